@@ -1,0 +1,153 @@
+// Package fault is the one error type that crosses package borders: a code a
+// client can branch on, a sentence a client can act on, and the cause, which
+// only the log sees. Stores and backend clients turn driver errors into it;
+// internal/api alone turns its codes into HTTP statuses (docs/api.md, "Errors").
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Code is the machine-readable reason of an error, as answered in
+// `error.code`.
+type Code string
+
+// The codes of docs/api.md, "Errors".
+const (
+	BadRequest            Code = "bad_request"
+	InvalidInput          Code = "invalid_input" // answered in the validation shape
+	Unauthorized          Code = "unauthorized"
+	Forbidden             Code = "forbidden"
+	NotFound              Code = "not_found"
+	MethodNotAllowed      Code = "method_not_allowed"
+	PayloadTooLarge       Code = "payload_too_large"
+	UnsupportedMediaType  Code = "unsupported_media_type"
+	RateLimited           Code = "rate_limited"
+	Unavailable           Code = "unavailable"
+	Internal              Code = "internal"
+	UserIdentityRequired  Code = "user_identity_required"
+	CannotSelfRemove      Code = "cannot_self_remove"
+	LastOwner             Code = "last_owner"
+	AlreadyMember         Code = "already_member"
+	AlreadyInvited        Code = "already_invited"
+	AmbiguousMatch        Code = "ambiguous_match"
+	ViewNotFound          Code = "view_not_found"
+	ViewTypeMismatch      Code = "view_type_mismatch"
+	ViewNameConflict      Code = "view_name_conflict"
+	ViewImmutableField    Code = "view_immutable_field"
+	InvalidViewDefinition Code = "invalid_view_definition"
+	RevisionConflict      Code = "revision_conflict"
+	SkillNotFound         Code = "skill_not_found"
+	SkillConflict         Code = "skill_conflict"
+	RecordNotFound        Code = "record_not_found"   // per item only
+	RecordNotVisible      Code = "record_not_visible" // per item only
+	ViewFull              Code = "view_full"          // per item only
+)
+
+// IssueCode is the kind of one validation problem.
+type IssueCode string
+
+// The issue codes of docs/api.md, "Validation errors".
+const (
+	InvalidType      IssueCode = "invalid_type"
+	InvalidFormat    IssueCode = "invalid_format"
+	InvalidUnion     IssueCode = "invalid_union"
+	UnrecognizedKeys IssueCode = "unrecognized_keys"
+	TooSmall         IssueCode = "too_small"
+	TooBig           IssueCode = "too_big"
+	Custom           IssueCode = "custom"
+)
+
+// MaxIssues is how many issues one validation error lists; further ones are
+// dropped, so that a hostile body cannot make a huge answer.
+const MaxIssues = 50
+
+// Issue is one problem of a request, with the path to the value it is about:
+// object keys and array positions, all as strings.
+type Issue struct {
+	Code    IssueCode `json:"code"`
+	Path    []string  `json:"path"`
+	Message string    `json:"message"`
+	Keys    []string  `json:"keys,omitempty"`
+}
+
+// Error is an error with a code. Message is for the client and never carries
+// a backend's text; the cause is for the log.
+type Error struct {
+	Code    Code
+	Message string
+	// Issues lists the problems of an InvalidInput error.
+	Issues []Issue
+	// RetryAfter is when trying again makes sense; zero says nothing.
+	RetryAfter time.Duration
+	cause      error
+}
+
+// New returns an error with a code and a message for the client.
+func New(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrap is New with a cause, which errors.Is and errors.As see and clients do
+// not.
+func Wrap(cause error, code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...), cause: cause}
+}
+
+// Validation returns an InvalidInput error with at most MaxIssues issues.
+func Validation(issues ...Issue) *Error {
+	if len(issues) > MaxIssues {
+		issues = issues[:MaxIssues]
+	}
+	for i := range issues {
+		if issues[i].Path == nil {
+			issues[i].Path = []string{}
+		}
+	}
+	return &Error{Code: InvalidInput, Message: "the request is not valid", Issues: issues}
+}
+
+// Away returns an Unavailable error for a backend that is down or too slow.
+// The client is told to come back after a second.
+func Away(cause error, backend string) *Error {
+	e := Wrap(cause, Unavailable, "the service cannot answer right now; try again shortly")
+	e.RetryAfter = time.Second
+	if cause == nil {
+		e.cause = errors.New(backend + " is away")
+	} else {
+		e.cause = fmt.Errorf("%s: %w", backend, cause)
+	}
+	return e
+}
+
+func (e *Error) Error() string {
+	s := string(e.Code) + ": " + e.Message
+	for i, issue := range e.Issues {
+		if i == 3 {
+			s += fmt.Sprintf(" (+%d more)", len(e.Issues)-i)
+			break
+		}
+		s += fmt.Sprintf("; %v: %s", issue.Path, issue.Message)
+	}
+	if e.cause != nil {
+		s += ": " + e.cause.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.cause }
+
+// CodeOf returns the code of the first *Error in err's chain, Internal for any
+// other error, and "" for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return Internal
+}
