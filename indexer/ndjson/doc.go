@@ -1,0 +1,77 @@
+// Package ndjson reads and writes the files records travel in: one JSON object
+// a line, UTF-8, one file a dataset, plain or compressed (.ndjson, .ndjson.gz,
+// .ndjson.zst). It knows file names, lines, compression, what a damaged file
+// looks like, and how to build a line. It is not for reading JSON or knowing a
+// dataset's fields: what a line says is for those who read it.
+package ndjson
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"atlas/internal/fault"
+)
+
+// MaxLine is the longest line a Reader hands out, in bytes without the line
+// end. A longer one is an error of that line only.
+const MaxLine = 4 << 20
+
+// Datasets are the names of the dataset files, in the order reports list them.
+var Datasets = [4]string{"accounts", "contacts", "projects", "signals"}
+
+// Compression is how a file is packed; it is told by the end of its name.
+type Compression string
+
+// The compressions a dataset file may have.
+const (
+	Plain Compression = ""
+	Gzip  Compression = "gz"
+	Zstd  Compression = "zst"
+)
+
+// Valid says whether c is one of the known compressions.
+func (c Compression) Valid() bool { return c == Plain || c == Gzip || c == Zstd }
+
+// FileName returns the name of a dataset's file: "accounts.ndjson.gz".
+func FileName(dataset string, c Compression) string {
+	name := dataset + ".ndjson"
+	if c != Plain {
+		name += "." + string(c)
+	}
+	return name
+}
+
+// CompressionOf tells a file's compression by its name. A name that ends in
+// none of .ndjson, .ndjson.gz and .ndjson.zst is a BadRequest error.
+func CompressionOf(path string) (Compression, error) {
+	base := filepath.Base(path)
+	for _, c := range []Compression{Plain, Gzip, Zstd} {
+		if strings.HasSuffix(base, FileName("", c)) {
+			return c, nil
+		}
+	}
+	return Plain, fault.New(fault.BadRequest,
+		"%s: the name must end in .ndjson, .ndjson.gz or .ndjson.zst", path)
+}
+
+// Find returns the path of a dataset's file in dir and "" when there is none.
+// Two files for one dataset, say accounts.ndjson beside accounts.ndjson.gz,
+// are a BadRequest error: nothing says which of them is meant.
+func Find(dir, dataset string) (string, error) {
+	found := ""
+	for _, c := range []Compression{Plain, Gzip, Zstd} {
+		path := filepath.Join(dir, FileName(dataset, c))
+		switch _, err := os.Stat(path); {
+		case os.IsNotExist(err):
+		case err != nil:
+			return "", fault.Wrap(err, fault.Internal, "%s cannot be looked at", path)
+		case found != "":
+			return "", fault.New(fault.BadRequest, "%s holds both %s and %s; remove one",
+				dir, filepath.Base(found), filepath.Base(path))
+		default:
+			found = path
+		}
+	}
+	return found, nil
+}

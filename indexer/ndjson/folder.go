@@ -1,0 +1,86 @@
+package ndjson
+
+import (
+	"os"
+	"path/filepath"
+
+	"atlas/internal/fault"
+)
+
+// Folder writes the four dataset files of one folder, which get their names
+// together at the end, so that a folder never mixes files of two runs unless
+// the machine stops in that very moment. Its Writers may be used by one
+// goroutine each.
+type Folder struct {
+	Accounts, Contacts, Projects, Signals *Writer
+}
+
+// CreateFolder makes dir when it is not there and starts the four files.
+// Finished files of the same names are replaced by Commit. A file of one of
+// the datasets with another compression is a BadRequest error, because a
+// reader of the folder could not tell which of the two counts.
+func CreateFolder(dir string, c Compression) (*Folder, error) {
+	if !c.Valid() {
+		return nil, fault.New(fault.BadRequest, "unknown compression %q; use gz, zst or none", string(c))
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "%s cannot be created", dir)
+	}
+	f := &Folder{}
+	for i, dataset := range Datasets {
+		name := FileName(dataset, c)
+		for _, other := range []Compression{Plain, Gzip, Zstd} {
+			if other == c {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(dir, FileName(dataset, other))); err == nil {
+				f.Abort()
+				return nil, fault.New(fault.BadRequest,
+					"%s already holds %s; remove it or write to another folder", dir, FileName(dataset, other))
+			}
+		}
+		w, err := Create(filepath.Join(dir, name))
+		if err != nil {
+			f.Abort()
+			return nil, err
+		}
+		*f.slots()[i] = w
+	}
+	return f, nil
+}
+
+func (f *Folder) slots() [4]**Writer {
+	return [4]**Writer{&f.Accounts, &f.Contacts, &f.Projects, &f.Signals}
+}
+
+// Writers returns the four in the order of Datasets.
+func (f *Folder) Writers() [4]*Writer {
+	return [4]*Writer{f.Accounts, f.Contacts, f.Projects, f.Signals}
+}
+
+// Commit makes all four durable, then gives them their names. When one cannot
+// be finished, none gets its name.
+func (f *Folder) Commit() error {
+	for _, w := range f.Writers() {
+		if err := w.finish(); err != nil {
+			f.Abort()
+			return err
+		}
+	}
+	for _, w := range f.Writers() {
+		if err := w.publish(); err != nil {
+			f.Abort()
+			return err
+		}
+	}
+	return nil
+}
+
+// Abort drops what has no name yet. After Commit it does nothing.
+func (f *Folder) Abort() {
+	for _, w := range f.Writers() {
+		if w != nil {
+			w.Abort()
+		}
+	}
+}

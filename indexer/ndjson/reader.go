@@ -1,0 +1,223 @@
+package ndjson
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"atlas/internal/fault"
+)
+
+// maxZstdWindow bounds the memory a .zst file can ask for, in bytes. It is
+// what the zstd command reads without being told otherwise.
+const maxZstdWindow = 128 << 20
+
+// LineError is what is wrong with one line of a file; the lines after it can
+// be read.
+type LineError struct {
+	Path   string
+	Line   int64 // counted from 1, blank lines included
+	Reason string
+}
+
+func (e *LineError) Error() string {
+	return fmt.Sprintf("%s: line %d: %s", e.Path, e.Line, e.Reason)
+}
+
+// Reader reads one dataset file line by line. It is for one goroutine;
+// BytesRead alone may be called from others.
+type Reader struct {
+	path   string
+	file   *os.File
+	size   int64
+	read   atomic.Int64
+	unzip  func()
+	buf    *bufio.Reader
+	line   int64
+	long   []byte // holds a line that does not fit buf
+	failed error
+}
+
+// Open opens a file, unpacking it as its name says. What is plainly not what
+// the name says (a folder, a .gz without gzip data, a .ndjson that is
+// compressed, binary, UTF-16, one JSON array or no JSON at all) is a
+// BadRequest error; what the file system refuses is Internal.
+func Open(path string) (*Reader, error) {
+	c, err := CompressionOf(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		if os.IsNotExist(err) {
+			return nil, fault.Wrap(err, fault.NotFound, "%s does not exist", path)
+		}
+		return nil, fault.Wrap(err, fault.Internal, "%s cannot be opened", path)
+	}
+	r := &Reader{path: path, file: file}
+	if err := r.start(c); err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Reader) start(c Compression) error {
+	info, err := r.file.Stat()
+	if err != nil {
+		return fault.Wrap(err, fault.Internal, "%s cannot be looked at", r.path)
+	}
+	if !info.Mode().IsRegular() {
+		return fault.New(fault.BadRequest, "%s is not a file", r.path)
+	}
+	r.size = info.Size()
+	packed := bufio.NewReaderSize(&counter{from: r.file, n: &r.read}, 256<<10)
+	if err := checkPacking(r.path, c, packed); err != nil {
+		return err
+	}
+	var lines io.Reader = packed
+	switch c {
+	case Gzip:
+		unpack, err := gzip.NewReader(packed)
+		if err != nil {
+			return r.broken(err)
+		}
+		r.unzip, lines = func() { _ = unpack.Close() }, unpack
+	case Zstd:
+		unpack, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
+		if err != nil {
+			return r.broken(err)
+		}
+		r.unzip, lines = unpack.Close, unpack
+	}
+	r.buf = bufio.NewReaderSize(lines, 256<<10)
+	sample, err := r.buf.Peek(sniffed)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return r.broken(err)
+	}
+	if err := checkText(r.path, sample, err == nil); err != nil {
+		return err
+	}
+	if bytes.HasPrefix(sample, utf8BOM) {
+		_, _ = r.buf.Discard(len(utf8BOM))
+	}
+	return nil
+}
+
+// Next returns the next line that is not blank, and its number. The bytes are
+// good until the next call. Errors:
+//   - io.EOF after the last line;
+//   - a *LineError for a line of more than MaxLine bytes: go on with Next;
+//   - a *fault.Error when the file cannot be read further (damaged or cut
+//     short: BadRequest; the disk: Internal). Every later call returns it again.
+//
+// A damaged file never passes for a short one, and what it holds of the line
+// the damage is in is not handed out.
+func (r *Reader) Next() (int64, []byte, error) {
+	for r.failed == nil {
+		line, err := r.readLine()
+		if err != nil {
+			if _, ok := errors.AsType[*LineError](err); !ok {
+				r.failed = err
+			}
+			return r.line, nil, err
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			return r.line, line, nil
+		}
+	}
+	return r.line, nil, r.failed
+}
+
+// readLine returns a line without its end, blank ones too.
+func (r *Reader) readLine() ([]byte, error) {
+	part, err := r.buf.ReadSlice('\n')
+	if len(part) > 0 {
+		r.line++
+	}
+	if err == nil {
+		return part[:len(part)-1], nil
+	}
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return r.lastLine(part, err)
+	}
+	r.long = append(r.long[:0], part...)
+	for tooLong := false; ; {
+		part, err = r.buf.ReadSlice('\n')
+		if !tooLong {
+			r.long = append(r.long, part...)
+			tooLong = len(bytes.TrimRight(r.long, "\r\n")) > MaxLine
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, r.broken(err)
+		case tooLong:
+			r.long = nil
+			return nil, &LineError{Path: r.path, Line: r.line,
+				Reason: fmt.Sprintf("longer than %d bytes", MaxLine)}
+		default:
+			return bytes.TrimSuffix(r.long, []byte("\n")), nil
+		}
+	}
+}
+
+// lastLine is a line that ended with the file rather than with a line end.
+func (r *Reader) lastLine(part []byte, err error) ([]byte, error) {
+	if !errors.Is(err, io.EOF) {
+		return nil, r.broken(err)
+	}
+	if len(part) == 0 {
+		return nil, io.EOF
+	}
+	return part, nil
+}
+
+// broken turns an error of the file or its unpacking into one that says where.
+func (r *Reader) broken(err error) error {
+	if _, ok := errors.AsType[*os.PathError](err); ok {
+		return fault.Wrap(err, fault.Internal, "%s cannot be read after line %d", r.path, r.line)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fault.Wrap(err, fault.BadRequest, "%s is cut short: it ends within its compressed data after line %d", r.path, r.line)
+	}
+	return fault.Wrap(err, fault.BadRequest, "%s is damaged: it cannot be unpacked after line %d", r.path, r.line)
+}
+
+// Path returns the path the reader was opened with.
+func (r *Reader) Path() string { return r.path }
+
+// Size returns the size of the file as it is on the disk, in bytes.
+func (r *Reader) Size() int64 { return r.size }
+
+// BytesRead returns how many of Size were read so far.
+func (r *Reader) BytesRead() int64 { return r.read.Load() }
+
+// Close closes the file.
+func (r *Reader) Close() error {
+	if r.unzip != nil {
+		r.unzip()
+		r.unzip = nil
+	}
+	return r.file.Close()
+}
+
+type counter struct {
+	from io.Reader
+	n    *atomic.Int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}

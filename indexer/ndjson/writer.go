@@ -1,0 +1,156 @@
+package ndjson
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"atlas/internal/fault"
+)
+
+// writeBuffer is the size of the buffer in front of the compressor and of the
+// one in front of the file, in bytes.
+const writeBuffer = 256 << 10
+
+// partialEnd marks a file that is still being written. No reader takes such a
+// name for a dataset.
+const partialEnd = ".partial"
+
+// Writer writes one dataset file. The file has its own name only once it is
+// whole: until Close the lines stand in a file beside it whose name ends in
+// ".partial", so a run that is killed never leaves half a file that looks
+// finished; the next run overwrites what it left. A Writer is for one
+// goroutine.
+type Writer struct {
+	path    string
+	file    *os.File
+	toFile  *bufio.Writer
+	packer  io.WriteCloser // nil for a plain file
+	lines   *bufio.Writer
+	count   int64
+	settled bool
+}
+
+// Create starts a file, packed as its name says. It returns a BadRequest error
+// for a name it does not know and for a file another process is writing right
+// now, and Internal when the file system refuses.
+func Create(path string) (*Writer, error) {
+	c, err := CompressionOf(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := createLocked(path + partialEnd)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{path: path, file: file, toFile: bufio.NewWriterSize(file, writeBuffer)}
+	var sink io.Writer = w.toFile
+	switch c {
+	case Gzip:
+		packer, err := gzip.NewWriterLevel(w.toFile, gzip.BestSpeed)
+		if err != nil {
+			w.Abort()
+			return nil, fault.Wrap(err, fault.Internal, "%s cannot be compressed", path)
+		}
+		w.packer, sink = packer, packer
+	case Zstd:
+		// One goroutine and a fixed level, so that equal lines give equal files.
+		packer, err := zstd.NewWriter(w.toFile, zstd.WithEncoderConcurrency(1),
+			zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(true))
+		if err != nil {
+			w.Abort()
+			return nil, fault.Wrap(err, fault.Internal, "%s cannot be compressed", path)
+		}
+		w.packer, sink = packer, packer
+	}
+	w.lines = bufio.NewWriterSize(sink, writeBuffer)
+	return w, nil
+}
+
+// Write appends one line; the line end is added. The line must hold none.
+func (w *Writer) Write(line []byte) error {
+	if _, err := w.lines.Write(line); err != nil {
+		return w.failed(err)
+	}
+	if err := w.lines.WriteByte('\n'); err != nil {
+		return w.failed(err)
+	}
+	w.count++
+	return nil
+}
+
+// Lines returns how many lines were written.
+func (w *Writer) Lines() int64 { return w.count }
+
+// Path returns the name the file has once it is closed.
+func (w *Writer) Path() string { return w.path }
+
+// Close makes the file durable and gives it its name. After an error the file
+// does not exist under that name, unless an older one did.
+func (w *Writer) Close() error {
+	if w.settled {
+		return nil
+	}
+	if err := w.finish(); err != nil {
+		w.Abort()
+		return err
+	}
+	return w.publish()
+}
+
+// Abort drops what was written. After Close it does nothing.
+func (w *Writer) Abort() {
+	if w.settled {
+		return
+	}
+	w.settled = true
+	// Removed while the lock is still held, so that no other writer's file can
+	// be hit.
+	_ = os.Remove(w.path + partialEnd)
+	_ = w.file.Close()
+}
+
+// finish brings every byte to the disk, still under the partial name.
+func (w *Writer) finish() error {
+	if err := w.lines.Flush(); err != nil {
+		return w.failed(err)
+	}
+	if w.packer != nil {
+		if err := w.packer.Close(); err != nil {
+			return w.failed(err)
+		}
+	}
+	if err := w.toFile.Flush(); err != nil {
+		return w.failed(err)
+	}
+	if err := w.file.Sync(); err != nil {
+		return w.failed(err)
+	}
+	return nil
+}
+
+// publish gives a finished file its name.
+func (w *Writer) publish() error {
+	if err := os.Rename(w.path+partialEnd, w.path); err != nil {
+		w.Abort()
+		return w.failed(err)
+	}
+	w.settled = true
+	err := w.file.Close()
+	if dir, openErr := os.Open(filepath.Dir(w.path)); openErr == nil {
+		err = errors.Join(err, dir.Sync(), dir.Close())
+	}
+	if err != nil {
+		return w.failed(err)
+	}
+	return nil
+}
+
+func (w *Writer) failed(err error) error {
+	return fault.Wrap(err, fault.Internal, "%s cannot be written", w.path)
+}

@@ -1,0 +1,157 @@
+package permits
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+const (
+	// maxJoined is how many lines a quoted field may run over. It bounds what
+	// a stray quote can swallow before it is found out.
+	maxJoined = 64
+	// maxRow is the longest line, in bytes.
+	maxRow = 1 << 20
+)
+
+// rows reads CSV rows and survives bad ones: whatever is wrong with a row
+// costs that row alone. encoding/csv by itself reads from a stray quote to the
+// next one, however many good rows are in between.
+type rows struct {
+	from  *bufio.Reader
+	ahead [][]byte // lines read, not yet used
+	next  int64    // number of the first line of ahead
+	end   error    // why nothing more comes after ahead
+}
+
+func newRows(from io.Reader) *rows {
+	r := &rows{from: bufio.NewReaderSize(from, 64<<10), next: 1}
+	if bom, _ := r.from.Peek(3); bytes.Equal(bom, []byte("\xEF\xBB\xBF")) {
+		_, _ = r.from.Discard(3)
+	}
+	return r
+}
+
+// read returns the next row that is not blank and the line it begins on. An
+// error of type *rowError is about that row only. Others end the file; io.EOF
+// is its end.
+func (r *rows) read() (int64, []string, error) {
+	for {
+		line, ok := r.peek(0)
+		if !ok {
+			return r.next, nil, r.end
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			r.drop(1)
+			continue
+		}
+		break
+	}
+	at := r.next
+	var text []byte
+	quotes := 0
+	for n := range maxJoined {
+		line, ok := r.peek(n)
+		if !ok {
+			break
+		}
+		if len(line) > maxRow {
+			if n > 0 {
+				break
+			}
+			r.drop(1)
+			return at, nil, &rowError{reason: fmt.Sprintf("longer than %d bytes", maxRow)}
+		}
+		text = append(text, line...)
+		if quotes += bytes.Count(line, []byte(`"`)); quotes%2 != 0 {
+			continue
+		}
+		fields, err := parseRow(text)
+		if err != nil {
+			if n > 0 {
+				break
+			}
+			r.drop(1)
+			return at, nil, &rowError{reason: err.Error()}
+		}
+		r.drop(n + 1)
+		return at, fields, nil
+	}
+	if r.end != nil && !errors.Is(r.end, io.EOF) {
+		return at, nil, r.end
+	}
+	r.drop(1)
+	return at, nil, &rowError{reason: "a quote is not closed"}
+}
+
+func parseRow(text []byte) ([]string, error) {
+	parser := csv.NewReader(bytes.NewReader(text))
+	parser.FieldsPerRecord = -1
+	fields, err := parser.Read()
+	if err != nil {
+		if bad, ok := errors.AsType[*csv.ParseError](err); ok {
+			return nil, bad.Err
+		}
+		return nil, err
+	}
+	if _, err := parser.Read(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one row where quotes make it one")
+	}
+	for i := range fields {
+		fields[i] = strings.TrimSpace(fields[i])
+	}
+	return fields, nil
+}
+
+// peek returns the nth line from here, its end included.
+func (r *rows) peek(n int) ([]byte, bool) {
+	for len(r.ahead) <= n && r.end == nil {
+		line, err := r.readLine()
+		if len(line) > 0 {
+			r.ahead = append(r.ahead, line)
+		}
+		r.end = err
+	}
+	if n < len(r.ahead) {
+		return r.ahead[n], true
+	}
+	return nil, false
+}
+
+// readLine returns a line of its own memory. Of one that is too long it keeps
+// just enough to tell.
+func (r *rows) readLine() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.from.ReadSlice('\n')
+		if len(line) <= maxRow {
+			line = append(line, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		return line, err
+	}
+}
+
+func (r *rows) drop(n int) {
+	r.ahead = append(r.ahead[:0], r.ahead[n:]...)
+	r.next += int64(n)
+}
+
+// rowError is what is wrong with a row; field is a column's name, "" when the
+// row as a whole is meant.
+type rowError struct {
+	field, reason string
+}
+
+func (e *rowError) Error() string {
+	if e.field == "" {
+		return e.reason
+	}
+	return e.field + ": " + e.reason
+}

@@ -1,0 +1,157 @@
+package permits
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"atlas/search/query"
+)
+
+// How a permit's status reads as a project's stage, for those that go on or
+// are done.
+var stages = map[string]string{
+	"Completed":                       "completed",
+	"Issued Permit":                   "permitted",
+	"Pre Backfill Phase":              "under_construction",
+	"Pre Board Phase":                 "under_construction",
+	"Pending Plans Review":            "under_review",
+	"Pending Plans Review Assignment": "under_review",
+	"In Review":                       "under_review",
+	"New":                             "filed",
+	"Application Received":            "filed",
+}
+
+// How it reads as a disposition, for those that stopped.
+var dispositions = map[string]string{
+	"Cancelled":   "cancelled",
+	"Expired":     "expired",
+	"Refused":     "refused",
+	"Hold":        "on_hold",
+	"File Closed": "expired",
+}
+
+// standing returns stage and disposition; known is false for a status this
+// package has never heard of, which counts as filed.
+func (p permit) standing() (stage, disposition string, known bool) {
+	if stage, ok := stages[p.status]; ok {
+		return stage, "active", true
+	}
+	if disposition, ok := dispositions[p.status]; ok {
+		if p.issued.IsZero() {
+			return "filed", disposition, true
+		}
+		return "permitted", disposition, true
+	}
+	return "filed", "active", false
+}
+
+// primaryUse tells the use by the group of the permit class; commercial ones
+// by words of the class itself, an office before a shop before a hotel.
+func (p permit) primaryUse() string {
+	switch p.group {
+	case "Single Family", "Garage":
+		return "single_family"
+	case "Secondary Suites", "Two Family", "Townhouse", "Apartment", "Additional Dwelling":
+		return "multifamily"
+	case "Industrial":
+		return "industrial"
+	case "Institutional", "Government":
+		return "institutional"
+	case "Commercial":
+		has := func(word string) bool { return strings.Contains(p.class, word) }
+		switch {
+		case has("Office"):
+			return "office"
+		case has("Retail"), has("Restaurant"):
+			return "retail"
+		case has("Hotel"), has("Motel"):
+			return "hospitality"
+		}
+	}
+	return "other"
+}
+
+// classCode is the number before a permit class, mostly with a hyphen after
+// it: "1106 - Single Family House", "9999  Online".
+var classCode = regexp.MustCompile(`^[0-9]{4}(\s*-\s*|\s+|$)`)
+
+// name is what the project is called; "" when the row has nothing to call it.
+func (p permit) name() string {
+	class := classCode.ReplaceAllString(p.class, "")
+	switch {
+	case p.address == "":
+		return class
+	case class == "":
+		return p.address
+	}
+	return p.address + ", " + class
+}
+
+// latest is the latest date of the row, zero when it has none.
+func (p permit) latest() time.Time {
+	return later(later(p.applied, p.issued), p.ended)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// earlier treats a zero time as unknown.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// firmKey is what makes two spellings one firm.
+func firmKey(name string) string {
+	return strings.ToUpper(strings.Join(strings.Fields(name), " "))
+}
+
+// event is one thing that happened to a permit.
+type event struct {
+	kind  string // a signal type
+	at    time.Time
+	stage string // the project's when it happened
+}
+
+// title is a signal's title.
+func (e event) title(project string) string {
+	return query.SignalTypes.Label(e.kind) + ": " + project
+}
+
+// stops are the dispositions that are events.
+var stops = map[string]string{
+	"cancelled": "project_cancelled",
+	"on_hold":   "project_on_hold",
+	"expired":   "permit_expired",
+}
+
+// events lists what the row's dates tell. What has no date is not told.
+func (p permit) events() []event {
+	stage, disposition, _ := p.standing()
+	var list []event
+	add := func(kind string, at time.Time, stage string) {
+		if !at.IsZero() {
+			list = append(list, event{kind, at, stage})
+		}
+	}
+	add("permit_filed", p.applied, "filed")
+	add("permit_issued", p.issued, "permitted")
+	if stage == "completed" {
+		add("project_completed", p.ended, "completed")
+	}
+	if kind, ok := stops[disposition]; ok {
+		at := p.ended
+		if at.IsZero() {
+			at = p.latest()
+		}
+		add(kind, at, stage)
+	}
+	return list
+}

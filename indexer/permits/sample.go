@@ -1,0 +1,156 @@
+package permits
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"atlas/indexer/generate/fiction"
+	"atlas/indexer/ndjson"
+)
+
+const (
+	// idleEvery is the rhythm of contacts without a project: the 40th of each
+	// hundred.
+	idleEvery, idleAt = 100, 40
+	// growEvery is after how many projects a firm hires once more.
+	growEvery = 12
+)
+
+// cast gives the firms of the sample domains and people. Who is made up, and
+// where they work, depends only on the permits read so far, so equal input
+// gives equal people.
+type cast struct {
+	slugs  map[string]bool
+	firms  []*firm
+	people int
+}
+
+// troupe is what the sample adds to one firm.
+type troupe struct {
+	domains  []string
+	members  []*member
+	boxes    map[string]bool
+	random   *rand.Rand
+	projects int
+}
+
+// member is one made-up contact.
+type member struct {
+	id, name, title, email, phone, role, status string
+	created, updated                            time.Time
+	idle                                        bool // never on a project
+}
+
+func newCast() *cast { return &cast{slugs: map[string]bool{}} }
+
+// join gives a firm a domain of its own. The second firm of all has the
+// first's too, so that a domain can name two accounts.
+func (c *cast) join(f *firm) {
+	slug := fiction.Slug(f.name)
+	for n := 2; c.slugs[slug]; n++ {
+		slug = fiction.Slug(f.name) + "-" + strconv.Itoa(n)
+	}
+	c.slugs[slug] = true
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(f.key))
+	f.people = troupe{
+		domains: []string{slug + ".example"},
+		boxes:   map[string]bool{},
+		random:  rand.New(rand.NewPCG(hash.Sum64(), 0)),
+	}
+	c.firms = append(c.firms, f)
+	if len(c.firms) == 2 {
+		f.people.domains = append(f.people.domains, c.firms[0].people.domains[0])
+	}
+}
+
+// work puts people of the firms on a project and returns their ids. A firm's
+// first project has all of its first people, later ones have one or two.
+func (c *cast) work(p permit, firms []*firm) []string {
+	var ids []string
+	for _, f := range firms {
+		t := &f.people
+		t.projects++
+		var on []*member
+		switch {
+		case t.projects == 1:
+			for range 1 + t.random.IntN(4) {
+				on = append(on, c.hire(f, p))
+			}
+		case t.projects%growEvery == 0:
+			on = append(on, c.hire(f, p))
+		default:
+			at := t.random.IntN(len(t.members))
+			on = append(on, t.members[at])
+			if next := (at + 1) % len(t.members); next != at && t.random.IntN(3) == 0 {
+				on = append(on, t.members[next])
+			}
+		}
+		for _, m := range on {
+			if m.idle {
+				continue
+			}
+			m.created = earlier(m.created, p.applied)
+			m.updated = later(m.updated, p.applied)
+			ids = append(ids, m.id)
+		}
+	}
+	return ids
+}
+
+func (c *cast) hire(f *firm, p permit) *member {
+	t := &f.people
+	r := t.random
+	first, last := fiction.Person(r)
+	box := fiction.Mailbox(first, last)
+	for n := 2; t.boxes[box]; n++ {
+		box = fiction.Mailbox(first, last) + strconv.Itoa(n)
+	}
+	t.boxes[box] = true
+	m := &member{
+		id:      id("contacts", f.key+"/"+strconv.Itoa(len(t.members)+1)),
+		name:    first + " " + last,
+		email:   box + "@" + t.domains[0],
+		phone:   fiction.Phone(r, 403),
+		role:    fiction.Role(r),
+		status:  [10]string{"inactive", "unverified", "unverified", "active", "active", "active", "active", "active", "active", "active"}[r.IntN(10)],
+		created: p.applied,
+		updated: p.applied,
+		idle:    c.people%idleEvery == idleAt,
+	}
+	m.title = fiction.Title(r, m.role)
+	// The first contacts of the two firms with a common domain share one
+	// address there.
+	if len(t.members) == 0 && len(c.firms) >= 2 && f == c.firms[1] {
+		m.email = sharedBox + "@" + c.firms[0].people.domains[0]
+	}
+	if len(t.members) == 0 && f == c.firms[0] {
+		m.email = sharedBox + "@" + t.domains[0]
+	}
+	t.members = append(t.members, m)
+	c.people++
+	return m
+}
+
+// sharedBox is the mailbox two contacts share.
+const sharedBox = "office"
+
+func (m *member) line(o *ndjson.Object, f *firm) []byte {
+	o.Reset()
+	o.Text("id", m.id)
+	o.Text("name", m.name)
+	o.Text("title", m.title)
+	o.Text("email", m.email)
+	o.Text("phone", m.phone)
+	o.Text("role", m.role)
+	o.Text("status", m.status)
+	o.Text("account_id", f.id)
+	o.Text("account_name", f.name)
+	o.Text("city", "Calgary")
+	o.Text("state", "AB")
+	o.Time("created_at", m.created)
+	o.Time("updated_at", m.updated)
+	return o.Line()
+}

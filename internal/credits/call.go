@@ -1,0 +1,100 @@
+package credits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"atlas/internal/fault"
+)
+
+// errOpen is the cause of calls that were not made.
+var errOpen = errors.New("not asked: it failed several times in a row just now")
+
+// call runs a script if the breaker lets it. The scripts may be repeated, so a
+// connection that turns out to be broken is tried once more, within the time of
+// one call. Errors: fault.Unavailable, fault.Internal.
+func (l *Ledger) call(ctx context.Context, script *redis.Script, key string, args ...any) ([]any, error) {
+	if !l.breaker.allow() {
+		return nil, fault.Away(errOpen, "redis")
+	}
+	bounded, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	answer, err := l.run(bounded, script, key, args)
+	if err != nil && isAway(err) && !isSlow(err) && bounded.Err() == nil {
+		answer, err = l.run(bounded, script, key, args)
+	}
+	return answer, l.conclude(ctx, err)
+}
+
+// attempt runs a script once, whatever the breaker says.
+func (l *Ledger) attempt(ctx context.Context, script *redis.Script, key string, args ...any) ([]any, error) {
+	bounded, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	answer, err := l.run(bounded, script, key, args)
+	return answer, l.conclude(ctx, err)
+}
+
+func (l *Ledger) run(ctx context.Context, script *redis.Script, key string, args []any) ([]any, error) {
+	now := ""
+	if l.now != nil {
+		now = fmt.Sprint(l.now().UnixMilli())
+	}
+	latest := l.witness().Add(tolerance).UnixMilli()
+	return script.Run(ctx, l.client, []string{key}, append([]any{now, latest}, args...)...).Slice()
+}
+
+// conclude tells the breaker how a call ended and makes its error a fault. ctx
+// is the caller's: when it ended, the error says nothing about Redis.
+func (l *Ledger) conclude(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		l.breaker.report(unknown)
+		return fault.Away(context.Cause(ctx), "redis")
+	}
+	if err != nil && isAway(err) {
+		if opened, _ := l.breaker.report(failed); opened {
+			l.log.ErrorContext(ctx, "redis is away; credits cannot be metered", "error", err)
+		}
+		return fault.Away(err, "redis")
+	}
+	if _, closed := l.breaker.report(answered); closed {
+		l.log.InfoContext(ctx, "redis is back")
+	}
+	if err != nil {
+		return fault.Wrap(fmt.Errorf("redis: %w", err), fault.Internal, internalMessage)
+	}
+	return nil
+}
+
+// settleTries is how often Settle asks Redis, and settlePause the first pause
+// between two tries; each further one is twice as long. Five tries of 100 ms
+// and their pauses are 1.25 s.
+const (
+	settleTries = 5
+	settlePause = 50 * time.Millisecond
+)
+
+// fields reads a script's answer by position; the first mismatch stays in err.
+type fields struct {
+	values []any
+	err    error
+}
+
+func (f *fields) number(i int) int64 { return field[int64](f, i) }
+func (f *fields) text(i int) string  { return field[string](f, i) }
+
+func field[T any](f *fields, i int) T {
+	var v T
+	if i >= len(f.values) {
+		f.err = errors.Join(f.err, fmt.Errorf("credits: answer has no element %d", i))
+		return v
+	}
+	v, ok := f.values[i].(T)
+	if !ok {
+		f.err = errors.Join(f.err, fmt.Errorf("credits: element %d of an answer is a %T", i, f.values[i]))
+	}
+	return v
+}

@@ -1,0 +1,92 @@
+package credits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"atlas/internal/fault"
+)
+
+// Reservation is credits held for one request, by the server that made it. It
+// is safe for concurrent use.
+type Reservation struct {
+	ledger    *Ledger
+	key       string
+	workspace string
+	operation string
+	id        string // UUIDv7
+	amount    int64
+	ceiling   int64
+	born      time.Time // by the ledger's witness
+	seq       int64
+	epoch     string
+
+	once   sync.Once
+	window Window
+	err    error
+}
+
+// errLost is the cause when Redis no longer knows a reservation that it granted
+// and that was not settled.
+var errLost = errors.New("credits: the reservation is no longer there to be charged")
+
+// Settle charges delivered credits (0..the reserved amount), gives the rest
+// back and answers the window after that. It must come before the answer is
+// sent: on an error nothing may be delivered. Only the first call does
+// anything; further ones answer the same, so `defer r.Settle(ctx, 0)` is a safe
+// way to give back what a failed request holds.
+//
+// It goes on when ctx is cancelled, and repeats itself for up to 1.25 s. Errors:
+// fault.Unavailable when Redis stays away, or has lost the reservation;
+// fault.Internal for an amount out of its range, which charges nothing.
+func (r *Reservation) Settle(ctx context.Context, delivered int64) (Window, error) {
+	r.once.Do(func() {
+		if delivered < 0 || delivered > r.amount {
+			r.err = fault.Wrap(fmt.Errorf("credits: settling %d of %d", delivered, r.amount), fault.Internal, internalMessage)
+			return
+		}
+		r.window, r.err = r.settle(context.WithoutCancel(ctx), delivered)
+		if r.err != nil {
+			r.ledger.log.ErrorContext(ctx, "credits not settled; they may or may not be charged",
+				"workspace", r.workspace, "operation", r.operation, "reservation", r.id,
+				"delivered", delivered, "error", r.err)
+		}
+	})
+	return r.window, r.err
+}
+
+func (r *Reservation) settle(ctx context.Context, delivered int64) (Window, error) {
+	old := r.ledger.witness().Sub(r.born) >= forgetAfter
+	pause := settlePause
+	for try := 1; ; try++ {
+		answer, err := r.ledger.attempt(ctx, settleScript, r.key, r.id, r.seq, r.epoch, delivered)
+		if err == nil {
+			return r.settled(ctx, answer, delivered, old)
+		}
+		if fault.CodeOf(err) != fault.Unavailable || try == settleTries {
+			return Window{}, err
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return Window{}, fault.Away(err, "redis")
+		}
+		pause *= 2
+	}
+}
+
+func (r *Reservation) settled(ctx context.Context, answer []any, delivered int64, old bool) (Window, error) {
+	f := fields{values: answer}
+	status, used, ahead := f.text(0), f.number(1), f.number(2)
+	if f.err != nil {
+		return Window{}, fault.Wrap(f.err, fault.Internal, internalMessage)
+	}
+	r.ledger.noteClock(ctx, ahead)
+	// Gone means that an earlier try was applied and its answer lost; of a
+	// reservation this old it may as well mean that it was forgotten.
+	if delivered > 0 && (status == "lost" || status == "gone" && old) {
+		return Window{}, fault.Away(errLost, "redis")
+	}
+	return newWindow(used, r.ceiling), nil
+}

@@ -1,0 +1,235 @@
+package devstack
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
+	tclog "github.com/testcontainers/testcontainers-go/log"
+	"github.com/testcontainers/testcontainers-go/wait"
+)
+
+// The images, the same as in docker-compose.yml.
+const (
+	elasticsearchImage = "docker.elastic.co/elasticsearch/elasticsearch:" + ElasticsearchVersion
+	postgresImage      = "postgres:17"
+	redisImage         = "redis:7.4"
+)
+
+// engineWithin bounds the look for a container engine, which most machines
+// without one answer at once and some never.
+const engineWithin = 2 * time.Second
+
+// engineAnswers says whether a container engine answers where the environment
+// or the usual sockets say it is.
+func engineAnswers(ctx context.Context) (answers bool) {
+	tclog.SetDefault(quiet{})
+	ctx, cancel := context.WithTimeout(ctx, engineWithin)
+	defer cancel()
+	// The library panics on some faulty settings of an engine; whoever has
+	// those has no engine that could be used.
+	defer func() {
+		if recover() != nil {
+			answers = false
+		}
+	}()
+	cli, err := testcontainers.NewDockerClientWithOpts(ctx)
+	if err != nil {
+		return false
+	}
+	cli.Close()
+	return true
+}
+
+// quiet drops the library's progress messages: the stack logs its own.
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}
+
+// containerSpec is one backend as a container.
+type containerSpec struct {
+	image string
+	port  string // as in "6379/tcp"
+	env   map[string]string
+	cmd   []string
+	data  string // the path in the container that outlives it
+	// memory bounds the container, in bytes.
+	memory int64
+	ready  wait.Strategy
+	url    func(address string) string
+}
+
+func elasticsearchContainer(opts Options) containerSpec {
+	return containerSpec{
+		image: elasticsearchImage,
+		port:  "9200/tcp",
+		env: map[string]string{
+			"discovery.type":         "single-node",
+			"xpack.security.enabled": "false",
+			"cluster.routing.allocation.disk.threshold_enabled": "false",
+			"ES_JAVA_OPTS": "-Xms" + opts.ESHeap + " -Xmx" + opts.ESHeap,
+		},
+		data:   "/usr/share/elasticsearch/data",
+		memory: 4 << 30,
+		ready: wait.ForHTTP("/_cluster/health?wait_for_status=yellow&timeout=3s").WithPort("9200/tcp").
+			WithStatusCodeMatcher(func(status int) bool { return status == http.StatusOK }),
+		url: func(address string) string { return "http://" + address },
+	}
+}
+
+func postgresContainer(opts Options) containerSpec {
+	s := containerSpec{
+		image: postgresImage,
+		port:  "5432/tcp",
+		env: map[string]string{
+			"POSTGRES_USER":             postgresAdmin,
+			"POSTGRES_HOST_AUTH_METHOD": "trust", // the port is bound to loopback
+			"POSTGRES_INITDB_ARGS":      postgresInit,
+		},
+		cmd:    []string{"postgres", "-c", "max_connections=200", "-c", "timezone=UTC"},
+		data:   "/var/lib/postgresql/data",
+		memory: 1 << 30,
+		// It says so twice: the first is the server that sets the cluster up.
+		ready: wait.ForAll(
+			wait.ForLog("database system is ready to accept connections").WithOccurrence(2).WithPollInterval(100*time.Millisecond),
+			wait.ForListeningPort("5432/tcp")),
+		url: func(address string) string {
+			return "postgres://" + postgresAdmin + "@" + address + "/postgres?sslmode=disable"
+		},
+	}
+	if opts.Ephemeral {
+		s.cmd = append(s.cmd, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
+	}
+	return s
+}
+
+func redisContainer(opts Options) containerSpec {
+	return containerSpec{
+		image:  redisImage,
+		port:   "6379/tcp",
+		cmd:    append([]string{"redis-server"}, redisSettings(opts.Ephemeral)...),
+		data:   "/data",
+		memory: 512 << 20,
+		ready:  wait.ForLog("Ready to accept connections"),
+		url:    func(address string) string { return "redis://" + address + "/0" },
+	}
+}
+
+// engine runs the backends as containers. They go with this process even when
+// it is killed: the library's reaper sees to that. Their data is in volumes
+// named after the state folder, and stays, unless the stack is ephemeral.
+type engine struct {
+	opts Options
+
+	mu      sync.Mutex
+	running []testcontainers.Container
+}
+
+func newEngine(opts Options) *engine { return &engine{opts: opts} }
+
+// volume returns the name of the volume for a path of a spec.
+func (e *engine) volume(spec containerSpec) string {
+	sum := sha256.Sum256([]byte(e.opts.Dir))
+	image, _, _ := strings.Cut(spec.image[strings.LastIndexByte(spec.image, '/')+1:], ":")
+	return "atlas-" + hex.EncodeToString(sum[:6]) + "-" + image
+}
+
+// run starts one backend, waits until it answers, and returns its address.
+func (e *engine) run(ctx context.Context, describe func(Options) containerSpec) (string, error) {
+	spec := describe(e.opts)
+	if e.opts.Fresh {
+		if err := removeVolume(ctx, e.volume(spec)); err != nil {
+			return "", err
+		}
+	}
+	port, err := network.ParsePort(spec.port)
+	if err != nil {
+		return "", err
+	}
+	c, err := testcontainers.Run(ctx, spec.image,
+		testcontainers.WithEnv(spec.env),
+		testcontainers.WithCmd(spec.cmd...),
+		testcontainers.WithExposedPorts(spec.port),
+		testcontainers.WithHostConfigModifier(func(h *container.HostConfig) {
+			h.PortBindings = network.PortMap{port: {{HostIP: netip.MustParseAddr("127.0.0.1")}}}
+			h.Memory = spec.memory
+			if !e.opts.Ephemeral {
+				// A bind by name, not a mount of the library's: those are
+				// labelled for its reaper, which would remove the data.
+				h.Binds = append(h.Binds, e.volume(spec)+":"+spec.data)
+			}
+		}),
+		testcontainers.WithWaitStrategyAndDeadline(readyWithin, spec.ready),
+	)
+	if c != nil {
+		e.mu.Lock()
+		e.running = append(e.running, c)
+		e.mu.Unlock()
+	}
+	if err != nil {
+		return "", fmt.Errorf("container %s: %w%s", spec.image, err, containerTail(ctx, c))
+	}
+	address, err := c.PortEndpoint(ctx, spec.port, "")
+	if err != nil {
+		return "", fmt.Errorf("container %s: %w", spec.image, err)
+	}
+	return spec.url(address), nil
+}
+
+// stop ends and removes the containers, all at once; volumes with a name stay.
+func (e *engine) stop(ctx context.Context) error {
+	e.mu.Lock()
+	running := e.running
+	e.running = nil
+	e.mu.Unlock()
+	errs := make([]error, len(running))
+	var wg sync.WaitGroup
+	for i, c := range running {
+		wg.Go(func() {
+			errs[i] = testcontainers.TerminateContainer(c, testcontainers.StopContext(ctx), testcontainers.StopTimeout(stopWithin))
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// removeVolume removes a volume that may not exist.
+func removeVolume(ctx context.Context, name string) error {
+	cli, err := testcontainers.NewDockerClientWithOpts(ctx)
+	if err != nil {
+		return err
+	}
+	defer cli.Close()
+	if _, err := cli.VolumeRemove(ctx, name, client.VolumeRemoveOptions{Force: true}); err != nil {
+		return fmt.Errorf("remove the earlier data: %w", err)
+	}
+	return nil
+}
+
+// containerTail returns the end of a container's log, set off for an error.
+func containerTail(ctx context.Context, c *testcontainers.DockerContainer) string {
+	const most = 4 << 10
+	if c == nil {
+		return ""
+	}
+	r, err := c.Logs(ctx)
+	if err != nil {
+		return ""
+	}
+	defer r.Close()
+	b, _ := io.ReadAll(io.LimitReader(r, 1<<20)) // what came before a cut helps too
+	b = b[max(0, len(b)-most):]
+	return "; the end of its log:\n" + string(b)
+}

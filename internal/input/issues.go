@@ -1,0 +1,301 @@
+package input
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+)
+
+// Issues collects the problems of one request, at most fault.MaxIssues of them.
+type Issues []fault.Issue
+
+// Add records a problem with the value at path.
+func (s *Issues) Add(code fault.IssueCode, path []string, format string, args ...any) {
+	s.add(fault.Issue{Code: code, Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+func (s *Issues) add(issue fault.Issue) {
+	if len(*s) >= fault.MaxIssues {
+		return
+	}
+	issue.Path = append([]string{}, issue.Path...)
+	*s = append(*s, issue)
+}
+
+// Unrecognized records names that mean nothing at path. Known ones are listed
+// in the message, so that the client can tell what to write instead.
+func (s *Issues) Unrecognized(path, names, known []string) {
+	message := "unrecognized " + plural("key", len(names)) + ": " + quoteAll(names)
+	if len(known) > 0 {
+		message += "; known here: " + strings.Join(known, ", ")
+	}
+	s.add(fault.Issue{Code: fault.UnrecognizedKeys, Path: path, Message: message, Keys: names})
+}
+
+// OutsideVocabulary records a value that is none of the allowed ones.
+func (s *Issues) OutsideVocabulary(path, allowed []string) {
+	s.Add(fault.InvalidUnion, path, "must be one of: %s", strings.Join(allowed, ", "))
+}
+
+// WrongType records a value of another JSON type than the one wanted.
+func (s *Issues) WrongType(path []string, want string, got Value) {
+	if got.Kind == Absent {
+		s.Add(fault.InvalidType, path, "required: %s", want)
+		return
+	}
+	s.Add(fault.InvalidType, path, "must be %s, not %s", want, article(got.Kind))
+}
+
+// Err returns the validation error of the issues, nil when there are none.
+func (s Issues) Err() error {
+	if len(s) == 0 {
+		return nil
+	}
+	return fault.Validation(s...)
+}
+
+// Reader picks the known members of one object; Done reports the others.
+type Reader struct {
+	issues *Issues
+	path   []string
+	value  Value
+	known  []string
+}
+
+// Object returns a reader of v. Whatever v is besides an object is recorded,
+// and the reader then finds nothing.
+func (s *Issues) Object(v Value, path ...string) *Reader {
+	if v.Kind != Object {
+		s.WrongType(path, "an object", v)
+		v = Value{}
+	}
+	return &Reader{issues: s, path: path, value: v}
+}
+
+// Ok tells whether there is an object to read.
+func (r *Reader) Ok() bool { return r.value.Kind == Object }
+
+// Path is the path of a member.
+func (r *Reader) Path(more ...string) []string {
+	return append(slices.Clip(append([]string{}, r.path...)), more...)
+}
+
+// Take returns a member, Absent when it is not there, and counts its name as
+// known.
+func (r *Reader) Take(name string) Value {
+	r.known = append(r.known, name)
+	return r.value.Get(name)
+}
+
+// Done records the members nobody took as one issue.
+func (r *Reader) Done() {
+	var unknown []string
+	for _, m := range r.value.Members {
+		if !slices.Contains(r.known, m.Name) {
+			unknown = append(unknown, m.Name)
+		}
+	}
+	if len(unknown) > 0 {
+		r.issues.Unrecognized(r.path, unknown, r.known)
+	}
+}
+
+// Text bounds a string, in characters; it is trimmed before it is measured.
+type Text struct {
+	Min, Max int
+}
+
+// String takes a string member. Absent returns ok false without an issue.
+func (r *Reader) String(name string, bounds Text) (s string, ok bool) {
+	v := r.Take(name)
+	if v.Kind == Absent {
+		return "", false
+	}
+	return r.issues.String(v, bounds, r.Path(name)...)
+}
+
+// RequiredString is String for a member that must be there.
+func (r *Reader) RequiredString(name string, bounds Text) string {
+	s, _ := r.issues.String(r.Take(name), bounds, r.Path(name)...)
+	return s
+}
+
+// String checks a string value and returns it trimmed.
+func (s *Issues) String(v Value, bounds Text, path ...string) (string, bool) {
+	if v.Kind != String {
+		s.WrongType(path, "a string", v)
+		return "", false
+	}
+	text := strings.TrimSpace(v.Text)
+	switch n := utf8.RuneCountInString(text); {
+	case n < bounds.Min:
+		s.Add(fault.TooSmall, path, "must have at least %d %s", bounds.Min, plural("character", bounds.Min))
+	case n > bounds.Max:
+		s.Add(fault.TooBig, path, "must have at most %d characters, has %d", bounds.Max, n)
+	default:
+		return text, true
+	}
+	return "", false
+}
+
+// Int takes an integer member within bounds; fallback when absent.
+func (r *Reader) Int(name string, lowest, highest, fallback int) int {
+	v := r.Take(name)
+	if v.Kind == Absent {
+		return fallback
+	}
+	path := r.Path(name)
+	if v.Kind != Number {
+		r.issues.WrongType(path, "an integer", v)
+		return fallback
+	}
+	f, err := strconv.ParseFloat(v.Text, 64)
+	if err == nil && f != math.Trunc(f) {
+		r.issues.Add(fault.InvalidType, path, "must be an integer")
+		return fallback
+	}
+	return r.issues.within(path, f, lowest, highest, fallback)
+}
+
+func (s *Issues) within(path []string, f float64, lowest, highest, fallback int) int {
+	switch {
+	case f < float64(lowest):
+		s.Add(fault.TooSmall, path, "must be at least %d", lowest)
+	case f > float64(highest):
+		s.Add(fault.TooBig, path, "must be at most %d", highest)
+	default:
+		return int(f)
+	}
+	return fallback
+}
+
+// ParamInt reads an integer query parameter; fallback when it is not given.
+func (s *Issues) ParamInt(name, text string, given bool, lowest, highest, fallback int) int {
+	if !given {
+		return fallback
+	}
+	path := []string{name}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil && !isRange(err) {
+		s.Add(fault.InvalidType, path, "must be an integer")
+		return fallback
+	}
+	return s.within(path, float64(n), lowest, highest, fallback)
+}
+
+func isRange(err error) bool {
+	n, ok := err.(*strconv.NumError)
+	return ok && n.Err == strconv.ErrRange
+}
+
+// Boolean takes a boolean member; false when absent.
+func (r *Reader) Boolean(name string) bool {
+	v := r.Take(name)
+	if v.Kind != Absent && v.Kind != Bool {
+		r.issues.WrongType(r.Path(name), "true or false", v)
+	}
+	return v.Bool
+}
+
+// OneOf takes a string member out of a vocabulary; "" when absent.
+func (r *Reader) OneOf(name string, allowed ...string) string {
+	v := r.Take(name)
+	if v.Kind == Absent {
+		return ""
+	}
+	if v.Kind != String || !slices.Contains(allowed, v.Text) {
+		r.issues.OutsideVocabulary(r.Path(name), allowed)
+		return ""
+	}
+	return v.Text
+}
+
+// UUID checks a UUID value and returns it in lower case.
+func (s *Issues) UUID(v Value, path ...string) (string, bool) {
+	if v.Kind != String {
+		s.WrongType(path, "a UUID", v)
+		return "", false
+	}
+	id, ok := ParseUUID(v.Text)
+	if !ok {
+		s.Add(fault.InvalidFormat, path, "must be a UUID")
+	}
+	return id, ok
+}
+
+// ParseUUID takes the hyphenated 36 characters, in any case, and returns them
+// in lower case; the other spellings of RFC 9562 parsers are refused.
+func ParseUUID(s string) (string, bool) {
+	if len(s) != 36 {
+		return "", false
+	}
+	id, err := uuid.Parse(s)
+	if err != nil {
+		return "", false
+	}
+	return id.String(), true
+}
+
+func plural(noun string, n int) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+func quoteAll(names []string) string {
+	const most = 10 // the message stays readable; Keys has all of them
+	var quoted []string
+	for i, n := range names {
+		if i == most {
+			quoted = append(quoted, fmt.Sprintf("and %d more", len(names)-most))
+			break
+		}
+		quoted = append(quoted, strconv.Quote(n))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// List bounds an array of strings.
+type List struct {
+	Min, Max int
+	Each     Text
+}
+
+// Strings checks an array of strings and returns them trimmed.
+func (s *Issues) Strings(v Value, bounds List, path ...string) []string {
+	if v.Kind != Array {
+		s.WrongType(path, "an array of strings", v)
+		return nil
+	}
+	if !s.Length(len(v.Items), bounds.Min, bounds.Max, path...) {
+		return nil
+	}
+	texts := []string{}
+	for i, item := range v.Items {
+		if text, ok := s.String(item, bounds.Each, append(slices.Clip(path), strconv.Itoa(i))...); ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// Length checks how many elements an array has.
+func (s *Issues) Length(n, lowest, highest int, path ...string) bool {
+	switch {
+	case n < lowest:
+		s.Add(fault.TooSmall, path, "must have at least %d %s", lowest, plural("element", lowest))
+	case n > highest:
+		s.Add(fault.TooBig, path, "must have at most %d elements, has %d", highest, n)
+	default:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,176 @@
+// Package mappings holds the definitions of the Elasticsearch indices: one
+// JSON file per dataset with its properties, its index sort and the names of
+// the datasets whose records are nested in it. Nested children and the indices
+// of held records are made from the same files, so a field is one line here.
+//
+// It names indices, aliases and generations and knows no rule about them.
+package mappings
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+)
+
+//go:embed *.json
+var files embed.FS
+
+// definition is one of the files.
+type definition struct {
+	Children   []string                  `json:"children"`
+	Sort       map[string][]string       `json:"sort"`
+	Properties map[string]map[string]any `json:"properties"`
+}
+
+// Settings are what an operator chooses for the indices of a generation.
+type Settings struct {
+	Shards   int // primary shards, default 1
+	Replicas int // copies of each, default 0
+}
+
+// MaxResultWindow is how deep `from` and `size` may reach: the largest offset,
+// the largest page, and the row that tells whether there is a next page.
+const MaxResultWindow = 10_101
+
+// Index returns the body that creates an index of a dataset's global records.
+func Index(dataset string, s Settings) ([]byte, error) {
+	d, err := load(dataset)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(body(d, s))
+}
+
+// Held returns the body that creates an index of held records: the dataset's
+// own properties and the `held` block.
+func Held(dataset string, s Settings) ([]byte, error) {
+	d, err := load(dataset)
+	if err != nil {
+		return nil, err
+	}
+	held, err := read("held")
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(d.Properties, held.Properties)
+	return json.Marshal(body(d, s))
+}
+
+// Properties returns the properties of a dataset's index, children included,
+// and of its held index's `held` block.
+func Properties(dataset string) (global, held map[string]map[string]any, err error) {
+	d, err := load(dataset)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := read("held")
+	return d.Properties, h.Properties, err
+}
+
+func body(d definition, s Settings) map[string]any {
+	sort := map[string]any{}
+	for key, values := range d.Sort {
+		sort["sort."+key] = values
+	}
+	index := map[string]any{
+		"number_of_shards":   max(1, s.Shards),
+		"number_of_replicas": s.Replicas,
+		"max_result_window":  MaxResultWindow,
+		// Explicit, because a search index otherwise stops refreshing when it
+		// is idle, and a record then appears late.
+		"refresh_interval": "1s",
+	}
+	maps.Copy(index, sort)
+	return map[string]any{
+		"settings": map[string]any{"index": index},
+		"mappings": map[string]any{
+			"dynamic": "strict",
+			// What is stored is the record a client gets; what only a search
+			// needs is left out of it, so that a page is passed on unread.
+			"_source":    map[string]any{"excludes": []string{"ix", "held"}},
+			"properties": d.Properties,
+		},
+	}
+}
+
+// load reads a dataset's file and nests its children's searchable fields.
+func load(dataset string) (definition, error) {
+	d, err := read(dataset)
+	if err != nil {
+		return d, err
+	}
+	ix := d.Properties["ix"]["properties"].(map[string]any)
+	for _, child := range d.Children {
+		c, err := read(child)
+		if err != nil {
+			return d, err
+		}
+		ix[child] = map[string]any{"type": "nested", "properties": nested(c)}
+	}
+	return d, nil
+}
+
+// nested returns what of a related record can be filtered by: its indexed
+// values and their folded copies. Nothing sorts or aggregates over children,
+// so doc values are left out.
+func nested(d definition) map[string]any {
+	props := map[string]any{}
+	for name, p := range d.Properties {
+		if name != "ix" && p["index"] != false {
+			props[name] = withoutDocValues(p)
+		}
+	}
+	ix := d.Properties["ix"]["properties"].(map[string]any)
+	for _, group := range []string{"text", "exact"} {
+		fields := map[string]any{}
+		for name, p := range ix[group].(map[string]any)["properties"].(map[string]any) {
+			fields[name] = withoutDocValues(p.(map[string]any))
+		}
+		props[group] = map[string]any{"properties": fields}
+	}
+	return props
+}
+
+func withoutDocValues(p map[string]any) map[string]any {
+	p = maps.Clone(p)
+	if p["type"] != "text" {
+		p["doc_values"] = false
+	}
+	return p
+}
+
+func read(name string) (definition, error) {
+	var d definition
+	raw, err := files.ReadFile(name + ".json")
+	if err != nil {
+		return d, fmt.Errorf("no mapping is called %q", name)
+	}
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return d, fmt.Errorf("mappings/%s.json: %w", name, err)
+	}
+	return d, nil
+}
+
+// Names makes the names of indices and aliases. Several installations share a
+// cluster by different prefixes.
+type Names struct{ Prefix string }
+
+// Alias is what searches of a dataset's global records go to.
+func (n Names) Alias(dataset string) string { return n.Prefix + dataset }
+
+// Generation is the index of a dataset that one full load fills.
+func (n Names) Generation(dataset, generation string) string {
+	return n.Alias(dataset) + "-" + generation
+}
+
+// GenerationOf is the generation in an index name, "" when it is none of this
+// dataset's.
+func (n Names) GenerationOf(dataset, index string) string {
+	generation, ok := strings.CutPrefix(index, n.Alias(dataset)+"-")
+	if !ok {
+		return ""
+	}
+	return generation
+}

@@ -1,0 +1,224 @@
+package document
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/search/query"
+)
+
+// Children gives the related records of the one that is built.
+type Children interface {
+	// Count returns how many related records of a kind there are.
+	Count(child query.Dataset) int64
+	// Newest returns at most query.MaxChildren of them, the newest first by the
+	// relation's field, ties by id.
+	Newest(child query.Dataset) []Child
+}
+
+// Child is a related record as it stands in its parent's document.
+type Child struct {
+	// DetectedAt is when a signal was detected, in milliseconds since 1970.
+	DetectedAt int64
+	// Fragment is its nested object, from Fragment.
+	Fragment []byte
+}
+
+// None is the Children of a record that has none.
+type None struct{}
+
+// Count returns 0.
+func (None) Count(query.Dataset) int64 { return 0 }
+
+// Newest returns nothing.
+func (None) Newest(query.Dataset) []Child { return nil }
+
+// Build computes the record's derived fields, in place, and returns its
+// document as one JSON object without a line break.
+func Build(r Record, children Children) []byte {
+	r.derive(children)
+	b := make([]byte, 0, 2048)
+	b = r.AppendPublic(b)
+	b = append(b[:len(b)-1], `,"ix":{"query":[`...)
+	b = r.appendQueryText(b)
+	b = append(b, ']', ',')
+	b = r.appendFolded(b)
+	for _, rel := range query.RelationsOf(r.Dataset) {
+		newest := children.Newest(rel.Child)
+		if len(newest) == 0 {
+			continue
+		}
+		b = append(b, ',', '"')
+		b = append(b, rel.Child...)
+		b = append(b, `":[`...)
+		for _, c := range newest {
+			b = append(append(b, c.Fragment...), ',')
+		}
+		b[len(b)-1] = ']'
+	}
+	return append(b, "}}"...)
+}
+
+func (r Record) derive(children Children) {
+	for _, f := range schemas[r.Dataset].fields {
+		switch {
+		case f.Derive == nil:
+		case f.Derive.Count:
+			r.set(f.Name, children.Count(f.Derive.From))
+		default:
+			if newest := children.Newest(f.Derive.From); len(newest) > 0 {
+				r.set(f.Name, newest[0].DetectedAt)
+			} else {
+				r.set(f.Name, nil)
+			}
+		}
+	}
+}
+
+// AppendPublic appends the record as clients get it.
+func (r Record) AppendPublic(b []byte) []byte {
+	b = append(b, '{')
+	for i, f := range schemas[r.Dataset].fields {
+		b = appendName(b, f.Name)
+		b = append(appendValue(b, f, r.values[i]), ',')
+	}
+	b[len(b)-1] = '}'
+	return b
+}
+
+// Fragment returns the record as it is nested in its parents' documents: what
+// of it can be filtered by.
+func Fragment(r Record) []byte {
+	b := append(make([]byte, 0, 512), '{')
+	for i, f := range schemas[r.Dataset].fields {
+		if r.values[i] != nil && !f.Folded() && (f.Name == "id" || f.Kind != query.Plain) {
+			b = appendName(b, f.Name)
+			b = append(appendValue(b, f, r.values[i]), ',')
+		}
+	}
+	b = r.appendFolded(b)
+	return append(b, '}')
+}
+
+// appendFolded appends the groups `text` and `exact`.
+func (r Record) appendFolded(b []byte) []byte {
+	b = append(b, `"text":{`...)
+	b = r.appendGroup(b, func(f query.Field, folded string) (string, bool) {
+		return folded, f.Kind == query.FullText
+	})
+	b = append(b, `,"exact":{`...)
+	return r.appendGroup(b, func(f query.Field, folded string) (string, bool) {
+		return query.ExactValue(f, folded), true
+	})
+}
+
+func (r Record) appendGroup(b []byte, pick func(query.Field, string) (string, bool)) []byte {
+	start := len(b)
+	for i, f := range schemas[r.Dataset].fields {
+		if r.values[i] == nil || !f.Folded() {
+			continue
+		}
+		if _, in := pick(f, ""); !in {
+			continue
+		}
+		b = appendName(b, f.Name)
+		switch v := r.values[i].(type) {
+		case string:
+			s, _ := pick(f, query.Fold(v))
+			b = appendString(b, s)
+		case []string:
+			b = append(b, '[')
+			for j, e := range v {
+				if j > 0 {
+					b = append(b, ',')
+				}
+				s, _ := pick(f, query.Fold(e))
+				b = appendString(b, s)
+			}
+			b = append(b, ']')
+		}
+		b = append(b, ',')
+	}
+	if len(b) == start {
+		return append(b, '}')
+	}
+	b[len(b)-1] = '}'
+	return b
+}
+
+func (r Record) appendQueryText(b []byte) []byte {
+	start := len(b)
+	for i, f := range schemas[r.Dataset].fields {
+		if !f.Query {
+			continue
+		}
+		switch v := r.values[i].(type) {
+		case string:
+			b = append(appendString(b, query.Fold(v)), ',')
+		case []string:
+			for _, e := range v {
+				b = append(appendString(b, query.Fold(e)), ',')
+			}
+		}
+	}
+	return b[:max(start, len(b)-1)]
+}
+
+func appendName(b []byte, name string) []byte {
+	b = append(b, '"')
+	b = append(b, name...)
+	return append(b, '"', ':')
+}
+
+func appendString(b []byte, s string) []byte {
+	// Records hold valid UTF-8 only, so quoting cannot fail.
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
+}
+
+func appendValue(b []byte, f query.Field, value any) []byte {
+	switch v := value.(type) {
+	case nil:
+		if f.List() {
+			return append(b, "[]"...)
+		}
+		return append(b, "null"...)
+	case string:
+		return appendString(b, v)
+	case []string:
+		b = append(b, '[')
+		for i, s := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendString(b, s)
+		}
+		return append(b, ']')
+	case int64:
+		if f.Type == query.Time {
+			b = append(b, '"')
+			b = time.UnixMilli(v).UTC().AppendFormat(b, query.TimeLayout)
+			return append(b, '"')
+		}
+		return strconv.AppendInt(b, v, 10)
+	case float64:
+		return appendDouble(b, v)
+	}
+	return append(b, "null"...)
+}
+
+// appendDouble writes a double the shortest way that reads back the same,
+// without an exponent where people would not write one.
+func appendDouble(b []byte, v float64) []byte {
+	if v == 0 {
+		return append(b, '0')
+	}
+	format := byte('f')
+	if a := math.Abs(v); a < 1e-6 || a >= 1e21 {
+		format = 'e'
+	}
+	return strconv.AppendFloat(b, v, format, -1, 64)
+}

@@ -1,0 +1,310 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/input"
+	"atlas/search/query"
+)
+
+// Record is one global record: its values in the order of query.Fields, each
+// nil when unknown, else a string, []string, int64, float64, or, for a time,
+// an int64 of milliseconds since 1970.
+type Record struct {
+	Dataset query.Dataset
+	values  []any
+}
+
+// Problem is why a line is no record.
+type Problem struct {
+	Field  string `json:"field,omitempty"` // empty when the line as a whole is wrong
+	Reason string `json:"reason"`
+}
+
+func (p Problem) Error() string {
+	if p.Field == "" {
+		return p.Reason
+	}
+	return p.Field + ": " + p.Reason
+}
+
+// schema is the catalog of a dataset, indexed by name.
+type schema struct {
+	fields []query.Field
+	index  map[string]int
+}
+
+var schemas = func() map[query.Dataset]schema {
+	all := map[query.Dataset]schema{}
+	for _, d := range query.Datasets {
+		s := schema{query.Fields(d), map[string]int{}}
+		for i, f := range s.fields {
+			s.index[f.Name] = i
+		}
+		all[d] = s
+	}
+	return all
+}()
+
+// Parse reads one line of a dataset's file (docs/data.md). Every problem of
+// the line is a Problem; a line with one is no record. Times that are not
+// given default to loadedAt. Derived fields are ignored, whatever they hold:
+// Build computes them.
+func Parse(d query.Dataset, line []byte, loadedAt time.Time) (Record, []Problem) {
+	s := schemas[d]
+	r := Record{d, make([]any, len(s.fields))}
+	p := lineParser{json: jsontext.NewDecoder(bytes.NewBuffer(line)), schema: s}
+	if err := p.object(r.values); err != nil {
+		return Record{}, append(p.problems, Problem{Reason: reason(err)})
+	}
+	for i, f := range s.fields {
+		switch {
+		case r.values[i] != nil || p.failed(f.Name):
+		case f.Required:
+			p.fail(f.Name, "required")
+		case f.Name == "created_at" || f.Name == "updated_at" || f.Name == "detected_at":
+			r.values[i] = loadedAt.UnixMilli()
+		}
+	}
+	if len(p.problems) > 0 {
+		return Record{}, p.problems
+	}
+	return r, nil
+}
+
+func reason(err error) string {
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the JSON ends too early"
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return "a key is given twice"
+	}
+	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok && s.Err != nil {
+		return fmt.Sprintf("not valid JSON at byte %d: %v", s.ByteOffset, s.Err)
+	}
+	return err.Error()
+}
+
+type lineParser struct {
+	json     *jsontext.Decoder
+	schema   schema
+	problems []Problem
+}
+
+func (p *lineParser) fail(field, format string, args ...any) {
+	p.problems = append(p.problems, Problem{field, fmt.Sprintf(format, args...)})
+}
+
+func (p *lineParser) failed(field string) bool {
+	return slices.ContainsFunc(p.problems, func(problem Problem) bool { return problem.Field == field })
+}
+
+func (p *lineParser) object(values []any) error {
+	if p.json.PeekKind() != '{' {
+		if _, err := p.json.ReadToken(); err != nil {
+			return err
+		}
+		return errors.New("not a JSON object")
+	}
+	p.json.ReadToken()
+	for p.json.PeekKind() != '}' {
+		token, err := p.json.ReadToken()
+		if err != nil {
+			return err
+		}
+		name := token.String()
+		i, known := p.schema.index[name]
+		if !known || p.schema.fields[i].Derive != nil {
+			if !known {
+				p.fail(name, "unknown key")
+			}
+			if err := p.json.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		if values[i], err = p.value(p.schema.fields[i]); err != nil {
+			return err
+		}
+	}
+	if _, err := p.json.ReadToken(); err != nil {
+		return err
+	}
+	if _, err := p.json.ReadToken(); !errors.Is(err, io.EOF) {
+		return errors.New("data after the JSON object")
+	}
+	return nil
+}
+
+// value reads the value of a field. The error is for broken JSON only; a value
+// of the wrong kind is a problem and reading goes on after it.
+func (p *lineParser) value(f query.Field) (any, error) {
+	kind := p.json.PeekKind()
+	switch {
+	case kind == 'n':
+		_, err := p.json.ReadToken()
+		return nil, err
+	case f.List() && kind == '[':
+		return p.list(f)
+	case !f.List() && kind == '"':
+		token, err := p.json.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		return p.text(f, token.String()), nil
+	case kind == '0' && (f.Type == query.Integer || f.Type == query.Double):
+		token, err := p.json.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		return p.number(f, token.String()), nil
+	default:
+		p.fail(f.Name, "must be %s", typeName[f.Type])
+		return nil, p.json.SkipValue()
+	}
+}
+
+var typeName = map[query.Type]string{
+	query.String: "a string", query.Strings: "an array of strings", query.Integer: "an integer", query.Double: "a number",
+	query.Time: "a date", query.UUID: "a UUID", query.UUIDs: "an array of UUIDs",
+}
+
+func (p *lineParser) list(f query.Field) (any, error) {
+	p.json.ReadToken()
+	list := []string{}
+	for p.json.PeekKind() != ']' {
+		if p.json.PeekKind() != '"' {
+			p.fail(f.Name, "must be %s", typeName[f.Type])
+			if err := p.json.SkipValue(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		token, err := p.json.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		if s, ok := p.text(f, token.String()).(string); ok {
+			list = append(list, s)
+		}
+	}
+	if len(list) > query.MaxList {
+		p.fail(f.Name, "has %d elements, at most %d are allowed", len(list), query.MaxList)
+	}
+	_, err := p.json.ReadToken()
+	return list, err
+}
+
+// text reads a string by the field's type. An empty one is an unknown value.
+func (p *lineParser) text(f query.Field, s string) any {
+	switch f.Type {
+	case query.UUID, query.UUIDs:
+		id, ok := input.ParseUUID(s)
+		if !ok {
+			p.fail(f.Name, "%q is not a UUID", clip(s))
+			return nil
+		}
+		return id
+	case query.Time:
+		t, ok := query.ParseInstant(s)
+		if !ok {
+			if t, ok = query.ParseDay(s); !ok {
+				p.fail(f.Name, "%q is not a date (YYYY-MM-DD or RFC 3339)", clip(s))
+				return nil
+			}
+		}
+		return t.UnixMilli()
+	case query.Integer, query.Double:
+		p.fail(f.Name, "must be %s", typeName[f.Type])
+		return nil
+	}
+	s = strings.TrimSpace(s)
+	switch {
+	case s == "":
+		return nil
+	case strings.IndexByte(s, 0) >= 0:
+		p.fail(f.Name, "contains a NUL character")
+	case f.Vocabulary != nil && !f.Vocabulary.Has(s):
+		p.fail(f.Name, "%q is none of: %s", clip(s), strings.Join(f.Vocabulary.Values(), ", "))
+	case f.MaxChars > 0 && len(s) > f.MaxChars && utf8.RuneCountInString(s) > f.MaxChars:
+		p.fail(f.Name, "has %d characters, at most %d are allowed", utf8.RuneCountInString(s), f.MaxChars)
+	default:
+		return s
+	}
+	return nil
+}
+
+func (p *lineParser) number(f query.Field, literal string) any {
+	n, err := strconv.ParseFloat(literal, 64)
+	switch {
+	case err != nil || math.IsInf(n, 0):
+		p.fail(f.Name, "%s is out of range", clip(literal))
+	case f.Type == query.Double:
+		return n
+	case n != math.Trunc(n):
+		p.fail(f.Name, "%s is not an integer", clip(literal))
+	case math.Abs(n) > 1<<53:
+		p.fail(f.Name, "%s is out of range", clip(literal))
+	default:
+		return int64(n)
+	}
+	return nil
+}
+
+// clip keeps a report readable when a value is long.
+func clip(s string) string {
+	const most = 60
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most]) + "…"
+}
+
+// Value returns a field's value: nil when it is unknown.
+func (r Record) Value(name string) any {
+	if i, ok := schemas[r.Dataset].index[name]; ok {
+		return r.values[i]
+	}
+	return nil
+}
+
+func (r Record) set(name string, value any) { r.values[schemas[r.Dataset].index[name]] = value }
+
+// ID is the record's id.
+func (r Record) ID() string { return r.values[0].(string) }
+
+// Millis returns a time field in milliseconds since 1970, 0 when unknown.
+func (r Record) Millis(name string) int64 {
+	ms, _ := r.Value(name).(int64)
+	return ms
+}
+
+// Parents returns the ids a record links to by a relation, each once.
+func (r Record) Parents(rel query.Relation) []string {
+	switch v := r.Value(rel.Link).(type) {
+	case string:
+		return []string{v}
+	case []string:
+		unique := v[:0:0]
+		seen := make(map[string]bool, len(v))
+		for _, id := range v {
+			if !seen[id] {
+				seen[id] = true
+				unique = append(unique, id)
+			}
+		}
+		return unique
+	}
+	return nil
+}

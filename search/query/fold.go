@@ -1,0 +1,61 @@
+package query
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// FoldVersion changes whenever Fold gives another result for some text. Folded
+// text is in the index and in cursors: a new version needs a new load, and
+// cursors of the old one are refused.
+const FoldVersion = 1
+
+// letters that carry a stroke or are ligatures, which Unicode does not
+// decompose although people type them without. Case is folded before.
+var plainLetters = strings.NewReplacer(
+	"ø", "o", "đ", "d", "ð", "d", "ħ", "h", "ł", "l", "ŧ", "t",
+	"æ", "ae", "œ", "oe", "þ", "th", "ı", "i", "ß", "ss",
+)
+
+var foldCase = cases.Fold()
+
+// Fold makes texts equal that differ in case and accents only. It serves
+// indexing and queries alike, which is why it is here and not an analyzer of
+// the index.
+func Fold(s string) string {
+	if plainASCII(s) {
+		return strings.ToLower(s)
+	}
+	s = strings.Map(dropAccent, norm.NFD.String(s))
+	s = foldCase.String(s)
+	// Folding case can bring accents back (ΐ) and letters of the table.
+	s = strings.Map(dropAccent, norm.NFD.String(s))
+	return norm.NFC.String(plainLetters.Replace(s))
+}
+
+func plainASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// dropAccent drops the combining marks of Latin, Greek and Cyrillic letters.
+// The marks of other scripts are letters of their own (vowel signs) and stay.
+func dropAccent(r rune) rune {
+	switch {
+	case r < 0x0300:
+		return r
+	case r <= 0x036F, 0x1AB0 <= r && r <= 0x1AFF, 0x1DC0 <= r && r <= 0x1DFF, 0x20D0 <= r && r <= 0x20FF, 0xFE20 <= r && r <= 0xFE2F:
+		if unicode.Is(unicode.M, r) {
+			return -1
+		}
+	}
+	return r
+}

@@ -1,0 +1,52 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+)
+
+// Role returns what a user is in a workspace: fault.NotFound when they are no
+// member of it, or when it does not exist.
+func (s *System) Role(ctx context.Context, in workspace.ID, user workspace.UserID) (role workspace.Role, err error) {
+	if err := in.Check(); err != nil {
+		return "", err
+	}
+	err = s.pool.QueryRow(ctx, `SELECT role FROM members WHERE workspace_id = $1 AND user_id = $2`, arg(in), arg(user)).Scan(&role)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", fault.Wrap(err, fault.NotFound, "the user is not a member of the workspace")
+	}
+	return role, toFault(err)
+}
+
+// OnlyWorkspace returns the workspace of a user who is in exactly one:
+// fault.NotFound for none and for several.
+func (s *System) OnlyWorkspace(ctx context.Context, user workspace.UserID) (workspace.ID, error) {
+	scan := func(row pgx.CollectableRow) (id workspace.ID, err error) {
+		err = row.Scan((*uuid.UUID)(&id))
+		return id, err
+	}
+	ids, err := collect(ctx, s, scan, `SELECT workspace_id FROM members WHERE user_id = $1 LIMIT 2`, arg(user))
+	if err != nil {
+		return workspace.ID{}, err
+	}
+	if len(ids) != 1 {
+		return workspace.ID{}, fault.New(fault.NotFound, "the user is not in exactly one workspace")
+	}
+	return ids[0], nil
+}
+
+// TouchKey notes that a key was used. It writes nothing when a use within the
+// last minute is noted, by this server or another.
+func (s *System) TouchKey(ctx context.Context, id workspace.KeyID, at time.Time) error {
+	_, err := s.pool.Exec(ctx, `
+		UPDATE api_keys SET last_used_at = $2
+		WHERE id = $1 AND (last_used_at IS NULL OR last_used_at <= $2::timestamptz - interval '1 minute')`, arg(id), at.UTC())
+	return toFault(err)
+}

@@ -1,0 +1,218 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+)
+
+var (
+	_ workspace.WorkspaceStore = (*System)(nil)
+	_ workspace.KeyStore       = (*System)(nil)
+	_ workspace.MemberStore    = (*System)(nil)
+)
+
+// InsertWorkspace implements workspace.WorkspaceStore.
+func (s *System) InsertWorkspace(ctx context.Context, w workspace.Workspace) error {
+	if err := w.ID.Check(); err != nil {
+		return err
+	}
+	_, err := s.pool.Exec(ctx, `
+		INSERT INTO workspaces (id, name, plan, credit_ceiling, created_at) VALUES ($1, $2, $3, $4, $5)`,
+		arg(w.ID), w.Name, w.Plan, w.CreditCeiling, w.CreatedAt)
+	return toFault(err)
+}
+
+// UpdateWorkspace implements workspace.WorkspaceStore.
+func (s *System) UpdateWorkspace(ctx context.Context, id workspace.ID, c workspace.WorkspaceChange) (workspace.Workspace, error) {
+	return s.oneWorkspace(ctx, id, `
+		UPDATE workspaces SET name = coalesce($2, name), plan = coalesce($3, plan),
+		       credit_ceiling = coalesce($4, credit_ceiling)
+		WHERE id = $1 RETURNING `+workspaceColumns, arg(id), c.Name, c.Plan, c.Ceiling)
+}
+
+// WorkspaceByID implements workspace.WorkspaceStore.
+func (s *System) WorkspaceByID(ctx context.Context, id workspace.ID) (workspace.Workspace, error) {
+	return s.oneWorkspace(ctx, id, `SELECT `+workspaceColumns+` FROM workspaces WHERE id = $1`, arg(id))
+}
+
+func (s *System) oneWorkspace(ctx context.Context, id workspace.ID, sql string, args ...any) (workspace.Workspace, error) {
+	if err := id.Check(); err != nil {
+		return workspace.Workspace{}, err
+	}
+	w, err := scanWorkspace(s.pool.QueryRow(ctx, sql, args...))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return workspace.Workspace{}, unknownWorkspace(err)
+	}
+	return w, toFault(err)
+}
+
+// Workspaces implements workspace.WorkspaceStore.
+func (s *System) Workspaces(ctx context.Context) ([]workspace.Workspace, error) {
+	return collect(ctx, s, func(row pgx.CollectableRow) (workspace.Workspace, error) { return scanWorkspace(row) },
+		`SELECT `+workspaceColumns+` FROM workspaces ORDER BY name, id`)
+}
+
+// collect reads all rows of a query.
+func collect[T any](ctx context.Context, s *System, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	rows, err := s.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, toFault(err)
+	}
+	all, err := pgx.CollectRows(rows, scan)
+	return all, toFault(err)
+}
+
+// keyQuery reads keys with what they are granted, the default first. It takes
+// a condition on k.
+func keyQuery(condition string) string {
+	return `
+	SELECT k.id, k.name, k.scopes, k.restricted, k.expires_at, k.revoked_at, k.last_used_at, k.created_at, k.secret_hash,
+	       ARRAY(SELECT g.workspace_id FROM api_key_workspaces g WHERE g.key_id = k.id ORDER BY g.position)
+	FROM api_keys k WHERE ` + condition
+}
+
+func scanKey(row pgx.Row) (k workspace.KeyRecord, err error) {
+	var hash []byte
+	var granted []uuid.UUID
+	err = row.Scan((*uuid.UUID)(&k.ID), &k.Name, &k.Scopes, &k.Restricted, &k.ExpiresAt, &k.RevokedAt, &k.LastUsedAt,
+		&k.CreatedAt, &hash, &granted)
+	if err != nil {
+		return workspace.KeyRecord{}, err
+	}
+	copy(k.Hash[:], hash) // 32 bytes by the column's check
+	for _, id := range granted {
+		k.Workspaces = append(k.Workspaces, workspace.ID(id))
+	}
+	return k, nil
+}
+
+func unknownKey(cause error) error {
+	return fault.Wrap(cause, fault.NotFound, "there is no API key with this id")
+}
+
+// KeyByID implements workspace.KeyStore and authentication's look-up.
+func (s *System) KeyByID(ctx context.Context, id workspace.KeyID) (workspace.KeyRecord, error) {
+	k, err := scanKey(s.pool.QueryRow(ctx, keyQuery(`k.id = $1`), arg(id)))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return workspace.KeyRecord{}, unknownKey(err)
+	}
+	return k, toFault(err)
+}
+
+// InsertKey implements workspace.KeyStore.
+func (s *System) InsertKey(ctx context.Context, k workspace.KeyRecord) error {
+	granted := make([]uuid.UUID, len(k.Workspaces))
+	for i, id := range k.Workspaces {
+		if err := id.Check(); err != nil {
+			return err
+		}
+		granted[i] = arg(id)
+	}
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			INSERT INTO api_keys (id, name, secret_hash, scopes, restricted, expires_at, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			arg(k.ID), k.Name, k.Hash[:], k.Scopes, k.Restricted, k.ExpiresAt, k.CreatedAt)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			INSERT INTO api_key_workspaces (workspace_id, key_id, position)
+			SELECT granted.id, $1, granted.position FROM unnest($2::uuid[]) WITH ORDINALITY AS granted (id, position)`,
+			arg(k.ID), granted)
+		return err
+	}))
+}
+
+// Keys implements workspace.KeyStore.
+func (s *System) Keys(ctx context.Context, of workspace.ID) ([]workspace.Key, error) {
+	condition, args := `true`, []any{}
+	if !of.IsZero() {
+		condition = `k.id IN (SELECT key_id FROM api_key_workspaces WHERE workspace_id = $1)`
+		args = append(args, arg(of))
+	}
+	scan := func(row pgx.CollectableRow) (workspace.Key, error) {
+		k, err := scanKey(row)
+		return k.Key, err
+	}
+	return collect(ctx, s, scan, keyQuery(condition)+` ORDER BY k.created_at DESC, k.id DESC`, args...)
+}
+
+// UpdateKey implements workspace.KeyStore.
+func (s *System) UpdateKey(ctx context.Context, id workspace.KeyID, c workspace.KeyChange) (workspace.Key, error) {
+	tag, err := s.pool.Exec(ctx, `
+		UPDATE api_keys SET revoked_at = coalesce(revoked_at, $2), restricted = coalesce($3, restricted) WHERE id = $1`,
+		arg(id), c.RevokeAt, c.Restricted)
+	if err != nil {
+		return workspace.Key{}, toFault(err)
+	}
+	if tag.RowsAffected() == 0 {
+		return workspace.Key{}, unknownKey(pgx.ErrNoRows)
+	}
+	k, err := s.KeyByID(ctx, id)
+	return k.Key, err
+}
+
+// InsertMember implements workspace.MemberStore.
+func (s *System) InsertMember(ctx context.Context, to workspace.ID, m workspace.Member) (workspace.Member, error) {
+	return s.putMember(ctx, to, m, ``)
+}
+
+// EnsureMember implements workspace.MemberStore.
+func (s *System) EnsureMember(ctx context.Context, to workspace.ID, m workspace.Member) (workspace.Member, error) {
+	return s.putMember(ctx, to, m, ` ON CONFLICT ON CONSTRAINT members_pkey DO UPDATE SET role = excluded.role`)
+}
+
+func (s *System) putMember(ctx context.Context, to workspace.ID, m workspace.Member, conflict string) (out workspace.Member, err error) {
+	if err := to.Check(); err != nil {
+		return workspace.Member{}, err
+	}
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			INSERT INTO users (id, email, email_folded, name, created_at) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (id) DO NOTHING`,
+			arg(m.ID), m.Email, workspace.FoldEmail(m.Email), m.Name, m.JoinedAt)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			INSERT INTO members (workspace_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4)`+conflict,
+			arg(to), arg(m.ID), m.Role, m.JoinedAt)
+		if err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `
+			SELECT u.id, u.email, u.name, m.role, m.joined_at FROM members m JOIN users u ON u.id = m.user_id
+			WHERE m.workspace_id = $1 AND m.user_id = $2`, arg(to), arg(m.ID))
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectExactlyOneRow(rows, collectMember)
+		return err
+	})
+	return out, toFault(err)
+}
+
+// MembersOf implements workspace.MemberStore.
+func (s *System) MembersOf(ctx context.Context, of workspace.ID) ([]workspace.Member, error) {
+	if err := of.Check(); err != nil {
+		return nil, err
+	}
+	return collect(ctx, s, collectMember, memberQuery, arg(of))
+}
+
+// UsersByEmail implements workspace.MemberStore.
+func (s *System) UsersByEmail(ctx context.Context, email string) ([]workspace.User, error) {
+	scan := func(row pgx.CollectableRow) (u workspace.User, err error) {
+		err = row.Scan((*uuid.UUID)(&u.ID), &u.Email, &u.Name)
+		return u, err
+	}
+	return collect(ctx, s, scan, `SELECT id, email, name FROM users WHERE email_folded = $1 ORDER BY id`,
+		workspace.FoldEmail(email))
+}

@@ -1,0 +1,165 @@
+// Package pgtest gives a test its own migrated database on a real Postgres. It
+// is for tests only.
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"atlas/workspace/postgres"
+)
+
+// Databases are the addresses of a test's own database.
+type Databases struct {
+	// Name is the database's name.
+	Name string
+	// Admin is the server's administrator, in this database: policies do not
+	// bind it.
+	Admin string
+	// URLs are the addresses of the two roles.
+	postgres.URLs
+}
+
+// templateLock is the advisory lock under which the template is made.
+const templateLock = 0x61746c6174706c // "atlatpl"
+
+// New creates a database with the newest schema and drops it when the test
+// ends. It is copied from a template that the first test of all processes
+// makes, so it costs about a tenth of a second.
+func New(t testing.TB) *Databases {
+	t.Helper()
+	d := Empty(t, "")
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	conn := connect(ctx, t, adminURL(t))
+	defer closeConn(conn)
+	must(t, "creating the template", ensureTemplate(ctx, conn, adminURL(t)))
+	for _, statement := range []string{
+		`CREATE DATABASE ` + d.Name + ` TEMPLATE ` + templateName() + ` OWNER ` + postgres.SystemRole,
+		`REVOKE ALL ON DATABASE ` + d.Name + ` FROM PUBLIC`,
+		`GRANT CONNECT ON DATABASE ` + d.Name + ` TO ` + postgres.AppRole,
+	} {
+		_, err := conn.Exec(ctx, statement)
+		must(t, statement, err)
+	}
+	return d
+}
+
+// Empty names a database of the test's own that does not exist yet, for tests
+// of making one, and drops it when the test ends. The name begins with "atlas_test_"
+// and ends with the given suffix.
+func Empty(t testing.TB, suffix string) *Databases {
+	t.Helper()
+	d := &Databases{Name: "atlas_test_" + strings.ToLower(rand.Text()[:20]) + suffix}
+	admin := adminURL(t)
+	urls, err := postgres.DatabaseURLs(admin, d.Name)
+	must(t, "the addresses", err)
+	d.URLs = urls
+	own, err := url.Parse(admin)
+	must(t, "the administrator's address", err)
+	own.Path = "/" + d.Name
+	d.Admin = own.String()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		conn := connect(ctx, t, admin)
+		defer closeConn(conn)
+		if _, err := conn.Exec(ctx, `DROP DATABASE IF EXISTS `+d.Name+` WITH (FORCE)`); err != nil {
+			t.Errorf("pgtest: dropping the database: %v", err)
+		}
+	})
+	return d
+}
+
+// OpenApp opens the application's store; it is closed when the test ends.
+func (d *Databases) OpenApp(t testing.TB, o postgres.Options) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(context.Background(), d.App, o)
+	must(t, "opening the application's pool", err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// OpenSystem opens the system store; it is closed when the test ends.
+func (d *Databases) OpenSystem(t testing.TB, o postgres.Options) *postgres.System {
+	t.Helper()
+	s, err := postgres.OpenSystem(context.Background(), d.System, o)
+	must(t, "opening the system pool", err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func templateName() string { return "atlas_template_" + postgres.SchemaDigest() }
+
+// ensureTemplate makes the template unless it is there. It is built under
+// another name and renamed when whole, so that a test process that was killed
+// leaves no half of one.
+func ensureTemplate(ctx context.Context, conn *pgx.Conn, admin string) error {
+	name := templateName()
+	exists := func() (there bool, err error) {
+		err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, name).Scan(&there)
+		return there, err
+	}
+	if there, err := exists(); err != nil || there {
+		return err
+	}
+	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, templateLock); err != nil {
+		return err
+	}
+	// The connection is closed soon after: its lock goes with it.
+	if there, err := exists(); err != nil || there {
+		return err
+	}
+	building := name + "_building"
+	if _, err := conn.Exec(ctx, `DROP DATABASE IF EXISTS `+building+` WITH (FORCE)`); err != nil {
+		return err
+	}
+	urls, err := postgres.Prepare(ctx, admin, building)
+	if err != nil {
+		return err
+	}
+	if _, err := postgres.Migrate(ctx, urls.System); err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, `ALTER DATABASE `+building+` RENAME TO `+name)
+	return err
+}
+
+func adminURL(t testing.TB) string {
+	t.Helper()
+	for _, name := range []string{"ATLAS_TEST_POSTGRES_URL", "ATLAS_POSTGRES_URL"} {
+		if address := os.Getenv(name); address != "" {
+			return address
+		}
+	}
+	t.Fatal("pgtest: set ATLAS_TEST_POSTGRES_URL to the address of a Postgres administrator")
+	return ""
+}
+
+func connect(ctx context.Context, t testing.TB, address string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(ctx, address)
+	must(t, "connecting to Postgres", err)
+	return conn
+}
+
+func closeConn(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = conn.Close(ctx)
+}
+
+func must(t testing.TB, doing string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(fmt.Errorf("pgtest: %s: %w", doing, err))
+	}
+}

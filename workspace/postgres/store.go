@@ -1,0 +1,60 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+)
+
+const workspaceColumns = `id, name, plan, credit_ceiling, created_at`
+
+func scanWorkspace(row pgx.Row) (w workspace.Workspace, err error) {
+	err = row.Scan((*uuid.UUID)(&w.ID), &w.Name, &w.Plan, &w.CreditCeiling, &w.CreatedAt)
+	return w, err
+}
+
+// Summary is what GET /workspace shows, without the caller's role:
+// fault.NotFound.
+func (s *Store) Summary(ctx context.Context, in workspace.ID) (workspace.Summary, error) {
+	var out workspace.Summary
+	err := s.queryRow(ctx, in, `
+		SELECT w.id, w.name, w.plan, w.created_at,
+		       (SELECT count(*) FROM members m WHERE m.workspace_id = w.id)
+		FROM workspaces w WHERE w.id = $1`, []any{arg(in)},
+		(*uuid.UUID)(&out.ID), &out.Name, &out.Plan, &out.CreatedAt, &out.MemberCount)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return workspace.Summary{}, unknownWorkspace(err)
+	}
+	return out, err
+}
+
+// memberQuery lists by role, highest first, then address, then id.
+const memberQuery = `
+	SELECT u.id, u.email, u.name, m.role, m.joined_at
+	FROM members m JOIN users u ON u.id = m.user_id
+	WHERE m.workspace_id = $1
+	ORDER BY array_position(ARRAY['owner', 'admin', 'member'], m.role), u.email_folded, u.id`
+
+// Members lists a page of the members: role, highest first, then address. The
+// limit is 1..100, the offset not negative; callers check.
+func (s *Store) Members(ctx context.Context, in workspace.ID, limit, offset int) (members []workspace.Member, err error) {
+	err = s.query(ctx, in, memberQuery+` LIMIT $2 OFFSET $3`, []any{arg(in), limit, offset}, func(rows pgx.Rows) error {
+		members, err = pgx.CollectRows(rows, collectMember)
+		return err
+	})
+	return members, err
+}
+
+func collectMember(row pgx.CollectableRow) (m workspace.Member, err error) {
+	err = row.Scan((*uuid.UUID)(&m.ID), &m.Email, &m.Name, &m.Role, &m.JoinedAt)
+	return m, err
+}
+
+func unknownWorkspace(cause error) error {
+	return fault.Wrap(cause, fault.NotFound, "there is no workspace with this id")
+}
