@@ -1,0 +1,173 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"atlas/internal/auth"
+	"atlas/internal/elastic"
+	"atlas/mappings"
+	"atlas/search"
+)
+
+// configError lists everything that is wrong with a configuration.
+type configError struct{ faults []string }
+
+func (e configError) Error() string {
+	return "the configuration is not usable:\n  - " + strings.Join(e.faults, "\n  - ")
+}
+
+// faults collects what is wrong, so that all of it is told at once.
+type faults []string
+
+func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
+
+func (f *faults) addError(err error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			f.addError(e)
+		}
+	} else if err != nil {
+		f.add("%v", err)
+	}
+}
+
+func (f faults) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return configError{f}
+}
+
+// address checks a URL of one of the schemes.
+func (f *faults) address(option, value string, schemes ...string) {
+	u, err := url.Parse(value)
+	switch {
+	case value == "":
+		f.add("%s is required", option)
+	case err != nil || u.Host == "" && u.Path == "":
+		f.add("%s is not an address", option) // its text may hold a password
+	case !slices.Contains(schemes, u.Scheme):
+		f.add("%s must begin with %s://", option, strings.Join(schemes, ":// or "))
+	}
+}
+
+// elasticConfig is how to reach Elasticsearch and what the indices are called.
+type elasticConfig struct {
+	ElasticsearchURL      []string `name:"elasticsearch-url" env:"ATLAS_ELASTICSEARCH_URL" sep:"," placeholder:"URL" help:"Addresses of Elasticsearch nodes, separated by commas."`
+	ElasticsearchUser     string   `name:"elasticsearch-user" env:"ATLAS_ELASTICSEARCH_USER" help:"User, where security is on."`
+	ElasticsearchPassword string   `name:"elasticsearch-password" env:"ATLAS_ELASTICSEARCH_PASSWORD" help:"Password of the user."`
+	ElasticsearchAPIKey   string   `name:"elasticsearch-api-key" env:"ATLAS_ELASTICSEARCH_API_KEY" help:"API key, instead of user and password."`
+	ElasticsearchCA       string   `name:"elasticsearch-ca" env:"ATLAS_ELASTICSEARCH_CA" type:"path" placeholder:"FILE" help:"PEM file of the authority that signed the nodes' certificates; default: the system's."`
+	ElasticsearchInsecure bool     `name:"elasticsearch-insecure" env:"ATLAS_ELASTICSEARCH_INSECURE" help:"Accept any certificate; for trials only."`
+	IndexPrefix           string   `name:"index-prefix" env:"ATLAS_INDEX_PREFIX" default:"atlas-" help:"What the names of all indices and aliases begin with (default: atlas-)."`
+}
+
+func (c elasticConfig) check(f *faults) {
+	if len(c.ElasticsearchURL) == 0 {
+		f.add("--elasticsearch-url (ATLAS_ELASTICSEARCH_URL) is required")
+	}
+	for _, u := range c.ElasticsearchURL {
+		f.address("--elasticsearch-url (ATLAS_ELASTICSEARCH_URL)", u, "http", "https")
+	}
+	if c.ElasticsearchAPIKey != "" && c.ElasticsearchUser != "" {
+		f.add("give either --elasticsearch-api-key or --elasticsearch-user, not both")
+	}
+	if (c.ElasticsearchUser == "") != (c.ElasticsearchPassword == "") {
+		f.add("--elasticsearch-user and --elasticsearch-password go together")
+	}
+	valid := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) }
+	if strings.IndexFunc(c.IndexPrefix, func(r rune) bool { return !valid(r) }) >= 0 || strings.IndexAny(c.IndexPrefix, "-_.") == 0 || len(c.IndexPrefix) > 100 {
+		f.add("--index-prefix (ATLAS_INDEX_PREFIX) may hold a-z, 0-9, -, _ and ., begins with a letter or digit, and has at most 100 characters")
+	}
+	if c.ElasticsearchCA != "" {
+		if _, err := os.Stat(c.ElasticsearchCA); err != nil {
+			f.add("--elasticsearch-ca (ATLAS_ELASTICSEARCH_CA): %v", err)
+		}
+	}
+}
+
+func (c elasticConfig) names() mappings.Names { return mappings.Names{Prefix: c.IndexPrefix} }
+
+func (c elasticConfig) open() (*elastic.Client, error) {
+	config := elastic.Config{
+		Addresses: c.ElasticsearchURL, Username: c.ElasticsearchUser, Password: c.ElasticsearchPassword,
+		APIKey: c.ElasticsearchAPIKey, InsecureTLS: c.ElasticsearchInsecure,
+	}
+	if c.ElasticsearchCA != "" {
+		pem, err := os.ReadFile(c.ElasticsearchCA)
+		if err != nil {
+			return nil, err
+		}
+		config.CACert = pem
+	}
+	return elastic.New(config)
+}
+
+// apiConfig is everything `atlas serve` needs.
+type apiConfig struct {
+	elasticConfig
+	logConfig
+
+	Listen            string        `env:"ATLAS_LISTEN" default:"127.0.0.1:8080" help:"Address the API listens on (default: 127.0.0.1:8080)."`
+	PostgresURL       string        `name:"postgres-url" env:"ATLAS_POSTGRES_URL" placeholder:"URL" help:"Postgres as the role atlas_app, which row-level security binds."`
+	PostgresSystemURL string        `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, for what crosses workspaces."`
+	RedisURL          string        `name:"redis-url" env:"ATLAS_REDIS_URL" placeholder:"URL" help:"Redis, or several nodes of a cluster separated by commas."`
+	RedisPrefix       string        `name:"redis-prefix" env:"ATLAS_REDIS_PREFIX" default:"atlas:credits:" help:"What the names of all Redis keys begin with (default: atlas:credits:)."`
+	CursorKeys        []string      `name:"cursor-keys" env:"ATLAS_CURSOR_KEYS" sep:"," placeholder:"KEY" help:"Keys that sign cursors, separated by commas, at least 16 bytes each: the first signs, all are accepted."`
+	JWTSecret         string        `name:"jwt-secret" env:"ATLAS_JWT_SECRET" help:"Shared secret (HS256) of access tokens, for development."`
+	JWKS              string        `name:"jwks" env:"ATLAS_JWKS" placeholder:"FILE|URL" help:"JWKS document with the keys that sign access tokens; without it and --jwt-secret only API keys are accepted."`
+	JWTAlgorithms     []string      `name:"jwt-algorithms" env:"ATLAS_JWT_ALGORITHMS" sep:"," help:"Signature algorithms accepted with --jwks (default: RS256,ES256,EdDSA)."`
+	JWTIssuer         string        `name:"jwt-issuer" env:"ATLAS_JWT_ISSUER" help:"What iss must be; empty: not checked."`
+	JWTAudience       string        `name:"jwt-audience" env:"ATLAS_JWT_AUDIENCE" help:"What aud must contain; empty: not checked."`
+	SearchTimeout     time.Duration `name:"search-timeout" env:"ATLAS_SEARCH_TIMEOUT" default:"10s" help:"What one search may take, 100ms to 60s (default: 10s)."`
+	RedisTimeout      time.Duration `name:"redis-timeout" env:"ATLAS_REDIS_TIMEOUT" default:"100ms" help:"What one call to Redis may take, 1ms to 10s (default: 100ms)."`
+	Drain             time.Duration `env:"ATLAS_DRAIN" default:"20s" help:"How long requests in flight may go on after a stop signal, 0s to 10m (default: 20s)."`
+}
+
+// check returns everything that is wrong.
+func (c apiConfig) check() error {
+	var f faults
+	c.elasticConfig.check(&f)
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		f.add("--listen (ATLAS_LISTEN) must be host:port")
+	}
+	f.address("--postgres-url (ATLAS_POSTGRES_URL)", c.PostgresURL, "postgres", "postgresql")
+	f.address("--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL)", c.PostgresSystemURL, "postgres", "postgresql")
+	first, _, _ := strings.Cut(c.RedisURL, ",")
+	f.address("--redis-url (ATLAS_REDIS_URL)", first, "redis", "rediss")
+	if _, err := search.NewCursors(c.cursorKeys()...); err != nil {
+		f.add("--cursor-keys (ATLAS_CURSOR_KEYS): %v", err)
+	}
+	f.addError(c.auth().Validate())
+	f.within("--search-timeout (ATLAS_SEARCH_TIMEOUT)", c.SearchTimeout, 100*time.Millisecond, time.Minute)
+	f.within("--redis-timeout (ATLAS_REDIS_TIMEOUT)", c.RedisTimeout, time.Millisecond, 10*time.Second)
+	f.within("--drain (ATLAS_DRAIN)", c.Drain, 0, 10*time.Minute)
+	return f.err()
+}
+
+func (f *faults) within(option string, d, lowest, highest time.Duration) {
+	if d < lowest || d > highest {
+		f.add("%s must be %s to %s", option, lowest, highest)
+	}
+}
+
+func (c apiConfig) cursorKeys() [][]byte {
+	var keys [][]byte
+	for _, k := range c.CursorKeys {
+		keys = append(keys, []byte(k))
+	}
+	return keys
+}
+
+func (c apiConfig) auth() auth.Config {
+	return auth.Config{Secret: c.JWTSecret, JWKS: c.JWKS, Algorithms: c.JWTAlgorithms, Issuer: c.JWTIssuer, Audience: c.JWTAudience}
+}
+
+var errNotReady = errors.New("no dataset has been loaded yet: run atlas index load")

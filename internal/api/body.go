@@ -1,0 +1,62 @@
+package api
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+)
+
+// MaxBody is the largest request body, in bytes.
+const MaxBody = 1 << 20
+
+// body reads the request's JSON object; an absent one reads as {}.
+func (c *call) body() (input.Value, error) {
+	r := c.gin.Request
+	data, err := io.ReadAll(http.MaxBytesReader(c.gin.Writer, r.Body, MaxBody))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return input.Value{}, fault.New(fault.PayloadTooLarge, "a request body may have at most %d bytes", MaxBody)
+	}
+	if err != nil {
+		return input.Value{}, fault.Validation(fault.Issue{Code: fault.Custom, Message: "the body could not be read to its end"})
+	}
+	if len(data) > 0 && !isJSON(r) {
+		return input.Value{}, fault.New(fault.UnsupportedMediaType, "send the body as application/json, in UTF-8 and without a content encoding")
+	}
+	v, issues := input.Decode(data)
+	return v, input.Issues(issues).Err()
+}
+
+func isJSON(r *http.Request) bool {
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	charset := params["charset"]
+	return err == nil && kind == "application/json" && (charset == "" || strings.EqualFold(charset, "utf-8")) &&
+		r.Header.Get("Content-Encoding") == ""
+}
+
+// pathUUID reads a path parameter that names a record.
+func (c *call) pathUUID(name string) (string, error) {
+	id, ok := input.ParseUUID(c.gin.Param(name))
+	if !ok {
+		return "", fault.Validation(fault.Issue{Code: fault.InvalidFormat, Path: []string{name}, Message: "must be a UUID"})
+	}
+	return id, nil
+}
+
+// param returns a query parameter and whether it is given. One that is given
+// twice is ambiguous and refused.
+func (c *call) param(name string) (value string, given bool, err error) {
+	values := c.gin.Request.URL.Query()[name]
+	switch len(values) {
+	case 0:
+		return "", false, nil
+	case 1:
+		return values[0], true, nil
+	default:
+		return "", true, fault.Validation(fault.Issue{Code: fault.Custom, Path: []string{name}, Message: "is given more than once"})
+	}
+}

@@ -1,0 +1,188 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"atlas/internal/auth"
+	"atlas/internal/credits"
+	"atlas/internal/fault"
+)
+
+// call is one request on its way through a route.
+type call struct {
+	gin       *gin.Context
+	server    *Server
+	id        string
+	began     time.Time
+	route     Route
+	principal auth.Principal
+	charged   int64
+}
+
+const callKey = "call"
+
+func callOf(ctx *gin.Context) *call { return ctx.MustGet(callKey).(*call) }
+
+// Context ends when the client goes away.
+func (c *call) Context() context.Context { return c.gin.Request.Context() }
+
+func (c *call) log() *slog.Logger { return c.server.Log.With("request_id", c.id) }
+
+// begin is the first and last step of every request: its id, its log line, and
+// what happens when a handler panics.
+func (s *Server) begin(ctx *gin.Context) {
+	c := &call{gin: ctx, server: s, id: requestID(ctx.GetHeader(RequestIDHeader)), began: time.Now()}
+	ctx.Set(callKey, c)
+	ctx.Header(RequestIDHeader, c.id)
+	ctx.Header("X-Content-Type-Options", "nosniff")
+	ctx.Header("Cache-Control", "no-store")
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it the same way
+				panic(p)
+			}
+			c.log().Error("panic", "error", fmt.Sprint(p), "stack", string(debug.Stack()))
+			if !ctx.Writer.Written() {
+				c.fail(fault.New(fault.Internal, "panic"))
+			}
+		}
+		c.logLine()
+	}()
+	ctx.Next()
+}
+
+func (c *call) logLine() {
+	attrs := []slog.Attr{
+		slog.String("method", c.gin.Request.Method), slog.String("path", c.gin.Request.URL.Path),
+		slog.Int("status", c.gin.Writer.Status()), slog.Duration("duration", time.Since(c.began)),
+	}
+	if c.route.Operation != "" {
+		attrs = append(attrs, slog.String("operation", c.route.Operation))
+	}
+	if c.principal.Kind != "" {
+		attrs = append(attrs, slog.String("principal", string(c.principal.Kind)),
+			slog.String("workspace", c.principal.Workspace.ID.String()), slog.Int64("credits", c.charged))
+	}
+	c.log().LogAttrs(c.Context(), slog.LevelInfo, "request", attrs...)
+}
+
+// serve runs a route in the order of docs/api.md, "Order of checks".
+func (s *Server) serve(r Route) gin.HandlerFunc {
+	return func(ctx *gin.Context) {
+		c := callOf(ctx)
+		c.route = r
+		err := c.admit()
+		if err == nil {
+			err = c.answer()
+		}
+		if err != nil {
+			c.fail(err)
+		}
+	}
+}
+
+// admit finds the principal and checks what it may do.
+func (c *call) admit() error {
+	gate, request := c.server.Gate, c.gin.Request
+	identity, err := gate.Authenticate(c.Context(), request.Header.Values("Authorization"))
+	if err != nil {
+		return err
+	}
+	given := request.URL.Query()["workspace_id"]
+	in, err := gate.Resolve(c.Context(), identity, given, c.route.WorkspaceRequired)
+	if err != nil {
+		return err
+	}
+	if c.principal, err = gate.Authorize(c.Context(), identity, in); err != nil {
+		return err
+	}
+	return c.principal.RequireScope(c.route.Scope)
+}
+
+// answer runs the handler. A ceiling that is used up is told before what is
+// wrong with the request; a metered route learns of it when it reserves, so it
+// asks only where it does not come that far.
+func (c *call) answer() error {
+	switch c.route.Throttling {
+	case Free:
+		// The ledger being away stops no route that costs nothing.
+		if _, err := c.check(); fault.CodeOf(err) == fault.RateLimited {
+			return err
+		}
+	case Metered:
+		defer func() { c.gin.Header(headerCharged, strconv.FormatInt(c.charged, 10)) }()
+	}
+	r, err := c.route.handle(c)
+	if err != nil {
+		if c.route.Throttling == Metered && !c.reserved() {
+			if window, ceilingErr := c.check(); ceilingErr != nil {
+				return ceilingErr
+			} else {
+				c.showWindow(window)
+			}
+		}
+		return err
+	}
+	return c.render(r)
+}
+
+// The headers of metered operations.
+const (
+	headerCharged   = "X-Credits-Charged"
+	headerUsed      = "X-Credits-Used"
+	headerRemaining = "X-Credits-Remaining"
+	headerCeiling   = "X-Credits-Ceiling"
+)
+
+func (c *call) check() (credits.Window, error) {
+	w := c.principal.Workspace
+	window, err := c.server.Ledger.Check(c.Context(), w.ID.String(), w.CreditCeiling)
+	if fault.CodeOf(err) == fault.RateLimited && c.route.Throttling == Metered {
+		c.showWindow(window)
+	}
+	return window, err
+}
+
+func (c *call) showWindow(w credits.Window) {
+	c.gin.Header(headerUsed, strconv.FormatInt(w.Used, 10))
+	c.gin.Header(headerRemaining, strconv.FormatInt(w.Remaining, 10))
+	c.gin.Header(headerCeiling, strconv.FormatInt(w.Ceiling, 10))
+}
+
+// reserved tells whether the request got as far as the ledger.
+func (c *call) reserved() bool { return c.gin.Writer.Header().Get(headerCeiling) != "" }
+
+// metered reserves the most the operation may deliver, runs it, and charges
+// what it did deliver before the answer is sent. What fails costs nothing.
+func (c *call) metered(most int, run func(ctx context.Context) (r reply, delivered int, err error)) (reply, error) {
+	w := c.principal.Workspace
+	reservation, window, err := c.server.Ledger.Reserve(c.Context(), w.ID.String(), w.CreditCeiling, c.route.Operation, int64(most))
+	if err != nil {
+		if window.Ceiling > 0 {
+			c.showWindow(window)
+		}
+		return reply{}, err
+	}
+	c.showWindow(window)
+	// Gives back what is held when run fails or panics; after a settle it does
+	// nothing.
+	defer reservation.Settle(c.Context(), 0) //nolint:errcheck // it lapses by itself
+	r, delivered, err := run(c.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	if window, err = reservation.Settle(c.Context(), int64(delivered)); err != nil {
+		return reply{}, err
+	}
+	c.charged = int64(delivered)
+	c.showWindow(window)
+	return r, nil
+}

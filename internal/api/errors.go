@@ -1,0 +1,89 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"atlas/internal/fault"
+)
+
+// statuses is the one table from codes to HTTP (docs/api.md, "Errors"). Codes
+// that only items of a batch have are not in it.
+var statuses = map[fault.Code]int{
+	fault.BadRequest:            http.StatusBadRequest,
+	fault.InvalidInput:          http.StatusBadRequest,
+	fault.UserIdentityRequired:  http.StatusBadRequest,
+	fault.CannotSelfRemove:      http.StatusBadRequest,
+	fault.ViewTypeMismatch:      http.StatusBadRequest,
+	fault.ViewImmutableField:    http.StatusBadRequest,
+	fault.InvalidViewDefinition: http.StatusBadRequest,
+	fault.Unauthorized:          http.StatusUnauthorized,
+	fault.Forbidden:             http.StatusForbidden,
+	fault.NotFound:              http.StatusNotFound,
+	fault.ViewNotFound:          http.StatusNotFound,
+	fault.SkillNotFound:         http.StatusNotFound,
+	fault.MethodNotAllowed:      http.StatusMethodNotAllowed,
+	fault.AmbiguousMatch:        http.StatusConflict,
+	fault.LastOwner:             http.StatusConflict,
+	fault.AlreadyMember:         http.StatusConflict,
+	fault.AlreadyInvited:        http.StatusConflict,
+	fault.ViewNameConflict:      http.StatusConflict,
+	fault.RevisionConflict:      http.StatusConflict,
+	fault.SkillConflict:         http.StatusConflict,
+	fault.PayloadTooLarge:       http.StatusRequestEntityTooLarge,
+	fault.UnsupportedMediaType:  http.StatusUnsupportedMediaType,
+	fault.RateLimited:           http.StatusTooManyRequests,
+	fault.Internal:              http.StatusInternalServerError,
+	fault.Unavailable:           http.StatusServiceUnavailable,
+}
+
+// handlerError is the shape of all errors but validation's.
+type handlerError struct {
+	Error codeMessage `json:"error"`
+}
+
+type codeMessage struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+}
+
+// validationError is the shape of an InvalidInput error.
+type validationError struct {
+	Success bool             `json:"success"`
+	Error   validationIssues `json:"error"`
+}
+
+type validationIssues struct {
+	Issues []fault.Issue `json:"issues"`
+	Name   string        `json:"name"`
+}
+
+// fail answers an error: its code's status and shape, and the log line where
+// the fault is ours. What is no fault.Error is a mistake of the program.
+func (c *call) fail(err error) {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		e = fault.Wrap(err, fault.Internal, "something went wrong on our side")
+	}
+	status := cmp.Or(statuses[e.Code], http.StatusInternalServerError)
+	if status >= http.StatusInternalServerError {
+		c.log().LogAttrs(c.Context(), slog.LevelError, "request failed", slog.String("error", err.Error()))
+	}
+	if e.RetryAfter > 0 {
+		c.gin.Header("Retry-After", strconv.Itoa(int(math.Ceil(float64(e.RetryAfter)/float64(time.Second)))))
+	}
+	if e.Code == fault.InvalidInput {
+		c.json(status, validationError{Error: validationIssues{Issues: e.Issues, Name: "ValidationError"}})
+		return
+	}
+	message := e.Message
+	if status == http.StatusInternalServerError {
+		message = "something went wrong on our side; the request id helps us to find it"
+	}
+	c.json(status, handlerError{codeMessage{e.Code, message}})
+}

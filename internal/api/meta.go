@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"atlas/internal/credits"
+	"atlas/workspace"
+)
+
+func (s *Server) getWorkspace(c *call) (reply, error) {
+	summary, err := s.Workspaces.Summary(c.Context(), c.principal.Workspace.ID)
+	summary.Role = c.principal.RoleOrNil()
+	return reply{summary, creditsOnly{}}, err
+}
+
+// creditsData is the answer of GET /workspace/credits.
+type creditsData struct {
+	Plan        workspace.Plan `json:"plan"`
+	Remaining   int64          `json:"remaining"`
+	Ceiling     int64          `json:"ceiling"`
+	Used        int64          `json:"used"`
+	WindowHours int            `json:"window_hours"`
+}
+
+func (s *Server) getCredits(c *call) (reply, error) {
+	w := c.principal.Workspace
+	usage, err := s.usage(c)
+	return reply{creditsData{w.Plan, usage.Remaining, usage.Ceiling, usage.Used, credits.Hours}, creditsOnly{}}, err
+}
+
+// usageData is the answer of GET /data/usage.
+type usageData struct {
+	UsedCredits int64            `json:"used_credits"`
+	Ceiling     int64            `json:"ceiling"`
+	Remaining   int64            `json:"remaining"`
+	WindowHours int              `json:"window_hours"`
+	ByTool      map[string]int64 `json:"by_tool"`
+}
+
+func (s *Server) getUsage(c *call) (reply, error) {
+	usage, err := s.usage(c)
+	return reply{usageData{usage.Used, usage.Ceiling, usage.Remaining, credits.Hours, usage.ByTool}, creditsOnly{}}, err
+}
+
+func (s *Server) usage(c *call) (credits.Usage, error) {
+	w := c.principal.Workspace
+	return s.Ledger.Usage(c.Context(), w.ID.String(), w.CreditCeiling)
+}
+
+// live says that the process answers.
+func (s *Server) live(ctx *gin.Context) {
+	callOf(ctx).json(http.StatusOK, health{Status: "ok"})
+}
+
+// health is the answer of the health routes.
+type health struct {
+	Status string `json:"status"` // ok, unavailable
+	// Backends are ok or unavailable, by name; why is in the log.
+	Backends map[string]string `json:"backends,omitzero"`
+}
+
+const probeTimeout = 2 * time.Second
+
+// ready says whether every backend serves: 200, else 503.
+func (s *Server) ready(ctx *gin.Context) {
+	c := callOf(ctx)
+	bounded, cancel := context.WithTimeout(c.Context(), probeTimeout)
+	defer cancel()
+	h := health{Status: "ok", Backends: map[string]string{}}
+	var lock sync.Mutex
+	var group sync.WaitGroup
+	for name, probe := range s.Probes {
+		group.Go(func() {
+			err := probe(bounded)
+			lock.Lock()
+			defer lock.Unlock()
+			h.Backends[name] = "ok"
+			if err != nil {
+				h.Backends[name], h.Status = "unavailable", "unavailable"
+				c.log().Warn("not ready", "backend", name, "error", err.Error())
+			}
+		})
+	}
+	group.Wait()
+	status := http.StatusOK
+	if h.Status != "ok" {
+		status = http.StatusServiceUnavailable
+		ctx.Header("Retry-After", "1")
+	}
+	c.json(status, h)
+}

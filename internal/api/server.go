@@ -1,0 +1,112 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"atlas/internal/auth"
+	"atlas/internal/credits"
+	"atlas/internal/fault"
+	"atlas/search"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// Searcher answers from the global dataset. *search.Engine does.
+type Searcher interface {
+	Search(ctx context.Context, q query.Query) (search.Page, error)
+	Get(ctx context.Context, d query.Dataset, id string, includes []query.Include) (jsontext.Value, error)
+	FrequentValues(ctx context.Context) (query.FrequentValues, error)
+}
+
+// Gate finds out who calls, for which workspace. *auth.Authenticator does.
+type Gate interface {
+	Authenticate(ctx context.Context, header []string) (auth.Identity, error)
+	Resolve(ctx context.Context, i auth.Identity, given []string, required bool) (workspace.ID, error)
+	Authorize(ctx context.Context, i auth.Identity, in workspace.ID) (auth.Principal, error)
+}
+
+// Ledger counts credits. *credits.Ledger does.
+type Ledger interface {
+	Reserve(ctx context.Context, workspace string, ceiling int64, operation string, amount int64) (*credits.Reservation, credits.Window, error)
+	Check(ctx context.Context, workspace string, ceiling int64) (credits.Window, error)
+	Usage(ctx context.Context, workspace string, ceiling int64) (credits.Usage, error)
+}
+
+// Workspaces tells about workspaces. *postgres.Store does.
+type Workspaces interface {
+	Summary(ctx context.Context, in workspace.ID) (workspace.Summary, error)
+}
+
+// Probe tells whether a backend serves; nil means that it does.
+type Probe func(ctx context.Context) error
+
+// Server is the HTTP API. Its fields are set before Handler is called.
+type Server struct {
+	Search     Searcher
+	Gate       Gate
+	Ledger     Ledger
+	Workspaces Workspaces
+	// Probes are the backends that readiness asks, by name.
+	Probes map[string]Probe
+	Log    *slog.Logger
+}
+
+// Handler returns the whole API. Each path of the table answers every other
+// method with 405, also where a path with a parameter would take it.
+func (s *Server) Handler() http.Handler {
+	gin.SetMode(gin.ReleaseMode)
+	g := gin.New()
+	g.RedirectTrailingSlash = false
+	g.HandleMethodNotAllowed = true
+	g.Use(s.begin)
+	g.GET("/health/live", s.live)
+	g.GET("/health/ready", s.ready)
+	methods := map[string][]string{}
+	for _, r := range s.Routes() {
+		methods[r.Path] = append(methods[r.Path], r.Method)
+		g.Handle(r.Method, Version+r.Path, s.serve(r))
+	}
+	for path, allowed := range methods {
+		refuse := notAllowed(allowed)
+		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {
+			if !slices.Contains(allowed, m) {
+				g.Handle(m, Version+path, refuse)
+			}
+		}
+	}
+	g.NoMethod(notAllowed(nil))
+	g.NoRoute(func(ctx *gin.Context) {
+		callOf(ctx).fail(fault.New(fault.NotFound, "no route is called %s", ctx.Request.URL.Path))
+	})
+	return g
+}
+
+func notAllowed(allowed []string) gin.HandlerFunc {
+	return func(ctx *gin.Context) {
+		if len(allowed) > 0 {
+			ctx.Header("Allow", strings.Join(allowed, ", "))
+		}
+		callOf(ctx).fail(fault.New(fault.MethodNotAllowed, "this route does not take %s", ctx.Request.Method))
+	}
+}
+
+// RequestIDHeader carries the id that a log line can be found by.
+const RequestIDHeader = "X-Request-Id"
+
+// requestID is the caller's id when it is 1..128 printable ASCII characters,
+// else a new one.
+func requestID(given string) string {
+	printable := func(r rune) bool { return r > ' ' && r <= '~' }
+	if given != "" && len(given) <= 128 && strings.IndexFunc(given, func(r rune) bool { return !printable(r) }) < 0 {
+		return given
+	}
+	return uuid.Must(uuid.NewV7()).String()
+}

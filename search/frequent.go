@@ -1,0 +1,116 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// How many values of a dynamic enum are told, and for how long they are not
+// asked for again.
+const (
+	mostFrequent    = 100
+	frequentMaxAge  = time.Minute
+	frequentTimeout = 10 * time.Second
+)
+
+// frequentValues keeps the most frequent values of every dynamic enum.
+type frequentValues struct {
+	lock   sync.Mutex
+	values map[query.Dataset]map[string]query.Vocabulary
+	read   time.Time // when the reading began
+}
+
+// FrequentValues returns the most frequent values of the dynamic enums of all
+// datasets, with how many records have each, at most a minute old.
+func (e *Engine) FrequentValues(ctx context.Context) (query.FrequentValues, error) {
+	f := &e.frequent
+	// One caller reads; the others wait for it rather than read as well.
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	if f.values == nil || time.Since(f.read) >= frequentMaxAge {
+		began := time.Now()
+		values, err := e.readFrequent(ctx)
+		if err != nil {
+			return nil, err
+		}
+		f.values, f.read = values, began
+	}
+	values := f.values
+	return func(d query.Dataset, field query.Field) query.Vocabulary { return values[d][field.Name] }, nil
+}
+
+func (e *Engine) readFrequent(ctx context.Context) (map[query.Dataset]map[string]query.Vocabulary, error) {
+	ctx, cancel := context.WithTimeout(ctx, frequentTimeout)
+	defer cancel()
+	searches := make([]indexed, len(query.Datasets))
+	for i, d := range query.Datasets {
+		aggs := object{}
+		for _, f := range query.Fields(d) {
+			if f.Dynamic() {
+				// Values that differ in case or accents only are one value, told
+				// in its most frequent spelling.
+				aggs[f.Name] = object{
+					"terms": object{"field": f.ExactPath(query.Root), "size": mostFrequent},
+					"aggs":  object{"spelling": object{"terms": object{"field": f.Name, "size": 1}}},
+				}
+			}
+		}
+		body, err := json.Marshal(object{"size": 0, "aggs": aggs, "track_total_hits": false})
+		if err != nil {
+			return nil, fmt.Errorf("search: %w", err)
+		}
+		searches[i] = indexed{d, body}
+	}
+	results, err := e.several(ctx, searches)
+	if err != nil {
+		return nil, err
+	}
+	all := map[query.Dataset]map[string]query.Vocabulary{}
+	for i, r := range results {
+		var aggregations map[string]struct {
+			Buckets []bucket `json:"buckets"`
+		}
+		if err := jsonv2.Unmarshal(r.Aggregations, &aggregations); err != nil {
+			return nil, fault.Away(fmt.Errorf("unreadable aggregations: %w", err), "elasticsearch")
+		}
+		all[query.Datasets[i]] = map[string]query.Vocabulary{}
+		for name, a := range aggregations {
+			terms := make(query.Vocabulary, len(a.Buckets))
+			for j, b := range a.Buckets {
+				terms[j] = b.term()
+			}
+			all[query.Datasets[i]][name] = terms
+		}
+	}
+	return all, nil
+}
+
+type bucket struct {
+	Key      string `json:"key"`
+	DocCount int64  `json:"doc_count"`
+	Spelling struct {
+		Buckets []struct {
+			Key string `json:"key"`
+		} `json:"buckets"`
+	} `json:"spelling"`
+}
+
+func (b bucket) term() query.Term {
+	spelling := b.Key
+	if len(b.Spelling.Buckets) > 0 {
+		spelling = b.Spelling.Buckets[0].Key
+	}
+	unit := "records"
+	if b.DocCount == 1 {
+		unit = "record"
+	}
+	return query.Term{Value: spelling, Label: spelling, Description: fmt.Sprintf("%d %s", b.DocCount, unit)}
+}

@@ -1,0 +1,102 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/elastic"
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// Get returns one record with the related records asked for under their keys,
+// each kind in its dataset's default order. Errors: NotFound; Unavailable.
+func (e *Engine) Get(ctx context.Context, d query.Dataset, id string, includes []query.Include) (jsontext.Value, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
+	defer cancel()
+	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodGet, Path: "/" + e.Names.Alias(string(d)) + "/_source/" + id})
+	if err != nil {
+		return nil, getFault(err, d, id)
+	}
+	record := jsontext.Value(res.Body)
+	if len(includes) == 0 {
+		return record, nil
+	}
+	related, err := e.related(ctx, record, id, includes)
+	if err != nil {
+		return nil, err
+	}
+	return embed(record, includes, related), nil
+}
+
+func getFault(err error, d query.Dataset, id string) error {
+	if answer, ok := err.(*elastic.Error); ok && answer.Status == http.StatusNotFound && answer.Type != "index_not_found_exception" {
+		return fault.New(fault.NotFound, "no %s has the id %s", d.Singular(), id)
+	}
+	return elastic.FaultOf(err)
+}
+
+// related finds the records of each include, in one round trip.
+func (e *Engine) related(ctx context.Context, record jsontext.Value, id string, includes []query.Include) ([]result, error) {
+	var fields map[string]jsontext.Value
+	if err := jsonv2.Unmarshal(record, &fields); err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "the record could not be read")
+	}
+	searches := make([]indexed, len(includes))
+	for i, inc := range includes {
+		// Compile asks for a row beyond the page, which nobody needs here.
+		q := query.Query{Dataset: inc.Dataset, Sort: query.DefaultSort(inc.Dataset), Limit: query.MaxIncluded - 1}
+		if inc.Inward {
+			link, _ := query.FieldNamed(inc.Dataset, inc.Link)
+			q.Where = []query.Node{query.Terms{Path: link.ExactPath(query.Root), Values: []string{id}}}
+		} else {
+			q.Where = []query.Node{query.Terms{Path: "id", Values: linked(fields[inc.Link])}}
+		}
+		body, err := Compile(q, nil)
+		if err != nil {
+			return nil, err
+		}
+		searches[i] = indexed{inc.Dataset, body}
+	}
+	return e.several(ctx, searches)
+}
+
+// linked reads a link field: null, an id, or an array of ids.
+func linked(v jsontext.Value) []string {
+	ids := []string{}
+	var one string
+	if jsonv2.Unmarshal(v, &ids) != nil && jsonv2.Unmarshal(v, &one) == nil {
+		ids = []string{one}
+	}
+	return ids
+}
+
+// embed appends the related records to the record's object.
+func embed(record jsontext.Value, includes []query.Include, related []result) jsontext.Value {
+	b := append(jsontext.Value{}, record[:len(record)-1]...)
+	for i, inc := range includes {
+		b = fmt.Appendf(b, ",%q:", inc.Key)
+		rows := related[i].Hits.Hits
+		if inc.One {
+			if len(rows) == 0 {
+				b = append(b, "null"...)
+			} else {
+				b = append(b, rows[0].Source...)
+			}
+			continue
+		}
+		b = append(b, '[')
+		for j, row := range rows {
+			if j > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, row.Source...)
+		}
+		b = append(b, ']')
+	}
+	return append(b, '}')
+}

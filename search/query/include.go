@@ -1,0 +1,41 @@
+package query
+
+// Include is a kind of related records that a get can embed.
+type Include struct {
+	// Key is its name in `include` and in the answer.
+	Key string
+	// Dataset of the embedded records.
+	Dataset Dataset
+	// One: at most one record is embedded, as an object; else an array.
+	One bool
+	// Link is the field that holds ids: of the embedded records when Inward
+	// is set, else the embedding record's own.
+	Link   string
+	Inward bool
+}
+
+// MaxIncluded is how many related records of a kind a get embeds at most.
+const MaxIncluded = 25
+
+// Includes lists what a get of a dataset can embed: its children, and the
+// records it links to.
+func Includes(d Dataset) []Include {
+	var all []Include
+	for _, r := range Relations {
+		link, _ := FieldNamed(r.Child, r.Link)
+		switch {
+		case r.Parent == d:
+			all = append(all, Include{Key: string(r.Child), Dataset: r.Child, Link: r.Link, Inward: true})
+		case r.Child == d && link.List():
+			all = append(all, Include{Key: string(r.Parent), Dataset: r.Parent, Link: r.Link})
+		case r.Child == d:
+			all = append(all, Include{Key: singular[r.Parent], Dataset: r.Parent, One: true, Link: r.Link})
+		}
+	}
+	return all
+}
+
+var singular = map[Dataset]string{Accounts: "account", Contacts: "contact", Projects: "project", Signals: "signal"}
+
+// Singular is the name of one record of a dataset.
+func (d Dataset) Singular() string { return singular[d] }

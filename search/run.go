@@ -1,0 +1,194 @@
+package search
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/elastic"
+	"atlas/internal/fault"
+	"atlas/mappings"
+	"atlas/search/query"
+)
+
+// Engine runs searches. It is safe for concurrent use.
+type Engine struct {
+	Elastic *elastic.Client
+	Names   mappings.Names
+	Cursors *Cursors
+	// Timeout bounds one search in Elasticsearch. Past it the answer would be
+	// partial, which is an error.
+	Timeout time.Duration
+
+	frequent frequentValues
+}
+
+// DefaultTimeout is what a search may take.
+const DefaultTimeout = 10 * time.Second
+
+// grace is what a search's answer may need beyond Timeout.
+const grace = time.Second
+
+// Page is one page of results.
+type Page struct {
+	// Records are the public records as they were stored, in order.
+	Records []jsontext.Value
+	// Total is how many records match, at most TotalCap; Capped tells that
+	// there are more.
+	Total  int
+	Capped bool
+	// Next is the cursor of the next page, empty on the last one.
+	Next string
+}
+
+// Search runs q on its dataset's global index. Errors: BadRequest for a cursor
+// that is not q's; Unavailable when Elasticsearch is away, too slow, or could
+// give only a part of the page.
+func (e *Engine) Search(ctx context.Context, q query.Query) (Page, error) {
+	after, err := e.Cursors.Read(q)
+	if err != nil {
+		return Page{}, err
+	}
+	body, err := Compile(q, after)
+	if err != nil {
+		return Page{}, err
+	}
+	res, err := e.search(ctx, e.Names.Alias(string(q.Dataset)), body, preference(q))
+	if err != nil {
+		return Page{}, err
+	}
+	return e.page(q, res), nil
+}
+
+func (e *Engine) page(q query.Query, res result) Page {
+	p := Page{Total: min(res.Hits.Total.Value, TotalCap), Capped: res.Hits.Total.Value > TotalCap}
+	rows := res.Hits.Hits
+	if len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		p.Next = e.Cursors.Make(q, json.RawMessage(rows[q.Limit-1].Sort))
+	}
+	p.Records = make([]jsontext.Value, len(rows))
+	for i, row := range rows {
+		p.Records[i] = row.Source
+	}
+	return p
+}
+
+// result is what of a _search answer is asked for.
+type result struct {
+	TimedOut bool `json:"timed_out"`
+	Shards   struct {
+		Failed int `json:"failed"`
+	} `json:"_shards"`
+	Hits struct {
+		Total struct {
+			Value int `json:"value"`
+		} `json:"total"`
+		Hits []struct {
+			Source jsontext.Value `json:"_source"`
+			Sort   jsontext.Value `json:"sort"`
+		} `json:"hits"`
+	} `json:"hits"`
+	Aggregations jsontext.Value `json:"aggregations"`
+	// Error is set on a failed search of an _msearch.
+	Error  jsontext.Value `json:"error"`
+	Status int            `json:"status"`
+}
+
+const resultPaths = "timed_out,_shards.failed,hits.total.value,hits.hits._source,hits.hits.sort,aggregations"
+
+func (e *Engine) search(ctx context.Context, index string, body []byte, preference string) (result, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
+	defer cancel()
+	params := url.Values{
+		"filter_path": {resultPaths},
+		"timeout":     {fmt.Sprintf("%dms", e.Timeout.Milliseconds())},
+		// One shard that fails must fail the page, not shorten it.
+		"allow_partial_search_results": {"false"},
+	}
+	if preference != "" {
+		params.Set("preference", preference)
+	}
+	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/" + index + "/_search", Query: params, Body: body})
+	if err != nil {
+		return result{}, searchFault(err)
+	}
+	var r result
+	if err := jsonv2.Unmarshal(res.Body, &r); err != nil {
+		return result{}, fault.Away(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
+	}
+	return r, r.whole()
+}
+
+// whole refuses a part of an answer.
+func (r result) whole() error {
+	switch {
+	case len(r.Error) > 0:
+		return fault.Away(fmt.Errorf("one of several searches answered %d: %.500s", r.Status, r.Error), "elasticsearch")
+	case r.TimedOut || r.Shards.Failed > 0:
+		return fault.Away(fmt.Errorf("partial result: timed out %v, %d shards failed", r.TimedOut, r.Shards.Failed), "elasticsearch")
+	}
+	return nil
+}
+
+// searchFault tells a query with more clauses than the nodes have memory for,
+// which is the client's to make smaller, from all else.
+func searchFault(err error) error {
+	if answer, ok := errors.AsType[*elastic.Error](err); ok && strings.Contains(answer.Type+answer.Reason, "too_many_") {
+		return fault.Validation(fault.Issue{Code: fault.TooBig, Message: "the request has too many terms for one search; send fewer values"})
+	}
+	return elastic.FaultOf(err)
+}
+
+// preference sends the pages of one relevance search to the same copies of the
+// shards, whose scores agree.
+func preference(q query.Query) string {
+	if !q.Sort.Relevance() {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(q.Text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// several runs searches on the aliases of datasets in one round trip.
+func (e *Engine) several(ctx context.Context, searches []indexed) ([]result, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
+	defer cancel()
+	var body []byte
+	for _, s := range searches {
+		body = append(body, fmt.Sprintf(`{"index":%q,"allow_partial_search_results":false}`, e.Names.Alias(string(s.dataset)))...)
+		body = append(append(append(body, '\n'), s.body...), '\n')
+	}
+	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/_msearch", NDJSON: true, Body: body,
+		Query: url.Values{"filter_path": {"responses.error,responses.status,responses." + strings.ReplaceAll(resultPaths, ",", ",responses.")}}})
+	if err != nil {
+		return nil, searchFault(err)
+	}
+	var answer struct {
+		Responses []result `json:"responses"`
+	}
+	if err := jsonv2.Unmarshal(res.Body, &answer); err != nil || len(answer.Responses) != len(searches) {
+		return nil, fault.Away(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
+	}
+	for _, r := range answer.Responses {
+		if err := r.whole(); err != nil {
+			return nil, err
+		}
+	}
+	return answer.Responses, nil
+}
+
+type indexed struct {
+	dataset query.Dataset
+	body    []byte
+}
