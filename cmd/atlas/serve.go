@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -156,23 +158,19 @@ func wire(ctx context.Context, c apiConfig, log *slog.Logger) (_ *api.Server, cl
 
 // indicesReady checks that each dataset's alias answers with all its shards.
 func indicesReady(ctx context.Context, es *elastic.Client, names mappings.Names) error {
-	path := "/_cluster/health/"
+	aliases := make([]string, len(query.Datasets))
 	for i, d := range query.Datasets {
-		if i > 0 {
-			path += ","
-		}
-		path += names.Alias(string(d))
+		aliases[i] = names.Alias(string(d))
 	}
-	res, err := es.Do(ctx, elastic.Request{Method: http.MethodGet, Path: path + "?filter_path=status", Missing: true})
-	switch {
-	case err != nil:
-		return err
-	case res.Status == http.StatusNotFound:
+	_, err := es.Do(ctx, elastic.Request{
+		Method: http.MethodPost, Path: "/" + strings.Join(aliases, ",") + "/_search",
+		Query: url.Values{"allow_partial_search_results": {"false"}, "filter_path": {"_shards.failed"}},
+		Body:  []byte(`{"size":0,"track_total_hits":false,"terminate_after":1}`),
+	})
+	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
 		return errNotReady
-	case string(res.Body) == `{"status":"red"}`:
-		return fmt.Errorf("some shards of the datasets are not there")
 	}
-	return nil
+	return err
 }
 
 type migrateCmd struct {

@@ -58,6 +58,22 @@ func (f *Folder) Writers() [4]*Writer {
 	return [4]*Writer{f.Accounts, f.Contacts, f.Projects, f.Signals}
 }
 
+// Counts counts records by dataset.
+type Counts struct {
+	Accounts int64 `json:"accounts"`
+	Contacts int64 `json:"contacts"`
+	Projects int64 `json:"projects"`
+	Signals  int64 `json:"signals"`
+}
+
+// Total is the number of records of all datasets.
+func (c Counts) Total() int64 { return c.Accounts + c.Contacts + c.Projects + c.Signals }
+
+// Counts returns how many records were written so far. No Writer may be in use.
+func (f *Folder) Counts() Counts {
+	return Counts{f.Accounts.Lines(), f.Contacts.Lines(), f.Projects.Lines(), f.Signals.Lines()}
+}
+
 // Commit makes all four durable, then gives them their names. When one cannot
 // be finished, none gets its name.
 func (f *Folder) Commit() error {

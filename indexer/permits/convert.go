@@ -33,7 +33,7 @@ type Report struct {
 	// Rows were read, the first one with the columns' names not counted.
 	Rows int64 `json:"rows"`
 	// Records written, by dataset.
-	Records Records `json:"records"`
+	Records ndjson.Counts `json:"records"`
 	// UnknownStatuses counts the rows with a status that has no rule; they
 	// count as filed.
 	UnknownStatuses map[string]int64 `json:"unknown_statuses"`
@@ -44,14 +44,6 @@ type Report struct {
 	// first MaxRefusals.
 	RefusedRows int64     `json:"refused_rows"`
 	Refused     []Refusal `json:"refused"`
-}
-
-// Records counts records by dataset.
-type Records struct {
-	Accounts int64 `json:"accounts"`
-	Contacts int64 `json:"contacts"`
-	Projects int64 `json:"projects"`
-	Signals  int64 `json:"signals"`
 }
 
 // Refusal is a row that was left out, and why.
@@ -84,6 +76,7 @@ func Convert(ctx context.Context, csv io.Reader, options Options) (Report, error
 	if err != nil {
 		return report, err
 	}
+	in.width = head.width
 	out, err := ndjson.CreateFolder(options.Dir, options.Compression)
 	if err != nil {
 		return report, err
@@ -128,8 +121,7 @@ func Convert(ctx context.Context, csv io.Reader, options Options) (Report, error
 	if err := out.Commit(); err != nil {
 		return report, err
 	}
-	report.Records = Records{Accounts: out.Accounts.Lines(), Contacts: out.Contacts.Lines(),
-		Projects: out.Projects.Lines(), Signals: out.Signals.Lines()}
+	report.Records = out.Counts()
 	return report, nil
 }
 

@@ -26,6 +26,7 @@ type rows struct {
 	ahead [][]byte // lines read, not yet used
 	next  int64    // number of the first line of ahead
 	end   error    // why nothing more comes after ahead
+	width int      // fields of a row, 0 while not known
 }
 
 func newRows(from io.Reader) *rows {
@@ -77,6 +78,9 @@ func (r *rows) read() (int64, []string, error) {
 			}
 			r.drop(1)
 			return at, nil, &rowError{reason: err.Error()}
+		}
+		if n > 0 && r.width > 0 && len(fields) != r.width {
+			break // two stray quotes with good rows between them
 		}
 		r.drop(n + 1)
 		return at, fields, nil

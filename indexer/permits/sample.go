@@ -76,7 +76,7 @@ func (c *cast) work(p permit, firms []*firm) []string {
 		var on []*member
 		switch {
 		case t.projects == 1:
-			for range 1 + t.random.IntN(4) {
+			for range 2 + t.random.IntN(4) {
 				on = append(on, c.hire(f, p))
 			}
 		case t.projects%growEvery == 0:

@@ -1,6 +1,7 @@
 package credits
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,9 +51,9 @@ func (l *Ledger) run(ctx context.Context, script *redis.Script, key string, args
 // conclude tells the breaker how a call ended and makes its error a fault. ctx
 // is the caller's: when it ended, the error says nothing about Redis.
 func (l *Ledger) conclude(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
+	if err != nil && ended(ctx) {
 		l.breaker.report(unknown)
-		return fault.Away(context.Cause(ctx), "redis")
+		return fault.Away(cmp.Or(context.Cause(ctx), context.DeadlineExceeded), "redis")
 	}
 	if err != nil && isAway(err) {
 		if opened, _ := l.breaker.report(failed); opened {
@@ -67,6 +68,13 @@ func (l *Ledger) conclude(ctx context.Context, err error) error {
 		return fault.Wrap(fmt.Errorf("redis: %w", err), fault.Internal, internalMessage)
 	}
 	return nil
+}
+
+// ended reports whether ctx is over. A socket's deadline may fire a moment before
+// the timer of the context it was taken from.
+func ended(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && !time.Now().Before(deadline)
 }
 
 // settleTries is how often Settle asks Redis, and settlePause the first pause

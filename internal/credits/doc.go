@@ -32,11 +32,12 @@
 //
 // Credits are charged to the minute their reservation was made in. A bucket
 // leaves when the whole of its minute is older than 24 hours, so credits count
-// for 24 hours at least and for less than a minute more. Nothing scans: buckets
+// until 24 hours after the reservation, or less than a minute longer. Nothing
+// scans: buckets
 // are dropped from the oldest on, reservations lapse from the head of the
 // queue. A hash holds 1441 buckets at most. With each minute busy it takes
-// about 105 kB for one operation and 320 kB for fifteen (MEMORY USAGE on
-// Redis 7), plus about 250 bytes per reservation that is open or was never
+// about 86 kB for one operation and 236 kB for fifteen (MEMORY USAGE on
+// Redis 7), plus about 230 bytes per reservation that is open or was never
 // settled and is younger than 11 minutes. It expires 72 hours after the last
 // reserve or settle.
 //

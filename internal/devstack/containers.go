@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
@@ -82,7 +83,7 @@ func elasticsearchContainer(opts Options) containerSpec {
 			"ES_JAVA_OPTS": "-Xms" + opts.ESHeap + " -Xmx" + opts.ESHeap,
 		},
 		data:   "/usr/share/elasticsearch/data",
-		memory: 4 << 30,
+		memory: 3 << 30,
 		ready: wait.ForHTTP("/_cluster/health?wait_for_status=yellow&timeout=3s").WithPort("9200/tcp").
 			WithStatusCodeMatcher(func(status int) bool { return status == http.StatusOK }),
 		url: func(address string) string { return "http://" + address },
@@ -139,11 +140,41 @@ type engine struct {
 
 func newEngine(opts Options) *engine { return &engine{opts: opts} }
 
-// volume returns the name of the volume for a path of a spec.
+// dirLabel is the label that ties a container to its state folder.
+const dirLabel = "atlas.devstack.dir"
+
+// volume returns the name of the volume for the data of a spec.
 func (e *engine) volume(spec containerSpec) string {
 	sum := sha256.Sum256([]byte(e.opts.Dir))
 	image, _, _ := strings.Cut(spec.image[strings.LastIndexByte(spec.image, '/')+1:], ":")
 	return "atlas-" + hex.EncodeToString(sum[:6]) + "-" + image
+}
+
+// removeLeftovers ends the containers of a killed starter: the reaper gives
+// them some seconds, in which two servers would write to one volume.
+func (e *engine) removeLeftovers(ctx context.Context) error {
+	cli, err := testcontainers.NewDockerClientWithOpts(ctx)
+	if err != nil {
+		return err
+	}
+	defer cli.Close()
+	left, err := cli.ContainerList(ctx, client.ContainerListOptions{
+		All:     true,
+		Filters: client.Filters{}.Add("label", dirLabel+"="+e.opts.Dir),
+	})
+	if err != nil {
+		return fmt.Errorf("look for containers of an earlier run: %w", err)
+	}
+	for _, c := range left.Items {
+		e.opts.Log("removing the container of %s, left behind by an earlier run", c.Image)
+		// Stopping lets it end gracefully; the reaper may be faster at both.
+		seconds := int(stopWithin.Seconds())
+		_, _ = cli.ContainerStop(ctx, c.ID, client.ContainerStopOptions{Timeout: &seconds})
+		if _, err := cli.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true}); err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
+			return fmt.Errorf("remove a container of an earlier run: %w", err)
+		}
+	}
+	return nil
 }
 
 // run starts one backend, waits until it answers, and returns its address.
@@ -162,6 +193,7 @@ func (e *engine) run(ctx context.Context, describe func(Options) containerSpec) 
 		testcontainers.WithEnv(spec.env),
 		testcontainers.WithCmd(spec.cmd...),
 		testcontainers.WithExposedPorts(spec.port),
+		testcontainers.WithLabels(map[string]string{dirLabel: e.opts.Dir}),
 		testcontainers.WithHostConfigModifier(func(h *container.HostConfig) {
 			h.PortBindings = network.PortMap{port: {{HostIP: netip.MustParseAddr("127.0.0.1")}}}
 			h.Memory = spec.memory

@@ -54,7 +54,7 @@ func (m *machine) elasticsearch(ctx context.Context) (string, error) {
 				"ES_JAVA_HOME=" + java,
 				"ES_PATH_CONF=" + filepath.Join(home, "config"),
 				"ES_TMPDIR=" + filepath.Join(home, "tmp"),
-				"ES_JAVA_OPTS=-Xms" + m.opts.ESHeap + " -Xmx" + m.opts.ESHeap,
+				"ES_JAVA_OPTS=" + m.jvmOptions(),
 			}
 			return cmd
 		},
@@ -66,6 +66,16 @@ func (m *machine) elasticsearch(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return "http://" + loopback(port), nil
+}
+
+// jvmOptions are the heap and, for tests, what starts soonest: a node that
+// lives for minutes does not earn back what the second compiler costs.
+func (m *machine) jvmOptions() string {
+	heap := "-Xms" + m.opts.ESHeap + " -Xmx" + m.opts.ESHeap
+	if m.opts.Ephemeral {
+		return heap + " -XX:TieredStopAtLevel=1"
+	}
+	return heap
 }
 
 // elasticsearchAnswers asks for the state of the shards: the node answers

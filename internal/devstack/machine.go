@@ -45,11 +45,7 @@ func openMachine(ctx context.Context, opts Options) (*machine, error) {
 	if m.account, err = unprivileged(); err != nil {
 		return nil, err
 	}
-	m.data = filepath.Join(opts.Dir, "data")
-	if !passable(opts.Dir, m.account) {
-		sum := sha256.Sum256([]byte(opts.Dir))
-		m.data = "/var/tmp/atlas-" + hex.EncodeToString(sum[:8])
-	}
+	m.data = m.dataFolder()
 	if err := m.stopLeftovers(ctx); err != nil {
 		return nil, err
 	}
@@ -60,6 +56,16 @@ func openMachine(ctx context.Context, opts Options) (*machine, error) {
 	}
 	m.starter = newStarter()
 	return m, nil
+}
+
+// dataFolder is below the state folder, unless that is closed to the account,
+// as root's own folders are.
+func (m *machine) dataFolder() string {
+	if passable(m.opts.Dir, m.account) {
+		return filepath.Join(m.opts.Dir, "data")
+	}
+	sum := sha256.Sum256([]byte(m.opts.Dir))
+	return "/var/tmp/atlas-" + hex.EncodeToString(sum[:8])
 }
 
 // stop ends all servers at once, then forgets them.
@@ -311,8 +317,8 @@ func (p *process) gone() bool {
 	}
 }
 
-// ready polls the probe until it succeeds, the process ends, or 90 seconds
-// have passed. Its errors end with the last lines of the server's log.
+// ready polls the probe until it succeeds, the process ends, or too
+// long has passed. Its errors end with the last lines of the server's log.
 func (p *process) ready(ctx context.Context, probe func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("does not answer after %s", readyWithin))
 	defer cancel()

@@ -2,6 +2,7 @@ package query
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"atlas/internal/input"
@@ -98,13 +99,38 @@ func ParseFieldSearch(body input.Value) (FieldSearch, error) {
 	s.Kind = Kind(r.OneOf("kind", kinds...))
 	if v := r.Take("keys"); v.Kind != input.Absent {
 		s.HasKeys = true
-		s.Keys = issues.Strings(v, input.List{Max: MaxValues, Each: input.Text{Min: 1, Max: MaxQuery}}, "keys")
+		s.Keys = exactKeys(&issues, v)
 	}
 	if v := r.Take("query"); v.Kind != input.Absent {
 		s.Query, _ = issues.String(v, input.Text{Max: MaxQuery}, "query")
 	}
 	r.Done()
 	return s, issues.Err()
+}
+
+// maxKeys bounds the keys of a field search; there are fewer descriptors.
+const maxKeys = 1_000
+
+// exactKeys reads the keys as they are, each once: one that no field can have
+// is not found, which is no error.
+func exactKeys(issues *input.Issues, v input.Value) []string {
+	if v.Kind != input.Array {
+		issues.WrongType([]string{"keys"}, "an array of strings", v)
+		return nil
+	}
+	if !issues.Length(len(v.Items), 0, maxKeys, "keys") {
+		return nil
+	}
+	keys := []string{}
+	for i, item := range v.Items {
+		switch {
+		case item.Kind != input.String:
+			issues.WrongType([]string{"keys", strconv.Itoa(i)}, "a string", item)
+		case !slices.Contains(keys, item.Text):
+			keys = append(keys, item.Text)
+		}
+	}
+	return keys
 }
 
 // Select returns the descriptors that are asked for, and the keys that none

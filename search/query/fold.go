@@ -33,7 +33,7 @@ func Fold(s string) string {
 	s = strings.Map(dropAccent, norm.NFD.String(s))
 	s = foldCase.String(s)
 	// Folding case can bring accents back (ΐ) and letters of the table.
-	s = strings.Map(dropAccent, norm.NFD.String(s))
+	s = strings.Map(settle, norm.NFD.String(s))
 	return norm.NFC.String(plainLetters.Replace(s))
 }
 
@@ -44,6 +44,18 @@ func plainASCII(s string) bool {
 		}
 	}
 	return true
+}
+
+// settle is dropAccent after case was folded: that swaps the two cases of
+// Cherokee instead of choosing one.
+func settle(r rune) rune {
+	switch {
+	case 0xAB70 <= r && r <= 0xABBF:
+		return r - 0xAB70 + 0x13A0
+	case 0x13F8 <= r && r <= 0x13FD:
+		return r - 8
+	}
+	return dropAccent(r)
 }
 
 // dropAccent drops the combining marks of Latin, Greek and Cyrillic letters.

@@ -177,9 +177,11 @@ func (p *parser) element(v input.Value, path []string, f Field, exact bool) (str
 		p.issues.WrongType(path, "a string", v)
 		return "", false
 	}
-	longest := f.MaxChars
+	// A value that no record can have matches nothing and is no error, so the
+	// bound is not the field's own where that is short.
+	longest := max(f.MaxChars, MaxQuery)
 	if f.Kind == FullText && !exact {
-		longest = min(longest, MaxQuery)
+		longest = MaxQuery
 	}
 	if n := utf8.RuneCountInString(v.Text); n > longest {
 		p.issues.Add(fault.TooBig, path, "must have at most %d characters, has %d", longest, n)
@@ -245,6 +247,9 @@ func (p *parser) number(v input.Value, path []string, _ Field) (from, to float64
 		p.issues.Add(fault.TooBig, path, "the number is out of range")
 		return 0, 0, false
 	}
+	if n == 0 {
+		n = 0 // Elasticsearch orders -0 before 0, and records have 0 only
+	}
 	return n, n, true
 }
 
@@ -264,7 +269,12 @@ func (p *parser) date(v input.Value, path []string, _ Field) (from, to float64, 
 		p.issues.Add(fault.InvalidFormat, path, "must be a date: YYYY-MM-DD or RFC 3339")
 		return 0, 0, false
 	}
-	at := float64(t.UnixMilli()) + float64(t.Nanosecond()%int(time.Millisecond))/float64(time.Millisecond)
+	at := float64(t.UnixMilli())
+	if finer := t.Nanosecond() % int(time.Millisecond); finer != 0 {
+		// A float64 does not tell every nanosecond from the millisecond beside
+		// it, so what lies between two milliseconds is kept well between them.
+		at += min(max(float64(finer)/float64(time.Millisecond), 0.1), 0.9)
+	}
 	return at, at, true
 }
 
@@ -277,7 +287,11 @@ func ParseDay(s string) (time.Time, bool) {
 // ParseInstant reads an RFC 3339 timestamp, in UTC.
 func ParseInstant(s string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil || strings.ContainsRune(s, ',') {
+	if err != nil {
+		return time.Time{}, false
+	}
+	// time.Parse lets pass an hour of one digit, a comma, an offset of a day.
+	if zone := s[len(s)-1] != 'Z'; s[13] != ':' || strings.ContainsRune(s, ',') || zone && s[len(s)-5:len(s)-3] > "23" {
 		return time.Time{}, false
 	}
 	t = t.UTC()

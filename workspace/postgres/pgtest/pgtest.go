@@ -1,5 +1,6 @@
-// Package pgtest gives a test its own migrated database on a real Postgres. It
-// is for tests only.
+// Package pgtest gives a test its own migrated database on a real Postgres, that
+// of package backends: a package that uses it has a TestMain which calls
+// backends.Main or backends.Prepare. It is for tests only.
 package pgtest
 
 import (
@@ -7,13 +8,13 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"atlas/internal/devstack/backends"
 	"atlas/workspace/postgres"
 )
 
@@ -22,8 +23,9 @@ type Databases struct {
 	// Name is the database's name.
 	Name string
 	// Admin is the server's administrator, in this database: policies do not
-	// bind it.
-	Admin string
+	// bind it. Server is the same one where the environment put it, which is
+	// what Prepare takes.
+	Admin, Server string
 	// URLs are the addresses of the two roles.
 	postgres.URLs
 }
@@ -39,9 +41,9 @@ func New(t testing.TB) *Databases {
 	d := Empty(t, "")
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	conn := connect(ctx, t, adminURL(t))
+	conn := connect(ctx, t, d.Server)
 	defer closeConn(conn)
-	must(t, "creating the template", ensureTemplate(ctx, conn, adminURL(t)))
+	must(t, "creating the template", ensureTemplate(ctx, conn, d.Server))
 	for _, statement := range []string{
 		`CREATE DATABASE ` + d.Name + ` TEMPLATE ` + templateName() + ` OWNER ` + postgres.SystemRole,
 		`REVOKE ALL ON DATABASE ` + d.Name + ` FROM PUBLIC`,
@@ -59,7 +61,8 @@ func New(t testing.TB) *Databases {
 func Empty(t testing.TB, suffix string) *Databases {
 	t.Helper()
 	d := &Databases{Name: "atlas_test_" + strings.ToLower(rand.Text()[:20]) + suffix}
-	admin := adminURL(t)
+	admin := backends.Postgres(t)
+	d.Server = admin
 	urls, err := postgres.DatabaseURLs(admin, d.Name)
 	must(t, "the addresses", err)
 	d.URLs = urls
@@ -72,7 +75,7 @@ func Empty(t testing.TB, suffix string) *Databases {
 		defer cancel()
 		conn := connect(ctx, t, admin)
 		defer closeConn(conn)
-		if _, err := conn.Exec(ctx, `DROP DATABASE IF EXISTS `+d.Name+` WITH (FORCE)`); err != nil {
+		if _, err := conn.Exec(ctx, `DROP DATABASE IF EXISTS `+pgx.Identifier{d.Name}.Sanitize()+` WITH (FORCE)`); err != nil {
 			t.Errorf("pgtest: dropping the database: %v", err)
 		}
 	})
@@ -131,17 +134,6 @@ func ensureTemplate(ctx context.Context, conn *pgx.Conn, admin string) error {
 	}
 	_, err = conn.Exec(ctx, `ALTER DATABASE `+building+` RENAME TO `+name)
 	return err
-}
-
-func adminURL(t testing.TB) string {
-	t.Helper()
-	for _, name := range []string{"ATLAS_TEST_POSTGRES_URL", "ATLAS_POSTGRES_URL"} {
-		if address := os.Getenv(name); address != "" {
-			return address
-		}
-	}
-	t.Fatal("pgtest: set ATLAS_TEST_POSTGRES_URL to the address of a Postgres administrator")
-	return ""
 }
 
 func connect(ctx context.Context, t testing.TB, address string) *pgx.Conn {

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"atlas/internal/auth"
+	"atlas/internal/devstack/backends"
+	"atlas/workspace"
+	"atlas/workspace/postgres"
+	"atlas/workspace/postgres/pgtest"
+)
+
+func TestMain(m *testing.M) { backends.Main(m) }
+
+// operator runs commands as the shell does, on a database of the test's own.
+type operator struct {
+	t   *testing.T
+	url string
+}
+
+// run returns what a command printed; it fails the test unless the command's
+// status is as wanted.
+func (o operator) run(status int, args ...string) (stdout, stderr string) {
+	o.t.Helper()
+	var out, errs bytes.Buffer
+	if got := run(o.t.Context(), append(args, "--postgres-system-url="+o.url), &out, &errs); got != status {
+		o.t.Fatalf("atlas %s: status %d, want %d\n%s%s", strings.Join(args, " "), got, status, &out, &errs)
+	}
+	return out.String(), errs.String()
+}
+
+func (o operator) json(into any, args ...string) {
+	o.t.Helper()
+	out, _ := o.run(0, append(args, "--json")...)
+	if err := json.Unmarshal([]byte(out), into); err != nil {
+		o.t.Fatalf("atlas %s: %v in\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+func TestOperatorCommands(t *testing.T) {
+	t.Parallel()
+	d := pgtest.New(t)
+	o := operator{t, d.System}
+	out, _ := o.run(0, "migrate")
+	if !strings.Contains(out, "up to date") {
+		t.Errorf("migrate: %s", out)
+	}
+
+	var one, two workspaceRow
+	o.json(&one, "workspace", "create", "One")
+	o.json(&two, "workspace", "create", "Two", "--plan", "free", "--ceiling", "50")
+	if one.Plan != workspace.Pro || one.CreditCeiling != 250000 || two.Plan != workspace.Free || two.CreditCeiling != 50 {
+		t.Errorf("created %+v and %+v", one, two)
+	}
+	o.json(&two, "workspace", "set", two.ID.String(), "--plan=pro", "--ceiling=60", "--name=Zwei")
+	if two.Plan != workspace.Pro || two.CreditCeiling != 60 || two.Name != "Zwei" {
+		t.Errorf("changed to %+v", two)
+	}
+	if out, _ := o.run(0, "workspace", "list"); strings.Count(out, "\n") != 3 || !strings.Contains(out, "Zwei") {
+		t.Errorf("list:\n%s", out)
+	}
+
+	var member workspace.Member
+	add := []string{"member", "add", "--workspace", one.ID.String(), "--email", "olga@example.com", "--name", "Olga", "--role", "owner"}
+	o.json(&struct{ ID *workspace.UserID }{&member.ID}, add...)
+	if out, _ := o.run(0, "member", "list", "--workspace", one.ID.String()); !strings.Contains(out, member.ID.String()+"  owner") {
+		t.Errorf("members:\n%s", out)
+	}
+	if _, stderr := o.run(1, add...); !strings.Contains(stderr, "member of the workspace already") {
+		t.Errorf("again: %s", stderr)
+	}
+
+	var key struct {
+		keyRow
+		Key string
+	}
+	o.json(&key, "key", "create", "--workspace", one.ID.String(), "--workspace", two.ID.String(), "--name", "k", "--scope", "data:read", "--expires-in", "720h")
+	if id, _, err := workspace.ParseKey(key.Key); err != nil || id != key.ID || len(key.Workspaces) != 2 || key.Workspaces[0] != one.ID ||
+		len(key.Scopes) != 1 || key.State != "active" || key.ExpiresAt.Sub(key.CreatedAt) != 720*time.Hour {
+		t.Errorf("key %+v, %v", key, err)
+	}
+	secret := key.Key[43:]
+	if out, _ := o.run(0, "key", "list", "--workspace", two.ID.String()); !strings.Contains(out, key.ID.String()) || strings.Contains(out, secret) {
+		t.Errorf("keys:\n%s", out)
+	}
+	for _, step := range []struct {
+		args  []string
+		state string
+	}{
+		{[]string{"key", "restrict", key.ID.String()}, "restricted"},
+		{[]string{"key", "restrict", key.Key, "--off"}, "active"},
+		{[]string{"key", "revoke", key.ID.String()}, "revoked"},
+		{[]string{"key", "restrict", key.ID.String(), "--off"}, "revoked"},
+	} {
+		var now keyRow
+		if o.json(&now, step.args...); now.State != step.state {
+			t.Errorf("atlas %v: %s, want %s", step.args, now.State, step.state)
+		}
+	}
+	out, _ = o.run(0, "key", "create", "--workspace", one.ID.String(), "--name", "all")
+	if !strings.HasPrefix(out, "atlas_") || !strings.Contains(out, "data:read,workspace:read,workspace:write") {
+		t.Errorf("created:\n%s", out)
+	}
+
+	// A token by address is one the service accepts, for that user.
+	jwt := "a development secret of 32 bytes, or more"
+	out, _ = o.run(0, "token", "--email", "OLGA@example.com", "--ttl", "2h", "--jwt-secret", jwt)
+	system := d.OpenSystem(t, postgres.Options{})
+	gate, err := auth.New(system, auth.Config{Secret: jwt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gate.Close()
+	identity, err := gate.Authenticate(t.Context(), []string{"Bearer " + strings.TrimSpace(out)})
+	if err != nil || identity.User() != member.ID || identity.Name() != "Olga" {
+		t.Errorf("token of %v, %v", identity.User(), err)
+	}
+}
+
+func TestOperatorMistakes(t *testing.T) {
+	t.Parallel()
+	d := pgtest.New(t)
+	o := operator{t, d.System}
+	unknown := workspace.NewID().String()
+	jwt := "--jwt-secret=a development secret of 32 bytes, or more"
+	for _, c := range []struct {
+		status int
+		want   string
+		args   []string
+	}{
+		{2, "must be a UUID", []string{"workspace", "set", "one", "--plan", "pro"}},
+		{2, "must be one of", []string{"workspace", "create", "x", "--plan", "gold"}},
+		{1, "ceiling must be at least 1", []string{"workspace", "create", "x", "--ceiling", "0"}},
+		{1, "name must have at least 1", []string{"workspace", "create", " "}},
+		{1, "no workspace with this id", []string{"workspace", "set", unknown, "--plan", "free"}},
+		{1, "no workspace with this id", []string{"key", "create", "--workspace", unknown, "--name", "k"}},
+		{2, "missing flags: --workspace", []string{"key", "create", "--name", "k"}},
+		{2, "must be one of", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all"}},
+		{1, "expires_at must be in the future", []string{"key", "create", "--workspace", unknown, "--name", "k", "--expires-in=-1h"}},
+		{1, "no API key with this id", []string{"key", "revoke", unknown}},
+		{2, "must be the id of an API key", []string{"key", "revoke", "atlas_x"}},
+		{1, "no workspace with this id", []string{"member", "list", "--workspace", unknown}},
+		{1, "no workspace with this id", []string{"member", "add", "--workspace", unknown, "--email", "a@b.example", "--name", "A", "--role", "member"}},
+		{1, "email must be an e-mail address", []string{"member", "add", "--workspace", unknown, "--email", "a", "--name", "A", "--role", "member"}},
+		{1, "whose token", []string{"token", jwt}},
+		{1, "no user has the address", []string{"token", jwt, "--email", "a@b.example"}},
+		{1, "at least 32 bytes", []string{"token", "--jwt-secret=short", "--user", unknown}},
+		{1, "longer than 0", []string{"token", jwt, "--user", unknown, "--ttl=0s"}},
+	} {
+		if _, stderr := o.run(c.status, c.args...); !strings.Contains(stderr, c.want) {
+			t.Errorf("atlas %v: %s, want %q", c.args, stderr, c.want)
+		}
+	}
+	away := operator{t, "postgres://atlas_system:hidden@127.0.0.1:1/atlas"}
+	if _, stderr := away.run(1, "workspace", "list"); !strings.Contains(stderr, "postgres") || strings.Contains(stderr, "hidden") {
+		t.Errorf("Postgres away: %s", stderr)
+	}
+}

@@ -1,0 +1,99 @@
+package extsort
+
+import "bytes"
+
+// Iterator walks the entries in the order of their keys. It is for one
+// goroutine.
+type Iterator struct {
+	heap    []*runReader // smallest key first
+	started bool
+	err     error
+}
+
+// open takes the files over: they are removed as they end, or by Close.
+func open(runs []run, keySize int) (*Iterator, error) {
+	it := &Iterator{}
+	for i, from := range runs {
+		r, err := openRun(from, keySize)
+		if err == nil {
+			it.heap = append(it.heap, r)
+			// A run has an entry at least.
+			_, err = r.next()
+		}
+		if err != nil {
+			it.Close()
+			remove(runs[i:])
+			return nil, err
+		}
+	}
+	for i := len(it.heap)/2 - 1; i >= 0; i-- {
+		it.down(i)
+	}
+	return it, nil
+}
+
+// Next moves to the next entry; false means the end, or an error: see Err.
+func (it *Iterator) Next() bool {
+	if it.err != nil || len(it.heap) == 0 {
+		return false
+	}
+	if !it.started {
+		it.started = true
+		return true
+	}
+	top := it.heap[0]
+	more, err := top.next()
+	if err != nil {
+		it.err = err
+		return false
+	}
+	if !more {
+		top.close()
+		last := len(it.heap) - 1
+		it.heap[0] = it.heap[last]
+		it.heap = it.heap[:last]
+	}
+	it.down(0)
+	return len(it.heap) > 0
+}
+
+// Key returns the entry's key, good until the next call of Next.
+func (it *Iterator) Key() []byte { return it.heap[0].entry[:it.heap[0].keySize] }
+
+// Payload returns the entry's payload, good until the next call of Next.
+func (it *Iterator) Payload() []byte { return it.heap[0].entry[it.heap[0].keySize:] }
+
+// Err returns what ended the walk before its end.
+func (it *Iterator) Err() error { return it.err }
+
+// Close removes the files that are left.
+func (it *Iterator) Close() {
+	for _, r := range it.heap {
+		r.close()
+	}
+	it.heap = nil
+}
+
+func (it *Iterator) less(i, j int) bool {
+	a, b := it.heap[i], it.heap[j]
+	if a.prefix != b.prefix {
+		return a.prefix < b.prefix
+	}
+	return bytes.Compare(a.entry[8:a.keySize], b.entry[8:b.keySize]) < 0
+}
+
+func (it *Iterator) down(i int) {
+	for {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(it.heap); child++ {
+			if it.less(child, least) {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		it.heap[i], it.heap[least] = it.heap[least], it.heap[i]
+		i = least
+	}
+}

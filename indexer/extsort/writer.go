@@ -1,0 +1,109 @@
+package extsort
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+)
+
+// blockSize is how memory is taken, in bytes: blocks instead of one growing
+// slice, so that small inputs take little and nothing is copied.
+const blockSize = 1 << 20
+
+// entrySize is what an entry costs beside its bytes.
+const entrySize = 24
+
+// entry points at key and payload in a block. The key's beginning is here so
+// that most comparisons touch nothing else.
+type entry struct {
+	prefix  uint64
+	block   int32
+	offset  int32
+	payload int32
+}
+
+// Writer adds entries to a Sorter. Each goroutine has its own.
+type Writer struct {
+	sorter  *Sorter
+	blocks  [][]byte
+	entries []entry
+	block   int // the one being filled
+	held    int // bytes of all entries
+}
+
+// Writer returns a new Writer, which must be closed before Iterate.
+func (s *Sorter) Writer() *Writer { return &Writer{sorter: s} }
+
+// Add copies an entry. A full Writer sorts and writes a file first.
+func (w *Writer) Add(key, payload []byte) error {
+	size := len(key) + len(payload)
+	if w.held > 0 && w.held+size+entrySize > w.sorter.opts.Memory {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	block := w.room(size)
+	e := entry{binary.BigEndian.Uint64(key), int32(w.block), int32(len(*block)), int32(len(payload))}
+	*block = append(append(*block, key...), payload...)
+	w.entries = append(w.entries, e)
+	w.held += size + entrySize
+	w.sorter.entries.Add(1)
+	return nil
+}
+
+// room returns a block with that many bytes free.
+func (w *Writer) room(size int) *[]byte {
+	for ; w.block < len(w.blocks); w.block++ {
+		if b := &w.blocks[w.block]; cap(*b)-len(*b) >= size {
+			return b
+		}
+	}
+	w.blocks = append(w.blocks, make([]byte, 0, max(blockSize, size)))
+	return &w.blocks[w.block]
+}
+
+func (w *Writer) key(e entry) []byte {
+	return w.blocks[e.block][e.offset:][:w.sorter.opts.KeySize]
+}
+
+// flush writes what is held, sorted, to a file.
+func (w *Writer) flush() error {
+	if len(w.entries) == 0 {
+		return nil
+	}
+	slices.SortFunc(w.entries, func(a, b entry) int {
+		if a.prefix != b.prefix {
+			return cmp.Compare(a.prefix, b.prefix)
+		}
+		return bytes.Compare(w.key(a)[8:], w.key(b)[8:])
+	})
+	to, err := createRun(w.sorter.newRun())
+	if err != nil {
+		return err
+	}
+	for _, e := range w.entries {
+		key := w.key(e)
+		to.add(key, w.blocks[e.block][int(e.offset)+len(key):][:e.payload])
+	}
+	written, err := to.close()
+	if err != nil {
+		return err
+	}
+	w.sorter.keep(written)
+	w.entries, w.block, w.held = w.entries[:0], 0, 0
+	for i := range w.blocks {
+		if cap(w.blocks[i]) > blockSize {
+			w.blocks[i] = make([]byte, 0, blockSize)
+		}
+		w.blocks[i] = w.blocks[i][:0]
+	}
+	return nil
+}
+
+// Close writes the rest and gives the memory back.
+func (w *Writer) Close() error {
+	err := w.flush()
+	w.blocks, w.entries = nil, nil
+	return err
+}

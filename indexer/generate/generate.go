@@ -1,0 +1,130 @@
+package generate
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"atlas/indexer/ndjson"
+	"atlas/internal/fault"
+)
+
+// Reference is the day the generated world stands still at: no date is later,
+// whenever the program runs.
+var Reference = time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
+
+// MaxRecords bounds a dataset, so that arithmetic on numbers of records cannot
+// overflow.
+const MaxRecords = 1_000_000_000
+
+// Options says what to make.
+type Options struct {
+	// Records is how many to make over all four datasets: 12 % accounts, 22 %
+	// contacts, 26 % projects, the rest signals.
+	Records int64
+	// Seed tells one world from another. Equal seeds and numbers give equal
+	// files, on machines of one architecture.
+	Seed uint64
+	// Dir is the folder of the files; it is made when it is not there, and
+	// older files of the same names are replaced.
+	Dir string
+	// Compress is "", "gz" or "zst".
+	Compress string
+	// Progress, when set, is told now and then how many records are done. It
+	// is never called twice at a time.
+	Progress func(done, total int64)
+}
+
+// Report says what was made.
+type Report struct {
+	Records ndjson.Counts `json:"records"`
+	Total   int64         `json:"total"`
+	Seed    uint64        `json:"seed"`
+}
+
+// Generate writes the four dataset files. They get their names only when all
+// is done: after an error the folder holds what it held before. Errors:
+// BadRequest for options that make no sense, Internal when the files cannot be
+// written, ctx's own when it ends.
+func Generate(ctx context.Context, options Options) (Report, error) {
+	if options.Records < 1 || options.Records > MaxRecords {
+		return Report{}, fault.New(fault.BadRequest, "the number of records must be 1 to %d", int64(MaxRecords))
+	}
+	out, err := ndjson.CreateFolder(options.Dir, ndjson.Compression(options.Compress))
+	if err != nil {
+		return Report{}, err
+	}
+	defer out.Abort()
+	w := newWorld(options.Seed, options.Records)
+	p := &progress{total: options.Records, tell: options.Progress}
+	err = w.stream(ctx, sinks{out.Accounts.Write, out.Contacts.Write, out.Projects.Write, out.Signals.Write}, p)
+	if err != nil {
+		return Report{}, err
+	}
+	if err := out.Commit(); err != nil {
+		return Report{}, err
+	}
+	p.finish()
+	return Report{Records: out.Counts(), Total: options.Records, Seed: options.Seed}, nil
+}
+
+// sinks take the lines of the datasets. Each is used by one goroutine.
+type sinks struct {
+	accounts, contacts, projects, signals func(line []byte) error
+}
+
+// stream makes every record, a goroutine a dataset.
+func (w world) stream(ctx context.Context, to sinks, p *progress) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return w.writeAccounts(ctx, to.accounts, p) })
+	group.Go(func() error { return w.writeContacts(ctx, to.contacts, p) })
+	group.Go(func() error { return w.writeProjects(ctx, to.projects, p) })
+	group.Go(func() error { return w.writeSignals(ctx, to.signals, p) })
+	return group.Wait()
+}
+
+// chunk is how many records go between two looks at the context.
+const chunk = 2048
+
+// each calls make for the numbers below n until one fails or ctx ends.
+func each(ctx context.Context, n int64, p *progress, make func(i int64) error) error {
+	for from := int64(0); from < n; from += chunk {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		to := min(from+chunk, n)
+		for i := from; i < to; i++ {
+			if err := make(i); err != nil {
+				return err
+			}
+		}
+		p.add(to - from)
+	}
+	return nil
+}
+
+// progress adds up what the goroutines have done.
+type progress struct {
+	total int64
+	tell  func(done, total int64)
+	done  atomic.Int64
+	one   sync.Mutex
+}
+
+func (p *progress) add(n int64) {
+	p.done.Add(n)
+	// Who comes while another is telling need not tell.
+	if p.tell != nil && p.one.TryLock() {
+		p.tell(p.done.Load(), p.total)
+		p.one.Unlock()
+	}
+}
+
+func (p *progress) finish() {
+	if p.tell != nil {
+		p.tell(p.total, p.total)
+	}
+}

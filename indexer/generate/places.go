@@ -1,0 +1,82 @@
+package generate
+
+// city is a real place; what stands there in a dataset is not.
+type city struct {
+	name, state, country string
+	latitude, longitude  float64
+	area                 int // telephone area code
+}
+
+// cities are in the order of how much happens there.
+var cities = []city{
+	{"Toronto", "ON", "CA", 43.65, -79.38, 416},
+	{"Calgary", "AB", "CA", 51.05, -114.07, 403},
+	{"Montréal", "QC", "CA", 45.50, -73.57, 514},
+	{"Phoenix", "AZ", "US", 33.45, -112.07, 602},
+	{"Austin", "TX", "US", 30.27, -97.74, 512},
+	{"Vancouver", "BC", "CA", 49.28, -123.12, 604},
+	{"Denver", "CO", "US", 39.74, -104.99, 303},
+	{"Seattle", "WA", "US", 47.61, -122.33, 206},
+	{"Edmonton", "AB", "CA", 53.55, -113.49, 780},
+	{"Québec", "QC", "CA", 46.81, -71.21, 418},
+	{"San José", "CA", "US", 37.34, -121.89, 408},
+	{"Nashville", "TN", "US", 36.16, -86.78, 615},
+	{"Ottawa", "ON", "CA", 45.42, -75.70, 613},
+	{"Charlotte", "NC", "US", 35.23, -80.84, 704},
+	{"Boston", "MA", "US", 42.36, -71.06, 617},
+	{"Miami", "FL", "US", 25.76, -80.19, 305},
+	{"Portland", "OR", "US", 45.52, -122.68, 503},
+	{"Winnipeg", "MB", "CA", 49.90, -97.14, 204},
+	{"Minneapolis", "MN", "US", 44.98, -93.27, 612},
+	{"Salt Lake City", "UT", "US", 40.76, -111.89, 801},
+	{"Halifax", "NS", "CA", 44.65, -63.58, 902},
+	{"Chicago", "IL", "US", 41.88, -87.63, 312},
+	{"Tampa", "FL", "US", 27.95, -82.46, 813},
+	{"Laval", "QC", "CA", 45.61, -73.71, 450},
+	{"Gatineau", "QC", "CA", 45.48, -75.70, 819},
+	{"Boise", "ID", "US", 43.62, -116.20, 208},
+	{"Raleigh", "NC", "US", 35.78, -78.64, 919},
+	{"Saskatoon", "SK", "CA", 52.13, -106.67, 306},
+	{"Hamilton", "ON", "CA", 43.26, -79.87, 905},
+	{"Columbus", "OH", "US", 39.96, -83.00, 614},
+	{"Kitchener", "ON", "CA", 43.45, -80.49, 519},
+	{"Lévis", "QC", "CA", 46.80, -71.18, 418},
+	{"San Antonio", "TX", "US", 29.42, -98.49, 210},
+	{"Tucson", "AZ", "US", 32.22, -110.97, 520},
+	{"Trois-Rivières", "QC", "CA", 46.35, -72.55, 819},
+	{"Pittsburgh", "PA", "US", 40.44, -79.99, 412},
+	{"Regina", "SK", "CA", 50.45, -104.62, 306},
+	{"Victoria", "BC", "CA", 48.43, -123.37, 250},
+	{"St. John's", "NL", "CA", 47.56, -52.71, 709},
+	{"Bayamón", "PR", "US", 18.40, -66.16, 787},
+	{"Saint-Jérôme", "QC", "CA", 45.78, -74.00, 450},
+	{"Portland", "ME", "US", 43.66, -70.26, 207},
+	{"London", "ON", "CA", 42.98, -81.25, 519},
+	{"Reno", "NV", "US", 39.53, -119.81, 775},
+	{"Kelowna", "BC", "CA", 49.89, -119.50, 250},
+	{"Mayagüez", "PR", "US", 18.20, -67.14, 787},
+	{"Española", "NM", "US", 35.99, -106.08, 505},
+	{"Cañon City", "CO", "US", 38.44, -105.24, 719},
+	{"La Cañada Flintridge", "CA", "US", 34.20, -118.20, 818},
+	{"Moncton", "NB", "CA", 46.09, -64.77, 506},
+	{"Sept-Îles", "QC", "CA", 50.22, -66.38, 418},
+	{"Springfield", "IL", "US", 39.78, -89.65, 217},
+	{"Springfield", "MA", "US", 42.10, -72.59, 413},
+	{"Springfield", "MO", "US", 37.21, -93.29, 417},
+	{"Lethbridge", "AB", "CA", 49.69, -112.84, 403},
+	{"Red Deer", "AB", "CA", 52.27, -113.81, 403},
+	{"Coeur d'Alene", "ID", "US", 47.68, -116.78, 208},
+	{"Rivière-du-Loup", "QC", "CA", 47.83, -69.54, 418},
+	{"Baie-Saint-Paul", "QC", "CA", 47.44, -70.50, 418},
+	{"Whitehorse", "YT", "CA", 60.72, -135.06, 867},
+	{"Yellowknife", "NT", "CA", 62.45, -114.37, 867},
+	{"Peñasco", "NM", "US", 36.17, -105.69, 505},
+	{"Añasco", "PR", "US", 18.28, -67.14, 787},
+	{"Truth or Consequences", "NM", "US", 33.13, -107.25, 575},
+}
+
+var streets = []string{
+	"Main St", "Maple Ave", "2 St SW", "17 Ave NW", "King St W", "Rue Saint-Denis", "Oak Dr", "Park Blvd", "Lakeshore Rd", "Cedar Ln",
+	"Chemin de la Côte-des-Neiges", "Elm St", "Boulevard René-Lévesque", "Mission Rd", "Industrial Way", "Hillcrest Cres", "Avenue du Mont-Royal", "Calle Peñón", "River Rd", "Station St",
+	"Country Hills Blvd NE", "Rue Sainte-Thérèse", "Queen St E", "Harbour View Dr", "Sunset Blvd", "Av. José Martí", "College Way", "Mill Pond Rd", "Airport Trl", "Juniper Pl",
+}

@@ -1,0 +1,76 @@
+package indexer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"atlas/indexer/ndjson"
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// input is a dataset's file; path is "" when there is none.
+type input struct {
+	dataset query.Dataset
+	path    string
+}
+
+// name is the file's name without its folder.
+func (in input) name() string {
+	if in.path == "" {
+		return ""
+	}
+	return filepath.Base(in.path)
+}
+
+// findInputs returns the files of the four datasets, in the order they are
+// read, and notes on what else is in the folder.
+func findInputs(dir string, allowMissing bool) (inputs []input, notes []string, err error) {
+	used := map[string]bool{}
+	var missing []string
+	for _, dataset := range ndjson.Datasets {
+		path, err := ndjson.Find(dir, dataset)
+		if err != nil {
+			return nil, nil, err
+		}
+		in := input{query.Dataset(dataset), path}
+		if path == "" {
+			missing = append(missing, dataset)
+		}
+		used[in.name()] = true
+		inputs = append(inputs, in)
+	}
+	switch {
+	case len(missing) == len(inputs) && !allowMissing:
+		return nil, nil, fault.New(fault.BadRequest, "%s holds no dataset file: neither %s.ndjson nor %s.ndjson.gz nor %s.ndjson.zst, nor those of the others",
+			dir, missing[0], missing[0], missing[0])
+	case len(missing) > 0 && !allowMissing:
+		return nil, nil, fault.New(fault.BadRequest, "%s holds no file of %s; all four datasets are loaded together, and one without a file becomes empty only when that is allowed",
+			dir, strings.Join(missing, ", "))
+	}
+	for _, dataset := range missing {
+		notes = append(notes, dataset+" has no file and is loaded empty")
+	}
+	others, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, fault.Wrap(err, fault.BadRequest, "the folder %s cannot be read", dir)
+	}
+	ignored := 0
+	for _, entry := range others {
+		if used[entry.Name()] {
+			continue
+		}
+		if ignored++; ignored <= maxIgnoredNotes {
+			notes = append(notes, entry.Name()+" is no dataset file and was ignored")
+		}
+	}
+	if ignored > maxIgnoredNotes {
+		notes = append(notes, fmt.Sprintf("%d more files were ignored", ignored-maxIgnoredNotes))
+	}
+	return inputs, notes, nil
+}
+
+// maxIgnoredNotes keeps a report of a wrong folder readable.
+const maxIgnoredNotes = 10

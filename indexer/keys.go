@@ -1,0 +1,55 @@
+package indexer
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"atlas/search/document"
+)
+
+// Keys are compared as bytes. What should come last first is inverted.
+
+const (
+	idSize = 16
+	// A record's key: id, updated_at inverted, line inverted. So of the records
+	// of one id the one that counts comes first.
+	recordKeySize = idSize + 8 + 8
+	// A link's key: parent's id, the child's time inverted, child's id. So a
+	// parent's newest children come first, ties by id.
+	linkKeySize = idSize + 8 + idSize
+)
+
+// inverted sorts signed numbers from the highest to the lowest.
+func inverted(b []byte, n int64) []byte {
+	return binary.BigEndian.AppendUint64(b, ^(uint64(n) ^ 1<<63))
+}
+
+func recordKey(b []byte, id [idSize]byte, updated, line int64) []byte {
+	b = append(b[:0], id[:]...)
+	b = inverted(b, updated)
+	return inverted(b, line)
+}
+
+// lineOf is the line in a record's key.
+func lineOf(key []byte) int64 {
+	return int64(^binary.BigEndian.Uint64(key[idSize+8:]) ^ 1<<63)
+}
+
+func linkKey(b []byte, parent [idSize]byte, newest int64, child [idSize]byte) []byte {
+	b = append(b[:0], parent[:]...)
+	b = inverted(b, newest)
+	return append(b, child[:]...)
+}
+
+func sameID(a, b []byte) bool { return bytes.Equal(a[:idSize], b[:idSize]) }
+
+// A link's payload: the child's detected_at and its nested object.
+
+func linkPayload(b []byte, detected int64, fragment []byte) []byte {
+	b = binary.BigEndian.AppendUint64(b[:0], uint64(detected))
+	return append(b, fragment...)
+}
+
+func childOf(payload []byte) document.Child {
+	return document.Child{DetectedAt: int64(binary.BigEndian.Uint64(payload)), Fragment: payload[8:]}
+}

@@ -1,0 +1,63 @@
+package indexer
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"atlas/internal/fault"
+)
+
+// workDir is the folder of one load's temporary files. A lock that goes with
+// the process tells a folder in use from one that a crash left.
+type workDir struct {
+	path string
+	lock *os.File
+}
+
+const (
+	workPrefix = "atlas-load-"
+	lockName   = "lock"
+)
+
+func newWorkDir(parent string, log *slog.Logger) (*workDir, error) {
+	clearWorkDirs(parent, log)
+	path, err := os.MkdirTemp(parent, workPrefix)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "no temporary folder can be made in %s", parent)
+	}
+	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err == nil {
+		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err != nil {
+		_ = os.RemoveAll(path)
+		return nil, fault.Wrap(err, fault.Internal, "the temporary folder %s cannot be used", path)
+	}
+	return &workDir{path, lock}, nil
+}
+
+func (w *workDir) remove() {
+	_ = os.RemoveAll(w.path)
+	_ = w.lock.Close()
+}
+
+// clearWorkDirs removes what loads left that were killed.
+func clearWorkDirs(parent string, log *slog.Logger) {
+	left, _ := filepath.Glob(filepath.Join(parent, workPrefix+"*"))
+	for _, path := range left {
+		// A folder without a lock is one that is just being made, or a crash of
+		// that very moment, which left nothing in it.
+		lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			if err := os.RemoveAll(path); err == nil {
+				log.Info("removed temporary files of a load that was killed", "folder", path)
+			}
+		}
+		_ = lock.Close()
+	}
+}

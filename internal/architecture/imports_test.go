@@ -1,0 +1,92 @@
+package architecture
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed is what each package may import of ours. A package that is not in the
+// table fails the test: adding one is a decision about the structure.
+var allowed = map[string][]string{
+	"internal/fault":           {},
+	"internal/input":           {"internal/fault"},
+	"internal/elastic":         {"internal/fault"},
+	"internal/credits":         {"internal/fault"},
+	"internal/auth":            {"workspace", "internal/fault"},
+	"internal/architecture":    {},
+	"internal/devstack":        {"mappings"},
+	"mappings":                 {},
+	"search/query":             {"internal/fault", "internal/input"},
+	"search/document":          {"search/query", "internal/input"},
+	"search":                   {"search/query", "mappings", "internal/elastic", "internal/fault"},
+	"workspace":                {"search/query", "internal/fault", "internal/input"},
+	"workspace/postgres":       {"workspace", "internal/fault"},
+	"indexer":                  {"indexer/extsort", "indexer/ndjson", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault"},
+	"indexer/extsort":          {"internal/fault"},
+	"indexer/ndjson":           {"internal/fault"},
+	"indexer/generate":         {"indexer/generate/fiction", "indexer/ndjson", "search/query", "internal/fault"},
+	"indexer/generate/fiction": {},
+	"indexer/permits":          {"indexer/generate/fiction", "indexer/ndjson", "search/query", "internal/fault"},
+	"internal/api":             {"internal/auth", "internal/credits", "internal/fault", "internal/input", "search", "search/query", "workspace"},
+}
+
+// anything may be imported by the binary, by what only tests use, and by what
+// only developers run.
+var unrestricted = []string{"cmd/", "scripts/", "internal/devstack/backends", "workspace/postgres/pgtest", "search/searchtest"}
+
+// testsOnly are packages that no serving code may import.
+var testsOnly = []string{"internal/devstack/backends", "workspace/postgres/pgtest", "search/searchtest"}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+}
+
+const module = "atlas/"
+
+func TestImportsGoOneWay(t *testing.T) {
+	t.Parallel()
+	command := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "atlas/...")
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	seen := 0
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		check(t, p)
+	}
+	if seen < len(allowed) {
+		t.Errorf("saw %d packages, the table has %d: take out what is gone", seen, len(allowed))
+	}
+}
+
+func check(t *testing.T, p pkg) {
+	name := strings.TrimPrefix(p.ImportPath, module)
+	free := slices.ContainsFunc(unrestricted, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	may, known := allowed[name]
+	if !free && !known {
+		t.Errorf("%s is not in the table of packages", name)
+	}
+	for _, imported := range p.Imports {
+		ours, isOurs := strings.CutPrefix(imported, module)
+		switch {
+		case !isOurs:
+		case slices.Contains(testsOnly, ours) && !slices.Contains(testsOnly, name):
+			t.Errorf("%s imports %s, which is for tests only", name, ours)
+		case !free && !slices.Contains(may, ours):
+			t.Errorf("%s must not import %s", name, ours)
+		}
+	}
+}

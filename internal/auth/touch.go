@@ -1,0 +1,96 @@
+package auth
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"atlas/workspace"
+)
+
+const (
+	touchEvery   = time.Minute
+	touchTimeout = 2 * time.Second
+	touchQueue   = 1000  // keys waiting to be written
+	touchMemory  = 10000 // keys remembered as written lately
+)
+
+// toucher notes when keys are used, in the background and at most once a minute
+// per key. No request waits for it: when it cannot keep up, notes are dropped,
+// and a later use makes another.
+type toucher struct {
+	store interface {
+		TouchKey(ctx context.Context, id workspace.KeyID, at time.Time) error
+	}
+	now  func() time.Time
+	log  *slog.Logger
+	work chan touch
+	done chan struct{}
+
+	mu     sync.Mutex
+	closed bool
+	noted  map[workspace.KeyID]time.Time
+}
+
+type touch struct {
+	key workspace.KeyID
+	at  time.Time
+}
+
+func newToucher(store Store, now func() time.Time, log *slog.Logger) *toucher {
+	t := &toucher{
+		store: store, now: now, log: log,
+		work: make(chan touch, touchQueue), done: make(chan struct{}),
+		noted: map[workspace.KeyID]time.Time{},
+	}
+	go t.run()
+	return t
+}
+
+// touch notes a use of a key now.
+func (t *toucher) touch(id workspace.KeyID) {
+	now := t.now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if last, ok := t.noted[id]; t.closed || ok && now.Sub(last) < touchEvery {
+		return
+	}
+	select {
+	case t.work <- touch{id, now}:
+	default:
+		return
+	}
+	if len(t.noted) >= touchMemory {
+		// What is forgotten costs one statement more, which the store's own
+		// limit turns into nothing written.
+		clear(t.noted)
+	}
+	t.noted[id] = now
+}
+
+func (t *toucher) run() {
+	defer close(t.done)
+	for next := range t.work {
+		ctx, cancel := context.WithTimeout(context.Background(), touchTimeout)
+		if err := t.store.TouchKey(ctx, next.key, next.at); err != nil {
+			t.log.Warn("noting the use of an API key failed", "key_id", next.key.String(), "error", err)
+		}
+		cancel()
+	}
+}
+
+// close writes what is waiting, for at most touchTimeout, and ends the work.
+func (t *toucher) close() {
+	t.mu.Lock()
+	if !t.closed {
+		t.closed = true
+		close(t.work)
+	}
+	t.mu.Unlock()
+	select {
+	case <-t.done:
+	case <-time.After(touchTimeout):
+		t.log.Warn("the last uses of API keys were not noted in time")
+	}
+}

@@ -1,0 +1,475 @@
+package credits
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"atlas/internal/fault"
+)
+
+// lockedBuffer takes a log from several goroutines.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+func TestRedisStopsAndComesBack(t *testing.T) {
+	t.Parallel()
+	s := ownRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	var log lockedBuffer
+	l := ledgerOn(t, client(t, s.url()), Options{
+		BreakerPause: 100 * time.Millisecond,
+		Log:          slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	ws := workspace(t, l)
+	spend(t, l, ws, 100, 10)
+	open := reserve(t, l, ws, 100, 25)
+	s.stop()
+
+	for range l.breaker.limit + 2 {
+		_, _, err := l.Reserve(t.Context(), ws, 100, "search_accounts", 25)
+		wantFault(t, err, fault.Unavailable, time.Second)
+		if strings.Contains(err.(*fault.Error).Message, "redis") {
+			t.Errorf("the message names the backend: %v", err)
+		}
+	}
+	_, err := l.Check(t.Context(), ws, 100)
+	wantFault(t, err, fault.Unavailable, time.Second)
+	_, err = l.Usage(t.Context(), ws, 100)
+	wantFault(t, err, fault.Unavailable, time.Second)
+	if !strings.Contains(log.String(), "redis is away") {
+		t.Errorf("log: %s", log.String())
+	}
+
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a probe finds Redis back", func() bool {
+		_, err := l.Check(t.Context(), ws, 100)
+		return err == nil
+	})
+	if !strings.Contains(log.String(), "redis is back") {
+		t.Errorf("log: %s", log.String())
+	}
+	// The log on disk kept the reservation, and it is charged once.
+	if w := settle(t, open, 7); w.Used != 17 {
+		t.Errorf("after the restart: %+v", w)
+	}
+}
+
+// A server that hangs costs each call its timeout, and after a few calls
+// nothing.
+func TestHangingRedisIsBounded(t *testing.T) {
+	t.Parallel()
+	s := ownRedis(t)
+	l := ledgerOn(t, client(t, s.url()), Options{Timeout: 100 * time.Millisecond, BreakerPause: time.Hour})
+	ws := workspace(t, l)
+	eventually(t, "one call is fast enough", func() bool {
+		_, err := l.Check(t.Context(), ws, 100)
+		return err == nil
+	})
+	s.signal(syscall.SIGSTOP)
+	start := time.Now()
+	for l.breaker.allow() {
+		_, _, err := l.Reserve(t.Context(), ws, 100, "search_accounts", 25)
+		wantFault(t, err, fault.Unavailable, time.Second)
+	}
+	if d := time.Since(start); d > 3*time.Second {
+		t.Errorf("five calls took %v", d)
+	}
+	start = time.Now()
+	for range 1000 {
+		_, err := l.Check(t.Context(), ws, 100)
+		wantFault(t, err, fault.Unavailable, time.Second)
+	}
+	if d := time.Since(start); d > time.Second {
+		t.Errorf("a thousand calls behind the breaker took %v", d)
+	}
+	s.signal(syscall.SIGCONT)
+}
+
+// Settle outlasts a short stall, the breaker, and the client's hanging up.
+func TestSettleOutlastsAStall(t *testing.T) {
+	t.Parallel()
+	s := ownRedis(t)
+	l := ledgerOn(t, client(t, s.url()), Options{Timeout: 200 * time.Millisecond, BreakerFailures: 1, BreakerPause: time.Hour})
+	ws := workspace(t, l)
+	var r *Reservation
+	eventually(t, "a reservation within the timeout", func() (ok bool) {
+		l.breaker.report(answered)
+		var err error
+		r, _, err = l.Reserve(t.Context(), ws, 100, "search_accounts", 25)
+		return err == nil
+	})
+	s.signal(syscall.SIGSTOP)
+	_, err := l.Check(t.Context(), ws, 100) // opens the breaker
+	wantFault(t, err, fault.Unavailable, time.Second)
+	resume := time.AfterFunc(300*time.Millisecond, func() { s.signal(syscall.SIGCONT) })
+	defer resume.Stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if w, err := r.Settle(ctx, 25); err != nil || w.Used != 25 {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	if n := used(t, l, ws); n != 25 {
+		t.Errorf("used %d, want 25: the tries of one Settle charged more than once", n)
+	}
+}
+
+func TestFailedSettleIsLogged(t *testing.T) {
+	t.Parallel()
+	s := ownRedis(t)
+	var log lockedBuffer
+	l := ledgerOn(t, client(t, s.url()), Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	ws := workspace(t, l)
+	r := reserve(t, l, ws, 100, 25)
+	s.stop()
+	start := time.Now()
+	_, err := r.Settle(t.Context(), 25)
+	wantFault(t, err, fault.Unavailable, time.Second)
+	tried := time.Since(start)
+	if tried < 700*time.Millisecond {
+		t.Errorf("gave up after %v", tried)
+	}
+	if got := log.String(); !strings.Contains(got, ws) || !strings.Contains(got, r.id) || !strings.Contains(got, "delivered=25") {
+		t.Errorf("log: %s", got)
+	}
+	if _, second := r.Settle(t.Context(), 0); second != err {
+		t.Errorf("the second Settle answered %v", second)
+	}
+}
+
+// lossy forwards to Redis, and drops the answers to so many script calls, with
+// their connection: Redis did what it was asked, and the caller cannot know.
+type lossy struct {
+	to   string
+	drop atomic.Int32
+	net.Listener
+}
+
+func newLossy(t *testing.T, to string) *lossy {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &lossy{to: to, Listener: ln}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var open []net.Conn
+	wg.Go(func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			open = append(open, c)
+			mu.Unlock()
+			wg.Go(func() { p.serve(c) })
+		}
+	})
+	t.Cleanup(func() {
+		ln.Close()
+		mu.Lock()
+		for _, c := range open {
+			c.Close()
+		}
+		mu.Unlock()
+		wg.Wait()
+	})
+	return p
+}
+
+func (p *lossy) serve(c net.Conn) {
+	defer c.Close()
+	r, err := net.Dial("tcp", p.to)
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	var script atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		buffer := make([]byte, 64<<10)
+		for {
+			n, err := c.Read(buffer)
+			if err != nil {
+				r.Close()
+				return
+			}
+			if bytes.Contains(bytes.ToLower(buffer[:n]), []byte("evalsha")) {
+				script.Store(true)
+			}
+			if _, err := r.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+	}()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := r.Read(buffer)
+		if err != nil || script.Load() && p.drop.Add(-1) >= 0 {
+			break
+		}
+		if _, err := c.Write(buffer[:n]); err != nil {
+			break
+		}
+	}
+	c.Close()
+	<-done
+}
+
+func TestLostAnswersAreAppliedOnce(t *testing.T) {
+	t.Parallel()
+	s := ownRedis(t)
+	direct := ledgerOn(t, client(t, s.url()), Options{})
+	spend(t, direct, workspace(t, direct), 10, 1) // the scripts are loaded
+	used(t, direct, workspace(t, direct))
+
+	p := newLossy(t, s.address())
+	l := ledgerOn(t, client(t, "redis://"+p.Addr().String()), Options{Wait: time.Nanosecond, BreakerFailures: 100})
+	ws := workspace(t, direct)
+
+	p.drop.Store(1)
+	r := reserve(t, l, ws, 30, 20)
+	if got := p.drop.Load(); got >= 0 && got != 0 {
+		t.Fatalf("no answer was dropped")
+	}
+	// Held once: 10 of 30 are free.
+	settle(t, reserve(t, direct, ws, 30, 1), 0)
+
+	p.drop.Store(settleTries - 1)
+	if w := settle(t, r, 12); w.Used != 12 {
+		t.Errorf("settled with %d answers lost: %+v", settleTries-1, w)
+	}
+	if n := used(t, direct, ws); n != 12 {
+		t.Errorf("used %d, want 12", n)
+	}
+
+	// The one case that stays open: all answers lost, the page not delivered,
+	// the ledger above what was delivered by this page and no more.
+	r = reserve(t, l, ws, 30, 5)
+	p.drop.Store(settleTries)
+	_, err := r.Settle(t.Context(), 5)
+	wantFault(t, err, fault.Unavailable, time.Second)
+	if n := used(t, direct, ws); n != 17 {
+		t.Errorf("used %d, want 17", n)
+	}
+}
+
+func TestUnfitHashIsNoOutage(t *testing.T) {
+	t.Parallel()
+	l := ledger(t, Options{BreakerFailures: 1})
+	ws := workspace(t, l)
+	key, _ := l.key(ws, 0)
+	if err := l.client.Set(t.Context(), key, "x", time.Minute).Err(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.Check(t.Context(), ws, 100)
+	wantFault(t, err, fault.Internal, 0)
+	if _, err := l.Check(t.Context(), workspace(t, l), 100); err != nil {
+		t.Errorf("another workspace: %v", err)
+	}
+}
+
+func TestUnwillingRedisIsAway(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string][]string{
+		"full":      {"CONFIG", "SET", "maxmemory", "1"},
+		"replica":   {"REPLICAOF", "127.0.0.1", "1"},
+		"forbidden": {"ACL", "SETUSER", "default", "-@scripting"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := ownRedis(t)
+			c := client(t, s.url())
+			l := ledgerOn(t, c, Options{})
+			args := make([]any, len(prepare))
+			for i, a := range prepare {
+				args[i] = a
+			}
+			if err := c.Do(t.Context(), args...).Err(); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := l.Reserve(t.Context(), workspace(t, l), 100, "get_account", 1)
+			wantFault(t, err, fault.Unavailable, time.Second)
+			if l.breaker.failures != 1 {
+				t.Errorf("the breaker counted %d failures", l.breaker.failures)
+			}
+		})
+	}
+}
+
+func TestBreaker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &breaker{limit: 3, pause: time.Second}
+		for range 2 {
+			b.report(failed)
+		}
+		b.report(answered)
+		for range 2 {
+			b.report(failed)
+		}
+		b.report(unknown)
+		if !b.allow() {
+			t.Fatal("opened without three failures in a row")
+		}
+		if opened, _ := b.report(failed); !opened || b.allow() {
+			t.Fatal("not open after three failures")
+		}
+		time.Sleep(time.Second)
+		if !b.allow() || b.allow() {
+			t.Fatal("want one probe after the pause, and one only")
+		}
+		if opened, _ := b.report(failed); opened || b.allow() {
+			t.Fatal("a failed probe must wait again, and is no news")
+		}
+		time.Sleep(time.Second)
+		if !b.allow() {
+			t.Fatal("no second probe")
+		}
+		b.report(unknown) // its caller gave up: the next one probes
+		if !b.allow() {
+			t.Fatal("no probe after one that said nothing")
+		}
+		if _, closed := b.report(answered); !closed || !b.allow() || !b.allow() {
+			t.Fatal("not closed by an answer")
+		}
+	})
+}
+
+func TestClocksThatDifferAreLoggedOnce(t *testing.T) {
+	t.Parallel()
+	c := newClocks()
+	var log lockedBuffer
+	o := c.options()
+	o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	l := ledger(t, o)
+	ws := workspace(t, l)
+	spend(t, l, ws, 100, 1)
+	if log.String() != "" {
+		t.Errorf("log: %s", log.String())
+	}
+	c.redis.Add(time.Hour.Milliseconds())
+	for range 5 {
+		spend(t, l, ws, 100, 1)
+	}
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "ahead=1h0m0s") {
+		t.Errorf("log: %s", got)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	for _, good := range []string{
+		"redis://localhost", "redis://user:secret@localhost:6379/3", "rediss://localhost:6380?pool_size=40",
+		"redis://a:1,redis://b:2 , redis://c:3", "redis://a:1?cluster=true",
+	} {
+		c, err := Open(good)
+		if err != nil {
+			t.Errorf("%s: %v", good, err)
+			continue
+		}
+		c.Close()
+	}
+	for _, bad := range []string{
+		"", "localhost:6379", "http://secret@localhost", "redis://:secret@local host", "redis://x:secret@a/b/c",
+		"redis://x:secret@a/first", "redis://:secret@a,", "redis://a?pool_size=0", "redis://a?pool_size=secret",
+		"redis://a?cluster=secret", "redis://a?password=x", "redis://a,redis://b?cluster=true", "redis://a/2,redis://b/2",
+		"redis://:secret%zz@a",
+	} {
+		c, err := Open(bad)
+		if err == nil {
+			c.Close()
+			t.Errorf("%q was taken", bad)
+			continue
+		}
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: the error shows what may be a password: %v", bad, err)
+		}
+	}
+}
+
+// A Cluster of one node: the client that speaks its protocol, and keys that
+// stay in one slot.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	s := ownRedis(t, "--cluster-enabled", "yes")
+	plain := client(t, s.url())
+	if err := plain.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the cluster is up", func() bool {
+		info, err := plain.ClusterInfo(t.Context()).Result()
+		return err == nil && strings.Contains(info, "cluster_state:ok")
+	})
+	for _, address := range []string{s.url() + "?cluster=true", s.url() + "," + s.url()} {
+		l := ledgerOn(t, client(t, address), Options{})
+		ws := workspace(t, l)
+		spend(t, l, ws, 100, 25)
+		if n := used(t, l, ws); n != 25 {
+			t.Errorf("used %d", n)
+		}
+	}
+}
+
+// BenchmarkReserveSettle is what a metered request costs, in a window whose
+// every minute is busy.
+func BenchmarkReserveSettle(b *testing.B) {
+	c := newClocks()
+	l := ledger(b, c.options())
+	ws := workspace(b, l)
+	busyDay(b, c, l, ws, 4)
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			r, _, err := l.Reserve(context.Background(), ws, MaxCeiling, "search_accounts", 25)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			if _, err := r.Settle(context.Background(), 25); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
+func BenchmarkCheck(b *testing.B) {
+	c := newClocks()
+	l := ledger(b, c.options())
+	ws := workspace(b, l)
+	busyDay(b, c, l, ws, 4)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := l.Check(context.Background(), ws, MaxCeiling); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package credits
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// operations are as many, and as long, as those of the API that cost credits.
+var operations = []string{
+	"search_accounts", "search_contacts", "search_projects", "search_signals",
+	"get_account", "get_contact", "get_project", "get_signal",
+	"search_workspace_accounts", "search_workspace_contacts", "search_workspace_projects",
+	"get_workspace_account", "get_workspace_contact", "get_workspace_project",
+	"search_view_records",
+}
+
+// busyDay charges the first n operations in each minute of a window.
+func busyDay(t testing.TB, c *clocks, l *Ledger, ws string, n int) {
+	t.Helper()
+	for minute := range 1441 {
+		if minute > 0 {
+			c.advance(time.Minute)
+		}
+		for _, op := range operations[:n] {
+			r, _, err := l.Reserve(context.Background(), ws, MaxCeiling, op, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Settle(context.Background(), 173); err != nil { // 250,000 a day
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func memory(t testing.TB, l *Ledger, ws string) int64 {
+	t.Helper()
+	key, _ := l.key(ws, 0)
+	n, err := l.client.MemoryUsage(t.Context(), key, 0).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// The memory bounds that doc.go states.
+func TestMemoryOfABusyDay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		operations int
+		bound      int64 // bytes
+	}{{1, 95_000}, {4, 130_000}, {len(operations), 255_000}} {
+		t.Run(fmt.Sprint(c.operations), func(t *testing.T) {
+			t.Parallel()
+			clock := newClocks()
+			l := ledger(t, clock.options())
+			ws := workspace(t, l)
+			busyDay(t, clock, l, ws, c.operations)
+			full := memory(t, l, ws)
+			t.Logf("%d operations in each minute: %d bytes", c.operations, full)
+			if full > c.bound {
+				t.Errorf("%d bytes, want at most %d", full, c.bound)
+			}
+			key, _ := l.key(ws, 0)
+			if n := l.client.HLen(t.Context(), key).Val(); n != 1441+2 {
+				t.Errorf("%d fields, want 1443", n)
+			}
+
+			const open = 500
+			for range open {
+				reserve(t, l, ws, MaxCeiling, 25)
+			}
+			each := (memory(t, l, ws) - full) / open
+			t.Logf("%d bytes per open reservation", each)
+			if each > 300 {
+				t.Errorf("%d bytes per open reservation", each)
+			}
+			// It goes as it came: nothing stays of the day but names and time.
+			clock.advance(24*time.Hour + time.Minute)
+			used(t, l, ws)
+			if n := l.client.HLen(t.Context(), key).Val(); n > 3 {
+				t.Errorf("%d fields left", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,256 @@
+package credits
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"atlas/internal/devstack/backends"
+	"atlas/internal/fault"
+)
+
+// model is the window as its rules say it, kept whole: every charge and every
+// reservation ever made, and the sums taken anew each time.
+type model struct {
+	exists  bool
+	now     int64 // ms
+	charges []modelCharge
+	open    map[string]*modelReservation
+	ceiling int64
+}
+
+type modelCharge struct {
+	minute, amount int64
+	operation      string
+}
+
+type modelReservation struct {
+	amount, created, born int64
+	operation             string
+}
+
+// step moves the model to a call's time.
+func (m *model) step(c *clocks) {
+	now := min(c.redis.Load(), c.witness.Load()+60_000)
+	if m.exists {
+		now = max(now, m.now)
+	}
+	m.now = now
+	maps.DeleteFunc(m.open, func(_ string, r *modelReservation) bool { return r.created+11*60_000 <= now })
+}
+
+func (m *model) byTool() (total int64, byTool map[string]int64) {
+	byTool = map[string]int64{}
+	for _, c := range m.charges {
+		if end := (c.minute + 1) * 60_000; m.now-end < 24*3600_000 {
+			byTool[c.operation] += c.amount
+			total += c.amount
+		}
+	}
+	return total, byTool
+}
+
+func (m *model) used() int64 { n, _ := m.byTool(); return n }
+
+func (m *model) held() (n int64) {
+	for _, r := range m.open {
+		if m.now < r.created+60_000 {
+			n += r.amount
+		}
+	}
+	return n
+}
+
+// run holds a ledger against the model through one history.
+type run struct {
+	*rapid.T
+	ctx     context.Context
+	clocks  *clocks
+	ledger  *Ledger
+	ws      string
+	m       *model
+	handles []*Reservation // all ever granted
+	seen    map[string]int // how often what this test is about came up
+}
+
+func (r *run) window(what string, got Window) {
+	r.Helper()
+	if want := newWindow(r.m.used(), r.m.ceiling); got != want {
+		r.Fatalf("%s: window %+v, want %+v", what, got, want)
+	}
+}
+
+func (r *run) reserve() {
+	op := rapid.SampledFrom([]string{"search_accounts", "get_contact", "search_view_records"}).Draw(r.T, "operation")
+	amount := rapid.Int64Range(1, 100).Draw(r.T, "amount")
+	h, w, err := r.ledger.Reserve(r.ctx, r.ws, r.m.ceiling, op, amount)
+	r.m.step(r.clocks)
+	want := fault.Code("")
+	switch {
+	case r.m.used() >= r.m.ceiling:
+		want = fault.RateLimited
+	case r.m.used()+r.m.held() >= r.m.ceiling:
+		want = fault.Unavailable
+	}
+	if got := fault.CodeOf(err); got != want {
+		r.Fatalf("reserve: %v, want code %q (used %d, held %d)", err, want, r.m.used(), r.m.held())
+	}
+	r.window("reserve", w)
+	r.seen["reserve "+string(want)]++
+	if err == nil {
+		r.m.exists = true
+		r.m.open[h.id] = &modelReservation{amount: amount, created: r.m.now, born: r.clocks.witness.Load(), operation: op}
+		r.handles = append(r.handles, h)
+	}
+}
+
+// settle settles any reservation ever granted, so often one that was settled,
+// has lapsed or is forgotten.
+func (r *run) settle() {
+	if len(r.handles) == 0 {
+		return
+	}
+	// Mostly a late one.
+	back := min(rapid.IntRange(0, 200).Draw(r.T, "reservation")/10, len(r.handles)-1)
+	h := again(r.handles[len(r.handles)-1-back])
+	delivered := rapid.Int64Range(0, h.amount).Draw(r.T, "delivered")
+	w, err := h.Settle(r.ctx, delivered)
+	r.m.step(r.clocks)
+	known, open := r.m.open[h.id]
+	if !open {
+		old := r.clocks.witness.Load()-h.born.UnixMilli() >= 10*60_000
+		if failed := err != nil; failed != (delivered > 0 && old) {
+			r.Fatalf("settle again: %v", err)
+		}
+		r.seen["settle again or forgotten"]++
+	} else {
+		if err != nil {
+			r.Fatalf("settle: %v", err)
+		}
+		if r.m.now >= known.created+60_000 {
+			r.seen["settle lapsed"]++
+		}
+		delete(r.m.open, h.id)
+		if delivered > 0 {
+			r.m.charges = append(r.m.charges, modelCharge{known.created / 60_000, delivered, known.operation})
+		}
+	}
+	if err == nil {
+		r.window("settle", w)
+	}
+}
+
+func (r *run) check() {
+	w, err := r.ledger.Check(r.ctx, r.ws, r.m.ceiling)
+	r.m.step(r.clocks)
+	want := fault.Code("")
+	if r.m.used() >= r.m.ceiling {
+		want = fault.RateLimited
+	}
+	if got := fault.CodeOf(err); got != want {
+		r.Fatalf("check: %v, want code %q", err, want)
+	}
+	r.window("check", w)
+}
+
+func (r *run) usage() {
+	u, err := r.ledger.Usage(r.ctx, r.ws, r.m.ceiling)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.m.step(r.clocks)
+	_, byTool := r.m.byTool()
+	if diff := cmp.Diff(byTool, u.ByTool); diff != "" {
+		r.Fatalf("by tool (-want +got):\n%s", diff)
+	}
+	r.window("usage", u.Window)
+	if !r.m.exists {
+		return
+	}
+	key, _ := r.ledger.key(r.ws, 0)
+	var now, used, held int64
+	if _, err := fmt.Sscan(r.ledger.client.HGet(r.ctx, key, "w").Val(), &now, &used, &held); err != nil {
+		r.Fatal(err)
+	}
+	if now != r.m.now || held != r.m.held() {
+		r.Fatalf("time %d, held %d; want %d, %d", now, held, r.m.now, r.m.held())
+	}
+}
+
+// pass lets time go by for both clocks.
+func (r *run) pass() {
+	const hour = 3600_000
+	most := rapid.SampledFrom([]int64{1, 1500, 45_000, 10 * 60_000, hour, 8 * hour, 24 * hour, 50 * hour}).Draw(r.T, "most")
+	// Rapid favours small numbers; a part of most is as likely as another.
+	ms := most * rapid.SampledFrom([]int64{1, 2, 3, 4}).Draw(r.T, "quarters") / 4
+	ms = max(0, ms-rapid.Int64Range(0, 2*60_000).Draw(r.T, "less"))
+	r.clocks.advance(time.Duration(ms) * time.Millisecond)
+}
+
+// jump sets one of the clocks wrong, or both right.
+func (r *run) jump() {
+	const hour = 3600_000
+	wrong := rapid.SampledFrom([]int64{-24 * hour, -hour, -90_000, 90_000, hour, 25 * hour, 72 * hour}).Draw(r.T, "wrong by")
+	switch rapid.IntRange(0, 3).Draw(r.T, "clock") {
+	case 0:
+		r.clocks.redis.Store(r.clocks.witness.Load() + wrong)
+	case 1:
+		r.clocks.witness.Store(r.clocks.redis.Load() + wrong)
+	default:
+		late := min(r.clocks.redis.Load(), r.clocks.witness.Load())
+		r.clocks.redis.Store(late)
+		r.clocks.witness.Store(late)
+	}
+}
+
+// The window equals the model through simulated days with jumps of either
+// clock, crashes, lapses and repeated settles.
+func TestWindowEqualsItsModel(t *testing.T) {
+	t.Parallel()
+	c := client(t, backends.Redis(t))
+	var steps int
+	var days float64
+	seen := map[string]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		r := &run{T: rt, ctx: context.Background(), clocks: newClocks(), ws: uuid.NewString(), seen: seen}
+		r.m = &model{
+			open:    map[string]*modelReservation{},
+			ceiling: rapid.Int64Range(0, 1500).Draw(rt, "ceiling"),
+		}
+		r.ledger = ledgerOn(t, c, r.clocks.options())
+		key, _ := r.ledger.key(r.ws, 0)
+		defer c.Del(r.ctx, key)
+		start := r.clocks.redis.Load()
+		for range rapid.IntRange(100, 400).Draw(rt, "steps") {
+			switch rapid.IntRange(0, 15).Draw(rt, "do") {
+			case 0, 1, 2, 3:
+				r.pass()
+			case 4:
+				r.jump()
+			case 5:
+				r.check()
+			case 6, 7:
+				r.usage()
+			case 8, 9, 10, 11:
+				r.reserve()
+			default:
+				r.settle()
+			}
+			steps++
+		}
+		r.usage()
+		days += float64(r.m.now-start) / 86_400_000
+	})
+	t.Logf("%d steps over %.0f days: %v", steps, days, seen)
+	for _, what := range []string{"reserve ", "reserve rate_limited", "reserve unavailable", "settle lapsed", "settle again or forgotten"} {
+		if seen[what] == 0 {
+			t.Errorf("%q never came up", what)
+		}
+	}
+}

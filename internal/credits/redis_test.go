@@ -1,0 +1,179 @@
+package credits
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"atlas/internal/devstack/backends"
+)
+
+func TestMain(m *testing.M) {
+	backends.Prepare()
+	goleak.VerifyTestMain(m)
+}
+
+// server is a redis-server process on a free loopback port.
+type server struct {
+	port int
+	dir  string
+	args []string
+	cmd  *exec.Cmd
+}
+
+// ownRedis starts a server for one test, which may stop or pause it.
+func ownRedis(t testing.TB, args ...string) *server {
+	t.Helper()
+	s, err := startServer(t.TempDir(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.stop)
+	return s
+}
+
+func startServer(dir string, args ...string) (*server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	s := &server{port: port, dir: dir, args: args}
+	return s, s.start()
+}
+
+func (s *server) address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+func (s *server) url() string     { return "redis://" + s.address() }
+
+// start starts the process and waits until it answers.
+func (s *server) start() error {
+	args := append([]string{
+		"--port", fmt.Sprint(s.port), "--bind", "127.0.0.1", "--dir", s.dir,
+		"--save", "", "--maxmemory-policy", "noeviction", "--logfile", filepath.Join(s.dir, "log"),
+	}, s.args...)
+	s.cmd = exec.Command("redis-server", args...)
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		err := s.ping()
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			s.stop()
+			return fmt.Errorf("redis-server does not answer: %w", err)
+		}
+		time.Sleep(5 * time.Millisecond) // between two looks at the condition
+	}
+}
+
+func (s *server) ping() error {
+	c, err := net.DialTimeout("tcp", s.address(), time.Second)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Second))
+	if _, err := io.WriteString(c, "PING\r\n"); err != nil {
+		return err
+	}
+	answer := make([]byte, 64)
+	n, err := c.Read(answer)
+	if err != nil {
+		return err
+	}
+	if got := string(answer[:n]); !strings.HasPrefix(got, "+PONG") {
+		return fmt.Errorf("PING: %s", strings.TrimSpace(got))
+	}
+	return nil
+}
+
+func (s *server) stop() {
+	if s.cmd == nil {
+		return
+	}
+	s.signal(syscall.SIGCONT)
+	s.signal(syscall.SIGKILL)
+	s.cmd.Wait()
+	s.cmd = nil
+}
+
+// signal pauses (SIGSTOP) and resumes (SIGCONT) the process: it is then slow,
+// not gone.
+func (s *server) signal(sig syscall.Signal) { s.cmd.Process.Signal(sig) }
+
+// client opens a client that closes with the test.
+func client(t testing.TB, address string) redis.UniversalClient {
+	t.Helper()
+	c, err := Open(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// testPrefix keeps the runs that share one Redis apart.
+var testPrefix = "atlas-test:" + uuid.NewString() + ":"
+
+// ledger makes a ledger on the shared server. Its timeout is generous: these
+// tests are about the window, and the machine may be busy.
+func ledger(t testing.TB, o Options) *Ledger {
+	t.Helper()
+	return ledgerOn(t, client(t, backends.Redis(t)), o)
+}
+
+func ledgerOn(t testing.TB, c redis.UniversalClient, o Options) *Ledger {
+	t.Helper()
+	if o.Prefix == "" {
+		o.Prefix = testPrefix
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 5 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	l, err := New(c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// workspace is a new one, whose hash goes with the test.
+func workspace(t testing.TB, l *Ledger) string {
+	t.Helper()
+	id := uuid.NewString()
+	key, err := l.key(id, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.client.Del(context.Background(), key) })
+	return id
+}
+
+// eventually waits until the condition holds.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); !holds(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond) // between two looks at the condition
+	}
+}

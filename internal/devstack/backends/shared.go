@@ -1,0 +1,239 @@
+package backends
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"atlas/internal/devstack"
+)
+
+// The shared stack belongs to a process of its own, the owner, since no test
+// process knows whether it is the last. Three locks on files, which the kernel
+// drops with their holder however it ends, keep count:
+//
+//   - "users", held shared by every test process for its life. The owner stops
+//     the stack, and itself, once it could hold it alone for a while.
+//   - "starting", held alone while one looks for the owner and starts it.
+//   - the stack's own lock, held by the owner as long as it lives.
+//
+// A user looks only while it holds "users", and the owner holds that alone
+// while it stops, so nobody is given a stack that is about to go.
+const (
+	// ownerEnv tells a test program to be the owner, of the folder it names.
+	ownerEnv = "ATLAS_TEST_STACK_OWNER"
+	// linger is how long a stack without users waits for the next: go test
+	// compiles and links between two packages.
+	linger = 10 * time.Second
+)
+
+// addresses are what the owner tells the users, by pipe and by file.
+type addresses struct {
+	Elasticsearch string `json:"elasticsearch"`
+	Postgres      string `json:"postgres"`
+	Redis         string `json:"redis"`
+	Error         string `json:"error,omitempty"`
+}
+
+// sharedDir is the state folder of the user's test stack: one for each set of
+// addresses that the environment gives, since those are not started.
+func sharedDir() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("backends: %w", err)
+	}
+	name := "test-stack"
+	if given := strings.Join([]string{given(elasticsearchNames), given(postgresNames), given(redisNames)}, " "); given != "  " {
+		sum := sha256.Sum256([]byte(given))
+		name += "-" + hex.EncodeToString(sum[:6])
+	}
+	dir := filepath.Join(cache, "atlas", name)
+	return dir, os.MkdirAll(dir, 0o755)
+}
+
+// users is the locked file of that name, from join on.
+var users *os.File
+
+// leave stops counting this process as a user; so does its end.
+func leave() {
+	if users != nil {
+		users.Close()
+	}
+}
+
+// join returns the addresses of the stack in dir, started if it is not there,
+// and counts this process among its users.
+func join(dir string) (addresses, error) {
+	var err error
+	if users, err = lock(filepath.Join(dir, "users"), syscall.LOCK_SH); err != nil {
+		return addresses{}, err
+	}
+	starting, err := lock(filepath.Join(dir, "starting"), syscall.LOCK_EX)
+	if err != nil {
+		return addresses{}, err
+	}
+	defer starting.Close()
+
+	if owned(dir) {
+		b, err := os.ReadFile(filepath.Join(dir, "addresses.json"))
+		var a addresses
+		if err == nil {
+			err = json.Unmarshal(b, &a)
+		}
+		if err != nil {
+			return addresses{}, fmt.Errorf("backends: the shared stack does not tell its addresses: %w", err)
+		}
+		return a, nil
+	}
+	return startOwner(dir)
+}
+
+// owned says whether an owner lives: it holds the stack's lock.
+func owned(dir string) bool {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
+
+// startOwner runs this test program as the owner and waits for its word.
+func startOwner(dir string) (addresses, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return addresses{}, err
+	}
+	log, err := os.Create(filepath.Join(dir, "owner.log"))
+	if err != nil {
+		return addresses{}, err
+	}
+	defer log.Close()
+	read, write, err := os.Pipe()
+	if err != nil {
+		return addresses{}, err
+	}
+	defer read.Close()
+
+	cmd := exec.Command(program)
+	cmd.Env = append(os.Environ(), ownerEnv+"="+dir)
+	cmd.Dir = dir
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.ExtraFiles = []*os.File{write}
+	// A session of its own: a Ctrl-C meant for the tests must not end it
+	// before it has stopped the servers.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = cmd.Start()
+	write.Close()
+	if err != nil {
+		return addresses{}, err
+	}
+	// Nobody waits for it: it outlives this process. Where it does not, its
+	// word is missing.
+	if err := cmd.Process.Release(); err != nil {
+		return addresses{}, err
+	}
+
+	var a addresses
+	if err := json.NewDecoder(read).Decode(&a); err != nil {
+		said, _ := os.ReadFile(log.Name())
+		return addresses{}, fmt.Errorf("backends: the owner of the shared stack ended: %w\n%s", err, said)
+	}
+	if a.Error != "" {
+		return addresses{}, fmt.Errorf("backends: %s", a.Error)
+	}
+	return a, nil
+}
+
+// own starts the stack, tells its addresses, and stops it when it had no users
+// for a while. It returns the exit status.
+func own() int {
+	word := os.NewFile(3, "word")
+	dir := os.Getenv(ownerEnv)
+	fail := func(err error) int {
+		fmt.Fprintln(os.Stderr, err)
+		_ = json.NewEncoder(word).Encode(addresses{Error: err.Error()}) // whom nobody reads needs no word
+		return 1
+	}
+	ctx := context.Background()
+	stack, err := devstack.Start(ctx, devstack.Options{
+		Dir:              dir,
+		ElasticsearchURL: given(elasticsearchNames),
+		PostgresURL:      given(postgresNames),
+		RedisURL:         given(redisNames),
+		Ephemeral:        true,
+		Log:              func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
+	})
+	if err != nil {
+		return fail(err)
+	}
+	a := addresses{Elasticsearch: stack.ElasticsearchURL, Postgres: stack.PostgresURL, Redis: stack.RedisURL}
+	if err := errors.Join(writeAddresses(dir, a), json.NewEncoder(word).Encode(a), word.Close()); err != nil {
+		return fail(errors.Join(err, stack.Stop(ctx)))
+	}
+	last, err := waitUnused(dir)
+	if err := errors.Join(err, stack.Stop(ctx)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if last != nil {
+		last.Close()
+	}
+	return 0
+}
+
+func writeAddresses(dir string, a addresses) error {
+	b, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "addresses.json"), append(b, '\n'), 0o644)
+}
+
+// waitUnused returns once no process has used the stack for a while, with
+// "users" locked, so that none comes to it any more.
+func waitUnused(dir string) (*os.File, error) {
+	var since time.Time
+	for ; ; time.Sleep(500 * time.Millisecond) {
+		f, err := lock(filepath.Join(dir, "users"), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			since = time.Time{}
+			continue
+		case err != nil:
+			return nil, err
+		case since.IsZero():
+			since = time.Now()
+		case time.Since(since) >= linger:
+			return f, nil
+		}
+		f.Close()
+	}
+}
+
+// lock opens a file, which it creates, and locks it until it is closed.
+func lock(path string, how int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := syscall.Flock(int(f.Fd()), how)
+		if err == nil {
+			return f, nil
+		}
+		if !errors.Is(err, syscall.EINTR) {
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+	}
+}

@@ -1,0 +1,532 @@
+package devstack
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+)
+
+// startEnv makes the test program start a stack and wait to be killed.
+const startEnv = "DEVSTACK_TEST_STARTER"
+
+// engineEnv makes the test program look for a container engine and tell how
+// long it took. The library remembers an answer for the life of a process.
+const engineEnv = "DEVSTACK_TEST_ENGINE"
+
+// starterOptions are what the killed process starts with.
+type starterOptions struct {
+	Dir, ElasticsearchURL string
+	Outlive               bool
+}
+
+func TestMain(m *testing.M) {
+	if os.Getenv(engineEnv) != "" {
+		began := time.Now()
+		engineAnswers(context.Background())
+		fmt.Println(time.Since(began))
+		os.Exit(0)
+	}
+	if told := os.Getenv(startEnv); told != "" {
+		os.Exit(starterMain(told))
+	}
+	code := m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// starterMain starts a stack, tells its addresses and lives on until its
+// standard input ends or it is killed.
+func starterMain(told string) int {
+	var o starterOptions
+	if err := json.Unmarshal([]byte(told), &o); err != nil {
+		fmt.Println("error:", err)
+		return 1
+	}
+	stack, err := Start(context.Background(), Options{
+		Dir: o.Dir, ElasticsearchURL: o.ElasticsearchURL, outlive: o.Outlive, noContainers: true,
+	})
+	if err != nil {
+		fmt.Println("error:", err)
+		return 1
+	}
+	b, err := json.Marshal([]string{stack.ElasticsearchURL, stack.PostgresURL, stack.RedisURL})
+	if err != nil {
+		return 1
+	}
+	fmt.Println(string(b))
+	_, _ = io.Copy(io.Discard, os.Stdin) // its end is all that matters
+	return 0
+}
+
+// startInChild starts a stack in another process.
+func startInChild(t *testing.T, o starterOptions) (kill func(), stack *Stack) {
+	t.Helper()
+	told, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), startEnv+"="+string(told))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill = sync.OnceFunc(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // says that it was killed
+		in.Close()
+	})
+	t.Cleanup(kill)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the starter ended: %v", err)
+	}
+	var urls []string
+	if err := json.Unmarshal([]byte(line), &urls); err != nil {
+		t.Fatalf("the starter says: %s", line)
+	}
+	return kill, &Stack{ElasticsearchURL: urls[0], PostgresURL: urls[1], RedisURL: urls[2]}
+}
+
+// stateDir returns a folder that the servers' user may enter: those of
+// t.TempDir are the caller's alone.
+func stateDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "atlas-devstack-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, ".atlas")
+}
+
+func start(t *testing.T, o Options) *Stack {
+	t.Helper()
+	o.Log = t.Logf
+	stack, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stack.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return stack
+}
+
+func stop(t *testing.T, s *Stack) {
+	t.Helper()
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// given is an address that nothing is started for, and nothing asks.
+const given = "http://127.0.0.1:1"
+
+// write puts a word into every backend of the stack that was started.
+func write(t *testing.T, s *Stack, word string) {
+	t.Helper()
+	if s.ElasticsearchURL != given {
+		if status, body := request(t, http.MethodPut, s.ElasticsearchURL+"/kept/_doc/1?refresh=true", `{"word":"`+word+`"}`); status != http.StatusCreated {
+			t.Fatalf("index: %d %s", status, body)
+		}
+	}
+	ctx := t.Context()
+	conn, err := pgx.Connect(ctx, s.PostgresURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	// What an administrator's address is for.
+	for _, sql := range []string{"CREATE ROLE kept_role LOGIN", "CREATE DATABASE kept_db OWNER kept_role", "CREATE TABLE kept AS SELECT '" + word + "' AS word"} {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	client := redisClient(t, s)
+	defer client.Close()
+	if err := client.Set(ctx, "kept", word, 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	// The append-only file is synced each second; a kill must find it synced.
+	if err := client.Do(ctx, "WAITAOF", 1, 0, 5000).Err(); err != nil && !strings.Contains(err.Error(), "unknown command") {
+		t.Fatal(err)
+	}
+}
+
+// words reads back what write wrote; "" where it is gone.
+func words(t *testing.T, s *Stack) []string {
+	t.Helper()
+	var got []string
+	if s.ElasticsearchURL != given {
+		status, body := request(t, http.MethodGet, s.ElasticsearchURL+"/kept/_source/1", "")
+		var doc struct{ Word string }
+		if status == http.StatusOK {
+			if err := json.Unmarshal(body, &doc); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got = append(got, doc.Word)
+	}
+	ctx := t.Context()
+	conn, err := pgx.Connect(ctx, s.PostgresURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	var there bool
+	if err := conn.QueryRow(ctx, "SELECT to_regclass('kept') IS NOT NULL").Scan(&there); err != nil {
+		t.Fatal(err)
+	}
+	word := ""
+	if there {
+		if err := conn.QueryRow(ctx, "SELECT word FROM kept").Scan(&word); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := redisClient(t, s)
+	defer client.Close()
+	value, err := client.Get(ctx, "kept").Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		t.Fatal(err)
+	}
+	return append(got, word, value)
+}
+
+func redisClient(t *testing.T, s *Stack) *redis.Client {
+	t.Helper()
+	opts, err := redis.ParseURL(s.RedisURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return redis.NewClient(opts)
+}
+
+func request(t *testing.T, method, url, body string) (int, []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, b
+}
+
+// alive returns the kinds of the recorded processes that run.
+func alive(records []processRecord) (kinds []string) {
+	for _, r := range records {
+		if started, ok := startTime(r.PID); ok && started == r.Started {
+			kinds = append(kinds, r.Kind)
+		} else if len(groupMembers(r)) > 0 {
+			kinds = append(kinds, r.Kind+"'s children")
+		}
+	}
+	return kinds
+}
+
+// waitFor polls a condition, for what no event tells.
+func waitFor(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for !condition() {
+		if pause(ctx, 20*time.Millisecond) != nil {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// listens says whether a server takes connections at an address.
+func listens(t *testing.T, address string) bool {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+// localServers says whether this machine has servers of its own to test; with
+// a container engine it need not, and TestContainers tests those instead.
+func localServers(t *testing.T) bool {
+	t.Helper()
+	_, redisErr := exec.LookPath("redis-server")
+	_, javaErr := findJava(t.Context(), nil)
+	if redisErr == nil && javaErr == nil {
+		return true
+	}
+	if !engineAnswers(t.Context()) {
+		t.Fatal("neither local servers nor a container engine: ", errors.Join(redisErr, javaErr))
+	}
+	t.Log("a container engine and no local servers: only containers are tested here")
+	return false
+}
+
+func TestKilledStarterIsCleanedUpAndDataKept(t *testing.T) {
+	if !localServers(t) {
+		return
+	}
+	t.Parallel()
+	dir := stateDir(t)
+	kill, first := startInChild(t, starterOptions{Dir: dir, Outlive: true})
+	write(t, first, "précieux")
+
+	_, err := Start(t.Context(), Options{Dir: dir, noContainers: true})
+	var inUse *InUseError
+	if !errors.As(err, &inUse) || inUse.PID == 0 || inUse.PID == os.Getpid() {
+		t.Fatalf("a second start while the first runs: %v, want an InUseError that names the other process", err)
+	}
+
+	kill()
+	left := readState(dir).Processes
+	if got, want := len(alive(left)), 3; got != want {
+		t.Fatalf("after the kill run %v, want all three: nothing to clean up otherwise", alive(left))
+	}
+	second := start(t, Options{Dir: dir, noContainers: true})
+	if got := alive(left); got != nil {
+		t.Errorf("the next start left %v of the killed one running", got)
+	}
+	if diff := cmp.Diff([]string{"précieux", "précieux", "précieux"}, words(t, second)); diff != "" {
+		t.Errorf("data after the kill (-want +got):\n%s", diff)
+	}
+	if first.RedisURL != second.RedisURL || first.PostgresURL != second.PostgresURL || first.ElasticsearchURL != second.ElasticsearchURL {
+		t.Errorf("the free ports of the run before were not taken again: %+v, then %+v", first, second)
+	}
+
+	own := readState(dir).Processes
+	stop(t, second)
+	if got := alive(own); got != nil {
+		t.Errorf("after Stop run %v", got)
+	}
+	for _, url := range []string{second.ElasticsearchURL, second.PostgresURL, second.RedisURL} {
+		if listens(t, url) {
+			t.Errorf("after Stop something listens at %s", url)
+		}
+	}
+	if got := readState(dir).Processes; len(got) != 0 {
+		t.Errorf("after Stop %v are on record", got)
+	}
+}
+
+func TestServersEndWithAKilledStarter(t *testing.T) {
+	if !localServers(t) {
+		return
+	}
+	t.Parallel()
+	dir := stateDir(t)
+	kill, _ := startInChild(t, starterOptions{Dir: dir, ElasticsearchURL: given})
+	left := readState(dir).Processes
+	if diff := cmp.Diff([]string{"postgres", "redis"}, alive(left), sorted); diff != "" {
+		t.Fatalf("running (-want +got):\n%s", diff)
+	}
+	kill()
+	waitFor(t, "the servers end with their starter", func() bool { return alive(left) == nil })
+}
+
+func TestStopAndStartKeepData(t *testing.T) {
+	if !localServers(t) {
+		return
+	}
+	t.Parallel()
+	o := Options{Dir: stateDir(t), ElasticsearchURL: given, noContainers: true}
+	first := start(t, o)
+	write(t, first, "one")
+	stop(t, first)
+
+	second := start(t, o)
+	if diff := cmp.Diff([]string{"one", "one"}, words(t, second)); diff != "" {
+		t.Errorf("after a stop and a start (-want +got):\n%s", diff)
+	}
+	stop(t, second)
+
+	o.Fresh = true
+	third := start(t, o)
+	if diff := cmp.Diff([]string{"", ""}, words(t, third)); diff != "" {
+		t.Errorf("after a fresh start (-want +got):\n%s", diff)
+	}
+	stop(t, third)
+	if err := third.Stop(t.Context()); err != nil {
+		t.Errorf("a second Stop: %v", err)
+	}
+}
+
+// A server that is stopped (by SIGSTOP here, by a hung disk elsewhere) does
+// not hear a signal.
+func TestStopKillsWhatDoesNotEnd(t *testing.T) {
+	if !localServers(t) {
+		return
+	}
+	t.Parallel()
+	dir := stateDir(t)
+	stack := start(t, Options{Dir: dir, ElasticsearchURL: given, PostgresURL: given, noContainers: true})
+	records := readState(dir).Processes
+	if len(records) != 1 || records[0].Kind != "redis" {
+		t.Fatalf("on record: %+v, want Redis alone", records)
+	}
+	if err := syscall.Kill(records[0].PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := stack.Stop(soon); err == nil || !strings.Contains(err.Error(), "redis did not stop in time") {
+		t.Errorf("Stop says %v, want that Redis had to be killed", err)
+	}
+	if got := alive(records); got != nil {
+		t.Errorf("after Stop run %v", got)
+	}
+	// Told once; the clean-up's Stop says the same, which is no failure here.
+	stack.stopErr = nil
+}
+
+func TestFailureShowsTheServersLog(t *testing.T) {
+	if !localServers(t) {
+		return
+	}
+	t.Parallel()
+	o := Options{Dir: stateDir(t), ElasticsearchURL: given, RedisURL: given, noContainers: true}
+	stop(t, start(t, o))
+	config := filepath.Join(dataDir(t, o), "postgres", "data", "postgresql.conf")
+	if err := os.WriteFile(config, []byte("shared_buffers = plenty\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Start(t.Context(), o)
+	if err == nil || !strings.Contains(err.Error(), `invalid value for parameter "shared_buffers"`) {
+		t.Errorf("Start says %v, want the server's own words", err)
+	}
+	if got := alive(readState(o.Dir).Processes); got != nil {
+		t.Errorf("after the failed start run %v", got)
+	}
+}
+
+func TestEphemeralLeavesNoData(t *testing.T) {
+	if !localServers(t) {
+		return
+	}
+	t.Parallel()
+	o := Options{Dir: stateDir(t), ElasticsearchURL: given, Ephemeral: true, noContainers: true}
+	stack := start(t, o)
+	conn, err := pgx.Connect(t.Context(), stack.PostgresURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fsync string
+	if err := errors.Join(conn.QueryRow(t.Context(), "SHOW fsync").Scan(&fsync), conn.Close(t.Context())); err != nil || fsync != "off" {
+		t.Errorf("fsync is %q (%v), want off", fsync, err)
+	}
+	data := dataDir(t, o)
+	if _, err := os.Stat(data); err != nil {
+		t.Errorf("no data while it runs: %v", err)
+	}
+	stop(t, stack)
+	if _, err := os.Stat(data); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("data after Stop: %v, want none", err)
+	}
+}
+
+func TestStateFolderThatTheServersUserMayNotEnter(t *testing.T) {
+	if !localServers(t) || os.Geteuid() != 0 {
+		return // the servers run as the caller, who made the folder
+	}
+	t.Parallel()
+	dir := t.TempDir() // the caller's alone
+	o := Options{Dir: dir, ElasticsearchURL: given, PostgresURL: given, Ephemeral: true, noContainers: true}
+	data := dataDir(t, o)
+	if strings.HasPrefix(data, dir) {
+		t.Fatalf("data in %s, where the servers' user cannot be", data)
+	}
+	stack := start(t, o)
+	client := redisClient(t, stack)
+	defer client.Close()
+	config, err := client.ConfigGet(t.Context(), "dir").Result()
+	if err != nil || config["dir"] != filepath.Join(data, "redis") {
+		t.Errorf("Redis works in %v (%v), want it in %s", config, err, data)
+	}
+}
+
+// dataDir returns where a stack with these options has its data.
+func dataDir(t *testing.T, o Options) string {
+	t.Helper()
+	if err := o.complete(); err != nil {
+		t.Fatal(err)
+	}
+	if err := makeDir(o.Dir); err != nil {
+		t.Fatal(err)
+	}
+	m := machine{opts: o}
+	var err error
+	if m.account, err = unprivileged(); err != nil {
+		t.Fatal(err)
+	}
+	return m.dataFolder()
+}
+
+func TestContainers(t *testing.T) {
+	if !engineAnswers(t.Context()) {
+		localServers(t) // fails where those are missing too
+		return
+	}
+	o := Options{Dir: stateDir(t)}
+	first := start(t, o)
+	write(t, first, "one")
+	stop(t, first)
+	o.Fresh = true
+	second := start(t, Options{Dir: o.Dir})
+	if diff := cmp.Diff([]string{"one", "one", "one"}, words(t, second)); diff != "" {
+		t.Errorf("after a stop and a start (-want +got):\n%s", diff)
+	}
+	stop(t, second)
+	third := start(t, o)
+	if diff := cmp.Diff([]string{"", "", ""}, words(t, third)); diff != "" {
+		t.Errorf("after a fresh start (-want +got):\n%s", diff)
+	}
+}

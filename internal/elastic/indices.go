@@ -1,0 +1,151 @@
+package elastic
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// CreateIndex creates an index from a body with settings, mappings, aliases.
+func (c *Client) CreateIndex(ctx context.Context, index string, body []byte) error {
+	_, err := c.Do(ctx, Request{Method: http.MethodPut, Path: "/" + url.PathEscape(index), Body: body})
+	return err
+}
+
+// DeleteIndices deletes indices by their full names; those that do not exist
+// are fine.
+func (c *Client) DeleteIndices(ctx context.Context, indices ...string) error {
+	if len(indices) == 0 {
+		return nil
+	}
+	_, err := c.Do(ctx, Request{
+		Method: http.MethodDelete, Path: "/" + joined(indices), Missing: true,
+		Query: url.Values{"ignore_unavailable": {"true"}, "expand_wildcards": {"none"}},
+	})
+	return err
+}
+
+// PutIndexSettings changes dynamic settings of indices, named as under `index`.
+func (c *Client) PutIndexSettings(ctx context.Context, settings map[string]any, indices ...string) error {
+	body, err := json.Marshal(map[string]any{"index": settings})
+	if err != nil {
+		return err
+	}
+	_, err = c.Do(ctx, Request{Method: http.MethodPut, Path: "/" + joined(indices) + "/_settings", Body: body})
+	return err
+}
+
+// Refresh makes everything that was written to the indices searchable. A shard
+// that fails is an error.
+func (c *Client) Refresh(ctx context.Context, indices ...string) error {
+	res, err := c.Do(ctx, Request{Method: http.MethodPost, Path: "/" + joined(indices) + "/_refresh"})
+	if err != nil {
+		return err
+	}
+	return wholeAnswer(res.Body)
+}
+
+// Count returns how many documents an index or alias has, as of its last
+// refresh. A shard that fails is an error, never a smaller count.
+func (c *Client) Count(ctx context.Context, index string) (int64, error) {
+	res, err := c.Do(ctx, Request{Method: http.MethodGet, Path: "/" + url.PathEscape(index) + "/_count"})
+	if err != nil {
+		return 0, err
+	}
+	if err := wholeAnswer(res.Body); err != nil {
+		return 0, err
+	}
+	var answer struct {
+		Count int64 `json:"count"`
+	}
+	return answer.Count, json.Unmarshal(res.Body, &answer)
+}
+
+// wholeAnswer turns failed shards into a passing error.
+func wholeAnswer(body []byte) error {
+	var answer struct {
+		Shards struct {
+			Total  int `json:"total"`
+			Failed int `json:"failed"`
+		} `json:"_shards"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return fmt.Errorf("elasticsearch: %w", err)
+	}
+	if answer.Shards.Failed > 0 {
+		return &Error{http.StatusServiceUnavailable, "partial_shards",
+			fmt.Sprintf("%d of %d shards failed", answer.Shards.Failed, answer.Shards.Total)}
+	}
+	return nil
+}
+
+// Aliases returns the indices whose names match a pattern (`*` stands for
+// anything), each with its aliases.
+func (c *Client) Aliases(ctx context.Context, pattern string) (map[string][]string, error) {
+	res, err := c.Do(ctx, Request{
+		Method: http.MethodGet, Path: "/" + url.PathEscape(pattern) + "/_alias", Missing: true,
+		Query: url.Values{"expand_wildcards": {"all"}, "ignore_unavailable": {"true"}},
+	})
+	if err != nil || res.Status == http.StatusNotFound {
+		return nil, err
+	}
+	var answer map[string]struct {
+		Aliases map[string]any `json:"aliases"`
+	}
+	if err := json.Unmarshal(res.Body, &answer); err != nil {
+		return nil, fmt.Errorf("elasticsearch: %w", err)
+	}
+	indices := make(map[string][]string, len(answer))
+	for index, a := range answer {
+		aliases := make([]string, 0, len(a.Aliases))
+		for alias := range a.Aliases {
+			aliases = append(aliases, alias)
+		}
+		slices.Sort(aliases)
+		indices[index] = aliases
+	}
+	return indices, nil
+}
+
+// AliasChange adds an alias to an index or takes it away.
+type AliasChange struct {
+	Index, Alias string
+	// Remove: the alias is taken away, and has to be there.
+	Remove bool
+}
+
+// ChangeAliases makes all changes at once, or none.
+func (c *Client) ChangeAliases(ctx context.Context, changes []AliasChange) error {
+	type target struct {
+		Index     string `json:"index"`
+		Alias     string `json:"alias"`
+		MustExist bool   `json:"must_exist,omitzero"`
+	}
+	actions := make([]map[string]target, 0, len(changes))
+	for _, change := range changes {
+		verb := "add"
+		if change.Remove {
+			verb = "remove"
+		}
+		actions = append(actions, map[string]target{verb: {change.Index, change.Alias, change.Remove}})
+	}
+	body, err := json.Marshal(map[string]any{"actions": actions})
+	if err != nil {
+		return err
+	}
+	_, err = c.Do(ctx, Request{Method: http.MethodPost, Path: "/_aliases", Body: body})
+	return err
+}
+
+func joined(indices []string) string {
+	escaped := make([]string, len(indices))
+	for i, index := range indices {
+		escaped[i] = url.PathEscape(index)
+	}
+	return strings.Join(escaped, ",")
+}

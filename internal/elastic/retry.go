@@ -1,0 +1,99 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"atlas/internal/fault"
+)
+
+// Retry says how failures that pass are borne: Elasticsearch is away, busy
+// (429) or broken (5xx). The zero value has the defaults.
+type Retry struct {
+	// For is how long to go on without any success, default 5 minutes.
+	For time.Duration
+	// First and Max are the shortest and longest pauses, default 200 ms and
+	// 15 s. A pause is twice the one before, and a random part of up to a half
+	// is taken off it, so that those who failed together do not come back
+	// together.
+	First, Max time.Duration
+	// Notify, when set, hears of each failure and the pause after it. It may be
+	// called from several goroutines.
+	Notify func(err error, pause time.Duration)
+}
+
+// Passing tells whether trying again can help.
+func Passing(err error) bool {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Class() != Rejected
+	}
+	return fault.CodeOf(err) == fault.Unavailable
+}
+
+// Do calls op until it succeeds, fails in a way that does not pass, or For is
+// over. op is told nothing of the attempts before it.
+func (r Retry) Do(ctx context.Context, op func(context.Context) error) error {
+	pauses := r.start()
+	for {
+		err := op(ctx)
+		if err == nil || !Passing(err) {
+			return err
+		}
+		if err := pauses.wait(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// pauses is the state of one retried operation.
+type pauses struct {
+	Retry
+	since time.Time // of the last success, or of the beginning
+	next  time.Duration
+}
+
+func (r Retry) start() *pauses {
+	if r.For <= 0 {
+		r.For = 5 * time.Minute
+	}
+	if r.First <= 0 {
+		r.First = 200 * time.Millisecond
+	}
+	if r.Max <= 0 {
+		r.Max = 15 * time.Second
+	}
+	p := &pauses{Retry: r}
+	p.progress()
+	return p
+}
+
+// progress begins anew after a success.
+func (p *pauses) progress() { p.since, p.next = time.Now(), p.First }
+
+// wait pauses after a failure. It returns an error when there is no time left,
+// or the context ended.
+func (p *pauses) wait(ctx context.Context, cause error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	left := p.For - time.Since(p.since)
+	if left <= 0 {
+		return fmt.Errorf("elasticsearch did not recover within %v: %w", p.For, cause)
+	}
+	pause := min(p.next-rand.N(p.next/2+1), left)
+	p.next = min(2*p.next, p.Max)
+	if p.Notify != nil {
+		p.Notify(cause, pause)
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,228 @@
+// Command testsummary reads the output of go test -json, shows a line for each
+// package and everything that a failed test said, and ends with the line
+// "N passed, N failed". It fails when something failed, and when no test ran.
+//
+// Counted are tests without subtests and, of the others, the subtests; a test
+// that fails by itself, its subtests passing, counts as one failure. So does a
+// package that does not build, or fails outside its tests, and each -failed.
+// A skipped test counts as failed: what is not tested must not look as if it
+// were.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+func main() {
+	s := newSummary(os.Stdout)
+	flag.Func("failed", "`name` of something that failed before the tests; may be repeated", func(name string) error {
+		s.checks = append(s.checks, name)
+		return nil
+	})
+	flag.Parse()
+	err := s.read(os.Stdin)
+	if !s.end(err) {
+		os.Exit(1)
+	}
+}
+
+// event is a line of go test -json (go doc test2json, go help buildjson).
+type event struct {
+	Action      string
+	Package     string
+	ImportPath  string // of build events
+	Test        string
+	Elapsed     float64 // seconds
+	Output      string
+	FailedBuild string // the ImportPath whose build failed
+}
+
+type summary struct {
+	out    io.Writer
+	checks []string
+	builds map[string]string // output by ImportPath
+	pkgs   map[string]*pkg
+	passed int
+	failed []string
+}
+
+type pkg struct {
+	output  strings.Builder // outside any test
+	tests   map[string]*test
+	order   []string
+	running []string // started and not ended
+}
+
+type test struct {
+	output  strings.Builder
+	failed  bool
+	parent  bool
+	subFail bool // a subtest failed
+}
+
+func newSummary(out io.Writer) *summary {
+	return &summary{out: out, builds: map[string]string{}, pkgs: map[string]*pkg{}}
+}
+
+// read takes the events. A line that is none, as of a go command that fails
+// before any, is shown as it is.
+func (s *summary) read(in io.Reader) error {
+	r := bufio.NewReader(in)
+	for {
+		line, err := r.ReadBytes('\n')
+		if len(line) > 0 {
+			var e event
+			if json.Unmarshal(line, &e) == nil && e.Action != "" {
+				s.take(e)
+			} else {
+				fmt.Fprintf(s.out, "%s\n", strings.TrimRight(string(line), "\n"))
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *summary) take(e event) {
+	switch e.Action {
+	case "build-output":
+		s.builds[e.ImportPath] += e.Output
+		return
+	case "build-fail":
+		return
+	}
+	p := s.pkg(e.Package)
+	if e.Test == "" {
+		s.takePackage(e, p)
+		return
+	}
+	t := p.test(e.Test)
+	switch e.Action {
+	case "run":
+		p.running = append(p.running, e.Test)
+		if i := strings.LastIndexByte(e.Test, '/'); i >= 0 {
+			p.test(e.Test[:i]).parent = true
+		}
+	case "output":
+		t.output.WriteString(e.Output)
+	case "pass", "fail", "skip":
+		p.running = slices.DeleteFunc(p.running, func(name string) bool { return name == e.Test })
+		s.endTest(e, p, t)
+	}
+}
+
+func (s *summary) endTest(e event, p *pkg, t *test) {
+	t.failed = e.Action != "pass"
+	if t.failed {
+		if i := strings.LastIndexByte(e.Test, '/'); i >= 0 {
+			p.test(e.Test[:i]).subFail = true
+		}
+	}
+	switch {
+	case !t.failed && !t.parent:
+		s.passed++
+	case t.failed && (!t.parent || !t.subFail):
+		name := e.Package + " " + e.Test
+		if e.Action == "skip" {
+			name += " (skipped)"
+		}
+		s.failed = append(s.failed, name)
+	}
+}
+
+func (s *summary) takePackage(e event, p *pkg) {
+	switch e.Action {
+	case "output":
+		p.output.WriteString(e.Output)
+	case "pass", "skip":
+		delete(s.pkgs, e.Package)
+		if skipped := p.failures(); len(skipped) > 0 { // a skip fails no package
+			s.show(e, "FAIL", p)
+		} else if len(p.tests) > 0 {
+			fmt.Fprintf(s.out, "ok    %-40s %7.1f s\n", e.Package, e.Elapsed)
+		}
+	case "fail":
+		delete(s.pkgs, e.Package)
+		if e.FailedBuild != "" {
+			fmt.Fprintf(s.out, "FAIL  %-40s does not build\n%s", e.Package, s.builds[e.FailedBuild])
+			s.failed = append(s.failed, e.Package+" (build)")
+			return
+		}
+		// What runs when a package ends was cut off by a panic or a time-out,
+		// whose words are those of whichever test was current.
+		for _, name := range p.running {
+			if p.tests[name].parent {
+				continue
+			}
+			p.tests[name].failed = true
+			s.failed = append(s.failed, e.Package+" "+name+" (did not end)")
+		}
+		if len(p.failures()) == 0 {
+			s.failed = append(s.failed, e.Package+" (outside its tests)")
+		}
+		s.show(e, "FAIL", p)
+	}
+}
+
+// show prints what a package's failed tests, and the package itself, said.
+func (s *summary) show(e event, verdict string, p *pkg) {
+	fmt.Fprintf(s.out, "%s  %-40s %7.1f s\n", verdict, e.Package, e.Elapsed)
+	for _, name := range p.failures() {
+		fmt.Fprint(s.out, p.tests[name].output.String())
+	}
+	fmt.Fprint(s.out, p.output.String())
+}
+
+// end shows what failed and the counts, and says whether all is well.
+func (s *summary) end(err error) bool {
+	for name := range s.pkgs { // began and never ended: go test was killed
+		s.failed = append(s.failed, name+" (did not end)")
+	}
+	s.failed = append(s.failed, s.checks...)
+	if err != nil {
+		s.failed = append(s.failed, "reading the results: "+err.Error())
+	}
+	slices.Sort(s.failed)
+	if len(s.failed) > 0 {
+		fmt.Fprintf(s.out, "\nfailed:\n  %s\n\n", strings.Join(s.failed, "\n  "))
+	} else if s.passed == 0 {
+		fmt.Fprintln(s.out, "no test ran")
+	}
+	fmt.Fprintf(s.out, "%d passed, %d failed\n", s.passed, len(s.failed))
+	return len(s.failed) == 0 && s.passed > 0
+}
+
+func (s *summary) pkg(name string) *pkg {
+	p := s.pkgs[name]
+	if p == nil {
+		p = &pkg{tests: map[string]*test{}}
+		s.pkgs[name] = p
+	}
+	return p
+}
+
+func (p *pkg) test(name string) *test {
+	t := p.tests[name]
+	if t == nil {
+		t = &test{}
+		p.tests[name] = t
+		p.order = append(p.order, name)
+	}
+	return t
+}
+
+// failures are the tests to show, in the order they began.
+func (p *pkg) failures() []string {
+	return slices.DeleteFunc(slices.Clone(p.order), func(name string) bool { return !p.tests[name].failed })
+}

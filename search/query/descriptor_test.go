@@ -1,0 +1,236 @@
+package query_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/internal/input"
+	"atlas/search/query"
+)
+
+func frequent(d query.Dataset, f query.Field) query.Vocabulary {
+	return query.Vocabulary{{Value: string(d) + " " + f.Name, Label: "x", Description: "1 record"}}
+}
+
+func TestDescriptors(t *testing.T) {
+	t.Parallel()
+	all := query.Descriptors(frequent)
+	keys := map[string][]string{}
+	for _, d := range all {
+		keys[d.Dataset] = append(keys[d.Dataset], d.Key)
+		checkDescriptor(t, d)
+	}
+	want := map[string]string{
+		"accounts":           "name account_type domains description city state country projects_count contacts_count signals_count last_activity_at created_at updated_at has_project without_project has_signal without_signal has_contact without_contact",
+		"projects":           "name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids created_at updated_at has_signal without_signal",
+		"contacts":           "name title email role status account_id city state projects_count created_at updated_at has_project without_project",
+		"signals":            "signal_type title summary project_id account_ids city state stage occurred_at detected_at created_at",
+		"workspace_accounts": "name account_type domains description city state country projects_count contacts_count signals_count last_activity_at created_at workspace_status notes tags updated_at icp_tier atlas_score has_project without_project has_signal without_signal has_contact without_contact",
+		"workspace_projects": "name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids created_at workspace_status notes tags updated_at has_signal without_signal",
+		"workspace_contacts": "name title email role status account_id city state projects_count created_at workspace_status notes tags updated_at has_project without_project",
+	}
+	got := map[string]string{}
+	for dataset, k := range keys {
+		got[dataset] = strings.Join(k, " ")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("descriptors (-want +got):\n%s", diff)
+	}
+}
+
+// checkDescriptor holds every descriptor to its shape: values on enums only,
+// sub-fields on relations only and one level deep.
+func checkDescriptor(t *testing.T, d query.Descriptor) {
+	t.Helper()
+	name := d.Dataset + " " + d.Key
+	if d.Description == "" || !slices.Contains(query.Kinds, d.Kind) {
+		t.Errorf("%s: description %q, kind %q", name, d.Description, d.Kind)
+	}
+	if (d.Kind == query.Enum) != (d.Values != nil) {
+		t.Errorf("%s is of kind %s and has the values %v", name, d.Kind, d.Values)
+	}
+	if len(d.Values) == 0 && d.Kind == query.Enum && d.Key != "tags" {
+		t.Errorf("%s has no values", name)
+	}
+	for _, v := range d.Values {
+		if v.Value == "" || v.Label == "" || v.Description == "" {
+			t.Errorf("%s: %+v is not described", name, v)
+		}
+	}
+	if (d.Kind == query.Related) != (d.SubFields != nil) {
+		t.Errorf("%s is of kind %s and has %d sub-fields", name, d.Kind, len(d.SubFields))
+	}
+	if d.Kind != query.Related {
+		return
+	}
+	var keys []string
+	for _, sub := range d.SubFields {
+		if sub.Kind == query.Related {
+			t.Errorf("%s: the sub-field %s is a relation", name, sub.Key)
+		}
+		checkDescriptor(t, sub)
+		keys = append(keys, sub.Key)
+	}
+	child := query.Dataset(d.SubFields[0].Dataset)
+	var want []string
+	for _, f := range query.FilterFields(child, query.Data) {
+		want = append(want, f.Key)
+	}
+	if diff := cmp.Diff(want, keys); diff != "" {
+		t.Errorf("%s: sub-fields (-want +got):\n%s", name, diff)
+	}
+}
+
+// The vocabularies, as docs/api.md lists them.
+func TestVocabularies(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{
+		"accounts account_type":       "developer owner general_contractor subcontractor architect engineer lender broker supplier public_agency other",
+		"projects stage":              "pre_filing filed under_review approved permitted under_construction completed",
+		"projects disposition":        "active on_hold cancelled expired refused",
+		"projects primary_use":        "single_family multifamily mixed_use office retail industrial hospitality healthcare education institutional infrastructure other",
+		"projects gc_status":          "assigned unassigned unknown",
+		"contacts role":               "owner executive developer project_manager architect engineer estimator superintendent broker lender public_official other",
+		"contacts status":             "active inactive unverified",
+		"signals signal_type":         "permit_filed permit_issued construction_started project_completed project_on_hold project_cancelled permit_expired gc_assigned cost_changed stage_changed",
+		"signals stage":               "pre_filing filed under_review approved permitted under_construction completed",
+		"workspace_accounts icp_tier": "tier_1 tier_2 tier_3 disqualified",
+		"workspace_contacts tags":     "",
+		"accounts city":               "accounts city",
+		"workspace_projects state":    "projects state",
+	}
+	got := map[string]string{}
+	for _, d := range query.Descriptors(frequent) {
+		if name := d.Dataset + " " + d.Key; want[name] != "" || name == "workspace_contacts tags" {
+			got[name] = strings.Join(d.Values.Values(), " ")
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+}
+
+func TestDescriptorJSON(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		descriptor query.Descriptor
+		want       string
+	}{
+		"text":     {query.Descriptor{Dataset: "accounts", Key: "name", Kind: query.FullText, Description: "d"}, `{"dataset":"accounts","key":"name","kind":"text","description":"d"}`},
+		"no tags":  {query.Descriptor{Dataset: "x", Key: "tags", Kind: query.Enum, Description: "d", Values: query.Vocabulary{}}, `{"dataset":"x","key":"tags","kind":"enum","description":"d","values":[]}`},
+		"relation": {query.Descriptor{Dataset: "x", Key: "has_x", Kind: query.Related, Description: "d", SubFields: []query.Descriptor{}}, `{"dataset":"x","key":"has_x","kind":"relation","description":"d","sub_fields":[]}`},
+	} {
+		got, err := json.Marshal(c.descriptor)
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: %s, %v, want %s", name, got, err, c.want)
+		}
+	}
+}
+
+func searchFields(t *testing.T, body string) (query.FieldSearch, error) {
+	t.Helper()
+	v, issues := input.Decode([]byte(body))
+	if len(issues) > 0 {
+		t.Fatal(issues)
+	}
+	return query.ParseFieldSearch(v)
+}
+
+func TestFieldSearch(t *testing.T) {
+	t.Parallel()
+	all := query.Descriptors(frequent)
+	for _, c := range []struct {
+		body     string
+		found    string // dataset.key, the first few
+		count    int
+		notFound []string
+	}{
+		{`{}`, "accounts.name accounts.account_type", len(all), nil},
+		{`{"dataset":"signals"}`, "signals.signal_type signals.title", 11, nil},
+		{`{"dataset":"signals","kind":"date"}`, "signals.occurred_at signals.detected_at signals.created_at", 3, nil},
+		{`{"kind":"relation"}`, "accounts.has_project", 6 + 2 + 2 + 6 + 2 + 2, nil},
+		{`{"dataset":"signals","kind":"relation"}`, "", 0, nil},
+		{`{"query":"ICP_"}`, "workspace_accounts.icp_tier", 1, nil},
+		{`{"query":"IDEAL customer"}`, "workspace_accounts.icp_tier", 1, nil},
+		{`{"query":""}`, "accounts.name", len(all), nil},
+		{`{"query":"no such words"}`, "", 0, nil},
+		{`{"keys":["stage"]}`, "projects.stage signals.stage workspace_projects.stage", 3, nil},
+		{`{"dataset":"projects","keys":["stage","nope","Stage","nope"]}`, "projects.stage", 1, []string{"nope", "Stage"}},
+		{`{"keys":["stage"],"kind":"date","query":"zzz","dataset":"signals"}`, "signals.stage", 1, nil},
+		{`{"keys":["has_signal"],"dataset":"signals"}`, "", 0, []string{"has_signal"}},
+		{`{"keys":["account_types"]}`, "", 0, []string{"account_types"}},
+		{`{"keys":[" stage",""]}`, "", 0, []string{" stage", ""}},
+		{`{"keys":[]}`, "", 0, nil},
+	} {
+		s, err := searchFields(t, c.body)
+		if err != nil {
+			t.Errorf("%s: %v", c.body, err)
+			continue
+		}
+		found, notFound := s.Select(all)
+		var names []string
+		for _, d := range found {
+			names = append(names, d.Dataset+"."+d.Key)
+		}
+		if got := strings.Join(names, " "); len(found) != c.count || !strings.HasPrefix(got, c.found) {
+			t.Errorf("%s: %d found, %.100s; want %d, %s", c.body, len(found), got, c.count, c.found)
+		}
+		if found == nil || notFound == nil {
+			t.Errorf("%s: an empty list would be answered as null", c.body)
+		}
+		if c.notFound == nil {
+			c.notFound = []string{}
+		}
+		if s.HasKeys {
+			if diff := cmp.Diff(c.notFound, notFound); diff != "" {
+				t.Errorf("%s: not found (-want +got):\n%s", c.body, diff)
+			}
+		}
+	}
+}
+
+func TestFieldSearchRejects(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ body, want string }{
+		{`{"dataset":"account"}`, "invalid_union /dataset"},
+		{`{"dataset":null}`, "invalid_union /dataset"},
+		{`{"dataset":"workspace_signals"}`, "invalid_union /dataset"},
+		{`{"kind":"boolean"}`, "invalid_union /kind"},
+		{`{"keys":"stage"}`, "invalid_type /keys"},
+		{`{"keys":["stage",1]}`, "invalid_type /keys/1"},
+		{`{"query":1}`, "invalid_type /query"},
+		{`{"limit":1,"q":""}`, "unrecognized_keys / [limit q]"},
+	} {
+		_, err := searchFields(t, c.body)
+		if got := fmt.Sprint(strings.Join(issueLines(t, err), "; ")); got != c.want {
+			t.Errorf("%s: %s, want %s", c.body, got, c.want)
+		}
+	}
+}
+
+func TestIncludes(t *testing.T) {
+	t.Parallel()
+	want := map[query.Dataset]string{
+		query.Accounts: "contacts projects signals", query.Projects: "accounts contacts signals",
+		query.Contacts: "account(1) projects", query.Signals: "accounts project(1)",
+	}
+	for d, keys := range want {
+		var got []string
+		for _, inc := range query.Includes(d) {
+			key := inc.Key
+			if inc.One {
+				key += "(1)"
+			}
+			got = append(got, key)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(keys, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", d, diff)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package query_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/search/query"
+)
+
+type accepted struct {
+	name    string
+	dataset query.Dataset
+	base    query.BaseKind
+	body    string
+	want    query.Query // Dataset and Base are the row's
+	sort    string
+}
+
+// page is the Query of a request that asks for nothing but conditions.
+func page(where ...query.Node) query.Query { return query.Query{Where: where, Limit: 25} }
+
+func textOf(text string, where ...query.Node) query.Query {
+	q := page(where...)
+	q.Text = text
+	return q
+}
+
+func one(path string, values ...string) query.Node { return query.Terms{Path: path, Values: values} }
+
+var accepts = []accepted{
+	// Pages and orders.
+	{"nothing", query.Accounts, query.Data, `{}`, page(), "name asc"},
+	{"nothing, of contacts", query.Contacts, query.Data, `{}`, page(), "name asc"},
+	{"nothing, of projects", query.Projects, query.Data, `{}`, page(), "last_signal_at desc"},
+	{"nothing, of signals", query.Signals, query.Data, `{}`, page(), "detected_at desc"},
+	{"nothing, in a book", query.Projects, query.Book, `{}`, page(), "last_signal_at desc"},
+	{"nothing, in a View", query.Accounts, query.View, `{}`, page(), "name asc"},
+	{"empty objects", query.Accounts, query.Data, `{"filters":{},"relations":{}}`, page(), "name asc"},
+	{"relations of signals", query.Signals, query.Data, `{"relations":{}}`, page(), "detected_at desc"},
+	{"the smallest page", query.Accounts, query.Data, `{"limit":1,"offset":10000}`, query.Query{Limit: 1, Offset: 10_000}, "name asc"},
+	{"the largest page", query.Accounts, query.Data, `{"limit":100,"offset":0}`, query.Query{Limit: 100}, "name asc"},
+	{"an integer written otherwise", query.Accounts, query.Data, `{"limit":1e1,"offset":7.0}`, query.Query{Limit: 10, Offset: 7}, "name asc"},
+	{"a cursor", query.Accounts, query.Data, `{"search_after":"abc","offset":50}`, query.Query{Limit: 25, After: "abc"}, "name asc"},
+	{"no cursor", query.Accounts, query.Data, `{"search_after":null,"offset":50}`, query.Query{Limit: 25, Offset: 50}, "name asc"},
+	{"a sort", query.Projects, query.Data, `{"sort":{"order":"asc","field":"cost"}}`, page(), "cost asc"},
+	{"a sort downwards", query.Projects, query.Data, `{"sort":{"field":"name","order":"desc"}}`, page(), "name desc"},
+	{"the overlay's updated_at", query.Contacts, query.Book, `{"sort":{"field":"updated_at","order":"desc"}}`, page(), "held.updated_at desc"},
+	{"the score", query.Accounts, query.Book, `{"sort":{"field":"atlas_score","order":"desc"}}`, page(), "held.atlas_score desc"},
+
+	// Query text.
+	{"a query", query.Accounts, query.Data, `{"query":"  Café Acme "}`, textOf("Café Acme"), "relevance desc"},
+	{"a query of 500", query.Accounts, query.Data, `{"query":" ` + strings.Repeat("é", 500) + ` "}`, textOf(strings.Repeat("é", 500)), "relevance desc"},
+	{"relevance by name", query.Accounts, query.Data, `{"query":"x","sort":{"field":"relevance","order":"desc"}}`, textOf("x"), "relevance desc"},
+	{"a query with a sort", query.Accounts, query.Data, `{"query":"x","sort":{"field":"name","order":"asc"}}`, textOf("x"), "name asc"},
+	{"a query in a book", query.Projects, query.Book, `{"query":"x"}`, textOf("x"), "last_signal_at desc"},
+	{"a query in a View", query.Contacts, query.View, `{"query":"x"}`, textOf("x"), "name asc"},
+	{"a query without a term", query.Accounts, query.Data, `{"query":"---"}`, textOf("---"), "relevance desc"},
+
+	// Enums.
+	{"an enum", query.Projects, query.Data, `{"filters":{"stage":{"value":"filed"}}}`, page(one("stage", "filed")), "last_signal_at desc"},
+	{"an enum's values", query.Projects, query.Data, `{"filters":{"stage":{"value":["permitted","filed","permitted"]}}}`, page(one("stage", "permitted", "filed")), "last_signal_at desc"},
+	{"account_type", query.Accounts, query.Data, `{"filters":{"account_type":{"value":["owner"]}}}`, page(one("account_types", "owner")), "name asc"},
+	{"a dynamic enum", query.Accounts, query.Data, `{"filters":{"city":{"value":["ŁÓDŹ","Lodz","Québec"]}}}`, page(one("ix.exact.city", "lodz", "quebec")), "name asc"},
+	{"an unknown city", query.Signals, query.Data, `{"filters":{"state":{"value":"?"}}}`, page(one("ix.exact.state", "?")), "detected_at desc"},
+	{"tags", query.Contacts, query.Book, `{"filters":{"tags":{"value":["VIP"]}}}`, page(one("held.exact.tags", "vip")), "name asc"},
+	{"a tag longer than any", query.Contacts, query.Book, `{"filters":{"tags":{"value":"` + strings.Repeat("x", 65) + `"}}}`, page(one("held.exact.tags", strings.Repeat("x", 65))), "name asc"},
+	{"icp_tier", query.Accounts, query.View, `{"filters":{"icp_tier":{"value":["tier_1","disqualified"]}}}`, page(one("held.icp_tier", "tier_1", "disqualified")), "name asc"},
+
+	// Text.
+	{"a text", query.Accounts, query.Data, `{"filters":{"name":{"value":"Müller Söhne"}}}`, page(query.Words{Path: "ix.text.name", Text: "muller sohne"}), "name asc"},
+	{"one of several texts", query.Accounts, query.Data, `{"filters":{"name":{"value":["a","b","A"]}}}`,
+		page(query.Any{query.Words{Path: "ix.text.name", Text: "a"}, query.Words{Path: "ix.text.name", Text: "b"}}), "name asc"},
+	{"a whole text", query.Accounts, query.Data, `{"filters":{"name":{"value":"Müller","exact_match":true}}}`, page(one("ix.exact.name", "muller")), "name asc"},
+	{"several whole texts", query.Accounts, query.Data, `{"filters":{"domains":{"value":["A.example","b.example"],"exact_match":true}}}`, page(one("ix.exact.domains", "a.example", "b.example")), "name asc"},
+	{"exact_match false", query.Contacts, query.Data, `{"filters":{"email":{"value":"x","exact_match":false}}}`, page(query.Words{Path: "ix.text.email", Text: "x"}), "name asc"},
+	{"a status in the book", query.Projects, query.Book, `{"filters":{"workspace_status":{"value":"Warm"},"notes":{"value":"Call","exact_match":true}}}`,
+		page(query.Words{Path: "held.text.workspace_status", Text: "warm"}, one("held.exact.notes", "call")), "last_signal_at desc"},
+	{"a text without a term", query.Accounts, query.Data, `{"filters":{"name":{"value":"---"}}}`, page(query.Words{Path: "ix.text.name", Text: "---"}), "name asc"},
+
+	// Ids.
+	{"an id", query.Contacts, query.Data, `{"filters":{"account_id":{"value":"` + strings.ToUpper(someID) + `"}}}`, page(one("account_id", someID)), "name asc"},
+	{"ids", query.Signals, query.Data, `{"filters":{"account_ids":{"value":["` + someID + `","` + view + `"],"exact_match":true},"project_id":{"value":"` + view + `"}}}`,
+		page(one("project_id", view), one("account_ids", someID, view)), "detected_at desc"},
+
+	// Relations.
+	{"any related record", query.Accounts, query.Data, `{"relations":{"has_project":{}}}`, page(query.Child{Path: "ix.projects", Node: query.All(nil)}), "name asc"},
+	{"none of them", query.Projects, query.Data, `{"relations":{"without_signal":{}}}`, page(query.Not{Node: query.Child{Path: "ix.signals", Node: query.All(nil)}}), "last_signal_at desc"},
+	{"one that meets all", query.Accounts, query.Data, `{"relations":{"has_project":{"stage":{"value":"filed"},"city":{"value":"Łódź"},"name":{"value":"tower"},"cost":{"value":[5,null]}},"without_contact":{"role":{"value":["owner"]}}}}`,
+		page(
+			query.Child{Path: "ix.projects", Node: query.All{
+				query.Words{Path: "ix.projects.text.name", Text: "tower"}, one("ix.projects.exact.city", "lodz"), one("ix.projects.stage", "filed"), query.Span{Path: "ix.projects.cost", From: "5"},
+			}},
+			query.Not{Node: query.Child{Path: "ix.contacts", Node: query.All{one("ix.contacts.role", "owner")}}},
+		), "name asc"},
+	{"a relation in a book", query.Contacts, query.Book, `{"relations":{"has_project":{"updated_at":{"value":["2024-01-01",null]}}}}`,
+		page(query.Child{Path: "ix.projects", Node: query.All{query.Span{Path: "ix.projects.updated_at", From: `"2024-01-01T00:00:00.000Z"`}}}), "name asc"},
+}
+
+func TestParseAccepts(t *testing.T) {
+	t.Parallel()
+	for _, c := range accepts {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := parse(t, c.dataset, c.base, c.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Sort.String() != c.sort {
+				t.Errorf("sorted by %s, want %s", got.Sort, c.sort)
+			}
+			c.want.Dataset, c.want.Base, c.want.Sort = c.dataset, bases[c.base], got.Sort
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("query (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Every field that a descriptor names can be filtered by, on every base, and
+// every sort can be asked for, in both directions.
+func TestEveryFieldParses(t *testing.T) {
+	t.Parallel()
+	for _, base := range []query.BaseKind{query.Data, query.Book, query.View} {
+		for _, d := range query.Datasets {
+			if base != query.Data && d == query.Signals {
+				continue
+			}
+			for _, f := range query.FilterFields(d, base) {
+				if q, err := parse(t, d, base, fmt.Sprintf(`{"filters":{%q:{"value":%s}}}`, f.Key, exampleOf(f))); err != nil || len(q.Where) != 1 {
+					t.Errorf("%s %s %s: %v, %v", base, d, f.Key, q.Where, err)
+				}
+			}
+			for _, f := range query.SortFields(d, base) {
+				for _, order := range []string{"asc", "desc"} {
+					q, err := parse(t, d, base, fmt.Sprintf(`{"sort":{"field":%q,"order":%q}}`, f.Name, order))
+					if err != nil || q.Sort.Field.Name != f.Name || q.Sort.Desc != (order == "desc") || q.Sort.Relevance() {
+						t.Errorf("%s %s %s %s: %v, %v", base, d, f.Name, order, q.Sort, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+func exampleOf(f query.Field) string {
+	switch {
+	case f.Vocabulary != nil:
+		return `"` + f.Vocabulary[0].Value + `"`
+	case f.IsID():
+		return `"` + someID + `"`
+	case f.Kind == query.Number:
+		return "[1,2]"
+	case f.Kind == query.Date:
+		return `"2024-02-29"`
+	default:
+		return `"x"`
+	}
+}
+
+// The keys a request may use, by what it runs on, as docs/api.md lists them.
+func TestKeysOfEachBase(t *testing.T) {
+	t.Parallel()
+	keys := func(fields []query.Field, of func(query.Field) string) string {
+		var all []string
+		for _, f := range fields {
+			all = append(all, of(f))
+		}
+		return strings.Join(all, " ")
+	}
+	key := func(f query.Field) string { return f.Key }
+	name := func(f query.Field) string { return f.Name }
+	for _, c := range []struct {
+		dataset       query.Dataset
+		base          query.BaseKind
+		filters, sort string
+	}{
+		{query.Accounts, query.Data,
+			"name account_type domains description city state country projects_count contacts_count signals_count last_activity_at created_at updated_at",
+			"name projects_count last_activity_at created_at updated_at"},
+		{query.Projects, query.Data,
+			"name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids created_at updated_at",
+			"name residential_units sqft stories cost detected_at last_signal_at signals_count created_at updated_at"},
+		{query.Contacts, query.Data,
+			"name title email role status account_id city state projects_count created_at updated_at",
+			"name projects_count created_at updated_at"},
+		{query.Signals, query.Data,
+			"signal_type title summary project_id account_ids city state stage occurred_at detected_at created_at",
+			"occurred_at detected_at created_at"},
+		{query.Accounts, query.Book,
+			"name account_type domains description city state country projects_count contacts_count signals_count last_activity_at created_at workspace_status notes tags updated_at icp_tier atlas_score",
+			"name projects_count created_at updated_at atlas_score"},
+		{query.Contacts, query.Book,
+			"name title email role status account_id city state projects_count created_at workspace_status notes tags updated_at",
+			"name projects_count created_at updated_at"},
+		{query.Projects, query.Book,
+			"name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids created_at workspace_status notes tags updated_at",
+			"name last_signal_at signals_count created_at updated_at"},
+		{query.Accounts, query.View,
+			"name account_type domains description city state country projects_count contacts_count signals_count last_activity_at created_at workspace_status notes tags updated_at icp_tier atlas_score",
+			"name projects_count created_at"},
+		{query.Contacts, query.View,
+			"name title email role status account_id city state projects_count created_at workspace_status notes tags updated_at",
+			"name projects_count created_at"},
+		{query.Projects, query.View,
+			"name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids created_at workspace_status notes tags updated_at",
+			"name last_signal_at signals_count created_at"},
+	} {
+		if diff := cmp.Diff(c.filters, keys(query.FilterFields(c.dataset, c.base), key)); diff != "" {
+			t.Errorf("%s %s filters (-want +got):\n%s", c.base, c.dataset, diff)
+		}
+		if diff := cmp.Diff(c.sort, keys(query.SortFields(c.dataset, c.base), name)); diff != "" {
+			t.Errorf("%s %s sorts (-want +got):\n%s", c.base, c.dataset, diff)
+		}
+		for _, f := range query.FilterFields(c.dataset, c.base) {
+			if f.Name == "updated_at" && f.Overlay != (c.base != query.Data) {
+				t.Errorf("%s %s: updated_at is the overlay's: %v", c.base, c.dataset, f.Overlay)
+			}
+		}
+	}
+}

@@ -1,0 +1,292 @@
+package query_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/search/query"
+)
+
+const (
+	someID    = "0f8fad5b-d9cb-469f-a165-70867728950e"
+	workspace = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+	view      = "550e8400-e29b-41d4-a716-446655440000"
+)
+
+// bases are the three things a search can run on.
+var bases = map[query.BaseKind]query.Base{
+	query.Data: {Kind: query.Data},
+	query.Book: {Kind: query.Book, Workspace: workspace},
+	query.View: {Kind: query.View, Workspace: workspace, View: view},
+}
+
+func parse(t *testing.T, d query.Dataset, base query.BaseKind, body string) (query.Query, error) {
+	t.Helper()
+	v, issues := input.Decode([]byte(body))
+	if len(issues) > 0 {
+		t.Fatalf("the test's body is not valid JSON: %v", issues)
+	}
+	return query.Parse(v, d, bases[base])
+}
+
+// issue is one line of an expected validation error: `code path [key key]`.
+func issueLines(t *testing.T, err error) []string {
+	t.Helper()
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Code != fault.InvalidInput {
+		t.Fatalf("want a validation error, got %v", err)
+	}
+	var lines []string
+	for _, i := range f.Issues {
+		line := string(i.Code) + " /" + strings.Join(i.Path, "/")
+		if i.Keys != nil {
+			line += fmt.Sprintf(" %v", i.Keys)
+		}
+		if i.Path == nil || i.Message == "" || (i.Code == fault.UnrecognizedKeys) != (len(i.Keys) > 0) {
+			t.Errorf("a malformed issue: %+v", i)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+type rejected struct {
+	name    string
+	dataset query.Dataset
+	base    query.BaseKind
+	body    string
+	want    []string
+}
+
+var rejects = []rejected{
+	// Unknown keys: one issue an object, with the object's path and all its
+	// unknown keys.
+	{"unknown keys", query.Projects, query.Data, `{"page":1,"limit":5,"where":{}}`, []string{"unrecognized_keys / [page where]"}},
+	{"unknown filter keys", query.Projects, query.Data, `{"filters":{"colour":{"value":"x"},"stage":{"value":"filed"},"size":{"value":1}}}`, []string{"unrecognized_keys /filters [colour size]"}},
+	{"a key of another dataset", query.Contacts, query.Data, `{"filters":{"stage":{"value":"filed"}}}`, []string{"unrecognized_keys /filters [stage]"}},
+	{"a record's key that is no filter", query.Accounts, query.Data, `{"filters":{"website":{"value":"x"},"id":{"value":"x"},"phone":{"value":"x"}}}`, []string{"unrecognized_keys /filters [website id phone]"}},
+	{"account_types is not its filter key", query.Accounts, query.Data, `{"filters":{"account_types":{"value":"owner"}}}`, []string{"unrecognized_keys /filters [account_types]"}},
+	{"a signal's updated_at", query.Signals, query.Data, `{"filters":{"updated_at":{"value":"2024-01-01"}}}`, []string{"unrecognized_keys /filters [updated_at]"}},
+	{"a contact's account_name", query.Contacts, query.Data, `{"filters":{"account_name":{"value":"x"}}}`, []string{"unrecognized_keys /filters [account_name]"}},
+	{"a name in other case", query.Accounts, query.Data, `{"filters":{"Name":{"value":"x"}}}`, []string{"unrecognized_keys /filters [Name]"}},
+	{"an overlay key of the book", query.Accounts, query.Data, `{"filters":{"tags":{"value":"x"},"atlas_score":{"value":1}}}`, []string{"unrecognized_keys /filters [tags atlas_score]"}},
+	{"an account's overlay key", query.Projects, query.Book, `{"filters":{"icp_tier":{"value":"tier_1"},"atlas_score":{"value":1},"tags":{"value":"x"}}}`, []string{"unrecognized_keys /filters [icp_tier atlas_score]"}},
+	{"unknown keys of a filter", query.Accounts, query.Data, `{"filters":{"name":{"value":"x","exact":true,"exclude":false}}}`, []string{"unrecognized_keys /filters/name [exact exclude]"}},
+	{"unknown keys of sort", query.Accounts, query.Data, `{"sort":{"field":"name","order":"asc","nulls":"first"}}`, []string{"unrecognized_keys /sort [nulls]"}},
+	{"an empty key", query.Accounts, query.Data, `{"":1}`, []string{"unrecognized_keys / []"}},
+
+	// exact_match belongs to text only.
+	{"exact_match on an enum", query.Projects, query.Data, `{"filters":{"stage":{"value":"filed","exact_match":false}}}`, []string{"unrecognized_keys /filters/stage [exact_match]"}},
+	{"exact_match on a dynamic enum", query.Projects, query.Data, `{"filters":{"city":{"value":"Calgary","exact_match":true}}}`, []string{"unrecognized_keys /filters/city [exact_match]"}},
+	{"exact_match on a number", query.Projects, query.Data, `{"filters":{"cost":{"value":1,"exact_match":true}}}`, []string{"unrecognized_keys /filters/cost [exact_match]"}},
+	{"exact_match on a date", query.Projects, query.Data, `{"filters":{"filed_at":{"value":"2024-01-01","exact_match":true}}}`, []string{"unrecognized_keys /filters/filed_at [exact_match]"}},
+	{"exact_match on tags", query.Contacts, query.Book, `{"filters":{"tags":{"value":"x","exact_match":true}}}`, []string{"unrecognized_keys /filters/tags [exact_match]"}},
+	{"exact_match that is no boolean", query.Accounts, query.Data, `{"filters":{"name":{"value":"x","exact_match":"true"}}}`, []string{"invalid_type /filters/name/exact_match"}},
+	{"exact_match that is null", query.Accounts, query.Data, `{"filters":{"name":{"value":"x","exact_match":null}}}`, []string{"invalid_type /filters/name/exact_match"}},
+
+	// Vocabularies: one issue for each bad scalar or element.
+	{"a bad enum", query.Projects, query.Data, `{"filters":{"stage":{"value":"Filed"}}}`, []string{"invalid_union /filters/stage/value"}},
+	{"a bad enum of another type", query.Projects, query.Data, `{"filters":{"stage":{"value":5},"gc_status":{"value":null},"disposition":{"value":{}}}}`,
+		[]string{"invalid_union /filters/stage/value", "invalid_union /filters/disposition/value", "invalid_union /filters/gc_status/value"}},
+	{"bad elements", query.Projects, query.Data, `{"filters":{"stage":{"value":["filed","x","approved",7,"filed "]}}}`,
+		[]string{"invalid_union /filters/stage/value/1", "invalid_union /filters/stage/value/3", "invalid_union /filters/stage/value/4"}},
+	{"an array in an array", query.Projects, query.Data, `{"filters":{"stage":{"value":[["filed"]]}}}`, []string{"invalid_union /filters/stage/value/0"}},
+	{"a bad account_type", query.Accounts, query.Data, `{"filters":{"account_type":{"value":"builder"}}}`, []string{"invalid_union /filters/account_type/value"}},
+	{"a bad signal_type", query.Signals, query.Data, `{"filters":{"signal_type":{"value":"stage"}}}`, []string{"invalid_union /filters/signal_type/value"}},
+	{"a bad role", query.Contacts, query.Data, `{"filters":{"role":{"value":"boss"}}}`, []string{"invalid_union /filters/role/value"}},
+	{"a bad icp_tier", query.Accounts, query.Book, `{"filters":{"icp_tier":{"value":"tier_4"}}}`, []string{"invalid_union /filters/icp_tier/value"}},
+
+	// Arrays.
+	{"no elements", query.Projects, query.Data, `{"filters":{"stage":{"value":[]},"name":{"value":[]}}}`, []string{"too_small /filters/name/value", "too_small /filters/stage/value"}},
+	{"101 elements", query.Accounts, query.Data, `{"filters":{"city":{"value":[` + strings.Repeat(`"x",`, 100) + `"y"]}}}`, []string{"too_big /filters/city/value"}},
+	{"elements of other types", query.Accounts, query.Data, `{"filters":{"name":{"value":["x",1,null]},"city":{"value":[true]}}}`,
+		[]string{"invalid_type /filters/name/value/1", "invalid_type /filters/name/value/2", "invalid_type /filters/city/value/0"}},
+
+	// Text, dynamic enums, ids.
+	{"a text of another type", query.Accounts, query.Data, `{"filters":{"name":{"value":7},"description":{"value":{}},"city":{"value":null}}}`,
+		[]string{"invalid_type /filters/name/value", "invalid_type /filters/description/value", "invalid_type /filters/city/value"}},
+	{"a text without a value", query.Accounts, query.Data, `{"filters":{"name":{},"city":{"exact_match":true}}}`,
+		[]string{"invalid_type /filters/name/value", "unrecognized_keys /filters/city [exact_match]", "invalid_type /filters/city/value"}},
+	{"a filter that is no object", query.Accounts, query.Data, `{"filters":{"name":"x","city":["x"],"projects_count":null}}`,
+		[]string{"invalid_type /filters/name", "invalid_type /filters/city", "invalid_type /filters/projects_count"}},
+	{"filters that are no object", query.Accounts, query.Data, `{"filters":[]}`, []string{"invalid_type /filters"}},
+	{"filters null", query.Accounts, query.Data, `{"filters":null}`, []string{"invalid_type /filters"}},
+	{"a text of over 500 characters", query.Accounts, query.Data, `{"filters":{"name":{"value":"` + strings.Repeat("é", 501) + `"}}}`, []string{"too_big /filters/name/value"}},
+	{"an exact name of over 1000", query.Accounts, query.Data, `{"filters":{"name":{"exact_match":true,"value":"` + strings.Repeat("é", 1001) + `"}}}`, []string{"too_big /filters/name/value"}},
+	{"no UUID", query.Contacts, query.Data, `{"filters":{"account_id":{"value":"x"}}}`, []string{"invalid_format /filters/account_id/value"}},
+	{"a UUID of another type", query.Contacts, query.Data, `{"filters":{"account_id":{"value":1}}}`, []string{"invalid_type /filters/account_id/value"}},
+	{"a UUID without hyphens", query.Projects, query.Data, `{"filters":{"account_ids":{"value":["` + someID + `","0f8fad5bd9cb469fa16570867728950e"]}}}`, []string{"invalid_format /filters/account_ids/value/1"}},
+
+	// Numbers.
+	{"a number as text", query.Projects, query.Data, `{"filters":{"cost":{"value":"5"}}}`, []string{"invalid_type /filters/cost/value"}},
+	{"a number null", query.Projects, query.Data, `{"filters":{"cost":{"value":null}}}`, []string{"invalid_type /filters/cost/value"}},
+	{"a range as object", query.Projects, query.Data, `{"filters":{"cost":{"value":{"min":1}}}}`, []string{"invalid_type /filters/cost/value"}},
+	{"a range of one", query.Projects, query.Data, `{"filters":{"cost":{"value":[1]}}}`, []string{"too_small /filters/cost/value"}},
+	{"a range of none", query.Projects, query.Data, `{"filters":{"cost":{"value":[]}}}`, []string{"too_small /filters/cost/value"}},
+	{"a range of three", query.Projects, query.Data, `{"filters":{"cost":{"value":[1,2,3]}}}`, []string{"too_big /filters/cost/value"}},
+	{"a range open at both ends", query.Projects, query.Data, `{"filters":{"cost":{"value":[null,null]}}}`, []string{"custom /filters/cost/value"}},
+	{"a range upside down", query.Projects, query.Data, `{"filters":{"cost":{"value":[2,1]},"stories":{"value":[3,2.5]}}}`, []string{"custom /filters/stories/value", "custom /filters/cost/value"}},
+	{"ends of other types", query.Projects, query.Data, `{"filters":{"cost":{"value":["1",true]}}}`, []string{"invalid_type /filters/cost/value/0", "invalid_type /filters/cost/value/1"}},
+	{"a number past all bounds", query.Projects, query.Data, `{"filters":{"cost":{"value":1e999},"stories":{"value":[-1e999,1]}}}`, []string{"too_big /filters/stories/value/0", "too_big /filters/cost/value"}},
+
+	// Dates.
+	{"a date as a number", query.Projects, query.Data, `{"filters":{"filed_at":{"value":1704067200000}}}`, []string{"invalid_type /filters/filed_at/value"}},
+	{"an impossible day", query.Projects, query.Data, `{"filters":{"filed_at":{"value":"2023-02-29"}}}`, []string{"invalid_format /filters/filed_at/value"}},
+	{"a month", query.Projects, query.Data, `{"filters":{"filed_at":{"value":"2024-02"}}}`, []string{"invalid_format /filters/filed_at/value"}},
+	{"no date", query.Projects, query.Data, `{"filters":{"filed_at":{"value":"yesterday"},"detected_at":{"value":""}}}`, []string{"invalid_format /filters/filed_at/value", "invalid_format /filters/detected_at/value"}},
+	{"a day upside down", query.Projects, query.Data, `{"filters":{"filed_at":{"value":["2024-01-02","2024-01-01"]}}}`, []string{"custom /filters/filed_at/value"}},
+	{"an instant after the day's end", query.Projects, query.Data, `{"filters":{"filed_at":{"value":["2024-01-02T00:00:00Z","2024-01-01"]}}}`, []string{"custom /filters/filed_at/value"}},
+	{"dates open at both ends", query.Projects, query.Data, `{"filters":{"filed_at":{"value":[null,null]}}}`, []string{"custom /filters/filed_at/value"}},
+	{"three dates", query.Projects, query.Data, `{"filters":{"filed_at":{"value":["2024-01-01","2024-01-01","2024-01-01"]}}}`, []string{"too_big /filters/filed_at/value"}},
+	{"bad ends", query.Projects, query.Data, `{"filters":{"filed_at":{"value":["x",5]}}}`, []string{"invalid_format /filters/filed_at/value/0", "invalid_type /filters/filed_at/value/1"}},
+
+	// Query.
+	{"a query of blanks", query.Accounts, query.Data, `{"query":" \n\t "}`, []string{"too_small /query"}},
+	{"an empty query", query.Accounts, query.Data, `{"query":""}`, []string{"too_small /query"}},
+	{"a query of 501", query.Accounts, query.Data, `{"query":"` + strings.Repeat("é", 501) + `"}`, []string{"too_big /query"}},
+	{"a query that is no string", query.Accounts, query.Data, `{"query":5}`, []string{"invalid_type /query"}},
+	{"a query null", query.Accounts, query.Data, `{"query":null}`, []string{"invalid_type /query"}},
+
+	// Pages.
+	{"limit 0", query.Accounts, query.Data, `{"limit":0}`, []string{"too_small /limit"}},
+	{"limit 101", query.Accounts, query.Data, `{"limit":101}`, []string{"too_big /limit"}},
+	{"limit 1e999", query.Accounts, query.Data, `{"limit":1e999}`, []string{"too_big /limit"}},
+	{"limit as text", query.Accounts, query.Data, `{"limit":"25"}`, []string{"invalid_type /limit"}},
+	{"half a row", query.Accounts, query.Data, `{"limit":1.5}`, []string{"invalid_type /limit"}},
+	{"limit null", query.Accounts, query.Data, `{"limit":null}`, []string{"invalid_type /limit"}},
+	{"a negative offset", query.Accounts, query.Data, `{"offset":-1}`, []string{"too_small /offset"}},
+	{"offset 10001", query.Accounts, query.Data, `{"offset":10001}`, []string{"too_big /offset"}},
+	{"offset 10001 in a book", query.Accounts, query.Book, `{"offset":10001}`, []string{"too_big /offset"}},
+	{"a bad offset beside a cursor", query.Accounts, query.Data, `{"offset":-1,"search_after":"x"}`, []string{"too_small /offset"}},
+	{"a cursor that is no string", query.Accounts, query.Data, `{"search_after":["x"]}`, []string{"invalid_type /search_after"}},
+
+	// Sort.
+	{"an unknown sort field", query.Accounts, query.Data, `{"sort":{"field":"size","order":"asc"}}`, []string{"unrecognized_keys /sort/field [size]"}},
+	{"a field that does not sort", query.Accounts, query.Data, `{"sort":{"field":"contacts_count","order":"asc"}}`, []string{"unrecognized_keys /sort/field [contacts_count]"}},
+	{"a date that does not sort", query.Projects, query.Data, `{"sort":{"field":"filed_at","order":"asc"}}`, []string{"unrecognized_keys /sort/field [filed_at]"}},
+	{"a signal's updated_at", query.Signals, query.Data, `{"sort":{"field":"updated_at","order":"asc"}}`, []string{"unrecognized_keys /sort/field [updated_at]"}},
+	{"a sort without its order", query.Accounts, query.Data, `{"sort":{"field":"name"}}`, []string{"invalid_type /sort/order"}},
+	{"a sort without its field", query.Accounts, query.Data, `{"sort":{"order":"asc"}}`, []string{"invalid_type /sort/field"}},
+	{"an empty sort", query.Accounts, query.Data, `{"sort":{}}`, []string{"invalid_type /sort/field", "invalid_type /sort/order"}},
+	{"another order", query.Accounts, query.Data, `{"sort":{"field":"name","order":"ASC"}}`, []string{"invalid_union /sort/order"}},
+	{"an order of another type", query.Accounts, query.Data, `{"sort":{"field":"name","order":1}}`, []string{"invalid_union /sort/order"}},
+	{"a field of another type", query.Accounts, query.Data, `{"sort":{"field":1,"order":"asc"}}`, []string{"invalid_type /sort/field"}},
+	{"sort as a string", query.Accounts, query.Data, `{"sort":"name"}`, []string{"invalid_type /sort"}},
+	{"sort as a list", query.Accounts, query.Data, `{"sort":[{"field":"name","order":"asc"}]}`, []string{"invalid_type /sort"}},
+	{"sort null", query.Accounts, query.Data, `{"sort":null}`, []string{"invalid_type /sort"}},
+	{"relevance without a query", query.Accounts, query.Data, `{"sort":{"field":"relevance","order":"desc"}}`, []string{"custom /sort/field"}},
+	{"relevance upside down", query.Accounts, query.Data, `{"query":"x","sort":{"field":"relevance","order":"asc"}}`, []string{"invalid_union /sort/order"}},
+	{"relevance in a book", query.Accounts, query.Book, `{"query":"x","sort":{"field":"relevance","order":"desc"}}`, []string{"unrecognized_keys /sort/field [relevance]"}},
+	{"relevance in a View", query.Accounts, query.View, `{"query":"x","sort":{"field":"relevance","order":"desc"}}`, []string{"unrecognized_keys /sort/field [relevance]"}},
+	{"a data sort in a book", query.Projects, query.Book, `{"sort":{"field":"cost","order":"asc"}}`, []string{"unrecognized_keys /sort/field [cost]"}},
+	{"a book sort in a View", query.Accounts, query.View, `{"sort":{"field":"updated_at","order":"asc"}}`, []string{"unrecognized_keys /sort/field [updated_at]"}},
+	{"the score in a View", query.Accounts, query.View, `{"sort":{"field":"atlas_score","order":"asc"}}`, []string{"unrecognized_keys /sort/field [atlas_score]"}},
+	{"the score of a project", query.Projects, query.Book, `{"sort":{"field":"atlas_score","order":"asc"}}`, []string{"unrecognized_keys /sort/field [atlas_score]"}},
+
+	// Relations.
+	{"unknown relations", query.Projects, query.Data, `{"relations":{"has_contact":{},"has_signals":{},"has_signal":{}}}`, []string{"unrecognized_keys /relations [has_contact has_signals]"}},
+	{"relations of a signal", query.Signals, query.Data, `{"relations":{"has_project":{}}}`, []string{"unrecognized_keys /relations [has_project]"}},
+	{"a contact's signals", query.Contacts, query.Data, `{"relations":{"has_signal":{}}}`, []string{"unrecognized_keys /relations [has_signal]"}},
+	{"relations that are no object", query.Accounts, query.Data, `{"relations":["has_project"]}`, []string{"invalid_type /relations"}},
+	{"a relation that is no object", query.Accounts, query.Data, `{"relations":{"has_project":true,"without_signal":null}}`, []string{"invalid_type /relations/has_project", "invalid_type /relations/without_signal"}},
+	{"filters around a relation's filters", query.Accounts, query.Data, `{"relations":{"has_project":{"filters":{"stage":{"value":"filed"}}}}}`, []string{"unrecognized_keys /relations/has_project [filters]"}},
+	{"a relation in a relation", query.Accounts, query.Data, `{"relations":{"has_project":{"has_signal":{}}}}`, []string{"unrecognized_keys /relations/has_project [has_signal]"}},
+	{"a bad value in a relation", query.Accounts, query.Data, `{"relations":{"without_signal":{"signal_type":{"value":["permit_filed","x"]}}}}`, []string{"invalid_union /relations/without_signal/signal_type/value/1"}},
+	{"an overlay key in a relation", query.Accounts, query.Book, `{"relations":{"has_project":{"tags":{"value":"x"}}}}`, []string{"unrecognized_keys /relations/has_project [tags]"}},
+	{"a relation among the filters", query.Accounts, query.Data, `{"filters":{"has_project":{}}}`, []string{"unrecognized_keys /filters [has_project]"}},
+	{"exact_match on a relation's enum", query.Accounts, query.Data, `{"relations":{"has_project":{"stage":{"value":"filed","exact_match":true}}}}`, []string{"unrecognized_keys /relations/has_project/stage [exact_match]"}},
+
+	// Everything is told at once.
+	{"many problems", query.Projects, query.Data,
+		`{"query":"","filters":{"stage":{"value":"x"},"cost":{"value":[2,1]},"colour":{"value":1}},"relations":{"has_signal":{"stage":{"value":["y"]}}},"sort":{"field":"z","order":"up"},"limit":500,"offset":"1","search_after":{},"extra":1}`,
+		[]string{
+			"too_small /query", "invalid_union /filters/stage/value", "custom /filters/cost/value", "unrecognized_keys /filters [colour]",
+			"invalid_union /relations/has_signal/stage/value/0", "unrecognized_keys /sort/field [z]", "invalid_union /sort/order",
+			"too_big /limit", "invalid_type /offset", "invalid_type /search_after", "unrecognized_keys / [extra]",
+		}},
+}
+
+func TestParseRejects(t *testing.T) {
+	t.Parallel()
+	for _, c := range rejects {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := parse(t, c.dataset, c.base, c.body)
+			if diff := cmp.Diff(c.want, issueLines(t, err)); diff != "" {
+				t.Errorf("issues (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The message of a value outside a vocabulary lists what is allowed.
+func TestVocabularyMessage(t *testing.T) {
+	t.Parallel()
+	for _, d := range query.Datasets {
+		for _, f := range query.FilterFields(d, query.Data) {
+			if f.Vocabulary == nil {
+				continue
+			}
+			_, err := parse(t, d, query.Data, fmt.Sprintf(`{"filters":{%q:{"value":["no such value"]}}}`, f.Key))
+			f2, ok := errors.AsType[*fault.Error](err)
+			if !ok || len(f2.Issues) != 1 {
+				t.Fatalf("%s %s: %v", d, f.Key, err)
+			}
+			for _, v := range f.Vocabulary.Values() {
+				if !strings.Contains(f2.Issues[0].Message, v) {
+					t.Errorf("%s %s: %q does not name %s", d, f.Key, f2.Issues[0].Message, v)
+				}
+			}
+		}
+	}
+}
+
+func TestAtMostFiftyIssues(t *testing.T) {
+	t.Parallel()
+	_, err := parse(t, query.Projects, query.Data, `{"filters":{"stage":{"value":[`+strings.Repeat(`"x",`, 99)+`"x"]}},"limit":0}`)
+	lines := issueLines(t, err)
+	if len(lines) != fault.MaxIssues {
+		t.Errorf("%d issues, want %d", len(lines), fault.MaxIssues)
+	}
+	if lines[49] != "invalid_union /filters/stage/value/49" {
+		t.Errorf("the last issue is %s", lines[49])
+	}
+}
+
+// A request may be large, but not so large that Elasticsearch could refuse it.
+func TestTooManyTerms(t *testing.T) {
+	t.Parallel()
+	value := func(terms int) string { return strings.TrimSpace(strings.Repeat("a ", terms)) }
+	values := func(n int) string {
+		return fmt.Sprintf(`{"filters":{"name":{"value":[%s]}}}`, strings.TrimSuffix(strings.Repeat(`"`+value(32)+` $",`, n), ","))
+	}
+	distinct := func(n int) string {
+		body := values(n)
+		for i := range n {
+			body = strings.Replace(body, "$", fmt.Sprint(i, "-"), 1)
+		}
+		return body
+	}
+	if _, err := parse(t, query.Accounts, query.Data, distinct(62)); err != nil {
+		t.Errorf("62 values of 33 terms: %v", err)
+	}
+	_, err := parse(t, query.Accounts, query.Data, distinct(63))
+	if diff := cmp.Diff([]string{"too_big /"}, issueLines(t, err)); diff != "" {
+		t.Errorf("issues (-want +got):\n%s", diff)
+	}
+}
+
+// What is no object at all is refused by whoever calls Parse directly, too.
+func TestParseWithoutObject(t *testing.T) {
+	t.Parallel()
+	_, err := query.Parse(input.Value{Kind: input.Array}, query.Accounts, bases[query.Data])
+	if diff := cmp.Diff([]string{"invalid_type /"}, issueLines(t, err)); diff != "" {
+		t.Errorf("issues (-want +got):\n%s", diff)
+	}
+}
