@@ -100,6 +100,9 @@ func clause(node query.Node) object {
 	case query.Not:
 		return object{"bool": object{"must_not": []object{clause(n.Node)}}}
 	case query.Terms:
+		if len(n.Values) == 0 {
+			return object{"match_none": object{}}
+		}
 		if len(n.Values) == 1 {
 			return object{"term": object{n.Path: n.Values[0]}}
 		}

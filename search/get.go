@@ -1,7 +1,9 @@
 package search
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -22,7 +24,10 @@ func (e *Engine) Get(ctx context.Context, d query.Dataset, id string, includes [
 	if err != nil {
 		return nil, getFault(err, d, id)
 	}
-	record := jsontext.Value(res.Body)
+	record := jsontext.Value(bytes.TrimSpace(res.Body))
+	if record.Kind() != '{' || !record.IsValid() {
+		return nil, fault.Away(errors.New("unreadable answer"), "elasticsearch")
+	}
 	if len(includes) == 0 {
 		return record, nil
 	}
@@ -34,10 +39,16 @@ func (e *Engine) Get(ctx context.Context, d query.Dataset, id string, includes [
 }
 
 func getFault(err error, d query.Dataset, id string) error {
-	if answer, ok := err.(*elastic.Error); ok && answer.Status == http.StatusNotFound && answer.Type != "index_not_found_exception" {
+	answer, ok := errors.AsType[*elastic.Error](err)
+	switch {
+	case !ok || answer.Status != http.StatusNotFound:
+		return elastic.FaultOf(err)
+	case answer.Type == "resource_not_found_exception":
 		return fault.New(fault.NotFound, "no %s has the id %s", d.Singular(), id)
+	default:
+		// Nothing was loaded yet, or it was not Elasticsearch that answered.
+		return fault.Away(err, "elasticsearch")
 	}
-	return elastic.FaultOf(err)
 }
 
 // related finds the records of each include, in one round trip.

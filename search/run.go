@@ -67,7 +67,27 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
+	if err := res.complete(q); err != nil {
+		return Page{}, err
+	}
 	return e.page(q, res), nil
+}
+
+// complete refuses an answer that has less than it says it has.
+func (r result) complete(q query.Query) error {
+	if r.Hits.Total == nil {
+		return fault.Away(errors.New("the answer has no total"), "elasticsearch")
+	}
+	rows := r.Hits.Hits
+	if promised := min(r.Hits.Total.Value-q.Offset, q.Limit+1); q.After == "" && len(rows) < promised {
+		return fault.Away(fmt.Errorf("%d rows of a page that has %d", len(rows), promised), "elasticsearch")
+	}
+	for _, row := range rows {
+		if row.Sort.Kind() != '[' {
+			return fault.Away(errors.New("a row without its sort values"), "elasticsearch")
+		}
+	}
+	return nil
 }
 
 func (e *Engine) page(q query.Query, res result) Page {
@@ -88,10 +108,10 @@ func (e *Engine) page(q query.Query, res result) Page {
 type result struct {
 	TimedOut bool `json:"timed_out"`
 	Shards   struct {
-		Failed int `json:"failed"`
+		Failed *int `json:"failed"` // nil in what is no answer of a search
 	} `json:"_shards"`
 	Hits struct {
-		Total struct {
+		Total *struct {
 			Value int `json:"value"`
 		} `json:"total"`
 		Hits []struct {
@@ -135,8 +155,15 @@ func (r result) whole() error {
 	switch {
 	case len(r.Error) > 0:
 		return fault.Away(fmt.Errorf("one of several searches answered %d: %.500s", r.Status, r.Error), "elasticsearch")
-	case r.TimedOut || r.Shards.Failed > 0:
-		return fault.Away(fmt.Errorf("partial result: timed out %v, %d shards failed", r.TimedOut, r.Shards.Failed), "elasticsearch")
+	case r.Shards.Failed == nil:
+		return fault.Away(errors.New("the answer does not say whether it is whole"), "elasticsearch")
+	case r.TimedOut || *r.Shards.Failed > 0:
+		return fault.Away(fmt.Errorf("partial result: timed out %v, %d shards failed", r.TimedOut, *r.Shards.Failed), "elasticsearch")
+	}
+	for _, row := range r.Hits.Hits {
+		if row.Source.Kind() != '{' {
+			return fault.Away(errors.New("a row without its record"), "elasticsearch")
+		}
 	}
 	return nil
 }

@@ -82,7 +82,9 @@ func (c elasticConfig) check(f *faults) {
 	if (c.ElasticsearchUser == "") != (c.ElasticsearchPassword == "") {
 		f.add("--elasticsearch-user and --elasticsearch-password go together")
 	}
-	valid := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r) }
+	valid := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r)
+	}
 	if strings.IndexFunc(c.IndexPrefix, func(r rune) bool { return !valid(r) }) >= 0 || strings.IndexAny(c.IndexPrefix, "-_.") == 0 || len(c.IndexPrefix) > 100 {
 		f.add("--index-prefix (ATLAS_INDEX_PREFIX) may hold a-z, 0-9, -, _ and ., begins with a letter or digit, and has at most 100 characters")
 	}
@@ -114,13 +116,14 @@ func (c elasticConfig) open() (*elastic.Client, error) {
 type apiConfig struct {
 	elasticConfig
 	logConfig
+	mailConfig
 
 	Listen            string        `env:"ATLAS_LISTEN" default:"127.0.0.1:8080" help:"Address the API listens on (default: 127.0.0.1:8080)."`
 	PostgresURL       string        `name:"postgres-url" env:"ATLAS_POSTGRES_URL" placeholder:"URL" help:"Postgres as the role atlas_app, which row-level security binds."`
 	PostgresSystemURL string        `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, for what crosses workspaces."`
 	RedisURL          string        `name:"redis-url" env:"ATLAS_REDIS_URL" placeholder:"URL" help:"Redis, or several nodes of a cluster separated by commas."`
 	RedisPrefix       string        `name:"redis-prefix" env:"ATLAS_REDIS_PREFIX" default:"atlas:credits:" help:"What the names of all Redis keys begin with (default: atlas:credits:)."`
-	CursorKeys        []string      `name:"cursor-keys" env:"ATLAS_CURSOR_KEYS" sep:"," placeholder:"KEY" help:"Keys that sign cursors, separated by commas, at least 16 bytes each: the first signs, all are accepted."`
+	CursorKeys        []string      `name:"cursor-keys" env:"ATLAS_CURSOR_KEYS" sep:"," placeholder:"KEY" help:"Keys that sign cursors and make the links of invitations, separated by commas, at least 16 bytes each: the first signs, all are accepted."`
 	JWTSecret         string        `name:"jwt-secret" env:"ATLAS_JWT_SECRET" help:"Shared secret (HS256) of access tokens, for development."`
 	JWKS              string        `name:"jwks" env:"ATLAS_JWKS" placeholder:"FILE|URL" help:"JWKS document with the keys that sign access tokens; without it and --jwt-secret only API keys are accepted."`
 	JWTAlgorithms     []string      `name:"jwt-algorithms" env:"ATLAS_JWT_ALGORITHMS" sep:"," help:"Signature algorithms accepted with --jwks (default: RS256,ES256,EdDSA)."`
@@ -146,6 +149,7 @@ func (c apiConfig) check() error {
 		f.add("--cursor-keys (ATLAS_CURSOR_KEYS): %v", err)
 	}
 	f.addError(c.auth().Validate())
+	c.mailConfig.check(&f)
 	f.within("--search-timeout (ATLAS_SEARCH_TIMEOUT)", c.SearchTimeout, 100*time.Millisecond, time.Minute)
 	f.within("--redis-timeout (ATLAS_REDIS_TIMEOUT)", c.RedisTimeout, time.Millisecond, 10*time.Second)
 	f.within("--drain (ATLAS_DRAIN)", c.Drain, 0, 10*time.Minute)

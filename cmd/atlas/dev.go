@@ -23,6 +23,7 @@ import (
 
 type devCmd struct {
 	logConfig
+	mailConfig
 
 	Port       int    `default:"0" help:"Port of the API on 127.0.0.1 (default: 8080, or a free one when that is taken)."`
 	Dir        string `default:".atlas" type:"path" help:"Folder of data, logs and dev.json (default: .atlas)."`
@@ -152,6 +153,7 @@ func (c *devCmd) Run(ctx context.Context, s *streams) (err error) {
 
 func (c *devCmd) serveConfig(stack *devstack.Stack, urls postgres.URLs, secrets devSecrets) apiConfig {
 	return apiConfig{
+		mailConfig:    c.mailConfig,
 		elasticConfig: elasticConfig{ElasticsearchURL: []string{stack.ElasticsearchURL}, IndexPrefix: "atlas-"},
 		Listen:        c.listen(), PostgresURL: urls.App, PostgresSystemURL: urls.System, RedisURL: stack.RedisURL,
 		RedisPrefix: "atlas:credits:", CursorKeys: []string{secrets.CursorKey}, JWTSecret: secrets.JWTSecret,
@@ -284,7 +286,7 @@ func writeJSON(path string, v any) error {
 func welcome(w io.Writer, f devFile, path string, took time.Duration) {
 	first := f.Workspaces[0]
 	fmt.Fprintf(w, `
-Atlas serves on %[1]s (started in %[4].0f s; Ctrl-C stops it)
+Atlas serves on %[1]s (started in %.0[4]f s; Ctrl-C stops it)
 
 API key of %[2]q:
   %[3]s
@@ -297,4 +299,3 @@ Try it:
 All workspaces, keys and users' tokens: %[5]s
 `, f.BaseURL, first.Name, first.APIKey, took.Seconds(), path)
 }
-

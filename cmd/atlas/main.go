@@ -26,7 +26,8 @@ type cli struct {
 	Generate  generateCmd  `cmd:"" help:"Write a synthetic dataset."`
 	Workspace workspaceCmd `cmd:"" help:"Create, change and list workspaces."`
 	Key       keyCmd       `cmd:"" help:"Create, list, revoke and restrict API keys."`
-	Member    memberCmd    `cmd:"" help:"Add and list members of a workspace."`
+	Member    memberCmd    `cmd:"" help:"Add, list, change and remove members of a workspace."`
+	Skill     skillCmd     `cmd:"" help:"List, publish and unpublish the Skills of a workspace."`
 	Token     tokenCmd     `cmd:"" help:"Make a user's access token with the development secret."`
 	Stack     stackCmd     `cmd:"" help:"Run a command beside backends that are started for it."`
 }
@@ -60,6 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		kong.Name("atlas"),
 		kong.Description("Search over a global dataset of construction and real estate, and what workspaces keep on top of it."),
 		kong.UsageOnError(),
+		kong.Vars{"accept_url": defaultAcceptURL},
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { exited = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),

@@ -14,6 +14,9 @@ import (
 type memberCmd struct {
 	Add  memberAddCmd  `cmd:"" help:"Add a user to a workspace."`
 	List memberListCmd `cmd:"" help:"List the members of a workspace."`
+
+	SetRole memberSetRoleCmd `cmd:"" help:"Change a member's role. Servers follow within 5 s."`
+	Remove  memberRemoveCmd  `cmd:"" help:"Remove a member. Servers follow within 5 s."`
 }
 
 type memberAddCmd struct {
@@ -69,6 +72,7 @@ type tokenCmd struct {
 	Email     string           `help:"The user's e-mail address."`
 	Workspace workspace.ID     `placeholder:"ID" help:"The workspace_id claim (default: none)."`
 	TTL       time.Duration    `name:"ttl" default:"1h" help:"Life of the token (default: 1h)."`
+	JSON      bool             `name:"json" help:"Answer in JSON instead of the bare token."`
 
 	JWTSecret         string `name:"jwt-secret" env:"ATLAS_JWT_SECRET" required:"" placeholder:"SECRET" help:"Shared secret (HS256) of the servers, at least 32 bytes."`
 	JWTIssuer         string `name:"jwt-issuer" env:"ATLAS_JWT_ISSUER" help:"The iss claim (default: none)."`
@@ -76,7 +80,7 @@ type tokenCmd struct {
 	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system; needed to look up --email."`
 }
 
-// Run prints the token and nothing else.
+// Run prints the token and, unless JSON is asked for, nothing else.
 func (c *tokenCmd) Run(ctx context.Context, s *streams) error {
 	claims := auth.Claims{User: c.User, Email: c.Email, Workspace: c.Workspace, Issuer: c.JWTIssuer, Audience: c.JWTAudience}
 	switch {
@@ -98,6 +102,13 @@ func (c *tokenCmd) Run(ctx context.Context, s *streams) error {
 	token, err := auth.Mint(c.JWTSecret, claims, c.TTL)
 	if err != nil {
 		return err
+	}
+	if c.JSON {
+		return printJSON(s.out, struct {
+			Token     string           `json:"token"`
+			User      workspace.UserID `json:"user"`
+			ExpiresIn int64            `json:"expires_in"` // seconds
+		}{token, claims.User, int64(c.TTL / time.Second)})
 	}
 	_, err = fmt.Fprintln(s.out, token)
 	return err

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"atlas/internal/api"
@@ -119,6 +120,7 @@ func wire(ctx context.Context, c apiConfig, log *slog.Logger) (_ *api.Server, cl
 		return nil, nil, err
 	}
 	closers = append(closers, system.Close)
+	goredis.SetLogger(redisLog{log})
 	redis, err := credits.Open(c.RedisURL)
 	if err != nil {
 		return nil, nil, err
@@ -135,6 +137,11 @@ func wire(ctx context.Context, c apiConfig, log *slog.Logger) (_ *api.Server, cl
 		return nil, nil, err
 	}
 	closers = append(closers, gate.Close)
+	people, stopPeople, err := wirePeople(c, store, system, gate, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	closers = append(closers, stopPeople)
 	cursors, err := search.NewCursors(c.cursorKeys()...)
 	if err != nil {
 		return nil, nil, err
@@ -144,6 +151,7 @@ func wire(ctx context.Context, c apiConfig, log *slog.Logger) (_ *api.Server, cl
 		Gate:       gate,
 		Ledger:     ledger,
 		Workspaces: store,
+		People:     people,
 		Probes: map[string]api.Probe{
 			"elasticsearch": func(ctx context.Context) error { return indicesReady(ctx, es, c.names()) },
 			"postgres": func(ctx context.Context) error {
@@ -154,6 +162,15 @@ func wire(ctx context.Context, c apiConfig, log *slog.Logger) (_ *api.Server, cl
 		},
 		Log: log,
 	}, closeAll, nil
+}
+
+// redisLog takes what the Redis client says of itself; the faults that matter
+// come back as errors too.
+type redisLog struct{ log *slog.Logger }
+
+// Printf implements the client's logging interface.
+func (l redisLog) Printf(ctx context.Context, format string, args ...any) {
+	l.log.DebugContext(ctx, "redis", "message", fmt.Sprintf(format, args...))
 }
 
 // indicesReady checks that each dataset's alias answers with all its shards.

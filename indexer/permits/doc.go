@@ -1,6 +1,6 @@
 // Package permits turns a CSV file of City of Calgary building permits into
 // the four dataset files: a permit becomes a project, each firm it names an
-// account, its dates signals (docs/api.md, "The permits sample"). The city's
+// account, its dates signals (README.md beside this file has the rules). The city's
 // file has no contacts; for trying things out, fictitious ones can be added.
 // It is not for loading records, nor for CSV files of other shapes.
 package permits

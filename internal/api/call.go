@@ -23,6 +23,7 @@ type call struct {
 	id        string
 	began     time.Time
 	route     Route
+	identity  auth.Identity
 	principal auth.Principal
 	charged   int64
 }
@@ -96,7 +97,11 @@ func (c *call) admit() error {
 	if err != nil {
 		return err
 	}
+	c.identity = identity
 	given := request.URL.Query()["workspace_id"]
+	if c.route.Caller == Newcomers && identity.RequireUser() == nil {
+		return checkWorkspaceParam(given)
+	}
 	in, err := gate.Resolve(c.Context(), identity, given, c.route.WorkspaceRequired)
 	if err != nil {
 		return err
@@ -104,7 +109,18 @@ func (c *call) admit() error {
 	if c.principal, err = gate.Authorize(c.Context(), identity, in); err != nil {
 		return err
 	}
-	return c.principal.RequireScope(c.route.Scope)
+	if c.route.Caller == Users || c.route.Caller == Newcomers {
+		if err := c.principal.RequireUser(); err != nil {
+			return err
+		}
+	}
+	if err := c.principal.RequireScope(c.route.Scope); err != nil {
+		return err
+	}
+	if c.route.Caller == Admins {
+		return c.principal.RequireAdmin()
+	}
+	return nil
 }
 
 // answer runs the handler. A ceiling that is used up is told before what is
@@ -118,7 +134,7 @@ func (c *call) answer() error {
 			return err
 		}
 	case Metered:
-		defer func() { c.gin.Header(headerCharged, strconv.FormatInt(c.charged, 10)) }()
+		c.gin.Header(headerCharged, "0")
 	}
 	r, err := c.route.handle(c)
 	if err != nil {
@@ -183,6 +199,7 @@ func (c *call) metered(most int, run func(ctx context.Context) (r reply, deliver
 		return reply{}, err
 	}
 	c.charged = int64(delivered)
+	c.gin.Header(headerCharged, strconv.FormatInt(c.charged, 10))
 	c.showWindow(window)
 	return r, nil
 }

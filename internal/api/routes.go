@@ -21,6 +21,8 @@ type Route struct {
 	Throttling Throttling
 	// WorkspaceRequired: a user must give the query parameter workspace_id.
 	WorkspaceRequired bool
+	// Caller says who may call it, beyond having the scope.
+	Caller Caller
 
 	handle handler
 }
@@ -39,23 +41,39 @@ const (
 	Never
 )
 
+// Caller is who may call a route.
+type Caller uint8
+
+// The callers.
+const (
+	// Anyone who acts in the workspace: an API key, or a member of any role.
+	Anyone Caller = iota
+	// Admins are owners, admins and API keys.
+	Admins
+	// Users are members only: an API key is nobody's.
+	Users
+	// Newcomers are users who act in no workspace, and need belong to none. The
+	// call's principal stays empty.
+	Newcomers
+)
+
 // handler binds, validates, calls one method and returns what to render.
 type handler func(c *call) (reply, error)
 
 // Routes is the route table.
 func (s *Server) Routes() []Route {
 	routes := []Route{
-		{"GET", "/workspace", "get_workspace", workspace.WorkspaceRead, Never, false, s.getWorkspace},
-		{"GET", "/workspace/credits", "get_credits", workspace.WorkspaceRead, Never, false, s.getCredits},
-		{"POST", "/data/fields/search", "search_fields", workspace.DataRead, Never, true, s.searchFields},
-		{"GET", "/data/fields/:dataset/:key", "get_field", workspace.DataRead, Never, true, s.getField},
-		{"GET", "/data/usage", "get_usage", workspace.DataRead, Never, true, s.getUsage},
+		{"GET", "/workspace", "get_workspace", workspace.WorkspaceRead, Never, false, Anyone, s.getWorkspace},
+		{"GET", "/workspace/credits", "get_credits", workspace.WorkspaceRead, Never, false, Anyone, s.getCredits},
+		{"POST", "/data/fields/search", "search_fields", workspace.DataRead, Never, true, Anyone, s.searchFields},
+		{"GET", "/data/fields/:dataset/:key", "get_field", workspace.DataRead, Never, true, Anyone, s.getField},
+		{"GET", "/data/usage", "get_usage", workspace.DataRead, Never, true, Anyone, s.getUsage},
 	}
 	for _, d := range []query.Dataset{query.Accounts, query.Contacts, query.Projects, query.Signals} {
 		routes = append(routes,
-			Route{"POST", "/data/" + string(d) + "/search", "search_" + string(d), workspace.DataRead, Metered, true, s.searchData(d)},
-			Route{"GET", "/data/" + string(d) + "/:id", "get_" + d.Singular(), workspace.DataRead, Metered, true, s.getData(d)},
+			Route{"POST", "/data/" + string(d) + "/search", "search_" + string(d), workspace.DataRead, Metered, true, Anyone, s.searchData(d)},
+			Route{"GET", "/data/" + string(d) + "/:id", "get_" + d.Singular(), workspace.DataRead, Metered, true, Anyone, s.getData(d)},
 		)
 	}
-	return routes
+	return append(routes, s.peopleRoutes()...)
 }

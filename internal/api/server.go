@@ -54,6 +54,7 @@ type Server struct {
 	Gate       Gate
 	Ledger     Ledger
 	Workspaces Workspaces
+	People     People
 	// Probes are the backends that readiness asks, by name.
 	Probes map[string]Probe
 	Log    *slog.Logger
@@ -65,7 +66,6 @@ func (s *Server) Handler() http.Handler {
 	gin.SetMode(gin.ReleaseMode)
 	g := gin.New()
 	g.RedirectTrailingSlash = false
-	g.HandleMethodNotAllowed = true
 	g.Use(s.begin)
 	g.GET("/health/live", s.live)
 	g.GET("/health/ready", s.ready)
@@ -82,18 +82,39 @@ func (s *Server) Handler() http.Handler {
 			}
 		}
 	}
-	g.NoMethod(notAllowed(nil))
 	g.NoRoute(func(ctx *gin.Context) {
+		// gin's own 405 (HandleMethodNotAllowed) can panic in version 1.12 on a
+		// path with a slash too many, so methods it was not told of come here.
+		if allowed := methodsOf(methods, ctx.Request.URL.Path); allowed != nil {
+			notAllowed(allowed)(ctx)
+			return
+		}
 		callOf(ctx).fail(fault.New(fault.NotFound, "no route is called %s", ctx.Request.URL.Path))
 	})
 	return g
 }
 
+// methodsOf returns what a path takes, by the pattern with the fewest
+// parameters that it matches; nil when none does.
+func methodsOf(methods map[string][]string, path string) []string {
+	best := ""
+	for pattern := range methods {
+		if samePath(Version+pattern, path) && (best == "" || strings.Count(pattern, ":") < strings.Count(best, ":")) {
+			best = pattern
+		}
+	}
+	return methods[best]
+}
+
+// samePath tells whether a path is one of a pattern in gin's spelling.
+func samePath(pattern, path string) bool {
+	wanted, given := strings.Split(pattern, "/"), strings.Split(path, "/")
+	return slices.EqualFunc(wanted, given, func(w, g string) bool { return w == g || strings.HasPrefix(w, ":") && g != "" })
+}
+
 func notAllowed(allowed []string) gin.HandlerFunc {
 	return func(ctx *gin.Context) {
-		if len(allowed) > 0 {
-			ctx.Header("Allow", strings.Join(allowed, ", "))
-		}
+		ctx.Header("Allow", strings.Join(allowed, ", "))
 		callOf(ctx).fail(fault.New(fault.MethodNotAllowed, "this route does not take %s", ctx.Request.Method))
 	}
 }

@@ -18,6 +18,7 @@ var allowed = map[string][]string{
 	"internal/elastic":         {"internal/fault"},
 	"internal/credits":         {"internal/fault"},
 	"internal/auth":            {"workspace", "internal/fault"},
+	"internal/mail":            {"workspace", "internal/fault"},
 	"internal/architecture":    {},
 	"internal/devstack":        {"mappings"},
 	"mappings":                 {},

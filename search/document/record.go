@@ -170,9 +170,17 @@ func (p *lineParser) value(f query.Field) (any, error) {
 		}
 		return p.number(f, token.String()), nil
 	default:
-		p.fail(f.Name, "must be %s", typeName[f.Type])
-		return nil, p.json.SkipValue()
+		return nil, p.skip(f)
 	}
+}
+
+// skip passes over a value of the wrong kind; broken JSON has none.
+func (p *lineParser) skip(f query.Field) error {
+	err := p.json.SkipValue()
+	if err == nil {
+		p.fail(f.Name, "must be %s", typeName[f.Type])
+	}
+	return err
 }
 
 var typeName = map[query.Type]string{
@@ -185,8 +193,7 @@ func (p *lineParser) list(f query.Field) (any, error) {
 	list := []string{}
 	for p.json.PeekKind() != ']' {
 		if p.json.PeekKind() != '"' {
-			p.fail(f.Name, "must be %s", typeName[f.Type])
-			if err := p.json.SkipValue(); err != nil {
+			if err := p.skip(f); err != nil {
 				return nil, err
 			}
 			continue

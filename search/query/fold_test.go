@@ -45,6 +45,9 @@ func TestFold(t *testing.T) {
 	}
 }
 
+// cased is past every letter that has case or an accent.
+const cased = 0x20000
+
 // letters draws text of scripts with and without case, with marks of their own
 // and such that were put on.
 func letters() *rapid.Generator[string] {
@@ -58,7 +61,7 @@ func letters() *rapid.Generator[string] {
 
 func TestFoldIsIdempotent(t *testing.T) {
 	t.Parallel()
-	for r := rune(1); r <= unicode.MaxRune; r++ {
+	for r := rune(1); r < cased; r++ {
 		if once := Fold(string(r)); Fold(once) != once {
 			t.Fatalf("Fold(%U) = %+q, then %+q", r, once, Fold(once))
 		}
@@ -90,7 +93,7 @@ func TestFoldIgnoresSpelling(t *testing.T) {
 // Upper and lower case of one letter are equal, for every letter that has both.
 func TestFoldIgnoresCase(t *testing.T) {
 	t.Parallel()
-	for r := rune(1); r <= unicode.MaxRune; r++ {
+	for r := rune(1); r < cased; r++ {
 		upper, lower := unicode.ToUpper(r), unicode.ToLower(r)
 		if unicode.IsUpper(r) && unicode.ToUpper(lower) == r && Fold(string(r)) != Fold(string(lower)) {
 			t.Errorf("%c: %+q and its lower case %+q", r, Fold(string(r)), Fold(string(lower)))

@@ -22,8 +22,14 @@ var violations = map[string]func(error) *fault.Error{
 	"members_pkey": func(err error) *fault.Error {
 		return fault.Wrap(err, fault.AlreadyMember, "this user is a member of the workspace already")
 	},
-	"members_workspace":            noWorkspace,
-	"api_key_workspaces_workspace": noWorkspace,
+	"members_workspace":              noWorkspace,
+	"api_key_workspaces_workspace":   noWorkspace,
+	"invitations_workspace":          noWorkspace,
+	"invitations_open":               alreadyInvited,
+	"signal_subscriptions_workspace": noWorkspace,
+	"skills_workspace":               noWorkspace,
+	"skills_workspace_slug":          skillConflict,
+	"skills_personal_slug":           skillConflict,
 }
 
 func noWorkspace(err error) *fault.Error {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,7 +22,8 @@ func TestPrepareAndMigrateByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	d := pgtest.Empty(t, `_"odd name`)
 	ctx := t.Context()
-	var applied atomic.Int32
+	var mu sync.Mutex
+	applied := map[string]int{} // by all, per file
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
@@ -36,12 +36,21 @@ func TestPrepareAndMigrateByManyAtOnce(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			applied.Add(int32(len(files)))
+			mu.Lock()
+			defer mu.Unlock()
+			for _, name := range files {
+				applied[name]++
+			}
 		})
 	}
 	group.Wait()
-	if applied.Load() != 1 {
-		t.Errorf("%d migrations applied by all, want each once", applied.Load())
+	if applied["00001_workspaces.sql"] != 1 {
+		t.Errorf("the first migration was applied %d times", applied["00001_workspaces.sql"])
+	}
+	for name, times := range applied {
+		if times != 1 {
+			t.Errorf("%s was applied %d times", name, times)
+		}
 	}
 	files, err := postgres.Migrate(ctx, d.System)
 	if err != nil || len(files) != 0 {

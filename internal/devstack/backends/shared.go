@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,16 +84,15 @@ func join(dir string) (addresses, error) {
 	}
 	defer starting.Close()
 
-	if owned(dir) {
-		b, err := os.ReadFile(filepath.Join(dir, "addresses.json"))
-		var a addresses
-		if err == nil {
-			err = json.Unmarshal(b, &a)
+	// An owner without a word is starting, for a process that was killed since.
+	for owned(dir) {
+		if a, ok := readAddresses(dir); ok {
+			return a, nil
 		}
-		if err != nil {
-			return addresses{}, fmt.Errorf("backends: the shared stack does not tell its addresses: %w", err)
-		}
-		return a, nil
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err := os.Remove(addressesPath(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return addresses{}, err
 	}
 	return startOwner(dir)
 }
@@ -177,9 +177,11 @@ func own() int {
 		return fail(err)
 	}
 	a := addresses{Elasticsearch: stack.ElasticsearchURL, Postgres: stack.PostgresURL, Redis: stack.RedisURL}
-	if err := errors.Join(writeAddresses(dir, a), json.NewEncoder(word).Encode(a), word.Close()); err != nil {
+	if err := writeAddresses(dir, a); err != nil {
 		return fail(errors.Join(err, stack.Stop(ctx)))
 	}
+	_ = json.NewEncoder(word).Encode(a) // who asked may be gone; others read the file
+	word.Close()
 	last, err := waitUnused(dir)
 	if err := errors.Join(err, stack.Stop(ctx)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -191,12 +193,24 @@ func own() int {
 	return 0
 }
 
+func addressesPath(dir string) string { return filepath.Join(dir, "addresses.json") }
+
+// writeAddresses replaces the file whole: somebody may be waiting for it.
 func writeAddresses(dir string, a addresses) error {
 	b, err := json.Marshal(a)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "addresses.json"), append(b, '\n'), 0o644)
+	tmp := addressesPath(dir) + ".new"
+	if err := os.WriteFile(tmp, append(b, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(tmp, addressesPath(dir))
+}
+
+func readAddresses(dir string) (a addresses, ok bool) {
+	b, err := os.ReadFile(addressesPath(dir))
+	return a, err == nil && json.Unmarshal(b, &a) == nil
 }
 
 // waitUnused returns once no process has used the stack for a while, with

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/indexer"
+	"atlas/indexer/generate"
+	"atlas/internal/auth"
+	"atlas/internal/devstack/backends"
+	"atlas/internal/elastic"
+	"atlas/mappings"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/postgres"
+	"atlas/workspace/postgres/pgtest"
+)
+
+// dataset is the global data of all tests here: they only read it.
+type dataset struct {
+	prefix string
+	err    error
+}
+
+const datasetRecords = 4_000
+
+var loadOnce sync.Once
+var shared dataset
+
+// globalData loads a generated dataset once for the test process. Its indices
+// are named so that a later run of the tests removes what a killed one left.
+func globalData(t *testing.T) string {
+	t.Helper()
+	loadOnce.Do(func() {
+		shared.prefix = "e2e-" + strings.ToLower(uuid.NewString()[:8]) + "-"
+		dir := t.TempDir()
+		if _, shared.err = generate.Generate(context.Background(), generate.Options{Records: datasetRecords, Seed: 7, Dir: dir}); shared.err != nil {
+			return
+		}
+		var es *elastic.Client
+		if es, shared.err = elastic.New(elastic.Config{Addresses: []string{backends.Elasticsearch(t)}}); shared.err != nil {
+			return
+		}
+		_, shared.err = indexer.Load(context.Background(), indexer.Options{Dir: dir, Elastic: es, Names: mappings.Names{Prefix: shared.prefix}})
+	})
+	if shared.err != nil {
+		t.Fatal("loading the dataset:", shared.err)
+	}
+	return shared.prefix
+}
+
+const testSecret = "a secret of at least thirty-two bytes"
+
+// service is the program as `atlas serve` runs it, with a workspace in it.
+type service struct {
+	t         *testing.T
+	config    apiConfig
+	root      string // http://host:port
+	base      string // root and the version
+	directory *workspace.Directory
+	pro       workspace.Workspace
+	key       string
+	log       *syncBuffer
+	stop      func() error
+}
+
+// start serves on a database and Redis keys of the test's own.
+func start(t *testing.T, ceiling int64, change ...func(*apiConfig)) *service {
+	t.Helper()
+	d := pgtest.New(t)
+	s := &service{t: t, log: &syncBuffer{}}
+	s.config = apiConfig{
+		elasticConfig: elasticConfig{ElasticsearchURL: []string{backends.Elasticsearch(t)}, IndexPrefix: globalData(t)},
+		Listen:        "127.0.0.1:0", PostgresURL: d.App, PostgresSystemURL: d.System,
+		RedisURL: backends.Redis(t), RedisPrefix: "e2e:" + d.Name + ":", RedisTimeout: 5 * time.Second, // a busy machine is no fault here
+		CursorKeys: []string{"0123456789abcdef"}, JWTSecret: testSecret, SearchTimeout: 30 * time.Second, Drain: 20 * time.Second,
+	}
+	for _, f := range change {
+		f(&s.config)
+	}
+	if err := s.config.check(); err != nil {
+		t.Fatal(err)
+	}
+	system, err := postgres.OpenSystem(t.Context(), d.System, postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(system.Close)
+	s.directory = workspace.NewDirectory(system, nil)
+	if s.pro, err = s.directory.CreateWorkspace(t.Context(), "Test", workspace.Pro, ceiling); err != nil {
+		t.Fatal(err)
+	}
+	s.key = s.newKey(workspace.NewKey{Name: "all", Workspaces: []workspace.ID{s.pro.ID}, Scopes: workspace.AllScopes()})
+
+	ctx, cancel := context.WithCancel(context.Background())
+	address, ended := make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- serve(ctx, s.config, slog.New(slog.NewJSONHandler(s.log, nil)), func(a string) { address <- a })
+	}()
+	s.stop = sync.OnceValue(func() error { cancel(); return <-ended })
+	t.Cleanup(func() {
+		if err := s.stop(); err != nil {
+			t.Error("serve:", err)
+		}
+	})
+	select {
+	case a := <-address:
+		s.root, s.base = "http://"+a, "http://"+a+"/api/v1"
+	case err := <-ended:
+		t.Fatal("serve:", err)
+	}
+	return s
+}
+
+func (s *service) newKey(n workspace.NewKey) string {
+	s.t.Helper()
+	_, text, err := s.directory.CreateKey(s.t.Context(), n)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return text
+}
+
+// user makes a member and returns their token.
+func (s *service) user(role workspace.Role, change ...func(*auth.Claims)) string {
+	s.t.Helper()
+	m, err := s.directory.AddMember(s.t.Context(), s.pro.ID, workspace.Member{Email: uuid.NewString() + "@example.com", Name: "Someone", Role: role})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	claims := auth.Claims{User: m.ID, Email: m.Email, Name: m.Name}
+	for _, f := range change {
+		f(&claims)
+	}
+	token, err := auth.Mint(testSecret, claims, time.Hour)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return token
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	raw    []byte
+	body   struct {
+		Data     json.RawMessage
+		Metadata struct {
+			Total         int
+			TotalIsCapped bool `json:"total_is_capped"`
+			Limit, Offset int
+			SearchAfter   *string `json:"search_after"`
+			Credits       int64
+			NotFound      []string `json:"not_found"`
+		}
+		Success *bool
+		Error   struct {
+			Code, Message, Name string
+			Issues              []struct {
+				Code, Message string
+				Path, Keys    []string
+			}
+		}
+	}
+}
+
+// call sends a request; body is "" for none.
+func (s *service) call(method, path, token, body string, header ...string) answer {
+	s.t.Helper()
+	address := s.base + path
+	if strings.HasPrefix(path, "/health") {
+		address = s.root + path
+	}
+	r, err := http.NewRequestWithContext(s.t.Context(), method, address, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	a := answer{status: res.StatusCode, header: res.Header}
+	if a.raw, err = io.ReadAll(res.Body); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := json.Unmarshal(a.raw, &a.body); err != nil && method != http.MethodHead {
+		s.t.Fatalf("%s %s: %d, no JSON: %s", method, path, a.status, a.raw)
+	}
+	return a
+}
+
+// search is a search with the workspace's key, which must succeed.
+func (s *service) search(d query.Dataset, body string) answer {
+	s.t.Helper()
+	a := s.call("POST", "/data/"+string(d)+"/search", s.key, body)
+	if a.status != http.StatusOK {
+		s.t.Fatalf("search %s %s: %d %s", d, body, a.status, a.raw)
+	}
+	return a
+}
+
+// ids are the ids of a search's records.
+func (a answer) ids(t *testing.T) []string {
+	t.Helper()
+	var records []struct{ ID string }
+	if err := json.Unmarshal(a.body.Data, &records); err != nil {
+		t.Fatalf("%v in %s", err, a.raw)
+	}
+	ids := make([]string, len(records))
+	for i, r := range records {
+		ids[i] = r.ID
+	}
+	return ids
+}
+
+// syncBuffer collects log lines of several goroutines.
+type syncBuffer struct {
+	lock sync.Mutex
+	b    bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	return b.b.String()
+}

@@ -1,0 +1,47 @@
+package api
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestEveryPathIsAnswered sends paths that are almost routes: each gets an
+// answer of this package, and a path of the table its 405.
+func TestEveryPathIsAnswered(t *testing.T) {
+	t.Parallel()
+	s := &Server{Log: slog.New(slog.DiscardHandler)}
+	h := s.Handler()
+	segments := []string{"", "api", "v1", "data", "workspace", "accounts", "search", "fields", "usage", "x", "%2F", "%20", "é", "credits"}
+	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "TRACE"}
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOfN(rapid.SampledFrom(segments), 0, 6).Draw(t, "segments")
+		path := rapid.SampledFrom([]string{"/", Version + "/", Version + "/data/", Version + "/data/accounts/search"}).Draw(t, "start") + strings.Join(parts, "/")
+		method := rapid.SampledFrom(methods).Draw(t, "method")
+		w := httptest.NewRecorder()
+		defer func() {
+			if p := recover(); p != nil {
+				t.Fatalf("%s %s: panic %v", method, path, p)
+			}
+		}()
+		r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+		// Without a gate, a request that gets past the router is a panic that
+		// the API answers as its own fault.
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusNotFound && w.Code != http.StatusMethodNotAllowed && w.Code != http.StatusOK && w.Code < 500 {
+			t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+		}
+	})
+	for _, route := range s.Routes() {
+		path := strings.NewReplacer(":id", "x", ":dataset", "x", ":key", "x").Replace(Version + route.Path)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "PROPFIND", path, nil))
+		if w.Code != http.StatusMethodNotAllowed || !strings.Contains(w.Header().Get("Allow"), route.Method) {
+			t.Errorf("PROPFIND %s: %d, Allow %q", path, w.Code, w.Header().Get("Allow"))
+		}
+	}
+}

@@ -1,0 +1,142 @@
+// Package mail sends the letters of invitations by SMTP, in the background: no
+// request waits for a mail server. The letters wait in the invitations
+// themselves (workspace.Outbox), so none is lost with a process: what a crash
+// interrupted is due again when its claim has run out.
+//
+// That makes delivery "at least once": when a process dies, or loses Postgres,
+// between the mail server's yes and noting it, the letter is sent again, under
+// the same Message-ID. docs/architecture.md, "Invitations by mail".
+//
+// It is not for what an invitation is or who may make one (workspace), and not a
+// general mailing system: alerts are sent elsewhere.
+package mail
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	netmail "net/mail"
+	"net/url"
+	"strconv"
+	"strings"
+
+	gomail "github.com/wneessen/go-mail"
+)
+
+// Config is the mail server. The zero value sends nothing.
+type Config struct {
+	// URL is smtp://[user:password@]host[:port][?tls=starttls|none] or
+	// smtps://…, which begins with TLS. Ports default to 587, 25 without TLS, and
+	// 465. smtp demands STARTTLS unless tls=none says otherwise; a password goes
+	// without TLS to loopback only.
+	URL string
+	// From is the sender's address, with or without a name.
+	From string
+}
+
+// Enabled reports whether letters are sent at all.
+func (c Config) Enabled() bool { return c.URL != "" }
+
+// Validate returns every fault of the configuration, joined. No message shows
+// the URL, which may hold a password.
+func (c Config) Validate() error {
+	if c.URL == "" {
+		if c.From != "" {
+			return errors.New("a sender of mail is given, but no SMTP server")
+		}
+		return nil
+	}
+	var faults []error
+	if _, err := parseURL(c.URL); err != nil {
+		faults = append(faults, err)
+	}
+	if _, err := netmail.ParseAddress(c.From); err != nil {
+		faults = append(faults, errors.New("the sender of mail must be an e-mail address, with or without a name"))
+	}
+	return errors.Join(faults...)
+}
+
+// server is a parsed Config.URL.
+type server struct {
+	host           string
+	port           int
+	user, password string
+	encryption     encryption
+}
+
+type encryption string
+
+const (
+	startTLS encryption = "starttls"
+	plain    encryption = "none"
+	implicit encryption = "smtps"
+)
+
+func parseURL(text string) (server, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || (u.Scheme != "smtp" && u.Scheme != "smtps") || strings.Trim(u.Path, "/") != "" || u.Fragment != "" {
+		return server{}, errors.New("the SMTP server must be given as smtp://[user:password@]host[:port] or smtps://…")
+	}
+	s := server{host: u.Hostname(), user: u.User.Username()}
+	s.password, _ = u.User.Password()
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return server{}, errors.New("the query of the SMTP server's address is malformed")
+	}
+	for name := range query {
+		if name != "tls" {
+			return server{}, fmt.Errorf("the SMTP server's address has an unknown parameter %q", name)
+		}
+	}
+	if s.encryption, err = encryptionOf(u.Scheme, query.Get("tls")); err != nil {
+		return server{}, err
+	}
+	if s.encryption == plain && s.user != "" && !loopback(s.host) {
+		return server{}, errors.New("a password goes to an SMTP server without TLS on loopback only")
+	}
+	s.port = map[encryption]int{startTLS: 587, plain: 25, implicit: 465}[s.encryption]
+	if u.Port() != "" {
+		if s.port, err = strconv.Atoi(u.Port()); err != nil || s.port < 1 || s.port > 65535 {
+			return server{}, errors.New("the SMTP server's port must be 1 to 65535")
+		}
+	}
+	return s, nil
+}
+
+func encryptionOf(scheme, tls string) (encryption, error) {
+	switch {
+	case scheme == "smtps" && tls == "":
+		return implicit, nil
+	case scheme == "smtps":
+		return "", errors.New("smtps always begins with TLS: leave out ?tls")
+	case tls == "" || tls == string(startTLS):
+		return startTLS, nil
+	case tls == string(plain):
+		return plain, nil
+	}
+	return "", errors.New("?tls of the SMTP server must be starttls or none")
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// client returns one for sending a single letter.
+func (s server) client() (*gomail.Client, error) {
+	options := []gomail.Option{gomail.WithPort(s.port), gomail.WithTimeout(smtpTimeout), gomail.WithoutNoop(), gomail.WithoutRset()}
+	auth := gomail.SMTPAuthAutoDiscover
+	switch s.encryption {
+	case implicit:
+		options = append(options, gomail.WithSSL())
+	case plain:
+		options = append(options, gomail.WithTLSPolicy(gomail.NoTLS))
+		auth = gomail.SMTPAuthPlain // what is not offered to a plain connection by discovery
+	default:
+		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
+	}
+	if s.user != "" {
+		options = append(options, gomail.WithSMTPAuth(auth), gomail.WithUsername(s.user), gomail.WithPassword(s.password))
+	}
+	return gomail.NewClient(s.host, options...)
+}

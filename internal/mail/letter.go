@@ -1,0 +1,44 @@
+package mail
+
+import (
+	"fmt"
+	netmail "net/mail"
+	"strings"
+
+	gomail "github.com/wneessen/go-mail"
+
+	"atlas/workspace"
+)
+
+// compose writes the letter of an invitation. Names come from people: they go
+// into encoded headers and plain text only.
+func compose(from *netmail.Address, l workspace.Letter, link string) *gomail.Msg {
+	m := gomail.NewMsg()
+	m.FromMailAddress(from)
+	m.ToMailAddress(&netmail.Address{Address: l.Email})
+	_, domain, _ := strings.Cut(from.Address, "@")
+	// The same in each attempt, so that a mailbox can tell a repeated letter.
+	m.SetMessageIDWithValue(l.Invitation.String() + "@" + domain)
+	m.SetDate()
+	m.SetGenHeader("Auto-Submitted", "auto-generated")
+	m.Subject(fmt.Sprintf("You are invited to %s on Atlas", l.WorkspaceName))
+	who := "You are invited"
+	if l.InvitedBy != "" {
+		who = l.InvitedBy + " invites you"
+	}
+	as := "a member"
+	if l.Role == workspace.Admin {
+		as = "an admin"
+	}
+	m.SetBodyString(gomail.TypeTextPlain, fmt.Sprintf(`Hello,
+
+%s to join the workspace "%s" on Atlas, as %s.
+
+To accept, open this link and sign in with the address %s:
+
+%s
+
+The link works once, until %s. If you did not expect this letter, there is nothing you need to do.
+`, who, l.WorkspaceName, as, l.Email, link, l.ExpiresAt.UTC().Format("2 January 2006, 15:04 UTC")))
+	return m
+}

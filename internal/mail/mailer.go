@@ -1,0 +1,203 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	netmail "net/mail"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+
+	"atlas/workspace"
+)
+
+const (
+	// smtpTimeout bounds dialling and greeting a mail server, and then sending.
+	smtpTimeout = 10 * time.Second
+	// hold is how long a claim keeps others from a letter: well over what one
+	// attempt can take, so that only a sender who is gone is overtaken.
+	hold = 2 * time.Minute
+	// poll is how often the outbox is looked into unasked: for what is due
+	// again, and what other servers left.
+	poll = 10 * time.Second
+	// firstPause is doubled after each attempt that failed, up to maxPause, until
+	// the invitation expires.
+	firstPause = 30 * time.Second
+	maxPause   = time.Hour
+	// settleTimeout bounds noting an attempt's outcome.
+	settleTimeout = 5 * time.Second
+)
+
+// Links makes the links of stored invitations again.
+// *workspace.InvitationLinks does.
+type Links interface {
+	URL(id workspace.InvitationID, seed workspace.InvitationSeed, hash workspace.SecretHash) (string, error)
+}
+
+// Mailer sends what is in an outbox. Any number of them, on any number of
+// servers, share one.
+type Mailer struct {
+	outbox workspace.Outbox
+	links  Links
+	server server
+	from   *netmail.Address
+	now    func() time.Time
+	log    *slog.Logger
+	wake   chan struct{}
+}
+
+// Options of a Mailer. The zero value is fit for a server.
+type Options struct {
+	// Now is the clock that letters are due by; nil is time.Now.
+	Now func() time.Time
+	// Log gets what fails; nil is slog.Default. Links and passwords are never
+	// logged.
+	Log *slog.Logger
+}
+
+// New returns a Mailer for an enabled configuration; Run sends.
+func New(c Config, outbox workspace.Outbox, links Links, o Options) (*Mailer, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	server, err := parseURL(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	from, err := netmail.ParseAddress(c.From)
+	if err != nil {
+		return nil, err
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Mailer{
+		outbox: outbox, links: links, server: server, from: from,
+		now: o.Now, log: o.Log, wake: make(chan struct{}, 1),
+	}, nil
+}
+
+// Wake says that there is a letter. It never blocks.
+func (m *Mailer) Wake() {
+	select {
+	case m.wake <- struct{}{}:
+	default: // it is awake already, or about to be
+	}
+}
+
+// Run sends letters as they become due, until ctx ends. A letter that is being
+// sent then is sent to its end.
+func (m *Mailer) Run(ctx context.Context) {
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	for {
+		m.drain(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.wake:
+		case <-ticker.C:
+		}
+	}
+}
+
+// drain sends all that is due.
+func (m *Mailer) drain(ctx context.Context) {
+	for ctx.Err() == nil {
+		letter, ok, err := m.outbox.ClaimLetter(ctx, m.stamp(), hold)
+		if err != nil && ctx.Err() == nil {
+			m.log.Warn("looking for letters to send failed", "error", err)
+		}
+		if err != nil || !ok {
+			return
+		}
+		m.deliver(context.WithoutCancel(ctx), letter)
+	}
+}
+
+// stamp is now as it is stored.
+func (m *Mailer) stamp() time.Time { return m.now().UTC().Truncate(time.Millisecond) }
+
+// deliver makes one attempt and notes its outcome. When that cannot be noted,
+// the letter is due again after hold.
+func (m *Mailer) deliver(ctx context.Context, l workspace.Letter) {
+	log := m.log.With("invitation", l.Invitation.String(), "workspace", l.Workspace.String(), "attempt", l.Attempt)
+	err := m.send(ctx, l)
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	switch {
+	case err == nil:
+		err = m.outbox.LetterSent(ctx, l, m.stamp())
+	case final(err):
+		log.Error("a letter cannot be sent; its invitation stays open", "error", err)
+		err = m.outbox.LetterFailed(ctx, l, nil)
+	default:
+		next := m.stamp().Add(pause(l.Attempt))
+		log.Warn("a letter was not sent; it will be tried again", "error", err, "next", next)
+		err = m.outbox.LetterFailed(ctx, l, &next)
+	}
+	if err != nil {
+		log.Warn("the outcome of sending a letter was not noted; it may be sent again", "error", err)
+	}
+}
+
+// pause is how long to wait after the attempt.
+func pause(attempt int) time.Duration {
+	p := firstPause
+	for range attempt - 1 {
+		if p *= 2; p >= maxPause {
+			return maxPause
+		}
+	}
+	return p
+}
+
+var errUnsendable = errors.New("unsendable")
+
+// final reports whether trying again is of no use: the letter cannot be
+// written, or the server refuses this very mailbox or letter for good. Refusals
+// of a login or of the sender are the operator's to mend, and tried again.
+func final(err error) bool {
+	if errors.Is(err, errUnsendable) {
+		return true
+	}
+	refusal, ok := errors.AsType[*gomail.SendError](err)
+	if !ok || refusal.IsTemp() || refusal.ErrorCode() < 500 {
+		return false
+	}
+	switch refusal.Reason {
+	case gomail.ErrSMTPRcptTo, gomail.ErrSMTPDataClose, gomail.ErrNoUnencoded:
+		return true
+	}
+	return false
+}
+
+// send hands the letter to the mail server. The server's yes counts, whatever
+// happens to the connection afterwards.
+func (m *Mailer) send(ctx context.Context, l workspace.Letter) error {
+	link, err := m.links.URL(l.Invitation, l.Seed, l.Hash)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnsendable, err)
+	}
+	message := compose(m.from, l, link)
+	client, err := m.server.client()
+	if err != nil {
+		return err
+	}
+	session, err := client.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		return fmt.Errorf("greeting the mail server: %w", err)
+	}
+	err = client.SendWithSMTPClient(session, message)
+	if message.IsDelivered() {
+		err = nil
+	}
+	// What is said in parting changes nothing.
+	_ = client.CloseWithSMTPClient(session)
+	return err
+}

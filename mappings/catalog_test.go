@@ -1,0 +1,220 @@
+package mappings_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/mappings"
+	"atlas/search/query"
+)
+
+// index is the mapping of an index: its leaves and nested objects by path.
+type index map[string]map[string]any
+
+func flatten(into index, prefix string, properties map[string]any) {
+	for name, p := range properties {
+		p := p.(map[string]any)
+		inner, isObject := p["properties"].(map[string]any)
+		if p["type"] != nil {
+			into[prefix+name] = p
+		}
+		if isObject {
+			flatten(into, prefix+name+".", inner)
+		}
+	}
+}
+
+// body is what creates an index, as Elasticsearch reads it.
+type body struct {
+	Settings struct {
+		Index map[string]any `json:"index"`
+	} `json:"settings"`
+	Mappings struct {
+		Dynamic string `json:"dynamic"`
+		Source  struct {
+			Excludes []string `json:"excludes"`
+		} `json:"_source"`
+		Properties map[string]any `json:"properties"`
+	} `json:"mappings"`
+}
+
+func read(t *testing.T, create func(string, mappings.Settings) ([]byte, error), d query.Dataset) (body, index) {
+	t.Helper()
+	data, err := create(string(d), mappings.Settings{Shards: 3, Replicas: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b body
+	if err := json.Unmarshal(data, &b); err != nil {
+		t.Fatal(err)
+	}
+	paths := index{}
+	flatten(paths, "", b.Mappings.Properties)
+	return b, paths
+}
+
+// expectation is what the catalog wants of one path.
+type expectation struct {
+	Type    string
+	Indexed bool // can be searched by
+	Values  bool // has doc values: can be sorted by or counted
+}
+
+func (p index) actual(path string) expectation {
+	m := p[path]
+	kind, _ := m["type"].(string)
+	return expectation{kind, m["index"] != false, m["doc_values"] != false && kind != "text" && kind != "nested"}
+}
+
+var types = map[query.Type]string{
+	query.String: "keyword", query.Strings: "keyword", query.UUID: "keyword", query.UUIDs: "keyword",
+	query.Integer: "long", query.Double: "double", query.Time: "date",
+}
+
+// searchable lists the paths of a field that a condition can be on.
+func searchable(f query.Field, at query.Place) map[string]expectation {
+	want := map[string]expectation{}
+	if f.Kind == query.Plain && f.Name != "id" {
+		return want
+	}
+	kind := types[f.Type]
+	if f.Folded() {
+		kind = "keyword"
+	}
+	// What is matched only needs no doc values. Fields that are indexed as they
+	// are have them all the same, but for those of children.
+	values := at == query.Root && (!f.Folded() || f.Sort || f.Dynamic()) || f.Overlay && (!f.Folded() || f.Dynamic())
+	want[f.ExactPath(at)] = expectation{kind, true, values}
+	if f.Kind == query.FullText && !f.IsID() {
+		want[f.TextPath(at)] = expectation{"text", true, false}
+	}
+	return want
+}
+
+func TestMappingsFollowTheCatalog(t *testing.T) {
+	t.Parallel()
+	for _, d := range query.Datasets {
+		want := map[string]expectation{query.QueryPath: {"text", true, false}}
+		for _, f := range query.Fields(d) {
+			// The record itself: shown, and no more than that where a folded
+			// copy is searched. The spellings of a dynamic enum are counted.
+			want[f.Name] = expectation{types[f.Type], false, f.Dynamic()}
+			maps.Copy(want, searchable(f, query.Root))
+		}
+		for _, r := range query.RelationsOf(d) {
+			want[query.RelatedPath(r.Child)] = expectation{"nested", true, false}
+			for _, f := range query.Fields(r.Child) {
+				maps.Copy(want, searchable(f, query.RelatedPlace(r.Child)))
+			}
+		}
+		_, global := read(t, mappings.Index, d)
+		compare(t, string(d), want, global)
+		if !slices.Contains(query.Held, d) {
+			continue
+		}
+		want["held.workspace_id"] = expectation{"keyword", true, true}
+		want["held.in_book"] = expectation{"boolean", true, true}
+		want["held.view_ids"] = expectation{"keyword", true, true}
+		for _, overlay := range []query.Dataset{query.Accounts, query.Contacts} {
+			// One block serves all held datasets.
+			for _, f := range query.OverlayFields(overlay) {
+				maps.Copy(want, searchable(f, query.Root))
+			}
+		}
+		_, held := read(t, mappings.Held, d)
+		compare(t, "held "+string(d), want, held)
+	}
+}
+
+func compare(t *testing.T, name string, want map[string]expectation, paths index) {
+	t.Helper()
+	got := map[string]expectation{}
+	for path, p := range paths {
+		got[path] = paths.actual(path)
+		if p["type"] == "date" && p["format"] != "strict_date_time" {
+			t.Errorf("%s: %s takes dates as %v", name, path, p["format"])
+		}
+		if p["ignore_above"] != nil {
+			t.Errorf("%s: %s drops long values silently", name, path)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-catalog +mapping):\n%s", name, diff)
+	}
+}
+
+// Every sort of every base finds doc values, and the default one is the order
+// that the index keeps.
+func TestSortsHaveDocValues(t *testing.T) {
+	t.Parallel()
+	for _, d := range query.Datasets {
+		b, global := read(t, mappings.Index, d)
+		for _, f := range append(query.SortFields(d, query.Data), query.Field{Name: "id", Type: query.UUID}) {
+			if e := global.actual(f.ExactPath(query.Root)); !e.Values {
+				t.Errorf("%s cannot be sorted by %s: %+v", d, f.Name, e)
+			}
+		}
+		s, direction := query.DefaultSort(d), "asc"
+		if s.Desc {
+			direction = "desc"
+		}
+		want := map[string]any{
+			"sort.field": []any{s.Field.ExactPath(query.Root), "id"}, "sort.order": []any{direction, "asc"}, "sort.missing": []any{"_last", "_last"},
+		}
+		for key, value := range want {
+			if diff := cmp.Diff(value, b.Settings.Index[key]); diff != "" {
+				t.Errorf("%s: %s (-want +got):\n%s", d, key, diff)
+			}
+		}
+		if !slices.Contains(query.Held, d) {
+			continue
+		}
+		_, held := read(t, mappings.Held, d)
+		for _, f := range query.SortFields(d, query.Book) {
+			if e := held.actual(f.ExactPath(query.Root)); !e.Values {
+				t.Errorf("held %s cannot be sorted by %s: %+v", d, f.Name, e)
+			}
+		}
+	}
+}
+
+func TestIndexSettings(t *testing.T) {
+	t.Parallel()
+	for _, d := range query.Datasets {
+		b, _ := read(t, mappings.Index, d)
+		if b.Mappings.Dynamic != "strict" {
+			t.Errorf("%s takes unknown fields: %q", d, b.Mappings.Dynamic)
+		}
+		if diff := cmp.Diff([]string{"ix", "held"}, b.Mappings.Source.Excludes); diff != "" {
+			t.Errorf("%s: what is not stored (-want +got):\n%s", d, diff)
+		}
+		for key, want := range map[string]any{"number_of_shards": 3.0, "number_of_replicas": 1.0, "max_result_window": 10101.0, "refresh_interval": "1s"} {
+			if b.Settings.Index[key] != want {
+				t.Errorf("%s: %s is %v, want %v", d, key, b.Settings.Index[key], want)
+			}
+		}
+		if deepest := query.MaxOffset + query.MaxLimit + 1; mappings.MaxResultWindow < deepest {
+			t.Errorf("the deepest page reaches %d, the window %d", deepest, mappings.MaxResultWindow)
+		}
+	}
+	if _, err := mappings.Index("nope", mappings.Settings{}); err == nil {
+		t.Error("there is an index of an unknown dataset")
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	n := mappings.Names{Prefix: "x-"}
+	if got := n.Generation("accounts", "7"); got != "x-accounts-7" || n.Alias("accounts") != "x-accounts" {
+		t.Errorf("generation %q, alias %q", got, n.Alias("accounts"))
+	}
+	for name, want := range map[string]string{"x-accounts-7": "7", "x-accounts-2024-a": "2024-a", "x-accounts": "", "x-contacts-7": "", "accounts-7": ""} {
+		if got := n.GenerationOf("accounts", name); got != want {
+			t.Errorf("GenerationOf(%q) = %q, want %q", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package search_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"atlas/internal/devstack/backends"
+	"atlas/internal/input"
+	"atlas/mappings"
+	"atlas/search"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+)
+
+func TestMain(m *testing.M) { backends.Main(m) }
+
+// newCursors signs with a key of the tests.
+func newCursors(t testing.TB) *search.Cursors {
+	t.Helper()
+	c, err := search.NewCursors([]byte("a key that signs nothing but tests"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// newEngine searches indices of the test's own. Two shards, so that pages are
+// merged.
+func newEngine(t testing.TB) (*search.Engine, searchtest.Indices) {
+	t.Helper()
+	x := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{Shards: 2})
+	return &search.Engine{Elastic: x.Client, Names: x.Names, Cursors: newCursors(t), Timeout: search.DefaultTimeout}, x
+}
+
+// dataSearch is the entrance of a Data search without HTTP around it.
+func dataSearch(e *search.Engine) searchtest.Search {
+	return func(ctx context.Context, d query.Dataset, body []byte) (searchtest.Page, error) {
+		v, issues := input.Decode(body)
+		if err := input.Issues(issues).Err(); err != nil {
+			return searchtest.Page{}, err
+		}
+		q, err := query.Parse(v, d, query.Base{Kind: query.Data})
+		if err != nil {
+			return searchtest.Page{}, err
+		}
+		page, err := e.Search(ctx, q)
+		if err != nil {
+			return searchtest.Page{}, err
+		}
+		p := searchtest.Page{Total: page.Total, Capped: page.Capped, Next: page.Next}
+		for _, record := range page.Records {
+			var r struct {
+				ID string          `json:"id"`
+				IX json.RawMessage `json:"ix"`
+			}
+			if err := json.Unmarshal(record, &r); err != nil {
+				return p, err
+			}
+			if r.IX != nil {
+				return p, errors.New("a record shows what only searching needs")
+			}
+			p.IDs = append(p.IDs, r.ID)
+		}
+		return p, nil
+	}
+}
+
+func TestCases(t *testing.T) {
+	t.Parallel()
+	f := searchtest.Read(t, "testdata/cases.yaml")
+	e, x := newEngine(t)
+	x.Load(t, f.World)
+	t.Run("cases", func(t *testing.T) {
+		for _, c := range f.Cases {
+			t.Run(c.Name, func(t *testing.T) {
+				t.Parallel()
+				searchtest.Check(t, c, dataSearch(e))
+			})
+		}
+	})
+	t.Run("sorts", func(t *testing.T) { checkEverySort(t, e, f.World) })
+	t.Run("get", func(t *testing.T) { checkGet(t, e) })
+	t.Run("frequent values", func(t *testing.T) { checkFrequentValues(t, e) })
+}

@@ -1,0 +1,179 @@
+package search_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/internal/input"
+	"atlas/search"
+	"atlas/search/query"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const (
+	someWorkspace = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+	someView      = "550e8400-e29b-41d4-a716-446655440000"
+	someID        = "0f8fad5b-d9cb-469f-a165-70867728950e"
+)
+
+var (
+	dataBase = query.Base{Kind: query.Data}
+	bookBase = query.Base{Kind: query.Book, Workspace: someWorkspace}
+	viewBase = query.Base{Kind: query.View, Workspace: someWorkspace, View: someView}
+)
+
+func parse(t testing.TB, d query.Dataset, base query.Base, body string) query.Query {
+	t.Helper()
+	v, issues := input.Decode([]byte(body))
+	if len(issues) > 0 {
+		t.Fatal(issues)
+	}
+	q, err := query.Parse(v, d, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+var compiled = []struct {
+	name    string // of the golden file
+	dataset query.Dataset
+	base    query.Base
+	body    string
+	after   string
+}{
+	{"everything", query.Accounts, dataBase, `{}`, ""},
+	{"offset", query.Contacts, dataBase, `{"offset":50,"limit":10}`, ""},
+	{"last_page", query.Signals, dataBase, `{"offset":10000,"limit":100}`, ""},
+	{"cursor", query.Projects, dataBase, `{"limit":10,"search_after":"x"}`, `[9223372036854775807,"` + someID + `"]`},
+	{"sort_double", query.Projects, dataBase, `{"sort":{"field":"cost","order":"asc"}}`, ""},
+	{"sort_name_desc", query.Accounts, dataBase, `{"sort":{"field":"name","order":"desc"}}`, ""},
+	{"sort_overlay", query.Accounts, bookBase, `{"sort":{"field":"atlas_score","order":"desc"}}`, ""},
+	{"sort_overlay_updated", query.Contacts, bookBase, `{"sort":{"field":"updated_at","order":"asc"}}`, ""},
+	{"sort_view", query.Projects, viewBase, `{"sort":{"field":"signals_count","order":"desc"}}`, ""},
+	{"relevance", query.Accounts, dataBase, `{"query":"  Éclair Homes "}`, ""},
+	{"relevance_of_signals", query.Signals, dataBase, `{"query":"Bow","filters":{"stage":{"value":"filed"}},"search_after":"x"}`, `[1.5,"` + someID + `"]`},
+	{"query_sorted", query.Accounts, dataBase, `{"query":"Éclair","sort":{"field":"name","order":"asc"}}`, ""},
+	{"query_in_book", query.Contacts, bookBase, `{"query":"Zoë","filters":{"tags":{"value":["VIP","Ärger"]},"notes":{"value":"Call back"}}}`, ""},
+	{"terms", query.Projects, dataBase, `{"filters":{"stage":{"value":"filed"},"disposition":{"value":["active","on_hold"]},"city":{"value":"Łódź"}}}`, ""},
+	{"words", query.Accounts, dataBase, `{"filters":{"name":{"value":"Acme Builders"},"description":{"value":["towers","bridges"]}}}`, ""},
+	{"exact", query.Accounts, dataBase, `{"filters":{"name":{"value":["Acme","Éclair"],"exact_match":true},"description":{"value":"` + strings.Repeat("é", 600) + `","exact_match":true}}}`, ""},
+	{"ids", query.Projects, dataBase, `{"filters":{"account_ids":{"value":["` + someID + `","` + someView + `"]},"contact_ids":{"value":"` + someID + `"}}}`, ""},
+	{"spans", query.Projects, dataBase, `{"filters":{"stories":{"value":3},"cost":{"value":[0.5,null]},"sqft":{"value":[null,1e6]},"residential_units":{"value":[1.5,8]},"filed_at":{"value":"2024-02-29"},"detected_at":{"value":["2024-01-01T10:00:00+02:00",null]}}}`, ""},
+	{"nothing", query.Projects, dataBase, `{"filters":{"stories":{"value":3.5}}}`, ""},
+	{"relations", query.Accounts, dataBase, `{"relations":{"has_project":{"stage":{"value":"filed"},"name":{"value":"Tower","exact_match":true},"city":{"value":"Québec"},"description":{"value":"glass"},"cost":{"value":[1,2]}},"without_project":{"stage":{"value":"completed"}},"has_signal":{},"without_contact":{"role":{"value":["owner","other"]}}}}`, ""},
+	{"all_together", query.Contacts, viewBase, `{"query":"Zoë","filters":{"role":{"value":"owner"},"updated_at":{"value":"2024-01-01"}},"relations":{"without_project":{}},"sort":{"field":"projects_count","order":"asc"},"limit":100}`, ""},
+}
+
+func TestCompile(t *testing.T) {
+	t.Parallel()
+	for _, c := range compiled {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			body, err := search.Compile(parse(t, c.dataset, c.base, c.body), json.RawMessage(c.after))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pretty := jsontext.Value(body)
+			if err := pretty.Indent(jsontext.WithIndent("  ")); err != nil {
+				t.Fatal(err)
+			}
+			pretty = append(pretty, '\n')
+			path := filepath.Join("testdata", "compile", c.name+".golden.json")
+			if *update {
+				if err := os.WriteFile(path, pretty, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(pretty)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", path, diff)
+			}
+		})
+	}
+}
+
+// Conditions that no request makes but a View or a join may: none of them may
+// become a condition that everything meets.
+func TestCompileEmptyConditions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		node query.Node
+		want string
+	}{
+		"any of nothing":   {query.Any{}, `{"match_none":{}}`},
+		"no values":        {query.Terms{Path: "x"}, `{"match_none":{}}`},
+		"all of nothing":   {query.All{}, `{"match_all":{}}`},
+		"not nothing":      {query.Not{Node: query.Any{}}, `{"bool":{"must_not":[{"match_none":{}}]}}`},
+		"any value":        {query.Span{Path: "x"}, `{"exists":{"field":"x"}}`},
+		"a relation's any": {query.Child{Path: "x", Node: query.All{}}, `{"nested":{"path":"x","query":{"match_all":{}},"score_mode":"none"}}`},
+	} {
+		body, err := search.Compile(query.Query{Dataset: query.Accounts, Sort: query.DefaultSort(query.Accounts), Where: []query.Node{c.node}, Limit: 1}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Query struct {
+				Bool struct {
+					Filter []json.RawMessage `json:"filter"`
+				} `json:"bool"`
+			} `json:"query"`
+		}
+		if err := json.Unmarshal(body, &got); err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Query.Bool.Filter) != 1 || string(got.Query.Bool.Filter[0]) != c.want {
+			t.Errorf("%s: %s, want %s", name, got.Query.Bool.Filter, c.want)
+		}
+	}
+}
+
+// Whatever Parse takes, Compile can spell, and whatever it does not take is
+// told in at most fifty issues.
+func FuzzParse(f *testing.F) {
+	for _, c := range compiled {
+		f.Add(string(c.dataset), string(c.base.Kind), c.body)
+	}
+	for _, body := range []string{
+		`{"filters":{"stage":{"value":["filed","x"]},"zzz":{}},"sort":{"field":"nope","order":"asc"}}`,
+		`{"filters":{"cost":{"value":[2,1]},"filed_at":{"value":["2024-02-30",null]}}}`,
+		`{"filters":{"cost":{"value":1e999},"stories":{"value":[-1e300,1e300]},"filed_at":{"value":"9999-12-31T23:59:59.9999Z"}}}`,
+		`{"relations":{"has_signal":{"title":{"value":[]}}},"limit":1.5,"offset":-1,"search_after":""}`,
+		`{"query":"\u0000","query":1}`, `[]`, ``, `{"limit":1}{"limit":1}`,
+	} {
+		f.Add("projects", "data", body)
+	}
+	f.Fuzz(func(t *testing.T, dataset, kind, body string) {
+		base := map[string]query.Base{"data": dataBase, "book": bookBase, "view": viewBase}[kind]
+		if !query.IsDataset(dataset) || base.Kind == "" || base.Kind != query.Data && dataset == string(query.Signals) {
+			return
+		}
+		v, issues := input.Decode([]byte(body))
+		if len(issues) > 0 {
+			return
+		}
+		q, err := query.Parse(v, query.Dataset(dataset), base)
+		if err != nil {
+			checkValidation(t, err)
+			return
+		}
+		if q.Limit < 1 || q.Limit > query.MaxLimit || q.Offset < 0 || q.Offset > query.MaxOffset || q.After != "" && q.Offset != 0 {
+			t.Errorf("limit %d, offset %d, after %q", q.Limit, q.Offset, q.After)
+		}
+		compiled, err := search.Compile(q, nil)
+		if err != nil || !json.Valid(compiled) {
+			t.Errorf("compiled to %s, %v", compiled, err)
+		}
+	})
+}

@@ -1,0 +1,213 @@
+package search_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"atlas/internal/fault"
+	"atlas/search"
+	"atlas/search/query"
+)
+
+func checkValidation(t testing.TB, err error) {
+	t.Helper()
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Code != fault.InvalidInput || len(f.Issues) == 0 || len(f.Issues) > fault.MaxIssues {
+		t.Fatalf("not a validation error: %v", err)
+	}
+	for _, i := range f.Issues {
+		if i.Code == "" || i.Path == nil || i.Message == "" || (i.Code == fault.UnrecognizedKeys) != (len(i.Keys) > 0) {
+			t.Errorf("a malformed issue: %+v", i)
+		}
+	}
+}
+
+// refused tells whether reading a cursor answers bad_request.
+func refused(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, c *search.Cursors, q query.Query, cursor, what string) {
+	t.Helper()
+	q.After = cursor
+	if values, err := c.Read(q); fault.CodeOf(err) != fault.BadRequest || values != nil {
+		t.Errorf("%s is read as %s, %v", what, values, err)
+	}
+}
+
+// drawQuery draws a search of any base, dataset and sort.
+func drawQuery(t *rapid.T) query.Query {
+	base := rapid.SampledFrom([]query.Base{dataBase, bookBase, viewBase}).Draw(t, "base")
+	datasets := query.Held
+	if base.Kind == query.Data {
+		datasets = query.Datasets
+	}
+	d := rapid.SampledFrom(datasets).Draw(t, "dataset")
+	q := query.Query{Dataset: d, Base: base, Limit: 25, Text: rapid.String().Draw(t, "text")}
+	q.Sort = query.Sort{Field: rapid.SampledFrom(query.SortFields(d, base.Kind)).Draw(t, "sort"), Desc: rapid.Bool().Draw(t, "desc")}
+	if base.Kind == query.Data && rapid.Bool().Draw(t, "relevance") {
+		q.Sort = query.ByRelevance()
+	}
+	return q
+}
+
+func drawValues(t *rapid.T) json.RawMessage {
+	first := rapid.SampledFrom([]string{`9223372036854775807`, `-9223372036854775808`, `"Infinity"`, `"-Infinity"`, `null`, `1.4142135`, `"a \"name\" – Łódź"`, `1700000000000`}).Draw(t, "value")
+	return json.RawMessage(`[` + first + `,"` + someID + `"]`)
+}
+
+func TestCursorRoundTrip(t *testing.T) {
+	t.Parallel()
+	c := newCursors(t)
+	rapid.Check(t, func(t *rapid.T) {
+		q, values := drawQuery(t), drawValues(t)
+		cursor := c.Make(q, values)
+		if strings.Trim(cursor, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			t.Fatalf("not URL-safe: %q", cursor)
+		}
+		q.After = cursor
+		// Filters, limit and offset may change under a cursor.
+		q.Limit, q.Offset, q.Where = 7, 0, []query.Node{query.Any{}}
+		got, err := c.Read(q)
+		if err != nil || string(got) != string(values) {
+			t.Fatalf("read %s, %v; want %s", got, err, values)
+		}
+	})
+}
+
+func TestChangedCursors(t *testing.T) {
+	t.Parallel()
+	c := newCursors(t)
+	rapid.Check(t, func(t *rapid.T) {
+		q := drawQuery(t)
+		cursor := c.Make(q, drawValues(t))
+		raw, err := base64.RawURLEncoding.DecodeString(cursor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range len(raw) * 8 {
+			flipped := append([]byte{}, raw...)
+			flipped[i/8] ^= 1 << (i % 8)
+			refused(t, c, q, base64.RawURLEncoding.EncodeToString(flipped), "a flipped bit")
+		}
+		// And the bits of its spelling, of which some decode to the same bytes.
+		for i := range len(cursor) * 8 {
+			flipped := []byte(cursor)
+			flipped[i/8] ^= 1 << (i % 8)
+			refused(t, c, q, string(flipped), "a flipped bit of the text")
+		}
+		for i := 1; i < len(cursor); i++ {
+			refused(t, c, q, cursor[:i], "a cut cursor")
+			refused(t, c, q, cursor[i:], "a cursor cut in front")
+		}
+		for _, extra := range []string{"\n", "\r", "\r\n", " ", "=", "==", "A", "\x00"} {
+			at := rapid.IntRange(0, len(cursor)).Draw(t, "at")
+			refused(t, c, q, cursor[:at]+extra+cursor[at:], "a longer cursor")
+		}
+	})
+}
+
+func TestForeignCursors(t *testing.T) {
+	t.Parallel()
+	c := newCursors(t)
+	rapid.Check(t, func(t *rapid.T) {
+		q, other := drawQuery(t), drawQuery(t)
+		cursor := c.Make(q, drawValues(t))
+		same := q.Dataset == other.Dataset && q.Base == other.Base && q.Sort.String() == other.Sort.String() &&
+			(!q.Sort.Relevance() || q.Text == other.Text)
+		if !same {
+			refused(t, c, other, cursor, "another search's cursor")
+		}
+	})
+	values := json.RawMessage(`[1,"` + someID + `"]`)
+	name, _ := query.FieldNamed(query.Accounts, "name")
+	home := query.Query{Dataset: query.Accounts, Base: viewBase, Sort: query.Sort{Field: name}, Text: "x"}
+	for what, change := range map[string]func(*query.Query){
+		"of another dataset":   func(q *query.Query) { q.Dataset = query.Contacts },
+		"of another order":     func(q *query.Query) { q.Sort.Desc = true },
+		"of another sort":      func(q *query.Query) { q.Sort.Field, _ = query.FieldNamed(query.Accounts, "created_at") },
+		"of another base":      func(q *query.Query) { q.Base.Kind = query.Book },
+		"of another workspace": func(q *query.Query) { q.Base.Workspace = someID },
+		"of another View":      func(q *query.Query) { q.Base.View = someID },
+		"of no View":           func(q *query.Query) { q.Base.View = "" },
+		"of shifted parts":     func(q *query.Query) { q.Base.Workspace, q.Base.View = someWorkspace+someView, "" },
+		"of relevance":         func(q *query.Query) { q.Sort = query.ByRelevance() },
+	} {
+		other := home
+		change(&other)
+		refused(t, c, other, c.Make(home, values), "a cursor used "+what)
+		refused(t, c, home, c.Make(other, values), "a cursor "+what)
+	}
+	// The text binds a relevance cursor and no other.
+	home.After = c.Make(home, values)
+	home.Text = "y"
+	if _, err := c.Read(home); err != nil {
+		t.Errorf("another text under a field sort: %v", err)
+	}
+	relevant := query.Query{Dataset: query.Accounts, Base: dataBase, Sort: query.ByRelevance(), Text: "x"}
+	cursor := c.Make(relevant, values)
+	relevant.Text = "y"
+	refused(t, c, relevant, cursor, "another text's relevance cursor")
+	// The overlay's updated_at is another field than the record's.
+	updated, _ := query.FieldNamed(query.Accounts, "updated_at")
+	record := query.Query{Dataset: query.Accounts, Base: bookBase, Sort: query.Sort{Field: updated}}
+	overlay := record
+	overlay.Sort.Field.Overlay = true
+	refused(t, c, overlay, c.Make(record, values), "the record's updated_at")
+}
+
+func TestInventedCursors(t *testing.T) {
+	t.Parallel()
+	c := newCursors(t)
+	for _, cursor := range []string{
+		"-", "x", "null", "AQ", "AA==", "%00", "é", strings.Repeat("A", 44), strings.Repeat("A", 1000), "\n", " ", "[1,2]",
+	} {
+		refused(t, c, parse(t, query.Accounts, dataBase, `{}`), cursor, "an invented cursor")
+	}
+	// An empty one is not the first page.
+	q := parse(t, query.Accounts, dataBase, `{"search_after":""}`)
+	refused(t, c, q, q.After, "an empty cursor")
+	for _, body := range []string{`{}`, `{"search_after":null}`} {
+		if values, err := c.Read(parse(t, query.Accounts, dataBase, body)); values != nil || err != nil {
+			t.Errorf("%s: %s, %v", body, values, err)
+		}
+	}
+}
+
+func TestKeyRotation(t *testing.T) {
+	t.Parallel()
+	oldKey, newKey := []byte("the key of last year"), []byte("the key of this year")
+	make := func(keys ...[]byte) *search.Cursors {
+		c, err := search.NewCursors(keys...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	before, during, after := make(oldKey), make(newKey, oldKey), make(newKey)
+	q, values := parse(t, query.Accounts, dataBase, `{}`), json.RawMessage(`["x","`+someID+`"]`)
+	old, fresh := before.Make(q, values), during.Make(q, values)
+	if old == fresh {
+		t.Error("both keys sign the same")
+	}
+	for _, cursor := range []string{old, fresh} {
+		q.After = cursor
+		if got, err := during.Read(q); err != nil || string(got) != string(values) {
+			t.Errorf("while both are accepted: %s, %v", got, err)
+		}
+	}
+	if _, err := after.Read(q); err != nil {
+		t.Errorf("the new key's cursor, later: %v", err)
+	}
+	refused(t, after, q, old, "the old key's cursor")
+	refused(t, before, q, fresh, "the new key's cursor")
+	for _, keys := range [][][]byte{{}, {nil}, {[]byte("too short")}, {newKey, []byte("too short")}} {
+		if _, err := search.NewCursors(keys...); err == nil {
+			t.Errorf("keys %q are taken", keys)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package searchtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// Fixture is a file of records and of cases asserted on them:
+//
+//	records:
+//	  accounts:
+//	    - {id: $a1, name: Acme}
+//	cases:
+//	  - name: by name
+//	    dataset: accounts
+//	    body: {filters: {name: {value: acme}}}
+//	    want: [$a1]
+//
+// A text that is `$`, a dataset's first letter and a number stands for an id,
+// wherever it is written. Text that looks like a date or a number in other
+// notation stays text.
+type Fixture struct {
+	World *World
+	Cases []Case
+}
+
+// Case is a search request and the records it finds.
+type Case struct {
+	Name    string
+	Dataset query.Dataset
+	Body    json.RawMessage // one JSON object
+	// Want are the ids of the records on the page that the body asks for (of
+	// 100 rows, when it does not say), in order unless Unordered is set.
+	Want      []string
+	Unordered bool
+	// Total is how many records match, where that is more than len(Want).
+	Total *int
+}
+
+// LoadedAt is when a fixture's records were loaded: what times default to.
+var LoadedAt = time.Date(2024, 6, 30, 12, 0, 0, 0, time.UTC)
+
+// Read reads a fixture file. Every record must be valid and every case whole.
+func Read(t testing.TB, path string) Fixture {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Records map[query.Dataset][]yaml.Node `yaml:"records"`
+		Cases   []struct {
+			Name      string        `yaml:"name"`
+			Dataset   query.Dataset `yaml:"dataset"`
+			Body      yaml.Node     `yaml:"body"`
+			Want      []string      `yaml:"want"`
+			Unordered bool          `yaml:"unordered"`
+			Total     *int          `yaml:"total"`
+		} `yaml:"cases"`
+	}
+	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&file); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	f := Fixture{World: NewWorld()}
+	for d, nodes := range file.Records {
+		for i := range nodes {
+			f.World.Add(Record(t, d, string(toJSON(t, path, &nodes[i]))))
+		}
+	}
+	names := map[string]bool{}
+	for _, c := range file.Cases {
+		if c.Name == "" || names[c.Name] || !query.IsDataset(string(c.Dataset)) {
+			t.Fatalf("%s: the case %q of %q has no name of its own, or no dataset", path, c.Name, c.Dataset)
+		}
+		names[c.Name] = true
+		want := make([]string, len(c.Want))
+		for i, short := range c.Want {
+			want[i] = expand(short)
+		}
+		f.Cases = append(f.Cases, Case{c.Name, c.Dataset, toJSON(t, path, &c.Body), want, c.Unordered, c.Total})
+	}
+	return f
+}
+
+// Record reads a record's line, which must be valid.
+func Record(t testing.TB, d query.Dataset, line string) document.Record {
+	t.Helper()
+	r, problems := document.Parse(d, []byte(line), LoadedAt)
+	if len(problems) > 0 {
+		t.Fatalf("%s %.300s: %v", d, line, problems)
+	}
+	return r
+}
+
+// toJSON writes a YAML value as JSON. Numbers keep their spelling.
+func toJSON(t testing.TB, path string, node *yaml.Node) []byte {
+	t.Helper()
+	fail := func(reason string) []byte {
+		t.Fatalf("%s:%d: %s: %q", path, node.Line, reason, node.Value)
+		return nil
+	}
+	switch node.Kind {
+	case yaml.AliasNode:
+		return toJSON(t, path, node.Alias)
+	case yaml.SequenceNode:
+		var items []string
+		for _, n := range node.Content {
+			items = append(items, string(toJSON(t, path, n)))
+		}
+		return []byte("[" + strings.Join(items, ",") + "]")
+	case yaml.MappingNode:
+		var members []string
+		for i := 0; i < len(node.Content); i += 2 {
+			members = append(members, jsonText(node.Content[i].Value)+":"+string(toJSON(t, path, node.Content[i+1])))
+		}
+		return []byte("{" + strings.Join(members, ",") + "}")
+	case yaml.ScalarNode:
+		switch node.Tag {
+		case "!!null":
+			return []byte("null")
+		case "!!bool", "!!int", "!!float":
+			if !json.Valid([]byte(node.Value)) {
+				return fail("write it as JSON does, or quote it")
+			}
+			return []byte(node.Value)
+		}
+		return []byte(jsonText(expand(node.Value)))
+	}
+	return fail("no value")
+}
+
+func jsonText(s string) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string can always be written
+	}
+	return string(text)
+}
+
+var (
+	shortID = regexp.MustCompile(`^\$([acps])(\d{1,11})$`)
+	longID  = regexp.MustCompile(`^0000000([1-4])-0000-4000-8000-0*(\d+)$`)
+	letters = []string{"a", "c", "p", "s"}
+)
+
+// ID is the id that `$a1` and the like stand for: ID("a", 1).
+func ID(letter string, n int) string {
+	return fmt.Sprintf("%08d-0000-4000-8000-%012d", slices.Index(letters, letter)+1, n)
+}
+
+func expand(text string) string {
+	m := shortID.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	n, _ := strconv.Atoi(m[2])
+	return ID(m[1], n)
+}
+
+// Short is the short form of ids, for messages.
+func Short(ids []string) []string {
+	short := make([]string, len(ids))
+	for i, id := range ids {
+		short[i] = id
+		if m := longID.FindStringSubmatch(id); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			short[i] = "$" + letters[n-1] + m[2]
+		}
+	}
+	return short
+}

@@ -1,0 +1,96 @@
+package searchtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/elastic"
+	"atlas/mappings"
+	"atlas/search/query"
+)
+
+// Indices are the four indices of a test, empty at first, with their aliases
+// and under a prefix that nobody else has.
+type Indices struct {
+	Client *elastic.Client
+	Names  mappings.Names
+}
+
+// NewIndices creates them on the node at an address, and deletes them when the
+// test ends.
+func NewIndices(t testing.TB, url string, s mappings.Settings) Indices {
+	t.Helper()
+	client, err := elastic.New(elastic.Config{Addresses: []string{url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := Indices{client, mappings.Names{Prefix: "test-" + uuid.NewString() + "-"}}
+	var created []string
+	t.Cleanup(func() {
+		// The test's own context has ended by now.
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := client.DeleteIndices(ctx, created...); err != nil {
+			t.Error(err)
+		}
+	})
+	var aliases []elastic.AliasChange
+	for _, d := range query.Datasets {
+		body, err := mappings.Index(string(d), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		index := x.Names.Generation(string(d), "1")
+		if err := client.CreateIndex(t.Context(), index, body); err != nil {
+			t.Fatal(err)
+		}
+		created = append(created, index)
+		aliases = append(aliases, elastic.AliasChange{Index: index, Alias: x.Names.Alias(string(d))})
+	}
+	if err := client.ChangeAliases(t.Context(), aliases); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// maxBatch bounds a bulk request, in bytes.
+const maxBatch = 8 << 20
+
+// Put indexes documents of a dataset. They are found after a Refresh.
+func (x Indices) Put(t testing.TB, d query.Dataset, docs ...Document) {
+	t.Helper()
+	var batch elastic.Batch
+	for i, doc := range docs {
+		batch.Index(doc.ID, doc.Body)
+		if batch.Size() < maxBatch && i < len(docs)-1 {
+			continue
+		}
+		refused, err := x.Client.Bulk(t.Context(), x.Names.Alias(string(d)), &batch, elastic.Retry{For: 30 * time.Second})
+		if err != nil || len(refused) > 0 {
+			t.Fatalf("%s: %v, refused: %+v", d, err, refused)
+		}
+		batch.Reset()
+	}
+}
+
+// Refresh makes what was put be found.
+func (x Indices) Refresh(t testing.TB) {
+	t.Helper()
+	for _, d := range query.Datasets {
+		if err := x.Client.Refresh(t.Context(), x.Names.Alias(string(d))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Load puts the whole of a world and refreshes.
+func (x Indices) Load(t testing.TB, w *World) {
+	t.Helper()
+	for d, docs := range w.Documents() {
+		x.Put(t, d, docs...)
+	}
+	x.Refresh(t)
+}

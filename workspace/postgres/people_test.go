@@ -1,0 +1,80 @@
+package postgres_test
+
+import (
+	"context"
+	"net/url"
+	"testing"
+	"time"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+	"atlas/workspace/postgres"
+)
+
+// people is a world with the services over it, several connections wide.
+type people struct {
+	*world
+	store         *postgres.Store
+	roster        *workspace.Roster
+	invitations   *workspace.Invitations
+	subscriptions *workspace.Subscriptions
+	skills        *workspace.Skills
+	shelf         *workspace.Shelf
+}
+
+func newPeople(t *testing.T) *people {
+	t.Helper()
+	w := newWorld(t)
+	p := &people{world: w, store: w.databases.OpenApp(t, postgres.Options{MaxConns: 8})}
+	clock := func() time.Time { return p.now }
+	links, err := workspace.NewInvitationLinks("https://app.example/join", []byte("a key of the servers"))
+	fatal(t, err)
+	p.roster = workspace.NewRoster(p.store, nil)
+	p.invitations = &workspace.Invitations{Store: p.store, Joins: w.system, Links: links, Now: clock, Mail: func() {}}
+	p.subscriptions = workspace.NewSubscriptions(p.store, clock)
+	p.skills = workspace.NewSkills(p.store, clock)
+	p.shelf = workspace.NewShelf(w.system, clock)
+	return p
+}
+
+// join adds a member with a role and returns them.
+func (p *people) join(t *testing.T, in workspace.ID, email string, role workspace.Role) workspace.Member {
+	t.Helper()
+	m, err := p.directory.AddMember(t.Context(), in, workspace.Member{Email: email, Name: "N", Role: role})
+	fatal(t, err)
+	return m
+}
+
+// invite returns an invitation and its token.
+func (p *people) invite(t *testing.T, in workspace.ID, email string) (workspace.Invitation, string) {
+	t.Helper()
+	i, link, err := p.invitations.Create(t.Context(), in, workspace.KeyActor, email, workspace.Common)
+	fatal(t, err)
+	return i, tokenOf(t, link)
+}
+
+func tokenOf(t *testing.T, link string) string {
+	t.Helper()
+	u, err := url.Parse(link)
+	fatal(t, err)
+	return u.Query().Get("token")
+}
+
+func newcomer(email string) workspace.Newcomer {
+	return workspace.Newcomer{ID: workspace.NewUserID(), Email: email, EmailVerified: true, Name: "New"}
+}
+
+func wantCode(t *testing.T, name string, err error, want fault.Code) {
+	t.Helper()
+	if got := fault.CodeOf(err); got != want {
+		t.Errorf("%s: %q (%v), want %q", name, got, err, want)
+	}
+}
+
+func by(m workspace.Member) workspace.Actor { return workspace.Actor{User: m.ID} }
+
+func (p *people) owners(ctx context.Context, t *testing.T, in workspace.ID) (n int) {
+	t.Helper()
+	fatal(t, p.system.Pool().QueryRow(ctx, `SELECT count(*) FROM members WHERE workspace_id = $1 AND role = 'owner'`, in.String()).Scan(&n))
+	return n
+}

@@ -1,0 +1,144 @@
+package postgres_test
+
+import (
+	"sync"
+	"testing"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+)
+
+func TestRolesAndRemovals(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t)
+	ctx := t.Context()
+	in := p.one.ID
+	owner, common := p.members[in][0], p.members[in][1]
+	admin := p.join(t, in, "admin@one.example", workspace.Admin)
+	second := p.join(t, in, "second@one.example", workspace.Owner)
+	foreign := p.members[p.two.ID][0]
+	stranger := workspace.NewUserID()
+	set := func(name string, actor workspace.Actor, user workspace.UserID, role workspace.Role, want fault.Code) {
+		t.Helper()
+		m, err := p.roster.SetRole(ctx, in, actor, user, role)
+		wantCode(t, name, err, want)
+		if err == nil && (m.ID != user || m.Role != role) {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+	remove := func(name string, actor workspace.Actor, user workspace.UserID, removed bool, want fault.Code) {
+		t.Helper()
+		got, err := p.roster.Remove(ctx, in, actor, user)
+		wantCode(t, name, err, want)
+		if got != removed {
+			t.Errorf("%s: removed %v", name, got)
+		}
+	}
+	set("by a plain member", by(common), admin.ID, workspace.Common, fault.Forbidden)
+	set("by nobody", workspace.Actor{}, admin.ID, workspace.Common, fault.Forbidden)
+	set("by an owner of another workspace", by(foreign), admin.ID, workspace.Common, fault.Forbidden)
+	set("by an admin", by(admin), common.ID, workspace.Admin, "")
+	set("by a key", workspace.KeyActor, common.ID, workspace.Common, "")
+	set("an admin granting ownership", by(admin), common.ID, workspace.Owner, fault.Forbidden)
+	set("a key granting ownership", workspace.KeyActor, common.ID, workspace.Owner, fault.Forbidden)
+	set("an admin granting ownership to a stranger", by(admin), stranger, workspace.Owner, fault.Forbidden)
+	set("an admin taking ownership", by(admin), owner.ID, workspace.Admin, fault.Forbidden)
+	set("a key taking ownership", workspace.KeyActor, owner.ID, workspace.Common, fault.Forbidden)
+	set("a stranger", by(owner), stranger, workspace.Admin, fault.NotFound)
+	set("a member of another workspace", by(owner), foreign.ID, workspace.Common, fault.NotFound)
+	set("the same role", by(owner), common.ID, workspace.Common, "")
+	set("another owner", by(owner), second.ID, workspace.Admin, "")
+	set("the only owner, of oneself", by(owner), owner.ID, workspace.Admin, fault.LastOwner)
+	set("the only owner, to the same", by(owner), owner.ID, workspace.Owner, "")
+	set("granting ownership", by(owner), second.ID, workspace.Owner, "")
+	set("of oneself, with another left", by(owner), owner.ID, workspace.Admin, "")
+	set("no owner any more", by(owner), common.ID, workspace.Owner, fault.Forbidden)
+	set("no such role", by(second), common.ID, "boss", fault.InvalidInput)
+
+	remove("by a plain member", by(common), admin.ID, false, fault.Forbidden)
+	remove("a plain member, of themself", by(common), common.ID, false, fault.Forbidden)
+	remove("by an owner of another workspace", by(foreign), admin.ID, false, fault.Forbidden)
+	remove("an admin, of themself", by(admin), admin.ID, false, fault.CannotSelfRemove)
+	remove("the only owner, of themself", by(second), second.ID, false, fault.CannotSelfRemove)
+	remove("the only owner, by an admin", by(admin), second.ID, false, fault.LastOwner)
+	remove("the only owner, by a key", workspace.KeyActor, second.ID, false, fault.LastOwner)
+	remove("a stranger", by(admin), stranger, false, "")
+	remove("a member of another workspace", by(admin), foreign.ID, false, "")
+	remove("a member", by(admin), common.ID, true, "")
+	remove("again", by(admin), common.ID, false, "")
+	set("make an owner", by(second), owner.ID, workspace.Owner, "")
+	remove("an owner, by a key", workspace.KeyActor, second.ID, true, "")
+	remove("by who was removed", by(second), admin.ID, false, fault.Forbidden)
+	set("the only owner, by the operator", workspace.OperatorActor, owner.ID, workspace.Common, fault.LastOwner)
+
+	left, err := p.roster.List(ctx, in, 100, 0)
+	fatal(t, err)
+	if len(left) != 2 || left[0].ID != owner.ID || left[1].ID != admin.ID {
+		t.Errorf("left: %+v", left)
+	}
+	if n := len(p.members[p.two.ID]); n != 2 {
+		t.Errorf("the other workspace has %d members", n)
+	}
+}
+
+// Whatever two owners do to each other, or to themselves, at the same instant:
+// one owner is left.
+func TestTwoOwnersAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t)
+	ctx := t.Context()
+	in := p.one.ID
+	a := p.members[in][0]
+	b := p.join(t, in, "b@one.example", workspace.Owner)
+	deeds := []func(me, other workspace.Member) error{
+		func(me, other workspace.Member) error {
+			_, err := p.roster.Remove(ctx, in, by(me), other.ID)
+			return err
+		},
+		func(me, other workspace.Member) error {
+			_, err := p.roster.SetRole(ctx, in, by(me), other.ID, workspace.Common)
+			return err
+		},
+		func(me, _ workspace.Member) error {
+			_, err := p.roster.SetRole(ctx, in, by(me), me.ID, workspace.Admin)
+			return err
+		},
+		func(_, other workspace.Member) error {
+			_, err := p.roster.Remove(ctx, in, workspace.KeyActor, other.ID)
+			return err
+		},
+	}
+	const tries = 1000
+	restore := `INSERT INTO members (workspace_id, user_id, role, joined_at) VALUES ($1, $2, 'owner', now()), ($1, $3, 'owner', now())
+		ON CONFLICT (workspace_id, user_id) DO UPDATE SET role = 'owner'`
+	for i := range tries {
+		_, err := p.system.Pool().Exec(ctx, restore, in.String(), a.ID.String(), b.ID.String())
+		fatal(t, err)
+		first, second := deeds[i%len(deeds)], deeds[i/len(deeds)%len(deeds)]
+		var errs [2]error
+		var group sync.WaitGroup
+		start := make(chan struct{})
+		group.Go(func() { <-start; errs[0] = first(a, b) })
+		group.Go(func() { <-start; errs[1] = second(b, a) })
+		close(start)
+		group.Wait()
+		if n := p.owners(ctx, t, in); n != 1 {
+			t.Fatalf("try %d (%d against %d): %d owners are left: %v", i, i%len(deeds), i/len(deeds)%len(deeds), n, errs)
+		}
+		succeeded := 0
+		for _, err := range errs {
+			switch fault.CodeOf(err) {
+			case "":
+				succeeded++
+			case fault.LastOwner, fault.Forbidden:
+			default:
+				t.Fatalf("try %d: %v", i, err)
+			}
+		}
+		// Removing one who has just stopped being an owner is fine: then both did
+		// something, and one owner is left all the same.
+		if succeeded == 0 {
+			t.Fatalf("try %d: nobody did anything: %v", i, errs)
+		}
+	}
+}

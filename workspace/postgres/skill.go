@@ -1,0 +1,116 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+)
+
+var (
+	_ workspace.SkillStore = (*Store)(nil)
+	_ workspace.ShelfStore = (*System)(nil)
+)
+
+func skillConflict(cause error) *fault.Error {
+	return fault.Wrap(cause, fault.SkillConflict, "there is a Skill with this locator already")
+}
+
+func unknownSkill(cause error) *fault.Error {
+	return fault.Wrap(cause, fault.SkillNotFound, "there is no Skill with this locator")
+}
+
+// skillColumns reads a Skill; content is an expression, ” where it is left out.
+func skillColumns(content string) string {
+	return `id, scope, slug, status, name, description, ` + content + `, created_by, revision, created_at, updated_at`
+}
+
+func collectSkill(row pgx.CollectableRow) (s workspace.Skill, err error) {
+	var author *uuid.UUID
+	err = row.Scan((*uuid.UUID)(&s.ID), &s.Scope, &s.Slug, &s.Status, &s.Name, &s.Description, &s.Content, &author,
+		&s.Revision, &s.CreatedAt, &s.UpdatedAt)
+	if author != nil {
+		s.CreatedBy = workspace.UserID(*author)
+	}
+	return s, err
+}
+
+// visible is what a viewer ($2, null for an API key) may see of a workspace
+// ($1): its own Skills, and theirs.
+const visible = `workspace_id = $1 AND (scope = 'workspace' OR owner_id = $2)`
+
+// Skills implements workspace.SkillStore. Words are looked for with strpos,
+// which knows no wildcards.
+func (s *Store) Skills(ctx context.Context, in workspace.ID, f workspace.SkillFilter) (list []workspace.Skill, err error) {
+	err = s.query(ctx, in, `
+		SELECT `+skillColumns(`''`)+` FROM skills
+		WHERE `+visible+`
+		  AND ($3 = '' OR scope = $3) AND ($4 = '' OR status = $4)
+		  AND (NOT $5 OR scope = 'personal' OR status = 'published')
+		  AND NOT EXISTS (SELECT FROM unnest($6::text[]) word
+		                  WHERE strpos(name_folded, word) = 0 AND strpos(description_folded, word) = 0)
+		ORDER BY name_folded, id LIMIT $7 OFFSET $8`,
+		[]any{arg(in), nullable(f.Viewer), string(f.Scope), string(f.Status), f.Discoverable, f.Words, f.Limit, f.Offset},
+		func(rows pgx.Rows) error {
+			list, err = pgx.CollectRows(rows, collectSkill)
+			return err
+		})
+	return list, err
+}
+
+// SkillBySlug implements workspace.SkillStore.
+func (s *Store) SkillBySlug(ctx context.Context, in workspace.ID, viewer workspace.UserID, scope workspace.SkillScope, slug string) (out workspace.Skill, err error) {
+	err = s.query(ctx, in, `SELECT `+skillColumns(`content`)+` FROM skills WHERE `+visible+` AND scope = $3 AND slug = $4`,
+		[]any{arg(in), nullable(viewer), string(scope), slug}, func(rows pgx.Rows) error {
+			out, err = pgx.CollectExactlyOneRow(rows, collectSkill)
+			return err
+		})
+	return found(out, err, unknownSkill)
+}
+
+// InsertSkill implements workspace.SkillStore.
+func (s *Store) InsertSkill(ctx context.Context, in workspace.ID, k workspace.Skill) error {
+	var owner *uuid.UUID
+	if k.Scope == workspace.PersonalSkill {
+		owner = nullable(k.CreatedBy)
+	}
+	name, description := k.Folded()
+	return s.query(ctx, in, `
+		INSERT INTO skills (workspace_id, id, scope, owner_id, slug, status, name, description, content,
+		                    name_folded, description_folded, created_by, revision, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+		[]any{arg(in), arg(k.ID), string(k.Scope), owner, k.Slug, string(k.Status), k.Name, k.Description, k.Content,
+			name, description, nullable(k.CreatedBy), k.Revision, k.CreatedAt, k.UpdatedAt},
+		func(pgx.Rows) error { return nil })
+}
+
+// WorkspaceSkills implements workspace.ShelfStore.
+func (s *System) WorkspaceSkills(ctx context.Context, in workspace.ID) ([]workspace.Skill, error) {
+	if err := in.Check(); err != nil {
+		return nil, err
+	}
+	return collect(ctx, s, collectSkill,
+		`SELECT `+skillColumns(`''`)+` FROM skills WHERE workspace_id = $1 AND scope = 'workspace' ORDER BY name_folded, id`, arg(in))
+}
+
+// SetSkillStatus implements workspace.ShelfStore.
+func (s *System) SetSkillStatus(ctx context.Context, in workspace.ID, slug string, status workspace.SkillStatus, at time.Time) (workspace.Skill, error) {
+	if err := in.Check(); err != nil {
+		return workspace.Skill{}, err
+	}
+	rows, err := s.pool.Query(ctx, `
+		UPDATE skills SET status = $3, updated_at = CASE WHEN status = $3 THEN updated_at ELSE $4 END
+		WHERE workspace_id = $1 AND scope = 'workspace' AND slug = $2 RETURNING `+skillColumns(`''`), arg(in), slug, string(status), at)
+	if err != nil {
+		return workspace.Skill{}, toFault(err)
+	}
+	skill, err := pgx.CollectExactlyOneRow(rows, collectSkill)
+	if noRows(err) {
+		return workspace.Skill{}, unknownSkill(err)
+	}
+	return skill, toFault(err)
+}

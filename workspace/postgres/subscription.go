@@ -1,0 +1,60 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/workspace"
+)
+
+var _ workspace.SubscriptionStore = (*Store)(nil)
+
+const subscriptionColumns = `id, signal_type, channels, frequency, queue_started_at, created_at, updated_at`
+
+func collectSubscription(row pgx.CollectableRow) (s workspace.Subscription, err error) {
+	err = row.Scan((*uuid.UUID)(&s.ID), &s.SignalType, &s.Channels, &s.Frequency, &s.QueueStartedAt, &s.CreatedAt, &s.UpdatedAt)
+	return s, err
+}
+
+// Subscriptions implements workspace.SubscriptionStore.
+func (s *Store) Subscriptions(ctx context.Context, in workspace.ID, limit, offset int) (list []workspace.Subscription, err error) {
+	err = s.query(ctx, in, `
+		SELECT `+subscriptionColumns+` FROM signal_subscriptions WHERE workspace_id = $1
+		ORDER BY signal_type LIMIT $2 OFFSET $3`, []any{arg(in), limit, offset}, func(rows pgx.Rows) error {
+		list, err = pgx.CollectRows(rows, collectSubscription)
+		return err
+	})
+	return list, err
+}
+
+// UpsertSubscription implements workspace.SubscriptionStore, in one statement:
+// of two that make the same one, the second changes the first's.
+func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub workspace.Subscription, change workspace.SubscriptionChange) (out workspace.Subscription, err error) {
+	var frequency *workspace.Frequency
+	if change.Frequency != "" {
+		frequency = &change.Frequency
+	}
+	err = s.query(ctx, in, `
+		INSERT INTO signal_subscriptions AS s (workspace_id, id, signal_type, channels, frequency, queue_started_at, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $6, $6)
+		ON CONFLICT ON CONSTRAINT signal_subscriptions_type DO UPDATE SET
+			channels = coalesce($7, s.channels),
+			frequency = coalesce($8, s.frequency),
+			updated_at = CASE WHEN (coalesce($7, s.channels), coalesce($8, s.frequency)) IS DISTINCT FROM (s.channels, s.frequency)
+			                  THEN $6 ELSE s.updated_at END
+		RETURNING `+subscriptionColumns,
+		[]any{arg(in), arg(sub.ID), sub.SignalType, sub.Channels, sub.Frequency, sub.QueueStartedAt, change.Channels, frequency},
+		func(rows pgx.Rows) error {
+			out, err = pgx.CollectExactlyOneRow(rows, collectSubscription)
+			return err
+		})
+	return out, err
+}
+
+// DeleteSubscription implements workspace.SubscriptionStore.
+func (s *Store) DeleteSubscription(ctx context.Context, in workspace.ID, id workspace.SubscriptionID) error {
+	return s.query(ctx, in, `DELETE FROM signal_subscriptions WHERE workspace_id = $1 AND id = $2`, []any{arg(in), arg(id)},
+		func(pgx.Rows) error { return nil })
+}
