@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	goredis "github.com/redis/go-redis/v9"
 )
 
 // cli is the command line. Every option can be given by its environment
@@ -39,6 +40,7 @@ type indexCmd struct {
 }
 
 func main() {
+	goredis.SetLogger(redisLog{}) // of the whole process, so before anything runs
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -112,3 +114,10 @@ func (c logConfig) logger(w io.Writer) *slog.Logger {
 	}
 	return slog.New(slog.NewJSONHandler(w, options))
 }
+
+// redisLog drops what the Redis client prints of itself to stderr: its faults
+// come back as errors, which are logged with their request.
+type redisLog struct{}
+
+// Printf implements the client's logging interface.
+func (redisLog) Printf(context.Context, string, ...any) {}

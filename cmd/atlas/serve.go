@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"atlas/internal/api"
@@ -120,7 +119,6 @@ func wire(ctx context.Context, c apiConfig, log *slog.Logger) (_ *api.Server, cl
 		return nil, nil, err
 	}
 	closers = append(closers, system.Close)
-	goredis.SetLogger(redisLog{log})
 	redis, err := credits.Open(c.RedisURL)
 	if err != nil {
 		return nil, nil, err
@@ -162,15 +160,6 @@ func wire(ctx context.Context, c apiConfig, log *slog.Logger) (_ *api.Server, cl
 		},
 		Log: log,
 	}, closeAll, nil
-}
-
-// redisLog takes what the Redis client says of itself; the faults that matter
-// come back as errors too.
-type redisLog struct{ log *slog.Logger }
-
-// Printf implements the client's logging interface.
-func (l redisLog) Printf(ctx context.Context, format string, args ...any) {
-	l.log.DebugContext(ctx, "redis", "message", fmt.Sprintf(format, args...))
 }
 
 // indicesReady checks that each dataset's alias answers with all its shards.

@@ -138,7 +138,7 @@ func TestAccept(t *testing.T) {
 	}
 	all, err := p.roster.List(ctx, in, 100, 0)
 	fatal(t, err)
-	if len(all) != 3 || all[1] != want {
+	if len(all) != 3 || !cmp.Equal(all[1], want) {
 		t.Errorf("members: %+v", all)
 	}
 	accept("used", token, ann, fault.NotFound)
