@@ -145,10 +145,7 @@ func (b *builder) run(ctx context.Context, chunks <-chan *chunk, free chan<- *ch
 				}
 			}
 		}
-		select {
-		case free <- c:
-		default:
-		}
+		c.recycle(free)
 	}
 	for _, u := range b.up {
 		if err := u.links.Close(); err != nil {
@@ -223,6 +220,9 @@ func (l *load) send(ctx context.Context, d query.Dataset, requests <-chan *reque
 		stats.documents.Add(int64(r.Len() - len(refused)))
 		l.meter.done.Add(int64(r.Len()))
 		l.meter.records.Add(int64(r.Len()))
+		if r.Size() > 2*l.BatchBytes {
+			continue // a very large document; its memory is not kept
+		}
 		select {
 		case free <- r:
 		default:

@@ -24,7 +24,12 @@ import (
 	"atlas/mappings"
 )
 
-func TestMain(m *testing.M) { backends.Main(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(victimDir) != "" {
+		os.Exit(victim())
+	}
+	backends.Main(m)
+}
 
 // world is a place of its own in the test's Elasticsearch.
 type world struct {
@@ -232,13 +237,21 @@ func simple(size int) map[string]string {
 // may change an answer.
 func through(t *testing.T, before func(w http.ResponseWriter, r *http.Request, body []byte) bool, after func(r *http.Request, answer []byte) []byte) *elastic.Client {
 	t.Helper()
+	return newClient(t, proxy(t, before, after))
+}
+
+// proxy is through, for another process.
+func proxy(t *testing.T, before func(w http.ResponseWriter, r *http.Request, body []byte) bool, after func(r *http.Request, answer []byte) []byte) string {
+	t.Helper()
 	to, err := url.Parse(backends.Elasticsearch(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := httputil.NewSingleHostReverseProxy(to)
+	forward := httputil.NewSingleHostReverseProxy(to)
+	// A client that ends its request on purpose is no news.
+	forward.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
 	if after != nil {
-		proxy.ModifyResponse = func(res *http.Response) error {
+		forward.ModifyResponse = func(res *http.Response) error {
 			body, err := io.ReadAll(res.Body)
 			if err != nil {
 				return err
@@ -256,11 +269,11 @@ func through(t *testing.T, before func(w http.ResponseWriter, r *http.Request, b
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if before == nil || !before(w, r, body) {
-			proxy.ServeHTTP(w, r)
+			forward.ServeHTTP(w, r)
 		}
 	}))
 	t.Cleanup(server.Close)
-	return newClient(t, server.URL)
+	return server.URL
 }
 
 func isBulk(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/_bulk") }

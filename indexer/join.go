@@ -37,6 +37,18 @@ const (
 	chunkItems = 1_000
 )
 
+// recycle keeps a chunk's memory for the next, unless a few records with many
+// children made it large: such memory would add up.
+func (c *chunk) recycle(free chan<- *chunk) {
+	if cap(c.bytes) > 2*chunkBytes {
+		return
+	}
+	select {
+	case free <- c:
+	default:
+	}
+}
+
 func (c *chunk) reset() { c.bytes, c.items, c.kids = c.bytes[:0], c.items[:0], c.kids[:0] }
 
 func (c *chunk) add(payload []byte) span {

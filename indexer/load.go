@@ -92,7 +92,7 @@ func (l *load) run(ctx context.Context) (err error) {
 	if l.rejects, err = newRejects(l.Rejects, l.inputs); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.rejects.close()) }()
+	defer func() { err = both(err, l.rejects.close()) }()
 	if l.dir, err = newWorkDir(l.TempDir, l.Log); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (l *load) readAll(ctx context.Context) (map[query.Dataset]*extsort.Sorter, 
 func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.Sorter) (err error) {
 	defer func() {
 		if !l.report.Switched && !l.unclear {
-			err = errors.Join(err, l.dropIndices(ctx))
+			err = both(err, l.dropIndices(ctx))
 		}
 	}()
 	total := int64(0)
@@ -171,6 +171,14 @@ func (l *load) tell(ctx context.Context) error {
 	}
 	l.deleteOld(ctx)
 	return nil
+}
+
+// both joins two errors, and leaves one alone as it is.
+func both(first, second error) error {
+	if first == nil || second == nil {
+		return cmp.Or(first, second)
+	}
+	return errors.Join(first, second)
 }
 
 // file is the name of a dataset's file.

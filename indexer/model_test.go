@@ -185,11 +185,11 @@ func TestLoadEqualsModel(t *testing.T) {
 func TestMemoryStaysFlat(t *testing.T) {
 	w := newWorld(t)
 	dir := t.TempDir()
-	if _, err := generate.Generate(t.Context(), generate.Options{Records: 150_000, Seed: 5, Dir: dir}); err != nil {
+	if _, err := generate.Generate(t.Context(), generate.Options{Records: 40_000, Seed: 5, Dir: dir}); err != nil {
 		t.Fatal(err)
 	}
 	o := w.options(dir)
-	o.SortMemory, o.BatchBytes, o.Workers = 8<<20, 1<<20, 2
+	o.SortMemory, o.BatchBytes, o.Workers = 6<<20, 256<<10, 2
 	var mu sync.Mutex
 	counts := map[string]int{} // by index
 	o.Elastic = through(t, func(w http.ResponseWriter, r *http.Request, body []byte) bool {
@@ -224,10 +224,10 @@ func TestMemoryStaysFlat(t *testing.T) {
 		peak.Store(max(peak.Load(), now.HeapAlloc))
 	}
 	report := w.load(t, o)
-	if report.Documents() != 150_000 {
+	if report.Documents() != 40_000 {
 		t.Errorf("%d documents", report.Documents())
 	}
-	const most = 64 << 20 // the files have 85 MB, the links in them as much again
+	const most = 48 << 20 // the files have 24 MB, records, links and documents of them 100
 	if took := int64(peak.Load()) - int64(start.HeapAlloc); took > most {
 		t.Errorf("the load held %d MiB", took>>20)
 	} else {

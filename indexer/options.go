@@ -23,7 +23,7 @@ type Lease interface {
 }
 
 // LeaseName is the lease of everything that writes global records.
-const LeaseName = "global records"
+const LeaseName = "writing global records"
 
 const leaseTTL = 30 * time.Second
 

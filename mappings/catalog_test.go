@@ -117,6 +117,7 @@ func TestMappingsFollowTheCatalog(t *testing.T) {
 			continue
 		}
 		want["held.workspace_id"] = expectation{"keyword", true, true}
+		want["held.version"] = expectation{"long", false, true}
 		want["held.in_book"] = expectation{"boolean", true, true}
 		want["held.view_ids"] = expectation{"keyword", true, true}
 		for _, overlay := range []query.Dataset{query.Accounts, query.Contacts} {

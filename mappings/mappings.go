@@ -155,10 +155,46 @@ func read(name string) (definition, error) {
 
 // Names makes the names of indices and aliases. Several installations share a
 // cluster by different prefixes.
-type Names struct{ Prefix string }
+type Names struct {
+	Prefix string
+	// HeldPrefix is the prefix of held records' indices; empty: Prefix.
+	// Installations that share the global records differ in it.
+	HeldPrefix string
+}
 
 // Alias is what searches of a dataset's global records go to.
 func (n Names) Alias(dataset string) string { return n.Prefix + dataset }
+
+// Held is what searches of the records that workspaces hold go to.
+func (n Names) Held(dataset string) string {
+	prefix := n.HeldPrefix
+	if prefix == "" {
+		prefix = n.Prefix
+	}
+	return prefix + "held-" + dataset
+}
+
+// HeldGenerationOf is the generation in the name of an index of held records,
+// "" when it is none of this dataset's.
+func (n Names) HeldGenerationOf(dataset, index string) string {
+	generation, ok := strings.CutPrefix(index, n.Held(dataset)+"-")
+	if !ok {
+		return ""
+	}
+	return generation
+}
+
+// HeldGeneration is the index of held records of a generation.
+func (n Names) HeldGeneration(dataset, generation string) string {
+	return n.Held(dataset) + "-" + generation
+}
+
+// HeldWrite is the alias that a generation of held records is written through:
+// what is written to it after the index is gone is refused rather than becoming
+// a new index.
+func (n Names) HeldWrite(dataset, generation string) string {
+	return n.HeldGeneration(dataset, generation) + "-write"
+}
 
 // Generation is the index of a dataset that one full load fills.
 func (n Names) Generation(dataset, generation string) string {

@@ -50,6 +50,10 @@ func order(s query.Sort) []object {
 // condition is the query's tree. Nothing is scored unless relevance sorts.
 func condition(q query.Query) object {
 	filters := []object{}
+	if q.Held {
+		// Whatever else a caller asks for, and beside the routing.
+		filters = append(filters, object{"term": object{"held.workspace_id": q.Base.Workspace}})
+	}
 	for _, node := range q.Where {
 		filters = append(filters, clause(node))
 	}

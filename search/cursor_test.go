@@ -3,7 +3,6 @@ package search_test
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -14,24 +13,8 @@ import (
 	"atlas/search/query"
 )
 
-func checkValidation(t testing.TB, err error) {
-	t.Helper()
-	f, ok := errors.AsType[*fault.Error](err)
-	if !ok || f.Code != fault.InvalidInput || len(f.Issues) == 0 || len(f.Issues) > fault.MaxIssues {
-		t.Fatalf("not a validation error: %v", err)
-	}
-	for _, i := range f.Issues {
-		if i.Code == "" || i.Path == nil || i.Message == "" || (i.Code == fault.UnrecognizedKeys) != (len(i.Keys) > 0) {
-			t.Errorf("a malformed issue: %+v", i)
-		}
-	}
-}
-
 // refused tells whether reading a cursor answers bad_request.
-func refused(t interface {
-	Helper()
-	Errorf(string, ...any)
-}, c *search.Cursors, q query.Query, cursor, what string) {
+func refused(t reporter, c *search.Cursors, q query.Query, cursor, what string) {
 	t.Helper()
 	q.After = cursor
 	if values, err := c.Read(q); fault.CodeOf(err) != fault.BadRequest || values != nil {
@@ -82,33 +65,51 @@ func TestCursorRoundTrip(t *testing.T) {
 func TestChangedCursors(t *testing.T) {
 	t.Parallel()
 	c := newCursors(t)
+	// Every bit and every length of one cursor, and some of any.
+	q := parse(t, query.Accounts, dataBase, `{}`)
+	cursor := c.Make(q, json.RawMessage(`["acme","`+someID+`"]`))
+	for i := range len(cursor) * 8 {
+		flipBits(t, c, q, cursor, i)
+	}
+	for i := 1; i < len(cursor); i++ {
+		refused(t, c, q, cursor[:i], "a cut cursor")
+		refused(t, c, q, cursor[i:], "a cursor cut in front")
+	}
+	for i := range len(cursor) + 1 {
+		for _, extra := range []string{"\n", "\r", "\r\n", " ", "=", "==", "A", "\x00"} {
+			refused(t, c, q, cursor[:i]+extra+cursor[i:], "a longer cursor")
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		q := drawQuery(t)
 		cursor := c.Make(q, drawValues(t))
-		raw, err := base64.RawURLEncoding.DecodeString(cursor)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range len(raw) * 8 {
-			flipped := append([]byte{}, raw...)
-			flipped[i/8] ^= 1 << (i % 8)
-			refused(t, c, q, base64.RawURLEncoding.EncodeToString(flipped), "a flipped bit")
-		}
-		// And the bits of its spelling, of which some decode to the same bytes.
-		for i := range len(cursor) * 8 {
-			flipped := []byte(cursor)
-			flipped[i/8] ^= 1 << (i % 8)
-			refused(t, c, q, string(flipped), "a flipped bit of the text")
-		}
-		for i := 1; i < len(cursor); i++ {
-			refused(t, c, q, cursor[:i], "a cut cursor")
-			refused(t, c, q, cursor[i:], "a cursor cut in front")
-		}
-		for _, extra := range []string{"\n", "\r", "\r\n", " ", "=", "==", "A", "\x00"} {
-			at := rapid.IntRange(0, len(cursor)).Draw(t, "at")
-			refused(t, c, q, cursor[:at]+extra+cursor[at:], "a longer cursor")
-		}
+		flipBits(t, c, q, cursor, rapid.IntRange(0, len(cursor)*8-1).Draw(t, "bit"))
+		refused(t, c, q, cursor[:rapid.IntRange(1, len(cursor)-1).Draw(t, "length")], "a cut cursor")
 	})
+}
+
+// reporter is what *testing.T and *rapid.T have in common.
+type reporter interface {
+	Helper()
+	Errorf(string, ...any)
+	Fatal(...any)
+}
+
+// flipBits flips a bit of a cursor's text and, as far as it has so many, of
+// what it decodes to. Some spellings would decode to the same bytes.
+func flipBits(t reporter, c *search.Cursors, q query.Query, cursor string, bit int) {
+	t.Helper()
+	text := []byte(cursor)
+	text[bit/8] ^= 1 << (bit % 8)
+	refused(t, c, q, string(text), "a flipped bit of the text")
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bit < len(raw)*8 {
+		raw[bit/8] ^= 1 << (bit % 8)
+		refused(t, c, q, base64.RawURLEncoding.EncodeToString(raw), "a flipped bit")
+	}
 }
 
 func TestForeignCursors(t *testing.T) {
@@ -181,14 +182,14 @@ func TestInventedCursors(t *testing.T) {
 func TestKeyRotation(t *testing.T) {
 	t.Parallel()
 	oldKey, newKey := []byte("the key of last year"), []byte("the key of this year")
-	make := func(keys ...[]byte) *search.Cursors {
+	newCursors := func(keys ...[]byte) *search.Cursors {
 		c, err := search.NewCursors(keys...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
-	before, during, after := make(oldKey), make(newKey, oldKey), make(newKey)
+	before, during, after := newCursors(oldKey), newCursors(newKey, oldKey), newCursors(newKey)
 	q, values := parse(t, query.Accounts, dataBase, `{}`), json.RawMessage(`["x","`+someID+`"]`)
 	old, fresh := before.Make(q, values), during.Make(q, values)
 	if old == fresh {

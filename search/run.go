@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -51,8 +52,9 @@ type Page struct {
 	Next string
 }
 
-// Search runs q on its dataset's global index. Errors: BadRequest for a cursor
-// that is not q's; Unavailable when Elasticsearch is away, too slow, or could
+// Search runs q on its dataset's global index, or on the records that the
+// workspace holds when q says so. Errors: BadRequest for a cursor that is not
+// q's; Unavailable when Elasticsearch is away, too slow, or could
 // give only a part of the page.
 func (e *Engine) Search(ctx context.Context, q query.Query) (Page, error) {
 	after, err := e.Cursors.Read(q)
@@ -63,7 +65,13 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	res, err := e.search(ctx, e.Names.Alias(string(q.Dataset)), body, preference(q))
+	index, routing := e.Names.Alias(string(q.Dataset)), ""
+	if q.Held {
+		if index, routing = e.Names.Held(string(q.Dataset)), q.Base.Workspace; routing == "" {
+			return Page{}, fault.New(fault.Internal, "a search of held records names no workspace")
+		}
+	}
+	res, err := e.search(ctx, index, routing, body, preference(q))
 	if err != nil {
 		return Page{}, err
 	}
@@ -127,7 +135,7 @@ type result struct {
 
 const resultPaths = "timed_out,_shards.failed,hits.total.value,hits.hits._source,hits.hits.sort,aggregations"
 
-func (e *Engine) search(ctx context.Context, index string, body []byte, preference string) (result, error) {
+func (e *Engine) search(ctx context.Context, index, routing string, body []byte, preference string) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
 	params := url.Values{
@@ -138,6 +146,9 @@ func (e *Engine) search(ctx context.Context, index string, body []byte, preferen
 	}
 	if preference != "" {
 		params.Set("preference", preference)
+	}
+	if routing != "" {
+		params.Set("routing", routing)
 	}
 	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/" + index + "/_search", Query: params, Body: body})
 	if err != nil {
@@ -169,13 +180,22 @@ func (r result) whole() error {
 }
 
 // searchFault tells a query with more clauses than the nodes have memory for,
-// which is the client's to make smaller, from all else.
+// which is the client's to make smaller, from all else. A search that is not
+// found means that nothing was loaded, or that something else answered.
 func searchFault(err error) error {
-	if answer, ok := errors.AsType[*elastic.Error](err); ok && strings.Contains(answer.Type+answer.Reason, "too_many_") {
+	answer, ok := errors.AsType[*elastic.Error](err)
+	switch {
+	case ok && answer.Status == http.StatusBadRequest && tooManyClauses.MatchString(answer.Reason):
 		return fault.Validation(fault.Issue{Code: fault.TooBig, Message: "the request has too many terms for one search; send fewer values"})
+	case ok && answer.Status == http.StatusNotFound:
+		return fault.Away(err, "elasticsearch")
 	}
 	return elastic.FaultOf(err)
 }
+
+// tooManyClauses is how Elasticsearch gives the reason, depending on where it
+// counts. Its error has one type for this and for any other bad query.
+var tooManyClauses = regexp.MustCompile("maxClauseCount|too many clauses")
 
 // preference sends the pages of one relevance search to the same copies of the
 // shards, whose scores agree.
@@ -189,13 +209,18 @@ func preference(q query.Query) string {
 
 // several runs searches on the aliases of datasets in one round trip.
 func (e *Engine) several(ctx context.Context, searches []indexed) ([]result, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
-	defer cancel()
 	var body []byte
 	for _, s := range searches {
 		body = append(body, fmt.Sprintf(`{"index":%q,"allow_partial_search_results":false}`, e.Names.Alias(string(s.dataset)))...)
 		body = append(append(append(body, '\n'), s.body...), '\n')
 	}
+	return e.multi(ctx, body, len(searches))
+}
+
+// multi runs the searches of an _msearch body; each must answer whole.
+func (e *Engine) multi(ctx context.Context, body []byte, searches int) ([]result, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
+	defer cancel()
 	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/_msearch", NDJSON: true, Body: body,
 		Query: url.Values{"filter_path": {"responses.error,responses.status,responses." + strings.ReplaceAll(resultPaths, ",", ",responses.")}}})
 	if err != nil {
@@ -204,7 +229,7 @@ func (e *Engine) several(ctx context.Context, searches []indexed) ([]result, err
 	var answer struct {
 		Responses []result `json:"responses"`
 	}
-	if err := jsonv2.Unmarshal(res.Body, &answer); err != nil || len(answer.Responses) != len(searches) {
+	if err := jsonv2.Unmarshal(res.Body, &answer); err != nil || len(answer.Responses) != searches {
 		return nil, fault.Away(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
 	}
 	for _, r := range answer.Responses {

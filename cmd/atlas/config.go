@@ -66,6 +66,7 @@ type elasticConfig struct {
 	ElasticsearchAPIKey   string   `name:"elasticsearch-api-key" env:"ATLAS_ELASTICSEARCH_API_KEY" help:"API key, instead of user and password."`
 	ElasticsearchCA       string   `name:"elasticsearch-ca" env:"ATLAS_ELASTICSEARCH_CA" type:"path" placeholder:"FILE" help:"PEM file of the authority that signed the nodes' certificates; default: the system's."`
 	ElasticsearchInsecure bool     `name:"elasticsearch-insecure" env:"ATLAS_ELASTICSEARCH_INSECURE" help:"Accept any certificate; for trials only."`
+	HeldIndexPrefix       string   `name:"held-index-prefix" env:"ATLAS_HELD_INDEX_PREFIX" help:"What the names of the indices of held records begin with; default: --index-prefix. Installations that share the global indices differ in it."`
 	IndexPrefix           string   `name:"index-prefix" env:"ATLAS_INDEX_PREFIX" default:"atlas-" help:"What the names of all indices and aliases begin with (default: atlas-)."`
 }
 
@@ -88,6 +89,9 @@ func (c elasticConfig) check(f *faults) {
 	if strings.IndexFunc(c.IndexPrefix, func(r rune) bool { return !valid(r) }) >= 0 || strings.IndexAny(c.IndexPrefix, "-_.") == 0 || len(c.IndexPrefix) > 100 {
 		f.add("--index-prefix (ATLAS_INDEX_PREFIX) may hold a-z, 0-9, -, _ and ., begins with a letter or digit, and has at most 100 characters")
 	}
+	if c.HeldIndexPrefix != "" && (strings.IndexFunc(c.HeldIndexPrefix, func(r rune) bool { return !valid(r) }) >= 0 || strings.IndexAny(c.HeldIndexPrefix, "-_.") == 0 || len(c.HeldIndexPrefix) > 100) {
+		f.add("--held-index-prefix (ATLAS_HELD_INDEX_PREFIX) takes what --index-prefix does")
+	}
 	if c.ElasticsearchCA != "" {
 		if _, err := os.Stat(c.ElasticsearchCA); err != nil {
 			f.add("--elasticsearch-ca (ATLAS_ELASTICSEARCH_CA): %v", err)
@@ -95,7 +99,9 @@ func (c elasticConfig) check(f *faults) {
 	}
 }
 
-func (c elasticConfig) names() mappings.Names { return mappings.Names{Prefix: c.IndexPrefix} }
+func (c elasticConfig) names() mappings.Names {
+	return mappings.Names{Prefix: c.IndexPrefix, HeldPrefix: c.HeldIndexPrefix}
+}
 
 func (c elasticConfig) open() (*elastic.Client, error) {
 	config := elastic.Config{
@@ -117,6 +123,7 @@ type apiConfig struct {
 	elasticConfig
 	logConfig
 	mailConfig
+	heldConfig
 
 	Listen            string        `env:"ATLAS_LISTEN" default:"127.0.0.1:8080" help:"Address the API listens on (default: 127.0.0.1:8080)."`
 	PostgresURL       string        `name:"postgres-url" env:"ATLAS_POSTGRES_URL" placeholder:"URL" help:"Postgres as the role atlas_app, which row-level security binds."`
@@ -150,6 +157,7 @@ func (c apiConfig) check() error {
 	}
 	f.addError(c.auth().Validate())
 	c.mailConfig.check(&f)
+	c.heldConfig.check(&f)
 	f.within("--search-timeout (ATLAS_SEARCH_TIMEOUT)", c.SearchTimeout, 100*time.Millisecond, time.Minute)
 	f.within("--redis-timeout (ATLAS_REDIS_TIMEOUT)", c.RedisTimeout, time.Millisecond, 10*time.Second)
 	f.within("--drain (ATLAS_DRAIN)", c.Drain, 0, 10*time.Minute)

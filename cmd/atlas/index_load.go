@@ -16,6 +16,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/mappings"
 	"atlas/workspace/postgres"
+	"atlas/workspace/projection"
 )
 
 // loadCmd loads a folder of records.
@@ -84,7 +85,7 @@ func (c *loadCmd) Run(ctx context.Context, s *streams) error {
 	shown := &loadProgress{to: s.err}
 	report, err := indexer.Load(ctx, indexer.Options{
 		Dir: c.Dir, Elastic: es, Names: c.names(), Settings: mappings.Settings{Shards: c.Shards, Replicas: c.Replicas},
-		Lease: system, AllowMissing: c.AllowMissing, Rejects: c.Rejects, TempDir: c.TempDir,
+		Lease: system, Listener: &projection.Projector{System: system, Elastic: es, Names: c.names()}, AllowMissing: c.AllowMissing, Rejects: c.Rejects, TempDir: c.TempDir,
 		Workers: c.Workers, Senders: c.Senders, BatchBytes: c.BatchMiB << 20,
 		Retry: elastic.Retry{For: c.RetryFor}, Log: c.logger(s.err), Progress: shown.show,
 	})

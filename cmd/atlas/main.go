@@ -20,17 +20,18 @@ import (
 // cli is the command line. Every option can be given by its environment
 // variable too, named in the help.
 type cli struct {
-	Serve     serveCmd     `cmd:"" help:"Serve the API."`
-	Dev       devCmd       `cmd:"" help:"Run everything on this machine: backends, sample data, API."`
-	Migrate   migrateCmd   `cmd:"" help:"Bring the Postgres schema up to this version."`
-	Index     indexCmd     `cmd:"" help:"Make and load the global dataset."`
-	Generate  generateCmd  `cmd:"" help:"Write a synthetic dataset."`
-	Workspace workspaceCmd `cmd:"" help:"Create, change and list workspaces."`
-	Key       keyCmd       `cmd:"" help:"Create, list, revoke and restrict API keys."`
-	Member    memberCmd    `cmd:"" help:"Add, list, change and remove members of a workspace."`
-	Skill     skillCmd     `cmd:"" help:"List, publish and unpublish the Skills of a workspace."`
-	Token     tokenCmd     `cmd:"" help:"Make a user's access token with the development secret."`
-	Stack     stackCmd     `cmd:"" help:"Run a command beside backends that are started for it."`
+	Serve      serveCmd      `cmd:"" help:"Serve the API."`
+	Dev        devCmd        `cmd:"" help:"Run everything on this machine: backends, sample data, API."`
+	Migrate    migrateCmd    `cmd:"" help:"Bring the Postgres schema up to this version."`
+	Index      indexCmd      `cmd:"" help:"Make and load the global dataset."`
+	Projection projectionCmd `cmd:"" help:"Look at and rebuild the search documents of what workspaces keep."`
+	Generate   generateCmd   `cmd:"" help:"Write a synthetic dataset."`
+	Workspace  workspaceCmd  `cmd:"" help:"Create, change and list workspaces."`
+	Key        keyCmd        `cmd:"" help:"Create, list, revoke and restrict API keys."`
+	Member     memberCmd     `cmd:"" help:"Add, list, change and remove members of a workspace."`
+	Skill      skillCmd      `cmd:"" help:"List, publish and unpublish the Skills of a workspace."`
+	Token      tokenCmd      `cmd:"" help:"Make a user's access token with the development secret."`
+	Stack      stackCmd      `cmd:"" help:"Run a command beside backends that are started for it."`
 }
 
 // indexCmd groups what makes and loads the global dataset.

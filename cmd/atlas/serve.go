@@ -144,8 +144,9 @@ func wire(ctx context.Context, c apiConfig, log *slog.Logger) (_ *api.Server, cl
 	if err != nil {
 		return nil, nil, err
 	}
-	return &api.Server{
-		Search:     &search.Engine{Elastic: es, Names: c.names(), Cursors: cursors, Timeout: c.SearchTimeout},
+	engine := &search.Engine{Elastic: es, Names: c.names(), Cursors: cursors, Timeout: c.SearchTimeout}
+	server := &api.Server{
+		Search:     engine,
 		Gate:       gate,
 		Ledger:     ledger,
 		Workspaces: store,
@@ -159,7 +160,9 @@ func wire(ctx context.Context, c apiConfig, log *slog.Logger) (_ *api.Server, cl
 			"tokens": func(context.Context) error { return gate.Ready() },
 		},
 		Log: log,
-	}, closeAll, nil
+	}
+	closers = append(closers, wireHeld(ctx, c, server, engine, es, store, system, log))
+	return server, closeAll, nil
 }
 
 // indicesReady checks that each dataset's alias answers with all its shards.

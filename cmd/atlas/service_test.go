@@ -80,7 +80,7 @@ func start(t *testing.T, ceiling int64, change ...func(*apiConfig)) *service {
 	d := pgtest.New(t)
 	s := &service{t: t, log: &syncBuffer{}}
 	s.config = apiConfig{
-		elasticConfig: elasticConfig{ElasticsearchURL: []string{backends.Elasticsearch(t)}, IndexPrefix: globalData(t)},
+		elasticConfig: elasticConfig{ElasticsearchURL: []string{backends.Elasticsearch(t)}, IndexPrefix: globalData(t), HeldIndexPrefix: "e2e-" + strings.ReplaceAll(d.Name, "_", "-") + "-"},
 		Listen:        "127.0.0.1:0", PostgresURL: d.App, PostgresSystemURL: d.System,
 		RedisURL: backends.Redis(t), RedisPrefix: "e2e:" + d.Name + ":", RedisTimeout: 5 * time.Second, // a busy machine is no fault here
 		CursorKeys: []string{"0123456789abcdef"}, JWTSecret: testSecret, SearchTimeout: 30 * time.Second, Drain: 20 * time.Second,

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -109,7 +110,8 @@ func (c *call) admit() error {
 	if c.principal, err = gate.Authorize(c.Context(), identity, in); err != nil {
 		return err
 	}
-	if c.route.Caller == Users || c.route.Caller == Newcomers {
+	if c.route.Caller == Users || c.route.Caller == Newcomers ||
+		c.route.Caller == UsersForFavorites && slices.Contains(request.URL.Query()["favorite_only"], "true") {
 		if err := c.principal.RequireUser(); err != nil {
 			return err
 		}

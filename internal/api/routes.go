@@ -52,6 +52,8 @@ const (
 	Admins
 	// Users are members only: an API key is nobody's.
 	Users
+	// UsersForFavorites is Anyone, and Users where favorite_only=true.
+	UsersForFavorites
 	// Newcomers are users who act in no workspace, and need belong to none. The
 	// call's principal stays empty.
 	Newcomers
@@ -75,5 +77,7 @@ func (s *Server) Routes() []Route {
 			Route{"GET", "/data/" + string(d) + "/:id", "get_" + d.Singular(), workspace.DataRead, Metered, true, Anyone, s.getData(d)},
 		)
 	}
+	routes = append(routes, s.bookRoutes()...)
+	routes = append(routes, s.viewRoutes()...)
 	return append(routes, s.peopleRoutes()...)
 }

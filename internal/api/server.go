@@ -55,6 +55,9 @@ type Server struct {
 	Ledger     Ledger
 	Workspaces Workspaces
 	People     People
+	Book       Book
+	Views      Views
+	Records    RecordSearcher
 	// Probes are the backends that readiness asks, by name.
 	Probes map[string]Probe
 	Log    *slog.Logger

@@ -24,16 +24,19 @@ var allowed = map[string][]string{
 	"mappings":                 {},
 	"search/query":             {"internal/fault", "internal/input"},
 	"search/document":          {"search/query", "internal/input"},
-	"search":                   {"search/query", "mappings", "internal/elastic", "internal/fault"},
+	"search":                   {"search/document", "search/query", "mappings", "internal/elastic", "internal/fault"},
 	"workspace":                {"search/query", "internal/fault", "internal/input"},
-	"workspace/postgres":       {"workspace", "internal/fault"},
+	"workspace/postgres":       {"workspace", "search/query", "internal/fault"},
+	"workspace/projection":     {"workspace", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault"},
+	"workspace/join":           {"search/query", "workspace", "internal/fault"},
+	"workspace/records":        {"search/query", "workspace", "workspace/join", "internal/fault"},
 	"indexer":                  {"indexer/extsort", "indexer/ndjson", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault"},
 	"indexer/extsort":          {"internal/fault"},
 	"indexer/ndjson":           {"internal/fault"},
 	"indexer/generate":         {"indexer/generate/fiction", "indexer/ndjson", "search/query", "internal/fault"},
 	"indexer/generate/fiction": {},
 	"indexer/permits":          {"indexer/generate/fiction", "indexer/ndjson", "search/query", "internal/fault"},
-	"internal/api":             {"internal/auth", "internal/credits", "internal/fault", "internal/input", "search", "search/query", "workspace"},
+	"internal/api":             {"internal/auth", "internal/credits", "internal/fault", "internal/input", "search", "search/query", "workspace", "workspace/records"},
 }
 
 // anything may be imported by the binary, by what only tests use, and by what

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -36,6 +37,36 @@ func (b *Batch) Index(id string, doc []byte) {
 	b.body = append(append(b.body, doc...), '\n')
 	item.end = len(b.body)
 	b.items = append(b.items, item)
+}
+
+// IndexAt is Index for a document that has a version of its own (its author's,
+// not Elasticsearch's) and is routed: it replaces one of the same or a lower
+// version only, and is refused with status 409 by one of a higher.
+func (b *Batch) IndexAt(id, routing string, version int64, doc []byte) {
+	item := batchItem{start: len(b.body)}
+	b.external("index", id, routing, version)
+	item.doc = len(b.body)
+	b.body = append(append(b.body, doc...), '\n')
+	item.end = len(b.body)
+	b.items = append(b.items, item)
+}
+
+// DeleteAt deletes a document as IndexAt replaces one. One that is not there is
+// fine.
+func (b *Batch) DeleteAt(id, routing string, version int64) {
+	item := batchItem{start: len(b.body)}
+	b.external("delete", id, routing, version)
+	item.end = len(b.body)
+	item.doc = item.end - 1 // no document
+	b.items = append(b.items, item)
+}
+
+func (b *Batch) external(action, id, routing string, version int64) {
+	b.body = append(append(b.body, `{"`...), action...)
+	b.body, _ = jsontext.AppendQuote(append(b.body, `":{"_id":`...), id)
+	b.body, _ = jsontext.AppendQuote(append(b.body, `,"routing":`...), routing)
+	b.body = strconv.AppendInt(append(b.body, `,"version":`...), version, 10)
+	b.body = append(b.body, `,"version_type":"external_gte"}}`+"\n"...)
 }
 
 // Len returns how many documents the batch has.
@@ -151,6 +182,8 @@ func (c *Client) bulkHalves(ctx context.Context, alias string, b *Batch, pending
 
 // bulkOutcome is an item of the answer.
 type bulkOutcome struct {
+	deleted bool
+
 	Status int `json:"status"`
 	Error  struct {
 		Type     string `json:"type"`
@@ -173,7 +206,8 @@ func (c *Client) bulkOnce(ctx context.Context, alias string, body []byte) ([]bul
 	}
 	var answer struct {
 		Items []struct {
-			Index bulkOutcome `json:"index"`
+			Index  bulkOutcome `json:"index"`
+			Delete bulkOutcome `json:"delete"`
 		} `json:"items"`
 	}
 	if err := json.Unmarshal(res.Body, &answer); err != nil {
@@ -182,6 +216,10 @@ func (c *Client) bulkOnce(ctx context.Context, alias string, body []byte) ([]bul
 	items := make([]bulkOutcome, len(answer.Items))
 	for i, item := range answer.Items {
 		items[i] = item.Index
+		if item.Delete.Status != 0 {
+			items[i] = item.Delete
+			items[i].deleted = true
+		}
 	}
 	return items, nil
 }
@@ -197,11 +235,11 @@ const (
 
 func (o bulkOutcome) verdict() verdict {
 	switch {
-	case o.Status >= 200 && o.Status < 300:
+	case o.Status >= 200 && o.Status < 300, o.deleted && o.Status == http.StatusNotFound && o.Error.Type == "":
 		return acknowledged
 	case o.Status == http.StatusTooManyRequests || o.Status >= 500:
 		return passing
-	case o.Status == http.StatusBadRequest || o.Status == http.StatusRequestEntityTooLarge:
+	case o.Status == http.StatusBadRequest || o.Status == http.StatusRequestEntityTooLarge || o.Status == http.StatusConflict:
 		return refusedForGood
 	default:
 		return fatal

@@ -40,6 +40,11 @@ func (None) Newest(query.Dataset) []Child { return nil }
 // document as one JSON object without a line break.
 func Build(r Record, children Children) []byte {
 	r.derive(children)
+	return r.build(children)
+}
+
+// build is Build for a record whose derived fields are there.
+func (r Record) build(children Children) []byte {
 	b := make([]byte, 0, 2048)
 	b = r.AppendPublic(b)
 	b = append(b[:len(b)-1], `,"ix":{"query":[`...)

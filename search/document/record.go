@@ -62,9 +62,23 @@ var schemas = func() map[query.Dataset]schema {
 // given default to loadedAt. Derived fields are ignored, whatever they hold:
 // Build computes them.
 func Parse(d query.Dataset, line []byte, loadedAt time.Time) (Record, []Problem) {
+	return parse(d, line, loadedAt, false)
+}
+
+// FromPublic reads a public record, as AppendPublic wrote it, with its derived
+// fields.
+func FromPublic(d query.Dataset, public []byte) (Record, error) {
+	r, problems := parse(d, public, time.Time{}, true)
+	if len(problems) > 0 {
+		return Record{}, problems[0]
+	}
+	return r, nil
+}
+
+func parse(d query.Dataset, line []byte, loadedAt time.Time, derived bool) (Record, []Problem) {
 	s := schemas[d]
 	r := Record{d, make([]any, len(s.fields))}
-	p := lineParser{json: jsontext.NewDecoder(bytes.NewBuffer(line)), schema: s}
+	p := lineParser{json: jsontext.NewDecoder(bytes.NewBuffer(line)), schema: s, derived: derived}
 	if err := p.object(r.values); err != nil {
 		return Record{}, append(p.problems, Problem{Reason: reason(err)})
 	}
@@ -99,6 +113,7 @@ func reason(err error) string {
 type lineParser struct {
 	json     *jsontext.Decoder
 	schema   schema
+	derived  bool // are read, else ignored
 	problems []Problem
 }
 
@@ -125,7 +140,7 @@ func (p *lineParser) object(values []any) error {
 		}
 		name := token.String()
 		i, known := p.schema.index[name]
-		if !known || p.schema.fields[i].Derive != nil {
+		if !known || p.schema.fields[i].Derive != nil && !p.derived {
 			if !known {
 				p.fail(name, "unknown key")
 			}

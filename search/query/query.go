@@ -40,6 +40,9 @@ type Base struct {
 type Query struct {
 	Dataset Dataset
 	Base    Base
+	// Held: the search runs on the records that Base.Workspace holds, and finds
+	// nothing else; overlay fields are known there only.
+	Held bool
 	// Text is what the user typed, trimmed; every term of it must match
 	// somewhere in the fields that `query` searches. Empty: no condition.
 	Text string

@@ -30,6 +30,13 @@ var violations = map[string]func(error) *fault.Error{
 	"skills_workspace":               noWorkspace,
 	"skills_workspace_slug":          skillConflict,
 	"skills_personal_slug":           skillConflict,
+	"views_workspace":                noWorkspace,
+	"views_name":                     viewNameConflict,
+	"view_records_view":              unknownView,
+	"favorites_view":                 unknownView,
+	"held_records_workspace":         noWorkspace,
+	"overlays_workspace":             noWorkspace,
+	"projectors_workspace":           noWorkspace,
 }
 
 func noWorkspace(err error) *fault.Error {

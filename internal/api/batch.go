@@ -1,0 +1,145 @@
+package api
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+)
+
+// maxBatch is how many items a batch call takes; the fewest is 1.
+const maxBatch = 100
+
+// batchItem is one item of a batch as it was sent: its value, and what is wrong
+// with it already as JSON, with paths that begin at the item.
+type batchItem struct {
+	value  input.Value
+	issues input.Issues
+}
+
+// batchItems reads a body of exactly { name: [ 1..100 items ] }. A wrong
+// envelope fails the call; what is wrong with an item is the item's own.
+func (c *call) batchItems(name string) ([]batchItem, error) {
+	body, problems, err := c.decode()
+	if err != nil {
+		return nil, err
+	}
+	var issues input.Issues
+	within := map[int]input.Issues{}
+	for _, p := range problems {
+		position, notNumber := 0, error(strconv.ErrSyntax)
+		if len(p.Path) > 1 && p.Path[0] == name {
+			position, notNumber = strconv.Atoi(p.Path[1])
+		}
+		if notNumber != nil || len(problems) >= fault.MaxIssues { // there may be more than are listed
+			issues = append(issues, p)
+			continue
+		}
+		p.Path = slices.Clone(p.Path[2:])
+		within[position] = append(within[position], p)
+	}
+	if len(issues) > 0 {
+		return nil, issues.Err()
+	}
+	r := issues.Object(body)
+	list := r.Take(name)
+	r.Done()
+	if list.Kind != input.Array {
+		issues.WrongType([]string{name}, "an array", list)
+	} else {
+		issues.Length(len(list.Items), 1, maxBatch, name)
+	}
+	if err := issues.Err(); err != nil {
+		return nil, err
+	}
+	items := make([]batchItem, len(list.Items))
+	for i, v := range list.Items {
+		items[i] = batchItem{v, within[i]}
+	}
+	return items, nil
+}
+
+// batchIDs reads a body of exactly { ids: [ 1..100 UUIDs ] }. What is no UUID is
+// an empty string and an error at its position.
+func (c *call) batchIDs() (ids []string, errs []error, err error) {
+	items, err := c.batchItems("ids")
+	if err != nil {
+		return nil, nil, err
+	}
+	ids, errs = make([]string, len(items)), make([]error, len(items))
+	for i, item := range items {
+		issues := item.issues
+		if id, ok := issues.UUID(item.value); ok {
+			ids[i] = id
+		}
+		errs[i] = issues.Err()
+	}
+	return ids, errs, nil
+}
+
+// batchResult is the outcome of one item. Its id is "" when it is not known.
+type batchResult struct {
+	id   string
+	data any // nil in deletions and memberships
+	err  error
+}
+
+// batchMetadata is the metadata of a batch.
+type batchMetadata struct {
+	Credits   int64 `json:"credits"`
+	Succeeded int   `json:"succeeded"`
+	Failed    int   `json:"failed"`
+}
+
+// itemError is what a failed item says.
+type itemError struct {
+	Code    fault.Code    `json:"code"`
+	Message string        `json:"message"`
+	Issues  []fault.Issue `json:"issues,omitzero"`
+}
+
+// itemResults renders the outcomes in input order, the id of each under idKey.
+func itemResults(idKey string, results []batchResult) ([]map[string]any, batchMetadata) {
+	rendered := make([]map[string]any, len(results))
+	var m batchMetadata
+	for i, r := range results {
+		item := map[string]any{"index": i, "status": "ok"}
+		if r.id != "" {
+			item[idKey] = r.id
+		}
+		if r.err != nil {
+			m.Failed++
+			failure := itemErrorOf(r.err)
+			item["status"], item["error"] = failure.Code, failure
+		} else {
+			m.Succeeded++
+			if r.data != nil {
+				item["data"] = r.data
+			}
+		}
+		rendered[i] = item
+	}
+	return rendered, m
+}
+
+// batchReply is the answer of a batch. An outage is the call's and not an
+// item's: the client is to send all of it again.
+func batchReply(idKey string, results []batchResult) (reply, error) {
+	for _, r := range results {
+		if code := fault.CodeOf(r.err); code == fault.Unavailable || code == fault.Internal {
+			return reply{}, r.err
+		}
+	}
+	items, m := itemResults(idKey, results)
+	return reply{map[string]any{"results": items}, m}, nil
+}
+
+func itemErrorOf(err error) itemError {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return itemError{Code: fault.Internal, Message: "something went wrong on our side"}
+	}
+	return itemError{e.Code, e.Message, e.Issues}
+}

@@ -1,0 +1,198 @@
+package api_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/api"
+	"atlas/internal/auth"
+	"atlas/internal/credits"
+	"atlas/internal/devstack/backends"
+	"atlas/mappings"
+	"atlas/search"
+	"atlas/search/searchtest"
+	"atlas/workspace"
+	"atlas/workspace/postgres"
+	"atlas/workspace/postgres/pgtest"
+)
+
+func TestMain(m *testing.M) { backends.Main(m) }
+
+const (
+	secret   = "a development secret of 32 bytes, or more"
+	issuer   = "https://issuer.example"
+	audience = "atlas"
+	linkBase = "https://app.example/join"
+)
+
+// world is the API on the real backends, with empty indices.
+type world struct {
+	server    *api.Server
+	base      string
+	directory *workspace.Directory
+	system    *postgres.System
+	ledger    *credits.Ledger
+	config    auth.Config
+
+	mu    sync.Mutex
+	ahead time.Duration
+}
+
+// now is the clock of invitations, which a test can put forward.
+func (w *world) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Add(w.ahead)
+}
+
+func (w *world) move(by time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ahead += by
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	d := pgtest.New(t)
+	app := d.OpenApp(t, postgres.Options{MaxConns: 4})
+	w := &world{system: d.OpenSystem(t, postgres.Options{MaxConns: 4})}
+	w.directory = workspace.NewDirectory(w.system, nil)
+	redis, err := credits.Open(backends.Redis(t))
+	fatal(t, err)
+	t.Cleanup(func() { _ = redis.Close() })
+	w.ledger, err = credits.New(redis, credits.Options{Prefix: "test:" + uuid.NewString() + ":", Timeout: 5 * time.Second})
+	fatal(t, err)
+	w.config = auth.Config{Secret: secret, Issuer: issuer, Audience: audience}
+	gate, err := auth.New(w.system, w.config)
+	fatal(t, err)
+	t.Cleanup(gate.Close)
+	cursors, err := search.NewCursors([]byte("a key that signs cursors"))
+	fatal(t, err)
+	links, err := workspace.NewInvitationLinks(linkBase, []byte("a key of the servers"))
+	fatal(t, err)
+	indices := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{})
+	w.server = &api.Server{
+		Search:     &search.Engine{Elastic: indices.Client, Names: indices.Names, Cursors: cursors, Timeout: 30 * time.Second},
+		Gate:       gate,
+		Ledger:     w.ledger,
+		Workspaces: app,
+		People: api.People{
+			Roster:        workspace.NewRoster(app, gate.Forget),
+			Invitations:   &workspace.Invitations{Store: app, Joins: w.system, Links: links, Joined: gate.Forget, Now: w.now},
+			Subscriptions: workspace.NewSubscriptions(app, nil),
+			Skills:        workspace.NewSkills(app, nil),
+		},
+		Log: slog.New(slog.DiscardHandler),
+	}
+	listening := httptest.NewServer(w.server.Handler())
+	t.Cleanup(listening.Close)
+	w.base = listening.URL + api.Version
+	return w
+}
+
+func fatal(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) workspace(t *testing.T, name string, plan workspace.Plan, ceiling int64) workspace.ID {
+	t.Helper()
+	ws, err := w.directory.CreateWorkspace(t.Context(), name, plan, ceiling)
+	fatal(t, err)
+	return ws.ID
+}
+
+// key makes a key and returns its id and text; no scopes are all.
+func (w *world) key(t *testing.T, n workspace.NewKey) (workspace.KeyID, string) {
+	t.Helper()
+	n.Name = "k"
+	k, text, err := w.directory.CreateKey(t.Context(), n)
+	fatal(t, err)
+	return k.ID, text
+}
+
+// member makes one and returns them.
+func (w *world) member(t *testing.T, in workspace.ID, email string, role workspace.Role) workspace.Member {
+	t.Helper()
+	m, err := w.directory.AddMember(t.Context(), in, workspace.Member{Email: email, Name: "Name of " + email, Role: role})
+	fatal(t, err)
+	return m
+}
+
+// claims are a good token's.
+func claims(user workspace.UserID, email string) auth.Claims {
+	return auth.Claims{User: user, Email: email, Name: "Claimed", Issuer: issuer, Audience: audience}
+}
+
+func mint(t *testing.T, key string, c auth.Claims, ttl time.Duration) string {
+	t.Helper()
+	token, err := auth.Mint(key, c, ttl)
+	fatal(t, err)
+	return token
+}
+
+func tokenFor(t *testing.T, m workspace.Member) string {
+	t.Helper()
+	return mint(t, secret, claims(m.ID, m.Email), time.Hour)
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	text   string
+}
+
+// code is the handler error's, "validation" for the other shape, "" for success.
+func (a answer) code() string {
+	var body struct {
+		Success *bool
+		Error   struct{ Code, Name string }
+	}
+	if json.Unmarshal([]byte(a.text), &body) != nil {
+		return "no JSON"
+	}
+	if body.Success != nil && !*body.Success && body.Error.Name == "ValidationError" {
+		return "validation"
+	}
+	return body.Error.Code
+}
+
+// into decodes data and metadata.
+func (a answer) into(t *testing.T, data, metadata any) {
+	t.Helper()
+	if a.status != http.StatusOK {
+		t.Fatalf("status %d: %s", a.status, a.text)
+	}
+	fatal(t, json.Unmarshal([]byte(a.text), &struct{ Data, Metadata any }{data, metadata}))
+}
+
+// call sends a request; body "" is none, token "" is no header.
+func (w *world) call(t *testing.T, token, method, path, body string) answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, w.base+path, strings.NewReader(body))
+	fatal(t, err)
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	res, err := http.DefaultClient.Do(r)
+	fatal(t, err)
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	fatal(t, err)
+	return answer{res.StatusCode, res.Header, string(text)}
+}

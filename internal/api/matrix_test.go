@@ -1,0 +1,292 @@
+package api_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
+
+	"atlas/internal/auth"
+	"atlas/workspace"
+)
+
+// row is what docs/api.md says of a route, whatever the route table says.
+type row struct {
+	method, path, body string
+	scope              workspace.Scope
+	// required: a user must give workspace_id.
+	required bool
+	// admins: not for plain members.
+	admins bool
+	// newcomers: a user in whatever workspace, no key.
+	newcomers bool
+	// unthrottled: goes on when the ceiling is used up.
+	unthrottled bool
+	// ok is the answer to who may call it.
+	ok verdict
+}
+
+type verdict struct {
+	status int
+	code   string
+}
+
+var (
+	fine         = verdict{200, ""}
+	unauthorized = verdict{401, "unauthorized"}
+	forbidden    = verdict{403, "forbidden"}
+	badRequest   = verdict{400, "bad_request"}
+	invalid      = verdict{400, "validation"}
+	notAUser     = verdict{400, "user_identity_required"}
+	notFound     = verdict{404, "not_found"}
+	rateLimited  = verdict{429, "rate_limited"}
+)
+
+const (
+	dataRead  = workspace.DataRead
+	wsRead    = workspace.WorkspaceRead
+	wsWrite   = workspace.WorkspaceWrite
+	unknownID = "01a1fe20-0000-7000-8000-00000000dead"
+)
+
+// rows has every route by its operation. A body's % is another text each time.
+var rows = map[string]row{
+	"get_workspace": {method: "GET", path: "/workspace", scope: wsRead, unthrottled: true, ok: fine},
+	"get_credits":   {method: "GET", path: "/workspace/credits", scope: wsRead, unthrottled: true, ok: fine},
+
+	"search_accounts": {method: "POST", path: "/data/accounts/search", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"search_contacts": {method: "POST", path: "/data/contacts/search", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"search_projects": {method: "POST", path: "/data/projects/search", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"search_signals":  {method: "POST", path: "/data/signals/search", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"get_account":     {method: "GET", path: "/data/accounts/" + unknownID, scope: dataRead, required: true, ok: notFound},
+	"get_contact":     {method: "GET", path: "/data/contacts/" + unknownID, scope: dataRead, required: true, ok: notFound},
+	"get_project":     {method: "GET", path: "/data/projects/" + unknownID, scope: dataRead, required: true, ok: notFound},
+	"get_signal":      {method: "GET", path: "/data/signals/" + unknownID, scope: dataRead, required: true, ok: notFound},
+	"search_fields":   {method: "POST", path: "/data/fields/search", body: `{}`, scope: dataRead, required: true, unthrottled: true, ok: fine},
+	"get_field":       {method: "GET", path: "/data/fields/accounts/name", scope: dataRead, required: true, unthrottled: true, ok: fine},
+	"get_usage":       {method: "GET", path: "/data/usage", scope: dataRead, required: true, unthrottled: true, ok: fine},
+
+	"list_members":      {method: "GET", path: "/workspace/members", scope: wsRead, ok: fine},
+	"update_member":     {method: "PATCH", path: "/workspace/members/" + unknownID, body: `{"role":"admin"}`, scope: wsWrite, admins: true, ok: notFound},
+	"remove_member":     {method: "DELETE", path: "/workspace/members/" + unknownID, scope: wsWrite, admins: true, ok: fine},
+	"list_invitations":  {method: "GET", path: "/workspace/invitations", scope: wsRead, ok: fine},
+	"create_invitation": {method: "POST", path: "/workspace/invitations", body: `{"email":"%@example.com","role":"member"}`, scope: wsWrite, admins: true, ok: fine},
+	"revoke_invitation": {method: "DELETE", path: "/workspace/invitations/" + unknownID, scope: wsWrite, admins: true, ok: notFound},
+	"accept_invitation": {method: "POST", path: "/workspace/invitations/accept", body: `{"token":"x"}`, scope: wsWrite, newcomers: true, unthrottled: true, ok: notFound},
+
+	"list_signal_subscriptions":  {method: "GET", path: "/workspace/signal-subscriptions", scope: wsRead, ok: fine},
+	"upsert_signal_subscription": {method: "POST", path: "/workspace/signal-subscriptions/upsert", body: `{"signal_type":"permit_filed"}`, scope: wsWrite, ok: fine},
+	"delete_signal_subscription": {method: "DELETE", path: "/workspace/signal-subscriptions/" + unknownID, scope: wsWrite, ok: fine},
+
+	"find_skills": {method: "POST", path: "/workspace/skills/find", body: `{}`, scope: wsRead, ok: fine},
+	"list_skills": {method: "POST", path: "/workspace/skills/list", body: `{}`, scope: wsRead, ok: fine},
+	"get_skill":   {method: "POST", path: "/workspace/skills/get", body: `{"locator":"workspace/none"}`, scope: wsRead, ok: verdict{404, "skill_not_found"}},
+	"create_skill": {method: "POST", path: "/workspace/skills/create", body: `{"scope":"workspace","name":"%","description":"d","content":"c"}`,
+		scope: wsWrite, ok: fine},
+}
+
+// caller is a column: a token and a workspace_id, and what a route answers them.
+type caller struct {
+	token, in string
+	want      func(row) verdict
+}
+
+// always is a column with one answer.
+func always(v verdict) func(row) verdict { return func(row) verdict { return v } }
+
+// asMember is what a user of the workspace gets who names it.
+func asMember(administers bool) func(row) verdict {
+	return func(r row) verdict {
+		if r.admins && !administers {
+			return forbidden
+		}
+		return r.ok
+	}
+}
+
+// unlessNewcomer is what a user gets who may not act in the workspace: accepting
+// an invitation is open to them.
+func unlessNewcomer(v verdict) func(row) verdict {
+	return func(r row) verdict {
+		if r.newcomers {
+			return r.ok
+		}
+		return v
+	}
+}
+
+func asKey(scopes ...workspace.Scope) func(row) verdict {
+	return func(r row) verdict {
+		switch {
+		case r.newcomers:
+			return notAUser
+		case !slices.Contains(scopes, r.scope):
+			return forbidden
+		}
+		return r.ok
+	}
+}
+
+// callers makes the columns.
+func callers(t *testing.T, w *world) map[string]caller {
+	in := w.workspace(t, "One", workspace.Pro, 0)
+	other := w.workspace(t, "Other", workspace.Pro, 0)
+	free := w.workspace(t, "Free", workspace.Free, 0)
+	spent := w.workspace(t, "Spent", workspace.Pro, 1)
+	reservation, _, err := w.ledger.Reserve(t.Context(), spent.String(), 1, "search_accounts", 1)
+	fatal(t, err)
+	_, err = reservation.Settle(t.Context(), 1)
+	fatal(t, err)
+
+	id, all := in.String(), workspace.AllScopes()
+	member := w.member(t, in, "member@one.example", workspace.Common)
+	admin := w.member(t, in, "admin@one.example", workspace.Admin)
+	owner := w.member(t, in, "owner@one.example", workspace.Owner)
+	foreigner := w.member(t, other, "owner@other.example", workspace.Owner)
+	ofFree := w.member(t, free, "owner@free.example", workspace.Owner)
+	ofSpent := w.member(t, spent, "owner@spent.example", workspace.Owner)
+	outsider := workspace.Member{ID: workspace.NewUserID(), Email: "outsider@example.com"}
+	good := tokenFor(t, owner)
+	changed := func(change func(*auth.Claims)) string {
+		c := claims(owner.ID, owner.Email)
+		change(&c)
+		return mint(t, secret, c, time.Hour)
+	}
+	raw := func(method jwt.SigningMethod, key any, change jwt.MapClaims) string {
+		c := jwt.MapClaims{"sub": owner.ID.String(), "iss": issuer, "aud": audience, "exp": time.Now().Add(time.Hour).Unix()}
+		for name, value := range change {
+			c[name] = value
+		}
+		text, err := jwt.NewWithClaims(method, c).SignedString(key)
+		fatal(t, err)
+		return text
+	}
+	key := func(n workspace.NewKey) string { _, text := w.key(t, n); return text }
+	of := func(ids ...workspace.ID) []workspace.ID { return ids }
+	revokedID, revoked := w.key(t, workspace.NewKey{Workspaces: of(in)})
+	_, err = w.directory.RevokeKey(t.Context(), revokedID)
+	fatal(t, err)
+	expired := key(workspace.NewKey{Workspaces: of(in), ExpiresIn: time.Millisecond})
+	keyOfOne := key(workspace.NewKey{Workspaces: of(in)})
+
+	columns := map[string]caller{
+		"no token":                   {"", id, always(unauthorized)},
+		"broken token":               {"nonsense", id, always(unauthorized)},
+		"broken JWT":                 {good[:len(good)-2], id, always(unauthorized)},
+		"changed JWT":                {strings.Replace(good, ".", ".A", 1), id, always(unauthorized)},
+		"expired JWT":                {changed(func(c *auth.Claims) { c.IssuedAt = time.Now().Add(-2 * time.Hour) }), id, always(unauthorized)},
+		"JWT of another secret":      {mint(t, secret+"x", claims(owner.ID, owner.Email), time.Hour), id, always(unauthorized)},
+		"JWT of another issuer":      {changed(func(c *auth.Claims) { c.Issuer = "https://evil.example" }), id, always(unauthorized)},
+		"JWT for another audience":   {changed(func(c *auth.Claims) { c.Audience = "other" }), id, always(unauthorized)},
+		"JWT of no algorithm":        {raw(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, nil), id, always(unauthorized)},
+		"JWT not yet valid":          {raw(jwt.SigningMethodHS256, []byte(secret), jwt.MapClaims{"nbf": time.Now().Add(time.Hour).Unix()}), id, always(unauthorized)},
+		"JWT of nobody":              {raw(jwt.SigningMethodHS256, []byte(secret), jwt.MapClaims{"sub": "olga"}), id, always(unauthorized)},
+		"JWT with a claim no UUID":   {raw(jwt.SigningMethodHS256, []byte(secret), jwt.MapClaims{"workspace_id": "one"}), id, always(unauthorized)},
+		"unknown key":                {workspace.NewSecret().Token(workspace.NewKeyID()), id, always(unauthorized)},
+		"key with another secret":    {workspace.NewSecret().Token(revokedID), id, always(unauthorized)},
+		"broken key":                 {keyOfOne[:len(keyOfOne)-1], id, always(unauthorized)},
+		"member":                     {tokenFor(t, member), id, asMember(false)},
+		"admin":                      {tokenFor(t, admin), id, asMember(true)},
+		"owner":                      {good, id, asMember(true)},
+		"member, id in upper case":   {tokenFor(t, member), strings.ToUpper(id), asMember(false)},
+		"owner, workspace not named": {good, "", func(r row) verdict { return named(r, asMember(true)(r)) }},
+		"owner, by claim":            {changed(func(c *auth.Claims) { c.Workspace = in }), "", func(r row) verdict { return named(r, asMember(true)(r)) }},
+		"owner, claim of a foreign":  {changed(func(c *auth.Claims) { c.Workspace = other }), "", func(r row) verdict { return named(r, unlessNewcomer(forbidden)(r)) }},
+		"owner, named no UUID":       {good, "one", always(invalid)},
+		"owner of another workspace": {tokenFor(t, foreigner), id, unlessNewcomer(forbidden)},
+		"owner, of an unknown one":   {good, unknownID, unlessNewcomer(forbidden)},
+		"user of no workspace":       {tokenFor(t, outsider), id, unlessNewcomer(forbidden)},
+		"user of none, none named":   {tokenFor(t, outsider), "", unlessNewcomer(badRequest)},
+		"owner of a free workspace":  {tokenFor(t, ofFree), free.String(), unlessNewcomer(forbidden)},
+		"key of a free workspace":    {key(workspace.NewKey{Workspaces: of(free)}), "", always(forbidden)},
+		"key":                        {keyOfOne, "", asKey(all...)},
+		"key naming its workspace":   {keyOfOne, id, asKey(all...)},
+		"key of several, another":    {key(workspace.NewKey{Workspaces: of(other, in)}), id, asKey(all...)},
+		"key of another workspace":   {key(workspace.NewKey{Workspaces: of(other)}), id, always(forbidden)},
+		"key naming an unknown one":  {keyOfOne, unknownID, always(forbidden)},
+		"key naming no UUID":         {keyOfOne, "one", always(invalid)},
+		"restricted key":             {key(workspace.NewKey{Workspaces: of(in), Restricted: true}), "", always(forbidden)},
+		"revoked key":                {revoked, "", always(forbidden)},
+		"expired key":                {expired, "", always(forbidden)},
+		"key, ceiling used up":       {key(workspace.NewKey{Workspaces: of(spent)}), "", throttled(asKey(all...))},
+		"owner, ceiling used up":     {tokenFor(t, ofSpent), spent.String(), throttled(asMember(true))},
+	}
+	for set := 1; set < 1<<len(all); set++ {
+		var scopes []workspace.Scope
+		for i, s := range all {
+			if set&(1<<i) != 0 {
+				scopes = append(scopes, s)
+			}
+		}
+		columns[fmt.Sprintf("key with %v", scopes)] = caller{key(workspace.NewKey{Workspaces: of(in), Scopes: scopes}), "", asKey(scopes...)}
+	}
+	return columns
+}
+
+// named is what a user gets who does not name the workspace.
+func named(r row, otherwise verdict) verdict {
+	if r.required {
+		return badRequest
+	}
+	return otherwise
+}
+
+func throttled(want func(row) verdict) func(row) verdict {
+	return func(r row) verdict {
+		if v := want(r); r.unthrottled || v == forbidden || v == notAUser {
+			return v
+		}
+		return rateLimited
+	}
+}
+
+// TestAuthMatrix sends every route every kind of caller.
+func TestAuthMatrix(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	routes := map[string]bool{}
+	for _, r := range w.server.Routes() {
+		routes[r.Operation] = true
+		documented, ok := rows[r.Operation]
+		if !ok {
+			t.Errorf("%s (%s %s) has no row: say who may call it", r.Operation, r.Method, r.Path)
+			continue
+		}
+		if documented.method != r.Method || !matches(r.Path, documented.path) {
+			t.Errorf("%s is %s %s, and documented as %s %s", r.Operation, r.Method, r.Path, documented.method, documented.path)
+		}
+	}
+	columns := callers(t, w)
+	for operation, r := range rows {
+		if !routes[operation] {
+			t.Errorf("%s is no route", operation)
+			continue
+		}
+		t.Run(operation, func(t *testing.T) {
+			t.Parallel()
+			for name, c := range columns {
+				path := r.path
+				if c.in != "" {
+					path += "?workspace_id=" + c.in
+				}
+				a := w.call(t, c.token, r.method, path, strings.ReplaceAll(r.body, "%", uuid.NewString()))
+				if got, want := (verdict{a.status, a.code()}), c.want(r); got != want {
+					t.Errorf("%s: %v, want %v\n%s", name, got, want, a.text)
+				}
+				if a.status == rateLimited.status && a.header.Get("Retry-After") != "86400" {
+					t.Errorf("%s: Retry-After %q", name, a.header.Get("Retry-After"))
+				}
+			}
+		})
+	}
+}
+
+// matches reports whether a path is one of a pattern.
+func matches(pattern, path string) bool {
+	wanted, given := strings.Split(pattern, "/"), strings.Split(path, "/")
+	return slices.EqualFunc(wanted, given, func(w, g string) bool { return w == g || strings.HasPrefix(w, ":") })
+}

@@ -1,0 +1,308 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"atlas/search/query"
+)
+
+// search is one search request.
+type search struct {
+	dataset query.Dataset
+	body    map[string]any
+}
+
+// path is where it is sent, below the base.
+func (s search) path() string { return "/data/" + string(s.dataset) + "/search" }
+
+// encode writes the body, equal bodies alike.
+func (s search) encode() []byte {
+	b, err := json.Marshal(s.body)
+	if err != nil {
+		panic(err) // made of maps, strings and numbers
+	}
+	return b
+}
+
+// limit is how many records it asks for.
+func (s search) limit() int {
+	if n, ok := s.body["limit"].(int); ok {
+		return n
+	}
+	return query.DefaultLimit
+}
+
+// mix draws search requests as people and programs send them: mostly a record's
+// terms or properties that somebody looks for, some whole lists in some order.
+// Terms and values come from records that exist, so that nearly every request
+// finds something. It covers every field that can be filtered or sorted by.
+type mix struct {
+	random *rand.Rand
+	from   sample
+	seen   map[string]bool
+}
+
+func newMix(from sample, seed uint64) *mix {
+	return &mix{random: rand.New(rand.NewPCG(seed, 0x6d6978)), from: from, seen: map[string]bool{}}
+}
+
+// next draws a request unlike all before.
+func (m *mix) next() search {
+	for {
+		s := m.draw()
+		if m.isNew(s) {
+			return s
+		}
+	}
+}
+
+// isNew tells whether no equal request has been asked about before.
+func (m *mix) isNew(s search) bool {
+	key := s.path() + string(s.encode())
+	if m.seen[key] {
+		return false
+	}
+	m.seen[key] = true
+	return true
+}
+
+// chance is true so many times of a hundred.
+func (m *mix) chance(percent int) bool { return m.random.IntN(100) < percent }
+
+func pick[T any](m *mix, list []T) T { return list[m.random.IntN(len(list))] }
+
+// draw puts a request together. The shares are an assumption, written down in
+// docs/benchmarks.md.
+func (m *mix) draw() search {
+	s := search{pick(m, []query.Dataset{query.Projects, query.Projects, query.Projects, query.Accounts, query.Accounts, query.Contacts, query.Signals}), map[string]any{}}
+	one := pick(m, m.from[s.dataset])
+	text, filters := m.chance(40), 1+m.random.IntN(3)
+	if text {
+		filters = m.random.IntN(3)
+		if terms := m.terms(s.dataset, one); terms != "" {
+			s.body["query"] = terms
+		}
+	}
+	if relations := query.RelationsOf(s.dataset); len(relations) > 0 && m.chance(20) {
+		filters = min(filters, 1)
+		key, value := m.relation(pick(m, relations))
+		s.body["relations"] = map[string]any{key: value}
+	}
+	if !text && m.chance(8) {
+		filters = 0
+	}
+	if f := m.filters(query.FilterFields(s.dataset, query.Data), s.dataset, one, filters); len(f) > 0 {
+		s.body["filters"] = f
+	}
+	if m.chance(map[bool]int{true: 20, false: 50}[text]) {
+		s.body["sort"] = map[string]any{
+			"field": pick(m, query.SortFields(s.dataset, query.Data)).Name,
+			"order": pick(m, []string{"asc", "desc"}),
+		}
+	}
+	switch n := m.random.IntN(100); {
+	case n < 30:
+		s.body["limit"] = 10
+	case n < 45:
+		s.body["limit"] = 100
+	case n < 60:
+		s.body["limit"] = 25 // the others leave it to the default
+	}
+	if m.chance(5) {
+		s.body["offset"] = 25 * (1 + m.random.IntN(8))
+	}
+	return s
+}
+
+// terms are one to three words of a field that `query` searches.
+func (m *mix) terms(d query.Dataset, of record) string {
+	var texts []string
+	for _, f := range query.Fields(d) {
+		if text, ok := of[f.Name].(string); ok && f.Query && len(words(text)) > 0 {
+			texts = append(texts, text)
+			if f.Name == "name" || f.Name == "title" {
+				texts = append(texts, text, text) // what most look for
+			}
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return m.some(pick(m, texts), 3)
+}
+
+// some are up to so many words of a text, in a row, now and then in lower case.
+func (m *mix) some(text string, most int) string {
+	all := words(text)
+	n := 1 + m.random.IntN(min(most, len(all)))
+	from := m.random.IntN(len(all) - n + 1)
+	terms := strings.Join(all[from:from+n], " ")
+	if m.chance(50) {
+		return strings.ToLower(terms)
+	}
+	return terms
+}
+
+// words are the letters and digits of a text that stand together, three or
+// more, so that no query is for an article.
+func words(text string) []string {
+	all := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' })
+	return slices.DeleteFunc(all, func(w string) bool { return len(w) < 3 })
+}
+
+// filters are so many filters that the record meets, fewer when it has fewer
+// values.
+func (m *mix) filters(fields []query.Field, d query.Dataset, met record, n int) map[string]any {
+	chosen := map[string]any{}
+	fields = slices.Clone(fields)
+	m.random.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+	for _, f := range fields {
+		if len(chosen) == n {
+			break
+		}
+		if f.IsID() && !m.chance(30) {
+			continue // ids are looked for by programs, less often
+		}
+		if filter := m.filter(f, d, met); filter != nil {
+			chosen[f.Key] = filter
+		}
+	}
+	return chosen
+}
+
+// filter is met by the record, nil when it cannot be made.
+func (m *mix) filter(f query.Field, d query.Dataset, met record) map[string]any {
+	if f.Derive != nil {
+		return m.derived(f, met)
+	}
+	value := met[f.Name]
+	if list, ok := value.([]any); ok {
+		if len(list) == 0 {
+			return nil
+		}
+		value = pick(m, list)
+	}
+	if value == nil {
+		return nil
+	}
+	switch {
+	case f.IsID():
+		return with(value)
+	case f.Kind == query.Enum:
+		return with(m.among(f, d, value))
+	case f.Kind == query.FullText:
+		text := value.(string)
+		if m.chance(10) && len(text) <= query.MaxQuery {
+			return map[string]any{"value": text, "exact_match": true}
+		}
+		if len(words(text)) == 0 {
+			return nil
+		}
+		return with(m.some(text, 2))
+	case f.Kind == query.Number:
+		return with(m.numbers(f, value.(json.Number)))
+	case f.Kind == query.Date:
+		return with(m.days(value.(string)))
+	}
+	return nil
+}
+
+func with(value any) map[string]any { return map[string]any{"value": value} }
+
+// derived filters by what only a load computes, so the record says less of it.
+func (m *mix) derived(f query.Field, met record) map[string]any {
+	if f.Derive.Count {
+		return with([]any{1 + m.random.IntN(4), nil})
+	}
+	created, ok := met["created_at"].(string)
+	if !ok || len(created) < len(time.DateOnly) {
+		return nil
+	}
+	return with([]any{created[:len(time.DateOnly)], nil})
+}
+
+// among is the value, mostly with one or two others.
+func (m *mix) among(f query.Field, d query.Dataset, value any) any {
+	values := []any{value}
+	for range m.random.IntN(3) {
+		var other any
+		if f.Vocabulary != nil {
+			other = pick(m, f.Vocabulary.Values())
+		} else {
+			other = pick(m, m.from[d])[f.Name]
+		}
+		if text, ok := other.(string); ok && !slices.Contains(values, any(text)) {
+			values = append(values, text)
+		}
+	}
+	if len(values) == 1 {
+		return value
+	}
+	return values
+}
+
+// numbers is a range around the value, often with one end.
+func (m *mix) numbers(f query.Field, value json.Number) any {
+	v, err := value.Float64()
+	if err != nil {
+		panic(fmt.Sprintf("%s is no number: %q", f.Name, value)) // a load would have refused it
+	}
+	if m.chance(10) {
+		return value
+	}
+	low, high := v*(0.2+0.7*m.random.Float64()), v*(1.1+2*m.random.Float64())
+	if f.Type == query.Integer {
+		low, high = float64(int64(low)), float64(int64(high)+1)
+	}
+	return m.ends(number(low), number(high))
+}
+
+// number keeps four digits, as a person would type them.
+func number(v float64) json.Number {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
+	if err != nil {
+		panic(err) // it was just written
+	}
+	return json.Number(strconv.FormatFloat(rounded, 'f', -1, 64))
+}
+
+// days is a range of up to two years around the value, often with one end.
+func (m *mix) days(value string) any {
+	at, err := time.Parse(time.RFC3339Nano, value)
+	if err != nil {
+		panic(err) // a load would have refused it
+	}
+	if m.chance(5) {
+		return at.Format(time.DateOnly)
+	}
+	day := func(by int) string { return at.AddDate(0, 0, by).Format(time.DateOnly) }
+	return m.ends(day(-1-m.random.IntN(365)), day(1+m.random.IntN(365)))
+}
+
+// ends are both, or one of them and null.
+func (m *mix) ends(low, high any) any {
+	switch m.random.IntN(4) {
+	case 0:
+		return []any{low, nil}
+	case 1:
+		return []any{nil, high}
+	}
+	return []any{low, high}
+}
+
+// relation asks for related records of a kind, or for none.
+func (m *mix) relation(r query.Relation) (key string, value map[string]any) {
+	key = "has_" + r.Singular
+	if m.chance(25) {
+		key = "without_" + r.Singular
+	}
+	n := m.random.IntN(3)
+	return key, m.filters(query.FilterFields(r.Child, query.Data), r.Child, pick(m, m.from[r.Child]), n)
+}

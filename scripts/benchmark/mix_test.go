@@ -1,0 +1,109 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/indexer/generate"
+	"atlas/internal/input"
+	"atlas/search/query"
+)
+
+// generated draws from a small dataset that is the same each time.
+func generated(t *testing.T) sample {
+	t.Helper()
+	dir := t.TempDir()
+	report, err := generate.Generate(t.Context(), generate.Options{Records: 4_000, Seed: 3, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := drawSample(dir, report.Records, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestSampleReadsTheLinesDrawn(t *testing.T) {
+	t.Parallel()
+	s := generated(t)
+	for _, d := range query.Datasets {
+		ids := map[any]bool{}
+		for _, r := range s[d] {
+			ids[r["id"]] = true
+		}
+		if len(ids) != len(s[d]) || len(ids) < sampleSize/2 || ids[nil] {
+			t.Errorf("%s: %d records, %d ids", d, len(s[d]), len(ids))
+		}
+	}
+}
+
+func TestRequestsAreValidDifferentAndTheSameAgain(t *testing.T) {
+	t.Parallel()
+	from := generated(t)
+	const n = 3_000
+	first, again := newMix(from, 9), newMix(from, 9)
+	bodies := map[string]bool{}
+	filters, sorts, relations := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	limits := map[int]bool{}
+	for range n {
+		s := first.next()
+		body := s.encode()
+		if d := cmp.Diff(string(body), string(again.next().encode())); d != "" {
+			t.Fatal("another request from the same seed:", d)
+		}
+		value, issues := input.Decode(body)
+		if len(issues) > 0 {
+			t.Fatalf("%s: %v", body, issues)
+		}
+		q, err := query.Parse(value, s.dataset, query.Base{Kind: query.Data})
+		if err != nil {
+			t.Fatalf("%s %s: %v", s.dataset, body, err)
+		}
+		if q.Limit != s.limit() {
+			t.Errorf("%s has limit %d, said to be %d", body, q.Limit, s.limit())
+		}
+		bodies[s.path()+string(body)] = true
+		sorts[string(s.dataset)+" "+q.Sort.String()] = true
+		limits[q.Limit] = true
+		collect := func(into map[string]bool, key string) {
+			m, _ := s.body[key].(map[string]any)
+			for k := range m {
+				into[string(s.dataset)+" "+k] = true
+			}
+		}
+		collect(filters, "filters")
+		collect(relations, "relations")
+	}
+	if len(bodies) != n {
+		t.Errorf("%d different requests of %d", len(bodies), n)
+	}
+	if !limits[10] || !limits[25] || !limits[100] || len(limits) != 3 {
+		t.Errorf("limits: %v", limits)
+	}
+	var missing []string
+	lacks := func(in map[string]bool, what string) {
+		if !in[what] {
+			missing = append(missing, what)
+		}
+	}
+	for _, d := range query.Datasets {
+		for _, f := range query.FilterFields(d, query.Data) {
+			lacks(filters, string(d)+" "+f.Key)
+		}
+		for _, f := range query.SortFields(d, query.Data) {
+			lacks(sorts, string(d)+" "+f.Name+" asc")
+			lacks(sorts, string(d)+" "+f.Name+" desc")
+		}
+		for _, r := range query.RelationsOf(d) {
+			lacks(relations, string(d)+" has_"+r.Singular)
+			lacks(relations, string(d)+" without_"+r.Singular)
+		}
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		t.Errorf("never asked for: %q", missing)
+	}
+}

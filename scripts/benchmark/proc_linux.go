@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The kernel ends a child with the thread that started it, and main, which
+// starts them, keeps the first thread for the life of the process.
+func init() { runtime.LockOSThread() }
+
+// childAttributes keep a terminal's Ctrl-C from a child, which is stopped in
+// its turn, and end it with this process, however that ends.
+func childAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+}
+
+// ticksPerSecond is the unit of times in /proc, on every Linux.
+const ticksPerSecond = 100
+
+// processCPU is what a process has used so far, in steps of 10 ms.
+func processCPU(pid int) (time.Duration, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	// The name before the last parenthesis may hold anything. Fields 14 and 15
+	// of the line, 12 and 13 of what follows the name, are user and system time.
+	fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("/proc/%d/stat is not readable", pid)
+	}
+	var sum uint64
+	for _, f := range fields[11:13] {
+		n, err := strconv.ParseUint(string(f), 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return time.Duration(sum) * time.Second / ticksPerSecond, nil
+}
+
+// alarm waits for moments with the kernel's precision: the runtime's own timers
+// are a millisecond coarse in a process that is otherwise idle. It is for one
+// goroutine.
+type alarm struct {
+	fd     int
+	file   *os.File // a read returns when the moment has come
+	forget func() bool
+}
+
+// newAlarm returns an alarm whose waits end early with ctx.
+func newAlarm(ctx context.Context) (*alarm, error) {
+	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("timerfd_create: %w", err)
+	}
+	a := &alarm{fd: fd, file: os.NewFile(uintptr(fd), "timer")}
+	a.forget = context.AfterFunc(ctx, func() { _ = a.file.SetReadDeadline(time.Now()) })
+	return a, nil
+}
+
+func (a *alarm) close() {
+	a.forget()
+	_ = a.file.Close()
+}
+
+// wait returns at the moment, at once when it has passed.
+func (a *alarm) wait(ctx context.Context, until time.Time) error {
+	left := time.Until(until)
+	if left <= 0 || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(left.Nanoseconds())}
+	if err := unix.TimerfdSettime(a.fd, 0, &spec, nil); err != nil {
+		return fmt.Errorf("timerfd_settime: %w", err)
+	}
+	var expirations [8]byte
+	if _, err := a.file.Read(expirations[:]); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// machineOf reads what the table says of the machine.
+func machineOf() machine {
+	m := machine{Processors: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	m.CPU = field("/proc/cpuinfo", "model name")
+	if kb, err := strconv.ParseFloat(strings.TrimSuffix(field("/proc/meminfo", "MemTotal"), " kB"), 64); err == nil {
+		m.MemoryGiB = kb / (1 << 20)
+	}
+	if raw, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		m.System = "Linux " + strings.TrimSpace(string(raw)) + ", " + runtime.GOARCH
+	}
+	if raw, err := os.ReadFile("/proc/loadavg"); err == nil {
+		first, _, _ := strings.Cut(string(raw), " ")
+		m.LoadBefore = first
+	}
+	return m
+}
+
+// field is the first value of a name in a file of "name : value" lines.
+func field(path, name string) string {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(raw)) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,153 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/elastic"
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// Lookup returns the public records of ids as they are now, whatever searches
+// see; ids that the dataset has not are missing. Errors: Unavailable.
+func (e *Engine) Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
+	defer cancel()
+	body, err := jsonv2.Marshal(map[string][]string{"ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	res, err := e.Elastic.Do(ctx, elastic.Request{
+		Method: http.MethodPost, Path: "/" + e.Names.Alias(string(d)) + "/_mget", Body: body,
+		Query: url.Values{"filter_path": {"docs._id,docs.found,docs._source,docs.error"}},
+	})
+	if err != nil {
+		return nil, elastic.FaultOf(err)
+	}
+	var answer struct {
+		Docs []struct {
+			ID     string         `json:"_id"`
+			Found  bool           `json:"found"`
+			Source jsontext.Value `json:"_source"`
+			Error  jsontext.Value `json:"error"`
+		} `json:"docs"`
+	}
+	if err := jsonv2.Unmarshal(res.Body, &answer); err != nil || len(answer.Docs) != len(ids) {
+		return nil, fault.Away(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
+	}
+	records := make(map[string]jsontext.Value, len(ids))
+	for _, doc := range answer.Docs {
+		switch {
+		case len(doc.Error) > 0:
+			return nil, fault.Away(fmt.Errorf("one of several gets failed: %.500s", doc.Error), "elasticsearch")
+		case doc.Found && doc.Source.Kind() != '{':
+			return nil, fault.Away(errors.New("a record without its source"), "elasticsearch")
+		case doc.Found:
+			records[doc.ID] = doc.Source
+		}
+	}
+	return records, nil
+}
+
+// MaxMatches is how many records Match returns for each group of values.
+const MaxMatches = 100
+
+// Match finds, for each group of values, the records whose field has one of
+// them as its whole value, without regard to case and accents: at most
+// MaxMatches of a group, in the order of their ids. Errors: Unavailable.
+func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, groups [][]string) ([][]jsontext.Value, error) {
+	if len(groups) == 0 {
+		return nil, nil
+	}
+	f, known := query.FieldNamed(d, field)
+	if !known {
+		return nil, fmt.Errorf("search: %s has no field %s", d, field)
+	}
+	searches := make([]indexed, len(groups))
+	for i, values := range groups {
+		exact := make([]string, len(values))
+		for j, v := range values {
+			exact[j] = query.ExactValue(f, query.Fold(v))
+		}
+		body, err := json.Marshal(object{
+			"query": object{"bool": object{"filter": object{"terms": object{f.ExactPath(query.Root): exact}}}},
+			"size":  MaxMatches, "sort": []object{{"id": object{"order": "asc"}}}, "track_total_hits": false,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("search: %w", err)
+		}
+		searches[i] = indexed{d, body}
+	}
+	results, err := e.several(ctx, searches)
+	if err != nil {
+		return nil, err
+	}
+	matches := make([][]jsontext.Value, len(results))
+	for i, r := range results {
+		for _, row := range r.Hits.Hits {
+			matches[i] = append(matches[i], row.Source)
+		}
+	}
+	return matches, nil
+}
+
+// SignalCounts counts the signals that name each account, by when they were
+// detected: within the span before at, and within the same span before that.
+// Accounts with neither are missing. Errors: Unavailable.
+func (e *Engine) SignalCounts(ctx context.Context, accounts []string, at time.Time, span time.Duration) (map[string][2]int64, error) {
+	if len(accounts) == 0 {
+		return nil, nil
+	}
+	link, _ := query.FieldNamed(query.Signals, "account_ids")
+	path := link.ExactPath(query.Root)
+	within := func(from, to time.Time) object {
+		return object{"range": object{"detected_at": object{"gt": from.UTC().Format(query.TimeLayout), "lte": to.UTC().Format(query.TimeLayout)}}}
+	}
+	middle, start := at.Add(-span), at.Add(-2*span)
+	body, err := json.Marshal(object{
+		"size": 0, "track_total_hits": false,
+		"query": object{"bool": object{"filter": []object{{"terms": object{path: accounts}}, within(start, at)}}},
+		"aggs": object{"accounts": object{
+			"terms": object{"field": path, "include": accounts, "size": len(accounts)},
+			"aggs":  object{"recent": object{"filter": within(middle, at)}},
+		}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	res, err := e.search(ctx, e.Names.Alias(string(query.Signals)), "", body, "")
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Accounts struct {
+			Buckets []struct {
+				Key    string `json:"key"`
+				Count  int64  `json:"doc_count"`
+				Recent struct {
+					Count int64 `json:"doc_count"`
+				} `json:"recent"`
+			} `json:"buckets"`
+		} `json:"accounts"`
+	}
+	if err := jsonv2.Unmarshal(res.Aggregations, &answer); err != nil {
+		return nil, fault.Away(fmt.Errorf("unreadable aggregations: %w", err), "elasticsearch")
+	}
+	counts := make(map[string][2]int64, len(answer.Accounts.Buckets))
+	for _, b := range answer.Accounts.Buckets {
+		counts[b.Key] = [2]int64{b.Recent.Count, b.Count - b.Recent.Count}
+	}
+	return counts, nil
+}

@@ -1,0 +1,170 @@
+package search_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"atlas/internal/elastic"
+	"atlas/search/document"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+)
+
+// The moving world: of each dataset this many records stay as they are, and as
+// many change and come and go while they are paged through.
+const steady, moving = 700, 500
+
+// letterOf is the letter of a dataset's ids.
+var letterOf = map[query.Dataset]string{query.Accounts: "a", query.Contacts: "c", query.Projects: "p", query.Signals: "s"}
+
+// anyRecord makes up a record: few different values, so that most are ties, and
+// many unknown ones.
+func anyRecord(t testing.TB, d query.Dataset, n int, random *rand.Rand) document.Record {
+	var members []string
+	for _, f := range query.Fields(d) {
+		if f.Derive != nil || !f.Required && f.Type != query.Time && random.IntN(4) == 0 {
+			continue
+		}
+		var value string
+		switch {
+		case f.Name == "id":
+			value = quote(searchtest.ID(letterOf[d], n))
+		case f.Vocabulary != nil && f.Type == query.Strings:
+			value = `["` + f.Vocabulary[random.IntN(len(f.Vocabulary))].Value + `"]`
+		case f.Vocabulary != nil:
+			value = quote(f.Vocabulary[random.IntN(len(f.Vocabulary))].Value)
+		case f.IsID() && f.Type == query.UUID:
+			value = quote(searchtest.ID(letterOf[parentOf(d, f.Name)], random.IntN(steady)))
+		case f.IsID():
+			value = "[" + quote(searchtest.ID(letterOf[parentOf(d, f.Name)], random.IntN(steady))) + "]"
+		case f.Type == query.String:
+			value = quote([]string{"Ärger", "arger", "Zoë", "acme", "Łódź", "Straße"}[random.IntN(6)] + strings.Repeat("!", random.IntN(3)))
+		case f.Type == query.Strings:
+			value = `["x.example"]`
+		case f.Type == query.Integer:
+			value = fmt.Sprint(random.IntN(30) - 5)
+		case f.Type == query.Double:
+			value = fmt.Sprint(float64(random.IntN(30)) / 4)
+		case f.Type == query.Time:
+			value = fmt.Sprintf(`"2024-01-%02dT00:00:00.%03dZ"`, 1+random.IntN(28), random.IntN(3))
+		}
+		members = append(members, fmt.Sprintf("%q:%s", f.Name, value))
+	}
+	return searchtest.Record(t, d, "{"+strings.Join(members, ",")+"}")
+}
+
+func parentOf(d query.Dataset, link string) query.Dataset {
+	for _, r := range query.Relations {
+		if r.Child == d && r.Link == link {
+			return r.Parent
+		}
+	}
+	return ""
+}
+
+// mover writes the moving records of all datasets over and over.
+type mover struct {
+	indices searchtest.Indices
+	random  *rand.Rand
+	rounds  int
+}
+
+func (m *mover) round(ctx context.Context, t testing.TB) error {
+	m.rounds++
+	for _, d := range query.Datasets {
+		var body strings.Builder
+		for n := range moving {
+			switch id := searchtest.ID(letterOf[d], steady+n); m.random.IntN(5) {
+			case 0:
+				fmt.Fprintf(&body, `{"delete":{"_id":%q}}`+"\n", id)
+			case 1, 2:
+				doc := document.Build(anyRecord(t, d, steady+n, m.random), document.None{})
+				fmt.Fprintf(&body, `{"index":{"_id":%q}}`+"\n%s\n", id, doc)
+			}
+		}
+		_, err := m.indices.Client.Do(ctx, elastic.Request{
+			Method: http.MethodPost, Path: "/" + m.indices.Names.Alias(string(d)) + "/_bulk", NDJSON: true,
+			Query: map[string][]string{"refresh": {"true"}}, Body: []byte(body.String()),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Records that stay as they are are paged through exactly once by every sort,
+// whatever is written, changed and deleted around them.
+func TestPagingWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	e, x := newEngine(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	w := searchtest.NewWorld()
+	for _, d := range query.Datasets {
+		for n := range steady + moving {
+			w.Add(anyRecord(t, d, n, random))
+		}
+	}
+	x.Load(t, w)
+
+	ctx, stop := context.WithCancel(t.Context())
+	m := &mover{indices: x, random: random}
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for ctx.Err() == nil {
+			if err := m.round(ctx, t); err != nil && ctx.Err() == nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	t.Run("sorts", func(t *testing.T) {
+		for _, d := range query.Datasets {
+			for _, f := range query.SortFields(d, query.Data) {
+				for _, order := range []string{"asc", "desc"} {
+					t.Run(fmt.Sprint(d, " ", f.Name, " ", order), func(t *testing.T) {
+						t.Parallel()
+						body := fmt.Sprintf(`{"sort":{"field":%q,"order":%q}}`, f.Name, order)
+						checkSteady(t, w, d, searchtest.Walk(t, d, []byte(body), 37, -1, dataSearch(e)), f, order == "desc")
+					})
+				}
+			}
+		}
+	})
+	stop()
+	writing.Wait()
+	if m.rounds < 3 {
+		t.Errorf("only %d rounds of writing went on meanwhile", m.rounds)
+	}
+}
+
+// checkSteady wants the records that stayed, each once, in their order.
+func checkSteady(t *testing.T, w *searchtest.World, d query.Dataset, walked []string, f query.Field, desc bool) {
+	t.Helper()
+	stays := map[string]bool{}
+	var records []document.Record
+	for _, r := range w.Records(d)[:steady] {
+		stays[r.ID()] = true
+		records = append(records, r)
+	}
+	var got []string
+	for _, id := range walked {
+		if stays[id] {
+			got = append(got, id)
+		}
+	}
+	want := inOrder(records, f, desc)
+	if len(got) != len(want) {
+		t.Errorf("%d rows of the %d records that stayed", len(got), len(want))
+	}
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			t.Fatalf("row %d of those that stayed is %s, want %s", i, got[i], want[i])
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package query_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/search"
+	"atlas/search/query"
+)
+
+// Whatever Parse takes, Compile can spell, and whatever it does not take is
+// told in at most fifty issues.
+func FuzzParse(f *testing.F) {
+	for _, c := range accepts {
+		f.Add(string(c.dataset), string(c.base), c.body)
+	}
+	for _, c := range rejects {
+		f.Add(string(c.dataset), string(c.base), c.body)
+	}
+	for _, body := range []string{
+		`{"filters":{"cost":{"value":-0},"stories":{"value":[-1e300,1e300]},"filed_at":{"value":"9999-12-31T23:59:59.9999Z"}}}`,
+		`{"query":"\u0000","query":1}`, `[]`, ``, `{"limit":1}{"limit":1}`,
+	} {
+		f.Add("projects", "data", body)
+	}
+	f.Fuzz(func(t *testing.T, dataset, kind, body string) {
+		base := bases[query.BaseKind(kind)]
+		if !query.IsDataset(dataset) || base.Kind == "" || base.Kind != query.Data && dataset == string(query.Signals) {
+			return
+		}
+		v, issues := input.Decode([]byte(body))
+		if len(issues) > 0 {
+			return
+		}
+		q, err := query.Parse(v, query.Dataset(dataset), base)
+		if err != nil {
+			if f, ok := errors.AsType[*fault.Error](err); !ok || len(f.Issues) == 0 || len(f.Issues) > fault.MaxIssues {
+				t.Fatalf("not a validation error: %v", err)
+			}
+			issueLines(t, err)
+			return
+		}
+		if q.Limit < 1 || q.Limit > query.MaxLimit || q.Offset < 0 || q.Offset > query.MaxOffset || q.After != "" && q.Offset != 0 {
+			t.Errorf("limit %d, offset %d, after %q", q.Limit, q.Offset, q.After)
+		}
+		compiled, err := search.Compile(q, nil)
+		if err != nil || !json.Valid(compiled) {
+			t.Errorf("compiled to %s, %v", compiled, err)
+		}
+	})
+}

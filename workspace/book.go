@@ -1,0 +1,262 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// GlobalRecords tells what the global dataset has now. *search.Engine does.
+type GlobalRecords interface {
+	RecordSource
+	// Match finds, for each group of values, the records whose field has one of
+	// them as its whole value, without regard to case and accents, some 100 at
+	// most.
+	Match(ctx context.Context, d query.Dataset, field string, groups [][]string) ([][]jsontext.Value, error)
+	// SignalCounts counts the signals that name each account in the span before
+	// at, and in the one before that.
+	SignalCounts(ctx context.Context, accounts []string, at time.Time, span time.Duration) (map[string][2]int64, error)
+}
+
+// OverlayUpsert is a change of a record's overlay.
+type OverlayUpsert struct {
+	// Fresh is the overlay when there is none yet; its Record says which record
+	// it is about.
+	Fresh  Overlay
+	Change OverlayChange
+}
+
+// BookStore keeps the overlays of workspaces.
+type BookStore interface {
+	// UpsertOverlays makes the changes one after the other, all or none, and
+	// returns each overlay as it is after its change. What a change leaves as it
+	// was keeps its UpdatedAt; else that is the one of Fresh.
+	UpsertOverlays(ctx context.Context, in ID, d query.Dataset, changes []OverlayUpsert) ([]Overlay, error)
+	// DeleteOverlays is fine with those that are not there.
+	DeleteOverlays(ctx context.Context, in ID, d query.Dataset, records []uuid.UUID) error
+	// Overlays returns those that are there.
+	Overlays(ctx context.Context, in ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]Overlay, error)
+}
+
+// Book is the workspaces' own data on global records.
+type Book struct {
+	Store  BookStore
+	Global GlobalRecords
+	// Changed, when not nil, is told after a change was stored. It must not
+	// block.
+	Changed func(in ID)
+	// Now is the clock; nil: the system's.
+	Now func() time.Time
+}
+
+// BookOutcome is what became of one input: the record's id, where it is known,
+// and its row, or an error: fault.InvalidInput, fault.NotFound,
+// fault.AmbiguousMatch.
+type BookOutcome struct {
+	Record string
+	Row    jsontext.Value
+	Err    error
+}
+
+// Upsert puts records into the book or changes what is said of them, one after
+// the other. When it fails as a whole, fault.Unavailable, nothing has changed.
+func (b *Book) Upsert(ctx context.Context, in ID, d query.Dataset, inputs []BookInput) ([]BookOutcome, error) {
+	outcomes := make([]BookOutcome, len(inputs))
+	if err := b.resolve(ctx, d, inputs, outcomes); err != nil {
+		return nil, err
+	}
+	now := b.now()
+	global, signals, err := b.facts(ctx, d, outcomes, now)
+	if err != nil {
+		return nil, err
+	}
+	var changes []OverlayUpsert
+	var positions []int
+	for i, out := range outcomes {
+		if out.Err != nil {
+			continue
+		}
+		record, there := global[out.Record]
+		if !there {
+			outcomes[i].Err = fault.New(fault.NotFound, "no %s has the id %s", d.Singular(), out.Record)
+			continue
+		}
+		fresh, err := freshOverlay(d, out.Record, record, signals[out.Record], inputs[i].Change, now)
+		if err != nil {
+			return nil, err
+		}
+		changes, positions = append(changes, OverlayUpsert{fresh, inputs[i].Change}), append(positions, i)
+	}
+	if len(changes) == 0 {
+		return outcomes, nil
+	}
+	overlays, err := b.Store.UpsertOverlays(ctx, in, d, changes)
+	if err != nil {
+		return nil, err
+	}
+	b.tell(in)
+	for j, i := range positions {
+		if outcomes[i].Row, err = Row(d, BookRecord, global[outcomes[i].Record], &overlays[j]); err != nil {
+			return nil, err
+		}
+	}
+	return outcomes, nil
+}
+
+// freshOverlay is what a change makes of a record that is new to the book.
+func freshOverlay(d query.Dataset, id string, record []byte, signals [2]int64, change OverlayChange, now time.Time) (Overlay, error) {
+	u, err := ParseUUID(id)
+	if err != nil {
+		return Overlay{}, fault.Wrap(err, fault.Internal, "a global record has no id")
+	}
+	fresh, _ := change.Apply(Overlay{Record: u, Tags: []string{}, CreatedAt: now, UpdatedAt: now})
+	if d == query.Accounts {
+		facts, err := FactsOf(record, signals)
+		if err != nil {
+			return Overlay{}, err
+		}
+		scored := ScoreOf(fresh.ICPTier, facts, now)
+		fresh.Score, fresh.Trend, fresh.ScoredAt = scored.Score, scored.Trend, scored.At
+	}
+	return fresh, nil
+}
+
+// facts looks up the records that are known by now and, for accounts, their
+// signals.
+func (b *Book) facts(ctx context.Context, d query.Dataset, outcomes []BookOutcome, now time.Time) (records map[string]jsontext.Value, signals map[string][2]int64, err error) {
+	var ids []string
+	for _, out := range outcomes {
+		if out.Err == nil {
+			ids = append(ids, out.Record)
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		records, err = b.Global.Lookup(ctx, d, ids)
+		return err
+	})
+	if d == query.Accounts {
+		group.Go(func() (err error) {
+			signals, err = b.Global.SignalCounts(ctx, ids, now, TrendSpan)
+			return err
+		})
+	}
+	return records, signals, group.Wait()
+}
+
+// resolve sets the id of each outcome, or why there is none.
+func (b *Book) resolve(ctx context.Context, d query.Dataset, inputs []BookInput, outcomes []BookOutcome) error {
+	var groups [][]string
+	var positions []int
+	for i, in := range inputs {
+		outcomes[i].Record = in.Record
+		if in.Record == "" {
+			spellings := []string{in.Match}
+			if d == query.Accounts {
+				spellings = domainSpellings(in.Match)
+			}
+			groups, positions = append(groups, spellings), append(positions, i)
+		}
+	}
+	if len(groups) == 0 {
+		return nil
+	}
+	by := natural[d]
+	found, err := b.Global.Match(ctx, d, by.field, groups)
+	if err != nil {
+		return err
+	}
+	for j, i := range positions {
+		ids, err := exactly(d, found[j], inputs[i].Match)
+		switch {
+		case err != nil:
+			return err
+		case len(ids) == 0:
+			outcomes[i].Err = fault.New(fault.NotFound, "no %s has this %s", d.Singular(), by.key)
+		case len(ids) > 1:
+			outcomes[i].Err = fault.New(fault.AmbiguousMatch, "several %s have this %s; use %s", d, by.key, IDKey(d))
+		default:
+			outcomes[i].Record = ids[0]
+		}
+	}
+	return nil
+}
+
+// exactly are the ids of those records that have the value once it is brought
+// into the form in which it is compared: an index that does without accents
+// finds others too.
+func exactly(d query.Dataset, records []jsontext.Value, want string) ([]string, error) {
+	var ids []string
+	for _, r := range records {
+		var record struct {
+			ID      string   `json:"id"`
+			Domains []string `json:"domains"`
+			Email   string   `json:"email"`
+		}
+		if err := json.Unmarshal(r, &record); err != nil {
+			return nil, fault.Wrap(err, fault.Internal, "a global record is unreadable")
+		}
+		values := append(record.Domains, record.Email)
+		if slices.ContainsFunc(values, func(v string) bool { return natural[d].fold(v) == want }) {
+			ids = append(ids, record.ID)
+		}
+	}
+	return ids, nil
+}
+
+// Delete takes records out of the book; those that are not in it are fine.
+func (b *Book) Delete(ctx context.Context, in ID, d query.Dataset, records []uuid.UUID) error {
+	if len(records) == 0 {
+		return nil
+	}
+	if err := b.Store.DeleteOverlays(ctx, in, d, records); err != nil {
+		return err
+	}
+	b.tell(in)
+	return nil
+}
+
+// Get returns the row of a record in the book: fault.NotFound.
+func (b *Book) Get(ctx context.Context, in ID, d query.Dataset, record uuid.UUID) (jsontext.Value, error) {
+	missing := fault.New(fault.NotFound, "no %s of the book has the id %s", d.Singular(), record)
+	overlays, err := b.Store.Overlays(ctx, in, d, []uuid.UUID{record})
+	if err != nil {
+		return nil, err
+	}
+	overlay, kept := overlays[record]
+	if !kept {
+		return nil, missing
+	}
+	global, err := b.Global.Lookup(ctx, d, []string{record.String()})
+	if err != nil {
+		return nil, err
+	}
+	public, there := global[record.String()]
+	if !there {
+		return nil, missing
+	}
+	return Row(d, BookRecord, public, &overlay)
+}
+
+func (b *Book) tell(in ID) {
+	if b.Changed != nil {
+		b.Changed(in)
+	}
+}
+
+func (b *Book) now() time.Time {
+	if b.Now == nil {
+		return stamp(time.Now())
+	}
+	return stamp(b.Now())
+}

@@ -1,0 +1,251 @@
+package join_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/search"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/join"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var (
+	in     = workspace.ID(uuid.MustParse("7c9e6679-7425-40de-944b-e07fc1f90ae7"))
+	viewID = workspace.ViewID(uuid.MustParse("550e8400-e29b-41d4-a716-446655440000"))
+)
+
+const someID = "0f8fad5b-d9cb-469f-a165-70867728950e"
+
+// a Static View, or a Dynamic one of a definition as it is stored.
+func viewOf(t testing.TB, d query.Dataset, definition string) workspace.View {
+	t.Helper()
+	v := workspace.View{ID: viewID, Workspace: in, Dataset: d, Type: workspace.StaticView}
+	if definition != "" {
+		v.Type = workspace.DynamicView
+		var err error
+		if v.Definition, err = workspace.ReadDefinition([]byte(definition), d, v.Type); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return v
+}
+
+func requestOn(t testing.TB, d query.Dataset, kind query.BaseKind, body string) query.Query {
+	t.Helper()
+	v, issues := input.Decode([]byte(body))
+	if len(issues) > 0 {
+		t.Fatal(issues)
+	}
+	q, err := query.Parse(v, d, query.Base{Kind: kind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// plans lists what a definition of version 1 and a request become. Definitions
+// stand here as databases have them, and are never changed.
+var plans = []struct {
+	name       string // of the golden file
+	dataset    query.Dataset
+	definition string // "": a Static View; "book": the book
+	request    string
+}{
+	{"book", query.Accounts, "book", `{}`},
+	{"book_request", query.Accounts, "book", `{"query":"tower","filters":{"icp_tier":{"value":"tier_1"},"tags":{"value":"VIP"},"city":{"value":"Québec"}},"sort":{"field":"atlas_score","order":"desc"},"limit":10}`},
+	{"static", query.Contacts, "", `{}`},
+	{"static_request", query.Projects, "", `{"query":"tower","filters":{"stage":{"value":"filed"}},"relations":{"has_signal":{"signal_type":{"value":"permit_issued"}}},"sort":{"field":"name","order":"desc"}}`},
+	{"static_overlay", query.Projects, "", `{"filters":{"workspace_status":{"value":"won"}}}`},
+	{"accounts_everything", query.Accounts, `{"version":1,"q":"","fields":{}}`, `{}`},
+	{"accounts_text", query.Accounts, `{"version":1,"q":"Éclair homes","fields":{}}`, `{"query":"Builders"}`},
+	{"accounts_fields", query.Accounts, `{"version":1,"q":"","fields":{"account_type":["developer","owner"],"city":["Łódź"],"last_activity":{"after":"2024-01-01","before":"2024-02-29"}}}`, `{"offset":50,"limit":10}`},
+	{"accounts_open_days", query.Accounts, `{"version":1,"q":"","fields":{"last_activity":{"before":"2024-02-29"}}}`, `{}`},
+	{"accounts_overlay", query.Accounts, `{"version":1,"q":"","fields":{"atlas_score":{"min":"050","max":"100"},"icp_tier":["tier_1","tier_2"]}}`, `{}`},
+	{"accounts_overlay_request", query.Accounts, `{"version":1,"q":"","fields":{"account_type":["owner"]}}`, `{"filters":{"updated_at":{"value":["2024-01-01",null]},"notes":{"value":["call","mail"]}}}`},
+	{"contacts", query.Contacts, `{"version":1,"q":"Zoë","fields":{"role":["owner"],"status":["active","unverified"],"account_id":["` + someID + `"],"city":["Calgary"]}}`, `{"filters":{"email":{"value":"x@y.example","exact_match":true}},"sort":{"field":"projects_count","order":"desc"}}`},
+	{"contacts_overlay", query.Contacts, `{"version":1,"q":"","fields":{"status":["active"]}}`, `{"filters":{"tags":{"value":"VIP"}}}`},
+	{"projects_fields", query.Projects, `{"version":1,"q":"","fields":{"stage":["filed"],"primary_use":["office","retail"],"gc_status":["unassigned"],"city":["Calgary","Edmonton"]}}`, `{"filters":{"stage":{"value":["filed","permitted"]}}}`},
+	{"projects_ranges", query.Projects, `{"version":1,"q":"","fields":{"sqft":{"min":"1000"},"units":{"max":"0"},"stories":{"min":"1","max":"999999999999999"},"cost":{"min":"000"},"detected":{"after":"2024-02-29"}}}`, `{}`},
+	{"projects_known", query.Projects, `{"version":1,"q":"","fields":{"stories_known":["known"]}}`, `{}`},
+	{"projects_unknown", query.Projects, `{"version":1,"q":"","fields":{"stories_known":["unknown"]}}`, `{}`},
+	{"projects_lost_value", query.Projects, `{"version":1,"q":"","fields":{"stage":["demolished"]}}`, `{}`},
+}
+
+// TestPlans compares each plan with a file that a person can read: where each
+// search runs, and its body.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	for _, c := range plans {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var plan join.Plan
+			var err error
+			if c.definition == "book" {
+				plan, err = join.Book(in, requestOn(t, c.dataset, query.Book, c.request))
+			} else {
+				plan, err = join.View(viewOf(t, c.dataset, c.definition), requestOn(t, c.dataset, query.View, c.request))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, c.name, readable(t, plan))
+		})
+	}
+}
+
+// readable is a plan as JSON.
+func readable(t testing.TB, p join.Plan) []byte {
+	t.Helper()
+	type leg struct {
+		On    string          `json:"on"`
+		Base  query.Base      `json:"base"`
+		Where json.RawMessage `json:"search"`
+	}
+	legOf := func(q query.Query) leg {
+		body, err := search.Compile(q, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		on := string(q.Dataset)
+		if q.Held {
+			on = "held " + on
+		}
+		return leg{on, q.Base, body}
+	}
+	out := struct {
+		InBook bool  `json:"rows_must_be_in_the_book"`
+		Legs   []leg `json:"searches"`
+		Second *leg  `json:"counted_beside_the_first,omitempty"`
+	}{InBook: p.InBook}
+	for _, q := range p.Legs {
+		out.Legs = append(out.Legs, legOf(q))
+	}
+	if len(p.Legs) > 1 {
+		second := legOf(p.Second)
+		out.Second = &second
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pretty := jsontext.Value(text)
+	if err := pretty.Indent(jsontext.WithIndent("  ")); err != nil {
+		t.Fatal(err)
+	}
+	return append(pretty, '\n')
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden.json")
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil { //nolint:gosec // a test file for everybody
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+func TestAPlanNeedsAWorkspace(t *testing.T) {
+	t.Parallel()
+	if _, err := join.Book(workspace.ID{}, requestOn(t, query.Accounts, query.Book, `{}`)); fault.CodeOf(err) != fault.Internal {
+		t.Errorf("a book of nobody: %v", err)
+	}
+	v := viewOf(t, query.Accounts, "")
+	if _, err := join.View(v, requestOn(t, query.Contacts, query.View, `{}`)); fault.CodeOf(err) != fault.Internal {
+		t.Errorf("a request on another dataset: %v", err)
+	}
+	v.Workspace = workspace.ID{}
+	if _, err := join.View(v, requestOn(t, query.Accounts, query.View, `{}`)); fault.CodeOf(err) != fault.Internal {
+		t.Errorf("a View of nobody: %v", err)
+	}
+}
+
+// TestPlansShareNothing: a request may be planned twice at once.
+func TestPlansShareNothing(t *testing.T) {
+	t.Parallel()
+	v := viewOf(t, query.Contacts, `{"version":1,"q":"x","fields":{"role":["owner"]}}`)
+	request := requestOn(t, query.Contacts, query.View, `{"filters":{"city":{"value":"x"}}}`)
+	first, err := join.View(v, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := string(readable(t, first))
+	if _, err := join.View(v, request); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, string(readable(t, first))); diff != "" {
+		t.Errorf("the first plan changed (-before +after):\n%s", diff)
+	}
+}
+
+// FuzzDefinition: whatever well-formed JSON is sent as a definition is refused
+// as such, or stored, read back the same, and compiled.
+func FuzzDefinition(f *testing.F) {
+	for _, c := range plans {
+		if strings.HasPrefix(c.definition, "{") {
+			f.Add(c.definition, uint8(0))
+			f.Add(c.definition, uint8(1))
+			f.Add(c.definition, uint8(2))
+		}
+	}
+	for _, text := range []string{`null`, `[]`, `{"version":1}`, `{"version":1e0,"q":" ","fields":{"city":["\u0130"]}}`, `{"fields":{"sqft":{"min":"1","max":"x"}}}`} {
+		f.Add(text, uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, text string, kind uint8) {
+		v, issues := input.Decode([]byte(`{"definition":` + text + `}`))
+		if len(issues) > 0 || len(v.Members) != 1 {
+			return
+		}
+		d, view := query.Held[kind%3], workspace.DynamicView
+		if kind >= 128 {
+			view = workspace.StaticView
+		}
+		definition, err := workspace.ParseDefinition(v.Get("definition"), d, view)
+		if err != nil {
+			if fault.CodeOf(err) != fault.InvalidViewDefinition {
+				t.Fatalf("%s: %v", text, err)
+			}
+			return
+		}
+		stored, err := json.Marshal(definition)
+		if err != nil {
+			t.Fatalf("%s: cannot be stored: %v", text, err)
+		}
+		again, err := workspace.ReadDefinition(stored, d, view)
+		if err != nil || !again.Equal(definition) {
+			t.Fatalf("%s: stored as %s, read as %+v, %v", text, stored, again, err)
+		}
+		plan, err := join.View(workspace.View{ID: viewID, Workspace: in, Dataset: d, Type: view, Definition: again}, query.Query{
+			Dataset: d, Base: query.Base{Kind: query.View}, Sort: query.DefaultSort(d), Limit: 1,
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", stored, err)
+		}
+		for _, leg := range plan.Legs {
+			body, err := search.Compile(leg, nil)
+			if err != nil || !json.Valid(body) {
+				t.Fatalf("%s: %s, %v", stored, body, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// Candidate is a record that is to become a member of a Static View.
+type Candidate struct {
+	Record uuid.UUID
+	// Linked: the workspace sees the record anyway. For a contact that is a
+	// project that names it; accounts and projects are seen by everybody.
+	Linked bool
+}
+
+// MembershipStore keeps which records are in which Static Views.
+type MembershipStore interface {
+	// ViewByID returns one as a viewer sees it: fault.ViewNotFound.
+	ViewByID(ctx context.Context, in ID, id ViewID, viewer UserID) (View, error)
+	// AddMembers makes the candidates members, one after the other, and returns
+	// what became of each: nil, fault.RecordNotVisible, fault.ViewFull. One that
+	// is a member already stays one. The call itself fails with
+	// fault.ViewNotFound.
+	AddMembers(ctx context.Context, in ID, v View, candidates []Candidate) ([]error, error)
+	// RemoveMembers ends memberships; what is no member is fine.
+	// fault.ViewNotFound.
+	RemoveMembers(ctx context.Context, in ID, v View, records []uuid.UUID) error
+}
+
+// RecordSource tells which records the global dataset has now.
+type RecordSource interface {
+	// Lookup returns the public records of those ids that are there, by id.
+	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
+}
+
+// Memberships is the records of Static Views and the rules of changing them
+// (docs/api.md, "View records").
+type Memberships struct {
+	Store   MembershipStore
+	Records RecordSource
+	// Changed, when not nil, is told after a change was stored. It must not
+	// block.
+	Changed func(in ID)
+}
+
+// Add makes records members of a Static View, in order; the errors are those of
+// the records: nil, fault.RecordNotFound, fault.RecordNotVisible,
+// fault.ViewFull. The call itself fails with fault.ViewNotFound or
+// fault.ViewTypeMismatch, and then nothing was added.
+func (m *Memberships) Add(ctx context.Context, in ID, view ViewID, records []uuid.UUID) ([]error, error) {
+	v, err := m.static(ctx, in, view)
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	ids := make([]string, len(records))
+	for i, id := range records {
+		ids[i] = id.String()
+	}
+	there, err := m.Records.Lookup(ctx, v.Dataset, ids)
+	if err != nil {
+		return nil, err
+	}
+	outcomes := make([]error, len(records))
+	var candidates []Candidate
+	var positions []int
+	for i, id := range records {
+		record, ok := there[ids[i]]
+		if !ok {
+			outcomes[i] = fault.New(fault.RecordNotFound, "no %s has this id", v.Dataset.Singular())
+			continue
+		}
+		linked, err := Linked(v.Dataset, record)
+		if err != nil {
+			return nil, err
+		}
+		candidates, positions = append(candidates, Candidate{id, linked}), append(positions, i)
+	}
+	if len(candidates) == 0 {
+		return outcomes, nil
+	}
+	added, err := m.Store.AddMembers(ctx, in, v, candidates)
+	if err != nil {
+		return nil, err
+	}
+	for i, outcome := range added {
+		outcomes[positions[i]] = outcome
+	}
+	m.tell(in)
+	return outcomes, nil
+}
+
+// Remove ends memberships of a Static View: fault.ViewNotFound,
+// fault.ViewTypeMismatch. What is no member is fine.
+func (m *Memberships) Remove(ctx context.Context, in ID, view ViewID, records []uuid.UUID) error {
+	v, err := m.static(ctx, in, view)
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	if err := m.Store.RemoveMembers(ctx, in, v, records); err != nil {
+		return err
+	}
+	m.tell(in)
+	return nil
+}
+
+func (m *Memberships) tell(in ID) {
+	if m.Changed != nil {
+		m.Changed(in)
+	}
+}
+
+func (m *Memberships) static(ctx context.Context, in ID, id ViewID) (View, error) {
+	v, err := m.Store.ViewByID(ctx, in, id, UserID{})
+	if err == nil && v.Type != StaticView {
+		err = fault.New(fault.ViewTypeMismatch, "the records of a Dynamic View are chosen by its definition; only a Static View takes and loses records")
+	}
+	return v, err
+}
+
+// Linked tells whether every workspace sees a global record: all accounts and
+// projects, and contacts of a project.
+func Linked(d query.Dataset, record jsontext.Value) (bool, error) {
+	if d != query.Contacts {
+		return true, nil
+	}
+	var contact struct {
+		Projects int64 `json:"projects_count"`
+	}
+	if err := json.Unmarshal(record, &contact); err != nil {
+		return false, fault.Wrap(err, fault.Internal, "a global record is unreadable")
+	}
+	return contact.Projects > 0, nil
+}

@@ -1,0 +1,143 @@
+package workspace
+
+import (
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/search/query"
+)
+
+// Limits of an overlay, in characters but for MaxTags.
+const (
+	MaxStatus = 100
+	MaxNotes  = 10_000
+	MaxTag    = 64
+	MaxTags   = 50
+)
+
+// Overlay is what a workspace says of a global record. The records that have
+// one are the workspace's book.
+type Overlay struct {
+	Record uuid.UUID
+	// ICPTier is one of query.ICPTiers; accounts only. Nil: unknown.
+	ICPTier *string
+	// Status is 1..MaxStatus characters, Notes at most MaxNotes. Nil: unknown.
+	Status, Notes *string
+	// Tags are at most MaxTags, each 1..MaxTag characters, no two of them equal
+	// without regard to case.
+	Tags []string
+	// Score is 0..100 and Trend rising, steady or falling, both as computed at
+	// ScoredAt; accounts only.
+	Score    int
+	Trend    string
+	ScoredAt time.Time
+	// UpdatedAt is when the workspace last changed something: the computed
+	// values do not move it.
+	CreatedAt, UpdatedAt time.Time
+}
+
+// Change is a new value of a field that can be unknown. The zero Change leaves
+// the field as it is.
+type Change struct {
+	Set bool
+	To  *string // nil: unknown
+}
+
+// OverlayChange says what becomes of an overlay.
+type OverlayChange struct {
+	ICPTier, Status, Notes Change
+	// Tags replaces all of them; nil leaves them.
+	Tags *[]string
+}
+
+// Apply returns the overlay as the change makes it, and whether anything is
+// different.
+func (c OverlayChange) Apply(o Overlay) (Overlay, bool) {
+	changed := false
+	for _, f := range []struct {
+		change Change
+		value  **string
+	}{{c.ICPTier, &o.ICPTier}, {c.Status, &o.Status}, {c.Notes, &o.Notes}} {
+		if f.change.Set && !sameText(f.change.To, *f.value) {
+			*f.value, changed = f.change.To, true
+		}
+	}
+	if c.Tags != nil && !slices.Equal(*c.Tags, o.Tags) {
+		o.Tags, changed = *c.Tags, true
+	}
+	return o, changed
+}
+
+func sameText(a, b *string) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+// HeldRecord is a record that a workspace holds, or held until its document is
+// gone, and all that Postgres says of it in one moment.
+type HeldRecord struct {
+	Dataset query.Dataset
+	Record  uuid.UUID
+	// Version is that of the last change; the document is written with it.
+	Version int64
+	// Digest is that of the document that is there, nil when that is not
+	// certain.
+	Digest []byte
+	// Overlay is nil outside the book.
+	Overlay *Overlay
+	// Views are the Static Views that the record is in.
+	Views []uuid.UUID
+}
+
+// Projected is the outcome of projecting a HeldRecord.
+type Projected struct {
+	Dataset query.Dataset
+	Record  uuid.UUID
+	Version int64
+	// Digest of the document that is there now; nil: it is not certain.
+	Digest []byte
+	// Present: the global dataset has the record.
+	Present bool
+	// Unheld: nothing holds the record, and its document is a stub.
+	Unheld bool
+	// Score, where one was computed.
+	Score *Scored
+}
+
+// Scored is a computed score.
+type Scored struct {
+	Score int
+	Trend string
+	At    time.Time
+}
+
+// HeldGeneration is one generation of the held index of a dataset.
+type HeldGeneration struct {
+	Dataset    query.Dataset
+	Generation string
+	// Serving: searches go to it.
+	Serving bool
+}
+
+// HeldStatus is how far the held documents are behind.
+type HeldStatus struct {
+	// Records are the rows there are, Stubs those that nothing holds any more.
+	Records int64 `json:"records"`
+	Stubs   int64 `json:"stubs"`
+	// Pending are those whose documents are behind, OwnPending those of them
+	// that a workspace's own write made pending.
+	Pending    int64 `json:"pending"`
+	OwnPending int64 `json:"own_pending"`
+	// OldestPending is how long the oldest has been pending, 0 without any.
+	OldestPending time.Duration `json:"-"`
+}
+
+// Freshness is what a search of held records has to wait for.
+type Freshness struct {
+	// Pending: rows of the workspace's own writes are not projected.
+	Pending bool
+	// Recent: a projection was acknowledged so lately that the periodic refresh
+	// may not have covered it.
+	Recent bool
+}

@@ -1,0 +1,163 @@
+package workspace_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+)
+
+// kept is where InvitationLinks' tests see what would be stored.
+type kept struct {
+	workspace.InvitationStore
+	record workspace.InvitationRecord
+}
+
+func (k *kept) InsertInvitation(_ context.Context, _ workspace.ID, _ workspace.Actor, r workspace.InvitationRecord, judge workspace.Judge) error {
+	k.record = r
+	return judge(workspace.Seats{Actor: workspace.Owner})
+}
+
+func links(t *testing.T, base string, keys ...string) *workspace.InvitationLinks {
+	t.Helper()
+	var raw [][]byte
+	for _, k := range keys {
+		raw = append(raw, []byte(k))
+	}
+	l, err := workspace.NewInvitationLinks(base, raw...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestLinksCanBeMadeAgain(t *testing.T) {
+	t.Parallel()
+	const base = "https://app.example/join?lang=en"
+	oldKey, newKey := "the key of yesterday", "the key of today....."
+	store := &kept{}
+	s := workspace.Invitations{Store: store, Links: links(t, base, oldKey)}
+	_, link, err := s.Create(t.Context(), workspace.NewID(), workspace.KeyActor, "ann@example.com", workspace.Common)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(link)
+	if err != nil || u.Host != "app.example" || u.Query().Get("lang") != "en" || len(u.Query().Get("token")) != 80 {
+		t.Errorf("%s: %v", link, err)
+	}
+	r := store.record
+	for name, l := range map[string]*workspace.InvitationLinks{
+		"the same key": links(t, base, oldKey), "after a rotation": links(t, base, newKey, oldKey),
+	} {
+		if again, err := l.URL(r.ID, r.Seed, r.Hash); err != nil || again != link {
+			t.Errorf("%s: %s, %v", name, again, err)
+		}
+	}
+	if again, err := links(t, base, newKey).URL(r.ID, r.Seed, r.Hash); err == nil {
+		t.Errorf("without its key the link is %s", again)
+	}
+	other := r.Seed
+	_, _ = rand.Read(other[:])
+	if again, err := links(t, base, oldKey).URL(r.ID, other, r.Hash); err == nil {
+		t.Errorf("with another seed the link is %s", again)
+	}
+	if r.NextAttemptAt != nil {
+		t.Error("without mail a letter is due")
+	}
+}
+
+func TestBadLinks(t *testing.T) {
+	t.Parallel()
+	good := []byte("a key of the servers")
+	for _, base := range []string{"", "app.example/join", "ftp://app.example", "https://", "https://u:p@app.example", "https://app.example/#x", "::"} {
+		if _, err := workspace.NewInvitationLinks(base, good); err == nil {
+			t.Errorf("%q was accepted", base)
+		}
+	}
+	for name, keys := range map[string][][]byte{"no key": nil, "a short one": {good, []byte("short")}} {
+		if _, err := workspace.NewInvitationLinks("https://app.example", keys...); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+}
+
+func TestSlugs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Ann's  Notes!": "ann-s-notes", "Straße & Café": "strasse-cafe", "": "", "--- ¡!": "", " a ": "a", "v2.0": "v2-0",
+		"日本語 メモ": "日本語-メモ", strings.Repeat("ab ", 60): strings.TrimSuffix(strings.Repeat("ab-", 40), "-"),
+	} {
+		if got := workspace.Slug(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		slug := workspace.Slug(rapid.String().Draw(t, "text"))
+		if again := workspace.Slug(slug); again != slug {
+			t.Fatalf("the slug of %q is %q", slug, again)
+		}
+		if slug == "" {
+			return
+		}
+		if scope, got, ok := workspace.ParseLocator("workspace/" + slug); !ok || scope != workspace.WorkspaceSkill || got != slug {
+			t.Fatalf("workspace/%s: %s, %s, %v", slug, scope, got, ok)
+		}
+	})
+}
+
+func FuzzParseLocator(f *testing.F) {
+	f.Add("workspace/a-b")
+	f.Add("personal/")
+	f.Fuzz(func(t *testing.T, locator string) {
+		if scope, slug, ok := workspace.ParseLocator(locator); ok && (workspace.Skill{Scope: scope, Slug: slug}).Locator() != locator {
+			t.Errorf("%q was read as %s, %s", locator, scope, slug)
+		}
+	})
+}
+
+func FuzzAccept(f *testing.F) {
+	f.Add(strings.Repeat("0", 80))
+	f.Fuzz(func(t *testing.T, token string) {
+		s := workspace.Invitations{Joins: nobody{}}
+		if _, _, err := s.Accept(t.Context(), token, workspace.Newcomer{}); fault.CodeOf(err) != fault.NotFound {
+			t.Errorf("%q: %v", token, err)
+		}
+	})
+}
+
+// nobody knows no invitation.
+type nobody struct{}
+
+func (nobody) Join(context.Context, workspace.Joining) (workspace.ID, workspace.Member, error) {
+	return workspace.ID{}, workspace.Member{}, fault.New(fault.NotFound, "none")
+}
+
+func TestInvitationAnswers(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 2, 3, 4, 5, 6, 0, time.FixedZone("x", 3600))
+	i := workspace.Invitation{Email: "a@b.example", Role: workspace.Admin, CreatedAt: at, ExpiresAt: at.Add(workspace.InvitationTTL)}
+	rest := `"expires_at":"2026-02-10T03:05:06.000Z","created_at":"2026-02-03T03:05:06.000Z"}`
+	head := `{"id":"` + i.ID.String() + `","email":"a@b.example","role":"admin",`
+	for want, value := range map[string]func() workspace.Invitation{
+		head + `"status":"Pending","sent_at":null,` + rest: func() workspace.Invitation { return i },
+		head + `"status":"Expired","sent_at":"2026-02-03T03:05:06.000Z",` + rest: func() workspace.Invitation {
+			i := i
+			i.Expired, i.SentAt = true, &at
+			return i
+		},
+	} {
+		got, err := json.Marshal(value())
+		if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	}
+}

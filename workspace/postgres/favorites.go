@@ -1,0 +1,100 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+)
+
+var _ workspace.FavoriteStore = (*Store)(nil)
+
+// Favorites implements workspace.FavoriteStore.
+func (s *Store) Favorites(ctx context.Context, in workspace.ID, user workspace.UserID, limit, offset int) (list []workspace.View, err error) {
+	err = s.query(ctx, in, viewQuery(`AND f.view_id IS NOT NULL ORDER BY f.position LIMIT $3 OFFSET $4`),
+		[]any{arg(in), arg(user), limit, offset}, func(rows pgx.Rows) error {
+			list, err = pgx.CollectRows(rows, collectView(in))
+			return err
+		})
+	return list, err
+}
+
+// ViewsByID implements workspace.FavoriteStore.
+func (s *Store) ViewsByID(ctx context.Context, in workspace.ID, user workspace.UserID, ids []workspace.ViewID) (map[workspace.ViewID]workspace.View, error) {
+	views := map[workspace.ViewID]workspace.View{}
+	err := s.query(ctx, in, viewQuery(`AND v.id = ANY($3)`), []any{arg(in), nullable(user), viewArgs(ids)}, func(rows pgx.Rows) error {
+		list, err := pgx.CollectRows(rows, collectView(in))
+		for _, v := range list {
+			views[v.ID] = v
+		}
+		return err
+	})
+	return views, err
+}
+
+func viewArgs(ids []workspace.ViewID) []uuid.UUID {
+	args := make([]uuid.UUID, len(ids))
+	for i, id := range ids {
+		args[i] = uuid.UUID(id)
+	}
+	return args
+}
+
+// Rearrange implements workspace.FavoriteStore. The user's membership is locked,
+// so that their changes wait for each other; then their rows in the order of
+// Views, and the Views.
+func (s *Store) Rearrange(ctx context.Context, in workspace.ID, user workspace.UserID, named []workspace.ViewID, arrange func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID) error {
+	return s.retrying(ctx, in, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `SELECT FROM members WHERE workspace_id = $1 AND user_id = $2 FOR NO KEY UPDATE`, arg(in), arg(user))
+		if err == nil && tag.RowsAffected() == 0 {
+			return fault.New(fault.Forbidden, "you are no member of this workspace")
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `SELECT FROM favorites WHERE workspace_id = $1 AND user_id = $2 ORDER BY view_id FOR UPDATE`, arg(in), arg(user)); err != nil {
+			return err
+		}
+		there, err := viewIDs(ctx, tx, `SELECT id FROM views WHERE workspace_id = $1 AND id = ANY($2) ORDER BY id FOR KEY SHARE`, arg(in), viewArgs(named))
+		if err != nil {
+			return err
+		}
+		order, err := viewIDs(ctx, tx, `SELECT view_id FROM favorites WHERE workspace_id = $1 AND user_id = $2 ORDER BY position, view_id`, arg(in), arg(user))
+		if err != nil {
+			return err
+		}
+		known := map[workspace.ViewID]bool{}
+		for _, id := range there {
+			known[id] = true
+		}
+		return putFavorites(ctx, tx, in, user, arrange(order, known))
+	})
+}
+
+func viewIDs(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]workspace.ViewID, error) {
+	rows, err := tx.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (id workspace.ViewID, err error) {
+		err = row.Scan((*uuid.UUID)(&id))
+		return id, err
+	})
+}
+
+// putFavorites makes a user's Favorites be these, in this order.
+func putFavorites(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, order []workspace.ViewID) error {
+	_, err := tx.Exec(ctx, `DELETE FROM favorites WHERE workspace_id = $1 AND user_id = $2 AND view_id <> ALL($3)`, arg(in), arg(user), viewArgs(order))
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO favorites (workspace_id, user_id, view_id, position)
+		SELECT $1, $2, id, position - 1 FROM unnest($3::uuid[]) WITH ORDINALITY AS o (id, position)
+		ON CONFLICT ON CONSTRAINT favorites_pkey DO UPDATE SET position = excluded.position
+		WHERE favorites.position <> excluded.position`, arg(in), arg(user), viewArgs(order))
+	return err
+}

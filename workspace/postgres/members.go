@@ -1,0 +1,138 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+)
+
+var _ workspace.MembershipStore = (*Store)(nil)
+
+// AddMembers implements workspace.MembershipStore. The View's row is locked
+// first, then the held rows in the order of ids, as in every write: what makes a
+// record visible (an overlay, a membership) cannot go while its row is locked.
+func (s *Store) AddMembers(ctx context.Context, in workspace.ID, v workspace.View, candidates []workspace.Candidate) (outcomes []error, err error) {
+	err = s.retrying(ctx, in, func(tx pgx.Tx) error {
+		var members int
+		var now time.Time
+		err := tx.QueryRow(ctx, `
+			SELECT members, date_trunc('milliseconds', clock_timestamp()) FROM views WHERE workspace_id = $1 AND id = $2 AND view_type = 'static'
+			FOR NO KEY UPDATE`, arg(in), arg(v.ID)).Scan(&members, &now)
+		if noRows(err) {
+			return unknownView(err)
+		}
+		if err != nil {
+			return err
+		}
+		ids := make([]uuid.UUID, len(candidates))
+		for i, c := range candidates {
+			ids[i] = c.Record
+		}
+		state, err := lockMemberships(ctx, tx, in, v, ids)
+		if err != nil {
+			return err
+		}
+		var added []uuid.UUID
+		outcomes, added = admit(v, candidates, state, members)
+		if len(added) == 0 {
+			return nil
+		}
+		if err := hold(ctx, tx, in, string(v.Dataset), added); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			INSERT INTO view_records (workspace_id, view_id, dataset, record_id, added_at)
+			SELECT $1, $2, $3, id, $5 FROM unnest($4::uuid[]) id`, arg(in), arg(v.ID), string(v.Dataset), added, now)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE views SET members = members + $3 WHERE workspace_id = $1 AND id = $2`, arg(in), arg(v.ID), len(added))
+		return err
+	})
+	return outcomes, err
+}
+
+// membership is what the workspace has of a record.
+type membership struct{ inView, visible bool }
+
+// lockMemberships locks the held rows of the records and tells what holds them.
+// A record without a row is held by nothing.
+func lockMemberships(ctx context.Context, tx pgx.Tx, in workspace.ID, v workspace.View, ids []uuid.UUID) (map[uuid.UUID]membership, error) {
+	_, err := tx.Exec(ctx, `
+		SELECT FROM held_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = ANY($3)
+		ORDER BY record_id FOR UPDATE`, arg(in), string(v.Dataset), ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(ctx, `
+		SELECT id,
+		       EXISTS (SELECT FROM view_records WHERE workspace_id = $1 AND view_id = $4 AND record_id = id),
+		       EXISTS (SELECT FROM view_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = id)
+		       OR EXISTS (SELECT FROM overlays WHERE workspace_id = $1 AND dataset = $2 AND record_id = id)
+		FROM unnest($3::uuid[]) id`, arg(in), string(v.Dataset), ids, arg(v.ID))
+	if err != nil {
+		return nil, err
+	}
+	state := map[uuid.UUID]membership{}
+	var id uuid.UUID
+	var m membership
+	_, err = pgx.ForEachRow(rows, []any{&id, &m.inView, &m.visible}, func() error {
+		state[id] = m
+		return nil
+	})
+	return state, err
+}
+
+// admit judges candidates one after the other. Only what the workspace sees
+// already comes in: being a candidate makes nothing visible.
+func admit(v workspace.View, candidates []workspace.Candidate, state map[uuid.UUID]membership, members int) (outcomes []error, added []uuid.UUID) {
+	outcomes = make([]error, len(candidates))
+	for i, c := range candidates {
+		m := state[c.Record]
+		switch {
+		case m.inView:
+		case !c.Linked && !m.visible:
+			outcomes[i] = fault.New(fault.RecordNotVisible,
+				"the %s is not visible to the workspace: no project names it, and it is neither in the book nor in a Static View", v.Dataset.Singular())
+		case members >= workspace.MaxMembers:
+			outcomes[i] = fault.New(fault.ViewFull, "a Static View holds at most %d records", workspace.MaxMembers)
+		default:
+			members++
+			state[c.Record] = membership{true, true}
+			added = append(added, c.Record)
+		}
+	}
+	return outcomes, added
+}
+
+// RemoveMembers implements workspace.MembershipStore.
+func (s *Store) RemoveMembers(ctx context.Context, in workspace.ID, v workspace.View, records []uuid.UUID) error {
+	return s.retrying(ctx, in, func(tx pgx.Tx) error {
+		if err := lockView(ctx, tx, in, v.ID, "FOR NO KEY UPDATE"); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `SELECT record_id FROM view_records WHERE workspace_id = $1 AND view_id = $2 AND record_id = ANY($3)`,
+			arg(in), arg(v.ID), records)
+		if err != nil {
+			return err
+		}
+		there, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		if err != nil || len(there) == 0 {
+			return err
+		}
+		if _, err := holdAgain(ctx, tx, in, string(v.Dataset), there); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, `DELETE FROM view_records WHERE workspace_id = $1 AND view_id = $2 AND record_id = ANY($3)`, arg(in), arg(v.ID), there)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE views SET members = members - $3 WHERE workspace_id = $1 AND id = $2`, arg(in), arg(v.ID), tag.RowsAffected())
+		return err
+	})
+}

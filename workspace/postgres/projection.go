@@ -1,0 +1,261 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// Every statement here is one of a workspace and runs under its policies.
+
+// recentProjection is for how long after a projection a search refreshes. The
+// indices refresh themselves each second; the rest is for a busy machine.
+const recentProjection = 3 * time.Second
+
+// HeldFreshness tells what a search of a dataset's held records has to wait for.
+func (s *Store) HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (f workspace.Freshness, err error) {
+	err = s.queryRow(ctx, in, `
+		SELECT EXISTS (SELECT FROM held_records
+		               WHERE workspace_id = $1 AND dataset = $2 AND version > projected_version AND own_change),
+		       coalesce((SELECT projected_at > clock_timestamp() - $3::interval FROM projectors WHERE workspace_id = $1), false)`,
+		[]any{arg(in), string(d), recentProjection}, &f.Pending, &f.Recent)
+	return f, err
+}
+
+const acquireProjector = `
+	INSERT INTO projectors AS p (workspace_id, holder, deadline) VALUES ($1, $2, clock_timestamp() + $3::interval)
+	ON CONFLICT ON CONSTRAINT projectors_pkey DO UPDATE SET holder = excluded.holder, deadline = clock_timestamp() + $3::interval
+	WHERE p.deadline IS NULL OR p.deadline <= clock_timestamp() OR p.holder = excluded.holder
+	RETURNING true`
+
+// memberships are the Static Views that a held record h is in.
+const memberships = `ARRAY(SELECT v.view_id FROM view_records v
+	WHERE v.workspace_id = h.workspace_id AND v.dataset = h.dataset AND v.record_id = h.record_id)`
+
+// pendingHeld reads version, overlay and memberships in one statement, so that
+// they are of one moment. A workspace's own writes come first.
+const pendingHeld = `
+	SELECT h.dataset, h.record_id, h.version, h.digest, ` + memberships + `, o.record_id IS NOT NULL,
+	       o.icp_tier, o.workspace_status, o.notes, o.tags, coalesce(o.atlas_score, 0), coalesce(o.atlas_trend, ''),
+	       coalesce(o.scored_at, 'epoch'), o.created_at, o.updated_at
+	FROM held_records h LEFT JOIN overlays o USING (workspace_id, dataset, record_id)
+	WHERE h.workspace_id = $1 AND h.version > h.projected_version AND (h.own_change OR NOT $2)
+	ORDER BY h.own_change DESC, h.version LIMIT $3`
+
+// PendingHeld takes the lease of the workspace's projector for ttl, or extends
+// the holder's own, and returns pending records, those of own writes alone when
+// own is set, and the generations they are to be written to. ok is false while
+// another holder has the lease.
+func (s *Store) PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, own bool, limit int) (records []workspace.HeldRecord, generations []workspace.HeldGeneration, ok bool, err error) {
+	if err := in.Check(); err != nil {
+		return nil, nil, false, err
+	}
+	var batch pgx.Batch
+	batch.Queue(setWorkspace, in.String())
+	batch.Queue(acquireProjector, arg(in), holder, ttl).Query(func(rows pgx.Rows) error {
+		ok = rows.Next()
+		rows.Close()
+		return rows.Err()
+	})
+	batch.Queue(pendingHeld, arg(in), own, limit).Query(func(rows pgx.Rows) (err error) {
+		records, err = pgx.CollectRows(rows, collectHeld)
+		return err
+	})
+	// After the records: a generation registered before they were read is
+	// written to, and who registers one later finds them in their newest state.
+	batch.Queue(selectGenerations).Query(func(rows pgx.Rows) (err error) {
+		generations, err = pgx.CollectRows(rows, collectGeneration)
+		return err
+	})
+	err = toFault(s.pool.SendBatch(ctx, &batch).Close())
+	return records, generations, ok && err == nil, err
+}
+
+func collectHeld(row pgx.CollectableRow) (h workspace.HeldRecord, err error) {
+	var kept bool
+	var o workspace.Overlay
+	var created, updated *time.Time
+	err = row.Scan(&h.Dataset, &h.Record, &h.Version, &h.Digest, &h.Views, &kept,
+		&o.ICPTier, &o.Status, &o.Notes, &o.Tags, &o.Score, &o.Trend, &o.ScoredAt, &created, &updated)
+	if err == nil && kept {
+		o.Record, o.CreatedAt, o.UpdatedAt = h.Record, *created, *updated
+		h.Overlay = &o
+	}
+	return h, err
+}
+
+const selectGenerations = `SELECT dataset, generation, serving FROM held_generations ORDER BY dataset, generation`
+
+func collectGeneration(row pgx.CollectableRow) (g workspace.HeldGeneration, err error) {
+	return g, row.Scan(&g.Dataset, &g.Generation, &g.Serving)
+}
+
+// lockHeld locks rows in the order in which every writer locks them.
+const lockHeld = `
+	SELECT FROM held_records h JOIN jsonb_to_recordset($2) AS r(dataset text, record_id uuid) USING (dataset, record_id)
+	WHERE h.workspace_id = $1 ORDER BY h.dataset, h.record_id FOR UPDATE OF h`
+
+// heldRow is one record on its way to the database, many at once.
+type heldRow struct {
+	Dataset query.Dataset `json:"dataset"`
+	Record  uuid.UUID     `json:"record_id"`
+	Version int64         `json:"version"`
+	Digest  *string       `json:"digest"` // hex
+	Present bool          `json:"present"`
+	Unheld  bool          `json:"unheld"`
+	Score   *int          `json:"score"`
+	Trend   *string       `json:"trend"`
+	At      *time.Time    `json:"at"`
+}
+
+// ClaimHeld extends the lease and forgets what the documents of records are,
+// because they are about to be written: from here on it is not certain. ok is
+// false, and nothing has changed, when the lease is lost.
+func (s *Store) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (ok bool, err error) {
+	rows := make([]heldRow, len(records))
+	for i, r := range records {
+		rows[i] = heldRow{Dataset: r.Dataset, Record: r.Record}
+	}
+	list, err := json.Marshal(rows)
+	if err != nil {
+		return false, fault.Wrap(err, fault.Internal, "something went wrong on our side")
+	}
+	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `UPDATE projectors SET deadline = clock_timestamp() + $3::interval
+			WHERE workspace_id = $1 AND holder = $2 AND deadline > clock_timestamp()`, arg(in), holder, ttl)
+		if ok = tag.RowsAffected() == 1; err != nil || !ok || len(records) == 0 {
+			return err
+		}
+		if _, err := tx.Exec(ctx, lockHeld, arg(in), string(list)); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			UPDATE held_records h SET digest = NULL FROM jsonb_to_recordset($2) AS r(dataset text, record_id uuid)
+			WHERE h.workspace_id = $1 AND h.dataset = r.dataset AND h.record_id = r.record_id AND h.digest IS NOT NULL`, arg(in), string(list))
+		return err
+	})
+	return ok && err == nil, err
+}
+
+// FinishHeld notes what was projected. A row that has changed meanwhile stays
+// pending. written tells that documents were written, which searches have to
+// know of.
+func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.Projected, written bool) error {
+	if len(projected) == 0 {
+		return nil
+	}
+	rows := make([]heldRow, len(projected))
+	for i, p := range projected {
+		rows[i] = heldRow{Dataset: p.Dataset, Record: p.Record, Version: p.Version, Digest: hexOf(p.Digest), Present: p.Present, Unheld: p.Unheld}
+		if p.Score != nil {
+			rows[i].Score, rows[i].Trend, rows[i].At = &p.Score.Score, &p.Score.Trend, &p.Score.At
+		}
+	}
+	list, err := json.Marshal(rows)
+	if err != nil {
+		return fault.Wrap(err, fault.Internal, "something went wrong on our side")
+	}
+	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		var batch pgx.Batch
+		batch.Queue(lockHeld, arg(in), string(list))
+		batch.Queue(finishHeld, arg(in), string(list))
+		// A score of an older state would not be the one in the document.
+		batch.Queue(`
+			UPDATE overlays o SET atlas_score = r.score, atlas_trend = r.trend, scored_at = r.at
+			FROM jsonb_to_recordset($2) AS r(dataset text, record_id uuid, version bigint, score integer, trend text, at timestamptz)
+			JOIN held_records h ON h.workspace_id = $1 AND h.dataset = r.dataset AND h.record_id = r.record_id AND h.version = r.version
+			WHERE o.workspace_id = $1 AND o.dataset = r.dataset AND o.record_id = r.record_id AND r.score IS NOT NULL`, arg(in), string(list))
+		if written {
+			batch.Queue(`UPDATE projectors SET projected_at = clock_timestamp() WHERE workspace_id = $1`, arg(in))
+		}
+		return tx.SendBatch(ctx, &batch).Close()
+	})
+}
+
+const finishHeld = `
+	UPDATE held_records h SET
+		projected_version = greatest(h.projected_version, r.version),
+		own_change = h.own_change AND h.version > r.version,
+		digest = CASE WHEN r.version >= h.projected_version THEN decode(r.digest, 'hex') ELSE h.digest END,
+		present = CASE WHEN h.version = r.version THEN r.present ELSE h.present END,
+		projected_at = clock_timestamp(),
+		stub_since = CASE WHEN h.version = r.version AND r.unheld THEN coalesce(h.stub_since, clock_timestamp()) END
+	FROM jsonb_to_recordset($2) AS r(dataset text, record_id uuid, version bigint, digest text, present boolean, unheld boolean)
+	WHERE h.workspace_id = $1 AND h.dataset = r.dataset AND h.record_id = r.record_id`
+
+// ReleaseProjector gives the lease back; one that another holder has stays
+// theirs.
+func (s *Store) ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error {
+	return s.query(ctx, in, `UPDATE projectors SET holder = NULL, deadline = NULL WHERE workspace_id = $1 AND holder = $2`,
+		[]any{arg(in), holder}, func(pgx.Rows) error { return nil })
+}
+
+// StubsOf lists records whose documents have been stubs for longer than age and
+// that nothing has held since.
+func (s *Store) StubsOf(ctx context.Context, in workspace.ID, age time.Duration, limit int) (records []workspace.HeldRecord, err error) {
+	err = s.query(ctx, in, `
+		SELECT dataset, record_id, version FROM held_records
+		WHERE workspace_id = $1 AND stub_since < clock_timestamp() - $2::interval AND version = projected_version
+		ORDER BY dataset, record_id LIMIT $3`, []any{arg(in), age, limit}, func(rows pgx.Rows) error {
+		records, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h workspace.HeldRecord, err error) {
+			return h, row.Scan(&h.Dataset, &h.Record, &h.Version)
+		})
+		return err
+	})
+	return records, err
+}
+
+// ForgetHeld deletes the rows of stubs whose documents are gone, but for those
+// that were held again meanwhile.
+func (s *Store) ForgetHeld(ctx context.Context, in workspace.ID, records []workspace.HeldRecord) error {
+	rows := make([]heldRow, len(records))
+	for i, r := range records {
+		rows[i] = heldRow{Dataset: r.Dataset, Record: r.Record, Version: r.Version}
+	}
+	list, err := json.Marshal(rows)
+	if err != nil {
+		return fault.Wrap(err, fault.Internal, "something went wrong on our side")
+	}
+	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, lockHeld, arg(in), string(list)); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			DELETE FROM held_records h USING jsonb_to_recordset($2) AS r(dataset text, record_id uuid, version bigint)
+			WHERE h.workspace_id = $1 AND h.dataset = r.dataset AND h.record_id = r.record_id
+			  AND h.version = r.version AND h.stub_since IS NOT NULL`, arg(in), string(list))
+		return err
+	})
+}
+
+// BumpHeld takes new versions for records whose documents have higher ones than
+// they should, and leaves them pending.
+func (s *Store) BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
+	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		_, err := holdAgain(ctx, tx, in, string(d), records)
+		return err
+	})
+}
+
+// HeldVersions returns the versions of records as they are now.
+func (s *Store) HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (versions map[uuid.UUID]int64, err error) {
+	versions = map[uuid.UUID]int64{}
+	err = s.query(ctx, in, `SELECT record_id, version FROM held_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = ANY($3)`,
+		[]any{arg(in), string(d), records}, func(rows pgx.Rows) error {
+			var id uuid.UUID
+			var version int64
+			_, err := pgx.ForEachRow(rows, []any{&id, &version}, func() error {
+				versions[id] = version
+				return nil
+			})
+			return err
+		})
+	return versions, err
+}

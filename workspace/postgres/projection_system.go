@@ -1,0 +1,181 @@
+package postgres
+
+import (
+	"context"
+	"encoding/hex"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// What projecting has that crosses workspaces: finding who has something
+// pending, generations of the held indices, and telling all rows that global
+// records changed.
+
+func hexOf(b []byte) *string {
+	if b == nil {
+		return nil
+	}
+	s := hex.EncodeToString(b)
+	return &s
+}
+
+func collectWorkspace(row pgx.CollectableRow) (id workspace.ID, err error) {
+	return id, row.Scan((*uuid.UUID)(&id))
+}
+
+// PendingWorkspaces lists workspaces with pending records, who waits longest
+// first.
+func (s *System) PendingWorkspaces(ctx context.Context, limit int) ([]workspace.ID, error) {
+	return collect(ctx, s, collectWorkspace, `
+		SELECT workspace_id FROM held_records WHERE version > projected_version
+		GROUP BY workspace_id ORDER BY min(version) LIMIT $1`, limit)
+}
+
+// StubWorkspaces lists workspaces that have stubs older than age.
+func (s *System) StubWorkspaces(ctx context.Context, age time.Duration, limit int) ([]workspace.ID, error) {
+	return collect(ctx, s, collectWorkspace, `
+		SELECT DISTINCT workspace_id FROM held_records
+		WHERE stub_since < clock_timestamp() - $1::interval AND version = projected_version LIMIT $2`, age, limit)
+}
+
+// HeldStatus counts the held rows.
+func (s *System) HeldStatus(ctx context.Context) (h workspace.HeldStatus, err error) {
+	err = toFault(s.pool.QueryRow(ctx, `
+		SELECT count(*), count(stub_since), count(*) FILTER (WHERE version > projected_version),
+		       count(*) FILTER (WHERE version > projected_version AND own_change),
+		       coalesce(clock_timestamp() - min(pending_since) FILTER (WHERE version > projected_version), '0')
+		FROM held_records`).Scan(&h.Records, &h.Stubs, &h.Pending, &h.OwnPending, &h.OldestPending))
+	return h, err
+}
+
+// HeldGenerations lists what is registered.
+func (s *System) HeldGenerations(ctx context.Context) ([]workspace.HeldGeneration, error) {
+	return collect(ctx, s, collectGeneration, selectGenerations)
+}
+
+// RegisterGeneration makes every projector write to a generation from now on. It
+// returns a version: records projected with a higher one are in it.
+func (s *System) RegisterGeneration(ctx context.Context, g workspace.HeldGeneration) (since int64, err error) {
+	if _, err := s.pool.Exec(ctx, `
+		INSERT INTO held_generations (dataset, generation, serving, created_at) VALUES ($1, $2, $3, now())
+		ON CONFLICT ON CONSTRAINT held_generations_pkey DO NOTHING`, string(g.Dataset), g.Generation, g.Serving); err != nil {
+		return 0, toFault(err)
+	}
+	// In a statement of its own: a record read without the generation has a
+	// version that was taken before this.
+	err = toFault(s.pool.QueryRow(ctx, `SELECT last_value FROM held_version`).Scan(&since))
+	return since, err
+}
+
+// ServeGeneration notes that searches go to a generation, and ends the writing
+// to all others of its dataset.
+func (s *System) ServeGeneration(ctx context.Context, g workspace.HeldGeneration) error {
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `DELETE FROM held_generations WHERE dataset = $1 AND generation <> $2`, string(g.Dataset), g.Generation); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `UPDATE held_generations SET serving = true WHERE dataset = $1 AND generation = $2`, string(g.Dataset), g.Generation)
+		return err
+	}))
+}
+
+// DropGeneration ends the writing to a generation.
+func (s *System) DropGeneration(ctx context.Context, g workspace.HeldGeneration) error {
+	_, err := s.pool.Exec(ctx, `DELETE FROM held_generations WHERE dataset = $1 AND generation = $2`, string(g.Dataset), g.Generation)
+	return toFault(err)
+}
+
+// Unprojected counts the records of a dataset that were not projected with a
+// version above since.
+func (s *System) Unprojected(ctx context.Context, d query.Dataset, since int64) (n int64, err error) {
+	err = toFault(s.pool.QueryRow(ctx, `SELECT count(*) FROM held_records WHERE dataset = $1 AND projected_version <= $2`, string(d), since).Scan(&n))
+	return n, err
+}
+
+// bumpPage is how many rows one statement bumps: each is locked until the
+// statement ends, and who writes to it waits.
+const bumpPage = 1_000
+
+// BumpDataset makes every held record of a dataset pending, because global
+// records changed. With rewrite set the documents are written even where they
+// would be the same.
+func (s *System) BumpDataset(ctx context.Context, d query.Dataset, rewrite bool) error {
+	last := struct{ workspace, record uuid.UUID }{}
+	for {
+		n := 0
+		err := s.pool.QueryRow(ctx, `
+			WITH page AS (
+				SELECT workspace_id, record_id FROM held_records
+				WHERE dataset = $1 AND (workspace_id, record_id) > ($2, $3) ORDER BY workspace_id, record_id LIMIT $4
+			), bumped AS (
+				INSERT INTO held_records (workspace_id, dataset, record_id, version)
+				SELECT workspace_id, $1, record_id, nextval('held_version') FROM page ORDER BY workspace_id, record_id
+				ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE SET version = nextval('held_version'), `+sincePending+`,
+					digest = CASE WHEN $5 THEN NULL ELSE held_records.digest END
+				RETURNING 1
+			)
+			SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM bumped),
+			       (SELECT workspace_id FROM page ORDER BY workspace_id DESC, record_id DESC LIMIT 1),
+			       (SELECT record_id FROM page ORDER BY workspace_id DESC, record_id DESC LIMIT 1)`,
+			string(d), last.workspace, last.record, bumpPage, rewrite).Scan(&n, new(int), &nullUUID{&last.workspace}, &nullUUID{&last.record})
+		if err != nil {
+			return toFault(err)
+		}
+		if n < bumpPage {
+			return nil
+		}
+	}
+}
+
+// nullUUID leaves its target as it is when there is none.
+type nullUUID struct{ to *uuid.UUID }
+
+// Scan implements sql.Scanner.
+func (n *nullUUID) Scan(src any) error {
+	if src == nil {
+		return nil
+	}
+	return n.to.Scan(src)
+}
+
+// BumpOldScores makes accounts in books pending whose score is older than age,
+// at most limit of them, and returns how many.
+func (s *System) BumpOldScores(ctx context.Context, age time.Duration, limit int) (int64, error) {
+	tag, err := s.pool.Exec(ctx, `
+		INSERT INTO held_records (workspace_id, dataset, record_id, version)
+		SELECT o.workspace_id, o.dataset, o.record_id, nextval('held_version') FROM (
+			SELECT o.workspace_id, o.dataset, o.record_id FROM overlays o
+			JOIN held_records h USING (workspace_id, dataset, record_id)
+			WHERE o.scored_at < clock_timestamp() - $1::interval AND h.version = h.projected_version
+			ORDER BY o.workspace_id, o.dataset, o.record_id LIMIT $2
+		) o
+		ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE SET version = nextval('held_version'), `+sincePending, age, limit)
+	return tag.RowsAffected(), toFault(err)
+}
+
+// AdvanceVersions makes the next version be above past, after Postgres was
+// restored from an older state than the documents have.
+func (s *System) AdvanceVersions(ctx context.Context, past int64) error {
+	_, err := s.pool.Exec(ctx, `SELECT setval('held_version', greatest($1, last_value)) FROM held_version`, past)
+	return toFault(err)
+}
+
+// HeldSource returns the generation of global records that a dataset's held ones
+// were last told of, "" for none.
+func (s *System) HeldSource(ctx context.Context, d query.Dataset) (generation string, err error) {
+	err = toFault(s.pool.QueryRow(ctx, `SELECT coalesce((SELECT generation FROM held_sources WHERE dataset = $1), '')`, string(d)).Scan(&generation))
+	return generation, err
+}
+
+// SetHeldSource notes it.
+func (s *System) SetHeldSource(ctx context.Context, d query.Dataset, generation string) error {
+	_, err := s.pool.Exec(ctx, `
+		INSERT INTO held_sources (dataset, generation) VALUES ($1, $2)
+		ON CONFLICT (dataset) DO UPDATE SET generation = excluded.generation`, string(d), generation)
+	return toFault(err)
+}

@@ -1,0 +1,215 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+)
+
+var _ workspace.ViewStore = (*Store)(nil)
+
+func unknownView(cause error) *fault.Error {
+	return fault.Wrap(cause, fault.ViewNotFound, "the workspace has no View with this id")
+}
+
+func viewNameConflict(cause error) *fault.Error {
+	return fault.Wrap(cause, fault.ViewNameConflict, "the workspace has a View of this dataset with this name already, but for case and accents")
+}
+
+// viewQuery reads Views of a workspace ($1) as a viewer ($2, null for nobody)
+// sees them. It takes what follows FROM.
+func viewQuery(rest string) string {
+	return `
+	WITH f AS (
+		SELECT view_id, row_number() OVER (ORDER BY position, view_id) - 1 AS position
+		FROM favorites WHERE workspace_id = $1 AND user_id = $2
+	)
+	SELECT v.id, v.dataset, v.view_type, v.name, v.definition, v.presentation, v.revision, v.created_by, v.updated_by,
+	       v.created_at, v.updated_at, f.position,
+	       v.members - CASE WHEN v.members = 0 THEN 0 ELSE (
+	           SELECT count(*) FROM held_records h JOIN view_records r USING (workspace_id, dataset, record_id)
+	           WHERE h.workspace_id = $1 AND h.dataset = v.dataset AND NOT h.present AND r.view_id = v.id) END
+	FROM views v LEFT JOIN f ON f.view_id = v.id
+	WHERE v.workspace_id = $1 ` + rest
+}
+
+func collectView(in workspace.ID) pgx.RowToFunc[workspace.View] {
+	return func(row pgx.CollectableRow) (workspace.View, error) {
+		v := workspace.View{Workspace: in}
+		var definition, presentation []byte
+		var created, updated *uuid.UUID
+		err := row.Scan((*uuid.UUID)(&v.ID), &v.Dataset, &v.Type, &v.Name, &definition, &presentation, &v.Revision,
+			&created, &updated, &v.CreatedAt, &v.UpdatedAt, &v.Position, &v.Records)
+		if err != nil {
+			return v, err
+		}
+		v.CreatedBy, v.UpdatedBy = userOf(created), userOf(updated)
+		if v.Definition, err = workspace.ReadDefinition(definition, v.Dataset, v.Type); err != nil {
+			return v, err
+		}
+		if err := json.Unmarshal(presentation, &v.Presentation); err != nil {
+			return v, fmt.Errorf("a stored presentation is unreadable: %w", err)
+		}
+		return v, nil
+	}
+}
+
+// userOf is the zero user for null.
+func userOf(id *uuid.UUID) workspace.UserID {
+	if id == nil {
+		return workspace.UserID{}
+	}
+	return workspace.UserID(*id)
+}
+
+// Views implements workspace.ViewStore.
+func (s *Store) Views(ctx context.Context, in workspace.ID, f workspace.ViewFilter) (list []workspace.View, err error) {
+	var id *uuid.UUID
+	if f.ID != nil {
+		id = (*uuid.UUID)(f.ID)
+	}
+	err = s.query(ctx, in, viewQuery(`
+		  AND ($3::uuid IS NULL OR v.id = $3) AND ($4 = '' OR strpos(v.name_folded, $4) > 0)
+		  AND ($5 = '' OR v.dataset = $5) AND ($6 = '' OR v.view_type = $6) AND (NOT $7 OR f.view_id IS NOT NULL)
+		ORDER BY v.name_folded, v.id LIMIT $8 OFFSET $9`),
+		[]any{arg(in), nullable(f.Viewer), id, f.Name, string(f.Dataset), string(f.Type), f.Favorites, f.Limit, f.Offset},
+		func(rows pgx.Rows) error {
+			list, err = pgx.CollectRows(rows, collectView(in))
+			return err
+		})
+	return list, err
+}
+
+// ViewByID implements workspace.ViewStore.
+func (s *Store) ViewByID(ctx context.Context, in workspace.ID, id workspace.ViewID, viewer workspace.UserID) (v workspace.View, err error) {
+	err = s.query(ctx, in, viewQuery(`AND v.id = $3`), []any{arg(in), nullable(viewer), arg(id)}, func(rows pgx.Rows) error {
+		v, err = pgx.CollectExactlyOneRow(rows, collectView(in))
+		return err
+	})
+	return found(v, err, unknownView)
+}
+
+// InsertView implements workspace.ViewStore.
+func (s *Store) InsertView(ctx context.Context, in workspace.ID, v workspace.View) error {
+	definition, presentation, err := viewJSON(v)
+	if err != nil {
+		return err
+	}
+	return s.retrying(ctx, in, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			INSERT INTO views (workspace_id, id, dataset, view_type, name, name_folded, definition, presentation, revision,
+			                   created_by, updated_by, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+			arg(in), arg(v.ID), string(v.Dataset), string(v.Type), v.Name, v.FoldedName(), definition, presentation, v.Revision,
+			nullable(v.CreatedBy), nullable(v.UpdatedBy), v.CreatedAt, v.UpdatedAt)
+		return err
+	})
+}
+
+func viewJSON(v workspace.View) (definition, presentation []byte, err error) {
+	definition, err = json.Marshal(v.Definition)
+	if err != nil {
+		return nil, nil, err
+	}
+	presentation, err = json.Marshal(v.Presentation)
+	return definition, presentation, err
+}
+
+// UpdateView implements workspace.ViewStore.
+func (s *Store) UpdateView(ctx context.Context, in workspace.ID, id workspace.ViewID, viewer workspace.UserID, change func(workspace.View) (workspace.View, error)) (v workspace.View, err error) {
+	err = s.retrying(ctx, in, func(tx pgx.Tx) error {
+		if err := lockView(ctx, tx, in, id, "FOR NO KEY UPDATE"); err != nil {
+			return err
+		}
+		// A statement of its own: it sees what was committed while the lock was
+		// waited for.
+		rows, err := tx.Query(ctx, viewQuery(`AND v.id = $3`), arg(in), nullable(viewer), arg(id))
+		if err != nil {
+			return err
+		}
+		stored, err := pgx.CollectExactlyOneRow(rows, collectView(in))
+		if err != nil {
+			return err
+		}
+		v, err = change(stored)
+		if err != nil || v.Revision == stored.Revision {
+			return err
+		}
+		definition, presentation, err := viewJSON(v)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			UPDATE views SET name = $3, name_folded = $4, definition = $5, presentation = $6, revision = $7, updated_by = $8,
+			                 updated_at = $9
+			WHERE workspace_id = $1 AND id = $2`,
+			arg(in), arg(id), v.Name, v.FoldedName(), definition, presentation, v.Revision, nullable(v.UpdatedBy), v.UpdatedAt)
+		return err
+	})
+	if err != nil {
+		return workspace.View{}, err
+	}
+	return v, nil
+}
+
+// lockView locks a View's row until the end of the transaction.
+func lockView(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.ViewID, how string) error {
+	tag, err := tx.Exec(ctx, `SELECT FROM views WHERE workspace_id = $1 AND id = $2 `+how, arg(in), arg(id))
+	if err == nil && tag.RowsAffected() == 0 {
+		return unknownView(pgx.ErrNoRows)
+	}
+	return err
+}
+
+// DeleteView implements workspace.ViewStore. What the View held becomes pending
+// without being an own change: up to 100,000 records are the sweeper's work, and
+// no search waits for them.
+func (s *Store) DeleteView(ctx context.Context, in workspace.ID, id workspace.ViewID) error {
+	return s.retrying(ctx, in, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = '30s'`); err != nil {
+			return err
+		}
+		if err := lockView(ctx, tx, in, id, "FOR UPDATE"); err != nil {
+			return err
+		}
+		if err := holdMembers(ctx, tx, in, id); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM views WHERE workspace_id = $1 AND id = $2`, arg(in), arg(id))
+		return err
+	})
+}
+
+// holdMembers is hold for all records of a View, which have their rows already;
+// they do not become the workspace's own change.
+func holdMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.ViewID) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO held_records (workspace_id, dataset, record_id, version)
+		SELECT workspace_id, dataset, record_id, nextval('held_version') FROM (
+			SELECT workspace_id, dataset, record_id FROM view_records
+			WHERE workspace_id = $1 AND view_id = $2 ORDER BY record_id
+		) members
+		ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE SET version = nextval('held_version')`, arg(in), arg(id))
+	return err
+}
+
+// retrying is inWorkspace, again when Postgres ended the transaction to untie a
+// deadlock: the statements of fn change nothing else.
+func (s *Store) retrying(ctx context.Context, in workspace.ID, fn func(pgx.Tx) error) error {
+	const most = 5
+	for attempt := 1; ; attempt++ {
+		err := s.inWorkspace(ctx, in, fn)
+		ended, ok := errors.AsType[*pgconn.PgError](err)
+		if !ok || ended.Code != "40P01" && ended.Code != "40001" || attempt == most {
+			return err
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package projection_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// What a workspace writes its searches see, and no other's do.
+func TestBookIsSearched(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	row := w.upsert(t, w.one, query.Accounts, id("a", 0), workspace.OverlayChange{
+		ICPTier: text("tier_1"), Status: text("Déjà vu"), Notes: text("call back"), Tags: tags("Hot", "café"),
+	})
+	if row["icp_tier"] != "tier_1" || row["name"] != "Firm 00" || row["atlas_trend"] == nil {
+		t.Errorf("row: %v", row)
+	}
+	w.upsert(t, w.one, query.Accounts, id("a", 1), workspace.OverlayChange{})
+	w.upsert(t, w.two, query.Accounts, id("a", 2), workspace.OverlayChange{Tags: tags("hot")})
+	for name, c := range map[string]struct {
+		where []query.Node
+		want  []string
+	}{
+		"all":             {nil, []string{"$a0", "$a1"}},
+		"by tag":          {[]query.Node{query.Terms{Path: "held.exact.tags", Values: []string{"cafe"}}}, []string{"$a0"}},
+		"by status":       {[]query.Node{query.Words{Path: "held.text.workspace_status", Text: "deja"}}, []string{"$a0"}},
+		"by tier":         {[]query.Node{query.Terms{Path: "held.icp_tier", Values: []string{"tier_1"}}}, []string{"$a0"}},
+		"by global field": {[]query.Node{query.Terms{Path: "ix.exact.city", Values: []string{"geneve"}}}, []string{"$a0", "$a1"}},
+		"by relation":     {[]query.Node{query.Child{Path: "ix.contacts", Node: query.Terms{Path: "ix.contacts.exact.name", Values: []string{"person 01"}}}}, []string{"$a1"}},
+		"of another":      {[]query.Node{query.Terms{Path: "held.workspace_id", Values: []string{w.two.String()}}}, []string{}},
+	} {
+		if diff := cmp.Diff(c.want, w.found(t, w.one, query.Accounts, c.where...)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	w.settled(t)
+	w.wantEqual(t)
+
+	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{id("a", 0), id("a", 2), id("a", 9)}))
+	if diff := cmp.Diff([]string{"$a1"}, w.found(t, w.one, query.Accounts)); diff != "" {
+		t.Error("after a deletion:", diff)
+	}
+	if diff := cmp.Diff([]string{"$a2"}, w.found(t, w.two, query.Accounts)); diff != "" {
+		t.Error("another's book after it:", diff)
+	}
+	w.settled(t)
+	w.wantEqual(t)
+}
+
+func TestUpsertRules(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	// Twice the same record in a batch, one that is not there, and matches.
+	outcomes, err := w.book.Upsert(ctx, w.one, query.Accounts, []workspace.BookInput{
+		{Record: id("a", 3).String(), Change: workspace.OverlayChange{Status: text("first")}},
+		{Record: uuid.NewString()},
+		{Match: "firm3.example", Change: workspace.OverlayChange{Notes: text("second")}},
+		{Match: "second1.example"},
+		{Match: "nobody.example"},
+	})
+	fatal(t, err)
+	codes := make([]fault.Code, len(outcomes))
+	for i, o := range outcomes {
+		codes[i] = fault.CodeOf(o.Err)
+	}
+	if diff := cmp.Diff([]fault.Code{"", fault.NotFound, "", fault.AmbiguousMatch, fault.NotFound}, codes); diff != "" {
+		t.Error(diff)
+	}
+	var first, second struct {
+		ID     string
+		Status *string `json:"workspace_status"`
+		Notes  *string `json:"notes"`
+	}
+	fatal(t, json.Unmarshal(outcomes[0].Row, &first))
+	fatal(t, json.Unmarshal(outcomes[2].Row, &second))
+	if *first.Status != "first" || first.Notes != nil || second.ID != first.ID || *second.Status != "first" || *second.Notes != "second" {
+		t.Errorf("%s, then %s", outcomes[0].Row, outcomes[2].Row)
+	}
+	// Nothing changed: updated_at stays.
+	before, err := w.app.Overlays(ctx, w.one, query.Accounts, []uuid.UUID{id("a", 3)})
+	fatal(t, err)
+	w.upsert(t, w.one, query.Accounts, id("a", 3), workspace.OverlayChange{Notes: text("second")})
+	after, err := w.app.Overlays(ctx, w.one, query.Accounts, []uuid.UUID{id("a", 3)})
+	fatal(t, err)
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Error("an upsert of the same:", diff)
+	}
+	// Null clears, omitted stays.
+	row := w.upsert(t, w.one, query.Accounts, id("a", 3), workspace.OverlayChange{Status: workspace.Change{Set: true}, Tags: tags("a", "b")})
+	if row["workspace_status"] != nil || row["notes"] != "second" {
+		t.Errorf("row: %v", row)
+	}
+	// By e-mail; and a get tells what upserts told.
+	outcomes, err = w.book.Upsert(ctx, w.one, query.Contacts, []workspace.BookInput{{Match: "person1@example.com"}, {Match: "PERSON9@example.com"}})
+	fatal(t, err)
+	if fault.CodeOf(outcomes[0].Err) != fault.AmbiguousMatch || fault.CodeOf(outcomes[1].Err) != fault.NotFound {
+		t.Errorf("%v", outcomes)
+	}
+	got, err := w.book.Get(ctx, w.one, query.Accounts, id("a", 3))
+	fatal(t, err)
+	var again map[string]any
+	fatal(t, json.Unmarshal(got, &again))
+	if diff := cmp.Diff(row, again); diff != "" {
+		t.Error("get:", diff)
+	}
+	if _, err := w.book.Get(ctx, w.two, query.Accounts, id("a", 3)); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("another's record: %v", err)
+	}
+}

@@ -1,0 +1,297 @@
+package projection
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/elastic"
+	"atlas/internal/fault"
+	"atlas/search/document"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// draft is a record on its way: what its document should be.
+type draft struct {
+	record    workspace.HeldRecord
+	doc       []byte // without its version
+	projected workspace.Projected
+}
+
+// same tells whether the document that is there is this one.
+func (d *draft) same() bool { return bytes.Equal(d.record.Digest, d.projected.Digest) }
+
+// project brings records, as they were read in one moment, to all generations.
+func (p *Projector) project(ctx context.Context, in workspace.ID, holder string, records []workspace.HeldRecord, generations []workspace.HeldGeneration) error {
+	for _, d := range query.Held {
+		var own []workspace.HeldRecord
+		for _, r := range records {
+			if r.Dataset == d {
+				own = append(own, r)
+			}
+		}
+		if len(own) == 0 {
+			continue
+		}
+		drafts, err := p.drafts(ctx, in, d, own)
+		if err != nil {
+			return err
+		}
+		if err := p.write(ctx, in, holder, d, drafts, generations); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drafts makes the documents of records from what the global dataset has now.
+func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset, records []workspace.HeldRecord) ([]*draft, error) {
+	var ids, accounts []string
+	for _, r := range records {
+		if r.Overlay == nil && len(r.Views) == 0 {
+			continue
+		}
+		ids = append(ids, r.Record.String())
+		if r.Overlay != nil && d == query.Accounts {
+			accounts = append(accounts, r.Record.String())
+		}
+	}
+	global, err := p.Global.Lookup(ctx, d, ids)
+	if err != nil {
+		return nil, err
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return global[id] == nil })
+	children, err := p.Global.Children(ctx, d, ids)
+	if err != nil {
+		return nil, err
+	}
+	now := p.Now()
+	signals, err := p.Global.SignalCounts(ctx, accounts, now, workspace.TrendSpan)
+	if err != nil {
+		return nil, err
+	}
+	drafts := make([]*draft, len(records))
+	for i, r := range records {
+		id := r.Record.String()
+		if drafts[i], err = newDraft(in, r, global[id], children[id], signals[id], now); err != nil {
+			return nil, err
+		}
+	}
+	return drafts, nil
+}
+
+// newDraft decides what a record's document is: public is nil when the global
+// dataset has it not, or nothing holds it.
+func newDraft(in workspace.ID, r workspace.HeldRecord, public []byte, children document.Children, signals [2]int64, now time.Time) (*draft, error) {
+	d := &draft{record: r, projected: workspace.Projected{
+		Dataset: r.Dataset, Record: r.Record, Version: r.Version,
+		Unheld: r.Overlay == nil && len(r.Views) == 0, Present: public != nil,
+	}}
+	held := document.Held{Workspace: in.String()}
+	for _, view := range r.Views {
+		held.Views = append(held.Views, view.String())
+	}
+	if o := r.Overlay; o != nil {
+		scored := workspace.Scored{Score: o.Score, Trend: o.Trend, At: now}
+		if r.Dataset == query.Accounts {
+			if public != nil {
+				facts, err := workspace.FactsOf(public, signals)
+				if err != nil {
+					return nil, err
+				}
+				scored = workspace.ScoreOf(o.ICPTier, facts, now)
+			}
+			d.projected.Score = &scored
+		}
+		held.Overlay = &document.Overlay{
+			ICPTier: textOf(o.ICPTier), Score: scored.Score, Status: textOf(o.Status), Notes: textOf(o.Notes),
+			Tags: o.Tags, UpdatedAt: o.UpdatedAt,
+		}
+	}
+	if public == nil {
+		d.doc = document.Stub(r.Record.String())
+	} else {
+		record, err := document.FromPublic(r.Dataset, public)
+		if err != nil {
+			return nil, fault.Wrap(err, fault.Internal, "a global record could not be read")
+		}
+		d.doc = document.BuildHeld(record, children, held)
+	}
+	digest := sha256.Sum256(d.doc)
+	d.projected.Digest = digest[:]
+	return d, nil
+}
+
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// bulkBytes is how large a request gets, give or take a document.
+const bulkBytes = 4 << 20
+
+// bulkRetry is short: what takes longer is the next round's.
+var bulkRetry = elastic.Retry{For: time.Second, First: 50 * time.Millisecond, Max: 300 * time.Millisecond}
+
+// write brings the documents that are not there yet to all generations of their
+// dataset, and notes what is projected.
+func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d query.Dataset, drafts []*draft, generations []workspace.HeldGeneration) error {
+	generations = slices.Clone(generations)
+	generations = slices.DeleteFunc(generations, func(g workspace.HeldGeneration) bool { return g.Dataset != d })
+	if len(generations) == 0 {
+		return fault.Away(fmt.Errorf("there is no index of held %s yet", d), "projection")
+	}
+	var changed []*draft
+	var claimed []workspace.HeldRecord
+	for _, draft := range drafts {
+		if !draft.same() {
+			changed, claimed = append(changed, draft), append(claimed, draft.record)
+		}
+	}
+	began := time.Now()
+	ok, err := p.Rows.ClaimHeld(ctx, in, holder, p.Lease, claimed)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return errLeaseLost
+	}
+	// What is under way when the lease ends would run beside its next holder.
+	bounded, cancel := context.WithDeadline(ctx, began.Add(p.Lease-p.Lease/8))
+	defer cancel()
+	higher := map[uuid.UUID]bool{}
+	for _, g := range generations {
+		if err := p.writeGeneration(bounded, in, g, changed, higher); err != nil {
+			return elastic.FaultOf(err)
+		}
+	}
+	projected := make([]workspace.Projected, 0, len(drafts))
+	for _, draft := range drafts {
+		if !higher[draft.record.Record] {
+			projected = append(projected, draft.projected)
+		}
+	}
+	if err := p.Rows.FinishHeld(ctx, in, projected, len(changed) > 0); err != nil {
+		return err
+	}
+	return p.judgeHigher(ctx, in, d, drafts, higher, generations)
+}
+
+func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g workspace.HeldGeneration, drafts []*draft, higher map[uuid.UUID]bool) error {
+	alias := p.Names.HeldWrite(string(g.Dataset), g.Generation)
+	var batch elastic.Batch
+	var sent []*draft
+	for i, draft := range drafts {
+		r := draft.record
+		batch.IndexAt(documentID(in, r.Record), in.String(), r.Version, document.WithVersion(draft.doc, r.Version))
+		sent = append(sent, draft)
+		if batch.Size() < bulkBytes && i < len(drafts)-1 {
+			continue
+		}
+		refused, err := p.Elastic.Bulk(ctx, alias, &batch, bulkRetry)
+		if err != nil {
+			return err
+		}
+		for _, no := range refused {
+			draft := sent[no.Position]
+			if no.Status == http.StatusConflict {
+				higher[draft.record.Record] = true
+				continue
+			}
+			// It will be refused the next time too, and no search can wait for it.
+			p.Log.Error("elasticsearch refuses a held document; it stays as it was", "workspace", in.String(),
+				"dataset", g.Dataset, "record", draft.record.Record.String(), "type", no.Type, "reason", no.Reason)
+			draft.projected.Digest = nil
+		}
+		batch.Reset()
+		sent = sent[:0]
+	}
+	return nil
+}
+
+// documentID is the id of a held document.
+func documentID(in workspace.ID, record uuid.UUID) string { return in.String() + ":" + record.String() }
+
+// judgeHigher deals with documents that have a higher version than was to be
+// written. That is as it should be when Postgres has a higher one by now too;
+// else Postgres is older than the documents, for it was restored: then versions
+// go on past all there are.
+func (p *Projector) judgeHigher(ctx context.Context, in workspace.ID, d query.Dataset, drafts []*draft, higher map[uuid.UUID]bool, generations []workspace.HeldGeneration) error {
+	if len(higher) == 0 {
+		return nil
+	}
+	var ids []uuid.UUID
+	for _, draft := range drafts {
+		if higher[draft.record.Record] {
+			ids = append(ids, draft.record.Record)
+		}
+	}
+	now, err := p.Rows.HeldVersions(ctx, in, d, ids)
+	if err != nil {
+		return err
+	}
+	var behind []uuid.UUID
+	for _, draft := range drafts {
+		r := draft.record
+		if higher[r.Record] && now[r.Record] <= r.Version {
+			behind = append(behind, r.Record)
+		}
+	}
+	if len(behind) == 0 {
+		return nil
+	}
+	most := int64(0)
+	for _, g := range generations {
+		highest, err := p.highestVersion(ctx, p.Names.HeldGeneration(string(d), g.Generation))
+		if err != nil {
+			return elastic.FaultOf(err)
+		}
+		most = max(most, highest)
+	}
+	p.Log.Error("held documents are newer than Postgres, which must have been restored from an older state; versions go on past theirs",
+		"workspace", in.String(), "dataset", d, "records", len(behind), "highest", most)
+	if err := p.System.AdvanceVersions(ctx, most); err != nil {
+		return err
+	}
+	return p.Rows.BumpHeld(ctx, in, d, behind)
+}
+
+// highestVersion is the highest version that any document of an index has.
+func (p *Projector) highestVersion(ctx context.Context, index string) (int64, error) {
+	if err := p.Elastic.Refresh(ctx, index); err != nil {
+		return 0, err
+	}
+	res, err := p.Elastic.Do(ctx, elastic.Request{
+		Method: http.MethodPost, Path: "/" + index + "/_search",
+		Query: url.Values{"allow_partial_search_results": {"false"}, "filter_path": {"hits.hits.sort"}},
+		Body:  []byte(`{"size":1,"track_total_hits":false,"_source":false,"sort":[{"held.version":{"order":"desc","missing":"_last"}}]}`),
+	})
+	if err != nil {
+		return 0, err
+	}
+	var answer struct {
+		Hits struct {
+			Hits []struct {
+				Sort []int64 `json:"sort"`
+			} `json:"hits"`
+		} `json:"hits"`
+	}
+	if err := json.Unmarshal(res.Body, &answer); err != nil {
+		return 0, fmt.Errorf("elasticsearch: %w", err)
+	}
+	if len(answer.Hits.Hits) == 0 || len(answer.Hits.Hits[0].Sort) == 0 {
+		return 0, nil
+	}
+	return answer.Hits.Hits[0].Sort[0], nil
+}

@@ -1,0 +1,226 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"atlas/internal/elastic"
+	"atlas/internal/fault"
+	"atlas/mappings"
+	"atlas/search/document"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// Rows are the held rows of one workspace. *postgres.Store has them.
+type Rows interface {
+	HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error)
+	PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, own bool, limit int) ([]workspace.HeldRecord, []workspace.HeldGeneration, bool, error)
+	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (bool, error)
+	FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.Projected, written bool) error
+	ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error
+	HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error)
+	BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
+	StubsOf(ctx context.Context, in workspace.ID, age time.Duration, limit int) ([]workspace.HeldRecord, error)
+	ForgetHeld(ctx context.Context, in workspace.ID, records []workspace.HeldRecord) error
+}
+
+// Global tells what the global dataset has. *search.Engine does.
+type Global interface {
+	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
+	Children(ctx context.Context, d query.Dataset, ids []string) (map[string]document.Children, error)
+	SignalCounts(ctx context.Context, accounts []string, at time.Time, span time.Duration) (map[string][2]int64, error)
+}
+
+// Projector projects held records. Its fields are set before it is used; Close
+// ends what runs in the background.
+type Projector struct {
+	Rows    Rows
+	System  System
+	Global  Global
+	Elastic *elastic.Client
+	Names   mappings.Names
+	// Settings are those of new held indices.
+	Settings mappings.Settings
+	// Log hears of what goes wrong; nil: nobody does.
+	Log *slog.Logger
+	// Now is the clock of scores; nil: the system's.
+	Now func() time.Time
+	// Lease is how long a workspace's projector has it after its last sign of
+	// life; 0 is 8 s. What others wait for it after a crash.
+	Lease time.Duration
+	// Page is how many records are projected at once; 0 is 500.
+	Page int
+
+	once      sync.Once
+	ctx       context.Context
+	cancel    context.CancelFunc
+	name      string
+	rounds    turns[workspace.ID]
+	refreshes turns[query.Dataset]
+}
+
+func (p *Projector) start() {
+	p.once.Do(func() {
+		if p.Log == nil {
+			p.Log = slog.New(slog.DiscardHandler)
+		}
+		if p.Now == nil {
+			p.Now = time.Now
+		}
+		if p.Lease == 0 {
+			p.Lease = 8 * time.Second
+		}
+		if p.Page == 0 {
+			p.Page = 500
+		}
+		p.ctx, p.cancel = context.WithCancel(context.Background())
+		host, err := os.Hostname()
+		if err != nil {
+			host = "unknown host"
+		}
+		p.name = fmt.Sprintf("%s, process %d", host, os.Getpid())
+	})
+}
+
+// Close ends what runs in the background and waits for it. What was not
+// projected is the next sweep's.
+func (p *Projector) Close() {
+	p.start()
+	p.cancel()
+	p.rounds.wait()
+	p.refreshes.wait()
+}
+
+// roundTimeout bounds a round that searches wait for.
+const roundTimeout = 15 * time.Second
+
+// Wake has what a workspace wrote be projected soon, and does not wait.
+func (p *Projector) Wake(in workspace.ID) { p.own(in) }
+
+func (p *Projector) own(in workspace.ID) *turn {
+	p.start()
+	return p.rounds.join(in, func() error {
+		ctx, cancel := context.WithTimeout(p.ctx, roundTimeout)
+		defer cancel()
+		err := p.round(ctx, in, true)
+		if err != nil && p.ctx.Err() == nil {
+			p.Log.Warn("a workspace's changes were not projected; the sweep will", "workspace", in.String(), "error", err.Error())
+		}
+		return err
+	})
+}
+
+// Settle returns when every change that the workspace had written before is
+// seen by a search of its held records of a dataset: fault.Unavailable.
+func (p *Projector) Settle(ctx context.Context, in workspace.ID, d query.Dataset) error {
+	p.start()
+	f, err := p.Rows.HeldFreshness(ctx, in, d)
+	if err != nil {
+		return err
+	}
+	if f.Pending {
+		if err := p.own(in).wait(ctx); err != nil {
+			return away(err)
+		}
+	}
+	if !f.Pending && !f.Recent {
+		return nil // the periodic refresh has covered it
+	}
+	// A refresh that began before the check above may have passed the documents.
+	return away(p.refreshes.join(d, func() error {
+		ctx, cancel := context.WithTimeout(p.ctx, roundTimeout)
+		defer cancel()
+		return p.Elastic.Refresh(ctx, p.Names.Held(string(d))+"-*")
+	}).wait(ctx))
+}
+
+// away is the error of a search that could not be made to see what it must.
+func away(err error) error {
+	if err == nil || fault.CodeOf(err) == fault.Unavailable {
+		return err
+	}
+	return fault.Away(err, "projection")
+}
+
+// errLeaseLost means that another projector may be at work.
+var errLeaseLost = errors.New("the workspace's projector lost its lease")
+
+// leasePoll is how often a lease that another one has is asked for.
+const leasePoll = 15 * time.Millisecond
+
+// round projects what is pending in a workspace: only its own writes, however
+// long that takes, or everything, as long as no other projector is at it.
+func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error {
+	holder := p.name + " " + uuid.NewString()
+	acquired := false
+	defer func() {
+		if acquired {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			defer cancel()
+			if err := p.Rows.ReleaseProjector(ctx, in, holder); err != nil {
+				p.Log.Warn("a projector's lease could not be released", "workspace", in.String(), "error", err.Error())
+			}
+		}
+	}()
+	for {
+		records, generations, ok, err := p.Rows.PendingHeld(ctx, in, holder, p.Lease, own, p.Page)
+		switch {
+		case err != nil:
+			return err
+		case len(records) == 0: // also when another one has projected them
+			acquired = acquired || ok
+			return nil
+		case ok && !covers(generations):
+			acquired = true
+			// Nobody has made the indices yet, or another is about to.
+			if err := p.Prepare(ctx); err != nil {
+				return err
+			}
+		case ok:
+			acquired = true
+			if err := p.project(ctx, in, holder, records, generations); err != nil {
+				return err
+			}
+			if len(records) < p.Page {
+				return nil
+			}
+		case !own:
+			return nil
+		default:
+			if err := pause(ctx, leasePoll); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// covers tells whether every dataset has a generation.
+func covers(generations []workspace.HeldGeneration) bool {
+	for _, d := range query.Held {
+		if !slices.ContainsFunc(generations, func(g workspace.HeldGeneration) bool { return g.Dataset == d }) {
+			return false
+		}
+	}
+	return true
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

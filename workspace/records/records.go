@@ -1,0 +1,145 @@
+// Package records answers a search of a workspace's book or of a View from start
+// to end: it waits for what the workspace itself wrote, plans the search, runs
+// it, and puts the workspace's own data on the rows.
+//
+// Elasticsearch decides which records and in what order, Postgres what is shown
+// of the workspace's own. The package knows neither, nor HTTP, nor credits.
+package records
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/join"
+)
+
+// Page is one page of rows.
+type Page struct {
+	// Rows are JSON objects, in order.
+	Rows []jsontext.Value
+	// Total is how many records match, counted to 1,000; Capped tells that there
+	// are more.
+	Total  int
+	Capped bool
+	// Next is the cursor of the next page, empty on the last one.
+	Next string
+}
+
+// Searcher finds global records, or those that a workspace holds. In what it
+// returns, Rows are public records. *search.Engine does so, but for the type of
+// the page.
+type Searcher interface {
+	Search(ctx context.Context, q query.Query) (Page, error)
+	// SearchMerged finds what either of two searches finds; second counts what
+	// the second one adds.
+	SearchMerged(ctx context.Context, legs [2]query.Query, second query.Query) (Page, error)
+}
+
+// Freshness makes searches of held records see what the workspace wrote.
+type Freshness interface {
+	// Settle returns when a search of the workspace's held records that begins
+	// now sees every write of the workspace that was answered before.
+	Settle(ctx context.Context, in workspace.ID, d query.Dataset) error
+}
+
+// Overlays tells what a workspace says of records.
+type Overlays interface {
+	// Overlays returns those that are there.
+	Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]workspace.Overlay, error)
+}
+
+// Records searches books and Views.
+type Records struct {
+	Searcher  Searcher
+	Freshness Freshness
+	Overlays  Overlays
+}
+
+// SearchBook searches a workspace's book. Errors are those of the search:
+// fault.BadRequest for a cursor of another search, fault.Unavailable.
+func (r *Records) SearchBook(ctx context.Context, in workspace.ID, request query.Query) (Page, error) {
+	plan, err := join.Book(in, request)
+	if err != nil {
+		return Page{}, err
+	}
+	return r.search(ctx, in, request.Dataset, plan, func(record jsontext.Value, o *workspace.Overlay) (jsontext.Value, error) {
+		return workspace.Row(request.Dataset, workspace.BookRow, record, o)
+	})
+}
+
+// SearchView searches what a View shows; the View is the caller's workspace's.
+// Errors are those of SearchBook.
+func (r *Records) SearchView(ctx context.Context, v workspace.View, request query.Query) (Page, error) {
+	plan, err := join.View(v, request)
+	if err != nil {
+		return Page{}, err
+	}
+	return r.search(ctx, v.Workspace, v.Dataset, plan, func(record jsontext.Value, o *workspace.Overlay) (jsontext.Value, error) {
+		return workspace.ViewRow(v.Dataset, record, o)
+	})
+}
+
+type render func(record jsontext.Value, o *workspace.Overlay) (jsontext.Value, error)
+
+func (r *Records) search(ctx context.Context, in workspace.ID, d query.Dataset, plan join.Plan, row render) (Page, error) {
+	if plan.Held() {
+		if err := r.Freshness.Settle(ctx, in, d); err != nil {
+			return Page{}, err
+		}
+	}
+	page, err := r.run(ctx, plan)
+	if err != nil || len(page.Rows) == 0 {
+		return page, err
+	}
+	ids, err := idsOf(page.Rows)
+	if err != nil {
+		return Page{}, err
+	}
+	overlays, err := r.Overlays.Overlays(ctx, in, d, ids)
+	if err != nil {
+		return Page{}, err
+	}
+	rows := page.Rows[:0]
+	for i, record := range page.Rows {
+		var overlay *workspace.Overlay
+		if o, there := overlays[ids[i]]; there {
+			overlay = &o
+		} else if plan.InBook {
+			continue // it left the book since it was found
+		}
+		rendered, err := row(record, overlay)
+		if err != nil {
+			return Page{}, err
+		}
+		rows = append(rows, rendered)
+	}
+	page.Rows = rows
+	return page, nil
+}
+
+func (r *Records) run(ctx context.Context, plan join.Plan) (Page, error) {
+	if len(plan.Legs) == 1 {
+		return r.Searcher.Search(ctx, plan.Legs[0])
+	}
+	return r.Searcher.SearchMerged(ctx, [2]query.Query(plan.Legs), plan.Second)
+}
+
+func idsOf(records []jsontext.Value) ([]uuid.UUID, error) {
+	ids := make([]uuid.UUID, len(records))
+	for i, record := range records {
+		var r struct {
+			ID uuid.UUID `json:"id"`
+		}
+		if err := json.Unmarshal(record, &r); err != nil {
+			return nil, fault.Wrap(err, fault.Internal, "a global record is unreadable")
+		}
+		ids[i] = r.ID
+	}
+	return ids, nil
+}
