@@ -82,7 +82,7 @@ func inBackground(run func(context.Context), log *slog.Logger) (stop func()) {
 		select {
 		case <-done:
 		case <-time.After(mailStop):
-			log.Warn("a letter was still being sent; it will be sent again")
+			log.Warn("something in the background did not end in time; what it left is done again later")
 		}
 	}
 }

@@ -91,6 +91,7 @@ func start(t *testing.T, ceiling int64, change ...func(*apiConfig)) *service {
 	if err := s.config.check(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { deleteHeld(t, s.config) })
 	system, err := postgres.OpenSystem(t.Context(), d.System, postgres.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -120,6 +121,28 @@ func start(t *testing.T, ceiling int64, change ...func(*apiConfig)) *service {
 		t.Fatal("serve:", err)
 	}
 	return s
+}
+
+// deleteHeld deletes the indices of held records, once nobody writes to them.
+func deleteHeld(t *testing.T, c apiConfig) {
+	es, err := c.open()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for _, d := range query.Held {
+		indices, err := es.Aliases(ctx, c.names().Held(string(d))+"-*")
+		if err != nil {
+			t.Error(err)
+		}
+		for index := range indices {
+			if err := es.DeleteIndices(ctx, index); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }
 
 func (s *service) newKey(n workspace.NewKey) string {

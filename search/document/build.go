@@ -48,9 +48,10 @@ func (r Record) build(children Children) []byte {
 	b := make([]byte, 0, 2048)
 	b = r.AppendPublic(b)
 	b = append(b[:len(b)-1], `,"ix":{"query":[`...)
-	b = r.appendQueryText(b)
+	folded := r.fold()
+	b = r.appendQueryText(b, folded)
 	b = append(b, ']', ',')
-	b = r.appendFolded(b)
+	b = r.appendFolded(b, folded)
 	for _, rel := range query.RelationsOf(r.Dataset) {
 		newest := children.Newest(rel.Child)
 		if len(newest) == 0 {
@@ -104,45 +105,65 @@ func Fragment(r Record) []byte {
 			b = append(appendValue(b, f, r.values[i]), ',')
 		}
 	}
-	b = r.appendFolded(b)
+	b = r.appendFolded(b, r.fold())
 	return append(b, '}')
 }
 
+// fold folds the texts that are searched, by field: each is needed up to three
+// times.
+func (r Record) fold() [][]string {
+	fields := schemas[r.Dataset].fields
+	folded := make([][]string, len(fields))
+	for i, f := range fields {
+		if !f.Folded() && !f.Query {
+			continue
+		}
+		switch v := r.values[i].(type) {
+		case string:
+			folded[i] = []string{query.Fold(v)}
+		case []string:
+			folded[i] = make([]string, len(v))
+			for j, e := range v {
+				folded[i][j] = query.Fold(e)
+			}
+		}
+	}
+	return folded
+}
+
 // appendFolded appends the groups `text` and `exact`.
-func (r Record) appendFolded(b []byte) []byte {
+func (r Record) appendFolded(b []byte, folded [][]string) []byte {
 	b = append(b, `"text":{`...)
-	b = r.appendGroup(b, func(f query.Field, folded string) (string, bool) {
+	b = r.appendGroup(b, folded, func(f query.Field, folded string) (string, bool) {
 		return folded, f.Kind == query.FullText
 	})
 	b = append(b, `,"exact":{`...)
-	return r.appendGroup(b, func(f query.Field, folded string) (string, bool) {
+	return r.appendGroup(b, folded, func(f query.Field, folded string) (string, bool) {
 		return query.ExactValue(f, folded), true
 	})
 }
 
-func (r Record) appendGroup(b []byte, pick func(query.Field, string) (string, bool)) []byte {
+func (r Record) appendGroup(b []byte, folded [][]string, pick func(query.Field, string) (string, bool)) []byte {
 	start := len(b)
 	for i, f := range schemas[r.Dataset].fields {
-		if r.values[i] == nil || !f.Folded() {
+		if folded[i] == nil || !f.Folded() {
 			continue
 		}
 		if _, in := pick(f, ""); !in {
 			continue
 		}
 		b = appendName(b, f.Name)
-		switch v := r.values[i].(type) {
-		case string:
-			s, _ := pick(f, query.Fold(v))
-			b = appendString(b, s)
-		case []string:
+		if f.List() {
 			b = append(b, '[')
-			for j, e := range v {
-				if j > 0 {
-					b = append(b, ',')
-				}
-				s, _ := pick(f, query.Fold(e))
-				b = appendString(b, s)
+		}
+		for j, text := range folded[i] {
+			if j > 0 {
+				b = append(b, ',')
 			}
+			picked, _ := pick(f, text)
+			b = appendString(b, picked)
+		}
+		if f.List() {
 			b = append(b, ']')
 		}
 		b = append(b, ',')
@@ -154,19 +175,14 @@ func (r Record) appendGroup(b []byte, pick func(query.Field, string) (string, bo
 	return b
 }
 
-func (r Record) appendQueryText(b []byte) []byte {
+func (r Record) appendQueryText(b []byte, folded [][]string) []byte {
 	start := len(b)
 	for i, f := range schemas[r.Dataset].fields {
 		if !f.Query {
 			continue
 		}
-		switch v := r.values[i].(type) {
-		case string:
-			b = append(appendString(b, query.Fold(v)), ',')
-		case []string:
-			for _, e := range v {
-				b = append(appendString(b, query.Fold(e)), ',')
-			}
+		for _, text := range folded[i] {
+			b = append(appendString(b, text), ',')
 		}
 	}
 	return b[:max(start, len(b)-1)]

@@ -41,6 +41,9 @@ type Case struct {
 	Name    string
 	Dataset query.Dataset
 	Body    json.RawMessage // one JSON object
+	// Definition is a View's definition that finds the same records as Body,
+	// where there is one.
+	Definition json.RawMessage
 	// Want are the ids of the records on the page that the body asks for (of
 	// 100 rows, when it does not say), in order unless Unordered is set.
 	Want      []string
@@ -65,6 +68,7 @@ func Read(t testing.TB, path string) Fixture {
 			Name      string        `yaml:"name"`
 			Dataset   query.Dataset `yaml:"dataset"`
 			Body      yaml.Node     `yaml:"body"`
+			View      yaml.Node     `yaml:"definition"`
 			Want      []string      `yaml:"want"`
 			Unordered bool          `yaml:"unordered"`
 			Total     *int          `yaml:"total"`
@@ -91,7 +95,11 @@ func Read(t testing.TB, path string) Fixture {
 		for i, short := range c.Want {
 			want[i] = expand(short)
 		}
-		f.Cases = append(f.Cases, Case{c.Name, c.Dataset, toJSON(t, path, &c.Body), want, c.Unordered, c.Total})
+		read := Case{Name: c.Name, Dataset: c.Dataset, Body: toJSON(t, path, &c.Body), Want: want, Unordered: c.Unordered, Total: c.Total}
+		if !c.View.IsZero() {
+			read.Definition = toJSON(t, path, &c.View)
+		}
+		f.Cases = append(f.Cases, read)
 	}
 	return f
 }

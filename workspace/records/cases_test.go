@@ -1,0 +1,105 @@
+package records_test
+
+import (
+	"strings"
+	"testing"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+	"atlas/workspace"
+)
+
+// TestOneCaseSeveralEntrances searches the cases of the Data API in other ways:
+// as the request of a View of everything, of a Static View that has every
+// record, of the book that has; and, where a definition says the same, as a
+// Dynamic View. All find the same records in the same order, also paged.
+func TestOneCaseSeveralEntrances(t *testing.T) {
+	t.Parallel()
+	f := searchtest.Read(t, "../../search/testdata/cases.yaml")
+	w := newWorld(t, f.World)
+	live, lists := map[query.Dataset]workspace.View{}, map[query.Dataset]workspace.View{}
+	for _, d := range query.Held {
+		live[d], lists[d] = w.view(d, everything), w.view(d, "")
+		for _, id := range idsOf(f.World, d) {
+			w.annotate(d, id, `{"notes":"seen"}`)
+		}
+		w.add(lists[d], idsOf(f.World, d)...)
+	}
+	defined := 0
+	for _, c := range f.Cases {
+		if c.Dataset == query.Signals {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			if c.Definition != nil {
+				defined++
+				// A record's values are the same, wherever the condition stands.
+				v := w.view(c.Dataset, string(c.Definition))
+				searchtest.Check(t, c, w.inView(v, func(name string) bool {
+					return name != "query" && name != "filters" && name != "relations"
+				}))
+				searchtest.Check(t, c, w.inView(v, nil)) // twice the same condition
+			}
+			if !sameElsewhere(t, c) {
+				return
+			}
+			page := c
+			for name, search := range map[string]searchtest.Search{
+				"View of everything": w.inView(live[c.Dataset], nil), "Static View": w.inView(lists[c.Dataset], nil), "book": w.inBook(nil),
+			} {
+				t.Run(name, func(t *testing.T) { checkPage(t, page, search) })
+			}
+		})
+	}
+	if defined < 30 {
+		t.Errorf("%d cases have a definition", defined)
+	}
+}
+
+// sameElsewhere tells whether a body means in a View what it means in a Data
+// search: neither updated_at nor the order by relevance does.
+func sameElsewhere(t *testing.T, c searchtest.Case) bool {
+	body := string(c.Body)
+	if v := valueOf(t, body); v.Get("query").Kind != input.Absent && v.Get("sort").Kind == input.Absent || v.Get("filters").Get("updated_at").Kind != input.Absent {
+		return false
+	}
+	_, err := query.Parse(valueOf(t, body), c.Dataset, query.Base{Kind: query.View})
+	if err != nil && !strings.Contains(err.Error(), "sort") {
+		t.Errorf("a View refuses the request: %v", err)
+	}
+	return err == nil
+}
+
+// checkPage is searchtest.Check without its paging, which is the same for all
+// requests of an entrance.
+func checkPage(t *testing.T, c searchtest.Case, search searchtest.Search) {
+	t.Helper()
+	v := valueOf(t, string(c.Body))
+	if v.Get("limit").Kind == input.Absent {
+		c.Body = []byte(strings.TrimSuffix(string(c.Body), "}") + map[bool]string{true: ",", false: ""}[len(v.Members) > 0] + `"limit":100}`)
+	}
+	searchtest.Check(t, c, search)
+}
+
+// TestViewsBoundTheirCursors: a cursor is of one View.
+func TestViewsBoundTheirCursors(t *testing.T) {
+	t.Parallel()
+	f := searchtest.Read(t, "../../search/testdata/cases.yaml")
+	w := newWorld(t, f.World)
+	one, other := w.view(query.Accounts, everything), w.view(query.Accounts, everything)
+	next := w.rows(one, `{"limit":3}`).Next
+	if next == "" {
+		t.Fatal("no cursor")
+	}
+	for name, search := range map[string]searchtest.Search{"another View": w.inView(other, nil), "the book": w.inBook(nil)} {
+		_, err := search(t.Context(), query.Accounts, []byte(`{"limit":3,"search_after":"`+next+`"}`))
+		if fault.CodeOf(err) != fault.BadRequest {
+			t.Errorf("a cursor in %s: %v", name, err)
+		}
+	}
+	if got := w.found(one, `{"limit":100,"filters":{"city":{"value":"quebec"}},"search_after":"`+next+`"}`); len(got) == 0 {
+		t.Error("a cursor does not go on under another filter")
+	}
+}
