@@ -246,8 +246,8 @@ func TestFailures(t *testing.T) {
 // checkTooLate never answers: each operation gives up by itself.
 func checkTooLate(t *testing.T, e *search.Engine) {
 	forever := make(chan struct{})
-	t.Cleanup(func() { close(forever) })
 	late := altered(t, e, "/", func(http.ResponseWriter, int, []byte) { <-forever })
+	t.Cleanup(func() { close(forever) }) // before the server waits for its handlers
 	late.Timeout = time.Millisecond
 	_, err := late.Search(t.Context(), parse(t, query.Signals, dataBase, `{}`))
 	unavailable(t, err)

@@ -17,7 +17,7 @@ import (
 
 // The moving world: of each dataset this many records stay as they are, and as
 // many change and come and go while they are paged through.
-const steady, moving = 700, 500
+const steady, moving = 400, 300
 
 // letterOf is the letter of a dataset's ids.
 var letterOf = map[query.Dataset]string{query.Accounts: "a", query.Contacts: "c", query.Projects: "p", query.Signals: "s"}

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/auth"
+	"atlas/search/query"
 	"atlas/workspace"
 )
 
@@ -24,6 +26,8 @@ type row struct {
 	admins bool
 	// newcomers: a user in whatever workspace, no key.
 	newcomers bool
+	// users: no key.
+	users bool
 	// unthrottled: goes on when the ceiling is used up.
 	unthrottled bool
 	// ok is the answer to who may call it.
@@ -44,6 +48,7 @@ var (
 	notAUser     = verdict{400, "user_identity_required"}
 	notFound     = verdict{404, "not_found"}
 	rateLimited  = verdict{429, "rate_limited"}
+	noView       = verdict{404, "view_not_found"}
 )
 
 const (
@@ -81,6 +86,24 @@ var rows = map[string]row{
 	"list_signal_subscriptions":  {method: "GET", path: "/workspace/signal-subscriptions", scope: wsRead, ok: fine},
 	"upsert_signal_subscription": {method: "POST", path: "/workspace/signal-subscriptions/upsert", body: `{"signal_type":"permit_filed"}`, scope: wsWrite, ok: fine},
 	"delete_signal_subscription": {method: "DELETE", path: "/workspace/signal-subscriptions/" + unknownID, scope: wsWrite, ok: fine},
+
+	"list_views":                {method: "GET", path: "/workspace/views", scope: wsRead, required: true, ok: fine},
+	"get_view":                  {method: "GET", path: "/workspace/views/" + unknownID, scope: wsRead, ok: noView},
+	"upsert_view":               {method: "POST", path: "/workspace/views/upsert", body: `{"dataset":"account","view_type":"static","name":"%"}`, scope: wsWrite, ok: fine},
+	"upsert_views_batch":        {method: "POST", path: "/workspace/views/upsert/batch", body: `{"inputs":[{}]}`, scope: wsWrite, ok: fine},
+	"delete_view":               {method: "DELETE", path: "/workspace/views/" + unknownID, scope: wsWrite, ok: noView},
+	"delete_views_batch":        {method: "POST", path: "/workspace/views/delete/batch", body: `{"ids":["x"]}`, scope: wsWrite, ok: fine},
+	"add_view_record":           {method: "POST", path: "/workspace/views/" + unknownID + "/records/add", body: `{"record_id":"` + unknownID + `"}`, scope: wsWrite, ok: noView},
+	"add_view_records_batch":    {method: "POST", path: "/workspace/views/" + unknownID + "/records/add/batch", body: `{"inputs":[{}]}`, scope: wsWrite, ok: noView},
+	"remove_view_record":        {method: "DELETE", path: "/workspace/views/" + unknownID + "/records/" + unknownID, scope: wsWrite, ok: noView},
+	"remove_view_records_batch": {method: "POST", path: "/workspace/views/" + unknownID + "/records/delete/batch", body: `{"ids":["x"]}`, scope: wsWrite, ok: noView},
+	"search_view_records":       {method: "POST", path: "/workspace/views/" + unknownID + "/records/search", body: `{}`, scope: wsRead, ok: noView},
+
+	"list_favorite_views":         {method: "GET", path: "/workspace/favorite-views", scope: wsRead, required: true, users: true, ok: fine},
+	"upsert_favorite_view":        {method: "POST", path: "/workspace/favorite-views/upsert", body: `{"view_id":"` + unknownID + `"}`, scope: wsWrite, users: true, ok: noView},
+	"upsert_favorite_views_batch": {method: "POST", path: "/workspace/favorite-views/upsert/batch", body: `{"inputs":[{}]}`, scope: wsWrite, users: true, ok: fine},
+	"delete_favorite_view":        {method: "DELETE", path: "/workspace/favorite-views/" + unknownID, scope: wsWrite, users: true, ok: fine},
+	"delete_favorite_views_batch": {method: "POST", path: "/workspace/favorite-views/delete/batch", body: `{"ids":["x"]}`, scope: wsWrite, users: true, ok: fine},
 
 	"find_skills": {method: "POST", path: "/workspace/skills/find", body: `{}`, scope: wsRead, ok: fine},
 	"list_skills": {method: "POST", path: "/workspace/skills/list", body: `{}`, scope: wsRead, ok: fine},
@@ -122,12 +145,32 @@ func unlessNewcomer(v verdict) func(row) verdict {
 func asKey(scopes ...workspace.Scope) func(row) verdict {
 	return func(r row) verdict {
 		switch {
-		case r.newcomers:
+		case r.newcomers || r.users:
 			return notAUser
 		case !slices.Contains(scopes, r.scope):
 			return forbidden
 		}
 		return r.ok
+	}
+}
+
+// bookRows are the rows of one dataset of the book.
+func bookRows(d query.Dataset) map[string]row {
+	path, one := "/workspace/"+string(d), d.Singular()
+	none := verdict{404, "not_found"}
+	return map[string]row{
+		"search_workspace_" + string(d):            {method: "POST", path: path + "/search", body: `{}`, scope: wsRead, ok: fine},
+		"get_workspace_" + one:                     {method: "GET", path: path + "/" + unknownID, scope: wsRead, ok: none},
+		"upsert_workspace_" + one:                  {method: "POST", path: path + "/upsert", body: `{"` + one + `_id":"` + unknownID + `"}`, scope: wsWrite, ok: none},
+		"delete_workspace_" + one:                  {method: "DELETE", path: path + "/" + unknownID, scope: wsWrite, ok: fine},
+		"upsert_workspace_" + string(d) + "_batch": {method: "POST", path: path + "/upsert/batch", body: `{"inputs":[{}]}`, scope: wsWrite, ok: fine},
+		"delete_workspace_" + string(d) + "_batch": {method: "POST", path: path + "/delete/batch", body: `{"ids":["x"]}`, scope: wsWrite, ok: fine},
+	}
+}
+
+func init() {
+	for _, d := range query.Held {
+		maps.Copy(rows, bookRows(d))
 	}
 }
 
@@ -248,6 +291,7 @@ func throttled(want func(row) verdict) func(row) verdict {
 func TestAuthMatrix(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.holds(t)
 	routes := map[string]bool{}
 	for _, r := range w.server.Routes() {
 		routes[r.Operation] = true

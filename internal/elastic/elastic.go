@@ -42,7 +42,7 @@ type Config struct {
 
 // Client is a connection pool to one cluster. It is safe for concurrent use.
 type Client struct {
-	es *elasticsearch.Client
+	es *elasticsearch.BaseClient
 }
 
 // New returns a client. It does not connect.
@@ -65,7 +65,7 @@ func New(c Config) (*Client, error) {
 	if c.InsecureTLS {
 		transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // asked for, documented as for trials
 	}
-	es, err := elasticsearch.NewClient(elasticsearch.Config{
+	es, err := elasticsearch.NewBaseClient(elasticsearch.Config{
 		Addresses: c.Addresses, Username: c.Username, Password: c.Password, APIKey: c.APIKey, CACert: c.CACert,
 		Transport: transport,
 		// Another node is tried when one does not answer; a busy node's answer

@@ -145,7 +145,8 @@ func (s *Store) ClaimHeld(ctx context.Context, in workspace.ID, holder string, t
 }
 
 // FinishHeld notes what was projected. A row that has changed meanwhile stays
-// pending. written tells that documents were written, which searches have to
+// pending, and its document is to be written again: a generation may have been
+// registered since the row was read. written tells that documents were written, which searches have to
 // know of.
 func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.Projected, written bool) error {
 	if len(projected) == 0 {
@@ -183,7 +184,7 @@ const finishHeld = `
 	UPDATE held_records h SET
 		projected_version = greatest(h.projected_version, r.version),
 		own_change = h.own_change AND h.version > r.version,
-		digest = CASE WHEN r.version >= h.projected_version THEN decode(r.digest, 'hex') ELSE h.digest END,
+		digest = CASE WHEN h.version = r.version THEN decode(r.digest, 'hex') END,
 		present = CASE WHEN h.version = r.version THEN r.present ELSE h.present END,
 		projected_at = clock_timestamp(),
 		stub_since = CASE WHEN h.version = r.version AND r.unheld THEN coalesce(h.stub_since, clock_timestamp()) END

@@ -159,7 +159,6 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 			changed, claimed = append(changed, draft), append(claimed, draft.record)
 		}
 	}
-	began := time.Now()
 	ok, err := p.Rows.ClaimHeld(ctx, in, holder, p.Lease, claimed)
 	if err != nil {
 		return err
@@ -167,12 +166,9 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 	if !ok {
 		return errLeaseLost
 	}
-	// What is under way when the lease ends would run beside its next holder.
-	bounded, cancel := context.WithDeadline(ctx, began.Add(p.Lease-p.Lease/8))
-	defer cancel()
 	higher := map[uuid.UUID]bool{}
 	for _, g := range generations {
-		if err := p.writeGeneration(bounded, in, g, changed, higher); err != nil {
+		if err := p.writeGeneration(ctx, in, g, changed, higher); err != nil {
 			return elastic.FaultOf(err)
 		}
 	}

@@ -188,7 +188,10 @@ func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error 
 			}
 		case ok:
 			acquired = true
-			if err := p.project(ctx, in, holder, records, generations); err != nil {
+			err := p.leased(ctx, in, holder, func(ctx context.Context) error {
+				return p.project(ctx, in, holder, records, generations)
+			})
+			if err != nil {
 				return err
 			}
 			if len(records) < p.Page {
@@ -202,6 +205,43 @@ func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error 
 			}
 		}
 	}
+}
+
+// leased runs work while the lease is renewed, and ends it when that fails: what
+// is under way then would run beside the next holder.
+func (p *Projector) leased(ctx context.Context, in workspace.ID, holder string, work func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var renewing sync.WaitGroup
+	defer renewing.Wait()
+	done := make(chan struct{})
+	defer close(done)
+	renewing.Go(func() {
+		each := time.NewTicker(p.Lease / 4)
+		defer each.Stop()
+		for failed := 0; ; {
+			select {
+			case <-done:
+				return
+			case <-each.C:
+			}
+			bounded, end := context.WithTimeout(ctx, p.Lease/4)
+			ok, err := p.Rows.ClaimHeld(bounded, in, holder, p.Lease, nil)
+			end()
+			if failed++; ok {
+				failed = 0
+			}
+			if err == nil && !ok || failed == 2 { // not later than the lease ends
+				cancel(errLeaseLost)
+				return
+			}
+		}
+	})
+	err := work(ctx)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // covers tells whether every dataset has a generation.

@@ -1,0 +1,69 @@
+package api_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"atlas/internal/api"
+	"atlas/search"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+	"atlas/workspace"
+	"atlas/workspace/postgres"
+	"atlas/workspace/projection"
+	"atlas/workspace/records"
+)
+
+// holds gives the API of a world the book and Views.
+func (w *world) holds(t *testing.T) {
+	t.Helper()
+	engine, store := w.server.Search.(*search.Engine), w.server.Workspaces.(*postgres.Store)
+	p := &projection.Projector{Rows: store, System: w.system, Global: engine, Elastic: engine.Elastic, Names: engine.Names}
+	t.Cleanup(func() {
+		p.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		for _, d := range query.Held {
+			held, err := engine.Elastic.Aliases(ctx, engine.Names.Held(string(d))+"-*")
+			if err != nil {
+				t.Error(err)
+			}
+			for index := range held {
+				if err := engine.Elastic.DeleteIndices(ctx, index); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	fatal(t, p.Prepare(t.Context()))
+	w.server.Book = &workspace.Book{Store: store, Global: engine, Changed: p.Wake}
+	w.server.Views = api.Views{
+		Views:       workspace.NewViews(store, nil),
+		Memberships: &workspace.Memberships{Store: store, Records: engine, Changed: p.Wake},
+		Favorites:   workspace.NewFavorites(store),
+	}
+	w.server.Records = &records.Records{Searcher: searcher{engine}, Freshness: p, Overlays: store}
+}
+
+// load puts a world's records into the global indices.
+func (w *world) load(t *testing.T, data *searchtest.World) {
+	t.Helper()
+	engine := w.server.Search.(*search.Engine)
+	searchtest.Indices{Client: engine.Elastic, Names: engine.Names}.Load(t, data)
+}
+
+// searcher is the engine, with pages of the type that package records knows.
+type searcher struct{ engine *search.Engine }
+
+func (s searcher) Search(ctx context.Context, q query.Query) (records.Page, error) {
+	return pageOf(s.engine.Search(ctx, q))
+}
+
+func (s searcher) SearchMerged(ctx context.Context, legs [2]query.Query, second query.Query) (records.Page, error) {
+	return pageOf(s.engine.SearchMerged(ctx, legs, second))
+}
+
+func pageOf(p search.Page, err error) (records.Page, error) {
+	return records.Page{Rows: p.Records, Total: p.Total, Capped: p.Capped, Next: p.Next}, err
+}

@@ -1,0 +1,403 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/search/query"
+	"atlas/search/searchtest"
+	"atlas/workspace"
+)
+
+// viewWorld is a world with Views, a few records and the callers of one
+// workspace.
+type viewWorld struct {
+	*world
+	member, admin, key, reader, stranger string
+	in                                   string // workspace_id=…
+}
+
+func newViewWorld(t *testing.T) *viewWorld {
+	t.Helper()
+	w := newWorld(t)
+	w.holds(t)
+	data := searchtest.NewWorld()
+	for i := range 3 {
+		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i+1), i+1)),
+			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d"}`, searchtest.ID("c", i+1), i+1)))
+	}
+	data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"P","contact_ids":[%q]}`, searchtest.ID("p", 1), searchtest.ID("c", 1))))
+	w.load(t, data)
+	ws, other := w.workspace(t, "One", workspace.Pro, 0), w.workspace(t, "Two", workspace.Pro, 0)
+	text := func(n workspace.NewKey) string { _, text := w.key(t, n); return text }
+	return &viewWorld{
+		world:    w,
+		member:   tokenFor(t, w.member(t, ws, "member@one.example", workspace.Common)),
+		admin:    tokenFor(t, w.member(t, ws, "admin@one.example", workspace.Admin)),
+		key:      text(workspace.NewKey{Workspaces: []workspace.ID{ws}}),
+		reader:   text(workspace.NewKey{Workspaces: []workspace.ID{ws}, Scopes: []workspace.Scope{workspace.DataRead}}),
+		stranger: text(workspace.NewKey{Workspaces: []workspace.ID{other}}),
+		in:       "workspace_id=" + ws.String(),
+	}
+}
+
+type shownView struct {
+	ID, Dataset, Name string
+	ViewType          string `json:"view_type"`
+	WorkspaceID       string `json:"workspace_id"`
+	Definition        json.RawMessage
+	Revision          int
+	CreatedBy         *string `json:"created_by"`
+	UpdatedBy         *string `json:"updated_by"`
+	Favorite          bool    `json:"is_favorite"`
+	Position          *int    `json:"favorite_position"`
+	Records           *int    `json:"record_count"`
+}
+
+func (w *viewWorld) create(t *testing.T, token, body string) shownView {
+	t.Helper()
+	var data struct{ View shownView }
+	w.call(t, token, "POST", "/workspace/views/upsert", body).into(t, &data, nil)
+	return data.View
+}
+
+func viewBody(dataset, kind, name string) string {
+	definition := ""
+	if kind == "dynamic" {
+		definition = `,"definition":{"version":1,"q":"","fields":{}}`
+	}
+	return fmt.Sprintf(`{"dataset":%q,"view_type":%q,"name":%q%s}`, dataset, kind, name, definition)
+}
+
+func TestViewsOverHTTP(t *testing.T) {
+	t.Parallel()
+	w := newViewWorld(t)
+	mine := w.create(t, w.member, `{"dataset":"project","view_type":"dynamic","name":"Mine","definition":{"version":1,"q":" x ","fields":{"sqft":{"min":"5"}}}}`)
+	if mine.CreatedBy == nil || mine.Revision != 1 || mine.Favorite || mine.Records != nil || "workspace_id="+mine.WorkspaceID != w.in ||
+		string(mine.Definition) != `{"version":1,"q":"x","fields":{"sqft":{"min":"5"}}}` {
+		t.Errorf("created: %+v %s", mine, mine.Definition)
+	}
+	keys := w.create(t, w.key, viewBody("account", "static", "Ours"))
+	if keys.CreatedBy != nil || keys.UpdatedBy != nil || keys.Records == nil || *keys.Records != 0 {
+		t.Errorf("a key's: %+v", keys)
+	}
+	var got struct{ View shownView }
+	var credits struct{ Credits *int }
+	w.call(t, w.admin, "GET", "/workspace/views/"+strings.ToUpper(mine.ID), "").into(t, &got, &credits)
+	if diff := cmp.Diff(mine, got.View); diff != "" || credits.Credits == nil || *credits.Credits != 0 {
+		t.Errorf("an admin sees another View, or pays %v (-member +admin):\n%s", credits.Credits, diff)
+	}
+	for token, want := range map[string]int{w.member: 200, w.admin: 200, w.key: 200, w.reader: 403, w.stranger: 404} {
+		if a := w.call(t, token, "GET", "/workspace/views/"+mine.ID, ""); a.status != want {
+			t.Errorf("%d, want %d: %s", a.status, want, a.text)
+		}
+	}
+	var listed struct{ Views []shownView }
+	var page map[string]int
+	w.call(t, w.member, "GET", "/workspace/views?limit=1&offset=1&"+w.in, "").into(t, &listed, &page)
+	if diff := cmp.Diff(map[string]int{"limit": 1, "offset": 1, "credits": 0}, page); diff != "" || len(listed.Views) != 1 || listed.Views[0].Name != "Ours" {
+		t.Errorf("a page of the list: %+v (-want +got):\n%s", listed, diff)
+	}
+	for path, want := range map[string]verdict{
+		"?" + w.in: fine, "": badRequest, "?favorite_only=true&" + w.in: fine,
+		"?query=&" + w.in: invalid, "?dataset=accounts&" + w.in: invalid, "?view_type=live&" + w.in: invalid, "?id=x&" + w.in: invalid,
+		"?favorite_only=yes&" + w.in: invalid, "?limit=0&" + w.in: invalid, "?limit=101&" + w.in: invalid, "?offset=-1&" + w.in: invalid,
+		"?dataset=account&dataset=contact&" + w.in: invalid, "?query=%00&" + w.in: invalid, "?query=" + strings.Repeat("x", 501) + "&" + w.in: invalid,
+		"?id=" + unknownID + "&" + w.in: fine,
+	} {
+		if a := w.call(t, w.member, "GET", "/workspace/views"+path, ""); (verdict{a.status, a.code()}) != want {
+			t.Errorf("a member's list%s: %d %s", path, a.status, a.text)
+		}
+	}
+	for path, want := range map[string]verdict{"": fine, "?favorite_only=false": fine, "?favorite_only=true": notAUser, "?favorite_only=true&limit=x": notAUser} {
+		if a := w.call(t, w.key, "GET", "/workspace/views"+path, ""); (verdict{a.status, a.code()}) != want {
+			t.Errorf("a key's list%s: %d %s", path, a.status, a.text)
+		}
+	}
+	if a := w.call(t, w.reader, "GET", "/workspace/views?favorite_only=true", ""); a.code() != "user_identity_required" {
+		t.Errorf("who is asked for comes before what they may: %s", a.text)
+	}
+	for body, want := range map[string]verdict{
+		`[]`: invalid, `{"x":1}`: invalid, viewBody("accounts", "static", "x"): invalid,
+		viewBody("account", "static", "ÖURS"):                                                          {409, "view_name_conflict"},
+		`{"dataset":"account","view_type":"static","name":"z","definition":{"filters":{}}}`:            {400, "invalid_view_definition"},
+		`{"dataset":"account","view_type":"static","name":"z","definition":null}`:                      {400, "invalid_view_definition"},
+		`{"dataset":"account","view_type":"static","name":"z","definition":{"version":1,"version":1}}`: invalid,
+		`{"dataset":"account","view_type":"dynamic","name":"z","definition":{"version":1}}`:            {400, "invalid_view_definition"},
+		`{"dataset":"account","view_type":"dynamic","name":"","definition":{"version":1}}`:             invalid,
+		`{"id":"` + unknownID + `","definition":{"version":7}}`:                                        noView,
+		`{"id":"` + unknownID + `","revision":-1}`:                                                     invalid,
+		`{"id":"` + mine.ID + `","dataset":"contact","definition":7}`:                                  {400, "view_immutable_field"},
+		`{"id":"` + mine.ID + `","revision":5,"definition":7}`:                                         {400, "invalid_view_definition"},
+		`{"id":"` + mine.ID + `","revision":5}`:                                                        {409, "revision_conflict"},
+		`{"id":"` + mine.ID + `","name":"Mine","revision":1}`:                                          fine,
+	} {
+		if a := w.call(t, w.member, "POST", "/workspace/views/upsert", body); (verdict{a.status, a.code()}) != want {
+			t.Errorf("%s: %d %s", body, a.status, a.text)
+		}
+	}
+	if a := w.call(t, w.stranger, "POST", "/workspace/views/upsert", `{"id":"`+mine.ID+`","name":"taken"}`); a.code() != "view_not_found" {
+		t.Errorf("a stranger changes a View: %s", a.text)
+	}
+	for _, want := range []verdict{fine, noView} {
+		if a := w.call(t, w.key, "DELETE", "/workspace/views/"+mine.ID, ""); (verdict{a.status, a.code()}) != want {
+			t.Errorf("deleting: %d %s", a.status, a.text)
+		}
+	}
+}
+
+// item is a result of a batch.
+type item struct {
+	Index  int
+	ViewID string `json:"view_id"`
+	Record string `json:"record_id"`
+	Status string
+	Error  *struct {
+		Code    string
+		Message string
+		Issues  []json.RawMessage
+	}
+	Data *struct{ View shownView }
+}
+
+type batch struct {
+	ViewID  string `json:"view_id"`
+	Results []item
+}
+
+// results is a batch in short: the status of each item, what is wrong with the
+// shape told as errors.
+func (w *viewWorld) results(t *testing.T, token, path, body string) (short []string, all batch) {
+	t.Helper()
+	var m map[string]int
+	w.call(t, token, "POST", path, body).into(t, &all, &m)
+	good := 0
+	for i, r := range all.Results {
+		if r.Index != i || (r.Status == "ok") != (r.Error == nil) || r.Error != nil && (r.Error.Code != r.Status || r.Error.Message == "") {
+			t.Errorf("item %d: %+v", i, r)
+		}
+		if r.Status == "ok" {
+			good++
+		}
+		short = append(short, r.Status)
+	}
+	if diff := cmp.Diff(map[string]int{"credits": 0, "succeeded": good, "failed": len(short) - good}, m); diff != "" {
+		t.Errorf("metadata (-want +got):\n%s", diff)
+	}
+	return short, all
+}
+
+func TestBatchesOfViews(t *testing.T) {
+	t.Parallel()
+	w := newViewWorld(t)
+	short, all := w.results(t, w.member, "/workspace/views/upsert/batch", `{"inputs":[`+strings.Join([]string{
+		viewBody("account", "static", "A"), viewBody("account", "static", "Á"), `{"dataset":"x","name":1}`, `7`,
+		`{"dataset":"account","view_type":"dynamic","name":"B","definition":{}}`, `{"id":"` + unknownID + `","name":"C"}`,
+		viewBody("contact", "dynamic", "A"), `{"id":"` + unknownID + `","revision":0}`,
+	}, ",")+`]}`)
+	want := []string{"ok", "view_name_conflict", "invalid_input", "invalid_input", "invalid_view_definition", "view_not_found", "ok", "invalid_input"}
+	if diff := cmp.Diff(want, short); diff != "" {
+		t.Errorf("upserts (-want +got):\n%s", diff)
+	}
+	r := all.Results
+	if r[0].Data == nil || r[0].Data.View.ID != r[0].ViewID || r[5].ViewID != unknownID || r[7].ViewID != unknownID || len(r[2].Error.Issues) != 3 || r[1].Data != nil {
+		t.Errorf("results: %+v", r)
+	}
+	short, all = w.results(t, w.key, "/workspace/views/delete/batch", fmt.Sprintf(`{"ids":[%q,%q,"x",%q]}`, r[0].ViewID, r[0].ViewID, r[6].ViewID))
+	if diff := cmp.Diff([]string{"ok", "view_not_found", "invalid_input", "ok"}, short); diff != "" || all.Results[0].Data != nil || all.Results[0].ViewID != r[0].ViewID {
+		t.Errorf("deletions: %+v (-want +got):\n%s", all, diff)
+	}
+	many := strings.TrimSuffix(strings.Repeat(`"x",`, 101), ",")
+	for _, body := range []string{`{}`, `{"ids":[]}`, `{"ids":[` + many + `]}`, `{"ids":"x"}`, `{"ids":["x"],"y":1}`} {
+		if a := w.call(t, w.key, "POST", "/workspace/views/delete/batch", body); a.code() != "validation" {
+			t.Errorf("%.50s: %d %s", body, a.status, a.text)
+		}
+	}
+}
+
+func TestRecordsOfViewsOverHTTP(t *testing.T) {
+	t.Parallel()
+	w := newViewWorld(t)
+	people, firms := w.create(t, w.member, viewBody("contact", "static", "People")), w.create(t, w.key, viewBody("account", "dynamic", "Firms"))
+	path := "/workspace/views/" + people.ID + "/records/"
+	id := func(n int) string { return searchtest.ID("c", n) }
+	var one batch
+	var m map[string]int
+	w.call(t, w.key, "POST", path+"add", `{"record_id":"`+id(1)+`"}`).into(t, &one, &m)
+	want := batch{ViewID: people.ID, Results: []item{{Record: id(1), Status: "ok"}}}
+	if diff := cmp.Diff(want, one); diff != "" || m["succeeded"] != 1 {
+		t.Errorf("one added: %v (-want +got):\n%s", m, diff)
+	}
+	w.call(t, w.member, "POST", path+"add", `{"record_id":"`+id(2)+`"}`).into(t, &one, &m)
+	if one.Results[0].Status != "record_not_visible" || m["failed"] != 1 {
+		t.Errorf("one refused: %+v, %v", one, m)
+	}
+	short, all := w.results(t, w.member, path+"add/batch", fmt.Sprintf(
+		`{"inputs":[{"record_id":%q},{"record_id":%q},{"record_id":%q},{"record_id":"x"},{},{"record_id":%q}]}`, id(1), id(2), id(9), searchtest.ID("a", 1)))
+	if diff := cmp.Diff([]string{"ok", "record_not_visible", "record_not_found", "invalid_input", "invalid_input", "record_not_found"}, short); diff != "" || all.ViewID != people.ID {
+		t.Errorf("a batch (-want +got):\n%s", diff)
+	}
+	for _, c := range []struct {
+		method, path, body string
+		want               verdict
+	}{
+		{"POST", path + "add", `{}`, invalid},
+		{"POST", path + "add", `{"record_id":"x","user_id":1}`, invalid},
+		{"POST", "/workspace/views/x/records/add", `{"record_id":"` + id(1) + `"}`, invalid},
+		{"POST", "/workspace/views/" + firms.ID + "/records/add", `{"record_id":"` + id(1) + `"}`, verdict{400, "view_type_mismatch"}},
+		{"POST", "/workspace/views/" + firms.ID + "/records/add/batch", `{"inputs":[{}]}`, verdict{400, "view_type_mismatch"}},
+		{"POST", "/workspace/views/" + firms.ID + "/records/add/batch", `{"inputs":[]}`, invalid},
+		{"DELETE", "/workspace/views/" + firms.ID + "/records/" + id(1), "", verdict{400, "view_type_mismatch"}},
+		{"POST", "/workspace/views/" + firms.ID + "/records/delete/batch", `{"ids":["x"]}`, verdict{400, "view_type_mismatch"}},
+		{"DELETE", path + "x", "", invalid},
+		{"POST", path + "search", `{"limit":101}`, invalid},
+		{"POST", path + "search", `{"sort":{"field":"updated_at","order":"asc"}}`, invalid},
+		{"POST", path + "search", `{"sort":{"field":"relevance","order":"desc"},"query":"x"}`, invalid},
+		{"POST", path + "search", `{"filters":{"icp_tier":{"value":"tier_1"}}}`, invalid},
+		{"POST", path + "search", `{"search_after":"x"}`, badRequest},
+		{"POST", "/workspace/views/" + unknownID + "/records/search", `{"limit":101}`, invalid},
+		{"POST", "/workspace/views/" + unknownID + "/records/search", `{"x":1}`, invalid},
+		{"POST", "/workspace/views/" + unknownID + "/records/search", `{"filters":{"stage":{"value":"filed"}}}`, noView},
+	} {
+		if a := w.call(t, w.member, c.method, c.path, c.body); (verdict{a.status, a.code()}) != c.want {
+			t.Errorf("%s %s %s: %d %s", c.method, c.path, c.body, a.status, a.text)
+		}
+	}
+	search := func(token, view, body string) (rows []map[string]any, m map[string]any) {
+		t.Helper()
+		var data struct {
+			Dataset string
+			Records []map[string]any
+		}
+		a := w.call(t, token, "POST", "/workspace/views/"+view+"/records/search", body)
+		a.into(t, &data, &m)
+		if charged := a.header.Get("X-Credits-Charged"); charged != fmt.Sprint(len(data.Records)) || m["credits"] != float64(len(data.Records)) {
+			t.Errorf("%d rows cost %s, %v", len(data.Records), charged, m["credits"])
+		}
+		if want := map[string]string{people.ID: "contact", firms.ID: "account"}[view]; data.Dataset != want || data.Records == nil {
+			t.Errorf("dataset %q, records %v", data.Dataset, data.Records)
+		}
+		return data.Records, m
+	}
+	rows, meta := search(w.key, people.ID, `{}`)
+	if diff := cmp.Diff(map[string]any{"total": 1.0, "total_is_capped": false, "limit": 25.0, "offset": 0.0, "search_after": nil, "credits": 1.0}, meta); diff != "" || len(rows) != 1 || rows[0]["id"] != id(1) {
+		t.Errorf("a list's rows: %v (-want +got):\n%s", rows, diff)
+	}
+	if rows, meta := search(w.member, firms.ID, `{"limit":2}`); len(rows) != 2 || meta["search_after"] == nil || meta["total"] != 3.0 {
+		t.Errorf("a live View's rows: %v, %v", rows, meta)
+	}
+	if rows, _ := search(w.member, people.ID, `{"query":"nobody"}`); len(rows) != 0 {
+		t.Errorf("nobody is found: %v", rows)
+	}
+	if a := w.call(t, w.stranger, "POST", path+"search", `{}`); a.code() != "view_not_found" {
+		t.Errorf("a stranger searches: %s", a.text)
+	}
+	if a := w.call(t, w.stranger, "POST", path+"add", `{"record_id":"`+id(1)+`"}`); a.code() != "view_not_found" {
+		t.Errorf("a stranger adds: %s", a.text)
+	}
+	var usage struct {
+		Tools map[string]int `json:"by_tool"`
+	}
+	w.call(t, w.member, "GET", "/data/usage?"+w.in, "").into(t, &usage, nil)
+	if diff := cmp.Diff(map[string]int{"search_view_records": 3}, usage.Tools); diff != "" {
+		t.Errorf("usage (-want +got):\n%s", diff)
+	}
+	w.call(t, w.member, "DELETE", path+id(1), "").into(t, &one, &m)
+	w.call(t, w.member, "DELETE", path+id(1), "").into(t, &one, &m)
+	if one.Results[0].Status != "ok" || one.Results[0].Record != id(1) || m["succeeded"] != 1 {
+		t.Errorf("removed twice: %+v, %v", one, m)
+	}
+	short, _ = w.results(t, w.key, path+"delete/batch", `{"ids":["`+id(1)+`","x","`+id(2)+`"]}`)
+	if diff := cmp.Diff([]string{"ok", "invalid_input", "ok"}, short); diff != "" {
+		t.Errorf("a batch of removals (-want +got):\n%s", diff)
+	}
+	if rows, _ := search(w.key, people.ID, `{}`); len(rows) != 0 {
+		t.Errorf("after the removal: %v", rows)
+	}
+}
+
+func TestFavoritesOverHTTP(t *testing.T) {
+	t.Parallel()
+	w := newViewWorld(t)
+	var ids []string
+	for i := range 4 {
+		ids = append(ids, w.create(t, w.key, viewBody("account", "static", fmt.Sprintf("V%d", i))).ID)
+	}
+	const path = "/workspace/favorite-views"
+	order := func(token string) (names []string) {
+		t.Helper()
+		var data struct{ Views []shownView }
+		w.call(t, token, "GET", path+"?"+w.in, "").into(t, &data, nil)
+		for i, v := range data.Views {
+			if !v.Favorite || v.Position == nil || *v.Position != i || v.Records == nil {
+				t.Errorf("at %d: %+v", i, v)
+			}
+			names = append(names, v.Name)
+		}
+		return names
+	}
+	var one struct{ View shownView }
+	w.call(t, w.member, "POST", path+"/upsert", `{"view_id":"`+ids[0]+`"}`).into(t, &one, nil)
+	if !one.View.Favorite || *one.View.Position != 0 {
+		t.Errorf("the first: %+v", one)
+	}
+	w.call(t, w.member, "POST", path+"/upsert", `{"view_id":"`+ids[1]+`","position":0}`).into(t, &one, nil)
+	short, all := w.results(t, w.member, path+"/upsert/batch", fmt.Sprintf(
+		`{"inputs":[{"view_id":%q,"position":0},{"view_id":%q},{"view_id":%q},{"view_id":%q,"position":-1},{"view_id":%q,"position":1},{"user_id":%q,"view_id":%q}]}`,
+		ids[2], ids[3], unknownID, ids[0], ids[2], unknownID, ids[1]))
+	if diff := cmp.Diff([]string{"ok", "ok", "view_not_found", "invalid_input", "ok", "invalid_input"}, short); diff != "" {
+		t.Errorf("a batch (-want +got):\n%s", diff)
+	}
+	if r := all.Results; r[0].ViewID != ids[2] || *r[0].Data.View.Position != 1 || *r[4].Data.View.Position != 1 || *r[1].Data.View.Position != 3 || r[2].ViewID != unknownID {
+		t.Errorf("results: %+v", r)
+	}
+	if diff := cmp.Diff([]string{"V1", "V2", "V0", "V3"}, order(w.member)); diff != "" {
+		t.Errorf("the order (-want +got):\n%s", diff)
+	}
+	if others := order(w.admin); len(others) > 0 {
+		t.Errorf("an admin has a member's favorites: %v", others)
+	}
+	w.create(t, w.admin, `{"id":"`+ids[2]+`","name":"Renamed"}`)
+	if diff := cmp.Diff([]string{"V1", "Renamed", "V0", "V3"}, order(w.member)); diff != "" {
+		t.Errorf("after a rename (-want +got):\n%s", diff)
+	}
+	for range 2 {
+		if a := w.call(t, w.member, "DELETE", path+"/"+ids[1], ""); a.status != 200 || !strings.Contains(a.text, `"deleted":true`) {
+			t.Errorf("deleted: %s", a.text)
+		}
+	}
+	w.call(t, w.key, "DELETE", "/workspace/views/"+ids[0], "")
+	if diff := cmp.Diff([]string{"Renamed", "V3"}, order(w.member)); diff != "" {
+		t.Errorf("after deletions (-want +got):\n%s", diff)
+	}
+	short, _ = w.results(t, w.member, path+"/delete/batch", fmt.Sprintf(`{"ids":[%q,"x",%q]}`, ids[2], unknownID))
+	if diff := cmp.Diff([]string{"ok", "invalid_input", "ok"}, short); diff != "" {
+		t.Errorf("a batch of deletions (-want +got):\n%s", diff)
+	}
+	for _, c := range []struct {
+		method, path, body string
+		want               verdict
+	}{
+		{"GET", path, "", badRequest},
+		{"GET", path + "?limit=101&" + w.in, "", invalid},
+		{"GET", path + "?" + url.Values{"offset": {"x"}}.Encode() + "&" + w.in, "", invalid},
+		{"POST", path + "/upsert", `{}`, invalid},
+		{"POST", path + "/upsert", `{"view_id":"` + ids[3] + `","position":1.5}`, invalid},
+		{"POST", path + "/upsert", `{"view_id":"` + ids[3] + `","position":null}`, invalid},
+		{"POST", path + "/upsert", `{"view_id":"` + ids[3] + `","position":9007199254740991}`, fine},
+		{"POST", path + "/upsert", `{"view_id":"` + ids[0] + `"}`, noView},
+		{"DELETE", path + "/x", "", invalid},
+	} {
+		if a := w.call(t, w.member, c.method, c.path, c.body); (verdict{a.status, a.code()}) != c.want {
+			t.Errorf("%s %s %s: %d %s", c.method, c.path, c.body, a.status, a.text)
+		}
+		if a := w.call(t, w.key, c.method, c.path, c.body); a.code() != "user_identity_required" {
+			t.Errorf("a key, %s %s: %d %s", c.method, c.path, a.status, a.text)
+		}
+	}
+}

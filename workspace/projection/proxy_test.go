@@ -1,0 +1,100 @@
+package projection_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"atlas/internal/devstack/backends"
+	"atlas/internal/elastic"
+)
+
+// proxy stands before Elasticsearch: it can be away, and it can keep writes back
+// and let them through late, after who sent them has given up.
+type proxy struct {
+	client *elastic.Client
+	to     *url.URL
+
+	lock sync.Mutex
+	away bool
+	// keep is asked about each request; those it takes are answered with a lost
+	// connection, and wait in kept.
+	keep func(r *http.Request) bool
+	kept []keptRequest
+}
+
+type keptRequest struct {
+	method, url string
+	body        []byte
+}
+
+func newProxy(t *testing.T) *proxy {
+	t.Helper()
+	to, err := url.Parse(backends.Elasticsearch(t))
+	fatal(t, err)
+	p := &proxy{to: to}
+	forward := httputil.NewSingleHostReverseProxy(to)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		p.lock.Lock()
+		lost := p.away
+		if p.keep != nil && p.keep(r) {
+			p.kept = append(p.kept, keptRequest{r.Method, r.URL.RequestURI(), body})
+			lost = true
+		}
+		p.lock.Unlock()
+		if lost {
+			panic(http.ErrAbortHandler)
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	p.client, err = elastic.New(elastic.Config{Addresses: []string{server.URL}})
+	fatal(t, err)
+	return p
+}
+
+func (p *proxy) set(away bool, keep func(r *http.Request) bool) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.away, p.keep = away, keep
+}
+
+func (p *proxy) keptCount() int {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	return len(p.kept)
+}
+
+// release sends what was kept, now.
+func (p *proxy) release(t *testing.T) []string {
+	t.Helper()
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	var answers []string
+	for _, k := range p.kept {
+		r, err := http.NewRequestWithContext(t.Context(), k.method, p.to.String()+k.url, bytes.NewReader(k.body))
+		fatal(t, err)
+		r.Header.Set("Content-Type", "application/x-ndjson")
+		res, err := http.DefaultClient.Do(r)
+		fatal(t, err)
+		answer, err := io.ReadAll(res.Body)
+		fatal(t, err)
+		_ = res.Body.Close()
+		answers = append(answers, string(answer))
+	}
+	p.kept = nil
+	return answers
+}
+
+func isBulk(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/_bulk") }

@@ -1,0 +1,383 @@
+package projection_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"atlas/internal/elastic"
+	"atlas/internal/fault"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+	"atlas/workspace"
+	"atlas/workspace/projection"
+)
+
+// Each test here is of one rule of docs/architecture.md, "Held records", and
+// fails without it.
+
+// bulk sends one batch by the write alias of the serving generation.
+func (w *world) bulk(t *testing.T, d query.Dataset, fill func(b *elastic.Batch)) []elastic.Refusal {
+	t.Helper()
+	generations, err := w.system.HeldGenerations(t.Context())
+	fatal(t, err)
+	for _, g := range generations {
+		if g.Dataset == d && g.Serving {
+			var batch elastic.Batch
+			fill(&batch)
+			refused, err := w.indices.Client.Bulk(t.Context(), w.indices.Names.HeldWrite(string(d), g.Generation), &batch, elastic.Retry{For: 10 * time.Second})
+			fatal(t, err)
+			return refused
+		}
+	}
+	t.Fatal("no generation serves")
+	return nil
+}
+
+// A write that comes late, after the record was deleted, does not bring it back.
+func TestLateWriteAfterDeletion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := id("a", 5)
+	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{Status: text("here")})
+	w.settled(t)
+	held := w.indices.Names.Held("accounts")
+	late := w.documents(t, held)[w.one.String()+":"+a.String()]
+	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a}))
+	w.settled(t)
+	// After a flush Elasticsearch has forgotten what was deleted outright.
+	_, err := w.indices.Client.Do(t.Context(), elastic.Request{Method: http.MethodPost, Path: "/" + held + "/_flush"})
+	fatal(t, err)
+	// Not old enough: the stub has to stay.
+	fatal(t, w.projector.Purge(t.Context(), projection.StubAge))
+	doc := fmt.Sprintf(`{"id":%q,"name":"x","held":{"workspace_id":%q,"in_book":true}}`, a, w.one)
+	refused := w.bulk(t, query.Accounts, func(b *elastic.Batch) {
+		b.IndexAt(w.one.String()+":"+a.String(), w.one.String(), late.Version, []byte(doc))
+	})
+	if len(refused) != 1 || refused[0].Status != http.StatusConflict {
+		t.Errorf("the late write: %+v", refused)
+	}
+	if got := w.found(t, w.one, query.Accounts); len(got) > 0 {
+		t.Errorf("the deleted record is found: %v", got)
+	}
+	w.wantEqual(t)
+}
+
+// Old stubs and their rows go, but not what is held again meanwhile.
+func TestPurge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	gone, back, kept := id("a", 1), id("a", 2), id("a", 3)
+	for _, a := range []uuid.UUID{gone, back, kept} {
+		w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{})
+	}
+	w.settled(t)
+	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{gone, back}))
+	w.settled(t)
+	w.upsert(t, w.one, query.Accounts, back, workspace.OverlayChange{})
+	fatal(t, w.projector.Purge(t.Context(), 0))
+	w.settled(t)
+	w.wantEqual(t)
+	docs := w.documents(t, w.indices.Names.Held("accounts"))
+	if _, there := docs[w.one.String()+":"+gone.String()]; there || len(docs) != 2 {
+		t.Errorf("documents after the purge: %v", docs)
+	}
+	status, err := w.system.HeldStatus(t.Context())
+	fatal(t, err)
+	if status.Records != 2 || status.Stubs != 0 {
+		t.Errorf("%+v", status)
+	}
+}
+
+// A write that a projector sent and gave up on arrives after a later one: the
+// later one stays, and nothing stays pending.
+func TestLateBulk(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := id("a", 7)
+	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{Status: text("first")})
+	w.settled(t)
+	slow := newProxy(t)
+	other := w.newProjector(t, slow.client)
+	slow.set(false, isBulk)
+	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{Status: text("second")})
+	if err := other.SweepOnce(t.Context()); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("a projector whose writes are lost: %v", err)
+	}
+	if slow.keptCount() == 0 {
+		t.Fatal("no write was kept back")
+	}
+	// Back to what it was: an equal document is not written again, but what is
+	// there is not certain now.
+	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{Status: text("first")})
+	w.settled(t)
+	for _, answer := range slow.release(t) {
+		if !strings.Contains(answer, `"status":409`) {
+			t.Errorf("the late write was taken: %s", answer)
+		}
+	}
+	w.settled(t)
+	w.wantEqual(t)
+}
+
+// An equal document is not written again when global records are switched, and
+// another one is.
+func TestSwitchedWritesOnlyWhatChanged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 4 {
+		w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{})
+	}
+	w.settled(t)
+	before := w.documents(t, w.indices.Names.Held("accounts"))
+	fatal(t, w.projector.Switched(t.Context(), "the first one told"))
+	w.settled(t)
+	if diff := cmp.Diff(before, w.documents(t, w.indices.Names.Held("accounts"))); diff != "" {
+		t.Error("nothing changed, but:", diff)
+	}
+	// Another generation, in which one record is another and one is gone.
+	index := w.indices.Names.Generation("accounts", "2")
+	w.copyIndex(t, w.indices.Names.Generation("accounts", "1"), index)
+	changed := searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Renamed"}`, id("a", 1)))
+	global := searchtest.NewWorld()
+	global.Add(changed)
+	w.indices.Put(t, query.Accounts, global.Documents()[query.Accounts]...)
+	w.indices.Refresh(t)
+	_, err := w.indices.Client.Do(t.Context(), elastic.Request{Method: http.MethodDelete, Path: "/" + index + "/_doc/" + id("a", 2).String()})
+	fatal(t, err)
+	fatal(t, w.projector.Switched(t.Context(), "2"))
+	w.settled(t)
+	after := w.documents(t, w.indices.Names.Held("accounts"))
+	for i, want := range []bool{false, true, true, false} {
+		key := w.one.String() + ":" + id("a", i).String()
+		if rewritten := before[key].Version != after[key].Version; rewritten != want {
+			t.Errorf("$a%d was written again: %v", i, rewritten)
+		}
+	}
+	if diff := cmp.Diff([]string{"$a0", "$a3", "$a1"}, w.found(t, w.one, query.Accounts)); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := w.book.Get(t.Context(), w.one, query.Accounts, id("a", 2)); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("a get of what the dataset has no more: %v", err)
+	}
+	var present bool
+	fatal(t, w.admin.QueryRow(t.Context(), `SELECT present FROM held_records WHERE record_id = $1`, id("a", 2)).Scan(&present))
+	if present {
+		t.Error("a record that the dataset has no more is said to be there")
+	}
+}
+
+// copyIndex makes an index like another, with its documents, and gives it the
+// alias.
+func (w *world) copyIndex(t *testing.T, from, to string) {
+	t.Helper()
+	client := w.indices.Client
+	for _, r := range []elastic.Request{
+		{Method: http.MethodPut, Path: "/" + from + "/_block/write"},
+		{Method: http.MethodPost, Path: "/" + from + "/_clone/" + to, Body: []byte(`{"settings":{"index.blocks.write":null}}`)},
+	} {
+		_, err := client.Do(t.Context(), r)
+		fatal(t, err)
+	}
+	t.Cleanup(func() {
+		if err := client.DeleteIndices(context.Background(), to); err != nil {
+			t.Error(err)
+		}
+	})
+	alias := w.indices.Names.Alias("accounts")
+	eventually(t, "the copy can be written", func() bool {
+		res, err := client.Do(t.Context(), elastic.Request{Method: http.MethodGet, Path: "/_cluster/health/" + to})
+		fatal(t, err)
+		return !strings.Contains(string(res.Body), `"status":"red"`)
+	})
+	fatal(t, client.ChangeAliases(t.Context(), []elastic.AliasChange{{Index: from, Alias: alias, Remove: true}, {Index: to, Alias: alias}}))
+}
+
+// Postgres was restored from an older state: documents have versions that it
+// does not know. They are passed, loudly.
+func TestRestoredPostgres(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 5 {
+		w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{Status: text("new")})
+	}
+	w.settled(t)
+	for _, sql := range []string{
+		`UPDATE held_records SET version = 1, projected_version = 1, digest = NULL`, `SELECT setval('held_version', 1)`,
+	} {
+		_, err := w.admin.Exec(t.Context(), sql)
+		fatal(t, err)
+	}
+	w.upsert(t, w.one, query.Accounts, id("a", 0), workspace.OverlayChange{Status: text("after")})
+	if got := w.found(t, w.one, query.Accounts, query.Words{Path: "held.text.workspace_status", Text: "after"}); len(got) > 1 {
+		t.Errorf("found %v", got)
+	}
+	w.settled(t)
+	if got := w.found(t, w.one, query.Accounts, query.Words{Path: "held.text.workspace_status", Text: "after"}); !cmp.Equal(got, []string{"$a0"}) {
+		t.Errorf("found %v", got)
+	}
+	if !strings.Contains(w.log.String(), "restored") {
+		t.Error("nobody was told")
+	}
+}
+
+// A search sees what was written before, on whichever server, also when the
+// index refreshes itself never.
+func TestSearchSeesWhatAnotherServerWrote(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	fatal(t, w.projector.Prepare(t.Context()))
+	fatal(t, w.indices.Client.PutIndexSettings(t.Context(), map[string]any{"refresh_interval": "-1"}, w.indices.Names.Held("accounts")))
+	other := w.newProjector(t, w.indices.Client)
+	for i := range 12 {
+		w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{})
+		if i%3 == 0 {
+			fatal(t, other.SweepOnce(t.Context())) // projected there, not refreshed
+		} else if i%3 == 1 {
+			other.Wake(w.one)
+		}
+		if got := w.found(t, w.one, query.Accounts); len(got) != i+1 {
+			t.Fatalf("after %d writes the search finds %v", i+1, got)
+		}
+	}
+}
+
+// hooked stops the projector that uses it where it has read what is pending.
+type hooked struct {
+	projection.Global
+	reached, goOn chan struct{}
+	once          sync.Once
+}
+
+func (h *hooked) Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error) {
+	h.once.Do(func() {
+		close(h.reached)
+		<-h.goOn
+	})
+	return h.Global.Lookup(ctx, d, ids)
+}
+
+// A projector that read what is pending, and the generations, before a rebuild
+// began comes to write in the middle of it: the new generation misses nothing.
+func TestRebuildBesideASlowProjector(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 10 {
+		w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{Status: text("before")})
+	}
+	w.settled(t)
+	w.upsert(t, w.one, query.Accounts, id("a", 3), workspace.OverlayChange{Status: text("during")})
+	slow := w.newProjector(t, w.indices.Client)
+	stop := &hooked{Global: w.engine, reached: make(chan struct{}), goOn: make(chan struct{})}
+	slow.Global = stop
+	swept := make(chan error, 1)
+	go func() { swept <- slow.SweepOnce(context.WithoutCancel(t.Context())) }()
+	<-stop.reached
+	rebuilt := make(chan error, 1)
+	go func() { rebuilt <- w.projector.Rebuild(context.WithoutCancel(t.Context()), nil) }()
+	eventually(t, "two generations are registered", func() bool {
+		generations, err := w.system.HeldGenerations(t.Context())
+		fatal(t, err)
+		return len(generations) > len(query.Held)
+	})
+	close(stop.goOn)
+	<-swept // whether it could still write or not
+	fatal(t, <-rebuilt)
+	w.settled(t)
+	w.wantEqual(t)
+}
+
+// Searches and writes go on while new generations are filled, and the new ones
+// have everything.
+func TestRebuildUnderWrites(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range accounts {
+		w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{})
+	}
+	w.settled(t)
+	w.book.Changed = w.projector.Wake
+	before := w.served(t)
+	done := make(chan struct{})
+	var writes atomic.Int64
+	var clients sync.WaitGroup
+	for c := range 4 {
+		clients.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				a := id("a", (i*7+c*10)%accounts)
+				var err error
+				if i%5 == 4 {
+					err = w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a})
+				} else {
+					_, err = w.book.Upsert(t.Context(), w.one, query.Accounts, []workspace.BookInput{{Record: a.String(), Change: workspace.OverlayChange{Status: text(fmt.Sprint(c, " ", i))}}})
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				writes.Add(1)
+				if err := w.projector.Settle(t.Context(), w.one, query.Accounts); err != nil {
+					t.Error("settling:", err)
+					return
+				}
+				if _, err := w.engine.Search(t.Context(), bookQuery(w.one, query.Accounts)); err != nil {
+					t.Error("searching:", err)
+					return
+				}
+			}
+		})
+	}
+	for range 2 {
+		fatal(t, w.projector.Rebuild(t.Context(), nil))
+	}
+	close(done)
+	clients.Wait()
+	if writes.Load() == 0 {
+		t.Error("nothing was written meanwhile")
+	}
+	w.settled(t)
+	w.wantEqual(t)
+	if after := w.served(t); after == before {
+		t.Error("searches go to the old index")
+	}
+	indices, err := w.indices.Client.Aliases(t.Context(), w.indices.Names.Held("accounts")+"-*")
+	fatal(t, err)
+	if len(indices) != 1 {
+		t.Errorf("indices that are left: %v", indices)
+	}
+}
+
+func (w *world) served(t *testing.T) string {
+	t.Helper()
+	indices, err := w.indices.Client.Aliases(t.Context(), w.indices.Names.Held("accounts"))
+	fatal(t, err)
+	for index := range indices {
+		return index
+	}
+	return ""
+}
+
+// An index that is gone is made and filled again.
+func TestLostIndex(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.upsert(t, w.one, query.Accounts, id("a", 1), workspace.OverlayChange{})
+	w.settled(t)
+	fatal(t, w.indices.Client.DeleteIndices(t.Context(), w.served(t)))
+	w.settled(t)
+	w.wantEqual(t)
+}

@@ -1,0 +1,50 @@
+package projection
+
+import (
+	"errors"
+	"testing"
+)
+
+// Who asks while something runs gets the next run, not that one: it may have
+// passed by what the asker needs. All who ask until then share it.
+func TestATurnIsSharedOnlyBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	var all turns[int]
+	began, goOn := make(chan int), make(chan error)
+	n := 0
+	run := func() error {
+		n++
+		began <- n
+		return <-goOn
+	}
+	first := all.join(1, run)
+	<-began
+	second, third := all.join(1, run), all.join(1, run)
+	if second == first || third != second {
+		t.Fatal("the run that had begun was shared, or the next one was not")
+	}
+	other := all.join(2, func() error { return nil })
+	if err := other.wait(t.Context()); err != nil {
+		t.Error("another key:", err)
+	}
+	goOn <- errors.New("of the first")
+	if err := first.wait(t.Context()); err == nil {
+		t.Error("the first run's error is lost")
+	}
+	if <-began != 2 {
+		t.Error("not the second run")
+	}
+	select {
+	case <-second.done:
+		t.Error("the second run ended with the first")
+	default:
+	}
+	goOn <- nil
+	if err := third.wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+	all.wait()
+	if len(all.queues) != 0 {
+		t.Error("something is left of what has ended")
+	}
+}

@@ -1,0 +1,315 @@
+package records_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+	"atlas/workspace"
+)
+
+// people is a world of contacts: of every three, one has a project, and names
+// and dates repeat, so that sorts have ties.
+func people(t *testing.T, n int) *searchtest.World {
+	t.Helper()
+	data := searchtest.NewWorld()
+	for i := 1; i <= n; i++ {
+		data.Add(searchtest.Record(t, query.Contacts, fmt.Sprintf(
+			`{"id":%q,"name":"Person %d","title":"T","email":"p%d@x.example","city":"C%d","created_at":"2024-01-%02d"}`,
+			searchtest.ID("c", i), i%7, i, i%2, 1+i%5)))
+		if i%3 == 0 {
+			data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(
+				`{"id":%q,"name":"P","contact_ids":[%q]}`, searchtest.ID("p", i), searchtest.ID("c", i))))
+		}
+	}
+	return data
+}
+
+// TestBrowsingContacts: a Dynamic contact View shows those of a project and
+// those that the workspace holds, and each source is its own.
+func TestBrowsingContacts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, people(t, 9))
+	live, list := w.view(query.Contacts, everything), w.view(query.Contacts, "")
+	id := func(n int) string { return searchtest.ID("c", n) }
+	check := func(what string, want ...string) {
+		t.Helper()
+		got := slices.Sorted(slices.Values(w.found(live, `{}`)))
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+		if total := w.rows(live, `{"limit":1}`).Total; total != len(want) {
+			t.Errorf("%s: a total of %d, want %d", what, total, len(want))
+		}
+	}
+	check("of a project", "$c3", "$c6", "$c9")
+	if err := w.tryAdd(list, id(1))[0]; fault.CodeOf(err) != fault.RecordNotVisible {
+		t.Errorf("a contact that is not visible is added: %v", err)
+	}
+	if err := w.tryAdd(list, id(77))[0]; fault.CodeOf(err) != fault.RecordNotFound {
+		t.Errorf("an unknown contact is added: %v", err)
+	}
+	check("after they were refused", "$c3", "$c6", "$c9")
+	w.annotate(query.Contacts, id(1), `{"tags":["vip"]}`)
+	check("and in the book", "$c1", "$c3", "$c6", "$c9")
+	w.add(list, id(1), id(3))
+	check("and in a list", "$c1", "$c3", "$c6", "$c9")
+	fatal(t, w.book.Delete(t.Context(), w.in, query.Contacts, uuids([]string{id(1)})))
+	check("the list alone is left", "$c1", "$c3", "$c6", "$c9")
+	fatal(t, w.members.Remove(t.Context(), w.in, list.ID, uuids([]string{id(1)})))
+	check("nothing is left", "$c3", "$c6", "$c9")
+	w.annotate(query.Contacts, id(1), `{}`)
+	w.add(list, id(1))
+	fatal(t, w.book.Delete(t.Context(), w.in, query.Contacts, uuids([]string{id(1)})))
+	check("again", "$c1", "$c3", "$c6", "$c9")
+	fatal(t, w.views.Delete(t.Context(), w.in, list.ID))
+	fatal(t, w.projector.SweepOnce(t.Context())) // what it held leaves within seconds
+	w.annotate(query.Contacts, id(2), `{}`)      // the search refreshes
+	check("its View is deleted", "$c2", "$c3", "$c6", "$c9")
+
+	other := w.in
+	w.in = w.workspace("Two")
+	foreign := w.view(query.Contacts, everything)
+	if got := slices.Sorted(slices.Values(w.found(foreign, `{}`))); !slices.Equal(got, []string{"$c3", "$c6", "$c9"}) {
+		t.Errorf("another workspace sees %v", got)
+	}
+	w.in = other
+}
+
+// TestTwoLegsAreOneList pages through linked and held contacts, by every sort,
+// in pages of several sizes and by offset.
+func TestTwoLegsAreOneList(t *testing.T) {
+	t.Parallel()
+	const n = 120
+	data := people(t, n)
+	w := newWorld(t, data)
+	live, list := w.view(query.Contacts, everything), w.view(query.Contacts, "")
+	visible := map[string]bool{}
+	for i := 1; i <= n; i++ {
+		id := searchtest.ID("c", i)
+		switch {
+		case i%12 == 0:
+			w.annotate(query.Contacts, id, `{}`) // linked and held
+		case i%3 == 0: // linked
+		case i%2 == 0:
+			w.annotate(query.Contacts, id, `{"notes":"n"}`) // held
+			w.add(list, id)
+			if i%4 == 0 {
+				fatal(t, w.book.Delete(t.Context(), w.in, query.Contacts, uuids([]string{id})))
+			}
+		default:
+			continue
+		}
+		visible[id] = true
+	}
+	type key struct {
+		Name    string `json:"name"`
+		Created string `json:"created_at"`
+		ID      string `json:"id"`
+		Linked  int    `json:"projects_count"`
+	}
+	var all []key
+	for _, r := range data.Records(query.Contacts) {
+		if visible[r.ID()] {
+			var k key
+			fatal(t, json.Unmarshal(r.AppendPublic(nil), &k))
+			all = append(all, k)
+		}
+	}
+	for field, compare := range map[string]func(a, b key) int{
+		"name":           func(a, b key) int { return cmp.Compare(a.Name, b.Name) },
+		"created_at":     func(a, b key) int { return cmp.Compare(a.Created, b.Created) },
+		"projects_count": func(a, b key) int { return cmp.Compare(a.Linked, b.Linked) },
+	} {
+		for _, order := range []string{"asc", "desc"} {
+			sign := map[string]int{"asc": 1, "desc": -1}[order]
+			slices.SortFunc(all, func(a, b key) int { return cmp.Or(sign*compare(a, b), cmp.Compare(a.ID, b.ID)) })
+			want := make([]string, len(all))
+			for i, k := range all {
+				want[i] = k.ID
+			}
+			sort := fmt.Sprintf(`{"sort":{"field":%q,"order":%q}}`, field, order)
+			for _, limit := range []int{7, 100} {
+				got := searchtest.Walk(t, query.Contacts, []byte(sort), limit, len(want), w.inView(live, nil))
+				if diff := gocmp.Diff(searchtest.Short(want), searchtest.Short(got)); diff != "" {
+					t.Fatalf("%s %s by %d (-want +got):\n%s", field, order, limit, diff)
+				}
+			}
+			for _, offset := range []int{1, 13, len(want) - 2, len(want), len(want) + 5, 10_000} {
+				body := fmt.Sprintf(`{"limit":5,"offset":%d,"sort":{"field":%q,"order":%q}}`, offset, field, order)
+				from, to := min(offset, len(want)), min(offset+5, len(want))
+				if diff := gocmp.Diff(searchtest.Short(want[from:to]), w.found(live, body)); diff != "" {
+					t.Fatalf("%s (-want +got):\n%s", body, diff)
+				}
+				p := w.rows(live, body)
+				if p.Total != len(want) || (p.Next == "") != (offset+5 >= len(want)) {
+					t.Errorf("%s: total %d, cursor %q", body, p.Total, p.Next)
+				}
+			}
+		}
+	}
+}
+
+func TestRowsOfViews(t *testing.T) {
+	t.Parallel()
+	f := searchtest.Read(t, "../../search/testdata/cases.yaml")
+	w := newWorld(t, f.World)
+	accounts := w.view(query.Accounts, `{"version":1,"q":"","fields":{"city":["Calgary"]}}`)
+	w.annotate(query.Accounts, searchtest.ID("a", 2), `{"workspace_status":"won","tags":["x"],"icp_tier":"disqualified"}`)
+	want := []map[string]any{
+		{
+			"id": searchtest.ID("a", 1), "name": "Acme Builders", "account_types": []any{"general_contractor", "developer"},
+			"icp_tier": nil, "atlas_score": nil, "workspace_status": nil, "tags": nil, "updated_at": nil,
+		},
+		{
+			"id": searchtest.ID("a", 2), "name": "ACME BUILDERS", "account_types": []any{"owner"},
+			"icp_tier": "disqualified", "atlas_score": 0.0, "workspace_status": "won", "tags": []any{"x"}, "updated_at": "",
+		},
+	}
+	got := rowsOf(t, w.rows(accounts, `{}`).Rows)
+	for _, row := range got {
+		if at, ok := row["updated_at"].(string); ok {
+			if _, err := time.Parse(workspace.TimeFormat, at); err != nil {
+				t.Error(err)
+			}
+			row["updated_at"] = ""
+		}
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	// An overlay's condition restricts to the book, in the request and in the
+	// definition.
+	for _, body := range []string{
+		`{"filters":{"workspace_status":{"value":"WON"}}}`, `{"filters":{"tags":{"value":["y","X"]}}}`,
+		`{"filters":{"icp_tier":{"value":"disqualified"}}}`, `{"filters":{"atlas_score":{"value":[null,100]}}}`,
+		`{"filters":{"updated_at":{"value":["2024-01-01",null]}}}`,
+	} {
+		if got := w.found(accounts, body); !slices.Equal(got, []string{"$a2"}) {
+			t.Errorf("%s finds %v", body, got)
+		}
+	}
+	for definition, want := range map[string][]string{
+		`{"version":1,"q":"","fields":{"icp_tier":["disqualified","tier_1"]}}`:       {"$a2"},
+		`{"version":1,"q":"","fields":{"atlas_score":{"min":"0"}}}`:                  {"$a2"},
+		`{"version":1,"q":"","fields":{"atlas_score":{"min":"1"}}}`:                  nil,
+		`{"version":1,"q":"eclair","fields":{"icp_tier":["disqualified","tier_1"]}}`: nil,
+	} {
+		v := w.view(query.Accounts, definition)
+		if got := w.found(v, `{}`); !slices.Equal(got, want) {
+			t.Errorf("%s finds %v, want %v", definition, got, want)
+		}
+	}
+	list := w.view(query.Accounts, "")
+	w.add(list, searchtest.ID("a", 1), searchtest.ID("a", 2), searchtest.ID("a", 3))
+	if got := w.found(list, `{"filters":{"tags":{"value":"x"}}}`); !slices.Equal(got, []string{"$a2"}) {
+		t.Errorf("a list narrowed by a tag: %v", got)
+	}
+	if got := w.found(list, `{"query":"acme","relations":{"has_contact":{}}}`); !slices.Equal(got, []string{"$a1"}) {
+		t.Errorf("a list narrowed by a relation: %v", got)
+	}
+	if got := w.found(w.view(query.Accounts, ""), `{}`); len(got) > 0 {
+		t.Errorf("an empty list has %v", got)
+	}
+	projects, contacts := w.view(query.Projects, ""), w.view(query.Contacts, `{"version":1,"q":"dupre","fields":{}}`)
+	w.add(projects, searchtest.ID("p", 2))
+	wantRow(t, w.rows(projects, `{}`).Rows[0], "id name city state stage primary_use residential_units last_signal_at workspace_status tags updated_at")
+	wantRow(t, w.rows(contacts, `{}`).Rows[0], "id name title email account_id workspace_status tags updated_at")
+}
+
+func rowsOf[T ~[]byte](t *testing.T, rows []T) []map[string]any {
+	t.Helper()
+	all := make([]map[string]any, len(rows))
+	for i, r := range rows {
+		fatal(t, json.Unmarshal(r, &all[i]))
+	}
+	return all
+}
+
+// wantRow compares the names of a row's members, in order.
+func wantRow(t *testing.T, row []byte, want string) {
+	t.Helper()
+	names := ""
+	v := valueOf(t, string(row))
+	for i, m := range v.Members {
+		if i > 0 {
+			names += " "
+		}
+		names += m.Name
+	}
+	if names != want {
+		t.Errorf("a row has %s, want %s", names, want)
+	}
+}
+
+// TestWhatIsWrittenIsRead: a search that begins after a write was answered sees
+// it, also while others write.
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, people(t, 60))
+	list := w.view(query.Contacts, "")
+	var group sync.WaitGroup
+	for worker := range 4 {
+		group.Go(func() {
+			for i := 3 + 3*worker; i <= 60; i += 12 {
+				id := searchtest.ID("c", i)
+				outcomes, err := w.members.Add(t.Context(), w.in, list.ID, uuids([]string{id}))
+				if err != nil || outcomes[0] != nil {
+					t.Error(err, outcomes)
+					return
+				}
+				body := fmt.Sprintf(`{"limit":100,"filters":{"email":{"value":"p%d@x.example","exact_match":true}}}`, i)
+				if p, err := w.inView(list, nil)(t.Context(), query.Contacts, []byte(body)); err != nil || !slices.Equal(p.IDs, []string{id}) {
+					t.Errorf("after %d was added: %v, %v", i, searchtest.Short(p.IDs), err)
+				}
+				if i%2 == 0 {
+					continue
+				}
+				if err := w.members.Remove(t.Context(), w.in, list.ID, uuids([]string{id})); err != nil {
+					t.Error(err)
+				}
+				if p, err := w.inView(list, nil)(t.Context(), query.Contacts, []byte(body)); err != nil || len(p.IDs) > 0 {
+					t.Errorf("after %d was removed: %v, %v", i, searchtest.Short(p.IDs), err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	v, err := w.views.Get(t.Context(), w.in, list.ID, workspace.UserID{})
+	fatal(t, err)
+	if got := w.found(list, `{"limit":100}`); len(got) != v.Records || v.Records != 10 {
+		t.Errorf("%d records are found, %d counted, want 10", len(got), v.Records)
+	}
+}
+
+// TestALongListEndsOnce pages through more records than a total counts.
+func TestALongListEndsOnce(t *testing.T) {
+	t.Parallel()
+	const n = 1_150
+	data := searchtest.NewWorld()
+	for i := 1; i <= n; i++ {
+		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i), i%50)))
+	}
+	w := newWorld(t, data)
+	list := w.view(query.Accounts, "")
+	for part := range slices.Chunk(idsOf(data, query.Accounts), 100) {
+		w.add(list, part...)
+	}
+	got := searchtest.Walk(t, query.Accounts, []byte(`{}`), 90, n, w.inView(list, nil))
+	slices.Sort(got)
+	if len(got) != n || len(slices.Compact(got)) != n {
+		t.Errorf("%d rows, %d different", len(got), len(slices.Compact(got)))
+	}
+	if p := w.rows(list, `{"limit":1}`); p.Total != 1_000 || !p.Capped {
+		t.Errorf("total %d, capped %v", p.Total, p.Capped)
+	}
+}
