@@ -20,6 +20,9 @@ const (
 	// maxFound is how many children one search takes; of more it is split by
 	// parents.
 	maxFound = 10_000
+	// searchesAtOnce is how many searches one request has: their answers are in
+	// memory together.
+	searchesAtOnce = 6
 )
 
 // Children finds the related records of records of a dataset, of every kind, as
@@ -33,14 +36,27 @@ func (e *Engine) Children(ctx context.Context, d query.Dataset, ids []string) (m
 		families[id] = &family{map[query.Dataset]int64{}, map[query.Dataset][]document.Child{}}
 		all[id] = families[id]
 	}
+	var asked []childSearch
 	for _, rel := range query.RelationsOf(d) {
 		for parents := range slices.Chunk(ids, maxParents) {
-			if err := e.childrenOf(ctx, rel, parents, families); err != nil {
-				return nil, err
-			}
+			asked = append(asked, childSearch{rel, parents})
 		}
 	}
+	for len(asked) > 0 {
+		now := asked[:min(len(asked), searchesAtOnce)]
+		more, err := e.childrenOf(ctx, now, families)
+		if err != nil {
+			return nil, err
+		}
+		asked = append(more, asked[len(now):]...)
+	}
 	return all, nil
+}
+
+// childSearch asks for the children of some parents by one relation.
+type childSearch struct {
+	rel     query.Relation
+	parents []string
 }
 
 // family is the children of one record.
@@ -55,54 +71,68 @@ func (f *family) Count(child query.Dataset) int64 { return f.counts[child] }
 // Newest implements document.Children.
 func (f *family) Newest(child query.Dataset) []document.Child { return f.newest[child] }
 
-// childrenOf finds the children of some parents by one relation. They come in
-// the order of a parent's children, so each parent's first are its newest.
-func (e *Engine) childrenOf(ctx context.Context, rel query.Relation, parents []string, into map[string]*family) error {
-	link, _ := query.FieldNamed(rel.Child, rel.Link)
-	newest, _ := query.FieldNamed(rel.Child, rel.Newest)
-	size := maxFound
-	if len(parents) == 1 {
-		size = query.MaxChildren
+// size is how many children one search takes.
+func (c childSearch) size() int {
+	if len(c.parents) == 1 {
+		return query.MaxChildren
 	}
+	return maxFound
+}
+
+func (c childSearch) body() ([]byte, error) {
+	link, _ := query.FieldNamed(c.rel.Child, c.rel.Link)
+	newest, _ := query.FieldNamed(c.rel.Child, c.rel.Newest)
 	body, err := json.Marshal(object{
-		"query": object{"bool": object{"filter": object{"terms": object{link.ExactPath(query.Root): parents}}}},
-		"size":  size, "track_total_hits": true, "sort": order(query.Sort{Field: newest, Desc: true}),
+		"query": object{"bool": object{"filter": object{"terms": object{link.ExactPath(query.Root): c.parents}}}},
+		"size":  c.size(), "track_total_hits": true, "sort": order(query.Sort{Field: newest, Desc: true}),
 	})
 	if err != nil {
-		return fmt.Errorf("search: %w", err)
+		return nil, fmt.Errorf("search: %w", err)
 	}
-	res, err := e.search(ctx, e.Names.Alias(string(rel.Child)), "", body, "")
+	return body, nil
+}
+
+// childrenOf runs searches in one round trip, and returns those that have to
+// be asked for fewer parents at a time.
+func (e *Engine) childrenOf(ctx context.Context, searches []childSearch, into map[string]*family) (more []childSearch, err error) {
+	bodies := make([]indexed, len(searches))
+	for i, s := range searches {
+		body, err := s.body()
+		if err != nil {
+			return nil, err
+		}
+		bodies[i] = indexed{s.rel.Child, body}
+	}
+	results, err := e.several(ctx, bodies)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if res.Hits.Total == nil || len(res.Hits.Hits) < min(size, res.Hits.Total.Value) {
-		return fault.Away(fmt.Errorf("%d children of a larger number", len(res.Hits.Hits)), "elasticsearch")
-	}
-	if len(parents) == 1 {
-		family := into[parents[0]]
-		for _, row := range res.Hits.Hits {
-			child, _, err := childOf(rel, row.Source)
-			if err != nil {
-				return err
-			}
-			family.newest[rel.Child] = append(family.newest[rel.Child], child)
+	for i, res := range results {
+		s := searches[i]
+		if res.Hits.Total == nil || len(res.Hits.Hits) < min(s.size(), res.Hits.Total.Value) {
+			return nil, fault.Away(fmt.Errorf("%d children of a larger number", len(res.Hits.Hits)), "elasticsearch")
 		}
-		family.counts[rel.Child] = int64(res.Hits.Total.Value)
-		return nil
-	}
-	if res.Hits.Total.Value > maxFound {
-		middle := len(parents) / 2
-		if err := e.childrenOf(ctx, rel, parents[:middle], into); err != nil {
-			return err
+		if len(s.parents) > 1 && res.Hits.Total.Value > maxFound {
+			middle := len(s.parents) / 2
+			more = append(more, childSearch{s.rel, s.parents[:middle]}, childSearch{s.rel, s.parents[middle:]})
+			continue
 		}
-		return e.childrenOf(ctx, rel, parents[middle:], into)
+		if err := s.collect(res, into); err != nil {
+			return nil, err
+		}
 	}
-	wanted := make(map[string]bool, len(parents))
-	for _, id := range parents {
+	return more, nil
+}
+
+// collect gives the parents their children. They come in the order of a
+// parent's children, so each parent's first are its newest.
+func (c childSearch) collect(res result, into map[string]*family) error {
+	wanted := make(map[string]bool, len(c.parents))
+	for _, id := range c.parents {
 		wanted[id] = true
 	}
 	for _, row := range res.Hits.Hits {
-		child, of, err := childOf(rel, row.Source)
+		child, of, err := childOf(c.rel, row.Source)
 		if err != nil {
 			return err
 		}
@@ -111,11 +141,14 @@ func (e *Engine) childrenOf(ctx context.Context, rel query.Relation, parents []s
 				continue
 			}
 			family := into[id]
-			family.counts[rel.Child]++
-			if len(family.newest[rel.Child]) < query.MaxChildren {
-				family.newest[rel.Child] = append(family.newest[rel.Child], child)
+			family.counts[c.rel.Child]++
+			if len(family.newest[c.rel.Child]) < query.MaxChildren {
+				family.newest[c.rel.Child] = append(family.newest[c.rel.Child], child)
 			}
 		}
+	}
+	if len(c.parents) == 1 {
+		into[c.parents[0]].counts[c.rel.Child] = int64(res.Hits.Total.Value)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
+	"golang.org/x/sync/singleflight"
 
 	"atlas/internal/fault"
 	"atlas/search/query"
@@ -23,31 +24,65 @@ const (
 
 // frequentValues keeps the most frequent values of every dynamic enum.
 type frequentValues struct {
+	flight singleflight.Group
 	lock   sync.Mutex
-	values map[query.Dataset]map[string]query.Vocabulary
+	values frequentOf
 	read   time.Time // when the reading began
 }
 
-// FrequentValues returns the most frequent values of the dynamic enums of all
-// datasets, with how many records have each, at most a minute old.
-func (e *Engine) FrequentValues(ctx context.Context) (query.FrequentValues, error) {
-	f := &e.frequent
-	// One caller reads; the others wait for it rather than read as well.
+type frequentOf map[query.Dataset]map[string]query.Vocabulary
+
+// young returns the values that are kept, nil when they are too old.
+func (f *frequentValues) young() frequentOf {
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	if f.values == nil || time.Since(f.read) >= frequentMaxAge {
-		began := time.Now()
-		values, err := e.readFrequent(ctx)
-		if err != nil {
-			return nil, err
-		}
-		f.values, f.read = values, began
+	if time.Since(f.read) >= frequentMaxAge {
+		return nil
 	}
-	values := f.values
+	return f.values
+}
+
+func (f *frequentValues) keep(values frequentOf, began time.Time) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	f.values, f.read = values, began
+}
+
+// FrequentValues returns the most frequent values of the dynamic enums of all
+// datasets, with how many records have each, at most a minute old. Errors:
+// Unavailable.
+func (e *Engine) FrequentValues(ctx context.Context) (query.FrequentValues, error) {
+	values := e.frequent.young()
+	if values == nil {
+		// One reading serves all who wait for it, and fails for all of them: one
+		// after the other would wait for an Elasticsearch that hangs. It is
+		// detached from the request that began it.
+		reading := e.frequent.flight.DoChan("", func() (any, error) {
+			if values := e.frequent.young(); values != nil {
+				return values, nil
+			}
+			began := time.Now()
+			values, err := e.readFrequent(context.WithoutCancel(ctx))
+			if err != nil {
+				return nil, err
+			}
+			e.frequent.keep(values, began)
+			return values, nil
+		})
+		select {
+		case <-ctx.Done():
+			return nil, fault.Away(ctx.Err(), "elasticsearch")
+		case r := <-reading:
+			if r.Err != nil {
+				return nil, r.Err
+			}
+			values = r.Val.(frequentOf)
+		}
+	}
 	return func(d query.Dataset, field query.Field) query.Vocabulary { return values[d][field.Name] }, nil
 }
 
-func (e *Engine) readFrequent(ctx context.Context) (map[query.Dataset]map[string]query.Vocabulary, error) {
+func (e *Engine) readFrequent(ctx context.Context) (frequentOf, error) {
 	ctx, cancel := context.WithTimeout(ctx, frequentTimeout)
 	defer cancel()
 	searches := make([]indexed, len(query.Datasets))
@@ -73,7 +108,7 @@ func (e *Engine) readFrequent(ctx context.Context) (map[query.Dataset]map[string
 	if err != nil {
 		return nil, err
 	}
-	all := map[query.Dataset]map[string]query.Vocabulary{}
+	all := frequentOf{}
 	for i, r := range results {
 		var aggregations map[string]struct {
 			Buckets []bucket `json:"buckets"`

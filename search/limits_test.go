@@ -147,10 +147,10 @@ func TestMoreClausesThanTheNodeTakes(t *testing.T) {
 		return query.Words{Path: "ix.text.name", Text: strings.Trim(list(n, func(i int) string { return fmt.Sprint("w", from+i) }), "[]")}
 	}
 	var many query.Any
-	for i := range 800 {
+	for i := range 400 {
 		many = append(many, words(1000*i, 100))
 	}
-	for name, node := range map[string]query.Node{"in one text": words(0, 80_000), "in many texts": many} {
+	for name, node := range map[string]query.Node{"in one text": words(0, 40_000), "in many texts": many} {
 		q := query.Query{Dataset: query.Accounts, Base: dataBase, Sort: query.DefaultSort(query.Accounts), Limit: 1, Where: []query.Node{node}}
 		_, err := e.Search(t.Context(), q)
 		f, ok := errors.AsType[*fault.Error](err)

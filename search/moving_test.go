@@ -74,28 +74,25 @@ type mover struct {
 	rounds  int
 }
 
-func (m *mover) round(ctx context.Context, t testing.TB) error {
+// round changes some of the moving records of one dataset after the other.
+func (m *mover) round(t testing.TB) error {
+	d := query.Datasets[m.rounds%len(query.Datasets)]
 	m.rounds++
-	for _, d := range query.Datasets {
-		var body strings.Builder
-		for n := range moving {
-			switch id := searchtest.ID(letterOf[d], steady+n); m.random.IntN(5) {
-			case 0:
-				fmt.Fprintf(&body, `{"delete":{"_id":%q}}`+"\n", id)
-			case 1, 2:
-				doc := document.Build(anyRecord(t, d, steady+n, m.random), document.None{})
-				fmt.Fprintf(&body, `{"index":{"_id":%q}}`+"\n%s\n", id, doc)
-			}
-		}
-		_, err := m.indices.Client.Do(ctx, elastic.Request{
-			Method: http.MethodPost, Path: "/" + m.indices.Names.Alias(string(d)) + "/_bulk", NDJSON: true,
-			Query: map[string][]string{"refresh": {"true"}}, Body: []byte(body.String()),
-		})
-		if err != nil {
-			return err
+	var body strings.Builder
+	for n := range moving {
+		switch id := searchtest.ID(letterOf[d], steady+n); m.random.IntN(5) {
+		case 0:
+			fmt.Fprintf(&body, `{"delete":{"_id":%q}}`+"\n", id)
+		case 1, 2:
+			doc := document.Build(anyRecord(t, d, steady+n, m.random), document.None{})
+			fmt.Fprintf(&body, `{"index":{"_id":%q}}`+"\n%s\n", id, doc)
 		}
 	}
-	return nil
+	_, err := m.indices.Client.Do(t.Context(), elastic.Request{
+		Method: http.MethodPost, Path: "/" + m.indices.Names.Alias(string(d)) + "/_bulk", NDJSON: true,
+		Query: map[string][]string{"refresh": {"true"}}, Body: []byte(body.String()),
+	})
+	return err
 }
 
 // Records that stay as they are are paged through exactly once by every sort,
@@ -112,17 +109,26 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 	}
 	x.Load(t, w)
 
-	ctx, stop := context.WithCancel(t.Context())
+	// The writer is woken by the pages, so that it is always at work while they
+	// are read, and no more than that.
 	m := &mover{indices: x, random: random}
+	pages := make(chan struct{}, 1)
 	var writing sync.WaitGroup
 	writing.Go(func() {
-		for ctx.Err() == nil {
-			if err := m.round(ctx, t); err != nil && ctx.Err() == nil {
+		for range pages {
+			if err := m.round(t); err != nil {
 				t.Error(err)
-				return
 			}
 		}
 	})
+	data := dataSearch(e)
+	find := func(ctx context.Context, d query.Dataset, body []byte) (searchtest.Page, error) {
+		select {
+		case pages <- struct{}{}:
+		default:
+		}
+		return data(ctx, d, body)
+	}
 	t.Run("sorts", func(t *testing.T) {
 		for _, d := range query.Datasets {
 			for _, f := range query.SortFields(d, query.Data) {
@@ -130,15 +136,15 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 					t.Run(fmt.Sprint(d, " ", f.Name, " ", order), func(t *testing.T) {
 						t.Parallel()
 						body := fmt.Sprintf(`{"sort":{"field":%q,"order":%q}}`, f.Name, order)
-						checkSteady(t, w, d, searchtest.Walk(t, d, []byte(body), 37, -1, dataSearch(e)), f, order == "desc")
+						checkSteady(t, w, d, searchtest.Walk(t, d, []byte(body), 37, -1, find), f, order == "desc")
 					})
 				}
 			}
 		}
 	})
-	stop()
+	close(pages)
 	writing.Wait()
-	if m.rounds < 3 {
+	if m.rounds < 10 {
 		t.Errorf("only %d rounds of writing went on meanwhile", m.rounds)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -99,7 +100,12 @@ func (c *call) admit() error {
 		return err
 	}
 	c.identity = identity
-	given := request.URL.Query()["workspace_id"]
+	params, err := url.ParseQuery(request.URL.RawQuery)
+	if err != nil {
+		// What cannot be read would count as not given, workspace_id too.
+		return fault.Validation(fault.Issue{Code: fault.Custom, Message: "the query string is malformed: write %, & and ; within a value as %25, %26 and %3B"})
+	}
+	given := params["workspace_id"]
 	if c.route.Caller == Newcomers && identity.RequireUser() == nil {
 		return checkWorkspaceParam(given)
 	}
@@ -111,7 +117,7 @@ func (c *call) admit() error {
 		return err
 	}
 	if c.route.Caller == Users || c.route.Caller == Newcomers ||
-		c.route.Caller == UsersForFavorites && slices.Contains(request.URL.Query()["favorite_only"], "true") {
+		c.route.Caller == UsersForFavorites && slices.Contains(params["favorite_only"], "true") {
 		if err := c.principal.RequireUser(); err != nil {
 			return err
 		}

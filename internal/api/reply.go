@@ -80,7 +80,8 @@ func (c *call) render(r reply) error {
 }
 
 func (c *call) json(status int, body any) {
-	b, err := json.Marshal(body)
+	// A message may quote a path, whose bytes are anything.
+	b, err := json.Marshal(body, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		panic(err) // only shapes of this package come here, and they marshal
 	}

@@ -25,8 +25,29 @@ func (s *Issues) add(issue fault.Issue) {
 	if len(*s) >= fault.MaxIssues {
 		return
 	}
-	issue.Path = append([]string{}, issue.Path...)
+	// Never nil, and no alias of a path that grows on.
+	path := make([]string, len(issue.Path))
+	for i, name := range issue.Path {
+		path[i] = clip(name)
+	}
+	issue.Path = path
 	*s = append(*s, issue)
+}
+
+// maxPathElement is how much of a name a path shows, in bytes: a client's own
+// key can be nearly as long as the body, and stands in the path of every issue
+// below it.
+const maxPathElement = 256
+
+func clip(name string) string {
+	if len(name) <= maxPathElement {
+		return name
+	}
+	end := maxPathElement
+	for !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return name[:end] + "…"
 }
 
 // Unrecognized records names that mean nothing at path. Known ones are listed

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/search/searchtest"
@@ -311,5 +313,50 @@ func TestALongListEndsOnce(t *testing.T) {
 	}
 	if p := w.rows(list, `{"limit":1}`); p.Total != 1_000 || !p.Capped {
 		t.Errorf("total %d, capped %v", p.Total, p.Capped)
+	}
+}
+
+// TestARecordThatIsGone leaves searches and counts while the global dataset has
+// it not; its membership and overlay stay.
+func TestARecordThatIsGone(t *testing.T) {
+	t.Parallel()
+	data := searchtest.NewWorld()
+	for i := 1; i <= 2; i++ {
+		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, searchtest.ID("a", i), i)))
+	}
+	w := newWorld(t, data)
+	list := w.view(query.Accounts, "")
+	ids := idsOf(data, query.Accounts)
+	w.add(list, ids...)
+	w.annotate(query.Accounts, ids[0], `{"tags":["kept"]}`)
+	check := func(what string, want ...string) {
+		t.Helper()
+		fatal(t, w.store.BumpHeld(t.Context(), w.in, query.Accounts, uuids(ids)))
+		fatal(t, w.projector.SweepOnce(t.Context()))
+		if got := w.found(list, `{}`); !slices.Equal(got, want) {
+			t.Errorf("%s: found %v, want %v", what, got, want)
+		}
+		v, err := w.views.Get(t.Context(), w.in, list.ID, workspace.UserID{})
+		fatal(t, err)
+		if v.Records != len(want) {
+			t.Errorf("%s: %d records counted, want %d", what, v.Records, len(want))
+		}
+	}
+	check("both there", "$a1", "$a2")
+	documents := data.Documents()[query.Accounts]
+	_, err := w.indices.Client.Do(t.Context(), elastic.Request{
+		Method: http.MethodDelete, Path: "/" + w.indices.Names.Alias("accounts") + "/_doc/" + ids[0],
+	})
+	fatal(t, err)
+	w.indices.Refresh(t)
+	check("one gone", "$a2")
+	if err := w.tryAdd(list, ids[0])[0]; fault.CodeOf(err) != fault.RecordNotFound {
+		t.Errorf("a record that is gone is added: %v", err)
+	}
+	w.indices.Put(t, query.Accounts, documents[0])
+	w.indices.Refresh(t)
+	check("back again", "$a1", "$a2")
+	if got := w.found(list, `{"filters":{"tags":{"value":"kept"}}}`); !slices.Equal(got, []string{"$a1"}) {
+		t.Errorf("its overlay finds %v", got)
 	}
 }
