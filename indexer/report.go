@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -140,7 +141,7 @@ func (r *rejects) line(d query.Dataset, file string, line int64, problems []docu
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range problems {
-		r.lines = append(r.lines, Problem{File: file, Line: line, Field: p.Field, Reason: p.Reason})
+		r.lines = append(r.lines, Problem{File: file, Line: line, Field: shown(p.Field), Reason: p.Reason})
 	}
 	// Workers are out of step by little, so these are the first of the file.
 	if len(r.lines) > 2*MaxProblems {
@@ -153,6 +154,22 @@ func (r *rejects) line(d query.Dataset, file string, line int64, problems []docu
 		rejected.Text = strings.ToValidUTF8(string(raw), "\uFFFD")
 	}
 	r.write(rejected)
+}
+
+// maxShownField is how much of a field's name a report shows, in bytes. A key
+// nobody knows can be as long as its line, and a report holds a thousand.
+const maxShownField = 200
+
+// shown is a field's name as a person may read it: short, and quoted where it
+// holds what a terminal would obey.
+func shown(field string) string {
+	if len(field) > maxShownField {
+		field = strings.ToValidUTF8(field[:maxShownField], "") + "…"
+	}
+	if strings.ContainsFunc(field, func(c rune) bool { return !strconv.IsPrint(c) }) {
+		return strconv.Quote(field)
+	}
+	return field
 }
 
 // document takes a document that Elasticsearch refused; record is its public

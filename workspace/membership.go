@@ -21,8 +21,9 @@ type Candidate struct {
 
 // MembershipStore keeps which records are in which Static Views.
 type MembershipStore interface {
-	// ViewByID returns one as a viewer sees it: fault.ViewNotFound.
-	ViewByID(ctx context.Context, in ID, id ViewID, viewer UserID) (View, error)
+	// BareView returns dataset and type of a View, among others:
+	// fault.ViewNotFound.
+	BareView(ctx context.Context, in ID, id ViewID) (View, error)
 	// AddMembers makes the candidates members, one after the other, and returns
 	// what became of each: nil, fault.RecordNotVisible, fault.ViewFull. One that
 	// is a member already stays one. The call itself fails with
@@ -116,7 +117,7 @@ func (m *Memberships) tell(in ID) {
 }
 
 func (m *Memberships) static(ctx context.Context, in ID, id ViewID) (View, error) {
-	v, err := m.Store.ViewByID(ctx, in, id, UserID{})
+	v, err := m.Store.BareView(ctx, in, id)
 	if err == nil && v.Type != StaticView {
 		err = fault.New(fault.ViewTypeMismatch, "the records of a Dynamic View are chosen by its definition; only a Static View takes and loses records")
 	}

@@ -1,12 +1,10 @@
 package workspace
 
 import (
-	"encoding/json"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"atlas/internal/fault"
 	"atlas/search/query"
 )
 
@@ -30,17 +28,13 @@ var globalMembers = map[query.Dataset][]string{
 
 // Row renders a global record with what the workspace says of it.
 func Row(d query.Dataset, shape RowShape, public jsontext.Value, o *Overlay) (jsontext.Value, error) {
-	var record map[string]jsontext.Value
-	if err := json.Unmarshal(public, &record); err != nil {
-		return nil, fault.Wrap(err, fault.Internal, "a global record is unreadable")
+	values, err := pick(public, globalMembers[d])
+	if err != nil {
+		return nil, err
 	}
 	b := make(jsontext.Value, 0, 512)
-	for _, name := range globalMembers[d] {
-		v := record[name]
-		if v == nil {
-			v = jsontext.Value("null")
-		}
-		b = append(member(b, name), v...)
+	for i, name := range globalMembers[d] {
+		b = append(member(b, name), values[i]...)
 	}
 	if d == query.Accounts {
 		b = appendText(member(b, "icp_tier"), o.ICPTier)

@@ -22,17 +22,13 @@ var viewMembers = map[query.Dataset][]string{
 // records"). Outside the book, where o is nil, all that is the workspace's own is
 // null.
 func ViewRow(d query.Dataset, public jsontext.Value, o *Overlay) (jsontext.Value, error) {
-	var record map[string]jsontext.Value
-	if err := json.Unmarshal(public, &record); err != nil {
-		return nil, fault.Wrap(err, fault.Internal, "a global record is unreadable")
+	values, err := pick(public, viewMembers[d])
+	if err != nil {
+		return nil, err
 	}
 	b := make(jsontext.Value, 0, 512)
-	for _, name := range viewMembers[d] {
-		v := record[name]
-		if v == nil {
-			v = jsontext.Value("null")
-		}
-		b = append(member(b, name), v...)
+	for i, name := range viewMembers[d] {
+		b = append(member(b, name), values[i]...)
 	}
 	if o == nil {
 		if d == query.Accounts {

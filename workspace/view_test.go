@@ -233,3 +233,21 @@ func TestArrangedIsDense(t *testing.T) {
 		}
 	})
 }
+
+func TestUnreadableRecords(t *testing.T) {
+	t.Parallel()
+	for _, record := range []string{``, `[]`, `"x"`, `{"id"`, `{"id":`, `{"name":"n"`, `{"id":"i","name":}`} {
+		if row, err := workspace.ViewRow(query.Accounts, []byte(record), nil); fault.CodeOf(err) != fault.Internal {
+			t.Errorf("%s became %s, %v", record, row, err)
+		}
+	}
+	for _, record := range []string{`{}`, `{"id":null}`, `{"id":"x"}`, `{"id":1}`} {
+		if id, err := workspace.RecordID([]byte(record)); fault.CodeOf(err) != fault.Internal {
+			t.Errorf("%s has the id %s, %v", record, id, err)
+		}
+	}
+	id, err := workspace.RecordID([]byte(`{"name":"\u00e9","id":"0190aaaa-0000-7000-8000-000000000001"}`))
+	if err != nil || id.String() != "0190aaaa-0000-7000-8000-000000000001" {
+		t.Errorf("%s, %v", id, err)
+	}
+}

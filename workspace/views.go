@@ -30,6 +30,9 @@ type ViewStore interface {
 	Views(ctx context.Context, in ID, f ViewFilter) ([]View, error)
 	// ViewByID returns one as a viewer sees it: fault.ViewNotFound.
 	ViewByID(ctx context.Context, in ID, id ViewID, viewer UserID) (View, error)
+	// BareView is ViewByID without what no search needs: presentation, authors,
+	// times, Favorites and counts are left out. fault.ViewNotFound.
+	BareView(ctx context.Context, in ID, id ViewID) (View, error)
 	// InsertView adds v: fault.ViewNameConflict.
 	InsertView(ctx context.Context, in ID, v View) error
 	// UpdateView replaces what can change of a View by what change makes of it,
@@ -65,6 +68,12 @@ func (s *Views) List(ctx context.Context, in ID, f ViewFilter) ([]View, error) {
 // Get returns one View: fault.ViewNotFound.
 func (s *Views) Get(ctx context.Context, in ID, id ViewID, viewer UserID) (View, error) {
 	return s.store.ViewByID(ctx, in, id, viewer)
+}
+
+// ToSearch returns what a search needs of a View, and no more of it:
+// fault.ViewNotFound.
+func (s *Views) ToSearch(ctx context.Context, in ID, id ViewID) (View, error) {
+	return s.store.BareView(ctx, in, id)
 }
 
 // Upsert creates or changes a View; author is zero for an API key. Errors:

@@ -146,7 +146,9 @@ func (c *call) answer() error {
 	}
 	r, err := c.route.handle(c)
 	if err != nil {
-		if c.route.Throttling == Metered && !c.reserved() {
+		// Of a client that went away, or never finished its body, nothing can be
+		// asked any more: the context has ended.
+		if c.route.Throttling == Metered && !c.reserved() && c.Context().Err() == nil {
 			if window, ceilingErr := c.check(); ceilingErr != nil {
 				return ceilingErr
 			} else {

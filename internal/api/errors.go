@@ -72,7 +72,11 @@ func (c *call) fail(err error) {
 	}
 	status := cmp.Or(statuses[e.Code], http.StatusInternalServerError)
 	if status >= http.StatusInternalServerError {
-		c.log().LogAttrs(c.Context(), slog.LevelError, "request failed", slog.String("error", err.Error()))
+		level := slog.LevelError
+		if c.Context().Err() != nil {
+			level = slog.LevelInfo // the client went away, which ended what was under way
+		}
+		c.log().LogAttrs(c.Context(), level, "request failed", slog.String("error", err.Error()))
 	}
 	if e.RetryAfter > 0 {
 		c.gin.Header("Retry-After", strconv.Itoa(int(math.Ceil(float64(e.RetryAfter)/float64(time.Second)))))

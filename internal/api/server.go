@@ -72,16 +72,17 @@ func (s *Server) Handler() http.Handler {
 	g.Use(s.begin)
 	g.GET("/health/live", s.live)
 	g.GET("/health/ready", s.ready)
-	methods := map[string][]string{}
+	methods := map[string][]string{"/health/live": {http.MethodGet}, "/health/ready": {http.MethodGet}}
 	for _, r := range s.Routes() {
-		methods[r.Path] = append(methods[r.Path], r.Method)
-		g.Handle(r.Method, Version+r.Path, s.serve(r))
+		path := Version + r.Path
+		methods[path] = append(methods[path], r.Method)
+		g.Handle(r.Method, path, s.serve(r))
 	}
 	for path, allowed := range methods {
 		refuse := notAllowed(allowed)
 		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {
 			if !slices.Contains(allowed, m) {
-				g.Handle(m, Version+path, refuse)
+				g.Handle(m, path, refuse)
 			}
 		}
 	}
@@ -102,7 +103,7 @@ func (s *Server) Handler() http.Handler {
 func methodsOf(methods map[string][]string, path string) []string {
 	best := ""
 	for pattern := range methods {
-		if samePath(Version+pattern, path) && (best == "" || strings.Count(pattern, ":") < strings.Count(best, ":")) {
+		if samePath(pattern, path) && (best == "" || strings.Count(pattern, ":") < strings.Count(best, ":")) {
 			best = pattern
 		}
 	}

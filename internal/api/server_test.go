@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 	"pgregory.net/rapid"
 )
 
@@ -36,12 +38,46 @@ func TestEveryPathIsAnswered(t *testing.T) {
 			t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
 		}
 	})
+	for _, method := range []string{"HEAD", "POST", "PROPFIND"} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, "/health/live", nil))
+		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET" {
+			t.Errorf("%s /health/live: %d, Allow %q", method, w.Code, w.Header().Get("Allow"))
+		}
+	}
 	for _, route := range s.Routes() {
 		path := strings.NewReplacer(":id", "x", ":dataset", "x", ":key", "x").Replace(Version + route.Path)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "PROPFIND", path, nil))
 		if w.Code != http.StatusMethodNotAllowed || !strings.Contains(w.Header().Get("Allow"), route.Method) {
 			t.Errorf("PROPFIND %s: %d, Allow %q", path, w.Code, w.Header().Get("Allow"))
+		}
+	}
+}
+
+// A path is any bytes once its escapes are undone, and messages quote it.
+func TestAnyBytesInAPath(t *testing.T) {
+	t.Parallel()
+	h := (&Server{Log: slog.New(slog.DiscardHandler)}).Handler()
+	for _, path := range []string{"/%ff", Version + "/data/%ff/search", Version + "/data/%c0%80", Version + "/%ed%a0%80/x", Version + "/%00"} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, nil))
+		if w.Code != http.StatusNotFound || !jsontext.Value(w.Body.Bytes()).IsValid() || !strings.Contains(w.Body.String(), `"not_found"`) {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
+
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	for _, given := range []string{"a", "two words", "~!@#$%^&*()", strings.Repeat("x", 128)} {
+		if got := requestID(given); got != given {
+			t.Errorf("%q became %q", given, got)
+		}
+	}
+	for _, given := range []string{"", strings.Repeat("x", 129), "a\tb", "a\x7f", "é", "\xff"} {
+		if id, err := uuid.Parse(requestID(given)); err != nil || id.Version() != 7 {
+			t.Errorf("%q became %v, %v", given, id, err)
 		}
 	}
 }

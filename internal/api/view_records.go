@@ -153,7 +153,7 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	v, err := s.Views.Views.Get(c.Context(), c.principal.Workspace.ID, workspace.ViewID(id), c.principal.User)
+	v, err := s.Views.Views.ToSearch(c.Context(), c.principal.Workspace.ID, workspace.ViewID(id))
 	if err != nil {
 		return reply{}, beforeTheView(body, err)
 	}

@@ -3,6 +3,7 @@ package input_test
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -158,4 +159,22 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%d issues", len(issues))
 		}
 	})
+}
+
+// A client's own key stands in the path of every issue below it, and it can be
+// as long as the body.
+func TestPathsAreBounded(t *testing.T) {
+	t.Parallel()
+	key := strings.Repeat("é", 100_000)
+	_, issues := input.Decode([]byte(`{"x` + key + `":["\u0000"]}`))
+	if len(issues) != 1 || len(issues[0].Path) != 2 {
+		t.Fatal(issues)
+	}
+	if got := issues[0].Path[0]; len(got) > 300 || !strings.HasPrefix(got, "xéé") || !utf8.ValidString(got) {
+		t.Errorf("the path has %d bytes: %.100q", len(got), got)
+	}
+	short := strings.Repeat("k", 256)
+	if _, issues := input.Decode([]byte(`{"` + short + `":"\u0000"}`)); len(issues) != 1 || issues[0].Path[0] != short {
+		t.Errorf("a key of 256 bytes is not shown as it is: %v", issues)
+	}
 }

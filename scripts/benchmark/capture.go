@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
@@ -78,6 +79,9 @@ func (r *recorder) answered(res *http.Response) error {
 	_ = res.Body.Close()
 	res.Body = io.NopCloser(bytes.NewReader(answer))
 	e := res.Request.Context().Value(askedKey{}).(exchange)
+	if !strings.Contains(e.target, "/_search") {
+		return nil // the service's own upkeep, of held records
+	}
 	e.status, e.answer = res.StatusCode, answer
 	r.lock.Lock()
 	defer r.lock.Unlock()

@@ -25,3 +25,5 @@ func (s *Store) Pool() *pgxpool.Pool  { return s.pool }
 func (s *System) Pool() *pgxpool.Pool { return s.pool }
 
 var ToFault = toFault
+
+var Hold = hold

@@ -97,6 +97,18 @@ func (s *Store) ViewByID(ctx context.Context, in workspace.ID, id workspace.View
 	return found(v, err, unknownView)
 }
 
+// BareView implements workspace.ViewStore and workspace.MembershipStore.
+func (s *Store) BareView(ctx context.Context, in workspace.ID, id workspace.ViewID) (v workspace.View, err error) {
+	v = workspace.View{ID: id, Workspace: in}
+	var definition []byte
+	err = s.queryRow(ctx, in, `SELECT dataset, view_type, name, revision, definition FROM views WHERE workspace_id = $1 AND id = $2`,
+		[]any{arg(in), arg(id)}, &v.Dataset, &v.Type, &v.Name, &v.Revision, &definition)
+	if err == nil {
+		v.Definition, err = workspace.ReadDefinition(definition, v.Dataset, v.Type)
+	}
+	return found(v, err, unknownView)
+}
+
 // InsertView implements workspace.ViewStore.
 func (s *Store) InsertView(ctx context.Context, in workspace.ID, v workspace.View) error {
 	definition, presentation, err := viewJSON(v)

@@ -579,6 +579,10 @@ func TestViewsOfAnotherWorkspace(t *testing.T) {
 			_, err := w.store.ViewByID(t.Context(), in, v.ID, user)
 			return outcome{0, err}
 		}},
+		"BareView": {fault.ViewNotFound, func(in workspace.ID) outcome {
+			_, err := w.store.BareView(t.Context(), in, v.ID)
+			return outcome{0, err}
+		}},
 		"ViewsByID": {"", func(in workspace.ID) outcome {
 			found, err := w.store.ViewsByID(t.Context(), in, user, []workspace.ViewID{v.ID})
 			return outcome{len(found), err}

@@ -8,12 +8,10 @@ package records
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
-	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/join"
@@ -133,13 +131,11 @@ func (r *Records) run(ctx context.Context, plan join.Plan) (Page, error) {
 func idsOf(records []jsontext.Value) ([]uuid.UUID, error) {
 	ids := make([]uuid.UUID, len(records))
 	for i, record := range records {
-		var r struct {
-			ID uuid.UUID `json:"id"`
+		id, err := workspace.RecordID(record)
+		if err != nil {
+			return nil, err
 		}
-		if err := json.Unmarshal(record, &r); err != nil {
-			return nil, fault.Wrap(err, fault.Internal, "a global record is unreadable")
-		}
-		ids[i] = r.ID
+		ids[i] = id
 	}
 	return ids, nil
 }

@@ -1,0 +1,31 @@
+package indexer
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// A key nobody knows is shown to a person, whatever it is.
+func TestFieldsInAReportAreShort(t *testing.T) {
+	t.Parallel()
+	r := &rejects{}
+	for i, key := range []string{"nmae", "größe", "a\x1b[2Jb", strings.Repeat("é", 100_000)} {
+		r.line(query.Accounts, "accounts.ndjson", int64(i+1), []document.Problem{{Field: key, Reason: "unknown key"}}, []byte("{}"))
+	}
+	got := r.problems()
+	if len(got) != 4 {
+		t.Fatal(got)
+	}
+	for i, want := range []string{"nmae", "größe", `"a\x1b[2Jb"`} {
+		if got[i].Field != want {
+			t.Errorf("%q, want %q", got[i].Field, want)
+		}
+	}
+	if long := got[3].Field; len(long) > 210 || !strings.HasPrefix(long, "éé") || !utf8.ValidString(long) {
+		t.Errorf("%d bytes are shown: %.50q", len(long), long)
+	}
+}

@@ -1,0 +1,59 @@
+package api_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"atlas/internal/api"
+	"atlas/workspace"
+)
+
+// What cannot be read of a query string must not count as not given: the
+// request would go on in a workspace that the caller did not name.
+func TestMalformedQueryString(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := w.workspace(t, "Acme", workspace.Pro, 1_000)
+	_, key := w.key(t, workspace.NewKey{Workspaces: []workspace.ID{in}})
+	for _, query := range []string{"workspace_id=%zz", "workspace_id=%", "workspace_id=" + unknownID + ";x", "workspace_id=" + in.String() + "&%zz"} {
+		if got := w.call(t, key, "GET", "/data/usage?"+query, ""); got.status != 400 || got.code() != "validation" {
+			t.Errorf("%s: %d %s", query, got.status, got.text)
+		}
+		if got := w.call(t, "", "GET", "/data/usage?"+query, ""); got.status != 401 {
+			t.Errorf("%s, without a token: %d %s", query, got.status, got.text)
+		}
+	}
+	if got := w.call(t, key, "GET", "/data/usage?workspace_id="+in.String()+"&x=%25&", ""); got.status != 200 {
+		t.Errorf("a good one: %d %s", got.status, got.text)
+	}
+}
+
+// A body that does not come to its end is the client's fault, also on a route
+// that asks the ledger: by then the request's context is over.
+func TestUnfinishedBody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, key := w.key(t, workspace.NewKey{Workspaces: []workspace.ID{w.workspace(t, "Acme", workspace.Pro, 1_000)}})
+	impatient := httptest.NewUnstartedServer(w.server.Handler())
+	impatient.Config.ReadTimeout = 2 * time.Second // the rest is sent at once
+	impatient.Start()
+	t.Cleanup(impatient.Close)
+	for _, path := range []string{"/data/projects/search", "/data/fields/search"} {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", impatient.Listener.Addr().String())
+		fatal(t, err)
+		defer conn.Close()
+		_, err = fmt.Fprintf(conn, "POST %s%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", api.Version, path, key)
+		fatal(t, err)
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		fatal(t, err)
+		defer res.Body.Close()
+		if res.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %d", path, res.StatusCode)
+		}
+	}
+}

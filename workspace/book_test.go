@@ -1,0 +1,108 @@
+package workspace_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/internal/input"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+func TestScore(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	ago := func(days int) time.Time { return now.AddDate(0, 0, -days) }
+	tier := func(s string) *string { return &s }
+	full := workspace.ScoreFacts{LastActivity: now, Projects: 50, Contacts: 20}
+	for name, c := range map[string]struct {
+		tier  *string
+		facts workspace.ScoreFacts
+		want  int
+	}{
+		"nothing known":        {nil, workspace.ScoreFacts{}, 20},
+		"tier 1 alone":         {tier("tier_1"), workspace.ScoreFacts{}, 40},
+		"tier 2 alone":         {tier("tier_2"), workspace.ScoreFacts{}, 26},
+		"tier 3 alone":         {tier("tier_3"), workspace.ScoreFacts{}, 13},
+		"everything":           {tier("tier_1"), full, 100},
+		"more than everything": {tier("tier_1"), workspace.ScoreFacts{LastActivity: now.AddDate(0, 0, 3), Projects: 5_000, Contacts: 900}, 100},
+		"disqualified":         {tier("disqualified"), full, 0},
+		"90 days ago":          {nil, workspace.ScoreFacts{LastActivity: ago(90)}, 31},
+		"one project":          {nil, workspace.ScoreFacts{Projects: 1}, 24},
+		"one contact":          {nil, workspace.ScoreFacts{Contacts: 1}, 22},
+	} {
+		if got := workspace.Score(c.tier, c.facts, now); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		recent, before int64
+		want           string
+	}{
+		{0, 0, "steady"}, {1, 0, "rising"}, {0, 1, "falling"}, {6, 5, "rising"}, {12, 10, "rising"}, {11, 10, "steady"},
+		{10, 10, "steady"}, {9, 10, "steady"}, {8, 10, "falling"}, {4, 5, "falling"},
+	} {
+		if got := workspace.Trend(workspace.ScoreFacts{Recent: c.recent, Before: c.before}); got != c.want {
+			t.Errorf("%d against %d: %s, want %s", c.recent, c.before, got, c.want)
+		}
+	}
+}
+
+func TestNormalDomain(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"acme.com": "acme.com", " ACME.com ": "acme.com", "https://www.acme.com/about?x=1#y": "acme.com", "www.acme.com.": "acme.com",
+		"http://acme.com:8080": "acme.com", "//acme.com/": "acme.com", "Bücher.example": "xn--bcher-kva.example",
+		"xn--bcher-kva.example": "xn--bcher-kva.example", "WWW.Bücher.example.": "xn--bcher-kva.example", "https://": "", "/": "", "www.com": "com",
+		"user@acme.com": "acme.com", "not a domain": "not a domain",
+	} {
+		if got := workspace.NormalDomain(given); got != want {
+			t.Errorf("%q is %q, want %q", given, got, want)
+		}
+	}
+}
+
+func TestParseUpsert(t *testing.T) {
+	t.Parallel()
+	parse := func(body string) (workspace.BookInput, error) {
+		v, issues := input.Decode([]byte(body))
+		return workspace.ParseUpsert(v, query.Accounts, issues)
+	}
+	in, err := parse(`{"match":{"domain":"WWW.Acme.com"},"icp_tier":null,"notes":" a ","tags":[" Hot","hot","HOT ","b"]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes, tags := "a", []string{"Hot", "b"}
+	want := workspace.BookInput{Match: "acme.com", Change: workspace.OverlayChange{
+		ICPTier: workspace.Change{Set: true}, Notes: workspace.Change{Set: true, To: &notes}, Tags: &tags,
+	}}
+	if diff := cmp.Diff(want, in); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// An overlay that a change leaves as it is has not changed.
+func TestApply(t *testing.T) {
+	t.Parallel()
+	a, b := "a", "b"
+	o := workspace.Overlay{Status: &a, Tags: []string{"x", "y"}}
+	for name, c := range map[string]struct {
+		change  workspace.OverlayChange
+		changed bool
+	}{
+		"nothing":       {workspace.OverlayChange{}, false},
+		"the same":      {workspace.OverlayChange{Status: workspace.Change{Set: true, To: &a}, Tags: &[]string{"x", "y"}}, false},
+		"null again":    {workspace.OverlayChange{Notes: workspace.Change{Set: true}}, false},
+		"another":       {workspace.OverlayChange{Status: workspace.Change{Set: true, To: &b}}, true},
+		"cleared":       {workspace.OverlayChange{Status: workspace.Change{Set: true}}, true},
+		"other order":   {workspace.OverlayChange{Tags: &[]string{"y", "x"}}, true},
+		"no tags":       {workspace.OverlayChange{Tags: &[]string{}}, true},
+		"an empty text": {workspace.OverlayChange{Notes: workspace.Change{Set: true, To: new(string)}}, true},
+	} {
+		if _, changed := c.change.Apply(o); changed != c.changed {
+			t.Errorf("%s: changed %v", name, changed)
+		}
+	}
+}

@@ -1,0 +1,376 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/postgres"
+)
+
+// books is a database with two workspaces and an application pool of several
+// connections.
+type books struct {
+	*world
+	store *postgres.Store
+}
+
+func newBooks(t *testing.T) *books {
+	t.Helper()
+	w := newWorld(t)
+	return &books{w, w.databases.OpenApp(t, postgres.Options{MaxConns: 6})}
+}
+
+func textChange(s string) workspace.Change { return workspace.Change{Set: true, To: &s} }
+
+func (b *books) upsert(t *testing.T, in workspace.ID, d query.Dataset, record uuid.UUID, status string) workspace.Overlay {
+	t.Helper()
+	o, err := b.store.UpsertOverlays(t.Context(), in, d, []workspace.OverlayUpsert{b.change(record, status)})
+	fatal(t, err)
+	return o[0]
+}
+
+func (b *books) change(record uuid.UUID, status string) workspace.OverlayUpsert {
+	change := workspace.OverlayChange{Status: textChange(status)}
+	fresh, _ := change.Apply(workspace.Overlay{Record: record, Tags: []string{}, Trend: "steady", ScoredAt: b.now, CreatedAt: b.now, UpdatedAt: b.now})
+	return workspace.OverlayUpsert{Fresh: fresh, Change: change}
+}
+
+func (b *books) version(t *testing.T, record uuid.UUID) (version int64) {
+	t.Helper()
+	fatal(t, b.system.Pool().QueryRow(t.Context(), `SELECT version FROM held_records WHERE record_id = $1`, record).Scan(&version))
+	return version
+}
+
+// A write that waits for another takes its version after the other has ended:
+// one taken before would be the lower one of the later write.
+func TestVersionIsTakenUnderTheLock(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	ctx, in, record := t.Context(), b.one.ID, uuid.New()
+	b.upsert(t, in, query.Projects, record, "there")
+	waiting := make(chan error, 1)
+	var first int64
+	fatal(t, b.store.InWorkspace(ctx, in, func(tx pgx.Tx) error {
+		if err := postgres.Hold(ctx, tx, in, "projects", []uuid.UUID{record}); err != nil {
+			return err
+		}
+		go func() {
+			_, err := b.store.UpsertOverlays(ctx, in, query.Projects, []workspace.OverlayUpsert{b.change(record, "later")})
+			waiting <- err
+		}()
+		for blocked := 0; blocked == 0; {
+			if err := b.system.Pool().QueryRow(ctx, `
+				SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+				WHERE NOT l.granted AND a.datname = current_database()`).Scan(&blocked); err != nil {
+				return err
+			}
+		}
+		// Others take versions while the write waits, this one too.
+		if err := postgres.Hold(ctx, tx, in, "projects", []uuid.UUID{record}); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `SELECT version FROM held_records WHERE record_id = $1`, record).Scan(&first)
+	}))
+	fatal(t, <-waiting)
+	if later := b.version(t, record); later <= first {
+		t.Errorf("the later write has the version %d, the first one %d", later, first)
+	}
+}
+
+// What is read to be projected is of one moment: version, overlay and
+// memberships belong together.
+func TestPendingIsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	ctx, in, record := t.Context(), b.one.ID, uuid.New()
+	b.upsert(t, in, query.Projects, record, "0")
+	done := make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-done:
+				ended <- nil
+				return
+			default:
+			}
+			// The overlay says which version it was written with.
+			err := b.store.InWorkspace(ctx, in, func(tx pgx.Tx) error {
+				if err := postgres.Hold(ctx, tx, in, "projects", []uuid.UUID{record}); err != nil {
+					return err
+				}
+				_, err := tx.Exec(ctx, `UPDATE overlays o SET workspace_status = h.version::text FROM held_records h
+					WHERE h.record_id = o.record_id AND o.record_id = $1`, record)
+				return err
+			})
+			if err != nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	seen := map[int64]bool{}
+	for len(seen) < 50 {
+		records, _, _, err := b.store.PendingHeld(ctx, in, "holder", time.Minute, true, 10)
+		fatal(t, err)
+		r := records[0]
+		if *r.Overlay.Status != "0" {
+			seen[r.Version] = true
+			if *r.Overlay.Status != fmt.Sprint(r.Version) {
+				t.Fatalf("the version is %d, and the overlay is that of %s", r.Version, *r.Overlay.Status)
+			}
+		}
+	}
+	close(done)
+	fatal(t, <-ended)
+}
+
+func TestProjectorLease(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	ctx, in := t.Context(), b.one.ID
+	record := uuid.New()
+	b.upsert(t, in, query.Accounts, record, "x")
+	take := func(holder string, ttl time.Duration) bool {
+		t.Helper()
+		_, _, ok, err := b.store.PendingHeld(ctx, in, holder, ttl, false, 10)
+		fatal(t, err)
+		return ok
+	}
+	claim := func(holder string) bool {
+		t.Helper()
+		ok, err := b.store.ClaimHeld(ctx, in, holder, time.Minute, []workspace.HeldRecord{{Dataset: query.Accounts, Record: record}})
+		fatal(t, err)
+		return ok
+	}
+	if !take("one", time.Minute) || !take("one", time.Minute) || take("two", time.Minute) || claim("two") || !claim("one") {
+		t.Error("a lease that one has")
+	}
+	fatal(t, b.store.ReleaseProjector(ctx, in, "two"))
+	if take("two", time.Minute) {
+		t.Error("a lease was released by another")
+	}
+	fatal(t, b.store.ReleaseProjector(ctx, in, "one"))
+	if !take("two", time.Millisecond) || !take("two", time.Millisecond) {
+		t.Error("a free lease")
+	}
+	for !take("three", time.Minute) { // once that of two has lapsed
+	}
+	if claim("two") {
+		t.Error("a lapsed lease was extended")
+	}
+}
+
+// A row that changed while it was projected stays pending, and a score of an
+// older state is not kept.
+func TestFinishLeavesWhatChangedPending(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	ctx, in, record := t.Context(), b.one.ID, uuid.New()
+	b.upsert(t, in, query.Accounts, record, "first")
+	records, _, _, err := b.store.PendingHeld(ctx, in, "holder", time.Minute, true, 10)
+	fatal(t, err)
+	b.upsert(t, in, query.Accounts, record, "second")
+	score := &workspace.Scored{Score: 99, Trend: "rising", At: b.now}
+	finish := func(version int64) {
+		t.Helper()
+		fatal(t, b.store.FinishHeld(ctx, in, []workspace.Projected{{Dataset: query.Accounts, Record: record, Version: version, Present: true, Digest: []byte("digest"), Score: score}}, true))
+	}
+	pending := func() []workspace.HeldRecord {
+		t.Helper()
+		records, _, _, err := b.store.PendingHeld(ctx, in, "holder", time.Minute, true, 10)
+		fatal(t, err)
+		return records
+	}
+	finish(records[0].Version)
+	left := pending()
+	if len(left) != 1 || left[0].Digest != nil || left[0].Overlay.Score == 99 {
+		t.Errorf("after finishing an older version: %+v", left)
+	}
+	f, err := b.store.HeldFreshness(ctx, in, query.Accounts)
+	fatal(t, err)
+	if !f.Pending || !f.Recent {
+		t.Errorf("%+v", f)
+	}
+	newest := b.version(t, record)
+	finish(newest)
+	finish(records[0].Version) // late
+	if left := pending(); len(left) != 0 {
+		t.Errorf("after finishing the newest version: %+v", left)
+	}
+	if o, err := b.store.Overlays(ctx, in, query.Accounts, []uuid.UUID{record}); err != nil || o[record].Score != 99 {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// What a workspace holds, a foreign one neither reads nor changes, by any method
+// of the store, and none works without a workspace.
+func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	one, two, record := b.one.ID, b.two.ID, uuid.New()
+	ids := []uuid.UUID{record}
+	kept := b.upsert(t, one, query.Accounts, record, "kept")
+	held := []workspace.HeldRecord{{Dataset: query.Accounts, Record: record, Version: b.version(t, record)}}
+	everything := func() (out []string) {
+		t.Helper()
+		rows, err := b.system.Pool().Query(context.Background(), `
+			SELECT h::text FROM held_records h WHERE workspace_id = $1 UNION ALL SELECT o::text FROM overlays o WHERE workspace_id = $1
+			UNION ALL SELECT p::text FROM projectors p WHERE workspace_id = $1 ORDER BY 1`, one.String())
+		fatal(t, err)
+		out, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		fatal(t, err)
+		return out
+	}
+	before := everything()
+	calls := map[string]func(ctx context.Context, in workspace.ID) (found int, err error){
+		"UpsertOverlays": func(ctx context.Context, in workspace.ID) (int, error) {
+			// It has a record of its own then, fresh in every field.
+			o, err := b.store.UpsertOverlays(ctx, in, query.Accounts, []workspace.OverlayUpsert{{Fresh: b.change(record, "own").Fresh}})
+			if err == nil && cmp.Equal(o[0].Status, kept.Status) {
+				return 1, nil
+			}
+			return 0, err
+		},
+		"DeleteOverlays": func(ctx context.Context, in workspace.ID) (int, error) {
+			return 0, b.store.DeleteOverlays(ctx, in, query.Accounts, ids)
+		},
+		"Overlays": func(ctx context.Context, in workspace.ID) (int, error) {
+			o, err := b.store.Overlays(ctx, in, query.Accounts, ids)
+			for _, own := range o {
+				if cmp.Equal(own.Status, kept.Status) {
+					return 1, err
+				}
+			}
+			return 0, err
+		},
+		"HeldFreshness": func(ctx context.Context, in workspace.ID) (int, error) {
+			f, err := b.store.HeldFreshness(ctx, in, query.Projects)
+			if f.Pending {
+				return 1, err
+			}
+			return 0, err
+		},
+		"PendingHeld": func(ctx context.Context, in workspace.ID) (int, error) {
+			records, _, _, err := b.store.PendingHeld(ctx, in, "h", time.Minute, false, 10)
+			for _, r := range records {
+				if r.Version == held[0].Version {
+					return 1, err
+				}
+			}
+			return 0, err
+		},
+		"ClaimHeld": func(ctx context.Context, in workspace.ID) (int, error) {
+			_, err := b.store.ClaimHeld(ctx, in, "h", time.Minute, held)
+			return 0, err
+		},
+		"FinishHeld": func(ctx context.Context, in workspace.ID) (int, error) {
+			return 0, b.store.FinishHeld(ctx, in, []workspace.Projected{{Dataset: query.Accounts, Record: record, Version: held[0].Version,
+				Score: &workspace.Scored{Score: 1, Trend: "falling", At: b.now}}}, true)
+		},
+		"ReleaseProjector": func(ctx context.Context, in workspace.ID) (int, error) {
+			return 0, b.store.ReleaseProjector(ctx, in, "h")
+		},
+		"HeldVersions": func(ctx context.Context, in workspace.ID) (int, error) {
+			versions, err := b.store.HeldVersions(ctx, in, query.Accounts, ids)
+			if versions[record] == held[0].Version {
+				return 1, err
+			}
+			return 0, err
+		},
+		"BumpHeld": func(ctx context.Context, in workspace.ID) (int, error) {
+			return 0, b.store.BumpHeld(ctx, in, query.Accounts, ids)
+		},
+		"StubsOf": func(ctx context.Context, in workspace.ID) (int, error) {
+			stubs, err := b.store.StubsOf(ctx, in, 0, 10)
+			return len(stubs), err
+		},
+		"ForgetHeld": func(ctx context.Context, in workspace.ID) (int, error) {
+			return 0, b.store.ForgetHeld(ctx, in, held)
+		},
+	}
+	// Every method of the interfaces must have a row.
+	methods := reflect.TypeFor[workspace.BookStore]()
+	for i := range methods.NumMethod() {
+		if _, ok := calls[methods.Method(i).Name]; !ok {
+			t.Errorf("%s has no row", methods.Method(i).Name)
+		}
+	}
+	for name, call := range calls {
+		if _, err := call(t.Context(), workspace.ID{}); fault.CodeOf(err) != fault.Internal {
+			t.Errorf("%s without a workspace: %v, want it refused", name, err)
+		}
+		if n, err := call(t.Context(), two); n != 0 || err != nil {
+			t.Errorf("%s of a foreign workspace: %d, %v", name, n, err)
+		}
+		if diff := cmp.Diff(before, everything()); diff != "" {
+			t.Fatalf("%s of a foreign workspace changed something:\n%s", name, diff)
+		}
+	}
+}
+
+// The same with the application's own condition taken out: the policies alone
+// keep workspaces apart.
+func TestPoliciesAloneKeepBooksApart(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	ctx := t.Context()
+	record := uuid.New()
+	b.upsert(t, b.one.ID, query.Accounts, record, "kept")
+	_, _, _, err := b.store.PendingHeld(ctx, b.one.ID, "h", time.Minute, false, 10)
+	fatal(t, err)
+	for _, table := range []string{"held_records", "overlays", "projectors"} {
+		for in, want := range map[workspace.ID]int{b.one.ID: 1, b.two.ID: 0, workspace.NewID(): 0} {
+			if n, err := b.store.CountAll(ctx, in, table); err != nil || n != want {
+				t.Errorf("%s: %d rows, %v; want %d", table, n, err, want)
+			}
+		}
+		var n int
+		fatal(t, b.store.Pool().QueryRow(ctx, `SELECT count(*) FROM `+table).Scan(&n))
+		if n != 0 {
+			t.Errorf("%s: with nothing named, the application sees %d rows", table, n)
+		}
+		fatal(t, b.system.Pool().QueryRow(ctx, `SELECT count(*) FROM `+table).Scan(&n))
+		if n != 1 {
+			t.Errorf("%s: the system role sees %d rows", table, n)
+		}
+	}
+	for name, sql := range map[string]string{
+		"update":  `UPDATE overlays SET notes = 'x'`,
+		"unhold":  `UPDATE held_records SET version = 0`,
+		"delete":  `DELETE FROM overlays`,
+		"delete2": `DELETE FROM held_records`,
+		"release": `UPDATE projectors SET holder = NULL`,
+	} {
+		err := b.store.InWorkspace(ctx, b.two.ID, func(tx pgx.Tx) error {
+			tag, err := tx.Exec(ctx, sql)
+			if tag.RowsAffected() != 0 {
+				t.Errorf("%s: %d rows of another workspace", name, tag.RowsAffected())
+			}
+			return err
+		})
+		fatal(t, err)
+	}
+	for name, sql := range map[string]string{
+		"hold for another": `INSERT INTO held_records (workspace_id, dataset, record_id, version) VALUES ($1, 'accounts', $2, 1)`,
+		"write to another": `INSERT INTO overlays (workspace_id, dataset, record_id, tags, created_at, updated_at) VALUES ($1, 'projects', $2, '{}', now(), now())`,
+	} {
+		err := b.store.InWorkspace(ctx, b.two.ID, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, sql, b.one.ID.String(), uuid.New())
+			return err
+		})
+		if fault.CodeOf(err) != fault.Internal {
+			t.Errorf("%s: %v, want it refused", name, err)
+		}
+	}
+}
