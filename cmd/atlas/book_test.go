@@ -71,7 +71,7 @@ func TestBookRoutes(t *testing.T) {
 		}
 		found := s.call("POST", path+"/search", s.key, `{"filters":{"tags":{"value":"B"}}}`)
 		if found.status != 200 || found.body.Metadata.Credits != 1 || found.body.Metadata.Total != 1 || !cmp.Equal(found.ids(t), ids[:1]) {
-			t.Fatalf("%s search: %d %s", d, found.status, found.raw)
+			t.Fatalf("%s search: %d %s\n%s", d, found.status, found.raw, s.log)
 		}
 		var rows []json.RawMessage
 		if err := json.Unmarshal(found.body.Data, &rows); err != nil {
@@ -111,7 +111,7 @@ func TestBookRoutes(t *testing.T) {
 			t.Errorf("%s batch: %s", d, batch.raw)
 		}
 		if all := s.call("POST", path+"/search", s.key, `{}`); all.body.Metadata.Total != 3 {
-			t.Errorf("%s search: %s", d, all.raw)
+			t.Errorf("%s search: %s\n%s", d, all.raw, s.log)
 		}
 		for range 2 {
 			gone := s.call("DELETE", path+"/"+ids[0], s.key, "")

@@ -63,6 +63,9 @@ func (s *Server) begin(ctx *gin.Context) {
 }
 
 func (c *call) logLine() {
+	if !c.server.Log.Enabled(c.Context(), slog.LevelInfo) {
+		return
+	}
 	attrs := []slog.Attr{
 		slog.String("method", c.gin.Request.Method), slog.String("path", c.gin.Request.URL.Path),
 		slog.Int("status", c.gin.Writer.Status()), slog.Duration("duration", time.Since(c.began)),

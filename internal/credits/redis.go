@@ -32,9 +32,9 @@ func Open(addresses string) (redis.UniversalClient, error) {
 		ContextTimeoutEnabled: true,
 		// A connection may take longer than one call waits: the next uses it.
 		DialTimeout: time.Second,
-		// Bounds for connections whose caller set no deadline.
-		ReadTimeout:              time.Second,
-		WriteTimeout:             time.Second,
+		// Bounds of last resort: each call brings its own, Options.Timeout.
+		ReadTimeout:              10 * time.Second,
+		WriteTimeout:             10 * time.Second,
 		PoolTimeout:              time.Second,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},

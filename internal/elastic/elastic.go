@@ -135,14 +135,16 @@ func (c *Client) Do(ctx context.Context, r Request) (Response, error) {
 	return Response{res.StatusCode, data}, nil
 }
 
-// read takes the whole body in one allocation when its length is announced.
+// read takes the whole body. Searches answer in chunks, without a length, and a
+// page is some tens of KiB: the buffer begins at that, so that it seldom grows.
 func read(res *http.Response) ([]byte, error) {
-	if res.ContentLength > 0 {
-		data := make([]byte, res.ContentLength)
-		_, err := io.ReadFull(res.Body, data)
-		return data, err
+	size := int64(32 << 10)
+	if res.ContentLength >= 0 {
+		size = res.ContentLength + bytes.MinRead // room to see the end in
 	}
-	return io.ReadAll(res.Body)
+	b := bytes.NewBuffer(make([]byte, 0, size))
+	_, err := b.ReadFrom(res.Body)
+	return b.Bytes(), err
 }
 
 // Class says what can be done about an error.

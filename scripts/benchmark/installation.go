@@ -60,11 +60,7 @@ const stopWithin = 40 * time.Second
 func install(ctx context.Context, p place, records int64, seed uint64) (_ *installation, err error) {
 	i := &installation{dir: p.Dir, atlas: p.Atlas, names: mappings.Names{Prefix: "benchmark-"}}
 	if i.atlas == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		i.atlas = filepath.Join(filepath.Dir(self), "atlas")
+		i.atlas = besideThis()
 	}
 	if _, err := os.Stat(i.atlas); err != nil {
 		return nil, fmt.Errorf("the atlas binary: %w", err)
@@ -104,6 +100,15 @@ func install(ctx context.Context, p place, records int64, seed uint64) (_ *insta
 		return nil, err
 	}
 	return i, i.openWorkspace(ctx)
+}
+
+// besideThis is the atlas binary that was built with this program.
+func besideThis() string {
+	self, err := os.Executable()
+	if err != nil {
+		return "atlas" // looked for in the working folder
+	}
+	return filepath.Join(filepath.Dir(self), "atlas")
 }
 
 // close stops the backends; remove takes the folder away too.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"debug/buildinfo"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -53,6 +54,9 @@ func versionsOf(ctx context.Context, binary string, es *elastic.Client, r redis.
 		case s.Key == "vcs.modified" && s.Value == "true":
 			v.Atlas += " with changes"
 		}
+	}
+	if commit := os.Getenv("BENCHMARK_COMMIT"); commit != "" && binary == besideThis() {
+		v.Atlas = commit // scripts/bench has just built it
 	}
 	var nodes struct {
 		Nodes map[string]struct {

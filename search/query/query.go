@@ -124,19 +124,26 @@ func (Span) node()  {}
 func (Child) node() {}
 
 // FilterFields lists what a request on this base can filter by. In a book or a
-// View `updated_at` is the overlay's.
-func FilterFields(d Dataset, base BaseKind) []Field {
-	var fields []Field
-	for _, f := range Fields(d) {
-		if f.Kind != Plain && (base == Data || f.Name != "updated_at") {
-			fields = append(fields, f)
+// View `updated_at` is the overlay's. The list is shared: it must not be
+// changed.
+func FilterFields(d Dataset, base BaseKind) []Field { return filterFields[base][d] }
+
+var filterFields = func() map[BaseKind]map[Dataset][]Field {
+	all := map[BaseKind]map[Dataset][]Field{Data: {}, Book: {}, View: {}}
+	for base, byDataset := range all {
+		for _, d := range Datasets {
+			for _, f := range Fields(d) {
+				if f.Kind != Plain && (base == Data || f.Name != "updated_at") {
+					byDataset[d] = append(byDataset[d], f)
+				}
+			}
+			if base != Data {
+				byDataset[d] = append(byDataset[d], OverlayFields(d)...)
+			}
 		}
 	}
-	if base != Data {
-		fields = append(fields, OverlayFields(d)...)
-	}
-	return fields
-}
+	return all
+}()
 
 // SortFields lists what a request on this base can sort by, the default first.
 // Overlay values sort a book only: outside it they are unknown.

@@ -2,6 +2,7 @@ package records_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,12 +12,15 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
+	"atlas/workspace/postgres"
+	"atlas/workspace/records"
 )
 
 // people is a world of contacts: of every three, one has a project, and names
@@ -358,5 +362,51 @@ func TestARecordThatIsGone(t *testing.T) {
 	check("back again", "$a1", "$a2")
 	if got := w.found(list, `{"filters":{"tags":{"value":"kept"}}}`); !slices.Equal(got, []string{"$a1"}) {
 		t.Errorf("its overlay finds %v", got)
+	}
+}
+
+// overlaysAfter reads overlays after something else has happened.
+type overlaysAfter struct {
+	store *postgres.Store
+	first func()
+}
+
+func (o overlaysAfter) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]workspace.Overlay, error) {
+	o.first()
+	return o.store.Overlays(ctx, in, d, ids)
+}
+
+// TestARowThatLeavesTheBook while it is being searched is left out where the
+// search is of the book, and shown without an overlay elsewhere.
+func TestARowThatLeavesTheBook(t *testing.T) {
+	t.Parallel()
+	f := searchtest.Read(t, "../../search/testdata/cases.yaml")
+	w := newWorld(t, f.World)
+	live := w.view(query.Accounts, everything)
+	stays, leaves := searchtest.ID("a", 2), searchtest.ID("a", 1)
+	r := w.Records
+	r.Overlays = overlaysAfter{w.store, func() {
+		fatal(t, w.book.Delete(t.Context(), w.in, query.Accounts, uuids([]string{leaves})))
+	}}
+	for name, want := range map[string][]string{
+		"book": {"$a2"}, `{"limit":2,"filters":{"tags":{"value":"x"}}}`: {"$a2"}, `{"limit":2,"query":"acme"}`: {"$a1", "$a2"},
+	} {
+		w.annotate(query.Accounts, leaves, `{"tags":["x"]}`)
+		w.annotate(query.Accounts, stays, `{"tags":["x"]}`)
+		w.annotate(query.Accounts, searchtest.ID("a", 3), `{"tags":["x"]}`)
+		search := w.entrance(query.View, nil, func(ctx context.Context, q query.Query) (records.Page, error) { return r.SearchView(ctx, live, q) })
+		body := name
+		if name == "book" {
+			body = `{"limit":2}`
+			search = w.entrance(query.Book, nil, func(ctx context.Context, q query.Query) (records.Page, error) { return r.SearchBook(ctx, w.in, q) })
+		}
+		p, err := search(t.Context(), query.Accounts, []byte(body))
+		fatal(t, err)
+		if got := searchtest.Short(p.IDs); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+		if third := name != `{"limit":2,"query":"acme"}`; (p.Next != "") != third {
+			t.Errorf("%s: cursor %q", name, p.Next)
+		}
 	}
 }
