@@ -37,7 +37,7 @@ func (c heldConfig) settings() mappings.Settings {
 
 // prepareTimeout is how long a start waits for the indices of held records.
 // Without them the service starts all the same, and the sweep goes on trying.
-const prepareTimeout = 5 * time.Second
+const prepareTimeout = 10 * time.Second
 
 // wireHeld puts together what a workspace keeps on global records: the book and
 // Views, their searches, and what keeps their documents in step. stop ends the

@@ -117,7 +117,7 @@ func TestSettleOutlastsAStall(t *testing.T) {
 	ws := workspace(t, l)
 	var r *Reservation
 	eventually(t, "a reservation within the timeout", func() (ok bool) {
-		l.breaker.report(answered)
+		l.breaker.report(answered, time.Now())
 		var err error
 		r, _, err = l.Reserve(t.Context(), ws, 100, "search_accounts", 25)
 		return err == nil
@@ -327,36 +327,42 @@ func TestBreaker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := &breaker{limit: 3, pause: time.Second}
-		for range 2 {
-			b.report(failed)
+		began := time.Now()
+		time.Sleep(time.Millisecond)
+		for range 5 {
+			b.report(failed, began) // side by side: one failure
 		}
-		b.report(answered)
-		for range 2 {
-			b.report(failed)
+		if b.failures != 1 {
+			t.Fatalf("five failures of one moment count as %d", b.failures)
 		}
-		b.report(unknown)
+		b.report(failed, time.Now())
+		b.report(answered, time.Now())
+		for range 2 {
+			b.report(failed, time.Now())
+		}
+		b.report(unknown, time.Now())
 		if !b.allow() {
 			t.Fatal("opened without three failures in a row")
 		}
-		if opened, _ := b.report(failed); !opened || b.allow() {
+		if opened, _ := b.report(failed, time.Now()); !opened || b.allow() {
 			t.Fatal("not open after three failures")
 		}
 		time.Sleep(time.Second)
 		if !b.allow() || b.allow() {
 			t.Fatal("want one probe after the pause, and one only")
 		}
-		if opened, _ := b.report(failed); opened || b.allow() {
+		if opened, _ := b.report(failed, time.Now()); opened || b.allow() {
 			t.Fatal("a failed probe must wait again, and is no news")
 		}
 		time.Sleep(time.Second)
 		if !b.allow() {
 			t.Fatal("no second probe")
 		}
-		b.report(unknown) // its caller gave up: the next one probes
+		b.report(unknown, time.Now()) // its caller gave up: the next one probes
 		if !b.allow() {
 			t.Fatal("no probe after one that said nothing")
 		}
-		if _, closed := b.report(answered); !closed || !b.allow() || !b.allow() {
+		if _, closed := b.report(answered, time.Now()); !closed || !b.allow() || !b.allow() {
 			t.Fatal("not closed by an answer")
 		}
 	})
@@ -471,5 +477,62 @@ func BenchmarkCheck(b *testing.B) {
 		if _, err := l.Check(context.Background(), ws, MaxCeiling); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A crowd of ours waits for a place and is no fault of Redis: every call is
+// answered, however short the time that Redis has for one.
+func TestCrowd(t *testing.T) {
+	t.Parallel()
+	s := ownRedis(t)
+	l := ledgerOn(t, client(t, s.url()), Options{Timeout: time.Second, Wait: 30 * time.Second})
+	ws := workspace(t, l)
+	var group sync.WaitGroup
+	for range 20_000 {
+		group.Go(func() {
+			r, _, err := l.Reserve(t.Context(), ws, MaxCeiling, "search_accounts", 1)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _, err := r.Settle(t.Context(), 1); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if u, err := l.Usage(t.Context(), ws, MaxCeiling); err != nil || u.Used != 20_000 {
+		t.Errorf("used %d, %v", u.Used, err)
+	}
+}
+
+// A reservation whose answer was lost is given back, so that it does not hold
+// the last credits until it lapses.
+func TestReserveWithALostAnswerHoldsNothing(t *testing.T) {
+	t.Parallel()
+	s := ownRedis(t)
+	c := client(t, s.url())
+	l := ledgerOn(t, c, Options{Timeout: 20 * time.Millisecond})
+	ws := workspace(t, l)
+	spend(t, l, ws, 100, 1)
+	// Redis holds writes back for longer than the call waits, and applies them
+	// then: the answer is lost, the reservation is made.
+	for tries := 0; ; tries++ {
+		if err := c.Do(t.Context(), "CLIENT", "PAUSE", "30", "WRITE").Err(); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := l.Reserve(t.Context(), ws, 100, "search_accounts", 99)
+		if err != nil {
+			break
+		}
+		if tries == 5 {
+			t.Fatal("the pause was never felt")
+		}
+		ws = workspace(t, l)
+		spend(t, l, ws, 100, 1)
+	}
+	calm := ledgerOn(t, c, Options{})
+	if _, _, err := calm.Reserve(t.Context(), ws, 100, "search_accounts", 99); err != nil {
+		t.Errorf("what was lost is still held: %v", err)
 	}
 }

@@ -8,13 +8,15 @@ import (
 // breaker fails calls fast while Redis is away, so that a dead Redis costs a
 // request nothing instead of a whole timeout. After limit failures in a row it
 // is open for pause, then lets one call at a time through as a probe; the first
-// success closes it.
+// success closes it. Calls that ran side by side and failed together are one
+// failure: a stall of a moment is no absence.
 type breaker struct {
 	limit int
 	pause time.Duration
 
 	mu       sync.Mutex
 	failures int
+	last     time.Time // when a failure was last counted
 	until    time.Time
 	probing  bool
 }
@@ -42,9 +44,9 @@ func (b *breaker) allow() bool {
 	return true
 }
 
-// report takes in how a call ended; opened and closed say that it changed the
-// breaker's state.
-func (b *breaker) report(o outcome) (opened, closed bool) {
+// report takes in how a call that began then ended; opened and closed say that
+// it changed the breaker's state.
+func (b *breaker) report(o outcome, began time.Time) (opened, closed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	was := b.failures >= b.limit
@@ -52,6 +54,10 @@ func (b *breaker) report(o outcome) (opened, closed bool) {
 	case answered:
 		b.failures, b.probing = 0, false
 	case failed:
+		if !was && began.Before(b.last) {
+			break
+		}
+		b.last = time.Now()
 		b.failures = min(b.failures+1, b.limit)
 		if b.failures >= b.limit {
 			b.until, b.probing = time.Now().Add(b.pause), false

@@ -19,24 +19,61 @@ var errOpen = errors.New("not asked: it failed several times in a row just now")
 // connection that turns out to be broken is tried once more, within the time of
 // one call. Errors: fault.Unavailable, fault.Internal.
 func (l *Ledger) call(ctx context.Context, script *redis.Script, key string, args ...any) ([]any, error) {
+	leave, err := l.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	if !l.breaker.allow() {
 		return nil, fault.Away(errOpen, "redis")
 	}
+	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	answer, err := l.run(bounded, script, key, args)
 	if err != nil && isAway(err) && !isSlow(err) && bounded.Err() == nil {
 		answer, err = l.run(bounded, script, key, args)
 	}
-	return answer, l.conclude(ctx, err)
+	return answer, l.conclude(ctx, began, err)
+}
+
+// errCrowded is the cause of calls that found no place among the others.
+var errCrowded = errors.New("too many calls are under way")
+
+// enter takes one of as many places as there are connections, so that a burst
+// waits here, for up to Options.Wait, and not within the time in which Redis has
+// to answer: a crowd of ours says nothing about Redis.
+func (l *Ledger) enter(ctx context.Context) (leave func(), err error) {
+	leave = func() { <-l.places }
+	select {
+	case l.places <- struct{}{}:
+		return leave, nil
+	default:
+	}
+	patience := time.NewTimer(l.wait)
+	defer patience.Stop()
+	select {
+	case l.places <- struct{}{}:
+		return leave, nil
+	case <-patience.C:
+		return nil, fault.Away(errCrowded, "redis")
+	case <-ctx.Done():
+		return nil, fault.Away(context.Cause(ctx), "redis")
+	}
 }
 
 // attempt runs a script once, whatever the breaker says.
 func (l *Ledger) attempt(ctx context.Context, script *redis.Script, key string, args ...any) ([]any, error) {
+	leave, err := l.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	answer, err := l.run(bounded, script, key, args)
-	return answer, l.conclude(ctx, err)
+	return answer, l.conclude(ctx, began, err)
 }
 
 func (l *Ledger) run(ctx context.Context, script *redis.Script, key string, args []any) ([]any, error) {
@@ -48,20 +85,20 @@ func (l *Ledger) run(ctx context.Context, script *redis.Script, key string, args
 	return script.Run(ctx, l.client, []string{key}, append([]any{now, latest}, args...)...).Slice()
 }
 
-// conclude tells the breaker how a call ended and makes its error a fault. ctx
-// is the caller's: when it ended, the error says nothing about Redis.
-func (l *Ledger) conclude(ctx context.Context, err error) error {
+// conclude tells the breaker how a call that began then ended, and makes its
+// error a fault. ctx is the caller's: when it ended, the error says nothing about Redis.
+func (l *Ledger) conclude(ctx context.Context, began time.Time, err error) error {
 	if err != nil && ended(ctx) {
-		l.breaker.report(unknown)
+		l.breaker.report(unknown, began)
 		return fault.Away(cmp.Or(context.Cause(ctx), context.DeadlineExceeded), "redis")
 	}
 	if err != nil && isAway(err) {
-		if opened, _ := l.breaker.report(failed); opened {
+		if opened, _ := l.breaker.report(failed, began); opened {
 			l.log.ErrorContext(ctx, "redis is away; credits cannot be metered", "error", err)
 		}
 		return fault.Away(err, "redis")
 	}
-	if _, closed := l.breaker.report(answered); closed {
+	if _, closed := l.breaker.report(answered, began); closed {
 		l.log.InfoContext(ctx, "redis is back")
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -77,7 +78,8 @@ type Ledger struct {
 	witness func() time.Time
 	log     *slog.Logger
 	breaker *breaker
-	warned  atomic.Int64 // when clocks that differ were last logged, unix ms
+	places  chan struct{} // one for each call that may be under way
+	warned  atomic.Int64  // when clocks that differ were last logged, unix ms
 }
 
 // New returns a ledger over a client that Open made, or one set up likewise:
@@ -111,8 +113,13 @@ func New(client redis.UniversalClient, o Options) (*Ledger, error) {
 			limit: cmp.Or(o.BreakerFailures, 5),
 			pause: cmp.Or(o.BreakerPause, time.Second),
 		},
+		places: make(chan struct{}, callsPerCPU*runtime.GOMAXPROCS(0)),
 	}, nil
 }
+
+// callsPerCPU is how many calls may be under way for each processor: as many as
+// the client has connections by default.
+const callsPerCPU = 10
 
 var operationName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
@@ -151,6 +158,7 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 		var status string
 		status, window, err = l.reserve(ctx, r)
 		if err != nil {
+			l.release(ctx, r, err)
 			return nil, window, err
 		}
 		switch status {
@@ -172,6 +180,17 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 			return nil, window, fault.Away(err, "redis")
 		}
 	}
+}
+
+// release gives back what a Reserve may hold whose answer was lost, once: near
+// the ceiling others would wait for it until it lapses.
+func (l *Ledger) release(ctx context.Context, r *Reservation, lost error) {
+	if errors.Is(lost, errOpen) || errors.Is(lost, errCrowded) {
+		return // Redis was not asked
+	}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.timeout)
+	defer cancel()
+	_, _ = l.run(bounded, settleScript, r.key, []any{r.id, r.seq, r.epoch, 0})
 }
 
 func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, w Window, err error) {

@@ -153,7 +153,12 @@ func TestProjectorLease(t *testing.T) {
 		fatal(t, err)
 		return ok
 	}
-	if !take("one", time.Minute) || !take("one", time.Minute) || take("two", time.Minute) || claim("two") || !claim("one") {
+	for range 2 { // its own it may take again
+		if !take("one", time.Minute) {
+			t.Error("a free lease, or its own, is not given")
+		}
+	}
+	if take("two", time.Minute) || claim("two") || !claim("one") {
 		t.Error("a lease that one has")
 	}
 	fatal(t, b.store.ReleaseProjector(ctx, in, "two"))
@@ -161,8 +166,8 @@ func TestProjectorLease(t *testing.T) {
 		t.Error("a lease was released by another")
 	}
 	fatal(t, b.store.ReleaseProjector(ctx, in, "one"))
-	if !take("two", time.Millisecond) || !take("two", time.Millisecond) {
-		t.Error("a free lease")
+	if !take("two", time.Millisecond) {
+		t.Error("a free lease is not given")
 	}
 	for !take("three", time.Minute) { // once that of two has lapsed
 	}

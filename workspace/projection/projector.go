@@ -158,6 +158,9 @@ var errLeaseLost = errors.New("the workspace's projector lost its lease")
 // leasePoll is how often a lease that another one has is asked for.
 const leasePoll = 15 * time.Millisecond
 
+// preparePoll is how often a round that has no index to write to looks again.
+const preparePoll = 100 * time.Millisecond
+
 // round projects what is pending in a workspace: only its own writes, however
 // long that takes, or everything, as long as no other projector is at it.
 func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error {
@@ -183,7 +186,9 @@ func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error 
 		case ok && !covers(generations):
 			acquired = true
 			// Nobody has made the indices yet, or another is about to.
-			if err := p.Prepare(ctx); err != nil {
+			if err := p.Prepare(ctx); err == nil {
+				continue
+			} else if pause(ctx, preparePoll) != nil || !own {
 				return err
 			}
 		case ok:
