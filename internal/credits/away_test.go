@@ -512,26 +512,25 @@ func TestReserveWithALostAnswerHoldsNothing(t *testing.T) {
 	t.Parallel()
 	s := ownRedis(t)
 	c := client(t, s.url())
-	l := ledgerOn(t, c, Options{Timeout: 20 * time.Millisecond})
-	ws := workspace(t, l)
-	spend(t, l, ws, 100, 1)
+	calm, hasty := ledgerOn(t, c, Options{}), ledgerOn(t, c, Options{Timeout: 100 * time.Millisecond})
+	ws := workspace(t, calm)
+	spend(t, calm, ws, 100, 1)
 	// Redis holds writes back for longer than the call waits, and applies them
 	// then: the answer is lost, the reservation is made.
 	for tries := 0; ; tries++ {
-		if err := c.Do(t.Context(), "CLIENT", "PAUSE", "30", "WRITE").Err(); err != nil {
+		if err := c.Do(t.Context(), "CLIENT", "PAUSE", "150", "WRITE").Err(); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := l.Reserve(t.Context(), ws, 100, "search_accounts", 99)
+		_, _, err := hasty.Reserve(t.Context(), ws, 100, "search_accounts", 99)
 		if err != nil {
 			break
 		}
 		if tries == 5 {
 			t.Fatal("the pause was never felt")
 		}
-		ws = workspace(t, l)
-		spend(t, l, ws, 100, 1)
+		ws = workspace(t, calm)
+		spend(t, calm, ws, 100, 1)
 	}
-	calm := ledgerOn(t, c, Options{})
 	if _, _, err := calm.Reserve(t.Context(), ws, 100, "search_accounts", 99); err != nil {
 		t.Errorf("what was lost is still held: %v", err)
 	}

@@ -65,10 +65,11 @@
 // Each call is bounded (100 ms unless configured), and a breaker fails fast for
 // a second after a few failures in a row, then lets one call through to probe.
 // The time counts from when the call has a connection: a burst of ours queues
-// before that, for up to a second, because it says nothing about Redis. Calls that ran
-// side by side and failed together count as one failure. A Reserve whose answer
-// was lost gives back what it may hold. Errors are fault.Unavailable: metered operations answer 503; operations that
-// cost nothing may go on when Check answers it.
+// before that, for up to a second, because it says nothing about Redis. Calls
+// that ran side by side and failed together count as one failure. A Reserve
+// whose answer was lost gives back what it may hold. Errors are
+// fault.Unavailable: metered operations answer 503; operations that cost nothing
+// may go on when Check answers it.
 //
 // Settle tries harder: it ignores the breaker and the client's hanging up, and
 // repeats itself, which is safe because a reservation is settled once. When it
