@@ -90,10 +90,11 @@ func (s *System) DropGeneration(ctx context.Context, g workspace.HeldGeneration)
 	return toFault(err)
 }
 
-// Unprojected counts the records of a dataset that were not projected with a
-// version above since.
+// Unprojected counts the records of a dataset that have a document and were not
+// projected with a version above since. One that was never projected is in no
+// generation yet, and pending whichever serves.
 func (s *System) Unprojected(ctx context.Context, d query.Dataset, since int64) (n int64, err error) {
-	err = toFault(s.pool.QueryRow(ctx, `SELECT count(*) FROM held_records WHERE dataset = $1 AND projected_version <= $2`, string(d), since).Scan(&n))
+	err = toFault(s.pool.QueryRow(ctx, `SELECT count(*) FROM held_records WHERE dataset = $1 AND projected_version BETWEEN 1 AND $2`, string(d), since).Scan(&n))
 	return n, err
 }
 

@@ -158,6 +158,9 @@ var errLeaseLost = errors.New("the workspace's projector lost its lease")
 // leasePoll is how often a lease that another one has is asked for.
 const leasePoll = 15 * time.Millisecond
 
+// ownAttempts is how often a search has its workspace's writes projected.
+const ownAttempts = 3
+
 // preparePoll is how often a round that has no index to write to looks again.
 const preparePoll = 100 * time.Millisecond
 
@@ -165,7 +168,7 @@ const preparePoll = 100 * time.Millisecond
 // long that takes, or everything, as long as no other projector is at it.
 func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error {
 	holder := p.name + " " + uuid.NewString()
-	acquired := false
+	acquired, failed := false, 0
 	defer func() {
 		if acquired {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -197,6 +200,10 @@ func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error 
 				return p.project(ctx, in, holder, records, generations)
 			})
 			if err != nil {
+				// A rebuild may just have deleted a generation that was read.
+				if failed++; own && failed < ownAttempts && pause(ctx, preparePoll) == nil {
+					continue
+				}
 				return err
 			}
 			if len(records) < p.Page {

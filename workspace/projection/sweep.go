@@ -111,17 +111,22 @@ func (p *Projector) Purge(ctx context.Context, age time.Duration) error {
 	if err != nil {
 		return err
 	}
-	generations, err := p.System.HeldGenerations(ctx)
-	if err != nil {
-		return err
-	}
 	for _, in := range workspaces {
-		stubs, err := p.Rows.StubsOf(ctx, in, age, stubPage)
-		if err != nil {
-			return err
-		}
-		if err := p.deleteStubs(ctx, in, stubs, generations); err != nil {
-			return err
+		for full := true; full; {
+			stubs, err := p.Rows.StubsOf(ctx, in, age, stubPage)
+			if err != nil {
+				return err
+			}
+			// After the stubs: a generation that one of them was written to is
+			// registered by now.
+			generations, err := p.System.HeldGenerations(ctx)
+			if err != nil {
+				return err
+			}
+			if err := p.deleteStubs(ctx, in, stubs, generations); err != nil {
+				return err
+			}
+			full = len(stubs) == stubPage
 		}
 	}
 	return nil

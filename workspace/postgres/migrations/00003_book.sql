@@ -30,6 +30,9 @@ CREATE TABLE held_records (
     CONSTRAINT held_records_pkey PRIMARY KEY (workspace_id, dataset, record_id)
 );
 CREATE INDEX held_records_pending ON held_records (workspace_id, version) WHERE version > projected_version;
+-- What a search has to wait for, found without passing by what is pending
+-- because global records changed.
+CREATE INDEX held_records_own ON held_records (workspace_id, dataset) WHERE own_change AND version > projected_version;
 CREATE INDEX held_records_stubs ON held_records (stub_since) WHERE stub_since IS NOT NULL;
 
 CREATE TABLE overlays (
