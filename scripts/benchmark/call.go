@@ -80,6 +80,16 @@ func (c client) check(ctx context.Context, call *call, buf []byte) ([]byte, erro
 	return buf, nil
 }
 
+// timed sends one of the calls each turn, in their order, and checks the answer.
+func (c client) timed(ctx context.Context, calls ...*call) func(turn int) (time.Duration, error) {
+	var buf []byte
+	return func(turn int) (took time.Duration, err error) {
+		began := time.Now()
+		buf, err = c.check(ctx, calls[turn%len(calls)], buf)
+		return time.Since(began), err
+	}
+}
+
 // closedLoop sends so many calls, beginning anew when all were sent, over n
 // connections, the next one as soon as the one before is answered. The first
 // wrong answer ends it.

@@ -47,6 +47,41 @@ func (m cpuMeter) read(ctx context.Context) (u usage, err error) {
 	return u, nil
 }
 
+// cpu is CPU time in milliseconds per request.
+type cpu struct {
+	Atlas         spread `json:"atlas"`
+	Elasticsearch spread `json:"elasticsearch"`
+	Redis         spread `json:"redis"`
+	Client        spread `json:"client"`
+}
+
+func (c *cpu) add(u usage, requests int) {
+	per := func(d time.Duration) float64 { return milliseconds(d) / float64(requests) }
+	c.Atlas.add(per(u.atlas))
+	c.Elasticsearch.add(per(u.elasticsearch))
+	c.Redis.add(per(u.redis))
+	c.Client.add(per(u.client))
+}
+
+// Elasticsearch looks at its own use once in so long, and answers what it saw.
+const elasticsearchLooks = 1_100 * time.Millisecond
+
+// closedLoop is the client's, and adds to used what the calls cost.
+func (m cpuMeter) closedLoop(ctx context.Context, c client, calls []*call, n, total int, used *cpu) (time.Duration, error) {
+	before, err := m.read(ctx)
+	if err != nil {
+		return 0, err
+	}
+	took, err := c.closedLoop(ctx, calls, n, total)
+	if err != nil {
+		return 0, err
+	}
+	time.Sleep(elasticsearchLooks - took) // after a short loop only
+	after, err := m.read(ctx)
+	used.add(after.minus(before), total)
+	return took, err
+}
+
 // elasticsearchCPU adds up the nodes.
 func elasticsearchCPU(ctx context.Context, es *elastic.Client) (time.Duration, error) {
 	var stats struct {

@@ -22,6 +22,7 @@ import (
 type cli struct {
 	Search searchCmd `cmd:"" help:"Searches through Atlas beside the same ones sent straight to Elasticsearch."`
 	Views  viewsCmd  `cmd:"" help:"Large Static Views beside small ones, Dynamic Views beside the same Data searches."`
+	Book   bookCmd   `cmd:"" help:"Upserts beside bare writes, searches of a large book beside those of a small one."`
 }
 
 func main() {

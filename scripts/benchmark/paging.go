@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -127,30 +126,11 @@ func (i *installation) findPages(ctx context.Context, c client, base string, o o
 	return nil
 }
 
-// Bounds of one round of one order.
-const (
-	fewestTurns = 20
-	mostTurns   = 1_000
-)
-
 // measure sends both by turns over one connection.
-func (p *paged) measure(ctx context.Context, c client, atMost time.Duration) error {
-	var (
-		first, deep []time.Duration
-		buf         []byte
-	)
-	timed := func(call *call) (took time.Duration, err error) {
-		began := time.Now()
-		buf, err = c.check(ctx, call, buf)
-		return time.Since(began), err
-	}
-	for end := time.Now().Add(atMost); len(first) < fewestTurns || len(first) < mostTurns && time.Now().Before(end); {
-		f, err := timed(p.first)
-		d, err2 := timed(p.deep)
-		if err := errors.Join(err, err2); err != nil {
-			return err
-		}
-		first, deep = append(first, f), append(deep, d)
+func (p *paged) measure(ctx context.Context, c client, about time.Duration) error {
+	first, deep, err := byTurns(about, c.timed(ctx, p.first), c.timed(ctx, p.deep))
+	if err != nil {
+		return err
 	}
 	f, d := milliseconds(quantile(first, 0.5)), milliseconds(quantile(deep, 0.5))
 	p.First.add(f)

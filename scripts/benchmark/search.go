@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -66,21 +65,6 @@ type saturation struct {
 	DirectCPU       cpu    `json:"direct_cpu_ms_per_request"`
 	RequestsARound  int    `json:"requests_a_round"`
 	MegabytesServed spread `json:"service_megabytes_per_second"`
-}
-
-type cpu struct {
-	Atlas         spread `json:"atlas"`
-	Elasticsearch spread `json:"elasticsearch"`
-	Redis         spread `json:"redis"`
-	Client        spread `json:"client"`
-}
-
-func (c *cpu) add(u usage, requests int) {
-	per := func(d time.Duration) float64 { return milliseconds(d) / float64(requests) }
-	c.Atlas.add(per(u.atlas))
-	c.Elasticsearch.add(per(u.elasticsearch))
-	c.Redis.add(per(u.redis))
-	c.Client.add(per(u.client))
 }
 
 // fixedRate is how long answers take, in milliseconds from when they were due,
@@ -161,7 +145,7 @@ func (c *searchCmd) Run(ctx context.Context) (err error) {
 		// Its log goes with the folder.
 		return fmt.Errorf("%w%s", err, s.tail())
 	}
-	return b.emit()
+	return emit(b.report, c.JSON, c.Write, "search")
 }
 
 func (b *searchBench) measure(ctx context.Context) error {
@@ -216,28 +200,16 @@ func (b *searchBench) saturate(ctx context.Context, rate float64) error {
 	for _, call := range b.services {
 		bytes += float64(call.size * passes)
 	}
-	run := func(c client, calls []*call, used *cpu) (seconds float64, err error) {
-		before, err := b.meter.read(ctx)
-		if err != nil {
-			return 0, err
-		}
-		took, err := c.closedLoop(ctx, calls, b.Connections, r.RequestsARound)
-		if err != nil {
-			return 0, err
-		}
-		after, err := b.meter.read(ctx)
-		used.add(after.minus(before), r.RequestsARound)
-		return took.Seconds(), err
-	}
 	for round := range b.Rounds {
-		service, err := run(b.through, b.services, &r.ServiceCPU)
+		through, err := b.meter.closedLoop(ctx, b.through, b.services, b.Connections, r.RequestsARound, &r.ServiceCPU)
 		if err != nil {
 			return err
 		}
-		direct, err := run(b.beside, b.directs, &r.DirectCPU)
+		beside, err := b.meter.closedLoop(ctx, b.beside, b.directs, b.Connections, r.RequestsARound, &r.DirectCPU)
 		if err != nil {
 			return err
 		}
+		service, direct := through.Seconds(), beside.Seconds()
 		n := float64(r.RequestsARound)
 		r.Service.add(n / service)
 		r.Direct.add(n / direct)
@@ -266,23 +238,6 @@ func (b *searchBench) atFixedRate(ctx context.Context) error {
 		r.P99.add(milliseconds(quantile(service, 0.99)), milliseconds(quantile(direct, 0.99)))
 		say("%.0f requests/s, round %d of %d: p50 %.1f ms, %.1f ms of it added; p99 %.1f ms, %.1f ms added", r.Rate, round+1, b.Rounds,
 			r.P50.Service.Rounds[round], r.P50.Added.Rounds[round], r.P99.Service.Rounds[round], r.P99.Added.Rounds[round])
-	}
-	return nil
-}
-
-func (b *searchBench) emit() error {
-	text := b.report.markdown()
-	if b.JSON {
-		raw, err := json.MarshalIndent(b.report, "", "  ")
-		if err != nil {
-			return err
-		}
-		fmt.Println(string(raw))
-	} else {
-		fmt.Println(text)
-	}
-	if b.Write != "" {
-		return replaceSection(b.Write, "search", text)
 	}
 	return nil
 }

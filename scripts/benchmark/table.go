@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -39,6 +40,25 @@ func (t table) String() string {
 		line(row)
 	}
 	return b.String()
+}
+
+// emit prints a result, as JSON or as its tables, and puts the tables into the
+// section of a file, if one is given.
+func emit(report interface{ markdown() string }, asJSON bool, file, section string) error {
+	text := report.markdown()
+	if asJSON {
+		raw, err := json.MarshalIndent(report, "", "  ")
+		if err != nil {
+			return err
+		}
+		fmt.Println(string(raw))
+	} else {
+		fmt.Println(text)
+	}
+	if file == "" {
+		return nil
+	}
+	return replaceSection(file, section, text)
 }
 
 // replaceSection puts text between the markers <!-- bench:name --> and

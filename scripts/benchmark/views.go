@@ -2,17 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"atlas/internal/credits"
 	"atlas/search/query"
 )
 
@@ -77,62 +72,21 @@ var dynamicCases = []struct {
 // viewsBench is one run of it.
 type viewsBench struct {
 	*viewsCmd
-	*installation
-	base   string
-	client client
+	*running
 	report viewsReport
 }
 
 // Run measures and prints.
-func (c *viewsCmd) Run(ctx context.Context) (err error) {
-	before := machineOf()
-	i, err := install(ctx, c.place, c.Records, c.Seed)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, i.close(ctx, c.Dir == "")) }()
-	s, err := i.serve(ctx, i.stack.ElasticsearchURL)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	redis, err := credits.Open(i.stack.RedisURL)
-	if err != nil {
-		return err
-	}
-	defer redis.Close()
-	b := &viewsBench{viewsCmd: c, installation: i, base: s.base, client: newClient(8)}
-	defer b.client.close()
-	b.report = viewsReport{heading: heading{Date: time.Now().UTC(), Command: commandLine(os.Args[1:]), Machine: before, Dataset: i.dataset}, Rounds: c.Rounds}
-	if b.report.Versions, err = versionsOf(ctx, i.atlas, i.es, redis); err != nil {
-		return err
-	}
-	for _, step := range []func(context.Context) error{b.prepareStatic, b.prepareDynamic, b.settle, b.measure} {
-		if err := step(ctx); err != nil {
-			return fmt.Errorf("%w%s", err, s.tail())
+func (c *viewsCmd) Run(ctx context.Context) error {
+	return withService(ctx, c.place, c.Records, c.Seed, func(ctx context.Context, r *running) error {
+		b := &viewsBench{viewsCmd: c, running: r, report: viewsReport{heading: r.heading, Rounds: c.Rounds}}
+		for _, step := range []func(context.Context) error{b.prepareStatic, b.prepareDynamic, b.settle, b.measure} {
+			if err := step(ctx); err != nil {
+				return err
+			}
 		}
-	}
-	return b.emit()
-}
-
-// send makes a request and reads its answer; ok statuses only.
-func (b *viewsBench) send(ctx context.Context, path, body string, into any) (*call, error) {
-	call, err := b.serviceCall(b.base, path, []byte(body))
-	if err != nil {
-		return nil, err
-	}
-	answer, status, err := b.client.do(ctx, call, nil)
-	if err == nil && status != http.StatusOK {
-		err = fmt.Errorf("%s answered %d to %.200s: %.500s", path, status, body, answer)
-	}
-	if err != nil {
-		return nil, err
-	}
-	call.expect(answer)
-	if into == nil {
-		return call, nil
-	}
-	return call, json.Unmarshal(answer, into)
+		return emit(b.report, c.JSON, c.Write, "views")
+	})
 }
 
 func (b *viewsBench) createView(ctx context.Context, body string) (string, error) {
@@ -166,9 +120,12 @@ func (b *viewsBench) rows(ctx context.Context, view string, limit int, cursor st
 // prepareStatic fills the Views through the API, walks the large one to its end
 // and keeps some of its pages to be measured.
 func (b *viewsBench) prepareStatic(ctx context.Context) error {
-	ids, err := b.projectIDs(ctx)
+	ids, err := b.recordIDs(ctx, query.Projects, b.Members)
 	if err != nil {
 		return err
+	}
+	if len(ids) < 10*smallView {
+		return fmt.Errorf("%d projects are too few", len(ids))
 	}
 	b.report.Members = len(ids)
 	large, err := b.createView(ctx, `{"dataset":"project","view_type":"static","name":"Large"}`)
@@ -192,87 +149,19 @@ func (b *viewsBench) prepareStatic(ctx context.Context) error {
 	if err := b.fillView(ctx, small, spaced); err != nil {
 		return err
 	}
-	if err := b.wait(ctx, large, small); err != nil {
+	if err := b.projected(ctx); err != nil {
 		return err
 	}
 	return b.walk(ctx, large, small, ids)
 }
 
-// projectIDs pages through the projects.
-func (b *viewsBench) projectIDs(ctx context.Context) (ids []string, err error) {
-	cursor := "null"
-	for len(ids) < b.Members {
-		var p page
-		if _, err := b.send(ctx, "/data/projects/search", fmt.Sprintf(`{"limit":%d,"search_after":%s}`, query.MaxLimit, cursor), &p); err != nil {
-			return nil, err
-		}
-		ids = append(ids, p.ids()...)
-		if p.Metadata.SearchAfter == "" {
-			break
-		}
-		cursor = `"` + p.Metadata.SearchAfter + `"`
-	}
-	if len(ids) < 10*smallView {
-		return nil, fmt.Errorf("%d projects are too few", len(ids))
-	}
-	return ids[:min(len(ids), b.Members)], nil
-}
-
-// fillView adds records in batches, some at once.
+// fillView adds records in batches.
 func (b *viewsBench) fillView(ctx context.Context, view string, ids []string) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	batches := make(chan []string)
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() {
-			for batch := range batches {
-				var answer struct{ Metadata struct{ Succeeded int } }
-				body := `{"inputs":[{"record_id":"` + strings.Join(batch, `"},{"record_id":"`) + `"}]}`
-				if _, err := b.send(ctx, "/workspace/views/"+view+"/records/add/batch", body, &answer); err != nil {
-					cancel(err)
-				} else if answer.Metadata.Succeeded != len(batch) {
-					cancel(fmt.Errorf("%d of %d records were added", answer.Metadata.Succeeded, len(batch)))
-				}
-			}
-		})
+	items := make([]string, len(ids))
+	for i, id := range ids {
+		items[i] = fmt.Sprintf(`{"record_id":%q}`, id)
 	}
-	for batch := range slices.Chunk(ids, 100) {
-		if ctx.Err() != nil {
-			break
-		}
-		batches <- batch
-	}
-	close(batches)
-	group.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
-}
-
-// wait searches until the Views' records are projected: while there are too many
-// for one search to wait for, it is answered that the service is busy.
-func (b *viewsBench) wait(ctx context.Context, views ...string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Minute, errors.New("the Views' records are not projected after 10 minutes"))
-	defer cancel()
-	for _, view := range views {
-		for {
-			_, _, err := b.rows(ctx, view, 1, "")
-			if err == nil {
-				break
-			}
-			if !strings.Contains(err.Error(), " answered 503 ") {
-				return err
-			}
-			select {
-			case <-ctx.Done():
-				return errors.Join(context.Cause(ctx), err)
-			case <-time.After(time.Second):
-			}
-		}
-	}
-	return nil
+	return b.sendAll(ctx, "/workspace/views/"+view+"/records/add/batch", items)
 }
 
 // walk pages the large View to its end: every record once. On the way it keeps
@@ -355,44 +244,37 @@ func (b *viewsBench) prepareDynamic(ctx context.Context) error {
 }
 
 func (b *viewsBench) measure(ctx context.Context) error {
-	all := slices.Concat(b.report.Static, b.report.Dynamic)
-	for _, c := range all { // a warm-up that does not count
-		if err := c.measure(ctx, b.client, time.Second, true); err != nil {
+	return measureAll(ctx, b.client, slices.Concat(b.report.Static, b.report.Dynamic), b.Rounds, float64(b.Seconds), func(context.Context) error { return nil })
+}
+
+// measureAll measures all of them in each round, which takes about so many
+// seconds, after a warm-up that does not count. A round ends with last.
+func measureAll(ctx context.Context, client client, all []*compared, rounds int, seconds float64, last func(context.Context) error) error {
+	for _, c := range all {
+		if err := c.measure(ctx, client, time.Second, true); err != nil {
 			return err
 		}
 	}
-	each := time.Duration(b.Seconds) * time.Second / time.Duration(len(all))
-	for round := range b.Rounds {
+	each := time.Duration(seconds / float64(len(all)) * float64(time.Second))
+	for round := range rounds {
 		for _, c := range all {
-			if err := c.measure(ctx, b.client, each, false); err != nil {
+			if err := c.measure(ctx, client, each, false); err != nil {
 				return err
 			}
 		}
-		say("round %d of %d", round+1, b.Rounds)
+		if err := last(ctx); err != nil {
+			return err
+		}
+		say("round %d of %d", round+1, rounds)
 	}
 	return nil
 }
 
 // measure sends both by turns over one connection.
-func (c *compared) measure(ctx context.Context, client client, atMost time.Duration, dry bool) error {
-	var one, other []time.Duration
-	var buf []byte
-	timed := func(call *call) (took time.Duration, err error) {
-		began := time.Now()
-		buf, err = client.check(ctx, call, buf)
-		return time.Since(began), err
-	}
-	for end := time.Now().Add(atMost); len(one) < fewestTurns || len(one) < mostTurns && time.Now().Before(end); {
-		i := len(one)
-		a, err := timed(c.one[i%len(c.one)])
-		b, err2 := timed(c.other[i%len(c.other)])
-		if err := errors.Join(err, err2); err != nil {
-			return err
-		}
-		one, other = append(one, a), append(other, b)
-	}
-	if dry {
-		return nil
+func (c *compared) measure(ctx context.Context, client client, about time.Duration, dry bool) error {
+	one, other, err := byTurns(about, client.timed(ctx, c.one...), client.timed(ctx, c.other...))
+	if err != nil || dry {
+		return err
 	}
 	a, b := milliseconds(quantile(one, 0.5)), milliseconds(quantile(other, 0.5))
 	c.One.add(a)
@@ -401,30 +283,13 @@ func (c *compared) measure(ctx context.Context, client client, atMost time.Durat
 	return nil
 }
 
-func (b *viewsBench) emit() error {
-	text := b.report.markdown()
-	if b.JSON {
-		raw, err := json.MarshalIndent(b.report, "", "  ")
-		if err != nil {
-			return err
-		}
-		fmt.Println(string(raw))
-	} else {
-		fmt.Println(text)
-	}
-	if b.Write != "" {
-		return replaceSection(b.Write, "views", text)
-	}
-	return nil
-}
-
 // markdown writes the tables.
 func (r viewsReport) markdown() string {
 	var b strings.Builder
 	fmt.Fprint(&b, r.heading.markdown())
 	fmt.Fprintf(&b, "- figures are medians of %d rounds of p50s in ms, in brackets the lowest and the highest round; both by turns over one connection, pages of %d; every answer was compared with the first one\n\n", r.Rounds, pageSize)
-	fmt.Fprintf(&b, "**Static Views** of projects: one of %d records, filled in %.1f s in batches of 100 over 4 connections and walked to its end in %.1f s in pages of %d, every record once; beside it one of %d of the same records.\n\n",
-		r.Members, r.Filled, r.Walked, query.MaxLimit, smallView)
+	fmt.Fprintf(&b, "**Static Views** of projects: one of %d records, filled in %.1f s in batches of %d over %d connections and walked to its end in %.1f s in pages of %d, every record once; beside it one of %d of the same records.\n\n",
+		r.Members, r.Filled, batchSize, fillers, r.Walked, query.MaxLimit, smallView)
 	t := table{head: []string{"page of the large View", "large", "small, page 1", "ratio, aim ≤ 1.5"}}
 	for _, c := range r.Static {
 		t.add(c.Name, c.One.text(2), c.Other.text(2), c.Ratio.text(2))

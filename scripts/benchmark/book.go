@@ -1,0 +1,294 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// bookCmd measures writing to a book beside the bare writes it is made of, and
+// searches of a large book beside those of a small one in the same index.
+type bookCmd struct {
+	place
+	Records int64  `default:"400000" help:"Records of the dataset, 10000 to 100000000 (default: 400000, of which 104000 are projects)."`
+	Seed    uint64 `default:"1" help:"Seed of the dataset (default: 1)."`
+	Book    int    `default:"100000" help:"Projects in the large book, 2000 to 1000000; as many as there are in a smaller dataset (default: 100000)."`
+	Seconds int    `default:"20" help:"About how long a round of each measurement takes, in seconds (default: 20)."`
+	Rounds  int    `default:"5" help:"How often each is repeated; a result to be kept has at least 5 (default: 5)."`
+	JSON    bool   `name:"json" help:"Print JSON instead of tables."`
+	Write   string `type:"path" placeholder:"FILE" help:"Put the tables into this file too, between the markers bench:book."`
+}
+
+func (c *bookCmd) Validate() error {
+	if c.Records < 10_000 || c.Records > 100_000_000 || c.Book < 2*smallBook || c.Book > 1_000_000 || c.Seconds < 1 || c.Rounds < 1 {
+		return errors.New("an option is out of its bounds: see --help")
+	}
+	return nil
+}
+
+// bookReport is the result; times are in milliseconds.
+type bookReport struct {
+	heading
+	// Postgres is its version, and what a commit there waits for.
+	Postgres string `json:"postgres"`
+	Rounds   int    `json:"rounds"`
+	// WriteBook is how many accounts are in the book that is written to.
+	WriteBook int       `json:"write_book"`
+	Single    writeTime `json:"single_upsert"`
+	Batch     writeTime `json:"batch_upsert"`
+	// PerRecord is how many times as long a record takes in single upserts.
+	PerRecord spread `json:"single_to_batch_per_record"`
+
+	// Large and Small are the books' sizes, Documents the records in the index
+	// that both are in.
+	Large     int     `json:"large_book"`
+	Small     int     `json:"small_book"`
+	Documents int64   `json:"index_documents"`
+	Filled    float64 `json:"large_filled_seconds"`
+	Projected float64 `json:"large_projected_after_seconds"`
+	// Searches compares those of the large book with those of the small one.
+	Searches       []*compared `json:"searches"`
+	RequestsARound int         `json:"requests_a_round"`
+	LargeSearches  bookLoad    `json:"large_saturated"`
+	SmallSearches  bookLoad    `json:"small_saturated"`
+}
+
+// bookLoad is what searches of one book do and cost when the next one comes at
+// once.
+type bookLoad struct {
+	PerSecond spread `json:"requests_per_second"`
+	CPU       cpu    `json:"cpu_ms_per_request"`
+}
+
+// smallBook is how many records the small book has.
+const smallBook = 1_000
+
+// What the books say, each in turn: a search for one of them finds an equal
+// share of any book.
+var (
+	bookStatuses = []string{"New", "Reviewing", "Contacted", "Quoted", "Parked"}
+	bookTags     = []string{"north", "south", "east", "west", "key"}
+	bookNotes    = []string{"Call again in spring.", "Met the owner on site.", "Sent drawings and a price.", "Waiting for the permit."}
+)
+
+// upsertItem is what the nth write says of a record: like no other one, so that
+// each changes something.
+func upsertItem(d query.Dataset, id string, n int) string {
+	turn := func(list []string) string { return list[n%len(list)] }
+	item := map[string]any{
+		workspace.IDKey(d): id,
+		"workspace_status": turn(bookStatuses),
+		"notes":            fmt.Sprintf("%s Entry %d.", turn(bookNotes), n),
+		"tags":             []string{turn(bookTags), fmt.Sprintf("list %d", n%100)},
+	}
+	if d == query.Accounts {
+		item["icp_tier"] = turn(query.ICPTiers.Values())
+	}
+	raw, err := json.Marshal(item)
+	if err != nil {
+		panic(err) // made of strings
+	}
+	return string(raw)
+}
+
+// bookCases are searches of books of projects, each some variants of one kind.
+// All of them find a full page in the small book too.
+var bookCases = []struct {
+	name   string
+	bodies []string
+}{
+	{"the whole book", []string{`{}`}},
+	{"by name", []string{`{"sort":{"field":"name","order":"asc"}}`, `{"sort":{"field":"name","order":"desc"}}`}},
+	{"by last change", []string{`{"sort":{"field":"updated_at","order":"desc"}}`}},
+	{"a status", eachOf(`{"filters":{"workspace_status":{"value":%q}}}`, bookStatuses)},
+	{"a tag, by last change", eachOf(`{"filters":{"tags":{"value":%q}},"sort":{"field":"updated_at","order":"desc"}}`, bookTags)},
+	{"words of the notes", eachOf(`{"filters":{"notes":{"value":%q}}}`, []string{"spring", "met owner", "drawings price", "permit"})},
+	{"a query", eachOf(`{"query":%q}`, []string{"rooftop terrace", "vacant lot", "own entrance", "new lease", "timber podium"})},
+	{"stage and cost", eachOf(`{"filters":{"stage":{"value":[%q,"under_construction"]},"cost":{"value":[10000,null]}}}`, []string{"filed", "permitted", "completed"})},
+	{"a relation", eachOf(`{"relations":{"has_signal":{"signal_type":{"value":%q}}}}`, []string{"permit_issued"})},
+}
+
+func eachOf(body string, values []string) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = fmt.Sprintf(body, v)
+	}
+	return list
+}
+
+// bookBench is one run of it.
+type bookBench struct {
+	*bookCmd
+	*running
+	report bookReport
+}
+
+// Run measures and prints.
+func (c *bookCmd) Run(ctx context.Context) error {
+	return withService(ctx, c.place, c.Records, c.Seed, func(ctx context.Context, r *running) error {
+		b := &bookBench{bookCmd: c, running: r, report: bookReport{heading: r.heading, Rounds: c.Rounds, Small: smallBook}}
+		for _, step := range []func(context.Context) error{b.prepareSearches, b.settle, b.measureSearches, b.measureWrites} {
+			if err := step(ctx); err != nil {
+				return err
+			}
+		}
+		return emit(b.report, c.JSON, c.Write, "book")
+	})
+}
+
+// prepareSearches fills the books, of two workspaces, and makes each search
+// once.
+func (b *bookBench) prepareSearches(ctx context.Context) error {
+	ids, err := b.recordIDs(ctx, query.Projects, b.Book)
+	if err != nil {
+		return err
+	}
+	if len(ids) < 2*smallBook {
+		return fmt.Errorf("%d projects are too few", len(ids))
+	}
+	spaced := make([]string, smallBook)
+	for i := range spaced {
+		spaced[i] = ids[i*len(ids)/smallBook]
+	}
+	small, err := b.inNewWorkspace(ctx)
+	if err != nil {
+		return err
+	}
+	b.report.Large = len(ids)
+	if b.report.Filled, b.report.Projected, err = b.fillBook(ctx, ids); err != nil {
+		return err
+	}
+	say("filled a book with %d records in %.1f s, searchable %.1f s later", len(ids), b.report.Filled, b.report.Projected)
+	if _, _, err := small.fillBook(ctx, spaced); err != nil {
+		return err
+	}
+	index := b.names.Held(string(query.Projects))
+	if err := b.es.Refresh(ctx, index); err != nil {
+		return err
+	}
+	if b.report.Documents, err = b.es.Count(ctx, index); err != nil {
+		return err
+	}
+	if want := int64(len(ids) + smallBook); b.report.Documents < want {
+		return fmt.Errorf("%d records are in the index, which should have %d", b.report.Documents, want)
+	}
+	for _, c := range bookCases {
+		pair := &compared{Name: c.name}
+		for _, body := range c.bodies {
+			one, err := b.fullPage(ctx, body)
+			if err != nil {
+				return err
+			}
+			other, err := small.fullPage(ctx, body)
+			if err != nil {
+				return err
+			}
+			pair.one, pair.other = append(pair.one, one), append(pair.other, other)
+		}
+		b.report.Searches = append(b.report.Searches, pair)
+	}
+	return nil
+}
+
+// fillBook puts projects into the workspace's book, and tells how many seconds
+// it took, and how many more until searches saw them all.
+func (r *running) fillBook(ctx context.Context, ids []string) (filled, projected float64, err error) {
+	items := make([]string, len(ids))
+	for i, id := range ids {
+		items[i] = upsertItem(query.Projects, id, i)
+	}
+	began := time.Now()
+	if err := r.sendAll(ctx, bookPath(query.Projects)+"/upsert/batch", items); err != nil {
+		return 0, 0, err
+	}
+	filled = time.Since(began).Seconds()
+	began = time.Now()
+	err = r.projected(ctx)
+	return filled, time.Since(began).Seconds(), err
+}
+
+func bookPath(d query.Dataset) string { return "/workspace/" + string(d) }
+
+// fullPage makes a search of the workspace's book whose page must be full, so
+// that equal ones of any two books answer about as much.
+func (r *running) fullPage(ctx context.Context, body string) (*call, error) {
+	var p page
+	call, err := r.send(ctx, bookPath(query.Projects)+"/search", body, &p)
+	if err == nil && len(p.Data) != query.DefaultLimit {
+		err = fmt.Errorf("%d records answer %s, not %d", len(p.Data), body, query.DefaultLimit)
+	}
+	return call, err
+}
+
+// measureSearches compares each kind one by one, and what all of them cost at
+// saturation, in each round.
+func (b *bookBench) measureSearches(ctx context.Context) error {
+	var large, small []*call
+	for _, c := range b.report.Searches {
+		// Each kind counts alike, however many variants it has.
+		for i := range 10 {
+			large, small = append(large, c.one[i%len(c.one)]), append(small, c.other[i%len(c.other)])
+		}
+	}
+	warm := max(2*len(large), 100)
+	took, err := b.client.closedLoop(ctx, large, connections, warm)
+	if err != nil {
+		return err
+	}
+	if _, err := b.client.closedLoop(ctx, small, connections, warm); err != nil {
+		return err
+	}
+	half := float64(b.Seconds) / 2
+	b.report.RequestsARound = len(large) * max(1, int(math.Round(float64(warm)/took.Seconds()*half/2/float64(len(large)))))
+	load := func(ctx context.Context, calls []*call, l *bookLoad) error {
+		took, err := b.meter.closedLoop(ctx, b.client, calls, connections, b.report.RequestsARound, &l.CPU)
+		l.PerSecond.add(float64(b.report.RequestsARound) / took.Seconds())
+		return err
+	}
+	say("comparing searches")
+	return measureAll(ctx, b.client, b.report.Searches, b.Rounds, half, func(ctx context.Context) error {
+		return errors.Join(load(ctx, large, &b.report.LargeSearches), load(ctx, small, &b.report.SmallSearches))
+	})
+}
+
+// markdown writes the tables.
+func (r bookReport) markdown() string {
+	var b strings.Builder
+	fmt.Fprint(&b, r.heading.markdown())
+	fmt.Fprintf(&b, "- %s\n", r.Postgres)
+	fmt.Fprintf(&b, "- figures are medians of %d rounds, in brackets the lowest and the highest; what is compared is done by turns\n\n", r.Rounds)
+
+	fmt.Fprintf(&b, "**Upserts** of accounts in a book of %d, in ms, beside one commit and one index call (of %d rows and documents for a batch), over one connection. A record takes %s times as long in single upserts as in batches of %d, aim ≥ 10.\n\n", r.WriteBook, batchSize, r.PerRecord.text(1), batchSize)
+	t := table{head: []string{"ms", "through Atlas", "bare commit and index call", "added"}}
+	for _, w := range []struct {
+		name string
+		time writeTime
+	}{{"single", r.Single}, {fmt.Sprintf("batch of %d", batchSize), r.Batch}} {
+		t.add(w.name+", p50", w.time.P50.Service.text(2), w.time.P50.Direct.text(2), w.time.P50.Added.text(2))
+		t.add(w.name+", p99", w.time.P99.Service.text(2), w.time.P99.Direct.text(2), w.time.P99.Added.text(2))
+	}
+	fmt.Fprintln(&b, t)
+
+	fmt.Fprintf(&b, "**Searches** of a book of %d projects, filled in %.1f s in batches of %d over %d connections and searchable %.1f s after that, beside the same ones of a book of %d of them; one index of %d records has both. Medians of a round's p50s in ms over one connection, pages of %d.\n\n",
+		r.Large, r.Filled, batchSize, fillers, r.Projected, r.Small, r.Documents, query.DefaultLimit)
+	t = table{head: []string{"search", fmt.Sprintf("book of %d", r.Large), fmt.Sprintf("book of %d", r.Small), "ratio, aim ≤ 1.5"}}
+	for _, c := range r.Searches {
+		t.add(c.Name, c.One.text(2), c.Other.text(2), c.Ratio.text(2))
+	}
+	fmt.Fprintln(&b, t)
+	fmt.Fprintf(&b, "All kinds equally often over %d connections, %d requests a round of each book.\n\n", connections, r.RequestsARound)
+	l, s := r.LargeSearches, r.SmallSearches
+	t = table{head: []string{"", fmt.Sprintf("book of %d", r.Large), fmt.Sprintf("book of %d", r.Small)}}
+	t.add("requests/s", l.PerSecond.text(0), s.PerSecond.text(0))
+	t.add("CPU of Elasticsearch, ms/request", l.CPU.Elasticsearch.text(3), s.CPU.Elasticsearch.text(3))
+	t.add("CPU of Atlas, ms/request", l.CPU.Atlas.text(3), s.CPU.Atlas.text(3))
+	fmt.Fprintln(&b, t)
+	return b.String()
+}
