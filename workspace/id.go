@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
+	"atlas/internal/input"
 )
 
 // ID names a workspace. It is a type of its own so that no other id can stand
@@ -24,11 +25,8 @@ var errNotUUID = errors.New("must be a UUID: 36 characters, hyphenated")
 // ParseUUID reads the one accepted spelling of a UUID: 36 characters with
 // hyphens, in any case. Braces, the urn: prefix and bare hex are refused.
 func ParseUUID(s string) (uuid.UUID, error) {
-	if len(s) != 36 {
-		return uuid.UUID{}, errNotUUID
-	}
-	u, err := uuid.Parse(s)
-	if err != nil {
+	u, ok := input.ReadUUID(s)
+	if !ok {
 		return uuid.UUID{}, errNotUUID
 	}
 	return u, nil

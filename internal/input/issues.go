@@ -251,17 +251,23 @@ func (s *Issues) UUID(v Value, path ...string) (string, bool) {
 	return id, ok
 }
 
-// ParseUUID takes the hyphenated 36 characters, in any case, and returns them
-// in lower case; the other spellings of RFC 9562 parsers are refused.
+// ParseUUID is ReadUUID, in the one spelling that is answered: lower case.
 func ParseUUID(s string) (string, bool) {
-	if len(s) != 36 {
-		return "", false
-	}
-	id, err := uuid.Parse(s)
-	if err != nil {
+	id, ok := ReadUUID(s)
+	if !ok {
 		return "", false
 	}
 	return id.String(), true
+}
+
+// ReadUUID takes the hyphenated 36 characters, in any case; the other spellings
+// that RFC 9562 parsers take are refused.
+func ReadUUID(s string) (uuid.UUID, bool) {
+	if len(s) != 36 {
+		return uuid.UUID{}, false
+	}
+	id, err := uuid.Parse(s)
+	return id, err == nil
 }
 
 func plural(noun string, n int) string {
