@@ -98,7 +98,13 @@ func searchable(f query.Field, at query.Place) map[string]expectation {
 func TestMappingsFollowTheCatalog(t *testing.T) {
 	t.Parallel()
 	for _, d := range query.Datasets {
-		want := map[string]expectation{query.QueryPath: {"text", true, false}}
+		want := map[string]expectation{query.QueryPath: {"text", true, false}, "ix.digest": {"long", false, true}}
+		for _, path := range query.TiePaths {
+			want[path] = expectation{"long", false, true}
+		}
+		if slices.ContainsFunc(query.Fields(d), query.Field.Ranked) {
+			want[query.RankPath] = expectation{"long", true, true}
+		}
 		for _, f := range query.Fields(d) {
 			// The record itself: shown, and no more than that where a folded
 			// copy is searched. The spellings of a dynamic enum are counted.
@@ -154,7 +160,7 @@ func TestSortsHaveDocValues(t *testing.T) {
 	t.Parallel()
 	for _, d := range query.Datasets {
 		b, global := read(t, mappings.Index, d)
-		for _, f := range append(query.SortFields(d, query.Data), query.Field{Name: "id", Type: query.UUID}) {
+		for _, f := range query.SortFields(d, query.Data) {
 			if e := global.actual(f.ExactPath(query.Root)); !e.Values {
 				t.Errorf("%s cannot be sorted by %s: %+v", d, f.Name, e)
 			}
@@ -164,7 +170,9 @@ func TestSortsHaveDocValues(t *testing.T) {
 			direction = "desc"
 		}
 		want := map[string]any{
-			"sort.field": []any{s.Field.ExactPath(query.Root), "id"}, "sort.order": []any{direction, "asc"}, "sort.missing": []any{"_last", "_last"},
+			"sort.field":   []any{s.Field.ExactPath(query.Root), query.TiePaths[0], query.TiePaths[1]},
+			"sort.order":   []any{direction, "asc", "asc"},
+			"sort.missing": []any{"_last", "_last", "_last"},
 		}
 		for key, value := range want {
 			if diff := cmp.Diff(value, b.Settings.Index[key]); diff != "" {

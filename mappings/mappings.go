@@ -7,7 +7,9 @@
 package mappings
 
 import (
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -43,6 +45,12 @@ func Index(dataset string, s Settings) ([]byte, error) {
 	return json.Marshal(body(d, s))
 }
 
+// heldSort keeps held records on disk in no order at all: by the half of the id
+// that is random, however ids are made. Records are written as they were found
+// or annotated, so any other order would be the opposite of some sort; there each
+// match is ahead of all before it, and a page costs as much as the book is large.
+var heldSort = map[string][]string{"field": {"ix.id_low"}, "order": {"asc"}, "missing": {"_last"}}
+
 // Held returns the body that creates an index of held records: the dataset's
 // own properties and the `held` block.
 func Held(dataset string, s Settings) ([]byte, error) {
@@ -55,6 +63,7 @@ func Held(dataset string, s Settings) ([]byte, error) {
 		return nil, err
 	}
 	maps.Copy(d.Properties, held.Properties)
+	d.Sort = heldSort
 	return json.Marshal(body(d, s))
 }
 
@@ -86,6 +95,7 @@ func body(d definition, s Settings) map[string]any {
 	return map[string]any{
 		"settings": map[string]any{"index": index},
 		"mappings": map[string]any{
+			"_meta":   map[string]any{"version": d.version()},
 			"dynamic": "strict",
 			// What is stored is the record a client gets; what only a search
 			// needs is left out of it, so that a page is passed on unread.
@@ -93,6 +103,23 @@ func body(d definition, s Settings) map[string]any {
 			"properties": d.Properties,
 		},
 	}
+}
+
+// Version names the fields and the order of a dataset's global index, which
+// says under mappings._meta.version which it was made with. Searches of an index
+// of another version may miss fields.
+func Version(dataset string) (string, error) {
+	d, err := load(dataset)
+	if err != nil {
+		return "", err
+	}
+	return d.version(), nil
+}
+
+func (d definition) version() string {
+	raw, _ := json.Marshal(d) // it was JSON before
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:8])
 }
 
 // load reads a dataset's file and nests its children's searchable fields.

@@ -84,7 +84,7 @@ func (c childSearch) body() ([]byte, error) {
 	newest, _ := query.FieldNamed(c.rel.Child, c.rel.Newest)
 	body, err := json.Marshal(object{
 		"query": object{"bool": object{"filter": object{"terms": object{link.ExactPath(query.Root): c.parents}}}},
-		"size":  c.size(), "track_total_hits": true, "sort": order(query.Sort{Field: newest, Desc: true}),
+		"size":  c.size(), "track_total_hits": true, "sort": json.RawMessage(appendOrder(nil, query.Sort{Field: newest, Desc: true})),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)

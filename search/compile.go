@@ -3,6 +3,9 @@ package search
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/search/query"
 )
@@ -12,133 +15,168 @@ const TotalCap = 1_000
 
 type object = map[string]any
 
-// Compile returns the body of Elasticsearch's _search for a query, whose
-// cursor has been decoded to the sort values after which the page begins (nil
-// for none). It asks for one row more than the page has, which tells whether
-// there is a next one. Compile is pure.
-func Compile(q query.Query, after json.RawMessage) ([]byte, error) {
-	body := object{
-		"query":            condition(q),
-		"size":             q.Limit + 1,
-		"sort":             order(q.Sort),
-		"track_total_hits": TotalCap + 1,
+// Compile returns the body of Elasticsearch's _search for a query whose page
+// begins after a row with these sort values (nil: at the first, or at the
+// offset). It asks for one row more than the page has, which tells whether there
+// is a next one. Compile is pure; the texts in a query are valid UTF-8.
+//
+// The body is written, not marshalled from maps: that was a third of what a
+// search allocates.
+func Compile(q query.Query, after json.RawMessage) []byte {
+	b := append(make([]byte, 0, 1024), '{')
+	if len(after) == 0 && q.Offset > 0 {
+		b = append(strconv.AppendInt(append(b, `"from":`...), int64(q.Offset), 10), ',')
 	}
+	b = appendCondition(append(b, `"query":`...), q)
 	if len(after) > 0 {
-		body["search_after"] = after
-	} else if q.Offset > 0 {
-		body["from"] = q.Offset
+		b = append(append(b, `,"search_after":`...), after...)
 	}
-	data, err := json.Marshal(body)
-	if err != nil {
-		return nil, fmt.Errorf("search: compile: %w", err)
-	}
-	return data, nil
+	b = strconv.AppendInt(append(b, `,"size":`...), int64(q.Limit+1), 10)
+	b = appendOrder(append(b, `,"sort":`...), q.Sort)
+	return append(strconv.AppendInt(append(b, `,"track_total_hits":`...), TotalCap+1, 10), '}')
 }
 
-func order(s query.Sort) []object {
+func appendOrder(b []byte, s query.Sort) []byte {
 	direction := "asc"
 	if s.Desc {
 		direction = "desc"
 	}
-	tie := object{"id": object{"order": "asc"}}
 	if s.Relevance() {
-		return []object{{"_score": object{"order": direction}}, tie}
+		b = append(b, `[{"_score":{`...)
+	} else {
+		b = append(appendText(append(b, `[{`...), s.Field.ExactPath(query.Root)), `:{"missing":"_last",`...)
 	}
-	return []object{{s.Field.ExactPath(query.Root): object{"order": direction, "missing": "_last"}}, tie}
+	b = append(append(append(b, `"order":"`...), direction...), `"}}`...)
+	for _, path := range query.TiePaths {
+		b = append(appendText(append(b, `,{`...), path), `:{"order":"asc"}}`...)
+	}
+	return append(b, ']')
 }
 
-// condition is the query's tree. Nothing is scored unless relevance sorts.
-func condition(q query.Query) object {
-	filters := []object{}
+// appendCondition appends the query's tree. Nothing is scored unless relevance
+// sorts.
+func appendCondition(b []byte, q query.Query) []byte {
+	scored := q.Text != "" && q.Sort.Relevance()
+	open := len(b)
+	b = append(b, `{"bool":{"filter":[`...)
+	first := len(b)
 	if q.Held {
 		// Whatever else a caller asks for, and beside the routing.
-		filters = append(filters, object{"term": object{"held.workspace_id": q.Base.Workspace}})
+		b = append(appendTerm(b, "held.workspace_id", q.Base.Workspace), ',')
 	}
 	for _, node := range q.Where {
-		filters = append(filters, clause(node))
-	}
-	if q.Text == "" {
-		if len(filters) == 0 {
-			return object{"match_all": object{}}
-		}
-		return object{"bool": object{"filter": filters}}
+		b = append(appendClause(b, node), ',')
 	}
 	text := query.Fold(q.Text)
-	matches := words(query.QueryPath, text)
-	if !q.Sort.Relevance() {
-		return object{"bool": object{"filter": append(filters, matches)}}
+	if q.Text != "" && !scored {
+		b = append(appendWords(b, query.QueryPath, text), ',')
 	}
-	scored := object{"must": []object{matches}, "should": nameMatches(q.Dataset, text)}
-	if len(filters) > 0 {
-		scored["filter"] = filters
+	switch filtered := len(b) > first; {
+	case filtered && !scored:
+		return append(b[:len(b)-1], "]}}"...)
+	case filtered:
+		b = append(b[:len(b)-1], "],"...)
+	case scored:
+		b = append(b[:open], `{"bool":{`...)
+	default:
+		return append(b[:open], `{"match_all":{}}`...)
 	}
-	return object{"bool": scored}
+	b = appendWords(append(b, `"must":[`...), query.QueryPath, text)
+	return append(appendNameMatches(append(b, `],"should":[`...), q.Dataset, text), "]}}"...)
 }
 
-// nameMatches lifts records whose name has the terms over those that mention
-// them elsewhere.
-func nameMatches(d query.Dataset, text string) []object {
+// appendNameMatches lifts records whose name has the terms over those that
+// mention them elsewhere.
+func appendNameMatches(b []byte, d query.Dataset, text string) []byte {
 	headline := "name"
 	if d == query.Signals {
 		headline = "title"
 	}
 	f, _ := query.FieldNamed(d, headline)
-	return []object{
-		{"match": object{f.TextPath(query.Root): object{"query": text, "boost": 2}}},
-		{"term": object{f.ExactPath(query.Root): object{"value": query.ExactValue(f, text), "boost": 4}}},
-	}
+	b = appendText(append(b, `{"match":{`...), f.TextPath(query.Root))
+	b = appendText(append(b, `:{"boost":2,"query":`...), text)
+	b = appendText(append(b, `}}},{"term":{`...), f.ExactPath(query.Root))
+	b = appendText(append(b, `:{"boost":4,"value":`...), query.ExactValue(f, text))
+	return append(b, "}}}"...)
 }
 
-func clause(node query.Node) object {
+func appendClause(b []byte, node query.Node) []byte {
 	switch n := node.(type) {
 	case query.All:
 		if len(n) == 0 {
-			return object{"match_all": object{}}
+			return append(b, `{"match_all":{}}`...)
 		}
-		return object{"bool": object{"filter": clauses(n)}}
+		return append(appendClauses(append(b, `{"bool":{"filter":`...), n), "}}"...)
 	case query.Any:
 		if len(n) == 0 {
-			return object{"match_none": object{}}
+			return append(b, `{"match_none":{}}`...)
 		}
-		return object{"bool": object{"should": clauses(n), "minimum_should_match": 1}}
+		return append(appendClauses(append(b, `{"bool":{"minimum_should_match":1,"should":`...), n), "}}"...)
 	case query.Not:
-		return object{"bool": object{"must_not": []object{clause(n.Node)}}}
+		return append(appendClause(append(b, `{"bool":{"must_not":[`...), n.Node), "]}}"...)
 	case query.Terms:
-		if len(n.Values) == 0 {
-			return object{"match_none": object{}}
-		}
-		if len(n.Values) == 1 {
-			return object{"term": object{n.Path: n.Values[0]}}
-		}
-		return object{"terms": object{n.Path: n.Values}}
+		return appendTerms(b, n)
 	case query.Words:
-		return words(n.Path, n.Text)
+		return appendWords(b, n.Path, n.Text)
 	case query.Span:
-		ends := object{}
-		if n.From != "" {
-			ends["gte"] = json.RawMessage(n.From)
-		}
-		if n.To != "" {
-			ends["lte"] = json.RawMessage(n.To)
-		}
-		if len(ends) == 0 {
-			return object{"exists": object{"field": n.Path}}
-		}
-		return object{"range": object{n.Path: ends}}
+		return appendSpan(b, n)
 	case query.Child:
-		return object{"nested": object{"path": n.Path, "query": clause(n.Node), "score_mode": "none"}}
+		b = appendText(append(b, `{"nested":{"path":`...), n.Path)
+		return append(appendClause(append(b, `,"query":`...), n.Node), `,"score_mode":"none"}}`...)
 	}
 	panic(fmt.Sprintf("search: no clause for %T", node)) // a node type was added without its clause
 }
 
-func clauses(nodes []query.Node) []object {
-	all := make([]object, len(nodes))
-	for i, n := range nodes {
-		all[i] = clause(n)
+func appendClauses(b []byte, nodes []query.Node) []byte {
+	b = append(b, '[')
+	for _, n := range nodes {
+		b = append(appendClause(b, n), ',')
 	}
-	return all
+	b[len(b)-1] = ']'
+	return b
 }
 
-func words(path, text string) object {
-	return object{"match": object{path: object{"query": text, "operator": "and"}}}
+func appendTerms(b []byte, n query.Terms) []byte {
+	switch len(n.Values) {
+	case 0:
+		return append(b, `{"match_none":{}}`...)
+	case 1:
+		return appendTerm(b, n.Path, n.Values[0])
+	}
+	b = append(appendText(append(b, `{"terms":{`...), n.Path), ":["...)
+	for _, v := range n.Values {
+		b = append(appendText(b, v), ',')
+	}
+	b[len(b)-1] = ']'
+	return append(b, "}}"...)
+}
+
+func appendTerm(b []byte, path, value string) []byte {
+	b = appendText(append(b, `{"term":{`...), path)
+	return append(appendText(append(b, ':'), value), "}}"...)
+}
+
+func appendSpan(b []byte, n query.Span) []byte {
+	if n.From == "" && n.To == "" {
+		return append(appendText(append(b, `{"exists":{"field":`...), n.Path), "}}"...)
+	}
+	b = append(appendText(append(b, `{"range":{`...), n.Path), ":{"...)
+	if n.From != "" {
+		b = append(append(append(b, `"gte":`...), n.From...), ',')
+	}
+	if n.To != "" {
+		b = append(append(append(b, `"lte":`...), n.To...), ',')
+	}
+	b[len(b)-1] = '}'
+	return append(b, "}}"...)
+}
+
+func appendWords(b []byte, path, text string) []byte {
+	b = appendText(append(b, `{"match":{`...), path)
+	return append(appendText(append(b, `:{"operator":"and","query":`...), text), "}}}"...)
+}
+
+func appendText(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s) // which fails for invalid UTF-8 only
+	return b
 }

@@ -39,52 +39,63 @@ func NewCursors(keys ...[]byte) (*Cursors, error) {
 	return &Cursors{keys}, nil
 }
 
-// The layout: a version, the signature, the sort values as the JSON array that
-// Elasticsearch gave. They are never decoded: a float64 would corrupt the
-// values that stand for "missing".
+// The layout: a version, the signature, how many rows come before (a varint),
+// the sort values as the JSON array that Elasticsearch gave. They are never
+// decoded: a float64 would corrupt the values that stand for "missing".
 const (
-	cursorVersion = 1
+	cursorVersion = 2
 	signatureLen  = sha256.Size
 )
 
 // encoding refuses padding and stray bits, so that each cursor has one spelling.
 var encoding = base64.RawURLEncoding.Strict()
 
-// Make returns the cursor after a row of q's results.
-func (c *Cursors) Make(q query.Query, values json.RawMessage) string {
-	b := make([]byte, 0, 1+signatureLen+len(values))
+// Place is where in the results of a search a page begins. The zero Place is the
+// beginning.
+type Place struct {
+	// After holds the sort values of the row before, as Elasticsearch gave them.
+	After json.RawMessage
+	// Passed is how many rows came before when they were counted, page by page.
+	Passed int
+}
+
+// Make returns the cursor of a place in q's results.
+func (c *Cursors) Make(q query.Query, p Place) string {
+	signed := append(binary.AppendUvarint(nil, uint64(max(0, p.Passed))), p.After...)
+	b := make([]byte, 0, 1+signatureLen+len(signed))
 	b = append(b, cursorVersion)
-	b = append(b, sign(c.keys[0], q, values)...)
-	b = append(b, values...)
+	b = append(b, sign(c.keys[0], q, signed)...)
+	b = append(b, signed...)
 	return encoding.EncodeToString(b)
 }
 
-// Read returns the sort values of q's cursor, nil when it has none. A cursor
+// Read returns the place of q's cursor, the beginning when it has none. A cursor
 // that was not made for this base, dataset, sort and, by relevance, text, or
 // that was changed in any bit, is a BadRequest.
-func (c *Cursors) Read(q query.Query) (json.RawMessage, error) {
+func (c *Cursors) Read(q query.Query) (Place, error) {
 	if q.After == "" {
-		return nil, nil
+		return Place{}, nil
 	}
 	b, err := encoding.DecodeString(q.After)
 	// The decoder skips line breaks, which would give one cursor many spellings.
 	if err != nil || strings.ContainsAny(q.After, "\r\n") || len(b) <= 1+signatureLen || b[0] != cursorVersion {
-		return nil, errCursor
+		return Place{}, errCursor
 	}
-	signature, values := b[1:1+signatureLen], json.RawMessage(b[1+signatureLen:])
+	signature, signed := b[1:1+signatureLen], b[1+signatureLen:]
 	for _, key := range c.keys {
-		if hmac.Equal(signature, sign(key, q, values)) {
-			return values, nil
+		if hmac.Equal(signature, sign(key, q, signed)) {
+			passed, n := binary.Uvarint(signed)
+			return Place{After: json.RawMessage(signed[n:]), Passed: int(passed)}, nil
 		}
 	}
-	return nil, errCursor
+	return Place{}, errCursor
 }
 
 var errCursor = fault.New(fault.BadRequest, "search_after is not a cursor of this search: send it as it was answered, with the same dataset, workspace, sort (and, sorted by relevance, query), or leave it out to begin at the first page")
 
-// sign binds the values to where they were issued. Each part is preceded by
+// sign binds a place to where they were issued. Each part is preceded by
 // its length, so that no two bindings read alike.
-func sign(key []byte, q query.Query, values []byte) []byte {
+func sign(key []byte, q query.Query, place []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	part := func(s string) {
 		mac.Write(binary.BigEndian.AppendUint32(nil, uint32(len(s))))
@@ -99,6 +110,6 @@ func sign(key []byte, q query.Query, values []byte) []byte {
 	if q.Sort.Relevance() {
 		part(q.Text)
 	}
-	part(string(values))
+	part(string(place))
 	return mac.Sum(nil)
 }

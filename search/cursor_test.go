@@ -17,8 +17,8 @@ import (
 func refused(t reporter, c *search.Cursors, q query.Query, cursor, what string) {
 	t.Helper()
 	q.After = cursor
-	if values, err := c.Read(q); fault.CodeOf(err) != fault.BadRequest || values != nil {
-		t.Errorf("%s is read as %s, %v", what, values, err)
+	if place, err := c.Read(q); fault.CodeOf(err) != fault.BadRequest || place.After != nil {
+		t.Errorf("%s is read as %s, %v", what, place.After, err)
 	}
 }
 
@@ -38,17 +38,20 @@ func drawQuery(t *rapid.T) query.Query {
 	return q
 }
 
-func drawValues(t *rapid.T) json.RawMessage {
+func drawPlace(t *rapid.T) search.Place {
 	first := rapid.SampledFrom([]string{`9223372036854775807`, `-9223372036854775808`, `"Infinity"`, `"-Infinity"`, `null`, `1.4142135`, `"a \"name\" – Łódź"`, `1700000000000`}).Draw(t, "value")
-	return json.RawMessage(`[` + first + `,"` + someID + `"]`)
+	return search.Place{
+		After:  json.RawMessage(`[` + first + `,-9223372036854775808,7]`),
+		Passed: rapid.IntRange(0, 1<<40).Draw(t, "passed"),
+	}
 }
 
 func TestCursorRoundTrip(t *testing.T) {
 	t.Parallel()
 	c := newCursors(t)
 	rapid.Check(t, func(t *rapid.T) {
-		q, values := drawQuery(t), drawValues(t)
-		cursor := c.Make(q, values)
+		q, place := drawQuery(t), drawPlace(t)
+		cursor := c.Make(q, place)
 		if strings.Trim(cursor, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 			t.Fatalf("not URL-safe: %q", cursor)
 		}
@@ -56,8 +59,8 @@ func TestCursorRoundTrip(t *testing.T) {
 		// Filters, limit and offset may change under a cursor.
 		q.Limit, q.Offset, q.Where = 7, 0, []query.Node{query.Any{}}
 		got, err := c.Read(q)
-		if err != nil || string(got) != string(values) {
-			t.Fatalf("read %s, %v; want %s", got, err, values)
+		if err != nil || string(got.After) != string(place.After) || got.Passed != place.Passed {
+			t.Fatalf("read %v, %v; want %v", got, err, place)
 		}
 	})
 }
@@ -67,7 +70,7 @@ func TestChangedCursors(t *testing.T) {
 	c := newCursors(t)
 	// Every bit and every length of one cursor, and some of any.
 	q := parse(t, query.Accounts, dataBase, `{}`)
-	cursor := c.Make(q, json.RawMessage(`["acme","`+someID+`"]`))
+	cursor := c.Make(q, search.Place{After: json.RawMessage(`["acme",1,2]`), Passed: 300})
 	for i := range len(cursor) * 8 {
 		flipBits(t, c, q, cursor, i)
 	}
@@ -82,7 +85,7 @@ func TestChangedCursors(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		q := drawQuery(t)
-		cursor := c.Make(q, drawValues(t))
+		cursor := c.Make(q, drawPlace(t))
 		flipBits(t, c, q, cursor, rapid.IntRange(0, len(cursor)*8-1).Draw(t, "bit"))
 		refused(t, c, q, cursor[:rapid.IntRange(1, len(cursor)-1).Draw(t, "length")], "a cut cursor")
 	})
@@ -117,14 +120,14 @@ func TestForeignCursors(t *testing.T) {
 	c := newCursors(t)
 	rapid.Check(t, func(t *rapid.T) {
 		q, other := drawQuery(t), drawQuery(t)
-		cursor := c.Make(q, drawValues(t))
+		cursor := c.Make(q, drawPlace(t))
 		same := q.Dataset == other.Dataset && q.Base == other.Base && q.Sort.String() == other.Sort.String() &&
 			(!q.Sort.Relevance() || q.Text == other.Text)
 		if !same {
 			refused(t, c, other, cursor, "another search's cursor")
 		}
 	})
-	values := json.RawMessage(`[1,"` + someID + `"]`)
+	values := search.Place{After: json.RawMessage(`[1,2,3]`), Passed: 25}
 	name, _ := query.FieldNamed(query.Accounts, "name")
 	home := query.Query{Dataset: query.Accounts, Base: viewBase, Sort: query.Sort{Field: name}, Text: "x"}
 	for what, change := range map[string]func(*query.Query){
@@ -173,8 +176,8 @@ func TestInventedCursors(t *testing.T) {
 	q := parse(t, query.Accounts, dataBase, `{"search_after":""}`)
 	refused(t, c, q, q.After, "an empty cursor")
 	for _, body := range []string{`{}`, `{"search_after":null}`} {
-		if values, err := c.Read(parse(t, query.Accounts, dataBase, body)); values != nil || err != nil {
-			t.Errorf("%s: %s, %v", body, values, err)
+		if place, err := c.Read(parse(t, query.Accounts, dataBase, body)); place.After != nil || place.Passed != 0 || err != nil {
+			t.Errorf("%s: %v, %v", body, place, err)
 		}
 	}
 }
@@ -190,15 +193,15 @@ func TestKeyRotation(t *testing.T) {
 		return c
 	}
 	before, during, after := newCursors(oldKey), newCursors(newKey, oldKey), newCursors(newKey)
-	q, values := parse(t, query.Accounts, dataBase, `{}`), json.RawMessage(`["x","`+someID+`"]`)
+	q, values := parse(t, query.Accounts, dataBase, `{}`), search.Place{After: json.RawMessage(`["x",1,2]`)}
 	old, fresh := before.Make(q, values), during.Make(q, values)
 	if old == fresh {
 		t.Error("both keys sign the same")
 	}
 	for _, cursor := range []string{old, fresh} {
 		q.After = cursor
-		if got, err := during.Read(q); err != nil || string(got) != string(values) {
-			t.Errorf("while both are accepted: %s, %v", got, err)
+		if got, err := during.Read(q); err != nil || string(got.After) != string(values.After) {
+			t.Errorf("while both are accepted: %v, %v", got, err)
 		}
 	}
 	if _, err := after.Read(q); err != nil {

@@ -17,9 +17,8 @@ import (
 // How many values of a dynamic enum are told, and for how long they are not
 // asked for again.
 const (
-	mostFrequent    = 100
-	frequentMaxAge  = time.Minute
-	frequentTimeout = 10 * time.Second
+	mostFrequent   = 100
+	frequentMaxAge = time.Minute
 )
 
 // frequentValues keeps the most frequent values of every dynamic enum.
@@ -82,9 +81,8 @@ func (e *Engine) FrequentValues(ctx context.Context) (query.FrequentValues, erro
 	return func(d query.Dataset, field query.Field) query.Vocabulary { return values[d][field.Name] }, nil
 }
 
+// readFrequent takes no longer than a search may: Engine.multi ends it.
 func (e *Engine) readFrequent(ctx context.Context) (frequentOf, error) {
-	ctx, cancel := context.WithTimeout(ctx, frequentTimeout)
-	defer cancel()
 	searches := make([]indexed, len(query.Datasets))
 	for i, d := range query.Datasets {
 		aggs := object{}

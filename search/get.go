@@ -67,10 +67,7 @@ func (e *Engine) related(ctx context.Context, record jsontext.Value, id string, 
 		} else {
 			q.Where = []query.Node{query.Terms{Path: "id", Values: linked(fields[inc.Link])}}
 		}
-		body, err := Compile(q, nil)
-		if err != nil {
-			return nil, err
-		}
+		body := Compile(q, nil)
 		searches[i] = indexed{inc.Dataset, body}
 	}
 	return e.several(ctx, searches)

@@ -27,34 +27,40 @@ func (e *Engine) SearchMerged(ctx context.Context, legs [2]query.Query, second q
 		q.Limit != other.Limit || q.Offset != other.Offset || q.After != other.After {
 		return Page{}, fault.New(fault.Internal, "two searches that cannot be merged")
 	}
-	after, err := e.Cursors.Read(q)
+	place, err := e.Cursors.Read(q)
 	if err != nil {
 		return Page{}, err
 	}
-	beyond := false
+	m := merge{legs: legs, second: second, after: place.After, size: q.Limit + 1}
 	if q.Offset > 0 {
 		// Either search may have any part of the rows before the page, so the
 		// row that the page begins after is looked for first.
-		skipped, _, err := e.legs(ctx, legs, second, nil, q.Offset, `,"_source":["id"]`)
+		skipped, _, err := e.merge(ctx, merge{legs: legs, second: second, size: q.Offset, options: `,"_source":["id"]`})
 		if err != nil {
 			return Page{}, err
 		}
-		if beyond = len(skipped) < q.Offset; !beyond {
-			after = json.RawMessage(skipped[q.Offset-1].sort)
+		if len(skipped) == q.Offset {
+			m.after = json.RawMessage(skipped[q.Offset-1].sort)
+		} else {
+			m.size = 0
 		}
 	}
-	size := q.Limit + 1
-	if beyond {
-		size = 0
+	begin, far := e.deep(q, place)
+	if far {
+		m.begin = begin
 	}
-	rows, total, err := e.legs(ctx, legs, second, after, size, "")
+	rows, total, err := e.merge(ctx, m)
+	if _, atNulls := begin.(query.Not); err == nil && far && !atNulls && len(rows) < m.size {
+		m.begin = nil // rows without a value may follow
+		rows, total, err = e.merge(ctx, m)
+	}
 	if err != nil {
 		return Page{}, err
 	}
 	p := Page{Total: min(total, TotalCap), Capped: total > TotalCap}
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
-		p.Next = e.Cursors.Make(q, json.RawMessage(rows[q.Limit-1].sort))
+		p.Next = e.Cursors.Make(q, place.next(q, json.RawMessage(rows[q.Limit-1].sort)))
 	}
 	p.Records = make([]jsontext.Value, len(rows))
 	for i, r := range rows {
@@ -69,38 +75,48 @@ type mergedRow struct {
 	key          sortKey
 }
 
-// legs asks both searches for the rows after one, and second for its count, in
-// one round trip. It returns the first size rows of both and the total.
-func (e *Engine) legs(ctx context.Context, legs [2]query.Query, second query.Query, after json.RawMessage, size int, options string) ([]mergedRow, int, error) {
-	legs[0].Limit, legs[1].Limit, second.Limit = size-1, size-1, -1 // Compile asks for one more
-	second.Sort = legs[0].Sort
-	var body []byte
-	for i, q := range []query.Query{legs[0], legs[1], second} {
-		q.Offset = 0
-		from := after
-		if i == 2 {
-			from = nil
-		}
-		search, err := Compile(q, from)
-		if err != nil {
-			return nil, 0, err
-		}
-		body = append(append(body, e.header(q)...), '\n')
-		body = append(body, search[:len(search)-1]...)
-		body = append(body, fmt.Sprintf(`%s,"timeout":"%dms"}`, options, e.Timeout.Milliseconds())...)
-		body = append(body, '\n')
+// merge is what SearchMerged asks for in one round trip: the first size rows of
+// both searches after one, and the total.
+type merge struct {
+	legs   [2]query.Query
+	second query.Query
+	after  json.RawMessage
+	// begin, when set, is a condition on the rows, not on what is counted.
+	begin   query.Node
+	size    int
+	options string
+}
+
+func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
+	// The two that have the rows, and the two that are counted. The first is
+	// counted apart only where its rows are not all of it.
+	searches := []query.Query{m.legs[0], m.legs[1], m.second}
+	if m.begin != nil {
+		searches = append(searches, m.legs[0])
 	}
-	results, err := e.multi(ctx, body, 3)
+	var body []byte
+	for i, q := range searches {
+		q.Offset, q.Sort, q.Limit = 0, m.legs[0].Sort, -1 // Compile asks for one more
+		var after json.RawMessage
+		if i < 2 {
+			q.Limit, after = m.size-1, m.after
+			if m.begin != nil {
+				q.Where = append(q.Where[:len(q.Where):len(q.Where)], m.begin)
+			}
+		}
+		body = e.appendSearch(body, q, Compile(q, after), m.options)
+	}
+	results, err := e.multi(ctx, body, len(searches))
 	if err != nil {
 		return nil, 0, err
 	}
 	var rows []mergedRow
 	for i, r := range results {
-		q := query.Query{Limit: size - 1}
-		if i == 2 {
+		q := query.Query{Limit: m.size - 1}
+		if i >= 2 {
 			q.Limit = -1
 		}
-		if i < 2 && len(after) > 0 {
+		if i < 2 && len(m.after) > 0 {
 			q.After = "set" // then fewer rows than the total are no fault
 		}
 		if err := r.complete(q); err != nil {
@@ -114,14 +130,18 @@ func (e *Engine) legs(ctx context.Context, legs [2]query.Query, second query.Que
 			rows = append(rows, mergedRow{row.Source, row.Sort, key})
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b mergedRow) int { return a.key.compare(b.key, legs[0].Sort.Desc) })
-	seen := map[string]bool{}
+	slices.SortStableFunc(rows, func(a, b mergedRow) int { return a.key.compare(b.key, m.legs[0].Sort.Desc) })
+	seen := map[[2]int64]bool{}
 	rows = slices.DeleteFunc(rows, func(r mergedRow) bool {
 		again := seen[r.key.id]
 		seen[r.key.id] = true
 		return again
 	})
-	return rows[:min(size, len(rows))], results[0].Hits.Total.Value + results[2].Hits.Total.Value, nil
+	first := results[0]
+	if m.begin != nil {
+		first = results[3]
+	}
+	return rows[:min(m.size, len(rows))], first.Hits.Total.Value + results[2].Hits.Total.Value, nil
 }
 
 // header is the line of an _msearch that says where a search runs.
@@ -134,22 +154,21 @@ func (e *Engine) header(q query.Query) string {
 
 // sortKey is what a row is sorted by: one value, then the id.
 type sortKey struct {
-	value any // nil, string, json.Number
-	id    string
+	value any      // nil, string, json.Number
+	id    [2]int64 // as in query.TiePaths
 }
 
+func (k sortKey) compareIDs(o sortKey) int { return slices.Compare(k.id[:], o.id[:]) }
+
 func readSortKey(sort jsontext.Value) (sortKey, error) {
-	var values []any
+	var key sortKey
+	values := []any{&key.value, &key.id[0], &key.id[1]}
 	d := json.NewDecoder(bytes.NewReader(sort))
 	d.UseNumber() // what stands for "missing" is not a float64
-	if err := d.Decode(&values); err != nil || len(values) != 2 {
+	if err := d.Decode(&values); err != nil || len(values) != 3 {
 		return sortKey{}, fmt.Errorf("unreadable sort values %.100s: %w", sort, err)
 	}
-	id, ok := values[1].(string)
-	if !ok {
-		return sortKey{}, fmt.Errorf("the sort values %.100s do not end in an id", sort)
-	}
-	return sortKey{values[0], id}, nil
+	return key, nil
 }
 
 // compare orders as Elasticsearch does: texts by their bytes, no value last in
@@ -157,7 +176,7 @@ func readSortKey(sort jsontext.Value) (sortKey, error) {
 func (k sortKey) compare(o sortKey, desc bool) int {
 	switch {
 	case k.value == nil && o.value == nil:
-		return cmp.Compare(k.id, o.id)
+		return k.compareIDs(o)
 	case k.value == nil:
 		return 1
 	case o.value == nil:
@@ -174,7 +193,7 @@ func (k sortKey) compare(o sortKey, desc bool) int {
 	if desc {
 		order = -order
 	}
-	return cmp.Or(order, cmp.Compare(k.id, o.id))
+	return cmp.Or(order, k.compareIDs(o))
 }
 
 func compareNumbers(a, b string) int {

@@ -30,6 +30,8 @@ type Engine struct {
 	// Timeout bounds one search in Elasticsearch. Past it the answer would be
 	// partial, which is an error.
 	Timeout time.Duration
+	// DeepRows is DefaultDeepRows when it is 0.
+	DeepRows int
 
 	frequent frequentValues
 }
@@ -57,19 +59,23 @@ type Page struct {
 // q's; Unavailable when Elasticsearch is away, too slow, or could
 // give only a part of the page.
 func (e *Engine) Search(ctx context.Context, q query.Query) (Page, error) {
-	after, err := e.Cursors.Read(q)
+	place, err := e.Cursors.Read(q)
 	if err != nil {
 		return Page{}, err
 	}
-	body, err := Compile(q, after)
-	if err != nil {
-		return Page{}, err
+	if q.Held && q.Base.Workspace == "" {
+		return Page{}, fault.New(fault.Internal, "a search of held records names no workspace")
 	}
+	if begin, ok := e.deep(q, place); ok {
+		page, whole, err := e.searchDeep(ctx, q, place, begin)
+		if err != nil || whole {
+			return page, err
+		}
+	}
+	body := Compile(q, place.After)
 	index, routing := e.Names.Alias(string(q.Dataset)), ""
 	if q.Held {
-		if index, routing = e.Names.Held(string(q.Dataset)), q.Base.Workspace; routing == "" {
-			return Page{}, fault.New(fault.Internal, "a search of held records names no workspace")
-		}
+		index, routing = e.Names.Held(string(q.Dataset)), q.Base.Workspace
 	}
 	res, err := e.search(ctx, index, routing, body, preference(q))
 	if err != nil {
@@ -78,7 +84,7 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (Page, error) {
 	if err := res.complete(q); err != nil {
 		return Page{}, err
 	}
-	return e.page(q, res), nil
+	return e.page(q, place, res, res.Hits.Total.Value), nil
 }
 
 // complete refuses an answer that has less than it says it has.
@@ -98,18 +104,25 @@ func (r result) complete(q query.Query) error {
 	return nil
 }
 
-func (e *Engine) page(q query.Query, res result) Page {
-	p := Page{Total: min(res.Hits.Total.Value, TotalCap), Capped: res.Hits.Total.Value > TotalCap}
+// page makes the page that begins at a place of the rows found and the number of
+// matches.
+func (e *Engine) page(q query.Query, from Place, res result, total int) Page {
+	p := Page{Total: min(total, TotalCap), Capped: total > TotalCap}
 	rows := res.Hits.Hits
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
-		p.Next = e.Cursors.Make(q, json.RawMessage(rows[q.Limit-1].Sort))
+		p.Next = e.Cursors.Make(q, from.next(q, json.RawMessage(rows[q.Limit-1].Sort)))
 	}
 	p.Records = make([]jsontext.Value, len(rows))
 	for i, row := range rows {
 		p.Records[i] = row.Source
 	}
 	return p
+}
+
+// next is the place of the page after q's, whose last row has these sort values.
+func (p Place) next(q query.Query, last json.RawMessage) Place {
+	return Place{After: last, Passed: p.Passed + q.Offset + q.Limit}
 }
 
 // result is what of a _search answer is asked for.
@@ -140,7 +153,7 @@ func (e *Engine) search(ctx context.Context, index, routing string, body []byte,
 	defer cancel()
 	params := url.Values{
 		"filter_path": {resultPaths},
-		"timeout":     {fmt.Sprintf("%dms", e.Timeout.Milliseconds())},
+		"timeout":     {e.patience(ctx)},
 		// One shard that fails must fail the page, not shorten it.
 		"allow_partial_search_results": {"false"},
 	}
@@ -221,7 +234,7 @@ func (e *Engine) several(ctx context.Context, searches []indexed) ([]result, err
 func (e *Engine) multi(ctx context.Context, body []byte, searches int) ([]result, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
-	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/_msearch", NDJSON: true, Body: body,
+	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/_msearch", NDJSON: true, Body: limited(body, e.patience(ctx)),
 		Query: url.Values{"filter_path": {"responses.error,responses.status,responses." + strings.ReplaceAll(resultPaths, ",", ",responses.")}}})
 	if err != nil {
 		return nil, searchFault(err)

@@ -158,6 +158,14 @@ func IDBytes(id string) [16]byte {
 	return b
 }
 
+// tie returns the halves of an id as numbers in the order of ids
+// (query.TiePaths).
+func tie(id [16]byte) (high, low int64) {
+	// Elasticsearch's numbers are signed.
+	const sign = 1 << 63
+	return int64(binary.BigEndian.Uint64(id[:8]) ^ sign), int64(binary.BigEndian.Uint64(id[8:]) ^ sign)
+}
+
 func nibble(c byte) byte {
 	if c >= 'a' {
 		return c - 'a' + 10

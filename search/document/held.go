@@ -32,7 +32,7 @@ type Overlay struct {
 // under `held`. The record keeps the derived fields that it was read with
 // (FromPublic), so that it is the global one in each of its fields.
 func BuildHeld(r Record, children Children, h Held) []byte {
-	b := r.build(children)
+	b := r.build(make([]byte, 0, 2048), r.fold(), children)
 	b = append(b[:len(b)-1], `,"held":`...)
 	b = h.append(b, r.Dataset)
 	return append(b, '}')

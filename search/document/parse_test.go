@@ -135,7 +135,7 @@ func TestParseReadsValues(t *testing.T) {
 		{query.Accounts, ``, "website", nil},
 		{query.Accounts, `"city":"e\u0301\ud83d\ude00"`, "city", "e\u0301😀"},
 		{query.Accounts, `"domains":[" a.example ","","b.example","a.example"]`, "domains", []string{"a.example", "b.example", "a.example"}},
-		{query.Accounts, `"domains":[]`, "domains", []string{}},
+		{query.Accounts, `"domains":[]`, "domains", nil},
 		{query.Accounts, `"domains":null`, "domains", nil},
 		{query.Accounts, `"account_types":["owner","developer"]`, "account_types", []string{"owner", "developer"}},
 		{query.Contacts, `"account_id":"` + strings.ToUpper(id2) + `"`, "account_id", id2},

@@ -78,10 +78,26 @@ func FromPublic(d query.Dataset, public []byte) (Record, error) {
 func parse(d query.Dataset, line []byte, loadedAt time.Time, derived bool) (Record, []Problem) {
 	s := schemas[d]
 	r := Record{d, make([]any, len(s.fields))}
-	p := lineParser{json: jsontext.NewDecoder(bytes.NewBuffer(line)), schema: s, derived: derived}
+	p := lineParser{schema: s, derived: derived}
+	if !p.scan(line, r.values) || len(p.problems) > 0 {
+		return p.decode(r, line, loadedAt)
+	}
+	return p.finish(r, loadedAt)
+}
+
+// decode reads any line with the JSON decoder.
+func (p *lineParser) decode(r Record, line []byte, loadedAt time.Time) (Record, []Problem) {
+	clear(r.values)
+	p.problems, p.json = nil, jsontext.NewDecoder(bytes.NewBuffer(line))
 	if err := p.object(r.values); err != nil {
 		return Record{}, append(p.problems, Problem{Reason: reason(err)})
 	}
+	return p.finish(r, loadedAt)
+}
+
+// finish looks for what is missing.
+func (p *lineParser) finish(r Record, loadedAt time.Time) (Record, []Problem) {
+	s := p.schema
 	for i, f := range s.fields {
 		switch {
 		case r.values[i] != nil || p.failed(f.Name):
@@ -225,6 +241,9 @@ func (p *lineParser) list(f query.Field) (any, error) {
 		p.fail(f.Name, "has %d elements, at most %d are allowed", len(list), query.MaxList)
 	}
 	_, err := p.json.ReadToken()
+	if len(list) == 0 {
+		return nil, err // as one that is not given, so that both make the same document
+	}
 	return list, err
 }
 
@@ -300,6 +319,9 @@ func (r Record) Value(name string) any {
 	}
 	return nil
 }
+
+// SetMillis sets a time field, in milliseconds since 1970, in place.
+func (r Record) SetMillis(name string, ms int64) { r.set(name, ms) }
 
 func (r Record) set(name string, value any) { r.values[schemas[r.Dataset].index[name]] = value }
 

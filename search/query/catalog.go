@@ -1,6 +1,9 @@
 package query
 
-import "slices"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // Dataset is one of the four kinds of global records, and the name of its
 // index alias.
@@ -135,6 +138,26 @@ func RelatedPath(child Dataset) string { return "ix." + string(child) }
 
 // QueryPath is the folded text of all fields that `query` searches.
 const QueryPath = "ix.query"
+
+// TiePaths are the two halves of a record's id as numbers in the order of ids.
+// They end every sort. The id itself would do, but a keyword's text is looked up
+// for each match that is ahead of the page so far, which in an unlucky order is
+// each match there is.
+var TiePaths = [2]string{"ix.id_high", "ix.id_low"}
+
+// RankPath is the Rank of a record's name, for datasets that sort by it.
+const RankPath = "ix.rank"
+
+// Rank is the first eight bytes of a folded text as a number: texts of different
+// ranks are in the order of their ranks.
+func Rank(folded string) int64 {
+	var first [8]byte
+	copy(first[:], folded)
+	return int64(binary.BigEndian.Uint64(first[:]) ^ 1<<63) // Elasticsearch's numbers are signed
+}
+
+// Ranked tells whether the field is a text that is sorted by.
+func (f Field) Ranked() bool { return f.Sort && f.Folded() }
 
 // ExactPath is where the whole value is matched and sorted.
 func (f Field) ExactPath(at Place) string {

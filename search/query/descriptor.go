@@ -21,6 +21,11 @@ type Descriptor struct {
 	SubFields []Descriptor `json:"sub_fields,omitzero"`
 }
 
+// Open tells whether values are missing in it that are read from the dataset.
+func (d Descriptor) Open() bool {
+	return d.Kind == Enum && d.Values == nil || slices.ContainsFunc(d.SubFields, Descriptor.Open)
+}
+
 // heldPrefix marks the descriptor datasets of books.
 const heldPrefix = "workspace_"
 
@@ -39,7 +44,7 @@ type FrequentValues func(d Dataset, f Field) Vocabulary
 
 // Descriptors lists every descriptor of the seven datasets. frequent is asked
 // for the values of dynamic enums; an overlay's have none, for they are each
-// workspace's own.
+// workspace's own. When frequent is nil the descriptors that need it are Open.
 func Descriptors(frequent FrequentValues) []Descriptor {
 	var all []Descriptor
 	for _, name := range DescriptorDatasets() {
@@ -70,7 +75,7 @@ func describe(name string, d Dataset, fields []Field, frequent FrequentValues) [
 			row.Values = f.Vocabulary
 		case f.Dynamic() && f.Overlay:
 			row.Values = Vocabulary{}
-		case f.Dynamic():
+		case f.Dynamic() && frequent != nil:
 			row.Values = frequent(d, f)
 		}
 		descriptors[i] = row
@@ -108,8 +113,8 @@ func ParseFieldSearch(body input.Value) (FieldSearch, error) {
 	return s, issues.Err()
 }
 
-// maxKeys bounds the keys of a field search; there are fewer descriptors.
-const maxKeys = 1_000
+// MaxKeys bounds the keys of a field search; there are fewer descriptors.
+const MaxKeys = 1_000
 
 // exactKeys reads the keys as they are, each once: one that no field can have
 // is not found, which is no error.
@@ -118,7 +123,7 @@ func exactKeys(issues *input.Issues, v input.Value) []string {
 		issues.WrongType([]string{"keys"}, "an array of strings", v)
 		return nil
 	}
-	if !issues.Length(len(v.Items), 0, maxKeys, "keys") {
+	if !issues.Length(len(v.Items), 0, MaxKeys, "keys") {
 		return nil
 	}
 	keys := []string{}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -30,6 +31,47 @@ func Fold(s string) string {
 	if plainASCII(s) {
 		return strings.ToLower(s)
 	}
+	if folded, ok := foldWestern(s); ok {
+		return folded
+	}
+	return foldAny(s)
+}
+
+// western are the runes before the first combining mark, and dashes and quotation
+// marks: most texts that are not ASCII have no others, and folding them rune by
+// rune takes a tenth of the time. None of them changes how its neighbours fold.
+const (
+	westernEnd              = 0x0300
+	dashesStart, dashesStop = 0x2010, 0x2028
+)
+
+var westernFolded = sync.OnceValue(func() *[westernEnd]string {
+	var table [westernEnd]string
+	for r := range rune(westernEnd) {
+		table[r] = foldAny(string(r))
+	}
+	return &table
+})
+
+// foldWestern folds a text of such runes; false says that it has others.
+func foldWestern(s string) (string, bool) {
+	table := westernFolded()
+	b := make([]byte, 0, len(s)+8)
+	for _, r := range s {
+		switch {
+		case r < westernEnd:
+			b = append(b, table[r]...)
+		case dashesStart <= r && r < dashesStop:
+			b = utf8.AppendRune(b, r)
+		default:
+			return "", false
+		}
+	}
+	return string(b), true
+}
+
+// foldAny is Fold without short cuts.
+func foldAny(s string) string {
 	s = strings.Map(dropAccent, norm.NFD.String(s))
 	s = foldCase.String(s)
 	// Folding case can bring accents back (ΐ) and letters of the table.

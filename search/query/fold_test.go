@@ -132,3 +132,36 @@ func TestExactValue(t *testing.T) {
 		t.Errorf("digests %q and %q", digest, other)
 	}
 }
+
+// Folding rune by rune is folding the text, wherever that is done.
+func TestFoldOfWesternTexts(t *testing.T) {
+	t.Parallel()
+	check := func(s string) string {
+		if _, ok := foldWestern(s); !ok {
+			return "is not taken for western"
+		}
+		if got, want := Fold(s), foldAny(s); got != want {
+			return got + ", want " + want
+		}
+		return ""
+	}
+	var all []rune
+	for r := range rune(westernEnd) {
+		all = append(all, r)
+	}
+	for r := rune(dashesStart); r < dashesStop; r++ {
+		all = append(all, r)
+	}
+	for _, r := range all {
+		for _, s := range []string{string(r), "a" + string(r) + "Ü", "s" + string(r) + "´", "ǰ" + string(r) + "ß"} {
+			if wrong := check(s); wrong != "" {
+				t.Errorf("%+q: %s", s, wrong)
+			}
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		if s := rapid.StringOf(rapid.SampledFrom(all)).Draw(rt, "s"); check(s) != "" {
+			rt.Fatalf("%+q: %s", s, check(s))
+		}
+	})
+}

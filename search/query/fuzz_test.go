@@ -46,9 +46,8 @@ func FuzzParse(f *testing.F) {
 		if q.Limit < 1 || q.Limit > query.MaxLimit || q.Offset < 0 || q.Offset > query.MaxOffset || q.After != "" && q.Offset != 0 {
 			t.Errorf("limit %d, offset %d, after %q", q.Limit, q.Offset, q.After)
 		}
-		compiled, err := search.Compile(q, nil)
-		if err != nil || !json.Valid(compiled) {
-			t.Errorf("compiled to %s, %v", compiled, err)
+		if compiled := search.Compile(q, nil); !json.Valid(compiled) {
+			t.Errorf("compiled to %s", compiled)
 		}
 	})
 }

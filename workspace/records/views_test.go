@@ -144,10 +144,11 @@ func TestTwoLegsAreOneList(t *testing.T) {
 				want[i] = k.ID
 			}
 			sort := fmt.Sprintf(`{"sort":{"field":%q,"order":%q}}`, field, order)
-			for _, limit := range []int{7, 100} {
-				got := searchtest.Walk(t, query.Contacts, []byte(sort), limit, len(want), w.inView(live, nil))
+			for _, walk := range []struct{ limit, deep int }{{7, 0}, {7, 1}, {100, 0}} {
+				w.engine.DeepRows = walk.deep
+				got := searchtest.Walk(t, query.Contacts, []byte(sort), walk.limit, len(want), w.inView(live, nil))
 				if diff := gocmp.Diff(searchtest.Short(want), searchtest.Short(got)); diff != "" {
-					t.Fatalf("%s %s by %d (-want +got):\n%s", field, order, limit, diff)
+					t.Fatalf("%s %s by %+v (-want +got):\n%s", field, order, walk, diff)
 				}
 			}
 			for _, offset := range []int{1, 13, len(want) - 2, len(want), len(want) + 5, 10_000} {

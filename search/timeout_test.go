@@ -1,0 +1,34 @@
+package search
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	e := &Engine{Timeout: 10 * time.Second}
+	if got := e.patience(t.Context()); got != "10000ms" {
+		t.Errorf("without a deadline: %s", got)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	if left, err := time.ParseDuration(e.patience(soon)); err != nil || left > 500*time.Millisecond || left < 300*time.Millisecond {
+		t.Errorf("before a deadline: %v %v", left, err)
+	}
+	past, cancel := context.WithTimeout(t.Context(), -time.Second)
+	defer cancel()
+	if got := e.patience(past); got != "1ms" {
+		t.Errorf("past a deadline: %s", got)
+	}
+}
+
+func TestLimited(t *testing.T) {
+	t.Parallel()
+	got := string(limited([]byte("{\"index\":\"a\"}\n{\"size\":1}\n{\"index\":\"b\"}\n{\"size\":2}\n"), "7ms"))
+	want := "{\"index\":\"a\"}\n{\"timeout\":\"7ms\",\"size\":1}\n{\"index\":\"b\"}\n{\"timeout\":\"7ms\",\"size\":2}\n"
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
