@@ -20,7 +20,9 @@ var allowed = map[string][]string{
 	"internal/auth":            {"workspace", "internal/fault"},
 	"internal/mail":            {"workspace", "internal/fault"},
 	"internal/architecture":    {},
+	"internal/telemetry":       {},
 	"internal/devstack":        {"mappings"},
+	"client":                   {}, // of the standard library alone
 	"mappings":                 {},
 	"search/query":             {"internal/fault", "internal/input"},
 	"search/document":          {"search/query", "internal/input"},
@@ -31,20 +33,22 @@ var allowed = map[string][]string{
 	"workspace/join":           {"search/query", "workspace", "internal/fault"},
 	"workspace/records":        {"search/query", "workspace", "workspace/join", "internal/fault"},
 	"indexer":                  {"indexer/extsort", "indexer/ndjson", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault"},
+	"indexer/delta":            {"indexer", "indexer/extsort", "indexer/ndjson", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault", "internal/input"},
 	"indexer/extsort":          {"internal/fault"},
 	"indexer/ndjson":           {"internal/fault"},
 	"indexer/generate":         {"indexer/generate/fiction", "indexer/ndjson", "search/query", "internal/fault"},
 	"indexer/generate/fiction": {},
 	"indexer/permits":          {"indexer/generate/fiction", "indexer/ndjson", "search/query", "internal/fault"},
-	"internal/api":             {"internal/auth", "internal/credits", "internal/fault", "internal/input", "search", "search/query", "workspace", "workspace/records"},
+	"internal/api/openapi":     {},
+	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/telemetry", "search", "search/query", "workspace", "workspace/records"},
 }
 
 // anything may be imported by the binary, by what only tests use, and by what
 // only developers run.
-var unrestricted = []string{"cmd/", "scripts/", "internal/devstack/backends", "workspace/postgres/pgtest", "search/searchtest"}
+var unrestricted = []string{"cmd/", "scripts/", "internal/api/openapi/conformance", "internal/devstack/backends", "workspace/postgres/pgtest", "search/searchtest"}
 
 // testsOnly are packages that no serving code may import.
-var testsOnly = []string{"internal/devstack/backends", "workspace/postgres/pgtest", "search/searchtest"}
+var testsOnly = []string{"internal/api/openapi/conformance", "internal/devstack/backends", "workspace/postgres/pgtest", "search/searchtest"}
 
 type pkg struct {
 	ImportPath string

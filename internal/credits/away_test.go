@@ -323,6 +323,33 @@ func TestUnwillingRedisIsAway(t *testing.T) {
 	}
 }
 
+// A server that nobody sends metered requests to learns that Redis serves again,
+// and not sooner: one that is full answers a PING.
+func TestReadyClosesTheBreaker(t *testing.T) {
+	t.Parallel()
+	s := ownRedis(t)
+	c := client(t, s.url())
+	l := ledgerOn(t, c, Options{BreakerPause: time.Millisecond})
+	limit := func(bytes string) {
+		if err := c.ConfigSet(t.Context(), "maxmemory", bytes).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit("1")
+	eventually(t, "the breaker opens", func() bool {
+		_, _, err := l.Reserve(t.Context(), workspace(t, l), 100, "get_account", 1)
+		wantFault(t, err, fault.Unavailable, time.Second)
+		return l.BreakerOpen()
+	})
+	for range 20 {
+		if err := l.Ready(t.Context()); err != nil || !l.BreakerOpen() {
+			t.Fatalf("full: %v, breaker open %v", err, l.BreakerOpen())
+		}
+	}
+	limit("0")
+	eventually(t, "the breaker closes", func() bool { return l.Ready(t.Context()) == nil && !l.BreakerOpen() })
+}
+
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -394,6 +421,7 @@ func TestOpen(t *testing.T) {
 	for _, good := range []string{
 		"redis://localhost", "redis://user:secret@localhost:6379/3", "rediss://localhost:6380?pool_size=40",
 		"redis://a:1,redis://b:2 , redis://c:3", "redis://a:1?cluster=true",
+		"redis://user:secret@a/3?master_name=m&sentinel_username=s&sentinel_password=secret,redis://b",
 	} {
 		c, err := Open(good)
 		if err != nil {
@@ -406,7 +434,8 @@ func TestOpen(t *testing.T) {
 		"", "localhost:6379", "http://secret@localhost", "redis://:secret@local host", "redis://x:secret@a/b/c",
 		"redis://x:secret@a/first", "redis://:secret@a,", "redis://a?pool_size=0", "redis://a?pool_size=secret",
 		"redis://a?cluster=secret", "redis://a?password=x", "redis://a,redis://b?cluster=true", "redis://a/2,redis://b/2",
-		"redis://:secret%zz@a",
+		"redis://:secret%zz@a", "redis://a?master_name=", "redis://a?master_name=m&cluster=true", "redis://a?sentinel_password=secret",
+		"redis://a,redis://b?master_name=m",
 	} {
 		c, err := Open(bad)
 		if err == nil {
@@ -416,29 +445,6 @@ func TestOpen(t *testing.T) {
 		}
 		if strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: the error shows what may be a password: %v", bad, err)
-		}
-	}
-}
-
-// A Cluster of one node: the client that speaks its protocol, and keys that
-// stay in one slot.
-func TestCluster(t *testing.T) {
-	t.Parallel()
-	s := ownRedis(t, "--cluster-enabled", "yes")
-	plain := client(t, s.url())
-	if err := plain.Do(t.Context(), "CLUSTER", "ADDSLOTSRANGE", 0, 16383).Err(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the cluster is up", func() bool {
-		info, err := plain.ClusterInfo(t.Context()).Result()
-		return err == nil && strings.Contains(info, "cluster_state:ok")
-	})
-	for _, address := range []string{s.url() + "?cluster=true", s.url() + "," + s.url()} {
-		l := ledgerOn(t, client(t, address), Options{})
-		ws := workspace(t, l)
-		spend(t, l, ws, 100, 25)
-		if n := used(t, l, ws); n != 25 {
-			t.Errorf("used %d", n)
 		}
 	}
 }

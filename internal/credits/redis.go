@@ -1,9 +1,11 @@
 package credits
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -16,14 +18,22 @@ import (
 
 // Open returns a client for the ledger's Redis, with the settings the ledger
 // counts on; it does not connect yet. addresses is a URL or several separated
-// by commas, which are then seeds of one Redis Cluster:
+// by commas:
 //
 //	redis://[user:password@]host[:port][/database]   (rediss:// for TLS)
 //
-// Query parameters, of the first URL: `cluster=true` for a Cluster behind one
-// address, `pool_size` for the connections per node (default 10 per CPU).
-// User, password and database of the first URL hold for all. Errors never show
-// the addresses, which may hold a password.
+// One is a server. Several are seeds of one Redis Cluster or, with
+// `master_name`, the Sentinels that know which server is the master; so is one
+// with `cluster=true` or `master_name`. User, password and database of the first
+// URL hold for all servers, TLS for all servers and Sentinels. Query parameters,
+// of the first URL:
+//
+//	cluster=true        a Cluster behind one address
+//	master_name=NAME    the addresses are Sentinels (default port 26379)
+//	sentinel_username=, sentinel_password=   log in to the Sentinels
+//	pool_size=N         connections per server, default 10 per CPU
+//
+// Errors never show the addresses, which may hold a password.
 func Open(addresses string) (redis.UniversalClient, error) {
 	options := &redis.UniversalOptions{
 		// The ledger repeats calls itself, within its own time limits.
@@ -39,34 +49,40 @@ func Open(addresses string) (redis.UniversalClient, error) {
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
+	port := "6379"
 	for i, part := range strings.Split(addresses, ",") {
-		address, query, err := parseAddress(part)
+		login, address, err := parseAddress(part)
+		if err == nil && i > 0 && address.RawQuery != "" {
+			err = errors.New("query parameters belong to the first address")
+		}
+		if err == nil && i == 0 {
+			err = setParameters(options, address.Query())
+		}
 		if err != nil {
 			return nil, fmt.Errorf("redis address %d: %w", i+1, err)
 		}
-		options.Addrs = append(options.Addrs, address.Addr)
+		if options.MasterName != "" {
+			port = "26379"
+		}
+		options.Addrs = append(options.Addrs, net.JoinHostPort(cmp.Or(address.Hostname(), "localhost"), cmp.Or(address.Port(), port)))
 		if i > 0 {
-			if len(query) > 0 {
-				return nil, fmt.Errorf("redis address %d: query parameters belong to the first address", i+1)
-			}
 			continue
 		}
-		options.Username, options.Password = address.Username, address.Password
-		options.DB, options.TLSConfig = address.DB, address.TLSConfig
-		if err := setParameters(options, query); err != nil {
-			return nil, fmt.Errorf("redis address %d: %w", i+1, err)
+		options.Username, options.Password, options.DB = login.Username, login.Password, login.DB
+		if options.TLSConfig = login.TLSConfig; options.TLSConfig != nil {
+			// Each server's certificate is for its own name, not for the first's.
+			options.TLSConfig.ServerName = ""
 		}
 	}
-	if len(options.Addrs) > 1 {
-		options.IsClusterMode = true
-	}
+	options.IsClusterMode = options.IsClusterMode || len(options.Addrs) > 1 && options.MasterName == ""
 	if options.IsClusterMode && options.DB != 0 {
-		return nil, errors.New("redis address: a Cluster has no numbered databases")
+		return nil, errors.New("redis address 1: a Cluster has no numbered databases")
 	}
 	return redis.NewUniversalClient(options), nil
 }
 
-func parseAddress(text string) (*redis.Options, url.Values, error) {
+// parseAddress returns what one URL says of how to log in, and its parts.
+func parseAddress(text string) (*redis.Options, *url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil {
 		// url.Error would quote the whole address.
@@ -75,13 +91,13 @@ func parseAddress(text string) (*redis.Options, url.Values, error) {
 	if u.Scheme != "redis" && u.Scheme != "rediss" {
 		return nil, nil, errors.New("must begin with redis:// or rediss://")
 	}
-	query := u.Query()
-	u.RawQuery = ""
-	options, err := redis.ParseURL(u.String())
+	bare := *u
+	bare.RawQuery = ""
+	login, err := redis.ParseURL(bare.String())
 	if err != nil {
 		return nil, nil, errors.New("the path may only be a database number")
 	}
-	return options, query, nil
+	return login, u, nil
 }
 
 func setParameters(options *redis.UniversalOptions, query url.Values) error {
@@ -91,6 +107,15 @@ func setParameters(options *redis.UniversalOptions, query url.Values) error {
 		switch name {
 		case "cluster":
 			options.IsClusterMode, err = strconv.ParseBool(value)
+		case "master_name":
+			options.MasterName = value
+			if value == "" {
+				err = strconv.ErrSyntax
+			}
+		case "sentinel_username":
+			options.SentinelUsername = value
+		case "sentinel_password":
+			options.SentinelPassword = value
 		case "pool_size":
 			options.PoolSize, err = strconv.Atoi(value)
 			if options.PoolSize < 1 {
@@ -102,6 +127,12 @@ func setParameters(options *redis.UniversalOptions, query url.Values) error {
 		if err != nil {
 			return fmt.Errorf("parameter %q has a bad value", name)
 		}
+	}
+	switch {
+	case options.MasterName != "" && options.IsClusterMode:
+		return errors.New("either cluster or master_name")
+	case options.MasterName == "" && (options.SentinelUsername != "" || options.SentinelPassword != ""):
+		return errors.New("a login for Sentinels needs master_name")
 	}
 	return nil
 }

@@ -31,6 +31,8 @@ type server struct {
 	dir  string
 	args []string
 	cmd  *exec.Cmd
+	// sentinel is the configuration of a Sentinel, for being one.
+	sentinel string
 }
 
 // ownRedis starts a server for one test, which may stop or pause it.
@@ -45,14 +47,20 @@ func ownRedis(t testing.TB, args ...string) *server {
 }
 
 func startServer(dir string, args ...string) (*server, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
 	s := &server{port: port, dir: dir, args: args}
 	return s, s.start()
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
 func (s *server) address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
@@ -64,6 +72,9 @@ func (s *server) start() error {
 		"--port", fmt.Sprint(s.port), "--bind", "127.0.0.1", "--dir", s.dir,
 		"--save", "", "--maxmemory-policy", "noeviction", "--logfile", filepath.Join(s.dir, "log"),
 	}, s.args...)
+	if s.sentinel != "" {
+		args = []string{s.sentinel, "--sentinel", "--port", fmt.Sprint(s.port), "--bind", "127.0.0.1", "--dir", s.dir}
+	}
 	s.cmd = exec.Command("redis-server", args...)
 	if err := s.cmd.Start(); err != nil {
 		return err

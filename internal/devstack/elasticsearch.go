@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,44 +30,45 @@ const (
 
 // elasticsearch starts one node and returns its address.
 func (m *machine) elasticsearch(ctx context.Context) (string, error) {
-	java, err := findJava(ctx, m.account)
-	if err != nil {
-		return "", err
-	}
-	dist, err := m.distribution(ctx, java)
-	if err != nil {
-		return "", err
-	}
 	home, err := m.home("elasticsearch")
 	if err != nil {
 		return "", err
 	}
-	node := esNode{name: "atlas", home: home}
-	if err := m.writeConfig(node); err != nil {
-		return "", err
+	port, err := m.startNode(ctx, esNode{name: "atlas", home: home}, func(ctx context.Context, port int) error {
+		return elasticsearchAnswers(ctx, &http.Transport{}, "http://"+loopback(port), nil)
+	})
+	return "http://" + loopback(port), err
+}
+
+// startNode starts a node and waits until the probe succeeds.
+func (m *machine) startNode(ctx context.Context, node esNode, probe func(ctx context.Context, port int) error) (port int, err error) {
+	java, err := findJava(ctx, m.account)
+	if err != nil {
+		return 0, err
 	}
-	port, err := m.serve(ctx, server{
+	dist, err := m.distribution(ctx, java)
+	if err != nil {
+		return 0, err
+	}
+	if err := m.writeConfig(node); err != nil {
+		return 0, err
+	}
+	return m.serve(ctx, server{
 		kind:       "elasticsearch",
 		stopSignal: syscall.SIGTERM,
-		home:       home,
+		home:       node.home,
 		command: func(port int) *exec.Cmd {
 			cmd := exec.Command(filepath.Join(dist, "bin", "elasticsearch"), "-Ehttp.port="+strconv.Itoa(port))
 			cmd.Env = []string{
 				"ES_JAVA_HOME=" + java,
-				"ES_PATH_CONF=" + filepath.Join(home, "config"),
-				"ES_TMPDIR=" + filepath.Join(home, "tmp"),
+				"ES_PATH_CONF=" + filepath.Join(node.home, "config"),
+				"ES_TMPDIR=" + filepath.Join(node.home, "tmp"),
 				"ES_JAVA_OPTS=" + m.jvmOptions(),
 			}
 			return cmd
 		},
-		probe: func(ctx context.Context, port int) error {
-			return elasticsearchAnswers(ctx, "http://"+loopback(port))
-		},
+		probe: probe,
 	})
-	if err != nil {
-		return "", err
-	}
-	return "http://" + loopback(port), nil
 }
 
 // jvmOptions are the heap and, for tests, what starts soonest: a node that
@@ -79,16 +82,18 @@ func (m *machine) jvmOptions() string {
 }
 
 // elasticsearchAnswers asks for the state of the shards: the node answers
-// earlier, but then refuses searches.
-func elasticsearchAnswers(ctx context.Context, url string) error {
+// earlier, but then refuses searches. user may be nil.
+func elasticsearchAnswers(ctx context.Context, transport *http.Transport, address string, user *url.Userinfo) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/_cluster/health?wait_for_status=yellow&timeout=3s", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/_cluster/health?wait_for_status=yellow&timeout=3s", nil)
 	if err != nil {
 		return err
 	}
+	req.URL.User = user
 	// A connection of its own: none stays open behind the caller's back.
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	transport.DisableKeepAlives = true
+	client := http.Client{Transport: transport}
 	resp, err := client.Do(req)
 	if err != nil {
 		return err
@@ -111,23 +116,26 @@ func elasticsearchAnswers(ctx context.Context, url string) error {
 type esNode struct {
 	name string
 	home string
+	// secured turns security and TLS on; files are then its certificate and
+	// its users, by their names in the folder config.
+	secured bool
+	files   map[string]string
 }
 
 // settings are the node's elasticsearch.yml. A full disk must not turn a
 // developer's indices read-only, so the disk is not watched.
 func (n esNode) settings() string {
 	quote := strconv.Quote // a double-quoted YAML string
-	return strings.Join([]string{
+	return strings.Join(append([]string{
 		"cluster.name: atlas-dev",
 		"node.name: " + quote(n.name),
 		"discovery.type: single-node",
 		"network.host: 127.0.0.1",
 		"path.data: " + quote(filepath.Join(n.home, "data")),
 		"path.logs: " + quote(filepath.Join(n.home, "logs")),
-		"xpack.security.enabled: false",
+		"xpack.security.enabled: " + strconv.FormatBool(n.secured),
 		"cluster.routing.allocation.disk.threshold_enabled: false",
-		"",
-	}, "\n")
+	}, n.security()...), "\n") + "\n"
 }
 
 // What the node's log4j2.properties and jvm.options hold: its log goes to the
@@ -162,9 +170,9 @@ func (m *machine) writeConfig(n esNode) error {
 			return err
 		}
 	}
-	for name, text := range map[string]string{
-		"elasticsearch.yml": n.settings(), "log4j2.properties": esLogging, "jvm.options": esJVM,
-	} {
+	files := map[string]string{"elasticsearch.yml": n.settings(), "log4j2.properties": esLogging, "jvm.options": esJVM}
+	maps.Copy(files, n.files)
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(n.home, "config", name), []byte(text), 0o644); err != nil {
 			return err
 		}

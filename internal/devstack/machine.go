@@ -2,6 +2,7 @@ package devstack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -185,6 +186,8 @@ type server struct {
 	command    func(port int) *exec.Cmd
 	// probe returns nil once the server takes work. Each call is bounded.
 	probe func(ctx context.Context, port int) error
+	// within bounds the wait for it, 0 means readyWithin.
+	within time.Duration
 }
 
 // serve starts a server on a free port and waits until it answers. A port that
@@ -196,7 +199,7 @@ func (m *machine) serve(ctx context.Context, s server) (port int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if err = p.ready(ctx, func(ctx context.Context) error { return s.probe(ctx, port) }); err == nil {
+		if err = p.ready(ctx, cmp.Or(s.within, readyWithin), func(ctx context.Context) error { return s.probe(ctx, port) }); err == nil {
 			return port, nil
 		}
 		if !p.gone() || portFree(port) || attempt == 3 {
@@ -319,8 +322,8 @@ func (p *process) gone() bool {
 
 // ready polls the probe until it succeeds, the process ends, or too
 // long has passed. Its errors end with the last lines of the server's log.
-func (p *process) ready(ctx context.Context, probe func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("does not answer after %s", readyWithin))
+func (p *process) ready(ctx context.Context, within time.Duration, probe func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("does not answer after %s", within))
 	defer cancel()
 	for {
 		err := probe(ctx)

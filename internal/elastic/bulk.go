@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -28,13 +29,19 @@ type batchItem struct{ start, doc, end int }
 // Index adds a document, which replaces one of the same id. doc is one JSON
 // object without a line break; it is copied.
 func (b *Batch) Index(id string, doc []byte) {
+	b.IndexFunc(id, func(body []byte) []byte { return append(body, doc...) })
+}
+
+// IndexFunc is Index for a document that is made by appending it to the request:
+// it is not copied.
+func (b *Batch) IndexFunc(id string, appendDoc func([]byte) []byte) {
 	item := batchItem{start: len(b.body)}
 	b.body = append(b.body, `{"index":{"_id":`...)
 	// An invalid id is refused by Elasticsearch, not here.
 	b.body, _ = jsontext.AppendQuote(b.body, id)
 	b.body = append(b.body, "}}\n"...)
 	item.doc = len(b.body)
-	b.body = append(append(b.body, doc...), '\n')
+	b.body = append(appendDoc(b.body), '\n')
 	item.end = len(b.body)
 	b.items = append(b.items, item)
 }
@@ -93,16 +100,30 @@ func (b *Batch) all() []int {
 	return positions
 }
 
-// request is the body for some of the items.
-func (b *Batch) request(positions []int) []byte {
-	if len(positions) == len(b.items) {
-		return b.body
+// portion is the first of some items, as many as fit into a size, at least one,
+// and their request.
+func (b *Batch) portion(positions []int, size int) ([]int, []byte) {
+	if len(positions) == len(b.items) && len(b.body) <= size {
+		return positions, b.body
 	}
-	var body []byte
+	n, length, inRow := 0, 0, true
+	for i, p := range positions {
+		item := b.items[p]
+		if n > 0 && length+item.end-item.start > size {
+			break
+		}
+		inRow = inRow && p == positions[0]+i
+		length += item.end - item.start
+		n++
+	}
+	if positions = positions[:n]; inRow {
+		return positions, b.body[b.items[positions[0]].start:b.items[positions[n-1]].end]
+	}
+	body := make([]byte, 0, length)
 	for _, p := range positions {
 		body = append(body, b.body[b.items[p].start:b.items[p].end]...)
 	}
-	return body
+	return positions, body
 }
 
 // Refusal is a document that Elasticsearch will not take, however often.
@@ -115,49 +136,58 @@ type Refusal struct {
 
 // Bulk writes a batch to an alias, which must exist: a name that is gone is an
 // error and never becomes a new index. Every item's outcome is looked at.
-// What is busy or broken is sent again, alone, as retry says; the documents
-// refused for good are returned, in no particular order, and all others are
-// acknowledged when the error is nil. A request too large for Elasticsearch is
-// sent in halves.
+// What is busy (429) or broken (5xx) or lost with its connection is sent again,
+// alone, as retry says; the documents refused for good are returned, in no
+// particular order, and all others are acknowledged when the error is nil. They
+// are on Elasticsearch's disks then, unless an index says otherwise
+// (index.translog.durability).
+//
+// A batch larger than retry.Pace allows by now is sent in portions, and so is
+// one that Elasticsearch is too busy for or does not take whole.
 func (c *Client) Bulk(ctx context.Context, alias string, b *Batch, retry Retry) ([]Refusal, error) {
-	return c.bulk(ctx, alias, b, b.all(), retry)
-}
-
-func (c *Client) bulk(ctx context.Context, alias string, b *Batch, pending []int, retry Retry) ([]Refusal, error) {
 	var refused []Refusal
 	pauses := retry.start()
-	for len(pending) > 0 {
-		items, err := c.bulkOnce(ctx, alias, b.request(pending))
-		if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusRequestEntityTooLarge {
-			more, err := c.bulkHalves(ctx, alias, b, pending, retry, e)
-			return append(refused, more...), err
-		}
-		if err == nil && len(items) != len(pending) {
-			return refused, fmt.Errorf("elasticsearch answered for %d items of a request with %d", len(items), len(pending))
-		}
-		if err != nil && !Passing(err) {
+	limit := math.MaxInt // of this batch's requests
+	for pending := b.all(); len(pending) > 0; {
+		portion, body := b.portion(pending, min(limit, retry.Pace.Size()))
+		began := time.Now()
+		items, err := c.bulkOnce(ctx, alias, body)
+		e, answered := errors.AsType[*Error](err)
+		switch {
+		case answered && e.Status == http.StatusRequestEntityTooLarge && len(portion) > 1:
+			retry.Pace.tooLarge(len(body))
+			limit = len(body) / 2
+			continue
+		case answered && e.Status == http.StatusRequestEntityTooLarge:
+			reason := fmt.Sprintf("the document has %d bytes, more than Elasticsearch takes in a request", len(b.Doc(portion[0])))
+			refused = append(refused, Refusal{portion[0], e.Status, "content_too_long", reason})
+			pending = pending[1:]
+			continue
+		case err != nil && !Passing(err):
 			return refused, err
+		case err == nil && len(items) != len(portion):
+			return refused, fmt.Errorf("elasticsearch answered for %d items of a request with %d", len(items), len(portion))
 		}
+		retry.Pace.took(len(body), time.Since(began))
+		again := portion
 		if err == nil {
-			var again []int
-			for i, item := range items {
-				switch item.verdict() {
-				case acknowledged:
-				case passing:
-					again = append(again, pending[i])
-					err = item.asError()
-				case refusedForGood:
-					refused = append(refused, Refusal{pending[i], item.Status, item.Error.Type, item.reason()})
-				default:
-					return refused, item.asError()
-				}
+			var sorted sortedItems
+			if sorted, err = sortItems(portion, items); err != nil {
+				return append(refused, sorted.refused...), err
 			}
-			if len(again) < len(pending) {
+			refused = append(refused, sorted.refused...)
+			if again, err = sorted.again, sorted.why; len(again) < len(portion) {
 				pauses.progress()
 			}
-			pending = again
 		}
-		if len(pending) > 0 {
+		if err != nil && isBusy(err) {
+			retry.Pace.busy()
+			limit = max(len(body)/2, leastBulk)
+		} else if err == nil && limit < math.MaxInt/2 {
+			limit *= 2
+		}
+		pending = append(again[:len(again):len(again)], pending[len(portion):]...)
+		if err != nil {
 			if err := pauses.wait(ctx, err); err != nil {
 				return refused, err
 			}
@@ -166,18 +196,35 @@ func (c *Client) bulk(ctx context.Context, alias string, b *Batch, pending []int
 	return refused, nil
 }
 
-func (c *Client) bulkHalves(ctx context.Context, alias string, b *Batch, pending []int, retry Retry, cause *Error) ([]Refusal, error) {
-	if len(pending) == 1 {
-		reason := fmt.Sprintf("the document has %d bytes, more than Elasticsearch takes in a request", len(b.Doc(pending[0])))
-		return []Refusal{{pending[0], cause.Status, "content_too_long", reason}}, nil
+func isBusy(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Class() == Busy
+}
+
+// sortedItems are the items of an answer by what is to be done about them.
+type sortedItems struct {
+	again   []int // positions to be sent again
+	why     error // of one of them
+	refused []Refusal
+}
+
+// sortItems judges an answer. An error is about all of the batch.
+func sortItems(positions []int, items []bulkOutcome) (sorted sortedItems, err error) {
+	for i, item := range items {
+		switch item.verdict() {
+		case acknowledged:
+		case passing:
+			sorted.again = append(sorted.again, positions[i])
+			if sorted.why == nil || item.Status == http.StatusTooManyRequests {
+				sorted.why = item.asError()
+			}
+		case refusedForGood:
+			sorted.refused = append(sorted.refused, Refusal{positions[i], item.Status, item.Error.Type, item.reason()})
+		default:
+			return sorted, item.asError()
+		}
 	}
-	middle := len(pending) / 2
-	first, err := c.bulk(ctx, alias, b, pending[:middle], retry)
-	if err != nil {
-		return first, err
-	}
-	second, err := c.bulk(ctx, alias, b, pending[middle:], retry)
-	return append(first, second...), err
+	return sorted, nil
 }
 
 // bulkOutcome is an item of the answer.
@@ -195,10 +242,8 @@ type bulkOutcome struct {
 }
 
 func (c *Client) bulkOnce(ctx context.Context, alias string, body []byte) ([]bulkOutcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, bulkTimeout)
-	defer cancel()
 	res, err := c.Do(ctx, Request{
-		Method: http.MethodPost, Path: "/" + url.PathEscape(alias) + "/_bulk", NDJSON: true, Body: body,
+		Method: http.MethodPost, Path: "/" + url.PathEscape(alias) + "/_bulk", NDJSON: true, Body: body, Timeout: bulkTimeout,
 		Query: url.Values{"require_alias": {"true"}, "filter_path": {"items.*.status,items.*.error"}},
 	})
 	if err != nil {
@@ -252,7 +297,7 @@ func (o bulkOutcome) asError() *Error {
 
 func (o bulkOutcome) reason() string {
 	if o.Error.CausedBy.Reason != "" {
-		return o.Error.Reason + ": " + o.Error.CausedBy.Reason
+		return withoutValues(o.Error.Reason + ": " + o.Error.CausedBy.Reason)
 	}
-	return o.Error.Reason
+	return withoutValues(o.Error.Reason)
 }

@@ -4,8 +4,10 @@ package elastic
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +17,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/elastic/elastic-transport-go/v8/elastictransport"
 	"github.com/elastic/go-elasticsearch/v8"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,13 +27,14 @@ import (
 
 // Config says how to reach a cluster.
 type Config struct {
-	// Addresses of the nodes, at least one: http(s)://host:port.
+	// Addresses of the nodes, at least one: http(s)://host:port. Each is asked in
+	// turn; one that does not answer is left out for a while.
 	Addresses []string
 	// Username and Password, or APIKey (base64 as Elasticsearch issues it);
 	// all empty where security is off.
 	Username, Password, APIKey string
-	// CACert is a PEM bundle that signs the nodes' certificates; empty: the
-	// system's.
+	// CACert is a PEM bundle of what signs the nodes' certificates, in the place
+	// of the system's authorities; empty: those.
 	CACert []byte
 	// InsecureTLS accepts any certificate; for trials only.
 	InsecureTLS bool
@@ -38,17 +42,45 @@ type Config struct {
 	MaxConnections int
 	// DialTimeout bounds connecting to a node, default 2 s.
 	DialTimeout time.Duration
+	// CallTimeout bounds a call, with all that is tried for it, where its context
+	// does not end earlier; default 90 s, Request.Timeout goes before it. A node that takes connections and
+	// never answers would be waited for without end.
+	CallTimeout time.Duration
+	// GivenUp, when set, is told of every call that was ended by that bound.
+	GivenUp func(ctx context.Context, operation string, after time.Duration)
+	// MaxCalls is how many calls may be under way at once; one more is refused
+	// with fault.Unavailable. 0: any number.
+	MaxCalls int
+	// Observe, when set, is told of every call, with its context.
+	Observe func(context.Context, Call)
+	// Spans, when set, makes a span of every call that is sent.
+	Spans elastictransport.Instrumentation
 }
 
 // Client is a connection pool to one cluster. It is safe for concurrent use.
 type Client struct {
-	es *elasticsearch.BaseClient
+	es          *elasticsearch.BaseClient
+	bound       bound
+	connections int // the most, to all nodes
+	timeout     time.Duration
+	observe     func(context.Context, Call)
+	givenUp     func(context.Context, string, time.Duration)
+	spans       elastictransport.Instrumentation
 }
 
 // New returns a client. It does not connect.
-func New(c Config) (*Client, error) {
+func New(c Config) (_ *Client, err error) {
 	if c.MaxConnections == 0 {
-		c.MaxConnections = 64
+		c.MaxConnections = max(64, c.MaxCalls) // a place without a connection would queue
+	}
+	if c.Observe == nil {
+		c.Observe = func(context.Context, Call) {}
+	}
+	if c.CallTimeout == 0 {
+		c.CallTimeout = 90 * time.Second // more than any search is given
+	}
+	if c.GivenUp == nil {
+		c.GivenUp = func(context.Context, string, time.Duration) {}
 	}
 	if c.DialTimeout == 0 {
 		c.DialTimeout = 2 * time.Second
@@ -62,21 +94,43 @@ func New(c Config) (*Client, error) {
 		// Elasticsearch is near; unpacking would cost more than it saves.
 		DisableCompression: true,
 	}
-	if c.InsecureTLS {
-		transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // asked for, documented as for trials
+	if err := checkAddresses(c.Addresses); err != nil {
+		return nil, err
 	}
+	if transport.TLSClientConfig, err = c.tls(); err != nil {
+		return nil, err
+	}
+	nodes := &nodes{transport: transport}
 	es, err := elasticsearch.NewBaseClient(elasticsearch.Config{
-		Addresses: c.Addresses, Username: c.Username, Password: c.Password, APIKey: c.APIKey, CACert: c.CACert,
-		Transport: transport,
+		Addresses: c.Addresses, Username: c.Username, Password: c.Password, APIKey: c.APIKey,
+		Transport: nodes, ConnectionPoolFunc: nodes.use, Instrumentation: c.Spans,
 		// Another node is tried when one does not answer; a busy node's answer
 		// is the caller's to judge.
 		MaxRetries:    2,
+		RetryOnError:  again,
 		RetryOnStatus: []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("elasticsearch: %w", err)
 	}
-	return &Client{es}, nil
+	return &Client{
+		es: es, bound: bound{limit: int64(c.MaxCalls)}, connections: c.MaxConnections * len(c.Addresses),
+		timeout: c.CallTimeout, observe: c.Observe, givenUp: c.GivenUp, spans: c.Spans,
+	}, nil
+}
+
+// tls trusts what the configuration says, and nothing else where it says
+// something.
+func (c Config) tls() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(c.CACert) > 0 {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(c.CACert) {
+			return nil, errors.New("elasticsearch: the file of the authority holds no PEM certificate")
+		}
+	}
+	config.InsecureSkipVerify = c.InsecureTLS // documented as for trials
+	return config, nil
 }
 
 // Response is the answer of a request that Elasticsearch accepted (status 2xx,
@@ -96,12 +150,32 @@ type Request struct {
 	NDJSON bool
 	// Missing: 404 is an answer, not an error.
 	Missing bool
+	// Timeout is Config.CallTimeout for a call that takes longer by its nature.
+	Timeout time.Duration
 }
 
 // Do sends a request. An error is an *Error when Elasticsearch answered, a
 // fault.Unavailable when it did not in time; FaultOf turns the first into the
 // second where the caller cannot do better.
-func (c *Client) Do(ctx context.Context, r Request) (Response, error) {
+func (c *Client) Do(ctx context.Context, r Request) (_ Response, err error) {
+	done, err := c.enter(ctx, r)
+	if err != nil {
+		return Response{}, err
+	}
+	defer func() { done(err) }()
+	caller, limit := ctx, cmp.Or(r.Timeout, c.timeout)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	away := func(err error) error {
+		if caller.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			c.givenUp(caller, operation(r), limit)
+			err = fmt.Errorf("it gave no answer within %v: %w", limit, context.DeadlineExceeded)
+		}
+		return fault.Away(err, "elasticsearch")
+	}
+	ctx, end := c.span(ctx, r)
+	var req *http.Request
+	defer func() { end(req, err) }()
 	target := r.Path
 	if len(r.Query) > 0 {
 		target += "?" + r.Query.Encode()
@@ -110,7 +184,7 @@ func (c *Client) Do(ctx context.Context, r Request) (Response, error) {
 	if r.Body != nil {
 		body = bytes.NewReader(r.Body)
 	}
-	req, err := http.NewRequestWithContext(ctx, r.Method, target, body)
+	req, err = http.NewRequestWithContext(ctx, r.Method, target, body)
 	if err != nil {
 		return Response{}, fmt.Errorf("elasticsearch: %w", err)
 	}
@@ -122,12 +196,12 @@ func (c *Client) Do(ctx context.Context, r Request) (Response, error) {
 	}
 	res, err := c.es.Perform(req)
 	if err != nil {
-		return Response{}, fault.Away(err, "elasticsearch")
+		return Response{}, away(err)
 	}
 	defer res.Body.Close()
 	data, err := read(res)
 	if err != nil {
-		return Response{}, fault.Away(err, "elasticsearch")
+		return Response{}, away(err)
 	}
 	if res.StatusCode >= 300 && (res.StatusCode != http.StatusNotFound || !r.Missing) {
 		return Response{}, newError(res.StatusCode, data)
@@ -185,6 +259,7 @@ func newError(status int, body []byte) *Error {
 	} else {
 		e.Reason = string(body[:min(len(body), 500)])
 	}
+	e.Reason = withoutValues(e.Reason)
 	return e
 }
 
@@ -205,14 +280,15 @@ func (e *Error) Class() Class {
 }
 
 // FaultOf is the error for a caller's caller: what is passing is Unavailable,
-// also a missing index, which means that nothing was loaded yet; what is left
-// is a mistake of ours.
+// also a missing index, which means that nothing was loaded yet, and refused
+// credentials, which an operator can mend; what is left is a mistake of ours.
 func FaultOf(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	switch {
 	case !ok:
 		return err
-	case e.Class() != Rejected || e.Type == "index_not_found_exception":
+	case e.Class() != Rejected || e.Type == "index_not_found_exception",
+		e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
 		return fault.Away(err, "elasticsearch")
 	default:
 		return fault.Wrap(err, fault.Internal, "the search could not be run")

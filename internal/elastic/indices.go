@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 )
@@ -40,10 +41,14 @@ func (c *Client) PutIndexSettings(ctx context.Context, settings map[string]any, 
 	return err
 }
 
+// refreshTimeout leaves time for what was written since the last refresh, which
+// is all of an index that was just filled.
+const refreshTimeout = 2 * time.Minute
+
 // Refresh makes everything that was written to the indices searchable. A shard
 // that fails is an error.
 func (c *Client) Refresh(ctx context.Context, indices ...string) error {
-	res, err := c.Do(ctx, Request{Method: http.MethodPost, Path: "/" + joined(indices) + "/_refresh"})
+	res, err := c.Do(ctx, Request{Method: http.MethodPost, Path: "/" + joined(indices) + "/_refresh", Timeout: refreshTimeout})
 	if err != nil {
 		return err
 	}
@@ -148,4 +153,30 @@ func joined(indices []string) string {
 		escaped[i] = url.PathEscape(index)
 	}
 	return strings.Join(escaped, ",")
+}
+
+// MappingVersion is mappings._meta.version of an index, by an alias that is its
+// alone; "" when it has none.
+func (c *Client) MappingVersion(ctx context.Context, alias string) (version string, err error) {
+	res, err := c.Do(ctx, Request{
+		Method: http.MethodGet, Path: "/" + url.PathEscape(alias) + "/_mapping",
+		Query: url.Values{"filter_path": {"*.mappings._meta.version"}},
+	})
+	if err != nil {
+		return "", err
+	}
+	var answer map[string]struct {
+		Mappings struct {
+			Meta struct {
+				Version string `json:"version"`
+			} `json:"_meta"`
+		} `json:"mappings"`
+	}
+	if err := json.Unmarshal(res.Body, &answer); err != nil {
+		return "", fmt.Errorf("elasticsearch answered with no mapping: %w", err)
+	}
+	for _, index := range answer {
+		version = index.Mappings.Meta.Version
+	}
+	return version, nil
 }

@@ -15,11 +15,12 @@ import (
 type Retry struct {
 	// For is how long to go on without any success, default 5 minutes.
 	For time.Duration
-	// First and Max are the shortest and longest pauses, default 200 ms and
-	// 15 s. A pause is twice the one before, and a random part of up to a half
-	// is taken off it, so that those who failed together do not come back
-	// together.
+	// First and Max bound the pauses, default 200 ms and 15 s. A pause is a random
+	// part of First, of twice that the next time, and so on up to Max: those who
+	// failed together do not come back together.
 	First, Max time.Duration
+	// Pace, when set, is how large the requests of Bulk get, and learns from them.
+	Pace *Pace
 	// Notify, when set, hears of each failure and the pause after it. It may be
 	// called from several goroutines.
 	Notify func(err error, pause time.Duration)
@@ -83,7 +84,7 @@ func (p *pauses) wait(ctx context.Context, cause error) error {
 	if left <= 0 {
 		return fmt.Errorf("elasticsearch did not recover within %v: %w", p.For, cause)
 	}
-	pause := min(p.next-rand.N(p.next/2+1), left)
+	pause := min(rand.N(p.next)+1, left)
 	p.next = min(2*p.next, p.Max)
 	if p.Notify != nil {
 		p.Notify(cause, pause)

@@ -122,6 +122,12 @@ func Away(cause error, backend string) *Error {
 	return e
 }
 
+// Shed is the cause of errors of what was refused at once because too much was
+// under way. Each is counted where it is refused, and none is a mistake.
+type Shed string
+
+func (s Shed) Error() string { return string(s) }
+
 func (e *Error) Error() string {
 	s := string(e.Code) + ": " + e.Message
 	for i, issue := range e.Issues {

@@ -68,18 +68,27 @@ func (v Value) Get(name string) Value {
 // broken syntax, trailing data, a duplicate name, nesting over MaxDepth, NUL
 // or invalid UTF-8 in a string) comes back as issues. Empty data is an empty
 // object: which members are required is the caller's to say.
-func Decode(data []byte) (Value, []fault.Issue) {
+func Decode(data []byte) (Value, []fault.Issue) { return decode(data, fault.MaxIssues) }
+
+// MaxBatchIssues is how many issues DecodeBatch returns; there may be more.
+const MaxBatchIssues = 100 * fault.MaxIssues
+
+// DecodeBatch is Decode for a body whose items are judged one by one: of their
+// issues each lists its own.
+func DecodeBatch(data []byte) (Value, []fault.Issue) { return decode(data, MaxBatchIssues) }
+
+func decode(data []byte, most int) (Value, []fault.Issue) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return Value{Kind: Object}, nil
 	}
-	d := decoder{json: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))}
+	d := decoder{most: most, json: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))}
 	v, err := d.value()
 	if err == nil {
 		if _, err = d.json.ReadToken(); errors.Is(err, io.EOF) {
 			err = nil
 		} else {
 			d.issues = nil
-			d.issues.Add(fault.Custom, nil, "there is data after the JSON object")
+			d.add(fault.Custom, nil, "there is data after the JSON object")
 			return Value{}, d.issues
 		}
 	}
@@ -88,10 +97,10 @@ func Decode(data []byte) (Value, []fault.Issue) {
 		return Value{}, d.issues
 	case err != nil:
 		d.issues = nil
-		d.issues.Add(fault.Custom, nil, "the body is not valid JSON: %s", syntaxReason(err))
+		d.add(fault.Custom, nil, "the body is not valid JSON: %s", syntaxReason(err))
 		return Value{}, d.issues
 	case v.Kind != Object:
-		d.issues.Add(fault.Custom, nil, "the body must be a JSON object, not %s", article(v.Kind))
+		d.add(fault.Custom, nil, "the body must be a JSON object, not %s", article(v.Kind))
 	}
 	return v, d.issues
 }
@@ -101,7 +110,15 @@ var errTooDeep = errors.New("nested too deeply")
 type decoder struct {
 	json   *jsontext.Decoder
 	path   []string
-	issues Issues
+	most   int
+	issues []fault.Issue
+}
+
+func (d *decoder) add(code fault.IssueCode, path []string, format string, args ...any) {
+	var one Issues
+	if one.Add(code, path, format, args...); len(d.issues) < d.most {
+		d.issues = append(d.issues, one...)
+	}
 }
 
 func (d *decoder) value() (Value, error) {
@@ -157,7 +174,7 @@ func (d *decoder) object() (Value, error) {
 		name := d.clean(token.String())
 		d.path = append(d.path, name)
 		if seen[name] {
-			d.issues.Add(fault.Custom, d.path, "the key %q is given twice", name)
+			d.add(fault.Custom, d.path, "the key %q is given twice", name)
 		}
 		seen[name] = true
 		member, err := d.value()
@@ -176,14 +193,14 @@ func (d *decoder) deeper() error {
 		return nil
 	}
 	d.issues = nil
-	d.issues.Add(fault.Custom, nil, "objects and arrays are nested more than %d deep", MaxDepth)
+	d.add(fault.Custom, nil, "objects and arrays are nested more than %d deep", MaxDepth)
 	return errTooDeep
 }
 
 // clean reports a NUL, which neither Postgres nor a log line takes.
 func (d *decoder) clean(s string) string {
 	if strings.IndexByte(s, 0) >= 0 {
-		d.issues.Add(fault.InvalidFormat, d.path, "a string must not contain a NUL character")
+		d.add(fault.InvalidFormat, d.path, "a string must not contain a NUL character")
 	}
 	return s
 }

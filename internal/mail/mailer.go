@@ -45,6 +45,7 @@ type Mailer struct {
 	from   *netmail.Address
 	now    func() time.Time
 	log    *slog.Logger
+	tried  func(outcome string)
 	wake   chan struct{}
 }
 
@@ -55,6 +56,9 @@ type Options struct {
 	// Log gets what fails; nil is slog.Default. Links and passwords are never
 	// logged.
 	Log *slog.Logger
+	// Tried, when set, is told how each attempt to send a letter ended: "ok",
+	// "later", which is tried again, or "given_up".
+	Tried func(outcome string)
 }
 
 // New returns a Mailer for an enabled configuration; Run sends.
@@ -76,9 +80,12 @@ func New(c Config, outbox workspace.Outbox, links Links, o Options) (*Mailer, er
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	if o.Tried == nil {
+		o.Tried = func(string) {}
+	}
 	return &Mailer{
 		outbox: outbox, links: links, server: server, from: from,
-		now: o.Now, log: o.Log, wake: make(chan struct{}, 1),
+		now: o.Now, log: o.Log, tried: o.Tried, wake: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -132,11 +139,14 @@ func (m *Mailer) deliver(ctx context.Context, l workspace.Letter) {
 	defer cancel()
 	switch {
 	case err == nil:
+		m.tried("ok")
 		err = m.outbox.LetterSent(ctx, l, m.stamp())
 	case final(err):
+		m.tried("given_up")
 		log.Error("a letter cannot be sent; its invitation stays open", "error", err)
 		err = m.outbox.LetterFailed(ctx, l, nil)
 	default:
+		m.tried("later")
 		next := m.stamp().Add(pause(l.Attempt))
 		log.Warn("a letter was not sent; it will be tried again", "error", err, "next", next)
 		err = m.outbox.LetterFailed(ctx, l, &next)

@@ -49,7 +49,7 @@ func (s *Store) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, 
 
 // UpsertOverlays implements workspace.BookStore.
 func (s *Store) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) (results []workspace.Overlay, err error) {
-	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+	err = s.retrying(ctx, in, func(tx pgx.Tx) error {
 		results, err = upsertOverlays(ctx, tx, in, d, changes)
 		return err
 	})
@@ -138,7 +138,7 @@ func writeOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Data
 
 // DeleteOverlays implements workspace.BookStore.
 func (s *Store) DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
-	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+	return s.retrying(ctx, in, func(tx pgx.Tx) error {
 		held, err := holdAgain(ctx, tx, in, string(d), records)
 		if err != nil || len(held) == 0 {
 			return err // what has an overlay is held

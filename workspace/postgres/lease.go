@@ -70,12 +70,19 @@ func (s *System) LeaseHolder(ctx context.Context, name string) (holder string, d
 	return holder, deadline, toFault(err)
 }
 
-// WithLease runs work while holding a lease, renewing it each third of ttl. The
-// context of work ends, with ErrLeaseLost as its cause, when the lease is lost
-// or could not be renewed in time. who tells people who holds it, a host and a
-// process for instance. A lease that another one has is a *LeaseHeldError.
+// WithLease runs work while holding a lease, as a holder that no other call can
+// be: see WithNamedLease. who tells people who holds it, a host and a process for
+// instance.
 func (s *System) WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error {
-	holder := who + " " + uuid.NewString()
+	return s.WithNamedLease(ctx, name, who+" "+uuid.NewString(), ttl, work)
+}
+
+// WithNamedLease runs work while holding a lease, renewing it each third of ttl. The
+// context of work ends, with ErrLeaseLost as its cause, when the lease is lost
+// or could not be renewed in time. A lease that another one has is a
+// *LeaseHeldError. A lease that the holder has already, because its process was
+// killed, is taken over: the caller makes sure that no two use the name at once.
+func (s *System) WithNamedLease(ctx context.Context, name, holder string, ttl time.Duration, work func(context.Context) error) error {
 	start := time.Now()
 	ok, err := s.AcquireLease(ctx, name, holder, ttl)
 	if err != nil {
@@ -105,7 +112,7 @@ func (s *System) WithLease(ctx context.Context, name, who string, ttl time.Durat
 		_ = s.ReleaseLease(release, name, holder) // else it lapses by itself
 	}()
 	err = work(ctx)
-	if lost := context.Cause(ctx); errors.Is(lost, ErrLeaseLost) {
+	if lost := context.Cause(ctx); errors.Is(lost, ErrLeaseLost) && !errors.Is(err, ErrLeaseLost) {
 		return errors.Join(lost, err)
 	}
 	return err

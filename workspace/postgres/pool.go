@@ -24,6 +24,9 @@ type Options struct {
 	StatementTimeout time.Duration
 	// ConnectTimeout bounds dialling and logging in; 0 is 3 s.
 	ConnectTimeout time.Duration
+	// AcquireTimeout bounds waiting for a connection while all are in use; past
+	// it the error is fault.Unavailable. 0 waits as long as the caller.
+	AcquireTimeout time.Duration
 	// Tracer sees every statement; nil is none.
 	Tracer pgx.QueryTracer
 }
@@ -77,7 +80,7 @@ func openPool(ctx context.Context, url, application string, o Options) (*pgxpool
 	params["statement_timeout"] = strconv.FormatInt(o.StatementTimeout.Milliseconds(), 10)
 	params["idle_in_transaction_session_timeout"] = "10000"
 	params["timezone"] = "UTC"
-	config.ConnConfig.Tracer = o.Tracer
+	config.ConnConfig.Tracer = o.tracer()
 	return pgxpool.NewWithConfig(ctx, config)
 }
 

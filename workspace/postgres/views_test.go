@@ -551,6 +551,47 @@ func TestAddsRacingRemoves(t *testing.T) {
 	}
 }
 
+// TestUpsertsRacingAdds has both make rows for the same records, each in an order
+// of its own: whoever Postgres stops to untie them goes on all the same.
+func TestUpsertsRacingAdds(t *testing.T) {
+	t.Parallel()
+	w := newViewing(t)
+	in := w.one.ID
+	v := w.create(t, in, "contact", "static", "v")
+	for round := range 3 {
+		ids := make([]int, 100)
+		var overlays []workspace.OverlayUpsert
+		var some []workspace.OverlayUpsert
+		for i := range ids {
+			ids[i] = 1 + round*len(ids) + i
+			o := workspace.OverlayUpsert{Fresh: workspace.Overlay{Record: *uuidOf(ids[i]), Tags: []string{}, CreatedAt: w.now, UpdatedAt: w.now}}
+			overlays = append(overlays, o)
+			if i%2 == 1 {
+				some = append(some, o)
+			}
+		}
+		if _, err := w.store.UpsertOverlays(t.Context(), in, query.Contacts, some); err != nil {
+			t.Fatal(err)
+		}
+		var racing []func() error
+		for range 3 {
+			racing = append(racing,
+				func() error { _, err := w.store.UpsertOverlays(t.Context(), in, query.Contacts, overlays); return err },
+				func() error { _, err := w.store.AddMembers(t.Context(), in, v, linked(ids...)); return err },
+				func() error {
+					gone := make([]uuid.UUID, len(ids))
+					for i, id := range ids {
+						gone[i] = *uuidOf(id)
+					}
+					return w.store.DeleteOverlays(t.Context(), in, query.Contacts, gone)
+				})
+		}
+		if diff := cmp.Diff(map[fault.Code]int{"": 9}, atOnce(t, racing...)); diff != "" {
+			t.Fatalf("outcomes (-want +got):\n%s", diff)
+		}
+	}
+}
+
 // TestViewsOfAnotherWorkspace calls every method with a foreign workspace, and
 // with none.
 func TestViewsOfAnotherWorkspace(t *testing.T) {

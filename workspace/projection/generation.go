@@ -22,6 +22,7 @@ type System interface {
 	StubWorkspaces(ctx context.Context, age time.Duration, limit int) ([]workspace.ID, error)
 	HeldStatus(ctx context.Context) (workspace.HeldStatus, error)
 	BumpDataset(ctx context.Context, d query.Dataset, rewrite bool) error
+	BumpRecords(ctx context.Context, d query.Dataset, ids []string) error
 	BumpOldScores(ctx context.Context, age time.Duration, limit int) (int64, error)
 	AdvanceVersions(ctx context.Context, past int64) error
 	HeldSource(ctx context.Context, d query.Dataset) (string, error)

@@ -168,7 +168,7 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 	}
 	higher := map[uuid.UUID]bool{}
 	for _, g := range generations {
-		if err := p.writeGeneration(ctx, in, g, changed, higher); err != nil {
+		if err := p.writeGeneration(ctx, in, g, changed, higher, len(generations) == 1); err != nil {
 			return elastic.FaultOf(err)
 		}
 	}
@@ -184,7 +184,13 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 	return p.judgeHigher(ctx, in, d, drafts, higher, generations)
 }
 
-func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g workspace.HeldGeneration, drafts []*draft, higher map[uuid.UUID]bool) error {
+// mappingRefusal is about the index and not the document: its mapping lacks a
+// field.
+const mappingRefusal = "strict_dynamic_mapping_exception"
+
+// writeGeneration writes to one generation. While it is not alone, a rebuild is
+// under way, which must not wait for an index that it replaces.
+func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g workspace.HeldGeneration, drafts []*draft, higher map[uuid.UUID]bool, alone bool) error {
 	alias := p.Names.HeldWrite(string(g.Dataset), g.Generation)
 	var batch elastic.Batch
 	var sent []*draft
@@ -204,6 +210,9 @@ func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g work
 			if no.Status == http.StatusConflict {
 				higher[draft.record.Record] = true
 				continue
+			}
+			if no.Type == mappingRefusal && alone {
+				return fault.Away(fmt.Errorf("the index of held %s was made by another version of Atlas, run atlas projection rebuild: %s", g.Dataset, no.Reason), "projection")
 			}
 			// It will be refused the next time too, and no search can wait for it.
 			p.Log.Error("elasticsearch refuses a held document; it stays as it was", "workspace", in.String(),

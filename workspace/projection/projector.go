@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
@@ -53,12 +54,15 @@ type Projector struct {
 	Settings mappings.Settings
 	// Log hears of what goes wrong; nil: nobody does.
 	Log *slog.Logger
+	// Swept, when set, is told how each pass of Sweep ended.
+	Swept func(error)
 	// Now is the clock of scores; nil: the system's.
 	Now func() time.Time
 	// Lease is how long a workspace's projector has it after its last sign of
 	// life; 0 is 8 s. What others wait for it after a crash.
 	Lease time.Duration
-	// Page is how many records are projected at once; 0 is 500.
+	// Page is how many records are projected in one go; 0 is 500. Of a larger
+	// number, several pages are at once.
 	Page int
 
 	once      sync.Once
@@ -73,6 +77,9 @@ func (p *Projector) start() {
 	p.once.Do(func() {
 		if p.Log == nil {
 			p.Log = slog.New(slog.DiscardHandler)
+		}
+		if p.Swept == nil {
+			p.Swept = func(error) {}
 		}
 		if p.Now == nil {
 			p.Now = time.Now
@@ -161,6 +168,10 @@ const leasePoll = 15 * time.Millisecond
 // ownAttempts is how often a search has its workspace's writes projected.
 const ownAttempts = 3
 
+// pagesAtOnce is how many pages of a workspace are projected at once: while one
+// waits for Postgres, another is at Elasticsearch.
+const pagesAtOnce = 4
+
 // preparePoll is how often a round that has no index to write to looks again.
 const preparePoll = 100 * time.Millisecond
 
@@ -179,7 +190,7 @@ func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error 
 		}
 	}()
 	for {
-		records, generations, ok, err := p.Rows.PendingHeld(ctx, in, holder, p.Lease, own, p.Page)
+		records, generations, ok, err := p.Rows.PendingHeld(ctx, in, holder, p.Lease, own, pagesAtOnce*p.Page)
 		switch {
 		case err != nil:
 			return err
@@ -197,7 +208,11 @@ func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error 
 		case ok:
 			acquired = true
 			err := p.leased(ctx, in, holder, func(ctx context.Context) error {
-				return p.project(ctx, in, holder, records, generations)
+				pages, ctx := errgroup.WithContext(ctx)
+				for page := range slices.Chunk(records, p.Page) {
+					pages.Go(func() error { return p.project(ctx, in, holder, page, generations) })
+				}
+				return pages.Wait()
 			})
 			if err != nil {
 				// A rebuild may just have deleted a generation that was read.
@@ -206,7 +221,7 @@ func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error 
 				}
 				return err
 			}
-			if len(records) < p.Page {
+			if len(records) < pagesAtOnce*p.Page {
 				return nil
 			}
 		case !own:

@@ -2,6 +2,7 @@ package projection
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,6 +23,7 @@ const (
 	scoreAge      = 24 * time.Hour
 	scorePage     = 1_000
 	upkeepTimeout = time.Minute
+	lookTimeout   = 10 * time.Second
 )
 
 // StubAge is how long a stub stays: long past any write that could come late.
@@ -37,7 +39,11 @@ func (p *Projector) Sweep(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := func() error {
 			if !prepared {
-				if err := p.Prepare(ctx); err != nil {
+				// Bounded, like each call of Elasticsearch: one that hangs must not
+				// end the sweeping.
+				bounded, cancel := context.WithTimeout(ctx, upkeepTimeout)
+				defer cancel()
+				if err := p.Prepare(bounded); err != nil {
 					return err
 				}
 				prepared = true
@@ -60,6 +66,7 @@ func (p *Projector) Sweep(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		p.Swept(err)
 		if err != nil && healthy {
 			p.Log.Warn("held records cannot be projected now; trying on", "error", err.Error())
 		} else if err == nil && !healthy {
@@ -180,6 +187,8 @@ func (p *Projector) followSources(ctx context.Context) error {
 
 // servedGlobal is the name of the index that searches of global records go to.
 func (p *Projector) servedGlobal(ctx context.Context, d query.Dataset) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
 	alias := p.Names.Alias(string(d))
 	indices, err := p.Elastic.Aliases(ctx, alias)
 	if err != nil {
@@ -204,4 +213,14 @@ func (p *Projector) tell(ctx context.Context, d query.Dataset, generation string
 func (p *Projector) Switched(ctx context.Context, _ string) error {
 	p.start()
 	return p.followSources(ctx)
+}
+
+// Changed says that some global records are others than before, or are gone or
+// back, and that searches see it: those that workspaces hold follow with the
+// next sweep.
+func (p *Projector) Changed(ctx context.Context, d query.Dataset, ids []string) error {
+	if !slices.Contains(query.Held, d) {
+		return nil
+	}
+	return p.System.BumpRecords(ctx, d, ids)
 }

@@ -1,0 +1,63 @@
+package telemetry
+
+import (
+	"io"
+	"log/slog"
+	"regexp"
+	"strings"
+)
+
+// NewLogger returns a logger that writes lines of JSON, or of text. Whatever is
+// logged, it hides what looks like an API key, a token, a mail address or the
+// password in an address: code that logs takes care by itself, but what a
+// backend or a mail server puts into an error is not ours.
+func NewLogger(w io.Writer, level slog.Level, text bool) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return withoutSecrets(a) }}
+	if text {
+		return slog.New(withTrace{slog.NewTextHandler(w, options)})
+	}
+	return slog.New(withTrace{slog.NewJSONHandler(w, options)})
+}
+
+func withoutSecrets(a slog.Attr) slog.Attr {
+	switch a.Value.Kind() {
+	case slog.KindString:
+		if s := a.Value.String(); suspicious(s) {
+			return slog.String(a.Key, hide(s))
+		}
+	case slog.KindAny:
+		if err, ok := a.Value.Any().(error); ok {
+			return slog.String(a.Key, hide(err.Error()))
+		}
+	}
+	return a
+}
+
+// suspicious is a quick look: most values are numbers, ids and fixed words.
+func suspicious(s string) bool {
+	return strings.ContainsAny(s, "@") || strings.Contains(s, "atlas_") || strings.Contains(s, "eyJ") ||
+		strings.Contains(s, "earer ") || strings.Contains(s, "oken=")
+}
+
+var secrets = []struct {
+	pattern *regexp.Regexp
+	with    string
+}{
+	{regexp.MustCompile(`://[^/\s@]+@`), "://[hidden]@"},
+	{regexp.MustCompile(`(?i)\bbearer\s+\S+`), "Bearer [hidden]"},
+	// A key's id is for finding it; what follows it is the secret.
+	{regexp.MustCompile(`\b(atlas_[0-9a-fA-F-]{36})_[A-Za-z0-9_-]*`), "${1}_[hidden]"},
+	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*)*`), "[token hidden]"},
+	{regexp.MustCompile(`(?i)([?&;]token=)[^&\s"']+`), "${1}[hidden]"},
+	{regexp.MustCompile(`[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]+@[A-Za-z0-9.-]+\.[A-Za-z0-9]+`), "[address hidden]"},
+}
+
+func hide(s string) string {
+	if !suspicious(s) {
+		return s
+	}
+	for _, secret := range secrets {
+		s = secret.pattern.ReplaceAllString(s, secret.with)
+	}
+	return s
+}

@@ -1,0 +1,80 @@
+package postgres_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"atlas/internal/fault"
+	"atlas/workspace/postgres"
+)
+
+// waits counts who waits for a connection, beside the limit.
+type waits struct{ begun, ended atomic.Int64 }
+
+func (*waits) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+func (*waits) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (w *waits) TraceAcquireStart(ctx context.Context, _ *pgxpool.Pool, _ pgxpool.TraceAcquireStartData) context.Context {
+	w.begun.Add(1)
+	return ctx
+}
+func (w *waits) TraceAcquireEnd(context.Context, *pgxpool.Pool, pgxpool.TraceAcquireEndData) {
+	w.ended.Add(1)
+}
+
+// TestNobodyWaitsForeverForAConnection holds a pool's only connection by a lock:
+// who comes meanwhile is answered, who holds it is not disturbed.
+func TestNobodyWaitsForeverForAConnection(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var seen waits
+	store := w.databases.OpenApp(t, postgres.Options{MaxConns: 1, AcquireTimeout: 100 * time.Millisecond, StatementTimeout: time.Minute, Tracer: &seen})
+	if _, err := store.Summary(t.Context(), w.one.ID); err != nil {
+		t.Fatal(err)
+	}
+	locker, err := pgx.Connect(t.Context(), w.databases.System)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer locker.Close(context.WithoutCancel(t.Context()))
+	lock, err := locker.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock.Exec(t.Context(), `LOCK TABLE workspaces IN ACCESS EXCLUSIVE MODE`); err != nil {
+		t.Fatal(err)
+	}
+	first := make(chan error, 1)
+	go func() {
+		_, err := store.Summary(t.Context(), w.one.ID)
+		first <- err
+	}()
+	for store.Connections().InUse == 0 {
+		time.Sleep(time.Millisecond) // until it has the connection
+	}
+	_, err = store.Summary(t.Context(), w.one.ID)
+	if fault.CodeOf(err) != fault.Unavailable || t.Context().Err() != nil {
+		t.Errorf("without a connection: %v", err)
+	}
+	if state := store.Connections(); state.InUse != 1 || state.Limit != 1 {
+		t.Errorf("the pool: %+v", state)
+	}
+	if err := lock.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-first; err != nil {
+		t.Error("who had the connection:", err)
+	}
+	if _, err := store.Summary(t.Context(), w.one.ID); err != nil {
+		t.Error("afterwards:", err)
+	}
+	if begun, ended := seen.begun.Load(), seen.ended.Load(); begun != 4 || ended != 4 {
+		t.Errorf("the pool's own tracer saw %d waits begin and %d end, want 4", begun, ended)
+	}
+}
