@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -37,27 +38,35 @@ var generationName = regexp.MustCompile(`^\d{8}t\d{6}z-[0-9a-f]{6}$`)
 // finished.
 const loadingMark = "-loading"
 
+// DeltaMark is in the name of an alias that each index has while a delta is
+// being applied to it; the delta's name follows. The delta is written through
+// it, so that what comes late is refused when the index is gone, and who comes
+// later sees that it was not finished.
+const DeltaMark = "-delta-"
+
 func (l *load) indexName(d query.Dataset) string {
 	return l.Names.Generation(string(d), l.report.Generation)
 }
 
 func (l *load) loadingAlias(d query.Dataset) string { return l.indexName(d) + loadingMark }
 
-// existing is an index of a dataset as it was before this load.
+// existing is an index of a dataset: of a generation, or served.
 type existing struct {
 	dataset    query.Dataset
 	index      string
 	served     bool // the dataset's alias points to it
 	generation bool // it was made by a load
 	unfinished bool
+	deltas     []string // that were begun on it and not finished
 }
 
-// listExisting returns the indices of all datasets but those of this load.
-func (l *load) listExisting(ctx context.Context) ([]existing, error) {
+// listExisting returns the indices of all datasets, in the order of
+// query.Datasets and of their names, which is that of their age.
+func listExisting(ctx context.Context, es *elastic.Client, names mappings.Names) ([]existing, error) {
 	var all []existing
 	for _, d := range query.Datasets {
-		alias := l.Names.Alias(string(d))
-		indices, err := l.Elastic.Aliases(ctx, alias+"*")
+		alias := names.Alias(string(d))
+		indices, err := es.Aliases(ctx, alias+"*")
 		if err != nil {
 			return nil, err
 		}
@@ -65,10 +74,15 @@ func (l *load) listExisting(ctx context.Context) ([]existing, error) {
 			e := existing{
 				dataset: d, index: index,
 				served:     slices.Contains(indices[index], alias),
-				generation: generationName.MatchString(l.Names.GenerationOf(string(d), index)),
+				generation: generationName.MatchString(names.GenerationOf(string(d), index)),
 				unfinished: slices.Contains(indices[index], index+loadingMark),
 			}
-			if (e.served || e.generation) && index != l.indexName(d) {
+			for _, alias := range indices[index] {
+				if delta, ok := strings.CutPrefix(alias, index+DeltaMark); ok {
+					e.deltas = append(e.deltas, delta)
+				}
+			}
+			if e.served || e.generation {
 				all = append(all, e)
 			}
 		}
@@ -76,20 +90,42 @@ func (l *load) listExisting(ctx context.Context) ([]existing, error) {
 	return all, nil
 }
 
-// deleteUnfinished makes room that loads left which were killed. The lease
-// says that none of them is still at work.
+// firstPatience bounds the waiting while a load has done nothing yet that would
+// be lost: whoever started it is still there, and learns what is wrong.
+const firstPatience = 10 * time.Second
+
+func (l *load) atFirst() elastic.Retry {
+	r := l.Retry
+	r.For = min(cmp.Or(r.For, firstPatience), firstPatience)
+	return r
+}
+
+// listExisting returns the indices as they were before this load.
+func (l *load) listExisting(ctx context.Context, retry elastic.Retry) (all []existing, err error) {
+	err = retry.Do(ctx, func(ctx context.Context) (err error) {
+		all, err = listExisting(ctx, l.Elastic, l.Names)
+		return err
+	})
+	return slices.DeleteFunc(all, func(e existing) bool { return e.index == l.indexName(e.dataset) }), err
+}
+
+// deleteUnfinished makes room that loads left which ended and cannot be
+// resumed: no work folder beside this one names them. The lease says that none
+// of them is still at work.
 func (l *load) deleteUnfinished(ctx context.Context) error {
-	before, err := l.listExisting(ctx)
+	before, err := l.listExisting(ctx, l.atFirst())
 	if err != nil {
 		return err
 	}
+	resumable := map[string]bool{}
+	otherLoads(l.TempDir, l.WorkDir, func(_ *store, m manifest) { resumable[m.Generation] = true })
 	var left []string
 	for _, e := range before {
-		if e.generation && e.unfinished && !e.served {
+		if e.generation && e.unfinished && !e.served && !resumable[l.Names.GenerationOf(string(e.dataset), e.index)] {
 			left = append(left, e.index)
 		}
 	}
-	if err := l.Elastic.DeleteIndices(ctx, left...); err != nil {
+	if err := l.atFirst().Do(ctx, func(ctx context.Context) error { return l.Elastic.DeleteIndices(ctx, left...) }); err != nil {
 		return err
 	}
 	l.report.Deleted = append(l.report.Deleted, left...)
@@ -98,31 +134,56 @@ func (l *load) deleteUnfinished(ctx context.Context) error {
 
 // createIndices makes the new generation's indices, set up to be filled.
 func (l *load) createIndices(ctx context.Context) error {
+	replicas, err := l.replicasWhileLoading(ctx)
+	if err != nil {
+		return err
+	}
 	for _, d := range query.Datasets {
-		raw, err := mappings.Index(string(d), l.Settings)
+		body, settings, err := l.indexBody(d)
 		if err != nil {
 			return err
 		}
-		var body map[string]any
-		if err := json.Unmarshal(raw, &body); err != nil {
-			return err
-		}
-		settings := body["settings"].(map[string]any)["index"].(map[string]any)
-		l.final[d] = map[string]any{}
-		// Copies and refreshes while an index is filled would be work for nobody.
-		for name, loading := range map[string]any{"number_of_replicas": 0, "refresh_interval": "-1"} {
-			l.final[d][name] = settings[name]
-			settings[name] = loading
-		}
+		// Refreshes while an index is filled would be work for nobody. The
+		// durability is said so that no template can weaken it: a checkpoint
+		// counts on acknowledged documents being on the disk.
+		settings["number_of_replicas"], settings["refresh_interval"] = replicas, "-1"
+		settings["translog.durability"] = "request"
 		body["aliases"] = map[string]any{l.loadingAlias(d): map[string]any{}}
-		if raw, err = json.Marshal(body); err != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
 			return err
 		}
-		if err := l.Elastic.CreateIndex(ctx, l.indexName(d), raw); err != nil {
+		if err := l.createIndex(ctx, l.indexName(d), raw); err != nil {
 			return err
 		}
 	}
-	return nil
+	return l.awaitCopies(ctx, replicas)
+}
+
+// createIndex makes an index of the new generation. One that is there already is
+// this load's, of a try whose answer was lost: nobody else uses the name, and
+// what a process before left was deleted on resuming.
+func (l *load) createIndex(ctx context.Context, name string, body []byte) error {
+	return l.Retry.Do(ctx, func(ctx context.Context) error {
+		err := l.Elastic.CreateIndex(ctx, name, body)
+		if e, ok := errors.AsType[*elastic.Error](err); ok && e.Type == "resource_already_exists_exception" {
+			return nil
+		}
+		return err
+	})
+}
+
+// indexBody is what makes a dataset's index as it is served, and the settings
+// in it.
+func (l *load) indexBody(d query.Dataset) (body, settings map[string]any, err error) {
+	raw, err := mappings.Index(string(d), l.Settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := json.Unmarshal(raw, &body); err != nil {
+		return nil, nil, err
+	}
+	return body, body["settings"].(map[string]any)["index"].(map[string]any), nil
 }
 
 // finish makes the new indices ready to be served, and makes sure that each
@@ -130,12 +191,20 @@ func (l *load) createIndices(ctx context.Context) error {
 func (l *load) finish(ctx context.Context) error {
 	for _, d := range query.Datasets {
 		index := l.indexName(d)
+		_, settings, err := l.indexBody(d)
+		if err != nil {
+			return err
+		}
+		served := map[string]any{}
+		for _, name := range []string{"number_of_replicas", "refresh_interval"} {
+			served[name] = settings[name]
+		}
 		var count int64
-		err := l.Retry.Do(ctx, func(ctx context.Context) (err error) {
+		err = l.Retry.Do(ctx, func(ctx context.Context) (err error) {
 			if err := l.Elastic.Refresh(ctx, index); err != nil {
 				return err
 			}
-			if err := l.Elastic.PutIndexSettings(ctx, l.final[d], index); err != nil {
+			if err := l.Elastic.PutIndexSettings(ctx, served, index); err != nil {
 				return err
 			}
 			count, err = l.Elastic.Count(ctx, index)
@@ -144,7 +213,8 @@ func (l *load) finish(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if want := l.stats[d].documents.Load(); count != want {
+		if want := l.state.Datasets[d].Documents; count != want {
+			l.void = true
 			return fault.New(fault.Internal, "the new index %s has %d documents, but %d were acknowledged", index, count, want)
 		}
 	}
@@ -154,7 +224,7 @@ func (l *load) finish(ctx context.Context) error {
 // switchAliases sends searches of all datasets to the new generation, in one
 // step.
 func (l *load) switchAliases(ctx context.Context) error {
-	before, err := l.listExisting(ctx)
+	before, err := l.listExisting(ctx, l.Retry)
 	if err != nil {
 		return err
 	}
@@ -175,25 +245,34 @@ func (l *load) switchAliases(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	err = l.Elastic.ChangeAliases(ctx, changes)
-	if err == nil {
-		l.report.Switched = true
-		return nil
-	}
-	// The answer may have been lost, and the switch not.
-	switched, lookErr := l.isServed(context.WithoutCancel(ctx))
-	switch {
-	case lookErr != nil:
-		l.unclear = true
-		return errors.Join(fault.Wrap(err, fault.Unavailable,
-			"elasticsearch did not say whether the generation %s is served now, and nothing was deleted", l.report.Generation), lookErr)
-	case switched:
-		l.report.Switched = true
-		return nil
-	default:
-		l.report.Previous = nil
+	l.state.Previous = l.report.Previous
+	if err := l.save(); err != nil {
 		return err
 	}
+	var unknown error
+	err = l.Retry.Do(ctx, func(ctx context.Context) error {
+		err := l.Elastic.ChangeAliases(ctx, changes)
+		if err == nil {
+			l.report.Switched = true
+			return nil
+		}
+		// The answer may have been lost, and the switch not. One that happens only
+		// after this look makes the next try fail, which looks again.
+		switched, lookErr := l.isServed(context.WithoutCancel(ctx))
+		if lookErr != nil {
+			unknown = errors.Join(fault.Wrap(err, fault.Unavailable,
+				"elasticsearch did not say whether the generation %s is served now, and nothing was deleted", l.report.Generation), lookErr)
+			return nil
+		}
+		if l.report.Switched = switched; switched {
+			return nil
+		}
+		return err
+	})
+	if unknown == nil && !l.report.Switched {
+		l.report.Previous = nil
+	}
+	return cmp.Or(unknown, err)
 }
 
 func (l *load) isServed(ctx context.Context) (served bool, err error) {
@@ -208,13 +287,14 @@ func (l *load) isServed(ctx context.Context) (served bool, err error) {
 	return served, err
 }
 
-// deleteOld deletes the generations before the previous one. What cannot be
-// deleted is the next load's to delete.
+// deleteOld deletes the generations before the previous one, and what older
+// loads left. What cannot be deleted is the next load's to delete.
 func (l *load) deleteOld(ctx context.Context) {
-	before, err := l.listExisting(ctx)
+	before, err := l.listExisting(ctx, l.atFirst())
 	var old []string
 	for _, e := range before {
-		if e.generation && !e.served && !slices.Contains(l.report.Previous, e.index) {
+		later := e.unfinished && l.Names.GenerationOf(string(e.dataset), e.index) > l.report.Generation
+		if e.generation && !e.served && !later && !slices.Contains(l.report.Previous, e.index) {
 			old = append(old, e.index)
 		}
 	}
@@ -229,17 +309,25 @@ func (l *load) deleteOld(ctx context.Context) {
 	l.report.Deleted = append(l.report.Deleted, old...)
 }
 
-// dropIndices deletes the new indices after a failure.
+// dropIndices deletes the new indices, unless they were finished.
 func (l *load) dropIndices(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	var names []string
-	for _, d := range query.Datasets {
-		names = append(names, l.indexName(d))
-	}
-	err := l.Retry.Do(ctx, func(ctx context.Context) error { return l.Elastic.DeleteIndices(ctx, names...) })
+	err := l.Retry.Do(ctx, func(ctx context.Context) error {
+		all, err := listExisting(ctx, l.Elastic, l.Names)
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, e := range all {
+			if e.index == l.indexName(e.dataset) && e.unfinished && !e.served {
+				names = append(names, e.index)
+			}
+		}
+		return l.Elastic.DeleteIndices(ctx, names...)
+	})
 	if err != nil {
-		return fmt.Errorf("the unfinished indices %s stay until the next load: %w", strings.Join(names, ", "), err)
+		return fmt.Errorf("the unfinished indices of the generation %s stay until the next load: %w", l.report.Generation, err)
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 // chunk is records with their children on their way to a builder, their bytes
 // one after the other.
 type chunk struct {
+	of    *idRange
+	end   bool // of the range; nothing else is in it
 	bytes []byte
 	items []item
 	kids  []span
@@ -57,63 +59,130 @@ func (c *chunk) add(payload []byte) span {
 	return span{start, len(c.bytes)}
 }
 
-// join walks the records of a dataset in the order of their ids, and beside
-// them the links to them, and hands on each with its children. Of a repeated
-// id the first counts. A parent of millions takes no more memory than one of
+// rangeBytes is how much of records and their children makes a range of ids,
+// and how much of a file one of lines, however few they are.
+const rangeBytes = 256 << 20
+
+// joiner walks the records of a dataset in the order of their ids, and beside
+// them the links to them, and hands on each with its children. Of a repeated id
+// the first counts. A parent of millions takes no more memory than one of
 // query.MaxChildren: the others are counted in passing.
-func (l *load) join(ctx context.Context, d query.Dataset, records *extsort.Iterator, links []*linkStream, full, free chan *chunk) error {
-	stats := l.stats[d]
-	c := takeChunk(free)
-	id := make([]byte, 0, recordKeySize)
-	for records.Next() {
-		key := records.Key()
-		if len(id) > 0 && sameID(id, key) {
-			stats.replaced.Add(1)
-			l.meter.done.Add(1)
+type joiner struct {
+	load       *load
+	records    *extsort.Iterator
+	links      []*linkStream
+	full, free chan *chunk
+
+	current *chunk
+	of      *idRange
+	count   int64 // records of the range
+	bytes   int64
+	id      []byte // of the last record
+}
+
+func (j *joiner) run(ctx context.Context) error {
+	j.of = j.load.newRange()
+	j.take()
+	for j.records.Next() {
+		key := j.records.Key()
+		if len(j.id) > 0 && sameID(j.id, key) {
+			j.of.replaced++
+			j.load.meter.done.Add(1)
 			continue
 		}
-		id = append(id[:0], key[:idSize]...)
-		it := item{record: c.add(records.Payload()), line: lineOf(key)}
-		for i, s := range links {
-			first := len(c.kids)
-			it.counts[i] = s.childrenOf(id, func(payload []byte) {
-				c.kids = append(c.kids, c.add(payload))
-			})
-			it.kids[i] = span{first, len(c.kids)}
-		}
-		c.items = append(c.items, it)
-		if len(c.bytes) >= chunkBytes || len(c.items) >= chunkItems {
-			if err := sendChunk(ctx, full, c); err != nil {
+		// A range ends between two ids, so that all lines of one are in it.
+		if j.count >= j.load.CheckpointRecords || j.bytes >= rangeBytes {
+			if err := j.endRange(ctx, false); err != nil {
 				return err
 			}
-			c = takeChunk(free)
+		}
+		j.add(key)
+		if len(j.current.bytes) >= chunkBytes || len(j.current.items) >= chunkItems {
+			if err := j.send(ctx); err != nil {
+				return err
+			}
 		}
 	}
-	if err := records.Err(); err != nil {
+	if err := j.records.Err(); err != nil {
 		return err
 	}
-	for _, s := range links {
+	for _, s := range j.links {
 		if err := s.drain(ctx); err != nil {
 			return err
 		}
-		l.stats[s.relation.Child].dangling.Add(s.dangling)
 	}
-	return sendChunk(ctx, full, c)
+	return j.endRange(ctx, true)
 }
 
-func takeChunk(free chan *chunk) *chunk {
+// add puts a record and its children into the chunk.
+func (j *joiner) add(key []byte) {
+	c := j.current
+	before := len(c.bytes)
+	j.id = append(j.id[:0], key[:idSize]...)
+	it := item{record: c.add(j.records.Payload()), line: lineOf(key)}
+	for i, s := range j.links {
+		first := len(c.kids)
+		it.counts[i] = s.childrenOf(j.id, func(payload []byte) {
+			c.kids = append(c.kids, c.add(payload))
+		})
+		it.kids[i] = span{first, len(c.kids)}
+	}
+	c.items = append(c.items, it)
+	j.count++
+	j.bytes += int64(len(c.bytes) - before)
+}
+
+// endRange ends the range after the last record, and begins another.
+func (j *joiner) endRange(ctx context.Context, last bool) error {
+	if err := j.send(ctx); err != nil {
+		return err
+	}
+	for _, s := range j.links {
+		// A stream that fails ends like one that is complete.
+		if err := s.entries.Err(); err != nil {
+			return err
+		}
+		if s.dangling > 0 {
+			j.of.dangling[s.relation.Child] += s.dangling
+			s.dangling = 0
+		}
+	}
+	j.of.after, j.of.last = lastID(j.id), last
+	for range j.load.Workers {
+		if err := j.hand(ctx, &chunk{of: j.of, end: true}); err != nil {
+			return err
+		}
+	}
+	j.of, j.count, j.bytes = j.load.newRange(), 0, 0
+	j.take()
+	return nil
+}
+
+func (j *joiner) take() {
 	select {
-	case c := <-free:
-		c.reset()
-		return c
+	case j.current = <-j.free:
+		j.current.reset()
 	default:
-		return &chunk{}
+		j.current = &chunk{}
 	}
+	j.current.of = j.of
 }
 
-func sendChunk(ctx context.Context, full chan *chunk, c *chunk) error {
+// send hands the chunk on and takes another.
+func (j *joiner) send(ctx context.Context) error {
+	if len(j.current.items) == 0 {
+		return nil
+	}
+	if err := j.hand(ctx, j.current); err != nil {
+		return err
+	}
+	j.take()
+	return nil
+}
+
+func (j *joiner) hand(ctx context.Context, c *chunk) error {
 	select {
-	case full <- c:
+	case j.full <- c:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

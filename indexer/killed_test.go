@@ -2,14 +2,14 @@ package indexer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"atlas/indexer"
 	"atlas/internal/elastic"
@@ -35,9 +35,9 @@ func victim() int {
 	return 1
 }
 
-// A load that is killed while it writes switches nothing, and the next one
-// clears what it left.
-func TestKilledLoadIsCleared(t *testing.T) {
+// A load that is killed while it writes switches nothing, and the next one goes
+// on with it.
+func TestKilledLoadIsResumed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.load(t, w.options(folder(t, simple(2))))
@@ -58,19 +58,84 @@ func TestKilledLoadIsCleared(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	all, served := w.generations(t)
-	left, err := os.ReadDir(w.temp)
-	if served != first.Generation || len(all) != 2 || len(left) != 1 || err != nil {
-		t.Fatalf("%q of %v is served; temporary: %v %v", served, all, left, err)
+	if left := w.workDirs(t); served != first.Generation || len(all) != 2 || len(left) != 1 {
+		t.Fatalf("%q of %v is served; temporary: %v", served, all, left)
 	}
 
 	o := w.options(dir)
 	o.Now = func() time.Time { return loadedAt.Add(time.Second) }
 	second := w.load(t, o)
-	all, served = w.generations(t)
-	if diff := cmp.Diff([]string{first.Generation, second.Generation}, all); diff != "" || served != second.Generation {
-		t.Errorf("%q is served, %s", served, diff)
+	if second.Resumed != 1 || !slices.Contains(all, second.Generation) {
+		t.Errorf("resumed %d times: %s is none of %v", second.Resumed, second.Generation, all)
 	}
-	if len(second.Deleted) != 4 {
-		t.Errorf("%v", second.Deleted)
+	if _, served = w.generations(t); served != second.Generation {
+		t.Errorf("%q is served", served)
+	}
+}
+
+// A load that is killed is not gone on with when another folder is loaded; its
+// indices stay until a later load has been served, and then go with its files.
+func TestKilledLoadIsCleared(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	kill := func(o indexer.Options) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		o.Elastic = through(t, func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
+			if isBulk(r) {
+				cancel()
+				<-r.Context().Done()
+			}
+			return isBulk(r)
+		}, nil)
+		if _, err := indexer.Load(ctx, o); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	kill(w.options(folder(t, simple(5))))
+	o := w.options(folder(t, simple(6)))
+	o.Now = func() time.Time { return loadedAt.Add(time.Second) }
+	kill(o)
+	if all, _ := w.generations(t); len(all) != 2 || len(w.workDirs(t)) != 2 {
+		t.Fatalf("generations %v, folders %v", all, w.workDirs(t))
+	}
+	report := w.load(t, o)
+	if all, _ := w.generations(t); len(all) != 1 || all[0] != report.Generation || len(report.Deleted) != 4 {
+		t.Errorf("generations %v, deleted %v", all, report.Deleted)
+	}
+}
+
+// A load that ends while its indices are being made still has the dead letters
+// of the lines it read, and so has the load that goes on with it.
+func TestLettersOutliveAnEndWhileIndicesAreMade(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	files := simple(5)
+	files["accounts"] = "no record\n" + files["accounts"]
+	o := w.options(folder(t, files))
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	made := 0
+	o.Elastic = through(t, func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
+		if r.Method == http.MethodPut {
+			made++
+		}
+		if made > 1 {
+			kill()
+			<-r.Context().Done()
+		}
+		return made > 1
+	}, nil)
+	ended, err := indexer.Load(ctx, o)
+	if !errors.Is(err, context.Canceled) || len(w.indices(t)) != 1 {
+		t.Fatal(err, w.indices(t))
+	}
+	o.Elastic = w.elastic
+	report := w.load(t, o)
+	if report.Resumed != 1 || report.Generation != ended.Generation || report.LeftOut() != 1 || len(report.Problems) != 1 {
+		t.Errorf("%+v", report)
+	}
+	if letters := readLetters(t, report.DeadLetters); len(letters) != 1 || letters[0] == "" {
+		t.Errorf("%q", letters)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"atlas/indexer/extsort"
 	"atlas/indexer/ndjson"
+	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search/query"
 )
@@ -20,57 +21,94 @@ import (
 // else that goes wrong ends the load, and the generation served before is
 // served on: an input that is not what its name says (fault.BadRequest), an
 // Elasticsearch away for too long (fault.Unavailable), a lost lease, a context
-// that ends. The Report is good after an error too; when it says Switched, the
-// new generation is served all the same.
+// that ends, a new generation that is too small (*GuardError).
+//
+// A load that ended, however that was, is gone on with by the next one with the
+// same options, unless its inputs were not what their names say. When the inputs
+// have changed that is a *ChangedError. The Report is good after an error too,
+// as of the last checkpoint; when it says Switched, the new generation is served
+// all the same.
 func Load(ctx context.Context, o Options) (Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return Report{}, err
 	}
-	started := o.Now()
-	l := &load{
-		Options: o,
-		started: started,
-		stats:   map[query.Dataset]*stats{},
-		links:   links{},
-		final:   map[query.Dataset]map[string]any{},
-		report: Report{
-			Generation: newGeneration(started), Started: started.UTC(),
-			Problems: []Problem{}, Notes: []string{}, Previous: []string{}, Deleted: []string{},
-		},
-	}
-	for _, d := range query.Datasets {
-		l.stats[d] = &stats{}
-	}
-	began := time.Now()
+	// The generation's name has this time: verifying gives records the same one.
+	l := newLoad(o, o.Now().Truncate(time.Second))
+	l.write = l.bulk
 	inputs, notes, err := findInputs(o.Dir, o.AllowMissing)
 	if err != nil {
 		return l.report, err
 	}
 	l.inputs, l.report.Notes = inputs, append(l.report.Notes, notes...)
-	if o.Lease == nil {
-		err = l.run(ctx)
-	} else {
-		err = o.Lease.WithLease(ctx, LeaseName, whoAmI(), leaseTTL, l.run)
+	if err := checkLettersPath(o.DeadLetters, inputs); err != nil {
+		return l.report, err
 	}
-	l.fillReport(time.Since(began))
+	if l.store, err = openStore(o.WorkDir); err != nil {
+		return l.report, err
+	}
+	defer l.store.close()
+	l.dir = l.store.path
+	if err = l.underLease(ctx); err != nil && l.manifest.Generation == "" {
+		l.store.removeEmpty() // nothing was begun
+	}
+	l.fillReport(time.Since(l.saved))
 	return l.report, err
+}
+
+// newLoad is a load that nothing was done of.
+func newLoad(o Options, started time.Time) *load {
+	l := &load{
+		Options: o, started: started, saved: time.Now(), state: newState(),
+		linked: map[query.Relation]*extsort.Sorter{},
+		report: Report{
+			Started: started.UTC(), Problems: []Problem{}, Notes: []string{}, Previous: []string{}, Deleted: []string{}, Shares: []Share{},
+		},
+	}
+	l.meter.pace = o.Retry.Pace
+	notify := o.Retry.Notify
+	l.Retry.Notify = func(err error, pause time.Duration) {
+		l.meter.retries.Add(1)
+		notify(err, pause)
+	}
+	return l
 }
 
 // load is the state of one load.
 type load struct {
 	Options
-	started time.Time
-	inputs  []input
-	readers [len(ndjson.Datasets)]*ndjson.Reader
-	dir     *workDir
-	stats   map[query.Dataset]*stats
-	links   links
-	rejects *rejects
-	final   map[query.Dataset]map[string]any // settings of the indices once they are full
-	unclear bool                             // whether the new generation is served
-	report  Report
-	meter   meter
+	started  time.Time
+	inputs   []input
+	readers  [len(ndjson.Datasets)]*ndjson.Reader
+	dir      string // of temporary files
+	store    *store // nil: nothing is kept to be gone on with
+	manifest manifest
+	state    *state
+	saved    time.Time // when state.Seconds was true
+	linked   map[query.Relation]*extsort.Sorter
+	letters  *letters
+	// write takes documents; those that it will never take are returned.
+	write  func(context.Context, query.Dataset, *request) ([]elastic.Refusal, error)
+	report Report
+	meter  meter
+	// spoiled: an input is not what its name says. void: the new indices are of
+	// no use.
+	spoiled, void bool
+}
+
+func (l *load) underLease(ctx context.Context) error {
+	named, ok := l.Lease.(namedLease)
+	switch {
+	case l.Lease == nil:
+		return l.run(ctx)
+	case !ok:
+		return l.Lease.WithLease(ctx, LeaseName, whoAmI(), leaseTTL, l.run)
+	}
+	holder, err := l.store.holder()
+	if err != nil {
+		return err
+	}
+	return named.WithNamedLease(ctx, LeaseName, holder, leaseTTL, l.run)
 }
 
 func whoAmI() string {
@@ -88,18 +126,21 @@ func (l *load) run(ctx context.Context) (err error) {
 		if err != nil && ctx.Err() != nil {
 			err = cmp.Or(context.Cause(ctx), err)
 		}
+		err = l.leave(ctx, err)
 	}()
-	if l.rejects, err = newRejects(l.Rejects, l.inputs); err != nil {
+	if err := l.prepare(ctx); err != nil {
 		return err
 	}
-	defer func() { err = both(err, l.rejects.close()) }()
-	if l.dir, err = newWorkDir(l.TempDir, l.Log); err != nil {
+	if l.letters, err = openLetters(l.DeadLetters, l.state, func() { l.meter.letters.Add(1) }); err != nil {
 		return err
 	}
-	defer l.dir.remove()
+	defer func() { err = both(err, l.letters.close()) }()
+	if l.report.Switched { // by the process before, which did not get further
+		return l.tell(ctx)
+	}
 	defer l.closeInputs()
 	if err := l.openInputs(); err != nil {
-		return err
+		return l.spoil(err)
 	}
 	// Before the long work: an Elasticsearch that is not there is known at once.
 	if err := l.deleteUnfinished(ctx); err != nil {
@@ -109,12 +150,19 @@ func (l *load) run(ctx context.Context) (err error) {
 	defer stop()
 	sorted, err := l.readAll(ctx)
 	if err != nil {
-		return err
+		return l.spoil(err)
 	}
 	if err := l.writeAll(ctx, sorted); err != nil {
 		return err
 	}
 	return l.tell(ctx)
+}
+
+// spoil notes when reading ended because an input is wrong: nothing good would
+// come of going on.
+func (l *load) spoil(err error) error {
+	l.spoiled = fault.CodeOf(err) == fault.BadRequest
+	return err
 }
 
 // readAll sorts the records of every dataset.
@@ -130,44 +178,41 @@ func (l *load) readAll(ctx context.Context) (map[query.Dataset]*extsort.Sorter, 
 	return sorted, nil
 }
 
-// writeAll fills a new generation and switches to it. After a failure the new
-// indices are gone again.
+// writeAll fills the new generation and switches to it.
 func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.Sorter) (err error) {
-	defer func() {
-		if !l.report.Switched && !l.unclear {
-			err = both(err, l.dropIndices(ctx))
-		}
-	}()
 	total := int64(0)
 	for _, s := range sorted {
 		total += s.Len()
 	}
-	l.meter.next(Indexing, total)
-	if err := l.createIndices(ctx); err != nil {
-		return err
+	if !l.state.Created {
+		if err := l.createIndices(ctx); err != nil {
+			return err
+		}
+		l.state.Created, l.state.LettersRead = true, l.letters.size()
+		if err := l.save(); err != nil {
+			return err
+		}
 	}
+	l.meter.next(Indexing, l.state.done(), total)
 	for _, d := range query.Datasets {
 		if err := l.index(ctx, d, sorted[d]); err != nil {
 			return err
 		}
 	}
-	l.meter.next(Ending, 0)
+	l.meter.next(Ending, 0, 0)
 	if err := l.finish(ctx); err != nil {
+		return err
+	}
+	if err := l.guard(ctx); err != nil {
 		return err
 	}
 	return l.switchAliases(ctx)
 }
 
-// tell does what follows a switch. The switch has happened, so the listener
-// hears of it even when the load is being cancelled.
+// tell does what follows a switch.
 func (l *load) tell(ctx context.Context) error {
-	if l.Listener != nil {
-		told, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		if err := l.Listener.Switched(told, l.report.Generation); err != nil {
-			return fault.Wrap(err, fault.Internal, "the generation %s is served, but those who keep copies of its records could not be told",
-				l.report.Generation)
-		}
+	if err := tellSwitched(ctx, l.Listener, l.manifest.Generation); err != nil {
+		return err
 	}
 	l.deleteOld(ctx)
 	return nil
@@ -192,18 +237,22 @@ func (l *load) file(d query.Dataset) string {
 }
 
 func (l *load) fillReport(took time.Duration) {
-	l.report.Seconds = took.Seconds()
+	l.report.Resumed = l.state.Resumed
+	l.report.Seconds = l.state.Seconds + took.Seconds()
 	for _, in := range l.inputs {
-		s := l.stats[in.dataset]
+		s := l.state.Datasets[in.dataset]
 		l.report.Datasets = append(l.report.Datasets, DatasetReport{
 			Dataset: in.dataset, File: in.name(),
-			Lines: s.lines.Load(), Rejected: s.rejected.Load(), Replaced: s.replaced.Load(),
-			Records: s.lines.Load() - s.rejected.Load() - s.replaced.Load(),
-			Refused: s.refused.Load(), Documents: s.documents.Load(), Dangling: s.dangling.Load(),
-			Seconds: s.seconds.Seconds(),
+			Lines: s.Lines, Rejected: s.Rejected, Replaced: s.Replaced,
+			Records: s.Lines - s.Rejected - s.Replaced,
+			Refused: s.Refused, Documents: s.Documents, Dangling: s.Dangling,
+			Seconds: s.ReadTime + s.IndexTime, ReadSeconds: s.ReadTime, IndexSeconds: s.IndexTime,
 		})
 	}
-	if l.rejects != nil {
-		l.report.Problems = l.rejects.problems()
+	if l.letters != nil {
+		l.report.Problems = l.letters.problems()
+	}
+	if l.report.LeftOut() > 0 {
+		l.report.DeadLetters = l.DeadLetters
 	}
 }

@@ -65,7 +65,7 @@ func TestLoad(t *testing.T) {
 	})
 	var phases []indexer.Phase
 	o := w.options(dir)
-	o.Rejects = filepath.Join(t.TempDir(), "rejects.ndjson")
+	o.DeadLetters = filepath.Join(t.TempDir(), "rejects.ndjson")
 	o.Progress = func(p indexer.Progress) {
 		if len(phases) == 0 || phases[len(phases)-1] != p.Phase {
 			phases = append(phases, p.Phase)
@@ -85,7 +85,7 @@ func TestLoad(t *testing.T) {
 		{Dataset: query.Projects, File: "projects.ndjson", Lines: 2, Records: 2, Documents: 2, Dangling: 2},
 		{Dataset: query.Signals, File: "signals.ndjson", Lines: 3, Records: 3, Documents: 3, Dangling: 1},
 	}
-	if diff := cmp.Diff(want, report.Datasets, cmpopts.IgnoreFields(indexer.DatasetReport{}, "Seconds")); diff != "" {
+	if diff := cmp.Diff(want, report.Datasets, cmpopts.IgnoreFields(indexer.DatasetReport{}, "Seconds", "ReadSeconds", "IndexSeconds")); diff != "" {
 		t.Error(diff)
 	}
 	type at struct {
@@ -106,7 +106,7 @@ func TestLoad(t *testing.T) {
 	if diff := cmp.Diff([]string{"notes.txt is no dataset file and was ignored"}, report.Notes); diff != "" {
 		t.Error(diff)
 	}
-	wantRejects(t, o.Rejects, []int64{8, 9, 10, 11, 12, 13, 14, 15, 16, 17})
+	wantRejects(t, o.DeadLetters, []int64{8, 9, 10, 11, 12, 13, 14, 15, 16, 17})
 
 	// Derived fields, the winners of repeated ids, and what is given only once.
 	derived := func(dataset, id string, fields ...string) map[string]any {

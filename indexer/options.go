@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -27,6 +28,13 @@ const LeaseName = "writing global records"
 
 const leaseTTL = 30 * time.Second
 
+// namedLease is a Lease whose holder may have a name that outlives its process,
+// and so take it over from itself. Only one process at a time may use the name:
+// the lock of the work folder sees to that.
+type namedLease interface {
+	WithNamedLease(ctx context.Context, name, holder string, ttl time.Duration, work func(context.Context) error) error
+}
+
 // Listener hears that global records changed, so that what is kept of them
 // elsewhere can follow. It is told after searches see the change, never before.
 type Listener interface {
@@ -49,10 +57,28 @@ const (
 type Progress struct {
 	Phase       Phase
 	Done, Total int64
-	// Records is how many records the phase has dealt with.
+	// Given is how much of Done another process had done, before this one
+	// resumed the load.
+	Given int64
+	// Records is how many records this process has dealt with in the phase.
 	Records int64
-	// Elapsed is the time since the phase began.
+	// Elapsed is the time since this process began with the phase.
 	Elapsed time.Duration
+
+	// The following are of all phases, and of this process: documents that were
+	// acknowledged, bytes of requests for them, requests of which all or some
+	// had to be sent again, lines and documents that were left out, and how
+	// large a request is by now.
+	Documents, Bytes, Retries, DeadLetters, BatchBytes int64
+}
+
+// Left is the time that the rest of the phase takes at its speed so far; zero
+// when that is not known.
+func (p Progress) Left() time.Duration {
+	if p.Total <= 0 || p.Done <= p.Given {
+		return 0
+	}
+	return time.Duration(float64(p.Elapsed) * float64(p.Total-p.Done) / float64(p.Done-p.Given))
 }
 
 // Options say what to load and where to. Dir and Elastic are required.
@@ -62,8 +88,12 @@ type Options struct {
 	Elastic *elastic.Client
 	Names   mappings.Names
 	// Settings are those of the new indices once they are served. While they
-	// are filled they have no replicas and are not refreshed.
+	// are filled they are not refreshed, and on a single node have no replicas.
 	Settings mappings.Settings
+	// Unreplicated keeps no copies of the new indices while they are filled,
+	// also where there is more than one node to hold them. That is faster, and
+	// the loss of a node ends the load.
+	Unreplicated bool
 	// Lease keeps other writers out. Nil: the caller does.
 	Lease Lease
 	// Listener is told of the switch. Nil: nobody is.
@@ -71,12 +101,29 @@ type Options struct {
 	// AllowMissing lets a dataset without a file be loaded as an empty one;
 	// otherwise it refuses the load.
 	AllowMissing bool
-	// Rejects is the path of an NDJSON file for every line and document that
-	// was left out, with the reason; "" writes none.
-	Rejects string
-	// TempDir takes the temporary files, about twice the size of the unpacked
-	// input; "" means the system's.
+	// DeadLetters is the path of an NDJSON file for every line and document that
+	// was left out, with the reason; "" means dead-letters.ndjson in the work
+	// folder, which stays there when something was left out.
+	DeadLetters string
+	// WorkDir is the folder for what is read and sorted, about twice the size of
+	// the unpacked input, and for the checkpoints: Load goes on with the load that
+	// it finds there. "" means a folder of its own in TempDir for each pair of Dir
+	// and Names.Prefix. When the load is finished it is removed.
+	WorkDir string
+	// TempDir is where that folder is; "" means the user's folder for caches.
 	TempDir string
+	// Restart drops an unfinished load of WorkDir instead of going on with it.
+	Restart bool
+	// CheckpointRecords is how many records there are between two checkpoints; a
+	// load that is resumed does again what came after the last one. 0 means
+	// 100,000.
+	CheckpointRecords int64
+	// MinShare is how large the new generation of each dataset must be, as a share
+	// of the records that are served, for searches to be switched to it. 0 means
+	// that it may be of any size.
+	MinShare float64
+	// Force switches whatever MinShare says.
+	Force bool
 	// Workers is how many goroutines read lines and build documents; 0 means
 	// one for each processor.
 	Workers int
@@ -113,7 +160,20 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fault.New(fault.BadRequest, "%s is not a folder", o.Dir)
 	}
 	if o.TempDir == "" {
-		o.TempDir = os.TempDir()
+		o.TempDir = defaultTempDir()
+	}
+	if o.WorkDir == "" {
+		if o.WorkDir, err = defaultWorkDir(o.TempDir, o.Dir, o.Names.Prefix); err != nil {
+			return o, err
+		}
+	}
+	if o.DeadLetters == "" {
+		o.DeadLetters = filepath.Join(o.WorkDir, lettersName)
+	} else if o.DeadLetters, err = filepath.Abs(o.DeadLetters); err != nil {
+		return o, fault.Wrap(err, fault.BadRequest, "the dead letters cannot be written to %s", o.DeadLetters)
+	}
+	if o.CheckpointRecords <= 0 {
+		o.CheckpointRecords = 100_000
 	}
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -130,9 +190,12 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Retry.Pace == nil {
+		o.Retry.Pace = elastic.NewPace(o.BatchBytes)
+	}
 	if o.Retry.Notify == nil {
 		o.Retry.Notify = func(err error, pause time.Duration) {
-			o.Log.Warn("elasticsearch cannot take it now, trying again", "error", err, "pause", pause)
+			o.Log.Warn("elasticsearch cannot take it now, trying again", "error", err, "pause", pause.Round(time.Millisecond).String())
 		}
 	}
 	if o.Now == nil {

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"atlas/internal/elastic"
 )
 
 // progressEvery is how often Options.Progress is called.
@@ -12,11 +14,16 @@ const progressEvery = 250 * time.Millisecond
 // meter is what workers count up and Options.Progress is told of.
 type meter struct {
 	done, total, records atomic.Int64
+	// The following count all of the load that this process does.
+	documents, bytes, retries, letters atomic.Int64
+	pace                               *elastic.Pace
 
 	mu     sync.Mutex
 	report func(Progress)
 	phase  Phase
 	began  time.Time
+	// What others had done of the phase when this process began with it.
+	given int64
 }
 
 // start begins to report. stop ends it after a last report.
@@ -52,16 +59,31 @@ func (m *meter) tell() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.report != nil {
-		m.report(Progress{m.phase, m.done.Load(), m.total.Load(), m.records.Load(), time.Since(m.began)})
+		p := Progress{
+			Phase: m.phase, Done: m.done.Load(), Given: m.given, Total: m.total.Load(), Records: m.records.Load(), Elapsed: time.Since(m.began),
+			Documents: m.documents.Load(), Bytes: m.bytes.Load(), Retries: m.retries.Load(), DeadLetters: m.letters.Load(),
+		}
+		if m.pace != nil {
+			p.BatchBytes = int64(m.pace.Size())
+		}
+		m.report(p)
 	}
 }
 
-// next ends a phase and begins another.
-func (m *meter) next(phase Phase, total int64) {
+// begin says that what is done by now was done before, or passed over.
+func (m *meter) begin() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.given, m.began = m.done.Load(), time.Now()
+	m.records.Store(0)
+}
+
+// next ends a phase and begins another, of which something is done.
+func (m *meter) next(phase Phase, done, total int64) {
 	m.tell()
 	m.mu.Lock()
-	m.phase, m.began = phase, time.Now()
-	m.done.Store(0)
+	m.phase, m.began, m.given = phase, time.Now(), done
+	m.done.Store(done)
 	m.records.Store(0)
 	m.total.Store(total)
 	m.mu.Unlock()

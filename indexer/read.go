@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -15,25 +16,41 @@ import (
 	"atlas/search/document"
 )
 
-// lineBatch is lines on their way to a worker.
+// lineBatch is lines on their way to a worker, or the end of a range.
 type lineBatch struct {
 	bytes []byte
 	lines []lineAt
+	end   *lineRange
 }
 
 type lineAt struct {
 	number     int64
 	start, end int
+	unread     string // why the line could not be read, if it could not
+}
+
+// lineRange is lines that are under way together, up to a place in the file.
+type lineRange struct {
+	offset, line int64
+	last         bool // of the file
+	meet         *barrier
 }
 
 // lineBatchSize is how much a worker gets at once, in bytes.
 const lineBatchSize = 256 << 10
 
 // openInputs opens every file before any is read, so that a wrong one is known
-// at once.
+// at once; not those that are read already.
 func (l *load) openInputs() error {
 	for i, in := range l.inputs {
-		if in.path == "" {
+		switch {
+		case in.path == "":
+			continue
+		case l.state.Datasets[in.dataset].Read:
+			if info, err := os.Stat(in.path); err == nil {
+				l.meter.total.Add(info.Size())
+				l.meter.done.Add(info.Size())
+			}
 			continue
 		}
 		r, err := ndjson.Open(in.path)
@@ -55,115 +72,173 @@ func (l *load) closeInputs() {
 	}
 }
 
-// read checks a dataset's lines and sorts its records by id.
+// reading is the work on one file.
+type reading struct {
+	load       *load
+	in         input
+	reader     *ndjson.Reader
+	state      *datasetState
+	sorter     *extsort.Sorter
+	full, free chan *lineBatch
+
+	// Since the last checkpoint.
+	began           time.Time
+	lines, rejected atomic.Int64
+	seen            int64 // bytes that the meter knows of
+}
+
+// read checks a dataset's lines and sorts its records by id. It goes on where
+// the last checkpoint is.
 func (l *load) read(ctx context.Context, i int) (*extsort.Sorter, error) {
-	in, reader := l.inputs[i], l.readers[i]
-	sorter := extsort.New(extsort.Options{
-		Dir: l.dir.path, Name: string(in.dataset), KeySize: recordKeySize, Memory: l.SortMemory / l.Workers,
-	})
-	if reader == nil {
-		return sorter, nil
+	in := l.inputs[i]
+	state := l.state.Datasets[in.dataset]
+	sorter, err := l.sorter(string(in.dataset), recordKeySize, l.SortMemory/l.Workers, state.Runs)
+	if err != nil || state.Read {
+		return sorter, err
 	}
-	start := time.Now()
-	stats := l.stats[in.dataset]
+	if l.readers[i] == nil {
+		state.Read = true
+		return sorter, l.save()
+	}
+	r := &reading{
+		load: l, in: in, reader: l.readers[i], state: state, sorter: sorter, began: time.Now(),
+		full: make(chan *lineBatch, l.Workers), free: make(chan *lineBatch, 2*l.Workers+1),
+	}
+	if state.Line > 0 {
+		if err := r.reader.Resume(ctx, state.Offset, state.Line); err != nil {
+			return nil, err
+		}
+		r.seen = r.reader.BytesRead()
+		l.meter.done.Add(r.seen)
+		l.meter.begin()
+	}
 	group, ctx := errgroup.WithContext(ctx)
-	full := make(chan *lineBatch, l.Workers)
-	free := make(chan *lineBatch, 2*l.Workers+1)
 	group.Go(func() error {
-		defer close(full)
-		return l.readLines(ctx, in, reader, stats, full, free)
+		defer close(r.full)
+		return r.readLines(ctx)
 	})
 	for range l.Workers {
 		w := sorter.Writer()
-		group.Go(func() error {
-			for batch := range full {
-				if err := l.parseLines(in, batch, stats, w); err != nil {
-					return err
-				}
-				select {
-				case free <- batch:
-				default:
-				}
-			}
-			return w.Close()
-		})
+		group.Go(func() error { return r.work(ctx, w) })
 	}
 	if err := group.Wait(); err != nil {
-		sorter.Discard()
 		return nil, err
-	}
-	stats.seconds += time.Since(start)
-	// One bad line is a bad line. Lines of which none is a record are another
-	// dataset's, or another program's: loading nothing of them would empty the
-	// dataset.
-	if stats.lines.Load() > 1 && stats.lines.Load() == stats.rejected.Load() {
-		return nil, fault.New(fault.BadRequest, "%s is not what its name says: none of its %d lines is a record of %s",
-			in.path, stats.lines.Load(), in.dataset)
 	}
 	return sorter, nil
 }
 
-func (l *load) readLines(ctx context.Context, in input, reader *ndjson.Reader, stats *stats, full, free chan *lineBatch) error {
-	take := func() *lineBatch {
-		select {
-		case b := <-free:
-			b.bytes, b.lines = b.bytes[:0], b.lines[:0]
-			return b
-		default:
-			return &lineBatch{}
-		}
-	}
-	before := int64(0)
-	send := func(b *lineBatch) error {
-		now := reader.BytesRead()
-		l.meter.done.Add(now - before)
-		before = now
-		select {
-		case full <- b:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	batch := take()
+// readLines hands the lines on, range by range.
+func (r *reading) readLines(ctx context.Context) error {
+	batch := r.take()
+	inRange, start := int64(0), r.reader.Offset()
 	for {
-		number, line, err := reader.Next()
+		number, line, err := r.reader.Next()
+		if errors.Is(err, io.EOF) {
+			return r.endRange(ctx, batch, true)
+		}
+		at := lineAt{number: number, start: len(batch.bytes)}
 		if err != nil {
-			if errors.Is(err, io.EOF) {
-				break
-			}
 			long, ok := errors.AsType[*ndjson.LineError](err)
 			if !ok {
 				return err
 			}
-			stats.lines.Add(1)
-			stats.rejected.Add(1)
-			l.rejects.line(in.dataset, in.name(), long.Line, []document.Problem{{Reason: long.Reason}}, nil)
-			continue
+			at.number, at.unread = long.Line, long.Reason
+		} else {
+			batch.bytes = append(batch.bytes, line...)
 		}
-		stats.lines.Add(1)
-		start := len(batch.bytes)
-		batch.bytes = append(batch.bytes, line...)
-		batch.lines = append(batch.lines, lineAt{number, start, len(batch.bytes)})
-		if len(batch.bytes) >= lineBatchSize {
-			if err := send(batch); err != nil {
+		at.end = len(batch.bytes)
+		batch.lines = append(batch.lines, at)
+		inRange++
+		switch {
+		case inRange >= r.load.CheckpointRecords || r.reader.Offset()-start >= rangeBytes:
+			if err := r.endRange(ctx, batch, false); err != nil {
 				return err
 			}
-			batch = take()
+			inRange, start = 0, r.reader.Offset()
+			batch = r.take()
+		case len(batch.bytes) >= lineBatchSize:
+			if err := r.hand(ctx, batch); err != nil {
+				return err
+			}
+			batch = r.take()
 		}
 	}
-	return send(batch)
 }
 
-func (l *load) parseLines(in input, batch *lineBatch, stats *stats, w *extsort.Writer) error {
+// endRange ends a range with the last line that was read.
+func (r *reading) endRange(ctx context.Context, batch *lineBatch, last bool) error {
+	if err := r.hand(ctx, batch); err != nil {
+		return err
+	}
+	end := &lineRange{offset: r.reader.Offset(), line: r.reader.Line(), last: last, meet: newBarrier(r.load.Workers)}
+	for range r.load.Workers {
+		if err := r.hand(ctx, &lineBatch{end: end}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reading) take() *lineBatch {
+	select {
+	case b := <-r.free:
+		b.bytes, b.lines = b.bytes[:0], b.lines[:0]
+		return b
+	default:
+		return &lineBatch{}
+	}
+}
+
+func (r *reading) hand(ctx context.Context, b *lineBatch) error {
+	now := r.reader.BytesRead()
+	r.load.meter.done.Add(now - r.seen)
+	r.seen = now
+	select {
+	case r.full <- b:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// work checks lines until there are no more.
+func (r *reading) work(ctx context.Context, w *extsort.Writer) error {
+	for batch := range r.full {
+		if end := batch.end; end != nil {
+			if err := w.Flush(); err != nil {
+				return err
+			}
+			if err := end.meet.meet(ctx, func() error { return r.commit(end) }); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := r.parse(batch, w); err != nil {
+			return err
+		}
+		select {
+		case r.free <- batch:
+		default:
+		}
+	}
+	return w.Close()
+}
+
+func (r *reading) parse(batch *lineBatch, w *extsort.Writer) error {
+	l, in := r.load, r.in
 	var key, payload []byte
 	rejected := int64(0)
 	for _, at := range batch.lines {
+		if at.unread != "" {
+			rejected++
+			l.letters.line(in.dataset, in.name(), at.number, []document.Problem{{Reason: at.unread}}, nil)
+			continue
+		}
 		line := batch.bytes[at.start:at.end]
 		record, problems := document.Parse(in.dataset, line, l.started)
 		if len(problems) > 0 {
 			rejected++
-			l.rejects.line(in.dataset, in.name(), at.number, problems, line)
+			l.letters.line(in.dataset, in.name(), at.number, problems, line)
 			continue
 		}
 		key = recordKey(key, document.IDBytes(record.ID()), record.Millis("updated_at"), at.number)
@@ -172,13 +247,44 @@ func (l *load) parseLines(in input, batch *lineBatch, stats *stats, w *extsort.W
 			return err
 		}
 	}
-	stats.rejected.Add(rejected)
+	r.rejected.Add(rejected)
+	r.lines.Add(int64(len(batch.lines)))
 	l.meter.records.Add(int64(len(batch.lines)))
 	return nil
 }
 
-// stats counts while a load runs.
-type stats struct {
-	lines, rejected, replaced, refused, documents, dangling atomic.Int64
-	seconds                                                 time.Duration
+// commit writes the checkpoint at the end of a range. All workers wait for it.
+func (r *reading) commit(end *lineRange) error {
+	s, now := r.state, time.Now()
+	s.Lines += r.lines.Swap(0)
+	s.Rejected += r.rejected.Swap(0)
+	s.ReadTime += now.Sub(r.began).Seconds()
+	r.began = now
+	s.Offset, s.Line, s.Runs = end.offset, end.line, r.sorter.Runs()
+	if end.last {
+		if err := r.checkFile(); err != nil {
+			return err
+		}
+		s.Read = true
+	}
+	if err := r.load.letters.sync(); err != nil {
+		return err
+	}
+	return r.load.save()
+}
+
+// checkFile judges a file that was read to its end. One bad line is a bad line.
+// Lines of which none is a record are another dataset's, or another program's:
+// loading nothing of them would empty the dataset.
+func (r *reading) checkFile() error {
+	if s := r.state; s.Lines > 1 && s.Lines == s.Rejected {
+		return fault.New(fault.BadRequest, "%s is not what its name says: none of its %d lines is a record of %s",
+			r.in.path, s.Lines, r.in.dataset)
+	}
+	for _, was := range r.load.manifest.Inputs {
+		if was.Dataset == r.in.dataset {
+			return was.checkUnchanged()
+		}
+	}
+	return nil
 }

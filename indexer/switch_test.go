@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -188,110 +189,126 @@ func (l *lease) WithLease(ctx context.Context, name, who string, ttl time.Durati
 	return work(ctx)
 }
 
-// Whatever ends a load before its switch, nothing of it stays and what was
-// served is served on.
-func TestNothingStaysOfAnEndedLoad(t *testing.T) {
+// Whatever ends a load before its switch, what was served is served on, and the
+// next load goes on with it: the outcome is as if nothing had happened.
+func TestEndedLoadsAreResumed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.load(t, w.options(folder(t, simple(3))))
-	before := w.indices(t)
-	check := func(t *testing.T, report indexer.Report) {
-		t.Helper()
-		w.wantClean(t)
-		if diff := cmp.Diff(before, w.indices(t)); diff != "" || report.Switched {
-			t.Error(report.Switched, diff)
-		}
-	}
-	dir := folder(t, simple(5))
-
-	t.Run("cancelled", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		o := w.options(dir)
-		o.Elastic = through(t, func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
-			if isBulk(r) {
-				cancel()
+	dir := folder(t, randomFiles(rand.New(rand.NewPCG(1, 2)), 60))
+	fresh := newWorld(t)
+	want := fresh.load(t, fresh.options(dir))
+	for name, c := range map[string]struct {
+		end  func(t *testing.T, o indexer.Options) (indexer.Report, error)
+		want func(err error) bool
+		// stays: there is something to go on with.
+		stays bool
+	}{
+		"cancelled": {
+			end: func(t *testing.T, o indexer.Options) (indexer.Report, error) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				o.Elastic = through(t, func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
+					if isBulk(r) {
+						cancel()
+					}
+					return false
+				}, nil)
+				return indexer.Load(ctx, o)
+			},
+			want: func(err error) bool { return errors.Is(err, context.Canceled) }, stays: true,
+		},
+		"lease lost": {
+			end: func(t *testing.T, o indexer.Options) (indexer.Report, error) {
+				l := &lease{lost: make(chan error)}
+				o.Lease = l
+				var lost sync.Once
+				o.Elastic = through(t, func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
+					if isBulk(r) {
+						lost.Do(func() { l.lost <- errLost })
+						<-r.Context().Done()
+					}
+					return isBulk(r)
+				}, nil)
+				return indexer.Load(t.Context(), o)
+			},
+			want: func(err error) bool { return errors.Is(err, errLost) }, stays: true,
+		},
+		"lease held": {
+			end: func(t *testing.T, o indexer.Options) (indexer.Report, error) {
+				o.Lease = &lease{held: errLost}
+				return indexer.Load(t.Context(), o)
+			},
+			want: func(err error) bool { return errors.Is(err, errLost) },
+		},
+		"elasticsearch stays away": {
+			end: func(t *testing.T, o indexer.Options) (indexer.Report, error) {
+				var bulks atomic.Int64
+				o.Elastic = through(t, func(w http.ResponseWriter, r *http.Request, _ []byte) bool {
+					if isBulk(r) && bulks.Add(1) > 3 {
+						panic(http.ErrAbortHandler)
+					}
+					return false
+				}, nil)
+				o.Retry = elastic.Retry{For: 100 * time.Millisecond, First: time.Millisecond, Max: 10 * time.Millisecond}
+				return indexer.Load(t.Context(), o)
+			},
+			want: func(err error) bool { return fault.CodeOf(err) == fault.Unavailable }, stays: true,
+		},
+		"a document is lost": {
+			end: func(t *testing.T, o indexer.Options) (indexer.Report, error) {
+				o.Elastic = through(t, nil, func(r *http.Request, answer []byte) []byte {
+					if strings.HasSuffix(r.URL.Path, "/_count") && strings.Contains(r.URL.Path, "accounts") {
+						return []byte(strings.Replace(string(answer), `"count":`, `"count":1`, 1))
+					}
+					return answer
+				})
+				return indexer.Load(t.Context(), o)
+			},
+			want: func(err error) bool { return err != nil && strings.Contains(err.Error(), "were acknowledged") }, stays: true,
+		},
+		"the switch is refused": {
+			end: func(t *testing.T, o indexer.Options) (indexer.Report, error) {
+				o.Elastic = through(t, func(w http.ResponseWriter, r *http.Request, _ []byte) bool {
+					if r.URL.Path != "/_aliases" {
+						return false
+					}
+					w.Header().Set("X-Elastic-Product", "Elasticsearch")
+					w.WriteHeader(http.StatusBadRequest)
+					return true
+				}, nil)
+				return indexer.Load(t.Context(), o)
+			},
+			want: func(err error) bool {
+				e, ok := errors.AsType[*elastic.Error](err)
+				return ok && e.Status == http.StatusBadRequest
+			}, stays: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			first := w.load(t, w.options(folder(t, simple(3))))
+			o := w.options(dir)
+			o.CheckpointRecords, o.BatchBytes = 20, 4<<10
+			ended, err := c.end(t, o)
+			if !c.want(err) || ended.Switched || c.stays != (ended.WorkDir != "") {
+				t.Errorf("%v; switched %v, work folder %q", err, ended.Switched, ended.WorkDir)
 			}
-			return false
-		}, nil)
-		report, err := indexer.Load(ctx, o)
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("%v", err)
-		}
-		check(t, report)
-	})
-	t.Run("lease lost", func(t *testing.T) {
-		lost := errors.New("the lease was lost")
-		l := &lease{lost: make(chan error)}
-		o := w.options(dir)
-		o.Lease = l
-		o.Elastic = through(t, func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
-			if isBulk(r) {
-				l.lost <- lost
-				<-r.Context().Done()
+			if _, served := w.generations(t); served != first.Generation {
+				t.Errorf("%q is served", served)
 			}
-			return isBulk(r)
-		}, nil)
-		report, err := indexer.Load(t.Context(), o)
-		if !errors.Is(err, lost) {
-			t.Errorf("%v", err)
-		}
-		check(t, report)
-	})
-	t.Run("lease held", func(t *testing.T) {
-		o := w.options(dir)
-		o.Lease = &lease{held: errors.New("held by another")}
-		report, err := indexer.Load(t.Context(), o)
-		if !errors.Is(err, o.Lease.(*lease).held) {
-			t.Errorf("%v", err)
-		}
-		check(t, report)
-	})
-	t.Run("elasticsearch stays away", func(t *testing.T) {
-		o := w.options(dir)
-		o.Elastic = through(t, func(w http.ResponseWriter, r *http.Request, _ []byte) bool {
-			if isBulk(r) {
-				panic(http.ErrAbortHandler)
+			if !c.stays {
+				w.wantClean(t)
 			}
-			return false
-		}, nil)
-		o.Retry = elastic.Retry{For: 100 * time.Millisecond, First: time.Millisecond, Max: 10 * time.Millisecond}
-		report, err := indexer.Load(t.Context(), o)
-		if fault.CodeOf(err) != fault.Unavailable {
-			t.Errorf("%v", err)
-		}
-		check(t, report)
-	})
-	t.Run("a document is lost", func(t *testing.T) {
-		o := w.options(dir)
-		o.Elastic = through(t, nil, func(r *http.Request, answer []byte) []byte {
-			if strings.HasSuffix(r.URL.Path, "/_count") && strings.Contains(r.URL.Path, "accounts") {
-				return []byte(strings.Replace(string(answer), `"count":5`, `"count":4`, 1))
+			report := w.load(t, o)
+			if c.stays && (report.Resumed != 1 || report.Generation != ended.Generation) {
+				t.Errorf("resumed %d times, generation %s after %s", report.Resumed, report.Generation, ended.Generation)
 			}
-			return answer
+			wantSameLoad(t, w, report, fresh, want)
 		})
-		report, err := indexer.Load(t.Context(), o)
-		if err == nil || !strings.Contains(err.Error(), "has 4 documents, but 5 were acknowledged") {
-			t.Errorf("%v", err)
-		}
-		check(t, report)
-	})
-	t.Run("the switch is refused", func(t *testing.T) {
-		o := w.options(dir)
-		o.Elastic = through(t, func(w http.ResponseWriter, r *http.Request, _ []byte) bool {
-			if r.URL.Path != "/_aliases" {
-				return false
-			}
-			w.Header().Set("X-Elastic-Product", "Elasticsearch")
-			w.WriteHeader(http.StatusBadRequest)
-			return true
-		}, nil)
-		report, err := indexer.Load(t.Context(), o)
-		if e, ok := errors.AsType[*elastic.Error](err); !ok || e.Status != http.StatusBadRequest {
-			t.Errorf("%v", err)
-		}
-		check(t, report)
-	})
+	}
 }
+
+var errLost = errors.New("the lease is another one's")
 
 // The switch happens and its answer is lost: the load finds out, and does not
 // delete what is served.
@@ -395,7 +412,7 @@ func TestRefusedDocuments(t *testing.T) {
 	}
 	files["signals"] = signalsOf(1, 0, 2) + signalsOf(2, 2, 5)
 	o := w.options(folder(t, files))
-	o.Rejects = t.TempDir() + "/rejects.ndjson"
+	o.DeadLetters = t.TempDir() + "/rejects.ndjson"
 	report := w.load(t, o)
 	row := report.Datasets[2]
 	if row.Documents != 1 || row.Refused != 1 || row.Lines != 2 || report.LeftOut() != 1 {
@@ -404,7 +421,7 @@ func TestRefusedDocuments(t *testing.T) {
 	if len(report.Problems) != 1 || report.Problems[0].ID != project(2) || report.Problems[0].Line != 2 || !strings.Contains(report.Problems[0].Reason, "nested") {
 		t.Errorf("%+v", report.Problems)
 	}
-	wantRejects(t, o.Rejects, []int64{2})
+	wantRejects(t, o.DeadLetters, []int64{2})
 
 	files["signals"] = signalsOf(1, 0, 4) + signalsOf(2, 4, 8)
 	_, err = indexer.Load(t.Context(), w.options(folder(t, files)))

@@ -9,21 +9,19 @@ import (
 	"atlas/internal/fault"
 )
 
-// workDir is the folder of one load's temporary files. A lock that goes with
-// the process tells a folder in use from one that a crash left.
+// workDir is a folder of temporary files that are of no use to another process.
+// A lock that goes with the process tells a folder in use from one that a crash
+// left.
 type workDir struct {
 	path string
 	lock *os.File
 }
 
-const (
-	workPrefix = "atlas-load-"
-	lockName   = "lock"
-)
+const scratchPrefix = "atlas-scratch-"
 
 func newWorkDir(parent string, log *slog.Logger) (*workDir, error) {
 	clearWorkDirs(parent, log)
-	path, err := os.MkdirTemp(parent, workPrefix)
+	path, err := os.MkdirTemp(parent, scratchPrefix)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "no temporary folder can be made in %s", parent)
 	}
@@ -43,9 +41,9 @@ func (w *workDir) remove() {
 	_ = w.lock.Close()
 }
 
-// clearWorkDirs removes what loads left that were killed.
+// clearWorkDirs removes what processes left that were killed.
 func clearWorkDirs(parent string, log *slog.Logger) {
-	left, _ := filepath.Glob(filepath.Join(parent, workPrefix+"*"))
+	left, _ := filepath.Glob(filepath.Join(parent, scratchPrefix+"*"))
 	for _, path := range left {
 		// A folder without a lock is one that is just being made, or a crash of
 		// that very moment, which left nothing in it.
@@ -55,7 +53,7 @@ func clearWorkDirs(parent string, log *slog.Logger) {
 		}
 		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
 			if err := os.RemoveAll(path); err == nil {
-				log.Info("removed temporary files of a load that was killed", "folder", path)
+				log.Info("removed temporary files of a process that was killed", "folder", path)
 			}
 		}
 		_ = lock.Close()

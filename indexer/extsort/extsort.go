@@ -1,8 +1,9 @@
 // Package extsort sorts more entries than memory holds: a key of fixed size
 // and a payload each, sorted in memory by parts, the parts kept as compressed
 // files, and merged when they are read. It compares keys as bytes and knows
-// nothing of what they or the payloads mean. It is not for keeping data: its
-// files are temporary and follow no promised format.
+// nothing of what they or the payloads mean. A Sorter that keeps its files can
+// be opened again by another process, to go on where the first ended. It is not
+// for keeping data: the files follow no promised format.
 package extsort
 
 import (
@@ -10,6 +11,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -36,6 +39,10 @@ type Options struct {
 	// FanIn bounds how many files are read at once, each with about 200 kB of
 	// buffers; 0 means DefaultFanIn. With more files some are merged first.
 	FanIn int
+	// Keep leaves the files where they are when they have been read: they are
+	// their owner's to remove (see Runs). A file that Runs names is on the disk
+	// before it is named.
+	Keep bool
 }
 
 // Sorter takes entries through its Writers and gives them back in the order of
@@ -45,7 +52,7 @@ type Sorter struct {
 	entries atomic.Int64
 
 	mu   sync.Mutex
-	runs []run
+	runs []Run
 	made int
 }
 
@@ -63,65 +70,129 @@ func New(opts Options) *Sorter {
 	return &Sorter{opts: opts}
 }
 
+// Reopen returns a Sorter of files that one with the same Dir, Name and KeySize
+// wrote and kept. A file that is gone or has another size is an error.
+func Reopen(opts Options, runs []Run) (*Sorter, error) {
+	s := New(opts)
+	for _, r := range runs {
+		path := filepath.Join(opts.Dir, r.File)
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, failed(err, path, "found")
+		}
+		if info.Size() != r.Bytes {
+			return nil, failed(fmt.Errorf("it has %d bytes, not %d", info.Size(), r.Bytes), path, "used")
+		}
+		number := 0
+		if _, err := fmt.Sscanf(strings.TrimPrefix(r.File, opts.Name+"-"), "%d", &number); err != nil {
+			return nil, failed(err, path, "used")
+		}
+		s.made = max(s.made, number)
+		s.entries.Add(r.Entries)
+	}
+	s.runs = slices.Clone(runs)
+	return s, nil
+}
+
+// Runs returns the files that hold what was added, but for what Writers have
+// not flushed.
+func (s *Sorter) Runs() []Run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.runs)
+}
+
 // Len returns how many entries were added so far.
 func (s *Sorter) Len() int64 { return s.entries.Load() }
 
-// newRun names the next file; it counts once keep is called with it.
-func (s *Sorter) newRun() string {
+// create makes the next file; it counts once keep is called with it.
+func (s *Sorter) create() (*runWriter, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.made++
-	return filepath.Join(s.opts.Dir, fmt.Sprintf("%s-%05d.run", s.opts.Name, s.made))
+	path := filepath.Join(s.opts.Dir, fmt.Sprintf("%s-%05d.run", s.opts.Name, s.made))
+	s.mu.Unlock()
+	return createRun(path, s.opts.Keep)
 }
 
-func (s *Sorter) keep(r run) {
+func (s *Sorter) keep(r Run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runs = append(s.runs, r)
 }
 
 // Iterate returns the entries in order. All Writers must be closed before, and
-// the Sorter is used up by it: the files go as they are read.
+// the Sorter is used up by it: the files go as they are read, unless they are
+// kept.
 func (s *Sorter) Iterate(ctx context.Context) (*Iterator, error) {
+	return s.IterateAfter(ctx, nil)
+}
+
+// IterateAfter is Iterate from the first entry on whose key begins with
+// something larger than start; nil means from the first of all. What is before
+// is read, and passed over.
+func (s *Sorter) IterateAfter(ctx context.Context, start []byte) (*Iterator, error) {
+	if err := s.Compact(ctx, func() error { return nil }); err != nil {
+		if !s.opts.Keep {
+			s.Discard()
+		}
+		return nil, err
+	}
 	s.mu.Lock()
 	runs := s.runs
 	s.runs = nil
 	s.mu.Unlock()
+	return open(ctx, s.opts, runs, start)
+}
+
+// Compact merges files until they can be read at once. After each merge commit
+// is called, and the files that were merged go when it returns: a process that
+// dies has lost none.
+func (s *Sorter) Compact(ctx context.Context, commit func() error) error {
+	runs := s.Runs()
 	for len(runs) > s.opts.FanIn {
 		// Only as many as bring the rest down to FanIn, or FanIn at most: an
 		// entry is rewritten as few times as possible.
 		n := min(s.opts.FanIn, len(runs)-s.opts.FanIn+1)
 		merged, err := s.mergeRuns(ctx, runs[:n])
 		if err != nil {
-			remove(runs)
-			return nil, err
+			return err
 		}
-		runs = append(runs[n:], merged)
+		used := runs[:n]
+		runs = append(slices.Clone(runs[n:]), merged)
+		s.mu.Lock()
+		s.runs = runs
+		s.mu.Unlock()
+		if err := commit(); err != nil {
+			return err
+		}
+		Remove(s.opts.Dir, used)
 	}
-	return open(runs, s.opts.KeySize)
+	return nil
 }
 
-// mergeRuns makes one file of several.
-func (s *Sorter) mergeRuns(ctx context.Context, runs []run) (run, error) {
-	it, err := open(runs, s.opts.KeySize)
+// mergeRuns makes one file of several, which stay.
+func (s *Sorter) mergeRuns(ctx context.Context, runs []Run) (Run, error) {
+	kept := s.opts
+	kept.Keep = true
+	it, err := open(ctx, kept, runs, nil)
 	if err != nil {
-		return run{}, err
+		return Run{}, err
 	}
 	defer it.Close()
-	w, err := createRun(s.newRun())
+	w, err := s.create()
 	if err != nil {
-		return run{}, err
+		return Run{}, err
 	}
 	for n := 0; it.Next(); n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
 			w.abort()
-			return run{}, ctx.Err()
+			return Run{}, ctx.Err()
 		}
 		w.add(it.Key(), it.Payload())
 	}
 	if err := it.Err(); err != nil {
 		w.abort()
-		return run{}, err
+		return Run{}, err
 	}
 	return w.close()
 }
@@ -130,13 +201,14 @@ func (s *Sorter) mergeRuns(ctx context.Context, runs []run) (run, error) {
 func (s *Sorter) Discard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	remove(s.runs)
+	Remove(s.opts.Dir, s.runs)
 	s.runs = nil
 }
 
-func remove(runs []run) {
+// Remove removes files of a folder. One that is gone already is fine.
+func Remove(dir string, runs []Run) {
 	for _, r := range runs {
-		_ = os.Remove(r.path)
+		_ = os.Remove(filepath.Join(dir, r.File))
 	}
 }
 

@@ -6,10 +6,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
@@ -135,11 +137,12 @@ func TestDamage(t *testing.T) {
 			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
-			data, err := os.ReadFile(s.runs[0].path)
+			path := filepath.Join(s.opts.Dir, s.runs[0].File)
+			data, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(s.runs[0].path, damage(data), 0o600); err != nil {
+			if err := os.WriteFile(path, damage(data), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			it, err := s.Iterate(t.Context())
@@ -170,5 +173,97 @@ func TestDiscard(t *testing.T) {
 	s.Discard()
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("files stay: %v %v", left, err)
+	}
+}
+
+// Files that are kept can be walked again, by another Sorter, from any key on;
+// merging them on the way loses none of them before it is committed.
+func TestReopened(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	round := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		round++
+		opts := Options{Dir: dir, Name: fmt.Sprint("round", round), KeySize: 8, Memory: 100, FanIn: 3, Keep: true}
+		s := New(opts)
+		key := rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 0xFF}), 8, 8)
+		var want []pair
+		add := func() {
+			w := s.Writer()
+			for range rapid.IntRange(0, 30).Draw(rt, "entries") {
+				p := pair{string(key.Draw(rt, "key")), rapid.StringN(0, 30, -1).Draw(rt, "payload")}
+				want = append(want, p)
+				if err := w.Add([]byte(p.Key), []byte(p.Payload)); err != nil {
+					rt.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		reopen := func(runs []Run) {
+			var err error
+			if s, err = Reopen(opts, runs); err != nil {
+				rt.Fatal(err)
+			}
+			if s.Len() != int64(len(want)) {
+				rt.Fatalf("Len %d, want %d", s.Len(), len(want))
+			}
+		}
+		add()
+		reopen(s.Runs())
+		add()
+		committed := s.Runs()
+		merging := s
+		if err := merging.Compact(context.Background(), func() error {
+			reopen(committed) // what was merged is still there
+			committed = merging.Runs()
+			return nil
+		}); err != nil {
+			rt.Fatal(err)
+		}
+		start := []byte(key.Draw(rt, "start"))[:rapid.IntRange(1, 8).Draw(rt, "length")]
+		reopen(merging.Runs())
+		it, err := s.IterateAfter(context.Background(), start)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		got := collect(t, it)
+		if !slices.IsSortedFunc(got, func(a, b pair) int { return bytes.Compare([]byte(a.Key), []byte(b.Key)) }) {
+			rt.Fatal("not in order")
+		}
+		want = slices.DeleteFunc(want, func(p pair) bool { return bytes.Compare([]byte(p.Key[:len(start)]), start) <= 0 })
+		slices.SortFunc(want, order)
+		slices.SortFunc(got, order)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			rt.Fatal(diff)
+		}
+	})
+}
+
+func TestReopenMissesFiles(t *testing.T) {
+	t.Parallel()
+	opts := Options{Dir: t.TempDir(), Name: "some", KeySize: 8, Keep: true}
+	s := New(opts)
+	w := s.Writer()
+	if err := w.Add(make([]byte, 8), []byte("payload")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	runs := s.Runs()
+	path := filepath.Join(opts.Dir, runs[0].File)
+	if err := os.Truncate(path, runs[0].Bytes-1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Reopen(opts, runs); err == nil {
+		t.Error("a shorter file was taken")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Reopen(opts, runs); err == nil {
+		t.Error("a file that is gone was taken")
 	}
 }

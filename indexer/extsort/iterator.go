@@ -1,6 +1,9 @@
 package extsort
 
-import "bytes"
+import (
+	"bytes"
+	"context"
+)
 
 // Iterator walks the entries in the order of their keys. It is for one
 // goroutine.
@@ -10,20 +13,27 @@ type Iterator struct {
 	err     error
 }
 
-// open takes the files over: they are removed as they end, or by Close.
-func open(runs []run, keySize int) (*Iterator, error) {
+// open takes the files over: unless they are kept they are removed as they end,
+// or by Close. It begins after the entries whose keys begin with start or less.
+func open(ctx context.Context, opts Options, runs []Run, start []byte) (*Iterator, error) {
 	it := &Iterator{}
 	for i, from := range runs {
-		r, err := openRun(from, keySize)
+		r, err := openRun(opts, from)
+		more := false
 		if err == nil {
 			it.heap = append(it.heap, r)
-			// A run has an entry at least.
-			_, err = r.next()
+			more, err = r.after(ctx, start)
 		}
 		if err != nil {
 			it.Close()
-			remove(runs[i:])
+			if !opts.Keep {
+				Remove(opts.Dir, runs[i:])
+			}
 			return nil, err
+		}
+		if !more {
+			r.close()
+			it.heap = it.heap[:len(it.heap)-1]
 		}
 	}
 	for i := len(it.heap)/2 - 1; i >= 0; i-- {
@@ -66,7 +76,7 @@ func (it *Iterator) Payload() []byte { return it.heap[0].entry[it.heap[0].keySiz
 // Err returns what ended the walk before its end.
 func (it *Iterator) Err() error { return it.err }
 
-// Close removes the files that are left.
+// Close ends the walk. Files that are left are removed unless they are kept.
 func (it *Iterator) Close() {
 	for _, r := range it.heap {
 		r.close()

@@ -2,10 +2,13 @@ package extsort
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
+	"context"
 	"encoding/binary"
-	"errors"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/klauspost/compress/s2"
 )
@@ -13,11 +16,12 @@ import (
 // packSize is how much of a file is compressed, and held, at once, in bytes.
 const packSize = 64 << 10
 
-// run is a file of sorted entries: payload length, key, payload each. Their
+// Run is a file of sorted entries: payload length, key, payload each. Their
 // number is kept here, so that a file that lost its end does not pass for whole.
-type run struct {
-	path    string
-	entries int64
+type Run struct {
+	File    string `json:"file"` // its name in Options.Dir
+	Entries int64  `json:"entries"`
+	Bytes   int64  `json:"bytes"` // the file's size
 }
 
 type runWriter struct {
@@ -27,16 +31,17 @@ type runWriter struct {
 	packer *s2.Writer
 	length [binary.MaxVarintLen64]byte
 	count  int64
+	sync   bool // the file is to outlive the process and the machine
 	err    error
 }
 
-func createRun(path string) (*runWriter, error) {
+func createRun(path string, sync bool) (*runWriter, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, failed(err, path, "created")
 	}
 	packer := s2.NewWriter(file, s2.WriterBlockSize(packSize), s2.WriterConcurrency(1))
-	return &runWriter{path: path, file: file, packer: packer, buf: bufio.NewWriterSize(packer, packSize)}, nil
+	return &runWriter{path: path, sync: sync, file: file, packer: packer, buf: bufio.NewWriterSize(packer, packSize)}, nil
 }
 
 // add keeps the first error for close.
@@ -53,17 +58,25 @@ func (w *runWriter) add(key, payload []byte) {
 	w.count++
 }
 
-func (w *runWriter) close() (run, error) {
+func (w *runWriter) close() (Run, error) {
 	err := w.err
 	if err == nil {
 		err = w.buf.Flush()
 	}
-	err = errors.Join(err, w.packer.Close(), w.file.Close())
+	err = cmp.Or(err, w.packer.Close()) // which would say again what ended it
+	if err == nil && w.sync {
+		err = w.file.Sync()
+	}
+	var size int64
+	if err == nil {
+		size, err = w.file.Seek(0, io.SeekCurrent)
+	}
+	err = cmp.Or(err, w.file.Close())
 	if err != nil {
 		_ = os.Remove(w.path)
-		return run{}, failed(err, w.path, "written")
+		return Run{}, failed(err, w.path, "written")
 	}
-	return run{w.path, w.count}, nil
+	return Run{filepath.Base(w.path), w.count, size}, nil
 }
 
 func (w *runWriter) abort() {
@@ -74,6 +87,7 @@ func (w *runWriter) abort() {
 
 type runReader struct {
 	path    string
+	keep    bool
 	file    *os.File
 	buf     *bufio.Reader
 	prefix  uint64
@@ -82,13 +96,30 @@ type runReader struct {
 	left    int64
 }
 
-func openRun(from run, keySize int) (*runReader, error) {
-	file, err := os.Open(from.path)
+func openRun(opts Options, from Run) (*runReader, error) {
+	path := filepath.Join(opts.Dir, from.File)
+	file, err := os.Open(path)
 	if err != nil {
-		return nil, failed(err, from.path, "opened")
+		return nil, failed(err, path, "opened")
 	}
 	unpack := s2.NewReader(file, s2.ReaderMaxBlockSize(packSize), s2.ReaderAllocBlock(packSize))
-	return &runReader{path: from.path, file: file, buf: bufio.NewReaderSize(unpack, 16<<10), keySize: keySize, left: from.entries}, nil
+	return &runReader{path: path, keep: opts.Keep, file: file, buf: bufio.NewReaderSize(unpack, 16<<10),
+		keySize: opts.KeySize, left: from.Entries}, nil
+}
+
+// after moves to the first entry whose key begins with more than start.
+func (r *runReader) after(ctx context.Context, start []byte) (more bool, err error) {
+	for n := 0; ; n++ {
+		if more, err := r.next(); !more || err != nil {
+			return more, err
+		}
+		if start == nil || bytes.Compare(r.entry[:len(start)], start) > 0 {
+			return true, nil
+		}
+		if n%65536 == 0 && ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+	}
 }
 
 // next reads an entry; false says that there is none left.
@@ -115,5 +146,7 @@ func (r *runReader) next() (bool, error) {
 
 func (r *runReader) close() {
 	_ = r.file.Close()
-	_ = os.Remove(r.path)
+	if !r.keep {
+		_ = os.Remove(r.path)
+	}
 }

@@ -39,7 +39,7 @@ func (s *Sorter) Writer() *Writer { return &Writer{sorter: s} }
 func (w *Writer) Add(key, payload []byte) error {
 	size := len(key) + len(payload)
 	if w.held > 0 && w.held+size+entrySize > w.sorter.opts.Memory {
-		if err := w.flush(); err != nil {
+		if err := w.Flush(); err != nil {
 			return err
 		}
 	}
@@ -67,8 +67,8 @@ func (w *Writer) key(e entry) []byte {
 	return w.blocks[e.block][e.offset:][:w.sorter.opts.KeySize]
 }
 
-// flush writes what is held, sorted, to a file.
-func (w *Writer) flush() error {
+// Flush writes what is held, sorted, to a file.
+func (w *Writer) Flush() error {
 	if len(w.entries) == 0 {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (w *Writer) flush() error {
 		}
 		return bytes.Compare(w.key(a)[8:], w.key(b)[8:])
 	})
-	to, err := createRun(w.sorter.newRun())
+	to, err := w.sorter.create()
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (w *Writer) flush() error {
 
 // Close writes the rest and gives the memory back.
 func (w *Writer) Close() error {
-	err := w.flush()
+	err := w.Flush()
 	w.blocks, w.entries = nil, nil
 	return err
 }

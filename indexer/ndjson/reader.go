@@ -3,6 +3,7 @@ package ndjson
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +41,8 @@ type Reader struct {
 	read   atomic.Int64
 	unzip  func()
 	buf    *bufio.Reader
+	plain  bool  // the file is not packed
+	offset int64 // in the unpacked file, of what Next has not looked at
 	line   int64
 	long   []byte // holds a line that does not fit buf
 	failed error
@@ -98,6 +101,7 @@ func (r *Reader) start(c Compression) error {
 		}
 		r.unzip, lines = unpack.Close, unpack
 	}
+	r.plain = c == Plain
 	r.buf = bufio.NewReaderSize(lines, 256<<10)
 	sample, err := r.buf.Peek(sniffed)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -108,6 +112,7 @@ func (r *Reader) start(c Compression) error {
 	}
 	if bytes.HasPrefix(sample, utf8BOM) {
 		_, _ = r.buf.Discard(len(utf8BOM))
+		r.offset = int64(len(utf8BOM))
 	}
 	return nil
 }
@@ -137,9 +142,54 @@ func (r *Reader) Next() (int64, []byte, error) {
 	return r.line, nil, r.failed
 }
 
+// Offset returns where in the unpacked file the line after the last one begins,
+// for Resume.
+func (r *Reader) Offset() int64 { return r.offset }
+
+// Line returns the number of the last line, blank ones included.
+func (r *Reader) Line() int64 { return r.line }
+
+// Resume moves a Reader that was just opened to where another one of the same
+// file was, by its Offset and Line. A packed file is unpacked up to there. A
+// file that ends before is a BadRequest error.
+func (r *Reader) Resume(ctx context.Context, offset, line int64) error {
+	if offset < r.offset {
+		return nil // nothing but a byte order mark had been read
+	}
+	if r.plain {
+		if offset > r.size {
+			return fault.New(fault.BadRequest, "%s ends before line %d", r.path, line)
+		}
+		if _, err := r.file.Seek(offset, io.SeekStart); err != nil {
+			return r.broken(err)
+		}
+		r.read.Store(offset)
+		r.buf.Reset(&counter{from: r.file, n: &r.read})
+	}
+	for !r.plain && r.offset < offset {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		n, err := r.buf.Discard(int(min(offset-r.offset, resumeStep)))
+		r.offset += int64(n)
+		if errors.Is(err, io.EOF) {
+			return fault.New(fault.BadRequest, "%s ends before line %d", r.path, line)
+		}
+		if err != nil {
+			return r.broken(err)
+		}
+	}
+	r.offset, r.line = offset, line
+	return nil
+}
+
+// resumeStep is how much is passed over between looks at the context, in bytes.
+const resumeStep = 16 << 20
+
 // readLine returns a line without its end, blank ones too.
 func (r *Reader) readLine() ([]byte, error) {
 	part, err := r.buf.ReadSlice('\n')
+	r.offset += int64(len(part))
 	if len(part) > 0 {
 		r.line++
 	}
@@ -152,6 +202,7 @@ func (r *Reader) readLine() ([]byte, error) {
 	r.long = append(r.long[:0], part...)
 	for tooLong := false; ; {
 		part, err = r.buf.ReadSlice('\n')
+		r.offset += int64(len(part))
 		if !tooLong {
 			r.long = append(r.long, part...)
 			tooLong = len(bytes.TrimRight(r.long, "\r\n")) > MaxLine

@@ -1,0 +1,385 @@
+package delta
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"atlas/indexer"
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// Apply brings the changes of files into the served generation (docs/data.md,
+// "Deltas"). Lines that say nothing and records that Elasticsearch refuses are
+// left out and reported; everything else that goes wrong ends it, and calling it
+// again goes on: an input that is not what it should be (fault.BadRequest), a
+// backend away for too long (fault.Unavailable), a lost lease, a context that
+// ends, a crash. A delta that was begun and not finished is finished first, also
+// by a call with other files. The Report is good after an error too.
+func Apply(ctx context.Context, o Options) (Report, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return Report{}, err
+	}
+	a := &apply{Options: o, sources: o.sources()}
+	for _, from := range a.sources {
+		s, err := stampOf(from.dataset, from.path)
+		if err != nil {
+			return Report{}, err
+		}
+		a.inputs = append(a.inputs, s)
+	}
+	if o.DeadLetters != "" {
+		if err := checkTarget(o.DeadLetters, a.inputs); err != nil {
+			return Report{}, err
+		}
+	}
+	began := time.Now()
+	if o.Lease == nil {
+		err = a.run(ctx)
+	} else {
+		err = o.Lease.WithLease(ctx, indexer.LeaseName, whoAmI(), leaseTTL, a.run)
+	}
+	return a.report(time.Since(began)), err
+}
+
+const leaseTTL = 30 * time.Second
+
+func whoAmI() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	return fmt.Sprintf("%s, process %d", host, os.Getpid())
+}
+
+// apply is the state of one call.
+type apply struct {
+	Options
+	sources []source
+	inputs  []stamp
+	folder  *folder
+	notes   []string
+
+	// Of the delta being applied:
+	state     *state
+	resumed   bool
+	finished  bool
+	names     []string // of its files, in reports
+	letters   *letters
+	problems  []indexer.Problem
+	lettersAt string
+	dirty     map[query.Dataset]*idLog
+	told      map[query.Dataset]*idLog
+	reached   int64 // records dealt with in this call
+	began     time.Time
+}
+
+func (a *apply) note(note string) {
+	a.notes = append(a.notes, note)
+	a.Log.Warn(note)
+}
+
+// run is the call under its lease.
+func (a *apply) run(ctx context.Context) (err error) {
+	defer func() {
+		// What cancelled the work says more than that it was cancelled.
+		if err != nil && ctx.Err() != nil {
+			err = cmp.Or(context.Cause(ctx), err)
+		}
+	}()
+	if a.folder, err = openFolder(a.WorkDir); err != nil {
+		return err
+	}
+	defer a.folder.close()
+	a.began = time.Now()
+	l, err := a.findLive(ctx)
+	if err != nil {
+		return err
+	}
+	before, err := a.unfinished()
+	if err != nil {
+		return err
+	}
+	if before != nil {
+		a.resumed = true
+		a.redirect(before)
+		if err := a.carryOut(ctx, before, l); err != nil {
+			return err
+		}
+		if sameInputs(before.Inputs, a.inputs) {
+			return nil
+		}
+		note := fmt.Sprintf("the delta %s, which had been interrupted, was finished first", before.Delta)
+		if a.lettersAt != "" {
+			note += "; what it left out is in " + a.lettersAt
+		}
+		a.note(note)
+		a.resumed, a.finished = false, false
+		if l, err = a.findLive(ctx); err != nil {
+			return err
+		}
+	}
+	return a.start(ctx, l)
+}
+
+// unfinished returns the delta that the work folder holds and that is to go on.
+func (a *apply) unfinished() (*state, error) {
+	s, err := a.folder.read()
+	switch {
+	case err != nil && a.Abandon:
+		a.note("given up: the delta in the work folder, which cannot be read")
+		return nil, a.folder.forget()
+	case err != nil || s == nil:
+		return nil, err
+	case a.Abandon:
+		// Also when it has the same files. Its mark is a foreign one from here on.
+		a.note("given up: the delta " + s.Delta + " in the work folder")
+		return nil, a.folder.forget()
+	default:
+		return s, nil
+	}
+}
+
+// start reads the files and applies them.
+func (a *apply) start(ctx context.Context, l live) error {
+	now := a.Now()
+	s := &state{
+		Version: stateVersion, Delta: newDelta(now), Started: now.UTC(), Inputs: a.inputs, LettersTo: a.DeadLetters,
+		Entries: map[query.Dataset]int64{}, Counts: map[query.Dataset]*Counts{},
+	}
+	for _, d := range query.Datasets {
+		s.count(d)
+	}
+	a.state, a.names = s, namesOf(a.inputs)
+	// Whatever a crash left from before it had a state.
+	if err := a.folder.forget(); err != nil {
+		return err
+	}
+	if err := a.read(ctx, s); err != nil {
+		return err
+	}
+	return a.carryOut(ctx, s, l)
+}
+
+// newDelta names a delta so that names sort by time.
+func newDelta(now time.Time) string {
+	var random [3]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return now.UTC().Format("20060102t150405z") + "-" + hex.EncodeToString(random[:])
+}
+
+// carryOut applies a delta from where its state says it is.
+func (a *apply) carryOut(ctx context.Context, s *state, l live) (err error) {
+	a.state = s
+	a.names = namesOf(s.Inputs)
+	if a.letters, err = openLetters(a.folder.letters(), s.Letters); err != nil {
+		return err
+	}
+	defer a.letters.close()
+	a.dirty, a.told = map[query.Dataset]*idLog{}, map[query.Dataset]*idLog{}
+	for _, d := range query.Datasets {
+		for path, into := range map[string]map[query.Dataset]*idLog{a.folder.dirty(d): a.dirty, a.folder.told(d): a.told} {
+			log, err := openIDLog(path)
+			if err != nil {
+				return err
+			}
+			defer log.close()
+			into[d] = log
+		}
+	}
+	if s.Stage != done {
+		if err := a.applyAll(ctx, s, l); err != nil {
+			return err
+		}
+	}
+	if err := a.setMarks(ctx, l, true, s.Delta); err != nil {
+		return err
+	}
+	return a.close()
+}
+
+// applyAll writes what there is to write and tells who is to know.
+func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
+	if err := a.admit(ctx, l, s.Delta); err != nil {
+		return err
+	}
+	if err := a.settle(s, l); err != nil {
+		return err
+	}
+	if err := a.setMarks(ctx, l, false, s.Delta); err != nil {
+		return err
+	}
+	// Whoever wrote last may have been killed before its records were found.
+	for _, d := range query.Datasets {
+		if err := a.refresh(ctx, l.indices[d]); err != nil {
+			return err
+		}
+	}
+	for s.Stage == applying {
+		if err := a.pass(ctx, s.Dataset, l); err != nil {
+			return err
+		}
+	}
+	if err := a.tell(ctx); err != nil {
+		return err
+	}
+	s.Stage = done
+	return a.save()
+}
+
+// settle decides where to begin: where the state says, or from the start when
+// what is served is not what was written to.
+func (a *apply) settle(s *state, l live) error {
+	marked := slices.Contains(l.marks, s.Delta)
+	switch {
+	case s.Generation == l.generation && (marked || s.Stage == telling):
+		return nil
+	case s.Generation == l.generation:
+		// Nothing was begun, or another one gave the delta up and may have
+		// written since. What is known to follow is kept.
+	case s.Generation == "":
+		// It begins.
+	default:
+		a.note(fmt.Sprintf("the generation %s is served now instead of %s: the delta starts over", l.generation, s.Generation))
+		for _, d := range query.Datasets {
+			if err := errors.Join(a.dirty[d].clear(), a.told[d].clear()); err != nil {
+				return err
+			}
+		}
+	}
+	s.Generation, s.Stage, s.Dataset = l.generation, applying, query.Datasets[0]
+	s.Done, s.Begun = recordID{}, recordID{}
+	for _, c := range s.Counts {
+		*c = Counts{Lines: c.Lines, Rejected: c.Rejected, Replaced: c.Replaced}
+	}
+	s.Letters = s.ReadLetters
+	a.letters.close()
+	var err error
+	if a.letters, err = openLetters(a.folder.letters(), s.Letters); err != nil {
+		return err
+	}
+	return a.save()
+}
+
+// save writes the checkpoint, and what it counts on before it.
+func (a *apply) save() error {
+	if err := a.letters.sync(); err != nil {
+		return err
+	}
+	a.state.Letters = a.letters.size
+	for _, d := range query.Datasets {
+		if err := errors.Join(a.dirty[d].sync(), a.told[d].sync()); err != nil {
+			return err
+		}
+	}
+	return a.folder.write(a.state)
+}
+
+// toldPage is how many records a listener is told of at once.
+const toldPage = 1_000
+
+// tell tells the listener what changed. Searches see all of it by now.
+func (a *apply) tell(ctx context.Context) error {
+	a.Progress(indexer.Progress{Phase: Telling, Elapsed: time.Since(a.began)})
+	if a.Tombstones != nil {
+		if err := a.Retry.Do(ctx, a.Tombstones.ForgetDeleted); err != nil {
+			return err
+		}
+	}
+	if a.Listener == nil {
+		return nil
+	}
+	for _, d := range query.Datasets {
+		err := a.told[d].each(toldPage, func(page []recordID) error {
+			ids := make([]string, len(page))
+			for i, id := range page {
+				ids[i] = id.String()
+			}
+			return a.Retry.Do(ctx, func(ctx context.Context) error { return a.Listener.Changed(ctx, d, ids) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close puts what was left out where it was asked for, and ends the delta.
+func (a *apply) close() error {
+	var err error
+	if a.problems, err = a.letters.problems(); err != nil {
+		return err
+	}
+	a.lettersAt = ""
+	to := a.state.LettersTo
+	if to != "" {
+		err := a.letters.copyTo(to)
+		switch {
+		case err == nil:
+			a.lettersAt = to
+		case to == a.DeadLetters:
+			return fault.Wrap(err, fault.Internal, "what was left out cannot be written to %s", to)
+		default:
+			// An earlier call asked for it. The delta must not stay unfinished
+			// for it, and all later ones with it.
+			a.note(fmt.Sprintf("what the delta %s left out cannot be written to %s, and is in the work folder: %v", a.state.Delta, to, err))
+			to = ""
+		}
+	}
+	if to == "" && a.letters.size > 0 {
+		to = filepath.Join(a.folder.path, "dead-letters", a.state.Delta+".ndjson")
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return broken(err, to)
+		}
+		if err := a.letters.copyTo(to); err != nil {
+			return fault.Wrap(err, fault.Internal, "what was left out cannot be written to %s", to)
+		}
+		a.lettersAt = to
+	}
+	if err := a.folder.forget(); err != nil {
+		return err
+	}
+	a.finished = true
+	return nil
+}
+
+// namesOf are the names of the files as sources gives them.
+func namesOf(inputs []stamp) []string {
+	var o Options
+	for _, in := range inputs {
+		o.Files = append(o.Files, File{in.Dataset, in.Path})
+	}
+	var names []string
+	for _, from := range o.sources() {
+		names = append(names, from.name)
+	}
+	return names
+}
+
+func (a *apply) report(took time.Duration) Report {
+	r := Report{Finished: a.finished, Resumed: a.resumed, Seconds: took.Seconds(), Problems: []indexer.Problem{}, Notes: []string{}, DeadLetters: a.lettersAt}
+	r.Notes = append(r.Notes, a.notes...)
+	if a.problems != nil {
+		r.Problems = a.problems
+	}
+	s := a.state
+	if s == nil {
+		return r
+	}
+	r.Delta, r.Generation, r.Started = s.Delta, s.Generation, s.Started
+	for _, d := range append([]query.Dataset{""}, query.Datasets...) {
+		if c := s.Counts[d]; c != nil {
+			r.Datasets = append(r.Datasets, DatasetReport{d, *c})
+		}
+	}
+	return r
+}

@@ -1,0 +1,132 @@
+package delta
+
+import (
+	"slices"
+
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// outcome is what becomes of an entry.
+type outcome uint8
+
+const (
+	followed  outcome = iota // there is none: related records changed
+	older                    // what is there is newer
+	unchanged                // what is there is the same
+	created
+	updated
+	deleted
+	absent // there is nothing to delete
+)
+
+// changes tells whether the record is another one afterwards.
+func (o outcome) changes() bool { return o == created || o == updated || o == deleted }
+
+// in is where an outcome is counted.
+func (o outcome) in(c *Counts) *int64 {
+	switch o {
+	case older:
+		return &c.Older
+	case unchanged:
+		return &c.Unchanged
+	case created:
+		return &c.Created
+	case updated:
+		return &c.Updated
+	case deleted:
+		return &c.Deleted
+	case absent:
+		return &c.Absent
+	default:
+		return &c.Followed
+	}
+}
+
+// judge decides what an entry does to the record that is there, nil for none.
+// gone is the updated_at of a deletion that is remembered, started the time of
+// the delta, both in milliseconds. The later updated_at counts; with the same
+// one the delta does, so that applying it again changes nothing. A deletion
+// without updated_at counts whatever date the record has.
+//
+// The entry's record gets the times that its line did not give: created_at and
+// detected_at stay as they are, updated_at is the time of the delta, unless
+// nothing else changes.
+func judge(e entry, old *document.Record, gone *int64, started int64) outcome {
+	at := e.given(started)
+	if e.deleted {
+		switch {
+		case old == nil:
+			return absent
+		case e.updated != never.UnixMilli() && at < old.Millis("updated_at"):
+			return older
+		default:
+			return deleted
+		}
+	}
+	r := e.record
+	for _, name := range []string{"created_at", "detected_at"} {
+		if r.Millis(name) != never.UnixMilli() {
+			continue
+		}
+		if old != nil {
+			r.SetMillis(name, old.Millis(name))
+		} else {
+			r.SetMillis(name, started)
+		}
+	}
+	if old == nil {
+		r.SetMillis("updated_at", at)
+		if gone != nil && at < *gone {
+			return older
+		}
+		return created
+	}
+	if r.Millis("updated_at") == never.UnixMilli() {
+		r.SetMillis("updated_at", old.Millis("updated_at"))
+		if same(r, *old, false) {
+			return unchanged
+		}
+		r.SetMillis("updated_at", at)
+	}
+	switch {
+	case at < old.Millis("updated_at"):
+		return older
+	case same(r, *old, false):
+		return unchanged
+	default:
+		return updated
+	}
+}
+
+// deletedAt is the updated_at that a deletion is remembered with. One without is
+// later than whatever it deletes.
+func (e entry) deletedAt(old *document.Record, started int64) int64 {
+	at := e.given(started)
+	if old != nil && e.updated == never.UnixMilli() {
+		at = max(at, old.Millis("updated_at")+1)
+	}
+	return at
+}
+
+// same tells whether two records have the same values: those that lines give
+// and, with derived set, the others too. A list that is not given is an empty
+// one.
+func same(a, b document.Record, derived bool) bool {
+	for _, f := range query.Fields(a.Dataset) {
+		if f.Derive != nil && !derived {
+			continue
+		}
+		one, other := a.Value(f.Name), b.Value(f.Name)
+		if f.List() {
+			x, _ := one.([]string)
+			y, _ := other.([]string)
+			if !slices.Equal(x, y) {
+				return false
+			}
+		} else if one != other {
+			return false
+		}
+	}
+	return true
+}

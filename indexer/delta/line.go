@@ -1,0 +1,148 @@
+package delta
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/input"
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// deletedKey is what tells a deletion from a record.
+const deletedKey = "deleted"
+
+// parseLine reads a line of a dataset: a record, as in a load, or
+// {"id": …, "deleted": true} with or without updated_at. A line with a problem
+// is neither.
+func parseLine(d query.Dataset, line []byte) (entry, []document.Problem) {
+	if !bytes.Contains(line, []byte(`"`+deletedKey+`"`)) {
+		return parseRecord(d, line)
+	}
+	var members map[string]jsontext.Value
+	if json.Unmarshal(line, &members) != nil {
+		// Reading it as a record knows what to say, but for the key.
+		e, problems := parseRecord(d, line)
+		return e, slices.DeleteFunc(problems, func(p document.Problem) bool { return p.Field == deletedKey })
+	}
+	mark, marked := members[deletedKey]
+	switch {
+	case !marked: // it stands in a text
+		return parseRecord(d, line)
+	case mark.Kind() == 'f':
+		delete(members, deletedKey)
+		rest, err := json.Marshal(members)
+		if err != nil {
+			return entry{}, []document.Problem{{Reason: "not a JSON object"}}
+		}
+		return parseRecord(d, rest)
+	case mark.Kind() != 't':
+		return entry{}, []document.Problem{{Field: deletedKey, Reason: "must be true or false"}}
+	}
+	return parseDeletion(line)
+}
+
+func parseRecord(d query.Dataset, line []byte) (entry, []document.Problem) {
+	record, problems := document.Parse(d, line, never)
+	if len(problems) > 0 {
+		return entry{}, problems
+	}
+	return entry{id: document.IDBytes(record.ID()), record: record}, nil
+}
+
+// parseDeletion reads an object that says "deleted": true. Whatever else it
+// holds is a mistake: who sends a whole record may mean something else by the
+// key.
+func parseDeletion(line []byte) (entry, []document.Problem) {
+	e := entry{deleted: true, updated: never.UnixMilli()}
+	var problems []document.Problem
+	fail := func(field, reason string) {
+		problems = append(problems, document.Problem{Field: field, Reason: reason})
+	}
+	decoder := jsontext.NewDecoder(bytes.NewReader(line))
+	_, _ = decoder.ReadToken() // an object: it was read before
+	known := false
+	for decoder.PeekKind() != '}' {
+		name, err := decoder.ReadToken()
+		if err != nil {
+			return entry{}, []document.Problem{{Reason: err.Error()}}
+		}
+		field := name.String()
+		value, err := decoder.ReadValue()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return entry{}, []document.Problem{{Reason: err.Error()}}
+		}
+		var text string
+		isText := value.Kind() == '"' && json.Unmarshal(value, &text) == nil
+		switch {
+		case field == deletedKey:
+		case field == "id":
+			id, ok := input.ParseUUID(text)
+			if known = true; !isText || !ok {
+				fail("id", "is not a UUID")
+				continue
+			}
+			e.id = document.IDBytes(id)
+		case field == "updated_at" && value.Kind() == 'n':
+		case field == "updated_at":
+			t, ok := query.ParseInstant(text)
+			if !ok {
+				t, ok = query.ParseDay(text)
+			}
+			if !isText || !ok {
+				fail("updated_at", "is not a date (YYYY-MM-DD or RFC 3339)")
+				continue
+			}
+			e.updated = t.UnixMilli()
+		default:
+			fail(field, "unknown key of a deletion: it has id, deleted and updated_at")
+		}
+	}
+	if !known {
+		fail("id", "required")
+	}
+	return e, problems
+}
+
+// letter is a line of a file of what was left out, of a load's as of a delta's:
+// Record is what the line held, Text the line when it is not JSON; both are
+// missing when it was too long to be read.
+type letter struct {
+	Dataset  query.Dataset      `json:"dataset"`
+	File     string             `json:"file"`
+	Line     int64              `json:"line"`
+	Problems []document.Problem `json:"problems"`
+	Record   jsontext.Value     `json:"record,omitzero"`
+	Text     string             `json:"text,omitzero"`
+}
+
+// parseLetter takes the line out of a dead letter; known tells whether it is one
+// at all. With a problem mended is the letter itself, so that nothing of it is
+// lost: a dead letter whose dataset is "" holds another one, and is read as that
+// when it comes back.
+func parseLetter(line []byte) (d query.Dataset, mended []byte, known bool, problems []document.Problem) {
+	var l letter
+	if err := json.Unmarshal(line, &l); err != nil {
+		return "", line, false, []document.Problem{{Reason: "not a line of a file of what was left out: " + err.Error()}}
+	}
+	mended = l.Record
+	if len(mended) == 0 {
+		mended = []byte(l.Text)
+	}
+	switch {
+	case l.Dataset == "" && len(mended) > 0:
+		d, mended, _, problems = parseLetter(mended)
+		return d, mended, true, problems
+	case !query.IsDataset(string(l.Dataset)):
+		return "", line, len(mended) > 0, []document.Problem{{Field: "dataset", Reason: "is none of accounts, contacts, projects, signals"}}
+	case len(mended) == 0:
+		return "", line, true, []document.Problem{{Reason: "neither a record nor a text"}}
+	default:
+		return l.Dataset, mended, true, nil
+	}
+}

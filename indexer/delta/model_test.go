@@ -1,0 +1,312 @@
+package delta_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"atlas/indexer/delta"
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// model is what is served, in memory, and what was deleted.
+type model struct {
+	records map[query.Dataset]map[string]document.Record
+	gone    map[string]int64
+}
+
+func newModel() *model {
+	m := &model{map[query.Dataset]map[string]document.Record{}, map[string]int64{}}
+	for _, d := range query.Datasets {
+		m.records[d] = map[string]document.Record{}
+	}
+	return m
+}
+
+// change is a line of a delta, as the model sees it. When at is 0 the line has
+// no updated_at.
+type change struct {
+	d       query.Dataset
+	id      string
+	at      int64 // milliseconds
+	deleted bool
+	fields  string // of the record, without id and updated_at
+}
+
+func (c change) line() string {
+	s := fmt.Sprintf(`{"id":%q`, c.id)
+	if c.at != 0 {
+		s += fmt.Sprintf(`,"updated_at":%q`, time.UnixMilli(c.at).UTC().Format(time.RFC3339Nano))
+	}
+	if c.deleted {
+		return s + `,"deleted":true}`
+	}
+	return s + c.fields + "}"
+}
+
+// apply brings changes in, of each id the one that counts, and returns what is
+// to be reported. It says the rules of docs/data.md, "Deltas", in its own way.
+func (m *model) apply(t testing.TB, changes []change, started time.Time) map[query.Dataset]*delta.Counts {
+	now := started.UnixMilli()
+	winners := map[string]change{}
+	counts := map[query.Dataset]*delta.Counts{}
+	for _, d := range query.Datasets {
+		counts[d] = &delta.Counts{}
+	}
+	for _, c := range changes {
+		before, repeated := winners[string(c.d)+c.id]
+		counts[c.d].Lines++
+		if repeated {
+			counts[c.d].Replaced++
+		}
+		if at := cmp.Or(c.at, now); !repeated || at >= cmp.Or(before.at, now) {
+			winners[string(c.d)+c.id] = c
+		}
+	}
+	for _, c := range winners {
+		old, there := m.records[c.d][c.id]
+		at := cmp.Or(c.at, now)
+		if c.deleted {
+			switch {
+			case !there:
+				counts[c.d].Absent++
+			case c.at != 0 && c.at < old.Millis("updated_at"):
+				counts[c.d].Older++
+				continue
+			default:
+				counts[c.d].Deleted++
+				if c.at == 0 {
+					at = max(at, old.Millis("updated_at")+1)
+				}
+			}
+			delete(m.records[c.d], c.id)
+			m.gone[c.id] = max(m.gone[c.id], at)
+			continue
+		}
+		if there && at < old.Millis("updated_at") || !there && at < m.gone[c.id] {
+			counts[c.d].Older++
+			continue
+		}
+		defaults := started
+		if there {
+			defaults = time.UnixMilli(old.Millis("created_at"))
+		}
+		given := c.line()
+		if c.at == 0 {
+			// The same but for its updated_at is the same.
+			given = fmt.Sprintf(`{"id":%q,"updated_at":%q%s}`, c.id, time.UnixMilli(now).UTC().Format(time.RFC3339Nano), c.fields)
+			if there {
+				kept := fmt.Sprintf(`{"id":%q,"updated_at":%q%s}`, c.id, time.UnixMilli(old.Millis("updated_at")).UTC().Format(time.RFC3339Nano), c.fields)
+				if alike(t, parse(t, c.d, kept, defaults), old) {
+					counts[c.d].Unchanged++
+					continue
+				}
+			}
+		}
+		record := parse(t, c.d, given, defaults)
+		switch {
+		case !there:
+			counts[c.d].Created++
+		case alike(t, record, old):
+			counts[c.d].Unchanged++
+		default:
+			counts[c.d].Updated++
+		}
+		m.records[c.d][c.id] = record
+	}
+	return counts
+}
+
+// wantCounts compares a report with the model's.
+func wantCounts(t *testing.T, want map[query.Dataset]*delta.Counts, report delta.Report, when string) {
+	t.Helper()
+	got := map[query.Dataset]*delta.Counts{}
+	for _, d := range report.Datasets {
+		d.Followed = 0 // the model does not know who follows
+		got[d.Dataset] = &d.Counts
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", when, diff)
+	}
+}
+
+// drawn are random changes, and how to say which.
+func drawn(seed int) ([]change, string) {
+	all := changes.Example(seed)
+	said := fmt.Sprintf("seed %d", seed)
+	for _, c := range all {
+		said += "\n" + c.line()
+	}
+	return all, said
+}
+
+func parse(t testing.TB, d query.Dataset, line string, at time.Time) document.Record {
+	r, problems := document.Parse(d, []byte(line), at)
+	if len(problems) > 0 {
+		t.Fatal(problems, line)
+	}
+	return r
+}
+
+// alike tells whether two records have the same given values.
+func alike(t testing.TB, a, b document.Record) bool {
+	bare := func(r document.Record) string {
+		again := parse(t, r.Dataset, string(r.AppendPublic(nil)), time.Time{})
+		return string(again.AppendPublic(nil))
+	}
+	return bare(a) == bare(b)
+}
+
+// children are those of a record in the model, as far as its documents are
+// built.
+type children struct {
+	m      *model
+	parent query.Dataset
+	id     string
+}
+
+func (c children) of(child query.Dataset) []document.Record {
+	rel := query.Relations[slices.IndexFunc(query.Relations, func(r query.Relation) bool { return r.Parent == c.parent && r.Child == child })]
+	var found []document.Record
+	for _, r := range c.m.records[child] {
+		if slices.Contains(r.Parents(rel), c.id) {
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, func(a, b document.Record) int {
+		return cmp.Or(-cmp.Compare(a.Millis(rel.Newest), b.Millis(rel.Newest)), cmp.Compare(a.ID(), b.ID()))
+	})
+	return found
+}
+
+func (c children) Count(child query.Dataset) int64 { return int64(len(c.of(child))) }
+
+func (c children) Newest(child query.Dataset) []document.Child {
+	var newest []document.Child
+	for _, r := range c.of(child) {
+		newest = append(newest, document.Child{DetectedAt: r.Millis("detected_at"), Fragment: document.Fragment(r)})
+	}
+	return newest[:min(len(newest), query.MaxChildren)]
+}
+
+// documents are what should be in the indices.
+func (m *model) documents() map[query.Dataset]map[string]stored {
+	all := map[query.Dataset]map[string]stored{}
+	for _, d := range query.Datasets { // children first: their derived values are in their fragments
+		all[d] = map[string]stored{}
+		for id, r := range m.records[d] {
+			digest, _ := document.Digest(document.Build(r, children{m, d, id}))
+			all[d][id] = stored{string(r.AppendPublic(nil)), digest}
+		}
+	}
+	return all
+}
+
+// files are the model as files of a load.
+func (m *model) files() map[query.Dataset]string {
+	files := map[query.Dataset]string{}
+	for _, d := range query.Datasets {
+		for _, r := range m.records[d] {
+			files[d] += string(r.AppendPublic(nil)) + "\n"
+		}
+	}
+	return files
+}
+
+func (w *world) wantModel(t *testing.T, m *model, when string) {
+	t.Helper()
+	if diff := gocmp.Diff(m.documents(), w.documents(t)); diff != "" {
+		t.Fatalf("%s (-want +got):\n%.4000s", when, diff)
+	}
+}
+
+// day is a time of few different ones, so that they tie.
+func day(n int) int64 { return time.Date(2024, 1, 1+n, 0, 0, 0, 0, time.UTC).UnixMilli() }
+
+func dayText(n int) string { return time.UnixMilli(day(n)).UTC().Format(time.RFC3339) }
+
+// changes draws lines of a delta: few ids, so that they repeat, links that come,
+// go and dangle, deletions and returns.
+var changes = rapid.Custom(func(t *rapid.T) []change {
+	const ids = 7
+	number := rapid.IntRange(0, ids)
+	list := func(of func(int) string) string {
+		var all []string
+		for _, n := range rapid.SliceOfNDistinct(number, 0, 3, rapid.ID[int]).Draw(t, "links") {
+			all = append(all, of(n))
+		}
+		raw, _ := json.Marshal(all)
+		return string(raw)
+	}
+	days := rapid.IntRange(0, 5)
+	one := func() change {
+		c := change{d: rapid.SampledFrom(query.Datasets).Draw(t, "dataset")}
+		n := number.Draw(t, "id")
+		if rapid.IntRange(0, 3).Draw(t, "dated") > 0 {
+			c.at = day(days.Draw(t, "updated"))
+		}
+		c.deleted = rapid.IntRange(0, 3).Draw(t, "deleted") == 0
+		created := fmt.Sprintf(`,"created_at":%q`, dayText(days.Draw(t, "created")))
+		switch c.d {
+		case query.Accounts:
+			c.id, c.fields = account(n), fmt.Sprintf(`%s,"name":"Firm %d"`, created, days.Draw(t, "name"))
+		case query.Contacts:
+			c.id, c.fields = contact(n), fmt.Sprintf(`%s,"name":"Person","phone":"%d","account_id":%q`, created, days.Draw(t, "phone"), account(number.Draw(t, "firm")))
+		case query.Projects:
+			c.id, c.fields = project(n), fmt.Sprintf(`%s,"name":"Tower","detected_at":%q,"cost":%d.5e7,"account_ids":%s,"contact_ids":%s`, created,
+				dayText(days.Draw(t, "detected")), days.Draw(t, "cost"), list(account), list(contact))
+		case query.Signals:
+			c.id, c.fields = signal(n), fmt.Sprintf(`%s,"title":"S","signal_type":"permit_filed","occurred_at":"2024-01-01","detected_at":%q,"project_id":%q,"account_ids":%s`,
+				created, dayText(days.Draw(t, "detected")), project(number.Draw(t, "project")), list(account))
+		}
+		return c
+	}
+	all := make([]change, rapid.IntRange(1, 25).Draw(t, "size"))
+	for i := range all {
+		all[i] = one()
+	}
+	return all
+})
+
+func byDataset(all []change) map[query.Dataset]string {
+	files := map[query.Dataset]string{}
+	for _, c := range all {
+		files[c.d] += c.line() + "\n"
+	}
+	return files
+}
+
+// After any deltas everything that is served is what a load of the same records
+// serves: counts, dates, nested children, to the last byte of each document. A
+// delta that is applied again changes nothing and writes nothing.
+func TestDeltasEqualModel(t *testing.T) {
+	t.Parallel()
+	w, m := newWorld(t), newModel()
+	w.load(t, nil)
+	for round := range 6 {
+		lines, when := drawn(int(time.Now().UnixNano()))
+		o := w.options(t, byDataset(lines))
+		o.Page = 2 + round
+		at := time.UnixMilli(day(round % 7))
+		o.Now = func() time.Time { return at }
+		want := m.apply(t, lines, at)
+		report := w.apply(t, o)
+		wantCounts(t, want, report, when)
+		w.wantModel(t, m, fmt.Sprintf("round %d at %s, %s", round, at.UTC(), when))
+		w.told.take()
+		if again := w.apply(t, o); again.Changed() > 0 || len(w.told.take()) > 0 {
+			t.Errorf("%s: again: %+v", when, again.Datasets)
+		}
+		if round%3 == 2 {
+			w.load(t, m.files())
+			w.wantModel(t, m, when+"loaded")
+		}
+	}
+}

@@ -1,0 +1,331 @@
+package delta
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sync/errgroup"
+
+	"atlas/indexer"
+	"atlas/internal/fault"
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// A delta is applied in passes, a dataset each, children before parents
+// (query.Datasets): when a record is built, everything that its document is made
+// of is in the index and found. So each document is written once, and a change
+// goes up as far as anything follows from it: what a parent's document holds of
+// a record is its document.Fragment, and where that changes, the parents of the
+// old and of the new version become dirty and are dealt with in their own pass.
+//
+// Records of a pass are dealt with in groups. Before a group is written it is
+// noted on the disk what follows from it; a crash while it is written has it
+// written again, from what is in the index then.
+
+// groupChildren is how many related records a group's documents hold, as far as
+// their old versions tell. Those of three groups are in memory together.
+const groupChildren = 10_000
+
+// pass deals with a dataset. What is there of the records of the next group is
+// looked up, and their documents are built, while a group is written: records of
+// one pass know nothing of each other.
+func (a *apply) pass(ctx context.Context, d query.Dataset, l live) error {
+	s := a.state
+	t, err := a.newTodo(ctx, s, d, a.dirty[d])
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	touched := s.Begun != (recordID{})
+	groups := make(chan []*item, 1)
+	working, workCtx := errgroup.WithContext(ctx)
+	working.Go(func() error {
+		defer close(groups)
+		return a.prepare(workCtx, d, l, t, groups)
+	})
+	working.Go(func() error {
+		for group := range groups {
+			touched = true
+			if err := a.carry(workCtx, d, l, group); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := working.Wait(); err != nil {
+		return err
+	}
+	s.Done, s.Begun = recordID{}, recordID{}
+	s.Stage, s.Dataset = telling, ""
+	for i, one := range query.Datasets[:len(query.Datasets)-1] {
+		if one == d {
+			s.Stage, s.Dataset = applying, query.Datasets[i+1]
+		}
+	}
+	if !touched {
+		return nil
+	}
+	if err := a.refresh(ctx, l.indices[d]); err != nil {
+		return err
+	}
+	if now, err := a.findLive(ctx); err != nil {
+		return err
+	} else if now.generation != l.generation {
+		return fault.New(fault.Internal, "the generation %s was replaced by %s while the delta was being applied to it", l.generation, now.generation)
+	}
+	return a.save()
+}
+
+func (a *apply) refresh(ctx context.Context, index string) error {
+	return a.Retry.Do(ctx, func(ctx context.Context) error { return a.Elastic.Refresh(ctx, index) })
+}
+
+// item is a record that is dealt with.
+type item struct {
+	work
+	outcome outcome
+	old     *document.Record // nil when there is none
+	public  jsontext.Value   // of old
+	record  document.Record  // what it becomes
+	doc     []byte           // nil when nothing is written
+}
+
+// prepare makes groups of what there is to do, ready to be written.
+func (a *apply) prepare(ctx context.Context, d query.Dataset, l live, t *todo, groups chan<- []*item) error {
+	for {
+		page, err := t.page(a.Page)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		items, err := a.look(ctx, d, page)
+		if err != nil {
+			return err
+		}
+		for len(items) > 0 {
+			n, held := 0, int64(0)
+			for n < len(items) && (n == 0 || held < groupChildren) {
+				held += items[n].children()
+				n++
+			}
+			if err := a.build(ctx, d, l, items[:n]); err != nil {
+				return err
+			}
+			select {
+			case groups <- items[:n]:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			items = items[n:]
+		}
+	}
+}
+
+// look finds what is there of each record, and judges.
+func (a *apply) look(ctx context.Context, d query.Dataset, page []*work) ([]*item, error) {
+	ids := make([]string, len(page))
+	for i, w := range page {
+		ids[i] = w.id.String()
+	}
+	var there map[string]jsontext.Value
+	err := a.Retry.Do(ctx, func(ctx context.Context) (err error) {
+		there, err = a.Live.Lookup(ctx, d, ids)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for i, w := range page {
+		if there[ids[i]] == nil && w.entry != nil && !w.entry.deleted {
+			missing = append(missing, ids[i])
+		}
+	}
+	gone := map[string]time.Time{}
+	if a.Tombstones != nil && len(missing) > 0 {
+		err := a.Retry.Do(ctx, func(ctx context.Context) (err error) {
+			gone, err = a.Tombstones.Deleted(ctx, d, missing)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	items := make([]*item, len(page))
+	for i, w := range page {
+		it := &item{work: *w}
+		if it.public = there[ids[i]]; it.public != nil {
+			old, err := document.FromPublic(d, it.public)
+			if err != nil {
+				return nil, fault.Wrap(err, fault.Internal, "the record %s of %s could not be read", ids[i], d)
+			}
+			it.old = &old
+		}
+		if it.entry != nil {
+			var at *int64
+			if t, ok := gone[ids[i]]; ok {
+				ms := t.UnixMilli()
+				at = &ms
+			}
+			it.outcome = judge(*it.entry, it.old, at, a.state.Started.UnixMilli())
+		}
+		if it.outcome == created || it.outcome == updated {
+			it.record = it.entry.record
+		}
+		items[i] = it
+	}
+	return items, nil
+}
+
+// builds tells whether the record needs a document.
+func (it *item) builds() bool {
+	return it.outcome == created || it.outcome == updated || it.dirty && it.old != nil && it.outcome != deleted
+}
+
+// children is about how many related records the item's document holds.
+func (it *item) children() int64 {
+	if !it.builds() || it.old == nil {
+		return 0
+	}
+	n := int64(0)
+	for _, f := range query.Fields(it.old.Dataset) {
+		if f.Derive != nil && f.Derive.Count {
+			count, _ := it.old.Value(f.Name).(int64)
+			n += min(count, query.MaxChildren)
+		}
+	}
+	return n
+}
+
+// carry writes a group.
+func (a *apply) carry(ctx context.Context, d query.Dataset, l live, items []*item) error {
+	s := a.state
+	last := items[len(items)-1].id
+	var sent []*item
+	for _, it := range items {
+		a.follow(d, it)
+		if it.doc != nil || it.outcome == deleted {
+			sent = append(sent, it)
+		}
+		if it.id.past(s.Begun) && (it.entry != nil || it.doc != nil) {
+			*it.outcome.in(s.count(d))++
+		}
+	}
+	if last.past(s.Begun) {
+		s.Begun = last
+	}
+	a.reached += int64(len(items))
+	if err := a.forget(ctx, d, items); err != nil {
+		return err
+	}
+	if len(sent) > 0 {
+		// What follows is on the disk before anything is written.
+		if err := a.save(); err != nil {
+			return err
+		}
+		if err := a.write(ctx, d, l, sent); err != nil {
+			return err
+		}
+	}
+	s.Done = last
+	a.Progress(indexer.Progress{Phase: Applying, Done: a.reached, Total: max(a.reached, a.expected()), Records: a.reached, Elapsed: time.Since(a.began)})
+	return nil
+}
+
+// expected is how many records there are to deal with, as far as is known: more
+// follow, and some are both in a list and dirty.
+func (a *apply) expected() int64 {
+	n := int64(0)
+	for _, d := range query.Datasets {
+		n += max(a.state.Entries[d], a.dirty[d].size/idSize)
+	}
+	return n
+}
+
+// build makes the documents of the items that need one and whose document is
+// another one than is there.
+func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*item) error {
+	var ids []string
+	for _, it := range items {
+		if it.builds() {
+			ids = append(ids, it.id.String())
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var children map[string]document.Children
+	if len(query.RelationsOf(d)) > 0 {
+		err := a.Retry.Do(ctx, func(ctx context.Context) (err error) {
+			children, err = a.Live.Children(ctx, d, ids)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	var alike []*item
+	for _, it := range items {
+		if !it.builds() {
+			continue
+		}
+		var of document.Children = document.None{}
+		if found := children[it.id.String()]; found != nil {
+			of = found
+		}
+		// The old version's derived values are looked at again: Build replaces
+		// those of the record it is given.
+		if it.outcome != created && it.outcome != updated {
+			record, err := document.FromPublic(d, it.public)
+			if err != nil {
+				return fault.Wrap(err, fault.Internal, "a record could not be read")
+			}
+			it.record = record
+		}
+		it.doc = document.Build(it.record, of)
+		if it.old != nil && same(it.record, *it.old, true) {
+			alike = append(alike, it)
+		}
+	}
+	return a.dropSame(ctx, l.indices[d], alike)
+}
+
+// follow notes what follows from an item: parents whose documents hold another
+// fragment of it, and that whoever keeps a copy is to know.
+func (a *apply) follow(d query.Dataset, it *item) {
+	if !it.outcome.changes() && !it.builds() {
+		return
+	}
+	// Also when the document is the same: what is counted of related records
+	// elsewhere may be more than a document holds.
+	a.told[d].add(it.id)
+	var before, after []byte
+	if it.old != nil {
+		before = document.Fragment(*it.old)
+	}
+	if it.outcome != deleted {
+		after = document.Fragment(it.record)
+	}
+	if bytes.Equal(before, after) {
+		return // the links are part of it
+	}
+	for _, rel := range query.Relations {
+		if rel.Child != d {
+			continue
+		}
+		if it.old != nil {
+			a.spread(rel, *it.old)
+		}
+		if it.outcome != deleted {
+			a.spread(rel, it.record)
+		}
+	}
+}
+
+func (a *apply) spread(rel query.Relation, r document.Record) {
+	for _, parent := range r.Parents(rel) {
+		a.dirty[rel.Parent].add(document.IDBytes(parent))
+	}
+}

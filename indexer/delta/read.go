@@ -1,0 +1,227 @@
+package delta
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"time"
+
+	"atlas/indexer"
+	"atlas/indexer/extsort"
+	"atlas/indexer/ndjson"
+	"atlas/internal/fault"
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// source is one file of a delta; dataset is "" for a file of dead letters, whose
+// lines name theirs.
+type source struct {
+	dataset query.Dataset
+	path    string
+	name    string // in reports
+}
+
+// sources lists the files in the order that decides between equal lines. A file
+// is called by its name, or by its path where two have the same name.
+func (o Options) sources() []source {
+	var all []source
+	for _, f := range o.Files {
+		all = append(all, source{dataset: f.Dataset, path: f.Path})
+	}
+	for _, path := range o.Mended {
+		all = append(all, source{path: path})
+	}
+	names := map[string]int{}
+	for i := range all {
+		all[i].name = filepath.Base(all[i].path)
+		names[all[i].name]++
+	}
+	for i := range all {
+		if names[all[i].name] > 1 {
+			all[i].name = all[i].path
+		}
+	}
+	return all
+}
+
+// sortMemory is what sorting holds in memory for each dataset, in bytes.
+const sortMemory = 12 << 20
+
+// read makes the lists of what the files say of each record, and begins the
+// state with what there is to say of their lines.
+func (a *apply) read(ctx context.Context, s *state) error {
+	r := &reading{apply: a, state: s, started: s.Started.UnixMilli(), sorters: map[query.Dataset]*extsort.Sorter{}, writers: map[query.Dataset]*extsort.Writer{}}
+	for _, d := range query.Datasets {
+		r.sorters[d] = extsort.New(extsort.Options{Dir: a.folder.scratch(), Name: string(d), KeySize: sortKeySize, Memory: sortMemory})
+		r.writers[d] = r.sorters[d].Writer()
+	}
+	var err error
+	if r.letters, err = openLetters(a.folder.letters(), 0); err != nil {
+		return err
+	}
+	defer r.letters.close()
+	// Each is opened before any is read, so that a wrong one is known at once.
+	readers := make([]*ndjson.Reader, len(a.sources))
+	defer func() {
+		for _, reader := range readers {
+			if reader != nil {
+				_ = reader.Close()
+			}
+		}
+	}()
+	for i, from := range a.sources {
+		if readers[i], err = ndjson.Open(from.path); err != nil {
+			return err
+		}
+		r.total += readers[i].Size()
+	}
+	for i, reader := range readers {
+		if err := r.file(ctx, i, reader); err != nil {
+			return err
+		}
+		r.before += reader.Size()
+	}
+	if err := r.letters.sync(); err != nil {
+		return err
+	}
+	s.Letters, s.ReadLetters = r.letters.size, r.letters.size
+	for _, d := range query.Datasets {
+		if err := r.list(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reading is the state of reading the files.
+type reading struct {
+	*apply
+	state         *state
+	started       int64
+	sorters       map[query.Dataset]*extsort.Sorter
+	writers       map[query.Dataset]*extsort.Writer
+	letters       *letters
+	total, before int64 // bytes
+	lines         int64
+	key, payload  []byte
+}
+
+// progressLines is how often reading and applying tell how far they are.
+const progressLines = 10_000
+
+func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) error {
+	from, name := r.sources[number], r.names[number]
+	began := time.Now()
+	lines, good := 0, 0
+	for {
+		line, raw, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		long, isLong := errors.AsType[*ndjson.LineError](err)
+		if err != nil && !isLong {
+			return err
+		}
+		if lines++; lines%progressLines == 0 {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			r.Progress(indexer.Progress{Phase: indexer.Reading, Done: r.before + reader.BytesRead(), Total: r.total, Records: r.lines, Elapsed: time.Since(began)})
+		}
+		r.lines++
+		d, problems, known := from.dataset, []document.Problem(nil), false
+		switch {
+		case isLong:
+			problems = []document.Problem{{Reason: long.Reason}}
+		case d == "":
+			d, raw, known, problems = parseLetter(raw)
+		}
+		counts := r.state.count(d)
+		counts.Lines++
+		var e entry
+		if len(problems) == 0 {
+			e, problems = parseLine(d, raw)
+		}
+		if known {
+			// A letter is one, whether or not what it holds is mended.
+			good++
+		}
+		if len(problems) > 0 {
+			counts.Rejected++
+			if err := r.letters.add(d, name, line, problems, raw); err != nil {
+				return err
+			}
+			continue
+		}
+		if from.dataset != "" {
+			good++
+		}
+		e.file, e.line = number, line
+		r.key = e.sortKey(r.key, r.started)
+		r.payload = e.append(r.payload[:0])
+		if err := r.writers[d].Add(r.key, r.payload); err != nil {
+			return err
+		}
+	}
+	// One bad line is a bad line. Lines of which none is a record are another
+	// dataset's, or another program's.
+	if lines > 1 && good == 0 {
+		if from.dataset == "" {
+			return fault.New(fault.BadRequest, "%s is not what it should be: none of its %d lines is a dead letter of a load or a delta", from.path, lines)
+		}
+		return fault.New(fault.BadRequest, "%s is not what it should be: none of its %d lines is a change of %s", from.path, lines, from.dataset)
+	}
+	return nil
+}
+
+// list writes what counts of a dataset, in the order of ids.
+func (r *reading) list(ctx context.Context, d query.Dataset) error {
+	if err := r.writers[d].Close(); err != nil {
+		return err
+	}
+	if r.sorters[d].Len() == 0 {
+		return nil
+	}
+	sorted, err := r.sorters[d].Iterate(ctx)
+	if err != nil {
+		return err
+	}
+	defer sorted.Close()
+	w, err := createList(r.folder.list(d))
+	if err != nil {
+		return err
+	}
+	var last recordID
+	for n := 0; sorted.Next(); n++ {
+		id := recordID(sorted.Key()[:idSize])
+		if n > 0 && id == last {
+			r.state.count(d).Replaced++
+			continue
+		}
+		last = id
+		if err = w.add(id[:], sorted.Payload()); err != nil {
+			break
+		}
+		if n%progressLines == 0 && ctx.Err() != nil {
+			err = context.Cause(ctx)
+			break
+		}
+	}
+	if err = errors.Join(err, sorted.Err()); err != nil {
+		w.abort()
+		return broken(err, w.path)
+	}
+	r.state.Entries[d] = w.entries
+	return w.close()
+}
+
+// count returns the counts of a dataset. Dead letters may name none; they are
+// counted under "".
+func (s *state) count(d query.Dataset) *Counts {
+	if s.Counts[d] == nil {
+		s.Counts[d] = &Counts{}
+	}
+	return s.Counts[d]
+}

@@ -1,0 +1,208 @@
+package delta
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// The work folder of an installation holds the one delta that is being applied:
+//
+//	lock            held by the process that applies it
+//	state.json      how far it is; without it nothing was begun
+//	<dataset>.list  what is to be applied
+//	<dataset>.dirty records of the dataset whose related records changed
+//	<dataset>.told  records of the dataset that changed, for who keeps copies
+//	letters.ndjson  what was left out
+//	scratch/        temporary files
+//	dead-letters/   what was left out of finished deltas, where nothing else
+//	                was asked for
+
+type stage string
+
+const (
+	applying stage = "apply" // records are being written
+	telling  stage = "tell"  // all are written and found by searches
+	done     stage = "done"  // only cleaning up is left
+)
+
+// state is the checkpoint. It is replaced as a whole.
+type state struct {
+	Version   int       `json:"version"`
+	Delta     string    `json:"delta"`
+	Started   time.Time `json:"started"`
+	Inputs    []stamp   `json:"inputs"`
+	LettersTo string    `json:"letters_to"`
+	Stage     stage     `json:"stage"`
+	// Generation is what is written to. Done and Begun are places in Dataset:
+	// everything up to Done is written, everything up to Begun is counted and in
+	// the files that say what follows, and may be written.
+	Generation string        `json:"generation"`
+	Dataset    query.Dataset `json:"dataset"`
+	Done       recordID      `json:"done"`
+	Begun      recordID      `json:"begun"`
+	// Entries is how many entries each list has, Letters the length of the file
+	// of what was left out, in bytes, and ReadLetters the same when all was read.
+	Entries     map[query.Dataset]int64   `json:"entries"`
+	Letters     int64                     `json:"letters"`
+	ReadLetters int64                     `json:"read_letters"`
+	Counts      map[query.Dataset]*Counts `json:"counts"`
+}
+
+// stateVersion changes when an older program's state means something else.
+const stateVersion = 1
+
+// stamp tells an input from another one.
+type stamp struct {
+	Dataset query.Dataset `json:"dataset,omitempty"`
+	Path    string        `json:"path"`
+	Size    int64         `json:"size"`
+	Time    time.Time     `json:"time"`
+}
+
+func stampOf(d query.Dataset, path string) (stamp, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return stamp{}, fault.Wrap(err, fault.Internal, "%s cannot be found", path)
+	}
+	info, err := os.Stat(absolute)
+	if err != nil {
+		return stamp{}, fault.Wrap(err, fault.BadRequest, "%s cannot be read", path)
+	}
+	return stamp{d, absolute, info.Size(), info.ModTime().UTC()}, nil
+}
+
+func sameInputs(a, b []stamp) bool {
+	return slices.EqualFunc(a, b, func(a, b stamp) bool {
+		return a.Dataset == b.Dataset && a.Path == b.Path && a.Size == b.Size && a.Time.Equal(b.Time)
+	})
+}
+
+// MarshalText and UnmarshalText keep ids readable in the state.
+func (id recordID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+func (id *recordID) UnmarshalText(text []byte) error {
+	parsed, err := parseID(string(text))
+	*id = parsed
+	return err
+}
+
+// folder is the work folder.
+type folder struct {
+	path string
+	lock *os.File
+}
+
+func openFolder(path string) (*folder, error) {
+	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, broken(err, path)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = lock.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fault.New(fault.BadRequest, "the work folder %s is in use by another process", path)
+		}
+		return nil, broken(err, path)
+	}
+	f := &folder{path, lock}
+	_ = os.RemoveAll(f.scratch())
+	if err := os.MkdirAll(f.scratch(), 0o700); err != nil {
+		f.close()
+		return nil, broken(err, path)
+	}
+	return f, nil
+}
+
+func (f *folder) close() {
+	_ = os.RemoveAll(f.scratch())
+	_ = f.lock.Close()
+}
+
+func (f *folder) scratch() string              { return filepath.Join(f.path, "scratch") }
+func (f *folder) list(d query.Dataset) string  { return filepath.Join(f.path, string(d)+".list") }
+func (f *folder) dirty(d query.Dataset) string { return filepath.Join(f.path, string(d)+".dirty") }
+func (f *folder) told(d query.Dataset) string  { return filepath.Join(f.path, string(d)+".told") }
+func (f *folder) letters() string              { return filepath.Join(f.path, "letters.ndjson") }
+func (f *folder) stateFile() string            { return filepath.Join(f.path, "state.json") }
+
+// read returns the state of a delta that was begun and is not finished, nil
+// when there is none.
+func (f *folder) read() (*state, error) {
+	raw, err := os.ReadFile(f.stateFile())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, broken(err, f.stateFile())
+	}
+	var s state
+	if err := json.Unmarshal(raw, &s); err != nil || s.Version != stateVersion {
+		return nil, fault.Wrap(err, fault.Internal,
+			"%s was written by another version of Atlas; finish the delta with that one, or give it up", f.stateFile())
+	}
+	return &s, nil
+}
+
+// write replaces the state. It is on the disk when write returns.
+func (f *folder) write(s *state) error {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(f.stateFile(), raw); err != nil {
+		return broken(err, f.stateFile())
+	}
+	return nil
+}
+
+// forget ends the delta: its state first, without which the rest means nothing.
+func (f *folder) forget() error {
+	if err := os.Remove(f.stateFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return broken(err, f.stateFile())
+	}
+	_ = syncFolder(f.path)
+	for _, d := range query.Datasets {
+		_ = os.Remove(f.list(d))
+		_ = os.Remove(f.dirty(d))
+		_ = os.Remove(f.told(d))
+	}
+	_ = os.Remove(f.letters())
+	return nil
+}
+
+// replaceFile gives a file a new content, whole or not at all.
+func replaceFile(path string, content []byte) error {
+	temp := path + ".new"
+	file, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// syncFolder makes the names in a folder durable.
+func syncFolder(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

@@ -1,0 +1,95 @@
+package delta
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"atlas/internal/fault"
+)
+
+// checkTarget tries whether dead letters can be written to a path, before
+// anything is done for which they would be needed. The file takes the place of
+// what has its name: of another file, but not of an input, nor of a device, a
+// pipe, a link or a folder, for which it would be no replacement.
+func checkTarget(path string, inputs []stamp) error {
+	if err := replaceable(path); err != nil {
+		return fault.Wrap(err, fault.BadRequest, "the dead letters cannot be written to %s", path)
+	}
+	there, err := os.Lstat(path)
+	for _, in := range inputs {
+		given, statErr := os.Stat(in.Path)
+		if in.Path == path || err == nil && statErr == nil && os.SameFile(there, given) {
+			return fault.New(fault.BadRequest, "the dead letters cannot be written to %s, which is to be read", path)
+		}
+	}
+	temp, err := besides(path)
+	if err != nil {
+		return fault.Wrap(err, fault.BadRequest, "the dead letters cannot be written to %s", path)
+	}
+	_ = temp.Close()
+	_ = os.Remove(temp.Name())
+	return nil
+}
+
+var errNoFile = errors.New("it is there and is no file, but a device, a pipe, a link or a folder")
+
+// replaceable tells whether a file may be renamed to a path.
+func replaceable(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return errNoFile
+	default:
+		return nil
+	}
+}
+
+// besides makes a file of a name that nobody has, in the folder of path. Records
+// may be about people: the file is its owner's.
+func besides(path string) (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(path), ".dead-letters-*.new")
+}
+
+// copyTo writes the letters to where they were asked for, whole or not at all.
+func (l *letters) copyTo(path string) error {
+	if err := replaceable(path); err != nil {
+		return err
+	}
+	to, err := besides(path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, io.NewSectionReader(l.file, 0, l.size))
+	if err == nil {
+		err = to.Sync()
+	}
+	if err = errors.Join(err, to.Close()); err == nil {
+		err = os.Rename(to.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(to.Name())
+	}
+	return err
+}
+
+// redirect decides where an interrupted delta leaves its dead letters: where
+// this call says, when it is the same delta. The dead letters of another one must
+// neither be replaced by this call's, nor replace what it is to read.
+func (a *apply) redirect(before *state) {
+	switch to := before.LettersTo; {
+	case sameInputs(before.Inputs, a.inputs):
+		if a.DeadLetters != "" {
+			before.LettersTo = a.DeadLetters
+		}
+	case to == a.DeadLetters || slices.ContainsFunc(a.inputs, func(in stamp) bool { return in.Path == to }):
+		before.LettersTo = ""
+	}
+}

@@ -1,0 +1,90 @@
+package delta
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"atlas/internal/elastic"
+	"atlas/internal/fault"
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// forget notes deletions before they happen.
+func (a *apply) forget(ctx context.Context, d query.Dataset, items []*item) error {
+	if a.Tombstones == nil {
+		return nil
+	}
+	gone := map[string]time.Time{}
+	for _, it := range items {
+		if it.outcome == deleted || it.outcome == absent {
+			gone[it.id.String()] = time.UnixMilli(it.entry.deletedAt(it.old, a.state.Started.UnixMilli())).UTC()
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return a.Retry.Do(ctx, func(ctx context.Context) error { return a.Tombstones.NoteDeleted(ctx, d, gone) })
+}
+
+// senders is in how many requests a group is sent at once. A shard deals with a
+// request on one processor.
+const senders = 2
+
+// write sends a group to Elasticsearch.
+func (a *apply) write(ctx context.Context, d query.Dataset, l live, sent []*item) error {
+	type refusal struct {
+		*item
+		elastic.Refusal
+	}
+	var refused [senders][]refusal
+	var sending errgroup.Group
+	for i := range senders {
+		part := sent[len(sent)*i/senders : len(sent)*(i+1)/senders]
+		if len(part) == 0 {
+			continue
+		}
+		sending.Go(func() error {
+			var batch elastic.Batch
+			for _, it := range part {
+				if it.doc != nil {
+					batch.Index(it.id.String(), it.doc)
+				} else {
+					batch.Delete(it.id.String())
+				}
+			}
+			all, err := a.Elastic.Bulk(ctx, a.mark(l.indices[d], a.state.Delta), &batch, a.Retry)
+			for _, no := range all {
+				refused[i] = append(refused[i], refusal{part[no.Position], no})
+			}
+			return err
+		})
+	}
+	if err := sending.Wait(); err != nil {
+		return err
+	}
+	for _, no := range slices.Concat(refused[:]...) {
+		it := no.item
+		if no.Type == "strict_dynamic_mapping_exception" {
+			return fault.New(fault.BadRequest, "the generation %s was loaded by another version of Atlas: load all records again (%s)", l.generation, no.Reason)
+		}
+		counts := a.state.count(d)
+		reason := no.Type + ": " + no.Reason
+		if it.entry == nil {
+			// Its next load will be refused too; nothing else can be done here.
+			a.note(fmt.Sprintf("elasticsearch refuses to write %s of %s anew: %s", it.id, d, reason))
+			continue
+		}
+		*it.outcome.in(counts)--
+		counts.Refused++
+		name := a.names[it.entry.file]
+		if err := a.letters.add(d, name, it.entry.line, []document.Problem{{Reason: reason}}, it.record.AppendPublic(nil)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

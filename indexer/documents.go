@@ -1,0 +1,107 @@
+package indexer
+
+import (
+	"context"
+	"time"
+
+	"atlas/internal/elastic"
+	"atlas/search/query"
+)
+
+// Document is what a load writes of one record.
+type Document struct {
+	ID   string
+	Line int64  // of the dataset's file, where the record is
+	JSON []byte // one object, with `ix`
+}
+
+// DocumentOptions say which documents to build. Dir is required.
+type DocumentOptions struct {
+	// Dir is the folder with the dataset files.
+	Dir string
+	// AllowMissing takes a dataset without a file for an empty one.
+	AllowMissing bool
+	// LoadedAt is the time that records get which have none.
+	LoadedAt time.Time
+	// TempDir, Workers, BatchBytes and SortMemory are as in Options.
+	TempDir                         string
+	Workers, BatchBytes, SortMemory int
+	// Progress, when set, is called as by Load.
+	Progress func(Progress)
+}
+
+// Documents builds the documents that Load would write of a folder, by the same
+// reading, sorting and joining, and hands them to take instead of to an
+// Elasticsearch: dataset by dataset in the order of query.Datasets, in batches
+// of about BatchBytes; within a batch by id, the batches in no particular order.
+// take is called from one goroutine at a time; what it is given is good until it
+// returns, and its error ends the work. The report is that of a load whose
+// documents were all taken.
+func Documents(ctx context.Context, o DocumentOptions, take func(query.Dataset, []Document) error) (Report, error) {
+	l, err := newDry(o)
+	if err != nil {
+		return Report{}, err
+	}
+	var batch []Document
+	l.write = func(_ context.Context, d query.Dataset, r *request) ([]elastic.Refusal, error) {
+		batch = batch[:0]
+		for i, id := range r.ids {
+			batch = append(batch, Document{id, r.lines[i], r.Doc(i)})
+		}
+		return nil, take(d, batch)
+	}
+	began := time.Now()
+	err = l.buildAll(ctx)
+	l.fillReport(time.Since(began))
+	return l.report, err
+}
+
+// newDry is a load that reads and builds, and writes nowhere yet.
+func newDry(o DocumentOptions) (*load, error) {
+	options, err := Options{
+		Dir: o.Dir, AllowMissing: o.AllowMissing, TempDir: o.TempDir, Workers: o.Workers, Senders: 1,
+		BatchBytes: o.BatchBytes, SortMemory: o.SortMemory, Progress: o.Progress,
+		Elastic: &elastic.Client{}, // is never asked
+	}.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	l := newLoad(options, o.LoadedAt)
+	inputs, notes, err := findInputs(o.Dir, o.AllowMissing)
+	l.inputs, l.report.Notes = inputs, append(l.report.Notes, notes...)
+	return l, err
+}
+
+// buildAll is a load's work up to the writing.
+func (l *load) buildAll(ctx context.Context) (err error) {
+	if l.letters, err = openLetters("", l.state, func() {}); err != nil {
+		return err
+	}
+	dir, err := newWorkDir(l.TempDir, l.Log)
+	if err != nil {
+		return err
+	}
+	defer dir.remove()
+	l.dir = dir.path
+	defer l.closeInputs()
+	if err := l.openInputs(); err != nil {
+		return err
+	}
+	stop := l.meter.start(l.Progress, Reading)
+	defer stop()
+	sorted, err := l.readAll(ctx)
+	if err != nil {
+		return err
+	}
+	total := int64(0)
+	for _, s := range sorted {
+		total += s.Len()
+	}
+	l.meter.next(Indexing, 0, total)
+	for _, d := range query.Datasets {
+		if err := l.index(ctx, d, sorted[d]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package indexer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"atlas/search/query"
+)
+
+// GuardError means that the new generation was not switched to because it has
+// too few records of a dataset: more likely something is wrong with the input
+// than that they are gone. The generation stays, and the same load with
+// Options.Force switches to it.
+type GuardError struct {
+	MinShare float64
+	Short    []Share // the datasets that are too small
+}
+
+func (e *GuardError) Error() string {
+	all := make([]string, len(e.Short))
+	for i, s := range e.Short {
+		all[i] = fmt.Sprintf("%s would go from %d records to %d (%.1f %%)", s.Dataset, s.Before, s.Now, 100*float64(s.Now)/float64(s.Before))
+	}
+	return fmt.Sprintf("searches were not switched: %s; at least %.1f %% are asked for", strings.Join(all, ", "), 100*e.MinShare)
+}
+
+// guard compares the new generation with what is served, and refuses it when it
+// is too small.
+func (l *load) guard(ctx context.Context) error {
+	l.report.Shares = []Share{}
+	before, err := l.listExisting(ctx, l.Retry)
+	if err != nil {
+		return err
+	}
+	var short []Share
+	for _, d := range query.Datasets {
+		share, served := Share{Dataset: d, Now: l.state.Datasets[d].Documents}, false
+		for _, e := range before {
+			if e.dataset != d || !e.served {
+				continue
+			}
+			served = true
+			var n int64
+			if err := l.Retry.Do(ctx, func(ctx context.Context) (err error) {
+				n, err = l.Elastic.Count(ctx, e.index)
+				return err
+			}); err != nil {
+				return err
+			}
+			share.Before += n
+		}
+		if !served {
+			continue
+		}
+		l.report.Shares = append(l.report.Shares, share)
+		if float64(share.Now) < l.MinShare*float64(share.Before) {
+			short = append(short, share)
+		}
+	}
+	switch refused := (&GuardError{l.MinShare, short}); {
+	case len(short) == 0:
+		return nil
+	case l.Force:
+		l.report.Notes = append(l.report.Notes, "switched by force: "+strings.TrimPrefix(refused.Error(), "searches were not switched: "))
+		return nil
+	default:
+		return refused
+	}
+}

@@ -1,0 +1,187 @@
+package indexer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"atlas/internal/fault"
+	"atlas/mappings"
+	"atlas/search/query"
+)
+
+// manifest says what a load is about: what must be the same for another process
+// to go on with it.
+type manifest struct {
+	// Format stands for what the temporary files and the documents look like.
+	Format     string    `json:"format"`
+	Generation string    `json:"generation"`
+	Started    time.Time `json:"started"` // what records get that have no time
+	Inputs     []source  `json:"inputs"`
+
+	Prefix       string `json:"index_prefix"`
+	Shards       int    `json:"shards"`
+	Replicas     int    `json:"replicas"`
+	AllowMissing bool   `json:"allow_missing"`
+	DeadLetters  string `json:"dead_letters"` // a path
+}
+
+// source is an input as it was when the load began. Sample is the digest of its
+// size and of up to 64 parts of 64 KiB spread over it: an input of another size
+// or time of change is noticed always, one that was changed in place and given
+// its old time of change only where the parts are. Reading all of it would take
+// as long as loading it.
+type source struct {
+	Dataset  query.Dataset `json:"dataset"`
+	Path     string        `json:"path"` // "" when the dataset has no file
+	Size     int64         `json:"size"`
+	Modified time.Time     `json:"modified"`
+	Sample   string        `json:"sample"`
+}
+
+const (
+	sampleParts = 64
+	sampleSize  = 64 << 10
+)
+
+func newSource(in input) (source, error) {
+	s := source{Dataset: in.dataset, Path: in.path}
+	if in.path == "" {
+		return s, nil
+	}
+	failed := func(err error) error {
+		return fault.Wrap(err, fault.Internal, "%s cannot be looked at", in.path)
+	}
+	if path, err := filepath.Abs(in.path); err == nil {
+		s.Path = path
+	}
+	file, err := os.Open(in.path)
+	if err != nil {
+		return s, failed(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return s, failed(err)
+	}
+	s.Size, s.Modified = info.Size(), info.ModTime().UTC()
+	hash := sha256.New()
+	fmt.Fprintln(hash, s.Size)
+	part := make([]byte, sampleSize)
+	for i := range int64(sampleParts) {
+		n, err := file.ReadAt(part, max(0, s.Size-sampleSize)*i/(sampleParts-1))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return s, failed(err)
+		}
+		hash.Write(part[:n])
+		if s.Size <= sampleSize {
+			break
+		}
+	}
+	s.Sample = hex.EncodeToString(hash.Sum(nil)[:16])
+	return s, nil
+}
+
+// checkUnchanged refuses an input that somebody wrote to while it was read.
+func (s source) checkUnchanged() error {
+	info, err := os.Stat(s.Path)
+	if err != nil {
+		return fault.Wrap(err, fault.BadRequest, "%s went while it was read", s.Path)
+	}
+	if info.Size() != s.Size || !info.ModTime().Equal(s.Modified) {
+		return fault.New(fault.BadRequest, "%s was changed while it was read", s.Path)
+	}
+	return nil
+}
+
+// newManifest describes the load that the options ask for.
+func (l *load) newManifest() (manifest, error) {
+	m := manifest{
+		Format: format(), Generation: newGeneration(l.started), Started: l.started,
+		Prefix: l.Names.Prefix, Shards: l.Settings.Shards, Replicas: l.Settings.Replicas,
+		AllowMissing: l.AllowMissing, DeadLetters: l.DeadLetters,
+	}
+	for _, in := range l.inputs {
+		s, err := newSource(in)
+		if err != nil {
+			return m, err
+		}
+		m.Inputs = append(m.Inputs, s)
+	}
+	return m, nil
+}
+
+// formatVersion goes up with each change of what temporary files mean that
+// format does not see.
+const formatVersion = 1
+
+func format() string {
+	hash := sha256.New()
+	fmt.Fprintln(hash, formatVersion, query.FoldVersion)
+	for _, d := range query.Datasets {
+		for _, f := range query.Fields(d) {
+			fmt.Fprintln(hash, d, f.Name, f.Type, f.Kind, f.Derive != nil, f.Required, f.Query, f.Sort)
+		}
+		body, _ := mappings.Index(string(d), mappings.Settings{})
+		hash.Write(body)
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:16])
+}
+
+// ChangedError means that a load that was not finished cannot be resumed as it
+// is asked for now. Nothing was touched; Options.Restart begins anew.
+type ChangedError struct {
+	// WorkDir is where the unfinished load is.
+	WorkDir string
+	// Changes are sentences for people.
+	Changes []string
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("the load that was not finished (in %s) cannot be resumed: %s", e.WorkDir, strings.Join(e.Changes, "; "))
+}
+
+// changes tells people in what a load that is asked for differs from the one
+// that is there.
+func (m manifest) changes(now manifest) []string {
+	var all []string
+	if m.Format != now.Format {
+		all = append(all, "another version of Atlas began it, whose records or documents look different")
+	}
+	for i, was := range m.Inputs {
+		is := now.Inputs[i]
+		switch {
+		case was.Path != is.Path && is.Path == "":
+			all = append(all, fmt.Sprintf("%s is gone", was.Path))
+		case was.Path != is.Path && was.Path == "":
+			all = append(all, fmt.Sprintf("%s is new", is.Path))
+		case was.Path != is.Path:
+			all = append(all, fmt.Sprintf("%s is read from %s now, and was from %s", is.Dataset, is.Path, was.Path))
+		case was.Size != is.Size:
+			all = append(all, fmt.Sprintf("%s has %d bytes now, and had %d", is.Path, is.Size, was.Size))
+		case !was.Modified.Equal(is.Modified):
+			all = append(all, fmt.Sprintf("%s was changed at %s", is.Path, is.Modified.Format(time.RFC3339Nano)))
+		case was.Sample != is.Sample:
+			all = append(all, fmt.Sprintf("%s has other contents", is.Path))
+		}
+	}
+	for _, option := range []struct {
+		name     string
+		was, now any
+	}{
+		{"index prefix", m.Prefix, now.Prefix}, {"number of shards", m.Shards, now.Shards},
+		{"number of replicas", m.Replicas, now.Replicas}, {"allowing missing files", m.AllowMissing, now.AllowMissing},
+		{"file of dead letters", m.DeadLetters, now.DeadLetters},
+	} {
+		if option.was != option.now {
+			all = append(all, fmt.Sprintf("the %s is %v now, and was %v", option.name, option.now, option.was))
+		}
+	}
+	return all
+}

@@ -1,0 +1,80 @@
+package indexer
+
+import (
+	"context"
+
+	"atlas/internal/fault"
+)
+
+// PruneOptions say what Prune leaves.
+type PruneOptions struct {
+	GenerationOptions
+	// Keep is how many complete generations stay beside the served one: the
+	// previous one first, then the newest.
+	Keep int
+	// KeepUnfinished leaves what loads left that may be resumed.
+	KeepUnfinished bool
+	// DryRun deletes nothing.
+	DryRun bool
+}
+
+// PruneReport is what Prune deleted, or would have.
+type PruneReport struct {
+	DryRun bool `json:"dry_run"`
+	// Deleted and Kept are generations, the newest first. The served one is
+	// never among the deleted.
+	Deleted []Generation `json:"deleted"`
+	Kept    []Generation `json:"kept"`
+	// Freed is what the deleted ones took on disk, without replicas, in bytes.
+	Freed int64 `json:"freed_bytes"`
+}
+
+// Prune deletes generations that no search goes to. It holds the lease of
+// loads, so that what is unfinished then is nobody's work.
+func Prune(ctx context.Context, o PruneOptions) (PruneReport, error) {
+	report := PruneReport{DryRun: o.DryRun, Deleted: []Generation{}, Kept: []Generation{}}
+	if o.Keep < 0 {
+		return report, fault.New(fault.BadRequest, "no fewer than 0 generations can be kept")
+	}
+	err := o.held(ctx, func(ctx context.Context) error { return o.prune(ctx, &report) })
+	return report, err
+}
+
+func (o PruneOptions) prune(ctx context.Context, report *PruneReport) error {
+	all, err := Generations(ctx, o.Elastic, o.Names)
+	if err != nil {
+		return err
+	}
+	keep := o.keep(all)
+	var indices []string
+	for _, g := range all {
+		if keep[g.Name] {
+			report.Kept = append(report.Kept, g)
+			continue
+		}
+		report.Deleted = append(report.Deleted, g)
+		report.Freed += g.Bytes
+		indices = append(indices, g.indices()...)
+	}
+	if o.DryRun {
+		return nil
+	}
+	return o.Retry.Do(ctx, func(ctx context.Context) error { return o.Elastic.DeleteIndices(ctx, indices...) })
+}
+
+// keep tells which generations stay, of all of them, the newest first.
+func (o PruneOptions) keep(all []Generation) map[string]bool {
+	keep, left := map[string]bool{}, o.Keep
+	for _, state := range []State{Previous, Complete} {
+		for _, g := range all {
+			switch {
+			case g.State == Served, g.State == Unfinished && o.KeepUnfinished:
+				keep[g.Name] = true
+			case g.State == state && left > 0:
+				keep[g.Name] = true
+				left--
+			}
+		}
+	}
+	return keep
+}

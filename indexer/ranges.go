@@ -1,0 +1,178 @@
+package indexer
+
+import (
+	"context"
+	"encoding/hex"
+	"sync/atomic"
+	"time"
+
+	"atlas/indexer/extsort"
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// An input range is some lines of a file, an id range some records of a dataset
+// in the order of their ids. Each ends with a checkpoint. Workers meet at the
+// end of a range, so that what they hold of it is on the disk before one of them
+// begins with the next.
+
+// barrier lets a number of goroutines wait for each other.
+type barrier struct {
+	left atomic.Int32
+	open chan struct{}
+}
+
+func newBarrier(n int) *barrier {
+	b := &barrier{open: make(chan struct{})}
+	b.left.Store(int32(n))
+	return b
+}
+
+// meet waits until all have come. The last does what is to be done before any
+// goes on; when that fails, its context's end lets the others go.
+func (b *barrier) meet(ctx context.Context, last func() error) error {
+	if b.left.Add(-1) > 0 {
+		select {
+		case <-b.open:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if err := last(); err != nil {
+		return err
+	}
+	close(b.open)
+	return nil
+}
+
+// idRange is records of a dataset that are under way together.
+type idRange struct {
+	after string // the last id of it
+	last  bool   // of the dataset
+	meet  *barrier
+
+	// What the joining counts.
+	replaced int64
+	dangling map[query.Dataset]int64
+	// What the writing counts.
+	documents, refused atomic.Int64
+	refusals           refusals
+
+	// links are the files of links when the range's own are in them.
+	links map[string][]extsort.Run
+
+	// pending counts requests, and one more while there may be others. written
+	// is closed when there are none.
+	pending atomic.Int64
+	written chan struct{}
+}
+
+func (l *load) newRange() *idRange {
+	r := &idRange{meet: newBarrier(l.Workers), dangling: map[query.Dataset]int64{}, written: make(chan struct{})}
+	r.refusals.dir, r.refusals.count = l.dir, func() { l.meter.letters.Add(1) }
+	r.pending.Store(1)
+	return r
+}
+
+// finish ends a request of the range, or says that there will be no others.
+func (r *idRange) finish() {
+	if r.pending.Add(-1) == 0 {
+		close(r.written)
+	}
+}
+
+// sealLinks keeps the names of the files that hold a dataset's links by now.
+func (r *idRange) sealLinks(up map[query.Relation]*extsort.Sorter) {
+	r.links = map[string][]extsort.Run{}
+	for relation, sorter := range up {
+		r.links[linkName(relation)] = sorter.Runs()
+	}
+}
+
+func linkName(r query.Relation) string { return string(r.Parent) + "-" + string(r.Child) }
+
+// commitRanges writes a checkpoint for each range of a dataset, in their order,
+// when its documents are acknowledged.
+func (l *load) commitRanges(ctx context.Context, d query.Dataset, ranges <-chan *idRange) error {
+	began := time.Now()
+	for r := range ranges {
+		select {
+		case <-r.written:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		s := l.state.Datasets[d]
+		s.Replaced += r.replaced
+		s.Documents += r.documents.Load()
+		s.Refused += r.refused.Load()
+		for child, n := range r.dangling {
+			l.state.Datasets[child].Dangling += n
+		}
+		for name, runs := range r.links {
+			l.state.Links[name] = runs
+		}
+		var used []extsort.Run
+		if s.After, s.Indexed = r.after, r.last; r.last {
+			for _, relation := range query.RelationsOf(d) {
+				used = append(used, l.state.Links[linkName(relation)]...)
+				delete(l.state.Links, linkName(relation))
+			}
+		}
+		now := time.Now()
+		s.IndexTime += now.Sub(began).Seconds()
+		began = now
+		if err := l.letters.take(&r.refusals); err != nil {
+			return err
+		}
+		if err := l.save(); err != nil {
+			return err
+		}
+		if l.store != nil {
+			extsort.Remove(l.dir, used)
+		}
+	}
+	return nil
+}
+
+// endRange is what a builder does at the end of a range.
+func (b *builder) endRange(ctx context.Context, r *idRange, ranges chan<- *idRange, up map[query.Relation]*extsort.Sorter) error {
+	if err := b.send(ctx); err != nil {
+		return err
+	}
+	for _, u := range b.up {
+		if err := u.links.Flush(); err != nil {
+			return err
+		}
+	}
+	return r.meet.meet(ctx, func() error {
+		r.sealLinks(up)
+		r.finish()
+		select {
+		case ranges <- r:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+}
+
+// lastID names the end of a range.
+func lastID(key []byte) string {
+	if len(key) == 0 {
+		return ""
+	}
+	return hex.EncodeToString(key[:idSize])
+}
+
+// sorter returns the sorter of a dataset's records, or of a relation's links,
+// with what a checkpoint says is in it.
+func (l *load) sorter(name string, keySize, memory int, runs []extsort.Run) (*extsort.Sorter, error) {
+	s, err := extsort.Reopen(extsort.Options{
+		Dir: l.dir, Name: name, KeySize: keySize, Memory: memory, Keep: l.store != nil,
+	}, runs)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "the work folder %s lacks a file that its checkpoint names; load anew (--restart)", l.dir)
+	}
+	return s, nil
+}

@@ -1,0 +1,213 @@
+package indexer
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"atlas/internal/elastic"
+	"atlas/mappings"
+	"atlas/search/query"
+)
+
+// State is what a generation is there for.
+type State string
+
+// The states. A generation is complete when it has an index of each dataset and
+// the load that made them was finished.
+const (
+	Served     State = "served"     // searches go to it
+	Previous   State = "previous"   // complete: what a rollback goes to when none is named
+	Complete   State = "complete"   // complete, and neither of the two
+	Unfinished State = "unfinished" // being filled, left by a load that ended, or without some of its indices
+)
+
+// Generation is one load's indices.
+type Generation struct {
+	Name string `json:"generation"`
+	// State of all its indices together.
+	State State `json:"state"`
+	// Created is when its load began, to the second.
+	Created time.Time `json:"created"`
+	// Deltas were begun on it and are not finished: some related records may not
+	// follow yet what they changed.
+	Deltas []string `json:"deltas"`
+	// Documents and Bytes are sums over the datasets.
+	Documents int64 `json:"documents"`
+	Bytes     int64 `json:"bytes"`
+	// Datasets has a row for each index there is, in the order of
+	// query.Datasets.
+	Datasets []GenerationIndex `json:"datasets"`
+}
+
+// GenerationIndex is one of a generation's indices.
+type GenerationIndex struct {
+	Dataset query.Dataset `json:"dataset"`
+	Index   string        `json:"index"`
+	// Served: the alias of the dataset points to it.
+	Served bool `json:"served"`
+	// Documents is how many records can be found; while the index is filled,
+	// how many were written so far, those twice that were sent twice.
+	Documents int64 `json:"documents"`
+	// Bytes are those of the primary shards on disk, without replicas.
+	Bytes int64 `json:"bytes"`
+	// Health is green (all copies there), yellow (replicas missing) or red
+	// (records missing).
+	Health string `json:"health"`
+
+	unfinished bool
+}
+
+// Generations lists the generations of an installation, the newest first. What
+// changes meanwhile may or may not be seen.
+func Generations(ctx context.Context, es *elastic.Client, names mappings.Names) ([]Generation, error) {
+	all, err := listExisting(ctx, es, names)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := indexFacts(ctx, es, names)
+	if err != nil {
+		return nil, err
+	}
+	byName := map[string]*Generation{}
+	generations := []*Generation{}
+	for _, e := range all {
+		name := names.GenerationOf(string(e.dataset), e.index)
+		f, known := facts[e.index]
+		if !e.generation || !known { // it was deleted in between
+			continue
+		}
+		g := byName[name]
+		if g == nil {
+			g = &Generation{Name: name, Created: loadTime(name), Deltas: []string{}}
+			byName[name] = g
+			generations = append(generations, g)
+		}
+		in := GenerationIndex{
+			Dataset: e.dataset, Index: e.index, Served: e.served, unfinished: e.unfinished,
+			Documents: f.written, Bytes: f.bytes, Health: f.health,
+		}
+		// Nothing is found in an index that is being filled: it is not refreshed.
+		if !e.unfinished && f.health != "red" {
+			if in.Documents, err = es.Count(ctx, e.index); err != nil {
+				return nil, err
+			}
+		}
+		for _, delta := range e.deltas {
+			if !slices.Contains(g.Deltas, delta) {
+				g.Deltas = append(g.Deltas, delta)
+			}
+		}
+		g.Documents += in.Documents
+		g.Bytes += in.Bytes
+		g.Datasets = append(g.Datasets, in)
+	}
+	slices.SortFunc(generations, func(a, b *Generation) int { return cmp.Compare(b.Name, a.Name) })
+	setStates(generations)
+	list := make([]Generation, len(generations))
+	for i, g := range generations {
+		slices.Sort(g.Deltas)
+		list[i] = *g
+	}
+	return list, nil
+}
+
+// setStates tells what each generation is, of all of them, the newest first.
+func setStates(all []*Generation) {
+	served := -1
+	for i, g := range all {
+		switch {
+		case slices.ContainsFunc(g.Datasets, func(in GenerationIndex) bool { return in.Served }):
+			g.State, served = Served, i
+		case g.complete():
+			g.State = Complete
+		default:
+			g.State = Unfinished
+		}
+	}
+	// The newest of those before the served one; where there is none, the newest
+	// of those after it, which a rollback left.
+	for _, from := range [][]*Generation{all[served+1:], all[:max(served, 0)]} {
+		for _, g := range from {
+			if g.State == Complete {
+				g.State = Previous
+				return
+			}
+		}
+	}
+}
+
+// complete tells whether searches could go to a generation.
+func (g *Generation) complete() bool {
+	return len(g.Datasets) == len(query.Datasets) &&
+		!slices.ContainsFunc(g.Datasets, func(in GenerationIndex) bool { return in.unfinished })
+}
+
+func (g *Generation) indices() []string {
+	names := make([]string, len(g.Datasets))
+	for i, in := range g.Datasets {
+		names[i] = in.Index
+	}
+	return names
+}
+
+// loadTime is when the load of a generation began, by its name, zero when it is
+// no name of a generation. It is the time that records get which have none.
+func loadTime(generation string) time.Time {
+	if !generationName.MatchString(generation) {
+		return time.Time{}
+	}
+	at, _ := time.Parse("20060102t150405z", generation[:len("20060102t150405z")])
+	return at
+}
+
+// indexFact is what Elasticsearch knows of an index without looking into it.
+type indexFact struct {
+	health         string
+	bytes, written int64
+}
+
+// indexFacts asks about all indices of records at once. Counts of an index's
+// statistics include nested children; the operations that wrote it do not.
+func indexFacts(ctx context.Context, es *elastic.Client, names mappings.Names) (map[string]indexFact, error) {
+	pattern := ""
+	for _, d := range query.Datasets {
+		if pattern != "" {
+			pattern += ","
+		}
+		pattern += url.PathEscape(names.Alias(string(d))) + "-*"
+	}
+	res, err := es.Do(ctx, elastic.Request{
+		Method: http.MethodGet, Path: "/" + pattern + "/_stats/store,indexing",
+		Query: url.Values{"ignore_unavailable": {"true"}, "expand_wildcards": {"all"}, "filter_path": {"indices.*.primaries.store.size_in_bytes,indices.*.primaries.indexing.index_total,indices.*.health"}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var stats struct {
+		Indices map[string]struct {
+			Health    string `json:"health"`
+			Primaries struct {
+				Store struct {
+					Bytes int64 `json:"size_in_bytes"`
+				} `json:"store"`
+				Indexing struct {
+					Total int64 `json:"index_total"`
+				} `json:"indexing"`
+			} `json:"primaries"`
+		} `json:"indices"`
+	}
+	if err := json.Unmarshal(res.Body, &stats); err != nil {
+		return nil, err
+	}
+	facts := map[string]indexFact{}
+	for index, s := range stats.Indices {
+		facts[index] = indexFact{s.Health, s.Primaries.Store.Bytes, s.Primaries.Indexing.Total}
+	}
+	return facts, nil
+}

@@ -1,0 +1,109 @@
+package indexer
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"atlas/mappings"
+	"atlas/search/query"
+)
+
+// UnfinishedLoad is how far a load was at its last checkpoint.
+type UnfinishedLoad struct {
+	// WorkDir is where it is gone on with, Holder the name under which its
+	// process has the lease while it works.
+	WorkDir string `json:"work_dir"`
+	Holder  string `json:"-"`
+	// Generation that it fills, of the files in Dir.
+	Generation string    `json:"generation"`
+	Dir        string    `json:"dir"`
+	Started    time.Time `json:"started"`
+	// Phase it is in. Done and Total are records in the phase Indexing, Done is
+	// lines in the phase Reading, which has no Total.
+	Phase Phase `json:"phase"`
+	Done  int64 `json:"done"`
+	Total int64 `json:"total,omitzero"`
+	// Resumed counts the processes that went on with it, Seconds what all of them
+	// took.
+	Resumed int     `json:"resumed"`
+	Seconds float64 `json:"seconds"`
+}
+
+// UnfinishedLoads lists the loads into an installation's indices that have a
+// work folder on this machine: in tempDir ("" means the user's folder for
+// caches, as for a load) or in one of the folders named. It only looks: a load at
+// work is not disturbed, and one whose files are just changing is left out.
+func UnfinishedLoads(names mappings.Names, tempDir string, workDirs ...string) []UnfinishedLoad {
+	found, _ := filepath.Glob(filepath.Join(cmp.Or(tempDir, defaultTempDir()), workPrefix+"*"))
+	loads := []UnfinishedLoad{}
+	for _, path := range slices.Concat(found, workDirs) {
+		var m manifest
+		if !readJSON(filepath.Join(path, manifestName), &m) || m.Prefix != names.Prefix {
+			continue
+		}
+		l := UnfinishedLoad{WorkDir: path, Generation: m.Generation, Started: m.Started.UTC(), Phase: Reading}
+		for _, in := range m.Inputs {
+			if in.Path != "" {
+				l.Dir = filepath.Dir(in.Path)
+			}
+		}
+		holder, _ := os.ReadFile(filepath.Join(path, holderName))
+		l.Holder = string(holder)
+		s := newState()
+		if readJSON(filepath.Join(path, checkpointName), s) {
+			l.progress(s)
+		}
+		loads = append(loads, l)
+	}
+	return loads
+}
+
+func (l *UnfinishedLoad) progress(s *state) {
+	l.Resumed, l.Seconds = s.Resumed, s.Seconds
+	read, indexed, lines := true, true, int64(0)
+	for _, d := range query.Datasets {
+		at := s.Datasets[d]
+		if at == nil {
+			return
+		}
+		read, indexed = read && at.Read, indexed && at.Indexed
+		lines += at.Lines
+		l.Done += at.Documents + at.Refused + at.Replaced
+		for _, run := range at.Runs {
+			l.Total += run.Entries
+		}
+	}
+	switch {
+	case !read:
+		l.Phase, l.Done, l.Total = Reading, lines, 0
+	case !indexed:
+		l.Phase = Indexing
+	default:
+		l.Phase = Ending
+	}
+}
+
+// InUse tells whether a process has the folder. Asking takes its lock for a
+// moment, so only a load that may be at work should be asked about. Where the
+// lock cannot be looked at, the answer is yes.
+func (l UnfinishedLoad) InUse() bool {
+	lock, err := os.Open(filepath.Join(l.WorkDir, lockName))
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer lock.Close()
+	return syscall.Flock(int(lock.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
+}
+
+func readJSON(path string, into any) bool {
+	raw, err := os.ReadFile(path)
+	return err == nil && json.Unmarshal(raw, into) == nil
+}

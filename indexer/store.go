@@ -1,0 +1,239 @@
+package indexer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"syscall"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+)
+
+// store is the work folder of a load that can be resumed: what was read and
+// sorted, a manifest of what it is about, and a checkpoint of how far it is. A
+// lock that goes with the process keeps a second one out. The folder may hold
+// other files, which are left alone.
+type store struct {
+	path string
+	lock *os.File
+}
+
+// Files of a work folder. Nothing else in it is touched.
+const (
+	workPrefix     = "atlas-load-"
+	lockName       = "lock"
+	holderName     = "holder"
+	manifestName   = "manifest.json"
+	checkpointName = "checkpoint.json"
+	lettersName    = "dead-letters.ndjson"
+)
+
+var passingFile = regexp.MustCompile(`^(accounts|contacts|projects|signals)(-(accounts|contacts|projects|signals))?-\d{5,}\.run$|^letters-\d+\.tmp$|^(manifest|checkpoint)\.json\.new$`)
+
+// defaultWorkDir is where a load of a folder into a prefix works when nobody
+// says otherwise: the same place each time, so that it is found again.
+func defaultWorkDir(parent, dir, prefix string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fault.Wrap(err, fault.BadRequest, "the folder %s cannot be found", dir)
+	}
+	key := sha256.Sum256([]byte(dir + "\x00" + prefix))
+	return filepath.Join(parent, workPrefix+hex.EncodeToString(key[:8])), nil
+}
+
+// defaultTempDir is a folder of the user's that survives a restart of the
+// machine where there is one.
+func defaultTempDir() string {
+	if cache, err := os.UserCacheDir(); err == nil {
+		return filepath.Join(cache, "atlas")
+	}
+	return os.TempDir()
+}
+
+// openStore makes the folder, or takes it over from a process that ended. One
+// that is in use is a BadRequest error.
+func openStore(path string) (*store, error) {
+	unusable := func(err error) error {
+		return fault.Wrap(err, fault.Internal, "the work folder %s cannot be used", path)
+	}
+	for {
+		// Records may be about people: the folder is its owner's.
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, unusable(err)
+		}
+		if info, err := os.Stat(path); err != nil {
+			return nil, unusable(err)
+		} else if of, ok := info.Sys().(*syscall.Stat_t); ok && int(of.Uid) != os.Geteuid() && os.Geteuid() != 0 {
+			return nil, unusable(errors.New("it is another user's"))
+		}
+		lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the one before us was just removing it
+		}
+		if err != nil {
+			return nil, unusable(err)
+		}
+		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+			_ = lock.Close()
+			if errors.Is(err, syscall.EWOULDBLOCK) {
+				return nil, fault.New(fault.BadRequest, "the work folder %s is in use by another load", path)
+			}
+			return nil, unusable(err)
+		}
+		// Between opening and locking, the one before us may have removed it.
+		opened, err := lock.Stat()
+		if err == nil {
+			var named os.FileInfo
+			if named, err = os.Stat(lock.Name()); err == nil && os.SameFile(opened, named) {
+				return &store{path, lock}, nil
+			}
+		}
+		_ = lock.Close()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, unusable(err)
+		}
+	}
+}
+
+func (s *store) close() { _ = s.lock.Close() }
+
+func (s *store) file(name string) string { return filepath.Join(s.path, name) }
+
+// holder is a name for the lease that is the folder's own: whoever has the lock
+// of the folder may take the lease over from the one who had it before.
+func (s *store) holder() (string, error) {
+	if raw, err := os.ReadFile(s.file(holderName)); err == nil && len(raw) > 0 {
+		return string(raw), nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	holder := host + ", load in " + s.path + " " + uuid.NewString()
+	return holder, s.write(holderName, []byte(holder))
+}
+
+// write replaces a file as a whole: after a crash it is the old one or the new.
+func (s *store) write(name string, content []byte) error {
+	path := s.file(name)
+	err := func() error {
+		next, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = next.Write(content)
+		err = both(err, next.Sync())
+		if err = both(err, next.Close()); err != nil {
+			return err
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			return err
+		}
+		return s.sync()
+	}()
+	if err != nil {
+		return fault.Wrap(err, fault.Internal, "%s cannot be written", path)
+	}
+	return nil
+}
+
+// sync makes the names of the folder's files durable.
+func (s *store) sync() error {
+	dir, err := os.Open(s.path)
+	if err != nil {
+		return err
+	}
+	return both(dir.Sync(), dir.Close())
+}
+
+func (s *store) save(name string, value any) error {
+	raw, err := json.Marshal(value, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return s.write(name, raw)
+}
+
+// read reads what save wrote; false says that there is nothing.
+func (s *store) read(name string, into any) (bool, error) {
+	raw, err := os.ReadFile(s.file(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, into)
+	}
+	if err != nil {
+		return false, fault.Wrap(err, fault.BadRequest,
+			"%s cannot be read; load anew (--restart) to do without it", s.file(name))
+	}
+	return true, nil
+}
+
+// removeStray removes files of a load that the checkpoint does not name.
+func (s *store) removeStray(named map[string]bool) {
+	entries, _ := os.ReadDir(s.path)
+	for _, e := range entries {
+		if passingFile.MatchString(e.Name()) && !named[e.Name()] {
+			_ = os.Remove(s.file(e.Name()))
+		}
+	}
+}
+
+// clear removes what there is of a load. Its dead letters stay when they are
+// wanted; the folder goes when nothing is left.
+func (s *store) clear(keepLetters bool) {
+	// The checkpoint goes first: what it names is there as long as it is. The
+	// holder's name stays, because the lease may be held under it.
+	_ = os.Remove(s.file(checkpointName))
+	_ = os.Remove(s.file(manifestName))
+	s.removeStray(nil)
+	if !keepLetters {
+		_ = os.Remove(s.file(lettersName))
+	}
+}
+
+// remove is clear and the end of the folder, if it is empty then.
+func (s *store) remove(keepLetters bool) {
+	s.clear(keepLetters)
+	_ = os.Remove(s.file(holderName))
+	_ = os.Remove(s.file(lockName))
+	_ = os.Remove(s.path)
+}
+
+// removeEmpty removes a folder that holds no load.
+func (s *store) removeEmpty() {
+	if _, err := os.Stat(s.file(manifestName)); errors.Is(err, fs.ErrNotExist) {
+		s.remove(true)
+	}
+}
+
+// otherLoads calls f with the manifest of every load that was not finished and
+// whose work folder is in a folder. Those at work are locked, and left out.
+func otherLoads(parent, except string, f func(*store, manifest)) {
+	paths, _ := filepath.Glob(filepath.Join(parent, workPrefix+"*"))
+	for _, path := range paths {
+		if path == except {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(path, manifestName)); err != nil {
+			continue
+		}
+		s, err := openStore(path)
+		if err != nil {
+			continue
+		}
+		var m manifest
+		if found, err := s.read(manifestName, &m); found && err == nil {
+			f(s, m)
+		}
+		s.close()
+	}
+}

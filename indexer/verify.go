@@ -1,0 +1,270 @@
+package indexer
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"atlas/indexer/extsort"
+	"atlas/internal/elastic"
+	"atlas/internal/fault"
+	"atlas/mappings"
+	"atlas/search/query"
+)
+
+// VerifyOptions say what to compare. Dir and Elastic are required.
+type VerifyOptions struct {
+	// Dir is the folder with the dataset files.
+	Dir     string
+	Elastic *elastic.Client
+	Names   mappings.Names
+	// Generation to compare with; "" means the served one.
+	Generation string
+	// AllowMissing takes a dataset without a file for an empty one.
+	AllowMissing bool
+	// Each, when set, is called with every difference, dataset by dataset in the
+	// order of ids. Its error ends the work.
+	Each func(Difference) error
+	// TempDir takes the temporary files, about three times the size of the
+	// unpacked input; "" means the user's folder for caches.
+	TempDir string
+	// Workers is how many goroutines read lines and build documents, and how many
+	// searches are under way at once; 0 means one for each processor.
+	Workers int
+	// SortMemory is as in Options.
+	SortMemory int
+	// Retry is how long an Elasticsearch that is away or busy is borne.
+	Retry elastic.Retry
+	// Progress, when set, is called as by Load. The phases are Reading,
+	// Building and Comparing.
+	Progress func(Progress)
+	// Log hears what is worth knowing while the work goes on; nil: nothing.
+	Log *slog.Logger
+}
+
+// The phases of a verification after Reading. Done and Total are records.
+const (
+	Building  Phase = "build"   // documents are built as for an index
+	Comparing Phase = "compare" // the index is read beside them
+)
+
+// MaxDifferences is how many differences of each dataset a VerifyReport lists.
+// All are counted, and VerifyOptions.Each is told of all.
+const MaxDifferences = 250
+
+// VerifyReport is how a generation compares with its source.
+type VerifyReport struct {
+	Generation string `json:"generation"`
+	// Equal: the index holds the records of the source and no others, each with
+	// what it should have.
+	Equal   bool      `json:"equal"`
+	Started time.Time `json:"started"`
+	Seconds float64   `json:"seconds"`
+	// Datasets has a row for each dataset, in the order of query.Datasets.
+	Datasets []VerifiedDataset `json:"datasets"`
+	// Differences are the first of each dataset by id, at most MaxDifferences.
+	Differences []Difference `json:"differences"`
+	// Notes are for people.
+	Notes []string `json:"notes"`
+}
+
+// VerifiedDataset counts what was found. Records = Matching + Different +
+// Missing; Documents = Matching + Different + Extra.
+type VerifiedDataset struct {
+	Dataset query.Dataset `json:"dataset"`
+	File    string        `json:"file"`
+	Index   string        `json:"index"`
+	// Lines, Rejected, Replaced and Records are those of a load.
+	Lines    int64 `json:"lines"`
+	Rejected int64 `json:"rejected"`
+	Replaced int64 `json:"replaced"`
+	Records  int64 `json:"records"`
+	// Documents is how many the index says that it has.
+	Documents int64 `json:"documents"`
+	Matching  int64 `json:"matching"`
+	Missing   int64 `json:"missing"`
+	Extra     int64 `json:"extra"`
+	Different int64 `json:"different"`
+}
+
+// Equal tells whether nothing is missing, extra or different.
+func (d VerifiedDataset) Equal() bool { return d.Missing+d.Extra+d.Different == 0 }
+
+// Rejected is how many lines of the source are no records, and so were not
+// compared.
+func (r VerifyReport) Rejected() (n int64) {
+	for _, d := range r.Datasets {
+		n += d.Rejected
+	}
+	return n
+}
+
+// verification is the state of one.
+type verification struct {
+	VerifyOptions
+	report VerifyReport
+	log    *slog.Logger
+	meter  meter
+}
+
+// Verify compares a folder with a generation, by count and by content: every
+// document is built as Load would build it, and must be in the index, the same
+// in each field of the public record and, by its digest, in what only searches
+// see (docs/data.md). Nothing is changed. Memory does not grow with the data.
+//
+// Differences are no error: see the report. What is written meanwhile may or may
+// not be seen.
+func Verify(ctx context.Context, o VerifyOptions) (VerifyReport, error) {
+	if o.Elastic == nil {
+		return VerifyReport{}, fault.New(fault.Internal, "verifying needs an Elasticsearch client")
+	}
+	v := &verification{VerifyOptions: o, log: o.Log}
+	if v.log == nil {
+		v.log = slog.New(slog.DiscardHandler)
+	}
+	v.report = VerifyReport{Started: time.Now().UTC(), Datasets: []VerifiedDataset{}, Differences: []Difference{}, Notes: []string{}}
+	err := v.run(ctx)
+	v.report.Seconds = time.Since(v.report.Started).Seconds()
+	if err != nil && ctx.Err() != nil {
+		err = cmp.Or(context.Cause(ctx), err)
+	}
+	return v.report, err
+}
+
+func (v *verification) run(ctx context.Context) error {
+	indices, err := v.findIndices(ctx)
+	if err != nil {
+		return err
+	}
+	// What was written is only found when it has been refreshed.
+	if err := v.Retry.Do(ctx, func(ctx context.Context) error {
+		return v.Elastic.Refresh(ctx, slices.Collect(maps.Values(indices))...)
+	}); err != nil {
+		return err
+	}
+	parent := cmp.Or(v.TempDir, defaultTempDir())
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return fault.Wrap(err, fault.Internal, "no temporary folder can be made in %s", parent)
+	}
+	dir, err := newWorkDir(parent, v.log)
+	if err != nil {
+		return err
+	}
+	defer dir.remove()
+	sorted, source, err := v.expect(ctx, dir.path)
+	if err != nil {
+		return err
+	}
+	v.report.Notes = append(v.report.Notes, source.Notes...)
+	total := int64(0)
+	for _, s := range sorted {
+		total += s.Len()
+	}
+	v.meter.total.Store(total)
+	stop := v.meter.start(v.Progress, Comparing)
+	defer stop()
+	v.report.Equal = true
+	for _, d := range query.Datasets {
+		row := VerifiedDataset{Dataset: d, Index: indices[d]}
+		for _, s := range source.Datasets {
+			if s.Dataset == d {
+				row.File, row.Lines, row.Rejected, row.Replaced, row.Records = s.File, s.Lines, s.Rejected, s.Replaced, s.Records
+			}
+		}
+		if err := v.compare(ctx, &row, sorted[d]); err != nil {
+			return err
+		}
+		v.report.Datasets = append(v.report.Datasets, row)
+		v.report.Equal = v.report.Equal && row.Equal()
+	}
+	return nil
+}
+
+// findIndices resolves the generation once: a switch meanwhile changes nothing.
+func (v *verification) findIndices(ctx context.Context) (map[query.Dataset]string, error) {
+	all, err := Generations(ctx, v.Elastic, v.Names)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range all {
+		if g.Name != v.Generation && (v.Generation != "" || g.State != Served) {
+			continue
+		}
+		if len(g.Datasets) != len(query.Datasets) {
+			return nil, fault.New(fault.BadRequest, "the generation %s has indices of %d datasets only", g.Name, len(g.Datasets))
+		}
+		v.report.Generation = g.Name
+		indices := map[query.Dataset]string{}
+		for _, in := range g.Datasets {
+			indices[in.Dataset] = in.Index
+		}
+		return indices, nil
+	}
+	if v.Generation == "" {
+		return nil, fault.New(fault.BadRequest, "no generation is served: nothing has been loaded yet")
+	}
+	return nil, fault.New(fault.BadRequest, "there is no generation %s%s", v.Generation, others(all, Served, Previous, Complete))
+}
+
+// expect builds the documents that the index should have, and sorts what is
+// compared of them by id.
+func (v *verification) expect(ctx context.Context, dir string) (map[query.Dataset]*extsort.Sorter, Report, error) {
+	sorted := map[query.Dataset]*extsort.Sorter{}
+	for _, d := range query.Datasets {
+		sorted[d] = extsort.New(extsort.Options{
+			Dir: dir, Name: "expected-" + string(d), KeySize: expectedKeySize, Memory: cmp.Or(v.SortMemory, 64<<20) / 2,
+		})
+	}
+	documents := filepath.Join(dir, "documents")
+	if err := os.Mkdir(documents, 0o700); err != nil {
+		return nil, Report{}, fault.Wrap(err, fault.Internal, "the temporary folder %s cannot be used", dir)
+	}
+	var (
+		writer       *extsort.Writer
+		dataset      query.Dataset
+		key, payload []byte
+	)
+	next := func(d query.Dataset) error { // a dataset's documents come in a row
+		if dataset = d; writer == nil {
+			return nil
+		}
+		return writer.Close()
+	}
+	report, err := Documents(ctx, DocumentOptions{
+		Dir: v.Dir, AllowMissing: v.AllowMissing, LoadedAt: loadTime(v.report.Generation), TempDir: documents,
+		Workers: v.Workers, SortMemory: v.SortMemory, Progress: v.building(),
+	}, func(d query.Dataset, batch []Document) error {
+		if d != dataset {
+			if err := next(d); err != nil {
+				return err
+			}
+			writer = sorted[d].Writer()
+		}
+		for _, doc := range batch {
+			key, payload = expected(key, payload, doc)
+			if err := writer.Add(key, payload); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return sorted, report, both(err, next(""))
+}
+
+// building passes on the progress of Documents.
+func (v *verification) building() func(Progress) {
+	if v.Progress == nil {
+		return nil
+	}
+	return func(p Progress) {
+		if p.Phase == Indexing {
+			p.Phase = Building
+		}
+		v.Progress(p)
+	}
+}

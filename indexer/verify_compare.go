@@ -1,0 +1,200 @@
+package indexer
+
+import (
+	"context"
+	"encoding/binary"
+
+	"golang.org/x/sync/errgroup"
+
+	"atlas/indexer/extsort"
+	"atlas/search/document"
+)
+
+// What a document should be, sorted by id: the key is id and line, the payload
+// the digest and the public record.
+
+const expectedKeySize = idSize + 8
+
+func expected(key, payload []byte, doc Document) (_, _ []byte) {
+	id := document.IDBytes(doc.ID)
+	key = binary.BigEndian.AppendUint64(append(key[:0], id[:]...), uint64(doc.Line))
+	digest, _ := document.Digest(doc.JSON)
+	payload = binary.BigEndian.AppendUint64(payload[:0], uint64(digest))
+	return key, append(payload, publicPart(doc.JSON)...)
+}
+
+// window is a range of ids with what the source has in it. The index is asked
+// for the same range, so that each search reads as much as is compared, however
+// large the index is.
+type window struct {
+	after, upto string // ids; "" is open
+	bytes       []byte
+	source      []sourceRecord
+	found       findings
+	done        chan struct{} // closed when found is complete
+}
+
+type sourceRecord struct {
+	id     string
+	line   int64
+	digest int64
+	public span
+}
+
+// findings are what comparing a window found.
+type findings struct {
+	matching, missing, extra, different int64
+	differences                         []Difference
+}
+
+// A window is closed when it has so many records or bytes.
+const (
+	windowRecords = 1_000
+	windowBytes   = 4 << 20
+)
+
+// compare walks a dataset's expected documents and its index side by side.
+func (v *verification) compare(ctx context.Context, row *VerifiedDataset, sorted *extsort.Sorter) (err error) {
+	digests, err := v.hasDigests(ctx, row.Index)
+	if err != nil {
+		return err
+	}
+	if !digests {
+		v.report.Notes = append(v.report.Notes, row.Index+" has no digests, so that what only searches see of it was not compared; the next load gives it digests")
+	}
+	entries, err := sorted.Iterate(ctx)
+	if err != nil {
+		return err
+	}
+	defer entries.Close()
+	group, inner := errgroup.WithContext(ctx)
+	work, order := make(chan *window), make(chan *window, v.workers())
+	group.Go(func() error {
+		defer close(work)
+		defer close(order)
+		return cutWindows(inner, entries, work, order)
+	})
+	for range v.workers() {
+		group.Go(func() error {
+			for w := range work {
+				if err := v.compareWindow(inner, row, w, digests); err != nil {
+					return err
+				}
+				close(w.done)
+			}
+			return nil
+		})
+	}
+	group.Go(func() error { return v.collect(inner, row, order) })
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return v.countIndex(ctx, row)
+}
+
+// cutWindows hands on the source in windows that cover all ids there can be.
+func cutWindows(ctx context.Context, entries *extsort.Iterator, work, order chan<- *window) error {
+	w := &window{done: make(chan struct{})}
+	send := func() error {
+		for _, to := range []chan<- *window{order, work} {
+			select {
+			case to <- w:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	}
+	for entries.Next() {
+		if len(w.source) >= windowRecords || len(w.bytes) >= windowBytes {
+			w.upto = w.source[len(w.source)-1].id
+			if err := send(); err != nil {
+				return err
+			}
+			w = &window{after: w.upto, done: make(chan struct{})}
+		}
+		key, payload := entries.Key(), entries.Payload()
+		start := len(w.bytes)
+		w.bytes = append(w.bytes, payload[8:]...)
+		w.source = append(w.source, sourceRecord{
+			id: idText(key), line: int64(binary.BigEndian.Uint64(key[idSize:])),
+			digest: int64(binary.BigEndian.Uint64(payload)), public: span{start, len(w.bytes)},
+		})
+	}
+	if err := entries.Err(); err != nil {
+		return err
+	}
+	return send()
+}
+
+// collect takes windows in their order.
+func (v *verification) collect(ctx context.Context, row *VerifiedDataset, order <-chan *window) error {
+	listed := 0
+	for w := range order {
+		select {
+		case <-w.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		row.Matching += w.found.matching
+		row.Missing += w.found.missing
+		row.Extra += w.found.extra
+		row.Different += w.found.different
+		for _, difference := range w.found.differences {
+			if err := v.tell(difference, &listed); err != nil {
+				return err
+			}
+		}
+		v.meter.done.Add(int64(len(w.source)))
+		v.meter.records.Add(int64(len(w.source)))
+	}
+	return nil
+}
+
+func (v *verification) tell(difference Difference, listed *int) error {
+	if *listed++; *listed <= MaxDifferences {
+		v.report.Differences = append(v.report.Differences, difference)
+	}
+	if v.Each == nil {
+		return nil
+	}
+	return v.Each(difference)
+}
+
+// compareWindow merges a window's records with the documents of the same range.
+func (v *verification) compareWindow(ctx context.Context, row *VerifiedDataset, w *window, digests bool) error {
+	rest := w.source
+	missing := func(s sourceRecord) {
+		w.found.missing++
+		w.found.differences = append(w.found.differences, Difference{
+			Dataset: row.Dataset, Kind: Missing, ID: s.id, File: row.File, Line: s.line,
+		})
+	}
+	last := ""
+	err := v.eachDocument(ctx, row.Index, w.after, w.upto, func(doc indexed) {
+		for len(rest) > 0 && rest[0].id < doc.id {
+			missing(rest[0])
+			rest = rest[1:]
+		}
+		if len(rest) == 0 || rest[0].id != doc.id || doc.id == last {
+			w.found.extra++
+			w.found.differences = append(w.found.differences, Difference{Dataset: row.Dataset, Kind: Extra, ID: doc.id})
+			return
+		}
+		s := rest[0]
+		rest, last = rest[1:], doc.id
+		fields := differentFields(row.Dataset, w.bytes[s.public.start:s.public.end], s.digest, doc, digests)
+		if len(fields) == 0 {
+			w.found.matching++
+			return
+		}
+		w.found.different++
+		w.found.differences = append(w.found.differences, Difference{
+			Dataset: row.Dataset, Kind: Different, ID: doc.id, File: row.File, Line: s.line, Fields: fields,
+		})
+	})
+	for _, s := range rest {
+		missing(s)
+	}
+	return err
+}

@@ -1,0 +1,134 @@
+package indexer
+
+import (
+	"bytes"
+	"encoding/hex"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// DifferenceKind is how a record of the source and its document differ.
+type DifferenceKind string
+
+// The kinds.
+const (
+	Missing   DifferenceKind = "missing"   // in the source, not in the index
+	Extra     DifferenceKind = "extra"     // in the index, not in the source
+	Different DifferenceKind = "different" // in both, not the same
+)
+
+// Difference is a record that is not as it should be.
+type Difference struct {
+	Dataset query.Dataset  `json:"dataset"`
+	Kind    DifferenceKind `json:"kind"`
+	ID      string         `json:"id"`
+	// File and Line are where the source has the record; "" and 0 of an extra one.
+	File string `json:"file,omitempty"`
+	Line int64  `json:"line,omitzero"`
+	// Fields are those that differ.
+	Fields []FieldDifference `json:"fields,omitempty"`
+}
+
+// FieldDifference is one value that differs. Of the field "ix", which only
+// searches see (folded texts, nested related records), no values are known.
+type FieldDifference struct {
+	Field  string         `json:"field"`
+	Source jsontext.Value `json:"source,omitempty"`
+	Index  jsontext.Value `json:"index,omitempty"`
+}
+
+// searchedPart is the name of what `_source` does not have.
+const searchedPart = "ix"
+
+// maxShownValue is how much of a value a difference shows, in bytes.
+const maxShownValue = 500
+
+// differentFields compares a public record and its digest with a document of the
+// same id. The document's bytes are Elasticsearch's own, so the values are
+// compared and not their spelling.
+func differentFields(d query.Dataset, source []byte, digest int64, doc indexed, digests bool) []FieldDifference {
+	record, err := document.FromPublic(d, doc.source)
+	if err != nil {
+		reason, _ := jsontext.AppendQuote(nil, "not a record: "+err.Error())
+		return []FieldDifference{{Field: "_source", Index: reason}}
+	}
+	actual := record.AppendPublic(nil)
+	var fields []FieldDifference
+	if !bytes.Equal(source, actual) {
+		fields = differentValues(source, actual)
+	}
+	if doc.elasticID != doc.id {
+		is, _ := jsontext.AppendQuote(nil, doc.elasticID)
+		should, _ := jsontext.AppendQuote(nil, doc.id)
+		fields = append(fields, FieldDifference{"_id", should, is})
+	}
+	// The digest is that of the public record too: only when that is equal does
+	// it tell of the rest.
+	if digests && len(fields) == 0 && (!doc.hasDigest || doc.digest != digest) {
+		fields = append(fields, FieldDifference{Field: searchedPart})
+	}
+	return fields
+}
+
+// differentValues compares two public records, which have the same fields in the
+// same order.
+func differentValues(source, actual []byte) (fields []FieldDifference) {
+	type member struct {
+		name  string
+		value jsontext.Value
+	}
+	members := func(object []byte) (list []member) {
+		d := jsontext.NewDecoder(bytes.NewReader(object))
+		_, _ = d.ReadToken()
+		for d.PeekKind() == '"' {
+			name, err := d.ReadToken()
+			if err != nil {
+				return list
+			}
+			m := member{name: name.String()}
+			value, err := d.ReadValue()
+			if err != nil {
+				return list
+			}
+			m.value = value.Clone()
+			list = append(list, m)
+		}
+		return list
+	}
+	should, is := members(source), members(actual)
+	for i := range min(len(should), len(is)) {
+		if !bytes.Equal(should[i].value, is[i].value) {
+			fields = append(fields, FieldDifference{should[i].name, shownValue(should[i].value), shownValue(is[i].value)})
+		}
+	}
+	return fields
+}
+
+// shownValue shortens a long value, which becomes a text.
+func shownValue(v jsontext.Value) jsontext.Value {
+	if len(v) <= maxShownValue {
+		return v
+	}
+	short, err := json.Marshal(strings.ToValidUTF8(string(v[:maxShownValue]), "") + "…")
+	if err != nil {
+		return nil
+	}
+	return short
+}
+
+// idText writes the id that a key begins with.
+func idText(key []byte) string {
+	var s [36]byte
+	hex.Encode(s[0:8], key[0:4])
+	hex.Encode(s[9:13], key[4:6])
+	hex.Encode(s[14:18], key[6:8])
+	hex.Encode(s[19:23], key[8:10])
+	hex.Encode(s[24:36], key[10:16])
+	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
+	return string(s[:])
+}

@@ -1,0 +1,152 @@
+package indexer
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/elastic"
+	"atlas/search/document"
+)
+
+// indexed is a document as the index has it.
+type indexed struct {
+	id, elasticID string
+	source        jsontext.Value
+	digest        int64
+	hasDigest     bool
+}
+
+// pageSize is how many documents a search asks for: a window, and the one more
+// that tells of extra ones.
+const pageSize = windowRecords + 1
+
+// pageTimeout bounds one attempt of a search.
+const pageTimeout = time.Minute
+
+func (v *verification) workers() int {
+	if v.Workers > 0 {
+		return v.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// eachDocument passes on the documents of a range of ids, in their order.
+func (v *verification) eachDocument(ctx context.Context, index, after, upto string, take func(indexed)) error {
+	for {
+		page, err := v.page(ctx, index, after, upto)
+		if err != nil {
+			return err
+		}
+		for _, doc := range page {
+			take(doc)
+		}
+		if len(page) < pageSize {
+			return nil
+		}
+		after = page[len(page)-1].id
+	}
+}
+
+func (v *verification) page(ctx context.Context, index, after, upto string) ([]indexed, error) {
+	bounds := map[string]string{}
+	if after != "" {
+		bounds["gt"] = after
+	}
+	if upto != "" {
+		bounds["lte"] = upto
+	}
+	body, err := json.Marshal(map[string]any{
+		"size": pageSize, "sort": []string{"id"}, "track_total_hits": false,
+		// Without bounds this finds what has an id.
+		"query":           map[string]any{"range": map[string]any{"id": bounds}},
+		"docvalue_fields": []string{document.DigestField},
+	}, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Hits struct {
+			Hits []struct {
+				ID     string                    `json:"_id"`
+				Source jsontext.Value            `json:"_source"`
+				Sort   []string                  `json:"sort"`
+				Fields map[string]jsontext.Value `json:"fields"`
+			} `json:"hits"`
+		} `json:"hits"`
+	}
+	err = v.Retry.Do(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+		defer cancel()
+		res, err := v.Elastic.Do(ctx, elastic.Request{
+			Method: http.MethodPost, Path: "/" + url.PathEscape(index) + "/_search", Body: body,
+			Query: url.Values{"allow_partial_search_results": {"false"}, "filter_path": {"hits.hits._id,hits.hits._source,hits.hits.sort,hits.hits.fields"}},
+		})
+		if err != nil {
+			return err
+		}
+		answer.Hits.Hits = nil
+		return json.Unmarshal(res.Body, &answer)
+	})
+	if err != nil {
+		return nil, err
+	}
+	docs := make([]indexed, len(answer.Hits.Hits))
+	for i, hit := range answer.Hits.Hits {
+		docs[i] = indexed{elasticID: hit.ID, source: hit.Source}
+		if len(hit.Sort) == 1 {
+			docs[i].id = hit.Sort[0]
+		}
+		// A list of one number, read as text: a float64 would round it.
+		if list := hit.Fields[document.DigestField]; len(list) > 2 {
+			docs[i].digest, err = strconv.ParseInt(string(list[1:len(list)-1]), 10, 64)
+			docs[i].hasDigest = err == nil
+		}
+	}
+	return docs, nil
+}
+
+// hasDigests tells whether an index was made with a place for digests.
+func (v *verification) hasDigests(ctx context.Context, index string) (has bool, err error) {
+	err = v.Retry.Do(ctx, func(ctx context.Context) error {
+		res, err := v.Elastic.Do(ctx, elastic.Request{
+			Method: http.MethodGet, Path: "/" + url.PathEscape(index) + "/_mapping/field/" + document.DigestField,
+		})
+		if err != nil {
+			return err
+		}
+		var answer map[string]struct {
+			Mappings map[string]any `json:"mappings"`
+		}
+		if err := json.Unmarshal(res.Body, &answer); err != nil {
+			return err
+		}
+		has = len(answer[index].Mappings) > 0
+		return nil
+	})
+	return has, err
+}
+
+// countIndex compares what was walked with what the index says that it has: a
+// document without an id is in no range of ids.
+func (v *verification) countIndex(ctx context.Context, row *VerifiedDataset) error {
+	err := v.Retry.Do(ctx, func(ctx context.Context) (err error) {
+		row.Documents, err = v.Elastic.Count(ctx, row.Index)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	walked := row.Matching + row.Different + row.Extra
+	if row.Documents > walked {
+		row.Extra += row.Documents - walked
+		v.report.Notes = append(v.report.Notes, strconv.FormatInt(row.Documents-walked, 10)+" documents of "+row.Index+" have no id and are extra, or were written meanwhile")
+	}
+	return nil
+}
