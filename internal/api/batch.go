@@ -22,10 +22,11 @@ type batchItem struct {
 // batchItems reads a body of exactly { name: [ 1..100 items ] }. A wrong
 // envelope fails the call; what is wrong with an item is the item's own.
 func (c *call) batchItems(name string) ([]batchItem, error) {
-	body, problems, err := c.decode()
+	data, err := c.read()
 	if err != nil {
 		return nil, err
 	}
+	body, problems := input.DecodeBatch(data)
 	var issues input.Issues
 	within := map[int]input.Issues{}
 	for _, p := range problems {
@@ -33,7 +34,7 @@ func (c *call) batchItems(name string) ([]batchItem, error) {
 		if len(p.Path) > 1 && p.Path[0] == name {
 			position, notNumber = strconv.Atoi(p.Path[1])
 		}
-		if notNumber != nil || len(problems) >= fault.MaxIssues { // there may be more than are listed
+		if notNumber != nil || len(problems) == input.MaxBatchIssues { // there may be more than are listed
 			issues = append(issues, p)
 			continue
 		}

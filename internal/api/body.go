@@ -16,28 +16,28 @@ const MaxBody = 1 << 20
 
 // body reads the request's JSON object; an absent one reads as {}.
 func (c *call) body() (input.Value, error) {
-	v, issues, err := c.decode()
+	data, err := c.read()
 	if err != nil {
 		return input.Value{}, err
 	}
+	v, issues := input.Decode(data)
 	return v, input.Issues(issues).Err()
 }
 
-// decode is body for who judges the issues of the JSON itself.
-func (c *call) decode() (input.Value, []fault.Issue, error) {
+// read returns the request's body as it was sent.
+func (c *call) read() ([]byte, error) {
 	r := c.gin.Request
 	data, err := io.ReadAll(http.MaxBytesReader(c.gin.Writer, r.Body, MaxBody))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return input.Value{}, nil, fault.New(fault.PayloadTooLarge, "a request body may have at most %d bytes", MaxBody)
+		return nil, fault.New(fault.PayloadTooLarge, "a request body may have at most %d bytes", MaxBody)
 	}
 	if err != nil {
-		return input.Value{}, nil, fault.Validation(fault.Issue{Code: fault.Custom, Message: "the body could not be read to its end"})
+		return nil, fault.Validation(fault.Issue{Code: fault.Custom, Message: "the body could not be read to its end"})
 	}
 	if len(data) > 0 && !isJSON(r) {
-		return input.Value{}, nil, fault.New(fault.UnsupportedMediaType, "send the body as application/json, in UTF-8 and without a content encoding")
+		return nil, fault.New(fault.UnsupportedMediaType, "send the body as application/json, in UTF-8 and without a content encoding")
 	}
-	v, issues := input.Decode(data)
-	return v, issues, nil
+	return data, nil
 }
 
 func isJSON(r *http.Request) bool {

@@ -24,12 +24,12 @@ func (s *Server) bookRoutes() []Route {
 	for _, d := range query.Held {
 		path, many, one := "/workspace/"+string(d), "workspace_"+string(d), "workspace_"+d.Singular()
 		routes = append(routes,
-			Route{"POST", path + "/search", "search_" + many, read, Metered, false, Anyone, s.searchBook(d)},
-			Route{"GET", path + "/:id", "get_" + one, read, Metered, false, Anyone, s.getBook(d)},
-			Route{"POST", path + "/upsert", "upsert_" + one, write, Free, false, Anyone, s.upsertBook(d)},
-			Route{"POST", path + "/upsert/batch", "upsert_" + many + "_batch", write, Free, false, Anyone, s.upsertBookBatch(d)},
-			Route{"DELETE", path + "/:id", "delete_" + one, write, Free, false, Anyone, s.deleteBook(d)},
-			Route{"POST", path + "/delete/batch", "delete_" + many + "_batch", write, Free, false, Anyone, s.deleteBookBatch(d)},
+			Route{"POST", path + "/search", "search_" + many, read, Metered, false, Anyone, s.searchBook(d), aboutSearchBook(d)},
+			Route{"GET", path + "/:id", "get_" + one, read, Metered, false, Anyone, s.getBook(d), aboutGetBook(d)},
+			Route{"POST", path + "/upsert", "upsert_" + one, write, Free, false, Anyone, s.upsertBook(d), aboutUpsertBook(d)},
+			Route{"POST", path + "/upsert/batch", "upsert_" + many + "_batch", write, Free, false, Anyone, s.upsertBookBatch(d), aboutUpsertBookBatch(d)},
+			Route{"DELETE", path + "/:id", "delete_" + one, write, Free, false, Anyone, s.deleteBook(d), aboutDeleteBook(d)},
+			Route{"POST", path + "/delete/batch", "delete_" + many + "_batch", write, Free, false, Anyone, s.deleteBookBatch(d), aboutDeleteBookBatch(d)},
 		)
 	}
 	return routes

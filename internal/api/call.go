@@ -16,6 +16,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/internal/fault"
+	"atlas/internal/telemetry"
 )
 
 // call is one request on its way through a route.
@@ -28,22 +29,38 @@ type call struct {
 	identity  auth.Identity
 	principal auth.Principal
 	charged   int64
+	// uncredited: it was counted as one that got no credits.
+	uncredited bool
+	// code is that of the error that was answered.
+	code fault.Code
+	// abandoned: it failed because its client went away.
+	abandoned bool
+	// spent is what the backends took.
+	spent *telemetry.Spent
 }
 
 const callKey = "call"
 
 func callOf(ctx *gin.Context) *call { return ctx.MustGet(callKey).(*call) }
 
-// Context ends when the client goes away.
+// Context ends when the client goes away, or has waited for
+// Server.RequestTimeout.
 func (c *call) Context() context.Context { return c.gin.Request.Context() }
 
 func (c *call) log() *slog.Logger { return c.server.Log.With("request_id", c.id) }
 
-// begin is the first and last step of every request: its id, its log line, and
-// what happens when a handler panics.
+// begin is the first and last step of every request: its id, its time limit, its
+// log line, and what happens when a handler panics.
 func (s *Server) begin(ctx *gin.Context) {
 	c := &call{gin: ctx, server: s, id: requestID(ctx.GetHeader(RequestIDHeader)), began: time.Now()}
+	bounded, cancel := context.WithTimeout(ctx.Request.Context(), s.RequestTimeout)
+	defer cancel()
+	bounded, c.spent = telemetry.WithSpent(bounded)
+	ctx.Request = ctx.Request.WithContext(bounded)
 	ctx.Set(callKey, c)
+	if s.load.draining.Load() {
+		ctx.Header("Connection", "close")
+	}
 	ctx.Header(RequestIDHeader, c.id)
 	ctx.Header("X-Content-Type-Options", "nosniff")
 	ctx.Header("Cache-Control", "no-store")
@@ -57,27 +74,9 @@ func (s *Server) begin(ctx *gin.Context) {
 				c.fail(fault.New(fault.Internal, "panic"))
 			}
 		}
-		c.logLine()
+		c.end()
 	}()
 	ctx.Next()
-}
-
-func (c *call) logLine() {
-	if !c.server.Log.Enabled(c.Context(), slog.LevelInfo) {
-		return
-	}
-	attrs := []slog.Attr{
-		slog.String("method", c.gin.Request.Method), slog.String("path", c.gin.Request.URL.Path),
-		slog.Int("status", c.gin.Writer.Status()), slog.Duration("duration", time.Since(c.began)),
-	}
-	if c.route.Operation != "" {
-		attrs = append(attrs, slog.String("operation", c.route.Operation))
-	}
-	if c.principal.Kind != "" {
-		attrs = append(attrs, slog.String("principal", string(c.principal.Kind)),
-			slog.String("workspace", c.principal.Workspace.ID.String()), slog.Int64("credits", c.charged))
-	}
-	c.log().LogAttrs(c.Context(), slog.LevelInfo, "request", attrs...)
 }
 
 // serve runs a route in the order of docs/api.md, "Order of checks".
@@ -85,6 +84,14 @@ func (s *Server) serve(r Route) gin.HandlerFunc {
 	return func(ctx *gin.Context) {
 		c := callOf(ctx)
 		c.route = r
+		if !s.enter() {
+			if r.Throttling == Metered {
+				c.gin.Header(headerCharged, "0")
+			}
+			c.fail(errBusy())
+			return
+		}
+		defer s.leave()
 		err := c.admit()
 		if err == nil {
 			err = c.answer()
@@ -151,8 +158,10 @@ func (c *call) answer() error {
 	if err != nil {
 		// Of a client that went away, or never finished its body, nothing can be
 		// asked any more: the context has ended.
-		if c.route.Throttling == Metered && !c.reserved() && c.Context().Err() == nil {
+		// Who asked for credits and got none need not ask again.
+		if c.route.Throttling == Metered && !c.reserved() && !c.uncredited && c.Context().Err() == nil {
 			if window, ceilingErr := c.check(); ceilingErr != nil {
+				c.refused(ceilingErr)
 				return ceilingErr
 			} else {
 				c.showWindow(window)
@@ -195,11 +204,13 @@ func (c *call) metered(most int, run func(ctx context.Context) (r reply, deliver
 	w := c.principal.Workspace
 	reservation, window, err := c.server.Ledger.Reserve(c.Context(), w.ID.String(), w.CreditCeiling, c.route.Operation, int64(most))
 	if err != nil {
+		c.refused(err)
 		if window.Ceiling > 0 {
 			c.showWindow(window)
 		}
 		return reply{}, err
 	}
+	c.server.Meter.CreditsReserved(c.route.Operation, int64(most))
 	c.showWindow(window)
 	// Gives back what is held when run fails or panics; after a settle it does
 	// nothing.
@@ -212,7 +223,21 @@ func (c *call) metered(most int, run func(ctx context.Context) (r reply, deliver
 		return reply{}, err
 	}
 	c.charged = int64(delivered)
+	c.server.Meter.CreditsCharged(c.route.Operation, c.charged)
 	c.gin.Header(headerCharged, strconv.FormatInt(c.charged, 10))
 	c.showWindow(window)
 	return r, nil
+}
+
+// refused counts a metered request that got no credits, once.
+func (c *call) refused(err error) {
+	if c.uncredited {
+		return
+	}
+	c.uncredited = true
+	reason := "unavailable"
+	if fault.CodeOf(err) == fault.RateLimited {
+		reason = "used_up"
+	}
+	c.server.Meter.CreditsRefused(c.route.Operation, reason)
 }

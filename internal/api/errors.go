@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"math"
@@ -71,10 +72,15 @@ func (c *call) fail(err error) {
 		e = fault.Wrap(err, fault.Internal, "something went wrong on our side")
 	}
 	status := cmp.Or(statuses[e.Code], http.StatusInternalServerError)
+	c.code = e.Code
 	if status >= http.StatusInternalServerError {
 		level := slog.LevelError
-		if c.Context().Err() != nil {
-			level = slog.LevelInfo // the client went away, which ended what was under way
+		_, shed := errors.AsType[fault.Shed](err)
+		switch {
+		case c.left() && (e.Code == fault.Unavailable || errors.Is(err, context.Canceled)):
+			c.abandoned, level = true, slog.LevelInfo // which ended what was under way
+		case shed:
+			level = slog.LevelDebug // counted as such; a line each would add to the load
 		}
 		c.log().LogAttrs(c.Context(), level, "request failed", slog.String("error", err.Error()))
 	}

@@ -25,16 +25,29 @@ func (s *Server) searchFields(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	frequent, err := s.Search.FrequentValues(c.Context())
+	found, notFound, err := s.selectFields(c, wanted)
 	if err != nil {
 		return reply{}, err
 	}
-	found, notFound := wanted.Select(query.Descriptors(frequent))
 	metadata := fieldMetadata{Total: len(found)}
 	if wanted.HasKeys {
 		metadata.NotFound = notFound
 	}
 	return reply{found, metadata}, nil
+}
+
+// selectFields asks Elasticsearch only where a descriptor lists values that the
+// dataset has, so that it being away stops none of the others.
+func (s *Server) selectFields(c *call, wanted query.FieldSearch) (found []query.Descriptor, notFound []string, err error) {
+	found, notFound = wanted.Select(query.Descriptors(nil))
+	if slices.ContainsFunc(found, query.Descriptor.Open) {
+		frequent, err := s.Search.FrequentValues(c.Context())
+		if err != nil {
+			return nil, nil, err
+		}
+		found, notFound = wanted.Select(query.Descriptors(frequent))
+	}
+	return found, notFound, nil
 }
 
 func (s *Server) getField(c *call) (reply, error) {
@@ -44,11 +57,10 @@ func (s *Server) getField(c *call) (reply, error) {
 		issues.OutsideVocabulary([]string{"dataset"}, all)
 		return reply{}, issues.Err()
 	}
-	frequent, err := s.Search.FrequentValues(c.Context())
+	found, _, err := s.selectFields(c, query.FieldSearch{Dataset: dataset, Keys: []string{key}, HasKeys: true})
 	if err != nil {
 		return reply{}, err
 	}
-	found, _ := query.FieldSearch{Dataset: dataset, Keys: []string{key}, HasKeys: true}.Select(query.Descriptors(frequent))
 	if len(found) == 0 {
 		return reply{}, fault.New(fault.NotFound, "%s has no field with the key %.100q", dataset, key)
 	}

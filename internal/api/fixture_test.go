@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/api"
+	"atlas/internal/api/openapi/conformance"
 	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/internal/devstack/backends"
@@ -147,6 +148,23 @@ func tokenFor(t *testing.T, m workspace.Member) string {
 	return mint(t, secret, claims(m.ID, m.Email), time.Hour)
 }
 
+// document is the OpenAPI document that every exchange is held against.
+var document = sync.OnceValue(func() *conformance.Document {
+	d, err := conformance.Read(documentText())
+	if err != nil {
+		panic(err)
+	}
+	return d
+})
+
+// documentText is the document as it is served.
+func documentText() []byte {
+	w := httptest.NewRecorder()
+	s := &api.Server{Log: slog.New(slog.DiscardHandler)}
+	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, api.Version+"/openapi.json", nil))
+	return w.Body.Bytes()
+}
+
 // answer is what came back.
 type answer struct {
 	status int
@@ -189,7 +207,7 @@ func (w *world) call(t *testing.T, token, method, path, body string) answer {
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	res, err := http.DefaultClient.Do(r)
+	res, err := (&http.Client{Transport: document().Transport(t, http.DefaultTransport)}).Do(r)
 	fatal(t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)

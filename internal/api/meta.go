@@ -59,16 +59,26 @@ func (s *Server) live(ctx *gin.Context) {
 
 // health is the answer of the health routes.
 type health struct {
-	Status string `json:"status"` // ok, unavailable
+	Status string `json:"status"` // ok, unavailable, stopping
 	// Backends are ok or unavailable, by name; why is in the log.
 	Backends map[string]string `json:"backends,omitzero"`
 }
 
-const probeTimeout = 2 * time.Second
+const (
+	livePath     = "/health/live"
+	readyPath    = "/health/ready"
+	probeTimeout = 2 * time.Second
+)
 
-// ready says whether every backend serves: 200, else 503.
+// ready says whether every backend serves, and the server is not about to stop:
+// 200, else 503.
 func (s *Server) ready(ctx *gin.Context) {
 	c := callOf(ctx)
+	if s.load.draining.Load() {
+		ctx.Header("Retry-After", "1")
+		c.json(http.StatusServiceUnavailable, health{Status: "stopping"})
+		return
+	}
 	bounded, cancel := context.WithTimeout(c.Context(), probeTimeout)
 	defer cancel()
 	h := health{Status: "ok", Backends: map[string]string{}}
@@ -77,12 +87,14 @@ func (s *Server) ready(ctx *gin.Context) {
 	for name, probe := range s.Probes {
 		group.Go(func() {
 			err := probe(bounded)
+			if ctx.Request.Context().Err() == nil { // else nothing is known
+				s.noteProbe(c, name, err)
+			}
 			lock.Lock()
 			defer lock.Unlock()
 			h.Backends[name] = "ok"
 			if err != nil {
 				h.Backends[name], h.Status = "unavailable", "unavailable"
-				c.log().Warn("not ready", "backend", name, "error", err.Error())
 			}
 		})
 	}
@@ -93,4 +105,16 @@ func (s *Server) ready(ctx *gin.Context) {
 		ctx.Header("Retry-After", "1")
 	}
 	c.json(status, h)
+}
+
+// noteProbe logs when a probe ends otherwise than the one before: balancers ask
+// every second, for as long as a backend is away.
+func (s *Server) noteProbe(c *call, backend string, err error) {
+	was, known := s.load.away.Swap(backend, err != nil)
+	switch {
+	case err != nil && was != true:
+		c.log().Warn("backend is not ready", "backend", backend, "error", err.Error())
+	case err == nil && known && was == true:
+		c.log().Info("backend is ready again", "backend", backend)
+	}
 }

@@ -20,21 +20,21 @@ type People struct {
 func (s *Server) peopleRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{"GET", "/workspace/members", "list_members", read, Free, false, Anyone, s.listMembers},
-		{"PATCH", "/workspace/members/:userId", "update_member", write, Free, false, Admins, s.updateMember},
-		{"DELETE", "/workspace/members/:userId", "remove_member", write, Free, false, Admins, s.removeMember},
-		{"GET", "/workspace/invitations", "list_invitations", read, Free, false, Anyone, s.listInvitations},
-		{"POST", "/workspace/invitations", "create_invitation", write, Free, false, Admins, s.createInvitation},
-		{"DELETE", "/workspace/invitations/:id", "revoke_invitation", write, Free, false, Admins, s.revokeInvitation},
+		{"GET", "/workspace/members", "list_members", read, Free, false, Anyone, s.listMembers, aboutListMembers()},
+		{"PATCH", "/workspace/members/:userId", "update_member", write, Free, false, Admins, s.updateMember, aboutUpdateMember()},
+		{"DELETE", "/workspace/members/:userId", "remove_member", write, Free, false, Admins, s.removeMember, aboutRemoveMember()},
+		{"GET", "/workspace/invitations", "list_invitations", read, Free, false, Anyone, s.listInvitations, aboutListInvitations()},
+		{"POST", "/workspace/invitations", "create_invitation", write, Free, false, Admins, s.createInvitation, aboutCreateInvitation()},
+		{"DELETE", "/workspace/invitations/:id", "revoke_invitation", write, Free, false, Admins, s.revokeInvitation, aboutRevokeInvitation()},
 		// In no workspace yet, so under nobody's ceiling.
-		{"POST", "/workspace/invitations/accept", "accept_invitation", write, Never, false, Newcomers, s.acceptInvitation},
-		{"GET", "/workspace/signal-subscriptions", "list_signal_subscriptions", read, Free, false, Anyone, s.listSubscriptions},
-		{"POST", "/workspace/signal-subscriptions/upsert", "upsert_signal_subscription", write, Free, false, Anyone, s.upsertSubscription},
-		{"DELETE", "/workspace/signal-subscriptions/:id", "delete_signal_subscription", write, Free, false, Anyone, s.deleteSubscription},
-		{"POST", "/workspace/skills/find", "find_skills", read, Free, false, Anyone, s.findSkills},
-		{"POST", "/workspace/skills/list", "list_skills", read, Free, false, Anyone, s.listSkills},
-		{"POST", "/workspace/skills/get", "get_skill", read, Free, false, Anyone, s.getSkill},
-		{"POST", "/workspace/skills/create", "create_skill", write, Free, false, Anyone, s.createSkill},
+		{"POST", "/workspace/invitations/accept", "accept_invitation", write, Never, false, Newcomers, s.acceptInvitation, aboutAcceptInvitation()},
+		{"GET", "/workspace/signal-subscriptions", "list_signal_subscriptions", read, Free, false, Anyone, s.listSubscriptions, aboutListSubscriptions()},
+		{"POST", "/workspace/signal-subscriptions/upsert", "upsert_signal_subscription", write, Free, false, Anyone, s.upsertSubscription, aboutUpsertSubscription()},
+		{"DELETE", "/workspace/signal-subscriptions/:id", "delete_signal_subscription", write, Free, false, Anyone, s.deleteSubscription, aboutDeleteSubscription()},
+		{"POST", "/workspace/skills/find", "find_skills", read, Free, false, Anyone, s.findSkills, aboutFindSkills()},
+		{"POST", "/workspace/skills/list", "list_skills", read, Free, false, Anyone, s.listSkills, aboutListSkills()},
+		{"POST", "/workspace/skills/get", "get_skill", read, Free, false, Anyone, s.getSkill, aboutGetSkill()},
+		{"POST", "/workspace/skills/create", "create_skill", write, Free, false, Anyone, s.createSkill, aboutCreateSkill()},
 	}
 }
 

@@ -25,6 +25,8 @@ type Route struct {
 	Caller Caller
 
 	handle handler
+	// about is the rest of what the OpenAPI document says of it.
+	about about
 }
 
 // Throttling is how the credit ceiling bears on a route.
@@ -65,16 +67,16 @@ type handler func(c *call) (reply, error)
 // Routes is the route table.
 func (s *Server) Routes() []Route {
 	routes := []Route{
-		{"GET", "/workspace", "get_workspace", workspace.WorkspaceRead, Never, false, Anyone, s.getWorkspace},
-		{"GET", "/workspace/credits", "get_credits", workspace.WorkspaceRead, Never, false, Anyone, s.getCredits},
-		{"POST", "/data/fields/search", "search_fields", workspace.DataRead, Never, true, Anyone, s.searchFields},
-		{"GET", "/data/fields/:dataset/:key", "get_field", workspace.DataRead, Never, true, Anyone, s.getField},
-		{"GET", "/data/usage", "get_usage", workspace.DataRead, Never, true, Anyone, s.getUsage},
+		{"GET", "/workspace", "get_workspace", workspace.WorkspaceRead, Never, false, Anyone, s.getWorkspace, aboutGetWorkspace()},
+		{"GET", "/workspace/credits", "get_credits", workspace.WorkspaceRead, Never, false, Anyone, s.getCredits, aboutGetCredits()},
+		{"POST", "/data/fields/search", "search_fields", workspace.DataRead, Never, true, Anyone, s.searchFields, aboutSearchFields()},
+		{"GET", "/data/fields/:dataset/:key", "get_field", workspace.DataRead, Never, true, Anyone, s.getField, aboutGetField()},
+		{"GET", "/data/usage", "get_usage", workspace.DataRead, Never, true, Anyone, s.getUsage, aboutGetUsage()},
 	}
 	for _, d := range []query.Dataset{query.Accounts, query.Contacts, query.Projects, query.Signals} {
 		routes = append(routes,
-			Route{"POST", "/data/" + string(d) + "/search", "search_" + string(d), workspace.DataRead, Metered, true, Anyone, s.searchData(d)},
-			Route{"GET", "/data/" + string(d) + "/:id", "get_" + d.Singular(), workspace.DataRead, Metered, true, Anyone, s.getData(d)},
+			Route{"POST", "/data/" + string(d) + "/search", "search_" + string(d), workspace.DataRead, Metered, true, Anyone, s.searchData(d), aboutSearch(d)},
+			Route{"GET", "/data/" + string(d) + "/:id", "get_" + d.Singular(), workspace.DataRead, Metered, true, Anyone, s.getData(d), aboutGet(d)},
 		)
 	}
 	routes = append(routes, s.bookRoutes()...)

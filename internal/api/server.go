@@ -1,11 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json/jsontext"
@@ -61,23 +63,43 @@ type Server struct {
 	// Probes are the backends that readiness asks, by name.
 	Probes map[string]Probe
 	Log    *slog.Logger
+	// Meter is told of every request; nil: nobody is.
+	Meter Meter
+	// Tracing, when set, runs around every request.
+	Tracing gin.HandlerFunc
+	// MaxRequests is how many requests may be under way; one more is answered
+	// 503 at once. 0 is DefaultMaxRequests.
+	MaxRequests int
+	// RequestTimeout is what one request may take; 0 is DefaultRequestTimeout.
+	RequestTimeout time.Duration
+
+	load load
 }
 
 // Handler returns the whole API. Each path of the table answers every other
 // method with 405, also where a path with a parameter would take it.
 func (s *Server) Handler() http.Handler {
+	s.MaxRequests = cmp.Or(s.MaxRequests, DefaultMaxRequests)
+	s.RequestTimeout = cmp.Or(s.RequestTimeout, DefaultRequestTimeout)
+	s.Meter = cmp.Or[Meter](s.Meter, unmetered{})
 	gin.SetMode(gin.ReleaseMode)
 	g := gin.New()
 	g.RedirectTrailingSlash = false
+	if s.Tracing != nil {
+		g.Use(s.Tracing)
+	}
 	g.Use(s.begin)
-	g.GET("/health/live", s.live)
-	g.GET("/health/ready", s.ready)
-	methods := map[string][]string{"/health/live": {http.MethodGet}, "/health/ready": {http.MethodGet}}
+	// Some balancers check by HEAD, whose answer net/http sends without its body.
+	asked := []string{http.MethodGet, http.MethodHead}
+	g.Match(asked, livePath, s.live)
+	g.Match(asked, readyPath, s.ready)
+	methods := map[string][]string{livePath: asked, readyPath: asked}
 	for _, r := range s.Routes() {
 		path := Version + r.Path
 		methods[path] = append(methods[path], r.Method)
 		g.Handle(r.Method, path, s.serve(r))
 	}
+	s.mountDocument(g, methods)
 	for path, allowed := range methods {
 		refuse := notAllowed(allowed)
 		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {

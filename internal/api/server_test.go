@@ -38,10 +38,17 @@ func TestEveryPathIsAnswered(t *testing.T) {
 			t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
 		}
 	})
-	for _, method := range []string{"HEAD", "POST", "PROPFIND"} {
+	for _, path := range []string{"/health/live", "/health/ready"} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "HEAD", path, nil))
+		if w.Code != http.StatusOK {
+			t.Errorf("HEAD %s: %d", path, w.Code)
+		}
+	}
+	for _, method := range []string{"PUT", "POST", "PROPFIND"} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, "/health/live", nil))
-		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET" {
+		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
 			t.Errorf("%s /health/live: %d, Allow %q", method, w.Code, w.Header().Get("Allow"))
 		}
 	}

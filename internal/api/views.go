@@ -23,22 +23,22 @@ type Views struct {
 func (s *Server) viewRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{"GET", "/workspace/views", "list_views", read, Free, true, UsersForFavorites, s.listViews},
-		{"GET", "/workspace/views/:id", "get_view", read, Free, false, Anyone, s.getView},
-		{"POST", "/workspace/views/upsert", "upsert_view", write, Free, false, Anyone, s.upsertView},
-		{"POST", "/workspace/views/upsert/batch", "upsert_views_batch", write, Free, false, Anyone, s.upsertViews},
-		{"DELETE", "/workspace/views/:id", "delete_view", write, Free, false, Anyone, s.deleteView},
-		{"POST", "/workspace/views/delete/batch", "delete_views_batch", write, Free, false, Anyone, s.deleteViews},
-		{"POST", "/workspace/views/:id/records/add", "add_view_record", write, Free, false, Anyone, s.addViewRecord},
-		{"POST", "/workspace/views/:id/records/add/batch", "add_view_records_batch", write, Free, false, Anyone, s.addViewRecords},
-		{"DELETE", "/workspace/views/:id/records/:recordId", "remove_view_record", write, Free, false, Anyone, s.removeViewRecord},
-		{"POST", "/workspace/views/:id/records/delete/batch", "remove_view_records_batch", write, Free, false, Anyone, s.removeViewRecords},
-		{"POST", "/workspace/views/:id/records/search", "search_view_records", read, Metered, false, Anyone, s.searchViewRecords},
-		{"GET", "/workspace/favorite-views", "list_favorite_views", read, Free, true, Users, s.listFavorites},
-		{"POST", "/workspace/favorite-views/upsert", "upsert_favorite_view", write, Free, false, Users, s.upsertFavorite},
-		{"POST", "/workspace/favorite-views/upsert/batch", "upsert_favorite_views_batch", write, Free, false, Users, s.upsertFavorites},
-		{"DELETE", "/workspace/favorite-views/:viewId", "delete_favorite_view", write, Free, false, Users, s.deleteFavorite},
-		{"POST", "/workspace/favorite-views/delete/batch", "delete_favorite_views_batch", write, Free, false, Users, s.deleteFavorites},
+		{"GET", "/workspace/views", "list_views", read, Free, true, UsersForFavorites, s.listViews, aboutListViews()},
+		{"GET", "/workspace/views/:id", "get_view", read, Free, false, Anyone, s.getView, aboutGetView()},
+		{"POST", "/workspace/views/upsert", "upsert_view", write, Free, false, Anyone, s.upsertView, aboutUpsertView()},
+		{"POST", "/workspace/views/upsert/batch", "upsert_views_batch", write, Free, false, Anyone, s.upsertViews, aboutUpsertViews()},
+		{"DELETE", "/workspace/views/:id", "delete_view", write, Free, false, Anyone, s.deleteView, aboutDeleteView()},
+		{"POST", "/workspace/views/delete/batch", "delete_views_batch", write, Free, false, Anyone, s.deleteViews, aboutDeleteViews()},
+		{"POST", "/workspace/views/:id/records/add", "add_view_record", write, Free, false, Anyone, s.addViewRecord, aboutAddViewRecord()},
+		{"POST", "/workspace/views/:id/records/add/batch", "add_view_records_batch", write, Free, false, Anyone, s.addViewRecords, aboutAddViewRecords()},
+		{"DELETE", "/workspace/views/:id/records/:recordId", "remove_view_record", write, Free, false, Anyone, s.removeViewRecord, aboutRemoveViewRecord()},
+		{"POST", "/workspace/views/:id/records/delete/batch", "remove_view_records_batch", write, Free, false, Anyone, s.removeViewRecords, aboutRemoveViewRecords()},
+		{"POST", "/workspace/views/:id/records/search", "search_view_records", read, Metered, false, Anyone, s.searchViewRecords, aboutSearchViewRecords()},
+		{"GET", "/workspace/favorite-views", "list_favorite_views", read, Free, true, Users, s.listFavorites, aboutListFavorites()},
+		{"POST", "/workspace/favorite-views/upsert", "upsert_favorite_view", write, Free, false, Users, s.upsertFavorite, aboutUpsertFavorite()},
+		{"POST", "/workspace/favorite-views/upsert/batch", "upsert_favorite_views_batch", write, Free, false, Users, s.upsertFavorites, aboutUpsertFavorites()},
+		{"DELETE", "/workspace/favorite-views/:viewId", "delete_favorite_view", write, Free, false, Users, s.deleteFavorite, aboutDeleteFavorite()},
+		{"POST", "/workspace/favorite-views/delete/batch", "delete_favorite_views_batch", write, Free, false, Users, s.deleteFavorites, aboutDeleteFavorites()},
 	}
 }
 

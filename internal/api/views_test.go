@@ -208,6 +208,12 @@ func TestBatchesOfViews(t *testing.T) {
 	if r[0].Data == nil || r[0].Data.View.ID != r[0].ViewID || r[5].ViewID != unknownID || r[7].ViewID != unknownID || len(r[2].Error.Issues) != 3 || r[1].Data != nil {
 		t.Errorf("results: %+v", r)
 	}
+	// However much is wrong as JSON already, it is the items' own.
+	twice := strings.Repeat(`{"name":"x","name":"y"},`, 99)
+	short, _ = w.results(t, w.member, "/workspace/views/upsert/batch", `{"inputs":[`+twice+viewBody("project", "static", "Good")+`]}`)
+	if len(short) != 100 || short[0] != "invalid_input" || short[98] != "invalid_input" || short[99] != "ok" {
+		t.Errorf("99 items with a key given twice, and a good one: %v", short)
+	}
 	short, all = w.results(t, w.key, "/workspace/views/delete/batch", fmt.Sprintf(`{"ids":[%q,%q,"x",%q]}`, r[0].ViewID, r[0].ViewID, r[6].ViewID))
 	if diff := cmp.Diff([]string{"ok", "view_not_found", "invalid_input", "ok"}, short); diff != "" || all.Results[0].Data != nil || all.Results[0].ViewID != r[0].ViewID {
 		t.Errorf("deletions: %+v (-want +got):\n%s", all, diff)

@@ -1,0 +1,309 @@
+package api_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// failer is a test of either kind.
+type failer interface {
+	Fatalf(format string, args ...any)
+}
+
+// agree says whether a schema and a parser judge a body alike: what is parsed
+// must be allowed, and what is not must be forbidden, unless the reason is one
+// that a schema cannot say.
+func agree(t failer, operation, body string, parse func(input.Value) error) {
+	v, issues := input.Decode([]byte(body))
+	err := input.Issues(issues).Err()
+	if err == nil {
+		err = parse(v)
+	}
+	forbidden := document().RequestProblem(operation, []byte(body))
+	unsayable := false
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		for _, issue := range e.Issues {
+			unsayable = unsayable || issue.Code == fault.Custom
+		}
+		unsayable = unsayable || strings.Contains(e.Message, "must not be above") || strings.Contains(e.Message, "is in the list already")
+	}
+	switch {
+	case err == nil && forbidden != "":
+		t.Fatalf("%s\nis accepted, and the document of %s does not allow it: %s", body, operation, forbidden)
+	case err != nil && forbidden == "" && !unsayable:
+		t.Fatalf("%s\nis refused (%v), and the document of %s allows it", body, err, operation)
+	}
+}
+
+// values are JSON texts, of which each filter takes some.
+var values = []string{
+	`null`, `true`, `0`, `1`, `2.5`, `-1`, `101`, `1e3`, `""`, `" "`, `"x"`, `"north tower"`, `"\u0000"`, `"\u0085"`, `"a\tb"`, `"é"`,
+	`"permitted"`, `"tier_1"`, `"2026-02-28"`, `"2026-02-30"`, `"0000-01-01"`, `"2026-02-14T09:30:00Z"`, `"2026-02-14t09:30:00z"`, `"2026-02-14T09:30:60Z"`,
+	`"2026-02-14T09:30:00.123456789+01:00"`, `"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"`, `"0192F3A1-7C5E-7D42-9B1A-3F2E8C6D4B10"`, `"0192f3a17c5e7d429b1a3f2e8c6d4b10"`,
+	`[]`, `[1,2]`, `[null,2]`, `[1,null]`, `[null,null]`, `[1]`, `[1,2,3]`, `["a","b"]`, `["permitted","filed"]`, `["permitted","x"]`,
+	`["2026-01-01",null]`, `[null,"2026-01-01"]`, `["2026-01-01","2026-02-01"]`, `{}`, `{"value":1}`, `{"min":"1"}`, `{"min":"1","max":"x"}`,
+	`{"after":"2026-01-01"}`, `{"before":"2026-13-01"}`, `["0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"]`, `["known"]`, `["known","unknown"]`,
+}
+
+// edges are values, and texts and arrays as long as bounds are, or just longer.
+var edges = func() []string {
+	all := slices.Clone(values)
+	for _, n := range []int{64, 65, 100, 101, 120, 121, 200, 201, 500, 501, 1000, 1001, 10_000, 10_001, 20_000, 20_001} {
+		all = append(all, `"`+strings.Repeat("é", n)+`"`)
+	}
+	for _, n := range []int{50, 51, 100, 101} {
+		texts := make([]string, n)
+		for i := range texts {
+			texts[i] = fmt.Sprintf(`"v%d"`, i)
+		}
+		all = append(all, "["+strings.Join(texts, ",")+"]")
+	}
+	return all
+}()
+
+func value() *rapid.Generator[string] { return rapid.SampledFrom(edges) }
+
+// some draws an object of a few of the keys, each at most once.
+func some(t *rapid.T, label string, keys []string, of func(key string) string) string {
+	chosen := rapid.SliceOfNDistinct(rapid.SampledFrom(keys), 0, 3, rapid.ID[string]).Draw(t, label)
+	members := make([]string, len(chosen))
+	for i, key := range chosen {
+		members[i] = fmt.Sprintf("%q:%s", key, of(key))
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+func filterKeys(d query.Dataset, base query.BaseKind) []string {
+	all := []string{"colour", "account_types"}
+	for _, f := range query.FilterFields(d, base) {
+		all = append(all, f.Key)
+	}
+	return all
+}
+
+// filters draws filters, most of them of a good shape with any value.
+func filters(t *rapid.T, d query.Dataset, base query.BaseKind) string {
+	return some(t, "filters", filterKeys(d, base), func(string) string {
+		v := value().Draw(t, "value")
+		return rapid.SampledFrom([]string{`{"value":` + v + `}`, `{"value":` + v + `}`, `{"value":` + v + `,"exact_match":true}`, `{"value":` + v + `,"exact_match":false}`, `{"exact_match":true}`, v}).Draw(t, "filter")
+	})
+}
+
+func searchBody(t *rapid.T, d query.Dataset, base query.BaseKind) string {
+	return some(t, "request", []string{"query", "filters", "filters", "relations", "sort", "limit", "offset", "search_after", "q"}, func(key string) string {
+		switch key {
+		case "filters":
+			return filters(t, d, base)
+		case "relations":
+			names := []string{"has_nothing"}
+			child := map[string]query.Dataset{"has_nothing": d}
+			for _, r := range query.RelationsOf(d) {
+				for _, prefix := range []string{"has_", "without_"} {
+					names = append(names, prefix+r.Singular)
+					child[prefix+r.Singular] = r.Child
+				}
+			}
+			return some(t, "relations", names, func(key string) string { return filters(t, child[key], query.Data) })
+		case "sort":
+			fields := []string{"relevance", "relevance", "colour", "updated_at"}
+			for _, f := range query.SortFields(d, base) {
+				fields = append(fields, f.Name)
+			}
+			return some(t, "sort", []string{"field", "field", "order", "order", "desc"}, func(key string) string {
+				if key == "order" {
+					return rapid.SampledFrom([]string{`"asc"`, `"desc"`, `"desc"`, `"up"`, `null`}).Draw(t, "order")
+				}
+				return `"` + rapid.SampledFrom(fields).Draw(t, "field") + `"`
+			})
+		case "search_after":
+			return rapid.SampledFrom([]string{`null`, `"abc_-"`, `1`}).Draw(t, "cursor")
+		}
+		return value().Draw(t, key)
+	})
+}
+
+// shapes are the filters that a value can stand in.
+var shapes = []string{`{"value":%s}`, `{"value":%s,"exact_match":true}`, `{"value":%s,"exact_match":false}`, `{"value":%s,"x":1}`, `%s`}
+
+// TestEveryFilterAgrees puts every value into every kind of filter.
+func TestEveryFilterAgrees(t *testing.T) {
+	t.Parallel()
+	type kind struct {
+		kind    query.Kind
+		first   string
+		dynamic bool
+		id      bool
+		most    int
+	}
+	seen := map[kind]bool{}
+	for _, base := range []query.BaseKind{query.Data, query.Book} {
+		for _, d := range query.Held {
+			for _, f := range query.FilterFields(d, base) {
+				k := kind{f.Kind, strings.Join(f.Vocabulary.Values(), ","), f.Dynamic(), f.IsID(), max(f.MaxChars, query.MaxQuery)}
+				if f.Kind == query.Number || f.Kind == query.Date {
+					k.most = 0
+				}
+				if seen[k] {
+					continue
+				}
+				seen[k] = true
+				operation := map[query.BaseKind]string{query.Data: "search_", query.Book: "search_workspace_"}[base] + string(d)
+				for _, v := range edges {
+					for i, shape := range shapes {
+						if i > 1 && len(v) > 2_500 {
+							continue // long values are slow, and differ in nothing else
+						}
+						body := fmt.Sprintf(`{"filters":{%q:%s}}`, f.Key, fmt.Sprintf(shape, v))
+						agree(t, operation, body, searches(d, base))
+					}
+				}
+			}
+		}
+	}
+	for _, member := range []string{"query", "filters", "relations", "sort", "limit", "offset", "search_after", "x"} {
+		for _, v := range edges {
+			// A cursor is judged by who runs the search.
+			if member != "search_after" || !strings.HasPrefix(v, `"`) {
+				agree(t, "search_projects", fmt.Sprintf(`{%q:%s}`, member, v), searches(query.Projects, query.Data))
+			}
+		}
+	}
+}
+
+func searches(d query.Dataset, base query.BaseKind) func(input.Value) error {
+	return func(v input.Value) error {
+		_, err := query.Parse(v, d, query.Base{Kind: base})
+		return err
+	}
+}
+
+// TestEveryMemberAgrees puts every value into every member of an upsert and of a
+// View's definition.
+func TestEveryMemberAgrees(t *testing.T) {
+	t.Parallel()
+	for _, d := range query.Held {
+		for _, member := range []string{"icp_tier", "workspace_status", "notes", "tags", "match", workspace.IDKey(d), "x"} {
+			for _, v := range edges {
+				body := fmt.Sprintf(`{%q:"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10",%q:%s}`, workspace.IDKey(d), member, v)
+				if member == workspace.IDKey(d) {
+					body = fmt.Sprintf(`{%q:%s}`, member, v)
+				}
+				agree(t, "upsert_workspace_"+d.Singular(), body, upserts(d))
+			}
+		}
+		for _, k := range append(workspace.DefinitionKeys(d), workspace.DefinitionKey{Key: "x"}) {
+			for _, v := range edges {
+				body := fmt.Sprintf(`{"dataset":%q,"view_type":"dynamic","name":"N","definition":{"version":1,"q":"","fields":{%q:%s}}}`, d.Singular(), k.Key, v)
+				agree(t, "upsert_view", body, creates)
+			}
+		}
+	}
+	for _, member := range []string{"name", "definition", "presentation", "revision", "x"} {
+		for _, v := range edges {
+			body := fmt.Sprintf(`{"dataset":"account","view_type":"static","name":"N",%q:%s}`, member, v)
+			if member == "name" {
+				body = fmt.Sprintf(`{"dataset":"account","view_type":"static",%q:%s}`, member, v)
+			}
+			agree(t, "upsert_view", body, creates)
+		}
+	}
+}
+
+func upserts(d query.Dataset) func(input.Value) error {
+	return func(v input.Value) error {
+		_, err := workspace.ParseUpsert(v, d, nil)
+		return err
+	}
+}
+
+// creates is the parsing of a View that is created.
+func creates(v input.Value) error {
+	c, err := workspace.ParseViewChange(v)
+	if err == nil && c.Definition.Kind != input.Absent {
+		_, err = workspace.ParseDefinition(c.Definition, c.Dataset, c.Type)
+	}
+	return err
+}
+
+// TestSearchRequestsAgree draws requests around the edge of the grammar.
+func TestSearchRequestsAgree(t *testing.T) {
+	t.Parallel()
+	for _, d := range query.Datasets {
+		for base, operation := range map[query.BaseKind]string{query.Data: "search_" + string(d), query.Book: "search_workspace_" + string(d)} {
+			if base == query.Book && d == query.Signals {
+				continue
+			}
+			rapid.Check(t, func(t *rapid.T) {
+				agree(t, operation, searchBody(t, d, base), searches(d, base))
+			})
+		}
+	}
+}
+
+// TestUpsertsAgree does the same for what changes the book.
+func TestUpsertsAgree(t *testing.T) {
+	t.Parallel()
+	for _, d := range query.Held {
+		keys := []string{workspace.IDKey(d), workspace.IDKey(d), "match", "icp_tier", "workspace_status", "notes", "tags", "id"}
+		rapid.Check(t, func(t *rapid.T) {
+			body := some(t, "upsert", keys, func(key string) string {
+				switch key {
+				case "match":
+					return rapid.SampledFrom([]string{`{"domain":"a.example"}`, `{"domain":" "}`, `{"domain":7}`, `{"email":"a@b.example"}`, `{"email":""}`, `{}`, `null`}).Draw(t, "match")
+				case workspace.IDKey(d):
+					return rapid.SampledFrom(append(values, `"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"`)).Draw(t, "id")
+				}
+				return value().Draw(t, key)
+			})
+			agree(t, "upsert_workspace_"+d.Singular(), body, upserts(d))
+		})
+	}
+}
+
+// TestViewUpsertsAgree does the same for the creation of Views.
+func TestViewUpsertsAgree(t *testing.T) {
+	t.Parallel()
+	for _, d := range query.Held {
+		fields := []string{"colour", "disposition"}
+		for _, k := range workspace.DefinitionKeys(d) {
+			fields = append(fields, k.Key)
+		}
+		rapid.Check(t, func(t *rapid.T) {
+			kind := rapid.SampledFrom(workspace.ViewTypes()).Draw(t, "type")
+			definition := some(t, "definition", []string{"version", "q", "fields", "filters"}, func(key string) string {
+				switch key {
+				case "version":
+					return rapid.SampledFrom([]string{`1`, `1`, `1.0`, `2`, `"1"`}).Draw(t, "version")
+				case "q":
+					return value().Draw(t, "q")
+				}
+				return some(t, "fields", fields, func(string) string { return value().Draw(t, "value") })
+			})
+			name := rapid.SampledFrom([]string{`"A name"`, `" padded\n"`, `"a\u0007b"`, `" "`, `""`, `7`}).Draw(t, "name")
+			body := fmt.Sprintf(`{"dataset":%q,"view_type":%q,"name":%s,"definition":%s}`, d.Singular(), kind, name, definition)
+			if rapid.Bool().Draw(t, "presented") {
+				presentation := some(t, "presentation", []string{"version", "sorting", "column_visibility", "x"}, func(key string) string {
+					switch key {
+					case "version":
+						return "1"
+					case "sorting":
+						return rapid.SampledFrom([]string{`[]`, `[{"id":"a","desc":true}]`, `[{"id":"a"}]`, `[{"id":" ","desc":true}]`, `{}`}).Draw(t, "sorting")
+					}
+					return rapid.SampledFrom([]string{`{}`, `{"a":true}`, `{"a":1}`, `{" ":true}`, `{"":true}`, `[]`}).Draw(t, "visibility")
+				})
+				body = strings.TrimSuffix(body, "}") + `,"presentation":` + presentation + "}"
+			}
+			agree(t, "upsert_view", body, creates)
+		})
+	}
+}

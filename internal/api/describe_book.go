@@ -1,0 +1,126 @@
+package api
+
+import (
+	"atlas/internal/api/openapi"
+	"atlas/internal/fault"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// bookSchemas are what upserts of records take.
+func bookSchemas() schemas {
+	var all schemas
+	for _, d := range query.Held {
+		all = append(all, named(upsertName(d), upsertInput(d)))
+	}
+	return all
+}
+
+func upsertName(d query.Dataset) string { return "Workspace" + titles[d] + "Upsert" }
+
+// upsertInput names a record and what becomes of it.
+func upsertInput(d query.Dataset) *openapi.Schema {
+	key := workspace.IDKey(d)
+	var members []openapi.Property
+	switch d {
+	case query.Accounts:
+		domain := &openapi.Schema{
+			Type: "string", Pattern: aDomain, MinLength: 1, MaxLength: query.ShortChars, Examples: []any{"bow-valley-builders.example"},
+			Description: "With or without scheme, `www.`, path, port and final dot, in Unicode or ASCII.",
+		}
+		members = append(members, openapi.Optional(key, idIn()), openapi.Optional("match", openapi.Object(openapi.Required("domain", domain))),
+			openapi.Optional("icp_tier", openapi.Nullable(openapi.Ref("IcpTier")).Described("Null clears. A new tier schedules a recomputation of `atlas_score`, which follows within seconds.")))
+	case query.Contacts:
+		email := text(query.ShortChars).Described("Without regard to case.").Example("ada@example.com")
+		members = append(members, openapi.Optional(key, idIn()), openapi.Optional("match", openapi.Object(openapi.Required("email", email))))
+	default:
+		members = append(members, openapi.Required(key, idIn()))
+	}
+	members = append(members,
+		openapi.Optional("workspace_status", openapi.Nullable(text(workspace.MaxStatus)).Described("Null clears.").Example("in talks")),
+		openapi.Optional("notes", openapi.Nullable(free(workspace.MaxNotes)).Described("Null clears.").Example("Met at the fair.")),
+		openapi.Optional("tags", openapi.Array(text(workspace.MaxTag), 0, workspace.MaxTags).
+			Described("Replaces all; `[]` clears. Of tags that differ in case only the first is kept.").Example([]any{"north", "priority"})),
+	)
+	s := openapi.Object(members...).Described("What is left out stays as it is.")
+	if d != query.Projects {
+		s.Description += " Exactly one of `" + key + "` and `match` says which record."
+		s.OneOf = []*openapi.Schema{{Required: []string{key}}, {Required: []string{"match"}}}
+	}
+	return s
+}
+
+// upsertExamples show both ways of naming a record.
+var upsertExamples = map[query.Dataset][]example{
+	query.Accounts: {
+		{"id", "By id", []byte(`{"account_id":"` + sampleID + `","icp_tier":"tier_1","tags":["north","priority"]}`)},
+		{"match", "By domain", []byte(`{"match":{"domain":"https://www.bow-valley-builders.example/"},"workspace_status":"in talks","notes":null}`)},
+	},
+	query.Contacts: {
+		{"id", "By id", []byte(`{"contact_id":"` + sampleID + `","notes":"Met at the fair."}`)},
+		{"match", "By e-mail address", []byte(`{"match":{"email":"Ada@Example.com"},"workspace_status":"in talks"}`)},
+	},
+	query.Projects: {{"id", "By id", []byte(`{"project_id":"` + sampleID + `","tags":[]}`)}},
+}
+
+// upsertCodes are what an upsert can fail with beside its shape.
+func upsertCodes(d query.Dataset) []fault.Code {
+	if d == query.Projects {
+		return []fault.Code{fault.NotFound}
+	}
+	return []fault.Code{fault.NotFound, fault.AmbiguousMatch}
+}
+
+func aboutSearchBook(d query.Dataset) about {
+	return about{
+		tag: tagBook, summary: "Search the " + string(d) + " of the book",
+		body: openapi.Ref(requestName(d, query.Book)), bodyOptional: true,
+		examples: []example{{"tagged", "Those with a tag, changed last first", []byte(`{"filters":{"tags":{"value":["priority","north"]}},"sort":{"field":"updated_at","order":"desc"}}`)}},
+		data:     openapi.Array(openapi.Ref("Workspace"+titles[d]+"Row"), 0, query.MaxLimit), metadata: openapi.Ref("PageMetadata"),
+	}
+}
+
+func aboutGetBook(d query.Dataset) about {
+	return about{
+		tag: tagBook, summary: "Get one " + d.Singular() + " of the book",
+		data: openapi.Ref("Workspace" + titles[d]), metadata: openapi.Ref("GetMetadata"), codes: []fault.Code{fault.NotFound},
+	}
+}
+
+func aboutUpsertBook(d query.Dataset) about {
+	return about{
+		tag: tagBook, summary: "Put " + article(d) + " into the book, or change what is said of it",
+		body: openapi.Ref(upsertName(d)), examples: upsertExamples[d],
+		data: openapi.Ref("Workspace" + titles[d]), metadata: openapi.Ref("FreeMetadata"), codes: upsertCodes(d),
+	}
+}
+
+func article(d query.Dataset) string {
+	if d == query.Accounts {
+		return "an " + d.Singular()
+	}
+	return "a " + d.Singular()
+}
+
+func aboutUpsertBookBatch(d query.Dataset) about {
+	codes := append(upsertCodes(d), fault.InvalidInput)
+	return about{
+		tag: tagBook, summary: "Put several " + string(d) + " into the book, or change what is said of them",
+		data: resultsData(batchResults(workspace.IDKey(d), openapi.Ref("Workspace"+titles[d]), codes...)),
+	}.inBatch("inputs", openapi.Ref(upsertName(d)))
+}
+
+func aboutDeleteBook(d query.Dataset) about {
+	return about{
+		tag: tagBook, summary: "Take " + article(d) + " out of the book",
+		text: "What the workspace says of it is deleted; the global record stays. One that is not in the book is fine.",
+		data: deletedData(), metadata: openapi.Ref("FreeMetadata"),
+	}
+}
+
+func aboutDeleteBookBatch(d query.Dataset) about {
+	return about{
+		tag: tagBook, summary: "Take several " + string(d) + " out of the book",
+		data: resultsData(batchResults(workspace.IDKey(d), nil, fault.InvalidInput)),
+	}.inBatch("ids", idIn())
+}

@@ -1,0 +1,173 @@
+package api
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/api/openapi"
+	"atlas/internal/fault"
+)
+
+// documentPath is the OpenAPI document's path, below Version.
+const documentPath = "/openapi.json"
+
+// introduction is what a reader of the document sees first.
+const introduction = `Search over a global dataset of construction (accounts, contacts, projects, signals), and what a workspace keeps on top of it.
+
+Every answer is ` + "`{ data, metadata }`" + `, or an error: ` + "`{ error: { code, message } }`" + `, and for what is wrong with the request's shape ` + "`{ success: false, error: { name, issues } }`" + `. Check the status first. A method that a path does not take is answered 405 ` + "`method_not_allowed`" + `, and ` + "`Allow`" + ` lists those it takes.
+
+Searches cost 1 credit for each record, gets 1; everything else is free. Each operation says what it costs (` + "`x-credits`" + `), which scope it needs (` + "`x-scope`" + `), who may call it (` + "`x-caller`" + `) and whether a credit ceiling that is used up stops it (` + "`x-throttled`" + `).
+
+Page through a search with ` + "`search_after`" + `: send ` + "`metadata.search_after`" + ` back with the same sort until it is null.
+
+A record with more than 1,000 related ones of a kind is judged by its newest 1,000; its counts are of all.
+
+Some rules cannot be said in a schema: the lower end of a range must not be above the upper one, all texts of a search may have 2,048 terms together, values of a View's definition must differ in more than case. What breaks them is answered with 400. Texts are trimmed before they are measured.`
+
+// Document is the OpenAPI document of the API, made of the route table and the
+// field catalog.
+func (s *Server) Document() openapi.Document {
+	d := openapi.Document{
+		OpenAPI:    openapi.Version,
+		Info:       openapi.Info{Title: "Atlas", Version: strings.TrimPrefix(Version, "/api/v") + ".0.0", Description: introduction},
+		Servers:    []openapi.Server{{URL: Version}},
+		Tags:       documentTags(),
+		Components: components(),
+	}
+	for _, r := range s.Routes() {
+		path := templated(r.Path)
+		operation := openapi.Member[*openapi.Operation]{Name: strings.ToLower(r.Method), Value: r.operation(d.Components)}
+		i := slices.IndexFunc(d.Paths, func(m openapi.Member[openapi.PathItem]) bool { return m.Name == path })
+		if i < 0 {
+			i = len(d.Paths)
+			d.Paths = append(d.Paths, openapi.Member[openapi.PathItem]{Name: path})
+		}
+		d.Paths[i].Value.Operations = append(d.Paths[i].Value.Operations, operation)
+	}
+	d.Paths = append(d.Paths, servicePaths(d.Components)...)
+	d.ShareResponses()
+	return d
+}
+
+// templated is a path of the route table in OpenAPI's spelling.
+func templated(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if name, ok := strings.CutPrefix(part, ":"); ok {
+			parts[i] = "{" + name + "}"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+func components() openapi.Components {
+	var c openapi.Components
+	for _, group := range []schemas{
+		errorSchemas(), metadataSchemas(), leafSchemas(), recordSchemas(), requestSchemas(), fieldSchemas(),
+		rowSchemas(), bookSchemas(), viewSchemas(), peopleSchemas(),
+	} {
+		c.Schemas = append(c.Schemas, group...)
+	}
+	c.Parameters = sharedParameters()
+	c.Headers = sharedHeaders()
+	c.SecuritySchemes = openapi.Map[openapi.SecurityScheme]{
+		{Name: byKey, Value: openapi.SecurityScheme{
+			Type: "http", Scheme: "bearer", BearerFormat: "atlas_<key id>_<secret>",
+			Description: "An API key. It is granted workspaces, the first of which is its default, and scopes: data:read, workspace:read, workspace:write.",
+		}},
+		{Name: byUser, Value: openapi.SecurityScheme{
+			Type: "http", Scheme: "bearer", BearerFormat: "JWT",
+			Description: "A user's access token. A member has all scopes.",
+		}},
+	}
+	return c
+}
+
+func sharedParameters() openapi.Map[openapi.Parameter] {
+	in := func(required bool, text string) openapi.Parameter {
+		id := idIn()
+		id.Examples = nil // only a workspace of the caller's own is any good
+		return openapi.Parameter{Name: "workspace_id", In: "query", Required: required, Schema: id, Description: text}
+	}
+	return openapi.Map[openapi.Parameter]{
+		{Name: "WorkspaceId", Value: in(false, "The workspace. By default a key's first one; a user's by the token's claim `workspace_id`, or their only one.")},
+		{Name: "WorkspaceIdOfUser", Value: in(false, "The workspace. A user must give it; a key's is its first one by default.")},
+		{Name: "RequiredWorkspaceId", Value: in(true, "The workspace.")},
+		{Name: "RequestId", Value: openapi.Parameter{
+			Name: RequestIDHeader, In: "header", Schema: &openapi.Schema{Type: "string"},
+			Description: "An id to find the request by, 1 to 128 printable ASCII characters; another one is replaced.",
+		}},
+	}
+}
+
+func sharedHeaders() openapi.Map[openapi.Header] {
+	h := openapi.Map[openapi.Header]{
+		{Name: "RequestId", Value: openapi.Header{Required: true, Description: "The request's id: the caller's own, or a new UUID.", Schema: &openapi.Schema{Type: "string", Pattern: printable}}},
+		{Name: "RetryAfter", Value: openapi.Header{Required: true, Description: "In how many seconds to try again.", Schema: openapi.Integer(1, 86_400)}},
+	}
+	texts := map[string]string{
+		headerCharged:   "What this request cost.",
+		headerUsed:      "What the workspace used in the last 24 hours.",
+		headerRemaining: "What is left of the ceiling.",
+		headerCeiling:   "The ceiling of 24 hours.",
+	}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		header := openapi.Header{Required: true, Description: texts[name], Schema: openapi.Count()}
+		optional := header
+		optional.Required = false
+		short := strings.ReplaceAll(name, "-", "")
+		h = append(h, openapi.Member[openapi.Header]{Name: short, Value: header}, openapi.Member[openapi.Header]{Name: short + "IfKnown", Value: optional})
+	}
+	return h
+}
+
+// servicePaths are the routes that need no token and are not in the table. Those
+// of health are outside the version.
+func servicePaths(c openapi.Components) openapi.Map[openapi.PathItem] {
+	id := openapi.Map[openapi.Header]{{Name: RequestIDHeader, Value: openapi.HeaderRef("RequestId")}}
+	get := func(operation, summary string, schema *openapi.Schema, more ...openapi.Member[openapi.Response]) openapi.Map[*openapi.Operation] {
+		ok := openapi.Response{Description: "Success.", Headers: id, Content: openapi.JSON(openapi.MediaType{Schema: schema, Example: c.Sample(schema)})}
+		return openapi.Map[*openapi.Operation]{{Name: "get", Value: &openapi.Operation{
+			ID: operation, Tags: []string{tagService}, Summary: summary, Security: []map[string][]string{},
+			Parameters: []openapi.Parameter{openapi.ParameterRef("RequestId")},
+			Responses:  append(openapi.Map[openapi.Response]{{Name: "200", Value: ok}}, more...),
+		}}}
+	}
+	state := func(status string) *openapi.Schema { return openapi.Const(status) }
+	states := openapi.Required("backends", openapi.ByKey(openapi.OneOf("ok", "unavailable")).Example(map[string]any{"postgres": "ok", "redis": "ok"}))
+	ready := openapi.Object(openapi.Required("status", state("ok")), states)
+	away := openapi.Response{Description: "A backend does not serve, or the server is about to stop.", Headers: append(slices.Clip(id), openapi.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef("RetryAfter")}),
+		Content: openapi.JSON(openapi.MediaType{Schema: &openapi.Schema{OneOf: []*openapi.Schema{
+			openapi.Object(openapi.Required("status", state("unavailable")), states),
+			openapi.Object(openapi.Required("status", state("stopping"))),
+		}}, Examples: openapi.Map[openapi.Example]{
+			{Name: "unavailable", Value: openapi.Example{Value: health{"unavailable", map[string]string{"postgres": "ok", "redis": "unavailable"}}}},
+			{Name: "stopping", Value: openapi.Example{Value: health{Status: "stopping"}}},
+		}})}
+	root := []openapi.Server{{URL: "/"}}
+	failed := openapi.Member[openapi.Response]{Name: "500", Value: failure([]fault.Code{fault.Internal}, id)}
+	document := &openapi.Schema{Type: "object", Required: []string{"openapi", "info", "paths"}, Examples: []any{map[string]any{
+		"openapi": openapi.Version, "info": map[string]any{"title": "Atlas", "version": "1.0.0"}, "paths": map[string]any{},
+	}}}
+	return openapi.Map[openapi.PathItem]{
+		{Name: documentPath, Value: openapi.PathItem{Operations: get("get_openapi", "Get this document", document, failed)}},
+		{Name: "/health/live", Value: openapi.PathItem{Servers: root,
+			Operations: get("get_liveness", "See whether the process answers", openapi.Object(openapi.Required("status", state("ok"))), failed)}},
+		{Name: "/health/ready", Value: openapi.PathItem{Servers: root,
+			Operations: get("get_readiness", "See whether every backend serves", ready, openapi.Member[openapi.Response]{Name: "503", Value: away}, failed)}},
+	}
+}
+
+// encoded is the document as it is served. Its shapes are this package's, and
+// marshal.
+func encoded(d openapi.Document) []byte {
+	b, err := json.Marshal(d, jsontext.EscapeForHTML(false), json.Deterministic(true))
+	if err != nil {
+		panic(err)
+	}
+	return b
+}

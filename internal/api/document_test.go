@@ -1,0 +1,246 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"atlas/internal/api"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// read decodes the document, and compiles it against the OpenAPI Initiative's
+// own schema of version 3.1.
+func read(t *testing.T) map[string]any {
+	t.Helper()
+	f, err := os.Open("testdata/openapi-3.1.schema.json")
+	fatal(t, err)
+	defer f.Close()
+	meta, err := jsonschema.UnmarshalJSON(f)
+	fatal(t, err)
+	c := jsonschema.NewCompiler()
+	fatal(t, c.AddResource("openapi-3.1.schema.json", meta))
+	schema, err := c.Compile("openapi-3.1.schema.json")
+	fatal(t, err)
+	d, err := jsonschema.UnmarshalJSON(bytes.NewReader(documentText()))
+	fatal(t, err)
+	if err := schema.Validate(d); err != nil {
+		t.Fatal(err)
+	}
+	return d.(map[string]any)
+}
+
+// at follows names into nested objects.
+func at(v any, names ...string) any {
+	for _, name := range names {
+		o, _ := v.(map[string]any)
+		v = o[name]
+	}
+	return v
+}
+
+func keys(v any) []string {
+	o, _ := v.(map[string]any)
+	return slices.Sorted(maps.Keys(o))
+}
+
+func TestDocumentIsValid(t *testing.T) {
+	t.Parallel()
+	d := read(t)
+	text := documentText()
+	if !bytes.Equal(text, documentText()) {
+		t.Error("two servers of one version have different documents")
+	}
+	if bytes.Contains(text, []byte("://127.")) || bytes.Contains(text, []byte("localhost")) {
+		t.Error("the document names a server")
+	}
+	// Whatever is declared is used, and whatever is used is declared.
+	used := map[string]bool{}
+	for _, m := range regexp.MustCompile(`"\$ref":"#/components/([^"]*)"`).FindAllSubmatch(text, -1) {
+		used[string(m[1])] = true
+	}
+	declared := map[string]bool{}
+	for _, kind := range []string{"schemas", "responses", "parameters", "headers"} {
+		for _, name := range keys(at(d, "components", kind)) {
+			declared[kind+"/"+name] = true
+		}
+	}
+	if diff := cmp.Diff(declared, used); diff != "" {
+		t.Errorf("components (-declared +used):\n%s", diff)
+	}
+	for name, response := range at(d, "components", "responses").(map[string]any) {
+		body := at(response, "content", "application/json")
+		if at(body, "example") == nil && at(body, "examples") == nil {
+			t.Errorf("the response %s has no example", name)
+		}
+	}
+	for _, problem := range document().Examples() {
+		t.Error(problem)
+	}
+}
+
+// TestDocumentHasEveryRoute compares the document with what the router serves.
+func TestDocumentHasEveryRoute(t *testing.T) {
+	t.Parallel()
+	d := read(t)
+	documented := map[string]bool{}
+	for _, path := range keys(at(d, "paths")) {
+		for _, method := range keys(at(d, "paths", path)) {
+			if method == "servers" {
+				continue
+			}
+			where := api.Version + path
+			if strings.HasPrefix(path, "/health") {
+				where = path
+			}
+			documented[strings.ToUpper(method)+" "+where] = true
+		}
+	}
+	s := &api.Server{Log: slog.New(slog.DiscardHandler)}
+	router := s.Handler().(*gin.Engine)
+	served := map[string]bool{}
+	param := regexp.MustCompile(`:(\w+)`)
+	for _, r := range router.Routes() {
+		path := param.ReplaceAllString(r.Path, "{$1}")
+		// What answers 405 is there for other methods of a documented path.
+		w := httptest.NewRecorder()
+		router.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), r.Method, param.ReplaceAllString(r.Path, "x"), nil))
+		if w.Code != http.StatusMethodNotAllowed && r.Method != http.MethodHead && !strings.HasPrefix(path, "/docs") {
+			served[r.Method+" "+path] = true
+		}
+	}
+	if diff := cmp.Diff(served, documented); diff != "" {
+		t.Errorf("routes (-served +documented):\n%s", diff)
+	}
+	var want []string
+	for _, r := range s.Routes() {
+		want = append(want, r.Operation)
+	}
+	want = append(want, "get_openapi", "get_liveness", "get_readiness")
+	slices.Sort(want)
+	if diff := cmp.Diff(want, document().Operations()); diff != "" {
+		t.Errorf("operation ids (-want +got):\n%s", diff)
+	}
+	if len(slices.Compact(slices.Clone(want))) != len(want) {
+		t.Error("an operation id is there twice")
+	}
+}
+
+// TestDocumentSaysWhatTheTableSays compares scopes, cost and throttling.
+func TestDocumentSaysWhatTheTableSays(t *testing.T) {
+	t.Parallel()
+	d := read(t)
+	param := regexp.MustCompile(`:(\w+)`)
+	for _, r := range (&api.Server{}).Routes() {
+		o := at(d, "paths", param.ReplaceAllString(r.Path, "{$1}"), strings.ToLower(r.Method))
+		var scope any = string(r.Scope)
+		if r.Caller == api.Newcomers {
+			scope = nil // nobody has scopes before they are a member
+		}
+		if got := at(o, "x-scope"); got != scope {
+			t.Errorf("%s has the scope %v", r.Operation, got)
+		}
+		if got := at(o, "x-throttled"); got != (r.Throttling != api.Never) {
+			t.Errorf("%s: throttled %v", r.Operation, got)
+		}
+		want := "0"
+		if r.Throttling == api.Metered {
+			want = "1"
+		}
+		if got, _ := at(o, "x-credits", "amount").(json.Number); got.String() != want {
+			t.Errorf("%s costs %v", r.Operation, got)
+		}
+		var principals []string
+		for _, scheme := range at(o, "security").([]any) {
+			principals = append(principals, keys(scheme)...)
+		}
+		both := []string{"apiKey", "accessToken"}
+		if r.Caller == api.Users || r.Caller == api.Newcomers {
+			both = both[1:]
+		}
+		if !slices.Equal(principals, both) {
+			t.Errorf("%s takes %v", r.Operation, principals)
+		}
+		if at(o, "summary") == nil || at(o, "tags") == nil {
+			t.Errorf("%s has no summary or tag", r.Operation)
+		}
+	}
+}
+
+// TestDocumentHasEveryField goes through the catalog.
+func TestDocumentHasEveryField(t *testing.T) {
+	t.Parallel()
+	d := read(t)
+	title := map[query.Dataset]string{query.Accounts: "Account", query.Contacts: "Contact", query.Projects: "Project", query.Signals: "Signal"}
+	properties := func(schema string) []string { return keys(at(d, "components", "schemas", schema, "properties")) }
+	same := func(what string, want, got []string) {
+		t.Helper()
+		slices.Sort(want)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-catalog +document):\n%s", what, diff)
+		}
+	}
+	for _, ds := range query.Datasets {
+		var names, related []string
+		for _, f := range query.Fields(ds) {
+			names = append(names, f.Name)
+		}
+		same(string(ds), slices.Clone(names), properties(title[ds]))
+		for _, inc := range query.Includes(ds) {
+			names = append(names, inc.Key)
+		}
+		same(string(ds)+" with related", names, properties(title[ds]+"WithRelated"))
+		for _, r := range query.RelationsOf(ds) {
+			related = append(related, "has_"+r.Singular, "without_"+r.Singular)
+		}
+		same(string(ds)+" relations", related, properties(title[ds]+"Relations"))
+		for base, prefix := range map[query.BaseKind]string{query.Data: "", query.Book: "Workspace", query.View: "View"} {
+			if base != query.Data && ds == query.Signals {
+				continue
+			}
+			var filters, sorts []string
+			for _, f := range query.FilterFields(ds, base) {
+				filters = append(filters, f.Key)
+			}
+			group := prefix
+			if base == query.View {
+				group = "Workspace"
+			}
+			same(prefix+string(ds)+" filters", filters, properties(group+title[ds]+"Filters"))
+			for _, f := range query.SortFields(ds, base) {
+				sorts = append(sorts, f.Name)
+			}
+			sort := at(d, "components", "schemas", prefix+title[ds]+"SearchRequest", "properties", "sort")
+			if base == query.Data {
+				sort = at(sort, "anyOf").([]any)[0]
+			}
+			var known []string
+			for _, v := range at(sort, "properties", "field", "enum").([]any) {
+				known = append(known, v.(string))
+			}
+			slices.Sort(known)
+			same(prefix+string(ds)+" sorts", sorts, known)
+		}
+		if ds == query.Signals {
+			continue
+		}
+		var definition []string
+		for _, k := range workspace.DefinitionKeys(ds) {
+			definition = append(definition, k.Key)
+		}
+		same(string(ds)+" definition", definition, keys(at(d, "components", "schemas", title[ds]+"ViewDefinition", "properties", "fields", "properties")))
+	}
+}

@@ -1,0 +1,58 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// end counts and logs a request that was answered. The line has its path as the
+// route table spells it and never what a client wrote: neither ids, nor query,
+// body or headers, whose request id is the one exception (docs/operators.md,
+// "Logs").
+func (c *call) end() {
+	took, status := time.Since(c.began), c.gin.Writer.Status()
+	if c.abandoned {
+		status = statusClientLeft
+	}
+	c.server.Meter.Request(c.operation(), status, took)
+	level := slog.LevelInfo
+	if op := c.operation(); status == http.StatusOK && (op == opLive || op == opReady) {
+		level = slog.LevelDebug // balancers ask every second
+	}
+	if !c.server.Log.Enabled(c.Context(), level) {
+		return
+	}
+	attrs := append(make([]slog.Attr, 0, 14),
+		slog.String("operation", c.operation()), slog.String("method", c.gin.Request.Method), slog.String("path", c.gin.FullPath()),
+		slog.Int("status", status), slog.Float64("duration_ms", milliseconds(took)))
+	if c.code != "" {
+		attrs = append(attrs, slog.String("code", string(c.code)))
+	}
+	if c.principal.Kind != "" {
+		attrs = append(attrs, slog.String("principal", string(c.principal.Kind)), slog.String("workspace", c.principal.Workspace.ID.String()))
+	}
+	if c.route.Throttling == Metered {
+		attrs = append(attrs, slog.Int64("credits", c.charged))
+	}
+	c.spent.Each(func(backend string, took time.Duration) {
+		attrs = append(attrs, slog.Float64(backend+"_ms", milliseconds(took)))
+	})
+	if c.left() {
+		attrs = append(attrs, slog.Bool("client_left", true))
+	}
+	c.log().LogAttrs(c.Context(), level, "request", attrs...)
+}
+
+// statusClientLeft is what a request is counted and logged as that failed because
+// its client went away: nobody had an answer, and no backend failed. No client
+// sees it.
+const statusClientLeft = 499
+
+// left tells whether the client went away before it had its answer. A request
+// that a stopping server cut off has another cause.
+func (c *call) left() bool { return errors.Is(context.Cause(c.Context()), context.Canceled) }
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

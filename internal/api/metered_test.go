@@ -1,0 +1,48 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"atlas/internal/credits"
+	"atlas/internal/fault"
+	"atlas/workspace"
+)
+
+// awayLedger is one whose Redis is away, and counts how often it is asked.
+type awayLedger struct{ asked atomic.Int64 }
+
+func (l *awayLedger) away() error {
+	l.asked.Add(1)
+	return fault.Away(errors.New("away"), "redis")
+}
+
+func (l *awayLedger) Reserve(context.Context, string, int64, string, int64) (*credits.Reservation, credits.Window, error) {
+	return nil, credits.Window{}, l.away()
+}
+
+func (l *awayLedger) Check(context.Context, string, int64) (credits.Window, error) {
+	return credits.Window{}, l.away()
+}
+
+func (l *awayLedger) Usage(context.Context, string, int64) (credits.Usage, error) {
+	return credits.Usage{}, l.away()
+}
+
+// TestFailingLedgerIsAskedOnce: each question of a Redis that hangs costs the
+// request a whole time limit.
+func TestFailingLedgerIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ledger := &awayLedger{}
+	w.server.Ledger = ledger
+	_, key := w.key(t, workspace.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 10)}, Scopes: workspace.AllScopes()})
+	for body, code := range map[string]string{`{}`: "unavailable", `{"limit":"x"}`: "unavailable"} {
+		ledger.asked.Store(0)
+		if a := w.call(t, key, "POST", "/data/accounts/search", body); a.code() != code || ledger.asked.Load() != 1 {
+			t.Errorf("%s: %d %s, and asked %d times", body, a.status, a.text, ledger.asked.Load())
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package openapi
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Map is a JSON object whose members keep their order.
+type Map[T any] []Member[T]
+
+// Member is one name and value of a Map.
+type Member[T any] struct {
+	Name  string
+	Value T
+}
+
+// MarshalJSONTo writes the object.
+func (m Map[T]) MarshalJSONTo(e *jsontext.Encoder) error {
+	if err := e.WriteToken(jsontext.BeginObject); err != nil {
+		return err
+	}
+	for _, member := range m {
+		if err := e.WriteToken(jsontext.String(member.Name)); err != nil {
+			return err
+		}
+		if err := json.MarshalEncode(e, member.Value); err != nil {
+			return err
+		}
+	}
+	return e.WriteToken(jsontext.EndObject)
+}
+
+// Get returns the value of that name, the zero value when there is none.
+func (m Map[T]) Get(name string) (value T) {
+	for _, member := range m {
+		if member.Name == name {
+			return member.Value
+		}
+	}
+	return value
+}
+
+// Document is a whole document.
+type Document struct {
+	OpenAPI    string        `json:"openapi"`
+	Info       Info          `json:"info"`
+	Servers    []Server      `json:"servers,omitzero"`
+	Tags       []Tag         `json:"tags,omitzero"`
+	Paths      Map[PathItem] `json:"paths"`
+	Components Components    `json:"components"`
+}
+
+// Version is the version of OpenAPI that documents are written in.
+const Version = "3.1.0"
+
+// Info says what is described.
+type Info struct {
+	Title       string `json:"title"`
+	Version     string `json:"version"`
+	Description string `json:"description,omitzero"`
+}
+
+// Server is where paths begin.
+type Server struct {
+	URL         string `json:"url"`
+	Description string `json:"description,omitzero"`
+}
+
+// Tag is a group of operations.
+type Tag struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitzero"`
+}
+
+// PathItem is the operations of a path by method, in lower case.
+type PathItem struct {
+	Servers    []Server        `json:"servers,omitzero"`
+	Operations Map[*Operation] `json:",inline"`
+}
+
+// MarshalJSONTo writes the operations beside the other members.
+func (p PathItem) MarshalJSONTo(e *jsontext.Encoder) error {
+	var all Map[any]
+	if p.Servers != nil {
+		all = append(all, Member[any]{"servers", p.Servers})
+	}
+	for _, o := range p.Operations {
+		all = append(all, Member[any]{o.Name, o.Value})
+	}
+	return all.MarshalJSONTo(e)
+}
+
+// Operation is one method of one path.
+type Operation struct {
+	ID          string                `json:"operationId"`
+	Tags        []string              `json:"tags,omitzero"`
+	Summary     string                `json:"summary,omitzero"`
+	Description string                `json:"description,omitzero"`
+	Parameters  []Parameter           `json:"parameters,omitzero"`
+	RequestBody *RequestBody          `json:"requestBody,omitzero"`
+	Responses   Map[Response]         `json:"responses"`
+	Security    []map[string][]string `json:"security"`
+	// The extensions of docs/api.md, "The OpenAPI document".
+	Scope     string   `json:"x-scope,omitzero"`
+	Caller    string   `json:"x-caller,omitzero"`
+	Credits   *Credits `json:"x-credits,omitzero"`
+	Throttled *bool    `json:"x-throttled,omitzero"`
+	Batch     *Batch   `json:"x-batch,omitzero"`
+	// Depends says what stored thing decides which of the body's shapes fits.
+	Depends string `json:"x-body-depends-on,omitzero"`
+}
+
+// Credits is what an operation costs.
+type Credits struct {
+	Amount int    `json:"amount"`
+	Per    string `json:"per"`
+}
+
+// Batch tells what each item of a batch must be to succeed: items that are not
+// fail alone, so the body's schema lets them pass.
+type Batch struct {
+	Member string  `json:"member"`
+	Item   *Schema `json:"item"`
+}
+
+// Parameter is a path, query or header parameter, or a reference to one.
+type Parameter struct {
+	Ref         string  `json:"$ref,omitzero"`
+	Name        string  `json:"name,omitzero"`
+	In          string  `json:"in,omitzero"`
+	Description string  `json:"description,omitzero"`
+	Required    bool    `json:"required,omitzero"`
+	Style       string  `json:"style,omitzero"`
+	Explode     *bool   `json:"explode,omitzero"`
+	Schema      *Schema `json:"schema,omitzero"`
+	Example     any     `json:"example,omitzero"`
+}
+
+// ParameterRef refers to a parameter of the components.
+func ParameterRef(name string) Parameter { return Parameter{Ref: "#/components/parameters/" + name} }
+
+// RequestBody is what an operation takes.
+type RequestBody struct {
+	Description string         `json:"description,omitzero"`
+	Required    bool           `json:"required,omitzero"`
+	Content     Map[MediaType] `json:"content"`
+}
+
+// Response is one answer of an operation, or a reference to one.
+type Response struct {
+	Ref         string         `json:"$ref,omitzero"`
+	Description string         `json:"description,omitzero"`
+	Headers     Map[Header]    `json:"headers,omitempty"`
+	Content     Map[MediaType] `json:"content,omitempty"`
+	Links       Map[Link]      `json:"links,omitempty"`
+}
+
+// Link is an operation that goes on with an answer: where its parameters, or its
+// body, come from.
+type Link struct {
+	OperationID string      `json:"operationId"`
+	Parameters  Map[string] `json:"parameters,omitempty"`
+	RequestBody any         `json:"requestBody,omitzero"`
+}
+
+// ResponseRef refers to a response of the components.
+func ResponseRef(name string) Response { return Response{Ref: "#/components/responses/" + name} }
+
+// Header is a header of a response, or a reference to one.
+type Header struct {
+	Ref         string  `json:"$ref,omitzero"`
+	Description string  `json:"description,omitzero"`
+	Required    bool    `json:"required,omitzero"`
+	Schema      *Schema `json:"schema,omitzero"`
+}
+
+// HeaderRef refers to a header of the components.
+func HeaderRef(name string) Header { return Header{Ref: "#/components/headers/" + name} }
+
+// MediaType is a body of one content type.
+type MediaType struct {
+	Schema   *Schema      `json:"schema,omitzero"`
+	Example  any          `json:"example,omitzero"`
+	Examples Map[Example] `json:"examples,omitempty"`
+}
+
+// Example is a named example.
+type Example struct {
+	Summary string `json:"summary,omitzero"`
+	Value   any    `json:"value"`
+}
+
+// JSON is a body of JSON.
+func JSON(m MediaType) Map[MediaType] { return Map[MediaType]{{"application/json", m}} }
+
+// Components are what the document refers to.
+type Components struct {
+	Schemas         Map[*Schema]        `json:"schemas,omitempty"`
+	Responses       Map[Response]       `json:"responses,omitempty"`
+	Parameters      Map[Parameter]      `json:"parameters,omitempty"`
+	Headers         Map[Header]         `json:"headers,omitempty"`
+	SecuritySchemes Map[SecurityScheme] `json:"securitySchemes,omitempty"`
+}
+
+// SecurityScheme is a way of saying who calls.
+type SecurityScheme struct {
+	Type         string `json:"type"`
+	Scheme       string `json:"scheme,omitzero"`
+	BearerFormat string `json:"bearerFormat,omitzero"`
+	Description  string `json:"description,omitzero"`
+}

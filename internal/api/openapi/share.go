@@ -1,0 +1,44 @@
+package openapi
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// ShareResponses moves responses that several operations have into the
+// components, named by their status's text and a number, and refers to them.
+func (d *Document) ShareResponses() {
+	seen := map[string]int{}
+	each := func(do func(status, text string, r *Response)) {
+		for i := range d.Paths {
+			for _, o := range d.Paths[i].Value.Operations {
+				for j := range o.Value.Responses {
+					r := &o.Value.Responses[j]
+					b, err := json.Marshal(r.Value)
+					if err != nil {
+						panic(err) // the shapes of this package marshal
+					}
+					do(r.Name, r.Name+string(b), &r.Value)
+				}
+			}
+		}
+	}
+	each(func(_, text string, _ *Response) { seen[text]++ })
+	names, count := map[string]string{}, map[string]int{}
+	each(func(status, text string, r *Response) {
+		if seen[text] < 2 {
+			return
+		}
+		if names[text] == "" {
+			count[status]++
+			code, _ := strconv.Atoi(status)
+			names[text] = fmt.Sprintf("%s%d", strings.ReplaceAll(http.StatusText(code), " ", ""), count[status])
+			d.Components.Responses = append(d.Components.Responses, Member[Response]{names[text], *r})
+		}
+		*r = ResponseRef(names[text])
+	})
+}

@@ -1,0 +1,76 @@
+package api
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"atlas/internal/fault"
+)
+
+// The bounds of a server whose fields say nothing.
+const (
+	// DefaultMaxRequests is how many requests may be under way. Most of them
+	// wait for a backend; more would only wait longer.
+	DefaultMaxRequests = 1024
+	// DefaultRequestTimeout is what one request may take: more than the longest
+	// search, less than a reservation of credits lasts.
+	DefaultRequestTimeout = 30 * time.Second
+)
+
+// load counts requests under way, and knows when the server is about to stop.
+type load struct {
+	requests atomic.Int64
+	draining atomic.Bool
+	// away tells of each backend's name whether it was, by the last probe.
+	away sync.Map
+}
+
+// enter takes a place for a request; false when all are taken. Nobody waits for
+// one: a queue would grow for as long as too much is asked.
+func (s *Server) enter() bool {
+	if n := s.load.requests.Add(1); n > int64(s.MaxRequests) {
+		s.load.requests.Add(-1)
+		s.Meter.RequestShed()
+		return false
+	}
+	s.Meter.InFlight(1)
+	return true
+}
+
+func (s *Server) leave() {
+	s.load.requests.Add(-1)
+	s.Meter.InFlight(-1)
+}
+
+// errBusy is the answer to a request that found no place. Nothing was looked at
+// and nothing is charged.
+func errBusy() error {
+	e := fault.Wrap(fault.Shed("too many requests are under way"), fault.Unavailable, "the service is busy; try again shortly")
+	e.RetryAfter = time.Second
+	return e
+}
+
+// Drain says that the server is about to stop: readiness answers 503, so that
+// balancers send nothing new, and each answer closes its connection. What comes
+// all the same is served. Connections without a request stay open: a balancer
+// may be sending one this moment, which closing would lose.
+func (s *Server) Drain() { s.load.draining.Store(true) }
+
+// idlePoll is how often Idle looks.
+const idlePoll = 5 * time.Millisecond
+
+// Idle returns when no API request is under way, or ctx ends, with its error.
+func (s *Server) Idle(ctx context.Context) error {
+	each := time.NewTicker(idlePoll)
+	defer each.Stop()
+	for s.load.requests.Load() > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-each.C:
+		}
+	}
+	return nil
+}
