@@ -1,0 +1,198 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// Books is what the workspace keeps on global records: the records it has put
+// something on, or just put there.
+type Books struct {
+	Accounts *Book[BookAccount, AccountUpsert]
+	Contacts *Book[BookContact, ContactUpsert]
+	Projects *Book[BookProject, ProjectUpsert]
+
+	conn *conn
+}
+
+func booksOf(c *conn) Books {
+	return Books{
+		Accounts: book[BookAccount, AccountUpsert](c, "accounts"),
+		Contacts: book[BookContact, ContactUpsert](c, "contacts"),
+		Projects: book[BookProject, ProjectUpsert](c, "projects"),
+		conn:     c,
+	}
+}
+
+// Dataset returns a book by its dataset's name, with records as the bytes that
+// came and upserts as JSON.
+func (b Books) Dataset(name string) *Book[json.RawMessage, json.RawMessage] {
+	return book[json.RawMessage, json.RawMessage](b.conn, name)
+}
+
+// Book is the book of one dataset, with records R and upserts U. Its searches
+// see what the workspace wrote before they began.
+type Book[R, U any] struct{ Source[R] }
+
+func book[R, U any](c *conn, name string) *Book[R, U] {
+	return &Book[R, U]{Source[R]{conn: c, path: "/workspace" + segment(name)}}
+}
+
+// Get returns a record that is in the book, else ErrNotFound. It costs a credit.
+func (b *Book[R, U]) Get(ctx context.Context, id string) (R, error) {
+	a, err := call[R](ctx, b.conn, request{method: http.MethodGet, path: b.path + segment(id), repeatable: true})
+	return a.Data, err
+}
+
+// Upsert puts a record into the book, or changes what is said of it there.
+func (b *Book[R, U]) Upsert(ctx context.Context, u U) (R, error) {
+	a, err := call[R](ctx, b.conn, request{method: http.MethodPost, path: b.path + "/upsert", body: u, repeatable: true})
+	return a.Data, err
+}
+
+// UpsertAll is Upsert for 1 to 100 records.
+func (b *Book[R, U]) UpsertAll(ctx context.Context, all []U) (Batch[R], error) {
+	return batch[R](ctx, b.conn, request{method: http.MethodPost, path: b.path + "/upsert/batch", body: inputs[U]{all}, repeatable: true})
+}
+
+// Delete takes a record out of the book, with all that is said of it there. One
+// that is not in it is fine.
+func (b *Book[R, U]) Delete(ctx context.Context, id string) error {
+	_, err := call[Nothing](ctx, b.conn, request{method: http.MethodDelete, path: b.path + segment(id), repeatable: true})
+	return err
+}
+
+// DeleteAll is Delete for 1 to 100 records.
+func (b *Book[R, U]) DeleteAll(ctx context.Context, all []string) (Batch[Nothing], error) {
+	return batch[Nothing](ctx, b.conn, request{method: http.MethodPost, path: b.path + "/delete/batch", body: ids{all}, repeatable: true})
+}
+
+// Change is a new value of a text, or none. The zero Change leaves what is there.
+type Change struct {
+	set   bool
+	value *string
+}
+
+// To changes to a text.
+func To(text string) Change { return Change{true, &text} }
+
+// Clear removes what is there.
+func Clear() Change { return Change{set: true} }
+
+// IsZero leaves a Change that changes nothing out of the request.
+func (c Change) IsZero() bool { return !c.set }
+
+// MarshalJSON writes the text, or null.
+func (c Change) MarshalJSON() ([]byte, error) { return json.Marshal(c.value) }
+
+// AccountUpsert names an account by AccountID or by Match, one of the two, and
+// says what changes.
+type AccountUpsert struct {
+	AccountID string        `json:"account_id,omitzero"`
+	Match     *AccountMatch `json:"match,omitzero"`
+	ICPTier   Change        `json:"icp_tier,omitzero"` // tier_1, tier_2, tier_3, disqualified
+	Status    Change        `json:"workspace_status,omitzero"`
+	Notes     Change        `json:"notes,omitzero"`
+	// Tags replaces all of them; nil leaves them, an empty list clears.
+	Tags []string `json:"tags,omitzero"`
+}
+
+// AccountMatch names the one account that has a domain.
+type AccountMatch struct {
+	Domain string `json:"domain"`
+}
+
+// ContactUpsert names a contact by ContactID or by Match, one of the two, and
+// says what changes.
+type ContactUpsert struct {
+	ContactID string        `json:"contact_id,omitzero"`
+	Match     *ContactMatch `json:"match,omitzero"`
+	Status    Change        `json:"workspace_status,omitzero"`
+	Notes     Change        `json:"notes,omitzero"`
+	Tags      []string      `json:"tags,omitzero"` // as AccountUpsert's
+}
+
+// ContactMatch names the one contact that has an e-mail address.
+type ContactMatch struct {
+	Email string `json:"email"`
+}
+
+// ProjectUpsert names a project and says what changes.
+type ProjectUpsert struct {
+	ProjectID string   `json:"project_id"`
+	Status    Change   `json:"workspace_status,omitzero"`
+	Notes     Change   `json:"notes,omitzero"`
+	Tags      []string `json:"tags,omitzero"` // as AccountUpsert's
+}
+
+// BookAccount is an account of the book.
+type BookAccount struct {
+	ID           string   `json:"id"`
+	Name         string   `json:"name"`
+	AccountTypes []string `json:"account_types"`
+	Domains      []string `json:"domains"`
+	Website      string   `json:"website"`
+	ICPTier      string   `json:"icp_tier"`
+	Status       string   `json:"workspace_status"`
+	Notes        string   `json:"notes"`
+	Tags         []string `json:"tags"`
+	AtlasScore   int      `json:"atlas_score"` // 0 to 100
+	AtlasTrend   string   `json:"atlas_trend"` // rising, steady, falling
+	// UpdatedAt is when the workspace last changed something; of searches only.
+	UpdatedAt time.Time `json:"updated_at"`
+
+	Raw json.RawMessage `json:"-"`
+}
+
+// BookContact is a contact of the book.
+type BookContact struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Title     string    `json:"title"`
+	Email     string    `json:"email"`
+	AccountID string    `json:"account_id"`
+	Status    string    `json:"workspace_status"`
+	Notes     string    `json:"notes"`
+	Tags      []string  `json:"tags"`
+	UpdatedAt time.Time `json:"updated_at"` // of searches only
+
+	Raw json.RawMessage `json:"-"`
+}
+
+// BookProject is a project of the book.
+type BookProject struct {
+	ID               string    `json:"id"`
+	Name             string    `json:"name"`
+	City             string    `json:"city"`
+	State            string    `json:"state"`
+	Stage            string    `json:"stage"`
+	PrimaryUse       string    `json:"primary_use"`
+	ResidentialUnits *int64    `json:"residential_units"`
+	LastSignalAt     time.Time `json:"last_signal_at"`
+	Status           string    `json:"workspace_status"`
+	Notes            string    `json:"notes"`
+	Tags             []string  `json:"tags"`
+	UpdatedAt        time.Time `json:"updated_at"` // of searches only
+
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON keeps the bytes.
+func (r *BookAccount) UnmarshalJSON(b []byte) error {
+	type plain BookAccount
+	return keepRaw(b, (*plain)(r), &r.Raw)
+}
+
+// UnmarshalJSON keeps the bytes.
+func (r *BookContact) UnmarshalJSON(b []byte) error {
+	type plain BookContact
+	return keepRaw(b, (*plain)(r), &r.Raw)
+}
+
+// UnmarshalJSON keeps the bytes.
+func (r *BookProject) UnmarshalJSON(b []byte) error {
+	type plain BookProject
+	return keepRaw(b, (*plain)(r), &r.Raw)
+}

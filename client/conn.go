@@ -1,0 +1,197 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxAnswer bounds what is read of one answer, in bytes: many times the largest
+// page, so that only something that is not the service passes it.
+const maxAnswer = 256 << 20
+
+// conn sends requests.
+type conn struct{ settings }
+
+// request is one call of an operation.
+type request struct {
+	method, path string
+	params       url.Values
+	body         any // nil for none
+	// repeatable: sent twice, it has the effect and the answer of once.
+	repeatable bool
+}
+
+// Answer is what an attempt came to.
+type Answer struct {
+	Method, Path string // Path without the base URL
+	Attempt      int    // from 1
+	Status       int    // 0 when there was no answer
+	RequestID    string
+	Charged      int    // credits
+	Window       Window // of metered operations
+	Duration     time.Duration
+	Err          error // nil for 2xx
+}
+
+// Window is the workspace's credits as of a metered answer. Its Ceiling is 0
+// where the answer does not tell.
+type Window struct{ Used, Remaining, Ceiling int }
+
+// envelope is the body of success.
+type envelope[T any] struct {
+	Data     T        `json:"data"`
+	Metadata metadata `json:"metadata"`
+
+	header http.Header
+}
+
+type metadata struct {
+	Credits       int      `json:"credits"`
+	Total         int      `json:"total"`
+	TotalIsCapped bool     `json:"total_is_capped"`
+	Limit         int      `json:"limit"`
+	Offset        int      `json:"offset"`
+	SearchAfter   string   `json:"search_after"`
+	Succeeded     int      `json:"succeeded"`
+	Failed        int      `json:"failed"`
+	NotFound      []string `json:"not_found"`
+}
+
+// call sends a request, again where that makes sense, and reads its answer.
+func call[T any](ctx context.Context, c *conn, r request) (envelope[T], error) {
+	var answer envelope[T]
+	header, body, err := c.do(ctx, r)
+	if err != nil {
+		return answer, err
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return answer, fmt.Errorf("atlas: the answer to %s %s cannot be read: %w", r.method, r.path, err)
+	}
+	answer.header = header
+	return answer, nil
+}
+
+// do sends a request until it succeeds or its failure is final.
+func (c *conn) do(ctx context.Context, r request) (http.Header, []byte, error) {
+	var body []byte
+	if r.body != nil {
+		var err error
+		if body, err = json.Marshal(r.body); err != nil {
+			return nil, nil, fmt.Errorf("atlas: %w", err)
+		}
+	}
+	first := time.Now()
+	for attempt := 1; ; attempt++ {
+		began := time.Now()
+		header, answer, err := c.attempt(ctx, r, body)
+		c.observe(answerOf(r, attempt, header, err, time.Since(began)))
+		if err == nil {
+			return header, answer, nil
+		}
+		wait, again := c.retry.after(attempt, time.Since(first), err, r.repeatable)
+		if deadline, ok := ctx.Deadline(); !again || ctx.Err() != nil || ok && time.Until(deadline) < wait {
+			return nil, nil, err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, nil, fmt.Errorf("%w while waiting to repeat: %w", ctx.Err(), err)
+		}
+	}
+}
+
+// lostError says that there is no answer; whether the service got the request is
+// not known, unless it was never sent.
+type lostError struct {
+	cause error
+}
+
+func (e *lostError) Error() string { return "atlas: " + e.cause.Error() }
+func (e *lostError) Unwrap() error { return e.cause }
+
+// attempt sends a request once.
+func (c *conn) attempt(ctx context.Context, r request, body []byte) (http.Header, []byte, error) {
+	token, err := c.token(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("atlas: no access token: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, r.method, c.address(r), bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, fmt.Errorf("atlas: %w", err)
+	}
+	q.Header.Set("Authorization", "Bearer "+token)
+	q.Header.Set("Accept", "application/json")
+	q.Header.Set("User-Agent", c.userAgent)
+	if body != nil {
+		q.Header.Set("Content-Type", "application/json")
+	}
+	res, err := c.http.Do(q)
+	if err != nil {
+		return nil, nil, &lostError{err}
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	if err == nil && len(answer) > maxAnswer {
+		return res.Header, nil, fmt.Errorf("atlas: an answer of over %d bytes", maxAnswer)
+	}
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		// An error's status says enough, whatever became of its body.
+		return res.Header, nil, errorOf(r, res, answer)
+	}
+	if err != nil {
+		return res.Header, nil, &lostError{err}
+	}
+	return res.Header, answer, nil
+}
+
+func (c *conn) address(r request) string {
+	params := r.params
+	if c.workspace != "" {
+		if params == nil {
+			params = url.Values{}
+		}
+		params.Set("workspace_id", c.workspace)
+	}
+	address := strings.TrimRight(c.base.String(), "/") + r.path
+	if len(params) > 0 {
+		address += "?" + params.Encode()
+	}
+	return address
+}
+
+// segment is one element of a path.
+func segment(id string) string { return "/" + url.PathEscape(id) }
+
+func answerOf(r request, attempt int, header http.Header, err error, took time.Duration) Answer {
+	a := Answer{Method: r.method, Path: r.path, Attempt: attempt, Duration: took, Err: err}
+	if header == nil {
+		return a
+	}
+	a.Status, a.RequestID = http.StatusOK, header.Get("X-Request-Id")
+	if e, ok := errors.AsType[*Error](err); ok {
+		a.Status = e.Status
+	}
+	a.Charged, _ = strconv.Atoi(header.Get("X-Credits-Charged"))
+	a.Window = windowOf(header)
+	return a
+}
+
+func windowOf(header http.Header) (w Window) {
+	for name, to := range map[string]*int{"Used": &w.Used, "Remaining": &w.Remaining, "Ceiling": &w.Ceiling} {
+		*to, _ = strconv.Atoi(header.Get("X-Credits-" + name))
+	}
+	return w
+}

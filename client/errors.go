@@ -1,0 +1,177 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Code is the machine-readable reason of an error. It is an error itself, to be
+// compared with:
+//
+//	if errors.Is(err, client.ErrViewNotFound) { … }
+//
+// A code this version does not know compares too: errors.Is(err, client.Code("new_one")).
+type Code string
+
+func (c Code) Error() string { return string(c) }
+
+// The codes of docs/api.md, "Errors".
+const (
+	ErrBadRequest            Code = "bad_request"
+	ErrInvalidInput          Code = "invalid_input" // validation: see Error.Issues
+	ErrUnauthorized          Code = "unauthorized"
+	ErrForbidden             Code = "forbidden"
+	ErrNotFound              Code = "not_found"
+	ErrMethodNotAllowed      Code = "method_not_allowed"
+	ErrPayloadTooLarge       Code = "payload_too_large"
+	ErrUnsupportedMediaType  Code = "unsupported_media_type"
+	ErrRateLimited           Code = "rate_limited" // see OutOfCreditsError
+	ErrUnavailable           Code = "unavailable"
+	ErrInternal              Code = "internal"
+	ErrUserIdentityRequired  Code = "user_identity_required"
+	ErrCannotSelfRemove      Code = "cannot_self_remove"
+	ErrLastOwner             Code = "last_owner"
+	ErrAlreadyMember         Code = "already_member"
+	ErrAlreadyInvited        Code = "already_invited"
+	ErrAmbiguousMatch        Code = "ambiguous_match"
+	ErrViewNotFound          Code = "view_not_found"
+	ErrViewTypeMismatch      Code = "view_type_mismatch"
+	ErrViewNameConflict      Code = "view_name_conflict"
+	ErrViewImmutableField    Code = "view_immutable_field"
+	ErrInvalidViewDefinition Code = "invalid_view_definition"
+	ErrRevisionConflict      Code = "revision_conflict"
+	ErrSkillNotFound         Code = "skill_not_found"
+	ErrSkillConflict         Code = "skill_conflict"
+	ErrRecordNotFound        Code = "record_not_found"   // of an item of a batch
+	ErrRecordNotVisible      Code = "record_not_visible" // of an item of a batch
+	ErrViewFull              Code = "view_full"          // of an item of a batch
+)
+
+// Issue is one problem of a request, with the path to the value it is about.
+type Issue struct {
+	Code    string   `json:"code"`
+	Path    []string `json:"path"`
+	Message string   `json:"message"`
+	Keys    []string `json:"keys"`
+}
+
+// Error is what the service answered instead of success, or says of an item of a
+// batch. What is not an *Error is a failure on the way.
+type Error struct {
+	// Method and Path of the request; Status of the answer. All are empty in an
+	// item of a batch.
+	Method, Path string
+	Status       int
+	// Code is empty when the answer was not the service's (a proxy's, say).
+	Code    Code
+	Message string
+	// Issues lists what is wrong with an invalid request.
+	Issues []Issue
+	// RequestID is what to quote when a problem is reported.
+	RequestID string
+	// RetryAfter is how long the service asks to wait; 0: it does not say.
+	RetryAfter time.Duration
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("atlas: ")
+	if e.Status != 0 {
+		fmt.Fprintf(&b, "%s %s: %d", e.Method, e.Path, e.Status)
+		if e.Code != "" {
+			b.WriteByte(' ')
+		}
+	}
+	b.WriteString(string(e.Code))
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	}
+	for _, issue := range e.Issues {
+		at := strings.Join(issue.Path, ".")
+		if at == "" {
+			at = "the body"
+		}
+		fmt.Fprintf(&b, "; %s %s", at, issue.Message)
+	}
+	if e.Status >= http.StatusInternalServerError && e.RequestID != "" {
+		fmt.Fprintf(&b, " (request %s)", e.RequestID)
+	}
+	return b.String()
+}
+
+// Is compares the code.
+func (e *Error) Is(target error) bool {
+	code, ok := target.(Code)
+	return ok && code != "" && code == e.Code
+}
+
+// OutOfCreditsError says that the workspace's ceiling is used up. It is also an
+// *Error, for errors.As, and ErrRateLimited, for errors.Is.
+type OutOfCreditsError struct {
+	Err *Error
+	// Window is the state of the credits; the answers of operations that are not
+	// metered do not tell it, and its Ceiling is 0.
+	Window Window
+	// Back is when all credits are back at the latest. They return minute by minute
+	// as they were spent, 24 hours later, so some may be there long before.
+	Back time.Time
+}
+
+func (e *OutOfCreditsError) Error() string {
+	s := e.Err.Error()
+	if e.Window.Ceiling > 0 {
+		s += fmt.Sprintf(" (%d of %d credits are used)", e.Window.Used, e.Window.Ceiling)
+	}
+	if !e.Back.IsZero() {
+		s += fmt.Sprintf("; all are back by %s", e.Back.UTC().Format(time.RFC3339))
+	}
+	return s
+}
+
+// Unwrap returns the *Error.
+func (e *OutOfCreditsError) Unwrap() error { return e.Err }
+
+// errorOf reads an answer that is no success.
+func errorOf(r request, res *http.Response, body []byte) error {
+	e := &Error{Method: r.method, Path: r.path, Status: res.StatusCode, RequestID: res.Header.Get("X-Request-Id"), RetryAfter: retryAfter(res.Header)}
+	var shape struct {
+		Error *struct {
+			Code    Code
+			Message string
+			Name    string
+			Issues  []Issue
+		}
+	}
+	switch err := json.Unmarshal(body, &shape); {
+	case err != nil || shape.Error == nil:
+		e.Message = http.StatusText(res.StatusCode)
+	case shape.Error.Issues != nil:
+		e.Code, e.Message, e.Issues = ErrInvalidInput, "the request is not valid", shape.Error.Issues
+	default:
+		e.Code, e.Message = shape.Error.Code, shape.Error.Message
+	}
+	if e.Code != ErrRateLimited {
+		return e
+	}
+	out := &OutOfCreditsError{Err: e, Window: windowOf(res.Header)}
+	if e.RetryAfter > 0 {
+		out.Back = time.Now().Add(e.RetryAfter)
+	}
+	return out
+}
+
+// retryAfter reads the header: seconds, or a date.
+func retryAfter(header http.Header) time.Duration {
+	text := header.Get("Retry-After")
+	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil && seconds >= 0 {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}

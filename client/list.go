@@ -1,0 +1,44 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// list walks over a list that is paged by offset. name is where the elements
+// stand in the data.
+func list[T any](ctx context.Context, c *conn, path, name string, params url.Values) iter.Seq2[T, error] {
+	return walk(func(offset int) (envelope[map[string][]T], error) {
+		page := url.Values{"limit": {strconv.Itoa(MaxPage)}, "offset": {strconv.Itoa(offset)}}
+		for key, values := range params {
+			page[key] = values
+		}
+		return call[map[string][]T](ctx, c, request{method: http.MethodGet, path: path, params: page, repeatable: true})
+	}, name)
+}
+
+// walk yields the elements of pages until one is not full. A list that changes
+// meanwhile can show an element twice or not at all, as offsets do.
+func walk[T any](fetch func(offset int) (envelope[map[string][]T], error), name string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for offset := 0; ; {
+			a, err := fetch(offset)
+			if err != nil {
+				yield(*new(T), err)
+				return
+			}
+			elements := a.Data[name]
+			for _, element := range elements {
+				if !yield(element, nil) {
+					return
+				}
+			}
+			if offset += len(elements); len(elements) == 0 || len(elements) < a.Metadata.Limit {
+				return
+			}
+		}
+	}
+}

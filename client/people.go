@@ -1,0 +1,101 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"time"
+)
+
+// Workspace is the workspace the client acts in.
+type Workspace struct {
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	Plan        string    `json:"plan"` // pro, free
+	Role        string    `json:"role"` // the user's; "" for an API key
+	MemberCount int       `json:"member_count"`
+	CreatedAt   time.Time `json:"created_at"`
+}
+
+// Member is a person of the workspace.
+type Member struct {
+	ID       string    `json:"id"`
+	Email    string    `json:"email"`
+	Name     string    `json:"name"`
+	Role     string    `json:"role"` // owner, admin, member
+	JoinedAt time.Time `json:"joined_at"`
+}
+
+// Members are the people of the workspace.
+type Members struct{ conn *conn }
+
+// List walks over the members: owners, admins, members, each by address.
+func (m *Members) List(ctx context.Context) iter.Seq2[Member, error] {
+	return list[Member](ctx, m.conn, "/workspace/members", "members", nil)
+}
+
+// SetRole gives a member another role.
+func (m *Members) SetRole(ctx context.Context, user, role string) (Member, error) {
+	body := map[string]string{"role": role}
+	a, err := call[struct{ Member Member }](ctx, m.conn, request{method: http.MethodPatch, path: "/workspace/members" + segment(user), body: body, repeatable: true})
+	return a.Data.Member, err
+}
+
+// Remove takes a person out of the workspace; false when they were not in it.
+func (m *Members) Remove(ctx context.Context, user string) (bool, error) {
+	a, err := call[struct{ Deleted bool }](ctx, m.conn, request{method: http.MethodDelete, path: "/workspace/members" + segment(user)})
+	return a.Data.Deleted, err
+}
+
+// Invitation is an open invitation.
+type Invitation struct {
+	ID        string    `json:"id"`
+	Email     string    `json:"email"`
+	Role      string    `json:"role"`    // admin, member
+	Status    string    `json:"status"`  // Pending, Expired
+	SentAt    time.Time `json:"sent_at"` // zero: its letter was never tried
+	ExpiresAt time.Time `json:"expires_at"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Invited is a new invitation with the link that accepts it, which no other
+// answer has.
+type Invited struct {
+	Invitation Invitation `json:"invitation"`
+	AcceptURL  string     `json:"accept_url"`
+}
+
+// Joined is what a person who accepted has joined.
+type Joined struct {
+	WorkspaceID string `json:"workspace_id"`
+	Member      Member `json:"member"`
+}
+
+// Invitations are the open invitations of the workspace.
+type Invitations struct{ conn *conn }
+
+// List walks over open invitations, newest first.
+func (i *Invitations) List(ctx context.Context) iter.Seq2[Invitation, error] {
+	return list[Invitation](ctx, i.conn, "/workspace/invitations", "invitations", nil)
+}
+
+// Create invites an address as admin or member.
+func (i *Invitations) Create(ctx context.Context, email, role string) (Invited, error) {
+	body := map[string]string{"email": email, "role": role}
+	a, err := call[Invited](ctx, i.conn, request{method: http.MethodPost, path: "/workspace/invitations", body: body})
+	return a.Data, err
+}
+
+// Revoke ends an open invitation, else ErrNotFound.
+func (i *Invitations) Revoke(ctx context.Context, id string) error {
+	_, err := call[Nothing](ctx, i.conn, request{method: http.MethodDelete, path: "/workspace/invitations" + segment(id)})
+	return err
+}
+
+// Accept joins the inviting workspace as the user whose access token this client
+// has. token is that parameter of the invitation's link.
+func (i *Invitations) Accept(ctx context.Context, token string) (Joined, error) {
+	body := map[string]string{"token": token}
+	a, err := call[Joined](ctx, i.conn, request{method: http.MethodPost, path: "/workspace/invitations/accept", body: body})
+	return a.Data, err
+}

@@ -1,0 +1,123 @@
+package client
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Search is a request of a search: of a dataset, a book or a View. All of it is
+// optional. Filters and relations are maps by the service's own keys, so a field
+// that is new there needs no new client; a key that means nothing there is an
+// Issue that names it.
+//
+//	client.Search{
+//		Query:     "garage",
+//		Filters:   client.Filters{"stage": client.AnyOf("permitted", "completed"), "cost": client.AtLeast(10_000)},
+//		Relations: client.Relations{"has_signal": {"signal_type": client.Is("permit_issued")}},
+//		Sort:      client.Desc("cost"),
+//	}
+type Search struct {
+	// Query is text all of whose terms must occur in the record, up to 500
+	// characters.
+	Query string `json:"query,omitzero"`
+	// Filters must all be met.
+	Filters Filters `json:"filters,omitzero"`
+	// Relations must all be met: a record has, or has not, one related record that
+	// meets all of the given filters.
+	Relations Relations `json:"relations,omitzero"`
+	// Sort; nil: relevance on a dataset with a Query, else the dataset's default.
+	Sort *Sort `json:"sort,omitzero"`
+	// Limit of a page, 1 to 100; 0: 25 in Search, 100 in Pages and All. Each record
+	// of a page is paid for, read or not.
+	Limit int `json:"limit,omitzero"`
+	// Offset of the first record, up to 10,000; not with SearchAfter.
+	Offset int `json:"offset,omitzero"`
+	// SearchAfter is the cursor of an earlier page with the same Sort.
+	SearchAfter string `json:"search_after,omitzero"`
+}
+
+// Filters are conditions on the record's own fields, by key. See Fields for the
+// keys there are.
+type Filters map[string]Filter
+
+// Relations are conditions on related records, by has_… or without_…; empty
+// Filters mean any.
+type Relations map[string]Filters
+
+// Filter is a condition on one field.
+type Filter struct {
+	// Value is a value, an array of values, or a range [min, max]: docs/api.md,
+	// "Search requests".
+	Value any `json:"value"`
+	// ExactMatch compares the whole of a text instead of its terms.
+	ExactMatch bool `json:"exact_match,omitzero"`
+}
+
+// Scalar is what a field can be compared with. A time is sent in UTC, to the
+// millisecond.
+type Scalar interface {
+	~string | ~int | ~int64 | ~float64 | time.Time
+}
+
+// Is matches one value: of a vocabulary, a number, a day or time, an id, or the
+// terms of a text.
+func Is[T Scalar](value T) Filter { return Filter{Value: scalar(value)} }
+
+// AnyOf matches any of 1 to 100 values of a vocabulary, ids or texts. (Two
+// numbers or dates would be a range: see Between.)
+func AnyOf[T ~string](values ...T) Filter {
+	if values == nil {
+		values = []T{} // refused as an empty array, and not as another type
+	}
+	return Filter{Value: values}
+}
+
+// Exactly matches any of 1 to 100 texts as a whole, without regard to case and
+// accents.
+func Exactly[T ~string](texts ...T) Filter {
+	f := AnyOf(texts...)
+	f.ExactMatch = true
+	return f
+}
+
+// Between matches numbers, days or times from lowest to highest, both included.
+func Between[T Scalar](lowest, highest T) Filter {
+	return Filter{Value: [2]any{scalar(lowest), scalar(highest)}}
+}
+
+// AtLeast matches numbers, days or times from lowest on.
+func AtLeast[T Scalar](lowest T) Filter { return Filter{Value: [2]any{scalar(lowest), nil}} }
+
+// AtMost matches numbers, days or times up to highest.
+func AtMost[T Scalar](highest T) Filter { return Filter{Value: [2]any{nil, scalar(highest)}} }
+
+func scalar(v any) any {
+	if at, ok := v.(time.Time); ok {
+		return at.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	return v
+}
+
+// Sort is the order of a search. Ties go by id.
+type Sort struct {
+	Field string `json:"field"`
+	Order string `json:"order"` // asc, desc
+}
+
+// Asc sorts by a field, lowest first; unknown values come last.
+func Asc(field string) *Sort { return &Sort{field, "asc"} }
+
+// Desc sorts by a field, highest first; unknown values come last.
+func Desc(field string) *Sort { return &Sort{field, "desc"} }
+
+// Relevance sorts by how well records match the Query. Its pages are best effort:
+// a record can be on two, or on none, when the data changes between them.
+func Relevance() *Sort { return Desc("relevance") }
+
+// MarshalJSON writes empty Filters as {}: a relation without conditions.
+func (f Filters) MarshalJSON() ([]byte, error) {
+	if f == nil {
+		return []byte("{}"), nil
+	}
+	return json.Marshal(map[string]Filter(f))
+}

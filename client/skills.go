@@ -1,0 +1,87 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"time"
+)
+
+// Skill is a bundle of instructions.
+type Skill struct {
+	ID          string `json:"id"`
+	Locator     string `json:"locator"` // personal/<slug>, workspace/<slug>
+	Scope       string `json:"scope"`   // personal, workspace
+	Status      string `json:"status"`  // draft, published
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Content is in the answers of Get and Create only.
+	Content   string    `json:"content"`
+	CreatedBy string    `json:"created_by"` // a user's id, "" for an API key
+	Revision  int       `json:"revision"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// NewSkill is a draft to create.
+type NewSkill struct {
+	Scope       string `json:"scope"`
+	Name        string `json:"name"`
+	Slug        string `json:"slug,omitzero"` // "": made of the name
+	Description string `json:"description"`
+	Content     string `json:"content"`
+}
+
+// SkillFind narrows a walk over Skills to be used.
+type SkillFind struct {
+	Query string // words of name or description
+	Scope string
+}
+
+// SkillList narrows a walk over all Skills.
+type SkillList struct {
+	Scope  string
+	Status string
+}
+
+type skillPage struct {
+	Query  string `json:"query,omitzero"`
+	Scope  string `json:"scope,omitzero"`
+	Status string `json:"status,omitzero"`
+	Limit  int    `json:"limit"`
+	Offset int    `json:"offset"`
+}
+
+// Skills are those of the workspace that the caller may see.
+type Skills struct{ conn *conn }
+
+// Find walks over published Skills of the workspace and the user's own.
+func (s *Skills) Find(ctx context.Context, f SkillFind) iter.Seq2[Skill, error] {
+	return s.walk(ctx, "/workspace/skills/find", skillPage{Query: f.Query, Scope: f.Scope})
+}
+
+// List walks over all Skills that the caller may see, drafts included.
+func (s *Skills) List(ctx context.Context, l SkillList) iter.Seq2[Skill, error] {
+	return s.walk(ctx, "/workspace/skills/list", skillPage{Scope: l.Scope, Status: l.Status})
+}
+
+func (s *Skills) walk(ctx context.Context, path string, page skillPage) iter.Seq2[Skill, error] {
+	page.Limit = MaxPage
+	return walk(func(offset int) (envelope[map[string][]Skill], error) {
+		page.Offset = offset
+		return call[map[string][]Skill](ctx, s.conn, request{method: http.MethodPost, path: path, body: page, repeatable: true})
+	}, "skills")
+}
+
+// Get returns a Skill with its content, else ErrSkillNotFound.
+func (s *Skills) Get(ctx context.Context, locator string) (Skill, error) {
+	body := map[string]string{"locator": locator}
+	a, err := call[struct{ Skill Skill }](ctx, s.conn, request{method: http.MethodPost, path: "/workspace/skills/get", body: body, repeatable: true})
+	return a.Data.Skill, err
+}
+
+// Create makes a draft.
+func (s *Skills) Create(ctx context.Context, n NewSkill) (Skill, error) {
+	a, err := call[struct{ Skill Skill }](ctx, s.conn, request{method: http.MethodPost, path: "/workspace/skills/create", body: n})
+	return a.Data.Skill, err
+}

@@ -1,0 +1,49 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"time"
+)
+
+// Subscription says that a type of signals is tracked, and how alerts of it are
+// delivered.
+type Subscription struct {
+	ID             string    `json:"id"`
+	SignalType     string    `json:"signal_type"`
+	Delivery       Delivery  `json:"delivery"`
+	QueueStartedAt time.Time `json:"queue_started_at"`
+	CreatedAt      time.Time `json:"created_at"`
+	UpdatedAt      time.Time `json:"updated_at"`
+}
+
+// Delivery of alerts. In an upsert, what is empty stays as it is.
+type Delivery struct {
+	Channels  []string `json:"channels,omitzero"`  // in_app, email
+	Frequency string   `json:"frequency,omitzero"` // instant, daily, weekly
+}
+
+// Subscriptions are the workspace's signal subscriptions, one for each type.
+type Subscriptions struct{ conn *conn }
+
+// List walks over the subscriptions by type.
+func (s *Subscriptions) List(ctx context.Context) iter.Seq2[Subscription, error] {
+	return list[Subscription](ctx, s.conn, "/workspace/signal-subscriptions", "subscriptions", nil)
+}
+
+// Upsert subscribes to a type of signals, or changes the delivery.
+func (s *Subscriptions) Upsert(ctx context.Context, signalType string, d Delivery) (Subscription, error) {
+	body := struct {
+		SignalType string   `json:"signal_type"`
+		Delivery   Delivery `json:"delivery"`
+	}{signalType, d}
+	a, err := call[struct{ Subscription Subscription }](ctx, s.conn, request{method: http.MethodPost, path: "/workspace/signal-subscriptions/upsert", body: body, repeatable: true})
+	return a.Data.Subscription, err
+}
+
+// Delete ends a subscription; one that is gone is fine.
+func (s *Subscriptions) Delete(ctx context.Context, id string) error {
+	_, err := call[Nothing](ctx, s.conn, request{method: http.MethodDelete, path: "/workspace/signal-subscriptions" + segment(id), repeatable: true})
+	return err
+}

@@ -1,0 +1,132 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+type recordInput struct {
+	RecordID string `json:"record_id"`
+}
+
+// AddRecord puts a record into a Static View; one that is in it is fine.
+func (v *Views) AddRecord(ctx context.Context, view, record string) error {
+	b, err := batch[Nothing](ctx, v.conn, request{method: http.MethodPost, path: viewRecords(view) + "/add", body: recordInput{record}, repeatable: true})
+	return oneItem(b, err)
+}
+
+// AddRecords is AddRecord for 1 to 100 records.
+func (v *Views) AddRecords(ctx context.Context, view string, records []string) (Batch[Nothing], error) {
+	in := inputs[recordInput]{make([]recordInput, len(records))}
+	for i, id := range records {
+		in.Inputs[i] = recordInput{id}
+	}
+	return batch[Nothing](ctx, v.conn, request{method: http.MethodPost, path: viewRecords(view) + "/add/batch", body: in, repeatable: true})
+}
+
+// RemoveRecord takes a record out of a Static View; one that is not in it is
+// fine.
+func (v *Views) RemoveRecord(ctx context.Context, view, record string) error {
+	b, err := batch[Nothing](ctx, v.conn, request{method: http.MethodDelete, path: viewRecords(view) + segment(record), repeatable: true})
+	return oneItem(b, err)
+}
+
+// RemoveRecords is RemoveRecord for 1 to 100 records.
+func (v *Views) RemoveRecords(ctx context.Context, view string, records []string) (Batch[Nothing], error) {
+	return batch[Nothing](ctx, v.conn, request{method: http.MethodPost, path: viewRecords(view) + "/delete/batch", body: ids{records}, repeatable: true})
+}
+
+// oneItem is the error of a batch of one.
+func oneItem(b Batch[Nothing], err error) error {
+	if err != nil || len(b.Items) == 0 {
+		return err
+	}
+	return b.Items[0].Err
+}
+
+func viewRecords(view string) string { return "/workspace/views" + segment(view) + "/records" }
+
+func viewSource[R any](v *Views, view string) *Source[R] {
+	return &Source[R]{conn: v.conn, path: viewRecords(view), nested: true}
+}
+
+// Records searches a View of any dataset; records are the bytes that came. What
+// a Search says narrows the View for that call.
+func (v *Views) Records(view string) *Source[json.RawMessage] {
+	return viewSource[json.RawMessage](v, view)
+}
+
+// Accounts searches a View of accounts.
+func (v *Views) Accounts(view string) *Source[ViewAccount] { return viewSource[ViewAccount](v, view) }
+
+// Contacts searches a View of contacts.
+func (v *Views) Contacts(view string) *Source[ViewContact] { return viewSource[ViewContact](v, view) }
+
+// Projects searches a View of projects.
+func (v *Views) Projects(view string) *Source[ViewProject] { return viewSource[ViewProject](v, view) }
+
+// ViewAccount is an account of a View. What the workspace says of it is unknown
+// when it is not in the book; then UpdatedAt is zero.
+type ViewAccount struct {
+	ID           string    `json:"id"`
+	Name         string    `json:"name"`
+	AccountTypes []string  `json:"account_types"`
+	ICPTier      string    `json:"icp_tier"`
+	AtlasScore   *int      `json:"atlas_score"`
+	Status       string    `json:"workspace_status"`
+	Tags         []string  `json:"tags"`
+	UpdatedAt    time.Time `json:"updated_at"`
+
+	Raw json.RawMessage `json:"-"`
+}
+
+// ViewContact is a contact of a View.
+type ViewContact struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Title     string    `json:"title"`
+	Email     string    `json:"email"`
+	AccountID string    `json:"account_id"`
+	Status    string    `json:"workspace_status"`
+	Tags      []string  `json:"tags"`
+	UpdatedAt time.Time `json:"updated_at"`
+
+	Raw json.RawMessage `json:"-"`
+}
+
+// ViewProject is a project of a View.
+type ViewProject struct {
+	ID               string    `json:"id"`
+	Name             string    `json:"name"`
+	City             string    `json:"city"`
+	State            string    `json:"state"`
+	Stage            string    `json:"stage"`
+	PrimaryUse       string    `json:"primary_use"`
+	ResidentialUnits *int64    `json:"residential_units"`
+	LastSignalAt     time.Time `json:"last_signal_at"`
+	Status           string    `json:"workspace_status"`
+	Tags             []string  `json:"tags"`
+	UpdatedAt        time.Time `json:"updated_at"`
+
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON keeps the bytes.
+func (r *ViewAccount) UnmarshalJSON(b []byte) error {
+	type plain ViewAccount
+	return keepRaw(b, (*plain)(r), &r.Raw)
+}
+
+// UnmarshalJSON keeps the bytes.
+func (r *ViewContact) UnmarshalJSON(b []byte) error {
+	type plain ViewContact
+	return keepRaw(b, (*plain)(r), &r.Raw)
+}
+
+// UnmarshalJSON keeps the bytes.
+func (r *ViewProject) UnmarshalJSON(b []byte) error {
+	type plain ViewProject
+	return keepRaw(b, (*plain)(r), &r.Raw)
+}
