@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"atlas/client"
 	"atlas/search/query"
 	"atlas/workspace"
 )
@@ -197,28 +198,24 @@ func numbers(n int) string {
 func TestScoreFollowsTheTier(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
-	account := s.search(query.Accounts, `{"limit": 1}`).ids(t)[0]
-	score := func(a answer) (row struct {
-		Score int `json:"atlas_score"`
-	}) {
-		if err := json.Unmarshal(a.body.Data, &row); err != nil || a.status != 200 {
-			t.Fatalf("%v %s", err, a.raw)
-		}
-		return row
+	c := s.client(s.key)
+	account := must(c.Accounts.Search(t.Context(), client.Search{Limit: 1}))(t).Records[0].ID
+	tier := func(name string) client.BookAccount {
+		return must(c.Book.Accounts.Upsert(t.Context(), client.AccountUpsert{AccountID: account, ICPTier: client.To(name)}))(t)
 	}
-	fresh := score(s.call("POST", "/workspace/accounts/upsert", s.key, `{"account_id":"`+account+`","icp_tier":"tier_1"}`))
-	old := score(s.call("POST", "/workspace/accounts/upsert", s.key, `{"account_id":"`+account+`","icp_tier":"disqualified"}`))
-	if fresh.Score < 40 || old != fresh {
-		t.Errorf("new to the book %+v, then as of the call %+v", fresh, old)
+	fresh, old := tier("tier_1"), tier("disqualified")
+	if fresh.AtlasScore < 40 || old.AtlasScore != fresh.AtlasScore {
+		t.Errorf("new to the book %d, then as of the call %d", fresh.AtlasScore, old.AtlasScore)
 	}
 	deadline := time.Now().Add(5 * time.Second)
-	for score(s.call("GET", "/workspace/accounts/"+account, s.key, "")).Score != 0 {
+	for must(c.Book.Accounts.Get(t.Context(), account))(t).AtlasScore != 0 {
 		if time.Now().After(deadline) {
 			t.Fatal("the score does not follow within 5 s")
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	if a := s.call("POST", "/workspace/accounts/search", s.key, `{"filters":{"atlas_score":{"value":0}},"sort":{"field":"atlas_score","order":"desc"}}`); len(a.ids(t)) != 1 {
-		t.Errorf("%s", a.raw)
+	q := client.Search{Filters: client.Filters{"atlas_score": client.Is(0)}, Sort: client.Desc("atlas_score")}
+	if found := collect(t, c.Book.Accounts.All(t.Context(), q)); len(found) != 1 {
+		t.Errorf("%+v", found)
 	}
 }

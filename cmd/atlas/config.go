@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"atlas/internal/auth"
+	"atlas/internal/credits"
 	"atlas/internal/elastic"
 	"atlas/mappings"
 	"atlas/search"
@@ -60,7 +63,7 @@ func (f *faults) address(option, value string, schemes ...string) {
 
 // elasticConfig is how to reach Elasticsearch and what the indices are called.
 type elasticConfig struct {
-	ElasticsearchURL      []string `name:"elasticsearch-url" env:"ATLAS_ELASTICSEARCH_URL" sep:"," placeholder:"URL" help:"Addresses of Elasticsearch nodes, separated by commas."`
+	ElasticsearchURL      []string `name:"elasticsearch-url" env:"ATLAS_ELASTICSEARCH_URL" sep:"," placeholder:"URL" help:"Addresses of Elasticsearch nodes, separated by commas: each is asked in turn, and one that does not answer is left out for a while."`
 	ElasticsearchUser     string   `name:"elasticsearch-user" env:"ATLAS_ELASTICSEARCH_USER" help:"User, where security is on."`
 	ElasticsearchPassword string   `name:"elasticsearch-password" env:"ATLAS_ELASTICSEARCH_PASSWORD" help:"Password of the user."`
 	ElasticsearchAPIKey   string   `name:"elasticsearch-api-key" env:"ATLAS_ELASTICSEARCH_API_KEY" help:"API key, instead of user and password."`
@@ -103,7 +106,7 @@ func (c elasticConfig) names() mappings.Names {
 	return mappings.Names{Prefix: c.IndexPrefix, HeldPrefix: c.HeldIndexPrefix}
 }
 
-func (c elasticConfig) open() (*elastic.Client, error) {
+func (c elasticConfig) open(more ...func(*elastic.Config)) (*elastic.Client, error) {
 	config := elastic.Config{
 		Addresses: c.ElasticsearchURL, Username: c.ElasticsearchUser, Password: c.ElasticsearchPassword,
 		APIKey: c.ElasticsearchAPIKey, InsecureTLS: c.ElasticsearchInsecure,
@@ -115,7 +118,19 @@ func (c elasticConfig) open() (*elastic.Client, error) {
 		}
 		config.CACert = pem
 	}
+	for _, set := range more {
+		set(&config)
+	}
 	return elastic.New(config)
+}
+
+// warnOfSilence logs calls that were given up because nothing came back.
+func warnOfSilence(log *slog.Logger) func(*elastic.Config) {
+	return func(e *elastic.Config) {
+		e.GivenUp = func(ctx context.Context, operation string, after time.Duration) {
+			log.WarnContext(ctx, "elasticsearch gave no answer, and the call was given up", "operation", operation, "after", after.String())
+		}
+	}
 }
 
 // apiConfig is everything `atlas serve` needs.
@@ -124,11 +139,12 @@ type apiConfig struct {
 	logConfig
 	mailConfig
 	heldConfig
+	operationConfig
 
 	Listen            string        `env:"ATLAS_LISTEN" default:"127.0.0.1:8080" help:"Address the API listens on (default: 127.0.0.1:8080)."`
-	PostgresURL       string        `name:"postgres-url" env:"ATLAS_POSTGRES_URL" placeholder:"URL" help:"Postgres as the role atlas_app, which row-level security binds."`
+	PostgresURL       string        `name:"postgres-url" env:"ATLAS_POSTGRES_URL" placeholder:"URL" help:"Postgres as the role atlas_app, which row-level security binds. Several hosts, separated by commas, with ?target_session_attrs=read-write: whichever is the primary."`
 	PostgresSystemURL string        `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, for what crosses workspaces."`
-	RedisURL          string        `name:"redis-url" env:"ATLAS_REDIS_URL" placeholder:"URL" help:"Redis, or several nodes of a cluster separated by commas."`
+	RedisURL          string        `name:"redis-url" env:"ATLAS_REDIS_URL" placeholder:"URL" help:"Redis; or several addresses separated by commas: nodes of a Cluster or, with ?master_name=NAME on the first, Sentinels."`
 	RedisPrefix       string        `name:"redis-prefix" env:"ATLAS_REDIS_PREFIX" default:"atlas:credits:" help:"What the names of all Redis keys begin with (default: atlas:credits:)."`
 	CursorKeys        []string      `name:"cursor-keys" env:"ATLAS_CURSOR_KEYS" sep:"," placeholder:"KEY" help:"Keys that sign cursors and make the links of invitations, separated by commas, at least 16 bytes each: the first signs, all are accepted."`
 	JWTSecret         string        `name:"jwt-secret" env:"ATLAS_JWT_SECRET" help:"Shared secret (HS256) of access tokens, for development."`
@@ -138,7 +154,6 @@ type apiConfig struct {
 	JWTAudience       string        `name:"jwt-audience" env:"ATLAS_JWT_AUDIENCE" help:"What aud must contain; empty: not checked."`
 	SearchTimeout     time.Duration `name:"search-timeout" env:"ATLAS_SEARCH_TIMEOUT" default:"10s" help:"What one search may take, 100ms to 60s (default: 10s)."`
 	RedisTimeout      time.Duration `name:"redis-timeout" env:"ATLAS_REDIS_TIMEOUT" default:"100ms" help:"What one call to Redis may take, 1ms to 10s (default: 100ms)."`
-	Drain             time.Duration `env:"ATLAS_DRAIN" default:"20s" help:"How long requests in flight may go on after a stop signal, 0s to 10m (default: 20s)."`
 }
 
 // check returns everything that is wrong.
@@ -150,8 +165,11 @@ func (c apiConfig) check() error {
 	}
 	f.address("--postgres-url (ATLAS_POSTGRES_URL)", c.PostgresURL, "postgres", "postgresql")
 	f.address("--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL)", c.PostgresSystemURL, "postgres", "postgresql")
-	first, _, _ := strings.Cut(c.RedisURL, ",")
-	f.address("--redis-url (ATLAS_REDIS_URL)", first, "redis", "rediss")
+	if client, err := credits.Open(c.RedisURL); err != nil {
+		f.add("--redis-url (ATLAS_REDIS_URL): %v", err)
+	} else {
+		_ = client.Close() // it has not connected
+	}
 	if _, err := search.NewCursors(c.cursorKeys()...); err != nil {
 		f.add("--cursor-keys (ATLAS_CURSOR_KEYS): %v", err)
 	}
@@ -160,7 +178,7 @@ func (c apiConfig) check() error {
 	c.heldConfig.check(&f)
 	f.within("--search-timeout (ATLAS_SEARCH_TIMEOUT)", c.SearchTimeout, 100*time.Millisecond, time.Minute)
 	f.within("--redis-timeout (ATLAS_REDIS_TIMEOUT)", c.RedisTimeout, time.Millisecond, 10*time.Second)
-	f.within("--drain (ATLAS_DRAIN)", c.Drain, 0, 10*time.Minute)
+	c.checkOperation(&f)
 	return f.err()
 }
 
@@ -182,4 +200,7 @@ func (c apiConfig) auth() auth.Config {
 	return auth.Config{Secret: c.JWTSecret, JWKS: c.JWKS, Algorithms: c.JWTAlgorithms, Issuer: c.JWTIssuer, Audience: c.JWTAudience}
 }
 
-var errNotReady = errors.New("no dataset has been loaded yet: run atlas index load")
+var (
+	errNotReady     = errors.New("no dataset has been loaded yet: run atlas index load")
+	errOtherVersion = errors.New("the records were loaded by a version of Atlas that indexes other fields: run atlas index load with this one")
+)

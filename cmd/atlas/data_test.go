@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"atlas/client"
 	"atlas/internal/auth"
 	"atlas/search/query"
 	"atlas/workspace"
@@ -62,20 +63,12 @@ func TestWalk(t *testing.T) {
 	total := 0
 	for _, d := range query.Datasets {
 		seen := map[string]bool{}
-		cursor := "null"
-		for cursor != "" {
-			a := s.search(d, `{"limit": 100, "search_after": `+cursor+`}`)
-			for _, id := range a.ids(t) {
-				if seen[id] {
-					t.Errorf("%s: %s twice", d, id)
-				}
-				seen[id] = true
+		for _, record := range collect(t, s.client(s.key).Dataset(string(d)).All(t.Context(), client.Search{})) {
+			var r struct{ ID string }
+			if err := json.Unmarshal(record, &r); err != nil || seen[r.ID] {
+				t.Errorf("%s: %q twice, %v", d, r.ID, err)
 			}
-			cursor = ""
-			if next := a.body.Metadata.SearchAfter; next != nil {
-				quoted, _ := json.Marshal(*next)
-				cursor = string(quoted)
-			}
+			seen[r.ID] = true
 		}
 		total += len(seen)
 	}
@@ -372,12 +365,29 @@ func TestBackendsAway(t *testing.T) {
 		if got := string(s.call("GET", "/data/usage", s.key, "").body.Data); !strings.Contains(got, `"used_credits":0`) {
 			t.Errorf("charged: %s", got)
 		}
+		for key, want := range map[string]int{"projects_count": 200, "account_type": 200, "city": 503, "has_project": 503} {
+			if a := s.call("GET", "/data/fields/accounts/"+key, s.key, ""); a.status != want {
+				t.Errorf("field %s: %d %s", key, a.status, a.raw)
+			}
+		}
+		if a := s.call("POST", "/data/fields/search", s.key, `{"kind": "number"}`); a.status != 200 {
+			t.Errorf("number fields: %d %s", a.status, a.raw)
+		}
 		if a := s.call("GET", "/health/ready", "", ""); a.status != 503 || !strings.Contains(string(a.raw), `"elasticsearch":"unavailable"`) || !strings.Contains(string(a.raw), `"redis":"ok"`) {
 			t.Errorf("ready: %d %s", a.status, a.raw)
+		}
+		s.call("GET", "/health/ready", "", "")
+		if told := s.lines("backend is not ready"); len(told) != 1 || told[0]["backend"] != "elasticsearch" {
+			t.Errorf("two checks of a backend that is away are told as %v", told)
 		}
 		if !strings.Contains(s.log.String(), nowhere) {
 			t.Error("the log does not tell the cause")
 		}
+		waitFor(t, "the metrics show it", func() bool {
+			m := s.metrics()
+			return strings.Contains(m, `atlas_backend_call_duration_seconds_count{backend="elasticsearch",operation="search",outcome="error"} `) &&
+				strings.Contains(m, `atlas_job_runs_total{outcome="error",task="projection_sweep"} `)
+		})
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
@@ -389,6 +399,13 @@ func TestBackendsAway(t *testing.T) {
 		}
 		if a := s.call("POST", "/data/accounts/search", s.key, "{}"); a.status != 503 {
 			t.Errorf("search: %d %s", a.status, a.raw)
+		}
+		waitFor(t, "the breaker opens, and the metrics show it", func() bool {
+			s.call("GET", "/data/usage", s.key, "")
+			return strings.Contains(s.metrics(), "atlas_credits_breaker_open 1\n")
+		})
+		if refused := `atlas_credits_refused_total{operation="search_accounts",reason="unavailable"} 1`; !strings.Contains(s.metrics(), refused) {
+			t.Errorf("no line %s", refused)
 		}
 	})
 	t.Run("postgres", func(t *testing.T) {
@@ -402,6 +419,14 @@ func TestBackendsAway(t *testing.T) {
 		}
 		if a := s.call("GET", "/health/live", "", ""); a.status != 200 {
 			t.Errorf("live: %d", a.status)
+		}
+		waitFor(t, "the metrics tell that the backlog cannot be read", func() bool {
+			m := s.metrics()
+			return !strings.Contains(m, "atlas_backlog_read_errors_total{backlog=\"projection\"} 0\n") && !strings.Contains(m, "atlas_projection_pending ")
+		})
+		m := s.metrics()
+		if !strings.Contains(m, `atlas_backend_call_duration_seconds_count{backend="postgres",operation="connect",outcome="error"} `) {
+			t.Error("the metrics do not show that Postgres is away")
 		}
 	})
 }
@@ -483,7 +508,7 @@ func TestConfigurationFaultsAreToldAtOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("no fault")
 	}
-	for _, want := range []string{"--listen", "--index-prefix", "--redis-url", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--cursor-keys", "--search-timeout", "--redis-timeout"} {
+	for _, want := range []string{"--listen", "--index-prefix", "--redis-url", "--elasticsearch-url", "--postgres-url", "--postgres-system-url", "--cursor-keys", "--search-timeout", "--redis-timeout", "--max-requests", "--elasticsearch-max-calls"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is not named in:\n%v", want, err)
 		}

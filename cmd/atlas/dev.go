@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"atlas/internal/api"
 	"atlas/internal/auth"
 	"atlas/internal/devstack"
 	"atlas/workspace"
@@ -36,6 +37,8 @@ type devCmd struct {
 	PostgresURL       string `name:"postgres-url" env:"ATLAS_POSTGRES_URL" placeholder:"URL" help:"Use this Postgres instead of starting one: an administrator's address, or with --postgres-system-url that of atlas_app."`
 	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Address of atlas_system in that Postgres."`
 	RedisURL          string `name:"redis-url" env:"ATLAS_REDIS_URL" placeholder:"URL" help:"Use this Redis instead of starting one."`
+
+	RedisTimeout time.Duration `name:"redis-timeout" env:"ATLAS_REDIS_TIMEOUT" default:"100ms" help:"What one call to Redis may take, 1ms to 10s (default: 100ms)."`
 }
 
 // Help is shown below the options.
@@ -157,7 +160,8 @@ func (c *devCmd) serveConfig(stack *devstack.Stack, urls postgres.URLs, secrets 
 		elasticConfig: elasticConfig{ElasticsearchURL: []string{stack.ElasticsearchURL}, IndexPrefix: "atlas-"},
 		Listen:        c.listen(), PostgresURL: urls.App, PostgresSystemURL: urls.System, RedisURL: stack.RedisURL,
 		RedisPrefix: "atlas:credits:", CursorKeys: []string{secrets.CursorKey}, JWTSecret: secrets.JWTSecret,
-		SearchTimeout: 10 * time.Second, RedisTimeout: 100 * time.Millisecond, Drain: 5 * time.Second,
+		SearchTimeout: 10 * time.Second, RedisTimeout: c.RedisTimeout,
+		operationConfig: operationConfig{MaxRequests: api.DefaultMaxRequests, MaxCalls: defaultMaxCalls, Drain: 5 * time.Second},
 	}
 }
 

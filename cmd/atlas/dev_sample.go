@@ -56,7 +56,7 @@ func (c *devCmd) fill(ctx context.Context, config apiConfig, say func(string, ..
 // whether it can be run.
 func hasData(ctx context.Context, es *elastic.Client, config apiConfig, emptyWillDo bool) (bool, error) {
 	if err := indicesReady(ctx, es, config.names()); err != nil {
-		if err == errNotReady {
+		if err == errNotReady || err == errOtherVersion {
 			err = nil
 		}
 		return false, err

@@ -7,6 +7,7 @@ import (
 
 	"atlas/internal/api"
 	"atlas/internal/elastic"
+	"atlas/internal/telemetry"
 	"atlas/mappings"
 	"atlas/search"
 	"atlas/search/query"
@@ -40,18 +41,20 @@ func (c heldConfig) settings() mappings.Settings {
 const prepareTimeout = 10 * time.Second
 
 // wireHeld puts together what a workspace keeps on global records: the book and
-// Views, their searches, and what keeps their documents in step. stop ends the
-// latter.
-func wireHeld(ctx context.Context, c apiConfig, s *api.Server, engine *search.Engine, es *elastic.Client, store *postgres.Store, system *postgres.System, log *slog.Logger) (stop func()) {
+// Views, their searches, and what keeps their documents in step, which has its
+// own client. stopSweep ends the sweep; closeProjector the rest, once no request
+// needs it any more.
+func wireHeld(ctx context.Context, c apiConfig, s *api.Server, engine *search.Engine, background *elastic.Client, store *postgres.Store, system *postgres.System, metrics *telemetry.Metrics, log *slog.Logger) (stopSweep, closeProjector func()) {
 	projector := &projection.Projector{
-		Rows: store, System: system, Global: engine, Elastic: es, Names: c.names(), Settings: c.heldConfig.settings(), Log: log,
+		Rows: store, System: system, Elastic: background, Names: c.names(), Settings: c.heldConfig.settings(), Log: log,
+		Global: &search.Engine{Elastic: background, Names: engine.Names, Cursors: engine.Cursors, Timeout: engine.Timeout},
+		Swept:  sweepTold(metrics),
 	}
 	prepare, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	if err := projector.Prepare(prepare); err != nil {
 		log.Warn("the indices of held records are not there yet", "error", err.Error())
 	}
-	stopSweep := inBackground(projector.Sweep, log)
 	s.Book = &workspace.Book{Store: store, Global: engine, Changed: projector.Wake}
 	s.Views = api.Views{
 		Views:       workspace.NewViews(store, nil),
@@ -59,10 +62,7 @@ func wireHeld(ctx context.Context, c apiConfig, s *api.Server, engine *search.En
 		Favorites:   workspace.NewFavorites(store),
 	}
 	s.Records = &records.Records{Searcher: searcher{engine}, Freshness: projector, Overlays: store}
-	return func() {
-		stopSweep()
-		projector.Close()
-	}
+	return inBackground(projector.Sweep, log), projector.Close
 }
 
 // searcher gives the engine's pages the type that package records knows.

@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
-	"text/tabwriter"
+	"runtime/debug"
 	"time"
-
-	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"atlas/indexer"
 	"atlas/internal/elastic"
@@ -23,15 +20,23 @@ import (
 type loadCmd struct {
 	elasticConfig
 	logConfig
+	waitConfig
 
 	Dir               string        `arg:"" type:"existingdir" help:"Folder with accounts, contacts, projects and signals as .ndjson, .ndjson.gz or .ndjson.zst."`
 	PostgresSystemURL string        `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, which keeps the lease that lets one load run at a time."`
 	AllowMissing      bool          `help:"Load a dataset that has no file as an empty one."`
 	Strict            bool          `help:"End with status 3 when lines or documents were left out; the rest is loaded and served all the same."`
-	Rejects           string        `type:"path" placeholder:"FILE" help:"Write each line and document that is left out to this NDJSON file, with the reason."`
-	TempDir           string        `name:"temp-dir" env:"ATLAS_TEMP_DIR" type:"existingdir" placeholder:"DIR" help:"Folder for temporary files, about twice the size of the unpacked input; default: the system's."`
+	DeadLetters       string        `name:"dead-letters" aliases:"rejects" type:"path" placeholder:"FILE" help:"Write each line and document that is left out to this NDJSON file, with the reason; default: dead-letters.ndjson in the work folder."`
+	WorkDir           string        `name:"work-dir" env:"ATLAS_WORK_DIR" type:"path" placeholder:"DIR" help:"Folder for what is sorted and for checkpoints, about twice the size of the unpacked input; a load that was not finished there is resumed. Default: one in --temp-dir for each folder and index prefix."`
+	TempDir           string        `name:"temp-dir" env:"ATLAS_TEMP_DIR" type:"path" placeholder:"DIR" help:"Folder of the default work folders; default: atlas in the user's folder for caches."`
+	Restart           bool          `help:"Drop a load that was not finished, and begin anew."`
+	MinShare          float64       `name:"min-share" default:"0.9" help:"Least share of the records that are served, for each dataset, that the new generation must have to be switched to, 0 to 1 (default: 0.9)."`
+	Force             bool          `help:"Switch to the new generation however few records it has."`
+	CheckpointRecords int64         `name:"checkpoint-records" default:"100000" help:"Records between two checkpoints, 1 to 100000000 (default: 100000)."`
+	MetricsListen     string        `name:"metrics-listen" env:"ATLAS_LOAD_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Serve Prometheus metrics of the load at /metrics there; default: nowhere."`
 	Shards            int           `env:"ATLAS_INDEX_SHARDS" default:"1" help:"Primary shards of each new index, 1 to 1024 (default: 1); plan one for 30 GB."`
 	Replicas          int           `env:"ATLAS_INDEX_REPLICAS" default:"0" help:"Copies of each shard once the index is full, 0 to 10 (default: 0)."`
+	Unreplicated      bool          `help:"Keep no copies of the new indices while they are filled, also in a cluster: faster, but the loss of a node then ends the load."`
 	Workers           int           `default:"0" help:"Goroutines that read lines and build documents, 0 to 256 (default: one for each processor)."`
 	Senders           int           `default:"2" help:"_bulk requests under way at once, 1 to 64 (default: 2)."`
 	BatchMiB          int           `name:"batch-mib" default:"4" help:"Size of a _bulk request in MiB, 1 to 64 (default: 4)."`
@@ -41,13 +46,17 @@ type loadCmd struct {
 
 // Help is shown below the options.
 func (loadCmd) Help() string {
-	return `Lines that are no records are reported and left out. A file that is not what its name says ends the load, and the records served before are served on.
+	return `Lines that are no records are reported and left out. A file that is not what its name says ends the load, and the records served before are served on. A load that ended, however that was, is resumed by the same command.
 
-Status: 0 loaded and served (lines may have been left out: see the report), 1 not loaded, 2 arguments or configuration make no sense, 3 loaded and served, but with --strict and something left out.`
+Status: 0 loaded and served (lines may have been left out: see the report), 1 not loaded (the same command goes on with it, if anything had been done), 2 arguments or configuration make no sense, 3 loaded and served, but with --strict and something left out, 4 loaded and not served, because there are too few records (--min-share; --force serves them), 5 an unfinished load is there, and its inputs or options have changed since (--restart drops it).`
 }
 
-// leftOutStatus is the exit status of --strict.
-const leftOutStatus = 3
+// Exit statuses beside 0, 1 and 2.
+const (
+	leftOutStatus = 3
+	guardStatus   = 4
+	changedStatus = 5
+)
 
 func (c *loadCmd) check() error {
 	var f faults
@@ -65,6 +74,13 @@ func (c *loadCmd) check() error {
 		}
 	}
 	f.within("--retry-for", c.RetryFor, time.Second, 24*time.Hour)
+	c.waitConfig.check(&f)
+	if !(c.MinShare >= 0 && c.MinShare <= 1) {
+		f.add("--min-share must be 0 to 1")
+	}
+	if c.CheckpointRecords < 1 || c.CheckpointRecords > 100_000_000 {
+		f.add("--checkpoint-records must be 1 to 100000000")
+	}
 	return f.err()
 }
 
@@ -82,23 +98,38 @@ func (c *loadCmd) Run(ctx context.Context, s *streams) error {
 		return operatorError(err)
 	}
 	defer system.Close()
+	limitMemory()
+	log := c.logger(s.err)
+	metrics, stop, err := serveLoadMetrics(c.MetricsListen)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	shown := &loadProgress{to: s.err}
 	report, err := indexer.Load(ctx, indexer.Options{
-		Dir: c.Dir, Elastic: es, Names: c.names(), Settings: mappings.Settings{Shards: c.Shards, Replicas: c.Replicas},
-		Lease: system, Listener: &projection.Projector{System: system, Elastic: es, Names: c.names()}, AllowMissing: c.AllowMissing, Rejects: c.Rejects, TempDir: c.TempDir,
+		Dir: c.Dir, Elastic: es, Names: c.names(), Settings: mappings.Settings{Shards: c.Shards, Replicas: c.Replicas}, Unreplicated: c.Unreplicated,
+		Lease:    c.lease(system, s.err),
+		Listener: &projection.Projector{System: system, Elastic: es, Names: c.names()}, AllowMissing: c.AllowMissing,
+		DeadLetters: c.DeadLetters, WorkDir: c.WorkDir, TempDir: c.TempDir, Restart: c.Restart,
+		MinShare: c.MinShare, Force: c.Force, CheckpointRecords: c.CheckpointRecords,
 		Workers: c.Workers, Senders: c.Senders, BatchBytes: c.BatchMiB << 20,
-		Retry: elastic.Retry{For: c.RetryFor}, Log: c.logger(s.err), Progress: shown.show,
+		Retry: elastic.Retry{For: c.RetryFor}, Log: log,
+		Progress: func(p indexer.Progress) {
+			metrics.take(p)
+			shown.show(p)
+		},
 	})
 	shown.clear()
 	if c.JSON {
 		if err := printJSON(s.out, report); err != nil {
 			return err
 		}
-	} else if err := printLoad(s, report, c.Rejects); err != nil {
+	} else if err := printLoad(s, report); err != nil {
 		return err
 	}
 	if err != nil {
-		return loadError(err, report)
+		_, _ = fmt.Fprintln(s.err, "atlas:", loadError(err, report))
+		return exitError{loadStatus(err)}
 	}
 	if c.Strict && report.LeftOut() > 0 {
 		return exitError{leftOutStatus}
@@ -106,11 +137,42 @@ func (c *loadCmd) Run(ctx context.Context, s *streams) error {
 	return nil
 }
 
-// loadError says what went wrong and what is served now.
+// memoryLimit is where the garbage collector begins to hurry, in bytes: what a
+// load holds is well below, and what it takes stays under 400 MB.
+const memoryLimit = 320 << 20
+
+// limitMemory leaves a limit alone that the environment gives.
+func limitMemory() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
+	}
+}
+
+// loadStatus is the exit status of a load that ended with an error.
+func loadStatus(err error) int {
+	if _, ok := errors.AsType[*indexer.GuardError](err); ok {
+		return guardStatus
+	}
+	if _, ok := errors.AsType[*indexer.ChangedError](err); ok {
+		return changedStatus
+	}
+	return 1
+}
+
+// loadError says what went wrong, what is served now, and how to go on.
 func loadError(err error, report indexer.Report) error {
 	served := "nothing was switched: what was served before is served on"
-	if report.Switched {
+	_, small := errors.AsType[*indexer.GuardError](err)
+	_, changed := errors.AsType[*indexer.ChangedError](err)
+	switch {
+	case report.Switched:
 		served = "the new generation is served all the same"
+	case small:
+		served += "; the new generation is complete and stays: the same command with --force serves it, with --restart loads anew"
+	case changed:
+		served += "; --restart drops the unfinished load"
+	case report.WorkDir != "":
+		served += "; the same command goes on with the load"
 	}
 	if e, ok := err.(*fault.Error); ok {
 		if cause := e.Unwrap(); e.Code == fault.Unavailable && cause != nil {
@@ -121,107 +183,4 @@ func loadError(err error, report indexer.Report) error {
 		return fmt.Errorf("%s (%s)", e.Message, served)
 	}
 	return fmt.Errorf("%w (%s)", err, served)
-}
-
-// printLoad prints a report for people: what was left out on the error stream,
-// the counts on the other.
-func printLoad(s *streams, r indexer.Report, rejects string) error {
-	for i, p := range r.Problems {
-		if i == maxShown {
-			more := "--json shows more, --rejects FILE all"
-			if rejects != "" {
-				more = "all are in " + rejects
-			}
-			_, _ = fmt.Fprintf(s.err, "… and more; %s\n", more)
-			break
-		}
-		where := fmt.Sprintf("%s:%d", p.File, p.Line)
-		if p.ID != "" {
-			where += " (" + p.ID + ")"
-		}
-		if p.Field != "" {
-			where += ": " + p.Field
-		}
-		_, _ = fmt.Fprintf(s.err, "%s: %s\n", where, p.Reason)
-	}
-	for _, note := range r.Notes {
-		_, _ = fmt.Fprintln(s.err, "note:", note)
-	}
-	if !r.Switched {
-		return nil
-	}
-	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(table, "dataset\tlines\trejected\treplaced\trefused\tdocuments\tdangling\tseconds\t")
-	for _, d := range r.Datasets {
-		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t\n",
-			d.Dataset, d.Lines, d.Rejected, d.Replaced, d.Refused, d.Documents, d.Dangling, d.Seconds)
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(s.out, "generation %s is served: %d documents in %.1f s (%.0f a second), left out %d, old indices deleted %d\n",
-		r.Generation, r.Documents(), r.Seconds, float64(r.Documents())/max(r.Seconds, 0.001), r.LeftOut(), len(r.Deleted))
-	return err
-}
-
-// loadProgress shows a load's phases one after the other: a bar each on a
-// terminal, a line every few seconds elsewhere.
-type loadProgress struct {
-	to    io.Writer
-	phase indexer.Phase
-	bar   *progressbar.ProgressBar // nil where there is no terminal
-	last  time.Time
-}
-
-var phaseNames = map[indexer.Phase]string{indexer.Reading: "reading", indexer.Indexing: "indexing", indexer.Ending: "finishing"}
-
-func (l *loadProgress) show(p indexer.Progress) {
-	if p.Phase != l.phase {
-		l.clear()
-		l.phase, l.last = p.Phase, time.Now()
-		if file, ok := l.to.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-			total := p.Total
-			if total == 0 {
-				total = -1 // a spinner
-			}
-			l.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(l.to),
-				progressbar.OptionSetDescription(phaseNames[p.Phase]), progressbar.OptionShowBytes(p.Phase == indexer.Reading),
-				progressbar.OptionSetItsString("records"), progressbar.OptionShowIts(), progressbar.OptionShowCount(),
-				progressbar.OptionSetPredictTime(true), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish())
-		}
-	}
-	if l.bar != nil {
-		if p.Total > 0 {
-			_ = l.bar.Set64(min(p.Done, p.Total))
-		} else {
-			_ = l.bar.Add(1)
-		}
-		return
-	}
-	if at := time.Now(); at.Sub(l.last) >= meterEvery {
-		l.last = at
-		_, _ = fmt.Fprintln(l.to, progressLine(p))
-	}
-}
-
-// progressLine is a line like "indexing: 42 %, 168000 records, 9300 a second,
-// 25s left".
-func progressLine(p indexer.Progress) string {
-	line := phaseNames[p.Phase]
-	if p.Total <= 0 {
-		return fmt.Sprintf("%s: %s so far", line, p.Elapsed.Round(time.Second))
-	}
-	line += fmt.Sprintf(": %d %%, %d records, %.0f a second", p.Done*100/p.Total, p.Records, float64(p.Records)/max(p.Elapsed.Seconds(), 0.001))
-	if p.Done > 0 {
-		left := time.Duration(float64(p.Elapsed) * float64(p.Total-p.Done) / float64(p.Done))
-		line += fmt.Sprintf(", %s left", left.Round(time.Second))
-	}
-	return line
-}
-
-func (l *loadProgress) clear() {
-	if l.bar != nil {
-		_ = l.bar.Clear()
-		l.bar = nil
-	}
 }

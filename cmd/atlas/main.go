@@ -15,17 +15,22 @@ import (
 
 	"github.com/alecthomas/kong"
 	goredis "github.com/redis/go-redis/v9"
+
+	"atlas/internal/telemetry"
 )
 
 // cli is the command line. Every option can be given by its environment
 // variable too, named in the help.
 type cli struct {
 	Serve      serveCmd      `cmd:"" help:"Serve the API."`
+	Ready      readyCmd      `cmd:"" help:"Ask a server whether it is ready: status 0 or 1."`
 	Dev        devCmd        `cmd:"" help:"Run everything on this machine: backends, sample data, API."`
 	Migrate    migrateCmd    `cmd:"" help:"Bring the Postgres schema up to this version."`
 	Index      indexCmd      `cmd:"" help:"Make and load the global dataset."`
 	Projection projectionCmd `cmd:"" help:"Look at and rebuild the search documents of what workspaces keep."`
 	Generate   generateCmd   `cmd:"" help:"Write a synthetic dataset."`
+	Search     searchCmd     `cmd:"" help:"Search a dataset, a book or a View of a running service."`
+	Export     exportCmd     `cmd:"" help:"Write all records of a search to a file, resumably."`
 	Workspace  workspaceCmd  `cmd:"" help:"Create, change and list workspaces."`
 	Key        keyCmd        `cmd:"" help:"Create, list, revoke and restrict API keys."`
 	Member     memberCmd     `cmd:"" help:"Add, list, change and remove members of a workspace."`
@@ -36,13 +41,20 @@ type cli struct {
 
 // indexCmd groups what makes and loads the global dataset.
 type indexCmd struct {
-	Permits permitsCmd `cmd:"" help:"Turn a file of building permits into records."`
-	Load    loadCmd    `cmd:"" help:"Load a folder of records into new generations and switch to them."`
+	Permits  permitsCmd       `cmd:"" help:"Turn a file of building permits into records."`
+	Load     loadCmd          `cmd:"" help:"Load a folder of records into new generations and switch to them."`
+	Apply    applyCmd         `cmd:"" help:"Change single records of the generation that is served."`
+	Retry    retryCmd         `cmd:"" help:"Apply records that were left out and are mended."`
+	Verify   indexVerifyCmd   `cmd:"" help:"Compare a folder of records with what is indexed."`
+	Status   indexStatusCmd   `cmd:"" help:"List the generations, what they hold, and who is loading."`
+	Rollback indexRollbackCmd `cmd:"" help:"Switch searches to the generation before."`
+	Prune    indexPruneCmd    `cmd:"" help:"Delete generations that are not needed."`
 }
 
 func main() {
 	goredis.SetLogger(redisLog{}) // of the whole process, so before anything runs
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -109,11 +121,7 @@ type logConfig struct {
 func (c logConfig) logger(w io.Writer) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(c.LogLevel)) // an enum of the flag: it parses
-	options := &slog.HandlerOptions{Level: level}
-	if c.LogFormat == "text" {
-		return slog.New(slog.NewTextHandler(w, options))
-	}
-	return slog.New(slog.NewJSONHandler(w, options))
+	return telemetry.NewLogger(w, level, c.LogFormat == "text")
 }
 
 // redisLog drops what the Redis client prints of itself to stderr: its faults

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"net"
 	"strings"
@@ -129,14 +128,9 @@ func TestServeSendsInvitations(t *testing.T) {
 		c.SMTPURL, c.MailFrom = "smtp://"+listener.Addr().String()+"?tls=none", "Atlas <no-reply@atlas.example>"
 		c.AcceptURL = "https://app.example/join"
 	})
-	a := s.call("POST", "/workspace/invitations", s.key, `{"email":"ann@example.com","role":"member"}`)
-	var body struct {
-		Data struct {
-			AcceptURL string `json:"accept_url"`
-		}
-	}
-	if err := json.Unmarshal(a.raw, &body); err != nil || !strings.HasPrefix(body.Data.AcceptURL, "https://app.example/join?token=") {
-		t.Fatalf("%d %s", a.status, a.raw)
+	invited := must(s.client(s.key).Invitations.Create(t.Context(), "ann@example.com", "member"))(t)
+	if !strings.HasPrefix(invited.AcceptURL, "https://app.example/join?token=") {
+		t.Fatalf("%+v", invited)
 	}
 	select {
 	case to := <-received:
@@ -149,7 +143,7 @@ func TestServeSendsInvitations(t *testing.T) {
 	if err := s.stop(); err != nil {
 		t.Error(err)
 	}
-	if _, token, _ := strings.Cut(body.Data.AcceptURL, "token="); strings.Contains(s.log.String(), token) {
+	if _, token, _ := strings.Cut(invited.AcceptURL, "token="); strings.Contains(s.log.String(), token) {
 		t.Error("the token was logged")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"atlas/internal/api"
 	"atlas/internal/auth"
 	"atlas/internal/mail"
+	"atlas/internal/telemetry"
 	"atlas/workspace"
 	"atlas/workspace/postgres"
 )
@@ -43,7 +44,7 @@ func (c mailConfig) acceptURL() string {
 const mailStop = 5 * time.Second
 
 // wirePeople puts the people's side together. stop ends the sending of letters.
-func wirePeople(c apiConfig, store *postgres.Store, system *postgres.System, gate *auth.Authenticator, log *slog.Logger) (_ api.People, stop func(), err error) {
+func wirePeople(c apiConfig, store *postgres.Store, system *postgres.System, gate *auth.Authenticator, metrics *telemetry.Metrics, log *slog.Logger) (_ api.People, stop func(), err error) {
 	links, err := workspace.NewInvitationLinks(c.acceptURL(), c.cursorKeys()...)
 	if err != nil {
 		return api.People{}, nil, err
@@ -51,7 +52,9 @@ func wirePeople(c apiConfig, store *postgres.Store, system *postgres.System, gat
 	invitations := &workspace.Invitations{Store: store, Joins: system, Links: links, Joined: gate.Forget}
 	stop = func() {}
 	if c.mail().Enabled() {
-		mailer, err := mail.New(c.mail(), system, links, mail.Options{Log: log})
+		mailer, err := mail.New(c.mail(), system, links, mail.Options{
+			Log: log, Tried: func(outcome string) { metrics.JobDone(telemetry.JobLetters, outcome) },
+		})
 		if err != nil {
 			return api.People{}, nil, err
 		}

@@ -3,12 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"atlas/client"
 	"atlas/search/query"
 )
 
@@ -16,19 +16,18 @@ import (
 func TestProjectionCommands(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
-	ids := s.search(query.Projects, `{"limit":7}`).ids(t)
-	for _, id := range ids {
-		if a := s.call("POST", "/workspace/projects/upsert", s.key, fmt.Sprintf(`{"project_id":%q,"tags":["t"]}`, id)); a.status != 200 {
-			t.Fatalf("%s", a.raw)
-		}
+	c := s.client(s.key)
+	var ids []string
+	for _, p := range must(c.Projects.Search(t.Context(), client.Search{Limit: 7}))(t).Records {
+		ids = append(ids, p.ID)
+		must(c.Book.Projects.Upsert(t.Context(), client.ProjectUpsert{ProjectID: p.ID, Tags: []string{"t"}}))(t)
 	}
-	found := func() []string {
+	found := func() (ids []string) {
 		t.Helper()
-		a := s.call("POST", "/workspace/projects/search", s.key, `{"filters":{"tags":{"value":"t"}}}`)
-		if a.status != 200 {
-			t.Fatalf("%d %s", a.status, a.raw)
+		for _, p := range collect(t, c.Book.Projects.All(t.Context(), client.Search{Filters: client.Filters{"tags": client.Is("t")}})) {
+			ids = append(ids, p.ID)
 		}
-		return a.ids(t)
+		return ids
 	}
 	if diff := cmp.Diff(ids, found()); diff != "" {
 		t.Fatal(diff)

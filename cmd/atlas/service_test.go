@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"atlas/indexer"
 	"atlas/indexer/generate"
+	"atlas/internal/api"
 	"atlas/internal/auth"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
@@ -83,7 +83,8 @@ func start(t *testing.T, ceiling int64, change ...func(*apiConfig)) *service {
 		elasticConfig: elasticConfig{ElasticsearchURL: []string{backends.Elasticsearch(t)}, IndexPrefix: globalData(t), HeldIndexPrefix: "e2e-" + strings.ReplaceAll(d.Name, "_", "-") + "-"},
 		Listen:        "127.0.0.1:0", PostgresURL: d.App, PostgresSystemURL: d.System,
 		RedisURL: backends.Redis(t), RedisPrefix: "e2e:" + d.Name + ":", RedisTimeout: 5 * time.Second, // a busy machine is no fault here
-		CursorKeys: []string{"0123456789abcdef"}, JWTSecret: testSecret, SearchTimeout: 30 * time.Second, Drain: 20 * time.Second,
+		CursorKeys: []string{"0123456789abcdef"}, JWTSecret: testSecret, SearchTimeout: 30 * time.Second,
+		operationConfig: operationConfig{MaxRequests: api.DefaultMaxRequests, MaxCalls: defaultMaxCalls, Drain: 20 * time.Second, MetricsListen: "127.0.0.1:0"},
 	}
 	for _, f := range change {
 		f(&s.config)
@@ -106,13 +107,14 @@ func start(t *testing.T, ceiling int64, change ...func(*apiConfig)) *service {
 	ctx, cancel := context.WithCancel(context.Background())
 	address, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, s.config, slog.New(slog.NewJSONHandler(s.log, nil)), func(a string) { address <- a })
+		ended <- serve(ctx, s.config, logConfig{}.logger(s.log), func(a string) { address <- a })
 	}()
 	s.stop = sync.OnceValue(func() error { cancel(); return <-ended })
 	t.Cleanup(func() {
 		if err := s.stop(); err != nil {
 			t.Error("serve:", err)
 		}
+		noSecrets(t, s.log.String(), s.key)
 	})
 	select {
 	case a := <-address:
@@ -176,6 +178,7 @@ func (s *service) user(role workspace.Role, change ...func(*auth.Claims)) string
 // answer is what came back.
 type answer struct {
 	status int
+	closes bool // the connection
 	header http.Header
 	raw    []byte
 	body   struct {
@@ -219,12 +222,12 @@ func (s *service) call(method, path, token, body string, header ...string) answe
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	res, err := http.DefaultClient.Do(r)
+	res, err := s.held().Do(r)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer res.Body.Close()
-	a := answer{status: res.StatusCode, header: res.Header}
+	a := answer{status: res.StatusCode, closes: res.Close, header: res.Header}
 	if a.raw, err = io.ReadAll(res.Body); err != nil {
 		s.t.Fatal(err)
 	}

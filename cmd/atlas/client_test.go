@@ -1,0 +1,377 @@
+package main
+
+import (
+	"errors"
+	"iter"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"atlas/client"
+	"atlas/internal/api"
+	"atlas/internal/auth"
+	"atlas/workspace"
+)
+
+// client calls the service with a key or a token, in the test's workspace.
+func (s *service) client(token string, options ...client.Option) *client.Client {
+	s.t.Helper()
+	options = append([]client.Option{client.WithAPIKey(token), client.WithWorkspace(s.pro.ID.String())}, options...)
+	c, err := client.New(s.base, options...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+// must is what a call returned, which must have succeeded: must(f())(t).
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// collect gathers a walk, which must succeed.
+func collect[T any](t *testing.T, walk iter.Seq2[T, error]) []T {
+	t.Helper()
+	return must(client.Collect(walk))(t)
+}
+
+// reached counts the operations that were answered with success.
+type reached struct {
+	lock       sync.Mutex
+	operations map[string]bool
+	credits    int
+}
+
+func (r *reached) observe(a client.Answer) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.credits += a.Charged
+	if a.Err != nil {
+		return
+	}
+	for _, route := range (&api.Server{}).Routes() {
+		pattern := "^" + regexp.MustCompile(`:[A-Za-z]+`).ReplaceAllString(route.Path, "[^/]+") + "$"
+		if route.Method == a.Method && regexp.MustCompile(pattern).MatchString(a.Path) {
+			r.operations[route.Operation] = true
+		}
+	}
+}
+
+// The client has a method for each operation of the route table, and what it
+// sends and reads is what the service takes and answers.
+func TestClientReachesEveryOperation(t *testing.T) {
+	t.Parallel()
+	s := start(t, 0)
+	seen := &reached{operations: map[string]bool{}}
+	key := s.client(s.key, client.WithObserver(seen.observe))
+	user := s.client(s.user("owner"), client.WithObserver(seen.observe))
+
+	clientOfData(t, key)
+	clientOfBooks(t, key)
+	clientOfViews(t, key, user)
+	clientOfPeople(t, s, key, seen)
+
+	if used := must(key.Usage(t.Context()))(t); used.Used != seen.credits || used.Used == 0 {
+		t.Errorf("the answers charged %d, the ledger has %+v", seen.credits, used)
+	}
+	for _, route := range (&api.Server{}).Routes() {
+		if !seen.operations[route.Operation] {
+			t.Errorf("no call of the client reached %s (%s %s)", route.Operation, route.Method, route.Path)
+		}
+	}
+}
+
+func clientOfData(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	w := must(c.Workspace(ctx))(t)
+	if w.Plan != "pro" || w.Role != "" || w.CreatedAt.IsZero() {
+		t.Errorf("%+v", w)
+	}
+	page := must(c.Projects.Search(ctx, client.Search{
+		Filters:   client.Filters{"cost": client.AtLeast(1000), "stage": client.AnyOf("permitted", "under_construction", "completed")},
+		Relations: client.Relations{"has_signal": {"detected_at": client.AtLeast("2000-01-01")}, "without_signal": {"title": client.Is("nothing of the kind")}},
+		Sort:      client.Desc("cost"), Limit: 7,
+	}))(t)
+	if len(page.Records) != 7 || page.Credits != 7 || page.Window.Used != 7 || page.Window.Ceiling != 250_000 || page.Next == "" || page.RequestID == "" {
+		t.Fatalf("%+v", page)
+	}
+	for i, p := range page.Records {
+		if p.Cost == nil || *p.Cost < 1000 || i > 0 && *p.Cost > *page.Records[i-1].Cost || p.ID == "" || p.CreatedAt.IsZero() || len(p.Raw) == 0 {
+			t.Errorf("%+v", p)
+		}
+	}
+	p := must(c.Projects.Get(ctx, page.Records[0].ID, "accounts", "contacts", "signals"))(t)
+	if len(p.Signals) == 0 || p.Signals[0].ProjectID != p.ID || len(p.Raw) < len(page.Records[0].Raw) {
+		t.Errorf("%s", p.Raw)
+	}
+	account := must(c.Accounts.Search(ctx, client.Search{Sort: client.Desc("projects_count"), Limit: 1}))(t).Records[0]
+	account = must(c.Accounts.Get(ctx, account.ID, "projects"))(t)
+	if len(account.Projects) == 0 || account.ProjectsCount < len(account.Projects) {
+		t.Errorf("%s", account.Raw)
+	}
+	contact := must(c.Contacts.Search(ctx, client.Search{Limit: 1}))(t).Records[0]
+	if contact = must(c.Contacts.Get(ctx, contact.ID, "account"))(t); contact.Account == nil || contact.Account.ID != contact.AccountID {
+		t.Errorf("%s", contact.Raw)
+	}
+	signal := must(c.Signals.Search(ctx, client.Search{Filters: client.Filters{"project_id": client.Is(p.ID)}, Limit: 1}))(t).Records[0]
+	if signal = must(c.Signals.Get(ctx, signal.ID, "project"))(t); signal.Project == nil || signal.Project.ID != p.ID {
+		t.Errorf("%s", signal.Raw)
+	}
+	if _, err := c.Signals.Get(ctx, uuid.NewString()); !errors.Is(err, client.ErrNotFound) {
+		t.Error(err)
+	}
+
+	fields, notFound, err := c.Fields.Search(ctx, client.FieldSearch{Keys: []string{"stage", "nothing"}})
+	if err != nil || len(fields) == 0 || !cmp.Equal(notFound, []string{"nothing"}) || len(fields[0].Values) == 0 {
+		t.Errorf("%v %v %v", fields, notFound, err)
+	}
+	if f := must(c.Fields.Get(ctx, "accounts", "has_project"))(t); f.Kind != "relation" || len(f.SubFields) == 0 {
+		t.Errorf("%+v", f)
+	}
+	if credits := must(c.Credits(ctx))(t); credits.Used != 7+1+1+1+1+1+1+1 || credits.Plan != "pro" {
+		t.Errorf("%+v", credits)
+	}
+	_, err = c.Projects.Search(ctx, client.Search{Filters: client.Filters{"colour": client.Is("red")}})
+	if e, ok := errors.AsType[*client.Error](err); !ok || !errors.Is(err, client.ErrInvalidInput) || e.Issues[0].Keys[0] != "colour" || e.RequestID == "" {
+		t.Errorf("%v", err)
+	}
+}
+
+// book uses all of one book with two of its records.
+func bookOf[R, U any](t *testing.T, b *client.Book[R, U], upsert func(id string, change client.Change, tags []string) U, shown func(R) (id, status string, tags []string), ids []string) {
+	t.Helper()
+	ctx := t.Context()
+	r := must(b.Upsert(ctx, upsert(ids[0], client.To("Met"), []string{"a", "b"})))(t)
+	if id, status, tags := shown(r); id != ids[0] || status != "Met" || len(tags) != 2 {
+		t.Errorf("%+v", r)
+	}
+	batch := must(b.UpsertAll(ctx, []U{upsert(ids[0], client.Clear(), nil), upsert(ids[1], client.Change{}, []string{}), upsert("none", client.Change{}, nil)}))(t)
+	if batch.Succeeded != 2 || batch.Failed != 1 || batch.Items[1].ID != ids[1] || !errors.Is(batch.Err(), client.ErrInvalidInput) {
+		t.Errorf("%+v", batch)
+	}
+	if id, status, tags := shown(batch.Items[0].Data); id != ids[0] || status != "" || len(tags) != 2 {
+		t.Errorf("%+v", batch.Items[0])
+	}
+	if id, _, _ := shown(must(b.Get(ctx, ids[0]))(t)); id != ids[0] {
+		t.Error(id)
+	}
+	if found := collect(t, b.All(ctx, client.Search{Filters: client.Filters{"tags": client.Is("a")}})); len(found) != 1 {
+		t.Errorf("%+v", found)
+	}
+	if err := b.Delete(ctx, ids[0]); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.Get(ctx, ids[0]); !errors.Is(err, client.ErrNotFound) {
+		t.Error(err)
+	}
+	if gone := must(b.DeleteAll(ctx, ids))(t); gone.Succeeded != len(ids) || gone.Err() != nil {
+		t.Errorf("%+v", gone)
+	}
+}
+
+func clientOfBooks(t *testing.T, c *client.Client) {
+	q := client.Search{Limit: 2}
+	var ids [3][]string
+	for _, a := range must(c.Accounts.Search(t.Context(), q))(t).Records {
+		ids[0] = append(ids[0], a.ID)
+	}
+	for _, a := range must(c.Contacts.Search(t.Context(), q))(t).Records {
+		ids[1] = append(ids[1], a.ID)
+	}
+	for _, a := range must(c.Projects.Search(t.Context(), q))(t).Records {
+		ids[2] = append(ids[2], a.ID)
+	}
+	bookOf(t, c.Book.Accounts, func(id string, status client.Change, tags []string) client.AccountUpsert {
+		return client.AccountUpsert{AccountID: id, Status: status, Tags: tags, ICPTier: client.To("tier_1")}
+	}, func(r client.BookAccount) (string, string, []string) { return r.ID, r.Status, r.Tags }, ids[0])
+	bookOf(t, c.Book.Contacts, func(id string, status client.Change, tags []string) client.ContactUpsert {
+		return client.ContactUpsert{ContactID: id, Status: status, Tags: tags}
+	}, func(r client.BookContact) (string, string, []string) { return r.ID, r.Status, r.Tags }, ids[1])
+	bookOf(t, c.Book.Projects, func(id string, status client.Change, tags []string) client.ProjectUpsert {
+		return client.ProjectUpsert{ProjectID: id, Status: status, Tags: tags}
+	}, func(r client.BookProject) (string, string, []string) { return r.ID, r.Status, r.Tags }, ids[2])
+	if _, err := c.Book.Accounts.Upsert(t.Context(), client.AccountUpsert{Match: &client.AccountMatch{Domain: "nobody.example"}}); !errors.Is(err, client.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+func clientOfViews(t *testing.T, key, user *client.Client) {
+	ctx := t.Context()
+	dynamic := must(key.Views.Upsert(ctx, client.ViewUpsert{Dataset: "account", Type: "dynamic", Name: "Dynamic",
+		Definition: client.Dynamic("", map[string]any{"account_type": client.Values{"developer", "general_contractor"}, "last_activity": client.Days{After: "2001-01-01"}})}))(t)
+	if dynamic.Revision != 1 || dynamic.RecordCount != nil || dynamic.Definition.Fields["account_type"] == nil || dynamic.WorkspaceID == "" {
+		t.Errorf("%+v", dynamic)
+	}
+	rows := must(key.Views.Accounts(dynamic.ID).Search(ctx, client.Search{Limit: 3}))(t)
+	if len(rows.Records) != 3 || !rows.Records[0].UpdatedAt.IsZero() || rows.Records[0].AtlasScore != nil || rows.Credits != 3 {
+		t.Errorf("%+v", rows)
+	}
+	changed := must(key.Views.Upsert(ctx, client.ViewUpsert{ID: dynamic.ID, Name: "Renamed", Revision: 1}))(t)
+	if changed.Revision != 2 || changed.Name != "Renamed" {
+		t.Errorf("%+v", changed)
+	}
+	if _, err := key.Views.Upsert(ctx, client.ViewUpsert{ID: dynamic.ID, Name: "Again", Revision: 1}); !errors.Is(err, client.ErrRevisionConflict) {
+		t.Error(err)
+	}
+	batch := must(user.Views.UpsertAll(ctx, []client.ViewUpsert{
+		{Dataset: "project", Type: "static", Name: "Static"}, {Dataset: "contact", Type: "dynamic", Name: "Contacts", Definition: client.Dynamic("", nil)},
+		{Dataset: "project", Type: "static", Name: "static"}, {Dataset: "account", Type: "dynamic", Name: "x", Definition: client.Dynamic("", map[string]any{"colour": client.Values{"red"}})},
+	}))(t)
+	if batch.Succeeded != 2 || !errors.Is(batch.Items[2].Err, client.ErrViewNameConflict) || !errors.Is(batch.Items[3].Err, client.ErrInvalidViewDefinition) {
+		t.Fatalf("%+v", batch)
+	}
+	static, contacts := batch.Items[0].Data, batch.Items[1].Data
+	if static.Definition.Fields != nil || static.RecordCount == nil || static.CreatedBy == "" || static.ID != batch.Items[0].ID {
+		t.Errorf("%+v", static)
+	}
+
+	var ids []string
+	for _, p := range must(key.Projects.Search(ctx, client.Search{Limit: 3}))(t).Records {
+		ids = append(ids, p.ID)
+	}
+	if err := key.Views.AddRecord(ctx, static.ID, ids[0]); err != nil {
+		t.Error(err)
+	}
+	if err := key.Views.AddRecord(ctx, static.ID, uuid.NewString()); !errors.Is(err, client.ErrRecordNotFound) {
+		t.Error(err)
+	}
+	if err := key.Views.AddRecord(ctx, dynamic.ID, ids[0]); !errors.Is(err, client.ErrViewTypeMismatch) {
+		t.Error(err)
+	}
+	if added := must(key.Views.AddRecords(ctx, static.ID, append(ids, "none")))(t); added.Succeeded != 3 || added.Failed != 1 || added.Items[1].ID != ids[1] {
+		t.Errorf("%+v", added)
+	}
+	if found := collect(t, key.Views.Projects(static.ID).All(ctx, client.Search{Limit: 2})); len(found) != 3 || found[0].ID == "" {
+		t.Errorf("%+v", found)
+	}
+	if err := key.Views.RemoveRecord(ctx, static.ID, ids[0]); err != nil {
+		t.Error(err)
+	}
+	if gone := must(key.Views.RemoveRecords(ctx, static.ID, ids[:2]))(t); gone.Err() != nil {
+		t.Error(gone.Err())
+	}
+	if left := collect(t, key.Views.Records(static.ID).All(ctx, client.Search{})); len(left) != 1 || !strings.Contains(string(left[0]), ids[2]) {
+		t.Errorf("%s", left)
+	}
+	if got := must(key.Views.Get(ctx, static.ID))(t); *got.RecordCount != 1 {
+		t.Errorf("%+v", got)
+	}
+	if found := collect(t, key.Views.Contacts(contacts.ID).All(ctx, client.Search{Filters: client.Filters{"name": client.Is("nobody of this name")}})); len(found) != 0 {
+		t.Errorf("%+v", found)
+	}
+
+	clientOfFavorites(t, user, dynamic.ID, static.ID)
+
+	if err := key.Views.Delete(ctx, dynamic.ID); err != nil {
+		t.Error(err)
+	}
+	if err := key.Views.Delete(ctx, dynamic.ID); !errors.Is(err, client.ErrViewNotFound) {
+		t.Error(err)
+	}
+	if gone := must(key.Views.DeleteAll(ctx, []string{static.ID, contacts.ID}))(t); gone.Err() != nil {
+		t.Error(gone.Err())
+	}
+	if left := collect(t, key.Views.List(ctx, client.ViewList{})); len(left) != 0 {
+		t.Errorf("%+v", left)
+	}
+	if _, err := client.Collect(key.Favorites.List(ctx)); !errors.Is(err, client.ErrUserIdentityRequired) {
+		t.Error(err)
+	}
+}
+
+func clientOfFavorites(t *testing.T, c *client.Client, first, second string) {
+	ctx := t.Context()
+	if v := must(c.Favorites.Upsert(ctx, client.FavoriteUpsert{ViewID: first}))(t); !v.IsFavorite || *v.FavoritePosition != 0 {
+		t.Errorf("%+v", v)
+	}
+	zero := 0
+	if b := must(c.Favorites.UpsertAll(ctx, []client.FavoriteUpsert{{ViewID: second, Position: &zero}}))(t); b.Err() != nil || *b.Items[0].Data.FavoritePosition != 0 {
+		t.Errorf("%+v", b)
+	}
+	all := collect(t, c.Favorites.List(ctx))
+	if len(all) != 2 || all[0].ID != second || all[1].ID != first {
+		t.Errorf("%+v", all)
+	}
+	if listed := collect(t, c.Views.List(ctx, client.ViewList{Favorites: true, Dataset: all[0].Dataset, Type: all[0].Type, Query: "stat", ID: second})); len(listed) != 1 {
+		t.Errorf("%+v", listed)
+	}
+	if err := c.Favorites.Delete(ctx, first); err != nil {
+		t.Error(err)
+	}
+	if b := must(c.Favorites.DeleteAll(ctx, []string{first, second}))(t); b.Err() != nil {
+		t.Error(b.Err())
+	}
+}
+
+func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
+	ctx := t.Context()
+	invited := must(c.Invitations.Create(ctx, "new@example.com", "member"))(t)
+	link, err := url.Parse(invited.AcceptURL)
+	if err != nil || invited.Invitation.Status != "Pending" || !invited.Invitation.SentAt.IsZero() {
+		t.Fatalf("%v %+v", err, invited)
+	}
+	if _, err := c.Invitations.Create(ctx, "new@example.com", "member"); !errors.Is(err, client.ErrAlreadyInvited) {
+		t.Error(err)
+	}
+	other := must(c.Invitations.Create(ctx, "other@example.com", "admin"))(t)
+	if open := collect(t, c.Invitations.List(ctx)); len(open) != 2 || open[0].ID != other.Invitation.ID {
+		t.Errorf("%+v", open)
+	}
+	if err := c.Invitations.Revoke(ctx, other.Invitation.ID); err != nil {
+		t.Error(err)
+	}
+	newcomer := auth.Claims{User: workspace.NewUserID(), Email: "new@example.com", Name: "New"}
+	token := must(auth.Mint(testSecret, newcomer, time.Hour))(t)
+	joined := must(s.client(token, client.WithObserver(seen.observe)).Invitations.Accept(ctx, link.Query().Get("token")))(t)
+	if joined.WorkspaceID != s.pro.ID.String() || joined.Member.ID != newcomer.User.String() {
+		t.Errorf("%+v", joined)
+	}
+	if m := must(c.Members.SetRole(ctx, joined.Member.ID, "admin"))(t); m.Role != "admin" || m.JoinedAt.IsZero() {
+		t.Errorf("%+v", m)
+	}
+	if all := collect(t, c.Members.List(ctx)); len(all) != 2 || all[0].Role != "owner" || all[1].Email != "new@example.com" {
+		t.Errorf("%+v", all)
+	}
+	for _, want := range []bool{true, false} {
+		if gone := must(c.Members.Remove(ctx, joined.Member.ID))(t); gone != want {
+			t.Errorf("removed: %v", gone)
+		}
+	}
+
+	sub := must(c.Subscriptions.Upsert(ctx, "permit_issued", client.Delivery{Frequency: "daily"}))(t)
+	if sub.Delivery.Frequency != "daily" || !cmp.Equal(sub.Delivery.Channels, []string{"in_app"}) || sub.QueueStartedAt.IsZero() {
+		t.Errorf("%+v", sub)
+	}
+	if all := collect(t, c.Subscriptions.List(ctx)); len(all) != 1 || all[0].ID != sub.ID {
+		t.Errorf("%+v", all)
+	}
+	if err := c.Subscriptions.Delete(ctx, sub.ID); err != nil {
+		t.Error(err)
+	}
+
+	skill := must(c.Skills.Create(ctx, client.NewSkill{Scope: "workspace", Name: "Bid letters", Description: "How we write them", Content: "Be short."}))(t)
+	if _, err := c.Skills.Create(ctx, client.NewSkill{Scope: "workspace", Name: "Bid letters", Description: "d", Content: "c"}); !errors.Is(err, client.ErrSkillConflict) {
+		t.Error(err)
+	}
+	if got := must(c.Skills.Get(ctx, skill.Locator))(t); got.Content != "Be short." || got.Status != "draft" {
+		t.Errorf("%+v", got)
+	}
+	if all := collect(t, c.Skills.List(ctx, client.SkillList{Status: "draft", Scope: "workspace"})); len(all) != 1 || all[0].Content != "" {
+		t.Errorf("%+v", all)
+	}
+	if published := collect(t, c.Skills.Find(ctx, client.SkillFind{Query: "letters"})); len(published) != 0 {
+		t.Errorf("%+v", published)
+	}
+}

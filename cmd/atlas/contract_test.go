@@ -1,0 +1,29 @@
+package main
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+
+	"atlas/internal/api"
+	"atlas/internal/api/openapi/conformance"
+)
+
+// contract is the OpenAPI document, which every exchange of the tests here is
+// held against.
+var contract = sync.OnceValue(func() *conformance.Document {
+	w := httptest.NewRecorder()
+	s := &api.Server{Log: slog.New(slog.DiscardHandler)}
+	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, api.Version+"/openapi.json", nil))
+	d, err := conformance.Read(w.Body.Bytes())
+	if err != nil {
+		panic(err)
+	}
+	return d
+})
+
+// held is the client whose exchanges are held against the contract.
+func (s *service) held() *http.Client {
+	return &http.Client{Transport: contract().Transport(s.t, http.DefaultTransport)}
+}

@@ -1,0 +1,445 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/client"
+	"atlas/workspace"
+)
+
+// atlas runs a command with the test's service and key, and returns its status
+// and what it printed.
+func (s *service) atlas(args ...string) (status int, out, errs string) {
+	s.t.Helper()
+	var o, e bytes.Buffer
+	status = run(s.t.Context(), append(args, "--url", s.base, "--api-key", s.key), &o, &e)
+	return status, o.String(), e.String()
+}
+
+// export runs `atlas export` and wants a status.
+func (s *service) export(want int, args ...string) string {
+	s.t.Helper()
+	status, _, errs := s.atlas(append([]string{"export"}, args...)...)
+	if status != want {
+		s.t.Fatalf("atlas export %v: status %d, want %d\n%s", args, status, want, errs)
+	}
+	return errs
+}
+
+// inOrder are the records of a dataset as NDJSON in the order of exports.
+func (s *service) inOrder(source *client.Source[json.RawMessage], q client.Search) string {
+	s.t.Helper()
+	q.Sort = client.Asc("created_at")
+	var b strings.Builder
+	for _, record := range collect(s.t, source.All(s.t.Context(), q)) {
+		fmt.Fprintf(&b, "%s\n", record)
+	}
+	return b.String()
+}
+
+func contents(t *testing.T, path string) string {
+	t.Helper()
+	return string(must(os.ReadFile(path))(t))
+}
+
+func TestSearchAndExport(t *testing.T) {
+	t.Parallel()
+	s := start(t, 0)
+	c, dir := s.client(s.key), t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+
+	t.Run("a search", func(t *testing.T) {
+		want := s.inOrder(&c.Dataset("projects").Source, client.Search{Filters: client.Filters{"cost": client.AtLeast(100_000)}, Relations: client.Relations{"has_signal": nil}})
+		rows := strings.Count(want, "\n")
+		args := []string{"projects", "--filter", "cost=100000..", "--filter", "has_signal", "--out", in("projects.ndjson")}
+		said := s.export(0, args...)
+		if got := contents(t, in("projects.ndjson")); got != want || rows < 150 {
+			t.Errorf("%d rows, exported %d: %s", rows, strings.Count(got, "\n"), said)
+		}
+		if want := fmt.Sprintf("complete: %s rows of projects in %s; credits: %s now, %s in all, ", grouped(rows), in("projects.ndjson"), grouped(rows), grouped(rows)); !strings.Contains(said, want) {
+			t.Errorf("%s\nwant %s", said, want)
+		}
+		if again := s.export(0, args...); !strings.Contains(again, "complete already: "+grouped(rows)+" rows") {
+			t.Error(again)
+		}
+		if said := s.export(1, append(args, "--sort", "cost")...); !strings.Contains(said, "belongs to another export") {
+			t.Error(said)
+		}
+	})
+	t.Run("a query, not by relevance", func(t *testing.T) {
+		words := strings.Fields(must(c.Projects.Search(t.Context(), client.Search{Limit: 1}))(t).Records[0].Name)
+		s.export(0, "projects", "-q", words[0], "--out", in("query"))
+		if got := contents(t, in("query")); got == "" || got != s.inOrder(&c.Dataset("projects").Source, client.Search{Query: words[0]}) {
+			t.Errorf("%s", got)
+		}
+	})
+	t.Run("nothing", func(t *testing.T) {
+		s.export(0, "accounts", "--filter", "name==nobody of this name", "--format", "csv", "--out", in("none"))
+		if got := contents(t, in("none")); !strings.HasPrefix(got, "id,name,account_types,") || strings.Count(got, "\n") != 1 {
+			t.Errorf("%q", got)
+		}
+	})
+	t.Run("csv", func(t *testing.T) {
+		s.export(0, "contacts", "--format", "csv", "--out", in("contacts.csv"), "--max-credits", "100000")
+		rows := must(csv.NewReader(strings.NewReader(contents(t, in("contacts.csv")))).ReadAll())(t)
+		i := 0
+		for contact, err := range c.Contacts.All(t.Context(), client.Search{Sort: client.Asc("created_at")}) {
+			if i++; err != nil || i >= len(rows) {
+				t.Fatalf("%v, row %d of %d", err, i, len(rows))
+			}
+			row := map[string]string{}
+			for j, name := range rows[0] {
+				row[name] = rows[i][j]
+			}
+			want := map[string]string{"id": contact.ID, "name": contact.Name, "email": contact.Email, "phone": contact.Phone, "projects_count": fmt.Sprint(contact.ProjectsCount)}
+			if strings.HasPrefix(contact.Phone, "+") {
+				want["phone"] = "'" + contact.Phone
+			}
+			for name, value := range want {
+				if row[name] != value {
+					t.Errorf("row %d: %s is %q, want %q", i, name, row[name], value)
+				}
+			}
+		}
+		if i != len(rows)-1 {
+			t.Errorf("%d rows for %d contacts", len(rows)-1, i)
+		}
+	})
+	t.Run("a book and a View", func(t *testing.T) { s.exportHeld(t, c, in) })
+	t.Run("a bad line", func(t *testing.T) { s.exportOverABadLine(t, in("line")) })
+	t.Run("interrupted", func(t *testing.T) { s.interruptedExport(t, in("interrupted")) })
+	t.Run("atlas search", s.searchCommand)
+	t.Run("refused", func(t *testing.T) {
+		for want, args := range map[string][]string{
+			"give one of DATASET":           {},
+			"must be one of accounts":       {"things"},
+			"relevance":                     {"accounts", "-q", "x", "--sort", "relevance:desc"},
+			"are for --format csv":          {"accounts", "--columns", "id"},
+			"have no \"colour\"":            {"accounts", "--format", "csv", "--columns", "colour"},
+			"another file than --out":       {"accounts", "--cursor-file", in("x")},
+			"--sort must end":               {"accounts", "--sort", "name:up"},
+			"there is no key colour":        {"accounts", "--filter", "colour=red"},
+			"filters.stage.value.0 must be": {"projects", "--filter", "stage=soon"},
+			"sort.field":                    {"projects", "--sort", "colour"},
+			"give either --api-key":         {"accounts", "--token", "x"},
+			"needs --workspace":             {"accounts", "--token", "x"},
+			"--max-credits must be":         {"accounts", "--max-credits", "0"},
+		} {
+			if said := s.export(2, append(args, "--out", in("x"))...); !strings.Contains(said, want) {
+				t.Errorf("%v: %s, want %q", args, said, want)
+			}
+		}
+		if err := (&exportCmd{apiAccess: apiAccess{URL: "http://127.0.0.1:1/elsewhere", APIKey: "k"}, searchOptions: searchOptions{Dataset: "accounts"}}).check(); err == nil || !strings.Contains(err.Error(), "must end in /api/v1") {
+			t.Error(err)
+		}
+		if said := s.export(1, "--view", workspace.NewID().String(), "--out", in("x")); !strings.Contains(said, "view_not_found") {
+			t.Error(said)
+		}
+	})
+}
+
+// exportHeld exports what a workspace keeps.
+func (s *service) exportHeld(t *testing.T, c *client.Client, in func(string) string) {
+	var upserts []client.AccountUpsert
+	for _, a := range must(c.Accounts.Search(t.Context(), client.Search{Limit: 100}))(t).Records {
+		upserts = append(upserts, client.AccountUpsert{AccountID: a.ID, Tags: []string{"a;b", "c"}, Notes: client.To("=1+1\n2")})
+	}
+	if b := must(c.Book.Accounts.UpsertAll(t.Context(), upserts))(t); b.Err() != nil {
+		t.Fatal(b.Err())
+	}
+	s.export(0, "--book", "accounts", "--filter", "tags=c", "--format", "csv", "--columns", "id,tags,notes,atlas_score", "--out", in("book.csv"))
+	rows := must(csv.NewReader(strings.NewReader(contents(t, in("book.csv")))).ReadAll())(t)
+	if len(rows) != len(upserts)+1 || !slices.Equal(rows[0], []string{"id", "tags", "notes", "atlas_score"}) || rows[1][1] != `a\;b;c` || rows[1][2] != "'=1+1\n2" || rows[1][3] == "" {
+		t.Errorf("%d rows, %q", len(rows), rows[:2])
+	}
+	v := must(c.Views.Upsert(t.Context(), client.ViewUpsert{Dataset: "account", Type: "dynamic", Name: "All", Definition: client.Dynamic("", nil)}))(t)
+	said := s.export(0, "--view", v.ID, "--out", in("view.ndjson"))
+	if got := contents(t, in("view.ndjson")); got != s.inOrder(c.Views.Records(v.ID), client.Search{}) || !strings.Contains(got, `"tags":["a;b","c"]`) {
+		t.Errorf("%s", said)
+	}
+	if !strings.Contains(said, `rows of accounts of the View "All" in `) {
+		t.Error(said)
+	}
+	s.exportChangedView(t, c, v, in)
+}
+
+// exportChangedView changes a View between two runs, and within one.
+func (s *service) exportChangedView(t *testing.T, c *client.Client, v client.View, in func(string) string) {
+	change := func(u client.ViewUpsert) {
+		u.ID = v.ID
+		if _, err := c.Views.Upsert(t.Context(), u); err != nil {
+			t.Error(err)
+		}
+	}
+	args := []string{"--view", v.ID, "--out", in("changed.ndjson"), "--max-credits", "30"}
+	s.export(outOfCreditsStatus, args...)
+	change(client.ViewUpsert{Name: "Renamed"}) // says nothing of its records
+	s.export(outOfCreditsStatus, args...)
+	change(client.ViewUpsert{Definition: client.Dynamic("nobody", nil)})
+	if said := s.export(1, args...); !strings.Contains(said, "the View has been changed since it began, from {") || !strings.Contains(said, "--restart") {
+		t.Error(said)
+	}
+	s.export(0, append(args, "--restart")...)
+
+	change(client.ViewUpsert{Definition: client.Dynamic("", nil)})
+	root, pages := must(url.Parse(s.root))(t), atomic.Int32{}
+	line := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/records") && pages.Add(1) == 1 {
+			change(client.ViewUpsert{Definition: client.Dynamic("nobody", nil)})
+		}
+		httputil.NewSingleHostReverseProxy(root).ServeHTTP(w, r)
+	}))
+	defer line.Close()
+	var said bytes.Buffer
+	status := run(t.Context(), []string{"export", "--view", v.ID, "--out", in("meanwhile"), "--url", line.URL + "/api/v1", "--api-key", s.key}, &bytes.Buffer{}, &said)
+	if status != 1 || !strings.Contains(said.String(), "stopped after 0 rows, the View was changed meanwhile") || contents(t, in("meanwhile")) != "" {
+		t.Errorf("%d %s", status, &said)
+	}
+}
+
+// An export that is killed again and again ends with the file of one that is
+// not.
+func TestExportIsKilled(t *testing.T) {
+	t.Parallel()
+	s := start(t, 0)
+	want := s.inOrder(&s.client(s.key).Dataset("signals").Source, client.Search{})
+	out := filepath.Join(t.TempDir(), "signals.ndjson")
+	kills, last := 0, int64(-1)
+	for done := false; !done; {
+		command := exec.CommandContext(t.Context(), os.Args[0], "export", "signals", "--out", out)
+		command.Env = append(os.Environ(), runAsAtlas+"=1", "ATLAS_URL="+s.base, "ATLAS_API_KEY="+s.key)
+		var said bytes.Buffer
+		command.Stderr = &said
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		exited := make(chan error, 1)
+		go func() { exited <- command.Wait() }()
+		// Killed as soon as the file has grown since the last time, wherever in its
+		// page it then is; a few times, so that the test ends.
+		for killed := kills == 6; !killed; {
+			select {
+			case err := <-exited:
+				t.Fatalf("ended before it could be killed: %v %s", err, &said)
+			default:
+			}
+			if info, err := os.Stat(out); err == nil && info.Size() > last {
+				last, killed = info.Size(), true
+				if err := command.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				kills++
+			}
+			time.Sleep(time.Millisecond) // between two looks
+		}
+		if err := <-exited; err == nil {
+			done = true
+		} else if kills == 6 && command.ProcessState.Exited() {
+			t.Fatalf("%v %s", err, &said)
+		}
+	}
+	if got := contents(t, out); got != want {
+		t.Errorf("%d rows, want %d", strings.Count(got, "\n"), strings.Count(want, "\n"))
+	}
+	var state exportState
+	if err := json.Unmarshal([]byte(contents(t, out+".cursor")), &state); err != nil || !state.Done || state.Rows != strings.Count(want, "\n") || state.Credits != state.Rows || state.Bytes != int64(len(want)) {
+		t.Errorf("%v %+v", err, state)
+	}
+	// What was paid for twice is at most the page of each kill.
+	if used := must(s.client(s.key).Usage(t.Context()))(t).ByTool["search_signals"]; used > 2*state.Rows+kills*client.MaxPage {
+		t.Errorf("%d credits for %d rows", used, state.Rows)
+	}
+}
+
+// A key that may read data and nothing else exports too, though it cannot ask for
+// its workspace.
+func TestExportWithADataKey(t *testing.T) {
+	t.Parallel()
+	s := start(t, 0)
+	s.key = s.newKey(workspace.NewKey{Name: "data", Workspaces: []workspace.ID{s.pro.ID}, Scopes: []workspace.Scope{workspace.DataRead}})
+	args := []string{"signals", "--max-credits", "5", "--out", filepath.Join(t.TempDir(), "out")}
+	s.export(outOfCreditsStatus, args...)
+	if said := s.export(outOfCreditsStatus, args...); !strings.Contains(said, "stopped after 10 rows") {
+		t.Error(said)
+	}
+}
+
+// An export stops at the end of the credits with a status of its own, and the
+// same command goes on when there are more.
+func TestExportStopsAtTheCeiling(t *testing.T) {
+	t.Parallel()
+	const ceiling = 250
+	s := start(t, ceiling)
+	out := filepath.Join(t.TempDir(), "signals.csv")
+	args := []string{"signals", "--format", "csv", "--out", out}
+	said := s.export(outOfCreditsStatus, append(args, "--max-credits", "130")...)
+	if rows := strings.Count(contents(t, out), "\n") - 1; rows != 130 || !strings.Contains(said, "stopped after 130 rows at --max-credits; credits: 130 now, 130 in all, 120 left; the same command goes on") {
+		t.Errorf("%d rows, %s", rows, said)
+	}
+	said = s.export(outOfCreditsStatus, args...)
+	if !strings.Contains(said, "going on after 130 rows") || !strings.Contains(said, "the credits are used up: 330 of 250 in the last 24 hours; they come back 24 hours after they were spent, the last by 2") {
+		t.Error(said)
+	}
+	if said = s.export(outOfCreditsStatus, args...); !strings.Contains(said, "stopped after 330 rows") || !strings.Contains(said, "credits: 0 now, 330 in all") {
+		t.Error(said)
+	}
+	if status, _, said := s.atlas("search", "signals"); status != outOfCreditsStatus || !strings.Contains(said, "the credits are used up") {
+		t.Errorf("%d %s", status, said)
+	}
+	more := int64(1_000_000)
+	if _, err := s.directory.SetWorkspace(t.Context(), s.pro.ID, workspace.WorkspaceChange{Ceiling: &more}); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the server follows", func() bool { return must(s.client(s.key).Credits(t.Context()))(t).Ceiling == int(more) })
+	s.export(0, args...)
+	rows := must(csv.NewReader(strings.NewReader(contents(t, out))).ReadAll())(t)
+	var ids, want []string
+	for _, row := range rows[1:] {
+		ids = append(ids, row[0])
+	}
+	for signal, err := range s.client(s.key).Signals.All(t.Context(), client.Search{Sort: client.Asc("created_at")}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, signal.ID)
+	}
+	if diff := cmp.Diff(want, ids); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// exportOverABadLine goes through a proxy that refuses requests, loses them, and
+// loses and cuts answers.
+func (s *service) exportOverABadLine(t *testing.T, out string) {
+	root := must(url.Parse(s.root))(t)
+	var requests atomic.Int32
+	line := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		proxy := httputil.NewSingleHostReverseProxy(root)
+		// Every second request goes well.
+		switch requests.Add(1) % 8 {
+		case 1:
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		case 3:
+			panic(http.ErrAbortHandler)
+		case 5:
+			proxy.ModifyResponse = func(*http.Response) error { panic(http.ErrAbortHandler) }
+		case 7:
+			proxy.ModifyResponse = func(res *http.Response) error {
+				res.Body = struct {
+					io.Reader
+					io.Closer
+				}{io.LimitReader(res.Body, 1000), res.Body}
+				return nil
+			}
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	line.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it tells of every loss
+	defer line.Close()
+	var said bytes.Buffer
+	status := run(t.Context(), []string{"export", "accounts", "--out", out, "--url", line.URL + "/api/v1", "--api-key", s.key}, &bytes.Buffer{}, &said)
+	want := s.inOrder(&s.client(s.key).Dataset("accounts").Source, client.Search{})
+	if got := contents(t, out); status != 0 || got != want || requests.Load() < 8 {
+		t.Errorf("status %d, %d requests, %d rows, want %d\n%s", status, requests.Load(), strings.Count(got, "\n"), strings.Count(want, "\n"), &said)
+	}
+	if !strings.Contains(said.String(), "the service does not answer (attempt 1): ") {
+		t.Error(&said)
+	}
+}
+
+// interruptedExport is stopped by Ctrl-C: it says so, and what it wrote is whole.
+func (s *service) interruptedExport(t *testing.T, out string) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan int, 1)
+	var said syncBuffer
+	go func() {
+		ended <- run(ctx, []string{"export", "signals", "--out", out, "--url", s.base, "--api-key", s.key}, &bytes.Buffer{}, &said)
+	}()
+	waitFor(t, "a page is written", func() bool { info, err := os.Stat(out); return err == nil && info.Size() > 0 })
+	stop()
+	select {
+	case status := <-ended:
+		if strings.Contains(said.String(), "does not answer") {
+			t.Error(said.String())
+		}
+		if got := contents(t, out); status != interruptedStatus || !strings.Contains(said.String(), "interrupted after") || !strings.HasSuffix(got, "}\n") {
+			t.Errorf("%d %s", status, said.String())
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it goes on")
+	}
+}
+
+func (s *service) searchCommand(t *testing.T) {
+	status, out, errs := s.atlas("search", "signals", "--limit", "130", "--json", "--sort", "occurred_at:desc")
+	var want strings.Builder
+	for r, err := range s.client(s.key).Dataset("signals").All(t.Context(), client.Search{Sort: client.Desc("occurred_at")}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Fprintf(&want, "%s\n", r); strings.Count(want.String(), "\n") == 130 {
+			break
+		}
+	}
+	if status != 0 || out != want.String() || !strings.Contains(errs, "130 of more than 1,000 signals, credits: 130, left: 24") {
+		t.Errorf("%d %s\n%s", status, errs, cmp.Diff(want.String(), out))
+	}
+	status, out, errs = s.atlas("search", "projects", "--limit", "2", "--filter", "cost=1..")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if status != 0 || len(lines) != 3 || strings.Join(strings.Fields(lines[0]), " ") != "ID NAME CITY STAGE COST LAST_SIGNAL_AT" {
+		t.Errorf("%d %s%s", status, out, errs)
+	}
+	if status, out, errs = s.atlas("search", "projects", "--limit", "1", "--columns", "stage,id"); status != 0 || !strings.HasPrefix(out, "STAGE") || strings.Count(out, "\n") != 2 {
+		t.Errorf("%d %s%s", status, out, errs)
+	}
+	for want, args := range map[string][]string{
+		"--limit must be": {"projects", "--limit", "0"}, "give one of DATASET": {"projects", "--book", "accounts"},
+		`have no "colour"`: {"projects", "--columns", "colour"}, "filters.cost.value": {"projects", "--filter", `{"cost":{"value":"x"}}`},
+	} {
+		if status, out, errs := s.atlas(append([]string{"search"}, args...)...); status != 2 || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%v: %d %s%s, want %q", args, status, out, errs, want)
+		}
+	}
+	var away bytes.Buffer
+	if status := run(t.Context(), []string{"search", "accounts", "--url", "http://127.0.0.1:1/api/v1", "--api-key", "k", "--retry-for", "0s"}, &bytes.Buffer{}, &away); status != 1 || !strings.HasPrefix(away.String(), "atlas: Post ") {
+		t.Errorf("%d %s", status, &away)
+	}
+	if status := run(t.Context(), []string{"search", "accounts", "--url", s.base, "--api-key", "nonsense"}, &bytes.Buffer{}, &bytes.Buffer{}); status != 1 {
+		t.Errorf("status %d without a key", status)
+	}
+}
+
+// What a record holds does not steer the terminal.
+func TestShownCells(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		`null`: "-", `""`: "-", `"a\u001b[31mb\nc\td"`: "a\uFFFD[31mb c d", `["x","y"]`: "x, y", `12.50`: "12.50", `true`: "true", `{"a":1}`: `{"a":1}`, ``: "-",
+		`"2020-01-02T00:00:00.000Z"`: "2020-01-02", `"` + strings.Repeat("é", 50) + `"`: strings.Repeat("é", 43) + "…", `"\u202eevil"`: "\uFFFDevil",
+	} {
+		if got := shownCell(json.RawMessage(raw)); got != want {
+			t.Errorf("%s: %q, want %q", raw, got, want)
+		}
+	}
+}

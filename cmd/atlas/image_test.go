@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/jackc/pgx/v5"
+	"go.yaml.in/yaml/v3"
+
+	"atlas/internal/devstack"
+	"atlas/internal/devstack/backends"
+	"atlas/workspace/postgres/pgtest"
+)
+
+// repository is the folder that holds the Dockerfile.
+const repository = "../.."
+
+type composeService struct {
+	Image       string
+	Command     []string
+	Environment map[string]string
+	Healthcheck struct{ Test []string }
+}
+
+// composeServices are those of docker-compose.yml, without variables: what a
+// user has not set.
+func composeServices(t *testing.T) map[string]composeService {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(repository, "docker-compose.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaults := regexp.MustCompile(`\$\{[A-Z_]+:-([^}]*)\}`)
+	var file struct {
+		Services map[string]composeService
+	}
+	if err := yaml.Unmarshal(defaults.ReplaceAll(raw, []byte("$1")), &file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Services
+}
+
+func dockerfile(t *testing.T) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(repository, "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// checked is what a command finds wrong with its options, before it begins.
+type checked interface{ check() error }
+
+// The commands that docker-compose.yml runs of the image are ones that the
+// program has, with settings that it takes. (Not parallel: it sets the
+// environment.)
+func TestComposeRunsCommandsThatExist(t *testing.T) {
+	services := composeServices(t)
+	if got, want := services["elasticsearch"].Image, ":"+devstack.ElasticsearchVersion; !strings.HasSuffix(got, want) {
+		t.Errorf("Elasticsearch's image is %s, the program is tested with %s", got, want)
+	}
+	known := map[string]bool{}
+	parser := parserOf(t, &cli{})
+	for _, n := range parser.Model.Leaves(false) {
+		for _, group := range n.AllFlags(false) {
+			for _, flag := range group {
+				for _, env := range flag.Envs {
+					known[env] = true
+				}
+			}
+		}
+	}
+	sample := t.TempDir()
+	image := 0
+	for _, name := range slices.Sorted(maps.Keys(services)) {
+		s := services[name]
+		if s.Image != "atlas" {
+			continue
+		}
+		image++
+		commands := [][]string{s.Command}
+		if s.Command == nil {
+			commands = [][]string{{"serve"}} // CMD of the image
+		}
+		if h := s.Healthcheck.Test; len(h) > 0 {
+			if h[0] != "CMD" || h[1] != "/atlas" {
+				t.Errorf("%s: the image has no program for the health check %v", name, h)
+			}
+			commands = append(commands, h[2:])
+		}
+		for variable, value := range s.Environment {
+			if !known[variable] {
+				t.Errorf("%s: no command knows %s", name, variable)
+			}
+			t.Setenv(variable, value)
+		}
+		t.Setenv("ATLAS_LISTEN", "0.0.0.0:8080") // ENV of the image
+		for _, args := range commands {
+			for i := range args {
+				args[i] = strings.Replace(args[i], "/tmp/sample", sample, 1) // it has to exist
+			}
+			k, err := parserOf(t, &cli{}).Parse(args)
+			if err != nil {
+				t.Errorf("%s: atlas %s: %v", name, strings.Join(args, " "), err)
+				continue
+			}
+			if c, ok := k.Selected().Target.Addr().Interface().(checked); ok {
+				if err := c.check(); err != nil {
+					t.Errorf("%s: atlas %s: %v", name, strings.Join(args, " "), err)
+				}
+			}
+		}
+	}
+	if image < 4 {
+		t.Errorf("%d services run the image", image)
+	}
+}
+
+func parserOf(t *testing.T, c *cli) *kong.Kong {
+	t.Helper()
+	parser, err := kong.New(c, kong.Vars{"accept_url": defaultAcceptURL}, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parser
+}
+
+// The image's build has all that the program is made of, a compiler that is new
+// enough, and does not run as root.
+func TestImageBuildsTheProgram(t *testing.T) {
+	t.Parallel()
+	text := dockerfile(t)
+	raw, err := os.ReadFile(filepath.Join(repository, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(raw)
+	if wanted == nil || !strings.Contains(text, "FROM golang:"+string(wanted[1])+"-") {
+		t.Errorf("go.mod wants Go %s, the Dockerfile has another", wanted)
+	}
+	if user := regexp.MustCompile(`(?m)^USER (\d+)`).FindStringSubmatch(text); user == nil || user[1] == "0" {
+		t.Errorf("the user of the image is %v", user)
+	}
+	if !strings.Contains(text, "-X main.builtFrom=") {
+		t.Error("the image does not know its version")
+	}
+
+	ignored, err := os.ReadFile(filepath.Join(repository, ".dockerignore"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := strings.Split(string(ignored), "\n")
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,EmbedFiles", "atlas/cmd/atlas").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := 0
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+		var p struct {
+			ImportPath string
+			EmbedFiles []string
+		}
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		path, isOurs := strings.CutPrefix(p.ImportPath, "atlas/")
+		if !isOurs {
+			continue
+		}
+		ours++
+		top, _, _ := strings.Cut(path, "/")
+		if !slices.Contains(sent, "!"+top) {
+			t.Errorf("%s is needed, and .dockerignore keeps it back", p.ImportPath)
+		}
+		for _, f := range p.EmbedFiles {
+			if strings.Contains(f, "testdata/") || strings.HasSuffix(f, "_test.go") {
+				t.Errorf("%s embeds %s, which .dockerignore keeps back", p.ImportPath, f)
+			}
+		}
+	}
+	if ours < 20 {
+		t.Errorf("the program has %d packages of ours", ours)
+	}
+}
+
+func TestReadyCommand(t *testing.T) {
+	t.Parallel()
+	var status atomic.Int32
+	status.Store(http.StatusOK)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(int(status.Load()))
+		_, _ = io.WriteString(w, r.URL.Path)
+	}))
+	defer server.Close()
+	ask := func(url string) (int, string) {
+		var out bytes.Buffer
+		return run(t.Context(), []string{"ready", "--url=" + url}, &out, &out), out.String()
+	}
+	if code, said := ask(server.URL); code != 0 || said != "/health/ready\n" {
+		t.Errorf("ready: %d %s", code, said)
+	}
+	status.Store(http.StatusServiceUnavailable)
+	if code, _ := ask(server.URL); code != 1 {
+		t.Errorf("not ready: %d", code)
+	}
+	server.Close()
+	if code, _ := ask(server.URL); code != 1 {
+		t.Errorf("nobody there: %d", code)
+	}
+	if code, _ := ask("nonsense"); code != 2 {
+		t.Errorf("no address: %d", code)
+	}
+	for listen, want := range map[string]string{
+		"127.0.0.1:8080": "http://127.0.0.1:8080", "0.0.0.0:80": "http://127.0.0.1:80", ":80": "http://127.0.0.1:80",
+		"[::]:80": "http://[::1]:80", "atlas.example:80": "http://atlas.example:80",
+	} {
+		if got := (&readyCmd{Listen: listen}).address(); got != want {
+			t.Errorf("%s is asked at %s, want %s", listen, got, want)
+		}
+	}
+}
+
+// What compose's migrate does: roles and a database by an administrator, as far
+// as they are missing, then the schema.
+func TestMigrateFromNothing(t *testing.T) {
+	t.Parallel()
+	admin := backends.Postgres(t)
+	d := pgtest.New(t)
+	name := d.Name + "_trial"
+	system := strings.Replace(d.System, "/"+d.Name, "/"+name, 1)
+	connection, err := pgx.Connect(t.Context(), admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close(t.Context())
+	defer func() {
+		if _, err := connection.Exec(t.Context(), "DROP DATABASE "+pgx.Identifier{name}.Sanitize()); err != nil {
+			t.Error(err)
+		}
+	}()
+	migrate := func(admin, system string) (int, string) {
+		var out bytes.Buffer
+		return run(t.Context(), []string{"migrate", "--postgres-admin-url=" + admin, "--postgres-system-url=" + system}, &out, &out), out.String()
+	}
+	for _, want := range []string{"applied", "the schema is up to date"} {
+		if code, said := migrate(admin, system); code != 0 || !strings.Contains(said, want) {
+			t.Errorf("migrate: %d %s", code, said)
+		}
+	}
+	for _, bad := range [][2]string{
+		{strings.Replace(admin, "postgres@", "postgres:s3cret@", 1), system}, {admin, d.App}, {admin, strings.Replace(system, "/"+name, "/", 1)},
+	} {
+		if code, said := migrate(bad[0], bad[1]); code == 0 || strings.Contains(said, "s3cret") {
+			t.Errorf("migrate with %s and %s: %d %s", bad[0], bad[1], code, said)
+		}
+	}
+}

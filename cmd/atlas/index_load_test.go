@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"atlas/indexer"
+	"atlas/internal/devstack/backends"
+	"atlas/search/query"
+	"atlas/workspace/postgres/pgtest"
+)
+
+// accountsFolder has so many accounts and nothing else.
+func accountsFolder(t *testing.T, dir string, accounts int) {
+	t.Helper()
+	for _, d := range query.Datasets {
+		var b strings.Builder
+		for i := range accounts {
+			if d == query.Accounts {
+				fmt.Fprintf(&b, `{"id":"10000000-0000-4000-8000-%012x","name":"Firm %d"}`+"\n", i, i)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, string(d)+".ndjson"), []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The statuses of a load that scripts tell apart, and what it says then.
+func TestLoadStatuses(t *testing.T) {
+	t.Parallel()
+	database := pgtest.New(t)
+	dir, temp := t.TempDir(), t.TempDir()
+	place := []string{"--temp-dir", temp, "--elasticsearch-url", backends.Elasticsearch(t), "--index-prefix", ownPrefix(t), "--postgres-system-url", database.System}
+	load := func(status int, args ...string) (report indexer.Report, said string) {
+		t.Helper()
+		var out, errs bytes.Buffer
+		if got := run(t.Context(), append(append([]string{"index", "load", dir, "--json"}, args...), place...), &out, &errs); got != status {
+			t.Fatalf("status %d, want %d: %s", got, status, &errs)
+		}
+		if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+			t.Fatalf("%v in %s", err, &out)
+		}
+		return report, errs.String()
+	}
+	accountsFolder(t, dir, 20)
+	load(0)
+
+	accountsFolder(t, dir, 17)
+	report, said := load(guardStatus)
+	if report.Switched || report.WorkDir == "" || len(report.Shares) != 4 || !strings.Contains(said, "accounts would go from 20 records to 17 (85.0 %)") || !strings.Contains(said, "--force") {
+		t.Errorf("%+v: %s", report, said)
+	}
+	accountsFolder(t, dir, 16)
+	if report, said = load(changedStatus); report.Switched || !strings.Contains(said, "accounts.ndjson has") || !strings.Contains(said, "--restart") {
+		t.Errorf("%+v: %s", report, said)
+	}
+	if report, _ = load(0, "--restart", "--force"); !report.Switched || report.Documents() != 16 {
+		t.Errorf("%+v", report)
+	}
+	if report, _ = load(0, "--min-share", "1"); !report.Switched || report.Documents() != 16 {
+		t.Errorf("%+v", report)
+	}
+	var out, errs bytes.Buffer
+	if got := run(t.Context(), append([]string{"index", "load", dir, "--min-share", "1.5", "--checkpoint-records", "0"}, place...), &out, &errs); got != 2 ||
+		!strings.Contains(errs.String(), "--min-share must be 0 to 1") || !strings.Contains(errs.String(), "--checkpoint-records must be 1") {
+		t.Errorf("status %d: %s", got, &errs)
+	}
+}
+
+// Where there is no terminal, progress is a line of JSON for each phase at
+// least; and Prometheus is told the same while a load runs.
+func TestLoadProgressAndMetrics(t *testing.T) {
+	t.Parallel()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	metrics, stop, err := serveLoadMetrics(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	var lines bytes.Buffer
+	shown := &loadProgress{to: &lines}
+	dir := t.TempDir()
+	accountsFolder(t, dir, 300)
+	o := indexer.Options{Dir: dir, Elastic: directElastic(t), TempDir: t.TempDir(), Progress: func(p indexer.Progress) {
+		metrics.take(p)
+		shown.show(p)
+	}}
+	o.Names.Prefix = ownPrefix(t)
+	if _, err := indexer.Load(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	var phases []string
+	for line := range strings.Lines(lines.String()) {
+		var p struct {
+			Phase string
+			Share *float64
+		}
+		if err := json.Unmarshal([]byte(line), &p); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		if len(phases) == 0 || phases[len(phases)-1] != p.Phase {
+			phases = append(phases, p.Phase)
+		}
+	}
+	if got := strings.Join(phases, " "); got != "read index finish" {
+		t.Errorf("%s in %s", got, &lines)
+	}
+	res, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`(?m)^atlas_load_documents_total 300$`, `(?m)^atlas_load_bytes_total [1-9]`, `(?m)^atlas_load_retries_total 0$`, `(?m)^atlas_load_dead_letters_total 0$`,
+		`(?m)^atlas_load_batch_bytes 4.194304e\+06$`, `(?m)^atlas_load_phase\{phase="finish"\} 1$`, `(?m)^atlas_load_phase\{phase="read"\} 0$`, `(?m)^atlas_load_phase_seconds `,
+		`(?m)^atlas_load_phase_done `, `(?m)^atlas_load_phase_size `, `(?m)^process_resident_memory_bytes `,
+	} {
+		if !regexp.MustCompile(want).Match(body) {
+			t.Errorf("%s is not in\n%s", want, body)
+		}
+	}
+	documented, err := os.ReadFile("../../docs/data.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range regexp.MustCompile(`(?m)^atlas_load_\w+`).FindAllString(string(body), -1) {
+		if !bytes.Contains(documented, []byte(name)) {
+			t.Errorf("docs/data.md does not tell of %s", name)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"atlas/indexer"
+	"atlas/internal/elastic"
+)
+
+// indexVerifyCmd compares a folder of records with a generation.
+type indexVerifyCmd struct {
+	elasticConfig
+	logConfig
+
+	Dir          string        `arg:"" type:"existingdir" help:"Folder with the records, as for index load."`
+	Generation   string        `placeholder:"GENERATION" help:"The generation to compare with, as index status lists it; default: the served one."`
+	AllowMissing bool          `help:"Take a dataset that has no file for an empty one."`
+	Strict       bool          `help:"End with status 3 also when lines of the source are no records."`
+	Out          string        `type:"path" placeholder:"FILE" help:"Write every difference to this NDJSON file."`
+	TempDir      string        `name:"temp-dir" env:"ATLAS_TEMP_DIR" type:"path" placeholder:"DIR" help:"Folder for temporary files, about three times the size of the unpacked input; default: atlas in the user's folder for caches."`
+	Workers      int           `default:"0" help:"Goroutines that build documents, and searches under way at once, 0 to 256 (default: one for each processor)."`
+	RetryFor     time.Duration `name:"retry-for" default:"5m" help:"How long an Elasticsearch that is away or busy is waited for, 1s to 24h (default: 5m)."`
+	JSON         bool          `name:"json" help:"Print the report as JSON."`
+}
+
+// Help is shown below the options.
+func (indexVerifyCmd) Help() string {
+	return `Builds every document as index load would and compares it with the index: what is missing, extra or different. Nothing is changed. Lines that are no records are counted and not compared; what index load reported as refused is missing.
+
+Status: 0 equal, 1 not compared, 2 arguments or configuration make no sense, 3 not equal.`
+}
+
+// differentStatus is the exit status of a comparison that found differences.
+const differentStatus = 3
+
+func (c *indexVerifyCmd) check() error {
+	var f faults
+	c.elasticConfig.check(&f)
+	if c.Workers < 0 || c.Workers > 256 {
+		f.add("--workers must be 0 to 256")
+	}
+	f.within("--retry-for", c.RetryFor, time.Second, 24*time.Hour)
+	return f.err()
+}
+
+// Run compares and prints the report.
+func (c *indexVerifyCmd) Run(ctx context.Context, s *streams) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	log := c.logger(s.err)
+	es, err := c.open(warnOfSilence(log))
+	if err != nil {
+		return err
+	}
+	list, err := newDifferenceFile(c.Out)
+	if err != nil {
+		return err
+	}
+	shown := &loadProgress{to: s.err}
+	report, err := indexer.Verify(ctx, indexer.VerifyOptions{
+		Dir: c.Dir, Elastic: es, Names: c.names(), Generation: c.Generation, AllowMissing: c.AllowMissing, Each: list.write,
+		TempDir: c.TempDir, Workers: c.Workers, Retry: elastic.Retry{For: c.RetryFor}, Log: log, Progress: shown.show,
+	})
+	shown.clear()
+	if closeErr := list.close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return operatorError(err)
+	}
+	if c.JSON {
+		err = printJSON(s.out, report)
+	} else {
+		err = printVerified(s, report, c.Out)
+	}
+	if err == nil && (!report.Equal || c.Strict && report.Rejected() > 0) {
+		return exitError{differentStatus}
+	}
+	return err
+}
+
+// printVerified prints a report for people: differences on the error stream, the
+// counts on the other.
+func printVerified(s *streams, r indexer.VerifyReport, out string) error {
+	for i, d := range r.Differences {
+		if i == maxShown {
+			more := "--json shows more, --out FILE all"
+			if out != "" {
+				more = "all are in " + out
+			}
+			_, _ = fmt.Fprintf(s.err, "… and more; %s\n", more)
+			break
+		}
+		where := ""
+		if d.Line > 0 {
+			where = fmt.Sprintf(" (%s:%d)", d.File, d.Line)
+		}
+		_, _ = fmt.Fprintf(s.err, "%s %s %s%s\n", d.Kind, d.Dataset, d.ID, where)
+		for _, f := range d.Fields {
+			if f.Source == nil && f.Index == nil {
+				_, _ = fmt.Fprintf(s.err, "  %s: what only searches see is not what it should be\n", f.Field)
+				continue
+			}
+			_, _ = fmt.Fprintf(s.err, "  %s: source %s, index %s\n", f.Field, f.Source, f.Index)
+		}
+	}
+	for _, note := range r.Notes {
+		_, _ = fmt.Fprintln(s.err, "note:", note)
+	}
+	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(table, "dataset\tlines\trejected\treplaced\trecords\tdocuments\tmatching\tmissing\textra\tdifferent\t")
+	for _, d := range r.Datasets {
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n",
+			d.Dataset, d.Lines, d.Rejected, d.Replaced, d.Records, d.Documents, d.Matching, d.Missing, d.Extra, d.Different)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	verdict := "is equal to its source"
+	if !r.Equal {
+		verdict = "is not equal to its source"
+	}
+	_, err := fmt.Fprintf(s.out, "generation %s %s (%.1f s)\n", r.Generation, verdict, r.Seconds)
+	return err
+}
+
+// differenceFile is where all differences are written, if anywhere.
+type differenceFile struct {
+	file *os.File
+	buf  *bufio.Writer
+}
+
+func newDifferenceFile(path string) (*differenceFile, error) {
+	if path == "" {
+		return &differenceFile{}, nil
+	}
+	// Differences quote records, which may be about people: the file is its owner's.
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &differenceFile{file, bufio.NewWriter(file)}, nil
+}
+
+func (f *differenceFile) write(d indexer.Difference) error {
+	if f.file == nil {
+		return nil
+	}
+	line, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	_, err = f.buf.Write(append(line, '\n'))
+	return err
+}
+
+// close writes the end: whoever asked for the file relies on it.
+func (f *differenceFile) close() error {
+	if f.file == nil {
+		return nil
+	}
+	if err := f.buf.Flush(); err != nil {
+		_ = f.file.Close()
+		return err
+	}
+	return f.file.Close()
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"atlas/internal/api"
+	"atlas/internal/credits"
+	"atlas/internal/elastic"
+	"atlas/internal/telemetry"
+	"atlas/workspace/postgres"
+)
+
+// operationConfig is how much a server takes on, how it stops, and what it
+// shows of itself.
+type operationConfig struct {
+	MetricsListen  string        `name:"metrics-listen" env:"ATLAS_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Address that Prometheus reads metrics from, at /metrics; empty: none. It asks for no key: keep it inside."`
+	Traces         string        `name:"traces" env:"ATLAS_TRACES" placeholder:"URL" help:"OpenTelemetry collector that takes traces by OTLP over HTTP, http(s)://host:port; default: OTEL_EXPORTER_OTLP_ENDPOINT, and without that there are none. OpenTelemetry's other variables hold too."`
+	MaxRequests    int           `name:"max-requests" env:"ATLAS_MAX_REQUESTS" default:"1024" help:"API requests under way at once, 1 to 100000 (default: 1024); one more is answered 503 at once."`
+	MaxCalls       int           `name:"elasticsearch-max-calls" env:"ATLAS_ELASTICSEARCH_MAX_CALLS" default:"256" help:"Calls of Elasticsearch under way at once for requests, 1 to 10000 (default: 256); a request that needs one more is answered 503 at once."`
+	RequestTimeout time.Duration `name:"request-timeout" env:"ATLAS_REQUEST_TIMEOUT" help:"What one request may take, more than --search-timeout and up to 5m (default: --search-timeout and 20s)."`
+	Drain          time.Duration `env:"ATLAS_DRAIN" default:"20s" help:"How long stopping may take, from the signal to the exit, 0s to 10m (default: 20s); requests still under way then are cut off."`
+	DrainPause     time.Duration `name:"drain-pause" env:"ATLAS_DRAIN_PAUSE" default:"5s" help:"How long a stopping server goes on taking requests, with readiness at 503, for balancers to notice; at most half of --drain, 0s to 5m (default: 5s)."`
+}
+
+const (
+	defaultMaxCalls = 256
+	// besidesSearching is what a request may take beyond its search.
+	besidesSearching = 20 * time.Second
+	// acquireTimeout is how long a request waits for a Postgres connection: more
+	// than connecting may take.
+	acquireTimeout = 5 * time.Second
+)
+
+func (c apiConfig) checkOperation(f *faults) {
+	if c.MetricsListen != "" {
+		if _, _, err := net.SplitHostPort(c.MetricsListen); err != nil {
+			f.add("--metrics-listen (ATLAS_METRICS_LISTEN) must be host:port")
+		}
+	}
+	if c.Traces != "" {
+		f.address("--traces (ATLAS_TRACES)", c.Traces, "http", "https")
+	}
+	if c.MaxRequests < 1 || c.MaxRequests > 100_000 {
+		f.add("--max-requests (ATLAS_MAX_REQUESTS) must be 1 to 100000")
+	}
+	if c.MaxCalls < 1 || c.MaxCalls > 10_000 {
+		f.add("--elasticsearch-max-calls (ATLAS_ELASTICSEARCH_MAX_CALLS) must be 1 to 10000")
+	}
+	if t := c.requestTimeout(); t <= c.SearchTimeout || t > 5*time.Minute {
+		f.add("--request-timeout (ATLAS_REQUEST_TIMEOUT) must be more than --search-timeout and at most 5m")
+	}
+	f.within("--drain (ATLAS_DRAIN)", c.Drain, 0, 10*time.Minute)
+	f.within("--drain-pause (ATLAS_DRAIN_PAUSE)", c.DrainPause, 0, 5*time.Minute)
+}
+
+func (c apiConfig) requestTimeout() time.Duration {
+	return cmp.Or(c.RequestTimeout, c.SearchTimeout+besidesSearching)
+}
+
+// drainPause leaves requests under way at least as long to end.
+func (c operationConfig) drainPause() time.Duration { return min(c.DrainPause, c.Drain/2) }
+
+// observed has a client's calls counted.
+func observed(m *telemetry.Metrics) func(*elastic.Config) {
+	return func(c *elastic.Config) {
+		c.Observe = func(ctx context.Context, call elastic.Call) {
+			m.BackendCall(ctx, telemetry.Elasticsearch, call.Operation, string(call.Outcome), call.Took)
+		}
+	}
+}
+
+// forRequests bounds the calls of a client.
+func (c apiConfig) forRequests(e *elastic.Config) { e.MaxCalls = c.MaxCalls }
+
+// forBackground is for what no request waits for. It has few connections of its
+// own, so that neither side can take all of the other's places.
+func forBackground(e *elastic.Config) { e.MaxConnections = 16 }
+
+// watched is what metrics are read from at each scrape.
+type watched struct {
+	requests, background *elastic.Client
+	store                *postgres.Store
+	system               *postgres.System
+	redis                goredis.UniversalClient
+	ledger               *credits.Ledger
+	mails                bool
+}
+
+func (w watched) register(m *telemetry.Metrics) {
+	m.Pools(map[string]func() telemetry.Pool{
+		"elasticsearch":            elasticPool(w.requests),
+		"elasticsearch_background": elasticPool(w.background),
+		"postgres_app":             postgresPool(w.store.Connections),
+		"postgres_system":          postgresPool(w.system.Connections),
+		"redis":                    redisPool(w.redis),
+	})
+	m.Breaker(w.ledger.BreakerOpen)
+	m.Backlog("projection", backlog(w.system.PendingHeld))
+	if w.mails {
+		m.Backlog("letters", backlog(w.system.DueLetters))
+	}
+}
+
+func elasticPool(c *elastic.Client) func() telemetry.Pool {
+	return func() telemetry.Pool {
+		return telemetry.Pool{InUse: c.InFlight(), Limit: cmp.Or(c.MaxCalls(), c.MaxConnections())}
+	}
+}
+
+func postgresPool(state func() postgres.PoolState) func() telemetry.Pool {
+	return func() telemetry.Pool { return telemetry.Pool(state()) }
+}
+
+// redisPool has no limit for a Cluster: that is of each of its servers, and the
+// connections are those to all of them.
+func redisPool(c goredis.UniversalClient) func() telemetry.Pool {
+	limit := 0
+	if one, ok := c.(*goredis.Client); ok {
+		limit = one.Options().PoolSize
+	}
+	return func() telemetry.Pool {
+		s := c.PoolStats()
+		return telemetry.Pool{
+			InUse: int(s.TotalConns) - int(s.IdleConns), Idle: int(s.IdleConns), Limit: limit,
+			Waits: int64(s.WaitCount), Waited: time.Duration(s.WaitDurationNs),
+		}
+	}
+}
+
+func backlog(read func(context.Context) (int64, time.Duration, error)) func(context.Context) (telemetry.Backlog, error) {
+	return func(ctx context.Context) (telemetry.Backlog, error) {
+		pending, oldest, err := read(ctx)
+		return telemetry.Backlog{Pending: pending, Oldest: oldest}, err
+	}
+}
+
+// sweepTold counts the passes of the projection's sweep.
+func sweepTold(m *telemetry.Metrics) func(error) {
+	return func(err error) {
+		outcome := "ok"
+		if err != nil {
+			outcome = "error"
+		}
+		m.JobDone(telemetry.JobSweep, outcome)
+	}
+}
+
+// metricsServer answers /metrics.
+func metricsServer(m *telemetry.Metrics) *http.Server {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", m.Handler())
+	return &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: readTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader}
+}
+
+// serveMetrics listens where the configuration says; stop ends it.
+func serveMetrics(ctx context.Context, address string, m *telemetry.Metrics, failed func(error)) (bound string, stop func(), err error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return "", nil, err
+	}
+	s := metricsServer(m)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			failed(err)
+		}
+	}()
+	return listener.Addr().String(), func() {
+		_ = s.Close()
+		<-ended
+	}, nil
+}
+
+// builtFrom is set by the linker where the source is no repository, as in the
+// Dockerfile.
+var builtFrom string
+
+// version is what this program was built from.
+func version() string {
+	if builtFrom != "" {
+		return builtFrom
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return cmp.Or(info.Main.Version, "unknown")
+}
+
+var _ api.Meter = (*telemetry.Metrics)(nil)

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"atlas/internal/devstack/backends"
+	"atlas/internal/elastic"
+	"atlas/mappings"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+)
+
+// Records that were loaded by a version with other fields are not served: a
+// search of a field that is not there fails, or finds nothing.
+func TestReadyWithTheRightFieldsOnly(t *testing.T) {
+	t.Parallel()
+	x := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{})
+	if err := indicesReady(t.Context(), x.Client, x.Names); err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{`{"_meta":{"version":"of before"}}`, `{"_meta":{}}`} {
+		_, err := x.Client.Do(t.Context(), elastic.Request{
+			Method: http.MethodPut, Path: "/" + x.Names.Alias(string(query.Signals)) + "/_mapping", Body: []byte(body),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := indicesReady(t.Context(), x.Client, x.Names); !errors.Is(err, errOtherVersion) {
+			t.Errorf("with %s: %v", body, err)
+		}
+	}
+}
