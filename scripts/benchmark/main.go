@@ -23,6 +23,8 @@ type cli struct {
 	Search searchCmd `cmd:"" help:"Searches through Atlas beside the same ones sent straight to Elasticsearch."`
 	Views  viewsCmd  `cmd:"" help:"Large Static Views beside small ones, Dynamic Views beside the same Data searches."`
 	Book   bookCmd   `cmd:"" help:"Upserts beside bare writes, searches of a large book beside those of a small one."`
+	Index  indexCmd  `cmd:"" help:"A load beside sending the same documents, built beforehand, by a bare loop and by the client library's indexer."`
+	Send   sendCmd   `cmd:"" hidden:"" help:"Send a file of documents; a part of index."`
 }
 
 func main() {

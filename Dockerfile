@@ -1,0 +1,30 @@
+# Atlas as an image of one static binary: no shell, no package, no root.
+#
+#   docker build --tag atlas --build-arg VERSION="$(git rev-parse --short HEAD)" .
+#   docker run --rm atlas --help
+#
+# docker-compose.yml runs it beside its backends.
+FROM golang:1.26-bookworm AS build
+WORKDIR /src
+# By themselves, so that they are fetched again only when they change.
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+# What metrics, traces and logs tell of the version.
+ARG VERSION=unknown
+RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags="-s -w -X main.builtFrom=${VERSION}" -o /image/atlas ./cmd/atlas
+# A folder for temporary files: atlas index load sorts on disk. Mount something
+# large there for that.
+RUN mkdir -p --mode=1777 /image/tmp && mkdir -p /image/etc/ssl/certs \
+ && cp /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/
+
+FROM scratch
+COPY --from=build /image /
+# Not root, and by number, so that whoever runs it can see that.
+USER 65532:65532
+ENV ATLAS_LISTEN=0.0.0.0:8080
+EXPOSE 8080
+# What a stopping server may take, --drain, is 20 s by default.
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["/atlas"]
+CMD ["serve"]

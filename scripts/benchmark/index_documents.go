@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"atlas/indexer"
+	"atlas/search/query"
+)
+
+// builtDocuments are the documents of a dataset's records in files, as the
+// bodies of `_bulk` requests.
+type builtDocuments struct {
+	datasets map[query.Dataset]*builtFile
+}
+
+type builtFile struct {
+	path      string
+	documents int64
+	bytes     int64 // of the bodies
+	file      *os.File
+	buf       *bufio.Writer
+	body      []byte
+}
+
+// A file is frames: the length of a body and how many documents it has, 4 bytes
+// each, and the body.
+const frameHead = 8
+
+// buildDocuments writes what a load of the folder would send.
+func buildDocuments(ctx context.Context, records, dir string, batch int) (_ *builtDocuments, err error) {
+	began := time.Now()
+	built := &builtDocuments{map[query.Dataset]*builtFile{}}
+	for _, d := range query.Datasets {
+		f := &builtFile{path: filepath.Join(dir, string(d)+".bulk")}
+		if f.file, err = os.Create(f.path); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, f.buf.Flush(), f.file.Close()) }()
+		f.buf = bufio.NewWriterSize(f.file, 1<<20)
+		built.datasets[d] = f
+	}
+	_, err = indexer.Documents(ctx, indexer.DocumentOptions{Dir: records, TempDir: dir, LoadedAt: began, BatchBytes: batch}, func(d query.Dataset, batch []indexer.Document) error {
+		return built.datasets[d].add(batch)
+	})
+	if err != nil {
+		return nil, err
+	}
+	say("built the documents in %.1f s", time.Since(began).Seconds())
+	return built, nil
+}
+
+func (f *builtFile) add(batch []indexer.Document) error {
+	f.body = f.body[:0]
+	for _, doc := range batch {
+		f.body = append(append(append(f.body, `{"index":{"_id":"`...), doc.ID...), "\"}}\n"...)
+		f.body = append(append(f.body, doc.JSON...), '\n')
+	}
+	f.documents += int64(len(batch))
+	f.bytes += int64(len(f.body))
+	var head [frameHead]byte
+	binary.BigEndian.PutUint32(head[:], uint32(len(f.body)))
+	binary.BigEndian.PutUint32(head[4:], uint32(len(batch)))
+	if _, err := f.buf.Write(head[:]); err != nil {
+		return err
+	}
+	_, err := f.buf.Write(f.body)
+	return err
+}
+
+// readFrame reads the next body into buf, which grows as needed; io.EOF is the
+// end.
+func readFrame(from io.Reader, buf []byte) (body []byte, documents int, err error) {
+	var head [frameHead]byte
+	if _, err := io.ReadFull(from, head[:]); err != nil {
+		return nil, 0, err
+	}
+	n := int(binary.BigEndian.Uint32(head[:]))
+	if cap(buf) < n {
+		buf = make([]byte, n)
+	}
+	buf = buf[:n]
+	if _, err := io.ReadFull(from, buf); err != nil {
+		return nil, 0, errors.Join(errors.New("the file of documents is cut short"), err)
+	}
+	return buf, int(binary.BigEndian.Uint32(head[4:])), nil
+}

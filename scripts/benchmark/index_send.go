@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/elastic/go-elasticsearch/v8"
+	"github.com/elastic/go-elasticsearch/v8/esutil"
+	"golang.org/x/sync/errgroup"
+)
+
+// sendCmd sends a file of documents, as a process of its own so that what it
+// uses can be told from what the benchmark does.
+type sendCmd struct {
+	Way         string `required:"" enum:"bare,esutil"`
+	File        string `required:"" type:"existingfile"`
+	URL         string `name:"url" required:""`
+	Index       string `required:""`
+	Connections int    `required:""`
+	BatchBytes  int    `required:""`
+}
+
+// sendReport is what it prints.
+type sendReport struct {
+	Documents int64 `json:"documents"`
+	// Seconds from before the file was opened until the last document was
+	// acknowledged.
+	Seconds float64 `json:"seconds"`
+}
+
+// Run sends.
+func (c *sendCmd) Run(ctx context.Context) error {
+	began := time.Now()
+	file, err := os.Open(c.File)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	ways := map[string]func(context.Context, io.Reader) (int64, error){bareWay: c.bare, esutilWay: c.esutil}
+	sent, err := ways[c.Way](ctx, bufio.NewReaderSize(file, 1<<20))
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(sendReport{sent, time.Since(began).Seconds()})
+}
+
+// bare posts each body as it is, and looks at nothing but whether all of it was
+// taken.
+func (c *sendCmd) bare(ctx context.Context, from io.Reader) (int64, error) {
+	client := http.Client{Transport: &http.Transport{MaxConnsPerHost: c.Connections, MaxIdleConnsPerHost: c.Connections, DisableCompression: true}}
+	defer client.CloseIdleConnections()
+	type request struct {
+		body      []byte
+		documents int
+	}
+	full, free := make(chan request), make(chan []byte, c.Connections+1)
+	for range c.Connections + 1 {
+		free <- nil
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(full)
+		for {
+			var buf []byte
+			select {
+			case buf = <-free:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			body, n, err := readFrame(from, buf)
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			select {
+			case full <- request{body, n}:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	})
+	var sent atomic.Int64
+	for range c.Connections {
+		group.Go(func() error {
+			for r := range full {
+				if err := post(ctx, &client, c.URL+"/"+c.Index+"/_bulk?filter_path=errors", r.body); err != nil {
+					return err
+				}
+				sent.Add(int64(r.documents))
+				free <- r.body
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	return sent.Load(), err
+}
+
+func post(ctx context.Context, client *http.Client, url string, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/x-ndjson")
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK || !bytes.Equal(answer, []byte(`{"errors":false}`)) {
+		return fmt.Errorf("elasticsearch answered %s: %.500s", res.Status, answer)
+	}
+	return nil
+}
+
+// esutil gives the documents one by one to the client library's own indexer.
+func (c *sendCmd) esutil(ctx context.Context, from io.Reader) (int64, error) {
+	client, err := elasticsearch.NewClient(elasticsearch.Config{
+		Addresses: []string{c.URL},
+		Transport: &http.Transport{MaxConnsPerHost: c.Connections, MaxIdleConnsPerHost: c.Connections, DisableCompression: true},
+	})
+	if err != nil {
+		return 0, err
+	}
+	var failure atomic.Pointer[error]
+	failed := func(err error) { failure.CompareAndSwap(nil, &err) }
+	indexer, err := esutil.NewBulkIndexer(esutil.BulkIndexerConfig{
+		Client: client, Index: c.Index, NumWorkers: c.Connections, FlushBytes: c.BatchBytes,
+		OnError: func(_ context.Context, err error) { failed(err) },
+	})
+	if err != nil {
+		return 0, err
+	}
+	for {
+		// The indexer keeps what it is given until it is flushed.
+		body, documents, err := readFrame(from, nil)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+		for range documents {
+			action, rest, _ := bytes.Cut(body, []byte("\n"))
+			doc, next, _ := bytes.Cut(rest, []byte("\n"))
+			body = next
+			id := action[len(`{"index":{"_id":"`) : len(action)-len(`"}}`)]
+			err := indexer.Add(ctx, esutil.BulkIndexerItem{
+				Action: "index", DocumentID: string(id), Body: bytes.NewReader(doc),
+				OnFailure: func(_ context.Context, _ esutil.BulkIndexerItem, res esutil.BulkIndexerResponseItem, err error) {
+					failed(errors.Join(err, fmt.Errorf("%d %s: %s", res.Status, res.Error.Type, res.Error.Reason)))
+				},
+			})
+			if err != nil {
+				return 0, err
+			}
+		}
+	}
+	if err := indexer.Close(ctx); err != nil {
+		return 0, err
+	}
+	if err := failure.Load(); err != nil {
+		return 0, *err
+	}
+	return int64(indexer.Stats().NumIndexed), nil
+}
