@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"atlas/indexer/extsort"
+	"atlas/internal/durable"
 	"atlas/internal/fault"
 	"atlas/search/query"
 )
@@ -132,7 +133,7 @@ func (l *load) save() error {
 	now := time.Now()
 	l.state.Seconds += now.Sub(l.saved).Seconds()
 	l.saved = now
-	if err := l.store.sync(); err != nil {
+	if err := durable.SyncFolder(l.store.path); err != nil {
 		return fault.Wrap(err, fault.Internal, "the work folder %s cannot be used", l.store.path)
 	}
 	l.state.Letters = l.letters.size()

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
@@ -23,8 +25,8 @@ import (
 // A generation is one index for each dataset, filled by one load, all of the
 // same generation name. Searches go to the one that the aliases point to.
 
-// newGeneration names a generation so that names sort by time.
-func newGeneration(now time.Time) string {
+// NewName names a generation, or a delta, so that names sort by time.
+func NewName(now time.Time) string {
 	var random [3]byte
 	_, _ = rand.Read(random[:]) // never fails
 	return now.UTC().Format("20060102t150405z") + "-" + hex.EncodeToString(random[:])
@@ -189,36 +191,48 @@ func (l *load) indexBody(d query.Dataset) (body, settings map[string]any, err er
 // finish makes the new indices ready to be served, and makes sure that each
 // holds what was acknowledged.
 func (l *load) finish(ctx context.Context) error {
-	for _, d := range query.Datasets {
-		index := l.indexName(d)
-		_, settings, err := l.indexBody(d)
-		if err != nil {
-			return err
-		}
-		served := map[string]any{}
-		for _, name := range []string{"number_of_replicas", "refresh_interval"} {
-			served[name] = settings[name]
-		}
-		var count int64
-		err = l.Retry.Do(ctx, func(ctx context.Context) (err error) {
-			if err := l.Elastic.Refresh(ctx, index); err != nil {
-				return err
-			}
-			if err := l.Elastic.PutIndexSettings(ctx, served, index); err != nil {
-				return err
-			}
-			count, err = l.Elastic.Count(ctx, index)
+	counts := make([]int64, len(query.Datasets))
+	group, groupCtx := errgroup.WithContext(ctx)
+	for i, d := range query.Datasets {
+		group.Go(func() (err error) {
+			counts[i], err = l.finishIndex(groupCtx, d)
 			return err
 		})
-		if err != nil {
-			return err
-		}
-		if want := l.state.Datasets[d].Documents; count != want {
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, d := range query.Datasets {
+		if want := l.state.Datasets[d].Documents; counts[i] != want {
 			l.void = true
-			return fault.New(fault.Internal, "the new index %s has %d documents, but %d were acknowledged", index, count, want)
+			return fault.New(fault.Internal, "the new index %s has %d documents, but %d were acknowledged", l.indexName(d), counts[i], want)
 		}
 	}
 	return nil
+}
+
+// finishIndex makes one index as it will be served, and counts it.
+func (l *load) finishIndex(ctx context.Context, d query.Dataset) (count int64, err error) {
+	index := l.indexName(d)
+	_, settings, err := l.indexBody(d)
+	if err != nil {
+		return 0, err
+	}
+	served := map[string]any{}
+	for _, name := range []string{"number_of_replicas", "refresh_interval"} {
+		served[name] = settings[name]
+	}
+	err = l.Retry.Do(ctx, func(ctx context.Context) (err error) {
+		if err := l.Elastic.Refresh(ctx, index); err != nil {
+			return err
+		}
+		if err := l.Elastic.PutIndexSettings(ctx, served, index); err != nil {
+			return err
+		}
+		count, err = l.Elastic.Count(ctx, index)
+		return err
+	})
+	return count, err
 }
 
 // switchAliases sends searches of all datasets to the new generation, in one

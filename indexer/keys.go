@@ -21,7 +21,7 @@ const (
 
 // inverted sorts signed numbers from the highest to the lowest.
 func inverted(b []byte, n int64) []byte {
-	return binary.BigEndian.AppendUint64(b, ^(uint64(n) ^ 1<<63))
+	return binary.BigEndian.AppendUint64(b, ^(uint64(n) ^ 1<<63)) // #nosec G115 -- the same 64 bits, read back as written
 }
 
 func recordKey(b []byte, id [idSize]byte, updated, line int64) []byte {
@@ -32,7 +32,7 @@ func recordKey(b []byte, id [idSize]byte, updated, line int64) []byte {
 
 // lineOf is the line in a record's key.
 func lineOf(key []byte) int64 {
-	return int64(^binary.BigEndian.Uint64(key[idSize+8:]) ^ 1<<63)
+	return int64(^binary.BigEndian.Uint64(key[idSize+8:]) ^ 1<<63) // #nosec G115 -- the same 64 bits, read back as written
 }
 
 func linkKey(b []byte, parent [idSize]byte, newest int64, child [idSize]byte) []byte {
@@ -46,10 +46,10 @@ func sameID(a, b []byte) bool { return bytes.Equal(a[:idSize], b[:idSize]) }
 // A link's payload: the child's detected_at and its nested object.
 
 func linkPayload(b []byte, detected int64, fragment []byte) []byte {
-	b = binary.BigEndian.AppendUint64(b[:0], uint64(detected))
+	b = binary.BigEndian.AppendUint64(b[:0], uint64(detected)) // #nosec G115 -- the same 64 bits, read back as written
 	return append(b, fragment...)
 }
 
 func childOf(payload []byte) document.Child {
-	return document.Child{DetectedAt: int64(binary.BigEndian.Uint64(payload)), Fragment: payload[8:]}
+	return document.Child{DetectedAt: int64(binary.BigEndian.Uint64(payload)), Fragment: payload[8:]} // #nosec G115 -- the same 64 bits, read back as written
 }

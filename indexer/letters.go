@@ -32,16 +32,28 @@ type letters struct {
 	err            error
 }
 
-// letter is a line of the file. Record is what the line held or the document
-// was made of, Text the line when it is not JSON; both are missing when the line
-// was too long to be read.
-type letter struct {
+// Letter is a line of a file of dead letters, a load's or a delta's. Record is
+// what the line held or the document was made of, Text the line when it is not
+// JSON; both are missing when the line was too long to be read.
+type Letter struct {
 	Dataset  query.Dataset      `json:"dataset"`
 	File     string             `json:"file"`
 	Line     int64              `json:"line"`
 	Problems []document.Problem `json:"problems"`
 	Record   jsontext.Value     `json:"record,omitzero"`
 	Text     string             `json:"text,omitzero"`
+}
+
+// NewLetter is the letter for a line that is no record; raw is the line, nil when
+// it could not be read.
+func NewLetter(d query.Dataset, file string, line int64, problems []document.Problem, raw []byte) Letter {
+	l := Letter{Dataset: d, File: file, Line: line, Problems: problems}
+	if jsontext.Value(raw).IsValid() {
+		l.Record = raw
+	} else {
+		l.Text = strings.ToValidUTF8(string(raw), "\uFFFD")
+	}
+	return l
 }
 
 // checkLettersPath refuses a path that is one of the inputs.
@@ -69,7 +81,7 @@ func openLetters(path string, s *state, count func()) (*letters, error) {
 		return fault.Wrap(err, fault.BadRequest, "the dead letters cannot be written to %s", path)
 	}
 	// Records may be about people: the file is its owner's.
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600) // #nosec G304 -- a file of the work folder
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -101,14 +113,9 @@ func (l *letters) line(d query.Dataset, file string, line int64, problems []docu
 	}
 	// Workers are out of step by little, so these are the first of the file.
 	if len(l.lines) > 2*MaxProblems {
-		l.lines = firstProblems(l.lines)
+		l.lines = FirstProblems(l.lines)
 	}
-	dead := letter{Dataset: d, File: file, Line: line, Problems: problems}
-	if jsontext.Value(raw).IsValid() {
-		dead.Record = raw
-	} else {
-		dead.Text = strings.ToValidUTF8(string(raw), "\uFFFD")
-	}
+	dead := NewLetter(d, file, line, problems, raw)
 	l.count()
 	if l.buf == nil || l.err != nil {
 		return
@@ -188,7 +195,7 @@ func (l *letters) size() int64 {
 func (l *letters) known() (bad, refused []Problem) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lines = firstProblems(l.lines)
+	l.lines = FirstProblems(l.lines)
 	return slices.Clone(l.lines), slices.Clone(l.refused)
 }
 
@@ -216,16 +223,16 @@ func (l *letters) forgetRefused(length int64) error {
 func (l *letters) problems() []Problem {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	lines := firstProblems(l.lines)
+	lines := FirstProblems(l.lines)
 	lines = lines[:min(len(lines), MaxProblems-len(l.refused))]
 	all := append(append(make([]Problem, 0, len(l.refused)+len(lines)), l.refused...), lines...)
 	sortProblems(all)
 	return all
 }
 
-// firstProblems keeps the first of what is listed. Files are read in the order
-// of their names.
-func firstProblems(all []Problem) []Problem {
+// FirstProblems sorts problems by file and line, in place, and returns the first
+// MaxProblems of them. Files are read in the order of their names.
+func FirstProblems(all []Problem) []Problem {
 	sortProblems(all)
 	return all[:min(len(all), MaxProblems)]
 }
@@ -275,7 +282,7 @@ func (r *refusals) add(d query.Dataset, file string, line int64, id, reason stri
 	}
 	if r.err == nil {
 		var written []byte
-		written, r.err = json.Marshal(letter{Dataset: d, File: file, Line: line, Problems: []document.Problem{{Reason: reason}}, Record: record})
+		written, r.err = json.Marshal(Letter{Dataset: d, File: file, Line: line, Problems: []document.Problem{{Reason: reason}}, Record: record})
 		if r.err == nil {
 			_, r.err = r.file.Write(append(written, '\n'))
 		}

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"time"
 
 	"atlas/indexer/extsort"
@@ -98,25 +96,14 @@ type load struct {
 
 func (l *load) underLease(ctx context.Context) error {
 	named, ok := l.Lease.(namedLease)
-	switch {
-	case l.Lease == nil:
-		return l.run(ctx)
-	case !ok:
-		return l.Lease.WithLease(ctx, LeaseName, whoAmI(), leaseTTL, l.run)
+	if !ok {
+		return Alone(ctx, l.Lease, l.run)
 	}
 	holder, err := l.store.holder()
 	if err != nil {
 		return err
 	}
 	return named.WithNamedLease(ctx, LeaseName, holder, leaseTTL, l.run)
-}
-
-func whoAmI() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown host"
-	}
-	return fmt.Sprintf("%s, process %d", host, os.Getpid())
 }
 
 // run is the load under its lease.

@@ -103,7 +103,7 @@ func (s source) checkUnchanged() error {
 // newManifest describes the load that the options ask for.
 func (l *load) newManifest() (manifest, error) {
 	m := manifest{
-		Format: format(), Generation: newGeneration(l.started), Started: l.started,
+		Format: format(), Generation: NewName(l.started), Started: l.started,
 		Prefix: l.Names.Prefix, Shards: l.Settings.Shards, Replicas: l.Settings.Replicas,
 		AllowMissing: l.AllowMissing, DeadLetters: l.DeadLetters,
 	}

@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -27,6 +28,20 @@ type Lease interface {
 const LeaseName = "writing global records"
 
 const leaseTTL = 30 * time.Second
+
+// Alone runs work while this process holds the lease of all who write global
+// records; work's context ends, with a cause, when the lease is lost. Without a
+// lease (nil) the caller keeps others out.
+func Alone(ctx context.Context, l Lease, work func(context.Context) error) error {
+	if l == nil {
+		return work(ctx)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	return l.WithLease(ctx, LeaseName, fmt.Sprintf("%s, process %d", host, os.Getpid()), leaseTTL, work)
+}
 
 // namedLease is a Lease whose holder may have a name that outlives its process,
 // and so take it over from itself. Only one process at a time may use the name:

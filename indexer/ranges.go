@@ -24,7 +24,7 @@ type barrier struct {
 
 func newBarrier(n int) *barrier {
 	b := &barrier{open: make(chan struct{})}
-	b.left.Store(int32(n))
+	b.left.Store(int32(n)) // #nosec G115 -- counts workers
 	return b
 }
 

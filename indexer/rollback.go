@@ -29,10 +29,7 @@ type GenerationOptions struct {
 
 // held runs work under the lease of all who write global records.
 func (o GenerationOptions) held(ctx context.Context, work func(context.Context) error) error {
-	if o.Lease == nil {
-		return work(ctx)
-	}
-	return o.Lease.WithLease(ctx, LeaseName, whoAmI(), leaseTTL, work)
+	return Alone(ctx, o.Lease, work)
 }
 
 // RollbackReport is what became of a rollback.

@@ -55,7 +55,7 @@ func UnfinishedLoads(names mappings.Names, tempDir string, workDirs ...string) [
 				l.Dir = filepath.Dir(in.Path)
 			}
 		}
-		holder, _ := os.ReadFile(filepath.Join(path, holderName))
+		holder, _ := os.ReadFile(filepath.Join(path, holderName)) // #nosec G304 -- a file of the work folder
 		l.Holder = string(holder)
 		s := newState()
 		if readJSON(filepath.Join(path, checkpointName), s) {
@@ -104,6 +104,6 @@ func (l UnfinishedLoad) InUse() bool {
 }
 
 func readJSON(path string, into any) bool {
-	raw, err := os.ReadFile(path)
+	raw, err := os.ReadFile(path) // #nosec G304 -- a file of the work folder
 	return err == nil && json.Unmarshal(raw, into) == nil
 }

@@ -40,7 +40,7 @@ func TestUnfinishedLoads(t *testing.T) {
 		WorkDir: ended.WorkDir, Generation: ended.Generation, Dir: dir, Started: loadedAt, Phase: indexer.Indexing, Total: 200, Done: 2,
 	}
 	look(at)
-	if err := os.WriteFile(filepath.Join(ended.WorkDir, "manifest.json.new"), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(ended.WorkDir, ".manifest.json.123"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	look(at) // what is being written is not looked at

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"atlas/internal/durable"
 	"atlas/internal/fault"
 )
 
@@ -35,7 +36,7 @@ const (
 	lettersName    = "dead-letters.ndjson"
 )
 
-var passingFile = regexp.MustCompile(`^(accounts|contacts|projects|signals)(-(accounts|contacts|projects|signals))?-\d{5,}\.run$|^letters-\d+\.tmp$|^(manifest|checkpoint)\.json\.new$`)
+var passingFile = regexp.MustCompile(`^(accounts|contacts|projects|signals)(-(accounts|contacts|projects|signals))?-\d{5,}\.run$|^letters-\d+\.tmp$|^\.(manifest\.json|checkpoint\.json|holder)\.\d+$`)
 
 // defaultWorkDir is where a load of a folder into a prefix works when nobody
 // says otherwise: the same place each time, so that it is found again.
@@ -73,7 +74,7 @@ func openStore(path string) (*store, error) {
 		} else if of, ok := info.Sys().(*syscall.Stat_t); ok && int(of.Uid) != os.Geteuid() && os.Geteuid() != 0 {
 			return nil, unusable(errors.New("it is another user's"))
 		}
-		lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+		lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600) // #nosec G304 -- a file of the work folder
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // the one before us was just removing it
 		}
@@ -123,34 +124,10 @@ func (s *store) holder() (string, error) {
 // write replaces a file as a whole: after a crash it is the old one or the new.
 func (s *store) write(name string, content []byte) error {
 	path := s.file(name)
-	err := func() error {
-		next, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-		if err != nil {
-			return err
-		}
-		_, err = next.Write(content)
-		err = both(err, next.Sync())
-		if err = both(err, next.Close()); err != nil {
-			return err
-		}
-		if err := os.Rename(path+".new", path); err != nil {
-			return err
-		}
-		return s.sync()
-	}()
-	if err != nil {
+	if err := durable.Replace(path, content); err != nil {
 		return fault.Wrap(err, fault.Internal, "%s cannot be written", path)
 	}
 	return nil
-}
-
-// sync makes the names of the folder's files durable.
-func (s *store) sync() error {
-	dir, err := os.Open(s.path)
-	if err != nil {
-		return err
-	}
-	return both(dir.Sync(), dir.Close())
 }
 
 func (s *store) save(name string, value any) error {

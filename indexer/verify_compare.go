@@ -17,9 +17,9 @@ const expectedKeySize = idSize + 8
 
 func expected(key, payload []byte, doc Document) (_, _ []byte) {
 	id := document.IDBytes(doc.ID)
-	key = binary.BigEndian.AppendUint64(append(key[:0], id[:]...), uint64(doc.Line))
+	key = binary.BigEndian.AppendUint64(append(key[:0], id[:]...), uint64(doc.Line)) // #nosec G115 -- the same 64 bits, read back as written
 	digest, _ := document.Digest(doc.JSON)
-	payload = binary.BigEndian.AppendUint64(payload[:0], uint64(digest))
+	payload = binary.BigEndian.AppendUint64(payload[:0], uint64(digest)) // #nosec G115 -- the same 64 bits, read back as written
 	return key, append(payload, publicPart(doc.JSON)...)
 }
 
@@ -117,8 +117,8 @@ func cutWindows(ctx context.Context, entries *extsort.Iterator, work, order chan
 		start := len(w.bytes)
 		w.bytes = append(w.bytes, payload[8:]...)
 		w.source = append(w.source, sourceRecord{
-			id: idText(key), line: int64(binary.BigEndian.Uint64(key[idSize:])),
-			digest: int64(binary.BigEndian.Uint64(payload)), public: span{start, len(w.bytes)},
+			id: idText(key), line: int64(binary.BigEndian.Uint64(key[idSize:])), // #nosec G115 -- the same 64 bits, read back as written
+			digest: int64(binary.BigEndian.Uint64(payload)), public: span{start, len(w.bytes)}, // #nosec G115 -- the same 64 bits, read back as written
 		})
 	}
 	if err := entries.Err(); err != nil {

@@ -25,7 +25,7 @@ func newWorkDir(parent string, log *slog.Logger) (*workDir, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "no temporary folder can be made in %s", parent)
 	}
-	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600) // #nosec G304 -- a file of the work folder
 	if err == nil {
 		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	}
@@ -47,7 +47,7 @@ func clearWorkDirs(parent string, log *slog.Logger) {
 	for _, path := range left {
 		// A folder without a lock is one that is just being made, or a crash of
 		// that very moment, which left nothing in it.
-		lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR, 0)
+		lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR, 0) // #nosec G304 -- a file of the work folder
 		if err != nil {
 			continue
 		}

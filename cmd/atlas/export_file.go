@@ -8,9 +8,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
+
+	"atlas/internal/durable"
 )
 
 // exportState is the cursor file: how far an export is. It is replaced as a
@@ -43,7 +44,7 @@ type exportFile struct {
 // openExport opens the output where the cursor file says that it ends, or both
 // anew. The output is locked: of two exports to one file the second is refused.
 func openExport(path, statePath string, of json.RawMessage, restart bool) (_ *exportFile, err error) {
-	out, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	out, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // #nosec G304 -- a file that who runs the command names
 	if err != nil {
 		return nil, err
 	}
@@ -137,25 +138,7 @@ func (e *exportFile) writeState(s exportState) error {
 	if err != nil {
 		return err
 	}
-	// Under a name that is nobody's: any fixed one may be that of the output.
-	folder, name := filepath.Split(e.statePath)
-	f, err := os.CreateTemp(filepath.Clean(folder), "."+name+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(raw, '\n'))
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), e.statePath)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	dir, err := os.Open(filepath.Clean(folder))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return durable.Replace(e.statePath, append(raw, '\n'))
 }
 
 func (e *exportFile) close() { _ = e.out.Close() }

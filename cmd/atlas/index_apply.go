@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"atlas/indexer"
 	"atlas/indexer/delta"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
@@ -33,6 +34,7 @@ type deltaConfig struct {
 	WorkDir           string        `name:"work-dir" env:"ATLAS_DELTA_DIR" type:"path" placeholder:"DIR" help:"Folder that keeps a delta while it is applied, so that an interrupted one can go on; default: one in the user's cache for each installation."`
 	Abandon           bool          `help:"Give up a delta that was begun and not finished. What is derived from its changes may be wrong until the next load."`
 	RetryFor          time.Duration `name:"retry-for" default:"5m" help:"How long an Elasticsearch that is away or busy is waited for, 1s to 24h (default: 5m)."`
+	MetricsListen     string        `name:"metrics-listen" env:"ATLAS_LOAD_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Serve Prometheus metrics of the work at /metrics there; default: nowhere."`
 	JSON              bool          `name:"json" help:"Print the report as JSON."`
 }
 
@@ -121,11 +123,19 @@ func (c *deltaConfig) apply(ctx context.Context, s *streams, o delta.Options) (d
 		return delta.Report{}, err
 	}
 	limitMemory()
+	metrics, stop, err := serveLoadMetrics(c.MetricsListen)
+	if err != nil {
+		return delta.Report{}, err
+	}
+	defer stop()
 	shown := &loadProgress{to: s.err}
 	o.Elastic, o.Names, o.Live = es, c.names(), &search.Engine{Elastic: es, Names: c.names(), Timeout: deltaSearchTimeout}
 	o.Tombstones, o.Lease = system, c.lease(system, s.err)
 	o.Listener = &projection.Projector{System: system, Elastic: es, Names: c.names()}
-	o.DeadLetters, o.Abandon, o.Retry, o.Log, o.Progress = c.DeadLetters, c.Abandon, elastic.Retry{For: c.RetryFor}, c.logger(s.err), shown.show
+	o.DeadLetters, o.Abandon, o.Retry, o.Log, o.Progress = c.DeadLetters, c.Abandon, elastic.Retry{For: c.RetryFor}, c.logger(s.err), func(p indexer.Progress) {
+		metrics.take(p)
+		shown.show(p)
+	}
 	report, err := delta.Apply(ctx, o)
 	shown.clear()
 	if c.JSON {

@@ -244,9 +244,9 @@ func TestDeltaWaitsForALoad(t *testing.T) {
 		t.Errorf("%s", errs)
 	}
 	var out syncBuffer
-	applied := make(chan int, 1)
+	applied, metrics := make(chan int, 1), freeAddress(t)
 	go func() {
-		applied <- run(t.Context(), []string{"index", "apply", "--accounts", changes, "--work-dir", filepath.Join(w.dir, "work"),
+		applied <- run(t.Context(), []string{"index", "apply", "--accounts", changes, "--metrics-listen", metrics, "--work-dir", filepath.Join(w.dir, "work"),
 			"--elasticsearch-url", w.config.ElasticsearchURL[0], "--index-prefix", w.config.IndexPrefix, "--postgres-system-url", w.config.PostgresSystemURL}, &out, &out)
 	}()
 	w.eventually("the delta says that it waits", func() bool { return strings.Contains(out.String(), "waiting: ") })
@@ -254,6 +254,9 @@ func TestDeltaWaitsForALoad(t *testing.T) {
 	case code := <-applied:
 		t.Fatalf("it did not wait: %d %s", code, out.String())
 	default:
+	}
+	if body := metricsAt(t, metrics); !bytes.Contains(body, []byte("process_resident_memory_bytes")) {
+		t.Errorf("metrics of the delta: %s", body)
 	}
 	close(end)
 	if err := <-ended; err != nil {

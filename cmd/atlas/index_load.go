@@ -33,7 +33,7 @@ type loadCmd struct {
 	MinShare          float64       `name:"min-share" default:"0.9" help:"Least share of the records that are served, for each dataset, that the new generation must have to be switched to, 0 to 1 (default: 0.9)."`
 	Force             bool          `help:"Switch to the new generation however few records it has."`
 	CheckpointRecords int64         `name:"checkpoint-records" default:"100000" help:"Records between two checkpoints, 1 to 100000000 (default: 100000)."`
-	MetricsListen     string        `name:"metrics-listen" env:"ATLAS_LOAD_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Serve Prometheus metrics of the load at /metrics there; default: nowhere."`
+	MetricsListen     string        `name:"metrics-listen" env:"ATLAS_LOAD_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Serve Prometheus metrics of the work at /metrics there; default: nowhere."`
 	Shards            int           `env:"ATLAS_INDEX_SHARDS" default:"1" help:"Primary shards of each new index, 1 to 1024 (default: 1); plan one for 30 GB."`
 	Replicas          int           `env:"ATLAS_INDEX_REPLICAS" default:"0" help:"Copies of each shard once the index is full, 0 to 10 (default: 0)."`
 	Unreplicated      bool          `help:"Keep no copies of the new indices while they are filled, also in a cluster: faster, but the loss of a node then ends the load."`

@@ -41,7 +41,7 @@ func TestKilledLoads(t *testing.T) {
 // and again, at points that the seed chooses, while items and requests fail and
 // three documents are never taken. The outcome must be that of a load which
 // nothing happened to, but for exactly these three.
-func killLoads(t *testing.T, seed uint64, records int64, kills int) {
+func killLoads(t *testing.T, seed uint64, records int64, kills int) (report indexer.Report, failures int) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	database := pgtest.New(t)
@@ -54,7 +54,6 @@ func killLoads(t *testing.T, seed uint64, records int64, kills int) {
 	prefix, cleanPrefix := ownPrefix(t), ownPrefix(t)
 	load := []string{"index", "load", dir, "--json", "--checkpoint-records", "100", "--senders", "3"}
 
-	var report indexer.Report
 	for attempt := range kills + 1 {
 		point := faulty.choose(attempt, kills)
 		cmd := exec.CommandContext(t.Context(), os.Args[0], append(load, "--temp-dir", temp,
@@ -87,7 +86,7 @@ func killLoads(t *testing.T, seed uint64, records int64, kills int) {
 	if !report.Switched || report.Resumed == 0 {
 		t.Errorf("switched %v, resumed %d times", report.Switched, report.Resumed)
 	}
-	if failures := faulty.failed(); failures == 0 {
+	if failures = faulty.failed(); failures == 0 {
 		t.Error("nothing failed")
 	} else {
 		t.Logf("%d items and requests failed", failures)
@@ -127,6 +126,7 @@ func killLoads(t *testing.T, seed uint64, records int64, kills int) {
 	}
 	faulty.compare(t, cleanPrefix, prefix)
 	faulty.verify(t, dir, prefix)
+	return report, failures
 }
 
 // spoil adds lines that are no records, and returns how many.

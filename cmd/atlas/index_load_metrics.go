@@ -14,10 +14,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"atlas/indexer"
+	"atlas/indexer/delta"
 )
 
-// loadMetrics shows Prometheus how far a load is (docs/data.md, "Progress and
-// report"). The zero loadMetrics shows nobody anything.
+// loadMetrics shows Prometheus how far a load or a delta is (docs/data.md,
+// "Progress and report"). The zero loadMetrics shows nobody anything.
 type loadMetrics struct {
 	now atomic.Pointer[indexer.Progress]
 }
@@ -47,8 +48,8 @@ var loadMetricsList = []loadMetric{
 }
 
 var (
-	loadPhase  = prometheus.NewDesc("atlas_load_phase", "1 for the phase the load is in, 0 for the others.", []string{"phase"}, nil)
-	loadPhases = []indexer.Phase{indexer.Reading, indexer.Indexing, indexer.Ending}
+	loadPhase  = prometheus.NewDesc("atlas_load_phase", "1 for the phase the load or delta is in, 0 for the others.", []string{"phase"}, nil)
+	loadPhases = []indexer.Phase{indexer.Reading, indexer.Indexing, indexer.Ending, delta.Applying, delta.Telling}
 )
 
 // Describe implements prometheus.Collector.

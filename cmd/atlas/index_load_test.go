@@ -77,18 +77,39 @@ func TestLoadStatuses(t *testing.T) {
 	}
 }
 
-// Where there is no terminal, progress is a line of JSON for each phase at
-// least; and Prometheus is told the same while a load runs.
-func TestLoadProgressAndMetrics(t *testing.T) {
-	t.Parallel()
+// freeAddress is one that nobody listens at.
+func freeAddress(t *testing.T) string {
+	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := free.Addr().String()
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
+	return free.Addr().String()
+}
+
+// metricsAt is what Prometheus would read there.
+func metricsAt(t *testing.T, address string) []byte {
+	t.Helper()
+	res, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// Where there is no terminal, progress is a line of JSON for each phase at
+// least; and Prometheus is told the same while a load runs.
+func TestLoadProgressAndMetrics(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t)
 	metrics, stop, err := serveLoadMetrics(address)
 	if err != nil {
 		t.Fatal(err)
@@ -122,15 +143,7 @@ func TestLoadProgressAndMetrics(t *testing.T) {
 	if got := strings.Join(phases, " "); got != "read index finish" {
 		t.Errorf("%s in %s", got, &lines)
 	}
-	res, err := http.Get("http://" + address + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := metricsAt(t, address)
 	for _, want := range []string{
 		`(?m)^atlas_load_documents_total 300$`, `(?m)^atlas_load_bytes_total [1-9]`, `(?m)^atlas_load_retries_total 0$`, `(?m)^atlas_load_dead_letters_total 0$`,
 		`(?m)^atlas_load_batch_bytes 4.194304e\+06$`, `(?m)^atlas_load_phase\{phase="finish"\} 1$`, `(?m)^atlas_load_phase\{phase="read"\} 0$`, `(?m)^atlas_load_phase_seconds `,

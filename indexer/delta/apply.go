@@ -3,8 +3,6 @@ package delta
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -43,22 +41,8 @@ func Apply(ctx context.Context, o Options) (Report, error) {
 		}
 	}
 	began := time.Now()
-	if o.Lease == nil {
-		err = a.run(ctx)
-	} else {
-		err = o.Lease.WithLease(ctx, indexer.LeaseName, whoAmI(), leaseTTL, a.run)
-	}
+	err = indexer.Alone(ctx, o.Lease, a.run)
 	return a.report(time.Since(began)), err
-}
-
-const leaseTTL = 30 * time.Second
-
-func whoAmI() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown host"
-	}
-	return fmt.Sprintf("%s, process %d", host, os.Getpid())
 }
 
 // apply is the state of one call.
@@ -153,7 +137,7 @@ func (a *apply) unfinished() (*state, error) {
 func (a *apply) start(ctx context.Context, l live) error {
 	now := a.Now()
 	s := &state{
-		Version: stateVersion, Delta: newDelta(now), Started: now.UTC(), Inputs: a.inputs, LettersTo: a.DeadLetters,
+		Version: stateVersion, Delta: indexer.NewName(now), Started: now.UTC(), Inputs: a.inputs, LettersTo: a.DeadLetters,
 		Entries: map[query.Dataset]int64{}, Counts: map[query.Dataset]*Counts{},
 	}
 	for _, d := range query.Datasets {
@@ -168,13 +152,6 @@ func (a *apply) start(ctx context.Context, l live) error {
 		return err
 	}
 	return a.carryOut(ctx, s, l)
-}
-
-// newDelta names a delta so that names sort by time.
-func newDelta(now time.Time) string {
-	var random [3]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return now.UTC().Format("20060102t150405z") + "-" + hex.EncodeToString(random[:])
 }
 
 // carryOut applies a delta from where its state says it is.

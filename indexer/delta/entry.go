@@ -47,7 +47,7 @@ func (e entry) given(started int64) int64 {
 
 // append writes the entry without its id.
 func (e entry) append(b []byte) []byte {
-	b = binary.AppendUvarint(b, uint64(e.file))
+	b = binary.AppendUvarint(b, uint64(e.file)) // #nosec G115 -- counts files
 	b = binary.AppendVarint(b, e.line)
 	if e.deleted {
 		b = append(b, 1)
@@ -65,7 +65,7 @@ func decodeEntry(d query.Dataset, id recordID, b []byte) (entry, error) {
 	if n <= 0 {
 		return e, errEntry
 	}
-	e.file, b = int(file), b[n:]
+	e.file, b = int(file), b[n:] // #nosec G115 -- counts files
 	if e.line, n = binary.Varint(b); n <= 0 || len(b) <= n {
 		return e, errEntry
 	}
@@ -87,7 +87,7 @@ func decodeEntry(d query.Dataset, id recordID, b []byte) (entry, error) {
 func (e entry) sortKey(b []byte, started int64) []byte {
 	b = append(b[:0], e.id[:]...)
 	for _, n := range []int64{e.given(started), int64(e.file), e.line} {
-		b = binary.BigEndian.AppendUint64(b, ^(uint64(n) ^ 1<<63))
+		b = binary.BigEndian.AppendUint64(b, ^(uint64(n) ^ 1<<63)) // #nosec G115 -- the same 64 bits, ordered as signed
 	}
 	return b
 }

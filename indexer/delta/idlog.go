@@ -27,7 +27,7 @@ type idLog struct {
 const maxSeen = 1 << 16
 
 func openIDLog(path string) (*idLog, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // #nosec G304 -- a file of the work folder
 	if err != nil {
 		return nil, broken(err, path)
 	}

@@ -2,12 +2,9 @@ package delta
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"io"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -28,7 +25,7 @@ type letters struct {
 
 func openLetters(path string, size int64) (*letters, error) {
 	// Records may be about people: the file is its owner's.
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // #nosec G304 -- a file of the work folder
 	if err == nil {
 		err = file.Truncate(size)
 	}
@@ -40,13 +37,7 @@ func openLetters(path string, size int64) (*letters, error) {
 
 // add takes a line that was left out; raw is nil when it could not be read.
 func (l *letters) add(d query.Dataset, file string, line int64, problems []document.Problem, raw []byte) error {
-	left := letter{Dataset: d, File: file, Line: line, Problems: problems}
-	if jsontext.Value(raw).IsValid() {
-		left.Record = raw
-	} else {
-		left.Text = strings.ToValidUTF8(string(raw), "\uFFFD")
-	}
-	encoded, err := json.Marshal(left)
+	encoded, err := json.Marshal(indexer.NewLetter(d, file, line, problems, raw))
 	if err != nil {
 		return err
 	}
@@ -90,9 +81,9 @@ func (l *letters) problems() ([]indexer.Problem, error) {
 	all := []indexer.Problem{}
 	decoder := jsontext.NewDecoder(bufio.NewReader(io.NewSectionReader(l.file, 0, l.size)))
 	for {
-		var left letter
+		var left indexer.Letter
 		if err := json.UnmarshalDecode(decoder, &left); errors.Is(err, io.EOF) {
-			return first(all), nil
+			return indexer.FirstProblems(all), nil
 		} else if err != nil {
 			return all, broken(err, l.file.Name())
 		}
@@ -100,14 +91,7 @@ func (l *letters) problems() ([]indexer.Problem, error) {
 			all = append(all, indexer.Problem{File: left.File, Line: left.Line, Field: indexer.ShownField(p.Field), Reason: p.Reason})
 		}
 		if len(all) > 2*indexer.MaxProblems {
-			all = first(all)
+			all = indexer.FirstProblems(all)
 		}
 	}
-}
-
-func first(all []indexer.Problem) []indexer.Problem {
-	slices.SortStableFunc(all, func(a, b indexer.Problem) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
-	})
-	return all[:min(len(all), indexer.MaxProblems)]
 }

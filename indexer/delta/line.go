@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"atlas/indexer"
 	"atlas/internal/input"
 	"atlas/search/document"
 	"atlas/search/query"
@@ -109,24 +110,12 @@ func parseDeletion(line []byte) (entry, []document.Problem) {
 	return e, problems
 }
 
-// letter is a line of a file of what was left out, of a load's as of a delta's:
-// Record is what the line held, Text the line when it is not JSON; both are
-// missing when it was too long to be read.
-type letter struct {
-	Dataset  query.Dataset      `json:"dataset"`
-	File     string             `json:"file"`
-	Line     int64              `json:"line"`
-	Problems []document.Problem `json:"problems"`
-	Record   jsontext.Value     `json:"record,omitzero"`
-	Text     string             `json:"text,omitzero"`
-}
-
 // parseLetter takes the line out of a dead letter; known tells whether it is one
 // at all. With a problem mended is the letter itself, so that nothing of it is
 // lost: a dead letter whose dataset is "" holds another one, and is read as that
 // when it comes back.
 func parseLetter(line []byte) (d query.Dataset, mended []byte, known bool, problems []document.Problem) {
-	var l letter
+	var l indexer.Letter
 	if err := json.Unmarshal(line, &l); err != nil {
 		return "", line, false, []document.Problem{{Reason: "not a line of a file of what was left out: " + err.Error()}}
 	}

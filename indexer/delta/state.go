@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"atlas/internal/durable"
 	"atlas/internal/fault"
 	"atlas/search/query"
 )
@@ -101,7 +102,7 @@ type folder struct {
 }
 
 func openFolder(path string) (*folder, error) {
-	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600) // #nosec G304 -- a file of the work folder
 	if err != nil {
 		return nil, broken(err, path)
 	}
@@ -114,6 +115,11 @@ func openFolder(path string) (*folder, error) {
 	}
 	f := &folder{path, lock}
 	_ = os.RemoveAll(f.scratch())
+	// What a process left that was killed while it replaced its state.
+	begun, _ := filepath.Glob(filepath.Join(path, ".state.json.*"))
+	for _, name := range begun {
+		_ = os.Remove(name)
+	}
 	if err := os.MkdirAll(f.scratch(), 0o700); err != nil {
 		f.close()
 		return nil, broken(err, path)
@@ -157,7 +163,7 @@ func (f *folder) write(s *state) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(f.stateFile(), raw); err != nil {
+	if err := durable.Replace(f.stateFile(), raw); err != nil {
 		return broken(err, f.stateFile())
 	}
 	return nil
@@ -168,7 +174,7 @@ func (f *folder) forget() error {
 	if err := os.Remove(f.stateFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return broken(err, f.stateFile())
 	}
-	_ = syncFolder(f.path)
+	_ = durable.SyncFolder(f.path)
 	for _, d := range query.Datasets {
 		_ = os.Remove(f.list(d))
 		_ = os.Remove(f.dirty(d))
@@ -176,33 +182,4 @@ func (f *folder) forget() error {
 	}
 	_ = os.Remove(f.letters())
 	return nil
-}
-
-// replaceFile gives a file a new content, whole or not at all.
-func replaceFile(path string, content []byte) error {
-	temp := path + ".new"
-	file, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-// syncFolder makes the names in a folder durable.
-func syncFolder(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"atlas/internal/durable"
 	"atlas/internal/fault"
 )
 
@@ -26,7 +27,7 @@ func checkTarget(path string, inputs []stamp) error {
 			return fault.New(fault.BadRequest, "the dead letters cannot be written to %s, which is to be read", path)
 		}
 	}
-	temp, err := besides(path)
+	temp, err := os.CreateTemp(filepath.Dir(path), ".dead-letters-*")
 	if err != nil {
 		return fault.Wrap(err, fault.BadRequest, "the dead letters cannot be written to %s", path)
 	}
@@ -52,32 +53,12 @@ func replaceable(path string) error {
 	}
 }
 
-// besides makes a file of a name that nobody has, in the folder of path. Records
-// may be about people: the file is its owner's.
-func besides(path string) (*os.File, error) {
-	return os.CreateTemp(filepath.Dir(path), ".dead-letters-*.new")
-}
-
 // copyTo writes the letters to where they were asked for, whole or not at all.
 func (l *letters) copyTo(path string) error {
 	if err := replaceable(path); err != nil {
 		return err
 	}
-	to, err := besides(path)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, io.NewSectionReader(l.file, 0, l.size))
-	if err == nil {
-		err = to.Sync()
-	}
-	if err = errors.Join(err, to.Close()); err == nil {
-		err = os.Rename(to.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(to.Name())
-	}
-	return err
+	return durable.ReplaceFrom(path, io.NewSectionReader(l.file, 0, l.size))
 }
 
 // redirect decides where an interrupted delta leaves its dead letters: where

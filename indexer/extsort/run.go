@@ -36,7 +36,7 @@ type runWriter struct {
 }
 
 func createRun(path string, sync bool) (*runWriter, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // #nosec G304 -- a file of the work folder
 	if err != nil {
 		return nil, failed(err, path, "created")
 	}
@@ -98,7 +98,7 @@ type runReader struct {
 
 func openRun(opts Options, from Run) (*runReader, error) {
 	path := filepath.Join(opts.Dir, from.File)
-	file, err := os.Open(path)
+	file, err := os.Open(path) // #nosec G304 -- a file of the work folder
 	if err != nil {
 		return nil, failed(err, path, "opened")
 	}
@@ -132,7 +132,7 @@ func (r *runReader) next() (bool, error) {
 	if err != nil {
 		return false, failed(err, r.path, "read")
 	}
-	n := r.keySize + int(length)
+	n := r.keySize + int(length) // #nosec G115 -- a length that this program wrote
 	if cap(r.entry) < n {
 		r.entry = make([]byte, n, n+n/4)
 	}

@@ -44,7 +44,7 @@ func (w *Writer) Add(key, payload []byte) error {
 		}
 	}
 	block := w.room(size)
-	e := entry{binary.BigEndian.Uint64(key), int32(w.block), int32(len(*block)), int32(len(payload))}
+	e := entry{binary.BigEndian.Uint64(key), int32(w.block), int32(len(*block)), int32(len(payload))} // #nosec G115 -- blocks are smaller
 	*block = append(append(*block, key...), payload...)
 	w.entries = append(w.entries, e)
 	w.held += size + entrySize

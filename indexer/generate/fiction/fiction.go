@@ -137,7 +137,7 @@ func Slug(name string) string {
 	for _, c := range name {
 		switch {
 		case c >= 'a' && c <= 'z' || c >= '0' && c <= '9':
-			add(byte(c))
+			add(byte(c)) // #nosec G115 -- below 0x80 here
 		case c >= 'A' && c <= 'Z':
 			add(byte(c - 'A' + 'a'))
 		case c == '\'' || c == '’' || c == '.' || unicode.Is(unicode.Mn, c):
