@@ -95,15 +95,15 @@ func (c childSearch) body() ([]byte, error) {
 // childrenOf runs searches in one round trip, and returns those that have to
 // be asked for fewer parents at a time.
 func (e *Engine) childrenOf(ctx context.Context, searches []childSearch, into map[string]*family) (more []childSearch, err error) {
-	bodies := make([]indexed, len(searches))
+	bodies := make([]leg, len(searches))
 	for i, s := range searches {
 		body, err := s.body()
 		if err != nil {
 			return nil, err
 		}
-		bodies[i] = indexed{s.rel.Child, body}
+		bodies[i] = e.global(s.rel.Child, body)
 	}
-	results, err := e.several(ctx, bodies)
+	results, err := e.multi(ctx, bodies...)
 	if err != nil {
 		return nil, err
 	}

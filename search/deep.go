@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"strconv"
 	"time"
 
-	"atlas/internal/fault"
 	"atlas/search/query"
 )
 
@@ -17,9 +15,10 @@ import (
 // while a second search costs most of a millisecond.
 const DefaultDeepRows = 10_000
 
-// deep tells whether the page at a place is far from the first, and returns a
-// condition that its rows meet and that those before it mostly do not.
-func (e *Engine) deep(q query.Query, p Place) (query.Node, bool) {
+// deep returns, for a page that is far from the first, a condition that its rows
+// meet and that those before it mostly do not; nil for any other page. last tells
+// that it is of the rows without a value, which none follow.
+func (e *Engine) deep(q query.Query, p Place) (begin query.Node, last bool) {
 	if p.Passed < cmp.Or(e.DeepRows, DefaultDeepRows) || q.Sort.Relevance() {
 		return nil, false
 	}
@@ -49,47 +48,31 @@ func (e *Engine) deep(q query.Query, p Place) (query.Node, bool) {
 		value = time.UnixMilli(ms).UTC().Format(`"` + query.TimeLayout + `"`)
 	}
 	if q.Sort.Desc {
-		return query.Span{Path: path, To: value}, true
+		return query.Span{Path: path, To: value}, false
 	}
-	return query.Span{Path: path, From: value}, true
+	return query.Span{Path: path, From: value}, false
 }
 
 // searchDeep searches for a page among the rows from where it begins, and counts
-// the matches apart. It does not see a row without a value when the page begins
-// at one with a value: unless the page is full, it is not whole and has to be
+// the matches apart. Unless begin is of the last rows, it does not see those
+// without a value: then a page that is not full is not whole, and has to be
 // searched for like any other.
-func (e *Engine) searchDeep(ctx context.Context, q query.Query, place Place, begin query.Node) (page Page, whole bool, err error) {
-	rows := q
-	rows.Where = append(q.Where[:len(q.Where):len(q.Where)], begin)
-	count := q
+func (e *Engine) searchDeep(ctx context.Context, q query.Query, place Place, begin query.Node, last bool) (page Page, whole bool, err error) {
+	rows, count := from(q, begin), q
 	count.Limit = -1 // Compile asks for one more
-	var body []byte
-	for _, leg := range []struct {
-		query query.Query
-		after json.RawMessage
-	}{{rows, place.After}, {count, nil}} {
-		body = e.appendSearch(body, leg.query, Compile(leg.query, leg.after), "")
-	}
-	results, err := e.multi(ctx, body, 2)
+	results, err := e.multi(ctx, e.leg(rows, place.After), e.leg(count, nil))
 	if err != nil {
 		return Page{}, false, err
 	}
 	found, counted := results[0], results[1]
-	if counted.Hits.Total == nil {
-		return Page{}, false, fault.Away(errors.New("the answer has no total"), "elasticsearch")
-	}
-	if err := found.complete(q); err != nil {
+	if err := cmp.Or(found.complete(rows), counted.complete(count)); err != nil {
 		return Page{}, false, err
 	}
-	_, atNulls := begin.(query.Not)
-	whole = atNulls || len(found.Hits.Hits) > q.Limit
-	return e.page(q, place, found, counted.Hits.Total.Value), whole, nil
+	return e.page(q, place, found, counted.Hits.Total.Value), last || len(found.Hits.Hits) > q.Limit, nil
 }
 
-// appendSearch appends a search to the body of an _msearch. options are further
-// members of the search, each after a comma.
-func (e *Engine) appendSearch(body []byte, q query.Query, search []byte, options string) []byte {
-	body = append(append(body, e.header(q)...), '\n')
-	body = append(body, search[:len(search)-1]...)
-	return append(append(body, options...), '}', '\n')
+// from is q under one more condition.
+func from(q query.Query, begin query.Node) query.Query {
+	q.Where = append(q.Where[:len(q.Where):len(q.Where)], begin)
+	return q
 }

@@ -83,7 +83,7 @@ func (e *Engine) FrequentValues(ctx context.Context) (query.FrequentValues, erro
 
 // readFrequent takes no longer than a search may: Engine.multi ends it.
 func (e *Engine) readFrequent(ctx context.Context) (frequentOf, error) {
-	searches := make([]indexed, len(query.Datasets))
+	searches := make([]leg, len(query.Datasets))
 	for i, d := range query.Datasets {
 		aggs := object{}
 		for _, f := range query.Fields(d) {
@@ -100,9 +100,9 @@ func (e *Engine) readFrequent(ctx context.Context) (frequentOf, error) {
 		if err != nil {
 			return nil, fmt.Errorf("search: %w", err)
 		}
-		searches[i] = indexed{d, body}
+		searches[i] = e.global(d, body)
 	}
-	results, err := e.several(ctx, searches)
+	results, err := e.multi(ctx, searches...)
 	if err != nil {
 		return nil, err
 	}

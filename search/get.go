@@ -57,7 +57,7 @@ func (e *Engine) related(ctx context.Context, record jsontext.Value, id string, 
 	if err := jsonv2.Unmarshal(record, &fields); err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "the record could not be read")
 	}
-	searches := make([]indexed, len(includes))
+	searches := make([]leg, len(includes))
 	for i, inc := range includes {
 		// Compile asks for a row beyond the page, which nobody needs here.
 		q := query.Query{Dataset: inc.Dataset, Sort: query.DefaultSort(inc.Dataset), Limit: query.MaxIncluded - 1}
@@ -68,9 +68,9 @@ func (e *Engine) related(ctx context.Context, record jsontext.Value, id string, 
 			q.Where = []query.Node{query.Terms{Path: "id", Values: linked(fields[inc.Link])}}
 		}
 		body := Compile(q, nil)
-		searches[i] = indexed{inc.Dataset, body}
+		searches[i] = e.global(inc.Dataset, body)
 	}
-	return e.several(ctx, searches)
+	return e.multi(ctx, searches...)
 }
 
 // linked reads a link field: null, an id, or an array of ids.

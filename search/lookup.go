@@ -75,7 +75,7 @@ func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, group
 	if !known {
 		return nil, fmt.Errorf("search: %s has no field %s", d, field)
 	}
-	searches := make([]indexed, len(groups))
+	searches := make([]leg, len(groups))
 	for i, values := range groups {
 		exact := make([]string, len(values))
 		for j, v := range values {
@@ -88,9 +88,9 @@ func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, group
 		if err != nil {
 			return nil, fmt.Errorf("search: %w", err)
 		}
-		searches[i] = indexed{d, body}
+		searches[i] = e.global(d, body)
 	}
-	results, err := e.several(ctx, searches)
+	results, err := e.multi(ctx, searches...)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (e *Engine) SignalCounts(ctx context.Context, accounts []string, at time.Ti
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
-	res, err := e.search(ctx, e.Names.Alias(string(query.Signals)), "", body, "")
+	res, err := e.search(ctx, e.global(query.Signals, body), "")
 	if err != nil {
 		return nil, err
 	}

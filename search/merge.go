@@ -45,12 +45,10 @@ func (e *Engine) SearchMerged(ctx context.Context, legs [2]query.Query, second q
 			m.size = 0
 		}
 	}
-	begin, far := e.deep(q, place)
-	if far {
-		m.begin = begin
-	}
+	var last bool
+	m.begin, last = e.deep(q, place)
 	rows, total, err := e.merge(ctx, m)
-	if _, atNulls := begin.(query.Not); err == nil && far && !atNulls && len(rows) < m.size {
+	if err == nil && m.begin != nil && !last && len(rows) < m.size {
 		m.begin = nil // rows without a value may follow
 		rows, total, err = e.merge(ctx, m)
 	}
@@ -94,19 +92,20 @@ func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
 	if m.begin != nil {
 		searches = append(searches, m.legs[0])
 	}
-	var body []byte
+	legs := make([]leg, len(searches))
 	for i, q := range searches {
 		q.Offset, q.Sort, q.Limit = 0, m.legs[0].Sort, -1 // Compile asks for one more
 		var after json.RawMessage
 		if i < 2 {
 			q.Limit, after = m.size-1, m.after
 			if m.begin != nil {
-				q.Where = append(q.Where[:len(q.Where):len(q.Where)], m.begin)
+				q = from(q, m.begin)
 			}
 		}
-		body = e.appendSearch(body, q, Compile(q, after), m.options)
+		legs[i] = e.leg(q, after)
+		legs[i].body = append(append(legs[i].body[:len(legs[i].body)-1], m.options...), '}')
 	}
-	results, err := e.multi(ctx, body, len(searches))
+	results, err := e.multi(ctx, legs...)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -142,14 +141,6 @@ func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
 		first = results[3]
 	}
 	return rows[:min(m.size, len(rows))], first.Hits.Total.Value + results[2].Hits.Total.Value, nil
-}
-
-// header is the line of an _msearch that says where a search runs.
-func (e *Engine) header(q query.Query) string {
-	if !q.Held {
-		return fmt.Sprintf(`{"index":%q,"allow_partial_search_results":false}`, e.Names.Alias(string(q.Dataset)))
-	}
-	return fmt.Sprintf(`{"index":%q,"routing":%q,"allow_partial_search_results":false}`, e.Names.Held(string(q.Dataset)), q.Base.Workspace)
 }
 
 // sortKey is what a row is sorted by: one value, then the id.

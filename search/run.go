@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strings"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -66,18 +65,13 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (Page, error) {
 	if q.Held && q.Base.Workspace == "" {
 		return Page{}, fault.New(fault.Internal, "a search of held records names no workspace")
 	}
-	if begin, ok := e.deep(q, place); ok {
-		page, whole, err := e.searchDeep(ctx, q, place, begin)
+	if begin, last := e.deep(q, place); begin != nil {
+		page, whole, err := e.searchDeep(ctx, q, place, begin, last)
 		if err != nil || whole {
 			return page, err
 		}
 	}
-	body := Compile(q, place.After)
-	index, routing := e.Names.Alias(string(q.Dataset)), ""
-	if q.Held {
-		index, routing = e.Names.Held(string(q.Dataset)), q.Base.Workspace
-	}
-	res, err := e.search(ctx, index, routing, body, preference(q))
+	res, err := e.search(ctx, e.leg(q, place.After), preference(q))
 	if err != nil {
 		return Page{}, err
 	}
@@ -135,10 +129,7 @@ type result struct {
 		Total *struct {
 			Value int `json:"value"`
 		} `json:"total"`
-		Hits []struct {
-			Source jsontext.Value `json:"_source"`
-			Sort   jsontext.Value `json:"sort"`
-		} `json:"hits"`
+		Hits []hit `json:"hits"`
 	} `json:"hits"`
 	Aggregations jsontext.Value `json:"aggregations"`
 	// Error is set on a failed search of an _msearch.
@@ -146,9 +137,41 @@ type result struct {
 	Status int            `json:"status"`
 }
 
+// hit is a row of an answer, whose bytes it shares: most of what a search
+// allocates are pages, and those are not copied on their way.
+type hit struct {
+	Source jsontext.Value `json:"-"`
+	Sort   jsontext.Value `json:"-"`
+
+	SourceAt span `json:"_source"`
+	SortAt   span `json:"sort"`
+}
+
+// span is where in an answer a value is.
+type span struct{ from, to int }
+
+// UnmarshalJSONFrom notes where the next value is.
+func (p *span) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	value, err := d.ReadValue()
+	p.to = int(d.InputOffset())
+	p.from = p.to - len(value)
+	return err
+}
+
+// in is the value there, which cannot grow into what follows it.
+func (p span) in(answer []byte) jsontext.Value { return answer[p.from:p.to:p.to] }
+
+// share gives the rows their values out of the answer that r was read from.
+func (r *result) share(answer []byte) {
+	rows := r.Hits.Hits
+	for i := range rows {
+		rows[i].Source, rows[i].Sort = rows[i].SourceAt.in(answer), rows[i].SortAt.in(answer)
+	}
+}
+
 const resultPaths = "timed_out,_shards.failed,hits.total.value,hits.hits._source,hits.hits.sort,aggregations"
 
-func (e *Engine) search(ctx context.Context, index, routing string, body []byte, preference string) (result, error) {
+func (e *Engine) search(ctx context.Context, of leg, preference string) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
 	params := url.Values{
@@ -160,10 +183,10 @@ func (e *Engine) search(ctx context.Context, index, routing string, body []byte,
 	if preference != "" {
 		params.Set("preference", preference)
 	}
-	if routing != "" {
-		params.Set("routing", routing)
+	if of.routing != "" {
+		params.Set("routing", of.routing)
 	}
-	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/" + index + "/_search", Query: params, Body: body})
+	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/" + of.index + "/_search", Query: params, Body: of.body})
 	if err != nil {
 		return result{}, searchFault(err)
 	}
@@ -171,6 +194,7 @@ func (e *Engine) search(ctx context.Context, index, routing string, body []byte,
 	if err := jsonv2.Unmarshal(res.Body, &r); err != nil {
 		return result{}, fault.Away(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
 	}
+	r.share(res.Body)
 	return r, r.whole()
 }
 
@@ -218,42 +242,4 @@ func preference(q query.Query) string {
 	}
 	sum := sha256.Sum256([]byte(q.Text))
 	return hex.EncodeToString(sum[:8])
-}
-
-// several runs searches on the aliases of datasets in one round trip.
-func (e *Engine) several(ctx context.Context, searches []indexed) ([]result, error) {
-	var body []byte
-	for _, s := range searches {
-		body = append(body, fmt.Sprintf(`{"index":%q,"allow_partial_search_results":false}`, e.Names.Alias(string(s.dataset)))...)
-		body = append(append(append(body, '\n'), s.body...), '\n')
-	}
-	return e.multi(ctx, body, len(searches))
-}
-
-// multi runs the searches of an _msearch body; each must answer whole.
-func (e *Engine) multi(ctx context.Context, body []byte, searches int) ([]result, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
-	defer cancel()
-	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/_msearch", NDJSON: true, Body: limited(body, e.patience(ctx)),
-		Query: url.Values{"filter_path": {"responses.error,responses.status,responses." + strings.ReplaceAll(resultPaths, ",", ",responses.")}}})
-	if err != nil {
-		return nil, searchFault(err)
-	}
-	var answer struct {
-		Responses []result `json:"responses"`
-	}
-	if err := jsonv2.Unmarshal(res.Body, &answer); err != nil || len(answer.Responses) != searches {
-		return nil, fault.Away(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
-	}
-	for _, r := range answer.Responses {
-		if err := r.whole(); err != nil {
-			return nil, err
-		}
-	}
-	return answer.Responses, nil
-}
-
-type indexed struct {
-	dataset query.Dataset
-	body    []byte
 }

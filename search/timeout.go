@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -16,20 +15,4 @@ func (e *Engine) patience(ctx context.Context) string {
 		left = min(left, time.Until(deadline))
 	}
 	return fmt.Sprintf("%dms", max(left.Milliseconds(), 1))
-}
-
-// limited puts a time limit into each search of an _msearch body, which has no
-// parameter for all of them. Every second line is a search.
-func limited(body []byte, timeout string) []byte {
-	limit := fmt.Appendf(nil, `{"timeout":%q,`, timeout)
-	out := make([]byte, 0, len(body)+4*len(limit))
-	odd := true
-	for line := range bytes.Lines(body) {
-		if odd = !odd; odd && len(line) > 0 && line[0] == '{' {
-			out = append(out, limit...)
-			line = line[1:]
-		}
-		out = append(out, line...)
-	}
-	return out
 }

@@ -24,10 +24,11 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-func TestLimited(t *testing.T) {
+func TestMultiBody(t *testing.T) {
 	t.Parallel()
-	got := string(limited([]byte("{\"index\":\"a\"}\n{\"size\":1}\n{\"index\":\"b\"}\n{\"size\":2}\n"), "7ms"))
-	want := "{\"index\":\"a\"}\n{\"timeout\":\"7ms\",\"size\":1}\n{\"index\":\"b\"}\n{\"timeout\":\"7ms\",\"size\":2}\n"
+	got := string(multiBody([]leg{{index: "a", body: []byte(`{"size":1}`)}, {index: "b", routing: "w", body: []byte(`{"size":2}`)}}, "7ms"))
+	want := `{"index":"a","allow_partial_search_results":false}` + "\n" + `{"timeout":"7ms","size":1}` + "\n" +
+		`{"index":"b","routing":"w","allow_partial_search_results":false}` + "\n" + `{"timeout":"7ms","size":2}` + "\n"
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}

@@ -199,7 +199,7 @@ func (c *Client) Do(ctx context.Context, r Request) (_ Response, err error) {
 		return Response{}, away(err)
 	}
 	defer res.Body.Close()
-	data, err := read(res)
+	data, err := bytesOf(res)
 	if err != nil {
 		return Response{}, away(err)
 	}
@@ -207,18 +207,6 @@ func (c *Client) Do(ctx context.Context, r Request) (_ Response, err error) {
 		return Response{}, newError(res.StatusCode, data)
 	}
 	return Response{res.StatusCode, data}, nil
-}
-
-// read takes the whole body. Searches answer in chunks, without a length, and a
-// page is some tens of KiB: the buffer begins at that, so that it seldom grows.
-func read(res *http.Response) ([]byte, error) {
-	size := int64(32 << 10)
-	if res.ContentLength >= 0 {
-		size = res.ContentLength + bytes.MinRead // room to see the end in
-	}
-	b := bytes.NewBuffer(make([]byte, 0, size))
-	_, err := b.ReadFrom(res.Body)
-	return b.Bytes(), err
 }
 
 // Class says what can be done about an error.

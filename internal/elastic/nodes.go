@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,8 +61,9 @@ func (n *nodes) use(connections []*elastictransport.Connection, _ elastictranspo
 	return n
 }
 
-// Next implements elastictransport.ConnectionPool. When all nodes are left out,
-// it is the one whose pause ends first: there is nothing to lose.
+// Next implements elastictransport.ConnectionPool. Nobody's request waits for a
+// node that may not answer: those that failed are tried out beside it. When all
+// have failed, it is the one whose pause ends first: there is nothing to lose.
 func (n *nodes) Next() (*elastictransport.Connection, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -69,34 +71,65 @@ func (n *nodes) Next() (*elastictransport.Connection, error) {
 		return nil, errors.New("no node is configured")
 	}
 	now := time.Now()
-	var chosen *node
-	for i := range n.all {
-		candidate := n.all[(n.turn+i)%len(n.all)]
-		if !now.Before(candidate.until) {
-			chosen = candidate
-			n.turn += i
-			break
-		}
-		if chosen == nil || candidate.until.Before(chosen.until) {
-			chosen = candidate
-		}
-	}
+	inTurn := slices.Concat(n.all[n.turn:], n.all[:n.turn])
 	n.turn = (n.turn + 1) % len(n.all)
-	if chosen.failures > 0 && !now.Before(chosen.until) {
-		// This request tries it out; the others wait for what comes of it.
-		chosen.until = now.Add(firstPause)
+	for i, each := range inTurn {
+		if each.failures == 0 {
+			n.turn = (n.turn + i) % len(n.all)
+			n.tryOut(now)
+			return each.connection, nil
+		}
 	}
-	return chosen.connection, nil
+	first := slices.MinFunc(inTurn, func(a, b *node) int { return a.until.Compare(b.until) })
+	if !now.Before(first.until) {
+		first.until = now.Add(firstPause) // the others' turn, until this one has answered
+	}
+	return first.connection, nil
+}
+
+// tryOut asks those again that failed and whose pause is over.
+func (n *nodes) tryOut(now time.Time) {
+	for _, failed := range n.all {
+		if failed.failures > 0 && !now.Before(failed.until) {
+			failed.until = now.Add(tryFor)
+			go n.try(failed.connection.URL)
+		}
+	}
+}
+
+// tryFor is what a node that failed has for showing that it answers again.
+const tryFor = 2 * time.Second
+
+// try asks a node that failed for anything. Whatever it answers, without
+// credentials, it is there again.
+func (n *nodes) try(at *url.URL) {
+	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.JoinPath("/").String(), nil)
+	if err != nil {
+		return // no address that was configured comes here
+	}
+	if res, err := n.RoundTrip(req); err == nil {
+		_ = res.Body.Close()
+	}
 }
 
 // RoundTrip implements http.RoundTripper, and learns from it how the node does.
+// The answer has been read whole when it returns, so that one which breaks off is
+// a failure of the node like any other, after which another one is asked.
 func (n *nodes) RoundTrip(req *http.Request) (*http.Response, error) {
 	began := time.Now()
 	res, err := n.transport.RoundTrip(req)
+	if err == nil {
+		err = readWhole(res)
+	}
 	if err == nil || !errors.Is(context.Cause(req.Context()), context.Canceled) {
 		n.report(req.URL.Host, began, err)
 	}
-	return res, err
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
 }
 
 // report takes in how a request that began then ended. Requests that were under

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,32 +73,90 @@ func TestNodesTakeTurns(t *testing.T) {
 	}
 }
 
-// A node that fails is tried again after 1, 2, 4 … 30 s, by one request each.
+// recorded notes when a host is asked.
+type recorded struct {
+	http.RoundTripper
+	host  string
+	mu    sync.Mutex
+	asked []time.Time
+}
+
+func (r *recorded) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Host == r.host {
+		r.mu.Lock()
+		r.asked = append(r.asked, time.Now())
+		r.mu.Unlock()
+	}
+	return r.RoundTripper.RoundTrip(req)
+}
+
+// A node that fails is tried again after 1, 2, 4 … 30 s, once each time and by no
+// client's request while there is another.
 func TestNodeIsLeftOutForLongerEachTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		down := errors.New("connection refused")
-		hosts := answers{"b": down}
-		n := nodesOf(t, hosts, "a", "b")
-		var tried []time.Duration
-		for began := time.Now(); time.Since(began) < 2*time.Minute; time.Sleep(100 * time.Millisecond) {
-			if n.count(t, 4)["b"] > 0 {
-				tried = append(tried, time.Since(began))
-			}
+		hosts := answers{"b": errors.New("connection refused")}
+		tried := &recorded{RoundTripper: hosts, host: "b"}
+		n := nodesOf(t, tried, "a", "b")
+		began, clients := time.Now(), 0
+		for time.Since(began) < 2*time.Minute {
+			clients += n.count(t, 4)["b"]
+			synctest.Wait()
+			time.Sleep(100 * time.Millisecond)
 		}
 		for i, want := range []time.Duration{0, 1, 3, 7, 15, 31, 61, 91} {
-			if i >= len(tried) || (tried[i]-want*time.Second).Abs() > time.Second {
-				t.Fatalf("tried after %v, want about 0, 1, 3, 7, 15, 31, 61 and 91 s", tried)
+			if i >= len(tried.asked) || (tried.asked[i].Sub(began)-want*time.Second).Abs() > time.Second {
+				t.Fatalf("tried at %v, want about 0, 1, 3, 7, 15, 31, 61 and 91 s after %v", tried.asked, began)
 			}
 		}
-		if len(tried) > 8 {
-			t.Errorf("tried after %v", tried)
+		if len(tried.asked) > 8 || clients > 1 {
+			t.Errorf("tried at %v, by %d clients", tried.asked, clients)
 		}
 		delete(hosts, "b")
 		time.Sleep(longestPause)
+		n.count(t, 1)
+		synctest.Wait()
 		if got := n.count(t, 10); got["b"] != 5 {
 			t.Errorf("back again, it is asked %v", got)
 		}
+	})
+}
+
+// hung takes requests and answers none.
+type hung struct {
+	http.RoundTripper
+	host string
+}
+
+func (h hung) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Host != h.host {
+		return h.RoundTripper.RoundTrip(req)
+	}
+	<-req.Context().Done()
+	return nil, context.Cause(req.Context())
+}
+
+// A node that takes requests and answers none costs its time limit once, and no
+// client waits for it again until it answers.
+func TestHungNodeIsWaitedForOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := nodesOf(t, hung{answers{}, "b"}, "a", "b")
+		const limit = 10 * time.Second
+		waited := 0
+		for began := time.Now(); time.Since(began) < 2*time.Minute; time.Sleep(time.Second) {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			asked := time.Now()
+			n.ask(t, ctx)
+			cancel()
+			if time.Since(asked) > 0 {
+				waited++
+			}
+		}
+		if waited != 1 {
+			t.Errorf("%d requests waited for it", waited)
+		}
+		time.Sleep(tryFor) // the last try is over
 	})
 }
 

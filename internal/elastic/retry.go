@@ -84,7 +84,7 @@ func (p *pauses) wait(ctx context.Context, cause error) error {
 	if left <= 0 {
 		return fmt.Errorf("elasticsearch did not recover within %v: %w", p.For, cause)
 	}
-	pause := min(rand.N(p.next)+1, left)
+	pause := min(rand.N(p.next)+1, left) // #nosec G404 -- spreads retries, guards nothing
 	p.next = min(2*p.next, p.Max)
 	if p.Notify != nil {
 		p.Notify(cause, pause)

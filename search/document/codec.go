@@ -145,7 +145,7 @@ func (c *cursor) string(f query.Field) string {
 		c.bad = true
 		return ""
 	}
-	return c.take(int(n))
+	return c.take(int(n)) // #nosec G115 -- compared with what is left
 }
 
 // IDBytes returns the 16 bytes of a record's id, in the order ids sort. The id
@@ -163,7 +163,7 @@ func IDBytes(id string) [16]byte {
 func tie(id [16]byte) (high, low int64) {
 	// Elasticsearch's numbers are signed.
 	const sign = 1 << 63
-	return int64(binary.BigEndian.Uint64(id[:8]) ^ sign), int64(binary.BigEndian.Uint64(id[8:]) ^ sign)
+	return int64(binary.BigEndian.Uint64(id[:8]) ^ sign), int64(binary.BigEndian.Uint64(id[8:]) ^ sign) // #nosec G115 -- Elasticsearch's numbers are signed
 }
 
 func nibble(c byte) byte {

@@ -148,7 +148,7 @@ func (p *lineParser) object(values []any) error {
 		}
 		return errors.New("not a JSON object")
 	}
-	p.json.ReadToken()
+	p.json.ReadToken() // #nosec G104 -- a token that was peeked at
 	for p.json.PeekKind() != '}' {
 		token, err := p.json.ReadToken()
 		if err != nil {
@@ -220,7 +220,7 @@ var typeName = map[query.Type]string{
 }
 
 func (p *lineParser) list(f query.Field) (any, error) {
-	p.json.ReadToken()
+	p.json.ReadToken() // #nosec G104 -- a token that was peeked at
 	list := []string{}
 	for p.json.PeekKind() != ']' {
 		if p.json.PeekKind() != '"' {

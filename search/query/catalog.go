@@ -153,7 +153,7 @@ const RankPath = "ix.rank"
 func Rank(folded string) int64 {
 	var first [8]byte
 	copy(first[:], folded)
-	return int64(binary.BigEndian.Uint64(first[:]) ^ 1<<63) // Elasticsearch's numbers are signed
+	return int64(binary.BigEndian.Uint64(first[:]) ^ 1<<63) // #nosec G115 -- Elasticsearch's numbers are signed
 }
 
 // Ranked tells whether the field is a text that is sorted by.

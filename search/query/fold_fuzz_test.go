@@ -1,0 +1,87 @@
+package query
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+)
+
+// FuzzFold: folding twice is folding once, the short cuts fold as the long way
+// does, and what comes out can be indexed.
+func FuzzFold(f *testing.F) {
+	for _, s := range []string{"", "Łódź", "STRAẞE", "ΐ", "Cafe\u0301", "\u13f8", "\ufb01le", "a\u0300\u0315", "\u1e9e", "—’", "\u0345", "\U0001F600"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if !utf8.ValidString(s) {
+			return // no client's text, see internal/input
+		}
+		once := Fold(s)
+		if again := Fold(once); again != once {
+			t.Errorf("Fold(%+q) = %+q, then %+q", s, once, again)
+		}
+		if long := foldAny(s); long != once {
+			t.Errorf("Fold(%+q) = %+q, the long way %+q", s, once, long)
+		}
+		if !utf8.ValidString(once) || strings.ContainsRune(once, 0) != strings.ContainsRune(s, 0) {
+			t.Errorf("Fold(%+q) = %+q", s, once)
+		}
+		if n := countTerms(once); n < 0 || n > utf8.RuneCountInString(once) {
+			t.Errorf("%+q has %d terms", once, n)
+		}
+	})
+}
+
+// FuzzFieldSearch: a field search is refused with its issues, or finds each key
+// once: among the descriptors or among what was not found.
+func FuzzFieldSearch(f *testing.F) {
+	for _, body := range []string{`{}`, `{"dataset":"accounts","kind":"enum"}`, `{"keys":["name","name","x"]}`, `{"keys":[]}`, `{"query":"","kind":"none","keys":[1]}`} {
+		f.Add([]byte(body))
+	}
+	all := Descriptors(nil)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		v, issues := input.Decode(body)
+		if len(issues) > 0 {
+			return
+		}
+		s, err := ParseFieldSearch(v)
+		if err != nil {
+			if fault.CodeOf(err) != fault.InvalidInput {
+				t.Errorf("%q: %v", body, err)
+			}
+			return
+		}
+		found, missing := s.Select(all)
+		keys := map[string]bool{}
+		for _, d := range found {
+			keys[d.Key] = true
+		}
+		if s.HasKeys && len(keys)+len(missing) != len(s.Keys) {
+			t.Errorf("%q: %d found, %d not, of %d", body, len(keys), len(missing), len(s.Keys))
+		}
+	})
+}
+
+// FuzzInstant: a time that is taken is written as it is answered and read again
+// as the same.
+func FuzzInstant(f *testing.F) {
+	for _, s := range []string{"2020-01-01T00:00:00Z", "2020-12-31T23:59:60Z", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59.999999999Z", "2020-01-01T1:00:00Z", "2020-01-01T00:00:00,5Z", "2020-02-30"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		at, ok := ParseInstant(s)
+		if !ok {
+			if at, ok = ParseDay(s); !ok {
+				return
+			}
+		}
+		written := at.Format(TimeLayout)
+		again, ok := ParseInstant(written)
+		if !ok || again.UnixMilli() != at.UnixMilli() || len(written) != len("2020-01-01T00:00:00.000Z") {
+			t.Errorf("%q is written as %q and read as %v, %v", s, written, again, ok)
+		}
+	})
+}
