@@ -77,7 +77,7 @@ func (r Retry) wait(attempt int, failure error) (time.Duration, bool) {
 			return 0, false
 		}
 		// Never before, and spread over a quarter more, up to the longest.
-		return min(e.RetryAfter+rand.N(e.RetryAfter/4+1), r.longest()), true
+		return min(e.RetryAfter+rand.N(e.RetryAfter/4+1), r.longest()), true // #nosec G404 -- spreads retries, guards nothing
 	}
 	wait := r.First
 	if wait == 0 {
@@ -89,7 +89,7 @@ func (r Retry) wait(attempt int, failure error) (time.Duration, bool) {
 		}
 	}
 	wait = min(wait, r.longest())
-	return wait/2 + rand.N(wait/2+1), true
+	return wait/2 + rand.N(wait/2+1), true // #nosec G404 -- spreads retries, guards nothing
 }
 
 // repeats tells whether a failure may pass, and repeating does no harm.

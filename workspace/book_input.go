@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 	"golang.org/x/text/cases"
@@ -158,12 +160,21 @@ func NormalDomain(s string) string {
 	if plain, err := url.PathUnescape(s); err == nil {
 		s = plain
 	}
+	if !utf8.ValidString(s) {
+		return "" // what was percent-encoded is no text, and would be a domain in ASCII
+	}
 	s = strings.TrimRight(s, ".")
 	if ascii, err := idna.Lookup.ToASCII(s); err == nil {
 		s = ascii
 	}
+	if strings.ContainsFunc(s, noDomain) {
+		return ""
+	}
 	return strings.TrimPrefix(s, "www.")
 }
+
+// noDomain are characters that end a domain in a URL, or stand in no text.
+func noDomain(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune("/?#", r) }
 
 // domainSpellings are the ways in which a record may spell a domain, without
 // regard to case. What is found by them is compared once more.

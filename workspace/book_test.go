@@ -57,6 +57,7 @@ func TestNormalDomain(t *testing.T) {
 		"http://acme.com:8080": "acme.com", "//acme.com/": "acme.com", "Bücher.example": "xn--bcher-kva.example",
 		"xn--bcher-kva.example": "xn--bcher-kva.example", "WWW.Bücher.example.": "xn--bcher-kva.example", "https://": "", "/": "", "www.com": "com",
 		"user@acme.com": "acme.com", "not a domain": "not a domain",
+		"%ff.example": "", "a%00b": "", "a%2Fb.example": "", "b%C3%BCcher.example": "xn--bcher-kva.example",
 	} {
 		if got := workspace.NormalDomain(given); got != want {
 			t.Errorf("%q is %q, want %q", given, got, want)

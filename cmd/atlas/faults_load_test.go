@@ -3,21 +3,19 @@
 package main
 
 import (
-	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
+
+	"atlas/scripts/experiments/figures"
 )
 
 // A load is killed 20 times at random points while one item in ten fails and
 // three documents are refused for good. ATLAS_TEST_SEED repeats a run.
 func TestFaultKilledLoads(t *testing.T) {
-	seed := rand.Uint64()
-	if given := os.Getenv("ATLAS_TEST_SEED"); given != "" {
-		var err error
-		if seed, err = strconv.ParseUint(given, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	killLoads(t, seed, 6_000, 20)
+	const records, kills = 6_000, 20
+	seed := figures.Seed(t)
+	f := figures.New(t, "kills", "a load killed 20 times while one item in ten fails", seed)
+	report, failures := killLoads(t, seed, records, kills)
+	f.Tell("records loaded", float64(report.Documents()), "")
+	f.AtLeast("items and requests that failed", float64(failures), 1, "")
+	f.AtMost("times it was resumed", float64(report.Resumed), kills, "")
 }

@@ -33,7 +33,7 @@ func (c *serveCmd) Run(ctx context.Context, s *streams) error {
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second
-	answerTimeout = 30 * time.Second // the answer's way, after all else
+	answerTimeout = 30 * time.Second // the answer's way, from its first byte on
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 64 << 10 // bytes
 )
@@ -56,7 +56,7 @@ func serve(ctx context.Context, c apiConfig, log *slog.Logger, listening func(ad
 	requests, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
 	h := &http.Server{
-		Handler:           w.server.Handler(),
+		Handler:           answerWithin(w.server.Handler(), answerTimeout),
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
 		WriteTimeout:   readTimeout + c.requestTimeout() + answerTimeout,

@@ -102,10 +102,15 @@ type itemError struct {
 }
 
 // itemResults renders the outcomes in input order, the id of each under idKey.
-func itemResults(idKey string, results []batchResult) ([]map[string]any, batchMetadata) {
+// An outage is the call's and not an item's: the client is to send all of it
+// again.
+func itemResults(idKey string, results []batchResult) ([]map[string]any, batchMetadata, error) {
 	rendered := make([]map[string]any, len(results))
 	var m batchMetadata
 	for i, r := range results {
+		if code := fault.CodeOf(r.err); code == fault.Unavailable || code == fault.Internal {
+			return nil, m, r.err
+		}
 		item := map[string]any{"index": i, "status": "ok"}
 		if r.id != "" {
 			item[idKey] = r.id
@@ -122,19 +127,13 @@ func itemResults(idKey string, results []batchResult) ([]map[string]any, batchMe
 		}
 		rendered[i] = item
 	}
-	return rendered, m
+	return rendered, m, nil
 }
 
-// batchReply is the answer of a batch. An outage is the call's and not an
-// item's: the client is to send all of it again.
+// batchReply is the answer of a batch.
 func batchReply(idKey string, results []batchResult) (reply, error) {
-	for _, r := range results {
-		if code := fault.CodeOf(r.err); code == fault.Unavailable || code == fault.Internal {
-			return reply{}, r.err
-		}
-	}
-	items, m := itemResults(idKey, results)
-	return reply{map[string]any{"results": items}, m}, nil
+	items, m, err := itemResults(idKey, results)
+	return reply{map[string]any{"results": items}, m}, err
 }
 
 func itemErrorOf(err error) itemError {

@@ -37,6 +37,9 @@ func (c *call) read() ([]byte, error) {
 	if len(data) > 0 && !isJSON(r) {
 		return nil, fault.New(fault.UnsupportedMediaType, "send the body as application/json, in UTF-8 and without a content encoding")
 	}
+	if !c.hold(len(data)) {
+		return nil, errBusy()
+	}
 	return data, nil
 }
 
@@ -45,15 +48,6 @@ func isJSON(r *http.Request) bool {
 	charset := params["charset"]
 	return err == nil && kind == "application/json" && (charset == "" || strings.EqualFold(charset, "utf-8")) &&
 		r.Header.Get("Content-Encoding") == ""
-}
-
-// pathUUID reads a path parameter that names a record.
-func (c *call) pathUUID(name string) (string, error) {
-	id, ok := input.ParseUUID(c.gin.Param(name))
-	if !ok {
-		return "", fault.Validation(fault.Issue{Code: fault.InvalidFormat, Path: []string{name}, Message: "must be a UUID"})
-	}
-	return id, nil
 }
 
 // param returns a query parameter and whether it is given. One that is given

@@ -47,12 +47,8 @@ func (s *Server) searchBook(d query.Dataset) handler {
 			return reply{}, err
 		}
 		return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
-			page, err := s.Records.SearchBook(ctx, in, q)
-			m := pageMetadata{Total: page.Total, TotalIsCapped: page.Capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(len(page.Rows))}
-			if page.Next != "" {
-				m.SearchAfter = &page.Next
-			}
-			return reply{records(page.Rows), m}, len(page.Rows), err
+			p, err := s.Records.SearchBook(ctx, in, q)
+			return reply{records(p.Rows), metadataOf(q, p.Total, p.Capped, p.Next, len(p.Rows))}, len(p.Rows), err
 		})
 	}
 }

@@ -29,6 +29,7 @@ type call struct {
 	identity  auth.Identity
 	principal auth.Principal
 	charged   int64
+	held      int64 // bytes of its body, where that is large
 	// uncredited: it was counted as one that got no credits.
 	uncredited bool
 	// code is that of the error that was answered.
@@ -92,6 +93,7 @@ func (s *Server) serve(r Route) gin.HandlerFunc {
 			return
 		}
 		defer s.leave()
+		defer c.letGo()
 		err := c.admit()
 		if err == nil {
 			err = c.answer()

@@ -20,15 +20,15 @@ func (s *Server) searchData(d query.Dataset) handler {
 			return reply{}, err
 		}
 		return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
-			page, err := s.Search.Search(ctx, q)
-			return reply{records(page.Records), pageMetadataOf(page, q.Limit, q.Offset)}, len(page.Records), err
+			p, err := s.Search.Search(ctx, q)
+			return reply{records(p.Records), metadataOf(q, p.Total, p.Capped, p.Next, len(p.Records))}, len(p.Records), err
 		})
 	}
 }
 
 func (s *Server) getData(d query.Dataset) handler {
 	return func(c *call) (reply, error) {
-		id, err := c.pathUUID("id")
+		id, err := c.pathID("id")
 		if err != nil {
 			return reply{}, err
 		}
@@ -37,7 +37,7 @@ func (s *Server) getData(d query.Dataset) handler {
 			return reply{}, err
 		}
 		return c.metered(1, func(ctx context.Context) (reply, int, error) {
-			record, err := s.Search.Get(ctx, d, id, includes)
+			record, err := s.Search.Get(ctx, d, id.String(), includes)
 			return reply{record, creditsOnly{1}}, 1, err
 		})
 	}

@@ -75,7 +75,7 @@ func components() openapi.Components {
 	c.Parameters = sharedParameters()
 	c.Headers = sharedHeaders()
 	c.SecuritySchemes = openapi.Map[openapi.SecurityScheme]{
-		{Name: byKey, Value: openapi.SecurityScheme{
+		{Name: byKey, Value: openapi.SecurityScheme{ // #nosec G101 -- a description of the scheme
 			Type: "http", Scheme: "bearer", BearerFormat: "atlas_<key id>_<secret>",
 			Description: "An API key. It is granted workspaces, the first of which is its default, and scopes: data:read, workspace:read, workspace:write.",
 		}},

@@ -3,11 +3,12 @@ package api
 import (
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"atlas/search"
+	"atlas/search/query"
 )
 
 // reply is a successful answer: { data, metadata }.
@@ -31,10 +32,13 @@ type pageMetadata struct {
 	Credits       int64   `json:"credits"`
 }
 
-func pageMetadataOf(p search.Page, limit, offset int) pageMetadata {
-	m := pageMetadata{Total: p.Total, TotalIsCapped: p.Capped, Limit: limit, Offset: offset, Credits: int64(len(p.Records))}
-	if p.Next != "" {
-		m.SearchAfter = &p.Next
+// metadataOf is the metadata of the page that answers q: how many records match and
+// whether there are more, the cursor of the next page ("" on the last), and how
+// many records it has, of which each costs a credit.
+func metadataOf(q query.Query, total int, capped bool, next string, records int) pageMetadata {
+	m := pageMetadata{Total: total, TotalIsCapped: capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(records)}
+	if next != "" {
+		m.SearchAfter = &next
 	}
 	return m
 }
@@ -44,20 +48,24 @@ type records []jsontext.Value
 
 const jsonType = "application/json; charset=utf-8"
 
+// bodies are buffers that answers are put together in. Whoever writes one to a
+// client has copied it when it returns.
+var bodies = sync.Pool{New: func() any { return new([]byte) }}
+
+// largestKept is the size of a buffer that is not kept, in bytes.
+const largestKept = 1 << 20
+
 // render writes a reply. Records are copied, never decoded.
 func (c *call) render(r reply) error {
 	metadata, err := json.Marshal(r.metadata)
 	if err != nil {
 		return err
 	}
-	var b []byte
+	buffer := bodies.Get().(*[]byte)
+	b := append((*buffer)[:0], `{"data":`...)
 	switch data := r.data.(type) {
 	case records:
-		size := 32 + len(metadata)
-		for _, record := range data {
-			size += len(record) + 1
-		}
-		b = append(make([]byte, 0, size), `{"data":[`...)
+		b = append(b, '[')
 		for i, record := range data {
 			if i > 0 {
 				b = append(b, ',')
@@ -66,16 +74,20 @@ func (c *call) render(r reply) error {
 		}
 		b = append(b, ']')
 	case jsontext.Value:
-		b = append(append(make([]byte, 0, 32+len(data)+len(metadata)), `{"data":`...), data...)
+		b = append(b, data...)
 	default:
 		encoded, err := json.Marshal(data, json.Deterministic(true))
 		if err != nil {
 			return err
 		}
-		b = append([]byte(`{"data":`), encoded...)
+		b = append(b, encoded...)
 	}
 	b = append(append(append(b, `,"metadata":`...), metadata...), '}')
 	c.write(http.StatusOK, b)
+	if cap(b) <= largestKept {
+		*buffer = b
+		bodies.Put(buffer)
+	}
 	return nil
 }
 

@@ -19,9 +19,20 @@ const (
 	DefaultRequestTimeout = 30 * time.Second
 )
 
+// Bodies are read into trees of up to forty times their size, so that the large
+// ones are bounded together, from when they have come until they are answered.
+const (
+	// smallBody is what is not counted, in bytes; few bodies are larger.
+	smallBody = 16 << 10
+	// maxBodies is how many bytes of larger bodies may be worked on.
+	maxBodies = 8 << 20
+)
+
 // load counts requests under way, and knows when the server is about to stop.
 type load struct {
 	requests atomic.Int64
+	// bodies are the bytes of bodies over smallBody that are worked on.
+	bodies   atomic.Int64
 	draining atomic.Bool
 	// away tells of each backend's name whether it was, by the last probe.
 	away sync.Map
@@ -44,8 +55,27 @@ func (s *Server) leave() {
 	s.Meter.InFlight(-1)
 }
 
-// errBusy is the answer to a request that found no place. Nothing was looked at
-// and nothing is charged.
+// hold takes room for the call's body, which letGo gives back; false when there is
+// none.
+func (c *call) hold(bytes int) bool {
+	if bytes <= smallBody {
+		return true
+	}
+	c.held = int64(bytes)
+	if c.server.load.bodies.Add(c.held) <= maxBodies {
+		return true
+	}
+	c.letGo()
+	c.server.Meter.RequestShed()
+	return false
+}
+
+func (c *call) letGo() {
+	c.server.load.bodies.Add(-c.held)
+	c.held = 0
+}
+
+// errBusy is the answer to a request that found no place. Nothing is charged.
 func errBusy() error {
 	e := fault.Wrap(fault.Shed("too many requests are under way"), fault.Unavailable, "the service is busy; try again shortly")
 	e.RetryAfter = time.Second

@@ -33,11 +33,8 @@ const recordIDKey = "record_id"
 // membersReply is batchReply with the View's id. A change of one record answers
 // as a batch of one.
 func membersReply(view uuid.UUID, results []batchResult) (reply, error) {
-	if _, err := batchReply(recordIDKey, results); err != nil {
-		return reply{}, err
-	}
-	items, m := itemResults(recordIDKey, results)
-	return reply{membersData{workspace.ViewID(view), items}, m}, nil
+	items, m, err := itemResults(recordIDKey, results)
+	return reply{membersData{workspace.ViewID(view), items}, m}, err
 }
 
 func (s *Server) addViewRecord(c *call) (reply, error) {
@@ -162,8 +159,8 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 		return reply{}, err
 	}
 	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
-		page, err := s.Records.SearchView(ctx, v, q)
-		return reply{rowsData{v.Dataset.Singular(), rowsOf(page)}, rowsMetadata(page, q)}, len(page.Rows), err
+		p, err := s.Records.SearchView(ctx, v, q)
+		return reply{rowsData{v.Dataset.Singular(), rowsOf(p)}, metadataOf(q, p.Total, p.Capped, p.Next, len(p.Rows))}, len(p.Rows), err
 	})
 }
 
@@ -173,14 +170,6 @@ func rowsOf(p rows.Page) []jsontext.Value {
 		return []jsontext.Value{}
 	}
 	return p.Rows
-}
-
-func rowsMetadata(p rows.Page, q query.Query) pageMetadata {
-	m := pageMetadata{Total: p.Total, TotalIsCapped: p.Capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(len(p.Rows))}
-	if p.Next != "" {
-		m.SearchAfter = &p.Next
-	}
-	return m
 }
 
 // beforeTheView is the error of a search in a View that is not there: what is

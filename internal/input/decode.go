@@ -165,7 +165,7 @@ func (d *decoder) object() (Value, error) {
 		return Value{}, err
 	}
 	v := Value{Kind: Object}
-	seen := make(map[string]bool)
+	var seen map[string]bool // once there are many: a map for each {} would be most of a hostile body's memory
 	for d.json.PeekKind() != '}' {
 		token, err := d.json.ReadToken()
 		if err != nil {
@@ -173,10 +173,22 @@ func (d *decoder) object() (Value, error) {
 		}
 		name := d.clean(token.String())
 		d.path = append(d.path, name)
-		if seen[name] {
+		twice := false
+		if len(v.Members) < fewMembers {
+			twice = v.Get(name).Kind != Absent
+		} else {
+			if seen == nil {
+				seen = make(map[string]bool, 2*fewMembers)
+				for _, m := range v.Members {
+					seen[m.Name] = true
+				}
+			}
+			twice = seen[name]
+			seen[name] = true
+		}
+		if twice {
 			d.add(fault.Custom, d.path, "the key %q is given twice", name)
 		}
-		seen[name] = true
 		member, err := d.value()
 		if err != nil {
 			return Value{}, err
@@ -187,6 +199,9 @@ func (d *decoder) object() (Value, error) {
 	_, err := d.json.ReadToken()
 	return v, err
 }
+
+// fewMembers are as many as are looked through one by one.
+const fewMembers = 16
 
 func (d *decoder) deeper() error {
 	if d.json.StackDepth() <= MaxDepth {

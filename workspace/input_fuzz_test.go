@@ -1,0 +1,146 @@
+package workspace_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// told fails unless an error is a validation error of a bounded size.
+func told(t *testing.T, body []byte, err error) {
+	t.Helper()
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || e.Code != fault.InvalidInput || len(e.Issues) == 0 || len(e.Issues) > fault.MaxIssues {
+		t.Fatalf("%q: %v", body, err)
+	}
+	for _, i := range e.Issues {
+		if i.Code == "" || i.Message == "" || i.Path == nil {
+			t.Errorf("%q: %+v", body, i)
+		}
+	}
+}
+
+// FuzzUpsert: what an upsert of the book takes, Postgres can store and
+// Elasticsearch be asked for.
+func FuzzUpsert(f *testing.F) {
+	for _, body := range []string{
+		`{"account_id":"0197a1b2-0000-7000-8000-000000000001","icp_tier":"tier_1","workspace_status":" ours ","notes":"","tags":["a","A","ß"]}`,
+		`{"match":{"domain":"https://www.Bücher.example:443/x?y#z"},"tags":[]}`, `{"match":{"domain":"a%2fb%00%ff"}}`,
+		`{"match":{"email":" Ann@Example.COM "},"notes":null}`, `{"account_id":"x","match":{}}`, `{"tags":[1,"",null]}`, `{"icp_tier":7}`,
+	} {
+		for d := range query.Held {
+			f.Add([]byte(body), uint8(d))
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte, which uint8) {
+		v, issues := input.Decode(body)
+		d := query.Held[int(which)%len(query.Held)]
+		in, err := workspace.ParseUpsert(v, d, issues)
+		if err != nil {
+			told(t, body, err)
+			return
+		}
+		if (in.Record == "") == (in.Match == "") {
+			t.Errorf("%q: record %q, match %q", body, in.Record, in.Match)
+		}
+		texts := []string{in.Match}
+		for _, c := range []workspace.Change{in.Change.ICPTier, in.Change.Status, in.Change.Notes} {
+			if c.Set && c.To != nil {
+				texts = append(texts, *c.To)
+			}
+		}
+		if in.Change.Tags != nil {
+			texts = append(texts, *in.Change.Tags...)
+			if len(*in.Change.Tags) > workspace.MaxTags {
+				t.Errorf("%q: %d tags", body, len(*in.Change.Tags))
+			}
+		}
+		for _, text := range texts {
+			if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+				t.Errorf("%q: a text %q", body, text)
+			}
+		}
+	})
+}
+
+// FuzzNormalDomain: a domain is compared in one line of valid text, without what
+// surrounds it in a URL.
+func FuzzNormalDomain(f *testing.F) {
+	for _, s := range []string{"a.example", "HTTPS://user:pw@www.Bücher.example.:80/p?q#f", "//x", "%ff", "%00", "a%2Fb", "xn--bcher-kva.example", "[::1]:80", "www.", "@", "ß.example"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+			return // no client's text, see internal/input
+		}
+		domain := workspace.NormalDomain(s)
+		if !utf8.ValidString(domain) || strings.ContainsFunc(domain, unicode.IsControl) || strings.ContainsAny(domain, "/?#") {
+			t.Errorf("%q is compared as %q", s, domain)
+		}
+	})
+}
+
+// FuzzEmail: an address that is taken stands in one line of a letter's header,
+// and is the same however it is compared.
+func FuzzEmail(f *testing.F) {
+	for _, s := range []string{"a@b.example", "A.B+c@EXAMPLE.com", `"a b"@c.example`, "a@b.example\r\nBcc: x@y.example", "Ann <a@b.example>", "a@[127.0.0.1]", "ß@straße.example", "\u0130@x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if !workspace.ValidEmail(s) {
+			return
+		}
+		if len(s) > workspace.MaxEmail || strings.ContainsFunc(s, unicode.IsControl) || !utf8.ValidString(s) || !strings.Contains(s, "@") {
+			t.Errorf("%q is taken for an address", s)
+		}
+		if once := workspace.FoldEmail(s); !utf8.ValidString(once) || strings.ContainsFunc(once, unicode.IsControl) {
+			t.Errorf("%q is compared as %q", s, once)
+		}
+	})
+}
+
+// FuzzViewChange: what an upsert of a View takes is within its bounds, and its
+// presentation is stored and read back the same.
+func FuzzViewChange(f *testing.F) {
+	for _, body := range []string{
+		`{"dataset":"account","view_type":"static","name":"Ours"}`,
+		`{"dataset":"project","view_type":"dynamic","name":"x","definition":{"version":1,"q":"","fields":{}},"revision":1}`,
+		`{"id":"0197a1b2-0000-7000-8000-000000000001","presentation":{"version":1,"sorting":[{"id":"name","desc":true}],"column_visibility":{"a":false}}}`,
+		`{"id":null,"name":"\u0007","presentation":{"version":1e0,"sorting":[{}],"column_visibility":{"":1}}}`, `{"revision":1e400}`, `[]`,
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		v, issues := input.Decode(body)
+		if len(issues) > 0 {
+			return
+		}
+		c, err := workspace.ParseViewChange(v)
+		if err != nil {
+			told(t, body, err)
+			return
+		}
+		if c.Name != "" && !workspace.ValidName(c.Name) || c.Revision < 0 || c.ID == nil && c.Name == "" {
+			t.Errorf("%q is read as %+v", body, c)
+		}
+		if c.Presentation == nil {
+			return
+		}
+		stored, err := json.Marshal(c.Presentation)
+		if err != nil {
+			t.Fatalf("%q cannot be stored: %v", body, err)
+		}
+		var again workspace.Presentation
+		if err := json.Unmarshal(stored, &again); err != nil || !again.Equal(*c.Presentation) {
+			t.Errorf("%q is stored as %s, read as %+v, %v", body, stored, again, err)
+		}
+	})
+}
