@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -54,17 +53,8 @@ type bookReport struct {
 	Filled    float64 `json:"large_filled_seconds"`
 	Projected float64 `json:"large_projected_after_seconds"`
 	// Searches compares those of the large book with those of the small one.
-	Searches       []*compared `json:"searches"`
-	RequestsARound int         `json:"requests_a_round"`
-	LargeSearches  bookLoad    `json:"large_saturated"`
-	SmallSearches  bookLoad    `json:"small_saturated"`
-}
-
-// bookLoad is what searches of one book do and cost when the next one comes at
-// once.
-type bookLoad struct {
-	PerSecond spread `json:"requests_per_second"`
-	CPU       cpu    `json:"cpu_ms_per_request"`
+	Searches []*compared     `json:"searches"`
+	Load     *kindsSaturated `json:"saturated"`
 }
 
 // smallBook is how many records the small book has.
@@ -132,7 +122,15 @@ type bookBench struct {
 
 // Run measures and prints.
 func (c *bookCmd) Run(ctx context.Context) error {
-	return withService(ctx, c.place, c.Records, c.Seed, func(ctx context.Context, r *running) error {
+	if err := hasSection(c.Write, "book"); err != nil {
+		return err
+	}
+	return withInstallation(ctx, c.place, c.Records, c.Seed, c.on)
+}
+
+// on measures on an installation and prints.
+func (c *bookCmd) on(ctx context.Context, i *installation, before machine) error {
+	return i.serving(ctx, before, func(ctx context.Context, r *running) error {
 		b := &bookBench{bookCmd: c, running: r, report: bookReport{heading: r.heading, Rounds: c.Rounds, Small: smallBook}}
 		for _, step := range []func(context.Context) error{b.prepareSearches, b.settle, b.measureSearches, b.measureWrites} {
 			if err := step(ctx); err != nil {
@@ -230,32 +228,17 @@ func (r *running) fullPage(ctx context.Context, body string) (*call, error) {
 // measureSearches compares each kind one by one, and what all of them cost at
 // saturation, in each round.
 func (b *bookBench) measureSearches(ctx context.Context) error {
-	var large, small []*call
-	for _, c := range b.report.Searches {
-		// Each kind counts alike, however many variants it has.
-		for i := range 10 {
-			large, small = append(large, c.one[i%len(c.one)]), append(small, c.other[i%len(c.other)])
-		}
-	}
-	warm := max(2*len(large), 100)
-	took, err := b.client.closedLoop(ctx, large, connections, warm)
-	if err != nil {
+	r := &b.report
+	if err := b.addStraight(ctx, r.Searches); err != nil {
 		return err
 	}
-	if _, err := b.client.closedLoop(ctx, small, connections, warm); err != nil {
-		return err
-	}
+	r.Load = everyKind(r.Searches, [3]string{fmt.Sprintf("book of %d", r.Large), fmt.Sprintf("book of %d", r.Small), fmt.Sprintf("Elasticsearch alone, book of %d", r.Large)})
 	half := float64(b.Seconds) / 2
-	b.report.RequestsARound = len(large) * max(1, int(math.Round(float64(warm)/took.Seconds()*half/2/float64(len(large)))))
-	load := func(ctx context.Context, calls []*call, l *bookLoad) error {
-		took, err := b.meter.closedLoop(ctx, b.client, calls, connections, b.report.RequestsARound, &l.CPU)
-		l.PerSecond.add(float64(b.report.RequestsARound) / took.Seconds())
+	if err := r.Load.warmUp(ctx, b.client, half/3); err != nil {
 		return err
 	}
 	say("comparing searches")
-	return measureAll(ctx, b.client, b.report.Searches, b.Rounds, half, func(ctx context.Context) error {
-		return errors.Join(load(ctx, large, &b.report.LargeSearches), load(ctx, small, &b.report.SmallSearches))
-	})
+	return measureAll(ctx, b.client, r.Searches, b.Rounds, half, func(ctx context.Context) error { return r.Load.measure(ctx, b.running) })
 }
 
 // markdown writes the tables.
@@ -275,20 +258,19 @@ func (r bookReport) markdown() string {
 		t.add(w.name+", p99", w.time.P99.Service.text(2), w.time.P99.Direct.text(2), w.time.P99.Added.text(2))
 	}
 	fmt.Fprintln(&b, t)
+	fmt.Fprintf(&b, "What they cost each process, over one connection until all documents are written; ms of CPU for each upsert or batch.\n\n")
+	t = table{head: []string{"", "single, through Atlas", "single, bare", "batch, through Atlas", "batch, bare"}}
+	t.processes("ms", r.Single.ServiceCPU, r.Single.BareCPU, r.Batch.ServiceCPU, r.Batch.BareCPU)
+	fmt.Fprintln(&b, t)
 
 	fmt.Fprintf(&b, "**Searches** of a book of %d projects, filled in %.1f s in batches of %d over %d connections and searchable %.1f s after that, beside the same ones of a book of %d of them; one index of %d records has both. Medians of a round's p50s in ms over one connection, pages of %d.\n\n",
 		r.Large, r.Filled, batchSize, fillers, r.Projected, r.Small, r.Documents, query.DefaultLimit)
-	t = table{head: []string{"search", fmt.Sprintf("book of %d", r.Large), fmt.Sprintf("book of %d", r.Small), "ratio, aim ≤ 1.5"}}
+	t = table{head: []string{"search", fmt.Sprintf("book of %d", r.Large), fmt.Sprintf("book of %d", r.Small), "ratio, aim ≤ 1.5", fmt.Sprintf("Elasticsearch alone, book of %d", r.Large)}}
 	for _, c := range r.Searches {
-		t.add(c.Name, c.One.text(2), c.Other.text(2), c.Ratio.text(2))
+		t.add(c.Name, c.One.text(2), c.Other.text(2), c.Ratio.text(2), c.Alone.text(2))
 	}
 	fmt.Fprintln(&b, t)
-	fmt.Fprintf(&b, "All kinds equally often over %d connections, %d requests a round of each book.\n\n", connections, r.RequestsARound)
-	l, s := r.LargeSearches, r.SmallSearches
-	t = table{head: []string{"", fmt.Sprintf("book of %d", r.Large), fmt.Sprintf("book of %d", r.Small)}}
-	t.add("requests/s", l.PerSecond.text(0), s.PerSecond.text(0))
-	t.add("CPU of Elasticsearch, ms/request", l.CPU.Elasticsearch.text(3), s.CPU.Elasticsearch.text(3))
-	t.add("CPU of Atlas, ms/request", l.CPU.Atlas.text(3), s.CPU.Atlas.text(3))
-	fmt.Fprintln(&b, t)
+	fmt.Fprintf(&b, "All kinds equally often over %d connections, %d requests a round of each column.\n\n", connections, r.Load.RequestsARound)
+	fmt.Fprintln(&b, r.Load.table())
 	return b.String()
 }

@@ -60,19 +60,24 @@ func TestByTurnsDoesBothAsOften(t *testing.T) {
 	var order []string
 	thing := func(name string, took time.Duration) func(int) (time.Duration, error) {
 		return func(turn int) (time.Duration, error) {
-			if turn != len(order)/2 {
-				t.Errorf("%s in turn %d is told of turn %d", name, len(order)/2, turn)
+			if turn != len(order)/3 {
+				t.Errorf("%s in turn %d is told of turn %d", name, len(order)/3, turn)
 			}
 			order = append(order, name)
 			return took, nil
 		}
 	}
-	ones, others, err := byTurns(0, thing("one", 1), thing("other", 2))
-	if err != nil || len(ones) != fewestTurns || len(others) != fewestTurns || ones[3] != 1 || others[3] != 2 {
-		t.Errorf("%v, %v, %v", ones, others, err)
+	took, err := byTurns(0, thing("one", 1), thing("other", 2), thing("third", 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, each := range took {
+		if len(each) != fewestTurns || each[3] != time.Duration(i+1) {
+			t.Errorf("%d: %v", i, each)
+		}
 	}
 	for i, name := range order {
-		if want := []string{"one", "other"}[i%2]; name != want {
+		if want := []string{"one", "other", "third"}[i%3]; name != want {
 			t.Errorf("%d: %s, want %s", i, name, want)
 		}
 	}
@@ -82,7 +87,7 @@ func TestByTurnsEndsWithAnError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	turns := 0
-	_, _, err := byTurns(time.Hour, func(int) (time.Duration, error) { return 0, nil }, func(turn int) (time.Duration, error) {
+	_, err := byTurns(time.Hour, func(int) (time.Duration, error) { return 0, nil }, func(turn int) (time.Duration, error) {
 		if turns++; turn == 2 {
 			return 0, broken
 		}

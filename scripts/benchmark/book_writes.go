@@ -23,6 +23,9 @@ import (
 type writeTime struct {
 	P50 threeWays `json:"p50_ms"`
 	P99 threeWays `json:"p99_ms"`
+	// CPU of one write, of one record or of a batch.
+	ServiceCPU cpu `json:"service_cpu_ms"`
+	BareCPU    cpu `json:"bare_cpu_ms"`
 }
 
 func (w *writeTime) add(service, bare []time.Duration) {
@@ -81,6 +84,9 @@ func (b *bookBench) measureWrites(ctx context.Context) error {
 		b.report.Single.add(single, bareSingle)
 		b.report.Batch.add(batch, bareBatch)
 		b.report.PerRecord.add(meanOf(single) * batchSize / meanOf(batch))
+		if err := errors.Join(w.measureCPU(ctx, 1, half/4, &b.report.Single), w.measureCPU(ctx, batchSize, half/4, &b.report.Batch)); err != nil {
+			return err
+		}
 		say("upserts, round %d of %d: single %.1f ms, batch %.1f ms", round, b.Rounds, b.report.Single.P50.Service.Rounds[round-1], b.report.Batch.P50.Service.Rounds[round-1])
 	}
 	return nil
@@ -90,20 +96,58 @@ func (b *bookBench) measureWrites(ctx context.Context) error {
 // the same ones without it.
 func (w *bookWriter) measure(ctx context.Context, records int, about time.Duration) (service, bare []time.Duration, err error) {
 	var ids, items []string
-	service, bare, err = byTurns(about, func(int) (time.Duration, error) {
-		ids, items = ids[:0], items[:0]
-		for range records {
-			id := w.ids[w.next%len(w.ids)]
-			ids, items = append(ids, id), append(items, upsertItem(query.Accounts, id, w.next))
-			w.next++
-		}
-		if records > 1 {
-			return w.sendBatch(ctx, bookPath(query.Accounts)+"/upsert/batch", items)
-		}
-		_, took, err := w.timed(ctx, bookPath(query.Accounts)+"/upsert", items[0], nil)
-		return took, err
+	took, err := byTurns(about, func(int) (time.Duration, error) {
+		ids, items = w.take(records)
+		return w.write(ctx, items)
 	}, func(int) (time.Duration, error) { return w.bare(ctx, ids, items) })
-	return service, bare, errors.Join(err, w.projected(ctx))
+	if err = errors.Join(err, w.projected(ctx)); err != nil {
+		return nil, nil, err
+	}
+	return took[0], took[1], nil
+}
+
+// take returns the records that are written next, and what is written of them.
+func (w *bookWriter) take(records int) (ids, items []string) {
+	for range records {
+		id := w.ids[w.next%len(w.ids)]
+		ids, items = append(ids, id), append(items, upsertItem(query.Accounts, id, w.next))
+		w.next++
+	}
+	return ids, items
+}
+
+// write upserts one record, or a batch of several.
+func (w *bookWriter) write(ctx context.Context, items []string) (time.Duration, error) {
+	if len(items) > 1 {
+		return w.sendBatch(ctx, bookPath(query.Accounts)+"/upsert/batch", items)
+	}
+	_, took, err := w.timed(ctx, bookPath(query.Accounts)+"/upsert", items[0], nil)
+	return took, err
+}
+
+// measureCPU writes so many records at once, again and again, first through the
+// service until all of it is projected, then without it.
+func (w *bookWriter) measureCPU(ctx context.Context, records int, about time.Duration, into *writeTime) error {
+	for _, way := range []struct {
+		used  *cpu
+		write func(ids, items []string) error
+	}{
+		{&into.ServiceCPU, func(_, items []string) error { _, err := w.write(ctx, items); return err }},
+		{&into.BareCPU, func(ids, items []string) error { _, err := w.bare(ctx, ids, items); return err }},
+	} {
+		err := w.meter.during(ctx, way.used, func() (n int, err error) {
+			for end := time.Now().Add(about); n < fewestTurns || time.Now().Before(end); n++ {
+				if err := way.write(w.take(records)); err != nil {
+					return n, err
+				}
+			}
+			return n, w.projected(ctx)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bareTable is the table that bare writes go to.

@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -93,33 +91,12 @@ func (c client) timed(ctx context.Context, calls ...*call) func(turn int) (time.
 // closedLoop sends so many calls, beginning anew when all were sent, over n
 // connections, the next one as soon as the one before is answered. The first
 // wrong answer ends it.
-func (c client) closedLoop(ctx context.Context, calls []*call, n, total int) (time.Duration, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var (
-		next atomic.Int64
-		wg   sync.WaitGroup
-	)
-	began := time.Now()
-	for range n {
-		wg.Go(func() {
-			var buf []byte
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= total {
-					return
-				}
-				var err error
-				if buf, err = c.check(ctx, calls[i%len(calls)], buf); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	took := time.Since(began)
-	if ctx.Err() != nil {
-		return took, context.Cause(ctx)
-	}
-	return took, nil
+func (c client) closedLoop(ctx context.Context, calls []*call, n, total int) (loop, error) {
+	return crowd(ctx, n, total, func() func(context.Context, int) error {
+		var buf []byte
+		return func(ctx context.Context, i int) (err error) {
+			buf, err = c.check(ctx, calls[i%len(calls)], buf)
+			return err
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -66,7 +67,7 @@ func TestClosedLoopSendsEachCallAsOften(t *testing.T) {
 	c := newClient(4)
 	defer c.close()
 	took, err := c.closedLoop(t.Context(), calls(t, e.URL, 5), 4, 15)
-	if err != nil || took <= 0 {
+	if err != nil || took.took <= 0 || len(took.each) != 15 || took.perSecond() <= 0 || slices.Min(took.each) <= 0 {
 		t.Fatal(took, err)
 	}
 	want := map[string]int{"body 0": 3, "body 1": 3, "body 2": 3, "body 3": 3, "body 4": 3}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -29,6 +30,7 @@ type exchange struct {
 // makes of a client's.
 type recorder struct {
 	url    string
+	to     *url.URL
 	server *http.Server
 
 	lock sync.Mutex
@@ -45,7 +47,7 @@ func newRecorder(ctx context.Context, to string) (*recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &recorder{url: "http://" + l.Addr().String()}
+	r := &recorder{url: "http://" + l.Addr().String(), to: target}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) },
 		Transport: &http.Transport{
@@ -79,7 +81,7 @@ func (r *recorder) answered(res *http.Response) error {
 	_ = res.Body.Close()
 	res.Body = io.NopCloser(bytes.NewReader(answer))
 	e := res.Request.Context().Value(askedKey{}).(exchange)
-	if !strings.Contains(e.target, "/_search") {
+	if !strings.Contains(e.target, "/_search") && !strings.Contains(e.target, "/_msearch") {
 		return nil // the service's own upkeep, of held records
 	}
 	e.status, e.answer = res.StatusCode, answer
@@ -96,6 +98,17 @@ func (r *recorder) take() []exchange {
 	seen := r.seen
 	r.seen = nil
 	return seen
+}
+
+// only is the one request that came since the last take, to be sent straight to
+// Elasticsearch, and the answer it got.
+func (r *recorder) only() (*call, []byte, error) {
+	seen := r.take()
+	if len(seen) != 1 || seen[0].status != http.StatusOK {
+		return nil, nil, fmt.Errorf("%d requests of Elasticsearch, expected one that succeeds", len(seen))
+	}
+	direct, err := seen[0].call(r.to)
+	return direct, seen[0].answer, err
 }
 
 func (r *recorder) close() { _ = r.server.Close() }

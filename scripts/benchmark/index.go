@@ -28,7 +28,7 @@ type indexCmd struct {
 	Rounds      int    `default:"3" help:"How often each way is repeated, by turns; a result to be kept has at least 3 (default: 3)."`
 	Connections int    `default:"2" help:"_bulk requests under way at once, each way, 1 to 16 (default: 2)."`
 	BatchMiB    int    `name:"batch-mib" default:"4" help:"Size of a _bulk request in MiB, each way, 1 to 64 (default: 4)."`
-	Memory      int64  `placeholder:"RECORDS" help:"Measure the loader's memory with so many records too; it is always measured with a tenth of --records."`
+	Memory      int64  `placeholder:"RECORDS" help:"Measure the loader's memory with so many records too, and with a tenth of them, acknowledged by a sink that keeps none; it is always measured with a tenth of --records."`
 	Profile     string `type:"path" placeholder:"FILE" help:"Load once more within this process, and write a CPU profile of it here."`
 	JSON        bool   `name:"json" help:"Print JSON instead of tables."`
 	Write       string `type:"path" placeholder:"FILE" help:"Put the tables into this file too, between the markers bench:index."`
@@ -88,6 +88,8 @@ type memoryAt struct {
 	Records int64   `json:"records"`
 	Peak    float64 `json:"peak_mib"`
 	Seconds float64 `json:"seconds"`
+	// Sink: the documents went where none is kept, see newSink.
+	Sink bool `json:"sink"`
 }
 
 // aims are the least ratios to the bare loop.
@@ -105,13 +107,17 @@ type indexBench struct {
 }
 
 // Run measures and prints.
-func (c *indexCmd) Run(ctx context.Context) (err error) {
-	before := machineOf() // before the run itself loads it
-	if c.Atlas == "" {
-		c.Atlas = besideThis()
-	}
+func (c *indexCmd) Run(ctx context.Context) error {
 	if err := hasSection(c.Write, "index"); err != nil {
 		return err
+	}
+	return c.on(ctx, machineOf()) // before the run itself loads it
+}
+
+// on measures on a stack of its own and prints; before is the machine as it was.
+func (c *indexCmd) on(ctx context.Context, before machine) (err error) {
+	if c.Atlas == "" {
+		c.Atlas = besideThis()
 	}
 	b := &indexBench{indexCmd: c}
 	defer func() { err = errors.Join(err, b.close(ctx)) }()
@@ -252,31 +258,43 @@ func (b *indexBench) add(took map[string]wayResult) {
 	}
 }
 
-// measureMemory loads other numbers of records, once each.
+// measureMemory loads other numbers of records, once each. Memory of many is
+// measured with a sink, and of a tenth of them too.
 func (b *indexBench) measureMemory(ctx context.Context) error {
-	sizes := []int64{b.Records / 10}
-	if b.Memory > 0 {
-		sizes = append(sizes, b.Memory)
+	b.report.Memory = append(b.report.Memory, memoryAt{b.Records, b.report.Loader.Peak.Median, b.report.Loader.Seconds.Median, false})
+	if err := b.measureMemoryOf(ctx, b.Records/10, b.stack.ElasticsearchURL); err != nil {
+		return err
 	}
-	b.report.Memory = append(b.report.Memory, memoryAt{b.Records, b.report.Loader.Peak.Median, b.report.Loader.Seconds.Median})
-	for _, n := range sizes {
-		if _, err := generate.Generate(ctx, generate.Options{Records: n, Seed: b.Seed, Dir: b.records(n)}); err != nil {
-			return err
-		}
-		result, err := b.load(ctx, b.records(n))
+	if b.Memory > 0 {
+		sink, err := newSink(b.stack.ElasticsearchURL)
 		if err != nil {
 			return err
 		}
-		say("%d records: %.0f MiB at most", n, result.peak)
-		b.report.Memory = append(b.report.Memory, memoryAt{n, result.peak, result.seconds})
-		if err := os.RemoveAll(b.records(n)); err != nil {
-			return err
+		defer sink.Close()
+		for _, n := range []int64{b.Memory / 10, b.Memory} {
+			if err := b.measureMemoryOf(ctx, n, sink.URL); err != nil {
+				return err
+			}
 		}
 	}
 	if b.Profile == "" {
 		return nil
 	}
 	return b.profile(ctx)
+}
+
+func (b *indexBench) measureMemoryOf(ctx context.Context, n int64, elasticsearch string) error {
+	dir := filepath.Join(b.dir, fmt.Sprintf("memory-%d", n))
+	if _, err := generate.Generate(ctx, generate.Options{Records: n, Seed: b.Seed, Dir: dir}); err != nil {
+		return err
+	}
+	result, err := b.load(ctx, dir, elasticsearch)
+	if err != nil {
+		return err
+	}
+	say("%d records: %.0f MiB at most", n, result.peak)
+	b.report.Memory = append(b.report.Memory, memoryAt{n, result.peak, result.seconds, elasticsearch != b.stack.ElasticsearchURL})
+	return os.RemoveAll(dir)
 }
 
 // hasSection tells before a long run that its result could not be written.
@@ -319,9 +337,13 @@ func (r indexReport) markdown() string {
 	row("peak memory of the process, MiB", 0, func(c wayCost) spread { return c.Peak })
 	fmt.Fprintln(&b, t)
 	fmt.Fprintf(&b, "**Memory of `index load`**; aims: at most 400 MiB, and at most 1.2 times as much for ten times the records.\n\n")
-	t = table{head: []string{"records", "peak MiB", "seconds"}}
+	t = table{head: []string{"records", "into", "peak MiB", "seconds"}}
 	for _, m := range r.Memory {
-		t.add(fmt.Sprint(m.Records), fmt.Sprintf("%.0f", m.Peak), fmt.Sprintf("%.1f", m.Seconds))
+		into := "Elasticsearch"
+		if m.Sink {
+			into = "a sink"
+		}
+		t.add(fmt.Sprint(m.Records), into, fmt.Sprintf("%.0f", m.Peak), fmt.Sprintf("%.1f", m.Seconds))
 	}
 	fmt.Fprintln(&b, t)
 	return b.String()

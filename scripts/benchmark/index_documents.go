@@ -38,12 +38,11 @@ func buildDocuments(ctx context.Context, records, dir string, batch int) (_ *bui
 	began := time.Now()
 	built := &builtDocuments{map[query.Dataset]*builtFile{}}
 	for _, d := range query.Datasets {
-		f := &builtFile{path: filepath.Join(dir, string(d)+".bulk")}
-		if f.file, err = os.Create(f.path); err != nil {
-			return nil, err
+		f, err2 := createBuilt(filepath.Join(dir, string(d)+".bulk"))
+		if err2 != nil {
+			return nil, err2
 		}
-		defer func() { err = errors.Join(err, f.buf.Flush(), f.file.Close()) }()
-		f.buf = bufio.NewWriterSize(f.file, 1<<20)
+		defer func() { err = errors.Join(err, f.close()) }()
 		built.datasets[d] = f
 	}
 	_, err = indexer.Documents(ctx, indexer.DocumentOptions{Dir: records, TempDir: dir, LoadedAt: began, BatchBytes: batch}, func(d query.Dataset, batch []indexer.Document) error {
@@ -55,6 +54,13 @@ func buildDocuments(ctx context.Context, records, dir string, batch int) (_ *bui
 	say("built the documents in %.1f s", time.Since(began).Seconds())
 	return built, nil
 }
+
+func createBuilt(path string) (*builtFile, error) {
+	file, err := os.Create(path)
+	return &builtFile{path: path, file: file, buf: bufio.NewWriterSize(file, 1<<20)}, err
+}
+
+func (f *builtFile) close() error { return errors.Join(f.buf.Flush(), f.file.Close()) }
 
 func (f *builtFile) add(batch []indexer.Document) error {
 	f.body = f.body[:0]

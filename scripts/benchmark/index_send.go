@@ -18,44 +18,65 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// sendCmd sends a file of documents, as a process of its own so that what it
-// uses can be told from what the benchmark does.
+// sendCmd sends files of documents, one after the other and each into an index
+// of its own, as a process of its own so that what it uses can be told from what
+// the benchmark does.
 type sendCmd struct {
-	Way         string `required:"" enum:"bare,esutil"`
-	File        string `required:"" type:"existingfile"`
-	URL         string `name:"url" required:""`
-	Index       string `required:""`
-	Connections int    `required:""`
-	BatchBytes  int    `required:""`
+	Way         string   `required:"" enum:"bare,esutil"`
+	Files       []string `name:"file" required:"" sep:"none" type:"existingfile"`
+	URL         string   `name:"url" required:""`
+	Indices     []string `name:"index" required:"" sep:"none"`
+	Connections int      `required:""`
+	BatchBytes  int      `required:""`
 }
 
-// sendReport is what it prints.
-type sendReport struct {
+// sentFile is what it prints of each file.
+type sentFile struct {
 	Documents int64 `json:"documents"`
 	// Seconds from before the file was opened until the last document was
 	// acknowledged.
 	Seconds float64 `json:"seconds"`
 }
 
-// Run sends.
+// Validate pairs files and indices.
+func (c *sendCmd) Validate() error {
+	if len(c.Files) != len(c.Indices) {
+		return errors.New("each file has an index")
+	}
+	return nil
+}
+
+// Run sends, and prints what it sent.
 func (c *sendCmd) Run(ctx context.Context) error {
-	began := time.Now()
-	file, err := os.Open(c.File)
+	sent, err := c.send(ctx)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	ways := map[string]func(context.Context, io.Reader) (int64, error){bareWay: c.bare, esutilWay: c.esutil}
-	sent, err := ways[c.Way](ctx, bufio.NewReaderSize(file, 1<<20))
-	if err != nil {
-		return err
+	return json.NewEncoder(os.Stdout).Encode(sent)
+}
+
+// send has nothing of a file left when it begins the next one.
+func (c *sendCmd) send(ctx context.Context) (sent []sentFile, err error) {
+	ways := map[string]func(context.Context, string, io.Reader) (int64, error){bareWay: c.bare, esutilWay: c.esutil}
+	for i, path := range c.Files {
+		began := time.Now()
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		n, err := ways[c.Way](ctx, c.Indices[i], bufio.NewReaderSize(file, 1<<20))
+		_ = file.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		sent = append(sent, sentFile{n, time.Since(began).Seconds()})
 	}
-	return json.NewEncoder(os.Stdout).Encode(sendReport{sent, time.Since(began).Seconds()})
+	return sent, nil
 }
 
 // bare posts each body as it is, and looks at nothing but whether all of it was
 // taken.
-func (c *sendCmd) bare(ctx context.Context, from io.Reader) (int64, error) {
+func (c *sendCmd) bare(ctx context.Context, index string, from io.Reader) (int64, error) {
 	client := http.Client{Transport: &http.Transport{MaxConnsPerHost: c.Connections, MaxIdleConnsPerHost: c.Connections, DisableCompression: true}}
 	defer client.CloseIdleConnections()
 	type request struct {
@@ -94,7 +115,7 @@ func (c *sendCmd) bare(ctx context.Context, from io.Reader) (int64, error) {
 	for range c.Connections {
 		group.Go(func() error {
 			for r := range full {
-				if err := post(ctx, &client, c.URL+"/"+c.Index+"/_bulk?filter_path=errors", r.body); err != nil {
+				if err := post(ctx, &client, c.URL+"/"+index+"/_bulk?filter_path=errors", r.body); err != nil {
 					return err
 				}
 				sent.Add(int64(r.documents))
@@ -129,7 +150,7 @@ func post(ctx context.Context, client *http.Client, url string, body []byte) err
 }
 
 // esutil gives the documents one by one to the client library's own indexer.
-func (c *sendCmd) esutil(ctx context.Context, from io.Reader) (int64, error) {
+func (c *sendCmd) esutil(ctx context.Context, index string, from io.Reader) (int64, error) {
 	client, err := elasticsearch.NewClient(elasticsearch.Config{
 		Addresses: []string{c.URL},
 		Transport: &http.Transport{MaxConnsPerHost: c.Connections, MaxIdleConnsPerHost: c.Connections, DisableCompression: true},
@@ -140,7 +161,7 @@ func (c *sendCmd) esutil(ctx context.Context, from io.Reader) (int64, error) {
 	var failure atomic.Pointer[error]
 	failed := func(err error) { failure.CompareAndSwap(nil, &err) }
 	indexer, err := esutil.NewBulkIndexer(esutil.BulkIndexerConfig{
-		Client: client, Index: c.Index, NumWorkers: c.Connections, FlushBytes: c.BatchBytes,
+		Client: client, Index: index, NumWorkers: c.Connections, FlushBytes: c.BatchBytes,
 		OnError: func(_ context.Context, err error) { failed(err) },
 	})
 	if err != nil {

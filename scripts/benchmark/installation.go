@@ -31,7 +31,8 @@ type place struct {
 }
 
 // installation is everything but the service: backends that run, a dataset that
-// is loaded, a workspace that may use a trillion credits a day.
+// is loaded and, once it is opened, a workspace that may use a trillion credits
+// a day.
 type installation struct {
 	dir   string
 	atlas string // the binary
@@ -96,10 +97,7 @@ func install(ctx context.Context, p place, records int64, seed uint64) (_ *insta
 			return nil, err
 		}
 	}
-	if err := i.settle(ctx); err != nil {
-		return nil, err
-	}
-	return i, i.openWorkspace(ctx)
+	return i, i.settle(ctx)
 }
 
 // besideThis is the atlas binary that was built with this program.
@@ -182,9 +180,12 @@ func (i *installation) fill(ctx context.Context, wanted dataset) error {
 	return os.WriteFile(i.marker(), raw, 0o644)
 }
 
+// settledWithin is what the merges of many million records may take.
+const settledWithin = 20 * time.Minute
+
 // settle waits until Elasticsearch merges no more segments of a fresh load.
 func (i *installation) settle(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, 5*time.Minute, errors.New("segments are still being merged after 5 minutes"))
+	ctx, cancel := context.WithTimeoutCause(ctx, settledWithin, fmt.Errorf("segments are still being merged after %s", settledWithin))
 	defer cancel()
 	for quiet := 0; quiet < 3; {
 		var stats struct {

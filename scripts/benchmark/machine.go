@@ -90,8 +90,14 @@ type heading struct {
 	Dataset  dataset   `json:"dataset"`
 }
 
+// where tells when, how, where and of what.
+func (h heading) where() string {
+	return fmt.Sprintf("- %s, `%s`\n- %s\n- %s\n", h.Date.Format("2006-01-02 15:04 UTC"), h.Command, h.Machine, h.Versions)
+}
+
+// markdown is that and the dataset.
 func (h heading) markdown() string {
 	n := h.Dataset.Records
-	return fmt.Sprintf("- %s, `%s`\n- %s\n- %s\n- %d records (%d accounts, %d contacts, %d projects, %d signals), seed %d, one shard a dataset; client, service and backends share the machine\n",
-		h.Date.Format("2006-01-02 15:04 UTC"), h.Command, h.Machine, h.Versions, n.Total(), n.Accounts, n.Contacts, n.Projects, n.Signals, h.Dataset.Seed)
+	return h.where() + fmt.Sprintf("- %d records (%d accounts, %d contacts, %d projects, %d signals), seed %d, one shard a dataset; client, service and backends share the machine\n",
+		n.Total(), n.Accounts, n.Contacts, n.Projects, n.Signals, h.Dataset.Seed)
 }

@@ -20,17 +20,23 @@ import (
 )
 
 type cli struct {
-	Search searchCmd `cmd:"" help:"Searches through Atlas beside the same ones sent straight to Elasticsearch."`
-	Views  viewsCmd  `cmd:"" help:"Large Static Views beside small ones, Dynamic Views beside the same Data searches."`
-	Book   bookCmd   `cmd:"" help:"Upserts beside bare writes, searches of a large book beside those of a small one."`
-	Index  indexCmd  `cmd:"" help:"A load beside sending the same documents, built beforehand, by a bare loop and by the client library's indexer."`
-	Send   sendCmd   `cmd:"" hidden:"" help:"Send a file of documents; a part of index."`
+	Search  searchCmd  `cmd:"" help:"Searches through Atlas beside the same ones sent straight to Elasticsearch."`
+	Views   viewsCmd   `cmd:"" help:"Large Static Views beside small ones, Dynamic Views beside the same Data searches."`
+	Book    bookCmd    `cmd:"" help:"Upserts beside bare writes, searches of a large book beside those of a small one."`
+	Index   indexCmd   `cmd:"" help:"A load beside sending the same documents, built beforehand, by a bare loop and by the client library's indexer."`
+	Credits creditsCmd `cmd:"" help:"The ledger beside the least commands of Redis that count."`
+	Growth  growthCmd  `cmd:"" help:"How cost grows with records, connections, the size of a book and the depth of a page; tables and pictures."`
+	All     allCmd     `cmd:"" help:"search, book, views, credits and index, one after the other, in less than an hour."`
+	Send    sendCmd    `cmd:"" hidden:"" help:"Send a file of documents; a part of index."`
 }
 
 func main() {
 	goredis.SetLogger(quiet{})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	var c cli
+	if len(os.Args) == 1 {
+		os.Args = append(os.Args, "--help") // what there is
+	}
 	k := kong.Parse(&c,
 		kong.Name("benchmark"),
 		kong.Description("Measures Atlas beside the bare backends it is built on."),

@@ -128,11 +128,11 @@ func (i *installation) findPages(ctx context.Context, c client, base string, o o
 
 // measure sends both by turns over one connection.
 func (p *paged) measure(ctx context.Context, c client, about time.Duration) error {
-	first, deep, err := byTurns(about, c.timed(ctx, p.first), c.timed(ctx, p.deep))
+	took, err := byTurns(about, c.timed(ctx, p.first), c.timed(ctx, p.deep))
 	if err != nil {
 		return err
 	}
-	f, d := milliseconds(quantile(first, 0.5)), milliseconds(quantile(deep, 0.5))
+	f, d := milliseconds(quantile(took[0], 0.5)), milliseconds(quantile(took[1], 0.5))
 	p.First.add(f)
 	p.Deep.add(d)
 	p.Ratio.add(d / f)

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 )
 
 // pair is a request of a client and the one that the service makes of it.
@@ -33,49 +32,85 @@ const (
 // prepare draws so many different requests and sends each once through a
 // service whose requests to Elasticsearch are recorded. A page whose ids are
 // not those that Elasticsearch gave is an error.
-func (i *installation) prepare(ctx context.Context, requests int, seed uint64) (_ []*pair, err error) {
+func (i *installation) prepare(ctx context.Context, requests int, seed uint64) (pairs []*pair, err error) {
 	from, err := drawSample(i.records(), i.dataset.Records, seed)
 	if err != nil {
 		return nil, err
 	}
+	err = i.recorded(ctx, func(ctx context.Context, rec *recorder, base string) error {
+		p := preparer{installation: i, recorder: rec, base: base, client: newClient(1), mix: newMix(from, seed)}
+		defer p.client.close()
+		random := rand.New(rand.NewPCG(seed, 0x6f72646572))
+		for len(p.pairs) < requests {
+			if err := p.chain(ctx, random, requests); err != nil {
+				return err
+			}
+			if n := len(p.pairs); n%500 == 0 {
+				say("prepared %d of %d requests", n, requests)
+			}
+		}
+		// A page and the next ones are not sent in a row later.
+		random.Shuffle(len(p.pairs), func(i, j int) { p.pairs[i], p.pairs[j] = p.pairs[j], p.pairs[i] })
+		pairs = p.pairs
+		return nil
+	})
+	return pairs, err
+}
+
+// recorded has do its work with a service whose searches of Elasticsearch are
+// recorded.
+func (i *installation) recorded(ctx context.Context, do func(ctx context.Context, rec *recorder, base string) error) (err error) {
 	rec, err := newRecorder(ctx, i.stack.ElasticsearchURL)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rec.close()
 	s, err := i.serve(ctx, rec.url)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	p := preparer{installation: i, recorder: rec, base: s.base, client: newClient(1), mix: newMix(from, seed)}
-	defer p.client.close()
-	if p.elasticsearch, err = url.Parse(i.stack.ElasticsearchURL); err != nil {
-		return nil, err
-	}
-	random := rand.New(rand.NewPCG(seed, 0x6f72646572))
-	for len(p.pairs) < requests {
-		if err := p.chain(ctx, random, requests); err != nil {
-			return nil, err
+	return do(ctx, rec, s.base)
+}
+
+// straight are the requests of Elasticsearch that the service makes of calls,
+// each of which has been made before: one for each.
+func (i *installation) straight(ctx context.Context, calls []*call) (directs []*call, err error) {
+	c := newClient(1)
+	defer c.close()
+	err = i.recorded(ctx, func(ctx context.Context, rec *recorder, base string) error {
+		to, err := url.Parse(base)
+		if err != nil {
+			return err
 		}
-		if n := len(p.pairs); n%500 == 0 {
-			say("prepared %d of %d requests", n, requests)
+		for _, one := range calls {
+			there := *one
+			at := *one.url
+			at.Host = to.Host
+			there.url = &at
+			rec.take()
+			if _, err := c.check(ctx, &there, nil); err != nil {
+				return err
+			}
+			direct, _, err := rec.only()
+			if err != nil {
+				return fmt.Errorf("%s: %w", one.body, err)
+			}
+			directs = append(directs, direct)
 		}
-	}
-	// A page and the next ones are not sent in a row later.
-	random.Shuffle(len(p.pairs), func(i, j int) { p.pairs[i], p.pairs[j] = p.pairs[j], p.pairs[i] })
-	return p.pairs, nil
+		return nil
+	})
+	return directs, err
 }
 
 type preparer struct {
 	*installation
-	recorder      *recorder
-	base          string
-	client        client
-	elasticsearch *url.URL
-	mix           *mix
-	pairs         []*pair
-	buf           []byte
+	recorder *recorder
+	base     string
+	client   client
+	mix      *mix
+	pairs    []*pair
+	buf      []byte
 }
 
 // chain prepares a new request and, sometimes, some pages after it.
@@ -119,24 +154,20 @@ func (p *preparer) one(ctx context.Context, s search) (next string, err error) {
 		return "", fmt.Errorf("%s answered %d to %s: %.1000s", s.path(), status, service.body, answer)
 	}
 	service.expect(answer)
-	seen := p.recorder.take()
-	if len(seen) != 1 || seen[0].status != http.StatusOK {
-		return "", fmt.Errorf("%s made %d requests of Elasticsearch for %s, expected one that succeeds", s.path(), len(seen), service.body)
+	direct, told, err := p.recorder.only()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", s.path(), service.body, err)
 	}
 	page, err := readPage(answer)
 	if err != nil {
 		return "", err
 	}
-	hits, err := readHits(seen[0].answer)
+	hits, err := readHits(told)
 	if err != nil {
 		return "", err
 	}
 	if want := hits[:min(len(hits), s.limit())]; !slices.Equal(page.ids(), want) {
 		return "", fmt.Errorf("%s %s: the service answered %v, Elasticsearch %v", s.path(), service.body, page.ids(), want)
-	}
-	direct, err := seen[0].call(p.elasticsearch)
-	if err != nil {
-		return "", err
 	}
 	_, cursor := s.body["search_after"]
 	p.pairs = append(p.pairs, &pair{search: s, service: service, direct: direct, records: len(page.Data), cursor: cursor})
@@ -255,9 +286,4 @@ func (f requestFacts) String() string {
 	return fmt.Sprintf("%d different requests: %s with a query, %s with filters, %s with relations, %s with a sort, %s further pages by cursor, %s without a match; %.0f records and %.1f KiB an answer",
 		f.Requests, share(f.WithQuery), share(f.WithFilters), share(f.WithRelations), share(f.WithSort), share(f.WithCursor), share(f.WithoutRecords),
 		f.RecordsAPage, f.BytesAnAnswer/1024)
-}
-
-// commandLine is how a run is repeated.
-func commandLine(args []string) string {
-	return strings.Join(append([]string{"scripts/bench"}, args...), " ")
 }

@@ -29,25 +29,72 @@ const ticksPerSecond = 100
 
 // processCPU is what a process has used so far, in steps of 10 ms.
 func processCPU(pid int) (time.Duration, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	s, err := readProcess(pid)
+	return s.own, err
+}
+
+// familyCPU is what a process and its children have used, those that are gone
+// among them. A child that ends while it reads may be missed until the next
+// time.
+func familyCPU(pid int) (time.Duration, error) {
+	first, err := readProcess(pid)
 	if err != nil {
 		return 0, err
 	}
-	// The name before the last parenthesis may hold anything. Fields 14 and 15
-	// of the line, 12 and 13 of what follows the name, are user and system time.
-	fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("/proc/%d/stat is not readable", pid)
+	sum := first.own + first.gone
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0, err
 	}
-	var sum uint64
-	for _, f := range fields[11:13] {
-		n, err := strconv.ParseUint(string(f), 10, 64)
+	for _, e := range entries {
+		child, err := strconv.Atoi(e.Name())
 		if err != nil {
-			return 0, err
+			continue // no process
 		}
-		sum += n
+		if s, err := readProcess(child); err == nil && s.parent == pid {
+			sum += s.own + s.gone
+		}
 	}
-	return time.Duration(sum) * time.Second / ticksPerSecond, nil
+	return sum, nil
+}
+
+// parentOf is the process that started another, if that one's program is named
+// so: the number may be of another namespace.
+func parentOf(pid int, program string) (int, bool) {
+	s, err := readProcess(pid)
+	return s.parent, err == nil && s.program == program
+}
+
+// process is what is of use in /proc/PID/stat.
+type process struct {
+	program   string
+	parent    int
+	own, gone time.Duration // of itself, and of children that it waited for
+}
+
+func readProcess(pid int) (p process, err error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return p, err
+	}
+	// The name before the last parenthesis may hold anything. What follows it
+	// begins with field 3 of the line; 14 to 17 are user and system time, its
+	// own and those of its children.
+	begin, end := bytes.IndexByte(raw, '('), bytes.LastIndexByte(raw, ')')
+	fields := bytes.Fields(raw[end+1:])
+	if begin < 0 || end < begin || len(fields) < 15 {
+		return p, fmt.Errorf("/proc/%d/stat is not readable", pid)
+	}
+	p.program = string(raw[begin+1 : end])
+	var numbers [5]int64
+	for i, f := range append([][]byte{fields[1]}, fields[11:15]...) {
+		if numbers[i], err = strconv.ParseInt(string(f), 10, 64); err != nil {
+			return p, err
+		}
+	}
+	ticks := func(n int64) time.Duration { return time.Duration(n) * time.Second / ticksPerSecond }
+	p.parent, p.own, p.gone = int(numbers[0]), ticks(numbers[1]+numbers[2]), ticks(numbers[3]+numbers[4])
+	return p, nil
 }
 
 // alarm waits for moments with the kernel's precision: the runtime's own timers

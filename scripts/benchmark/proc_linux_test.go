@@ -74,3 +74,41 @@ func TestMachineIsNamed(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// A child counts while it runs and after it has ended.
+func TestFamilyCPUCountsChildren(t *testing.T) {
+	t.Parallel()
+	if _, found := parentOf(os.Getpid(), "another program"); found {
+		t.Error("a process is taken for another program")
+	}
+	shell := exec.CommandContext(t.Context(), "sh", "-c", `(i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done) & wait; echo done; read line`)
+	in, err := shell.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := shell.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shell.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = in.Close(), shell.Wait() }()
+	if parent, found := parentOf(shell.Process.Pid, "sh"); !found || parent != os.Getpid() {
+		t.Errorf("the parent is %d, %v", parent, found)
+	}
+	if _, err := out.Read(make([]byte, 8)); err != nil { // the child has ended
+		t.Fatal(err)
+	}
+	own, err := processCPU(shell.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := familyCPU(shell.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all < own+10*time.Millisecond {
+		t.Errorf("with its child %v, without %v", all, own)
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"atlas/internal/credits"
 	"atlas/search/query"
 	"atlas/workspace/postgres"
@@ -30,31 +32,47 @@ type running struct {
 // connections is how many the client of a running service has at most.
 const connections = 8
 
-// withService installs and serves, has measure do its work, and stops it all
-// again.
-func withService(ctx context.Context, p place, records int64, seed uint64, measure func(context.Context, *running) error) (err error) {
+// withInstallation installs, has measure do its work, and stops it all again.
+// before is the machine as it was.
+func withInstallation(ctx context.Context, p place, records int64, seed uint64, measure func(ctx context.Context, i *installation, before machine) error) (err error) {
 	before := machineOf() // before the run itself loads it
 	i, err := install(ctx, p, records, seed)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, i.close(ctx, p.Dir == "")) }()
-	s, err := i.serve(ctx, i.stack.ElasticsearchURL)
+	return measure(ctx, i, before)
+}
+
+// serving has measure do its work with a service, in a workspace of its own
+// unless one is open.
+func (i *installation) serving(ctx context.Context, before machine, measure func(context.Context, *running) error) (err error) {
+	own := *i
+	if own.key == "" {
+		if err := own.openWorkspace(ctx); err != nil {
+			return err
+		}
+	}
+	s, err := own.serve(ctx, own.stack.ElasticsearchURL)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	redis, err := credits.Open(i.stack.RedisURL)
+	redis, err := credits.Open(own.stack.RedisURL)
 	if err != nil {
 		return err
 	}
 	defer redis.Close()
 	r := &running{
-		installation: i, service: s, client: newClient(connections), meter: cpuMeter{s.pid, i.es, redis},
-		heading: heading{Date: time.Now().UTC(), Command: commandLine(os.Args[1:]), Machine: before, Dataset: i.dataset},
+		installation: &own, service: s, client: newClient(connections),
+		meter:   cpuMeter{atlas: s.pid, es: own.es, redis: redis},
+		heading: heading{Date: time.Now().UTC(), Command: commandLine(os.Args[1:]), Machine: before, Dataset: own.dataset},
 	}
 	defer r.client.close()
-	if r.heading.Versions, err = versionsOf(ctx, i.atlas, i.es, redis); err != nil {
+	if r.meter.postgres, err = own.postgresProcess(ctx); err != nil {
+		return err
+	}
+	if r.heading.Versions, err = versionsOf(ctx, own.atlas, own.es, redis); err != nil {
 		return err
 	}
 	if err := measure(ctx, r); err != nil {
@@ -62,6 +80,26 @@ func withService(ctx context.Context, p place, records int64, seed uint64, measu
 		return fmt.Errorf("%w%s", err, s.tail())
 	}
 	return nil
+}
+
+// postgresProcess is the first process of Postgres, 0 where it is not one of
+// this machine.
+func (i *installation) postgresProcess(ctx context.Context) (int, error) {
+	conn, err := pgx.Connect(ctx, i.stack.PostgresURL)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	var backend int
+	if err := conn.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&backend); err != nil {
+		return 0, err
+	}
+	pid, found := parentOf(backend, "postgres")
+	if !found {
+		say("Postgres is in a container: its CPU time is not measured")
+		return 0, nil
+	}
+	return pid, nil
 }
 
 // inNewWorkspace is the same with the key of another workspace, a new one.

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"time"
-
-	"atlas/internal/credits"
 )
 
 // searchCmd compares searches through the service with the identical ones sent
@@ -91,65 +88,35 @@ func (t *threeWays) add(service, direct float64) {
 // searchBench is one run of it.
 type searchBench struct {
 	*searchCmd
-	meter           cpuMeter
-	through, beside client
-	services        []*call // the requests as clients send them
-	directs         []*call // and as Elasticsearch gets them
-	report          searchReport
+	*sides
+	report searchReport
 }
 
 // Run measures and prints.
-func (c *searchCmd) Run(ctx context.Context) (err error) {
-	before := machineOf() // before the run itself loads it
-	i, err := install(ctx, c.place, c.Records, c.Seed)
-	if err != nil {
+func (c *searchCmd) Run(ctx context.Context) error {
+	if err := hasSection(c.Write, "search"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, i.close(ctx, c.Dir == "")) }()
-	pairs, err := i.prepare(ctx, c.Requests, c.Seed)
-	if err != nil {
-		return err
-	}
-	s, err := i.serve(ctx, i.stack.ElasticsearchURL)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	if err := aim(pairs, s.base); err != nil {
-		return err
-	}
-	redis, err := credits.Open(i.stack.RedisURL)
-	if err != nil {
-		return err
-	}
-	defer redis.Close()
+	return withInstallation(ctx, c.place, c.Records, c.Seed, c.on)
+}
 
-	b := &searchBench{searchCmd: c, meter: cpuMeter{s.pid, i.es, redis}, through: newClient(maxInFlight), beside: newClient(maxInFlight)}
-	defer b.through.close()
-	defer b.beside.close()
-	for _, p := range pairs {
-		b.services, b.directs = append(b.services, p.service), append(b.directs, p.direct)
-	}
-	b.report = searchReport{
-		heading:  heading{Date: time.Now().UTC(), Command: commandLine(os.Args[1:]), Machine: before, Dataset: i.dataset},
-		Requests: factsOf(pairs), Seconds: c.Seconds, Rounds: c.Rounds, Connections: c.Connections,
-	}
-	if b.report.Versions, err = versionsOf(ctx, i.atlas, i.es, redis); err != nil {
-		return err
-	}
-	say("%s", b.report.Requests)
-	if b.report.Paging, err = i.preparePages(ctx, b.through, s.base); err != nil {
-		return err
-	}
-	if err := b.measure(ctx); err != nil {
-		// Its log goes with the folder.
-		return fmt.Errorf("%w%s", err, s.tail())
-	}
-	return emit(b.report, c.JSON, c.Write, "search")
+// on measures on an installation and prints.
+func (c *searchCmd) on(ctx context.Context, i *installation, before machine) error {
+	return i.bothWays(ctx, before, c.Requests, c.Seed, func(ctx context.Context, s *sides) (err error) {
+		b := &searchBench{searchCmd: c, sides: s}
+		b.report = searchReport{heading: s.heading, Requests: s.facts, Seconds: c.Seconds, Rounds: c.Rounds, Connections: c.Connections}
+		if b.report.Paging, err = s.preparePages(ctx, s.through, s.service.base); err != nil {
+			return err
+		}
+		if err := b.measure(ctx); err != nil {
+			return err
+		}
+		return emit(b.report, c.JSON, c.Write, "search")
+	})
 }
 
 func (b *searchBench) measure(ctx context.Context) error {
-	rate, err := b.warmUp(ctx)
+	rate, err := b.warmUp(ctx, b.Connections, 3*time.Duration(b.Seconds)*time.Second)
 	if err != nil {
 		return err
 	}
@@ -171,25 +138,6 @@ func (b *searchBench) measure(ctx context.Context) error {
 	return nil
 }
 
-// warmUp sends all requests both ways for three measurements' time, and at
-// least twice, until the virtual machine has compiled what it will. It returns
-// what Elasticsearch alone did last, in requests per second.
-func (b *searchBench) warmUp(ctx context.Context) (rate float64, err error) {
-	say("warming up for about %d s", 3*b.Seconds)
-	end := time.Now().Add(3 * time.Duration(b.Seconds) * time.Second)
-	for pass := 0; pass < 2 || time.Now().Before(end); pass++ {
-		if _, err := b.through.closedLoop(ctx, b.services, b.Connections, len(b.services)); err != nil {
-			return 0, err
-		}
-		took, err := b.beside.closedLoop(ctx, b.directs, b.Connections, len(b.directs))
-		if err != nil {
-			return 0, err
-		}
-		rate = float64(len(b.directs)) / took.Seconds()
-	}
-	return rate, nil
-}
-
 // saturate sends all requests equally often both ways, as often as fits the
 // time of a measurement, so that both have the same to do.
 func (b *searchBench) saturate(ctx context.Context, rate float64) error {
@@ -209,13 +157,12 @@ func (b *searchBench) saturate(ctx context.Context, rate float64) error {
 		if err != nil {
 			return err
 		}
-		service, direct := through.Seconds(), beside.Seconds()
-		n := float64(r.RequestsARound)
-		r.Service.add(n / service)
-		r.Direct.add(n / direct)
-		r.Ratio.add(direct / service)
-		r.MegabytesServed.add(bytes / service / 1e6)
-		say("saturation, round %d of %d: %.0f requests/s through Atlas, %.0f by Elasticsearch alone", round+1, b.Rounds, n/service, n/direct)
+		service, direct := through.perSecond(), beside.perSecond()
+		r.Service.add(service)
+		r.Direct.add(direct)
+		r.Ratio.add(service / direct)
+		r.MegabytesServed.add(bytes / through.took.Seconds() / 1e6)
+		say("saturation, round %d of %d: %.0f requests/s through Atlas, %.0f by Elasticsearch alone", round+1, b.Rounds, service, direct)
 	}
 	return nil
 }
@@ -254,10 +201,7 @@ func (r searchReport) markdown() string {
 	fmt.Fprintf(&b, "**Throughput**: %d connections, the next request as soon as the one before is answered; %d requests a round each way.\n\n", r.Connections, s.RequestsARound)
 	t := table{head: []string{"", "through Atlas", "Elasticsearch alone", "ratio, aim ≥ 0.8"}}
 	t.add("requests/s", s.Service.text(0), s.Direct.text(0), s.Ratio.text(2))
-	t.add("CPU of Elasticsearch, ms/request", s.ServiceCPU.Elasticsearch.text(3), s.DirectCPU.Elasticsearch.text(3), "")
-	t.add("CPU of Atlas, ms/request", s.ServiceCPU.Atlas.text(3), "–", "")
-	t.add("CPU of Redis, ms/request", s.ServiceCPU.Redis.text(3), "–", "")
-	t.add("CPU of this client, ms/request", s.ServiceCPU.Client.text(3), s.DirectCPU.Client.text(3), "")
+	t.processes("ms/request", s.ServiceCPU, s.DirectCPU)
 	fmt.Fprintln(&b, t)
 
 	f := r.FixedRate

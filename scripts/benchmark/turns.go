@@ -1,9 +1,6 @@
 package main
 
-import (
-	"errors"
-	"time"
-)
+import "time"
 
 // Bounds of how often a round does what it compares.
 const (
@@ -11,16 +8,20 @@ const (
 	mostTurns   = 1_000
 )
 
-// byTurns does one thing and another, again and again for about so long, and
-// returns how long they say that they took. Each is told which turn it is.
-func byTurns(about time.Duration, one, other func(turn int) (time.Duration, error)) (ones, others []time.Duration, err error) {
-	for end := time.Now().Add(about); len(ones) < fewestTurns || len(ones) < mostTurns && time.Now().Before(end); {
-		a, err := one(len(ones))
-		b, err2 := other(len(ones))
-		if err := errors.Join(err, err2); err != nil {
-			return nil, nil, err
+// byTurns does several things, one after the other, again and again for about
+// so long, and returns how long each says that it took. Each is told which turn
+// it is.
+func byTurns(about time.Duration, things ...func(turn int) (time.Duration, error)) ([][]time.Duration, error) {
+	took := make([][]time.Duration, len(things))
+	turn := 0
+	for end := time.Now().Add(about); turn < fewestTurns || turn < mostTurns && time.Now().Before(end); turn++ {
+		for i, thing := range things {
+			d, err := thing(turn)
+			if err != nil {
+				return nil, err
+			}
+			took[i] = append(took[i], d)
 		}
-		ones, others = append(ones, a), append(others, b)
 	}
-	return ones, others, nil
+	return took, nil
 }

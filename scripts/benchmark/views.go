@@ -39,19 +39,11 @@ type viewsReport struct {
 	Walked  float64 `json:"walked_seconds"`
 	Rounds  int     `json:"rounds"`
 	// Static compares pages of the large View with those of the small one.
-	Static []*compared `json:"static"`
+	Static     []*compared     `json:"static"`
+	StaticLoad *kindsSaturated `json:"static_saturated"`
 	// Dynamic compares Views with Data searches.
-	Dynamic []*compared `json:"dynamic"`
-}
-
-// compared is one kind of request beside another.
-type compared struct {
-	Name  string `json:"name"`
-	One   spread `json:"p50_ms"`
-	Other spread `json:"beside_p50_ms"`
-	Ratio spread `json:"ratio"`
-
-	one, other []*call
+	Dynamic     []*compared     `json:"dynamic"`
+	DynamicLoad *kindsSaturated `json:"dynamic_saturated"`
 }
 
 // smallView is how many records the small View has.
@@ -78,7 +70,15 @@ type viewsBench struct {
 
 // Run measures and prints.
 func (c *viewsCmd) Run(ctx context.Context) error {
-	return withService(ctx, c.place, c.Records, c.Seed, func(ctx context.Context, r *running) error {
+	if err := hasSection(c.Write, "views"); err != nil {
+		return err
+	}
+	return withInstallation(ctx, c.place, c.Records, c.Seed, c.on)
+}
+
+// on measures on an installation and prints.
+func (c *viewsCmd) on(ctx context.Context, i *installation, before machine) error {
+	return i.serving(ctx, before, func(ctx context.Context, r *running) error {
 		b := &viewsBench{viewsCmd: c, running: r, report: viewsReport{heading: r.heading, Rounds: c.Rounds}}
 		for _, step := range []func(context.Context) error{b.prepareStatic, b.prepareDynamic, b.settle, b.measure} {
 			if err := step(ctx); err != nil {
@@ -243,44 +243,25 @@ func (b *viewsBench) prepareDynamic(ctx context.Context) error {
 	return nil
 }
 
+// measure compares each kind one by one, and what all of them cost at
+// saturation, in each round.
 func (b *viewsBench) measure(ctx context.Context) error {
-	return measureAll(ctx, b.client, slices.Concat(b.report.Static, b.report.Dynamic), b.Rounds, float64(b.Seconds), func(context.Context) error { return nil })
-}
-
-// measureAll measures all of them in each round, which takes about so many
-// seconds, after a warm-up that does not count. A round ends with last.
-func measureAll(ctx context.Context, client client, all []*compared, rounds int, seconds float64, last func(context.Context) error) error {
-	for _, c := range all {
-		if err := c.measure(ctx, client, time.Second, true); err != nil {
-			return err
-		}
-	}
-	each := time.Duration(seconds / float64(len(all)) * float64(time.Second))
-	for round := range rounds {
-		for _, c := range all {
-			if err := c.measure(ctx, client, each, false); err != nil {
-				return err
-			}
-		}
-		if err := last(ctx); err != nil {
-			return err
-		}
-		say("round %d of %d", round+1, rounds)
-	}
-	return nil
-}
-
-// measure sends both by turns over one connection.
-func (c *compared) measure(ctx context.Context, client client, about time.Duration, dry bool) error {
-	one, other, err := byTurns(about, client.timed(ctx, c.one...), client.timed(ctx, c.other...))
-	if err != nil || dry {
+	all := slices.Concat(b.report.Static, b.report.Dynamic)
+	if err := b.addStraight(ctx, all); err != nil {
 		return err
 	}
-	a, b := milliseconds(quantile(one, 0.5)), milliseconds(quantile(other, 0.5))
-	c.One.add(a)
-	c.Other.add(b)
-	c.Ratio.add(a / b)
-	return nil
+	b.report.StaticLoad = everyKind(b.report.Static, [3]string{"large View", "small View", "Elasticsearch alone, large View"})
+	b.report.DynamicLoad = everyKind(b.report.Dynamic, [3]string{"Views", "Data searches", "Elasticsearch alone, Views"})
+	loads := []*kindsSaturated{b.report.StaticLoad, b.report.DynamicLoad}
+	half := float64(b.Seconds) / 2
+	for _, l := range loads {
+		if err := l.warmUp(ctx, b.client, half/6); err != nil {
+			return err
+		}
+	}
+	return measureAll(ctx, b.client, all, b.Rounds, half, func(ctx context.Context) error {
+		return errors.Join(loads[0].measure(ctx, b.running), loads[1].measure(ctx, b.running))
+	})
 }
 
 // markdown writes the tables.
@@ -290,16 +271,20 @@ func (r viewsReport) markdown() string {
 	fmt.Fprintf(&b, "- figures are medians of %d rounds of p50s in ms, in brackets the lowest and the highest round; both by turns over one connection, pages of %d; every answer was compared with the first one\n\n", r.Rounds, pageSize)
 	fmt.Fprintf(&b, "**Static Views** of projects: one of %d records, filled in %.1f s in batches of %d over %d connections and walked to its end in %.1f s in pages of %d, every record once; beside it one of %d of the same records.\n\n",
 		r.Members, r.Filled, batchSize, fillers, r.Walked, query.MaxLimit, smallView)
-	t := table{head: []string{"page of the large View", "large", "small, page 1", "ratio, aim ≤ 1.5"}}
+	t := table{head: []string{"page of the large View", "large", "small, page 1", "ratio, aim ≤ 1.5", "Elasticsearch alone, large"}}
 	for _, c := range r.Static {
-		t.add(c.Name, c.One.text(2), c.Other.text(2), c.Ratio.text(2))
+		t.add(c.Name, c.One.text(2), c.Other.text(2), c.Ratio.text(2), c.Alone.text(2))
 	}
 	fmt.Fprintln(&b, t)
+	fmt.Fprintf(&b, "These pages equally often over %d connections, %d requests a round of each column.\n\n", connections, r.StaticLoad.RequestsARound)
+	fmt.Fprintln(&b, r.StaticLoad.table())
 	fmt.Fprint(&b, "**Dynamic Views** beside the Data search that finds the same records.\n\n")
-	t = table{head: []string{"definition", "View", "Data search", "ratio, aim ≤ 1.3"}}
+	t = table{head: []string{"definition", "View", "Data search", "ratio, aim ≤ 1.3", "Elasticsearch alone, View"}}
 	for _, c := range r.Dynamic {
-		t.add(c.Name, c.One.text(2), c.Other.text(2), c.Ratio.text(2))
+		t.add(c.Name, c.One.text(2), c.Other.text(2), c.Ratio.text(2), c.Alone.text(2))
 	}
 	fmt.Fprintln(&b, t)
+	fmt.Fprintf(&b, "These equally often over %d connections, %d requests a round of each column.\n\n", connections, r.DynamicLoad.RequestsARound)
+	fmt.Fprintln(&b, r.DynamicLoad.table())
 	return b.String()
 }
