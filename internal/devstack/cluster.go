@@ -82,14 +82,7 @@ func (c *Cluster) Stop(ctx context.Context) error { return c.stop(ctx) }
 // Kill ends a node, counted from 0, as a loss of power would end its process.
 // What it wrote stays on disk, and it is not started again.
 func (c *Cluster) Kill(node int) error {
-	c.machine.mu.Lock()
-	var victim *process
-	for _, p := range c.machine.running {
-		if p.record.Kind == c.kinds[node] {
-			victim = p // the last one started, should a port have been taken
-		}
-	}
-	c.machine.mu.Unlock()
+	victim := c.machine.latest(c.kinds[node])
 	if victim == nil || victim.gone() {
 		return fmt.Errorf("devstack: the node %s does not run", c.kinds[node])
 	}

@@ -54,14 +54,15 @@ type Options struct {
 	// Ephemeral is for tests: data is written without fsync, and removed
 	// before the start and by Stop.
 	Ephemeral bool
+	// Local has the backends be processes of this machine even where a container
+	// engine answers: those can be killed and resumed one by one.
+	Local bool
 	// Log receives one line for each thing a person waits for. Default: none.
 	Log func(format string, args ...any)
 
 	// outlive lets the servers outlive a killed starter, so that a test finds
 	// the leftovers which otherwise only a lost race leaves behind.
 	outlive bool
-	// noContainers keeps tests of the local servers on local servers.
-	noContainers bool
 }
 
 // Stack is three backends that answer. The addresses are fixed; all but Stop
@@ -76,6 +77,7 @@ type Stack struct {
 	// RedisURL is like redis://127.0.0.1:23456/0.
 	RedisURL string
 
+	local    *machine
 	stops    []func(context.Context) error
 	unlock   func() error
 	stopOnce sync.Once
@@ -128,13 +130,13 @@ func (s *Stack) start(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	s.stops = append(s.stops, local.stop)
+	s.local, s.stops = local, append(s.stops, local.stop)
 	if len(wanted) == 0 {
 		return nil
 	}
 
 	start := func(ctx context.Context, b backend) (string, error) { return b.local(local, ctx) }
-	if !opts.noContainers && engineAnswers(ctx) {
+	if !opts.Local && engineAnswers(ctx) {
 		engine := newEngine(opts)
 		if err := engine.removeLeftovers(ctx); err != nil {
 			return err

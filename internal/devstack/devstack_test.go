@@ -65,7 +65,7 @@ func starterMain(told string) int {
 		return 1
 	}
 	stack, err := Start(context.Background(), Options{
-		Dir: o.Dir, ElasticsearchURL: o.ElasticsearchURL, outlive: o.Outlive, noContainers: true,
+		Dir: o.Dir, ElasticsearchURL: o.ElasticsearchURL, outlive: o.Outlive, Local: true,
 	})
 	if err != nil {
 		fmt.Println("error:", err)
@@ -321,7 +321,7 @@ func TestKilledStarterIsCleanedUpAndDataKept(t *testing.T) {
 	kill, first := startInChild(t, starterOptions{Dir: dir, Outlive: true})
 	write(t, first, "précieux")
 
-	_, err := Start(t.Context(), Options{Dir: dir, noContainers: true})
+	_, err := Start(t.Context(), Options{Dir: dir, Local: true})
 	var inUse *InUseError
 	if !errors.As(err, &inUse) || inUse.PID == 0 || inUse.PID == os.Getpid() {
 		t.Fatalf("a second start while the first runs: %v, want an InUseError that names the other process", err)
@@ -332,7 +332,7 @@ func TestKilledStarterIsCleanedUpAndDataKept(t *testing.T) {
 	if got, want := len(alive(left)), 3; got != want {
 		t.Fatalf("after the kill run %v, want all three: nothing to clean up otherwise", alive(left))
 	}
-	second := start(t, Options{Dir: dir, noContainers: true})
+	second := start(t, Options{Dir: dir, Local: true})
 	if got := alive(left); got != nil {
 		t.Errorf("the next start left %v of the killed one running", got)
 	}
@@ -378,7 +378,7 @@ func TestStopAndStartKeepData(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	o := Options{Dir: stateDir(t), ElasticsearchURL: given, noContainers: true}
+	o := Options{Dir: stateDir(t), ElasticsearchURL: given, Local: true}
 	first := start(t, o)
 	write(t, first, "one")
 	stop(t, first)
@@ -408,7 +408,7 @@ func TestStopKillsWhatDoesNotEnd(t *testing.T) {
 	}
 	t.Parallel()
 	dir := stateDir(t)
-	stack := start(t, Options{Dir: dir, ElasticsearchURL: given, PostgresURL: given, noContainers: true})
+	stack := start(t, Options{Dir: dir, ElasticsearchURL: given, PostgresURL: given, Local: true})
 	records := readState(dir).Processes
 	if len(records) != 1 || records[0].Kind != "redis" {
 		t.Fatalf("on record: %+v, want Redis alone", records)
@@ -433,7 +433,7 @@ func TestFailureShowsTheServersLog(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	o := Options{Dir: stateDir(t), ElasticsearchURL: given, RedisURL: given, noContainers: true}
+	o := Options{Dir: stateDir(t), ElasticsearchURL: given, RedisURL: given, Local: true}
 	stop(t, start(t, o))
 	config := filepath.Join(dataDir(t, o), "postgres", "data", "postgresql.conf")
 	if err := os.WriteFile(config, []byte("shared_buffers = plenty\n"), 0o600); err != nil {
@@ -453,7 +453,7 @@ func TestEphemeralLeavesNoData(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	o := Options{Dir: stateDir(t), ElasticsearchURL: given, Ephemeral: true, noContainers: true}
+	o := Options{Dir: stateDir(t), ElasticsearchURL: given, Ephemeral: true, Local: true}
 	stack := start(t, o)
 	conn, err := pgx.Connect(t.Context(), stack.PostgresURL)
 	if err != nil {
@@ -479,7 +479,7 @@ func TestStateFolderThatTheServersUserMayNotEnter(t *testing.T) {
 	}
 	t.Parallel()
 	dir := t.TempDir() // the caller's alone
-	o := Options{Dir: dir, ElasticsearchURL: given, PostgresURL: given, Ephemeral: true, noContainers: true}
+	o := Options{Dir: dir, ElasticsearchURL: given, PostgresURL: given, Ephemeral: true, Local: true}
 	data := dataDir(t, o)
 	if strings.HasPrefix(data, dir) {
 		t.Fatalf("data in %s, where the servers' user cannot be", data)

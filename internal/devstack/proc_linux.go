@@ -48,6 +48,7 @@ func dieWithParent(attr *syscall.SysProcAttr, signal syscall.Signal) { attr.Pdea
 // procStat is what is of use in /proc/PID/stat.
 type procStat struct {
 	zombie  bool
+	parent  int
 	group   int
 	started uint64 // clock ticks since boot
 }
@@ -67,7 +68,7 @@ func readStat(pid int) (procStat, bool) {
 	if err != nil {
 		return procStat{}, false
 	}
-	return procStat{zombie: fields[0] == "Z" || fields[0] == "X", group: atoi(fields[2]), started: started}, true
+	return procStat{zombie: fields[0] == "Z" || fields[0] == "X", parent: atoi(fields[1]), group: atoi(fields[2]), started: started}, true
 }
 
 // startTime returns when a process started, in clock ticks since boot; false
@@ -103,6 +104,23 @@ func groupMembers(r processRecord) []int {
 		s, ok := readStat(pid)
 		if ok && !s.zombie && s.group == r.PID && s.started >= r.Started && atHome(pid, r.Home) {
 			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// children returns the running processes that a process started.
+func children(parent int) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for _, e := range entries {
+		if pid := atoi(e.Name()); pid != 0 {
+			if s, ok := readStat(pid); ok && !s.zombie && s.parent == parent {
+				pids = append(pids, pid)
+			}
 		}
 	}
 	return pids

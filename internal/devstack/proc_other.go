@@ -30,6 +30,8 @@ func bootID() string { return "" }
 
 func groupMembers(processRecord) []int { return nil }
 
+func children(int) []int { return nil }
+
 func atHome(int, string) bool { return false }
 
 func killGroup(processRecord) error { return nil }

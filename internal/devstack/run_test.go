@@ -9,7 +9,7 @@ import (
 
 // runOptions start Redis alone.
 func runOptions(t *testing.T) Options {
-	return Options{Dir: stateDir(t), ElasticsearchURL: given, PostgresURL: given, noContainers: true, Log: t.Logf}
+	return Options{Dir: stateDir(t), ElasticsearchURL: given, PostgresURL: given, Local: true, Log: t.Logf}
 }
 
 func TestRunWithGivesTheCommandTheAddressesAndItsStatus(t *testing.T) {

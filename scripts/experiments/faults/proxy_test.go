@@ -1,0 +1,221 @@
+//go:build faults
+
+package faults
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"atlas/internal/devstack"
+	"atlas/scripts/experiments/figures"
+	"atlas/scripts/experiments/rig"
+)
+
+// What every experiment with a proxy has in common.
+const (
+	proxyClients   = 20
+	searchTimeout  = 4 * time.Second
+	requestTimeout = 8 * time.Second
+	// faultHolds is how long each fault holds: longer than any request may take.
+	faultHolds = requestTimeout + 3*time.Second
+	// grace is what a busy machine may add to a bound.
+	grace = 2 * time.Second
+	// recoversWithin is when all requests must succeed again after a fault.
+	recoversWithin = 5 * time.Second
+	// spare is how many goroutines and connections may be there beyond those
+	// before: jobs in the background have some at times.
+	spare = 10
+	// settlesWithin is when they must be gone: the Postgres driver gives a
+	// connection that does not answer up in the background, after 15 s.
+	settlesWithin = time.Minute
+)
+
+// disturbance is a fault on the way to a backend.
+type disturbance struct {
+	name  string
+	begin func(*rig.Proxy) error
+}
+
+func cut(p *rig.Proxy) error { p.Cut(); return nil }
+
+func TestProxyElasticsearch(t *testing.T) {
+	disturb(t, devstack.Elasticsearch, "proxy-elasticsearch", nil, []disturbance{
+		{"delayed", func(p *rig.Proxy) error { return p.Delay(6000, 500) }},
+		{"cut", cut},
+		{"reset", (*rig.Proxy).Reset},
+		{"black hole", (*rig.Proxy).BlackHole},
+		{"trickle", func(p *rig.Proxy) error { return p.Trickle(64, 20_000) }},
+		{"broken off", func(p *rig.Proxy) error { return p.Truncate(6_000) }},
+	})
+}
+
+func TestProxyPostgres(t *testing.T) {
+	disturb(t, devstack.Postgres, "proxy-postgres", nil, []disturbance{
+		{"delayed", func(p *rig.Proxy) error { return p.Delay(10_000, 500) }},
+		{"cut", cut},
+		{"reset", (*rig.Proxy).Reset},
+		{"black hole", (*rig.Proxy).BlackHole},
+		{"trickle", func(p *rig.Proxy) error { return p.Trickle(4, 100_000) }},
+		{"broken off", func(p *rig.Proxy) error { return p.Truncate(1_500) }},
+	})
+}
+
+func TestProxyRedis(t *testing.T) {
+	disturb(t, devstack.Redis, "proxy-redis", []string{"ATLAS_REDIS_TIMEOUT=500ms"}, []disturbance{
+		{"delayed", func(p *rig.Proxy) error { return p.Delay(1000, 100) }},
+		{"cut", cut},
+		{"reset", (*rig.Proxy).Reset},
+		{"black hole", (*rig.Proxy).BlackHole},
+		{"trickle", func(p *rig.Proxy) error { return p.Trickle(1, 20_000) }},
+		{"broken off", func(p *rig.Proxy) error { return p.Truncate(60) }},
+	})
+}
+
+// disturb puts one fault after the other on the way to a backend while clients
+// search and list. Every answer is the page known before or the documented 503,
+// in time; afterwards all is as before, down to goroutines and connections.
+func disturb(t *testing.T, b devstack.Backend, experiment string, settings []string, faults []disturbance) {
+	seed := figures.Seed(t)
+	f := figures.New(t, experiment, "the way to "+string(b)+" disturbed in six ways, under 20 clients", seed)
+	r := rig.Start(t, rig.Options{Seed: seed})
+	p := r.Proxy(b)
+	s := r.Serve(slices.Concat([]string{"ATLAS_REDIS_TIMEOUT=2s"}, settings, p.Settings,
+		[]string{"ATLAS_SEARCH_TIMEOUT=" + searchTimeout.String(), "ATLAS_REQUEST_TIMEOUT=" + requestTimeout.String()})...)
+	w := r.Workspace(rig.Unlimited)
+	c := s.By(w)
+	own := &http.Transport{MaxIdleConnsPerHost: proxyClients}
+	c.HTTP = &http.Client{Transport: own}
+	newFreeWrites(t, s, w) // makes a View, a member, a book
+	free := knownLists(t, c)
+	pages := knownPages(t, c)
+	before := used(t, c)
+
+	// A storm in fine weather, after which goroutines and connections are as many
+	// as they ever need be.
+	calm := startStorm(t.Context(), c, slices.Concat(pages, free), proxyClients, seed)
+	calm.waitFor(t, 200, 20*proxyClients, time.Minute)
+	exchanges := calm.stop()
+	own.CloseIdleConnections()
+	base := footprint(t, r, s, b)
+	t.Logf("before: %+v", base)
+
+	for i, d := range faults {
+		storm := startStorm(t.Context(), c, pages, proxyClients, seed+uint64(i))
+		lists := startStorm(t.Context(), c, free, 2, seed+uint64(i), 20*time.Millisecond)
+		storm.waitFor(t, 200, proxyClients, time.Minute)
+		if err := d.begin(p); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		lasts(t, faultHolds)
+		ended := time.Now()
+		if err := p.Heal(); err != nil {
+			t.Fatal(err)
+		}
+		healed := time.Now()
+		storm.waitFor(t, 200, 5*proxyClients, time.Minute)
+		some, listed := storm.stop(), lists.stop()
+		exchanges = slices.Concat(exchanges, some, listed)
+		all := slices.Concat(some, listed)
+		during := within(some, began, ended)
+		under := slices.DeleteFunc(slices.Clone(all), func(e exchange) bool { return e.ended.Before(began) || e.began.After(healed) })
+		refused := func(e exchange) bool { return e.status == http.StatusServiceUnavailable }
+		f.AtLeast(d.name+": answered meanwhile", float64(len(during)), proxyClients/2, "")
+		f.AtLeast(d.name+": refused meanwhile", float64(count(under, refused)), 1, "")
+		f.AtMost(d.name+": slowest answer", slowest(under), (requestTimeout + grace).Seconds(), "s")
+		f.AtMost(d.name+": until all succeed again", recovery(t, s, all, healed, b), recoversWithin.Seconds(), "s")
+		f.Exactly(d.name+": answers outside the contract", float64(wrong(t, all)), 0, "")
+		if b == devstack.Redis {
+			f.Exactly(d.name+": free requests refused", float64(count(listed, func(e exchange) bool { return e.status != 200 })), 0, "of "+fmt.Sprint(len(listed)))
+		}
+	}
+	own.CloseIdleConnections()
+	after := base
+	err := rig.Until(settlesWithin, "goroutines and connections are as before", func() error {
+		if after = footprint(t, r, s, b); after.goroutines > base.goroutines+spare || after.connections > base.connections+spare {
+			return fmt.Errorf("%+v, were %+v", after, base)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Log(err)
+	}
+	f.Exactly("other pages than before, of "+fmt.Sprint(count(exchanges, func(e exchange) bool { return e.status == 200 })),
+		float64(count(exchanges, func(e exchange) bool { return e.status == 200 && e.wrong != "" })), 0, "")
+	f.AtMost("goroutines more than before", after.goroutines-base.goroutines, spare, "")
+	f.AtMost("connections more than before", after.connections-base.connections, spare, "")
+	surplus := float64(used(t, c) - before - credits(exchanges))
+	if b != devstack.Redis {
+		f.Exactly("credits counted and not delivered", surplus, 0, "")
+		return
+	}
+	// A charge that Redis made while all its answers were lost stands; each is
+	// logged, and whoever asked was refused.
+	f.Between("credits counted and not delivered", surplus, 0, unsettled(t, s), "")
+}
+
+// knownLists are requests that cost nothing, and what they answer.
+func knownLists(t *testing.T, c rig.Caller) []page {
+	t.Helper()
+	var all []page
+	for _, path := range []string{"/workspace/views", "/workspace/members", "/workspace/signal-subscriptions"} {
+		a, err := c.Want(t.Context(), http.StatusOK, "GET", path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := dataOf(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, page{method: "GET", path: path, data: data})
+	}
+	return all
+}
+
+// occupied is what a server occupies.
+type occupied struct{ goroutines, connections float64 }
+
+func footprint(t *testing.T, r *rig.Rig, s *rig.Server, b devstack.Backend) occupied {
+	t.Helper()
+	goroutines, err := s.Goroutines(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	connections, err := r.Connections(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return occupied{goroutines, float64(connections)}
+}
+
+// lasts lets a fault last.
+func lasts(t *testing.T, d time.Duration) {
+	t.Helper()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.Context().Done():
+		t.Fatal(t.Context().Err())
+	}
+}
+
+// unsettled are the credits that a server logged it could not tell the fate of.
+func unsettled(t *testing.T, s *rig.Server) (sum float64) {
+	t.Helper()
+	for line := range strings.Lines(s.Log()) {
+		var l struct {
+			Msg       string
+			Delivered float64
+		}
+		if json.Unmarshal([]byte(line), &l) == nil && strings.HasPrefix(l.Msg, "credits not settled") {
+			sum += l.Delivered
+		}
+	}
+	return sum
+}

@@ -1,0 +1,186 @@
+//go:build faults
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"atlas/internal/devstack"
+	"atlas/scripts/experiments/figures"
+	"atlas/scripts/experiments/rig"
+)
+
+// Redis is stopped, killed, and put back to an earlier state under searching
+// clients. While it is away what costs credits is refused and what is free goes
+// on; never is more delivered than counted, but for what Redis itself lost; and
+// a workspace gets no more than its ceiling and a page.
+func TestRedisAway(t *testing.T) {
+	// A refusal may wait for a place and for the charge of a search to be tried
+	// again, for a second each; a search may take ten.
+	const clients, away, refuses, answers = 40, 4 * time.Second, 4 * time.Second, 12 * time.Second
+	seed := figures.Seed(t)
+	f := figures.New(t, "redis-away", "Redis stopped, killed and put back to an older file under 40 searching clients", seed)
+	r := rig.Start(t, rig.Options{Seed: seed})
+	s := r.Serve("ATLAS_REDIS_TIMEOUT=2s") // two cores for all: slow is no fault here
+	w := r.Workspace(rig.Unlimited)
+	c := s.By(w)
+	free := knownLists(t, c)
+	pages := knownPages(t, c)
+
+	// The older state: that of now.
+	older, data := filepath.Join(r.Dir, "older"), r.Stack.DataDir(devstack.Redis)
+	r.Halt(devstack.Redis)
+	replace(t, data, older)
+	r.Resume(devstack.Redis)
+	r.Until(recoversWithin, "credits can be asked for again", func() error { _, err := c.Used(t.Context()); return err })
+	kept := used(t, c)
+	ways := []struct {
+		name    string
+		end     func(devstack.Backend)
+		earlier bool // it comes back with the older state
+	}{
+		{"stopped", r.Halt, false},
+		{"killed", r.Kill, false},
+		{"put back", r.Halt, true},
+	}
+	for i, way := range ways {
+		before, logged := used(t, c), unsettled(t, s)
+		storm := startStorm(t.Context(), c, pages, clients, seed+uint64(i))
+		lists := startStorm(t.Context(), c, free, 4, seed, 20*time.Millisecond)
+		storm.waitFor(t, 200, 3*clients, time.Minute)
+		ending := time.Now()
+		way.end(devstack.Redis)
+		gone := time.Now()
+		lasts(t, away)
+		if way.earlier {
+			replace(t, older, data)
+		}
+		resuming := time.Now()
+		r.Resume(devstack.Redis)
+		back := time.Now()
+		storm.waitFor(t, 200, 3*clients, time.Minute)
+		some, listed := storm.stop(), lists.stop()
+		during, now := within(some, gone, resuming), used(t, c)
+		free := slices.DeleteFunc(slices.Clone(listed), func(e exchange) bool { return e.ended.Before(ending) || e.began.After(back) })
+
+		f.AtLeast(way.name+": refused while it was away", float64(count(during, func(e exchange) bool { return e.status == 503 })), clients, "")
+		f.Exactly(way.name+": searches answered without it", float64(count(during, func(e exchange) bool { return e.status != 503 })), 0, "")
+		f.AtMost(way.name+": slowest refusal", slowest(during), refuses.Seconds(), "s")
+		f.AtMost(way.name+": slowest answer", slowest(some), answers.Seconds(), "s")
+		f.Exactly(way.name+": free requests refused", float64(count(free, func(e exchange) bool { return e.status != 200 })), 0, "of "+fmt.Sprint(len(free)))
+		f.Exactly(way.name+": answers outside the contract", float64(wrong(t, some)+wrong(t, listed)), 0, "")
+		f.AtMost(way.name+": until no search is refused", recovery(t, s, some, back, devstack.Redis), recoversWithin.Seconds(), "s")
+
+		delivered := float64(credits(some))
+		doubtful := unsettled(t, s) - logged // charged or not: the server cannot tell
+		if !way.earlier {
+			counted := float64(now - before)
+			lost := 0.0
+			if way.name == "killed" { // what Redis had not written yet
+				lost = float64(credits(slices.DeleteFunc(slices.Clone(some), func(e exchange) bool {
+					return e.ended.Before(ending.Add(-time.Second)) || e.began.After(gone)
+				})))
+			}
+			f.Tell(way.name+": credits delivered", delivered, "")
+			f.Between(way.name+": credits counted and not delivered", counted-delivered, 0-lost, doubtful, "")
+		} else {
+			// All that was used since the file was kept is given back, and what
+			// is delivered from now on counts.
+			counted := float64(now - kept)
+			since := slices.DeleteFunc(slices.Clone(some), func(e exchange) bool { return e.began.Before(back) })
+			around := slices.DeleteFunc(slices.Clone(some), func(e exchange) bool { return e.ended.Before(ending) })
+			f.Tell(way.name+": credits given back", float64(before-kept)+delivered-counted, "")
+			f.Between(way.name+": credits counted since", counted, float64(credits(since)), float64(credits(around))+doubtful, "")
+		}
+	}
+	ceilingHolds(t, f, r, s, pages, seed)
+}
+
+// replace makes one folder a copy of another, with the owners of its files.
+func replace(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.RemoveAll(to); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "cp", "-a", from, to).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v %s", err, out)
+	}
+}
+
+// ceilingHolds spends a workspace's whole ceiling with many clients, while Redis
+// is killed halfway: they get all of it, and less than a page more.
+func ceilingHolds(t *testing.T, f *figures.Sheet, r *rig.Rig, s *rig.Server, pages []page, seed uint64) {
+	const clients, ceiling, page = 20, 20_000, 100
+	w := r.Workspace(ceiling)
+	c := s.By(w)
+	logged := unsettled(t, s)
+	var delivered, refused atomic.Int64
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer stop()
+	errs := make(chan error, clients)
+	var group sync.WaitGroup
+	for client := range clients {
+		random := rand.New(rand.NewPCG(seed, uint64(client)))
+		group.Go(func() { errs <- spend(ctx, c, pages, random, &delivered, &refused) })
+	}
+	r.Until(time.Minute, "half of the ceiling is spent", func() error {
+		if n := delivered.Load(); n < ceiling/2 {
+			return fmt.Errorf("%d are", n)
+		}
+		return nil
+	})
+	lastSecond := delivered.Load()
+	r.Kill(devstack.Redis)
+	r.Resume(devstack.Redis)
+	group.Wait()
+	close(errs)
+	for err := range errs {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	t.Logf("%d credits were delivered when Redis was killed, %d searches were refused as used up", lastSecond, refused.Load())
+	f.Between("of a ceiling of 20000, delivered", float64(delivered.Load()), ceiling-(unsettled(t, s)-logged), ceiling+page-1, "")
+	f.AtLeast("of a ceiling of 20000, counted", float64(used(t, c)), ceiling, "")
+}
+
+// spend searches until the ceiling is used up; a 503 is tried again.
+func spend(ctx context.Context, c rig.Caller, pages []page, random *rand.Rand, delivered, refused *atomic.Int64) error {
+	for {
+		p := pages[random.IntN(len(pages))]
+		a, err := c.Do(ctx, "POST", p.path, p.body)
+		if err != nil {
+			return err
+		}
+		switch a.Status {
+		case http.StatusOK:
+			delivered.Add(a.Metadata().Credits)
+			continue
+		case http.StatusTooManyRequests:
+			refused.Add(1)
+			if a.Code() != "rate_limited" || a.Header.Get("Retry-After") != "86400" || a.Header.Get("X-Credits-Charged") != "0" {
+				return fmt.Errorf("a 429 of another shape: %v %s", a.Header, a.Raw)
+			}
+			return nil
+		}
+		if err := a.Unavailable(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(afterRefusal):
+		}
+	}
+}

@@ -1,0 +1,214 @@
+//go:build faults
+
+package faults
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"atlas/scripts/experiments/rig"
+)
+
+// crowd is clients that are slow in one way.
+type crowd struct {
+	kind    string
+	clients []*slowClient
+	begun   atomic.Int64 // of those that read: how many have the first byte
+	lock    sync.Mutex
+	took    []time.Duration // until each was cut off
+}
+
+// slowClient is one connection, and how slow it is.
+type slowClient struct {
+	net.Conn
+	host  string
+	began time.Time
+	crowd *crowd
+}
+
+// byteEvery is the pause after each byte.
+const byteEvery = time.Second
+
+// newCrowd connects, and begins to be slow in the background.
+func newCrowd(t *testing.T, s *rig.Server, kind string, be func(*slowClient) error) *crowd {
+	t.Helper()
+	k := &crowd{kind: kind}
+	for range slowOfAKind {
+		// Little fits in between, so that the server notices who does not read.
+		c, err := connect(t.Context(), s.Address, 2048, 536)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.crowd = k
+		k.clients = append(k.clients, c)
+		go func() {
+			if err := be(c); err != nil && !errors.Is(err, net.ErrClosed) && !cutOff(err) {
+				t.Errorf("%s: %v", kind, err)
+			}
+		}()
+	}
+	t.Cleanup(k.close)
+	return k
+}
+
+// connect opens a connection whose receive buffer and segments have these sizes,
+// 0 for the usual.
+func connect(ctx context.Context, address string, buffer, segment int) (*slowClient, error) {
+	d := net.Dialer{Timeout: 30 * time.Second, Control: func(_, _ string, raw syscall.RawConn) error {
+		if buffer == 0 {
+			return nil
+		}
+		var refused error
+		err := raw.Control(func(fd uintptr) {
+			refused = errors.Join(syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, buffer),
+				syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_MAXSEG, segment))
+		})
+		return errors.Join(err, refused)
+	}}
+	c, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return &slowClient{Conn: c, host: address, began: time.Now()}, nil
+}
+
+// openIdle opens connections that have had one answer, and keeps them.
+func openIdle(t *testing.T, s *rig.Server, n int) *crowd {
+	t.Helper()
+	k := &crowd{kind: "idle", clients: make([]*slowClient, n)}
+	group, ctx := errgroup.WithContext(t.Context())
+	group.SetLimit(64)
+	for i := range n {
+		group.Go(func() (err error) {
+			if k.clients[i], err = connect(ctx, s.Address, 0, 0); err != nil {
+				return err
+			}
+			return k.clients[i].once()
+		})
+	}
+	t.Cleanup(k.close)
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// once asks for something small and reads the answer.
+func (c *slowClient) once() error {
+	if _, err := fmt.Fprintf(c, "GET /health/live HTTP/1.1\r\nHost: %s\r\n\r\n", c.host); err != nil {
+		return err
+	}
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	c.began = time.Now()
+	_, err = io.Copy(io.Discard, res.Body)
+	return err
+}
+
+// silent sends nothing.
+func (c *slowClient) silent() error { return nil }
+
+// header sends a header that does not end.
+func (c *slowClient) header() error {
+	if _, err := fmt.Fprintf(c, "GET /api/v1/workspace HTTP/1.1\r\nHost: %s\r\nX-Slow: ", c.host); err != nil {
+		return err
+	}
+	return c.drip()
+}
+
+// body sends a body that does not end; without a token it is nobody's.
+func (c *slowClient) body(token string) error {
+	if _, err := fmt.Fprintf(c, "POST /api/v1/data/contacts/search HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n{", c.host, token); err != nil {
+		return err
+	}
+	return c.drip()
+}
+
+func (c *slowClient) drip() error {
+	tick := time.NewTicker(byteEvery)
+	defer tick.Stop()
+	for {
+		if _, err := c.Write([]byte(" ")); err != nil {
+			return err
+		}
+		<-tick.C
+	}
+}
+
+// answer asks for a large page and reads a byte a second of it.
+func (c *slowClient) answer(token string) error {
+	const body = `{"limit":100}`
+	if _, err := fmt.Fprintf(c, "POST /api/v1/data/projects/search HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", c.host, token, len(body), body); err != nil {
+		return err
+	}
+	var b [1]byte
+	tick := time.NewTicker(byteEvery)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		if _, err := c.Read(b[:]); err != nil {
+			return err
+		}
+		if n == 0 {
+			c.crowd.begun.Add(1)
+		}
+		<-tick.C
+	}
+}
+
+// watch waits until the server has closed each connection; what it answers
+// before is read.
+func (k *crowd) watch() {
+	var all sync.WaitGroup
+	for _, c := range k.clients {
+		all.Go(func() {
+			if err := c.SetReadDeadline(c.began.Add(idleWithin + 10*lateness)); err != nil {
+				return
+			}
+			if _, err := io.Copy(io.Discard, c.Conn); err != nil && !cutOff(err) {
+				return // not cut off
+			}
+			k.lock.Lock()
+			defer k.lock.Unlock()
+			k.took = append(k.took, time.Since(c.began))
+		})
+	}
+	all.Wait()
+}
+
+// cutOff tells that the other side has closed the connection.
+func cutOff(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+func (k *crowd) last() time.Duration {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	if len(k.took) == 0 {
+		return 0
+	}
+	return slices.Max(k.took)
+}
+
+func (k *crowd) close() {
+	for _, c := range k.clients {
+		if c != nil {
+			_ = c.Close()
+		}
+	}
+}

@@ -1,0 +1,262 @@
+//go:build faults
+
+// Package faults has the experiments of scripts/faults as tests. Each breaks
+// something while real work goes on, and measures what came of it against a
+// bound; docs/faults.md tells of each.
+package faults
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"atlas/internal/devstack"
+	"atlas/scripts/experiments/rig"
+)
+
+// page is a search whose answer is known.
+type page struct {
+	method     string // POST where it is ""
+	path, body string
+	data       []byte
+	total      int
+	credits    int64
+}
+
+// knownPages are searches of all datasets, answered while all is well.
+func knownPages(t *testing.T, c rig.Caller) []page {
+	t.Helper()
+	var all []page
+	for _, dataset := range []string{"accounts", "contacts", "projects", "signals"} {
+		for _, body := range []string{
+			`{"limit": 5}`, `{"limit": 100}`, `{"limit": 25, "offset": 40}`,
+			`{"limit": 50, "sort": {"field": "created_at", "order": "asc"}}`,
+		} {
+			all = append(all, page{path: "/data/" + dataset + "/search", body: body})
+		}
+	}
+	all = append(all,
+		page{path: "/data/accounts/search", body: `{"limit": 20, "relations": {"has_project": {}}}`},
+		page{path: "/data/projects/search", body: `{"limit": 20, "query": "a"}`})
+	for i := range all {
+		a, err := c.Want(t.Context(), 200, "POST", all[i].path, all[i].body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[i].data, err = dataOf(a); err != nil || len(all[i].data) < 100 {
+			t.Fatalf("%s %s answers too little: %v %s", all[i].path, all[i].body, err, a.Raw)
+		}
+		all[i].total, all[i].credits = a.Metadata().Total, a.Metadata().Credits
+	}
+	return all
+}
+
+func dataOf(a rig.Answer) ([]byte, error) {
+	var d struct{ Data json.RawMessage }
+	err := json.Unmarshal(a.Raw, &d)
+	return d.Data, err
+}
+
+// exchange is one request and what came of it.
+type exchange struct {
+	began, ended time.Time
+	id           string // of the request
+	status       int
+	credits      int64
+	// wrong says what the contract does not allow, "" for nothing: a page other
+	// than the known one, a 503 of another shape, no answer at all.
+	wrong string
+}
+
+func (e exchange) took() time.Duration { return e.ended.Sub(e.began) }
+
+// storm is many clients that search known pages, each one request after the
+// other, and note every exchange.
+type storm struct {
+	lock      sync.Mutex
+	exchanges []exchange
+	pause     time.Duration // after an answer
+	stopped   chan struct{}
+	group     sync.WaitGroup
+}
+
+// afterRefusal is what a client waits after a 503: as Retry-After says.
+const afterRefusal = time.Second
+
+// startStorm starts n clients, which pause after each answer if one is given.
+func startStorm(ctx context.Context, c rig.Caller, pages []page, n int, seed uint64, pause ...time.Duration) *storm {
+	s := &storm{stopped: make(chan struct{})}
+	if len(pause) > 0 {
+		s.pause = pause[0]
+	}
+	for client := range n {
+		random := rand.New(rand.NewPCG(seed, uint64(client)))
+		s.group.Go(func() {
+			for {
+				e := search(ctx, c, pages[random.IntN(len(pages))])
+				s.lock.Lock()
+				s.exchanges = append(s.exchanges, e)
+				s.lock.Unlock()
+				pause := s.pause
+				if e.status != 200 {
+					pause = afterRefusal
+				}
+				select {
+				case <-s.stopped:
+					return
+				case <-time.After(pause):
+				}
+			}
+		})
+	}
+	return s
+}
+
+// search sends one search and judges its answer.
+func search(ctx context.Context, c rig.Caller, p page) exchange {
+	began := time.Now()
+	var body any
+	if p.body != "" {
+		body = p.body
+	}
+	a, err := c.Do(ctx, cmp.Or(p.method, "POST"), p.path, body)
+	e := exchange{began: began, ended: time.Now(), id: a.Header.Get("X-Request-Id"), status: a.Status}
+	switch {
+	case err != nil:
+		e.wrong = err.Error()
+	case a.Status == 200:
+		e.credits = a.Metadata().Credits
+		data, err := dataOf(a)
+		if err != nil || !bytes.Equal(data, p.data) || e.credits != p.credits || a.Metadata().Total != p.total {
+			e.wrong = fmt.Sprintf("another page than before: %s %s: %d bytes for %d, %v", p.path, p.body, len(data), len(p.data), err)
+		}
+	default:
+		if err := a.Unavailable(); err != nil {
+			e.wrong = err.Error()
+		}
+	}
+	return e
+}
+
+// stop ends the storm and returns its exchanges, in the order they began.
+func (s *storm) stop() []exchange {
+	close(s.stopped)
+	s.group.Wait()
+	slices.SortFunc(s.exchanges, func(a, b exchange) int { return a.began.Compare(b.began) })
+	return s.exchanges
+}
+
+// answered is how many exchanges with a status ended since then.
+func (s *storm) answered(status int, since time.Time) (n int) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, e := range s.exchanges {
+		if e.status == status && e.ended.After(since) {
+			n++
+		}
+	}
+	return n
+}
+
+// waitFor waits for so many answers of a status from now on.
+func (s *storm) waitFor(t *testing.T, status, n int, most time.Duration) {
+	t.Helper()
+	since := time.Now()
+	err := rig.Until(most, fmt.Sprintf("%d answers are %d", n, status), func() error {
+		if got := s.answered(status, since); got < n {
+			return fmt.Errorf("%d are", got)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// within are the exchanges that lie wholly between two moments.
+func within(all []exchange, from, to time.Time) []exchange {
+	return slices.DeleteFunc(slices.Clone(all), func(e exchange) bool { return e.began.Before(from) || e.ended.After(to) })
+}
+
+// count is how many meet a condition.
+func count(all []exchange, meets func(exchange) bool) (n int) {
+	for _, e := range all {
+		if meets(e) {
+			n++
+		}
+	}
+	return n
+}
+
+// wrong are the exchanges that the contract does not allow; the first are logged.
+func wrong(t *testing.T, all []exchange) (n int) {
+	t.Helper()
+	for _, e := range all {
+		if e.wrong == "" {
+			continue
+		}
+		if n++; n <= 5 {
+			t.Logf("after %s: %s", e.took(), e.wrong)
+		}
+	}
+	return n
+}
+
+// credits are those of all answers.
+func credits(all []exchange) (sum int64) {
+	for _, e := range all {
+		sum += e.credits
+	}
+	return sum
+}
+
+// slowest is the longest exchange, in seconds.
+func slowest(all []exchange) float64 {
+	var most time.Duration
+	for _, e := range all {
+		most = max(most, e.took())
+	}
+	return most.Seconds()
+}
+
+// recovery is how long after a moment the last exchange ended that was refused
+// for want of a backend, in seconds; only those count that began after it. What
+// was refused for another reason is a machine's that is too busy, and is logged.
+func recovery(t *testing.T, s *rig.Server, all []exchange, back time.Time, b devstack.Backend) float64 {
+	t.Helper()
+	var last time.Duration
+	causes := s.Causes()
+	others := map[string]int{}
+	for _, e := range all {
+		if !e.began.After(back) || e.status == 200 {
+			continue
+		}
+		if cause, known := causes[e.id]; known && !strings.Contains(cause, ": "+string(b)+": ") {
+			others[cause]++
+			continue
+		}
+		last = max(last, e.ended.Sub(back))
+	}
+	for cause, n := range others {
+		t.Logf("%d refused for another reason: %s", n, cause)
+	}
+	return last.Seconds()
+}
+
+// used are the credits in the ledger.
+func used(t *testing.T, c rig.Caller) int64 {
+	t.Helper()
+	n, err := c.Used(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,166 @@
+//go:build faults
+
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/client"
+)
+
+// source is a search that can be paged through.
+type source = client.Source[json.RawMessage]
+
+// walk pages from the first record to the last by the cursor. A request is sent
+// once: nothing is to be repeated, and whatever is not 200 ends the walk.
+type walk struct {
+	name string
+	from *source
+	sort *client.Sort
+	// pace, when set, is waited for before each page but the first.
+	pace func(ctx context.Context, rows int) error
+}
+
+// walked is what a walk came to.
+type walked struct {
+	rows  int
+	took  []time.Duration // of each page
+	seen  map[uuid.UUID]int32
+	order int // rows that were before the row before them
+}
+
+// run walks to the end. seen of the result counts each id.
+func (w walk) run(ctx context.Context) (walked, error) {
+	result := walked{seen: map[uuid.UUID]int32{}}
+	previous := ""
+	for search := (client.Search{Sort: w.sort, Limit: client.MaxPage}); ; {
+		began := time.Now()
+		page, err := w.from.Search(ctx, search)
+		result.took = append(result.took, time.Since(began))
+		if err != nil {
+			return result, fmt.Errorf("%s, page %d: %w", w.name, len(result.took), err)
+		}
+		for _, r := range page.Records {
+			id, err := idOf(r)
+			if err != nil {
+				return result, err
+			}
+			result.rows++
+			result.seen[id]++
+			if w.sort != nil && isTime(w.sort.Field) {
+				value, err := timeOf(r, w.sort.Field)
+				if err != nil {
+					return result, err
+				}
+				if result.rows > 1 && before(value, previous, w.sort.Order == "desc") {
+					result.order++
+				}
+				previous = value
+			}
+		}
+		switch {
+		case page.Next == "":
+			return result, nil
+		case page.Next == search.SearchAfter, len(page.Records) != client.MaxPage:
+			return result, fmt.Errorf("%s, page %d: %d records and a cursor", w.name, len(result.took), len(page.Records))
+		}
+		search.SearchAfter = page.Next
+		if w.pace != nil {
+			if err := w.pace(ctx, result.rows); err != nil {
+				return result, err
+			}
+		}
+	}
+}
+
+func isTime(field string) bool { return strings.HasSuffix(field, "_at") }
+
+// timeOf is a record's value as text, which sorts as the time does; empty when
+// it has none, or the row does not show it.
+func timeOf(record json.RawMessage, field string) (string, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(record, &members); err != nil {
+		return "", err
+	}
+	value, shown := members[field]
+	if !shown {
+		return "", nil
+	}
+	var text string
+	err := json.Unmarshal(value, &text)
+	return text, err
+}
+
+// before tells whether a value belongs before the one of the row before it;
+// those without a value come last in both directions.
+func before(value, previous string, desc bool) bool {
+	switch {
+	case value == "":
+		return false
+	case previous == "":
+		return true
+	case desc:
+		return value > previous
+	}
+	return value < previous
+}
+
+// patientRedis is for experiments that are not about Redis: that it takes more
+// than 100 ms on a machine that is busy with all else is no fault.
+const patientRedis = "ATLAS_REDIS_TIMEOUT=5s"
+
+// once is a client that sends each request once: what fails, failed.
+func once(t testing.TB, base string, options ...client.Option) *client.Client {
+	t.Helper()
+	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	t.Cleanup(transport.CloseIdleConnections)
+	c, err := client.New(base, append([]client.Option{
+		client.WithRetry(client.Retry{Attempts: 1}), client.WithHTTPClient(&http.Client{Transport: transport}),
+	}, options...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// isServerError tells whether a request failed by the service's fault.
+func isServerError(err error) bool {
+	e, answered := errors.AsType[*client.Error](err)
+	return err != nil && (!answered || e.Status >= http.StatusInternalServerError)
+}
+
+// percentile of durations, which it sorts, in milliseconds.
+func percentile(took []time.Duration, p float64) float64 {
+	if len(took) == 0 {
+		return 0
+	}
+	slices.Sort(took)
+	at := min(len(took)-1, int(float64(len(took))*p))
+	return float64(took[at].Microseconds()) / 1000
+}
+
+// size is a number of records from the environment.
+func size(t testing.TB, name string, otherwise int) int {
+	t.Helper()
+	given := os.Getenv(name)
+	if given == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(given)
+	if err != nil || n < 1 {
+		t.Fatalf("%s=%s is no number of records", name, given)
+	}
+	return n
+}

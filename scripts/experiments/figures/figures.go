@@ -1,0 +1,162 @@
+// Package figures is what an experiment measured: figures beside their bounds.
+// A figure out of its bound fails the test; all of them go, one JSON line an
+// experiment, to the file that scripts/experiments/run.sh has a table made of.
+package figures
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// EnvFile names the file that results are appended to; without it they are only
+// logged.
+const EnvFile = "ATLAS_EXPERIMENT_RESULTS"
+
+// Result is one experiment's.
+type Result struct {
+	Experiment string   `json:"experiment"`
+	Done       string   `json:"done"` // what was done, in a few words
+	Seed       uint64   `json:"seed,omitempty"`
+	Seconds    float64  `json:"seconds"`
+	Figures    []Figure `json:"figures"`
+	OK         bool     `json:"ok"`
+}
+
+// Figure is one number, and what it had to be.
+type Figure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit,omitempty"`
+	Bound string  `json:"bound,omitempty"` // like "<= 5" or "0 to 5"; empty: only told
+	OK    bool    `json:"ok"`
+}
+
+// String is how a person reads it.
+func (f Figure) String() string {
+	s := f.Name + ": " + number(f.Value)
+	if f.Unit != "" {
+		s += " " + f.Unit
+	}
+	if f.Bound != "" {
+		s += " (" + f.Bound + ")"
+	}
+	return s
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// Sheet takes an experiment's figures. It is safe for concurrent use.
+type Sheet struct {
+	t      testing.TB
+	lock   sync.Mutex
+	result Result
+}
+
+// New begins a sheet, which is handed in when the test ends.
+func New(t testing.TB, experiment, done string, seed uint64) *Sheet {
+	t.Helper()
+	s := &Sheet{t: t, result: Result{Experiment: experiment, Done: done, Seed: seed, Figures: []Figure{}}}
+	began := time.Now()
+	t.Cleanup(func() {
+		s.result.Seconds = rounded(time.Since(began).Seconds())
+		s.result.OK = !t.Failed()
+		if err := s.handIn(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// Tell takes a figure without a bound.
+func (s *Sheet) Tell(name string, value float64, unit string) {
+	s.t.Helper()
+	s.take(Figure{Name: name, Value: value, Unit: unit, OK: true})
+}
+
+// AtMost takes a figure that must not be above most.
+func (s *Sheet) AtMost(name string, value, most float64, unit string) {
+	s.t.Helper()
+	s.take(Figure{Name: name, Value: value, Unit: unit, Bound: "<= " + number(most), OK: value <= most})
+}
+
+// AtLeast takes a figure that must not be below least.
+func (s *Sheet) AtLeast(name string, value, least float64, unit string) {
+	s.t.Helper()
+	s.take(Figure{Name: name, Value: value, Unit: unit, Bound: ">= " + number(least), OK: value >= least})
+}
+
+// Between takes a figure that must be neither below least nor above most.
+func (s *Sheet) Between(name string, value, least, most float64, unit string) {
+	s.t.Helper()
+	s.take(Figure{Name: name, Value: value, Unit: unit, Bound: number(least) + " to " + number(most), OK: least <= value && value <= most})
+}
+
+// Exactly takes a figure that can only be one number.
+func (s *Sheet) Exactly(name string, value, want float64, unit string) {
+	s.t.Helper()
+	s.take(Figure{Name: name, Value: value, Unit: unit, Bound: "= " + number(want), OK: value == want})
+}
+
+func (s *Sheet) take(f Figure) {
+	s.t.Helper()
+	f.Value = rounded(f.Value)
+	s.lock.Lock()
+	s.result.Figures = append(s.result.Figures, f)
+	s.lock.Unlock()
+	if !f.OK {
+		s.t.Errorf("%s", f)
+		return
+	}
+	s.t.Logf("%s", f)
+}
+
+// rounded keeps thousandths.
+func rounded(v float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', 3, 64), 64)
+	if err != nil {
+		return v // not a number, which JSON will refuse
+	}
+	return r
+}
+
+func (s *Sheet) handIn() error {
+	path := os.Getenv(EnvFile)
+	if path == "" {
+		return nil
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	line, err := json.Marshal(s.result)
+	if err != nil {
+		return fmt.Errorf("figures: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("figures: %w", err)
+	}
+	_, err = f.Write(append(line, '\n'))
+	return cmp.Or(err, f.Close())
+}
+
+// EnvSeed repeats a run.
+const EnvSeed = "ATLAS_TEST_SEED"
+
+// Seed is that of ATLAS_TEST_SEED, else one from the clock; it is logged.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano()) % 1_000_000
+	if given := os.Getenv(EnvSeed); given != "" {
+		var err error
+		if seed, err = strconv.ParseUint(given, 10, 64); err != nil {
+			t.Fatalf("%s: %v", EnvSeed, err)
+		}
+	}
+	t.Logf("%s=%d", EnvSeed, seed)
+	return seed
+}

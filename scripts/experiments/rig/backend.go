@@ -1,0 +1,134 @@
+package rig
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
+
+	"atlas/internal/devstack"
+)
+
+// Kill ends a backend with SIGKILL.
+func (r *Rig) Kill(b devstack.Backend) {
+	r.t.Helper()
+	if err := r.Stack.Kill(b); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// Halt stops a backend gracefully, Postgres by a fast shutdown.
+func (r *Rig) Halt(b devstack.Backend) {
+	r.t.Helper()
+	if err := r.Stack.Halt(r.t.Context(), b); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// Resume starts a backend again, at its address and on its data, and returns
+// when it answers.
+func (r *Rig) Resume(b devstack.Backend) {
+	r.t.Helper()
+	if err := r.Stack.Resume(r.t.Context(), b); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// Ask sends a request straight to Elasticsearch, with a body unless it is "",
+// and decodes the answer unless into is nil. From any goroutine.
+func (r *Rig) Ask(ctx context.Context, method, path, body string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, r.Elasticsearch[0]+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	if res.StatusCode >= 300 {
+		return fmt.Errorf("elasticsearch: %s %s: %s: %.500s", method, path, res.Status, raw)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(raw, into)
+}
+
+// Rows answers a query on Postgres as the administrator, whom row-level security
+// does not bind. Each row is scanned by take. From any goroutine.
+func (r *Rig) Rows(ctx context.Context, take func(pgx.Rows) error, sql string, args ...any) error {
+	conn, err := pgx.Connect(ctx, r.Postgres)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	rows, err := conn.Query(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := take(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Number answers a query on Postgres whose answer is one number.
+func (r *Rig) Number(ctx context.Context, sql string, args ...any) (n int64, err error) {
+	err = r.Rows(ctx, func(rows pgx.Rows) error { return rows.Scan(&n) }, sql, args...)
+	return n, err
+}
+
+// Redis is a client of Redis, closed with the test.
+func (r *Rig) Redis() *redis.Client {
+	r.t.Helper()
+	c, err := r.redis()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func (r *Rig) redis() (*redis.Client, error) {
+	o, err := redis.ParseURL(r.redisDB)
+	if err != nil {
+		return nil, err
+	}
+	return redis.NewClient(o), nil
+}
+
+// Settled waits until every held record of every workspace is projected: no row
+// is pending in Postgres.
+func (r *Rig) Settled(most time.Duration) error {
+	return Until(most, "nothing is pending", func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		code, stdout, stderr := r.Run(ctx, "projection", "status", "--json")
+		var status struct{ Pending int64 }
+		if code != 0 {
+			return fmt.Errorf("atlas projection status: %d %s", code, stderr)
+		}
+		if err := json.Unmarshal([]byte(stdout), &status); err != nil {
+			return err
+		}
+		if status.Pending > 0 {
+			return fmt.Errorf("%d are", status.Pending)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,93 @@
+package rig
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+
+	"atlas/internal/devstack"
+)
+
+// Proxy stands between Atlas and a backend, and spoils what passes. A fault
+// holds for connections that are open and for new ones. It is for one goroutine
+// at a time.
+type Proxy struct {
+	// Settings are the environment by which a server goes through it.
+	Settings []string
+	proxy    *toxiproxy.Proxy
+}
+
+// Proxy starts one before a backend; it passes everything on.
+func (r *Rig) Proxy(b devstack.Backend) *Proxy {
+	r.t.Helper()
+	from := map[devstack.Backend]string{devstack.Elasticsearch: r.Elasticsearch[0], devstack.Postgres: r.app, devstack.Redis: r.redisDB}[b]
+	u, err := url.Parse(from)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+	p := &Proxy{proxy: toxiproxy.NewProxy(server, string(b), "127.0.0.1:0", u.Host)}
+	if err := p.proxy.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(p.proxy.Stop)
+	through := func(address string) string { return strings.Replace(address, u.Host, p.proxy.Listen, 1) }
+	switch b {
+	case devstack.Elasticsearch:
+		p.Settings = []string{"ATLAS_ELASTICSEARCH_URL=" + through(from)}
+	case devstack.Postgres:
+		p.Settings = []string{"ATLAS_POSTGRES_URL=" + through(r.app), "ATLAS_POSTGRES_SYSTEM_URL=" + through(r.system)}
+	case devstack.Redis:
+		p.Settings = []string{"ATLAS_REDIS_URL=" + through(from)}
+	}
+	return p
+}
+
+// Delay holds every piece of an answer back for so long, give or take jitter.
+func (p *Proxy) Delay(milliseconds, jitter int) error {
+	return p.spoil("latency", map[string]int{"latency": milliseconds, "jitter": jitter})
+}
+
+// Trickle lets answers through in pieces of a few bytes, with a pause after each.
+func (p *Proxy) Trickle(bytes, pauseMicroseconds int) error {
+	return p.spoil("slicer", map[string]int{"average_size": bytes, "size_variation": max(bytes/2, 1), "delay": pauseMicroseconds})
+}
+
+// BlackHole swallows answers; connections stay open.
+func (p *Proxy) BlackHole() error { return p.spoil("timeout", map[string]int{"timeout": 0}) }
+
+// Truncate closes a connection after so many bytes of answers.
+func (p *Proxy) Truncate(bytes int) error {
+	return p.spoil("limit_data", map[string]int{"bytes": bytes})
+}
+
+// Reset answers with a TCP reset.
+func (p *Proxy) Reset() error { return p.spoil("reset_peer", map[string]int{"timeout": 0}) }
+
+// Cut closes all connections, and refuses new ones until Heal.
+func (p *Proxy) Cut() { p.proxy.Stop() }
+
+// Heal ends all faults.
+func (p *Proxy) Heal() error {
+	p.proxy.Toxics.ResetToxics(context.Background())
+	if p.proxy.Enabled {
+		return nil
+	}
+	return p.proxy.Start() // where it listened before
+}
+
+func (p *Proxy) spoil(kind string, attributes map[string]int) error {
+	toxic, err := json.Marshal(map[string]any{"type": kind, "stream": "downstream", "attributes": attributes})
+	if err != nil {
+		return err
+	}
+	if _, err := p.proxy.Toxics.AddToxicJson(strings.NewReader(string(toxic))); err != nil {
+		return fmt.Errorf("toxiproxy: %s: %w", kind, err)
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+// Package rig is what the experiments of scripts/experiments/faults stand on: a
+// stack of real backends of their own, the atlas program as processes, proxies
+// between them, and a client. Whatever it starts ends with the test.
+//
+// It knows Atlas as its users do: by its command line, its environment and its
+// API. Methods that take no error back fail the test, and so belong to its
+// goroutine; what may be called from others returns an error.
+package rig
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"atlas/internal/devstack"
+)
+
+// Options of a rig. The zero value is one small stack with 4,000 records.
+type Options struct {
+	// Records are generated and loaded; 0 means 4,000, -1 none.
+	Records int64
+	// Seed of the generated records.
+	Seed uint64
+	// ESHeap is the heap of each node of Elasticsearch; default 1g, 512m in a cluster.
+	ESHeap string
+	// Nodes of Elasticsearch; 0 is one that can be killed and resumed, more are
+	// a cluster, whose nodes can be killed.
+	Nodes int
+	// Load are further arguments of `atlas index load`.
+	Load []string
+}
+
+// Rig is the stack, and where its files are.
+type Rig struct {
+	// Dir is a temporary folder for whatever the test writes.
+	Dir string
+	// Records is the folder of records that was loaded, if any was.
+	Records string
+	// Stack can kill, halt and resume single backends; see also Kill and Resume.
+	Stack *devstack.Stack
+	// Cluster is set where Options.Nodes is.
+	Cluster *devstack.Cluster
+	// Elasticsearch are the addresses of its nodes.
+	Elasticsearch []string
+	// Postgres is the database of Atlas as the administrator, who sees all rows.
+	Postgres string
+
+	t                    testing.TB
+	atlas                string // the binary
+	app, system, redisDB string
+	servers              int
+}
+
+const (
+	// indexPrefix begins the names of all indices of a rig.
+	indexPrefix    = "faults-"
+	jwtSecret      = "the experiments' secret of at least 32 bytes"
+	defaultRecords = 4_000
+	stopWithin     = time.Minute
+)
+
+// Start starts the backends, loads records and prepares the database.
+func Start(t testing.TB, o Options) *Rig {
+	t.Helper()
+	began := time.Now()
+	r := &Rig{t: t, Dir: folder(t)}
+	r.atlas = binary(t, r.Dir)
+	given := devstack.Options{
+		Dir: filepath.Join(r.Dir, "stack"), Local: true, ESHeap: o.ESHeap,
+		Log: func(format string, args ...any) { t.Logf(format, args...) },
+	}
+	if o.Nodes > 0 {
+		r.startCluster(given, o.Nodes)
+		given.ElasticsearchURL = r.Cluster.URLs[0]
+	}
+	var err error
+	if r.Stack, err = devstack.Start(t.Context(), given); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ended(t, "the stack", r.Stack.Stop) })
+	if r.Elasticsearch == nil {
+		r.Elasticsearch = []string{r.Stack.ElasticsearchURL}
+	}
+	r.redisDB = r.Stack.RedisURL
+	r.Postgres = database(t, r.Stack.PostgresURL, "postgres")
+	r.app, r.system = database(t, r.Stack.PostgresURL, "atlas_app"), database(t, r.Stack.PostgresURL, "atlas_system")
+	r.Atlas("migrate", "--postgres-admin-url", r.Stack.PostgresURL)
+	if o.Records >= 0 {
+		if o.Records == 0 {
+			o.Records = defaultRecords
+		}
+		r.Records = filepath.Join(r.Dir, "records")
+		r.Generate(r.Records, o.Records, o.Seed)
+		r.Load(r.Records, o.Load...)
+	}
+	t.Logf("the rig stands after %.0f s", time.Since(began).Seconds())
+	return r
+}
+
+func (r *Rig) startCluster(o devstack.Options, nodes int) {
+	r.t.Helper()
+	o.Dir = filepath.Join(r.Dir, "cluster")
+	cluster, err := devstack.StartCluster(r.t.Context(), o, nodes)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { ended(r.t, "the cluster", cluster.Stop) })
+	r.Cluster, r.Elasticsearch = cluster, cluster.URLs
+}
+
+func ended(t testing.TB, what string, stop func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+	defer cancel()
+	if err := stop(ctx); err != nil {
+		t.Errorf("stopping %s: %v", what, err)
+	}
+}
+
+// folder is a temporary one that the backends' own user may pass through.
+func folder(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "atlas-faults-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Generate writes a synthetic dataset to a folder.
+func (r *Rig) Generate(dir string, records int64, seed uint64) {
+	r.t.Helper()
+	r.Atlas("generate", "--records", strconv.FormatInt(records, 10), "--seed", strconv.FormatUint(seed, 10), "--out", dir)
+}
+
+// Load makes a folder of records a new generation, and waits until searches go
+// to it. Command does so beside other things.
+func (r *Rig) Load(dir string, args ...string) {
+	r.t.Helper()
+	r.Atlas(append([]string{"index", "load", dir}, args...)...)
+}
+
+// Environment is what every atlas command of the rig runs with: the settings of
+// this rig, and nothing of the caller's.
+func (r *Rig) Environment() []string {
+	var env []string
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "ATLAS_") && !strings.HasPrefix(e, "OTEL_") {
+			env = append(env, e)
+		}
+	}
+	return append(env,
+		"ATLAS_ELASTICSEARCH_URL="+strings.Join(r.Elasticsearch, ","), "ATLAS_INDEX_PREFIX="+indexPrefix,
+		"ATLAS_POSTGRES_URL="+r.app, "ATLAS_POSTGRES_SYSTEM_URL="+r.system,
+		"ATLAS_REDIS_URL="+r.redisDB,
+		"ATLAS_CURSOR_KEYS=the experiments' cursor key", "ATLAS_JWT_SECRET="+jwtSecret,
+		"ATLAS_TEMP_DIR="+filepath.Join(r.Dir, "work"), "ATLAS_DELTA_DIR="+filepath.Join(r.Dir, "delta"))
+}
+
+// Index is the name of the alias that searches of a global dataset go to.
+func (r *Rig) Index(dataset string) string { return indexPrefix + dataset }
+
+// Held is the name of the alias of a dataset's held records.
+func (r *Rig) Held(dataset string) string { return indexPrefix + "held-" + dataset }

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"atlas/scripts/experiments/figures"
+)
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	good := `{"experiment":"walk","done":"walked","seed":7,"seconds":3,"figures":[{"name":"missed","value":0,"bound":"= 0","ok":true}],"ok":true}` + "\n"
+	for _, c := range []struct {
+		name, lines string
+		statuses    []string
+		ok          bool
+		told        string
+	}{
+		{"all is well", good, []string{"walk=0"}, true, "missed"},
+		{"the test failed after its figures", good, []string{"walk=1"}, false, "failed"},
+		{"an experiment ended without a line", good, []string{"walk=0", "ties=2"}, false, "ended without a result, status 2"},
+		{"a figure is out of its bound", strings.Replace(good, `}],"ok":true`, `}],"ok":false`, 1), []string{"walk=0"}, false, "failed"},
+		{"nothing was handed in", "", []string{"walk=1"}, false, "ended without a result, status 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			results, into := filepath.Join(dir, "results"), filepath.Join(dir, "table.json")
+			if c.lines != "" {
+				if err := os.WriteFile(results, []byte(c.lines), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var out strings.Builder
+			ok, err := run(results, into, c.statuses, &out)
+			if err != nil || ok != c.ok || !strings.Contains(out.String(), c.told) {
+				t.Errorf("%v, %v, want %v and %q in\n%s", ok, err, c.ok, c.told, out.String())
+			}
+			var all []figures.Result
+			raw, err := os.ReadFile(into)
+			if err != nil || json.Unmarshal(raw, &all) != nil || len(all) != len(c.statuses) {
+				t.Errorf("%d rows as JSON, want %d: %v", len(all), len(c.statuses), err)
+			}
+		})
+	}
+}
