@@ -15,6 +15,7 @@ import (
 	"atlas/indexer/generate"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
+	"atlas/search/searchtest"
 )
 
 // cable carries bytes between a client and Elasticsearch until it is cut.
@@ -131,7 +132,7 @@ func TestElasticsearchAway(t *testing.T) {
 	}
 	c := newCable(t, 1<<20)
 	o := w.options(dir)
-	o.Elastic = newClient(t, c.address())
+	o.Elastic = searchtest.NewClient(t, c.address())
 	o.SortMemory, o.BatchBytes, o.Workers = 1<<20, 64<<10, 2
 	var failures atomic.Int64
 	var held, heldMost uint64

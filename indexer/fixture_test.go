@@ -22,6 +22,7 @@ import (
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
 	"atlas/mappings"
+	"atlas/search/searchtest"
 )
 
 func TestMain(m *testing.M) {
@@ -40,29 +41,9 @@ type world struct {
 
 func newWorld(t *testing.T) world {
 	t.Helper()
-	w := world{newClient(t, backends.Elasticsearch(t)), mappings.Names{Prefix: "load-" + strings.ToLower(rand.Text())[:12] + "-"}, t.TempDir()}
-	t.Cleanup(func() {
-		ctx := context.Background()
-		indices, err := w.elastic.Aliases(ctx, w.names.Prefix+"*")
-		if err != nil {
-			t.Error(err)
-		}
-		for index := range indices {
-			if err := w.elastic.DeleteIndices(ctx, index); err != nil {
-				t.Error(err)
-			}
-		}
-	})
+	w := world{searchtest.NewClient(t, backends.Elasticsearch(t)), mappings.Names{Prefix: "load-" + strings.ToLower(rand.Text())[:12] + "-"}, t.TempDir()}
+	t.Cleanup(func() { searchtest.DeleteIndices(t, w.elastic, w.names.Prefix+"*") })
 	return w
-}
-
-func newClient(t *testing.T, address string) *elastic.Client {
-	t.Helper()
-	c, err := elastic.New(elastic.Config{Addresses: []string{address}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // options load a folder into the world.
@@ -250,7 +231,7 @@ func simple(size int) map[string]string {
 // may change an answer.
 func through(t *testing.T, before func(w http.ResponseWriter, r *http.Request, body []byte) bool, after func(r *http.Request, answer []byte) []byte) *elastic.Client {
 	t.Helper()
-	return newClient(t, proxy(t, before, after))
+	return searchtest.NewClient(t, proxy(t, before, after))
 }
 
 // proxy is through, for another process.

@@ -2,9 +2,9 @@ package indexer_test
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"net/http"
 	"runtime"
@@ -21,6 +21,7 @@ import (
 	"atlas/indexer/generate"
 	"atlas/search/document"
 	"atlas/search/query"
+	"atlas/search/searchtest"
 )
 
 // model is a load done in memory.
@@ -29,37 +30,6 @@ type model struct {
 	replaced map[query.Dataset]int64
 	dangling map[query.Dataset]int64
 	docs     map[string]string // by id
-}
-
-type modelChildren struct {
-	m       model
-	parent  query.Dataset
-	id      string
-	indexed map[query.Dataset][]document.Record
-}
-
-func (c modelChildren) of(child query.Dataset) []document.Record {
-	rel := query.Relations[slices.IndexFunc(query.Relations, func(r query.Relation) bool { return r.Parent == c.parent && r.Child == child })]
-	var found []document.Record
-	for _, r := range c.indexed[child] {
-		if slices.Contains(r.Parents(rel), c.id) {
-			found = append(found, r)
-		}
-	}
-	slices.SortFunc(found, func(a, b document.Record) int {
-		return cmp.Or(-cmp.Compare(a.Millis(rel.Newest), b.Millis(rel.Newest)), cmp.Compare(a.ID(), b.ID()))
-	})
-	return found
-}
-
-func (c modelChildren) Count(child query.Dataset) int64 { return int64(len(c.of(child))) }
-
-func (c modelChildren) Newest(child query.Dataset) []document.Child {
-	var newest []document.Child
-	for _, r := range c.of(child) {
-		newest = append(newest, document.Child{DetectedAt: r.Millis("detected_at"), Fragment: document.Fragment(r)})
-	}
-	return newest[:min(len(newest), query.MaxChildren)]
 }
 
 func newModel(t *testing.T, files map[string]string) model {
@@ -83,7 +53,7 @@ func newModel(t *testing.T, files map[string]string) model {
 	indexed := map[query.Dataset][]document.Record{}
 	for _, d := range query.Datasets {
 		for _, r := range m.records[d] {
-			m.docs[r.ID()] = string(document.Build(r, modelChildren{m, d, r.ID(), indexed}))
+			m.docs[r.ID()] = string(document.Build(r, searchtest.Children{Parent: d, ID: r.ID(), Records: func(child query.Dataset) iter.Seq[document.Record] { return slices.Values(indexed[child]) }}))
 			indexed[d] = append(indexed[d], r)
 			for _, rel := range query.Relations {
 				for _, parent := range r.Parents(rel) {

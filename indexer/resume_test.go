@@ -2,11 +2,8 @@ package indexer_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,45 +17,13 @@ import (
 	"atlas/indexer"
 	"atlas/internal/elastic"
 	"atlas/search/query"
+	"atlas/search/searchtest"
 )
 
-// documents returns a dataset's documents as they are served: id, public record
-// and the digest of all that was sent.
+// documents are those that are served of a dataset.
 func (w world) documents(t *testing.T, d query.Dataset) map[string]string {
 	t.Helper()
-	all := map[string]string{}
-	after := ""
-	for {
-		body := fmt.Sprintf(`{"size":1000,"sort":["id"],"docvalue_fields":["ix.digest"]%s}`, after)
-		res, err := w.elastic.Do(t.Context(), elastic.Request{
-			Method: http.MethodPost, Path: "/" + w.names.Alias(string(d)) + "/_search", Body: []byte(body), Query: url.Values{"filter_path": {"hits.hits"}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var a struct {
-			Hits struct {
-				Hits []struct {
-					ID     string          `json:"_id"`
-					Source json.RawMessage `json:"_source"`
-					Fields json.RawMessage `json:"fields"`
-				}
-			}
-		}
-		if err := json.Unmarshal(res.Body, &a); err != nil {
-			t.Fatal(err)
-		}
-		for _, h := range a.Hits.Hits {
-			if !bytes.Contains(h.Fields, []byte("ix.digest")) {
-				t.Fatalf("%s %s has no digest", d, h.ID)
-			}
-			all[h.ID] = string(h.Source) + string(h.Fields)
-		}
-		if len(a.Hits.Hits) < 1000 {
-			return all
-		}
-		after = fmt.Sprintf(`,"search_after":[%q]`, a.Hits.Hits[999].ID)
-	}
+	return searchtest.Served(t, w.elastic, w.names, d)
 }
 
 // wantSameLoad checks that two loads have the same outcome: reports, documents

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -19,6 +18,7 @@ import (
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
 	"atlas/search/query"
+	"atlas/search/searchtest"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 )
@@ -180,18 +180,9 @@ func whileHeld(t *testing.T, url string, work func()) {
 
 // deleteIndices deletes the generations below a prefix.
 func deleteIndices(t *testing.T, es *elastic.Client, prefix string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
+	t.Helper()
 	for _, d := range query.Datasets {
-		indices, err := es.Aliases(ctx, prefix+string(d)+"-*")
-		if err != nil {
-			t.Error(err)
-		}
-		for index := range indices {
-			if err := es.DeleteIndices(ctx, index); err != nil {
-				t.Error(err)
-			}
-		}
+		searchtest.DeleteIndices(t, es, prefix+string(d)+"-*")
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	"atlas/internal/elastic"
 	"atlas/mappings"
 	"atlas/search/query"
+	"atlas/search/searchtest"
 	"atlas/workspace/postgres/pgtest"
 )
 
@@ -192,11 +193,7 @@ func ownPrefix(t *testing.T) string {
 
 func directElastic(t *testing.T) *elastic.Client {
 	t.Helper()
-	es, err := elastic.New(elastic.Config{Addresses: []string{backends.Elasticsearch(t)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return es
+	return searchtest.NewClient(t, backends.Elasticsearch(t))
 }
 
 func keys[V any](m map[string]V) []string {
@@ -475,49 +472,13 @@ func (f *faultyElastic) compare(t *testing.T, clean, faulty string) {
 	t.Helper()
 	es := directElastic(t)
 	for _, d := range query.Datasets {
-		want, got := served(t, es, clean, d), served(t, es, faulty, d)
+		want, got := searchtest.Served(t, es, mappings.Names{Prefix: clean}, d), searchtest.Served(t, es, mappings.Names{Prefix: faulty}, d)
 		for id := range f.poison {
 			delete(want, id)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", d, diff)
 		}
-	}
-}
-
-// served returns a dataset's documents by id: the public record and the digest
-// of everything.
-func served(t *testing.T, es *elastic.Client, prefix string, d query.Dataset) map[string]string {
-	t.Helper()
-	const page = 2_000
-	all := map[string]string{}
-	for after := ""; ; {
-		res, err := es.Do(t.Context(), elastic.Request{
-			Method: http.MethodPost, Path: "/" + mappings.Names{Prefix: prefix}.Alias(string(d)) + "/_search",
-			Body: fmt.Appendf(nil, `{"size":%d,"sort":["id"],"docvalue_fields":["ix.digest"]%s}`, page, after),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var a struct {
-			Hits struct {
-				Hits []struct {
-					ID     string          `json:"_id"`
-					Source json.RawMessage `json:"_source"`
-					Fields json.RawMessage `json:"fields"`
-				}
-			}
-		}
-		if err := json.Unmarshal(res.Body, &a); err != nil {
-			t.Fatal(err)
-		}
-		for _, h := range a.Hits.Hits {
-			all[h.ID] = string(h.Source) + string(h.Fields)
-		}
-		if len(a.Hits.Hits) < page {
-			return all
-		}
-		after = fmt.Sprintf(`,"search_after":[%q]`, a.Hits.Hits[page-1].ID)
 	}
 }
 

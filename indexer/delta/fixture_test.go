@@ -27,6 +27,7 @@ import (
 	"atlas/search"
 	"atlas/search/document"
 	"atlas/search/query"
+	"atlas/search/searchtest"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 )
@@ -52,29 +53,11 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	databases := pgtest.New(t)
 	w := &world{
-		elastic: newClient(t, backends.Elasticsearch(t)), names: mappings.Names{Prefix: "delta-" + strings.ToLower(rand.Text())[:12] + "-"},
+		elastic: searchtest.NewClient(t, backends.Elasticsearch(t)), names: mappings.Names{Prefix: "delta-" + strings.ToLower(rand.Text())[:12] + "-"},
 		system: databases.OpenSystem(t, postgres.Options{MaxConns: 4}), store: databases.System, work: t.TempDir(), told: &told{},
 	}
-	t.Cleanup(func() {
-		ctx := context.Background()
-		indices, err := w.elastic.Aliases(ctx, w.names.Prefix+"*")
-		if err != nil {
-			t.Error(err)
-		}
-		for index := range indices {
-			if err := w.elastic.DeleteIndices(ctx, index); err != nil {
-				t.Error(err)
-			}
-		}
-	})
+	t.Cleanup(func() { searchtest.DeleteIndices(t, w.elastic, w.names.Prefix+"*") })
 	return w
-}
-
-func newClient(t *testing.T, address string) *elastic.Client {
-	t.Helper()
-	c, err := elastic.New(elastic.Config{Addresses: []string{address}})
-	fatal(t, err)
-	return c
 }
 
 func fatal(t testing.TB, err error) {

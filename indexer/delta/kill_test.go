@@ -22,6 +22,7 @@ import (
 	"atlas/mappings"
 	"atlas/search"
 	"atlas/search/query"
+	"atlas/search/searchtest"
 	"atlas/workspace/postgres"
 )
 
@@ -88,7 +89,7 @@ func (w *world) interrupted(t *testing.T, o delta.Options, stop func(*http.Reque
 			end(errStopped)
 		}
 	})
-	o.Elastic = newClient(t, address)
+	o.Elastic = searchtest.NewClient(t, address)
 	o.Live = w.engine(o.Elastic)
 	return delta.Apply(ctx, o)
 }
@@ -277,7 +278,7 @@ func TestDeltaAndLoadExcludeEachOther(t *testing.T) {
 		}, nil)
 	}
 	whileApplying := o
-	whileApplying.Elastic = newClient(t, other(func() {
+	whileApplying.Elastic = searchtest.NewClient(t, other(func() {
 		_, err := indexer.Load(t.Context(), loading)
 		refused(err)
 	}))
@@ -285,7 +286,7 @@ func TestDeltaAndLoadExcludeEachOther(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	whileLoading := loading
-	whileLoading.Elastic = newClient(t, other(func() {
+	whileLoading.Elastic = searchtest.NewClient(t, other(func() {
 		_, err := delta.Apply(t.Context(), o)
 		refused(err)
 	}))

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"iter"
+	"maps"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"atlas/indexer/delta"
 	"atlas/search/document"
 	"atlas/search/query"
+	"atlas/search/searchtest"
 )
 
 // model is what is served, in memory, and what was deleted.
@@ -164,45 +166,13 @@ func alike(t testing.TB, a, b document.Record) bool {
 	return bare(a) == bare(b)
 }
 
-// children are those of a record in the model, as far as its documents are
-// built.
-type children struct {
-	m      *model
-	parent query.Dataset
-	id     string
-}
-
-func (c children) of(child query.Dataset) []document.Record {
-	rel := query.Relations[slices.IndexFunc(query.Relations, func(r query.Relation) bool { return r.Parent == c.parent && r.Child == child })]
-	var found []document.Record
-	for _, r := range c.m.records[child] {
-		if slices.Contains(r.Parents(rel), c.id) {
-			found = append(found, r)
-		}
-	}
-	slices.SortFunc(found, func(a, b document.Record) int {
-		return cmp.Or(-cmp.Compare(a.Millis(rel.Newest), b.Millis(rel.Newest)), cmp.Compare(a.ID(), b.ID()))
-	})
-	return found
-}
-
-func (c children) Count(child query.Dataset) int64 { return int64(len(c.of(child))) }
-
-func (c children) Newest(child query.Dataset) []document.Child {
-	var newest []document.Child
-	for _, r := range c.of(child) {
-		newest = append(newest, document.Child{DetectedAt: r.Millis("detected_at"), Fragment: document.Fragment(r)})
-	}
-	return newest[:min(len(newest), query.MaxChildren)]
-}
-
 // documents are what should be in the indices.
 func (m *model) documents() map[query.Dataset]map[string]stored {
 	all := map[query.Dataset]map[string]stored{}
 	for _, d := range query.Datasets { // children first: their derived values are in their fragments
 		all[d] = map[string]stored{}
 		for id, r := range m.records[d] {
-			digest, _ := document.Digest(document.Build(r, children{m, d, id}))
+			digest, _ := document.Digest(document.Build(r, searchtest.Children{Parent: d, ID: id, Records: func(child query.Dataset) iter.Seq[document.Record] { return maps.Values(m.records[child]) }}))
 			all[d][id] = stored{string(r.AppendPublic(nil)), digest}
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"atlas/indexer/delta"
 	"atlas/internal/fault"
 	"atlas/search/query"
+	"atlas/search/searchtest"
 )
 
 // A record that is there with a later updated_at stays, whichever way an older
@@ -182,7 +183,7 @@ func TestRefusedRecordsAreLeftOut(t *testing.T) {
 	o := w.options(t, map[query.Dataset]string{query.Projects: lines(
 		`{"id":"`+project(1)+`","name":"Poison","updated_at":"2024-01-02","account_ids":["`+account(1)+`"]}`,
 		`{"id":"`+project(2)+`","name":"New Hall","updated_at":"2024-01-02"}`)})
-	o.Elastic = newClient(t, address)
+	o.Elastic = searchtest.NewClient(t, address)
 	report := w.apply(t, o)
 	counts := report.Datasets[slices.IndexFunc(report.Datasets, func(d delta.DatasetReport) bool { return d.Dataset == query.Projects })].Counts
 	if diff := cmp.Diff(delta.Counts{Lines: 2, Updated: 1, Refused: 1}, counts); diff != "" {

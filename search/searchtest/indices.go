@@ -23,10 +23,7 @@ type Indices struct {
 // test ends.
 func NewIndices(t testing.TB, url string, s mappings.Settings) Indices {
 	t.Helper()
-	client, err := elastic.New(elastic.Config{Addresses: []string{url}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := NewClient(t, url)
 	x := Indices{client, mappings.Names{Prefix: "test-" + uuid.NewString() + "-"}}
 	var created []string
 	t.Cleanup(func() {

@@ -1,0 +1,122 @@
+package searchtest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"atlas/internal/elastic"
+	"atlas/mappings"
+	"atlas/search/document"
+	"atlas/search/query"
+)
+
+// NewClient is a client of the node at an address.
+func NewClient(t testing.TB, url string) *elastic.Client {
+	t.Helper()
+	c, err := elastic.New(elastic.Config{Addresses: []string{url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// DeleteIndices deletes what has aliases that match a pattern, at the end of a
+// test, whose own context has ended by then.
+func DeleteIndices(t testing.TB, c *elastic.Client, pattern string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	indices, err := c.Aliases(ctx, pattern)
+	if err != nil {
+		t.Error(err)
+	}
+	for index := range indices {
+		if err := c.DeleteIndices(ctx, index); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Served returns a dataset's documents as they are served, by id: the public
+// record and the digest of all that was indexed, which none lacks.
+func Served(t testing.TB, c *elastic.Client, names mappings.Names, d query.Dataset) map[string]string {
+	t.Helper()
+	const page = 2_000
+	all := map[string]string{}
+	for after := ""; ; {
+		res, err := c.Do(t.Context(), elastic.Request{
+			Method: http.MethodPost, Path: "/" + names.Alias(string(d)) + "/_search", Query: url.Values{"filter_path": {"hits.hits"}},
+			Body: fmt.Appendf(nil, `{"size":%d,"sort":["id"],"docvalue_fields":["ix.digest"]%s}`, page, after),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a struct {
+			Hits struct {
+				Hits []struct {
+					ID     string          `json:"_id"`
+					Source json.RawMessage `json:"_source"`
+					Fields json.RawMessage `json:"fields"`
+				}
+			}
+		}
+		if err := json.Unmarshal(res.Body, &a); err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range a.Hits.Hits {
+			if !strings.Contains(string(h.Fields), "ix.digest") {
+				t.Fatalf("%s %s has no digest", d, h.ID)
+			}
+			all[h.ID] = string(h.Source) + string(h.Fields)
+		}
+		if len(a.Hits.Hits) < page {
+			return all
+		}
+		after = fmt.Sprintf(`,"search_after":[%q]`, a.Hits.Hits[page-1].ID)
+	}
+}
+
+// Children are the related records of a record among those of a model in memory,
+// found by looking at each.
+type Children struct {
+	Parent  query.Dataset
+	ID      string
+	Records func(query.Dataset) iter.Seq[document.Record]
+}
+
+var _ document.Children = Children{}
+
+func (c Children) of(child query.Dataset) []document.Record {
+	rel := query.Relations[slices.IndexFunc(query.Relations, func(r query.Relation) bool { return r.Parent == c.Parent && r.Child == child })]
+	var found []document.Record
+	for r := range c.Records(child) {
+		if slices.Contains(r.Parents(rel), c.ID) {
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, func(a, b document.Record) int {
+		return cmp.Or(-cmp.Compare(a.Millis(rel.Newest), b.Millis(rel.Newest)), cmp.Compare(a.ID(), b.ID()))
+	})
+	return found
+}
+
+// Count implements document.Children.
+func (c Children) Count(child query.Dataset) int64 { return int64(len(c.of(child))) }
+
+// Newest implements document.Children.
+func (c Children) Newest(child query.Dataset) []document.Child {
+	var newest []document.Child
+	for _, r := range c.of(child) {
+		newest = append(newest, document.Child{DetectedAt: r.Millis("detected_at"), Fragment: document.Fragment(r)})
+	}
+	return newest[:min(len(newest), query.MaxChildren)]
+}
