@@ -1,6 +1,7 @@
 package document
 
 import (
+	"encoding/binary"
 	"math"
 	"strconv"
 	"time"
@@ -59,8 +60,9 @@ func (r Record) build(b []byte, folded [][]string, children Children) []byte {
 	high, low := tie(IDBytes(r.ID()))
 	b = strconv.AppendInt(append(b, `],"id_high":`...), high, 10)
 	b = strconv.AppendInt(append(b, `,"id_low":`...), low, 10)
-	for i, f := range schemas[r.Dataset].fields {
-		if f.Ranked() && folded[i] != nil {
+	fields := schemas[r.Dataset].fields
+	for i := range fields {
+		if folded[i] != nil && fields[i].Ranked() {
 			b = strconv.AppendInt(append(b, `,"rank":`...), query.Rank(folded[i][0]), 10)
 		}
 	}
@@ -83,8 +85,9 @@ func (r Record) build(b []byte, folded [][]string, children Children) []byte {
 }
 
 func (r Record) derive(children Children) {
-	for _, f := range schemas[r.Dataset].fields {
-		switch {
+	fields := schemas[r.Dataset].fields
+	for i := range fields {
+		switch f := &fields[i]; {
 		case f.Derive == nil:
 		case f.Derive.Count:
 			r.set(f.Name, children.Count(f.Derive.From))
@@ -101,9 +104,10 @@ func (r Record) derive(children Children) {
 // AppendPublic appends the record as clients get it.
 func (r Record) AppendPublic(b []byte) []byte {
 	b = append(b, '{')
-	for i, f := range schemas[r.Dataset].fields {
-		b = appendName(b, f.Name)
-		b = append(appendValue(b, f, r.values[i]), ',')
+	fields := schemas[r.Dataset].fields
+	for i := range fields {
+		b = appendName(b, fields[i].Name)
+		b = append(appendValue(b, &fields[i], r.values[i]), ',')
 	}
 	b[len(b)-1] = '}'
 	return b
@@ -115,8 +119,10 @@ func Fragment(r Record) []byte { return r.fragment(make([]byte, 0, 512), r.fold(
 
 func (r Record) fragment(b []byte, folded [][]string) []byte {
 	b = append(b, '{')
-	for i, f := range schemas[r.Dataset].fields {
-		if r.values[i] != nil && !f.Folded() && (f.Name == "id" || f.Kind != query.Plain) {
+	fields := schemas[r.Dataset].fields
+	for i := range fields {
+		f := &fields[i]
+		if r.values[i] != nil && !f.Folded() && (i == 0 || f.Kind != query.Plain) {
 			b = appendName(b, f.Name)
 			b = append(appendValue(b, f, r.values[i]), ',')
 		}
@@ -130,42 +136,41 @@ func (r Record) fragment(b []byte, folded [][]string) []byte {
 func (r Record) fold() [][]string {
 	fields := schemas[r.Dataset].fields
 	folded := make([][]string, len(fields))
-	for i, f := range fields {
-		if !f.Folded() && !f.Query {
+	// They share one list: most records have a dozen texts of which each is
+	// the only one of its field.
+	texts := make([]string, 0, 2*len(fields))
+	for i := range fields {
+		if f := &fields[i]; !f.Folded() && !f.Query {
 			continue
 		}
+		first := len(texts)
 		switch v := r.values[i].(type) {
 		case string:
-			folded[i] = []string{query.Fold(v)}
+			texts = append(texts, query.Fold(v))
 		case []string:
-			folded[i] = make([]string, len(v))
-			for j, e := range v {
-				folded[i][j] = query.Fold(e)
+			for _, e := range v {
+				texts = append(texts, query.Fold(e))
 			}
+		default:
+			continue
 		}
+		folded[i] = texts[first:len(texts):len(texts)]
 	}
 	return folded
 }
 
 // appendFolded appends the groups `text` and `exact`.
 func (r Record) appendFolded(b []byte, folded [][]string) []byte {
-	b = append(b, `"text":{`...)
-	b = r.appendGroup(b, folded, func(f query.Field, folded string) (string, bool) {
-		return folded, f.Kind == query.FullText
-	})
-	b = append(b, `,"exact":{`...)
-	return r.appendGroup(b, folded, func(f query.Field, folded string) (string, bool) {
-		return query.ExactValue(f, folded), true
-	})
+	b = r.appendGroup(append(b, `"text":{`...), folded, false)
+	return r.appendGroup(append(b, `,"exact":{`...), folded, true)
 }
 
-func (r Record) appendGroup(b []byte, folded [][]string, pick func(query.Field, string) (string, bool)) []byte {
+func (r Record) appendGroup(b []byte, folded [][]string, exact bool) []byte {
 	start := len(b)
-	for i, f := range schemas[r.Dataset].fields {
-		if folded[i] == nil || !f.Folded() {
-			continue
-		}
-		if _, in := pick(f, ""); !in {
+	fields := schemas[r.Dataset].fields
+	for i := range fields {
+		f := &fields[i]
+		if folded[i] == nil || !f.Folded() || !exact && f.Kind != query.FullText {
 			continue
 		}
 		b = appendName(b, f.Name)
@@ -176,8 +181,10 @@ func (r Record) appendGroup(b []byte, folded [][]string, pick func(query.Field, 
 			if j > 0 {
 				b = append(b, ',')
 			}
-			picked, _ := pick(f, text)
-			b = appendString(b, picked)
+			if exact {
+				text = query.ExactValue(*f, text)
+			}
+			b = appendString(b, text)
 		}
 		if f.List() {
 			b = append(b, ']')
@@ -193,8 +200,9 @@ func (r Record) appendGroup(b []byte, folded [][]string, pick func(query.Field, 
 
 func (r Record) appendQueryText(b []byte, folded [][]string) []byte {
 	start := len(b)
-	for i, f := range schemas[r.Dataset].fields {
-		if !f.Query {
+	fields := schemas[r.Dataset].fields
+	for i := range fields {
+		if !fields[i].Query {
 			continue
 		}
 		for _, text := range folded[i] {
@@ -210,13 +218,43 @@ func appendName(b []byte, name string) []byte {
 	return append(b, '"', ':')
 }
 
+// appendString quotes a text. Records hold valid UTF-8 only, so it cannot fail.
 func appendString(b []byte, s string) []byte {
-	// Records hold valid UTF-8 only, so quoting cannot fail.
-	b, _ = jsontext.AppendQuote(b, s)
+	start := len(b)
+	b = append(append(b, '"'), s...)
+	if plain(b[start+1:]) {
+		return append(b, '"')
+	}
+	b, _ = jsontext.AppendQuote(b[:start], s)
 	return b
 }
 
-func appendValue(b []byte, f query.Field, value any) []byte {
+// plain tells whether a text stands in JSON as it is: it has no control
+// character, quotation mark or backslash. Eight bytes are looked at together:
+// subtracting n from each sets the highest bit of one below n that had it clear,
+// and a byte is zero when it is below 1. A borrow can only be wrong above a byte
+// that was found rightly.
+func plain(text []byte) bool {
+	const (
+		ones  = 0x0101010101010101
+		highs = 0x80 * ones
+	)
+	for ; len(text) >= 8; text = text[8:] {
+		x := binary.LittleEndian.Uint64(text)
+		quote, backslash := x^'"'*ones, x^'\\'*ones
+		if ((x-' '*ones)&^x|(quote-ones)&^quote|(backslash-ones)&^backslash)&highs != 0 {
+			return false
+		}
+	}
+	for _, c := range text {
+		if c < ' ' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+func appendValue(b []byte, f *query.Field, value any) []byte {
 	switch v := value.(type) {
 	case nil:
 		if f.List() {
@@ -254,23 +292,17 @@ func appendTime(b []byte, ms int64) []byte {
 		return t.AppendFormat(b, query.TimeLayout)
 	}
 	hour, minute, second := t.Clock()
-	b = appendDigits(b, year, 1000)
-	b = appendDigits(append(b, '-'), int(month), 10)
-	b = appendDigits(append(b, '-'), day, 10)
-	b = appendDigits(append(b, 'T'), hour, 10)
-	b = appendDigits(append(b, ':'), minute, 10)
-	b = appendDigits(append(b, ':'), second, 10)
-	b = appendDigits(append(b, '.'), t.Nanosecond()/1_000_000, 100)
-	return append(b, 'Z')
+	b = append2Digits(append2Digits(b, year/100), year%100)
+	b = append2Digits(append(b, '-'), int(month))
+	b = append2Digits(append(b, '-'), day)
+	b = append2Digits(append(b, 'T'), hour)
+	b = append2Digits(append(b, ':'), minute)
+	b = append2Digits(append(b, ':'), second)
+	thousandths := t.Nanosecond() / 1_000_000
+	return append(append2Digits(append(b, '.'), thousandths/10), byte('0'+thousandths%10), 'Z')
 }
 
-// appendDigits writes n with leading zeros; first is what its first digit counts.
-func appendDigits(b []byte, n, first int) []byte {
-	for ; first > 0; first /= 10 {
-		b = append(b, byte('0'+n/first%10))
-	}
-	return b
-}
+func append2Digits(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 // appendDouble writes a double the shortest way that reads back the same,
 // without an exponent where people would not write one.

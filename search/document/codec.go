@@ -21,7 +21,9 @@ func (r Record) AppendBinary(b []byte) []byte {
 	at := len(b)
 	b = append(b, 0, 0, 0, 0)
 	present := uint32(0)
-	for i, f := range schemas[r.Dataset].fields {
+	fields := schemas[r.Dataset].fields
+	for i := range fields {
+		f := &fields[i]
 		if r.values[i] == nil || f.Derive != nil {
 			continue
 		}
@@ -44,7 +46,7 @@ func (r Record) AppendBinary(b []byte) []byte {
 	return b
 }
 
-func appendText(b []byte, f query.Field, s string) []byte {
+func appendText(b []byte, f *query.Field, s string) []byte {
 	if f.IsID() {
 		id := IDBytes(s)
 		return append(b, id[:]...)
@@ -62,10 +64,11 @@ func DecodeBinary(d query.Dataset, b []byte) (Record, error) {
 		return Record{}, errCodec
 	}
 	present := binary.LittleEndian.Uint32(b)
-	for i, f := range fields {
+	for i := range fields {
 		if present&(1<<i) == 0 {
 			continue
 		}
+		f := &fields[i]
 		switch f.Type {
 		case query.Strings, query.UUIDs:
 			n := c.uvarint()
@@ -133,7 +136,7 @@ func (c *cursor) skip(n int) {
 	c.at += n
 }
 
-func (c *cursor) string(f query.Field) string {
+func (c *cursor) string(f *query.Field) string {
 	if f.IsID() {
 		if raw := c.take(16); !c.bad {
 			return idText([16]byte([]byte(raw)))
@@ -153,10 +156,18 @@ func (c *cursor) string(f query.Field) string {
 func IDBytes(id string) [16]byte {
 	var b [16]byte
 	for i, at := range [16]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34} {
-		b[i] = nibble(id[at])<<4 | nibble(id[at+1])
+		b[i] = nibbles[id[at]]<<4 | nibbles[id[at+1]]
 	}
 	return b
 }
+
+// nibbles are the values of hexadecimal digits.
+var nibbles = func() (values [256]byte) {
+	for v, digit := range "0123456789abcdef" {
+		values[digit] = byte(v)
+	}
+	return values
+}()
 
 // tie returns the halves of an id as numbers in the order of ids
 // (query.TiePaths).
@@ -164,13 +175,6 @@ func tie(id [16]byte) (high, low int64) {
 	// Elasticsearch's numbers are signed.
 	const sign = 1 << 63
 	return int64(binary.BigEndian.Uint64(id[:8]) ^ sign), int64(binary.BigEndian.Uint64(id[8:]) ^ sign) // #nosec G115 -- Elasticsearch's numbers are signed
-}
-
-func nibble(c byte) byte {
-	if c >= 'a' {
-		return c - 'a' + 10
-	}
-	return c - '0'
 }
 
 func idText(b [16]byte) string {

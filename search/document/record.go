@@ -97,9 +97,8 @@ func (p *lineParser) decode(r Record, line []byte, loadedAt time.Time) (Record, 
 
 // finish looks for what is missing.
 func (p *lineParser) finish(r Record, loadedAt time.Time) (Record, []Problem) {
-	s := p.schema
-	for i, f := range s.fields {
-		switch {
+	for i := range p.schema.fields {
+		switch f := &p.schema.fields[i]; {
 		case r.values[i] != nil || p.failed(f.Name):
 		case f.Required:
 			p.fail(f.Name, "required")
@@ -165,7 +164,7 @@ func (p *lineParser) object(values []any) error {
 			}
 			continue
 		}
-		if values[i], err = p.value(p.schema.fields[i]); err != nil {
+		if values[i], err = p.value(&p.schema.fields[i]); err != nil {
 			return err
 		}
 	}
@@ -180,7 +179,7 @@ func (p *lineParser) object(values []any) error {
 
 // value reads the value of a field. The error is for broken JSON only; a value
 // of the wrong kind is a problem and reading goes on after it.
-func (p *lineParser) value(f query.Field) (any, error) {
+func (p *lineParser) value(f *query.Field) (any, error) {
 	kind := p.json.PeekKind()
 	switch {
 	case kind == 'n':
@@ -206,7 +205,7 @@ func (p *lineParser) value(f query.Field) (any, error) {
 }
 
 // skip passes over a value of the wrong kind; broken JSON has none.
-func (p *lineParser) skip(f query.Field) error {
+func (p *lineParser) skip(f *query.Field) error {
 	err := p.json.SkipValue()
 	if err == nil {
 		p.fail(f.Name, "must be %s", typeName[f.Type])
@@ -219,7 +218,7 @@ var typeName = map[query.Type]string{
 	query.Time: "a date", query.UUID: "a UUID", query.UUIDs: "an array of UUIDs",
 }
 
-func (p *lineParser) list(f query.Field) (any, error) {
+func (p *lineParser) list(f *query.Field) (any, error) {
 	p.json.ReadToken() // #nosec G104 -- a token that was peeked at
 	list := []string{}
 	for p.json.PeekKind() != ']' {
@@ -248,7 +247,7 @@ func (p *lineParser) list(f query.Field) (any, error) {
 }
 
 // text reads a string by the field's type. An empty one is an unknown value.
-func (p *lineParser) text(f query.Field, s string) any {
+func (p *lineParser) text(f *query.Field, s string) any {
 	switch f.Type {
 	case query.UUID, query.UUIDs:
 		id, ok := input.ParseUUID(s)
@@ -286,7 +285,7 @@ func (p *lineParser) text(f query.Field, s string) any {
 	return nil
 }
 
-func (p *lineParser) number(f query.Field, literal string) any {
+func (p *lineParser) number(f *query.Field, literal string) any {
 	n, err := strconv.ParseFloat(literal, 64)
 	switch {
 	case err != nil || math.IsInf(n, 0):

@@ -22,6 +22,7 @@ type scanner struct {
 func (p *lineParser) scan(line []byte, values []any) bool {
 	c := scanner{line: string(line)}
 	var seen uint64 // by field; a key given twice is no plain line
+	next := 0       // the field that is likely, since most lines have them in the catalog's order
 	if !c.take('{') {
 		return false
 	}
@@ -33,12 +34,16 @@ func (p *lineParser) scan(line []byte, values []any) bool {
 		if !ok || !c.take(':') {
 			return false
 		}
-		i, known := p.schema.index[name]
+		i, known := next, next < len(p.schema.fields) && p.schema.fields[next].Name == name
+		if !known {
+			i, known = p.schema.index[name]
+		}
 		if !known || i > 63 || seen&(1<<i) != 0 {
 			return false
 		}
 		seen |= 1 << i
-		f := p.schema.fields[i]
+		next = i + 1
+		f := &p.schema.fields[i]
 		if f.Derive != nil && !p.derived {
 			ok = c.pass()
 		} else {
@@ -53,7 +58,7 @@ func (p *lineParser) scan(line []byte, values []any) bool {
 }
 
 // scanValue reads a value of a field's own kind, or null.
-func (p *lineParser) scanValue(c *scanner, f query.Field) (any, bool) {
+func (p *lineParser) scanValue(c *scanner, f *query.Field) (any, bool) {
 	switch kind := c.peek(); {
 	case kind == 'n':
 		return nil, c.null()
@@ -75,7 +80,7 @@ func (p *lineParser) scanValue(c *scanner, f query.Field) (any, bool) {
 	return nil, false
 }
 
-func (p *lineParser) scanList(c *scanner, f query.Field) (any, bool) {
+func (p *lineParser) scanList(c *scanner, f *query.Field) (any, bool) {
 	c.take('[')
 	var list []string
 	for first := true; !c.take(']'); first = false {
@@ -101,7 +106,7 @@ func (p *lineParser) scanList(c *scanner, f query.Field) (any, bool) {
 }
 
 func (c *scanner) space() {
-	for c.at < len(c.line) && strings.IndexByte(" \t\r\n", c.line[c.at]) >= 0 {
+	for c.at < len(c.line) && c.line[c.at] <= ' ' && strings.IndexByte(" \t\r\n", c.line[c.at]) >= 0 {
 		c.at++
 	}
 }

@@ -17,6 +17,10 @@ func ExactValue(f Field, folded string) string {
 	if f.Sort || len(folded) <= maxExactBytes {
 		return folded
 	}
+	return exactDigest(folded)
+}
+
+func exactDigest(folded string) string {
 	sum := sha256.Sum256([]byte(folded))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -28,9 +28,19 @@ var foldCase = cases.Fold()
 // indexing and queries alike, which is why it is here and not an analyzer of
 // the index.
 func Fold(s string) string {
-	if plainASCII(s) {
-		return strings.ToLower(s)
+	for i := range len(s) {
+		c := s[i]
+		if 'A' <= c && c <= 'Z' && plainASCII(s[i:]) {
+			return strings.ToLower(s)
+		}
+		if 'A' <= c && c <= 'Z' || c >= utf8.RuneSelf {
+			return foldBeyondASCII(s)
+		}
 	}
+	return s
+}
+
+func foldBeyondASCII(s string) string {
 	if folded, ok := foldWestern(s); ok {
 		return folded
 	}
