@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type indexCmd struct {
 	Connections int    `default:"2" help:"_bulk requests under way at once, each way, 1 to 16 (default: 2)."`
 	BatchMiB    int    `name:"batch-mib" default:"4" help:"Size of a _bulk request in MiB, each way, 1 to 64 (default: 4)."`
 	Memory      int64  `placeholder:"RECORDS" help:"Measure the loader's memory with so many records too, and with a tenth of them, acknowledged by a sink that keeps none; it is always measured with a tenth of --records."`
+	Apart       bool   `help:"Keep the first processor to the process that sends, and the others to Elasticsearch, as if each had its own machine."`
 	Profile     string `type:"path" placeholder:"FILE" help:"Load once more within this process, and write a CPU profile of it here."`
 	JSON        bool   `name:"json" help:"Print JSON instead of tables."`
 	Write       string `type:"path" placeholder:"FILE" help:"Put the tables into this file too, between the markers bench:index."`
@@ -48,6 +50,8 @@ type indexReport struct {
 	Rounds      int `json:"rounds"`
 	Connections int `json:"connections"`
 	BatchMiB    int `json:"batch_mib"`
+	// Apart: sender and Elasticsearch shared no processor.
+	Apart bool `json:"apart"`
 	// Bytes are those of all documents, as they are sent.
 	Bytes    int64             `json:"document_bytes"`
 	Datasets []*indexedDataset `json:"datasets"`
@@ -126,7 +130,7 @@ func (c *indexCmd) on(ctx context.Context, before machine) (err error) {
 	}
 	b.report = indexReport{
 		heading: heading{Date: time.Now().UTC(), Command: commandLine(os.Args[1:]), Machine: before},
-		Rounds:  c.Rounds, Connections: c.Connections, BatchMiB: c.BatchMiB,
+		Rounds:  c.Rounds, Connections: c.Connections, BatchMiB: c.BatchMiB, Apart: c.Apart,
 	}
 	if err := b.versions(ctx); err != nil {
 		return err
@@ -173,6 +177,11 @@ func (b *indexBench) start(ctx context.Context) (err error) {
 	}
 	if b.es, err = elastic.New(elastic.Config{Addresses: []string{b.stack.ElasticsearchURL}}); err != nil {
 		return err
+	}
+	if b.Apart {
+		if err := b.apart(ctx); err != nil {
+			return err
+		}
 	}
 	if b.urls, err = postgres.Prepare(ctx, b.stack.PostgresURL, "benchmark"); err != nil {
 		return err
@@ -234,6 +243,33 @@ func (b *indexBench) measure(ctx context.Context) error {
 		b.add(took)
 	}
 	return b.measureMemory(ctx)
+}
+
+// apart gives Elasticsearch all processors but the first.
+func (b *indexBench) apart(ctx context.Context) error {
+	others := make([]int, 0, runtime.NumCPU())
+	for p := 1; p < runtime.NumCPU(); p++ {
+		others = append(others, p)
+	}
+	if len(others) == 0 {
+		return errors.New("--apart needs two processors")
+	}
+	var nodes struct {
+		Nodes map[string]struct {
+			Process struct {
+				ID int `json:"id"`
+			} `json:"process"`
+		} `json:"nodes"`
+	}
+	if err := ask(ctx, b.es, "/_nodes/process?filter_path=nodes.*.process.id", &nodes); err != nil {
+		return err
+	}
+	for _, n := range nodes.Nodes {
+		if err := runOn(n.Process.ID, others...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *indexBench) add(took map[string]wayResult) {
@@ -318,6 +354,9 @@ func (r indexReport) markdown() string {
 	var b strings.Builder
 	fmt.Fprint(&b, r.heading.markdown())
 	fmt.Fprintf(&b, "- %d connections and requests of %d MiB each way; %.0f bytes a document\n", r.Connections, r.BatchMiB, float64(r.Bytes)/float64(max(1, r.Dataset.Records.Total())))
+	if r.Apart {
+		fmt.Fprintln(&b, "- the process that sends has the first processor to itself, and Elasticsearch the others")
+	}
 	fmt.Fprintf(&b, "- figures are medians of %d rounds, in brackets the lowest and the highest; the ways by turns, each into new indices, after a warm-up that does not count; every index was counted afterwards\n\n", r.Rounds)
 	fmt.Fprintf(&b, "**Documents a second**\n\n")
 	t := table{head: []string{"dataset", "bytes", "`index load`", "its indexing alone", "bare `_bulk`", "`esutil.BulkIndexer`", "load to bare", "aim", "load to esutil"}}

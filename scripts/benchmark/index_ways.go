@@ -173,6 +173,11 @@ func (b *indexBench) child(ctx context.Context, result *wayResult, into any, pro
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	if b.Apart {
+		if err := runOn(cmd.Process.Pid, 0); err != nil {
+			return errors.Join(err, cmd.Cancel(), cmd.Wait())
+		}
+	}
 	peak := make(chan float64)
 	exited := make(chan struct{})
 	go func() { peak <- watchPeak(cmd.Process.Pid, exited) }()

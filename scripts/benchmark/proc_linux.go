@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -31,6 +32,28 @@ const ticksPerSecond = 100
 func processCPU(pid int) (time.Duration, error) {
 	s, err := readProcess(pid)
 	return s.own, err
+}
+
+// runOn keeps a process, and what it will start, to these processors.
+func runOn(pid int, processors ...int) error {
+	var set unix.CPUSet
+	for _, p := range processors {
+		set.Set(p)
+	}
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return err
+	}
+	for _, t := range threads {
+		thread, err := strconv.Atoi(t.Name())
+		if err != nil {
+			return err
+		}
+		if err := unix.SchedSetaffinity(thread, &set); err != nil && !errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("keep process %d to some processors: %w", pid, err)
+		}
+	}
+	return nil
 }
 
 // familyCPU is what a process and its children have used, those that are gone

@@ -16,6 +16,8 @@ func processCPU(int) (time.Duration, error) {
 	return 0, errors.New("the CPU time of a process is read from /proc: run this on Linux")
 }
 
+func runOn(int, ...int) error { return errors.New("processes are kept to processors on Linux only") }
+
 func familyCPU(pid int) (time.Duration, error) { return processCPU(pid) }
 
 func parentOf(int, string) (int, bool) { return 0, false }

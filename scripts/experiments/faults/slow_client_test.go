@@ -11,8 +11,8 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -26,7 +26,6 @@ import (
 type crowd struct {
 	kind    string
 	clients []*slowClient
-	begun   atomic.Int64 // of those that read: how many have the first byte
 	lock    sync.Mutex
 	took    []time.Duration // until each was cut off
 }
@@ -39,8 +38,13 @@ type slowClient struct {
 	crowd *crowd
 }
 
-// byteEvery is the pause after each byte.
-const byteEvery = time.Second
+const (
+	// byteEvery is the pause after each byte.
+	byteEvery = time.Second
+	// answersAsked of some 70 KB each are more than fits between a server and a
+	// client that does not read.
+	answersAsked = 100
+)
 
 // newCrowd connects, and begins to be slow in the background.
 func newCrowd(t *testing.T, s *rig.Server, kind string, be func(*slowClient) error) *crowd {
@@ -151,21 +155,21 @@ func (c *slowClient) drip() error {
 	}
 }
 
-// answer asks for a large page and reads a byte a second of it.
-func (c *slowClient) answer(token string) error {
+// answers asks for large pages, one request behind the other, and reads a byte a
+// second of what comes. The first answers fit into what lies between, so that the
+// server meets the slowness when that is full.
+func (c *slowClient) answers(token string) error {
 	const body = `{"limit":100}`
-	if _, err := fmt.Fprintf(c, "POST /api/v1/data/projects/search HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", c.host, token, len(body), body); err != nil {
+	request := fmt.Sprintf("POST /api/v1/data/projects/search HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", c.host, token, len(body), body)
+	if _, err := io.WriteString(c, strings.Repeat(request, answersAsked)); err != nil {
 		return err
 	}
 	var b [1]byte
 	tick := time.NewTicker(byteEvery)
 	defer tick.Stop()
-	for n := 0; ; n++ {
+	for {
 		if _, err := c.Read(b[:]); err != nil {
 			return err
-		}
-		if n == 0 {
-			c.crowd.begun.Add(1)
 		}
 		<-tick.C
 	}
