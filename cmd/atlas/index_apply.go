@@ -19,23 +19,20 @@ import (
 	"atlas/internal/fault"
 	"atlas/search"
 	"atlas/search/query"
-	"atlas/workspace/postgres"
-	"atlas/workspace/projection"
 )
 
 // deltaConfig is what both commands take that change single records.
 type deltaConfig struct {
-	elasticConfig
+	generationsConfig
 	logConfig
 	waitConfig
 
-	PostgresSystemURL string        `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, which keeps the lease that lets one load or delta run at a time, deletions, and who holds which record."`
-	DeadLetters       string        `name:"dead-letters" aliases:"rejects" type:"path" placeholder:"FILE" help:"Write each line and record that is left out to this NDJSON file, with the reason; default: a file in the work folder."`
-	WorkDir           string        `name:"work-dir" env:"ATLAS_DELTA_DIR" type:"path" placeholder:"DIR" help:"Folder that keeps a delta while it is applied, so that an interrupted one can go on; default: one in the user's cache for each installation."`
-	Abandon           bool          `help:"Give up a delta that was begun and not finished. What is derived from its changes may be wrong until the next load."`
-	RetryFor          time.Duration `name:"retry-for" default:"5m" help:"How long an Elasticsearch that is away or busy is waited for, 1s to 24h (default: 5m)."`
-	MetricsListen     string        `name:"metrics-listen" env:"ATLAS_LOAD_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Serve Prometheus metrics of the work at /metrics there; default: nowhere."`
-	JSON              bool          `name:"json" help:"Print the report as JSON."`
+	DeadLetters   string        `name:"dead-letters" aliases:"rejects" type:"path" placeholder:"FILE" help:"Write each line and record that is left out to this NDJSON file, with the reason; default: a file in the work folder."`
+	WorkDir       string        `name:"work-dir" env:"ATLAS_DELTA_DIR" type:"path" placeholder:"DIR" help:"Folder that keeps a delta while it is applied, so that an interrupted one can go on; default: one in the user's cache for each installation."`
+	Abandon       bool          `help:"Give up a delta that was begun and not finished. What is derived from its changes may be wrong until the next load."`
+	RetryFor      time.Duration `name:"retry-for" default:"5m" help:"How long an Elasticsearch that is away or busy is waited for, 1s to 24h (default: 5m)."`
+	MetricsListen string        `name:"metrics-listen" env:"ATLAS_LOAD_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Serve Prometheus metrics of the work at /metrics there; default: nowhere."`
+	JSON          bool          `name:"json" help:"Print the report as JSON."`
 }
 
 // applyCmd applies changes of records.
@@ -102,23 +99,18 @@ func (c *applyCmd) Run(ctx context.Context, s *streams) error {
 }
 
 func (c *deltaConfig) check(f *faults) {
-	c.elasticConfig.check(f)
+	c.generationsConfig.check(f)
 	c.waitConfig.check(f)
-	f.address("--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL)", c.PostgresSystemURL, "postgres", "postgresql")
 	f.within("--retry-for", c.RetryFor, time.Second, 24*time.Hour)
 }
 
 // apply applies what o names, and prints the report.
 func (c *deltaConfig) apply(ctx context.Context, s *streams, o delta.Options) (delta.Report, error) {
-	es, err := c.open()
+	w, err := c.writer(ctx)
 	if err != nil {
 		return delta.Report{}, err
 	}
-	system, err := postgres.OpenSystem(ctx, c.PostgresSystemURL, postgres.Options{MaxConns: 2})
-	if err != nil {
-		return delta.Report{}, operatorError(err)
-	}
-	defer system.Close()
+	defer w.Close()
 	if o.WorkDir, err = c.workDir(); err != nil {
 		return delta.Report{}, err
 	}
@@ -129,9 +121,8 @@ func (c *deltaConfig) apply(ctx context.Context, s *streams, o delta.Options) (d
 	}
 	defer stop()
 	shown := &loadProgress{to: s.err}
-	o.Elastic, o.Names, o.Live = es, c.names(), &search.Engine{Elastic: es, Names: c.names(), Timeout: deltaSearchTimeout}
-	o.Tombstones, o.Lease = system, c.lease(system, s.err)
-	o.Listener = &projection.Projector{System: system, Elastic: es, Names: c.names()}
+	o.Elastic, o.Names, o.Live = w.elastic, c.names(), &search.Engine{Elastic: w.elastic, Names: c.names(), Timeout: deltaSearchTimeout}
+	o.Tombstones, o.Lease, o.Listener = w.System, c.lease(w.System, s.err), w.listener
 	o.DeadLetters, o.Abandon, o.Retry, o.Log, o.Progress = c.DeadLetters, c.Abandon, elastic.Retry{For: c.RetryFor}, c.logger(s.err), func(p indexer.Progress) {
 		metrics.take(p)
 		shown.show(p)

@@ -10,12 +10,12 @@ import (
 	"atlas/workspace/projection"
 )
 
-// generationsConfig is how a command reaches the generations, and the lease of
-// those who write global records.
+// generationsConfig is how a command reaches the generations, and what the
+// writers of global records share in Postgres.
 type generationsConfig struct {
 	elasticConfig
 
-	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, which keeps the lease that lets one load run at a time."`
+	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, which keeps the lease that lets one load or delta run at a time, deletions, and who holds which record."`
 }
 
 func (c generationsConfig) check(f *faults) {
@@ -30,19 +30,34 @@ func (c generationsConfig) with(ctx context.Context, work func(*postgres.System,
 	if err := f.err(); err != nil {
 		return err
 	}
-	es, err := c.open()
+	w, err := c.writer(ctx)
 	if err != nil {
 		return err
 	}
+	defer w.Close()
+	return operatorError(work(w.System, indexer.GenerationOptions{
+		Elastic: w.elastic, Names: c.names(), Lease: w.System, Retry: elastic.Retry{}, Listener: w.listener,
+	}))
+}
+
+// writer is what a writer of global records works with: Elasticsearch, the system
+// role of Postgres, which its owner closes, and who is told of what changed.
+type writer struct {
+	*postgres.System
+	elastic  *elastic.Client
+	listener *projection.Projector
+}
+
+func (c generationsConfig) writer(ctx context.Context) (writer, error) {
+	es, err := c.open()
+	if err != nil {
+		return writer{}, err
+	}
 	system, err := postgres.OpenSystem(ctx, c.PostgresSystemURL, postgres.Options{MaxConns: 2})
 	if err != nil {
-		return operatorError(err)
+		return writer{}, operatorError(err)
 	}
-	defer system.Close()
-	return operatorError(work(system, indexer.GenerationOptions{
-		Elastic: es, Names: c.names(), Lease: system, Retry: elastic.Retry{},
-		Listener: &projection.Projector{System: system, Elastic: es, Names: c.names()},
-	}))
+	return writer{system, es, &projection.Projector{System: system, Elastic: es, Names: c.names()}}, nil
 }
 
 // size writes bytes for people.

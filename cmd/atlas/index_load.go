@@ -12,18 +12,15 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
-	"atlas/workspace/postgres"
-	"atlas/workspace/projection"
 )
 
 // loadCmd loads a folder of records.
 type loadCmd struct {
-	elasticConfig
+	generationsConfig
 	logConfig
 	waitConfig
 
 	Dir               string        `arg:"" type:"existingdir" help:"Folder with accounts, contacts, projects and signals as .ndjson, .ndjson.gz or .ndjson.zst."`
-	PostgresSystemURL string        `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, which keeps the lease that lets one load run at a time."`
 	AllowMissing      bool          `help:"Load a dataset that has no file as an empty one."`
 	Strict            bool          `help:"End with status 3 when lines or documents were left out; the rest is loaded and served all the same."`
 	DeadLetters       string        `name:"dead-letters" aliases:"rejects" type:"path" placeholder:"FILE" help:"Write each line and document that is left out to this NDJSON file, with the reason; default: dead-letters.ndjson in the work folder."`
@@ -60,8 +57,7 @@ const (
 
 func (c *loadCmd) check() error {
 	var f faults
-	c.elasticConfig.check(&f)
-	f.address("--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL)", c.PostgresSystemURL, "postgres", "postgresql")
+	c.generationsConfig.check(&f)
 	for _, n := range []struct {
 		option          string
 		value, from, to int
@@ -89,15 +85,11 @@ func (c *loadCmd) Run(ctx context.Context, s *streams) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	es, err := c.open()
+	w, err := c.writer(ctx)
 	if err != nil {
 		return err
 	}
-	system, err := postgres.OpenSystem(ctx, c.PostgresSystemURL, postgres.Options{MaxConns: 2})
-	if err != nil {
-		return operatorError(err)
-	}
-	defer system.Close()
+	defer w.Close()
 	limitMemory()
 	log := c.logger(s.err)
 	metrics, stop, err := serveLoadMetrics(c.MetricsListen)
@@ -107,9 +99,8 @@ func (c *loadCmd) Run(ctx context.Context, s *streams) error {
 	defer stop()
 	shown := &loadProgress{to: s.err}
 	report, err := indexer.Load(ctx, indexer.Options{
-		Dir: c.Dir, Elastic: es, Names: c.names(), Settings: mappings.Settings{Shards: c.Shards, Replicas: c.Replicas}, Unreplicated: c.Unreplicated,
-		Lease:    c.lease(system, s.err),
-		Listener: &projection.Projector{System: system, Elastic: es, Names: c.names()}, AllowMissing: c.AllowMissing,
+		Dir: c.Dir, Elastic: w.elastic, Names: c.names(), Settings: mappings.Settings{Shards: c.Shards, Replicas: c.Replicas}, Unreplicated: c.Unreplicated,
+		Lease: c.lease(w.System, s.err), Listener: w.listener, AllowMissing: c.AllowMissing,
 		DeadLetters: c.DeadLetters, WorkDir: c.WorkDir, TempDir: c.TempDir, Restart: c.Restart,
 		MinShare: c.MinShare, Force: c.Force, CheckpointRecords: c.CheckpointRecords,
 		Workers: c.Workers, Senders: c.Senders, BatchBytes: c.BatchMiB << 20,
