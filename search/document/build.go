@@ -299,10 +299,13 @@ func appendTime(b []byte, ms int64) []byte {
 	b = append2Digits(append(b, ':'), minute)
 	b = append2Digits(append(b, ':'), second)
 	thousandths := t.Nanosecond() / 1_000_000
-	return append(append2Digits(append(b, '.'), thousandths/10), byte('0'+thousandths%10), 'Z')
+	return append(append2Digits(append(b, '.'), thousandths/10), digits[thousandths%10], 'Z')
 }
 
-func append2Digits(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
+// append2Digits writes n, 0 to 99.
+func append2Digits(b []byte, n int) []byte { return append(b, digits[n/10], digits[n%10]) }
+
+const digits = "0123456789"
 
 // appendDouble writes a double the shortest way that reads back the same,
 // without an exponent where people would not write one.
