@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,15 +30,9 @@ const envRequests = "ATLAS_ATTACK_REQUESTS"
 func TestBodies(t *testing.T) {
 	seed := figures.Seed(t)
 	f := figures.New(t, "bodies", "mutated bodies, parameters, headers and methods", seed)
-	requests := 100_000
-	if given := os.Getenv(envRequests); given != "" {
-		var err error
-		if requests, err = strconv.Atoi(given); err != nil || requests < 100 {
-			t.Fatalf("%s: %q", envRequests, given)
-		}
-	}
+	requests := figures.Number(t, envRequests, 100, 100_000)
 	r := rig.Start(t, rig.Options{Seed: seed})
-	s := r.Serve("ATLAS_REDIS_TIMEOUT=5s")
+	s := r.Serve(rig.PatientRedis)
 	b := newBombardment(t, r, s, seed)
 	idle, err := s.Goroutines(t.Context())
 	if err != nil {

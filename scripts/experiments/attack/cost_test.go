@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -38,10 +37,10 @@ const (
 func TestCost(t *testing.T) {
 	seed := figures.Seed(t)
 	f := figures.New(t, "cost", "the most expensive requests, found by climbing, from "+strconv.Itoa(attackers)+" clients at once", seed)
-	records, searches := number(t, envRecords, 300_000), number(t, envSearches, 250)
+	records, searches := figures.Number(t, envRecords, 1, 300_000), figures.Number(t, envSearches, 1, 250)
 	random := rand.New(rand.NewPCG(seed, 14))
 	r := rig.Start(t, rig.Options{Seed: seed, Records: int64(records)})
-	s := r.Serve("ATLAS_REDIS_TIMEOUT=5s", "ATLAS_SEARCH_TIMEOUT="+searchTimeout.String())
+	s := r.Serve(rig.PatientRedis, "ATLAS_SEARCH_TIMEOUT="+searchTimeout.String())
 	c := s.By(newWorkspace(t, r, "Cost"))
 	grammars := readGrammars(t, c)
 
@@ -66,36 +65,23 @@ func TestCost(t *testing.T) {
 	f.Tell("refused with 503 of them", float64(a.refused.Load()), "")
 	f.Exactly("other answers than 200 and 503", float64(a.other.Load()), 0, "")
 	f.AtMost("slowest answer in the attack", time.Duration(a.slowest.Load()).Seconds(), (searchTimeout + grace).Seconds(), "s")
-	f.Tell("ordinary searches before: p50", percentile(alone, 50), "ms")
-	f.Tell("ordinary searches before: p99", percentile(alone, 99), "ms")
+	f.Tell("ordinary searches before: p50", figures.Percentile(alone, 50), "ms")
+	f.Tell("ordinary searches before: p99", figures.Percentile(alone, 99), "ms")
 	f.Tell("ordinary searches in the attack", float64(len(meanwhile)), "")
-	f.Tell("ordinary searches in the attack: p50", percentile(meanwhile, 50), "ms")
-	f.AtMost("ordinary searches in the attack: p99", percentile(meanwhile, 99), searchTimeout.Seconds()*1e3, "ms")
+	f.Tell("ordinary searches in the attack: p50", figures.Percentile(meanwhile, 50), "ms")
+	f.AtMost("ordinary searches in the attack: p99", figures.Percentile(meanwhile, 99), searchTimeout.Seconds()*1e3, "ms")
 	f.Exactly("ordinary searches that failed", float64(failed+failedAlone), 0, "")
 	f.Exactly("times a memory breaker of Elasticsearch tripped", float64(tripped), 0, "")
 	f.Tell("heap of Elasticsearch in use", heap, "%")
 	if err := rig.Until(5*time.Second, "an ordinary search is as quick as before", func() error {
 		took, failed := healthy(t, other, ordinary, 500*time.Millisecond)
-		if limit := 3*percentile(alone, 50) + 50; failed > 0 || percentile(took, 50) > limit {
-			return fmt.Errorf("p50 %.0f ms, %d failed", percentile(took, 50), failed)
+		if limit := 3*figures.Percentile(alone, 50) + 50; failed > 0 || figures.Percentile(took, 50) > limit {
+			return fmt.Errorf("p50 %.0f ms, %d failed", figures.Percentile(took, 50), failed)
 		}
 		return nil
 	}); err != nil {
 		t.Error(err)
 	}
-}
-
-func number(t *testing.T, name string, otherwise int) int {
-	t.Helper()
-	given := os.Getenv(name)
-	if given == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(given)
-	if err != nil || n < 1 {
-		t.Fatalf("%s: %q", name, given)
-	}
-	return n
 }
 
 // climb tries the extremes of all grammars, and then neighbours of the worst
@@ -244,13 +230,4 @@ func breakers(t *testing.T, r *rig.Rig) (tripped int64, heap float64) {
 		heap = max(heap, node.JVM.Mem.Used)
 	}
 	return tripped, heap
-}
-
-// percentile is in milliseconds.
-func percentile(took []time.Duration, p int) float64 {
-	sorted := slices.Sorted(slices.Values(took))
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[min(len(sorted)-1, len(sorted)*p/100)].Seconds() * 1e3
 }

@@ -36,7 +36,7 @@ func TestSecondLine(t *testing.T) {
 	f := figures.New(t, "second-line", "the application's own workspace conditions taken away", seed)
 	random := rand.New(rand.NewPCG(seed, 10))
 	r := rig.Start(t, rig.Options{Seed: seed})
-	s := r.Serve("ATLAS_REDIS_TIMEOUT=5s")
+	s := r.Serve(rig.PatientRedis)
 	victim := newVictim(t, r, s, random)
 	intruder := newIntruders(t, r, s, victim)[1]
 	own := ownRecords(t, intruder, victim)
@@ -49,7 +49,7 @@ func TestSecondLine(t *testing.T) {
 	}
 
 	stripped := newStripper(t, r.Elasticsearch[0])
-	open := r.Serve("ATLAS_REDIS_TIMEOUT=5s", "ATLAS_ELASTICSEARCH_URL="+stripped.URL)
+	open := r.Serve(rig.PatientRedis, "ATLAS_ELASTICSEARCH_URL="+stripped.URL)
 	intruder.Base = open.Base
 	searches, leaks, foreign, most := unfiltered(t, intruder, victim, own)
 	f.Tell("searches of books and Views", float64(searches), "")

@@ -28,8 +28,8 @@ func TestForgedCursors(t *testing.T) {
 	seed := figures.Seed(t)
 	f := figures.New(t, "forged-cursors", "cursors changed in every bit, cut, spliced, and of other searches", seed)
 	r := rig.Start(t, rig.Options{Seed: seed})
-	s := r.Serve("ATLAS_REDIS_TIMEOUT=5s")
-	other := r.Serve("ATLAS_REDIS_TIMEOUT=5s", "ATLAS_CURSOR_KEYS=a key that the first does not know")
+	s := r.Serve(rig.PatientRedis)
+	other := r.Serve(rig.PatientRedis, "ATLAS_CURSOR_KEYS=a key that the first does not know")
 	callers := []rig.Caller{s.By(newWorkspace(t, r, "One")), s.By(newWorkspace(t, r, "Two"))}
 	places := cursorPlaces(t, callers)
 	ask := func(c rig.Caller, p place, cursor any) rig.Answer {

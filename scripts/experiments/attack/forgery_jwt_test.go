@@ -121,7 +121,7 @@ func TestForgedTokens(t *testing.T) {
 	if err := os.WriteFile(jwks, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	claimed := []string{"ATLAS_REDIS_TIMEOUT=5s", "ATLAS_JWT_ISSUER=" + issuer, "ATLAS_JWT_AUDIENCE=" + audience}
+	claimed := []string{rig.PatientRedis, "ATLAS_JWT_ISSUER=" + issuer, "ATLAS_JWT_AUDIENCE=" + audience}
 	public := r.Serve(append(claimed, "ATLAS_JWT_SECRET=", "ATLAS_JWKS="+jwks)...)
 	shared := r.Serve(append(claimed, "ATLAS_JWT_SECRET="+sharedSecret)...)
 	w := newWorkspace(t, r, "Forged")

@@ -29,7 +29,7 @@ func TestIDs(t *testing.T) {
 	f := figures.New(t, "ids", "another workspace's ids, cursors and texts in every place of every route", seed)
 	random := rand.New(rand.NewPCG(seed, 9))
 	r := rig.Start(t, rig.Options{Seed: seed})
-	s := r.Serve("ATLAS_REDIS_TIMEOUT=5s")
+	s := r.Serve(rig.PatientRedis)
 	victim := newVictim(t, r, s, random)
 	document, err := s.By(victim.Workspace).Want(t.Context(), 200, "GET", "/openapi.json", nil)
 	if err != nil {

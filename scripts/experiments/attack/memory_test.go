@@ -23,7 +23,7 @@ func TestMemory(t *testing.T) {
 	seed := figures.Seed(t)
 	f := figures.New(t, "memory", fmt.Sprintf("bodies of 1 MiB made of the smallest values, from %d clients at once", clients), seed)
 	r := rig.Start(t, rig.Options{Seed: seed})
-	s := r.Serve("ATLAS_REDIS_TIMEOUT=5s")
+	s := r.Serve(rig.PatientRedis)
 	c, other := s.By(newWorkspace(t, r, "Memory")), s.By(newWorkspace(t, r, "Other"))
 	ids, err := must(t, c, "POST", "/data/projects/search", object{"limit": 1}).IDs()
 	if err != nil {
@@ -80,7 +80,7 @@ func TestMemory(t *testing.T) {
 	f.Tell("resident memory before", float64(idle>>20), "MB")
 	f.AtMost("resident memory at most", float64(most.Load()>>20), 1024, "MB")
 	f.Tell("ordinary searches meanwhile", float64(len(took)), "")
-	f.Tell("ordinary searches meanwhile: p99", percentile(took, 99), "ms")
+	f.Tell("ordinary searches meanwhile: p99", figures.Percentile(took, 99), "ms")
 	f.Exactly("ordinary searches that failed", float64(failed), 0, "")
 }
 

@@ -54,7 +54,7 @@ func newVictim(t *testing.T, r *rig.Rig, n int) *victim {
 		u.User = url.User(own)
 		v.roles, settings = append(v.roles, own), append(settings, variable+"="+u.String())
 	}
-	v.Server = r.Serve(append(settings, patientRedis)...)
+	v.Server = r.Serve(append(settings, rig.PatientRedis)...)
 	return v
 }
 

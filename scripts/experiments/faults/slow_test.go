@@ -46,14 +46,14 @@ func TestSlowClients(t *testing.T) {
 	}
 	sheet := figures.New(t, "slow-clients", fmt.Sprintf("%d idle connections; %d clients each that send no request, a header, a body, or read an answer, a byte a second", idleConnections, slowOfAKind), seed)
 	r := rig.Start(t, rig.Options{Seed: seed})
-	s := r.Serve("ATLAS_SEARCH_TIMEOUT=20s", "ATLAS_REQUEST_TIMEOUT=25s", patientRedis)
+	s := r.Serve("ATLAS_SEARCH_TIMEOUT=20s", "ATLAS_REQUEST_TIMEOUT=25s", rig.PatientRedis)
 	c := s.By(r.Workspace(rig.Unlimited))
 
 	healthy(t, c, seed, healthyFor/3) // warms up
 	before := healthy(t, c, seed, healthyFor)
 	base := usageOf(t, s)
-	sheet.Tell("healthy client before, p50", percentile(before, 0.5), "ms")
-	p99 := percentile(before, 0.99)
+	sheet.Tell("healthy client before, p50", figures.Percentile(before, 50), "ms")
+	p99 := figures.Percentile(before, 99)
 	sheet.Tell("healthy client before, p99", p99, "ms")
 
 	var kinds sync.WaitGroup
@@ -89,8 +89,8 @@ func TestSlowClients(t *testing.T) {
 	r.Until(bodyWithin/2, "slow requests are under way", func() error { return underWay(t, s, 2*slowOfAKind) })
 	begun := time.Now()
 	meanwhile := healthy(t, c, seed, healthyFor)
-	sheet.Tell("healthy client meanwhile, p50", percentile(meanwhile, 0.5), "ms")
-	sheet.AtMost("healthy client meanwhile, p99", percentile(meanwhile, 0.99), 4*p99+100, "ms")
+	sheet.Tell("healthy client meanwhile, p50", figures.Percentile(meanwhile, 50), "ms")
+	sheet.AtMost("healthy client meanwhile, p99", figures.Percentile(meanwhile, 99), 4*p99+100, "ms")
 	sheet.AtLeast("healthy requests meanwhile, of those before", float64(len(meanwhile))/float64(len(before)), 0.25, "")
 	peak := usageOf(t, s)
 	sheet.AtMost("goroutines for each connection, at most", (peak.goroutines-base.goroutines)/(idleConnections+5*slowOfAKind), 4, "")

@@ -38,7 +38,7 @@ type tied struct {
 // View whose rows are merged from two indices.
 func TestTies(t *testing.T) {
 	seed := figures.Seed(t)
-	records := size(t, "ATLAS_TEST_RECORDS", tiedRecords)
+	records := figures.Number(t, "ATLAS_TEST_RECORDS", 1, tiedRecords)
 	sheet := figures.New(t, "ties", fmt.Sprintf("%d records of one sort value, or none, paged through in both directions, 100 a page", records), seed)
 	r := rig.Start(t, rig.Options{Records: -1, ESHeap: "2g"})
 	dir := filepath.Join(r.Dir, "tied")
@@ -47,7 +47,7 @@ func TestTies(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Load(dir, "--strict")
-	server := r.Serve("ATLAS_SEARCH_TIMEOUT=30s", patientRedis)
+	server := r.Serve("ATLAS_SEARCH_TIMEOUT=30s", rig.PatientRedis)
 	c := once(t, server.Base, client.WithAPIKey(r.Workspace(rig.Unlimited).Key))
 
 	view := hold(t, c, world)
@@ -117,9 +117,9 @@ func tellTied(t *testing.T, sheet *figures.Sheet, walks []tiedWalk) {
 	sheet.Exactly("records missed", float64(missed), 0, "")
 	sheet.Exactly("records repeated", float64(repeated), 0, "")
 	sheet.Exactly("rows of other records", float64(foreign), 0, "")
-	sheet.Tell("page, p50", percentile(took, 0.5), "ms")
-	sheet.Tell("page, p99", percentile(took, 0.99), "ms")
-	sheet.Tell("page, slowest", percentile(took, 1), "ms")
+	sheet.Tell("page, p50", figures.Percentile(took, 50), "ms")
+	sheet.Tell("page, p99", figures.Percentile(took, 99), "ms")
+	sheet.Tell("page, slowest", figures.Percentile(took, 100), "ms")
 }
 
 // writeTied writes the folder: projects of one name and time, without a cost or

@@ -8,9 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -117,10 +114,6 @@ func before(value, previous string, desc bool) bool {
 	return value < previous
 }
 
-// patientRedis is for experiments that are not about Redis: that it takes more
-// than 100 ms on a machine that is busy with all else is no fault.
-const patientRedis = "ATLAS_REDIS_TIMEOUT=5s"
-
 // once is a client that sends each request once: what fails, failed.
 func once(t testing.TB, base string, options ...client.Option) *client.Client {
 	t.Helper()
@@ -139,28 +132,4 @@ func once(t testing.TB, base string, options ...client.Option) *client.Client {
 func isServerError(err error) bool {
 	e, answered := errors.AsType[*client.Error](err)
 	return err != nil && (!answered || e.Status >= http.StatusInternalServerError)
-}
-
-// percentile of durations, which it sorts, in milliseconds.
-func percentile(took []time.Duration, p float64) float64 {
-	if len(took) == 0 {
-		return 0
-	}
-	slices.Sort(took)
-	at := min(len(took)-1, int(float64(len(took))*p))
-	return float64(took[at].Microseconds()) / 1000
-}
-
-// size is a number of records from the environment.
-func size(t testing.TB, name string, otherwise int) int {
-	t.Helper()
-	given := os.Getenv(name)
-	if given == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(given)
-	if err != nil || n < 1 {
-		t.Fatalf("%s=%s is no number of records", name, given)
-	}
-	return n
 }

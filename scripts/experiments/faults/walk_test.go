@@ -46,11 +46,11 @@ var walks = []struct {
 // stays come exactly once.
 func TestWalkWhileGenerationsSwitch(t *testing.T) {
 	seed := figures.Seed(t)
-	records := size(t, "ATLAS_TEST_RECORDS", walkRecords)
+	records := figures.Number(t, "ATLAS_TEST_RECORDS", 1, walkRecords)
 	sheet := figures.New(t, "walk", fmt.Sprintf("%d records paged through by five sorts, 100 a page, while deltas and three loads ran", records), seed)
 	r := rig.Start(t, rig.Options{Records: int64(records), Seed: seed, ESHeap: "2g"})
 	world := readMoving(t, r.Records, seed)
-	server := r.Serve("ATLAS_SEARCH_TIMEOUT=30s", patientRedis)
+	server := r.Serve("ATLAS_SEARCH_TIMEOUT=30s", rig.PatientRedis)
 	c := once(t, server.Base, client.WithAPIKey(r.Workspace(rig.Unlimited).Key))
 
 	var switched atomic.Int64
@@ -136,9 +136,9 @@ func tellWalks(t *testing.T, sheet *figures.Sheet, world *moving, results []walk
 	sheet.Exactly("of these repeated", float64(repeated), 0, "")
 	sheet.Exactly("rows of no record there ever was", float64(unknown), 0, "")
 	sheet.Exactly("rows out of order", float64(disorder), 0, "")
-	sheet.Tell("page, p50", percentile(took, 0.5), "ms")
-	sheet.Tell("page, p99", percentile(took, 0.99), "ms")
-	sheet.Tell("page, slowest", percentile(took, 1), "ms")
+	sheet.Tell("page, p50", figures.Percentile(took, 50), "ms")
+	sheet.Tell("page, p99", figures.Percentile(took, 99), "ms")
+	sheet.Tell("page, slowest", figures.Percentile(took, 100), "ms")
 }
 
 // trickle is the time between two pages of a walk that waits for a switch.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -159,4 +160,27 @@ func Seed(t testing.TB) uint64 {
 	}
 	t.Logf("%s=%d", EnvSeed, seed)
 	return seed
+}
+
+// Number is that of an environment variable, at least so much, else otherwise.
+func Number(t testing.TB, name string, least, otherwise int) int {
+	t.Helper()
+	given := os.Getenv(name)
+	if given == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(given)
+	if err != nil || n < least {
+		t.Fatalf("%s=%s is no number from %d on", name, given, least)
+	}
+	return n
+}
+
+// Percentile is the pth of durations, in milliseconds; 0 of none.
+func Percentile(took []time.Duration, p int) float64 {
+	if len(took) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(took))
+	return sorted[min(len(sorted)-1, len(sorted)*p/100)].Seconds() * 1e3
 }
