@@ -7,22 +7,22 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"atlas/indexer/extsort"
-	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search/document"
 	"atlas/search/query"
 )
 
-// index builds and writes the documents of a dataset whose children's links are
-// complete, and collects its own links upwards. It goes on where the last
-// checkpoint is.
-func (l *load) index(ctx context.Context, d query.Dataset, records *extsort.Sorter) error {
+// build makes the documents of a dataset whose children's links are complete,
+// hands them to the pipeline, and collects the dataset's own links upwards. It
+// goes on where the last checkpoint is. When it returns the links are complete,
+// and the last documents may be on their way.
+func (l *load) build(ctx context.Context, d query.Dataset, records *extsort.Sorter, p *pipeline) error {
 	state := l.state.Datasets[d]
 	if state.Indexed {
 		return nil
 	}
 	after := state.after()
-	if err := l.compact(ctx, records, func() { state.Runs = records.Runs() }); err != nil {
+	if err := l.compact(ctx, records, p, func() { state.Runs = records.Runs() }); err != nil {
 		return err
 	}
 	entries, err := records.IterateAfter(ctx, after)
@@ -32,99 +32,72 @@ func (l *load) index(ctx context.Context, d query.Dataset, records *extsort.Sort
 	defer entries.Close()
 	var streams []*linkStream
 	for _, r := range query.RelationsOf(d) {
-		linked, err := l.iterateLinks(ctx, r, after)
+		linked := l.linked[r]
+		if err := l.compact(ctx, linked, p, func() { l.state.Links[linkName(r)] = linked.Runs() }); err != nil {
+			return err
+		}
+		links, err := linked.IterateAfter(ctx, after)
 		if err != nil {
 			return err
 		}
-		defer linked.Close()
-		streams = append(streams, newLinkStream(r, linked))
+		defer links.Close()
+		streams = append(streams, newLinkStream(r, links))
 	}
-	up, err := l.linksUp(d)
-	if err != nil {
-		return err
-	}
-	if err := l.buildAndWrite(ctx, d, entries, streams, up, after); err != nil {
-		return err
-	}
-	return l.checkWritten(d)
+	return l.joinAndBuild(ctx, d, entries, streams, after, p)
 }
 
-// buildAndWrite is the work of index: one goroutine joins records and children,
-// Workers make documents and links of them, Senders write the documents, and
-// one commits what is complete.
-func (l *load) buildAndWrite(ctx context.Context, d query.Dataset, entries *extsort.Iterator, streams []*linkStream, up map[query.Relation]*extsort.Sorter, after []byte) error {
+// joinAndBuild is the work of build: one goroutine joins records and children,
+// Workers make documents and links of them.
+func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries *extsort.Iterator, streams []*linkStream, after []byte, p *pipeline) error {
+	up := l.linksUp(d)
 	group, ctx := errgroup.WithContext(ctx)
-	chunks, freeChunks := make(chan *chunk, l.Workers), make(chan *chunk, 2*l.Workers+1)
-	requests, freeRequests := make(chan *request), make(chan *request, l.Workers+l.Senders)
-	ranges := make(chan *idRange)
+	chunks, free := make(chan *chunk, l.Workers), make(chan *chunk, 2*l.Workers+1)
 	group.Go(func() error {
 		defer close(chunks)
-		j := &joiner{load: l, records: entries, links: streams, full: chunks, free: freeChunks, id: after}
+		j := &joiner{load: l, of: l.newRange(d), records: entries, links: streams, full: chunks, free: free, id: after}
 		return j.run(ctx)
 	})
-	building, buildCtx := errgroup.WithContext(ctx)
 	for range l.Workers {
-		b := l.newBuilder(d, up, requests, freeRequests)
-		building.Go(func() error { return b.run(buildCtx, chunks, freeChunks, ranges, up) })
+		b := l.newBuilder(d, up, p)
+		group.Go(func() error { return b.run(ctx, chunks, free, up) })
 	}
-	group.Go(func() error {
-		defer close(ranges)
-		defer close(requests)
-		return building.Wait()
-	})
-	for range l.Senders {
-		group.Go(func() error { return l.send(ctx, d, requests, freeRequests) })
-	}
-	group.Go(func() error { return l.commitRanges(ctx, d, ranges) })
 	return group.Wait()
 }
 
-// compact merges files until they can be read at once; commit takes over what
-// there is then.
-func (l *load) compact(ctx context.Context, s *extsort.Sorter, commit func()) error {
+// compact merges files until they can be read at once; takeOver notes what there
+// is then.
+func (l *load) compact(ctx context.Context, s *extsort.Sorter, p *pipeline, takeOver func()) error {
 	return s.Compact(ctx, func() error {
-		commit()
-		return l.save()
+		return p.inTurn(ctx, func(context.Context) error {
+			takeOver()
+			return l.save()
+		})
 	})
 }
 
-// links returns the sorter of a relation's links.
-func (l *load) links(r query.Relation) (*extsort.Sorter, error) {
-	if s := l.linked[r]; s != nil {
-		return s, nil
+// openLinks opens the sorters of all links.
+func (l *load) openLinks() error {
+	for _, r := range query.Relations {
+		name := linkName(r)
+		// No dataset links to more than two others.
+		s, err := l.sorter(name, linkKeySize, l.SortMemory/l.Workers/2, l.state.Links[name])
+		if err != nil {
+			return err
+		}
+		l.linked[r] = s
 	}
-	name := linkName(r)
-	// No dataset links to more than two others.
-	s, err := l.sorter(name, linkKeySize, l.SortMemory/l.Workers/2, l.state.Links[name])
-	l.linked[r] = s
-	return s, err
-}
-
-// iterateLinks walks a relation's links to the parents after an id.
-func (l *load) iterateLinks(ctx context.Context, r query.Relation, after []byte) (*extsort.Iterator, error) {
-	s, err := l.links(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.compact(ctx, s, func() { l.state.Links[linkName(r)] = s.Runs() }); err != nil {
-		return nil, err
-	}
-	return s.IterateAfter(ctx, after)
+	return nil
 }
 
 // linksUp are the sorters of the links that a dataset's records have.
-func (l *load) linksUp(d query.Dataset) (map[query.Relation]*extsort.Sorter, error) {
+func (l *load) linksUp(d query.Dataset) map[query.Relation]*extsort.Sorter {
 	up := map[query.Relation]*extsort.Sorter{}
-	for _, r := range query.Relations {
-		if r.Child != d {
-			continue
-		}
-		var err error
-		if up[r], err = l.links(r); err != nil {
-			return nil, err
+	for r, s := range l.linked {
+		if r.Child == d {
+			up[r] = s
 		}
 	}
-	return up, nil
+	return up
 }
 
 // checkWritten refuses to go on when Elasticsearch took nothing of a dataset:
@@ -142,27 +115,13 @@ func (l *load) checkWritten(d query.Dataset) error {
 	return nil
 }
 
-// request is documents on their way to Elasticsearch.
-type request struct {
-	elastic.Batch
-	of    *idRange
-	ids   []string
-	lines []int64
-}
-
-func (r *request) reset() {
-	r.Batch.Reset()
-	r.ids, r.lines = r.ids[:0], r.lines[:0]
-}
-
 // builder turns records into documents and links. Each goroutine has its own.
 type builder struct {
 	load        *load
 	dataset     query.Dataset
 	children    children
 	up          []upward
-	requests    chan<- *request
-	free        chan *request
+	pipeline    *pipeline
 	current     *request
 	key, linked []byte
 }
@@ -172,8 +131,8 @@ type upward struct {
 	links    *extsort.Writer
 }
 
-func (l *load) newBuilder(d query.Dataset, up map[query.Relation]*extsort.Sorter, requests chan<- *request, free chan *request) *builder {
-	b := &builder{load: l, dataset: d, requests: requests, free: free}
+func (l *load) newBuilder(d query.Dataset, up map[query.Relation]*extsort.Sorter, p *pipeline) *builder {
+	b := &builder{load: l, dataset: d, pipeline: p}
 	b.children.relations = query.RelationsOf(d)
 	for r, sorter := range up {
 		b.up = append(b.up, upward{r, sorter.Writer()})
@@ -181,12 +140,12 @@ func (l *load) newBuilder(d query.Dataset, up map[query.Relation]*extsort.Sorter
 	return b
 }
 
-func (b *builder) run(ctx context.Context, chunks <-chan *chunk, free chan<- *chunk, ranges chan<- *idRange, up map[query.Relation]*extsort.Sorter) error {
+func (b *builder) run(ctx context.Context, chunks <-chan *chunk, free chan<- *chunk, up map[query.Relation]*extsort.Sorter) error {
 	b.take()
 	for c := range chunks {
 		b.current.of = c.of
 		if c.end {
-			if err := b.endRange(ctx, c.of, ranges, up); err != nil {
+			if err := b.endRange(ctx, c.of, up); err != nil {
 				return err
 			}
 			continue
@@ -214,7 +173,7 @@ func (b *builder) run(ctx context.Context, chunks <-chan *chunk, free chan<- *ch
 
 func (b *builder) take() {
 	select {
-	case b.current = <-b.free:
+	case b.current = <-b.pipeline.free:
 		b.current.reset()
 	default:
 		b.current = &request{}
@@ -227,7 +186,7 @@ func (b *builder) send(ctx context.Context) error {
 	}
 	b.current.of.pending.Add(1)
 	select {
-	case b.requests <- b.current:
+	case b.pipeline.requests <- b.current:
 		b.take()
 		return nil
 	case <-ctx.Done():
@@ -260,44 +219,6 @@ func (b *builder) build(c *chunk, it item) error {
 			if err := u.links.Add(b.key, b.linked); err != nil {
 				return err
 			}
-		}
-	}
-	return nil
-}
-
-// bulk is the load's write.
-func (l *load) bulk(ctx context.Context, d query.Dataset, r *request) ([]elastic.Refusal, error) {
-	return l.Elastic.Bulk(ctx, l.loadingAlias(d), &r.Batch, l.Retry)
-}
-
-// send writes requests until there are no more.
-func (l *load) send(ctx context.Context, d query.Dataset, requests <-chan *request, free chan<- *request) error {
-	file := l.file(d)
-	for r := range requests {
-		refused, err := l.write(ctx, d, r)
-		if err != nil {
-			return err
-		}
-		for _, no := range refused {
-			reason := no.Type + ": " + no.Reason
-			if err := r.of.refusals.add(d, file, r.lines[no.Position], r.ids[no.Position], reason, publicPart(r.Doc(no.Position))); err != nil {
-				return err
-			}
-		}
-		r.of.refused.Add(int64(len(refused)))
-		r.of.documents.Add(int64(r.Len() - len(refused)))
-		r.of.finish()
-		l.meter.done.Add(int64(r.Len()))
-		l.meter.records.Add(int64(r.Len()))
-		l.meter.documents.Add(int64(r.Len() - len(refused)))
-		l.meter.bytes.Add(int64(r.Size()))
-		r.of = nil
-		if r.Size() > 2*l.BatchBytes {
-			continue // a very large document; its memory is not kept
-		}
-		select {
-		case free <- r:
-		default:
 		}
 	}
 	return nil

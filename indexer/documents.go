@@ -98,10 +98,5 @@ func (l *load) buildAll(ctx context.Context) (err error) {
 		total += s.Len()
 	}
 	l.meter.next(Indexing, 0, total)
-	for _, d := range query.Datasets {
-		if err := l.index(ctx, d, sorted[d]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.indexAll(ctx, sorted)
 }

@@ -69,19 +69,18 @@ const rangeBytes = 256 << 20
 // query.MaxChildren: the others are counted in passing.
 type joiner struct {
 	load       *load
+	of         *idRange // the one being filled
 	records    *extsort.Iterator
 	links      []*linkStream
 	full, free chan *chunk
 
 	current *chunk
-	of      *idRange
 	count   int64 // records of the range
 	bytes   int64
 	id      []byte // of the last record
 }
 
 func (j *joiner) run(ctx context.Context) error {
-	j.of = j.load.newRange()
 	j.take()
 	for j.records.Next() {
 		key := j.records.Key()
@@ -153,7 +152,7 @@ func (j *joiner) endRange(ctx context.Context, last bool) error {
 			return err
 		}
 	}
-	j.of, j.count, j.bytes = j.load.newRange(), 0, 0
+	j.of, j.count, j.bytes = j.load.newRange(j.of.dataset), 0, 0
 	j.take()
 	return nil
 }

@@ -83,8 +83,10 @@ type load struct {
 	manifest manifest
 	state    *state
 	saved    time.Time // when state.Seconds was true
-	linked   map[query.Relation]*extsort.Sorter
-	letters  *letters
+	// committed is when the last range was, or writing began.
+	committed time.Time
+	linked    map[query.Relation]*extsort.Sorter
+	letters   *letters
 	// write takes documents; those that it will never take are returned.
 	write  func(context.Context, query.Dataset, *request) ([]elastic.Refusal, error)
 	report Report
@@ -181,10 +183,8 @@ func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 		}
 	}
 	l.meter.next(Indexing, l.state.done(), total)
-	for _, d := range query.Datasets {
-		if err := l.index(ctx, d, sorted[d]); err != nil {
-			return err
-		}
+	if err := l.indexAll(ctx, sorted); err != nil {
+		return err
 	}
 	l.meter.next(Ending, 0, 0)
 	if err := l.finish(ctx); err != nil {

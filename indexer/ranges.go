@@ -48,9 +48,10 @@ func (b *barrier) meet(ctx context.Context, last func() error) error {
 
 // idRange is records of a dataset that are under way together.
 type idRange struct {
-	after string // the last id of it
-	last  bool   // of the dataset
-	meet  *barrier
+	dataset query.Dataset
+	after   string // the last id of it
+	last    bool   // of the dataset
+	meet    *barrier
 
 	// What the joining counts.
 	replaced int64
@@ -68,8 +69,8 @@ type idRange struct {
 	written chan struct{}
 }
 
-func (l *load) newRange() *idRange {
-	r := &idRange{meet: newBarrier(l.Workers), dangling: map[query.Dataset]int64{}, written: make(chan struct{})}
+func (l *load) newRange(d query.Dataset) *idRange {
+	r := &idRange{dataset: d, meet: newBarrier(l.Workers), dangling: map[query.Dataset]int64{}, written: make(chan struct{})}
 	r.refusals.dir, r.refusals.count = l.dir, func() { l.meter.letters.Add(1) }
 	r.pending.Store(1)
 	return r
@@ -92,51 +93,52 @@ func (r *idRange) sealLinks(up map[query.Relation]*extsort.Sorter) {
 
 func linkName(r query.Relation) string { return string(r.Parent) + "-" + string(r.Child) }
 
-// commitRanges writes a checkpoint for each range of a dataset, in their order,
-// when its documents are acknowledged.
-func (l *load) commitRanges(ctx context.Context, d query.Dataset, ranges <-chan *idRange) error {
-	began := time.Now()
-	for r := range ranges {
-		select {
-		case <-r.written:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+// commitRange writes the checkpoint of a range when its documents are
+// acknowledged.
+func (l *load) commitRange(ctx context.Context, r *idRange) error {
+	select {
+	case <-r.written:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	d := r.dataset
+	s := l.state.Datasets[d]
+	s.Replaced += r.replaced
+	s.Documents += r.documents.Load()
+	s.Refused += r.refused.Load()
+	for child, n := range r.dangling {
+		l.state.Datasets[child].Dangling += n
+	}
+	for name, runs := range r.links {
+		l.state.Links[name] = runs
+	}
+	var used []extsort.Run
+	if s.After, s.Indexed = r.after, r.last; r.last {
+		for _, relation := range query.RelationsOf(d) {
+			used = append(used, l.state.Links[linkName(relation)]...)
+			delete(l.state.Links, linkName(relation))
 		}
-		s := l.state.Datasets[d]
-		s.Replaced += r.replaced
-		s.Documents += r.documents.Load()
-		s.Refused += r.refused.Load()
-		for child, n := range r.dangling {
-			l.state.Datasets[child].Dangling += n
-		}
-		for name, runs := range r.links {
-			l.state.Links[name] = runs
-		}
-		var used []extsort.Run
-		if s.After, s.Indexed = r.after, r.last; r.last {
-			for _, relation := range query.RelationsOf(d) {
-				used = append(used, l.state.Links[linkName(relation)]...)
-				delete(l.state.Links, linkName(relation))
-			}
-		}
-		now := time.Now()
-		s.IndexTime += now.Sub(began).Seconds()
-		began = now
-		if err := l.letters.take(&r.refusals); err != nil {
-			return err
-		}
-		if err := l.save(); err != nil {
-			return err
-		}
-		if l.store != nil {
-			extsort.Remove(l.dir, used)
-		}
+	}
+	now := time.Now()
+	s.IndexTime += now.Sub(l.committed).Seconds()
+	l.committed = now
+	if err := l.letters.take(&r.refusals); err != nil {
+		return err
+	}
+	if err := l.save(); err != nil {
+		return err
+	}
+	if l.store != nil {
+		extsort.Remove(l.dir, used)
+	}
+	if r.last {
+		return l.checkWritten(d)
 	}
 	return nil
 }
 
 // endRange is what a builder does at the end of a range.
-func (b *builder) endRange(ctx context.Context, r *idRange, ranges chan<- *idRange, up map[query.Relation]*extsort.Sorter) error {
+func (b *builder) endRange(ctx context.Context, r *idRange, up map[query.Relation]*extsort.Sorter) error {
 	if err := b.send(ctx); err != nil {
 		return err
 	}
@@ -148,12 +150,7 @@ func (b *builder) endRange(ctx context.Context, r *idRange, ranges chan<- *idRan
 	return r.meet.meet(ctx, func() error {
 		r.sealLinks(up)
 		r.finish()
-		select {
-		case ranges <- r:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		return b.pipeline.later(ctx, func(ctx context.Context) error { return b.load.commitRange(ctx, r) })
 	})
 }
 

@@ -1,0 +1,142 @@
+package indexer
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"atlas/indexer/extsort"
+	"atlas/internal/elastic"
+	"atlas/search/query"
+)
+
+// pipeline is where documents of all datasets go through: builders, of one
+// dataset after the other, fill requests, Senders write them, and one goroutine
+// commits, which is the only one to change the load's state. A dataset's builders
+// begin when those of its children are done, while the children's last requests
+// are still on their way: Elasticsearch is not left waiting in between.
+type pipeline struct {
+	requests chan *request
+	free     chan *request // for builders to fill
+	// commits are run one after the other, in the order they were handed over.
+	commits chan func(context.Context) error
+}
+
+// indexAll builds and writes the documents of every dataset, in the order of
+// query.Datasets.
+func (l *load) indexAll(ctx context.Context, sorted map[query.Dataset]*extsort.Sorter) error {
+	// While commits change what the state says of links, nothing else reads it.
+	if err := l.openLinks(); err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	p := &pipeline{requests: make(chan *request), free: make(chan *request, l.Workers+l.Senders), commits: make(chan func(context.Context) error)}
+	for range l.Senders {
+		group.Go(func() error { return l.send(ctx, p) })
+	}
+	group.Go(func() error { return p.commit(ctx) })
+	group.Go(func() error {
+		defer close(p.commits)
+		defer close(p.requests)
+		l.committed = time.Now()
+		for _, d := range query.Datasets {
+			if err := l.build(ctx, d, sorted[d], p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+func (p *pipeline) commit(ctx context.Context) error {
+	for do := range p.commits {
+		if err := do(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// later has something done when all that was handed over before is committed.
+func (p *pipeline) later(ctx context.Context, do func(context.Context) error) error {
+	select {
+	case p.commits <- do:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// inTurn is later, and waits for it.
+func (p *pipeline) inTurn(ctx context.Context, do func(context.Context) error) error {
+	done := make(chan struct{})
+	err := p.later(ctx, func(ctx context.Context) error {
+		if err := do(ctx); err != nil {
+			return err // ends the context
+		}
+		close(done)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// request is documents of a range on their way to Elasticsearch.
+type request struct {
+	elastic.Batch
+	of    *idRange
+	ids   []string
+	lines []int64
+}
+
+func (r *request) reset() {
+	r.Batch.Reset()
+	r.ids, r.lines = r.ids[:0], r.lines[:0]
+}
+
+// bulk is the load's write.
+func (l *load) bulk(ctx context.Context, d query.Dataset, r *request) ([]elastic.Refusal, error) {
+	return l.Elastic.Bulk(ctx, l.loadingAlias(d), &r.Batch, l.Retry)
+}
+
+// send writes requests until there are no more.
+func (l *load) send(ctx context.Context, p *pipeline) error {
+	for r := range p.requests {
+		d := r.of.dataset
+		refused, err := l.write(ctx, d, r)
+		if err != nil {
+			return err
+		}
+		for _, no := range refused {
+			reason := no.Type + ": " + no.Reason
+			if err := r.of.refusals.add(d, l.file(d), r.lines[no.Position], r.ids[no.Position], reason, publicPart(r.Doc(no.Position))); err != nil {
+				return err
+			}
+		}
+		r.of.refused.Add(int64(len(refused)))
+		r.of.documents.Add(int64(r.Len() - len(refused)))
+		r.of.finish()
+		l.meter.done.Add(int64(r.Len()))
+		l.meter.records.Add(int64(r.Len()))
+		l.meter.documents.Add(int64(r.Len() - len(refused)))
+		l.meter.bytes.Add(int64(r.Size()))
+		r.of = nil
+		if r.Size() > 2*l.BatchBytes {
+			continue // a very large document; its memory is not kept
+		}
+		select {
+		case p.free <- r:
+		default:
+		}
+	}
+	return nil
+}

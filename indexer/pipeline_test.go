@@ -1,0 +1,86 @@
+package indexer_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"atlas/indexer"
+	"atlas/indexer/generate"
+)
+
+// A dataset's documents go to Elasticsearch while the last request of the one
+// before is on its way. What ends then is gone on with from where acknowledged
+// documents are complete, and has the same outcome.
+func TestDatasetsOverlap(t *testing.T) {
+	t.Parallel()
+	w, fresh := newWorld(t), newWorld(t)
+	dir := generated(t, 400)
+	want := fresh.load(t, fresh.options(dir))
+
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	next := make(chan struct{})
+	var held atomic.Bool
+	var once sync.Once
+	o := w.options(dir)
+	o.BatchBytes, o.Senders = 2<<10, 2
+	o.Elastic = through(t, func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
+		if !isBulk(r) || !strings.Contains(r.URL.Path, "signals") || held.Swap(true) {
+			return false
+		}
+		select {
+		case <-next:
+			end()
+			<-r.Context().Done()
+		case <-time.After(20 * time.Second):
+			t.Error("projects wait for the last signals")
+		}
+		return false
+	}, func(r *http.Request, answer []byte) []byte {
+		if isBulk(r) && strings.Contains(r.URL.Path, "projects") {
+			once.Do(func() { close(next) })
+		}
+		return answer
+	})
+	if _, err := indexer.Load(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	report := w.load(t, w.options(dir))
+	if report.Resumed != 1 {
+		t.Errorf("resumed %d times", report.Resumed)
+	}
+	wantSameLoad(t, w, report, fresh, want)
+}
+
+// Links of so many ranges that their files are merged before they are read have
+// the same outcome, whatever is on its way then.
+func TestLinksOfManyRanges(t *testing.T) {
+	t.Parallel()
+	w, fresh := newWorld(t), newWorld(t)
+	dir := generated(t, 400)
+	want := fresh.load(t, fresh.options(dir))
+	o := w.options(dir)
+	o.CheckpointRecords, o.Workers = 2, 2
+	o.Elastic = through(t, func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
+		if isBulk(r) {
+			time.Sleep(10 * time.Millisecond)
+		}
+		return false
+	}, nil)
+	wantSameLoad(t, w, w.load(t, o), fresh, want)
+}
+
+func generated(t *testing.T, records int64) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if _, err := generate.Generate(t.Context(), generate.Options{Records: records, Seed: 4, Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
