@@ -176,7 +176,9 @@ func bound(kind, text string) (any, error) {
 	if kind != "number" {
 		return text, nil // the service knows dates
 	}
-	if first := text[0]; first != '-' && (first < '0' || first > '9') || !json.Valid([]byte(text)) {
+	digit := func(b byte) bool { return '0' <= b && b <= '9' }
+	// Of what is valid JSON only numbers begin so, and they may have blanks after them.
+	if !digit(text[0]) && text[0] != '-' || !digit(text[len(text)-1]) || !json.Valid([]byte(text)) {
 		return nil, fmt.Errorf("%q is not a number", text)
 	}
 	return json.Number(text), nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -21,6 +22,7 @@ import (
 
 	"atlas/internal/credits"
 	"atlas/internal/devstack/backends"
+	"atlas/workspace"
 )
 
 // gate stands before Elasticsearch and holds searches back while it is shut.
@@ -164,6 +166,57 @@ func TestLoadIsShed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWorkspacesShare takes all places that one workspace may have, with bodies
+// that do not come: it is refused one more, and others are served.
+func TestWorkspacesShare(t *testing.T) {
+	t.Parallel()
+	const places, share = 8, 6
+	s := start(t, 1000, func(c *apiConfig) { c.MaxRequests = places })
+	other, err := s.directory.CreateWorkspace(t.Context(), "Other", workspace.Pro, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := s.newKey(workspace.NewKey{Name: "other", Workspaces: []workspace.ID{other.ID}, Scopes: workspace.AllScopes()})
+	s.search("accounts", `{}`) // the keys are known from here on
+	if a := s.call("GET", "/workspace", key, ""); a.status != http.StatusOK {
+		t.Fatalf("%d %s", a.status, a.raw)
+	}
+	slow := make([]net.Conn, share)
+	for i := range slow {
+		if slow[i], err = net.Dial("tcp", strings.TrimPrefix(s.root, "http://")); err != nil {
+			t.Fatal(err)
+		}
+		defer slow[i].Close()
+		if _, err := fmt.Fprintf(slow[i], "POST /api/v1/data/accounts/search HTTP/1.1\r\nHost: atlas\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", s.key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var a answer
+	waitFor(t, "the workspace has its share", func() bool {
+		a = s.call("POST", "/data/accounts/search", s.key, `{}`)
+		return a.status != http.StatusOK
+	})
+	if a.status != http.StatusServiceUnavailable || a.body.Error.Code != "unavailable" || a.header.Get("Retry-After") != "1" || a.header.Get("X-Credits-Charged") != "0" {
+		t.Errorf("past the share: %d %v %s", a.status, a.header, a.raw)
+	}
+	if m := s.metrics(); !strings.Contains(m, fmt.Sprintf("atlas_requests_in_flight %d\n", share)) || !strings.Contains(m, "atlas_requests_shed_total 1\n") {
+		t.Errorf("counted otherwise:\n%s", m)
+	}
+	for _, token := range []string{key, s.user(workspace.Admin)} {
+		want := http.StatusOK
+		if token != key {
+			want = http.StatusServiceUnavailable // the share is the workspace's, whoever calls
+		}
+		if a := s.call("GET", "/workspace", token, ""); a.status != want {
+			t.Errorf("answered %d, want %d: %s", a.status, want, a.raw)
+		}
+	}
+	for _, c := range slow {
+		c.Close()
+	}
+	waitFor(t, "the share is given back", func() bool { return s.call("GET", "/workspace", s.key, "").status == http.StatusOK })
 }
 
 // TestClientLeaves goes away while a search is held back: that is no failure of

@@ -86,19 +86,24 @@ func (s *Server) serve(r Route) gin.HandlerFunc {
 		c := callOf(ctx)
 		c.route = r
 		if !s.enter() {
-			if r.Throttling == Metered {
-				c.gin.Header(headerCharged, "0")
-			}
-			c.fail(errBusy())
+			c.shed()
 			return
 		}
 		defer s.leave()
-		defer c.letGo()
-		err := c.admit()
-		if err == nil {
-			err = c.answer()
+		if err := c.admit(); err != nil {
+			c.fail(err)
+			return
 		}
-		if err != nil {
+		if of := c.principal.Workspace.ID; !of.IsZero() {
+			if !s.load.shares.take(of, s.MaxRequests) {
+				s.Meter.RequestShed()
+				c.shed()
+				return
+			}
+			defer s.load.shares.giveBack(of)
+		}
+		defer c.letGo()
+		if err := c.answer(); err != nil {
 			c.fail(err)
 		}
 	}

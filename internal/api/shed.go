@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"atlas/internal/fault"
+	"atlas/workspace"
 )
 
 // The bounds of a server whose fields say nothing.
@@ -31,6 +32,8 @@ const (
 // load counts requests under way, and knows when the server is about to stop.
 type load struct {
 	requests atomic.Int64
+	// shares are the requests under way of each workspace that has any.
+	shares shares
 	// bodies are the bytes of bodies over smallBody that are worked on.
 	bodies   atomic.Int64
 	draining atomic.Bool
@@ -55,6 +58,36 @@ func (s *Server) leave() {
 	s.Meter.InFlight(-1)
 }
 
+// shares bounds the requests of one workspace, so that the slow bodies of one
+// client, or answers that it does not take, leave places for all others.
+type shares struct {
+	mu  sync.Mutex
+	own map[workspace.ID]int
+}
+
+// take takes a place of a workspace's share, which is three quarters of the
+// server's; false when it has all of them.
+func (s *shares) take(of workspace.ID, places int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.own[of] >= places-places/4 {
+		return false
+	}
+	if s.own == nil {
+		s.own = map[workspace.ID]int{}
+	}
+	s.own[of]++
+	return true
+}
+
+func (s *shares) giveBack(of workspace.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.own[of]--; s.own[of] == 0 {
+		delete(s.own, of)
+	}
+}
+
 // hold takes room for the call's body, which letGo gives back; false when there is
 // none.
 func (c *call) hold(bytes int) bool {
@@ -75,7 +108,15 @@ func (c *call) letGo() {
 	c.held = 0
 }
 
-// errBusy is the answer to a request that found no place. Nothing is charged.
+// shed answers a request that found no place. Nothing is charged.
+func (c *call) shed() {
+	if c.route.Throttling == Metered {
+		c.gin.Header(headerCharged, "0")
+	}
+	c.fail(errBusy())
+}
+
+// errBusy is what a request learns for which there is no room.
 func errBusy() error {
 	e := fault.Wrap(fault.Shed("too many requests are under way"), fault.Unavailable, "the service is busy; try again shortly")
 	e.RetryAfter = time.Second

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 
 	"atlas/internal/fault"
 	"atlas/workspace"
@@ -81,6 +82,11 @@ func openPool(ctx context.Context, url, application string, o Options) (*pgxpool
 	params["idle_in_transaction_session_timeout"] = "10000"
 	params["timezone"] = "UTC"
 	config.ConnConfig.Tracer = o.tracer()
+	// Without it each id goes through database/sql's conversions as a text.
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		pgxuuid.Register(conn.TypeMap())
+		return nil
+	}
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
