@@ -16,6 +16,9 @@ import (
 // has the higher one (docs/architecture.md, "Held records"). Rows are locked in
 // the order of ids, so that two writes wait for each other and never for a
 // circle. The records must be there in the global dataset.
+//
+// One who locks rows that are there before making others cannot keep to that
+// order, and has a lock of its own: see addingAlone.
 func hold(ctx context.Context, tx pgx.Tx, in workspace.ID, dataset string, ids []uuid.UUID) error {
 	_, err := tx.Exec(ctx, holdRecords, arg(in), dataset, ids)
 	return err
@@ -26,6 +29,7 @@ func hold(ctx context.Context, tx pgx.Tx, in workspace.ID, dataset string, ids [
 const holdRecords = `
 	INSERT INTO held_records (workspace_id, dataset, record_id, version)
 	SELECT $1, $2, id, nextval('held_version') FROM (SELECT DISTINCT unnest($3::uuid[]) AS id ORDER BY id) ids
+	WHERE ` + besideOthers + `
 	ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE
 	SET version = nextval('held_version'), own_change = true, present = true, stub_since = NULL, ` + sincePending
 
@@ -44,9 +48,20 @@ const holdRecordsAgain = `
 	SELECT $1, $2, record_id, nextval('held_version') FROM (
 		SELECT record_id FROM held_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = ANY($3) ORDER BY record_id
 	) ids
+	WHERE ` + besideOthers + `
 	ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE
 	SET version = nextval('held_version'), own_change = true, ` + sincePending + `
 	RETURNING record_id`
+
+// A workspace's writes of held records of a dataset ($1, $2) go on side by side,
+// but for one that adds members: that one locks the rows there are, looks what
+// holds them, and makes further ones, of ids in between. Both last as long as the
+// transaction.
+const (
+	heldLock     = `(hashtextextended('held ' || $2::text, 0) # hashtextextended($1::uuid::text, 0))`
+	besideOthers = `(SELECT pg_advisory_xact_lock_shared` + heldLock + `) IS NOT NULL`
+	addingAlone  = `SELECT pg_advisory_xact_lock` + heldLock
+)
 
 // sincePending keeps the time of a row that is pending already.
 const sincePending = `pending_since = CASE WHEN held_records.version > held_records.projected_version

@@ -63,6 +63,9 @@ type membership struct{ inView, visible bool }
 // lockMemberships locks the held rows of the records and tells what holds them.
 // A record without a row is held by nothing.
 func lockMemberships(ctx context.Context, tx pgx.Tx, in workspace.ID, v workspace.View, ids []uuid.UUID) (map[uuid.UUID]membership, error) {
+	if _, err := tx.Exec(ctx, addingAlone, arg(in), string(v.Dataset)); err != nil {
+		return nil, err
+	}
 	_, err := tx.Exec(ctx, `
 		SELECT FROM held_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = ANY($3)
 		ORDER BY record_id FOR UPDATE`, arg(in), string(v.Dataset), ids)
