@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -65,13 +66,13 @@ func readLetters(t *testing.T, path string) []string {
 // ended leaves a load that ended when it had written some documents.
 func (w world) ended(t *testing.T, o indexer.Options) indexer.Report {
 	t.Helper()
-	bulks := 0
+	var bulks atomic.Int64
 	o.Senders = 1
 	o.Elastic = through(t, func(_ http.ResponseWriter, r *http.Request, _ []byte) bool {
 		if isBulk(r) {
-			bulks++
+			bulks.Add(1)
 		}
-		if bulks > 3 {
+		if bulks.Load() > 3 {
 			panic(http.ErrAbortHandler)
 		}
 		return false
