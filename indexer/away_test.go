@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"atlas/indexer"
-	"atlas/indexer/generate"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
 	"atlas/search/searchtest"
@@ -125,11 +124,8 @@ func (c *cable) carry(near net.Conn) {
 // it is back the load goes on and is complete.
 func TestElasticsearchAway(t *testing.T) {
 	w := newWorld(t)
-	dir := t.TempDir()
 	const records = 2_500
-	if _, err := generate.Generate(t.Context(), generate.Options{Records: records, Seed: 9, Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
+	dir := generated(t, records, 9)
 	c := newCable(t, 1<<20)
 	o := w.options(dir)
 	o.Elastic = searchtest.NewClient(t, c.address())

@@ -185,13 +185,11 @@ func (b *builder) send(ctx context.Context) error {
 		return nil
 	}
 	b.current.of.pending.Add(1)
-	select {
-	case b.pipeline.requests <- b.current:
-		b.take()
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := give(ctx, b.pipeline.requests, b.current); err != nil {
+		return err
 	}
+	b.take()
+	return nil
 }
 
 func (b *builder) build(c *chunk, it item) error {

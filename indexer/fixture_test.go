@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"atlas/indexer"
+	"atlas/indexer/generate"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
 	"atlas/mappings"
@@ -190,6 +191,16 @@ func folder(t *testing.T, files map[string]string) string {
 			name += ".ndjson"
 		}
 		write(t, filepath.Join(dir, name), []byte(content))
+	}
+	return dir
+}
+
+// generated is a folder of generated records.
+func generated(t *testing.T, records int64, seed uint64) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if _, err := generate.Generate(t.Context(), generate.Options{Records: records, Seed: seed, Dir: dir}); err != nil {
+		t.Fatal(err)
 	}
 	return dir
 }

@@ -180,12 +180,7 @@ func (j *joiner) send(ctx context.Context) error {
 }
 
 func (j *joiner) hand(ctx context.Context, c *chunk) error {
-	select {
-	case j.full <- c:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return give(ctx, j.full, c)
 }
 
 // linkStream is the links of one relation in the order of their parents.

@@ -18,7 +18,6 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"atlas/indexer"
-	"atlas/indexer/generate"
 	"atlas/search/document"
 	"atlas/search/query"
 	"atlas/search/searchtest"
@@ -154,10 +153,7 @@ func TestLoadEqualsModel(t *testing.T) {
 // would take minutes.
 func TestMemoryStaysFlat(t *testing.T) {
 	w := newWorld(t)
-	dir := t.TempDir()
-	if _, err := generate.Generate(t.Context(), generate.Options{Records: 40_000, Seed: 5, Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
+	dir := generated(t, 40_000, 5)
 	o := w.options(dir)
 	o.SortMemory, o.BatchBytes, o.Workers = 6<<20, 256<<10, 2
 	var mu sync.Mutex

@@ -61,12 +61,7 @@ func (p *pipeline) commit(ctx context.Context) error {
 
 // later has something done when all that was handed over before is committed.
 func (p *pipeline) later(ctx context.Context, do func(context.Context) error) error {
-	select {
-	case p.commits <- do:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return give(ctx, p.commits, do)
 }
 
 // inTurn is later, and waits for it.
@@ -82,8 +77,23 @@ func (p *pipeline) inTurn(ctx context.Context, do func(context.Context) error) e
 	if err != nil {
 		return err
 	}
+	return await(ctx, done)
+}
+
+// give hands a value on, unless ctx ends before it is taken.
+func give[T any](ctx context.Context, to chan<- T, value T) error {
 	select {
-	case <-done:
+	case to <- value:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// await returns when a channel is closed, or ctx ends.
+func await(ctx context.Context, closed <-chan struct{}) error {
+	select {
+	case <-closed:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

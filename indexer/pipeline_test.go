@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"atlas/indexer"
-	"atlas/indexer/generate"
 )
 
 // A dataset's documents go to Elasticsearch while the last request of the one
@@ -20,7 +19,7 @@ import (
 func TestDatasetsOverlap(t *testing.T) {
 	t.Parallel()
 	w, fresh := newWorld(t), newWorld(t)
-	dir := generated(t, 400)
+	dir := generated(t, 400, 4)
 	want := fresh.load(t, fresh.options(dir))
 
 	ctx, end := context.WithCancel(t.Context())
@@ -63,7 +62,7 @@ func TestDatasetsOverlap(t *testing.T) {
 func TestLinksOfManyRanges(t *testing.T) {
 	t.Parallel()
 	w, fresh := newWorld(t), newWorld(t)
-	dir := generated(t, 400)
+	dir := generated(t, 400, 4)
 	want := fresh.load(t, fresh.options(dir))
 	o := w.options(dir)
 	o.CheckpointRecords, o.Workers = 2, 2
@@ -74,13 +73,4 @@ func TestLinksOfManyRanges(t *testing.T) {
 		return false
 	}, nil)
 	wantSameLoad(t, w, w.load(t, o), fresh, want)
-}
-
-func generated(t *testing.T, records int64) (dir string) {
-	t.Helper()
-	dir = t.TempDir()
-	if _, err := generate.Generate(t.Context(), generate.Options{Records: records, Seed: 4, Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }

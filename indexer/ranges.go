@@ -32,12 +32,7 @@ func newBarrier(n int) *barrier {
 // goes on; when that fails, its context's end lets the others go.
 func (b *barrier) meet(ctx context.Context, last func() error) error {
 	if b.left.Add(-1) > 0 {
-		select {
-		case <-b.open:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		return await(ctx, b.open)
 	}
 	if err := last(); err != nil {
 		return err
@@ -96,10 +91,8 @@ func linkName(r query.Relation) string { return string(r.Parent) + "-" + string(
 // commitRange writes the checkpoint of a range when its documents are
 // acknowledged.
 func (l *load) commitRange(ctx context.Context, r *idRange) error {
-	select {
-	case <-r.written:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := await(ctx, r.written); err != nil {
+		return err
 	}
 	d := r.dataset
 	s := l.state.Datasets[d]

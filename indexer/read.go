@@ -193,12 +193,7 @@ func (r *reading) hand(ctx context.Context, b *lineBatch) error {
 	now := r.reader.BytesRead()
 	r.load.meter.done.Add(now - r.seen)
 	r.seen = now
-	select {
-	case r.full <- b:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return give(ctx, r.full, b)
 }
 
 // work checks lines until there are no more.

@@ -58,9 +58,9 @@ const holdRecordsAgain = `
 // holds them, and makes further ones, of ids in between. Both last as long as the
 // transaction.
 const (
-	heldLock     = `(hashtextextended('held ' || $2::text, 0) # hashtextextended($1::uuid::text, 0))`
-	besideOthers = `(SELECT pg_advisory_xact_lock_shared` + heldLock + `) IS NOT NULL`
-	addingAlone  = `SELECT pg_advisory_xact_lock` + heldLock
+	writersKey   = `(hashtextextended('held ' || $2::text, 0) # hashtextextended($1::uuid::text, 0))`
+	besideOthers = `(SELECT pg_advisory_xact_lock_shared` + writersKey + `) IS NOT NULL`
+	addingAlone  = `SELECT pg_advisory_xact_lock` + writersKey
 )
 
 // sincePending keeps the time of a row that is pending already.
