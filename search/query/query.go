@@ -43,6 +43,9 @@ type Query struct {
 	// Held: the search runs on the records that Base.Workspace holds, and finds
 	// nothing else; overlay fields are known there only.
 	Held bool
+	// Generation is the one of the held records that the search runs on, where its
+	// caller knows what is in that one; "": the one that serves.
+	Generation string
 	// Text is what the user typed, trimmed; every term of it must match
 	// somewhere in the fields that `query` searches. Empty: no condition.
 	Text string
