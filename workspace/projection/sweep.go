@@ -50,7 +50,13 @@ func (p *Projector) Sweep(ctx context.Context) {
 		p.repeat(ctx, sourcesEvery, "it cannot be seen which global records are served", p.followSources)
 	})
 	work.Go(func() { p.repeat(ctx, upkeepEvery, "old stubs and scores cannot be seen to", p.upkeep) })
-	p.repeat(ctx, sweepEvery, "held records cannot be projected now", p.SweepOnce)
+	p.repeat(ctx, sweepEvery, "held records cannot be projected now", func(ctx context.Context) error {
+		err := p.SweepOnce(ctx)
+		if ctx.Err() == nil {
+			p.Swept(err)
+		}
+		return err
+	})
 	work.Wait()
 }
 
@@ -63,7 +69,6 @@ func (p *Projector) repeat(ctx context.Context, every time.Duration, failure str
 		if ctx.Err() != nil {
 			return
 		}
-		p.Swept(err)
 		if err != nil && healthy {
 			p.Log.Warn(failure+"; trying on", "error", err.Error())
 		} else if err == nil && !healthy {
