@@ -1,6 +1,8 @@
 package projection
 
 import (
+	"bytes"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,7 +46,7 @@ func (b *backoff) note(in workspace.ID, failed bool) (news bool) {
 	return was != failed
 }
 
-// out are the workspaces that are left out now.
+// out are the workspaces that are left out now, in the order of ids.
 func (b *backoff) out() []workspace.ID {
 	b.lock.Lock()
 	defer b.lock.Unlock()
@@ -55,5 +57,6 @@ func (b *backoff) out() []workspace.ID {
 			list = append(list, in)
 		}
 	}
+	slices.SortFunc(list, func(a, b workspace.ID) int { return bytes.Compare(a[:], b[:]) })
 	return list
 }

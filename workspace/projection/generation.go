@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -187,8 +188,8 @@ func (p *Projector) serve(ctx context.Context, g workspace.HeldGeneration) error
 		{Index: p.index(g), Alias: alias},
 		{Index: p.index(g), Alias: p.Names.HeldWrite(string(g.Dataset), g.Generation)},
 	}
-	for name, index := range indices {
-		if name != p.index(g) && slices.Contains(index.Aliases, alias) {
+	for _, name := range slices.Sorted(maps.Keys(indices)) {
+		if name != p.index(g) && slices.Contains(indices[name].Aliases, alias) {
 			changes = append(changes, elastic.AliasChange{Index: name, Alias: alias, Remove: true})
 		}
 	}
