@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"slices"
 	"sync"
@@ -137,6 +138,16 @@ func (p *Projector) own(in workspace.ID) *turn {
 // names. fault.Unavailable, also while a lost index is being filled again.
 func (p *Projector) Settle(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error) {
 	p.start()
+	for retried := false; ; retried = true {
+		f, err := p.settle(ctx, in, d)
+		// A rebuild that ended in between has deleted the index.
+		if gone, ok := errors.AsType[*elastic.Error](err); !ok || gone.Status != http.StatusNotFound || retried {
+			return f, away(err)
+		}
+	}
+}
+
+func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error) {
 	f, err := p.Rows.HeldFreshness(ctx, in, d)
 	if err == nil && f.Generation == "" {
 		if err = p.Prepare(ctx); err == nil {
@@ -144,11 +155,11 @@ func (p *Projector) Settle(ctx context.Context, in workspace.ID, d query.Dataset
 		}
 	}
 	if err != nil {
-		return f, away(err)
+		return f, err
 	}
 	if f.Pending && !f.Filling {
 		if err := p.own(in).wait(ctx); err != nil {
-			return f, away(err)
+			return f, err
 		}
 		// The generation is the one that serves after the projection: a rebuild
 		// that ended in between had it written to the new one alone.
@@ -157,19 +168,19 @@ func (p *Projector) Settle(ctx context.Context, in workspace.ID, d query.Dataset
 		}
 		f.Recent = true
 	}
-	if f.Filling {
+	switch {
+	case f.Filling:
 		return f, errFilling()
-	}
-	if !f.Recent {
+	case !f.Recent:
 		return f, nil // the periodic refresh has covered it
 	}
 	index := p.Names.HeldGeneration(string(d), f.Generation)
 	// A refresh that began before the check above may have passed the documents.
-	return f, away(p.refreshes.join(index, func() error {
+	return f, p.refreshes.join(index, func() error {
 		ctx, cancel := context.WithTimeout(p.ctx, roundTimeout)
 		defer cancel()
 		return p.Elastic.Refresh(ctx, index)
-	}).wait(ctx))
+	}).wait(ctx)
 }
 
 // errFilling is the error of a search that would miss rows.

@@ -8,11 +8,11 @@ package records
 
 import (
 	"context"
+	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
-	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/join"
@@ -155,7 +155,7 @@ func (r *Records) find(ctx context.Context, s search) (join.Plan, Page, error) {
 		return plan, Page{}, err
 	}
 	page, err := r.run(ctx, plan.In(f.Generation))
-	if fault.CodeOf(err) != fault.Unavailable {
+	if !errors.Is(err, query.ErrIndexGone) {
 		return plan, page, err
 	}
 	now, again := r.Freshness.Settle(ctx, s.in, s.dataset)
