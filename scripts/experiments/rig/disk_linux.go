@@ -47,4 +47,3 @@ func (r *Rig) FillDisk() error {
 
 // FreeDisk gives back what FillDisk took.
 func (r *Rig) FreeDisk() error { return os.Remove(r.ballast()) }
-

@@ -35,6 +35,8 @@ type Options struct {
 	// Disk, when not 0, is the size in bytes of a file system for the backends'
 	// data, which FillDisk fills.
 	Disk int64
+	// Clocks: Postgres and Redis go by a clock that SetClock sets.
+	Clocks bool
 }
 
 // Rig is the stack, and where its files are.
@@ -57,6 +59,7 @@ type Rig struct {
 	app, system, redisDB string
 	servers              int
 	disk                 string // where that of Options.Disk is mounted
+	clock                string // the file that Options.Clocks has the backends go by
 }
 
 const (
@@ -79,6 +82,9 @@ func Start(t testing.TB, o Options) *Rig {
 	}
 	if o.Disk > 0 {
 		r.mount(given.Dir, o.Disk)
+	}
+	if o.Clocks {
+		given.Env = r.clocks()
 	}
 	if o.Nodes > 0 {
 		r.startCluster(given, o.Nodes)
