@@ -59,7 +59,7 @@ type Book struct {
 
 // BookOutcome is what became of one input: the record's id, where it is known,
 // and its row, or an error: fault.InvalidInput, fault.NotFound,
-// fault.AmbiguousMatch.
+// fault.AmbiguousMatch; fault.Internal for what is stored and cannot be shown.
 type BookOutcome struct {
 	Record string
 	Row    jsontext.Value
@@ -104,9 +104,8 @@ func (b *Book) Upsert(ctx context.Context, in ID, d query.Dataset, inputs []Book
 	}
 	b.tell(in)
 	for j, i := range positions {
-		if outcomes[i].Row, err = Row(d, BookRecord, global[outcomes[i].Record], &overlays[j]); err != nil {
-			return nil, err
-		}
+		// It is stored by now: what cannot be shown fails alone.
+		outcomes[i].Row, outcomes[i].Err = Row(d, BookRecord, global[outcomes[i].Record], &overlays[j])
 	}
 	return outcomes, nil
 }

@@ -103,10 +103,9 @@ func article(d query.Dataset) string {
 }
 
 func aboutUpsertBookBatch(d query.Dataset) about {
-	codes := append(upsertCodes(d), fault.InvalidInput)
 	return about{
 		tag: tagBook, summary: "Put several " + string(d) + " into the book, or change what is said of them",
-		data: resultsData(batchResults(workspace.IDKey(d), openapi.Ref("Workspace"+titles[d]), codes...)),
+		data: resultsData(batchResults(workspace.IDKey(d), openapi.Ref("Workspace"+titles[d]), batchCodes(upsertCodes(d)...)...)),
 	}.inBatch("inputs", openapi.Ref(upsertName(d)))
 }
 
@@ -121,6 +120,6 @@ func aboutDeleteBook(d query.Dataset) about {
 func aboutDeleteBookBatch(d query.Dataset) about {
 	return about{
 		tag: tagBook, summary: "Take several " + string(d) + " out of the book",
-		data: resultsData(batchResults(workspace.IDKey(d), nil, fault.InvalidInput)),
+		data: resultsData(batchResults(workspace.IDKey(d), nil, batchCodes()...)),
 	}.inBatch("ids", idIn())
 }

@@ -32,8 +32,8 @@ const recordIDKey = "record_id"
 
 // membersReply is batchReply with the View's id. A change of one record answers
 // as a batch of one.
-func membersReply(view uuid.UUID, results []batchResult) (reply, error) {
-	items, m, err := itemResults(recordIDKey, results)
+func (c *call) membersReply(view uuid.UUID, results []batchResult) (reply, error) {
+	items, m, err := c.itemResults(recordIDKey, results)
 	return reply{membersData{workspace.ViewID(view), items}, m}, err
 }
 
@@ -89,7 +89,7 @@ func (s *Server) addRecords(c *call, view uuid.UUID, results []batchResult) (rep
 	for i, outcome := range outcomes {
 		results[positions[i]].err = outcome
 	}
-	return membersReply(view, results)
+	return c.membersReply(view, results)
 }
 
 // valid are the ids of the items that nothing is wrong with, and where they are.
@@ -132,7 +132,7 @@ func (s *Server) removeRecords(c *call, view uuid.UUID, results []batchResult) (
 	if err := s.Views.Memberships.Remove(c.Context(), c.principal.Workspace.ID, workspace.ViewID(view), ids); err != nil {
 		return reply{}, err
 	}
-	return membersReply(view, results)
+	return c.membersReply(view, results)
 }
 
 // rowsData is the answer of a View-record search.

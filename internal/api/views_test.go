@@ -24,7 +24,11 @@ type viewWorld struct {
 
 func newViewWorld(t *testing.T) *viewWorld {
 	t.Helper()
-	w := newWorld(t)
+	return newWorld(t).withViews(t)
+}
+
+func (w *world) withViews(t *testing.T) *viewWorld {
+	t.Helper()
 	w.holds(t)
 	data := searchtest.NewWorld()
 	for i := range 3 {
