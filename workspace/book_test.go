@@ -50,21 +50,6 @@ func TestScore(t *testing.T) {
 	}
 }
 
-func TestNormalDomain(t *testing.T) {
-	t.Parallel()
-	for given, want := range map[string]string{
-		"acme.com": "acme.com", " ACME.com ": "acme.com", "https://www.acme.com/about?x=1#y": "acme.com", "www.acme.com.": "acme.com",
-		"http://acme.com:8080": "acme.com", "//acme.com/": "acme.com", "Bücher.example": "xn--bcher-kva.example",
-		"xn--bcher-kva.example": "xn--bcher-kva.example", "WWW.Bücher.example.": "xn--bcher-kva.example", "https://": "", "/": "", "www.com": "com",
-		"user@acme.com": "acme.com", "not a domain": "not a domain",
-		"%ff.example": "", "a%00b": "", "a%2Fb.example": "", "b%C3%BCcher.example": "xn--bcher-kva.example",
-	} {
-		if got := workspace.NormalDomain(given); got != want {
-			t.Errorf("%q is %q, want %q", given, got, want)
-		}
-	}
-}
-
 func TestParseUpsert(t *testing.T) {
 	t.Parallel()
 	parse := func(body string) (workspace.BookInput, error) {

@@ -71,23 +71,6 @@ func FuzzUpsert(f *testing.F) {
 	})
 }
 
-// FuzzNormalDomain: a domain is compared in one line of valid text, without what
-// surrounds it in a URL.
-func FuzzNormalDomain(f *testing.F) {
-	for _, s := range []string{"a.example", "HTTPS://user:pw@www.Bücher.example.:80/p?q#f", "//x", "%ff", "%00", "a%2Fb", "xn--bcher-kva.example", "[::1]:80", "www.", "@", "ß.example"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-			return // no client's text, see internal/input
-		}
-		domain := workspace.NormalDomain(s)
-		if !utf8.ValidString(domain) || strings.ContainsFunc(domain, unicode.IsControl) || strings.ContainsAny(domain, "/?#") {
-			t.Errorf("%q is compared as %q", s, domain)
-		}
-	})
-}
-
 // FuzzEmail: an address that is taken stands in one line of a letter's header,
 // and is the same however it is compared.
 func FuzzEmail(f *testing.F) {
