@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 
@@ -98,6 +99,23 @@ type itemError struct {
 	Code    fault.Code    `json:"code"`
 	Message string        `json:"message"`
 	Issues  []fault.Issue `json:"issues,omitzero"`
+}
+
+// itemFaults is what is wrong with items, as the error of a call that fails as a
+// whole: their paths lead through the batch.
+func itemFaults(name string, results []batchResult) error {
+	var issues input.Issues
+	for i, r := range results {
+		e, _ := errors.AsType[*fault.Error](r.err)
+		if e == nil {
+			continue
+		}
+		for _, issue := range e.Issues {
+			issue.Path = slices.Concat([]string{name, strconv.Itoa(i)}, issue.Path)
+			issues = append(issues, issue)
+		}
+	}
+	return issues.Err()
 }
 
 // Messages of items that are not known to be done.

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -58,10 +57,7 @@ func (s *Server) listViews(c *call) (reply, error) {
 		return reply{}, err
 	}
 	m, err := c.page(defaultViews)
-	if e, ok := errors.AsType[*fault.Error](err); ok {
-		issues = append(issues, e.Issues...)
-	}
-	if err := issues.Err(); err != nil {
+	if err := beside(issues, err); err != nil {
 		return reply{}, err
 	}
 	f.Viewer, f.Limit, f.Offset = c.principal.User, m.Limit, m.Offset
