@@ -1,8 +1,6 @@
 package workspace
 
 import (
-	"golang.org/x/text/cases"
-
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/search/query"
@@ -114,20 +112,4 @@ func textChange(issues *input.Issues, r *input.Reader, name string, bounds input
 		return Change{}
 	}
 	return Change{true, &text}
-}
-
-// readTags takes each tag once, as it is first spelled.
-func readTags(issues *input.Issues, v input.Value) *[]string {
-	// A body has a bound of its own; how many there are counts once each.
-	given := issues.Strings(v, input.List{Max: len(v.Items), Each: input.Text{Min: 1, Max: MaxTag}}, "tags")
-	tags := []string{}
-	seen := map[string]bool{}
-	for _, tag := range given {
-		if folded := cases.Fold().String(tag); !seen[folded] {
-			seen[folded] = true
-			tags = append(tags, tag)
-		}
-	}
-	issues.Length(len(tags), 0, MaxTags, "tags")
-	return &tags
 }

@@ -1,11 +1,13 @@
 package workspace_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/search/query"
 	"atlas/workspace"
@@ -66,6 +68,37 @@ func TestParseUpsert(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, in); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Tags are equal as searches fold them, however they are encoded; the first
+// spelling stays, composed, and is what is measured.
+func TestTagsAreFolded(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("e\u0301", workspace.MaxTag)
+	for given, want := range map[string][]string{
+		`["été","e\u0301te\u0301","ÉTÉ","ete"]`:    {"été"},
+		`["e\u0301te\u0301","été"]`:                {"été"},
+		`["Øl","ol","Łódź","lodz","Þór","thor"]`:   {"Øl", "Łódź", "Þór"},
+		`["ガ","カ\u3099","カ"]`:                      {"ガ", "カ"},
+		`["Straße","STRASSE","b"]`:                 {"Straße", "b"},
+		`["` + long + `","` + long + `"]`:          {strings.Repeat("é", workspace.MaxTag)},
+		`["` + long + `x"]`:                        nil,
+		`["` + strings.Repeat("\u0958", 33) + `"]`: nil, // two characters each when composed
+	} {
+		v, issues := input.Decode([]byte(`{"project_id":"00000001-0000-4000-8000-000000000001","tags":` + given + `}`))
+		in, err := workspace.ParseUpsert(v, query.Projects, issues)
+		if want == nil {
+			if fault.CodeOf(err) != fault.InvalidInput {
+				t.Errorf("%s: %v", given, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", given, err)
+		} else if diff := cmp.Diff(want, *in.Change.Tags); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", given, diff)
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ func upsertInput(d query.Dataset) *openapi.Schema {
 		openapi.Optional("workspace_status", openapi.Nullable(text(workspace.MaxStatus)).Described("Null clears.").Example("in talks")),
 		openapi.Optional("notes", openapi.Nullable(free(workspace.MaxNotes)).Described("Null clears.").Example("Met at the fair.")),
 		openapi.Optional("tags", openapi.Array(text(workspace.MaxTag), 0, workspace.MaxTags).
-			Described("Replaces all; `[]` clears. Of tags that differ in case only the first is kept.").Example([]any{"north", "priority"})),
+			Described("Replaces all; `[]` clears. Of tags that are equal when folded, as searches compare texts, the first spelling stays, in NFC.").Example([]any{"north", "priority"})),
 	)
 	s := openapi.Object(members...).Described("What is left out stays as it is.")
 	if d != query.Projects {
