@@ -8,12 +8,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
 
+	"atlas/internal/api"
 	"atlas/search/searchtest"
 	"atlas/workspace/postgres"
 )
@@ -24,8 +26,9 @@ type outage struct {
 
 	lock sync.Mutex
 	// stream is which way of the connection ends when a commit begins:
-	// "upstream" loses the commit, "downstream" its answer. "after" is once it
-	// was answered. Empty: no outage is planned.
+	// "upstream" loses the commit, "downstream" its answer; "hang" swallows the
+	// answer and leaves the connection open. "after" is once it was answered.
+	// Empty: no outage is planned.
 	stream  string
 	commits int // that are let through before
 	begun   int // transactions, since the outage
@@ -99,6 +102,9 @@ func (o *outage) pass(stream string) {
 		return
 	}
 	toxic := fmt.Sprintf(`{"type":"limit_data","stream":%q,"attributes":{"bytes":0}}`, stream)
+	if stream == "hang" {
+		toxic = `{"type":"timeout","stream":"downstream","attributes":{"timeout":0}}`
+	}
 	if _, err := o.proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
 		panic(err)
 	}
@@ -176,6 +182,30 @@ func TestOutageWithinABatchOfViews(t *testing.T) {
 				t.Errorf("after a 503: %v", got)
 			}
 		})
+	}
+}
+
+// TestHangWithinABatchOfViews: the time that a request may take is waited for
+// once, not once for each item that is left.
+func TestHangWithinABatchOfViews(t *testing.T) {
+	t.Parallel()
+	w, o := newOutageWorld(t)
+	w.names(t) // connects
+	w.server.RequestTimeout = 3 * time.Second
+	o.plan("hang", 1)
+	began := time.Now()
+	short, _ := w.results(t, w.member, "/workspace/views/upsert/batch", `{"inputs":[`+
+		viewBody("account", "static", "A")+`,`+viewBody("account", "static", "B")+`,`+viewBody("account", "static", "C")+`]}`)
+	took := time.Since(began)
+	w.server.RequestTimeout = api.DefaultRequestTimeout
+	if begun := o.end(t); begun != 0 || took > 2*3*time.Second {
+		t.Errorf("%d items were tried after the outage, in %s", begun, took)
+	}
+	if diff := cmp.Diff([]string{"ok", "unavailable", "unavailable"}, short); diff != "" {
+		t.Errorf("upserts (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"A", "B"}, w.names(t)); diff != "" {
+		t.Errorf("Views (-want +got):\n%s", diff)
 	}
 }
 
