@@ -3,6 +3,7 @@ package workspace_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -61,6 +62,14 @@ func FuzzUpsert(f *testing.F) {
 			texts = append(texts, *in.Change.Tags...)
 			if len(*in.Change.Tags) > workspace.MaxTags {
 				t.Errorf("%q: %d tags", body, len(*in.Change.Tags))
+			}
+			for _, tag := range *in.Change.Tags {
+				if n := utf8.RuneCountInString(tag); n < 1 || n > workspace.MaxTag {
+					t.Errorf("%q: a tag of %d characters", body, n)
+				}
+			}
+			if again := workspace.DistinctTags(*in.Change.Tags); !slices.Equal(again, *in.Change.Tags) {
+				t.Errorf("%q: tags %q, and once more %q", body, *in.Change.Tags, again)
 			}
 		}
 		for _, text := range texts {
