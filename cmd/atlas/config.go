@@ -139,6 +139,7 @@ type apiConfig struct {
 	logConfig
 	mailConfig
 	heldConfig
+	boundsConfig
 	operationConfig
 
 	Listen            string        `env:"ATLAS_LISTEN" default:"127.0.0.1:8080" help:"Address the API listens on (default: 127.0.0.1:8080)."`
@@ -179,6 +180,7 @@ func (c apiConfig) check() error {
 	f.addError(c.auth().Validate())
 	c.mailConfig.check(&f)
 	c.heldConfig.check(&f)
+	c.boundsConfig.check(&f)
 	f.within("--search-timeout (ATLAS_SEARCH_TIMEOUT)", c.SearchTimeout, 100*time.Millisecond, time.Minute)
 	f.within("--redis-timeout (ATLAS_REDIS_TIMEOUT)", c.RedisTimeout, time.Millisecond, 10*time.Second)
 	c.checkOperation(&f)
