@@ -63,6 +63,18 @@ type Invitation struct {
 type Invited struct {
 	Invitation Invitation `json:"invitation"`
 	AcceptURL  string     `json:"accept_url"`
+	Letter     Letter     `json:"letter"`
+}
+
+// Letter is what becomes of the letter of a new invitation, which stands in any
+// case.
+type Letter struct {
+	// Status is due (it is sent now), delayed (until DueAt), withheld (its turn
+	// would come after the invitation ends) or none (the service sends no mail).
+	Status string    `json:"status"`
+	DueAt  time.Time `json:"due_at"` // zero: it is not sent
+	// PacedBy is what delays or withholds it: workspace or address; "": nothing.
+	PacedBy string `json:"paced_by"`
 }
 
 // Joined is what a person who accepted has joined.

@@ -34,12 +34,29 @@ type OverlayUpsert struct {
 	Change OverlayChange
 }
 
+// Additions bounds how many records can be new to a workspace's books, those of
+// all datasets together: Most within AdditionWindow before At. It counts in steps
+// of minutes, and rather more than less.
+type Additions struct {
+	Most int
+	At   time.Time
+}
+
+// OverlayOutcome is an overlay as it is after its change.
+type OverlayOutcome struct {
+	Overlay Overlay
+	// Refused: the record would have been new to the book, which had had as many
+	// as it may; nothing was changed.
+	Refused bool
+}
+
 // BookStore keeps the overlays of workspaces.
 type BookStore interface {
-	// UpsertOverlays makes the changes one after the other, all or none, and
-	// returns each overlay as it is after its change. What a change leaves as it
-	// was keeps its UpdatedAt; else that is the one of Fresh.
-	UpsertOverlays(ctx context.Context, in ID, d query.Dataset, changes []OverlayUpsert) ([]Overlay, error)
+	// UpsertOverlays makes the changes one after the other, all that are not
+	// refused or none. What a change leaves as it was keeps its UpdatedAt; else
+	// that is the one of Fresh. Only what is new to the book is refused, the later
+	// changes first, and counts.
+	UpsertOverlays(ctx context.Context, in ID, d query.Dataset, changes []OverlayUpsert, a Additions) ([]OverlayOutcome, error)
 	// DeleteOverlays is fine with those that are not there.
 	DeleteOverlays(ctx context.Context, in ID, d query.Dataset, records []uuid.UUID) error
 	// Overlays returns those that are there.
@@ -50,6 +67,8 @@ type BookStore interface {
 type Book struct {
 	Store  BookStore
 	Global GlobalRecords
+	// Bounds.BookAdditions is how many records can be new to a book in 24 hours.
+	Bounds Bounds
 	// Changed, when not nil, is told after a change was stored. It must not
 	// block.
 	Changed func(in ID)
@@ -59,7 +78,8 @@ type Book struct {
 
 // BookOutcome is what became of one input: the record's id, where it is known,
 // and its row, or an error: fault.InvalidInput, fault.NotFound,
-// fault.AmbiguousMatch; fault.Internal for what is stored and cannot be shown.
+// fault.AmbiguousMatch, fault.LimitReached; fault.Internal for what is stored and
+// cannot be shown.
 type BookOutcome struct {
 	Record string
 	Row    jsontext.Value
@@ -98,14 +118,19 @@ func (b *Book) Upsert(ctx context.Context, in ID, d query.Dataset, inputs []Book
 	if len(changes) == 0 {
 		return outcomes, nil
 	}
-	overlays, err := b.Store.UpsertOverlays(ctx, in, d, changes)
+	most := b.Bounds.WithDefaults().BookAdditions
+	stored, err := b.Store.UpsertOverlays(ctx, in, d, changes, Additions{most, now})
 	if err != nil {
 		return nil, err
 	}
 	b.tell(in)
 	for j, i := range positions {
+		if stored[j].Refused {
+			outcomes[i].Err = TooMany(most, "records newly added to the workspace's books in 24 hours", "what is in them can be changed; add others later")
+			continue
+		}
 		// It is stored by now: what cannot be shown fails alone.
-		outcomes[i].Row, outcomes[i].Err = Row(d, BookRecord, global[outcomes[i].Record], &overlays[j])
+		outcomes[i].Row, outcomes[i].Err = Row(d, BookRecord, global[outcomes[i].Record], &stored[j].Overlay)
 	}
 	return outcomes, nil
 }

@@ -63,18 +63,21 @@ type InvitationRecord struct {
 	Invitation
 	Seed InvitationSeed
 	Hash SecretHash
-	// NextAttemptAt is when to send the letter, nil for never.
-	NextAttemptAt *time.Time
+	// Letter: one is to be sent, when it is its turn.
+	Letter bool
 }
 
 // InvitationStore keeps the invitations of workspaces.
 type InvitationStore interface {
 	// Invitations lists a page of the open ones, newest first.
 	Invitations(ctx context.Context, in ID, limit, offset int) ([]Invitation, error)
-	// InsertInvitation adds one unless judge objects to the actor. An open one
-	// for the address that has expired by r.CreatedAt is revoked in the same
-	// transaction; otherwise fault.AlreadyInvited. fault.AlreadyMember.
-	InsertInvitation(ctx context.Context, in ID, by Actor, r InvitationRecord, judge Judge) error
+	// InsertInvitation adds one unless judge objects to the actor, and returns the
+	// turn of its letter (Turn), at the pace of b. An open one for the address that
+	// has expired by r.CreatedAt is revoked in the same transaction; otherwise
+	// fault.AlreadyInvited. fault.AlreadyMember; fault.LimitReached where the
+	// workspace would have more open ones than b allows, whoever adds others
+	// meanwhile.
+	InsertInvitation(ctx context.Context, in ID, by Actor, r InvitationRecord, b Bounds, judge Judge) (LetterTurn, error)
 	// RevokeInvitation ends an open one at the time given, unless judge objects
 	// to the actor: fault.NotFound.
 	RevokeInvitation(ctx context.Context, in ID, by Actor, id InvitationID, at time.Time, judge Judge) (Invitation, error)
@@ -118,6 +121,9 @@ type Invitations struct {
 	// Mail is told that there is a letter to send; nil sends none, and the link
 	// in the answer is all there is. It must not block.
 	Mail func()
+	// Bounds.OpenInvitations is how many a workspace may have, and the pace of
+	// letters is Bounds.LettersHourly and Bounds.LettersDaily.
+	Bounds Bounds
 	// Joined, when not nil, is told of every member who joined.
 	Joined func(in ID, user UserID)
 	// Now is the clock; nil is time.Now.
@@ -142,37 +148,42 @@ func (s *Invitations) List(ctx context.Context, in ID, limit, offset int) ([]Inv
 	return list, err
 }
 
-// Create invites an address and returns the link that accepts it, which can
-// never be had again. fault.InvalidInput, fault.Forbidden, fault.AlreadyInvited,
-// fault.AlreadyMember.
-func (s *Invitations) Create(ctx context.Context, in ID, by Actor, email string, role Role) (Invitation, string, error) {
+// Invited is a new invitation.
+type Invited struct {
+	Invitation Invitation
+	// Link accepts it, and can never be had again.
+	Link   string
+	Letter LetterTurn
+}
+
+// Create invites an address. fault.InvalidInput, fault.Forbidden,
+// fault.AlreadyInvited, fault.AlreadyMember, fault.LimitReached.
+func (s *Invitations) Create(ctx context.Context, in ID, by Actor, email string, role Role) (Invited, error) {
 	email = strings.TrimSpace(email)
 	issues := checkEmail(email)
 	if role != Admin && role != Common {
 		issues = append(issues, issue(fault.InvalidUnion, "role", "must be one of: admin, member"))
 	}
 	if err := asError(issues); err != nil {
-		return Invitation{}, "", err
+		return Invited{}, err
 	}
 	now := s.now()
 	r := InvitationRecord{
 		Invitation: Invitation{
 			ID: InvitationID(newUUID()), Email: email, Role: role, CreatedAt: now, ExpiresAt: now.Add(InvitationTTL),
 		},
-		Seed: newInvitationSeed(),
+		Seed: newInvitationSeed(), Letter: s.Mail != nil,
 	}
 	secret := s.Links.secret(r.ID, r.Seed)
 	r.Hash = secret.Hash()
-	if s.Mail != nil {
-		r.NextAttemptAt = &now
-	}
-	if err := s.Store.InsertInvitation(ctx, in, by, r, judgeAdministration); err != nil {
-		return Invitation{}, "", err
+	turn, err := s.Store.InsertInvitation(ctx, in, by, r, s.Bounds.WithDefaults(), judgeAdministration)
+	if err != nil {
+		return Invited{}, err
 	}
 	if s.Mail != nil {
 		s.Mail()
 	}
-	return r.Invitation, s.Links.url(r.ID, secret), nil
+	return Invited{r.Invitation, s.Links.url(r.ID, secret), turn}, nil
 }
 
 // Revoke ends an open invitation; its link stops working at once. It returns it

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -27,11 +28,92 @@ type Outbox interface {
 	// ClaimLetter takes a letter that is due for this sender alone, until hold has
 	// passed: should the sender die, the letter is due again then. It notes the
 	// first attempt as sent_at. Letters of invitations that are closed or expired
-	// are never due. ok is false when there is none.
-	ClaimLetter(ctx context.Context, now time.Time, hold time.Duration) (l Letter, ok bool, err error)
+	// are never due; one whose address has had daily letters in LetterDay, from
+	// whichever workspace, is put off. ok is false when there is none.
+	ClaimLetter(ctx context.Context, now time.Time, hold time.Duration, daily int) (l Letter, ok bool, err error)
 	// LetterSent ends the sending of a claimed letter.
 	LetterSent(ctx context.Context, l Letter, at time.Time) error
 	// LetterFailed makes a claimed letter due again at the time given; nil gives
 	// it up.
 	LetterFailed(ctx context.Context, l Letter, next *time.Time) error
+}
+
+// The spans in which letters are counted: those of a workspace, and those to an
+// address.
+const (
+	LetterHour = time.Hour
+	LetterDay  = 24 * time.Hour
+)
+
+// LetterStatus is what becomes of the letter of a new invitation.
+type LetterStatus string
+
+// The states of LetterTurn.
+const (
+	NoLetter       LetterStatus = "none"     // the service sends no mail
+	LetterDue      LetterStatus = "due"      // it is sent now
+	LetterDelayed  LetterStatus = "delayed"  // it waits for its turn
+	LetterWithheld LetterStatus = "withheld" // its turn comes after the invitation ends: it is not sent
+)
+
+// The paces that can hold a letter up.
+const (
+	WorkspacePace = "workspace"
+	AddressPace   = "address"
+)
+
+// LetterTurn is when a letter can be sent.
+type LetterTurn struct {
+	Status LetterStatus
+	// At is when a letter is due, or delayed to; nil of others.
+	At *time.Time
+	// PacedBy is what delays or withholds it, else "".
+	PacedBy string
+}
+
+// MarshalJSON is the turn as docs/api.md, "Invitations", shows it.
+func (t LetterTurn) MarshalJSON() ([]byte, error) {
+	var pacedBy *string
+	if t.PacedBy != "" {
+		pacedBy = &t.PacedBy
+	}
+	return json.Marshal(struct {
+		Status  LetterStatus `json:"status"`
+		DueAt   *string      `json:"due_at"`
+		PacedBy *string      `json:"paced_by"`
+	}{t.Status, formatTime(t.At), pacedBy})
+}
+
+// LettersBefore are the turns that a new letter comes after: of the workspace's
+// letters the LettersHourly-th from the last, and of its letters to the address
+// the LettersDaily-th from the last. Nil: there are fewer.
+type LettersBefore struct{ OfWorkspace, ToAddress *time.Time }
+
+// Turn is the turn of the invitation's letter after those before, so that no hour has more than
+// LettersHourly letters of the workspace, and no day more than LettersDaily of
+// them to the address, however the turns are spread.
+func (r InvitationRecord) Turn(before LettersBefore) LetterTurn {
+	if !r.Letter {
+		return LetterTurn{Status: NoLetter}
+	}
+	turn := LetterTurn{Status: LetterDue}
+	at := r.CreatedAt
+	for _, pace := range []struct {
+		by     string
+		before *time.Time
+		span   time.Duration
+	}{{WorkspacePace, before.OfWorkspace, LetterHour}, {AddressPace, before.ToAddress, LetterDay}} {
+		if pace.before == nil {
+			continue
+		}
+		if next := pace.before.Add(pace.span); next.After(at) {
+			at, turn.Status, turn.PacedBy = next, LetterDelayed, pace.by
+		}
+	}
+	if !at.Before(r.ExpiresAt) {
+		turn.Status = LetterWithheld
+		return turn
+	}
+	turn.At = &at
+	return turn
 }

@@ -22,9 +22,9 @@ type kept struct {
 	record workspace.InvitationRecord
 }
 
-func (k *kept) InsertInvitation(_ context.Context, _ workspace.ID, _ workspace.Actor, r workspace.InvitationRecord, judge workspace.Judge) error {
+func (k *kept) InsertInvitation(_ context.Context, _ workspace.ID, _ workspace.Actor, r workspace.InvitationRecord, _ workspace.Bounds, judge workspace.Judge) (workspace.LetterTurn, error) {
 	k.record = r
-	return judge(workspace.Seats{Actor: workspace.Owner})
+	return r.Turn(workspace.LettersBefore{}), judge(workspace.Seats{Actor: workspace.Owner})
 }
 
 func links(t *testing.T, base string, keys ...string) *workspace.InvitationLinks {
@@ -46,10 +46,11 @@ func TestLinksCanBeMadeAgain(t *testing.T) {
 	oldKey, newKey := "the key of yesterday", "the key of today....."
 	store := &kept{}
 	s := workspace.Invitations{Store: store, Links: links(t, base, oldKey)}
-	_, link, err := s.Create(t.Context(), workspace.NewID(), workspace.KeyActor, "ann@example.com", workspace.Common)
+	made, err := s.Create(t.Context(), workspace.NewID(), workspace.KeyActor, "ann@example.com", workspace.Common)
 	if err != nil {
 		t.Fatal(err)
 	}
+	link := made.Link
 	u, err := url.Parse(link)
 	if err != nil || u.Host != "app.example" || u.Query().Get("lang") != "en" || len(u.Query().Get("token")) != 80 {
 		t.Errorf("%s: %v", link, err)
@@ -70,7 +71,7 @@ func TestLinksCanBeMadeAgain(t *testing.T) {
 	if again, err := links(t, base, oldKey).URL(r.ID, other, r.Hash); err == nil {
 		t.Errorf("with another seed the link is %s", again)
 	}
-	if r.NextAttemptAt != nil {
+	if r.Letter {
 		t.Error("without mail a letter is due")
 	}
 }

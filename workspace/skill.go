@@ -145,15 +145,19 @@ type SkillStore interface {
 	// SkillBySlug returns one with its content, of the viewer's own when it is
 	// personal: fault.SkillNotFound.
 	SkillBySlug(ctx context.Context, in ID, viewer UserID, scope SkillScope, slug string) (Skill, error)
-	// InsertSkill adds one: fault.SkillConflict.
-	InsertSkill(ctx context.Context, in ID, s Skill) error
+	// InsertSkill adds one where there are then at most so many of its scope, of
+	// its author's when it is personal, whoever adds others meanwhile:
+	// fault.LimitReached, fault.SkillConflict.
+	InsertSkill(ctx context.Context, in ID, s Skill, most int) error
 }
 
 // Skills is the Skills of workspaces and people, and who sees them (docs/api.md,
 // "Skills"). A viewer is the zero user for an API key.
 type Skills struct {
-	store SkillStore
-	now   func() time.Time
+	// Bounds.PersonalSkills and Bounds.WorkspaceSkills are how many there may be.
+	Bounds Bounds
+	store  SkillStore
+	now    func() time.Time
 }
 
 // NewSkills returns them on a store; now is the clock, time.Now when nil.
@@ -203,7 +207,7 @@ type NewSkill struct {
 }
 
 // Create adds a draft: fault.InvalidInput, fault.UserIdentityRequired,
-// fault.SkillConflict.
+// fault.SkillConflict, fault.LimitReached.
 func (s *Skills) Create(ctx context.Context, in ID, viewer UserID, n NewSkill) (Skill, error) {
 	now := stamp(s.now())
 	skill := Skill{
@@ -220,7 +224,7 @@ func (s *Skills) Create(ctx context.Context, in ID, viewer UserID, n NewSkill) (
 	if err := requirePerson(viewer, n.Scope); err != nil {
 		return Skill{}, err
 	}
-	return skill, s.store.InsertSkill(ctx, in, skill)
+	return skill, s.store.InsertSkill(ctx, in, skill, s.Bounds.WithDefaults().Skills(n.Scope))
 }
 
 func (s Skill) validate(slugOfName bool) error {

@@ -33,8 +33,9 @@ type ViewStore interface {
 	// BareView is ViewByID without what no search needs: presentation, authors,
 	// times, Favorites and counts are left out. fault.ViewNotFound.
 	BareView(ctx context.Context, in ID, id ViewID) (View, error)
-	// InsertView adds v: fault.ViewNameConflict.
-	InsertView(ctx context.Context, in ID, v View) error
+	// InsertView adds v where the workspace then has at most so many Views,
+	// whoever adds others meanwhile: fault.LimitReached, fault.ViewNameConflict.
+	InsertView(ctx context.Context, in ID, v View, most int) error
 	// UpdateView replaces what can change of a View by what change makes of it,
 	// and returns it as its author sees it. Nothing changes in between; an error
 	// of change changes nothing. fault.ViewNotFound, fault.ViewNameConflict.
@@ -47,8 +48,10 @@ type ViewStore interface {
 // Views is the Views of workspaces and the rules of changing them (docs/api.md,
 // "Views").
 type Views struct {
-	store ViewStore
-	now   func() time.Time
+	// Bounds.Views is how many a workspace may have.
+	Bounds Bounds
+	store  ViewStore
+	now    func() time.Time
 }
 
 // NewViews returns them on a store; now is the clock, time.Now when nil.
@@ -78,7 +81,7 @@ func (s *Views) ToSearch(ctx context.Context, in ID, id ViewID) (View, error) {
 
 // Upsert creates or changes a View; author is zero for an API key. Errors:
 // fault.ViewNotFound, fault.ViewImmutableField, fault.InvalidViewDefinition,
-// fault.RevisionConflict, fault.ViewNameConflict.
+// fault.RevisionConflict, fault.ViewNameConflict, fault.LimitReached.
 func (s *Views) Upsert(ctx context.Context, in ID, author UserID, c ViewChange) (View, error) {
 	now := stamp(s.now())
 	if c.ID == nil {
@@ -115,7 +118,7 @@ func (s *Views) create(ctx context.Context, in ID, author UserID, c ViewChange, 
 	if c.Presentation != nil {
 		v.Presentation = *c.Presentation
 	}
-	if err := s.store.InsertView(ctx, in, v); err != nil {
+	if err := s.store.InsertView(ctx, in, v, s.Bounds.WithDefaults().Views); err != nil {
 		return View{}, err
 	}
 	return v, nil

@@ -139,6 +139,7 @@ type apiConfig struct {
 	logConfig
 	mailConfig
 	heldConfig
+	boundsConfig
 	operationConfig
 
 	Listen            string        `env:"ATLAS_LISTEN" default:"127.0.0.1:8080" help:"Address the API listens on (default: 127.0.0.1:8080)."`
@@ -150,8 +151,11 @@ type apiConfig struct {
 	JWTSecret         string        `name:"jwt-secret" env:"ATLAS_JWT_SECRET" help:"Shared secret (HS256) of access tokens, for development."`
 	JWKS              string        `name:"jwks" env:"ATLAS_JWKS" placeholder:"FILE|URL" help:"JWKS document with the keys that sign access tokens; without it and --jwt-secret only API keys are accepted."`
 	JWTAlgorithms     []string      `name:"jwt-algorithms" env:"ATLAS_JWT_ALGORITHMS" sep:"," help:"Signature algorithms accepted with --jwks (default: RS256,ES256,EdDSA)."`
-	JWTIssuer         string        `name:"jwt-issuer" env:"ATLAS_JWT_ISSUER" help:"What iss must be; empty: not checked."`
-	JWTAudience       string        `name:"jwt-audience" env:"ATLAS_JWT_AUDIENCE" help:"What aud must contain; empty: not checked."`
+	JWTIssuer         string        `name:"jwt-issuer" env:"ATLAS_JWT_ISSUER" help:"What iss must be; required with --jwks."`
+	JWTAudience       string        `name:"jwt-audience" env:"ATLAS_JWT_AUDIENCE" help:"What aud must contain; required with --jwks."`
+	JWTAnyIssuer      bool          `name:"jwt-accept-any-issuer" env:"ATLAS_JWT_ACCEPT_ANY_ISSUER" help:"Accept access tokens of every issuer whose keys are in --jwks, instead of --jwt-issuer."`
+	JWTAnyAudience    bool          `name:"jwt-accept-any-audience" env:"ATLAS_JWT_ACCEPT_ANY_AUDIENCE" help:"Accept access tokens that the issuer made for other applications, instead of --jwt-audience."`
+	JWTAbsentVerified bool          `name:"jwt-absent-email-verified" env:"ATLAS_JWT_ABSENT_EMAIL_VERIFIED" help:"Take the e-mail address of an access token without email_verified for verified: only for an issuer that verifies every address and never sends the claim."`
 	SearchTimeout     time.Duration `name:"search-timeout" env:"ATLAS_SEARCH_TIMEOUT" default:"10s" help:"What one search may take, 100ms to 60s (default: 10s)."`
 	RedisTimeout      time.Duration `name:"redis-timeout" env:"ATLAS_REDIS_TIMEOUT" default:"100ms" help:"What one call to Redis may take, 1ms to 10s (default: 100ms)."`
 }
@@ -176,6 +180,7 @@ func (c apiConfig) check() error {
 	f.addError(c.auth().Validate())
 	c.mailConfig.check(&f)
 	c.heldConfig.check(&f)
+	c.boundsConfig.check(&f)
 	f.within("--search-timeout (ATLAS_SEARCH_TIMEOUT)", c.SearchTimeout, 100*time.Millisecond, time.Minute)
 	f.within("--redis-timeout (ATLAS_REDIS_TIMEOUT)", c.RedisTimeout, time.Millisecond, 10*time.Second)
 	c.checkOperation(&f)
@@ -197,7 +202,10 @@ func (c apiConfig) cursorKeys() [][]byte {
 }
 
 func (c apiConfig) auth() auth.Config {
-	return auth.Config{Secret: c.JWTSecret, JWKS: c.JWKS, Algorithms: c.JWTAlgorithms, Issuer: c.JWTIssuer, Audience: c.JWTAudience}
+	return auth.Config{
+		Secret: c.JWTSecret, JWKS: c.JWKS, Algorithms: c.JWTAlgorithms, Issuer: c.JWTIssuer, Audience: c.JWTAudience,
+		AnyIssuer: c.JWTAnyIssuer, AnyAudience: c.JWTAnyAudience, AbsentEmailVerified: c.JWTAbsentVerified,
+	}
 }
 
 var (

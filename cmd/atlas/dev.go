@@ -25,6 +25,7 @@ import (
 type devCmd struct {
 	logConfig
 	mailConfig
+	boundsConfig
 
 	Port       int    `default:"0" help:"Port of the API on 127.0.0.1 (default: 8080, or a free one when that is taken)."`
 	Dir        string `default:".atlas" type:"path" help:"Folder of data, logs and dev.json (default: .atlas)."`
@@ -157,6 +158,7 @@ func (c *devCmd) Run(ctx context.Context, s *streams) (err error) {
 func (c *devCmd) serveConfig(stack *devstack.Stack, urls postgres.URLs, secrets devSecrets) apiConfig {
 	return apiConfig{
 		mailConfig:    c.mailConfig,
+		boundsConfig:  c.boundsConfig,
 		elasticConfig: elasticConfig{ElasticsearchURL: []string{stack.ElasticsearchURL}, IndexPrefix: "atlas-"},
 		Listen:        c.listen(), PostgresURL: urls.App, PostgresSystemURL: urls.System, RedisURL: stack.RedisURL,
 		RedisPrefix: "atlas:credits:", CursorKeys: []string{secrets.CursorKey}, JWTSecret: secrets.JWTSecret,

@@ -55,9 +55,11 @@ func wireHeld(ctx context.Context, c apiConfig, s *api.Server, engine *search.En
 	if err := projector.Prepare(prepare); err != nil {
 		log.Warn("the indices of held records are not there yet", "error", err.Error())
 	}
-	s.Book = &workspace.Book{Store: store, Global: engine, Changed: projector.Wake}
+	s.Book = &workspace.Book{Store: store, Global: engine, Bounds: c.bounds(), Changed: projector.Wake}
+	views := workspace.NewViews(store, nil)
+	views.Bounds = c.bounds()
 	s.Views = api.Views{
-		Views:       workspace.NewViews(store, nil),
+		Views:       views,
 		Memberships: &workspace.Memberships{Store: store, Records: engine, Changed: projector.Wake},
 		Favorites:   workspace.NewFavorites(store),
 	}

@@ -69,7 +69,7 @@ func (o operatorDB) answerMembers(s *streams, value any, all ...workspace.Member
 // tokenCmd is `atlas token`.
 type tokenCmd struct {
 	User      workspace.UserID `placeholder:"UUID" help:"The user's id. Without it the user is looked up by --email."`
-	Email     string           `help:"The user's e-mail address."`
+	Email     string           `help:"The user's e-mail address; the token says that it is verified."`
 	Workspace workspace.ID     `placeholder:"ID" help:"The workspace_id claim (default: none)."`
 	TTL       time.Duration    `name:"ttl" default:"1h" help:"Life of the token (default: 1h)."`
 	JSON      bool             `name:"json" help:"Answer in JSON instead of the bare token."`

@@ -49,11 +49,11 @@ func wirePeople(c apiConfig, store *postgres.Store, system *postgres.System, gat
 	if err != nil {
 		return api.People{}, nil, err
 	}
-	invitations := &workspace.Invitations{Store: store, Joins: system, Links: links, Joined: gate.Forget}
+	invitations := &workspace.Invitations{Store: store, Joins: system, Links: links, Bounds: c.bounds(), Joined: gate.Forget}
 	stop = func() {}
 	if c.mail().Enabled() {
 		mailer, err := mail.New(c.mail(), system, links, mail.Options{
-			Log: log, Tried: func(outcome string) { metrics.JobDone(telemetry.JobLetters, outcome) },
+			Daily: c.LettersDaily, Log: log, Tried: func(outcome string) { metrics.JobDone(telemetry.JobLetters, outcome) },
 		})
 		if err != nil {
 			return api.People{}, nil, err
@@ -64,11 +64,13 @@ func wirePeople(c apiConfig, store *postgres.Store, system *postgres.System, gat
 		invitations.Mail = mailer.Wake
 		stop = inBackground(mailer.Run, log)
 	}
+	skills := workspace.NewSkills(store, nil)
+	skills.Bounds = c.bounds()
 	return api.People{
 		Roster:        workspace.NewRoster(store, gate.Forget),
 		Invitations:   invitations,
 		Subscriptions: workspace.NewSubscriptions(store, nil),
-		Skills:        workspace.NewSkills(store, nil),
+		Skills:        skills,
 	}, stop, nil
 }
 

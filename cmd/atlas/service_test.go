@@ -74,18 +74,22 @@ type service struct {
 	stop      func() error
 }
 
-// start serves on a database and Redis keys of the test's own.
-func start(t *testing.T, ceiling int64, change ...func(*apiConfig)) *service {
-	t.Helper()
-	d := pgtest.New(t)
-	s := &service{t: t, log: &syncBuffer{}}
-	s.config = apiConfig{
+// testConfig serves on the backends of the tests, with this database.
+func testConfig(t *testing.T, d *pgtest.Databases) apiConfig {
+	return apiConfig{
 		elasticConfig: elasticConfig{ElasticsearchURL: []string{backends.Elasticsearch(t)}, IndexPrefix: globalData(t), HeldIndexPrefix: "e2e-" + strings.ReplaceAll(d.Name, "_", "-") + "-"},
 		Listen:        "127.0.0.1:0", PostgresURL: d.App, PostgresSystemURL: d.System,
 		RedisURL: backends.Redis(t), RedisPrefix: "e2e:" + d.Name + ":", RedisTimeout: 5 * time.Second, // a busy machine is no fault here
 		CursorKeys: []string{"0123456789abcdef"}, JWTSecret: testSecret, SearchTimeout: 30 * time.Second,
 		operationConfig: operationConfig{MaxRequests: api.DefaultMaxRequests, MaxCalls: defaultMaxCalls, Drain: 20 * time.Second, MetricsListen: "127.0.0.1:0"},
 	}
+}
+
+// start serves on a database and Redis keys of the test's own.
+func start(t *testing.T, ceiling int64, change ...func(*apiConfig)) *service {
+	t.Helper()
+	d := pgtest.New(t)
+	s := &service{t: t, log: &syncBuffer{}, config: testConfig(t, d)}
 	for _, f := range change {
 		f(&s.config)
 	}

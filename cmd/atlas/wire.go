@@ -69,6 +69,12 @@ func wire(ctx context.Context, c apiConfig, metrics *telemetry.Metrics, log *slo
 		return nil, err
 	}
 	w.backends = append(w.backends, system.Close)
+	roles := postgresRoles{store, system}
+	stopRoles, err := roles.settle(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	w.jobs = append(w.jobs, stopRoles)
 	redis, err := credits.Open(c.RedisURL)
 	if err != nil {
 		return nil, err
@@ -106,11 +112,9 @@ func wire(ctx context.Context, c apiConfig, metrics *telemetry.Metrics, log *slo
 		Probes: map[string]api.Probe{
 			// By the background's client: a server that is busy is ready.
 			"elasticsearch": func(ctx context.Context) error { return indicesReady(ctx, background, c.names()) },
-			"postgres": func(ctx context.Context) error {
-				return errors.Join(store.Ready(ctx), system.Ready(ctx))
-			},
-			"redis":  ledger.Ready,
-			"tokens": func(context.Context) error { return gate.Ready() },
+			"postgres":      roles.ready,
+			"redis":         ledger.Ready,
+			"tokens":        func(context.Context) error { return gate.Ready() },
 		},
 		Filling: system.Filling,
 		Log:     log,

@@ -284,6 +284,7 @@ var meanings = map[fault.Code]string{
 	fault.ViewNameConflict:      "the workspace has a View of that dataset and name",
 	fault.RevisionConflict:      "the View was changed since the revision that the change names",
 	fault.SkillConflict:         "the locator is taken",
+	fault.LimitReached:          "the workspace has as much as it may have; the message says what, and how much",
 	fault.PayloadTooLarge:       fmt.Sprintf("a body of over %d bytes", MaxBody),
 	fault.UnsupportedMediaType:  "a body that is not `application/json`",
 	fault.RateLimited:           "the credit ceiling is used up",

@@ -66,9 +66,9 @@ var upsertExamples = map[query.Dataset][]example{
 // upsertCodes are what an upsert can fail with beside its shape.
 func upsertCodes(d query.Dataset) []fault.Code {
 	if d == query.Projects {
-		return []fault.Code{fault.NotFound}
+		return []fault.Code{fault.NotFound, fault.LimitReached}
 	}
-	return []fault.Code{fault.NotFound, fault.AmbiguousMatch}
+	return []fault.Code{fault.NotFound, fault.AmbiguousMatch, fault.LimitReached}
 }
 
 func aboutSearchBook(d query.Dataset) about {

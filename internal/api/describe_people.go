@@ -62,9 +62,21 @@ func aboutCreateInvitation() about {
 		data: openapi.Object(
 			openapi.Required("invitation", openapi.Ref("Invitation")),
 			openapi.Required("accept_url", &openapi.Schema{Type: "string", Examples: []any{"https://app.example/join?token=…"}}),
+			openapi.Required("letter", letterSchema()),
 		),
-		metadata: openapi.Ref("FreeMetadata"), codes: []fault.Code{fault.AlreadyInvited, fault.AlreadyMember},
+		metadata: openapi.Ref("FreeMetadata"), codes: []fault.Code{fault.AlreadyInvited, fault.AlreadyMember, fault.LimitReached},
 	}
+}
+
+// letterSchema is what becomes of an invitation's letter.
+func letterSchema() *openapi.Schema {
+	return openapi.Object(
+		openapi.Required("status", openapi.OneOf(workspace.LetterDue, workspace.LetterDelayed, workspace.LetterWithheld, workspace.NoLetter).
+			Described("`due`: it is sent now. `delayed`: it waits for its turn, at `due_at`. `withheld`: its turn would come after the invitation ends, so it is not sent. `none`: the service sends no mail.")),
+		openapi.Required("due_at", openapi.Nullable(timeOut()).Described("When it is due; null where it is not sent.")),
+		openapi.Required("paced_by", openapi.Nullable(openapi.OneOf(workspace.WorkspacePace, workspace.AddressPace)).
+			Described("What holds it up: as many letters of the workspace in an hour, or to the address in a day, as there may be.")),
+	).Described("The pace of letters delays or withholds them; the invitation stands, and `accept_url` works.")
 }
 
 func aboutRevokeInvitation() about {
@@ -154,6 +166,6 @@ func aboutCreateSkill() about {
 		tag: tagSkills, summary: "Create a Skill, as a draft",
 		body: openapi.Ref("SkillCreate"),
 		data: openapi.Object(openapi.Required("skill", openapi.Ref("Skill"))), metadata: openapi.Ref("FreeMetadata"),
-		codes: []fault.Code{personal, fault.SkillConflict},
+		codes: []fault.Code{personal, fault.SkillConflict, fault.LimitReached},
 	}
 }

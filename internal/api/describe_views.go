@@ -34,7 +34,7 @@ func aboutGetView() about {
 
 // viewUpsertCodes are what an upsert of a View can fail with beside its shape.
 var viewUpsertCodes = []fault.Code{
-	fault.ViewNotFound, fault.ViewImmutableField, fault.InvalidViewDefinition, fault.RevisionConflict, fault.ViewNameConflict,
+	fault.ViewNotFound, fault.ViewImmutableField, fault.InvalidViewDefinition, fault.RevisionConflict, fault.ViewNameConflict, fault.LimitReached,
 }
 
 func aboutUpsertView() about {

@@ -36,6 +36,7 @@ var statuses = map[fault.Code]int{
 	fault.ViewNameConflict:      http.StatusConflict,
 	fault.RevisionConflict:      http.StatusConflict,
 	fault.SkillConflict:         http.StatusConflict,
+	fault.LimitReached:          http.StatusConflict,
 	fault.PayloadTooLarge:       http.StatusRequestEntityTooLarge,
 	fault.UnsupportedMediaType:  http.StatusUnsupportedMediaType,
 	fault.RateLimited:           http.StatusTooManyRequests,

@@ -19,6 +19,7 @@ func (s *Server) listInvitations(c *call) (reply, error) {
 type invitationData struct {
 	Invitation workspace.Invitation `json:"invitation"`
 	AcceptURL  string               `json:"accept_url"`
+	Letter     workspace.LetterTurn `json:"letter"`
 }
 
 func (s *Server) createInvitation(c *call) (reply, error) {
@@ -37,8 +38,8 @@ func (s *Server) createInvitation(c *call) (reply, error) {
 	if err := issues.Err(); err != nil {
 		return reply{}, err
 	}
-	invitation, link, err := s.People.Invitations.Create(c.Context(), c.principal.Workspace.ID, c.actor(), email, workspace.Role(role))
-	return reply{invitationData{invitation, link}, creditsOnly{}}, err
+	made, err := s.People.Invitations.Create(c.Context(), c.principal.Workspace.ID, c.actor(), email, workspace.Role(role))
+	return reply{invitationData{made.Invitation, made.Link, made.Letter}, creditsOnly{}}, err
 }
 
 // revokedData is the answer of a revocation.

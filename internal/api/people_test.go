@@ -387,7 +387,7 @@ func TestIssuerAwayShowsInReadiness(t *testing.T) {
 		_, _ = w.Write([]byte(`{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"1","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`))
 	}))
 	defer source.Close()
-	gate, err := auth.New(nil, auth.Config{JWKS: source.URL, JWKSRefresh: 20 * time.Millisecond})
+	gate, err := auth.New(nil, auth.Config{JWKS: source.URL, Issuer: issuer, Audience: audience, JWKSRefresh: 20 * time.Millisecond})
 	fatal(t, err)
 	defer gate.Close()
 	server := &api.Server{Log: slog.New(slog.DiscardHandler), Probes: map[string]api.Probe{"tokens": func(context.Context) error { return gate.Ready() }}}

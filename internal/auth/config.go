@@ -33,9 +33,16 @@ type Config struct {
 	// Algorithms are the signatures accepted with JWKS, out of
 	// DefaultAlgorithms; empty is all of them.
 	Algorithms []string
-	// Issuer and Audience are what `iss` must be and `aud` must contain; empty
-	// checks nothing.
+	// Issuer and Audience are what `iss` must be and `aud` must contain. With a
+	// JWKS both are required: the issuer signs for other applications too. With a
+	// secret, empty checks nothing.
 	Issuer, Audience string
+	// AnyIssuer and AnyAudience waive them, with a JWKS.
+	AnyIssuer, AnyAudience bool
+	// AbsentEmailVerified is for an issuer that verifies every address and never
+	// sends email_verified: an address counts as verified unless its token denies
+	// it. With a secret it always does.
+	AbsentEmailVerified bool
 	// JWKSRefresh is how often the document is read anew; 0 is 5 min. A token
 	// of an unknown key has it read sooner, at most every JWKSMinInterval.
 	JWKSRefresh time.Duration
@@ -65,6 +72,10 @@ func (c Config) Validate() error {
 	if c.Secret != "" && len(c.Algorithms) > 0 {
 		faults = append(faults, errors.New("JWT algorithms are for a JWKS: a secret means HS256"))
 	}
+	faults = append(faults, c.checkFor("issuer", c.Issuer, c.AnyIssuer), c.checkFor("audience", c.Audience, c.AnyAudience))
+	if c.AbsentEmailVerified && c.JWKS == "" {
+		faults = append(faults, errors.New("--jwt-absent-email-verified is for a JWKS"))
+	}
 	if c.JWKSRefresh < 0 || c.JWKSMinInterval < 0 {
 		faults = append(faults, errors.New("the intervals of reading the JWKS must not be negative"))
 	}
@@ -74,6 +85,18 @@ func (c Config) Validate() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// checkFor judges the issuer or the audience that tokens must be for.
+func (c Config) checkFor(what, value string, waived bool) error {
+	switch {
+	case c.JWKS != "" && value == "" && !waived:
+		return fmt.Errorf("a JWKS needs --jwt-%s (ATLAS_JWT_%s): without it tokens made for others are accepted; --jwt-accept-any-%s says that this is meant",
+			what, strings.ToUpper(what), what)
+	case waived && (c.JWKS == "" || value != ""):
+		return fmt.Errorf("--jwt-accept-any-%s is for a JWKS without --jwt-%s", what, what)
+	}
+	return nil
 }
 
 // remote reports whether a JWKS is at an address rather than in a file.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -20,6 +19,8 @@ type verifier struct {
 	parser *jwt.Parser
 	secret []byte  // HS256
 	keys   *keySet // JWKS
+	// absentVerified: an address counts as verified when its token does not say.
+	absentVerified bool
 }
 
 // newVerifier returns nil when the configuration accepts no users' tokens.
@@ -40,7 +41,10 @@ func newVerifier(c Config) (*verifier, error) {
 	if c.Audience != "" {
 		options = append(options, jwt.WithAudience(c.Audience))
 	}
-	v := &verifier{parser: jwt.NewParser(options...), secret: []byte(c.Secret)}
+	v := &verifier{
+		parser: jwt.NewParser(options...), secret: []byte(c.Secret),
+		absentVerified: c.AbsentEmailVerified || c.Secret != "",
+	}
 	if c.JWKS != "" {
 		keys, err := newKeySet(c)
 		if err != nil {
@@ -49,27 +53,6 @@ func newVerifier(c Config) (*verifier, error) {
 		v.keys = keys
 	}
 	return v, nil
-}
-
-// claims are those that are used of a token.
-type claims struct {
-	jwt.RegisteredClaims
-	Email         text            `json:"email,omitempty"`
-	EmailVerified json.RawMessage `json:"email_verified,omitempty"`
-	Name          text            `json:"name,omitempty"`
-	WorkspaceID   json.RawMessage `json:"workspace_id,omitempty"`
-}
-
-// text is a claim that is only shown: one of another type reads as absent.
-type text string
-
-// UnmarshalJSON never fails.
-func (t *text) UnmarshalJSON(raw []byte) error {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		*t = text(strings.TrimSpace(s))
-	}
-	return nil
 }
 
 // user is what a verified token says.
@@ -116,7 +99,7 @@ func (v *verifier) verify(ctx context.Context, token string) (user, error) {
 	// What could not be stored or compared is as good as not said.
 	if workspace.ValidEmail(string(c.Email)) {
 		u.email = string(c.Email)
-		u.emailVerified = verified(c.EmailVerified)
+		u.emailVerified = c.verified(v.absentVerified)
 	}
 	if workspace.ValidName(string(c.Name)) {
 		u.name = string(c.Name)
@@ -128,35 +111,10 @@ func badToken(cause error) error {
 	return fault.Wrap(cause, fault.Unauthorized, "the access token is not valid")
 }
 
-// workspace reads the workspace_id claim: absent (or null), or a UUID.
-func (c *claims) workspace() (*workspace.ID, error) {
-	if len(c.WorkspaceID) == 0 || string(c.WorkspaceID) == "null" {
-		return nil, nil
-	}
-	var s string
-	if err := json.Unmarshal(c.WorkspaceID, &s); err != nil {
-		return nil, errors.New("workspace_id is no text")
-	}
-	id, err := workspace.ParseID(s)
-	if err != nil || id.IsZero() {
-		return nil, errors.New("workspace_id is no UUID")
-	}
-	return &id, nil
-}
-
-// verified reads email_verified: an address counts as verified unless the token
-// says anything but true (some issuers spell it as text).
-func verified(raw json.RawMessage) bool {
-	switch string(raw) {
-	case "", "null", "true", `"true"`:
-		return true
-	}
-	return false
-}
-
 // Claims are what Mint puts into a token.
 type Claims struct {
-	User        workspace.UserID
+	User workspace.UserID
+	// Email is said to be verified.
 	Email, Name string
 	// Workspace is the workspace_id claim; zero leaves it out.
 	Workspace workspace.ID
@@ -187,6 +145,9 @@ func Mint(secret string, c Claims, ttl time.Duration) (string, error) {
 			IssuedAt: jwt.NewNumericDate(c.IssuedAt), ExpiresAt: jwt.NewNumericDate(c.IssuedAt.Add(ttl)),
 		},
 		Email: text(c.Email), Name: text(c.Name),
+	}
+	if c.Email != "" {
+		out.EmailVerified = json.RawMessage(`true`)
 	}
 	if c.Audience != "" {
 		out.Audience = jwt.ClaimStrings{c.Audience}

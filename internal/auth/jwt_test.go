@@ -347,8 +347,8 @@ func TestConfigurationFaultsAreListedAtOnce(t *testing.T) {
 		}
 	}
 	for name, good := range map[string]auth.Config{
-		"nothing": {}, "a secret": {Secret: secret}, "a file": {JWKS: "keys.json"}, "https": {JWKS: "https://issuer.example/keys"},
-		"loopback": {JWKS: "http://127.0.0.1:9/keys", Algorithms: []string{"EdDSA"}},
+		"nothing": {}, "a secret": {Secret: secret}, "a file": {JWKS: "keys.json", Issuer: "i", Audience: "a"}, "https": {JWKS: "https://issuer.example/keys", Issuer: "i", Audience: "a"},
+		"loopback": {JWKS: "http://127.0.0.1:9/keys", Issuer: "i", Audience: "a", Algorithms: []string{"EdDSA"}},
 	} {
 		if err := good.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)

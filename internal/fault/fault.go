@@ -41,6 +41,7 @@ const (
 	RevisionConflict      Code = "revision_conflict"
 	SkillNotFound         Code = "skill_not_found"
 	SkillConflict         Code = "skill_conflict"
+	LimitReached          Code = "limit_reached"
 	RecordNotFound        Code = "record_not_found"   // per item only
 	RecordNotVisible      Code = "record_not_visible" // per item only
 	ViewFull              Code = "view_full"          // per item only

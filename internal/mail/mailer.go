@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,7 @@ type Mailer struct {
 	links  Links
 	server server
 	from   *netmail.Address
+	daily  int
 	now    func() time.Time
 	log    *slog.Logger
 	tried  func(outcome string)
@@ -53,6 +55,9 @@ type Mailer struct {
 type Options struct {
 	// Now is the clock that letters are due by; nil is time.Now.
 	Now func() time.Time
+	// Daily is how many letters one address gets in workspace.LetterDay, from
+	// whichever workspaces; 0 is that of workspace.DefaultBounds.
+	Daily int
 	// Log gets what fails; nil is slog.Default. Links and passwords are never
 	// logged.
 	Log *slog.Logger
@@ -84,7 +89,7 @@ func New(c Config, outbox workspace.Outbox, links Links, o Options) (*Mailer, er
 		o.Tried = func(string) {}
 	}
 	return &Mailer{
-		outbox: outbox, links: links, server: server, from: from,
+		outbox: outbox, links: links, server: server, from: from, daily: cmp.Or(o.Daily, workspace.DefaultBounds.LettersDaily),
 		now: o.Now, log: o.Log, tried: o.Tried, wake: make(chan struct{}, 1),
 	}, nil
 }
@@ -116,7 +121,7 @@ func (m *Mailer) Run(ctx context.Context) {
 // drain sends all that is due.
 func (m *Mailer) drain(ctx context.Context) {
 	for ctx.Err() == nil {
-		letter, ok, err := m.outbox.ClaimLetter(ctx, m.stamp(), hold)
+		letter, ok, err := m.outbox.ClaimLetter(ctx, m.stamp(), hold, m.daily)
 		if err != nil && ctx.Err() == nil {
 			m.log.Warn("looking for letters to send failed", "error", err)
 		}

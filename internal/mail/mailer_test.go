@@ -140,9 +140,9 @@ func (o *office) mail(t *testing.T, url string) mailer {
 
 func (o *office) invite(t *testing.T, email string) (workspace.Invitation, string) {
 	t.Helper()
-	i, link, err := o.invitations.Create(t.Context(), o.in, workspace.KeyActor, email, workspace.Admin)
+	made, err := o.invitations.Create(t.Context(), o.in, workspace.KeyActor, email, workspace.Admin)
 	fatal(t, err)
-	return i, link
+	return made.Invitation, made.Link
 }
 
 // state is an invitation's letter as stored.
@@ -422,4 +422,46 @@ func TestConfig(t *testing.T) {
 	if err := (mail.Config{}).Validate(); err != nil || (mail.Config{}).Enabled() {
 		t.Errorf("nothing configured: %v", err)
 	}
+}
+
+// An address that is invited and revoked over and over gets as many letters a day
+// as it may, and a crowd of addresses those of an hour.
+func TestLettersArePaced(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	p := startSMTP(t, behaviour{})
+	o.mail(t, plain(p))
+	o.invitations.Bounds = workspace.Bounds{LettersHourly: 5}
+	revoke := func(i workspace.Invitation) {
+		t.Helper()
+		_, err := o.invitations.Revoke(t.Context(), o.in, workspace.KeyActor, i.ID)
+		fatal(t, err)
+	}
+	arrives := func(to string) {
+		t.Helper()
+		p.next(t, "rcpt")
+		if letter := p.next(t, "letter"); letter.To != to {
+			t.Errorf("a letter to %s, want %s", letter.To, to)
+		}
+	}
+	for n := range 20 {
+		i, _ := o.invite(t, "ann@example.com")
+		if n < workspace.DefaultBounds.LettersDaily {
+			arrives("ann@example.com")
+			o.until(t, i, "delivered", delivered)
+		}
+		revoke(i)
+	}
+	// Two more in this hour: three of the five went to ann.
+	for n := range 4 {
+		to := fmt.Sprintf("n%d@example.com", n)
+		o.invite(t, to)
+		if n < 2 {
+			arrives(to)
+		}
+	}
+	o.move(workspace.LetterHour)
+	arrives("n2@example.com")
+	arrives("n3@example.com")
+	p.quiet(t)
 }

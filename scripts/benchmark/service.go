@@ -67,6 +67,8 @@ func (i *installation) serve(ctx context.Context, elasticsearchURL string) (*ser
 		// A slow moment is to be measured, not answered with an error.
 		"ATLAS_REDIS_TIMEOUT=10s",
 		"ATLAS_SEARCH_TIMEOUT=60s",
+		// Books are filled as large as they are asked for.
+		"ATLAS_MAX_BOOK_ADDITIONS=1000000000",
 	)
 	if err := s.cmd.Start(); err != nil {
 		return nil, err

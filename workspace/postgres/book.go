@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,15 +52,50 @@ func (s *Store) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, 
 }
 
 // UpsertOverlays implements workspace.BookStore.
-func (s *Store) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) (results []workspace.Overlay, err error) {
-	err = s.retrying(ctx, in, func(tx pgx.Tx) error {
-		results, err = upsertOverlays(ctx, tx, in, d, changes)
-		return err
-	})
-	return results, err
+func (s *Store) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert, a workspace.Additions) ([]workspace.OverlayOutcome, error) {
+	outcomes := make([]workspace.OverlayOutcome, len(changes))
+	refused := map[uuid.UUID]bool{}
+	for {
+		var made []workspace.OverlayUpsert
+		var positions []int
+		for i, c := range changes {
+			if outcomes[i].Refused = refused[c.Fresh.Record]; !outcomes[i].Refused {
+				made, positions = append(made, c), append(positions, i)
+			}
+		}
+		if len(made) == 0 {
+			return outcomes, nil
+		}
+		var results []workspace.Overlay
+		err := s.retrying(ctx, in, func(tx pgx.Tx) (err error) {
+			results, err = upsertOverlays(ctx, tx, in, d, made, a)
+			return err
+		})
+		// What is refused must not be held either: the transaction has to go.
+		if full, ok := errors.AsType[bookFull](err); ok {
+			for _, id := range full {
+				refused[id] = true
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for j, i := range positions {
+			outcomes[i].Overlay = results[j]
+		}
+		return outcomes, nil
+	}
 }
 
-func upsertOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) ([]workspace.Overlay, error) {
+// bookFull are the records that are too many in a transaction.
+type bookFull []uuid.UUID
+
+func (f bookFull) Error() string {
+	return "no room for " + strconv.Itoa(len(f)) + " records in the book"
+}
+
+func upsertOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert, a workspace.Additions) ([]workspace.Overlay, error) {
 	ids := make([]uuid.UUID, len(changes))
 	for i, c := range changes {
 		ids[i] = c.Fresh.Record
@@ -75,6 +112,7 @@ func upsertOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dat
 	if err != nil {
 		return nil, err
 	}
+	fresh := missing(ids, overlays)
 	results := make([]workspace.Overlay, len(changes))
 	changed := map[uuid.UUID]bool{}
 	for i, c := range changes {
@@ -93,7 +131,26 @@ func upsertOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dat
 			writes = append(writes, rowOf(d, overlays[id]))
 		}
 	}
-	return results, writeOverlays(ctx, tx, in, d, writes)
+	if err := writeOverlays(ctx, tx, in, d, writes); err != nil || len(fresh) == 0 {
+		return results, err
+	}
+	room, err := addToBook(ctx, tx, in, a, len(fresh))
+	if err == nil && room < int64(len(fresh)) {
+		err = bookFull(fresh[room:])
+	}
+	return results, err
+}
+
+// missing are the ids without an overlay, each once.
+func missing(ids []uuid.UUID, overlays map[uuid.UUID]workspace.Overlay) (fresh []uuid.UUID) {
+	seen := map[uuid.UUID]bool{}
+	for _, id := range ids {
+		if _, kept := overlays[id]; !kept && !seen[id] {
+			seen[id] = true
+			fresh = append(fresh, id)
+		}
+	}
+	return fresh
 }
 
 // overlayRow is an overlay as it is handed to the database, many at once.

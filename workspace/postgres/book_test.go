@@ -36,7 +36,7 @@ func TestTagsOfBefore(t *testing.T) {
 		t.Helper()
 		fresh := before
 		fresh.UpdatedAt = before.UpdatedAt.Add(time.Hour)
-		_, err := b.store.UpsertOverlays(t.Context(), in, query.Accounts, []workspace.OverlayUpsert{{Fresh: fresh, Change: c}})
+		_, err := b.store.UpsertOverlays(t.Context(), in, query.Accounts, []workspace.OverlayUpsert{{Fresh: fresh, Change: c}}, b.additions())
 		fatal(t, err)
 	}
 	change(workspace.OverlayChange{Tags: &want})

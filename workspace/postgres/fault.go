@@ -36,6 +36,7 @@ var violations = map[string]func(error) *fault.Error{
 	"favorites_view":                 unknownView,
 	"held_records_workspace":         noWorkspace,
 	"overlays_workspace":             noWorkspace,
+	"book_additions_workspace":       noWorkspace,
 	"projectors_workspace":           noWorkspace,
 }
 

@@ -88,7 +88,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 			// The open invitation of another workspace is not in the way.
 			r := workspace.InvitationRecord{Invitation: invitation}
 			r.ID = workspace.InvitationID(workspace.NewID())
-			err := p.store.InsertInvitation(ctx, in, workspace.OperatorActor, r, allow)
+			_, err := p.store.InsertInvitation(ctx, in, workspace.OperatorActor, r, workspace.DefaultBounds, allow)
 			if err == nil {
 				_, err = p.store.RevokeInvitation(ctx, in, workspace.OperatorActor, r.ID, time.Now(), allow)
 			}
@@ -128,9 +128,9 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 		"InsertSkill": {"", func(ctx context.Context, in workspace.ID) outcome {
 			k := skill // with the id of the one there is: its key leads with the workspace
 			if in.IsZero() {
-				return outcome{0, p.store.InsertSkill(ctx, in, k)}
+				return outcome{0, p.store.InsertSkill(ctx, in, k, 10)}
 			}
-			if err := p.store.InsertSkill(ctx, in, k); err != nil {
+			if err := p.store.InsertSkill(ctx, in, k, 10); err != nil {
 				return outcome{1, err}
 			}
 			if _, err := p.system.Pool().Exec(ctx, `DELETE FROM skills WHERE workspace_id = $1`, in.String()); err != nil {

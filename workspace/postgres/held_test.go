@@ -34,9 +34,14 @@ func textChange(s string) workspace.Change { return workspace.Change{Set: true, 
 
 func (b *books) upsert(t *testing.T, in workspace.ID, d query.Dataset, record uuid.UUID, status string) workspace.Overlay {
 	t.Helper()
-	o, err := b.store.UpsertOverlays(t.Context(), in, d, []workspace.OverlayUpsert{b.change(record, status)})
+	o, err := b.store.UpsertOverlays(t.Context(), in, d, []workspace.OverlayUpsert{b.change(record, status)}, b.additions())
 	fatal(t, err)
-	return o[0]
+	return o[0].Overlay
+}
+
+// additions are without a bound.
+func (b *books) additions() workspace.Additions {
+	return workspace.Additions{Most: 1_000_000, At: b.now}
 }
 
 func (b *books) change(record uuid.UUID, status string) workspace.OverlayUpsert {
@@ -65,7 +70,7 @@ func TestVersionIsTakenUnderTheLock(t *testing.T) {
 			return err
 		}
 		go func() {
-			_, err := b.store.UpsertOverlays(ctx, in, query.Projects, []workspace.OverlayUpsert{b.change(record, "later")})
+			_, err := b.store.UpsertOverlays(ctx, in, query.Projects, []workspace.OverlayUpsert{b.change(record, "later")}, b.additions())
 			waiting <- err
 		}()
 		for blocked := 0; blocked == 0; {
@@ -236,7 +241,8 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 		t.Helper()
 		rows, err := b.system.Pool().Query(context.Background(), `
 			SELECT h::text FROM held_records h WHERE workspace_id = $1 UNION ALL SELECT o::text FROM overlays o WHERE workspace_id = $1
-			UNION ALL SELECT p::text FROM projectors p WHERE workspace_id = $1 ORDER BY 1`, one.String())
+			UNION ALL SELECT p::text FROM projectors p WHERE workspace_id = $1
+			UNION ALL SELECT a::text FROM book_additions a WHERE workspace_id = $1 ORDER BY 1`, one.String())
 		fatal(t, err)
 		out, err = pgx.CollectRows(rows, pgx.RowTo[string])
 		fatal(t, err)
@@ -246,8 +252,8 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 	calls := map[string]func(ctx context.Context, in workspace.ID) (found int, err error){
 		"UpsertOverlays": func(ctx context.Context, in workspace.ID) (int, error) {
 			// It has a record of its own then, fresh in every field.
-			o, err := b.store.UpsertOverlays(ctx, in, query.Accounts, []workspace.OverlayUpsert{{Fresh: b.change(record, "own").Fresh}})
-			if err == nil && cmp.Equal(o[0].Status, kept.Status) {
+			o, err := b.store.UpsertOverlays(ctx, in, query.Accounts, []workspace.OverlayUpsert{{Fresh: b.change(record, "own").Fresh}}, b.additions())
+			if err == nil && cmp.Equal(o[0].Overlay.Status, kept.Status) {
 				return 1, nil
 			}
 			return 0, err

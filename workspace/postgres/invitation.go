@@ -15,7 +15,6 @@ import (
 var (
 	_ workspace.InvitationStore = (*Store)(nil)
 	_ workspace.JoinStore       = (*System)(nil)
-	_ workspace.Outbox          = (*System)(nil)
 )
 
 func alreadyInvited(cause error) *fault.Error {
@@ -38,6 +37,9 @@ func collectInvitation(row pgx.CollectableRow) (i workspace.Invitation, err erro
 // open is the condition of an invitation that is neither accepted nor revoked.
 const open = `accepted_at IS NULL AND revoked_at IS NULL`
 
+// openInvitations names the bound of them.
+const openInvitations = "invitations"
+
 // Invitations implements workspace.InvitationStore.
 func (s *Store) Invitations(ctx context.Context, in workspace.ID, limit, offset int) (list []workspace.Invitation, err error) {
 	err = s.query(ctx, in, `
@@ -50,9 +52,13 @@ func (s *Store) Invitations(ctx context.Context, in workspace.ID, limit, offset 
 }
 
 // InsertInvitation implements workspace.InvitationStore.
-func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by workspace.Actor, r workspace.InvitationRecord, judge workspace.Judge) error {
-	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by workspace.Actor, r workspace.InvitationRecord, b workspace.Bounds, judge workspace.Judge) (turn workspace.LetterTurn, err error) {
+	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		if err := requireActor(ctx, tx, in, by, judge); err != nil {
+			return err
+		}
+		// The turns of letters are counted under the lock of the bound too.
+		if err := lockBound(ctx, tx, in, openInvitations); err != nil {
 			return err
 		}
 		folded := workspace.FoldEmail(r.Email)
@@ -70,12 +76,22 @@ func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by worksp
 		if member {
 			return fault.New(fault.AlreadyMember, "somebody with this address is a member of the workspace already")
 		}
-		_, err := tx.Exec(ctx, `
-			INSERT INTO invitations (workspace_id, id, email, email_folded, role, seed, secret_hash, invited_by, created_at, expires_at, next_attempt_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-			arg(in), arg(r.ID), r.Email, folded, r.Role, r.Seed[:], r.Hash[:], nullable(by.User), r.CreatedAt, r.ExpiresAt, r.NextAttemptAt)
+		if err := roomForOne(ctx, tx, in, bound{
+			what: openInvitations, things: "open invitations", advice: "revoke some first, expired ones too", most: b.OpenInvitations,
+			rows: `invitations WHERE workspace_id = $1 AND ` + open,
+		}); err != nil {
+			return err
+		}
+		if turn, err = letterTurn(ctx, tx, in, r, b); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			INSERT INTO invitations (workspace_id, id, email, email_folded, role, seed, secret_hash, invited_by, created_at, expires_at, letter_at, next_attempt_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)`,
+			arg(in), arg(r.ID), r.Email, folded, r.Role, r.Seed[:], r.Hash[:], nullable(by.User), r.CreatedAt, r.ExpiresAt, turn.At)
 		return err
 	})
+	return turn, err
 }
 
 // replaceExpired revokes the expired invitation of an address; a pending one is
@@ -94,7 +110,7 @@ func replaceExpired(ctx context.Context, tx pgx.Tx, in workspace.ID, folded stri
 	case now.Before(expires):
 		return alreadyInvited(nil)
 	}
-	_, err = tx.Exec(ctx, `UPDATE invitations SET revoked_at = $3, next_attempt_at = NULL WHERE workspace_id = $1 AND id = $2`, arg(in), id, now)
+	_, err = tx.Exec(ctx, `UPDATE invitations SET revoked_at = $3, `+noLetter+` WHERE workspace_id = $1 AND id = $2`, arg(in), id, now)
 	return err
 }
 
@@ -105,7 +121,7 @@ func (s *Store) RevokeInvitation(ctx context.Context, in workspace.ID, by worksp
 			return err
 		}
 		rows, err := tx.Query(ctx, `
-			UPDATE invitations SET revoked_at = $3, next_attempt_at = NULL
+			UPDATE invitations SET revoked_at = $3, `+noLetter+`
 			WHERE workspace_id = $1 AND id = $2 AND `+open+` RETURNING `+invitationColumns, arg(in), arg(id), at)
 		if err != nil {
 			return err
@@ -140,7 +156,7 @@ func (s *System) Join(ctx context.Context, j workspace.Joining) (in workspace.ID
 		}
 		m = workspace.Member{ID: j.User.ID, Email: j.User.Email, Name: j.User.Name, Role: role, JoinedAt: j.At}
 		_, err := tx.Exec(ctx, `
-			UPDATE invitations SET accepted_at = $3, accepted_by = $4, next_attempt_at = NULL WHERE workspace_id = $1 AND id = $2`,
+			UPDATE invitations SET accepted_at = $3, accepted_by = $4, `+noLetter+` WHERE workspace_id = $1 AND id = $2`,
 			arg(in), arg(j.Invitation), j.At, arg(j.User.ID))
 		return err
 	})
@@ -167,55 +183,4 @@ func lockOffer(ctx context.Context, tx pgx.Tx, j workspace.Joining) (in workspac
 	}
 	copy(offer.Hash[:], hash) // 32 bytes by the column's check
 	return in, role, j.Judge(offer)
-}
-
-// ClaimLetter implements workspace.Outbox. SKIP LOCKED lets several servers
-// claim at once without waiting for, or taking, each other's.
-func (s *System) ClaimLetter(ctx context.Context, now time.Time, hold time.Duration) (l workspace.Letter, ok bool, err error) {
-	var seed, hash []byte
-	err = s.pool.QueryRow(ctx, `
-		UPDATE invitations i
-		SET attempts = i.attempts + 1, sent_at = coalesce(i.sent_at, $1), next_attempt_at = $2
-		FROM (
-			SELECT workspace_id, id FROM invitations
-			WHERE next_attempt_at <= $1 AND expires_at > $1 AND `+open+`
-			ORDER BY next_attempt_at LIMIT 1 FOR UPDATE SKIP LOCKED
-		) due JOIN workspaces w ON w.id = due.workspace_id
-		WHERE i.workspace_id = due.workspace_id AND i.id = due.id
-		RETURNING i.workspace_id, i.id, w.name, coalesce((SELECT u.name FROM users u WHERE u.id = i.invited_by), ''),
-		          i.email, i.role, i.expires_at, i.seed, i.secret_hash, i.attempts`, now, now.Add(hold)).
-		Scan((*uuid.UUID)(&l.Workspace), (*uuid.UUID)(&l.Invitation), &l.WorkspaceName, &l.InvitedBy,
-			&l.Email, &l.Role, &l.ExpiresAt, &seed, &hash, &l.Attempt)
-	if noRows(err) {
-		return workspace.Letter{}, false, nil
-	}
-	if err != nil {
-		return workspace.Letter{}, false, toFault(err)
-	}
-	copy(l.Seed[:], seed) // 32 bytes each, by the columns' checks
-	copy(l.Hash[:], hash)
-	return l, true, nil
-}
-
-// LetterSent implements workspace.Outbox.
-func (s *System) LetterSent(ctx context.Context, l workspace.Letter, at time.Time) error {
-	return s.settleLetter(ctx, l, nil, &at)
-}
-
-// LetterFailed implements workspace.Outbox.
-func (s *System) LetterFailed(ctx context.Context, l workspace.Letter, next *time.Time) error {
-	return s.settleLetter(ctx, l, next, nil)
-}
-
-// settleLetter leaves a letter alone that another sender has claimed since, or
-// whose invitation was closed.
-func (s *System) settleLetter(ctx context.Context, l workspace.Letter, next, delivered *time.Time) error {
-	if err := l.Workspace.Check(); err != nil {
-		return err
-	}
-	_, err := s.pool.Exec(ctx, `
-		UPDATE invitations SET next_attempt_at = $4, delivered_at = coalesce($5, delivered_at)
-		WHERE workspace_id = $1 AND id = $2 AND attempts = $3 AND next_attempt_at IS NOT NULL`,
-		arg(l.Workspace), arg(l.Invitation), l.Attempt, next, delivered)
-	return toFault(err)
 }

@@ -23,9 +23,9 @@ func TestLifeOfAnInvitation(t *testing.T) {
 	owner, common := p.members[in][0], p.members[in][1]
 	create := func(name string, actor workspace.Actor, email string, role workspace.Role, want fault.Code) workspace.Invitation {
 		t.Helper()
-		i, _, err := p.invitations.Create(ctx, in, actor, email, role)
+		made, err := p.invitations.Create(ctx, in, actor, email, role)
 		wantCode(t, name, err, want)
-		return i
+		return made.Invitation
 	}
 	create("by a plain member", by(common), "x@example.com", workspace.Common, fault.Forbidden)
 	create("by an owner elsewhere", by(p.members[p.two.ID][0]), "x@example.com", workspace.Common, fault.Forbidden)
@@ -147,7 +147,7 @@ func TestAccept(t *testing.T) {
 	}
 	_, err = p.invitations.Revoke(ctx, in, workspace.KeyActor, i.ID)
 	wantCode(t, "revoking an accepted one", err, fault.NotFound)
-	_, _, err = p.invitations.Create(ctx, in, workspace.KeyActor, "ann@example.com", workspace.Common)
+	_, err = p.invitations.Create(ctx, in, workspace.KeyActor, "ann@example.com", workspace.Common)
 	wantCode(t, "inviting who accepted", err, fault.AlreadyMember)
 
 	// A member who is invited under another address of theirs.
@@ -256,7 +256,7 @@ func TestTwoInvitesOfOneAddress(t *testing.T) {
 		var group sync.WaitGroup
 		for n := range errs {
 			group.Go(func() {
-				_, _, errs[n] = p.invitations.Create(ctx, p.one.ID, workspace.KeyActor, strings.ToUpper(email[:n+1])+email[n+1:], workspace.Common)
+				_, errs[n] = p.invitations.Create(ctx, p.one.ID, workspace.KeyActor, strings.ToUpper(email[:n+1])+email[n+1:], workspace.Common)
 			})
 		}
 		group.Wait()
@@ -286,7 +286,7 @@ func TestInviteRacingAccept(t *testing.T) {
 		var group sync.WaitGroup
 		group.Go(func() { _, _, accepted = p.invitations.Accept(ctx, token, newcomer(email)) })
 		group.Go(func() {
-			_, _, invited = p.invitations.Create(ctx, p.one.ID, workspace.KeyActor, email, workspace.Common)
+			_, invited = p.invitations.Create(ctx, p.one.ID, workspace.KeyActor, email, workspace.Common)
 		})
 		group.Wait()
 		code := fault.CodeOf(invited)
@@ -305,7 +305,7 @@ func TestOutbox(t *testing.T) {
 		t.Helper()
 		var got []int
 		for {
-			l, ok, err := p.system.ClaimLetter(ctx, p.now, hold)
+			l, ok, err := p.system.ClaimLetter(ctx, p.now, hold, 3)
 			fatal(t, err)
 			if !ok {
 				break
@@ -322,7 +322,7 @@ func TestOutbox(t *testing.T) {
 		fatal(t, err)
 		return all[0].SentAt
 	}
-	_, _, err := p.invitations.Create(ctx, p.one.ID, by(p.members[p.one.ID][0]), "ann@example.com", workspace.Admin)
+	_, err := p.invitations.Create(ctx, p.one.ID, by(p.members[p.one.ID][0]), "ann@example.com", workspace.Admin)
 	fatal(t, err)
 	if sent() != nil {
 		t.Error("sent before anybody tried")
@@ -386,7 +386,7 @@ func TestALetterIsClaimedOnce(t *testing.T) {
 	for range 4 {
 		group.Go(func() {
 			for {
-				l, ok, err := p.system.ClaimLetter(ctx, p.now, time.Hour)
+				l, ok, err := p.system.ClaimLetter(ctx, p.now, time.Hour, 3)
 				if err != nil {
 					t.Error(err)
 				}

@@ -48,9 +48,9 @@ func (p *people) join(t *testing.T, in workspace.ID, email string, role workspac
 // invite returns an invitation and its token.
 func (p *people) invite(t *testing.T, in workspace.ID, email string) (workspace.Invitation, string) {
 	t.Helper()
-	i, link, err := p.invitations.Create(t.Context(), in, workspace.KeyActor, email, workspace.Common)
+	made, err := p.invitations.Create(t.Context(), in, workspace.KeyActor, email, workspace.Common)
 	fatal(t, err)
-	return i, tokenOf(t, link)
+	return made.Invitation, tokenOf(t, made.Link)
 }
 
 func tokenOf(t *testing.T, link string) string {

@@ -41,7 +41,7 @@ type System struct{ pool *pgxpool.Pool }
 // Open returns the application's store for an address of the role atlas_app.
 // It does not connect yet: Ready tells whether that works.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
-	pool, err := openPool(ctx, url, "atlas", o)
+	pool, err := openPool(ctx, url, "atlas", o, AppRole, SystemRole)
 	if err != nil {
 		return nil, err
 	}
@@ -50,14 +50,16 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 
 // OpenSystem is Open for the role atlas_system.
 func OpenSystem(ctx context.Context, url string, o Options) (*System, error) {
-	pool, err := openPool(ctx, url, "atlas-system", o)
+	pool, err := openPool(ctx, url, "atlas-system", o, SystemRole, "")
 	if err != nil {
 		return nil, err
 	}
 	return &System{pool}, nil
 }
 
-func openPool(ctx context.Context, url, application string, o Options) (*pgxpool.Pool, error) {
+// openPool makes a pool whose connections all act as the role want, and could not
+// as never: a failover may lead to a server whose roles are others.
+func openPool(ctx context.Context, url, application string, o Options, want, never string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		// The driver's error names the address with its password removed.
@@ -82,10 +84,10 @@ func openPool(ctx context.Context, url, application string, o Options) (*pgxpool
 	params["idle_in_transaction_session_timeout"] = "10000"
 	params["timezone"] = "UTC"
 	config.ConnConfig.Tracer = o.tracer()
-	// Without it each id goes through database/sql's conversions as a text.
-	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		// Without it each id goes through database/sql's conversions as a text.
 		pgxuuid.Register(conn.TypeMap())
-		return nil
+		return checkConnection(ctx, conn, want, never)
 	}
 	return pgxpool.NewWithConfig(ctx, config)
 }
@@ -96,26 +98,42 @@ func (s *Store) Close() { s.pool.Close() }
 // Close waits for what is running and closes the connections.
 func (s *System) Close() { s.pool.Close() }
 
-// Ready reports whether the database answers, the role is one that row-level
-// security binds, and the schema is at least as new as this program's.
-func (s *Store) Ready(ctx context.Context) error { return ready(ctx, s.pool) }
+// CheckRole reports whether the role is the application's, and bound by
+// row-level security: a *RoleError inside of fault.Unavailable when it is not,
+// which is also what using the store fails with then; fault.Unavailable while
+// the database does not answer. It does not need the schema.
+func (s *Store) CheckRole(ctx context.Context) error {
+	return toFault(roleFault(checkRole(ctx, s.pool, AppRole, SystemRole)))
+}
+
+// CheckRole is Store.CheckRole for the system role.
+func (s *System) CheckRole(ctx context.Context) error {
+	return toFault(roleFault(checkRole(ctx, s.pool, SystemRole, "")))
+}
+
+// Ready reports whether the database answers, CheckRole, and whether the schema
+// is at least as new as this program's.
+func (s *Store) Ready(ctx context.Context) error {
+	if err := s.CheckRole(ctx); err != nil {
+		return err
+	}
+	return checkSchema(ctx, s.pool)
+}
 
 // Ready is Store.Ready for the system role.
-func (s *System) Ready(ctx context.Context) error { return ready(ctx, s.pool) }
+func (s *System) Ready(ctx context.Context) error {
+	if err := s.CheckRole(ctx); err != nil {
+		return err
+	}
+	return checkSchema(ctx, s.pool)
+}
 
-func ready(ctx context.Context, pool *pgxpool.Pool) error {
-	var role string
-	var unbound bool
+func checkSchema(ctx context.Context, pool *pgxpool.Pool) error {
 	var version int64
-	err := pool.QueryRow(ctx, `
-		SELECT current_user, rolsuper OR rolbypassrls,
-		       (SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied)
-		FROM pg_roles WHERE rolname = current_user`).Scan(&role, &unbound, &version)
+	err := pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
 	switch {
 	case err != nil:
 		return toFault(err)
-	case unbound:
-		return fault.Away(fmt.Errorf("the role %s ignores row-level security (SUPERUSER or BYPASSRLS)", role), backend)
 	// A newer schema is fine: while servers are replaced one by one, the new
 	// one migrates first and the old ones go on.
 	case version < newestVersion():

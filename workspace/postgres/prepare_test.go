@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"atlas/internal/fault"
@@ -57,6 +58,33 @@ func TestPrepareAndMigrateByManyAtOnce(t *testing.T) {
 		t.Errorf("again: %v, %v", files, err)
 	}
 	fatal(t, d.OpenApp(t, postgres.Options{}).Ready(ctx))
+}
+
+// A migration without a transaction is done again where it was interrupted, before
+// its end or before it was noted.
+func TestInterruptedMigrationIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	for _, interrupted := range []string{
+		`DELETE FROM goose_db_version WHERE version_id = 8`,
+		`DROP INDEX invitations_letters_to; DROP TABLE book_additions; DELETE FROM goose_db_version WHERE version_id = 8`,
+	} {
+		_, err := w.system.Pool().Exec(ctx, interrupted, pgx.QueryExecModeSimpleProtocol)
+		fatal(t, err)
+		files, err := postgres.Migrate(ctx, w.databases.System)
+		if err != nil || len(files) != 1 {
+			t.Errorf("again: %v, %v", files, err)
+		}
+		var indices int
+		fatal(t, w.system.Pool().QueryRow(ctx, `
+			SELECT count(*) FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+			WHERE indisvalid AND c.relname IN ('invitations_letters', 'invitations_letters_to', 'book_additions_pkey')`).Scan(&indices))
+		if indices != 3 {
+			t.Errorf("%d of 3 indices", indices)
+		}
+		fatal(t, w.app.Ready(ctx))
+	}
 }
 
 func TestNotReady(t *testing.T) {

@@ -73,19 +73,30 @@ func (s *Store) SkillBySlug(ctx context.Context, in workspace.ID, viewer workspa
 }
 
 // InsertSkill implements workspace.SkillStore.
-func (s *Store) InsertSkill(ctx context.Context, in workspace.ID, k workspace.Skill) error {
+func (s *Store) InsertSkill(ctx context.Context, in workspace.ID, k workspace.Skill, most int) error {
 	var owner *uuid.UUID
+	limit := bound{
+		what: "workspace skills", things: "Skills of the workspace", advice: "no further one can be created", most: most,
+		rows: `skills WHERE workspace_id = $1 AND scope = 'workspace'`,
+	}
 	if k.Scope == workspace.PersonalSkill {
 		owner = nullable(k.CreatedBy)
+		limit.what, limit.things = "personal skills "+k.CreatedBy.String(), "personal Skills of a user"
+		limit.rows, limit.args = `skills WHERE workspace_id = $1 AND scope = 'personal' AND owner_id = $2`, []any{owner}
 	}
 	name, description := k.Folded()
-	return s.query(ctx, in, `
-		INSERT INTO skills (workspace_id, id, scope, owner_id, slug, status, name, description, content,
-		                    name_folded, description_folded, created_by, revision, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-		[]any{arg(in), arg(k.ID), string(k.Scope), owner, k.Slug, string(k.Status), k.Name, k.Description, k.Content,
-			name, description, nullable(k.CreatedBy), k.Revision, k.CreatedAt, k.UpdatedAt},
-		func(pgx.Rows) error { return nil })
+	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		if err := oneMore(ctx, tx, in, limit); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			INSERT INTO skills (workspace_id, id, scope, owner_id, slug, status, name, description, content,
+			                    name_folded, description_folded, created_by, revision, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+			arg(in), arg(k.ID), string(k.Scope), owner, k.Slug, string(k.Status), k.Name, k.Description, k.Content,
+			name, description, nullable(k.CreatedBy), k.Revision, k.CreatedAt, k.UpdatedAt)
+		return err
+	})
 }
 
 // WorkspaceSkills implements workspace.ShelfStore.

@@ -94,12 +94,12 @@ func TestThreeSourcesOfVisibility(t *testing.T) {
 	check("none is left", []fault.Code{no}, w.add(t, a, unlinked(1)))
 
 	overlay := workspace.OverlayUpsert{Fresh: workspace.Overlay{Record: *uuidOf(1), Tags: []string{}, CreatedAt: w.now, UpdatedAt: w.now}}
-	_, err := w.store.UpsertOverlays(t.Context(), in, query.Contacts, []workspace.OverlayUpsert{overlay})
+	_, err := w.store.UpsertOverlays(t.Context(), in, query.Contacts, []workspace.OverlayUpsert{overlay}, workspace.Additions{Most: 1_000_000, At: w.now})
 	fatal(t, err)
 	check("in the book", []fault.Code{ok}, w.add(t, a, unlinked(1)))
 	fatal(t, w.store.DeleteOverlays(t.Context(), in, query.Contacts, []uuid.UUID{*uuidOf(1)}))
 	check("out of the book: the membership is left", []fault.Code{ok, ok}, append(w.add(t, a, unlinked(1)), w.add(t, b, unlinked(1))...))
-	_, err = w.store.UpsertOverlays(t.Context(), in, query.Contacts, []workspace.OverlayUpsert{overlay})
+	_, err = w.store.UpsertOverlays(t.Context(), in, query.Contacts, []workspace.OverlayUpsert{overlay}, workspace.Additions{Most: 1_000_000, At: w.now})
 	fatal(t, err)
 	w.remove(t, a, 1)
 	w.remove(t, b, 1)
@@ -258,13 +258,16 @@ func TestUpsertsRacingAdds(t *testing.T) {
 				some = append(some, o)
 			}
 		}
-		if _, err := w.store.UpsertOverlays(t.Context(), in, query.Contacts, some); err != nil {
+		if _, err := w.store.UpsertOverlays(t.Context(), in, query.Contacts, some, workspace.Additions{Most: 1_000_000, At: w.now}); err != nil {
 			t.Fatal(err)
 		}
 		var racing []func() error
 		for range 3 {
 			racing = append(racing,
-				func() error { _, err := w.store.UpsertOverlays(t.Context(), in, query.Contacts, overlays); return err },
+				func() error {
+					_, err := w.store.UpsertOverlays(t.Context(), in, query.Contacts, overlays, workspace.Additions{Most: 1_000_000, At: w.now})
+					return err
+				},
 				func() error { _, err := w.store.AddMembers(t.Context(), in, v, linked(ids...)); return err },
 				func() error {
 					gone := make([]uuid.UUID, len(ids))

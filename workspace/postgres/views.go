@@ -123,13 +123,19 @@ func (s *Store) StaticViews(ctx context.Context, in workspace.ID, d query.Datase
 }
 
 // InsertView implements workspace.ViewStore.
-func (s *Store) InsertView(ctx context.Context, in workspace.ID, v workspace.View) error {
+func (s *Store) InsertView(ctx context.Context, in workspace.ID, v workspace.View, most int) error {
 	definition, presentation, err := viewJSON(v)
 	if err != nil {
 		return err
 	}
 	return s.retrying(ctx, in, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `
+		err := oneMore(ctx, tx, in, bound{
+			what: "views", things: "Views", advice: "delete one first", most: most, rows: `views WHERE workspace_id = $1`,
+		})
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
 			INSERT INTO views (workspace_id, id, dataset, view_type, name, name_folded, definition, presentation, revision,
 			                   created_by, updated_by, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,

@@ -387,8 +387,8 @@ func TestViewsOfAnotherWorkspace(t *testing.T) {
 		}
 		wantCode(t, name+" without a workspace", c.call(workspace.ID{}).err, fault.Internal)
 	}
-	wantCode(t, "InsertView in a foreign workspace", w.store.InsertView(t.Context(), w.two.ID, fresh(v)), "")
-	wantCode(t, "InsertView without a workspace", w.store.InsertView(t.Context(), workspace.ID{}, fresh(v)), fault.Internal)
+	wantCode(t, "InsertView in a foreign workspace", w.store.InsertView(t.Context(), w.two.ID, fresh(v), 10), "")
+	wantCode(t, "InsertView without a workspace", w.store.InsertView(t.Context(), workspace.ID{}, fresh(v), 10), fault.Internal)
 	after, err := w.views.Get(t.Context(), one, v.ID, user)
 	fatal(t, err)
 	if diff := cmp.Diff(before, after); diff != "" {

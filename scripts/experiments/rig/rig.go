@@ -178,6 +178,7 @@ func (r *Rig) Environment() []string {
 		"ATLAS_POSTGRES_URL="+r.app, "ATLAS_POSTGRES_SYSTEM_URL="+r.system,
 		"ATLAS_REDIS_URL="+r.redisDB,
 		"ATLAS_CURSOR_KEYS=the experiments' cursor key", "ATLAS_JWT_SECRET="+jwtSecret,
+		"ATLAS_MAX_BOOK_ADDITIONS=1000000000", // what is taken out and put in again for hours
 		"ATLAS_TEMP_DIR="+filepath.Join(r.Dir, "work"), "ATLAS_DELTA_DIR="+filepath.Join(r.Dir, "delta"))
 }
 

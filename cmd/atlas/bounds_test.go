@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"atlas/client"
+	"atlas/search/query"
+)
+
+// The options of a server reach what they bound, and the Go client knows the
+// answer.
+func TestBoundsAreConfigured(t *testing.T) {
+	t.Parallel()
+	s := start(t, 0, func(c *apiConfig) {
+		c.boundsConfig = boundsConfig{MaxOpenInvitations: 1, MaxViews: 1, MaxWorkspaceSkills: 1, MaxPersonalSkills: 1, MaxBookAdditions: 1}
+	})
+	c, ctx := s.client(s.key), t.Context()
+	ids := s.search(query.Projects, `{"limit":2}`).ids(t)
+	for name, add := range map[string]func(n string) error{
+		"an invitation": func(n string) error {
+			invited, err := c.Invitations.Create(ctx, "n"+n+"@example.com", "member")
+			if err == nil && (invited.Letter.Status != "none" || !invited.Letter.DueAt.IsZero() || invited.Letter.PacedBy != "") {
+				t.Errorf("its letter: %+v", invited.Letter)
+			}
+			return err
+		},
+		"a View": func(n string) error {
+			_, err := c.Views.Upsert(ctx, client.ViewUpsert{Dataset: "account", Type: "static", Name: "V" + n})
+			return err
+		},
+		"a Skill": func(n string) error {
+			_, err := c.Skills.Create(ctx, client.NewSkill{Scope: "workspace", Name: "S" + n, Description: "d", Content: "c"})
+			return err
+		},
+		"a record": func(n string) error {
+			id := ids[0]
+			if n == "2" {
+				id = ids[1]
+			}
+			_, err := c.Book.Projects.Upsert(ctx, client.ProjectUpsert{ProjectID: id})
+			return err
+		},
+	} {
+		if err := add("1"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := add("2"); !errors.Is(err, client.ErrLimitReached) || !strings.Contains(err.Error(), "limit of 1 ") {
+			t.Errorf("%s beside another: %v", name, err)
+		}
+	}
+}
+
+func TestBoundsOutOfBounds(t *testing.T) {
+	t.Parallel()
+	var f faults
+	boundsConfig{MaxViews: -1, MaxBookAdditions: 2_000_000_000, LettersDaily: 1_001, LettersHourly: 7}.check(&f)
+	err := f.err()
+	if err == nil || len(f) != 3 {
+		t.Fatalf("%v", err)
+	}
+	for _, want := range []string{"--max-views", "--max-book-additions", "--letters-daily"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("nothing about %s in %v", want, err)
+		}
+	}
+}
+
+// A server with a JWKS and no issuer or audience does not start, and names the
+// flags that would waive them.
+func TestPublicKeysForAnybodyAreRefused(t *testing.T) {
+	t.Parallel()
+	var out, errs strings.Builder
+	status := run(t.Context(), []string{"serve", "--jwks", filepath.Join(t.TempDir(), "keys.json"), "--jwt-issuer", "https://issuer.example"}, &out, &errs)
+	if said := errs.String(); status == 0 || !strings.Contains(said, "--jwt-audience (ATLAS_JWT_AUDIENCE)") || !strings.Contains(said, "--jwt-accept-any-audience") || strings.Contains(said, "--jwt-issuer (") {
+		t.Errorf("status %d: %s", status, said)
+	}
+}

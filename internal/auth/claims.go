@@ -1,0 +1,143 @@
+package auth
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/golang-jwt/jwt/v5"
+
+	"atlas/workspace"
+)
+
+// claims are those that are read of a token. They go by their exact names: JSON
+// has no rule for a name that is given twice, and one parser's `Email` is
+// another one's `email`, so that an issuer, a proxy and this program could each
+// see another user in one token. Such a token is refused.
+type claims struct {
+	jwt.RegisteredClaims
+	Email         text            `json:"email,omitempty"`
+	EmailVerified json.RawMessage `json:"email_verified,omitempty"`
+	Name          text            `json:"name,omitempty"`
+	WorkspaceID   json.RawMessage `json:"workspace_id,omitempty"`
+}
+
+// text is a claim that is only shown: one of another type reads as absent.
+type text string
+
+// UnmarshalJSON never fails.
+func (t *text) UnmarshalJSON(raw []byte) error {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		*t = text(strings.TrimSpace(s))
+	}
+	return nil
+}
+
+// targets are the claims by name. Others, iat and jti among them, are not read.
+func (c *claims) targets() map[string]any {
+	return map[string]any{
+		"iss": &c.Issuer, "sub": &c.Subject, "aud": &c.Audience, "exp": &c.ExpiresAt, "nbf": &c.NotBefore,
+		"email": &c.Email, "email_verified": &c.EmailVerified, "name": &c.Name, "workspace_id": &c.WorkspaceID,
+	}
+}
+
+// UnmarshalJSON refuses a claim that is given twice, or in another case beside
+// it. A name in another case alone is another claim.
+func (c *claims) UnmarshalJSON(raw []byte) error {
+	targets := c.targets()
+	members, err := jsonMembers(raw)
+	if err != nil {
+		return err
+	}
+	given := map[string]bool{}
+	for _, m := range members {
+		target, read := targets[m.name]
+		if !read {
+			continue
+		}
+		if given[m.name] {
+			return fmt.Errorf("the claim %s is given twice", m.name)
+		}
+		given[m.name] = true
+		if err := json.Unmarshal(m.value, target); err != nil {
+			return fmt.Errorf("the claim %s: %w", m.name, err)
+		}
+	}
+	for _, m := range members {
+		for name := range given {
+			if m.name != name && strings.EqualFold(m.name, name) {
+				return fmt.Errorf("the claim %s is given in another case too, as %q", name, m.name)
+			}
+		}
+	}
+	return nil
+}
+
+type jsonMember struct {
+	name  string
+	value jsontext.Value
+}
+
+// jsonMembers are the members of an object as they are written, in order.
+func jsonMembers(raw []byte) ([]jsonMember, error) {
+	d := jsontext.NewDecoder(strings.NewReader(string(raw)), jsontext.AllowDuplicateNames(true))
+	switch open, err := d.ReadToken(); {
+	case err != nil:
+		return nil, err
+	case open.Kind() != '{':
+		return nil, errors.New("the claims are no object")
+	}
+	var members []jsonMember
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		m := jsonMember{name: name.String()} // before what it lies in is overwritten
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		m.value = value.Clone()
+		members = append(members, m)
+	}
+	if _, err := d.ReadToken(); err != nil { // the closing brace
+		return nil, err
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the claims")
+	}
+	return members, nil
+}
+
+// workspace reads the workspace_id claim: absent (or null), or a UUID.
+func (c *claims) workspace() (*workspace.ID, error) {
+	if len(c.WorkspaceID) == 0 || string(c.WorkspaceID) == "null" {
+		return nil, nil
+	}
+	var s string
+	if err := json.Unmarshal(c.WorkspaceID, &s); err != nil {
+		return nil, errors.New("workspace_id is no text")
+	}
+	id, err := workspace.ParseID(s)
+	if err != nil || id.IsZero() {
+		return nil, errors.New("workspace_id is no UUID")
+	}
+	return &id, nil
+}
+
+// verified reads email_verified, which some issuers spell as text. absent is
+// what saying nothing means.
+func (c *claims) verified(absent bool) bool {
+	switch string(c.EmailVerified) {
+	case "", "null":
+		return absent
+	case "true", `"true"`:
+		return true
+	}
+	return false
+}

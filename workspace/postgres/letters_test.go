@@ -1,0 +1,174 @@
+package postgres_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"atlas/workspace"
+)
+
+// letters claims all that is due, and says to whom.
+func (p *people) letters(t *testing.T, daily int) (to []string) {
+	t.Helper()
+	for {
+		l, ok, err := p.system.ClaimLetter(t.Context(), p.now, time.Hour, daily)
+		fatal(t, err)
+		if !ok {
+			return to
+		}
+		fatal(t, p.system.LetterSent(t.Context(), l, p.now))
+		to = append(to, l.Email)
+	}
+}
+
+func (p *people) turn(t *testing.T, in workspace.ID, email string) workspace.Invited {
+	t.Helper()
+	made, err := p.invitations.Create(t.Context(), in, workspace.KeyActor, email, workspace.Common)
+	fatal(t, err)
+	return made
+}
+
+func wantTurn(t *testing.T, name string, got workspace.LetterTurn, status workspace.LetterStatus, at time.Time, pacedBy string) {
+	t.Helper()
+	if got.Status != status || got.PacedBy != pacedBy || (got.At == nil) != at.IsZero() || got.At != nil && !got.At.Equal(at) {
+		t.Errorf("%s: %+v at %v, want %s at %v by %q", name, got, got.At, status, at, pacedBy)
+	}
+}
+
+func TestLettersOfAWorkspaceArePaced(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t)
+	p.invitations.Bounds = workspace.Bounds{LettersHourly: 3, LettersDaily: 3}
+	begin := p.now
+	var made []workspace.Invited
+	for i := range 8 {
+		made = append(made, p.turn(t, p.one.ID, fmt.Sprintf("n%d@example.com", i)))
+		hours := time.Duration(i / 3)
+		status, by := workspace.LetterDelayed, workspace.WorkspacePace
+		if hours == 0 {
+			status, by = workspace.LetterDue, ""
+		}
+		wantTurn(t, fmt.Sprint(i), made[i].Letter, status, begin.Add(hours*time.Hour), by)
+	}
+	// Another workspace has a pace of its own.
+	wantTurn(t, "another workspace", p.turn(t, p.two.ID, "o@example.com").Letter, workspace.LetterDue, begin, "")
+	for hour, want := range []int{4, 3, 2} {
+		p.now = begin.Add(time.Duration(hour)*time.Hour - time.Millisecond)
+		if hour > 0 {
+			if sent := p.letters(t, 3); len(sent) != 0 {
+				t.Errorf("before hour %d: %v", hour, sent)
+			}
+		}
+		p.now = begin.Add(time.Duration(hour) * time.Hour)
+		if sent := p.letters(t, 3); len(sent) != want {
+			t.Errorf("in hour %d: %v", hour, sent)
+		}
+	}
+	// A letter that was sent counts, revoked or not; one that was not gives its
+	// turn back.
+	for _, i := range made {
+		_, err := p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, i.Invitation.ID)
+		fatal(t, err)
+	}
+	wantTurn(t, "beside two of this hour", p.turn(t, p.one.ID, "x0@example.com").Letter, workspace.LetterDue, p.now, "")
+	unsent := p.turn(t, p.one.ID, "x1@example.com")
+	wantTurn(t, "beside three", unsent.Letter, workspace.LetterDelayed, p.now.Add(time.Hour), workspace.WorkspacePace)
+	_, err := p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, made[0].Invitation.ID)
+	if err == nil {
+		t.Error("revoked twice")
+	}
+	_, err = p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, unsent.Invitation.ID)
+	fatal(t, err)
+	for i := range 3 {
+		again := p.turn(t, p.one.ID, fmt.Sprintf("y%d@example.com", i))
+		wantTurn(t, "in the turn that was given back", again.Letter, workspace.LetterDelayed, p.now.Add(time.Hour), workspace.WorkspacePace)
+		_, err = p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, again.Invitation.ID)
+		fatal(t, err)
+	}
+}
+
+func TestTurnsOfLettersTakenAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t)
+	const hourly, letters = 5, 23
+	p.invitations.Bounds = workspace.Bounds{LettersHourly: hourly}
+	turns := make([]workspace.LetterTurn, letters)
+	var group sync.WaitGroup
+	for i := range turns {
+		group.Go(func() {
+			made, err := p.invitations.Create(t.Context(), p.one.ID, workspace.KeyActor, fmt.Sprintf("n%d@example.com", i), workspace.Common)
+			if err != nil {
+				t.Error(err)
+			}
+			turns[i] = made.Letter
+		})
+	}
+	group.Wait()
+	in := map[time.Time]int{}
+	for _, turn := range turns {
+		in[turn.At.UTC()]++
+	}
+	for hour := range 5 {
+		want := min(hourly, letters-hour*hourly)
+		if got := in[p.now.Add(time.Duration(hour)*time.Hour)]; got != want {
+			t.Errorf("hour %d has %d letters, want %d", hour, got, want)
+		}
+	}
+}
+
+func TestLettersToAnAddressArePaced(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t)
+	const daily = 2
+	p.invitations.Bounds = workspace.Bounds{LettersDaily: daily}
+	begin := p.now
+	revoke := func(i workspace.Invited, in workspace.ID) {
+		t.Helper()
+		_, err := p.invitations.Revoke(t.Context(), in, workspace.KeyActor, i.Invitation.ID)
+		fatal(t, err)
+	}
+	sent := 0
+	for n := range 20 {
+		p.now = begin.Add(time.Duration(n) * time.Minute)
+		made := p.turn(t, p.one.ID, "Ann@example.com")
+		switch {
+		case n < daily:
+			wantTurn(t, "at first", made.Letter, workspace.LetterDue, p.now, "")
+		default:
+			wantTurn(t, "then", made.Letter, workspace.LetterDelayed, begin.Add(workspace.LetterDay), workspace.AddressPace)
+		}
+		sent += len(p.letters(t, daily))
+		revoke(made, p.one.ID)
+	}
+	if sent != daily {
+		t.Errorf("%d letters were sent, want %d", sent, daily)
+	}
+	// Another workspace is told nothing of it: its letter waits all the same.
+	other := p.turn(t, p.two.ID, "ann@EXAMPLE.com")
+	wantTurn(t, "of another workspace", other.Letter, workspace.LetterDue, p.now, "")
+	if to := p.letters(t, daily); len(to) != 0 {
+		t.Errorf("letters to %v", to)
+	}
+	p.now = begin.Add(workspace.LetterDay)
+	if to := p.letters(t, daily); len(to) != 1 {
+		t.Errorf("a day later: letters to %v", to)
+	}
+	// Where its turn comes too late it is not sent, and nobody looks for it again.
+	revoke(other, p.two.ID)
+	wantTurn(t, "the second of that day", p.turn(t, p.one.ID, "ann@example.com").Letter, workspace.LetterDue, p.now, "")
+	late := p.turn(t, p.two.ID, "ann@example.com")
+	_, err := p.system.Pool().Exec(t.Context(), `UPDATE invitations SET expires_at = $1 WHERE id = $2`, p.now.Add(time.Minute), late.Invitation.ID.String())
+	fatal(t, err)
+	for range 3 {
+		p.letters(t, daily)
+	}
+	var waiting int
+	fatal(t, p.system.Pool().QueryRow(t.Context(), `
+		SELECT count(*) FROM invitations WHERE id = $1 AND (next_attempt_at IS NOT NULL OR letter_at IS NOT NULL OR sent_at IS NOT NULL)`,
+		late.Invitation.ID.String()).Scan(&waiting))
+	if waiting != 0 {
+		t.Error("a letter that comes too late is still to be sent")
+	}
+}
