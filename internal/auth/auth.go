@@ -21,6 +21,12 @@ const (
 	maxWorkspaces  = 10_000
 )
 
+// MaxStrangers is how many keys that were never found yet may be looked up at
+// once. Anyone can invent keys; beyond the bound they are refused without a
+// look-up, so that they neither hold the requests of others nor keep those of
+// known keys waiting for Postgres.
+const MaxStrangers = 128
+
 // Store is what authentication looks up, across workspaces. Every "no" is
 // fault.NotFound; an outage is fault.Unavailable.
 type Store interface {
@@ -42,6 +48,7 @@ type Authenticator struct {
 	toucher  *toucher
 
 	keys       *cache[workspace.KeyID, workspace.KeyRecord]
+	strangers  chan struct{} // a place for each look-up of a key that was never found
 	unknown    *cache[workspace.KeyID, struct{}]
 	roles      *cache[seat, workspace.Role]
 	only       *cache[workspace.UserID, workspace.ID]
@@ -67,6 +74,7 @@ func New(store Store, c Config) (*Authenticator, error) {
 	return &Authenticator{
 		store: store, now: c.Now, verifier: verifier, toucher: newToucher(store, c.Now, c.Log),
 		keys:       newCache[workspace.KeyID, workspace.KeyRecord](maxKeys, c.Now, bytes[workspace.KeyID]),
+		strangers:  make(chan struct{}, MaxStrangers),
 		unknown:    newCache[workspace.KeyID, struct{}](maxUnknownKeys, c.Now, bytes[workspace.KeyID]),
 		roles:      newCache[seat, workspace.Role](maxRoles, c.Now, func(s seat) string { return bytes(s.in) + bytes(s.user) }),
 		only:       newCache[workspace.UserID, workspace.ID](maxOnly, c.Now, bytes[workspace.UserID]),
@@ -180,6 +188,15 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (work
 	}
 	start := a.now()
 	record, err := a.keys.load(ctx, id, func(ctx context.Context) (workspace.KeyRecord, error) {
+		if !a.keys.met(id) {
+			// Held by the look-up, which outlives a client that goes away.
+			select {
+			case a.strangers <- struct{}{}:
+				defer func() { <-a.strangers }()
+			default:
+				return workspace.KeyRecord{}, fault.Away(fault.Shed("too many unknown keys are looked up"), "authentication")
+			}
+		}
 		return a.store.KeyByID(ctx, id)
 	})
 	switch {
