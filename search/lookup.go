@@ -66,7 +66,8 @@ const MaxMatches = 100
 
 // Match finds, for each group of values, the records whose field has one of
 // them as its whole value, without regard to case and accents: at most
-// MaxMatches of a group, in the order of their ids. Errors: Unavailable.
+// MaxMatches of a group, in the order of their ids. Of each it returns the id and
+// the field alone, for a batch may match thousands. Errors: Unavailable.
 func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, groups [][]string) ([][]jsontext.Value, error) {
 	if len(groups) == 0 {
 		return nil, nil
@@ -84,6 +85,7 @@ func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, group
 		body, err := json.Marshal(object{
 			"query": object{"bool": object{"filter": object{"terms": object{f.ExactPath(query.Root): exact}}}},
 			"size":  MaxMatches, "sort": []object{{"id": object{"order": "asc"}}}, "track_total_hits": false,
+			"_source": []string{"id", field},
 		})
 		if err != nil {
 			return nil, fmt.Errorf("search: %w", err)

@@ -125,6 +125,20 @@ type Identity struct {
 // User is the user's id, zero for a key.
 func (i Identity) User() workspace.UserID { return i.user.id }
 
+// Subject names a caller across requests and workspaces.
+type Subject struct {
+	Kind Kind
+	ID   [16]byte // of the key or the user
+}
+
+// Subject is whose token it is.
+func (i Identity) Subject() Subject {
+	if i.Kind == ByKey {
+		return Subject{i.Kind, i.key.ID}
+	}
+	return Subject{i.Kind, i.user.id}
+}
+
 // Email is the address of a user's token, "" when it has none; verified is
 // false when the token says that it is not.
 func (i Identity) Email() (address string, verified bool) { return i.user.email, i.user.emailVerified }
