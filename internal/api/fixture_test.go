@@ -37,6 +37,7 @@ const (
 
 // world is the API on the real backends, with empty indices.
 type world struct {
+	databases *pgtest.Databases
 	server    *api.Server
 	base      string
 	directory *workspace.Directory
@@ -65,7 +66,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	d := pgtest.New(t)
 	app := d.OpenApp(t, postgres.Options{MaxConns: 4})
-	w := &world{system: d.OpenSystem(t, postgres.Options{MaxConns: 4})}
+	w := &world{databases: d, system: d.OpenSystem(t, postgres.Options{MaxConns: 4})}
 	w.directory = workspace.NewDirectory(w.system, nil)
 	redis, err := credits.Open(backends.Redis(t))
 	fatal(t, err)
