@@ -129,14 +129,8 @@ func (c *call) come() error {
 	if !c.receive() {
 		return c.busy()
 	}
-	if err := c.Context().Err(); err != nil && c.unread == nil {
-		return fault.Away(context.Cause(c.Context()), "the request") // it took too long, or the server stops
-	}
-	if time.Since(c.judged) > judgedFor {
-		if err := c.identify(); err != nil {
-			return err
-		}
-		if err := c.permit(c.principal.Workspace.ID); err != nil {
+	if c.unread == nil { // else nothing will be done
+		if err := c.judgeAgain(); err != nil {
 			return err
 		}
 	}
@@ -144,6 +138,21 @@ func (c *call) come() error {
 		return c.busy()
 	}
 	return nil
+}
+
+// judgeAgain judges the caller once more, when the body has come, if it took its
+// time.
+func (c *call) judgeAgain() error {
+	if c.Context().Err() != nil { // it took too long, or the server stops
+		return fault.Away(context.Cause(c.Context()), "the request")
+	}
+	if time.Since(c.judged) <= judgedFor {
+		return nil
+	}
+	if err := c.identify(); err != nil {
+		return err
+	}
+	return c.permit(c.principal.Workspace.ID)
 }
 
 // newcomer tells that the call is in no workspace: a user's, of a route for
