@@ -49,6 +49,9 @@ func (c *call) receive() (room bool) {
 				next = most
 			}
 			if next > smallBody && !c.takeReceived(next-cap(b)) {
+				c.received.giveBack()
+				// A client that is cut off while it sends may not see the answer.
+				_, _ = io.Copy(io.Discard, body)
 				return false
 			}
 			b = append(make([]byte, 0, next), b...)

@@ -23,6 +23,7 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 		if !c.receive() {
 			t.Fatal("there is no room for what comes")
 		}
+		c.received.giveBack()
 		_, err := c.read()
 		return c, err
 	}

@@ -35,6 +35,8 @@ type call struct {
 	judged time.Time
 	// phase is what it holds in the phase that it is in.
 	phase holds
+	// received is what it holds for the body while that comes.
+	received holds
 	// sent is the body, and unread why there is none.
 	sent   []byte
 	unread error
@@ -99,6 +101,7 @@ func (s *Server) serve(r Route, b Budget) gin.HandlerFunc {
 		s.Meter.InFlight(1)
 		defer func() {
 			c.phase.giveBack()
+			c.received.giveBack()
 			s.load.requests.Add(-1)
 			s.Meter.InFlight(-1)
 		}()

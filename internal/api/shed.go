@@ -97,7 +97,7 @@ func (c *call) takeComingOf(in workspace.ID) bool {
 // takeReceived makes room for more bytes of a body that is coming. A caller has a
 // quarter of it.
 func (c *call) takeReceived(bytes int) bool {
-	return c.phase.take(&c.server.load.received, int64(bytes), share{everyone{}, maxReceived}, share{c.identity.Subject(), maxReceived / 4})
+	return c.received.take(&c.server.load.received, int64(bytes), share{everyone{}, maxReceived}, share{c.identity.Subject(), maxReceived / 4})
 }
 
 // takeWorking goes on to the third phase. One caller, and one workspace, has three
@@ -107,6 +107,7 @@ func (c *call) takeWorking() bool {
 	coming := c.phase
 	c.phase = nil
 	defer coming.giveBack()
+	defer c.received.giveBack()
 	all, caller := int64(c.server.MaxRequests), c.identity.Subject()
 	most := all - all/4
 	shares := []share{

@@ -21,10 +21,11 @@ const (
 	maxWorkspaces  = 10_000
 )
 
-// MaxStrangers is how many keys that were never found yet may be looked up at
-// once. Anyone can invent keys; beyond the bound they are refused without a
-// look-up, so that they neither hold the requests of others nor keep those of
-// known keys waiting for Postgres.
+// MaxStrangers is how many look-ups may be under way at once of what was never
+// found yet: keys, which anyone can invent, and memberships, which anyone with a
+// token can ask for. Beyond it they are refused without a look-up, so that they
+// neither hold the requests of others nor keep the look-ups of known keys and
+// members waiting for Postgres.
 const MaxStrangers = 128
 
 // Store is what authentication looks up, across workspaces. Every "no" is
@@ -48,7 +49,7 @@ type Authenticator struct {
 	toucher  *toucher
 
 	keys       *cache[workspace.KeyID, workspace.KeyRecord]
-	strangers  chan struct{} // a place for each look-up of a key that was never found
+	strangers  chan struct{} // a place for each look-up of what was never found yet
 	unknown    *cache[workspace.KeyID, struct{}]
 	roles      *cache[seat, workspace.Role]
 	only       *cache[workspace.UserID, workspace.ID]
@@ -201,16 +202,7 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (work
 		return refuse(nil)
 	}
 	start := a.now()
-	record, err := a.keys.load(ctx, id, func(ctx context.Context) (workspace.KeyRecord, error) {
-		if !a.keys.met(id) {
-			// Held by the look-up, which outlives a client that goes away.
-			select {
-			case a.strangers <- struct{}{}:
-				defer func() { <-a.strangers }()
-			default:
-				return workspace.KeyRecord{}, fault.Away(fault.Shed("too many unknown keys are looked up"), "authentication")
-			}
-		}
+	record, err := meet(ctx, a.keys, a.strangers, id, func(ctx context.Context) (workspace.KeyRecord, error) {
 		return a.store.KeyByID(ctx, id)
 	})
 	switch {
@@ -223,6 +215,22 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (work
 		return refuse(nil)
 	}
 	return record.Key, nil
+}
+
+// meet is load, in which a look-up of what was never found yet needs one of the
+// strangers' places. The look-up has it, which outlives a client that goes away.
+func meet[K comparable, V any](ctx context.Context, c *cache[K, V], strangers chan struct{}, k K, look func(context.Context) (V, error)) (V, error) {
+	return c.load(ctx, k, func(ctx context.Context) (v V, err error) {
+		if !c.met(k) {
+			select {
+			case strangers <- struct{}{}:
+				defer func() { <-strangers }()
+			default:
+				return v, fault.Away(fault.Shed("too many strangers are looked up"), "authentication")
+			}
+		}
+		return look(ctx)
+	})
 }
 
 // unavailable is an error of a look-up as the caller gets it: the service cannot
@@ -258,7 +266,7 @@ func (a *Authenticator) Resolve(ctx context.Context, i Identity, given []string,
 	case i.user.workspace != nil:
 		return *i.user.workspace, nil
 	}
-	id, err := a.only.load(ctx, i.user.id, func(ctx context.Context) (workspace.ID, error) {
+	id, err := meet(ctx, a.only, a.strangers, i.user.id, func(ctx context.Context) (workspace.ID, error) {
 		return a.store.OnlyWorkspace(ctx, i.user.id)
 	})
 	switch {
@@ -295,7 +303,7 @@ func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.
 	case ByUser:
 		p.User, p.Scopes = i.user.id, workspace.AllScopes()
 		p.Email, p.Name = i.user.email, i.user.name
-		p.Role, err = a.roles.load(ctx, seat{in, i.user.id}, func(ctx context.Context) (workspace.Role, error) {
+		p.Role, err = meet(ctx, a.roles, a.strangers, seat{in, i.user.id}, func(ctx context.Context) (workspace.Role, error) {
 			return a.store.Role(ctx, in, i.user.id)
 		})
 		if fault.CodeOf(err) == fault.NotFound {
