@@ -35,7 +35,7 @@ func TestBudgets(t *testing.T) {
 	s := r.Serve(rig.PatientRedis, "ATLAS_ELASTICSEARCH_URL="+counted.URL)
 	v := newVictim(t, r, s, random)
 	e := newExpensive(t, s, v)
-	if err := r.Settled(time.Minute); err != nil {
+	if err := r.Settled(5 * time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	operations := readSpec(t, must(t, s.By(v.Workspace), "GET", "/openapi.json", nil).Raw).operations
@@ -51,7 +51,7 @@ func TestBudgets(t *testing.T) {
 			continue
 		}
 		// What projects the writes of the one before fetches rows too.
-		if err := r.Settled(time.Minute); err != nil {
+		if err := r.Settled(5 * time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		rows := 0.0

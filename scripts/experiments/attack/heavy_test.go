@@ -24,10 +24,10 @@ import (
 const (
 	// heavyContacts have a project each, so that a Dynamic View has all of them;
 	// of heavyHeld more a workspace knows.
-	heavyContacts = 12_000
-	heavyHeld     = 2_000
+	heavyContacts = 10_300
+	heavyHeld     = 300
 	// heavyRecords of the other datasets are as large as they may be.
-	heavyRecords = 300
+	heavyRecords = 120
 )
 
 // heavyID is the id of a heavy record.
@@ -72,7 +72,7 @@ func loadHeavy(t *testing.T, r *rig.Rig) {
 		return object{"name": fmt.Sprintf("%s %d", name, i), "description": text, "contact_ids": contacts, "account_ids": []string{heavyID("accounts", i)}}
 	})
 	write("signals", heavyRecords, func(i int) object {
-		return object{"title": fmt.Sprintf("%s %d", name, i), "summary": text, "signal_type": "permit_filed", "occurred_at": "2026-01-01T00:00:00Z", "project_id": heavyID("projects", i), "account_ids": []string{heavyID("accounts", 0)}}
+		return object{"title": fmt.Sprintf("%s %d", name, i), "summary": text, "signal_type": "permit_filed", "occurred_at": "2026-01-01T00:00:00Z", "project_id": heavyID("projects", i), "account_ids": []string{heavyID("accounts", i)}}
 	})
 	r.Load(dir)
 }
