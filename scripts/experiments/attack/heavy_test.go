@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -92,7 +93,8 @@ func newRowCounter(t *testing.T, elasticsearch string) *rowCounter {
 	}
 	c := &rowCounter{}
 	proxy := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		Rewrite:  func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ErrorLog: log.New(io.Discard, "", 0), // who went away knows
 		ModifyResponse: func(res *http.Response) error {
 			path := res.Request.URL.Path
 			if res.StatusCode != http.StatusOK {
