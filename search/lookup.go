@@ -67,7 +67,8 @@ const MaxMatches = 100
 // Match finds, for each value, the records whose field has it as a whole value,
 // without regard to case and accents: at most MaxMatches, in the order of their
 // ids. Of a field of domains the values are as query.Domain makes them, and so is
-// what they are compared with. Errors: Unavailable.
+// what they are compared with. Of each record it returns the id and the field
+// alone, for a batch may match thousands. Errors: Unavailable.
 func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, values []string) ([][]jsontext.Value, error) {
 	if len(values) == 0 {
 		return nil, nil
@@ -85,6 +86,7 @@ func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, value
 		body, err := json.Marshal(object{
 			"query": object{"bool": object{"filter": object{"term": object{path: term}}}},
 			"size":  MaxMatches, "sort": []object{{"id": object{"order": "asc"}}}, "track_total_hits": false,
+			"_source": []string{"id", field},
 		})
 		if err != nil {
 			return nil, fmt.Errorf("search: %w", err)

@@ -23,7 +23,7 @@ import (
 type operationConfig struct {
 	MetricsListen  string        `name:"metrics-listen" env:"ATLAS_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Address that Prometheus reads metrics from, at /metrics; empty: none. It asks for no key: keep it inside."`
 	Traces         string        `name:"traces" env:"ATLAS_TRACES" placeholder:"URL" help:"OpenTelemetry collector that takes traces by OTLP over HTTP, http(s)://host:port; default: OTEL_EXPORTER_OTLP_ENDPOINT, and without that there are none. OpenTelemetry's other variables hold too."`
-	MaxRequests    int           `name:"max-requests" env:"ATLAS_MAX_REQUESTS" default:"1024" help:"API requests under way at once, 1 to 100000 (default: 1024); one more is answered 503 at once."`
+	MaxRequests    int           `name:"max-requests" env:"ATLAS_MAX_REQUESTS" default:"1024" help:"API requests that are worked on at once, 1 to 100000 (default: 1024); one more is answered 503 at once. Four times as many, and at least 256, may have bodies that are still coming."`
 	MaxCalls       int           `name:"elasticsearch-max-calls" env:"ATLAS_ELASTICSEARCH_MAX_CALLS" default:"256" help:"Calls of Elasticsearch under way at once for requests, 1 to 10000 (default: 256); a request that needs one more is answered 503 at once."`
 	RequestTimeout time.Duration `name:"request-timeout" env:"ATLAS_REQUEST_TIMEOUT" help:"What one request may take, more than --search-timeout and up to 5m (default: --search-timeout and 20s)."`
 	Drain          time.Duration `env:"ATLAS_DRAIN" default:"20s" help:"How long stopping may take, from the signal to the exit, 0s to 10m (default: 20s); requests still under way then are cut off."`

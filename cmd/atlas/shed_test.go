@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/internal/devstack/backends"
 	"atlas/workspace"
@@ -168,34 +169,26 @@ func TestLoadIsShed(t *testing.T) {
 	}
 }
 
-// TestWorkspacesShare takes all places that one workspace may have, with bodies
-// that do not come: it is refused one more, and others are served.
+// TestWorkspacesShare takes all places that one workspace may have, with searches
+// that hang: it is refused one more, and others are served.
 func TestWorkspacesShare(t *testing.T) {
 	t.Parallel()
 	const places, share = 8, 6
-	s := start(t, 1000, func(c *apiConfig) { c.MaxRequests = places })
-	other, err := s.directory.CreateWorkspace(t.Context(), "Other", workspace.Pro, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := s.newKey(workspace.NewKey{Name: "other", Workspaces: []workspace.ID{other.ID}, Scopes: workspace.AllScopes()})
+	g := newGate(t)
+	s := start(t, 1000, func(c *apiConfig) { c.ElasticsearchURL, c.MaxRequests = []string{g.address}, places })
+	key := s.otherKey(t)
 	s.search("accounts", `{}`) // the keys are known from here on
 	if a := s.call("GET", "/workspace", key, ""); a.status != http.StatusOK {
 		t.Fatalf("%d %s", a.status, a.raw)
 	}
-	slow := make([]net.Conn, share)
-	for i := range slow {
-		if slow[i], err = net.Dial("tcp", strings.TrimPrefix(s.root, "http://")); err != nil {
-			t.Fatal(err)
-		}
-		defer slow[i].Close()
-		if _, err := fmt.Fprintf(slow[i], "POST /api/v1/data/accounts/search HTTP/1.1\r\nHost: atlas\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", s.key); err != nil {
-			t.Fatal(err)
-		}
+	g.shut()
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer g.release()
+	for range share {
+		group.Go(func() { s.call("POST", "/data/accounts/search", s.key, `{"limit":5}`) })
 	}
-	waitFor(t, "the workspace has its share", func() bool {
-		return strings.Contains(s.metrics(), fmt.Sprintf("atlas_requests_in_flight %d\n", share))
-	})
+	waitFor(t, "the workspace has its share", func() bool { return g.held.Load() == share })
 	a := s.call("POST", "/data/accounts/search", s.key, `{}`)
 	if a.status != http.StatusServiceUnavailable || a.body.Error.Code != "unavailable" || a.header.Get("Retry-After") != "1" || a.header.Get("X-Credits-Charged") != "0" {
 		t.Errorf("past the share: %d %v %s", a.status, a.header, a.raw)
@@ -212,10 +205,78 @@ func TestWorkspacesShare(t *testing.T) {
 			t.Errorf("answered %d, want %d: %s", a.status, want, a.raw)
 		}
 	}
-	for _, c := range slow {
-		c.Close()
-	}
+	g.release()
+	group.Wait()
 	waitFor(t, "the share is given back", func() bool { return s.call("GET", "/workspace", s.key, "").status == http.StatusOK })
+}
+
+// otherKey makes another workspace with a key.
+func (s *service) otherKey(t *testing.T) string {
+	t.Helper()
+	other, err := s.directory.CreateWorkspace(t.Context(), "Other", workspace.Pro, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.newKey(workspace.NewKey{Name: "other", Workspaces: []workspace.ID{other.ID}, Scopes: workspace.AllScopes()})
+}
+
+// TestSlowBodiesHoldNoPlaces sends many times as many bodies as requests may be
+// worked on, all of which do not come: some of users who are in no workspace, some
+// of a key, and without a token. All are refused what is beyond their share, and
+// others are served as if nobody was there: another key of the same workspace, and
+// another workspace.
+func TestSlowBodiesHoldNoPlaces(t *testing.T) {
+	t.Parallel()
+	const places, many = 8, 100
+	// Of 256 bodies that may come: a caller's, and those of all in no workspace.
+	const ofCaller, ofOutsiders = 32, 16
+	s := start(t, 1000, func(c *apiConfig) { c.MaxRequests = places })
+	strangers := make([]string, 10)
+	for i := range strangers {
+		var err error
+		if strangers[i], err = auth.Mint(testSecret, auth.Claims{User: workspace.NewUserID(), Email: "stranger@example.com"}, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second := s.newKey(workspace.NewKey{Name: "second", Workspaces: []workspace.ID{s.pro.ID}, Scopes: workspace.AllScopes()})
+	other := s.otherKey(t)
+	slow := func(token, path string) {
+		t.Helper()
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.root, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		if _, err := fmt.Fprintf(c, "POST /api/v1%s HTTP/1.1\r\nHost: atlas\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", path, token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range many {
+		slow(strangers[i%len(strangers)], "/workspace/invitations/accept")
+		slow(s.key, "/data/accounts/search")
+		slow("invented", "/data/accounts/search")
+	}
+	counted := func(name, labels string, n int) bool {
+		return strings.Contains(s.metrics(), fmt.Sprintf("%s%s %d\n", name, labels, n))
+	}
+	waitFor(t, "all others are refused", func() bool {
+		return counted("atlas_requests_total", `{operation="accept_invitation",status="503"}`, many-ofOutsiders) &&
+			counted("atlas_requests_total", `{operation="search_accounts",status="503"}`, many-ofCaller) &&
+			counted("atlas_requests_total", `{operation="search_accounts",status="401"}`, many)
+	})
+	if !counted("atlas_requests_in_flight", "", ofCaller+ofOutsiders) || !counted("atlas_requests_shed_total", "", 2*many-ofCaller-ofOutsiders) {
+		t.Errorf("counted otherwise:\n%s", s.metrics())
+	}
+	for name, token := range map[string]string{"the same workspace": second, "another workspace": other} {
+		for range places {
+			if a := s.call("POST", "/data/accounts/search", token, `{}`); a.status != http.StatusOK {
+				t.Errorf("%s: %d %s", name, a.status, a.raw)
+			}
+		}
+	}
+	if a := s.call("POST", "/data/accounts/search", s.key, `{}`); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") != "1" || a.header.Get("X-Credits-Charged") != "0" {
+		t.Errorf("past the share: %d %v %s", a.status, a.header, a.raw)
+	}
 }
 
 // TestClientLeaves goes away while a search is held back: that is no failure of

@@ -24,21 +24,70 @@ func (c *call) body() (input.Value, error) {
 	return v, input.Issues(issues).Err()
 }
 
-// read returns the request's body as it was sent.
-func (c *call) read() ([]byte, error) {
+// receive reads the request's body as it comes, before anything is done with it,
+// also where the route takes none: no route can act on half a request. What is
+// wrong with it is kept, and told by read in its place among the checks. False
+// when there is no room for it.
+func (c *call) receive() (room bool) {
 	r := c.gin.Request
-	data, err := io.ReadAll(http.MaxBytesReader(c.gin.Writer, r.Body, MaxBody))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return nil, fault.New(fault.PayloadTooLarge, "a request body may have at most %d bytes", MaxBody)
+	if r.Body == nil || r.Body == http.NoBody {
+		return true
 	}
-	if err != nil {
-		return nil, fault.Validation(fault.Issue{Code: fault.Custom, Message: "the body could not be read to its end"})
+	body := http.MaxBytesReader(c.gin.Writer, r.Body, MaxBody)
+	if c.route.about.body == nil {
+		if _, err := io.Copy(io.Discard, body); err != nil {
+			c.unread = fault.Validation(fault.Issue{Code: fault.Custom, Message: "this route takes no body, and the one that was sent could not be read to its end"})
+		}
+		return true
 	}
-	if len(data) > 0 && !isJSON(r) {
+	const most = MaxBody + 1 // one more, to meet the end
+	b := make([]byte, 0, firstRead)
+	for {
+		if len(b) == cap(b) {
+			next := 2 * cap(b)
+			if 2*next > most {
+				next = most
+			}
+			if next > smallBody && !c.takeReceived(next-cap(b)) {
+				c.received.giveBack()
+				// A client that is cut off while it sends may not see the answer.
+				_, _ = io.Copy(io.Discard, body)
+				return false
+			}
+			b = append(make([]byte, 0, next), b...)
+		}
+		n, err := body.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == io.EOF { //nolint:errorlint // as io.ReadAll
+			c.sent = b
+			return true
+		}
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			c.unread = fault.New(fault.PayloadTooLarge, "a request body may have at most %d bytes", MaxBody)
+			return true
+		}
+		if err != nil {
+			c.unread = fault.Validation(fault.Issue{Code: fault.Custom, Message: "the body could not be read to its end"})
+			return true
+		}
+	}
+}
+
+// firstRead is how much of a body there is room for at first, in bytes.
+const firstRead = 1 << 10
+
+// read returns the request's body as it was sent, once.
+func (c *call) read() ([]byte, error) {
+	if c.unread != nil {
+		return nil, c.unread
+	}
+	data := c.sent
+	c.sent = nil // not held longer than its tree
+	if len(data) > 0 && !isJSON(c.gin.Request) {
 		return nil, fault.New(fault.UnsupportedMediaType, "send the body as application/json, in UTF-8 and without a content encoding")
 	}
-	if !c.hold(len(data)) {
-		return nil, errBusy()
+	if !c.takeBody(len(data)) {
+		return nil, c.busy()
 	}
 	return data, nil
 }

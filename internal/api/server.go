@@ -73,8 +73,9 @@ type Server struct {
 	Meter Meter
 	// Tracing, when set, runs around every request.
 	Tracing gin.HandlerFunc
-	// MaxRequests is how many requests may be under way; one more is answered
-	// 503 at once. 0 is DefaultMaxRequests.
+	// MaxRequests is how many requests may be worked on; one more is answered
+	// 503 at once. 0 is DefaultMaxRequests. Four times as many may have bodies
+	// that are still coming.
 	MaxRequests int
 	// RequestTimeout is what one request may take; 0 is DefaultRequestTimeout.
 	RequestTimeout time.Duration
@@ -103,7 +104,11 @@ func (s *Server) Handler() http.Handler {
 	for _, r := range s.Routes() {
 		path := Version + r.Path
 		methods[path] = append(methods[path], r.Method)
-		g.Handle(r.Method, path, s.serve(r))
+		budget, ok := Budgets[r.Operation]
+		if !ok {
+			panic("the route " + r.Operation + " has no budget")
+		}
+		g.Handle(r.Method, path, s.serve(r, budget))
 	}
 	s.mountDocument(g, methods)
 	for path, allowed := range methods {

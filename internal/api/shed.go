@@ -6,13 +6,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"atlas/internal/auth"
 	"atlas/internal/fault"
 	"atlas/workspace"
 )
 
 // The bounds of a server whose fields say nothing.
 const (
-	// DefaultMaxRequests is how many requests may be under way. Most of them
+	// DefaultMaxRequests is how many requests may be worked on. Most of them
 	// wait for a backend; more would only wait longer.
 	DefaultMaxRequests = 1024
 	// DefaultRequestTimeout is what one request may take: more than the longest
@@ -27,97 +28,111 @@ const (
 	smallBody = 16 << 10
 	// maxBodies is how many bytes of larger bodies may be worked on.
 	maxBodies = 8 << 20
+	// maxReceived is how many bytes of larger bodies may have come of requests
+	// that are not worked on yet.
+	maxReceived = 64 << 20
 )
 
-// load counts requests under way, and knows when the server is about to stop.
+// A request goes through three phases, each with places of its own, so that
+// whoever makes one phase long holds nothing that the others need: it is new until
+// its token is known to be genuine, then its body comes, then it is worked on.
 type load struct {
-	requests atomic.Int64
-	// shares are the requests under way of each workspace that has any.
-	shares shares
-	// bodies are the bytes of bodies over smallBody that are worked on.
-	bodies   atomic.Int64
-	draining atomic.Bool
+	requests atomic.Int64 // in any phase
+	fresh    places
+	coming   places
+	// received are the bytes of bodies over smallBody that have come, of requests
+	// in the second phase; bodies are those of requests in the third.
+	received, bodies places
+	working          places
+	draining         atomic.Bool
 	// away tells of each backend's name whether it was, by the last probe.
 	away sync.Map
 }
 
-// enter takes a place for a request; false when all are taken. Nobody waits for
-// one: a queue would grow for as long as too much is asked.
-func (s *Server) enter() bool {
-	if n := s.load.requests.Add(1); n > int64(s.MaxRequests) {
-		s.load.requests.Add(-1)
-		s.Meter.RequestShed()
-		return false
+// minPlaces is the least number of places of the first two phases, however few
+// requests may be in the third. They are cheap: a connection, and what has come of
+// a body.
+const minPlaces = 256
+
+func (s *Server) maxFresh() int64 { return max(int64(s.MaxRequests), minPlaces) }
+
+// maxComing is four times as many, since nobody works on them.
+func (s *Server) maxComing() int64 { return max(4*int64(s.MaxRequests), minPlaces) }
+
+// outsiders own what those have together who act in no workspace. Anyone whom the
+// issuer of tokens knows is one, under as many names as they like.
+type outsiders struct{}
+
+// callerRoute owns what a caller has with one route.
+type callerRoute struct {
+	caller    auth.Subject
+	operation string
+}
+
+// takeFresh takes a place for a request of which nothing is known yet.
+func (c *call) takeFresh() bool {
+	return c.phase.take(&c.server.load.fresh, 1, share{everyone{}, c.server.maxFresh()})
+}
+
+// takeComing goes on to the second phase with a place of the caller's share, which
+// is an eighth of all.
+func (c *call) takeComing() bool {
+	fresh := c.phase
+	c.phase = nil
+	defer fresh.giveBack()
+	all := c.server.maxComing()
+	shares := []share{{everyone{}, all}, {c.identity.Subject(), all / 8}}
+	if c.newcomer() {
+		shares = []share{{everyone{}, all}, {c.identity.Subject(), all / 64}, {outsiders{}, all / 16}}
 	}
-	s.Meter.InFlight(1)
-	return true
+	return c.phase.take(&c.server.load.coming, 1, shares...)
 }
 
-func (s *Server) leave() {
-	s.load.requests.Add(-1)
-	s.Meter.InFlight(-1)
+// takeComingOf is about the share of the workspace, which is known later: a
+// quarter.
+func (c *call) takeComingOf(in workspace.ID) bool {
+	return c.phase.take(&c.server.load.coming, 1, share{in, c.server.maxComing() / 4})
 }
 
-// shares bounds the requests of one workspace, so that the slow bodies of one
-// client, or answers that it does not take, leave places for all others.
-type shares struct {
-	mu  sync.Mutex
-	own map[workspace.ID]int
+// takeReceived makes room for more bytes of a body that is coming. A caller has a
+// quarter of it.
+func (c *call) takeReceived(bytes int) bool {
+	return c.received.take(&c.server.load.received, int64(bytes), share{everyone{}, maxReceived}, share{c.identity.Subject(), maxReceived / 4})
 }
 
-// take takes a place of a workspace's share, which is three quarters of the
-// server's; false when it has all of them.
-func (s *shares) take(of workspace.ID, places int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.own[of] >= places-places/4 {
-		return false
+// takeWorking goes on to the third phase. One caller, and one workspace, has three
+// quarters of its places, and of each route what its budget says: the answers that
+// a client does not take, and searches that hang, leave places for all others.
+func (c *call) takeWorking() bool {
+	coming := c.phase
+	c.phase = nil
+	defer coming.giveBack()
+	defer c.received.giveBack()
+	all, caller := int64(c.server.MaxRequests), c.identity.Subject()
+	most := all - all/4
+	shares := []share{
+		{everyone{}, all}, {caller, most},
+		{callerRoute{caller, c.route.Operation}, c.budget.places(all)},
 	}
-	if s.own == nil {
-		s.own = map[workspace.ID]int{}
+	if c.newcomer() {
+		shares = append(shares, share{outsiders{}, max(all/16, 1)})
+	} else {
+		shares = append(shares, share{c.principal.Workspace.ID, most})
 	}
-	s.own[of]++
-	return true
+	return c.phase.take(&c.server.load.working, 1, shares...)
 }
 
-func (s *shares) giveBack(of workspace.ID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.own[of]--; s.own[of] == 0 {
-		delete(s.own, of)
-	}
+// takeBody makes room for the tree of a body.
+func (c *call) takeBody(bytes int) bool {
+	return bytes <= smallBody || c.phase.take(&c.server.load.bodies, int64(bytes), share{everyone{}, maxBodies})
 }
 
-// hold takes room for the call's body, which letGo gives back; false when there is
-// none.
-func (c *call) hold(bytes int) bool {
-	if bytes <= smallBody {
-		return true
-	}
-	c.held = int64(bytes)
-	if c.server.load.bodies.Add(c.held) <= maxBodies {
-		return true
-	}
-	c.letGo()
-	c.server.Meter.RequestShed()
-	return false
-}
-
-func (c *call) letGo() {
-	c.server.load.bodies.Add(-c.held)
-	c.held = 0
-}
-
-// shed answers a request that found no place. Nothing is charged.
-func (c *call) shed() {
+// busy is the error of a request that found no place. Nothing is charged.
+func (c *call) busy() error {
 	if c.route.Throttling == Metered {
 		c.gin.Header(headerCharged, "0")
 	}
-	c.fail(errBusy())
-}
-
-// errBusy is what a request learns for which there is no room.
-func errBusy() error {
+	c.server.Meter.RequestShed()
 	e := fault.Wrap(fault.Shed("too many requests are under way"), fault.Unavailable, "the service is busy; try again shortly")
 	e.RetryAfter = time.Second
 	return e

@@ -21,6 +21,13 @@ const (
 	maxWorkspaces  = 10_000
 )
 
+// MaxStrangers is how many look-ups may be under way at once of what was never
+// found yet: keys, which anyone can invent, and memberships, which anyone with a
+// token can ask for. Beyond it they are refused without a look-up, so that they
+// neither hold the requests of others nor keep the look-ups of known keys and
+// members waiting for Postgres.
+const MaxStrangers = 128
+
 // Store is what authentication looks up, across workspaces. Every "no" is
 // fault.NotFound; an outage is fault.Unavailable.
 type Store interface {
@@ -42,6 +49,7 @@ type Authenticator struct {
 	toucher  *toucher
 
 	keys       *cache[workspace.KeyID, workspace.KeyRecord]
+	strangers  chan struct{} // a place for each look-up of what was never found yet
 	unknown    *cache[workspace.KeyID, struct{}]
 	roles      *cache[seat, workspace.Role]
 	only       *cache[workspace.UserID, workspace.ID]
@@ -67,6 +75,7 @@ func New(store Store, c Config) (*Authenticator, error) {
 	return &Authenticator{
 		store: store, now: c.Now, verifier: verifier, toucher: newToucher(store, c.Now, c.Log),
 		keys:       newCache[workspace.KeyID, workspace.KeyRecord](maxKeys, c.Now, bytes[workspace.KeyID]),
+		strangers:  make(chan struct{}, MaxStrangers),
 		unknown:    newCache[workspace.KeyID, struct{}](maxUnknownKeys, c.Now, bytes[workspace.KeyID]),
 		roles:      newCache[seat, workspace.Role](maxRoles, c.Now, func(s seat) string { return bytes(s.in) + bytes(s.user) }),
 		only:       newCache[workspace.UserID, workspace.ID](maxOnly, c.Now, bytes[workspace.UserID]),
@@ -116,6 +125,20 @@ type Identity struct {
 
 // User is the user's id, zero for a key.
 func (i Identity) User() workspace.UserID { return i.user.id }
+
+// Subject names a caller across requests and workspaces.
+type Subject struct {
+	Kind Kind
+	ID   [16]byte // of the key or the user
+}
+
+// Subject is whose token it is.
+func (i Identity) Subject() Subject {
+	if i.Kind == ByKey {
+		return Subject{i.Kind, i.key.ID}
+	}
+	return Subject{i.Kind, i.user.id}
+}
 
 // Email is the address of a user's token, "" when it has none; verified is
 // false when the token says that it is not.
@@ -179,7 +202,7 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (work
 		return refuse(nil)
 	}
 	start := a.now()
-	record, err := a.keys.load(ctx, id, func(ctx context.Context) (workspace.KeyRecord, error) {
+	record, err := meet(ctx, a.keys, a.strangers, id, func(ctx context.Context) (workspace.KeyRecord, error) {
 		return a.store.KeyByID(ctx, id)
 	})
 	switch {
@@ -192,6 +215,22 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (work
 		return refuse(nil)
 	}
 	return record.Key, nil
+}
+
+// meet is load, in which a look-up of what was never found yet needs one of the
+// strangers' places. The look-up has it, which outlives a client that goes away.
+func meet[K comparable, V any](ctx context.Context, c *cache[K, V], strangers chan struct{}, k K, look func(context.Context) (V, error)) (V, error) {
+	return c.load(ctx, k, func(ctx context.Context) (v V, err error) {
+		if !c.met(k) {
+			select {
+			case strangers <- struct{}{}:
+				defer func() { <-strangers }()
+			default:
+				return v, fault.Away(fault.Shed("too many strangers are looked up"), "authentication")
+			}
+		}
+		return look(ctx)
+	})
 }
 
 // unavailable is an error of a look-up as the caller gets it: the service cannot
@@ -227,7 +266,7 @@ func (a *Authenticator) Resolve(ctx context.Context, i Identity, given []string,
 	case i.user.workspace != nil:
 		return *i.user.workspace, nil
 	}
-	id, err := a.only.load(ctx, i.user.id, func(ctx context.Context) (workspace.ID, error) {
+	id, err := meet(ctx, a.only, a.strangers, i.user.id, func(ctx context.Context) (workspace.ID, error) {
 		return a.store.OnlyWorkspace(ctx, i.user.id)
 	})
 	switch {
@@ -264,7 +303,7 @@ func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.
 	case ByUser:
 		p.User, p.Scopes = i.user.id, workspace.AllScopes()
 		p.Email, p.Name = i.user.email, i.user.name
-		p.Role, err = a.roles.load(ctx, seat{in, i.user.id}, func(ctx context.Context) (workspace.Role, error) {
+		p.Role, err = meet(ctx, a.roles, a.strangers, seat{in, i.user.id}, func(ctx context.Context) (workspace.Role, error) {
 			return a.store.Role(ctx, in, i.user.id)
 		})
 		if fault.CodeOf(err) == fault.NotFound {

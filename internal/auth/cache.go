@@ -52,12 +52,19 @@ func (c *cache[K, V]) get(k K) (v V, ok bool) {
 	}
 	e := element.Value.(*entry[K, V])
 	if c.now().Sub(e.start) >= cacheTTL {
-		c.recent.Remove(element)
-		delete(c.entries, k)
-		return v, false
+		return v, false // it stays, for met, until others need its room
 	}
 	c.recent.MoveToFront(element)
 	return e.value, true
+}
+
+// met tells whether an answer was found for the key before, however long ago,
+// among the most recently used ones.
+func (c *cache[K, V]) met(k K) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.entries[k]
+	return ok
 }
 
 func (c *cache[K, V]) put(k K, v V, start time.Time) {

@@ -16,26 +16,29 @@ import (
 	"sync"
 	"time"
 
+	"atlas/internal/fault"
 	"github.com/MicahParks/jwkset"
 	"github.com/MicahParks/keyfunc/v3"
 	"github.com/golang-jwt/jwt/v5"
-	"golang.org/x/sync/singleflight"
-
-	"atlas/internal/fault"
 )
 
 const (
 	maxJWKS     = 1 << 20 // bytes of a document
 	maxJWKSKeys = 100     // a token without a key id is tried against all
 	jwksTimeout = 3 * time.Second
+	// askTimeout is how long the one request that has the document read waits for
+	// it: a reading that takes longer is waited for by nobody.
+	askTimeout = 500 * time.Millisecond
 )
 
 // keySet holds the public keys of a JWKS document and keeps them up to date:
 // read at an interval, and sooner when a token names a key that is not there,
-// which is how a rotation reaches us without a restart. A document that cannot
-// be read leaves the known keys in force, and shows in err. (jwkset's own HTTP
-// client is not used: it makes requests wait for its rate limit, reads bodies
-// of any size and takes keys of any kind.)
+// which is how a rotation reaches us without a restart. While it is read, nothing
+// is known about a key that is not there, and nobody waits to learn: tokens of
+// invented keys would hold requests for as long as the document hangs. A document
+// that cannot be read leaves the known keys in force, and shows in err. (jwkset's
+// own HTTP client is not used: it makes requests wait for its rate limit, reads
+// bodies of any size and takes keys of any kind.)
 type keySet struct {
 	source      string
 	minInterval time.Duration
@@ -45,16 +48,16 @@ type keySet struct {
 
 	keys   *jwkset.MemoryJWKSet
 	lookup keyfunc.Keyfunc
-	flight singleflight.Group
-	asking chan struct{} // held by the request that asks for an unknown key
 
-	mu     sync.Mutex
-	loaded bool      // keys have been read at least once
-	last   error     // of the last reading
-	asked  time.Time // when an unknown key last had the document read
+	mu      sync.Mutex
+	loaded  bool          // keys have been read at least once
+	last    error         // of the last reading
+	asked   time.Time     // when an unknown key last had the document read
+	reading chan struct{} // closed when the reading under way ends; nil: none is
 
-	stop    context.CancelFunc
-	stopped chan struct{}
+	life  context.Context // of readings
+	stop  context.CancelFunc
+	tasks sync.WaitGroup
 }
 
 // newKeySet reads the document and goes on reading it until close. A file that
@@ -63,7 +66,7 @@ type keySet struct {
 func newKeySet(c Config) (*keySet, error) {
 	s := &keySet{
 		source: c.JWKS, minInterval: c.JWKSMinInterval, now: c.Now, log: c.Log,
-		keys: jwkset.NewMemoryStorage(), stopped: make(chan struct{}), asking: make(chan struct{}, 1),
+		keys: jwkset.NewMemoryStorage(),
 		client: &http.Client{
 			Timeout: jwksTimeout,
 			// An address of keys does not move; a redirect could leave https.
@@ -76,32 +79,33 @@ func newKeySet(c Config) (*keySet, error) {
 		return nil, err
 	}
 	s.lookup = lookup
-	ctx, cancel := context.WithCancel(context.Background())
-	s.stop = cancel
-	if err := s.refresh(ctx); err != nil && !remote(s.source) {
-		cancel()
+	s.life, s.stop = context.WithCancel(context.Background())
+	<-s.refresh()
+	if err := s.err(); err != nil && !remote(s.source) {
+		s.close()
 		return nil, fmt.Errorf("the JWKS: %w", err)
 	}
-	go s.keepUp(ctx, c.JWKSRefresh)
+	s.tasks.Go(func() { s.keepUp(c.JWKSRefresh) })
 	return s, nil
 }
 
 func (s *keySet) close() {
+	s.mu.Lock() // no reading begins beside the waiting
 	s.stop()
-	<-s.stopped
+	s.mu.Unlock()
+	s.tasks.Wait()
 	s.client.CloseIdleConnections()
 }
 
-func (s *keySet) keepUp(ctx context.Context, interval time.Duration) {
-	defer close(s.stopped)
+func (s *keySet) keepUp(interval time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
-		case <-ctx.Done():
+		case <-s.life.Done():
 			return
 		case <-tick.C:
-			_ = s.refresh(ctx) // kept for err, and logged
+			<-s.refresh()
 		}
 	}
 }
@@ -113,10 +117,26 @@ func (s *keySet) err() error {
 	return s.last
 }
 
-// refresh reads the document, once for all who ask at the same time.
-func (s *keySet) refresh(ctx context.Context) error {
-	_, err, _ := s.flight.Do("", func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jwksTimeout)
+// refresh begins to read the document, unless that is under way, and returns what
+// is closed when the reading has ended.
+func (s *keySet) refresh() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refreshLocked()
+}
+
+func (s *keySet) refreshLocked() <-chan struct{} {
+	if s.reading != nil {
+		return s.reading
+	}
+	ended := make(chan struct{})
+	if s.life.Err() != nil {
+		close(ended)
+		return ended
+	}
+	s.reading = ended
+	s.tasks.Go(func() {
+		ctx, cancel := context.WithTimeout(s.life, jwksTimeout)
 		defer cancel()
 		keys, err := s.read(ctx)
 		if err == nil {
@@ -124,15 +144,14 @@ func (s *keySet) refresh(ctx context.Context) error {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.last = err
-		if err == nil {
-			s.loaded = true
-		} else {
+		s.last, s.loaded = err, s.loaded || err == nil
+		if err != nil && s.life.Err() == nil {
 			s.log.Error("reading the JWKS failed; known keys stay in force", "source", s.source, "error", err)
 		}
-		return nil, err
+		s.reading = nil
+		close(ended)
 	})
-	return err
+	return ended
 }
 
 func (s *keySet) read(ctx context.Context) ([]jwkset.JWK, error) {
@@ -204,6 +223,10 @@ func fit(key any) bool {
 	return false
 }
 
+// errReading is why a token of an unknown key is refused while the document is
+// read: counted as a refusal of load, and no fault to look into.
+const errReading = fault.Shed("the JWKS is being read, and the token's key is not known yet")
+
 // key finds the key of a token, for jwt.
 func (s *keySet) key(ctx context.Context) jwt.Keyfunc {
 	find := s.lookup.KeyfuncCtx(ctx)
@@ -212,19 +235,8 @@ func (s *keySet) key(ctx context.Context) jwt.Keyfunc {
 		if !errors.Is(err, jwkset.ErrKeyNotFound) && s.known() {
 			return key, err
 		}
-		// One at a time: who waits here meanwhile finds the key, if the reading
-		// that another request is having done brings it.
-		select {
-		case s.asking <- struct{}{}:
-			defer func() { <-s.asking }()
-		case <-ctx.Done():
-			return nil, fault.Away(ctx.Err(), "jwks")
-		}
-		if key, err := find(token); err == nil && s.known() {
-			return key, nil
-		}
-		if s.mayAsk() {
-			_ = s.refresh(ctx) // kept for err, and logged
+		if mine, underWay := s.ask(); underWay || mine != nil && !ended(ctx, mine) {
+			return nil, fault.Away(errReading, "jwks")
 		}
 		if !s.known() {
 			// Nothing can be said about any token: not that this one is bad.
@@ -234,21 +246,39 @@ func (s *keySet) key(ctx context.Context) jwt.Keyfunc {
 	}
 }
 
+// ended waits for a reading, for askTimeout at most; false when it goes on.
+func ended(ctx context.Context, reading <-chan struct{}) bool {
+	limit := time.NewTimer(askTimeout)
+	defer limit.Stop()
+	select {
+	case <-reading:
+		return true
+	case <-limit.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
 func (s *keySet) known() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.loaded
 }
 
-// mayAsk reports whether a request may have the document read now: at most one
-// per interval may, so that tokens of invented keys cannot make us hammer the
-// issuer.
-func (s *keySet) mayAsk() bool {
+// ask has the document read on account of an unknown key, at most once per
+// interval, so that tokens of invented keys cannot make us hammer the issuer. mine
+// is the reading that this call began, nil when it may not; underWay tells that
+// one had been begun before.
+func (s *keySet) ask() (mine <-chan struct{}, underWay bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.now(); s.asked.IsZero() || now.Sub(s.asked) >= s.minInterval {
-		s.asked = now
-		return true
+	if s.reading != nil {
+		return nil, true
 	}
-	return false
+	now := s.now()
+	if !s.asked.IsZero() && now.Sub(s.asked) < s.minInterval {
+		return nil, false
+	}
+	s.asked = now
+	return s.refreshLocked(), false
 }

@@ -60,7 +60,7 @@ func New(version string) *Metrics {
 		requests:  counter("atlas_requests_total", "Requests answered, by operation and HTTP status.", "operation", "status"),
 		durations: histogram("atlas_request_duration_seconds", "From the request's header to the end of its answer.", requestBuckets, "operation"),
 		inFlight:  gauge("atlas_requests_in_flight", "API requests under way, health checks not counted."),
-		shed:      prometheus.NewCounter(prometheus.CounterOpts{Name: "atlas_requests_shed_total", Help: "Requests answered 503 at once because --max-requests were under way, three quarters of them for the same workspace, or too many large bodies."}),
+		shed:      prometheus.NewCounter(prometheus.CounterOpts{Name: "atlas_requests_shed_total", Help: "Requests answered 503 at once because there was no place for them: in all, for their workspace or for their caller."}),
 		draining:  gauge("atlas_draining", "1 from the stop signal on."),
 		calls:     histogram("atlas_backend_call_duration_seconds", "Calls of backends, with reading their answers.", backendBuckets, "backend", "operation", "outcome"),
 		charged:   counter("atlas_credits_charged_total", "Credits charged.", "operation"),

@@ -1,0 +1,102 @@
+package api
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/internal/auth"
+	"atlas/workspace"
+)
+
+// TestEveryOperationHasItsBudget compares the budgets with the OpenAPI document.
+func TestEveryOperationHasItsBudget(t *testing.T) {
+	t.Parallel()
+	outside := []string{"get_openapi", opLive, opReady} // nobody's, and no place is held
+	var documented []string
+	for _, path := range (&Server{}).Document().Paths {
+		for _, operation := range path.Value.Operations {
+			if !slices.Contains(outside, operation.Value.ID) {
+				documented = append(documented, operation.Value.ID)
+			}
+		}
+	}
+	slices.Sort(documented)
+	if diff := cmp.Diff(documented, slices.Sorted(maps.Keys(Budgets))); diff != "" {
+		t.Errorf("operations (-document +budgets):\n%s", diff)
+	}
+	for operation, b := range Budgets {
+		if b.Places < 1 || b.Places > placesSearch || b.Heap < 1 {
+			t.Errorf("%s: %+v", operation, b)
+		}
+	}
+}
+
+// TestNobodyHoldsMoreThanTheBudget has one caller take places with each route until
+// there are none: they are those of the budget, another caller still has some, and
+// all come back.
+func TestNobodyHoldsMoreThanTheBudget(t *testing.T) {
+	t.Parallel()
+	s := &Server{MaxRequests: DefaultMaxRequests, Meter: unmetered{}}
+	for _, r := range s.Routes() {
+		by := func(kind auth.Kind, in workspace.ID) *call {
+			return &call{server: s, route: r, budget: Budgets[r.Operation], identity: auth.Identity{Kind: kind},
+				principal: auth.Principal{Workspace: workspace.Workspace{ID: in}}}
+		}
+		own, other := workspace.NewID(), workspace.NewID()
+		var held []*call
+		for {
+			c := by(auth.ByUser, own)
+			if !c.takeWorking() {
+				break
+			}
+			held = append(held, c)
+		}
+		if want := DefaultMaxRequests * Budgets[r.Operation].Places / 64; len(held) != want {
+			t.Errorf("%s: one caller holds %d of %d places, want %d", r.Operation, len(held), DefaultMaxRequests, want)
+		}
+		if c := by(auth.ByKey, other); !c.takeWorking() {
+			t.Errorf("%s: another caller has no place", r.Operation)
+		} else {
+			held = append(held, c)
+		}
+		for _, c := range held {
+			c.phase.giveBack()
+		}
+	}
+	if left := s.load.working.taken; len(left) != 0 {
+		t.Errorf("%v are held by nobody", left)
+	}
+}
+
+// TestSharesOfBodies has callers take places for bodies that come: one of a
+// workspace, and a crowd of users who are in none.
+func TestSharesOfBodies(t *testing.T) {
+	t.Parallel()
+	s := &Server{MaxRequests: DefaultMaxRequests, Meter: unmetered{}}
+	all := int(s.maxComing())
+	fill := func(r Route, i auth.Identity) (n int) {
+		for {
+			if c := (&call{server: s, route: r, identity: i}); !c.takeComing() {
+				return n
+			}
+			n++
+		}
+	}
+	if n := fill(Route{Caller: Anyone}, auth.Identity{Kind: auth.ByKey}); n != all/8 {
+		t.Errorf("a key holds %d of %d", n, all)
+	}
+	if n := fill(Route{Caller: Newcomers}, auth.Identity{Kind: auth.ByUser}); n != all/64 {
+		t.Errorf("a user in no workspace holds %d of %d", n, all)
+	}
+	in := workspace.NewID()
+	n := 0
+	for (&call{server: s}).takeComingOf(in) {
+		n++
+	}
+	if n != all/4 {
+		t.Errorf("a workspace holds %d of %d", n, all)
+	}
+}

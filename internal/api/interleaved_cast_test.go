@@ -1,0 +1,216 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/search/query"
+	"atlas/search/searchtest"
+	"atlas/workspace"
+)
+
+// asked is a request of an operation that does something, where the caller may: its
+// {names} are targets. Those that write must change what is stored.
+type asked struct {
+	path, body string
+	writes     bool
+}
+
+// interleaved has a request of each operation. A new route needs one.
+var interleaved = map[string]asked{
+	"get_workspace": {path: "/workspace"},
+	"get_credits":   {path: "/workspace/credits"},
+	"get_usage":     {path: "/data/usage"},
+	"search_fields": {path: "/data/fields/search", body: `{"dataset":"accounts"}`},
+	"get_field":     {path: "/data/fields/accounts/name"},
+
+	"list_members":      {path: "/workspace/members"},
+	"update_member":     {path: "/workspace/members/{demoted}", body: `{"role":"admin"}`, writes: true},
+	"remove_member":     {path: "/workspace/members/{removed}", writes: true},
+	"list_invitations":  {path: "/workspace/invitations"},
+	"create_invitation": {path: "/workspace/invitations", body: `{"email":"{new}@example.com","role":"admin"}`, writes: true},
+	"revoke_invitation": {path: "/workspace/invitations/{invitation}", writes: true},
+	"accept_invitation": {path: "/workspace/invitations/accept", body: `{"token":"{token}"}`, writes: true},
+
+	"list_signal_subscriptions":  {path: "/workspace/signal-subscriptions"},
+	"upsert_signal_subscription": {path: "/workspace/signal-subscriptions/upsert", body: `{"signal_type":"permit_issued"}`, writes: true},
+	"delete_signal_subscription": {path: "/workspace/signal-subscriptions/{subscription}", writes: true},
+
+	"find_skills":  {path: "/workspace/skills/find", body: `{"query":"x"}`},
+	"list_skills":  {path: "/workspace/skills/list", body: `{"limit":5}`},
+	"get_skill":    {path: "/workspace/skills/get", body: `{"locator":"workspace/kept"}`},
+	"create_skill": {path: "/workspace/skills/create", body: `{"scope":"workspace","name":"{new}","description":"d","content":"c"}`, writes: true},
+
+	"list_views":                {path: "/workspace/views"},
+	"get_view":                  {path: "/workspace/views/{view}"},
+	"upsert_view":               {path: "/workspace/views/upsert", body: `{"dataset":"account","view_type":"static","name":"{new}"}`, writes: true},
+	"upsert_views_batch":        {path: "/workspace/views/upsert/batch", body: `{"inputs":[{"dataset":"account","view_type":"static","name":"{new} too"}]}`, writes: true},
+	"delete_view":               {path: "/workspace/views/{deleted}", writes: true},
+	"delete_views_batch":        {path: "/workspace/views/delete/batch", body: `{"ids":["{deletedToo}"]}`, writes: true},
+	"add_view_record":           {path: "/workspace/views/{view}/records/add", body: `{"record_id":"{account1}"}`, writes: true},
+	"add_view_records_batch":    {path: "/workspace/views/{view}/records/add/batch", body: `{"inputs":[{"record_id":"{account2}"}]}`, writes: true},
+	"remove_view_record":        {path: "/workspace/views/{view}/records/{account3}", writes: true},
+	"remove_view_records_batch": {path: "/workspace/views/{view}/records/delete/batch", body: `{"ids":["{account4}"]}`, writes: true},
+	"search_view_records":       {path: "/workspace/views/{view}/records/search", body: `{"limit":5}`},
+
+	"list_favorite_views":         {path: "/workspace/favorite-views"},
+	"upsert_favorite_view":        {path: "/workspace/favorite-views/upsert", body: `{"view_id":"{liked1}"}`, writes: true},
+	"upsert_favorite_views_batch": {path: "/workspace/favorite-views/upsert/batch", body: `{"inputs":[{"view_id":"{liked2}"}]}`, writes: true},
+	"delete_favorite_view":        {path: "/workspace/favorite-views/{favorite1}", writes: true},
+	"delete_favorite_views_batch": {path: "/workspace/favorite-views/delete/batch", body: `{"ids":["{favorite2}"]}`, writes: true},
+}
+
+func init() {
+	for _, d := range query.Datasets {
+		one := d.Singular()
+		interleaved["search_"+string(d)] = asked{path: "/data/" + string(d) + "/search", body: `{"limit":5}`}
+		interleaved["get_"+one] = asked{path: "/data/" + string(d) + "/{" + one + "1}"}
+	}
+	for _, d := range query.Held {
+		one, path := d.Singular(), "/workspace/"+string(d)
+		interleaved["search_workspace_"+string(d)] = asked{path: path + "/search", body: `{"limit":5}`}
+		interleaved["get_workspace_"+one] = asked{path: path + "/{" + one + "1}"}
+		interleaved["upsert_workspace_"+one] = asked{path: path + "/upsert", body: `{"` + one + `_id":"{` + one + `2}","notes":"{new}"}`, writes: true}
+		interleaved["delete_workspace_"+one] = asked{path: path + "/{" + one + "3}", writes: true}
+		interleaved["upsert_workspace_"+string(d)+"_batch"] = asked{path: path + "/upsert/batch", body: `{"inputs":[{"` + one + `_id":"{` + one + `4}","notes":"{new}"}]}`, writes: true}
+		interleaved["delete_workspace_"+string(d)+"_batch"] = asked{path: path + "/delete/batch", body: `{"ids":["{` + one + `5}"]}`, writes: true}
+	}
+}
+
+// globals are the records that targets are of.
+func globals(t *testing.T) *searchtest.World {
+	t.Helper()
+	data := searchtest.NewWorld()
+	for i := 1; i <= 5; i++ {
+		account, contact, project := searchtest.ID("a", i), searchtest.ID("c", i), searchtest.ID("p", i)
+		data.Add(
+			searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, account, i)),
+			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d"}`, contact, i)),
+			searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","contact_ids":[%q]}`, project, i, contact)),
+			searchtest.Record(t, query.Signals, fmt.Sprintf(`{"id":%q,"title":"Event %d","signal_type":"permit_filed","occurred_at":"2026-01-0%dT00:00:00Z","project_id":%q}`, searchtest.ID("s", i), i, i, project)))
+	}
+	return data
+}
+
+// scene is a workspace with a target for each operation, and one that invites.
+type scene struct {
+	*world
+	t        *testing.T
+	in, host workspace.ID
+	owner    string
+	key      string
+	keyID    workspace.KeyID
+	admin    workspace.Member
+	token    string // the admin's
+	invited  string // the id of the admin's invitation by the host
+	targets  []string
+}
+
+func (w *world) scene(t *testing.T) *scene {
+	t.Helper()
+	s := &scene{world: w, t: t, in: w.workspace(t, "Scene", workspace.Pro, 1000), host: w.workspace(t, "Host", workspace.Pro, 1000)}
+	name := uuid.NewString()
+	s.owner = tokenFor(t, w.member(t, s.in, "owner-"+name+"@example.com", workspace.Owner))
+	s.admin = w.member(t, s.in, "admin-"+name+"@example.com", workspace.Admin)
+	s.token = tokenFor(t, s.admin)
+	s.keyID, s.key = w.key(t, workspace.NewKey{Workspaces: []workspace.ID{s.in}})
+	_, ofHost := w.key(t, workspace.NewKey{Workspaces: []workspace.ID{s.host}})
+	target := func(name, id string) { s.targets = append(s.targets, "{"+name+"}", id) }
+	for letter, one := range map[string]string{"a": "account", "c": "contact", "p": "project", "s": "signal"} {
+		for i := 1; i <= 5; i++ {
+			target(fmt.Sprintf("%s%d", one, i), searchtest.ID(letter, i))
+		}
+	}
+	target("demoted", w.member(t, s.in, "demoted-"+name+"@example.com", workspace.Common).ID.String())
+	target("removed", w.member(t, s.in, "removed-"+name+"@example.com", workspace.Common).ID.String())
+
+	var invitation struct {
+		Invitation struct{ ID string }
+		AcceptURL  string `json:"accept_url"`
+	}
+	s.make(s.key, "/workspace/invitations", `{"email":"someone@example.com","role":"member"}`, &invitation)
+	target("invitation", invitation.Invitation.ID)
+	s.make(ofHost, "/workspace/invitations", `{"email":"`+s.admin.Email+`","role":"admin"}`, &invitation)
+	link, err := url.Parse(invitation.AcceptURL)
+	fatal(t, err)
+	target("token", link.Query().Get("token"))
+	s.invited = invitation.Invitation.ID
+
+	var made struct {
+		Subscription struct{ ID string }
+		View         struct{ ID string }
+	}
+	s.make(s.key, "/workspace/signal-subscriptions/upsert", `{"signal_type":"permit_filed"}`, &made)
+	target("subscription", made.Subscription.ID)
+	s.make(s.key, "/workspace/skills/create", `{"scope":"workspace","name":"Kept","slug":"kept","description":"d","content":"c"}`, nil)
+	for _, view := range []string{"view", "deleted", "deletedToo", "liked1", "liked2", "favorite1", "favorite2"} {
+		s.make(s.key, "/workspace/views/upsert", viewBody("account", "static", view), &made)
+		target(view, made.View.ID)
+		if strings.HasPrefix(view, "favorite") {
+			s.make(s.token, "/workspace/favorite-views/upsert?workspace_id="+s.in.String(), `{"view_id":"`+made.View.ID+`"}`, nil)
+		}
+	}
+	s.make(s.key, s.fill("/workspace/views/{view}/records/add/batch"), s.fill(`{"inputs":[{"record_id":"{account3}"},{"record_id":"{account4}"}]}`), nil)
+	for _, d := range query.Held {
+		item := func(n int) string { return fmt.Sprintf(`{"%[1]s_id":"{%[1]s%[2]d}","notes":"x"}`, d.Singular(), n) }
+		s.make(s.key, "/workspace/"+string(d)+"/upsert/batch", s.fill(`{"inputs":[`+item(1)+`,`+item(3)+`,`+item(5)+`]}`), nil)
+	}
+	return s
+}
+
+// make sends a request that must succeed.
+func (s *scene) make(token, path, body string, into any) {
+	s.t.Helper()
+	a := s.call(s.t, token, "POST", path, body)
+	if into == nil {
+		into = new(any)
+	}
+	a.into(s.t, into, nil)
+}
+
+// fill puts the scene's targets into a text.
+func (s *scene) fill(text string) string {
+	return strings.NewReplacer(append([]string{"{new}", "new-" + uuid.NewString()}, s.targets...)...).Replace(text)
+}
+
+// stored is what the scene's workspaces have in Postgres, by table, but for what
+// runs in the background of requests.
+func (s *scene) stored() map[string]string {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.databases.Admin)
+	fatal(s.t, err)
+	defer conn.Close(ctx) //nolint:errcheck // the test is done with it
+	rows, err := conn.Query(ctx, `SELECT table_name::text FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+		WHERE table_schema = 'public' AND column_name = 'workspace_id' AND table_type = 'BASE TABLE' AND table_name NOT IN ('held_records', 'projectors')`)
+	fatal(s.t, err)
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	fatal(s.t, err)
+	all := map[string]string{}
+	for _, table := range tables {
+		var text *string
+		fatal(s.t, conn.QueryRow(ctx, `SELECT string_agg(r, E'\n' ORDER BY r) FROM (
+			SELECT (to_jsonb(t) - ARRAY['atlas_score', 'atlas_trend', 'scored_at'])::text FROM `+pgx.Identifier{table}.Sanitize()+` t WHERE workspace_id = ANY($1)) AS rows (r)`,
+			[]uuid.UUID{uuid.UUID(s.in), uuid.UUID(s.host)}).Scan(&text))
+		if text != nil {
+			all[table] = *text
+		}
+	}
+	for _, in := range []workspace.ID{s.in, s.host} {
+		used, err := s.ledger.Usage(ctx, in.String(), 1000)
+		fatal(s.t, err)
+		b, err := json.Marshal(used)
+		fatal(s.t, err)
+		all["credits of "+in.String()] = string(b)
+	}
+	return all
+}

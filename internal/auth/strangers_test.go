@@ -1,0 +1,73 @@
+package auth_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"atlas/internal/auth"
+	"atlas/internal/fault"
+	"atlas/workspace"
+)
+
+// TestStrangersLeaveRoomForOthers: while look-ups hang, those of keys that nobody
+// has seen, and of users in workspaces that they are not in, are bounded and
+// refused beyond that, at once; a key that was seen before is looked up beside them.
+func TestStrangersLeaveRoomForOthers(t *testing.T) {
+	t.Parallel()
+	for kind, stranger := range map[string]func(*world) string{
+		"keys":  func(*world) string { return workspace.NewSecret().Token(workspace.NewKeyID()) },
+		"users": func(w *world) string { return w.token(t, workspace.NewUserID(), workspace.ID{}) },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			strangers(t, stranger)
+		})
+	}
+}
+
+func strangers(t *testing.T, stranger func(*world) string) {
+	w := newWorld(t)
+	a := w.auth(t, auth.Config{Secret: secret})
+	authenticate := func(token string) error {
+		_, err := request(t.Context(), a, token, []string{w.one.ID.String()}, false)
+		return err
+	}
+	wantCode(t, "the known key", authenticate(w.tokenOne), "")
+	w.clock.move(time.Minute) // it is looked up again
+
+	hang := make(chan struct{})
+	var opened sync.Once
+	release := func() { opened.Do(func() { close(hang) }) }
+	defer release()
+	w.gate.set(nil, func(string) { <-hang })
+	const beyond = 50
+	answers := make(chan error, auth.MaxStrangers+beyond)
+	for range auth.MaxStrangers + beyond {
+		go func() { answers <- authenticate(stranger(w)) }()
+	}
+	for range beyond {
+		err := <-answers // none of the others can be answered
+		_, shed := errors.AsType[fault.Shed](err)
+		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.Unavailable || e.RetryAfter != time.Second || !shed {
+			t.Errorf("beyond the bound: %v", err)
+		}
+	}
+	before := w.gate.count("KeyByID")
+	known := make(chan error, 1)
+	go func() { known <- authenticate(w.tokenOne) }()
+	for deadline := time.Now().Add(10 * time.Second); w.gate.count("KeyByID") == before; {
+		if time.Now().After(deadline) {
+			t.Fatal("the known key is not looked up")
+		}
+	}
+	release()
+	wantCode(t, "the known key beside them", <-known, "")
+	for range auth.MaxStrangers {
+		if code := fault.CodeOf(<-answers); code != fault.Unauthorized && code != fault.Forbidden {
+			t.Errorf("a stranger: %s", code)
+		}
+	}
+	wantCode(t, "one more, when they are done", authenticate(w.tokenNever), fault.Unauthorized)
+}

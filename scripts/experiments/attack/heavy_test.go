@@ -1,0 +1,145 @@
+//go:build attack
+
+package attack
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"atlas/scripts/experiments/rig"
+)
+
+const (
+	// heavyContacts have a project each, so that a Dynamic View has all of them;
+	// of heavyHeld more a workspace knows.
+	heavyContacts = 10_300
+	heavyHeld     = 300
+	// heavyRecords of the other datasets are as large as they may be.
+	heavyRecords = 120
+)
+
+// heavyID is the id of a heavy record.
+func heavyID(dataset string, n int) string {
+	return fmt.Sprintf("0197a1b2-0000-7000-8%03d-%012d", len(dataset)*10+int(dataset[0]%10), n)
+}
+
+// loadHeavy loads records with the longest texts, and enough contacts that an offset
+// of 10,000 lies among them.
+func loadHeavy(t *testing.T, r *rig.Rig) {
+	t.Helper()
+	dir := filepath.Join(r.Dir, "heavy")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text, name := strings.Repeat("heavy text ", 1_800), strings.Repeat("Heavy ", 160)
+	write := func(dataset string, n int, of func(i int) object) {
+		var b bytes.Buffer
+		lines := json.NewEncoder(&b)
+		for i := range n {
+			o := of(i)
+			o["id"] = heavyID(dataset, i)
+			if err := lines.Encode(o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, dataset+".ndjson"), b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("accounts", heavyRecords, func(i int) object {
+		return object{"name": fmt.Sprintf("%s %d", name, i), "description": text, "domains": []string{"heavy.example"}}
+	})
+	write("contacts", heavyContacts, func(i int) object {
+		return object{"name": fmt.Sprintf("Heavy %d", i), "title": name[:900], "account_id": heavyID("accounts", i%heavyRecords)}
+	})
+	write("projects", heavyRecords, func(i int) object {
+		var contacts []string
+		for n := i; n < heavyContacts-100; n += heavyRecords { // the last ones have none
+			contacts = append(contacts, heavyID("contacts", n))
+		}
+		return object{"name": fmt.Sprintf("%s %d", name, i), "description": text, "contact_ids": contacts, "account_ids": []string{heavyID("accounts", i)}}
+	})
+	write("signals", heavyRecords, func(i int) object {
+		return object{"title": fmt.Sprintf("%s %d", name, i), "summary": text, "signal_type": "permit_filed", "occurred_at": "2026-01-01T00:00:00Z", "project_id": heavyID("projects", i), "account_ids": []string{heavyID("accounts", i)}}
+	})
+	r.Load(dir)
+}
+
+// rowCounter stands before Elasticsearch and counts the rows and documents of its
+// answers.
+type rowCounter struct {
+	*httptest.Server
+	rows atomic.Int64
+}
+
+func newRowCounter(t *testing.T, elasticsearch string) *rowCounter {
+	t.Helper()
+	to, err := url.Parse(elasticsearch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &rowCounter{}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:  func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ErrorLog: log.New(io.Discard, "", 0), // who went away knows
+		ModifyResponse: func(res *http.Response) error {
+			path := res.Request.URL.Path
+			if res.StatusCode != http.StatusOK {
+				return nil
+			}
+			switch {
+			case strings.Contains(path, "/_source/"):
+				c.rows.Add(1)
+			case strings.HasSuffix(path, "search"), strings.HasSuffix(path, "/_mget"):
+				body, err := io.ReadAll(res.Body)
+				if err != nil {
+					return err
+				}
+				c.rows.Add(rowsIn(body))
+				res.Body = io.NopCloser(bufio.NewReader(bytes.NewReader(body)))
+			}
+			return nil
+		},
+	}
+	c.Server = httptest.NewServer(proxy)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// rowsIn counts the rows of an answer to _search, _msearch or _mget.
+func rowsIn(body []byte) int64 {
+	type result struct {
+		Hits struct{ Hits []json.RawMessage }
+	}
+	var answer struct {
+		result
+		Responses []result
+		Docs      []struct{ Found bool }
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return 0
+	}
+	n := len(answer.Hits.Hits)
+	for _, r := range answer.Responses {
+		n += len(r.Hits.Hits)
+	}
+	for _, d := range answer.Docs {
+		if d.Found {
+			n++
+		}
+	}
+	return int64(n)
+}
