@@ -149,6 +149,11 @@ func keepLease(ctx context.Context, s LeaseStore, name, holder string, ttl time.
 			return
 		case <-tick.C:
 		}
+		select {
+		case <-stop: // while the last renewal was under way
+			return
+		default:
+		}
 		start := time.Now()
 		if start.Before(held.Add(ttl / 3)) {
 			continue

@@ -3,8 +3,13 @@ package simulation
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/fnv"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"atlas/internal/fault"
 )
@@ -15,14 +20,11 @@ type backend uint8
 const (
 	toPostgres backend = iota
 	toElasticsearch
+	// toScenario is what the run itself does, which nothing disturbs.
+	toScenario
 )
 
-func (b backend) String() string {
-	if b == toPostgres {
-		return "postgres"
-	}
-	return "elasticsearch"
-}
+func (b backend) String() string { return [...]string{"postgres", "elasticsearch", "the scenario"}[b] }
 
 // line is the way of one process to its backends. A nil bus executes every call
 // at once: so the models are used without the simulation.
@@ -36,7 +38,8 @@ type line struct {
 type bus struct {
 	lock    sync.Mutex
 	arrived []*call
-	wake    chan struct{} // has room for one
+	trails  map[string]uint64 // by goroutine
+	wake    chan struct{}     // has room for one
 }
 
 // call is one request of a backend, on its way.
@@ -52,7 +55,12 @@ type call struct {
 	// twice, twice.
 	exec func() (any, error)
 
+	// before is what its goroutine called before: of two calls that are the same,
+	// the same one comes first each time.
+	before uint64
+
 	answers   chan answer // has room for one
+	number    int         // in the order in which they were taken in
 	answered  bool        // the scheduler's
 	abandoned atomic.Bool // the caller has given up
 	fate      fate        // the scheduler's
@@ -83,6 +91,7 @@ func do[T any](ctx context.Context, l *line, to backend, what string, exec func(
 	_, http := any(none).(reply)
 	who, _ := ctx.Value(whoKey{}).(string)
 	c := &call{line: l, who: l.name + who, to: to, what: what, http: http, answers: make(chan answer, 1), exec: func() (any, error) { return exec() }}
+	c.before = l.bus.trail(c)
 	l.bus.park(c)
 	select {
 	case a := <-c.answers:
@@ -129,4 +138,20 @@ func (c *call) answer(value any, err error) bool {
 	}
 	c.answers <- answer{value, err}
 	return !c.abandoned.Load()
+}
+
+// trail sums up what a goroutine has called until now.
+func (b *bus) trail(c *call) uint64 {
+	if strings.HasPrefix(c.what, "PendingWorkspaces") || strings.HasPrefix(c.what, "HeldSource") {
+		return 0 // what one goroutine of a process asks, and most often; looking who costs as much as the rest
+	}
+	var buffer [32]byte
+	id := string(buffer[:runtime.Stack(buffer[:], false)]) // "goroutine 123 [running..."
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	before := b.trails[id]
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, before, c.who, c.what, time.Now().UnixNano()) // never fails
+	b.trails[id] = h.Sum64()
+	return before
 }

@@ -155,9 +155,10 @@ func (a *actor) loader(process *process) {
 func (a *actor) delta(process *process) {
 	d, id := query.Held[a.random.IntN(len(query.Held))], a.one(a.records)
 	kind := a.random.IntN(8)
-	if err := run(context.Background(), process.line, toElasticsearch, fmt.Sprintf("delta %s %s", d, short(id)), func() error {
+	_ = run(context.Background(), process.line, toScenario, fmt.Sprintf("delta %s %s", d, short(id)), func() error {
 		r := a.cluster.behind(a.names.Alias(string(d)))[0].global[id.String()]
-		r.revision++
+		a.revisions++
+		r.revision = a.revisions
 		switch {
 		case kind == 0 && a.plan.flicker:
 			a.change(d, id, nil)
@@ -169,10 +170,7 @@ func (a *actor) delta(process *process) {
 		}
 		a.change(d, id, &r)
 		return nil
-	}); err != nil {
-		// It may come late, and may have come.
-		time.Sleep(upTo(a.random, thinking))
-	}
+	})
 	time.Sleep(upTo(a.random, 4*thinking))
 	a.insist(func(ctx context.Context) error { return process.projector.Changed(ctx, d, []string{id.String()}) })
 }
@@ -180,11 +178,12 @@ func (a *actor) delta(process *process) {
 // load switches to a generation with other records, and may end before it tells.
 func (a *actor) load(process *process) {
 	seed := a.random.Uint64()
-	_ = run(context.Background(), process.line, toElasticsearch, "load", func() error {
+	_ = run(context.Background(), process.line, toScenario, "load", func() error {
 		random := rand.New(rand.NewPCG(seed, 0)) // #nosec G404 -- to be run again
 		a.release(func(_ query.Dataset, _ uuid.UUID, r globalRecord) globalRecord {
 			if random.IntN(2) == 0 {
-				r.revision++
+				a.revisions++
+				r.revision = a.revisions
 			}
 			return r
 		})

@@ -103,6 +103,7 @@ func (w *world) round(number int) {
 	operator := w.actor("operator", 101, number)
 	rebuilding := &server{world: w, name: "operator"}
 	actors.Go(func() { operator.operator(rebuilding) })
+	w.rounds, w.disturbing = w.rounds+1, true
 	w.disturb(rebuilding)
 	done := make(chan struct{})
 	go func() {
@@ -119,6 +120,7 @@ func (w *world) round(number int) {
 	}) {
 		w.wrong("clients, loader and operator have not ended after an hour")
 	}
+	w.disturbing = false
 	loader.stop()
 	rebuilding.stop()
 }
@@ -128,14 +130,14 @@ func (w *world) disturb(rebuilding *server) {
 	r := w.random
 	soon := func(times int, what func()) {
 		for range times {
-			w.in(upTo(r, span), what)
+			w.while(upTo(r, span), what)
 		}
 	}
 	soon(w.plan.kills, func() {
 		if n := r.IntN(len(w.servers) + 1); n < len(w.servers) {
 			s := w.servers[n]
 			s.stop()
-			w.in(upTo(r, span/2), func() {
+			w.while(upTo(r, span/2), func() {
 				if s.current.Load() == nil {
 					s.start(true)
 				}
@@ -161,7 +163,7 @@ func (w *world) disturb(rebuilding *server) {
 		for id, doc := range old.live {
 			live[id] = doc
 		}
-		w.in(upTo(r, span/2), func() {
+		w.while(upTo(r, span/2), func() {
 			if now := w.cluster.indices[old.name]; now != nil {
 				w.history.add(w.now(), "", "the index "+w.indexName(old.name)+" is restored", "")
 				w.cluster.restore(now, live)
@@ -180,6 +182,16 @@ func (w *world) disturb(rebuilding *server) {
 	if w.plan.poisoned {
 		soon(1, func() { w.poison.Store(&w.workspaces[0]) })
 	}
+}
+
+// while has something go wrong some time from now, if the round is still on.
+func (w *world) while(wait time.Duration, what func()) {
+	round := w.rounds
+	w.in(wait, func() {
+		if w.disturbing && w.rounds == round {
+			what()
+		}
+	})
 }
 
 // held are the indices of held records.
@@ -233,4 +245,10 @@ func (o Outcome) String() string {
 		fmt.Fprintf(&b, "VIOLATION %s\n", v)
 	}
 	return b.String()
+}
+
+// Plan is what a seed chose.
+func (o Outcome) Plan() string {
+	p := o.plan
+	return fmt.Sprintf("losses=%d restores=%d rebuilds=%d kills=%d switches=%d poisoned=%v prepared=%v leaps=%d", p.losses, p.restores, p.rebuilds, p.kills, p.switches, p.poisoned, p.prepared, p.leaps)
 }

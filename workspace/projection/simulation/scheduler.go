@@ -23,6 +23,7 @@ type scheduler struct {
 	began  time.Time
 	queue  events
 	number int
+	taken  int // calls
 	// healed: nothing is disturbed any more.
 	healed bool
 	// open are calls that have not been answered, or not been executed.
@@ -101,10 +102,11 @@ func (s *scheduler) until(limit time.Duration, condition func() bool) bool {
 func (s *scheduler) takeIn() {
 	arrived := s.bus.take()
 	slices.SortStableFunc(arrived, func(a, b *call) int {
-		return cmp.Or(cmp.Compare(a.who, b.who), cmp.Compare(a.what, b.what))
+		return cmp.Or(cmp.Compare(a.who, b.who), cmp.Compare(a.what, b.what), cmp.Compare(a.before, b.before))
 	})
 	for _, c := range arrived {
-		s.open[c] = true
+		s.taken++
+		c.number, s.open[c] = s.taken, true
 		if c.line.dead.Load() {
 			s.answer(c, nil, errKilled)
 			continue
@@ -115,7 +117,7 @@ func (s *scheduler) takeIn() {
 
 func (s *scheduler) decide(c *call) {
 	r := s.random
-	if s.healed {
+	if s.healed || c.to == toScenario {
 		s.in(upTo(r, s.plan.latency), func() { s.answer(s.execute(c, "")) })
 		return
 	}
@@ -205,6 +207,7 @@ func (s *scheduler) kill(l *line) {
 			own = append(own, c)
 		}
 	}
+	slices.SortFunc(own, func(a, b *call) int { return cmp.Compare(a.number, b.number) })
 	for _, c := range own {
 		s.answer(c, nil, errKilled)
 	}

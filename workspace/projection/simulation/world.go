@@ -31,16 +31,19 @@ type world struct {
 	records    []uuid.UUID // of each dataset
 	views      []uuid.UUID // of each workspace; View n holds records of dataset n modulo 3
 	servers    []*server
+	rounds     int
+	disturbing bool
 	// poison is the workspace whose rows cannot be had, from when it is set.
 	poison atomic.Pointer[workspace.ID]
 
 	commits atomic.Int64
 	states  map[key][]state
 	// unsteady are the global records that were away at some time.
-	unsteady map[uuid.UUID]bool
-	deleted  map[viewKey]bool // Views
-	released int              // of the global dataset
-	status   atomic.Int64     // the last one that was written
+	unsteady  map[uuid.UUID]bool
+	deleted   map[viewKey]bool // Views
+	released  int              // generations of the global dataset
+	revisions int              // of its records
+	status    atomic.Int64     // the last one that was written
 
 	lock       sync.Mutex
 	violations []string
@@ -50,7 +53,7 @@ func newWorld(seed uint64) *world {
 	random := rand.New(rand.NewPCG(seed, 0x61746c6173)) // #nosec G404 -- a seed is to be run again
 	w := &world{
 		scheduler: &scheduler{
-			bus: &bus{wake: make(chan struct{}, 1)}, random: random, plan: newPlan(random), began: time.Now(), open: map[*call]bool{},
+			bus: &bus{wake: make(chan struct{}, 1), trails: map[string]uint64{}}, random: random, plan: newPlan(random), began: time.Now(), open: map[*call]bool{},
 		},
 		states: map[key][]state{}, unsteady: map[uuid.UUID]bool{}, deleted: map[viewKey]bool{},
 	}
@@ -172,7 +175,7 @@ func (w *world) release(change func(d query.Dataset, id uuid.UUID, r globalRecor
 		}
 		records := map[string]globalRecord{}
 		for _, id := range w.records {
-			r := globalRecord{revision: 1}
+			r := globalRecord{}
 			if len(before) > 0 {
 				var there bool
 				if r, there = before[0].global[id.String()]; !there {
