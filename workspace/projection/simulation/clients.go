@@ -141,7 +141,7 @@ func (a *actor) loader(process *process) {
 	jobs := slices.Concat(slices.Repeat([]int{delta}, a.plan.deltas), slices.Repeat([]int{load}, a.plan.switches))
 	a.random.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
 	for _, job := range jobs {
-		time.Sleep(upTo(a.random, 4*thinking))
+		time.Sleep(upTo(a.random, 2*thinking))
 		if job == delta {
 			a.delta(process)
 		} else {

@@ -20,6 +20,8 @@ type cluster struct {
 
 	indices map[string]*index
 	made    int // how many there have been
+	// written is told of every document that was written.
+	written func(i *index, id string, d *document)
 }
 
 // index is one index. Its documents are never changed in place.
@@ -57,7 +59,7 @@ func noIndex(name string) *failure {
 }
 
 func newCluster(now func() time.Time, refreshIn func() time.Duration) *cluster {
-	return &cluster{now: now, refreshIn: refreshIn, indices: map[string]*index{}}
+	return &cluster{now: now, refreshIn: refreshIn, indices: map[string]*index{}, written: func(*index, string, *document) {}}
 }
 
 func (c *cluster) create(name string, aliases []string) error {
@@ -171,6 +173,7 @@ func (c *cluster) write(alias, id, routing string, version int64, source []byte)
 			fmt.Sprintf("[%s]: version conflict, current version [%d] is higher than the one provided [%d]", id, before.version, version)}
 	}
 	i.live[id] = &document{version: version, routing: routing, source: source, deleted: source == nil}
+	c.written(i, id, i.live[id])
 	i.changed[id] = true
 	if i.refreshAt.IsZero() {
 		i.refreshAt = c.now().Add(c.refreshIn())

@@ -3,6 +3,7 @@ package simulation
 import (
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -74,7 +75,7 @@ type plan struct {
 	lease                      time.Duration
 
 	// How often what happens, 0 for never.
-	kills, losses, restores, flushes, jumps, deltas, switches, rebuilds, leaps int
+	kills, cuts, losses, restores, flushes, jumps, deltas, switches, rebuilds, leaps int
 	// prepared: the indices are there at the beginning.
 	prepared bool
 	// flicker: global records are deleted and come back.
@@ -91,9 +92,15 @@ func newPlan(r *rand.Rand) plan {
 		workspaces: 1 + r.IntN(2), records: 1 + r.IntN(3), views: r.IntN(3),
 		clients: 1 + r.IntN(3), operations: 4 + r.IntN(12), servers: 2,
 		page: 1 + r.IntN(3), bumpPage: 1 + r.IntN(4), lease: pick(r, 1, 3, 8) * time.Second,
-		kills: some(r, 3), losses: some(r, 2), restores: some(r, 1), flushes: some(r, 3), jumps: some(r, 4),
+		kills: some(r, 3), cuts: some(r, 4), losses: some(r, 2), restores: some(r, 1), flushes: some(r, 3), jumps: some(r, 4),
 		deltas: some(r, 6), switches: some(r, 2), rebuilds: some(r, 2), leaps: some(r, 1),
 		prepared: r.IntN(3) > 0, flicker: r.IntN(2) == 0, poisoned: r.IntN(10) == 0,
+	}
+	if r.IntN(2) == 0 {
+		// The indices stay, and all that goes on is about few records.
+		p.losses, p.restores, p.rebuilds, p.poisoned = 0, 0, 0, false
+		p.workspaces, p.records = 1, 1+r.IntN(2)
+		p.deltas, p.cuts, p.operations = 4+r.IntN(8), 1+r.IntN(5), 8+r.IntN(12)
 	}
 	for f := lost; f < fates; f++ {
 		if r.IntN(2) == 0 {
@@ -111,6 +118,33 @@ func some(r *rand.Rand, most int) int {
 		return 0
 	}
 	return 1 + r.IntN(most)
+}
+
+// cut is the way of one process to one backend being bad for a while: every call
+// has the same fate, or every write of documents, when Elasticsearch reads and
+// does not get to writing.
+type cut struct {
+	process string
+	to      backend
+	writes  bool
+	fate    fate
+	until   time.Duration
+}
+
+func (c cut) hits(call *call, now time.Duration) bool {
+	return c.process == call.line.name && c.to == call.to && now < c.until && (!c.writes || strings.Contains(call.what, " _bulk "))
+}
+
+// longestCut is how long a cut lasts, at most.
+const longestCut = 15 * time.Second
+
+func newCut(r *rand.Rand, process string, now time.Duration) cut {
+	c := cut{process: process, to: backend(r.IntN(2)), fate: lost + fate(r.IntN(int(twice-lost))), until: now + upTo(r, longestCut)} // #nosec G115 -- small
+	if r.IntN(2) == 0 {
+		c.fate = late // of which there is most to be seen
+	}
+	c.writes = c.to == toElasticsearch && r.IntN(3) > 0
+	return c
 }
 
 func (p *plan) fate(r *rand.Rand, to backend) fate {

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,6 +107,27 @@ func (w *world) judge(in workspace.ID, d query.Dataset, before int64, visible ma
 		}
 	}
 	return problems
+}
+
+// certain holds a document that was just written to what its row says: a digest
+// means that it is certain which document is there, and nothing may replace it by
+// another while it does.
+func (w *world) certain(i *index, id string, doc *document) {
+	d := query.Dataset("")
+	for _, held := range query.Held {
+		if slices.Contains(i.aliases, w.names.Held(string(held))) {
+			d = held
+		}
+	}
+	for k, r := range w.db.rows {
+		if k.dataset != d || documentID(k) != id || r.digest == nil || doc.deleted {
+			continue
+		}
+		bare := bytes.Replace(doc.source, fmt.Appendf(nil, `,"version":%d}}`, doc.version), []byte("}}"), 1)
+		if digest := sha256.Sum256(bare); !bytes.Equal(digest[:], r.digest) {
+			w.wrong("at %v %s@%d is replaced by another document, though the row (version %d) has a digest of the one that was there", w.now(), k, doc.version, r.version)
+		}
+	}
 }
 
 func documentID(k key) string { return k.workspace.String() + ":" + k.record.String() }

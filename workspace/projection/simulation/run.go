@@ -146,6 +146,11 @@ func (w *world) disturb(rebuilding *server) {
 			rebuilding.stop()
 		}
 	})
+	soon(w.plan.cuts, func() {
+		c := newCut(r, w.servers[r.IntN(len(w.servers))].name, w.now())
+		w.cuts = append(w.cuts, c)
+		w.history.add(w.now(), c.process, "is cut from "+c.to.String(), fmt.Sprintf("%v until %v", c.fate, c.until))
+	})
 	soon(w.plan.losses, func() {
 		if held := w.held(); len(held) > 0 {
 			lost := held[r.IntN(len(held))]

@@ -20,6 +20,7 @@ type scheduler struct {
 	bus    *bus
 	random *rand.Rand
 	plan   plan
+	cuts   []cut
 	began  time.Time
 	queue  events
 	number int
@@ -123,6 +124,11 @@ func (s *scheduler) decide(c *call) {
 	}
 	wait := s.plan.delay(r)
 	c.fate = s.plan.fate(r, c.to)
+	for _, cut := range s.cuts {
+		if cut.hits(c, s.now()) {
+			c.fate = cut.fate
+		}
+	}
 	switch c.fate {
 	case fine:
 		s.in(wait, func() {

@@ -35,17 +35,25 @@ func TestSeeds(t *testing.T) {
 		if o.Steps > 6000 {
 			t.Logf("long: seed %d %d steps lag %v fails %d %s", o.Seed, o.Steps, o.Lag, len(o.Violations), o.Plan())
 		}
-		for _, v := range o.Violations {
+		seen := map[string]bool{}
+		for i, v := range o.Violations {
+			v, _, _ = strings.Cut(v, "\n")
 			kind := "other"
-			for _, k := range []string{"stale", "at 0 ind", "at 2 ind", "not registered", "has no document", "no row", "is missing", "neither", "is found", "pending", "stub would", "stub is old", "not ended"} {
+			for _, k := range []string{"stale", "at 0 ind", "at 2 ind", "replaced by", "not registered", "has no document", "no row", "is missing", "neither", "is found", "pending", "stub would", "stub is old", "not ended"} {
 				if strings.Contains(v, k) {
 					kind = k
 				}
 			}
-			if kinds[kind]++; kinds[kind] <= 8 || kind == "other" {
-				t.Logf("seed %d: %.200s %s", o.Seed, v, o.Plan())
+			if i == 0 {
+				kinds[kind]++
 			}
-			break
+			if seen[kind] {
+				continue
+			}
+			seen[kind] = true
+			if kinds[kind] <= env("SHOW", 8) || kind == "other" {
+				t.Logf("seed %d %s: %.200s %s", o.Seed, kind, v, o.Plan())
+			}
 		}
 	})
 	t.Logf("%+v differ %d %v", sum, differ, kinds)

@@ -61,6 +61,7 @@ func newWorld(seed uint64) *world {
 	w.db.page, w.db.committed = w.plan.bumpPage, w.note
 	w.db.viewDeleted = func(in workspace.ID, view uuid.UUID) { w.deleted[viewKey{in, view}] = true }
 	w.cluster = newCluster(time.Now, func() time.Duration { return upTo(random, RefreshWithin) })
+	w.cluster.written = w.certain
 	for n := range w.plan.workspaces {
 		w.workspaces = append(w.workspaces, workspace.ID{15: byte(0xa0 + n)})
 	}
@@ -77,11 +78,16 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
+// maxViolations is how many of a run are told.
+const maxViolations = 20
+
 // wrong notes a violation.
 func (w *world) wrong(format string, args ...any) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	w.violations = append(w.violations, fmt.Sprintf(format, args...))
+	if len(w.violations) < maxViolations {
+		w.violations = append(w.violations, fmt.Sprintf(format, args...))
+	}
 }
 
 // server is a process that comes and goes: of atlas serve, or of a command.
