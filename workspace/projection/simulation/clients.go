@@ -92,7 +92,7 @@ func (a *actor) member(server *process, in workspace.ID) {
 	ctx, cancel := a.as(requestTimeout)
 	defer cancel()
 	n := a.random.IntN(len(a.views))
-	view, d, id := a.views[n], query.Held[n%len(query.Held)], []uuid.UUID{a.one(a.records)}
+	view, d, id := a.views[n], viewDataset(n), []uuid.UUID{a.one(a.records)}
 	var err error
 	switch n := a.random.IntN(6); {
 	case n < 4:
@@ -107,32 +107,45 @@ func (a *actor) member(server *process, in workspace.ID) {
 	}
 }
 
-// search has what was written before be projected, searches the book, and holds
-// what it finds to what was committed.
+// search searches the book, a Static View, or what a Dynamic View of all contacts
+// shows, as the API does, and tells what is wrong with what it finds.
 func (a *actor) search(server *process, in workspace.ID, d query.Dataset) {
 	ctx, cancel := a.as(requestTimeout)
 	defer cancel()
-	before := a.commits.Load()
-	if server.projector.Settle(ctx, in, d) != nil {
-		return // 503
-	}
-	found, err := do(ctx, server.line, toElasticsearch, fmt.Sprintf("Search %s %s", short(in), d), func() (searched, error) {
-		behind := a.cluster.behind(a.names.Held(string(d)))
-		if len(behind) != 1 {
-			return searched{}, noIndex(a.names.Held(string(d)))
+	want := &asked{before: a.commits.Load()}
+	ctx = context.WithValue(ctx, askedKey{}, want)
+	var err error
+	kind := a.random.IntN(4)
+	switch n := a.random.IntN(max(1, len(a.views))); {
+	case kind == 0 && len(a.views) > 0:
+		want.view = &workspace.View{Workspace: in, ID: workspace.ViewID(a.views[n]), Dataset: viewDataset(n), Type: workspace.StaticView}
+		if err = server.rows.ViewThere(ctx, in, a.views[n]); err == nil {
+			_, err = server.records.SearchView(ctx, *want.view, query.Query{Dataset: want.view.Dataset})
 		}
-		return searched{a.judge(in, d, before, a.cluster.searched(behind[0]))}, nil
-	})
+	case kind == 1:
+		want.view = &workspace.View{Workspace: in, Dataset: query.Contacts, Type: workspace.DynamicView}
+		_, err = server.records.SearchView(ctx, *want.view, query.Query{Dataset: want.view.Dataset})
+	default:
+		_, err = server.records.SearchBook(ctx, in, query.Query{Dataset: d})
+	}
 	if err != nil {
+		a.refused.Add(1) // 503
 		return
 	}
-	for _, problem := range found.problems {
-		a.wrong("at %v a search of %s by %s that had to see commit %d: %s", a.now(), d, a.name, before, problem)
+	a.answered.Add(1)
+	for _, problem := range want.problems {
+		a.wrong("at %v a search by %s that had to see commit %d: %s", a.now(), a.name, want.before, problem)
 	}
 }
 
-// searched is what is wrong with what a search found.
-type searched struct{ problems []string }
+// viewDataset is the dataset of the Static View of a number. Most are of
+// contacts, which Static Views make visible.
+func viewDataset(n int) query.Dataset {
+	if n%2 == 0 {
+		return query.Contacts
+	}
+	return query.Accounts
+}
 
 // loader applies deltas to the global records and switches their generations,
 // one after the other, as the lease of loads makes sure.

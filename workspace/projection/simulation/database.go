@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
 )
@@ -23,13 +24,17 @@ func (k key) compare(o key) int {
 	return cmp.Or(bytes.Compare(k.workspace[:], o.workspace[:]), cmp.Compare(k.dataset, o.dataset), bytes.Compare(k.record[:], o.record[:]))
 }
 
-// row is one of held_records; a zero time is null.
+// row is one of held_records; a zero time is null, and so are an empty refusal
+// and zero for lost and viewDeleted.
 type row struct {
 	version, projected     int64
 	pendingSince           time.Time
 	ownChange, present     bool
 	projectedAt, stubSince time.Time
 	digest                 []byte
+	attempted              int64
+	lost, viewDeleted      int64
+	refusal                string
 }
 
 func (r *row) pending() bool { return r.version > r.projected }
@@ -72,15 +77,13 @@ type database struct {
 	// committed is told of every change of what holds a record, and of its
 	// overlay.
 	committed func(key)
-	// viewDeleted is told of every View that is deleted.
-	viewDeleted func(workspace.ID, uuid.UUID)
 }
 
 func newDatabase(clock func() time.Time) *database {
 	return &database{
 		clock: clock, page: 1_000, rows: map[key]*row{}, overlays: map[key]workspace.Overlay{}, members: map[key][]uuid.UUID{},
 		views: map[viewKey]query.Dataset{}, projectors: map[workspace.ID]*projectorRow{}, sources: map[query.Dataset]string{},
-		leases: map[string]leaseRow{}, committed: func(key) {}, viewDeleted: func(workspace.ID, uuid.UUID) {},
+		leases: map[string]leaseRow{}, committed: func(key) {},
 	}
 }
 
@@ -161,9 +164,9 @@ func (db *database) deleteOverlays(in workspace.ID, d query.Dataset, records []u
 	}
 }
 
-func (db *database) addMembers(in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) {
-	if _, there := db.views[viewKey{in, view}]; !there {
-		db.views[viewKey{in, view}] = d
+func (db *database) addMembers(in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+	if err := db.viewThere(in, view); err != nil {
+		return err
 	}
 	var added []uuid.UUID
 	for _, id := range distinct(records) {
@@ -177,9 +180,20 @@ func (db *database) addMembers(in workspace.ID, view uuid.UUID, d query.Dataset,
 		db.members[k] = distinct(append(db.members[k], view))
 		db.committed(k)
 	}
+	return nil
 }
 
-func (db *database) removeMembers(in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) {
+func (db *database) viewThere(in workspace.ID, view uuid.UUID) error {
+	if _, there := db.views[viewKey{in, view}]; !there {
+		return fault.New(fault.ViewNotFound, "there is no View with this id")
+	}
+	return nil
+}
+
+func (db *database) removeMembers(in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+	if err := db.viewThere(in, view); err != nil {
+		return err
+	}
 	var there []uuid.UUID
 	for _, id := range distinct(records) {
 		if slices.Contains(db.members[key{in, d, id}], view) {
@@ -189,6 +203,7 @@ func (db *database) removeMembers(in workspace.ID, view uuid.UUID, d query.Datas
 	for _, id := range db.holdAgain(in, d, there) {
 		db.leave(key{in, d, id}, view)
 	}
+	return nil
 }
 
 func (db *database) leave(k key, view uuid.UUID) {
@@ -197,15 +212,23 @@ func (db *database) leave(k key, view uuid.UUID) {
 }
 
 // deleteView makes what the View held pending without an own change.
-func (db *database) deleteView(in workspace.ID, view uuid.UUID) {
+func (db *database) deleteView(in workspace.ID, view uuid.UUID) error {
+	if err := db.viewThere(in, view); err != nil {
+		return err
+	}
 	for _, k := range db.order {
 		if k.workspace != in || !slices.Contains(db.members[k], view) {
 			continue
 		}
-		db.rows[k].version = db.next() // and pending_since stays as it was
+		r := db.rows[k]
+		db.bump(r)
+		if k.dataset == query.Contacts {
+			r.viewDeleted = r.version
+		}
 		db.leave(k, view)
 	}
 	delete(db.views, viewKey{in, view})
+	return nil
 }
 
 // record is all that is said of a record in one moment.

@@ -89,7 +89,7 @@ func newPlan(r *rand.Rand) plan {
 	p := plan{
 		latency: pick(r, 2, 20, 100) * time.Millisecond, slow: pick(r, 500, 3_000, 20_000) * time.Millisecond,
 		slowOdds: int(pick(r, 0, 5, 40)), lateBy: pick(r, 1, 5, 30, 120) * time.Second,
-		workspaces: 1 + r.IntN(2), records: 1 + r.IntN(3), views: r.IntN(3),
+		workspaces: 1 + r.IntN(2), records: 1 + r.IntN(3), views: r.IntN(5),
 		clients: 1 + r.IntN(3), operations: 4 + r.IntN(12), servers: 2,
 		page: 1 + r.IntN(3), bumpPage: 1 + r.IntN(4), lease: pick(r, 1, 3, 8) * time.Second,
 		kills: some(r, 3), cuts: some(r, 4), losses: some(r, 2), restores: some(r, 1), flushes: some(r, 3), jumps: some(r, 4),

@@ -73,8 +73,8 @@ func (c *cluster) serve(method, path string, body []byte) (status int, answer an
 	switch {
 	case path == "_aliases" && method == http.MethodPost:
 		return c.serveAliasActions(body)
-	case api == "_alias" && method == http.MethodGet:
-		return c.serveAliases(target)
+	case api == "" && method == http.MethodGet:
+		return c.serveIndices(target)
 	case api == "_bulk" && method == http.MethodPost:
 		return c.serveBulk(target, body)
 	case api == "_refresh" && method == http.MethodPost:
@@ -103,18 +103,15 @@ func (c *cluster) serve(method, path string, body []byte) (status int, answer an
 	return 0, nil, fmt.Errorf("the model has no %s %s", method, path)
 }
 
-func (c *cluster) serveAliases(target string) (int, any, error) {
+func (c *cluster) serveIndices(target string) (int, any, error) {
 	list, err := c.resolve(target, true)
-	if err == nil && len(list) == 0 && !strings.Contains(target, "*") {
-		err = noIndex(target)
-	}
 	answer := object{}
 	for _, i := range list {
 		aliases := object{}
 		for _, a := range i.aliases {
 			aliases[a] = object{}
 		}
-		answer[i.name] = object{"aliases": aliases}
+		answer[i.name] = object{"aliases": aliases, "settings": object{"index": object{"uuid": i.uuid}}}
 	}
 	return http.StatusOK, answer, err
 }
@@ -214,7 +211,11 @@ func (t *transport) what(method, path string, body []byte) string {
 	if path == "_aliases" {
 		return "POST _aliases"
 	}
-	what := method + " " + t.name(target) + " " + api
+	names := strings.Split(target, ",")
+	for i := range names {
+		names[i] = t.name(names[i])
+	}
+	what := method + " " + strings.Join(names, ",") + " " + api
 	if api != "_bulk" {
 		return what
 	}

@@ -7,13 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
 	searchdoc "atlas/search/document"
 	"atlas/search/query"
-	"atlas/workspace"
 	"atlas/workspace/projection"
 )
 
@@ -47,66 +45,6 @@ func (w *world) since(k key, commit int64) []state {
 		return append([]state{{}}, all...)
 	}
 	return all[first:]
-}
-
-// shownDocument is what of a document a search goes by.
-type shownDocument struct {
-	Held struct {
-		InBook bool        `json:"in_book"`
-		Views  []uuid.UUID `json:"view_ids"`
-		Exact  struct {
-			Status string `json:"workspace_status"`
-		} `json:"exact"`
-	} `json:"held"`
-}
-
-// judge holds what a search of a workspace finds to what was committed: each
-// record as some commit had it between the one that had been made when the
-// search was asked for and now. Which records the global dataset has reaches
-// searches later on: those that were away at some time are not missed.
-func (w *world) judge(in workspace.ID, d query.Dataset, before int64, visible map[string]*document) (problems []string) {
-	for _, id := range w.records {
-		k := key{in, d, id}
-		var doc shownDocument
-		if found := visible[documentID(k)]; found != nil && found.routing == in.String() {
-			if err := json.Unmarshal(found.source, &doc); err != nil {
-				problems = append(problems, err.Error())
-			}
-		}
-		states := w.since(k, before)
-		problem := func(what string) {
-			problems = append(problems, fmt.Sprintf("%s %s of workspace %s: %s; found %+v, committed %+v", d, short(id), short(in), what, doc.Held, states))
-		}
-		always, never, status := true, true, false
-		for _, s := range states {
-			always, never = always && s.inBook, never && !s.inBook
-			status = status || s.status == doc.Held.Exact.Status
-		}
-		switch {
-		case !doc.Held.InBook && always && !w.unsteady[id]:
-			problem("a record of the book is missing")
-		case doc.Held.InBook && never:
-			problem("a record that is not in the book is found")
-		case doc.Held.InBook && !status:
-			problem("what is searched is neither of then nor later")
-		}
-		for _, v := range w.views {
-			always, never = true, true
-			for _, s := range states {
-				has := slices.Contains(s.views, v)
-				always, never = always && has, never && !has
-			}
-			has := slices.Contains(doc.Held.Views, v)
-			if always && !has && !w.unsteady[id] {
-				problem("a record of the View " + short(v) + " is missing")
-			}
-			// That a View was deleted is the sweep's.
-			if never && has && !w.deleted[viewKey{in, v}] {
-				problem("a record that is not in the View " + short(v) + " is found")
-			}
-		}
-	}
-	return problems
 }
 
 // certain holds a document that was just written to what its row says: a digest
@@ -153,6 +91,9 @@ func (w *world) differences() (list []string) {
 		_, kept := w.db.overlays[k]
 		if held := kept || len(w.db.members[k]) > 0; !held && r.stubSince.IsZero() && !w.isPoisoned(k.workspace) {
 			list = append(list, k.String()+": nothing holds it, and its stub would stay for ever")
+		}
+		if (r.lost != 0 || r.viewDeleted != 0) && !w.isPoisoned(k.workspace) {
+			list = append(list, k.String()+": searches are told that its document may be wrong, and it is not")
 		}
 		if w.db.oldStub(k, projection.StubAge+2*LagBound) && !w.isPoisoned(k.workspace) {
 			list = append(list, k.String()+": its stub is old and has not been removed")

@@ -13,7 +13,9 @@ type Summary struct {
 	// Simulated is how long all of them were together, Lag the longest of any.
 	Simulated, Lag time.Duration
 	Took           time.Duration
-	Failed         int
+	// Answered and Refused are searches.
+	Answered, Refused int64
+	Failed            int
 }
 
 // Many runs seeds from first on, some at once, and tells of each as it ends: one
@@ -38,6 +40,8 @@ func Many(t *testing.T, first uint64, seeds, atOnce int, tell func(Outcome)) (su
 					lock.Lock()
 					sum.Seeds++
 					sum.Steps += out.Steps
+					sum.Answered += out.Answered
+					sum.Refused += out.Refused
 					sum.Simulated += out.Simulated
 					sum.Lag = max(sum.Lag, out.Lag)
 					if len(out.Violations) > 0 {

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -31,9 +32,19 @@ var _ projection.Rows = (*rows)(nil)
 
 func (s *rows) HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error) {
 	return do(ctx, s.line, toPostgres, fmt.Sprintf("HeldFreshness %s %s", short(in), d), func() (f workspace.Freshness, err error) {
+		for _, g := range s.db.registered {
+			if g.Dataset == d && g.Serving {
+				f.Generation, f.Filling = g.Generation, !g.Marked
+			}
+		}
 		for _, k := range s.db.order {
+			if k.workspace != in || k.dataset != d {
+				continue
+			}
 			r := s.db.rows[k]
-			f.Pending = f.Pending || k.workspace == in && k.dataset == d && r.pending() && r.ownChange
+			f.Pending = f.Pending || r.pending() && r.ownChange
+			f.Filling = f.Filling || r.lost != 0
+			f.ViewDeleted = f.ViewDeleted || r.viewDeleted != 0
 		}
 		if p := s.db.projectors[in]; p != nil {
 			f.Recent = p.projectedAt.After(s.db.clock().Add(-recentProjection))
@@ -100,21 +111,40 @@ func (db *database) pendingHeld(in workspace.ID, own bool, limit int) (list []wo
 	return list
 }
 
-func (s *rows) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (bool, error) {
-	return do(ctx, s.line, toPostgres, fmt.Sprintf("ClaimHeld %s %s", short(in), versions(records)), func() (bool, error) {
+type claimAnswer struct {
+	versions map[uuid.UUID]int64
+	ok       bool
+}
+
+func (s *rows) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (map[uuid.UUID]int64, bool, error) {
+	c, err := do(ctx, s.line, toPostgres, fmt.Sprintf("ClaimHeld %s %s", short(in), versions(records)), func() (claimAnswer, error) {
 		p := s.db.projectors[in]
 		now := s.db.clock()
+		c := claimAnswer{versions: map[uuid.UUID]int64{}}
 		if p == nil || p.holder != holder || !p.deadline.After(now) {
-			return false, nil
+			return c, nil
 		}
-		p.deadline = now.Add(ttl)
+		c.ok, p.deadline = true, now.Add(ttl)
 		for _, r := range records {
 			if row := s.db.rows[key{in, r.Dataset, r.Record}]; row != nil {
-				row.digest = nil
+				c.versions[r.Record] = s.db.claim(row, r.Version)
 			}
 		}
-		return true, nil
+		return c, nil
 	})
+	return c.versions, c.ok && err == nil, err
+}
+
+// claim notes that the document of a row, as it was read with a version, is about
+// to be sent, and returns the version for it: a new one if it may have been sent
+// with that one before.
+func (db *database) claim(r *row, read int64) int64 {
+	if r.version == read && r.attempted >= read {
+		read = db.next()
+	}
+	r.digest = nil
+	r.version, r.attempted = max(r.version, read), max(r.attempted, read)
+	return read
 }
 
 func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.Projected, written bool) error {
@@ -138,24 +168,32 @@ func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, projected []work
 
 func (db *database) finish(k key, p workspace.Projected) {
 	r := db.rows[k]
-	if r == nil {
-		return
-	}
-	same := r.version == p.Version
-	r.projected = max(r.projected, p.Version)
-	r.ownChange = r.ownChange && r.version > p.Version
-	r.projectedAt = db.clock()
-	r.digest = nil
 	switch {
-	case same && p.Unheld && r.stubSince.IsZero():
-		r.stubSince = db.clock()
-	case !same || !p.Unheld:
+	case r == nil:
+	case r.version > p.Version && r.projected < p.Version:
+		r.projected, r.projectedAt = p.Version, db.clock()
+		if r.lost <= p.Version {
+			r.lost = 0
+		}
+		if r.viewDeleted <= p.Version {
+			r.viewDeleted = 0
+		}
+	case r.version != p.Version:
+	case p.Written && r.attempted == p.Version, !p.Written && r.digest != nil && bytes.Equal(r.digest, p.Digest):
+		db.finished(k, r, p)
+	}
+}
+
+// finished is for a row that is as it was projected.
+func (db *database) finished(k key, r *row, p workspace.Projected) {
+	r.projected, r.projectedAt, r.ownChange = p.Version, db.clock(), false
+	r.digest, r.present, r.refusal = p.Digest, p.Present, p.Refusal
+	r.lost, r.viewDeleted = 0, 0
+	if !p.Unheld {
 		r.stubSince = time.Time{}
+	} else if r.stubSince.IsZero() {
+		r.stubSince = db.clock()
 	}
-	if !same {
-		return
-	}
-	r.digest, r.present = p.Digest, p.Present
 	if o, kept := db.overlays[k]; kept && p.Score != nil {
 		o.Score, o.Trend, o.ScoredAt = p.Score.Score, p.Score.Trend, p.Score.At
 		db.overlays[k] = o
@@ -242,28 +280,56 @@ func (s *rows) DeleteOverlays(ctx context.Context, in workspace.ID, d query.Data
 	})
 }
 
-// AddMembers adds records to a Static View, which it makes.
+// Overlays is that of workspace.BookStore.
+func (s *rows) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]workspace.Overlay, error) {
+	return do(ctx, s.line, toPostgres, fmt.Sprintf("Overlays %s %s %s", short(in), d, ids(records)), func() (map[uuid.UUID]workspace.Overlay, error) {
+		found := map[uuid.UUID]workspace.Overlay{}
+		for _, id := range records {
+			if o, kept := s.db.overlays[key{in, d, id}]; kept {
+				found[id] = o
+			}
+		}
+		return found, nil
+	})
+}
+
+// StaticViews returns the ids of a dataset's Static Views.
+func (s *rows) StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]workspace.ViewID, error) {
+	return do(ctx, s.line, toPostgres, fmt.Sprintf("StaticViews %s %s", short(in), d), func() ([]workspace.ViewID, error) {
+		list := []workspace.ViewID{}
+		for k, of := range s.db.views {
+			if k.workspace == in && of == d {
+				list = append(list, workspace.ViewID(k.view))
+			}
+		}
+		slices.SortFunc(list, func(a, b workspace.ViewID) int { return bytes.Compare(a[:], b[:]) })
+		return list, nil
+	})
+}
+
+// AddMembers adds records to a Static View.
 func (s *rows) AddMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
 	return run(ctx, s.line, toPostgres, fmt.Sprintf("AddMembers %s %s %s", short(in), d, ids(records)), func() error {
-		s.db.addMembers(in, view, d, records)
-		return nil
+		return s.db.addMembers(in, view, d, records)
 	})
 }
 
 // RemoveMembers takes records out of a Static View.
 func (s *rows) RemoveMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
 	return run(ctx, s.line, toPostgres, fmt.Sprintf("RemoveMembers %s %s %s", short(in), d, ids(records)), func() error {
-		s.db.removeMembers(in, view, d, records)
-		return nil
+		return s.db.removeMembers(in, view, d, records)
 	})
+}
+
+// ViewThere tells whether there is a View, as looking it up does.
+func (s *rows) ViewThere(ctx context.Context, in workspace.ID, view uuid.UUID) error {
+	return run(ctx, s.line, toPostgres, "ViewThere "+short(in), func() error { return s.db.viewThere(in, view) })
 }
 
 // DeleteView deletes a Static View.
 func (s *rows) DeleteView(ctx context.Context, in workspace.ID, view uuid.UUID) error {
 	return run(ctx, s.line, toPostgres, "DeleteView "+short(in), func() error {
-		s.db.deleteView(in, view)
-		s.db.viewDeleted(in, view)
-		return nil
+		return s.db.deleteView(in, view)
 	})
 }
 

@@ -23,6 +23,9 @@ type Outcome struct {
 	// Simulated is how long it was, and Lag how long after the healing the last
 	// row was projected and the last document in line.
 	Simulated, Lag time.Duration
+	// Answered are the searches of clients that were answered, Refused those that
+	// were not.
+	Answered, Refused int64
 	// Violations are what should not be; none is what is wanted.
 	Violations []string
 
@@ -75,6 +78,7 @@ func (w *world) run() (out Outcome) {
 		s.stop()
 	}
 	w.until(time.Minute, func() bool { return len(w.open) == 0 })
+	out.Answered, out.Refused = w.answered.Load(), w.refused.Load()
 	out.Steps, out.Digest, out.Simulated, out.Violations, out.history = w.history.steps, w.history.digest, w.now(), w.violations, w.history
 	return out
 }
@@ -242,7 +246,7 @@ func (w *world) quiet() time.Duration {
 // String tells how a seed went, with its history when it went wrong.
 func (o Outcome) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %d steps, %v simulated, plan %+v\n", o.Seed, o.Steps, o.Simulated, o.plan)
+	fmt.Fprintf(&b, "seed %d: %d steps, %v simulated, %d searches answered and %d refused, plan %+v\n", o.Seed, o.Steps, o.Simulated, o.Answered, o.Refused, o.plan)
 	for _, h := range o.history.kept {
 		fmt.Fprintf(&b, "%14v %-10s %-60s%s\n", h.at, h.who, h.what, h.result)
 	}

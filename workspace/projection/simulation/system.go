@@ -27,12 +27,12 @@ var (
 	_ postgres.LeaseStore = (*system)(nil)
 )
 
-func (s *system) PendingWorkspaces(ctx context.Context, limit int) ([]workspace.ID, error) {
+func (s *system) PendingWorkspaces(ctx context.Context, except []workspace.ID, limit int) ([]workspace.ID, error) {
 	return do(ctx, s.line, toPostgres, "PendingWorkspaces", func() (list []workspace.ID, err error) {
 		oldest := map[workspace.ID]int64{}
 		for _, k := range s.db.order {
 			r := s.db.rows[k]
-			if !r.pending() {
+			if !r.pending() || slices.Contains(except, k.workspace) {
 				continue
 			}
 			if v, there := oldest[k.workspace]; !there {
@@ -65,6 +65,12 @@ func (s *system) HeldStatus(ctx context.Context) (workspace.HeldStatus, error) {
 			if !r.stubSince.IsZero() {
 				h.Stubs++
 			}
+			if r.lost != 0 {
+				h.Lost++
+			}
+			if r.refusal != "" {
+				h.Refused++
+			}
 			if !r.pending() {
 				continue
 			}
@@ -79,21 +85,25 @@ func (s *system) HeldStatus(ctx context.Context) (workspace.HeldStatus, error) {
 }
 
 func (s *system) BumpDataset(ctx context.Context, d query.Dataset, rewrite bool) error {
-	var last key
-	for {
-		// Each page is a transaction of its own.
-		reached, err := do(ctx, s.line, toPostgres, fmt.Sprintf("BumpDataset %s rewrite=%v", d, rewrite), func() (key, error) {
+	return s.bumpDataset(ctx, d, fmt.Sprintf("BumpDataset %s rewrite=%v", d, rewrite), func(r *row) {
+		if rewrite {
+			r.digest = nil
+		}
+	})
+}
+
+// bumpDataset goes page by page, each a transaction of its own.
+func (s *system) bumpDataset(ctx context.Context, d query.Dataset, what string, set func(*row)) error {
+	for last := (key{}); ; {
+		reached, err := do(ctx, s.line, toPostgres, what, func() (key, error) {
 			n := 0
 			reached := last
 			for _, k := range s.db.order {
 				if k.dataset != d || n == s.db.page || last != (key{}) && k.compare(last) <= 0 {
 					continue
 				}
-				r := s.db.rows[k]
-				s.db.bump(r)
-				if rewrite {
-					r.digest = nil
-				}
+				s.db.bump(s.db.rows[k])
+				set(s.db.rows[k])
 				reached = k
 				n++
 			}
@@ -169,15 +179,64 @@ func (s *system) RegisterGeneration(ctx context.Context, g workspace.HeldGenerat
 func (db *database) register(g workspace.HeldGeneration) error {
 	for _, other := range db.registered {
 		if other.Dataset == g.Dataset && other.Generation == g.Generation {
-			return nil
-		}
-		if other.Dataset == g.Dataset && other.Serving && g.Serving {
-			return fault.New(fault.Internal, "a generation of %s serves already", g.Dataset)
+			return fault.New(fault.Internal, "the generation %s of %s is registered", g.Generation, g.Dataset)
 		}
 	}
-	db.registered = append(db.registered, g)
-	slices.SortStableFunc(db.registered, func(a, b workspace.HeldGeneration) int { return strings.Compare(string(a.Dataset), string(b.Dataset)) })
+	g.Serving, g.Marked = false, true
+	db.insert(g)
 	return nil
+}
+
+func (db *database) insert(g workspace.HeldGeneration) {
+	db.registered = append(slices.Clone(db.registered), g)
+	slices.SortStableFunc(db.registered, func(a, b workspace.HeldGeneration) int { return strings.Compare(string(a.Dataset), string(b.Dataset)) })
+}
+
+// set changes a generation, if it is there.
+func (db *database) set(of workspace.HeldGeneration, change func(*workspace.HeldGeneration)) {
+	db.registered = slices.Clone(db.registered)
+	for i, g := range db.registered {
+		if g.Dataset == of.Dataset && g.Generation == of.Generation {
+			change(&db.registered[i])
+		}
+	}
+}
+
+func (s *system) ReplaceGenerations(ctx context.Context, g workspace.HeldGeneration) error {
+	return run(ctx, s.line, toPostgres, "ReplaceGenerations "+string(g.Dataset), func() error {
+		s.db.registered = slices.DeleteFunc(slices.Clone(s.db.registered), func(o workspace.HeldGeneration) bool { return o.Dataset == g.Dataset })
+		g := g
+		g.Serving, g.Marked = true, false
+		s.db.insert(g)
+		return nil
+	})
+}
+
+func (s *system) MarkLost(ctx context.Context, g workspace.HeldGeneration) error {
+	err := s.bumpDataset(ctx, g.Dataset, "MarkLost "+string(g.Dataset), func(r *row) {
+		r.digest, r.lost = nil, 0
+		if r.projected > 0 {
+			r.lost = r.version
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return run(ctx, s.line, toPostgres, "Marked "+string(g.Dataset), func() error {
+		s.db.set(g, func(g *workspace.HeldGeneration) { g.Marked = true })
+		return nil
+	})
+}
+
+func (s *system) AdoptIndex(ctx context.Context, g workspace.HeldGeneration) error {
+	return run(ctx, s.line, toPostgres, "AdoptIndex "+string(g.Dataset), func() error {
+		s.db.set(g, func(of *workspace.HeldGeneration) {
+			if of.IndexUUID == "" {
+				of.IndexUUID = g.IndexUUID
+			}
+		})
+		return nil
+	})
 }
 
 func (s *system) ServeGeneration(ctx context.Context, g workspace.HeldGeneration) error {
@@ -185,11 +244,7 @@ func (s *system) ServeGeneration(ctx context.Context, g workspace.HeldGeneration
 		s.db.registered = slices.DeleteFunc(slices.Clone(s.db.registered), func(o workspace.HeldGeneration) bool {
 			return o.Dataset == g.Dataset && o.Generation != g.Generation
 		})
-		for i, o := range s.db.registered {
-			if o.Dataset == g.Dataset {
-				s.db.registered[i].Serving = true
-			}
-		}
+		s.db.set(g, func(g *workspace.HeldGeneration) { g.Serving = true })
 		return nil
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/projection"
+	"atlas/workspace/records"
 )
 
 // world is one run.
@@ -40,10 +41,11 @@ type world struct {
 	states  map[key][]state
 	// unsteady are the global records that were away at some time.
 	unsteady  map[uuid.UUID]bool
-	deleted   map[viewKey]bool // Views
-	released  int              // generations of the global dataset
-	revisions int              // of its records
-	status    atomic.Int64     // the last one that was written
+	released  int          // generations of the global dataset
+	revisions int          // of its records
+	status    atomic.Int64 // the last one that was written
+	// answered and refused are the searches that clients made.
+	answered, refused atomic.Int64
 
 	lock       sync.Mutex
 	violations []string
@@ -55,11 +57,10 @@ func newWorld(seed uint64) *world {
 		scheduler: &scheduler{
 			bus: &bus{wake: make(chan struct{}, 1), trails: map[string]uint64{}}, random: random, plan: newPlan(random), began: time.Now(), open: map[*call]bool{},
 		},
-		states: map[key][]state{}, unsteady: map[uuid.UUID]bool{}, deleted: map[viewKey]bool{},
+		states: map[key][]state{}, unsteady: map[uuid.UUID]bool{},
 	}
 	w.db = newDatabase(func() time.Time { return time.Now().Add(w.skew) })
 	w.db.page, w.db.committed = w.plan.bumpPage, w.note
-	w.db.viewDeleted = func(in workspace.ID, view uuid.UUID) { w.deleted[viewKey{in, view}] = true }
 	w.cluster = newCluster(time.Now, func() time.Duration { return upTo(random, RefreshWithin) })
 	w.cluster.written = w.certain
 	for n := range w.plan.workspaces {
@@ -69,7 +70,11 @@ func newWorld(seed uint64) *world {
 		w.records = append(w.records, uuid.UUID{6: 0x40, 8: 0x80, 15: byte(1 + n)})
 	}
 	for n := range w.plan.views {
-		w.views = append(w.views, uuid.UUID{6: 0x40, 8: 0x80, 15: byte(0xe0 + n)})
+		view := uuid.UUID{6: 0x40, 8: 0x80, 15: byte(0xe0 + n)}
+		w.views = append(w.views, view)
+		for _, in := range w.workspaces {
+			w.db.views[viewKey{in, view}] = viewDataset(n)
+		}
 	}
 	w.release(nil)
 	for n := range w.plan.servers {
@@ -102,6 +107,7 @@ type process struct {
 	line      *line
 	rows      *rows
 	global    *global
+	records   *records.Records
 	projector *projection.Projector
 	end       context.CancelFunc
 	ended     sync.WaitGroup
@@ -131,6 +137,7 @@ func (s *server) start(sweep bool) *process {
 		Rows: p.rows, System: &system{l, w.db}, Global: p.global, Elastic: client, Names: w.names,
 		Page: w.plan.page, Lease: w.plan.lease,
 	}
+	p.records = &records.Records{Searcher: &searcher{l, w.cluster, w.names, w}, Freshness: p.projector, Overlays: p.rows, Views: p.rows}
 	if sweep {
 		p.ended.Go(func() { p.projector.Sweep(ctx) })
 	}
