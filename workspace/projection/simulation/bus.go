@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -140,10 +141,15 @@ func (c *call) answer(value any, err error) bool {
 	return !c.abandoned.Load()
 }
 
+// alike are the calls of which several goroutines of a process make the same at
+// the same time, and what those goroutines call before. Looking which goroutine
+// it is costs as much as the rest of a call.
+var alike = []string{"Lookup", "Children", "SignalCounts", "ClaimHeld", "FinishHeld", "ReleaseProjector"}
+
 // trail sums up what a goroutine has called until now.
 func (b *bus) trail(c *call) uint64 {
-	if strings.HasPrefix(c.what, "PendingWorkspaces") || strings.HasPrefix(c.what, "HeldSource") {
-		return 0 // what one goroutine of a process asks, and most often; looking who costs as much as the rest
+	if !slices.ContainsFunc(alike, func(name string) bool { return strings.HasPrefix(c.what, name) }) {
+		return 0
 	}
 	var buffer [32]byte
 	id := string(buffer[:runtime.Stack(buffer[:], false)]) // "goroutine 123 [running..."

@@ -43,6 +43,7 @@ func (a *actor) one(of []uuid.UUID) uuid.UUID { return of[a.random.IntN(len(of))
 
 // client writes and searches.
 func (a *actor) client() {
+	defer a.busy.Add(-1)
 	for range a.plan.operations {
 		time.Sleep(upTo(a.random, thinking))
 		server := a.servers[a.random.IntN(len(a.servers))].current.Load()
@@ -154,6 +155,9 @@ func (a *actor) loader(process *process) {
 	jobs := slices.Concat(slices.Repeat([]int{delta}, a.plan.deltas), slices.Repeat([]int{load}, a.plan.switches))
 	a.random.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
 	for _, job := range jobs {
+		if a.busy.Load() == 0 {
+			return // the clients have gone
+		}
 		time.Sleep(upTo(a.random, 2*thinking))
 		if job == delta {
 			a.delta(process)
@@ -225,6 +229,9 @@ func (a *actor) insist(what func(context.Context) error) {
 // operator rebuilds the held indices, and is killed at times.
 func (a *actor) operator(server *server) {
 	for range a.plan.rebuilds {
+		if a.busy.Load() == 0 {
+			return
+		}
 		time.Sleep(upTo(a.random, 5*thinking))
 		process := server.start(false)
 		ctx, cancel := a.as(upTo(a.random, 2*time.Minute))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -130,8 +131,8 @@ func (w *world) differencesOf(d query.Dataset) (list []string) {
 			list = append(list, k.String()+": "+problem)
 		}
 	}
-	for id, doc := range visible {
-		if !rows[id] {
+	for _, id := range slices.Sorted(maps.Keys(visible)) {
+		if doc := visible[id]; !rows[id] {
 			list = append(list, fmt.Sprintf("%s %s@%d has a document and no row", d, shortID(id), doc.version))
 		}
 	}

@@ -96,6 +96,7 @@ func (w *world) round(number int) {
 		}
 	}
 	var actors sync.WaitGroup
+	w.busy.Store(int64(w.plan.clients))
 	for n := range w.plan.clients {
 		client := w.actor(fmt.Sprintf("c%d", n+1), n, number)
 		actors.Go(client.client)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -55,7 +56,8 @@ func (s *searcher) Search(ctx context.Context, q query.Query) (records.Page, err
 		visible := s.cluster.searched(index)
 		var found foundRows
 		shown := map[uuid.UUID]shownDocument{}
-		for id, doc := range visible {
+		for _, id := range slices.Sorted(maps.Keys(visible)) {
+			doc := visible[id]
 			var d shownDocument
 			if doc.routing != q.Base.Workspace {
 				continue

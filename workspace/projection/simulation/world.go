@@ -46,6 +46,8 @@ type world struct {
 	status    atomic.Int64 // the last one that was written
 	// answered and refused are the searches that clients made.
 	answered, refused atomic.Int64
+	// busy are the clients that have not ended.
+	busy atomic.Int64
 
 	lock       sync.Mutex
 	violations []string
