@@ -58,6 +58,10 @@ func noIndex(name string) *failure {
 	return &failure{http.StatusNotFound, "index_not_found_exception", "no such index [" + name + "]"}
 }
 
+func aliasIsIndex(alias string) *failure {
+	return &failure{http.StatusBadRequest, "invalid_alias_name_exception", "an index has the name [" + alias + "]"}
+}
+
 func newCluster(now func() time.Time, refreshIn func() time.Duration) *cluster {
 	return &cluster{now: now, refreshIn: refreshIn, indices: map[string]*index{}, written: func(*index, string, *document) {}}
 }
@@ -68,6 +72,11 @@ func (c *cluster) create(name string, aliases []string) error {
 	}
 	if len(c.behind(name)) > 0 {
 		return &failure{http.StatusBadRequest, "invalid_index_name_exception", "[" + name + "] already exists as alias"}
+	}
+	for _, alias := range aliases {
+		if _, there := c.indices[alias]; there {
+			return aliasIsIndex(alias)
+		}
 	}
 	c.made++
 	slices.Sort(aliases)
@@ -132,11 +141,16 @@ type aliasAction struct {
 
 // changeAliases makes all changes, or none.
 func (c *cluster) changeAliases(actions []aliasAction) error {
+	for _, a := range actions {
+		if _, there := c.indices[a.index]; !there {
+			return noIndex(a.index)
+		}
+	}
 	next := map[string][]string{}
 	for _, a := range actions {
-		i, there := c.indices[a.index]
-		if !there {
-			return noIndex(a.index)
+		i := c.indices[a.index]
+		if _, index := c.indices[a.alias]; index && !a.remove {
+			return aliasIsIndex(a.alias)
 		}
 		if _, touched := next[a.index]; !touched {
 			next[a.index] = slices.Clone(i.aliases)
@@ -162,7 +176,13 @@ func (c *cluster) changeAliases(actions []aliasAction) error {
 // deletion. It returns the item's status.
 func (c *cluster) write(alias, id, routing string, version int64, source []byte) (int, *failure) {
 	behind := c.behind(alias)
-	if len(behind) != 1 {
+	if i, there := c.indices[alias]; there && source == nil {
+		behind = []*index{i}
+	}
+	if len(behind) > 1 {
+		return http.StatusBadRequest, &failure{http.StatusBadRequest, "illegal_argument_exception", "no write index is defined for alias [" + alias + "]"}
+	}
+	if len(behind) == 0 {
 		return http.StatusNotFound, &failure{http.StatusNotFound, "index_not_found_exception",
 			"no such index [" + alias + "] and [require_alias] request flag is [true] and [" + alias + "] is not an alias"}
 	}

@@ -174,6 +174,15 @@ func (c *cluster) serveBulk(alias string, body []byte) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	// A deletion with a version of its own makes the index that is not there, and
+	// require_alias says nothing of deletions; but where any item of the request
+	// demands an alias, none is made.
+	deletions := !slices.ContainsFunc(items, func(item bulkItem) bool { return item.source != nil })
+	if _, there := c.indices[alias]; !there && len(c.behind(alias)) == 0 && deletions && len(items) > 0 {
+		if err := c.create(alias, nil); err != nil {
+			return 0, nil, err
+		}
+	}
 	answers := make([]object, len(items))
 	for n, item := range items {
 		status, refused := c.write(alias, item.ID, item.Routing, item.Version, item.source)

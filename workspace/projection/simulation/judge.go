@@ -13,6 +13,7 @@ import (
 	"atlas/internal/fault"
 	searchdoc "atlas/search/document"
 	"atlas/search/query"
+	"atlas/workspace"
 	"atlas/workspace/projection"
 )
 
@@ -52,12 +53,13 @@ func (w *world) since(k key, commit int64) []state {
 // means that it is certain which document is there, and nothing may replace it by
 // another while it does.
 func (w *world) certain(i *index, id string, doc *document) {
-	d := query.Dataset("")
-	for _, held := range query.Held {
-		if slices.Contains(i.aliases, w.names.Held(string(held))) {
-			d = held
-		}
+	at := slices.IndexFunc(w.db.registered, func(g workspace.HeldGeneration) bool {
+		return g.Serving && i.uuid == g.IndexUUID && i.name == w.names.HeldGeneration(string(g.Dataset), g.Generation)
+	})
+	if at < 0 {
+		return // nobody searches it
 	}
+	d := w.db.registered[at].Dataset
 	for k, r := range w.db.rows {
 		if k.dataset != d || documentID(k) != id || r.digest == nil || doc.deleted {
 			continue

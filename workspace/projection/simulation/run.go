@@ -257,8 +257,7 @@ func (o Outcome) String() string {
 	return b.String()
 }
 
-// Plan is what a seed chose.
-func (o Outcome) Plan() string {
-	p := o.plan
-	return fmt.Sprintf("losses=%d restores=%d rebuilds=%d kills=%d switches=%d poisoned=%v prepared=%v leaps=%d", p.losses, p.restores, p.rebuilds, p.kills, p.switches, p.poisoned, p.prepared, p.leaps)
+// Again is how the seed is run again.
+func (o Outcome) Again() string {
+	return fmt.Sprintf("again: scripts/faults simulate --seeds 1 --seed %d", o.Seed)
 }
