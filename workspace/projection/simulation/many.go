@@ -18,6 +18,18 @@ type Summary struct {
 	Failed            int
 }
 
+// Add adds what came of other seeds.
+func (s *Summary) Add(o Summary) {
+	s.Seeds += o.Seeds
+	s.Steps += o.Steps
+	s.Simulated += o.Simulated
+	s.Lag = max(s.Lag, o.Lag)
+	s.Took = max(s.Took, o.Took)
+	s.Answered += o.Answered
+	s.Refused += o.Refused
+	s.Failed += o.Failed
+}
+
 // Many runs seeds from first on, some at once, and tells of each as it ends: one
 // call at a time.
 func Many(t *testing.T, first uint64, seeds, atOnce int, tell func(Outcome)) (sum Summary) {
@@ -38,15 +50,13 @@ func Many(t *testing.T, first uint64, seeds, atOnce int, tell func(Outcome)) (su
 				for seed, more := take(); more; seed, more = take() {
 					out := Run(t, seed)
 					lock.Lock()
-					sum.Seeds++
-					sum.Steps += out.Steps
-					sum.Answered += out.Answered
-					sum.Refused += out.Refused
-					sum.Simulated += out.Simulated
-					sum.Lag = max(sum.Lag, out.Lag)
+					failed := 0
 					if len(out.Violations) > 0 {
-						sum.Failed++
+						failed = 1
 					}
+					sum.Add(Summary{
+						Seeds: 1, Steps: out.Steps, Simulated: out.Simulated, Lag: out.Lag, Answered: out.Answered, Refused: out.Refused, Failed: failed,
+					})
 					tell(out)
 					lock.Unlock()
 				}
