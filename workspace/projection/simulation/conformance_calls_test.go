@@ -46,7 +46,9 @@ func (p *player) call(ctx context.Context, r *rand.Rand) string {
 		return outcome("release", p.ReleaseProjector(ctx, in, holder))
 	case n < 40:
 		f, err := p.HeldFreshness(ctx, in, d)
-		return outcome("freshness", err, fmt.Sprintf("%+v", f))
+		ever := !f.Projected.IsZero()
+		f.Projected = time.Time{}
+		return outcome("freshness", err, ever, fmt.Sprintf("%+v", f))
 	case n < 41:
 		return outcome("lapse", p.lapse(ctx))
 	case n < 42:

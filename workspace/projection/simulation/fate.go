@@ -8,9 +8,8 @@ import (
 )
 
 // The bounds of what the simulation does to a system. Beyond them other things
-// are right: a write that comes later than projection.StubAge brings a document
-// back, and a clock that jumps further than ClockJump passes a search by the
-// refresh that it needs.
+// are right: a write that comes later than projection.StubAge, by the clock of
+// Postgres, brings a document back.
 const (
 	// MaxDelay is how long after its caller gave up a request may reach
 	// Elasticsearch, and MaxDelayPostgres a transaction Postgres, which ends
@@ -20,8 +19,9 @@ const (
 	// MaxHang is how long a call stays without an answer whose caller sets no
 	// limit.
 	MaxHang = 20 * time.Second
-	// ClockJump is how far the clock of Postgres jumps, either way.
-	ClockJump = time.Second
+	// ClockJump is how far the clock of Postgres jumps, either way: with MaxDelay
+	// less than projection.StubAge.
+	ClockJump = 40 * time.Minute
 	// RefreshWithin is when an index has refreshed itself, at the latest.
 	RefreshWithin = 1500 * time.Millisecond
 	// LateAfterHeal is how long after the healing something late may arrive.

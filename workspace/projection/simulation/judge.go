@@ -89,6 +89,11 @@ func (w *world) differences() (list []string) {
 	for _, d := range query.Held {
 		list = append(list, w.differencesOf(d)...)
 	}
+	for _, i := range w.held() {
+		if strings.HasSuffix(i.name, "-write") {
+			list = append(list, "there is an index with the name of an alias: "+w.indexName(i.name))
+		}
+	}
 	for _, k := range w.db.order {
 		r := w.db.rows[k]
 		_, kept := w.db.overlays[k]

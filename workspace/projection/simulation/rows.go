@@ -17,9 +17,6 @@ import (
 	"atlas/workspace/projection"
 )
 
-// recentProjection is the one of workspace/postgres.
-const recentProjection = 3 * time.Second
-
 // rows is the model of *postgres.Store.
 type rows struct {
 	line *line
@@ -47,7 +44,7 @@ func (s *rows) HeldFreshness(ctx context.Context, in workspace.ID, d query.Datas
 			f.ViewDeleted = f.ViewDeleted || r.viewDeleted != 0
 		}
 		if p := s.db.projectors[in]; p != nil {
-			f.Recent = p.projectedAt.After(s.db.clock().Add(-recentProjection))
+			f.Projected = p.projectedAt
 		}
 		return f, nil
 	})
@@ -82,7 +79,7 @@ func (db *database) acquireProjector(in workspace.ID, holder string, ttl time.Du
 		p = &projectorRow{}
 		db.projectors[in] = p
 	}
-	if p.holder != "" && p.deadline.After(now) && p.holder != holder {
+	if p.holder != "" && p.deadline.After(now) && !p.deadline.After(now.Add(2*ttl)) && p.holder != holder {
 		return false
 	}
 	p.holder, p.deadline = holder, now.Add(ttl)

@@ -277,7 +277,7 @@ func (s *system) WithLease(ctx context.Context, name, who string, ttl time.Durat
 func (s *system) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error) {
 	return do(ctx, s.line, toPostgres, "AcquireLease "+name, func() (bool, error) {
 		now := s.db.clock()
-		if l, there := s.db.leases[name]; there && l.deadline.After(now) && l.holder != holder {
+		if l, there := s.db.leases[name]; there && l.deadline.After(now) && !l.deadline.After(now.Add(2*ttl)) && l.holder != holder {
 			return false, nil
 		}
 		s.db.leases[name] = leaseRow{holder, now.Add(ttl)}
