@@ -168,7 +168,9 @@ func (m *modelRows) age(_ context.Context, by time.Duration) error {
 		}
 	}
 	for _, p := range db.projectors {
-		p.projectedAt = p.projectedAt.Add(-by)
+		if !p.projectedAt.IsZero() {
+			p.projectedAt = p.projectedAt.Add(-by)
+		}
 	}
 	for k, o := range db.overlays {
 		o.ScoredAt = o.ScoredAt.Add(-by)

@@ -104,13 +104,12 @@ func TestRowsConform(t *testing.T) {
 	}
 }
 
-// state is what a player remembers: what its holders have read and claimed.
+// played is what a player remembers: what its holders have read and claimed.
 type played struct {
 	read    map[string][]workspace.HeldRecord
 	claimed map[string]map[uuid.UUID]int64
 	stubs   []workspace.HeldRecord
 	since   int64
-	made    int
 }
 
 type player struct {
