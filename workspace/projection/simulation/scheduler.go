@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing/synctest"
 	"time"
 
@@ -240,6 +241,7 @@ func (c *call) refusal(f *failure) error {
 
 // history is what happened, and a digest of all of it.
 type history struct {
+	lock   *sync.Mutex // the operator starts processes beside the scheduler
 	steps  int
 	digest uint64
 	kept   []happened
@@ -267,6 +269,8 @@ func (h *history) note(at time.Duration, c *call, note string, value any, err er
 }
 
 func (h *history) add(at time.Duration, who, what, result string) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
 	h.steps++
 	const prime = 1099511628211 // FNV-1a
 	mix := func(b byte) { h.digest = (h.digest ^ uint64(b)) * prime }

@@ -58,6 +58,7 @@ func newWorld(seed uint64) *world {
 	w := &world{
 		scheduler: &scheduler{
 			bus: &bus{wake: make(chan struct{}, 1), trails: map[string]uint64{}}, random: random, plan: newPlan(random), began: time.Now(), open: map[*call]bool{},
+			history: history{lock: new(sync.Mutex)},
 		},
 		states: map[key][]state{}, unsteady: map[uuid.UUID]bool{},
 	}
