@@ -46,10 +46,10 @@ var allowed = map[string][]string{
 
 // anything may be imported by the binary, by what only tests use, and by what
 // only developers run.
-var unrestricted = []string{"cmd/", "scripts/", "internal/api/openapi/conformance", "internal/devstack/backends", "workspace/postgres/pgtest", "search/searchtest"}
+var unrestricted = []string{"cmd/", "scripts/", "internal/api/openapi/conformance", "internal/devstack/backends", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest"}
 
 // testsOnly are packages that no serving code may import.
-var testsOnly = []string{"internal/api/openapi/conformance", "internal/devstack/backends", "workspace/postgres/pgtest", "search/searchtest"}
+var testsOnly = []string{"internal/api/openapi/conformance", "internal/devstack/backends", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest"}
 
 type pkg struct {
 	ImportPath string

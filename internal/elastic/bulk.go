@@ -146,7 +146,7 @@ type Refusal struct {
 // one that Elasticsearch is too busy for or does not take whole.
 func (c *Client) Bulk(ctx context.Context, alias string, b *Batch, retry Retry) ([]Refusal, error) {
 	var refused []Refusal
-	pauses := retry.start()
+	pauses := retry.start(c.jitter)
 	limit := math.MaxInt // of this batch's requests
 	for pending := b.all(); len(pending) > 0; {
 		portion, body := b.portion(pending, min(limit, retry.Pace.Size()))

@@ -55,6 +55,11 @@ type Config struct {
 	Observe func(context.Context, Call)
 	// Spans, when set, makes a span of every call that is sent.
 	Spans elastictransport.Instrumentation
+	// Transport, when set, takes the requests in the place of connections to the
+	// nodes, and Jitter chooses the pauses of Bulk, up to a length, in the place
+	// of chance: for simulation.
+	Transport http.RoundTripper
+	Jitter    func(most time.Duration) time.Duration
 }
 
 // Client is a connection pool to one cluster. It is safe for concurrent use.
@@ -66,6 +71,7 @@ type Client struct {
 	observe     func(context.Context, Call)
 	givenUp     func(context.Context, string, time.Duration)
 	spans       elastictransport.Instrumentation
+	jitter      func(time.Duration) time.Duration
 }
 
 // New returns a client. It does not connect.
@@ -101,6 +107,9 @@ func New(c Config) (_ *Client, err error) {
 		return nil, err
 	}
 	nodes := &nodes{transport: transport}
+	if c.Transport != nil {
+		nodes.transport = c.Transport
+	}
 	es, err := elasticsearch.NewBaseClient(elasticsearch.Config{
 		Addresses: c.Addresses, Username: c.Username, Password: c.Password, APIKey: c.APIKey,
 		Transport: nodes, ConnectionPoolFunc: nodes.use, Instrumentation: c.Spans,
@@ -115,7 +124,7 @@ func New(c Config) (_ *Client, err error) {
 	}
 	return &Client{
 		es: es, bound: bound{limit: int64(c.MaxCalls)}, connections: c.MaxConnections * len(c.Addresses),
-		timeout: c.CallTimeout, observe: c.Observe, givenUp: c.GivenUp, spans: c.Spans,
+		timeout: c.CallTimeout, observe: c.Observe, givenUp: c.GivenUp, spans: c.Spans, jitter: c.Jitter,
 	}, nil
 }
 

@@ -37,7 +37,7 @@ func Passing(err error) bool {
 // Do calls op until it succeeds, fails in a way that does not pass, or For is
 // over. op is told nothing of the attempts before it.
 func (r Retry) Do(ctx context.Context, op func(context.Context) error) error {
-	pauses := r.start()
+	pauses := r.start(nil)
 	for {
 		err := op(ctx)
 		if err == nil || !Passing(err) {
@@ -52,11 +52,13 @@ func (r Retry) Do(ctx context.Context, op func(context.Context) error) error {
 // pauses is the state of one retried operation.
 type pauses struct {
 	Retry
-	since time.Time // of the last success, or of the beginning
-	next  time.Duration
+	since  time.Time // of the last success, or of the beginning
+	next   time.Duration
+	jitter func(most time.Duration) time.Duration
 }
 
-func (r Retry) start() *pauses {
+// start takes where the lengths of pauses come from; nil: from chance.
+func (r Retry) start(jitter func(time.Duration) time.Duration) *pauses {
 	if r.For <= 0 {
 		r.For = 5 * time.Minute
 	}
@@ -66,7 +68,10 @@ func (r Retry) start() *pauses {
 	if r.Max <= 0 {
 		r.Max = 15 * time.Second
 	}
-	p := &pauses{Retry: r}
+	if jitter == nil {
+		jitter = func(most time.Duration) time.Duration { return rand.N(most) + 1 } // #nosec G404 -- spreads retries, guards nothing
+	}
+	p := &pauses{Retry: r, jitter: jitter}
 	p.progress()
 	return p
 }
@@ -84,7 +89,7 @@ func (p *pauses) wait(ctx context.Context, cause error) error {
 	if left <= 0 {
 		return fmt.Errorf("elasticsearch did not recover within %v: %w", p.For, cause)
 	}
-	pause := min(rand.N(p.next)+1, left) // #nosec G404 -- spreads retries, guards nothing
+	pause := min(p.jitter(p.next), left)
 	p.next = min(2*p.next, p.Max)
 	if p.Notify != nil {
 		p.Notify(cause, pause)

@@ -86,6 +86,19 @@ func (s *System) WithLease(ctx context.Context, name, who string, ttl time.Durat
 // *LeaseHeldError. A lease that the holder has already, because its process was
 // killed, is taken over: the caller makes sure that no two use the name at once.
 func (s *System) WithNamedLease(ctx context.Context, name, holder string, ttl time.Duration, work func(context.Context) error) error {
+	return WithLease(ctx, s, name, holder, ttl, work)
+}
+
+// LeaseStore keeps leases; *System does.
+type LeaseStore interface {
+	AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
+	RenewLease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
+	ReleaseLease(ctx context.Context, name, holder string) error
+	LeaseHolder(ctx context.Context, name string) (holder string, deadline time.Time, err error)
+}
+
+// WithLease is WithNamedLease of any store.
+func WithLease(ctx context.Context, s LeaseStore, name, holder string, ttl time.Duration, work func(context.Context) error) error {
 	start := time.Now()
 	ok, err := s.AcquireLease(ctx, name, holder, ttl)
 	if err != nil {
@@ -103,7 +116,7 @@ func (s *System) WithNamedLease(ctx context.Context, name, holder string, ttl ti
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		s.keepLease(ctx, name, holder, ttl, start, stop, cancel)
+		keepLease(ctx, s, name, holder, ttl, start, stop, cancel)
 	}()
 	defer func() {
 		close(stop)
@@ -123,7 +136,7 @@ func (s *System) WithNamedLease(ctx context.Context, name, holder string, ttl ti
 
 // keepLease renews until stop, and ends the work's context when the lease can
 // no longer be counted on. A renewal that errs is tried again until then.
-func (s *System) keepLease(ctx context.Context, name, holder string, ttl time.Duration, held time.Time, stop <-chan struct{}, lose context.CancelCauseFunc) {
+func keepLease(ctx context.Context, s LeaseStore, name, holder string, ttl time.Duration, held time.Time, stop <-chan struct{}, lose context.CancelCauseFunc) {
 	tick := time.NewTicker(ttl / 6)
 	defer tick.Stop()
 	lapse := time.NewTimer(time.Until(held.Add(ttl)))
@@ -138,6 +151,11 @@ func (s *System) keepLease(ctx context.Context, name, holder string, ttl time.Du
 			lose(ErrLeaseLost)
 			return
 		case <-tick.C:
+		}
+		select {
+		case <-stop: // while the last renewal was under way
+			return
+		default:
 		}
 		start := time.Now()
 		if start.Before(held.Add(ttl / 3)) {

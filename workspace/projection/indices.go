@@ -66,12 +66,21 @@ func (s state) has(g workspace.HeldGeneration, alias string) bool {
 }
 
 // ready tells whether Prepare has nothing to do: each dataset has a serving
-// generation, and the index of every registered one is there, is known, and has
-// its aliases.
+// generation, whose index alone has the alias of searches, and the index of every
+// registered one is there, is known, and has its alias.
 func (s state) ready() bool {
 	for _, d := range query.Held {
-		if g := s.serving(d); g == nil || !s.has(*g, s.names.Held(string(d))) {
+		g := s.serving(d)
+		if g == nil {
 			return false
+		}
+		if !s.has(*g, s.names.Held(string(d))) {
+			return false
+		}
+		for name, index := range s.indices { // a change of aliases may come late
+			if name != indexOf(s.names, *g) && slices.Contains(index.Aliases, s.names.Held(string(d))) {
+				return false
+			}
 		}
 	}
 	for _, g := range s.registered {

@@ -288,3 +288,45 @@ func refusing(body []byte, record string) []byte {
 	}
 	return []byte(strings.Join(lines, ""))
 }
+
+// Stubs are deleted by an alias that may just have gone with its index: no index
+// comes to be under the alias's name.
+func TestPurgeByALostAliasMakesNoIndex(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := id("a", 3)
+	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{})
+	w.settled(t)
+	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a}))
+	w.settled(t)
+	fatal(t, w.indices.Client.DeleteIndices(t.Context(), w.served(t)))
+	if err := w.projector.Purge(t.Context(), 0); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("a purge of an index that is gone: %v", err)
+	}
+	left, err := w.indices.Client.Indices(t.Context(), w.indices.Names.Held("accounts")+"-*")
+	fatal(t, err)
+	if len(left) > 0 {
+		t.Errorf("indices that there are now: %v", left)
+	}
+	w.settled(t)
+	fatal(t, w.projector.Purge(t.Context(), 0))
+	w.wantEqual(t)
+}
+
+// A change of aliases that comes late sends the alias of searches to an index of
+// before too: that is noticed, and mended.
+func TestAliasAtTwoIndices(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	fatal(t, w.projector.Prepare(t.Context()))
+	old := w.indices.Names.HeldGeneration("accounts", "old")
+	fatal(t, w.indices.Client.CreateIndex(t.Context(), old, []byte(`{"settings":{"number_of_replicas":0}}`)))
+	held := w.indices.Names.Held("accounts")
+	fatal(t, w.indices.Client.ChangeAliases(t.Context(), []elastic.AliasChange{{Index: old, Alias: held}}))
+	fatal(t, w.projector.Prepare(t.Context()))
+	now, err := w.indices.Client.Indices(t.Context(), held)
+	fatal(t, err)
+	if _, there := now[old]; there || len(now) != 1 {
+		t.Errorf("searches go to %v", now)
+	}
+}

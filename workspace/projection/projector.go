@@ -313,6 +313,11 @@ func (p *Projector) leased(ctx context.Context, in workspace.ID, holder string, 
 				return
 			case <-each.C:
 			}
+			select {
+			case <-done: // while the last renewal was under way
+				return
+			default:
+			}
 			bounded, end := context.WithTimeout(ctx, p.Lease/4)
 			_, ok, err := p.Rows.ClaimHeld(bounded, in, holder, p.Lease, nil)
 			end()

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"atlas/internal/elastic"
+	"atlas/search/document"
 	"atlas/search/query"
 	"atlas/workspace"
 )
@@ -157,9 +158,17 @@ func (p *Projector) deleteStubs(ctx context.Context, in workspace.ID, stubs []wo
 	for _, g := range generations {
 		var batch elastic.Batch
 		for _, s := range stubs {
-			if s.Dataset == g.Dataset {
-				batch.DeleteAt(documentID(in, s.Record), in.String(), s.Version)
+			if s.Dataset != g.Dataset {
+				continue
 			}
+			id := documentID(in, s.Record)
+			if batch.Len() == 0 {
+				// Once more the stub that is there. A deletion with a version of its own
+				// makes an index of the alias's name where the alias is gone, whatever
+				// require_alias says, unless something else in the request is written.
+				batch.IndexAt(id, in.String(), s.Version, document.WithVersion(document.Stub(s.Record.String()), s.Version))
+			}
+			batch.DeleteAt(id, in.String(), s.Version)
 		}
 		if batch.Len() == 0 {
 			continue

@@ -1,0 +1,115 @@
+//go:build faults
+
+package faults
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"atlas/scripts/experiments/figures"
+	"atlas/workspace/projection/simulation"
+)
+
+// simulatedSeeds are run unless ATLAS_TEST_SEEDS says how many.
+const simulatedSeeds = 20_000
+
+// envPart has a process run a part of the seeds: the first, and how many.
+const envPart = "ATLAS_SIMULATE_PART"
+
+// part begins the line on which such a process tells what came of it.
+const part = "simulated: "
+
+// Projecting, on models of Postgres and Elasticsearch, under one seed after the
+// other: package simulation. Each processor has a process of its own, in which
+// one goroutine runs at a time.
+func TestSimulate(t *testing.T) {
+	if of := os.Getenv(envPart); of != "" {
+		simulatePart(t, of)
+		return
+	}
+	seed := figures.Seed(t)
+	seeds := figures.Number(t, "ATLAS_TEST_SEEDS", 1, simulatedSeeds)
+	processes := min(runtime.NumCPU(), seeds)
+	sheet := figures.New(t, "simulate", fmt.Sprintf("%d seeds, projecting on models of Postgres and Elasticsearch that lose, delay and repeat calls", seeds), seed)
+	var parts sync.WaitGroup
+	sums := make([]simulation.Summary, processes)
+	next := seed
+	for n := range processes {
+		count := seeds / processes
+		if n < seeds%processes {
+			count++
+		}
+		first := next
+		next += uint64(count) // #nosec G115 -- not negative
+		parts.Go(func() { sums[n] = runPart(t, first, count) })
+	}
+	parts.Wait()
+	var all simulation.Summary
+	speed := 0.0
+	for _, sum := range sums {
+		all.Add(sum)
+		speed += float64(sum.Steps) / max(sum.Took.Seconds(), 1e-9)
+	}
+	sheet.Exactly("seeds", float64(all.Seeds), float64(seeds), "")
+	sheet.Exactly("seeds with a violation", float64(all.Failed), 0, "")
+	sheet.Tell("calls and other steps", float64(all.Steps), "")
+	sheet.Tell("steps a second", speed, "")
+	sheet.Tell("simulated", all.Simulated.Hours()/24, "days")
+	sheet.AtLeast("searches answered", float64(all.Answered), 1, "")
+	sheet.Tell("searches refused", float64(all.Refused), "")
+	sheet.AtMost("all in line after the healing", all.Lag.Seconds(), simulation.LagBound.Seconds(), "s")
+}
+
+func simulatePart(t *testing.T, of string) {
+	runtime.GOMAXPROCS(1)
+	var first uint64
+	var count int
+	if _, err := fmt.Sscanf(of, "%d %d", &first, &count); err != nil {
+		t.Fatal(err)
+	}
+	sum := simulation.Many(t, first, count, 1, func(o simulation.Outcome) {
+		if len(o.Violations) > 0 {
+			t.Errorf("seed %d: %s\n%s", o.Seed, strings.Join(o.Violations, "\n"), o.Again())
+		}
+		if len(o.Violations) > 0 && count == 1 {
+			t.Log(o)
+		}
+	})
+	told, err := json.Marshal(sum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Printf("%s%s\n", part, told)
+}
+
+func runPart(t *testing.T, first uint64, count int) (sum simulation.Summary) {
+	command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSimulate$", "-test.timeout=0") // #nosec G204 -- itself
+	command.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d", envPart, first, count))
+	command.Stderr = os.Stderr
+	out, failed := command.Output()
+	told := false
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), part); ok {
+			if err := json.Unmarshal([]byte(text), &sum); err != nil {
+				t.Error(err)
+			}
+			told = true
+			continue
+		}
+		if failed != nil {
+			fmt.Println(lines.Text())
+		}
+	}
+	if !told {
+		t.Errorf("a process for %d seeds from %d on told nothing: %v", count, first, failed)
+	}
+	return sum
+}

@@ -1,0 +1,163 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"atlas/internal/fault"
+)
+
+// backend is what a call goes to.
+type backend uint8
+
+const (
+	toPostgres backend = iota
+	toElasticsearch
+	// toScenario is what the run itself does, which nothing disturbs.
+	toScenario
+)
+
+func (b backend) String() string { return [...]string{"postgres", "elasticsearch", "the scenario"}[b] }
+
+// line is the way of one process to its backends. A nil bus executes every call
+// at once: so the models are used without the simulation.
+type line struct {
+	bus  *bus
+	name string
+	dead atomic.Bool // the process was killed
+}
+
+// bus takes in the calls that wait for the scheduler.
+type bus struct {
+	lock    sync.Mutex
+	arrived []*call
+	trails  map[string]uint64 // by goroutine
+	wake    chan struct{}     // has room for one
+}
+
+// call is one request of a backend, on its way.
+type call struct {
+	line *line
+	who  string // of the process
+	to   backend
+	what string
+	// http: its answer is a reply.
+	http bool
+	// exec runs on the models, in the scheduler; its result belongs to who gets
+	// it. It may run later than the caller waits, and, of a request that is sent
+	// twice, twice.
+	exec func() (any, error)
+
+	// before is what its goroutine called before: of two calls that are the same,
+	// the same one comes first each time.
+	before uint64
+
+	answers   chan answer // has room for one
+	number    int         // in the order in which they were taken in
+	answered  bool        // the scheduler's
+	abandoned atomic.Bool // the caller has given up
+	fate      fate        // the scheduler's
+}
+
+type answer struct {
+	value any
+	err   error
+}
+
+var (
+	errKilled = errors.New("the process was killed")
+	errReset  = errors.New("connection reset")
+)
+
+// do is how a model is called: it parks until the scheduler answers or ctx ends.
+func do[T any](ctx context.Context, l *line, to backend, what string, exec func() (T, error)) (T, error) {
+	var none T
+	if l.bus == nil {
+		return exec()
+	}
+	if ctx.Err() != nil {
+		return none, fault.Away(context.Cause(ctx), to.String())
+	}
+	if l.dead.Load() {
+		return none, fault.Away(errKilled, to.String())
+	}
+	_, http := any(none).(reply)
+	who, _ := ctx.Value(whoKey{}).(string)
+	c := &call{line: l, who: l.name + who, to: to, what: what, http: http, answers: make(chan answer, 1), exec: func() (any, error) { return exec() }}
+	c.before = l.bus.trail(c)
+	l.bus.park(c)
+	select {
+	case a := <-c.answers:
+		value, _ := a.value.(T)
+		return value, a.err
+	case <-ctx.Done():
+		c.abandoned.Store(true)
+		return none, fault.Away(context.Cause(ctx), to.String())
+	}
+}
+
+// run is do for what returns nothing.
+func run(ctx context.Context, l *line, to backend, what string, exec func() error) error {
+	_, err := do(ctx, l, to, what, func() (struct{}, error) { return struct{}{}, exec() })
+	return err
+}
+
+func (b *bus) park(c *call) {
+	b.lock.Lock()
+	b.arrived = append(b.arrived, c)
+	b.lock.Unlock()
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (b *bus) take() []*call {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	taken := b.arrived
+	b.arrived = nil
+	return taken
+}
+
+// answer ends the waiting for a call; a second answer is nobody's.
+func (c *call) answer(value any, err error) bool {
+	if c.answered {
+		return false
+	}
+	c.answered = true
+	if err != nil {
+		value = nil
+	}
+	c.answers <- answer{value, err}
+	return !c.abandoned.Load()
+}
+
+// alike are the calls of which several goroutines of a process make the same at
+// the same time, and what those goroutines call before. Looking which goroutine
+// it is costs as much as the rest of a call.
+var alike = []string{"Lookup", "Children", "SignalCounts", "ClaimHeld", "FinishHeld", "ReleaseProjector"}
+
+// trail sums up what a goroutine has called until now.
+func (b *bus) trail(c *call) uint64 {
+	if !slices.ContainsFunc(alike, func(name string) bool { return strings.HasPrefix(c.what, name) }) {
+		return 0
+	}
+	var buffer [32]byte
+	id := string(buffer[:runtime.Stack(buffer[:], false)]) // "goroutine 123 [running..."
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	before := b.trails[id]
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, before, c.who, c.what, time.Now().UnixNano()) // never fails
+	b.trails[id] = h.Sum64()
+	return before
+}

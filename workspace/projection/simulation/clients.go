@@ -1,0 +1,243 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// actor is who does something by itself: a client, a loader, an operator. It has
+// randomness of its own, so that what it does depends on what it is answered and
+// on nothing else.
+type actor struct {
+	*world
+	name   string
+	random *rand.Rand
+}
+
+func (w *world) actor(name string, number, round int) *actor {
+	return &actor{w, name, rand.New(rand.NewPCG(w.random.Uint64(), uint64(1000*round+number)))} // #nosec G115 G404 -- small, and to be run again
+}
+
+// Limits of what a client waits for, as the API has them.
+const (
+	requestTimeout = 10 * time.Second
+	thinking       = 2 * time.Second
+)
+
+type whoKey struct{}
+
+// as is a context that says who asks; calls of one process are ordered by it.
+func (a *actor) as(limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithValue(context.Background(), whoKey{}, "."+a.name), limit)
+}
+
+func (a *actor) one(of []uuid.UUID) uuid.UUID { return of[a.random.IntN(len(of))] }
+
+// client writes and searches.
+func (a *actor) client() {
+	defer a.busy.Add(-1)
+	for range a.plan.operations {
+		time.Sleep(upTo(a.random, thinking))
+		server := a.servers[a.random.IntN(len(a.servers))].current.Load()
+		in := a.workspaces[a.random.IntN(len(a.workspaces))]
+		d := query.Held[a.random.IntN(len(query.Held))]
+		switch n := a.random.IntN(10); {
+		case server == nil: // nobody answers
+		case n < 4:
+			a.write(server, in, d)
+		case n == 4 && len(a.views) > 0:
+			a.member(server, in)
+		default:
+			a.search(server, in, d)
+		}
+	}
+}
+
+// write changes or deletes an overlay.
+func (a *actor) write(server *process, in workspace.ID, d query.Dataset) {
+	ctx, cancel := a.as(requestTimeout)
+	defer cancel()
+	id := a.one(a.records)
+	if a.random.IntN(4) == 0 {
+		if server.rows.DeleteOverlays(ctx, in, d, []uuid.UUID{id}) == nil {
+			server.projector.Wake(in)
+		}
+		return
+	}
+	found, err := server.global.Lookup(ctx, d, []string{id.String()})
+	if err != nil || found[id.String()] == nil {
+		return
+	}
+	now := time.Now().UTC()
+	status := fmt.Sprintf("s%d", a.status.Add(1))
+	change := workspace.OverlayChange{Status: workspace.Change{Set: true, To: &status}}
+	fresh, _ := change.Apply(workspace.Overlay{Record: id, CreatedAt: now, UpdatedAt: now})
+	if d == query.Accounts {
+		fresh.Trend, fresh.ScoredAt = "steady", now
+	}
+	if _, err := server.rows.UpsertOverlays(ctx, in, d, []workspace.OverlayUpsert{{Fresh: fresh, Change: change}}); err == nil {
+		server.projector.Wake(in)
+	}
+}
+
+// member changes the records of a Static View.
+func (a *actor) member(server *process, in workspace.ID) {
+	ctx, cancel := a.as(requestTimeout)
+	defer cancel()
+	n := a.random.IntN(len(a.views))
+	view, d, id := a.views[n], viewDataset(n), []uuid.UUID{a.one(a.records)}
+	var err error
+	switch n := a.random.IntN(6); {
+	case n < 4:
+		err = server.rows.AddMembers(ctx, in, view, d, id)
+	case n == 4:
+		err = server.rows.RemoveMembers(ctx, in, view, d, id)
+	default:
+		err = server.rows.DeleteView(ctx, in, view)
+	}
+	if err == nil {
+		server.projector.Wake(in)
+	}
+}
+
+// search searches the book, a Static View, or what a Dynamic View of all contacts
+// shows, as the API does, and tells what is wrong with what it finds.
+func (a *actor) search(server *process, in workspace.ID, d query.Dataset) {
+	ctx, cancel := a.as(requestTimeout)
+	defer cancel()
+	want := &asked{before: a.commits.Load()}
+	ctx = context.WithValue(ctx, askedKey{}, want)
+	var err error
+	kind := a.random.IntN(4)
+	switch n := a.random.IntN(max(1, len(a.views))); {
+	case kind == 0 && len(a.views) > 0:
+		want.view = &workspace.View{Workspace: in, ID: workspace.ViewID(a.views[n]), Dataset: viewDataset(n), Type: workspace.StaticView}
+		if err = server.rows.ViewThere(ctx, in, a.views[n]); err == nil {
+			_, err = server.records.SearchView(ctx, *want.view, query.Query{Dataset: want.view.Dataset})
+		}
+	case kind == 1:
+		want.view = &workspace.View{Workspace: in, Dataset: query.Contacts, Type: workspace.DynamicView}
+		_, err = server.records.SearchView(ctx, *want.view, query.Query{Dataset: want.view.Dataset})
+	default:
+		_, err = server.records.SearchBook(ctx, in, query.Query{Dataset: d})
+	}
+	if err != nil {
+		a.refused.Add(1) // 503
+		return
+	}
+	a.answered.Add(1)
+	for _, problem := range want.problems {
+		a.wrong("at %v a search by %s that had to see commit %d: %s", a.now(), a.name, want.before, problem)
+	}
+}
+
+// viewDataset is the dataset of the Static View of a number. Most are of
+// contacts, which Static Views make visible.
+func viewDataset(n int) query.Dataset {
+	if n%2 == 0 {
+		return query.Contacts
+	}
+	return query.Accounts
+}
+
+// loader applies deltas to the global records and switches their generations,
+// one after the other, as the lease of loads makes sure.
+func (a *actor) loader(process *process) {
+	const delta, load = 0, 1
+	jobs := slices.Concat(slices.Repeat([]int{delta}, a.plan.deltas), slices.Repeat([]int{load}, a.plan.switches))
+	a.random.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
+	for _, job := range jobs {
+		if a.busy.Load() == 0 {
+			return // the clients have gone
+		}
+		time.Sleep(upTo(a.random, 2*thinking))
+		if job == delta {
+			a.delta(process)
+		} else {
+			a.load(process)
+		}
+	}
+}
+
+// delta changes a record, and after a while tells who holds it, until it is
+// heard: searches see a change before the delta is through.
+func (a *actor) delta(process *process) {
+	d, id := query.Held[a.random.IntN(len(query.Held))], a.one(a.records)
+	kind := a.random.IntN(8)
+	_ = run(context.Background(), process.line, toScenario, fmt.Sprintf("delta %s %s", d, short(id)), func() error {
+		r := a.cluster.behind(a.names.Alias(string(d)))[0].global[id.String()]
+		a.revisions++
+		r.revision = a.revisions
+		switch {
+		case kind == 0 && a.plan.flicker:
+			a.change(d, id, nil)
+			return nil
+		case kind == 1:
+			r.children++
+		case kind == 2:
+			r.signals[0]++
+		}
+		a.change(d, id, &r)
+		return nil
+	})
+	time.Sleep(upTo(a.random, 4*thinking))
+	a.insist(func(ctx context.Context) error { return process.projector.Changed(ctx, d, []string{id.String()}) })
+}
+
+// load switches to a generation with other records, and may end before it tells.
+func (a *actor) load(process *process) {
+	seed := a.random.Uint64()
+	_ = run(context.Background(), process.line, toScenario, "load", func() error {
+		random := rand.New(rand.NewPCG(seed, 0)) // #nosec G404 -- to be run again
+		a.release(func(_ query.Dataset, _ uuid.UUID, r globalRecord) globalRecord {
+			if random.IntN(2) == 0 {
+				a.revisions++
+				r.revision = a.revisions
+			}
+			return r
+		})
+		return nil
+	})
+	if a.random.IntN(2) == 0 {
+		ctx, cancel := a.as(requestTimeout)
+		defer cancel()
+		_ = process.projector.Switched(ctx, "") // else the sweep finds it out
+	}
+}
+
+// insist does something until it succeeds.
+func (a *actor) insist(what func(context.Context) error) {
+	for {
+		ctx, cancel := a.as(requestTimeout)
+		err := what(ctx)
+		cancel()
+		if err == nil {
+			return
+		}
+		time.Sleep(upTo(a.random, thinking))
+	}
+}
+
+// operator rebuilds the held indices, and is killed at times.
+func (a *actor) operator(server *server) {
+	for range a.plan.rebuilds {
+		if a.busy.Load() == 0 {
+			return
+		}
+		time.Sleep(upTo(a.random, 5*thinking))
+		process := server.start(false)
+		ctx, cancel := a.as(upTo(a.random, 2*time.Minute))
+		_ = process.projector.Rebuild(ctx, nil)
+		cancel()
+		process.projector.Close()
+		server.current.Store(nil)
+	}
+}

@@ -1,0 +1,255 @@
+package simulation
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// cluster is a model of what of Elasticsearch projecting meets: indices and
+// aliases, external versions, deletions that are forgotten, and searches that see
+// what was refreshed.
+type cluster struct {
+	now func() time.Time
+	// refreshIn is how long after a first write an index refreshes itself.
+	refreshIn func() time.Duration
+
+	indices map[string]*index
+	made    int // how many there have been
+	// written is told of every document that was written.
+	written func(i *index, id string, d *document)
+}
+
+// index is one index. Its documents are never changed in place.
+type index struct {
+	name, uuid string
+	number     int // in the order in which they were made
+	aliases    []string
+	live       map[string]*document
+	visible    map[string]*document // what searches see
+	changed    map[string]bool      // what they do not see yet
+	refreshAt  time.Time            // when it refreshes itself next; zero: nothing is new
+	// global is what an index of global records has, in the place of documents.
+	global map[string]globalRecord
+}
+
+// document is a document, or that one was deleted: until Elasticsearch forgets
+// it, which it may at any time.
+type document struct {
+	version int64
+	routing string
+	source  []byte
+	deleted bool
+}
+
+// failure is an answer of Elasticsearch that is an error.
+type failure struct {
+	status       int
+	kind, reason string
+}
+
+func (f *failure) Error() string { return fmt.Sprintf("%d %s: %s", f.status, f.kind, f.reason) }
+
+func noIndex(name string) *failure {
+	return &failure{http.StatusNotFound, "index_not_found_exception", "no such index [" + name + "]"}
+}
+
+func aliasIsIndex(alias string) *failure {
+	return &failure{http.StatusBadRequest, "invalid_alias_name_exception", "an index has the name [" + alias + "]"}
+}
+
+func newCluster(now func() time.Time, refreshIn func() time.Duration) *cluster {
+	return &cluster{now: now, refreshIn: refreshIn, indices: map[string]*index{}, written: func(*index, string, *document) {}}
+}
+
+func (c *cluster) create(name string, aliases []string) error {
+	if _, there := c.indices[name]; there {
+		return &failure{http.StatusBadRequest, "resource_already_exists_exception", "index [" + name + "] already exists"}
+	}
+	if len(c.behind(name)) > 0 {
+		return &failure{http.StatusBadRequest, "invalid_index_name_exception", "[" + name + "] already exists as alias"}
+	}
+	for _, alias := range aliases {
+		if _, there := c.indices[alias]; there {
+			return aliasIsIndex(alias)
+		}
+	}
+	c.made++
+	slices.Sort(aliases)
+	c.indices[name] = &index{
+		name: name, uuid: fmt.Sprintf("uuid-%d", c.made), number: c.made, aliases: aliases,
+		live: map[string]*document{}, visible: map[string]*document{}, changed: map[string]bool{},
+	}
+	return nil
+}
+
+// sorted are indices as they were made: their names have a random part.
+func sorted(list []*index) []*index {
+	slices.SortFunc(list, func(a, b *index) int { return cmp.Compare(a.number, b.number) })
+	return list
+}
+
+// behind are the indices of an alias.
+func (c *cluster) behind(alias string) (list []*index) {
+	for _, i := range c.indices {
+		if slices.Contains(i.aliases, alias) {
+			list = append(list, i)
+		}
+	}
+	return sorted(list)
+}
+
+// resolve finds indices by name, alias or pattern; one that is named must be
+// there unless it may be missing.
+func (c *cluster) resolve(expression string, missing bool) (list []*index, err error) {
+	for name := range strings.SplitSeq(expression, ",") {
+		prefix, pattern := strings.CutSuffix(name, "*")
+		if pattern {
+			for _, i := range c.indices {
+				if strings.HasPrefix(i.name, prefix) || slices.ContainsFunc(i.aliases, func(a string) bool { return strings.HasPrefix(a, prefix) }) {
+					list = append(list, i)
+				}
+			}
+			continue
+		}
+		found := c.behind(name)
+		if i, there := c.indices[name]; there {
+			found = append(found, i)
+		}
+		if len(found) == 0 && !missing {
+			return nil, noIndex(name)
+		}
+		list = append(list, found...)
+	}
+	return slices.Compact(sorted(list)), nil
+}
+
+func (c *cluster) delete(expression string) {
+	for name := range strings.SplitSeq(expression, ",") {
+		delete(c.indices, name)
+	}
+}
+
+type aliasAction struct {
+	index, alias string
+	remove, must bool
+}
+
+// changeAliases makes all changes, or none.
+func (c *cluster) changeAliases(actions []aliasAction) error {
+	for _, a := range actions {
+		if _, there := c.indices[a.index]; !there {
+			return noIndex(a.index)
+		}
+	}
+	next := map[string][]string{}
+	for _, a := range actions {
+		i := c.indices[a.index]
+		if _, index := c.indices[a.alias]; index && !a.remove {
+			return aliasIsIndex(a.alias)
+		}
+		if _, touched := next[a.index]; !touched {
+			next[a.index] = slices.Clone(i.aliases)
+		}
+		at := slices.Index(next[a.index], a.alias)
+		switch {
+		case a.remove && at >= 0:
+			next[a.index] = slices.Delete(next[a.index], at, at+1)
+		case a.remove && a.must:
+			return &failure{http.StatusNotFound, "aliases_not_found_exception", "aliases [" + a.alias + "] missing"}
+		case !a.remove && at < 0:
+			next[a.index] = append(next[a.index], a.alias)
+		}
+	}
+	for name, aliases := range next {
+		slices.Sort(aliases)
+		c.indices[name].aliases = aliases
+	}
+	return nil
+}
+
+// write is one item of `_bulk` with an external version; source is nil for a
+// deletion. It returns the item's status.
+func (c *cluster) write(alias, id, routing string, version int64, source []byte) (int, *failure) {
+	behind := c.behind(alias)
+	if i, there := c.indices[alias]; there && source == nil {
+		behind = []*index{i}
+	}
+	if len(behind) > 1 {
+		return http.StatusBadRequest, &failure{http.StatusBadRequest, "illegal_argument_exception", "no write index is defined for alias [" + alias + "]"}
+	}
+	if len(behind) == 0 {
+		return http.StatusNotFound, &failure{http.StatusNotFound, "index_not_found_exception",
+			"no such index [" + alias + "] and [require_alias] request flag is [true] and [" + alias + "] is not an alias"}
+	}
+	i := behind[0]
+	before := i.live[id]
+	if before != nil && before.version > version {
+		return http.StatusConflict, &failure{http.StatusConflict, "version_conflict_engine_exception",
+			fmt.Sprintf("[%s]: version conflict, current version [%d] is higher than the one provided [%d]", id, before.version, version)}
+	}
+	i.live[id] = &document{version: version, routing: routing, source: source, deleted: source == nil}
+	c.written(i, id, i.live[id])
+	i.changed[id] = true
+	if i.refreshAt.IsZero() {
+		i.refreshAt = c.now().Add(c.refreshIn())
+	}
+	there := before != nil && !before.deleted
+	switch {
+	case source == nil && !there:
+		return http.StatusNotFound, nil
+	case there:
+		return http.StatusOK, nil
+	default:
+		return http.StatusCreated, nil
+	}
+}
+
+func (i *index) refresh() {
+	for id := range i.changed {
+		if doc := i.live[id]; doc == nil || doc.deleted {
+			delete(i.visible, id)
+		} else {
+			i.visible[id] = doc
+		}
+	}
+	clear(i.changed)
+	i.refreshAt = time.Time{}
+}
+
+// forget forgets deletions, as a flush does.
+func (i *index) forget() {
+	maps.DeleteFunc(i.live, func(id string, d *document) bool { return d.deleted })
+}
+
+// searched is what a search of an index sees now.
+func (c *cluster) searched(i *index) map[string]*document {
+	if !i.refreshAt.IsZero() && !c.now().Before(i.refreshAt) {
+		i.refresh()
+	}
+	return i.visible
+}
+
+// highest is the highest version that a search finds, 0 for none.
+func (c *cluster) highest(i *index) (most int64) {
+	for _, d := range c.searched(i) {
+		most = max(most, d.version)
+	}
+	return most
+}
+
+// restore puts an index back to a state of before, as from a snapshot: another
+// index of the same name.
+func (c *cluster) restore(i *index, live map[string]*document) {
+	c.made++
+	c.indices[i.name] = &index{
+		name: i.name, uuid: fmt.Sprintf("uuid-%d", c.made), number: i.number, aliases: i.aliases,
+		live: maps.Clone(live), visible: maps.Clone(live), changed: map[string]bool{},
+	}
+	c.indices[i.name].forget()
+	maps.DeleteFunc(c.indices[i.name].visible, func(id string, d *document) bool { return d.deleted })
+}

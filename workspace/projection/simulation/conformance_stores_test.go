@@ -1,0 +1,191 @@
+package simulation
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/postgres"
+)
+
+// realRows is Postgres.
+type realRows struct {
+	*postgres.Store
+	realSystem
+	pool  *pgxpool.Pool
+	state played
+}
+
+// realSystem lets the methods of the Store go first where both have one.
+type realSystem struct{ *postgres.System }
+
+func (r *realRows) newView(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset) error {
+	definition, err := workspace.ReadDefinition([]byte(`{"version":1}`), d, workspace.StaticView)
+	if err != nil {
+		return err
+	}
+	now := time.Now().UTC()
+	return r.InsertView(ctx, in, workspace.View{
+		ID: workspace.ViewID(view), Workspace: in, Dataset: d, Type: workspace.StaticView, Name: uuid.NewString(), Definition: definition,
+		Revision: 1, CreatedAt: now, UpdatedAt: now,
+	})
+}
+
+func (r *realRows) addMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+	v, err := r.BareView(ctx, in, workspace.ViewID(view))
+	if err != nil || v.Dataset != d {
+		return err
+	}
+	candidates := make([]workspace.Candidate, len(records))
+	for i, id := range records {
+		candidates[i] = workspace.Candidate{Record: id, Linked: true}
+	}
+	_, err = r.AddMembers(ctx, in, v, candidates)
+	return err
+}
+
+func (r *realRows) removeMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+	v, err := r.BareView(ctx, in, workspace.ViewID(view))
+	if err != nil || v.Dataset != d {
+		return err
+	}
+	return r.RemoveMembers(ctx, in, v, records)
+}
+
+func (r *realRows) deleteView(ctx context.Context, in workspace.ID, view uuid.UUID) error {
+	return r.DeleteView(ctx, in, workspace.ViewID(view))
+}
+
+func (r *realRows) lapse(ctx context.Context) error {
+	return r.exec(ctx, `UPDATE projectors SET deadline = clock_timestamp() - interval '1 s' WHERE deadline IS NOT NULL`,
+		`UPDATE leases SET deadline = clock_timestamp() - interval '1 s'`)
+}
+
+func (r *realRows) age(ctx context.Context, by time.Duration) error {
+	for _, sql := range []string{
+		`UPDATE held_records SET stub_since = stub_since - $1::interval`, `UPDATE projectors SET projected_at = projected_at - $1::interval`,
+		`UPDATE overlays SET scored_at = scored_at - $1::interval`,
+	} {
+		if _, err := r.pool.Exec(ctx, sql, by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *realRows) exec(ctx context.Context, statements ...string) error {
+	for _, sql := range statements {
+		if _, err := r.pool.Exec(ctx, sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *realRows) table(ctx context.Context) ([]shownRow, error) {
+	rows, err := r.pool.Query(ctx, `
+		SELECT workspace_id, dataset, record_id, version, projected_version, coalesce(attempted_version, version), own_change, present,
+		       stub_since IS NOT NULL, lost_version IS NOT NULL, view_deleted_version IS NOT NULL, coalesce(encode(digest, 'escape'), ''),
+		       coalesce(refusal, '')
+		FROM held_records ORDER BY workspace_id, dataset, record_id`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (s shownRow, err error) {
+		var version, projected, attempted int64
+		err = row.Scan((*uuid.UUID)(&s.Key.workspace), &s.Key.dataset, &s.Key.record, &version, &projected, &attempted, &s.Own, &s.Present,
+			&s.Stub, &s.Lost, &s.ViewDeleted, &s.Digest, &s.Refusal)
+		s.Versions, s.Pending = compared(version, projected, attempted), version > projected
+		return s, err
+	})
+}
+
+// modelRows is the model, called without a simulation.
+type modelRows struct {
+	*rows
+	*system
+	state played
+}
+
+func newModelRows() *modelRows {
+	// A clock that never shows the same time twice, as that of Postgres.
+	ticks := time.Duration(0)
+	began := time.Now()
+	db := newDatabase(func() time.Time {
+		ticks += time.Microsecond
+		return began.Add(ticks)
+	})
+	l := &line{name: "case"}
+	return &modelRows{rows: &rows{line: l, db: db}, system: &system{line: l, db: db}}
+}
+
+func (m *modelRows) newView(_ context.Context, in workspace.ID, view uuid.UUID, d query.Dataset) error {
+	if m.rows.db.viewThere(in, view) == nil {
+		return context.Canceled // any error
+	}
+	m.rows.db.views[viewKey{in, view}] = d
+	return nil
+}
+
+func (m *modelRows) addMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+	if of, there := m.rows.db.views[viewKey{in, view}]; there && of != d {
+		return nil
+	}
+	return m.AddMembers(ctx, in, view, d, records)
+}
+
+func (m *modelRows) removeMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+	if of, there := m.rows.db.views[viewKey{in, view}]; there && of != d {
+		return nil
+	}
+	return m.RemoveMembers(ctx, in, view, d, records)
+}
+
+func (m *modelRows) deleteView(ctx context.Context, in workspace.ID, view uuid.UUID) error {
+	return m.DeleteView(ctx, in, view)
+}
+
+func (m *modelRows) lapse(context.Context) error {
+	for _, p := range m.rows.db.projectors {
+		p.deadline = time.Time{}
+	}
+	for name, l := range m.rows.db.leases {
+		m.rows.db.leases[name] = leaseRow{l.holder, time.Time{}}
+	}
+	return nil
+}
+
+func (m *modelRows) age(_ context.Context, by time.Duration) error {
+	db := m.rows.db
+	for _, r := range db.rows {
+		if !r.stubSince.IsZero() {
+			r.stubSince = r.stubSince.Add(-by)
+		}
+	}
+	for _, p := range db.projectors {
+		if !p.projectedAt.IsZero() {
+			p.projectedAt = p.projectedAt.Add(-by)
+		}
+	}
+	for k, o := range db.overlays {
+		o.ScoredAt = o.ScoredAt.Add(-by)
+		db.overlays[k] = o
+	}
+	return nil
+}
+
+func (m *modelRows) table(context.Context) (list []shownRow, err error) {
+	for _, k := range m.rows.db.order {
+		r := m.rows.db.rows[k]
+		list = append(list, shownRow{
+			Key: k, Versions: compared(r.version, r.projected, r.attempted), Pending: r.pending(), Own: r.ownChange, Present: r.present,
+			Stub: !r.stubSince.IsZero(), Lost: r.lost != 0, ViewDeleted: r.viewDeleted != 0, Digest: string(r.digest), Refusal: r.refusal,
+		})
+	}
+	return list, nil
+}

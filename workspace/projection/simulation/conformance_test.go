@@ -1,0 +1,146 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"atlas/internal/devstack/backends"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/postgres"
+	"atlas/workspace/postgres/pgtest"
+	"atlas/workspace/projection"
+)
+
+func TestMain(m *testing.M) { backends.Main(m) }
+
+// heldRows is what the cases call: *postgres.Store and *postgres.System, or the
+// models of both.
+type heldRows interface {
+	projection.Rows
+	projection.System
+	postgres.LeaseStore
+	UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) ([]workspace.Overlay, error)
+	DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
+	Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]workspace.Overlay, error)
+	StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]workspace.ViewID, error)
+	newView(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset) error
+	addMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error
+	removeMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error
+	deleteView(ctx context.Context, in workspace.ID, view uuid.UUID) error
+	// lapse ends all leases.
+	lapse(ctx context.Context) error
+	// age makes stubs, projections and scores older by a time.
+	age(ctx context.Context, by time.Duration) error
+	// table is held_records, in the order of its key.
+	table(ctx context.Context) ([]shownRow, error)
+}
+
+// shownRow is a row, without what no two runs have in common: of its versions
+// only how they compare.
+type shownRow struct {
+	Key                                            key
+	Versions                                       string
+	Pending, Own, Present, Stub, Lost, ViewDeleted bool
+	Digest, Refusal                                string
+}
+
+// compared is how a row's versions compare.
+func compared(version, projected, attempted int64) string {
+	of := func(a, b int64) string { return [...]string{"<", "=", ">"}[max(-1, min(1, a-b))+1] }
+	return fmt.Sprintf("projected %s attempted %s version, projected %s version, never projected %v, never attempted %v",
+		of(projected, attempted), of(attempted, version), of(projected, version), projected == 0, attempted == 0)
+}
+
+// The models of Postgres do what Postgres does: the same calls, chosen by a seed,
+// have the same results, and leave the same rows.
+func TestRowsConform(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			d := pgtest.New(t)
+			pool, err := pgxpool.New(t.Context(), d.Admin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(pool.Close)
+			real := &realRows{
+				Store: d.OpenApp(t, postgres.Options{MaxConns: 4}), pool: pool,
+				realSystem: realSystem{d.OpenSystem(t, postgres.Options{MaxConns: 4})},
+			}
+			directory := workspace.NewDirectory(real.System, nil)
+			var workspaces []workspace.ID
+			for range 2 {
+				created, err := directory.CreateWorkspace(t.Context(), "A workspace", workspace.Pro, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				workspaces = append(workspaces, created.ID)
+			}
+			slices.SortFunc(workspaces, func(a, b workspace.ID) int { return slices.Compare(a[:], b[:]) })
+			model := newModelRows()
+			var ran []string
+			for n := range 250 {
+				// The same choices for both, whatever they answer.
+				choices := func() *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(n))) } // #nosec G115 G404 -- to be repeated
+				want := step(t, &player{heldRows: real, workspaces: workspaces, state: &real.state}, choices())
+				got := step(t, &player{heldRows: model, workspaces: workspaces, state: &model.state}, choices())
+				ran = append(ran, strings.SplitN(want, "\n", 2)[0])
+				if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
+					t.Fatalf("after\n%s\n(-Postgres +model):\n%s", strings.Join(ran, "\n"), diff)
+				}
+			}
+		})
+	}
+}
+
+// played is what a player remembers: what its holders have read and claimed.
+type played struct {
+	read    map[string][]workspace.HeldRecord
+	claimed map[string]map[uuid.UUID]int64
+	stubs   []workspace.HeldRecord
+	since   int64
+}
+
+type player struct {
+	heldRows
+	workspaces []workspace.ID
+	state      *played
+}
+
+// step makes one call, and tells its result and the rows after it.
+func step(t *testing.T, p *player, r *rand.Rand) string {
+	t.Helper()
+	if p.state.read == nil {
+		*p.state = played{read: map[string][]workspace.HeldRecord{}, claimed: map[string]map[uuid.UUID]int64{}}
+	}
+	result := p.call(t.Context(), r)
+	rows, err := p.table(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString(result)
+	for _, row := range rows {
+		fmt.Fprintf(&b, "\n%+v", row)
+	}
+	return b.String()
+}
+
+// outcome is a result as text; of an error only that there is one.
+func outcome(what string, err error, values ...any) string {
+	if err != nil {
+		return what + ": an error"
+	}
+	return what + ": " + strings.TrimSpace(fmt.Sprintln(values...))
+}

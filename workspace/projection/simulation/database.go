@@ -1,0 +1,242 @@
+package simulation
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// key is the primary key of held_records and overlays.
+type key struct {
+	workspace workspace.ID
+	dataset   query.Dataset
+	record    uuid.UUID
+}
+
+func (k key) compare(o key) int {
+	return cmp.Or(bytes.Compare(k.workspace[:], o.workspace[:]), cmp.Compare(k.dataset, o.dataset), bytes.Compare(k.record[:], o.record[:]))
+}
+
+// row is one of held_records; a zero time is null, and so are an empty refusal
+// and zero for lost and viewDeleted.
+type row struct {
+	version, projected     int64
+	pendingSince           time.Time
+	ownChange, present     bool
+	projectedAt, stubSince time.Time
+	digest                 []byte
+	attempted              int64
+	lost, viewDeleted      int64
+	refusal                string
+}
+
+func (r *row) pending() bool { return r.version > r.projected }
+
+// projectorRow is one of projectors.
+type projectorRow struct {
+	holder                string // "" is null
+	deadline, projectedAt time.Time
+}
+
+type leaseRow struct {
+	holder   string
+	deadline time.Time
+}
+
+type viewKey struct {
+	workspace workspace.ID
+	view      uuid.UUID
+}
+
+// database is a model of what workspace/postgres keeps of held records. Each of
+// its methods is one transaction, and so is each call of a model.
+type database struct {
+	// clock is clock_timestamp().
+	clock func() time.Time
+	// page is bumpPage.
+	page int
+
+	last       int64 // of the sequence held_version
+	rows       map[key]*row
+	order      []key // of rows, sorted
+	overlays   map[key]workspace.Overlay
+	members    map[key][]uuid.UUID // the Static Views a record is in, sorted
+	views      map[viewKey]query.Dataset
+	projectors map[workspace.ID]*projectorRow
+	registered []workspace.HeldGeneration // sorted by dataset, then as they were made
+	sources    map[query.Dataset]string
+	leases     map[string]leaseRow
+
+	// committed is told of every change of what holds a record, and of its
+	// overlay.
+	committed func(key)
+}
+
+func newDatabase(clock func() time.Time) *database {
+	return &database{
+		clock: clock, page: 1_000, rows: map[key]*row{}, overlays: map[key]workspace.Overlay{}, members: map[key][]uuid.UUID{},
+		views: map[viewKey]query.Dataset{}, projectors: map[workspace.ID]*projectorRow{}, sources: map[query.Dataset]string{},
+		leases: map[string]leaseRow{}, committed: func(key) {},
+	}
+}
+
+func (db *database) next() int64 {
+	db.last++
+	return db.last
+}
+
+// bump gives a row its next version, and the time since when it is pending.
+func (db *database) bump(r *row) {
+	if !r.pending() {
+		r.pendingSince = db.clock()
+	}
+	r.version = db.next()
+}
+
+// hold marks records as held and pending by the workspace's own write.
+func (db *database) hold(in workspace.ID, d query.Dataset, records []uuid.UUID) {
+	for _, id := range distinct(records) {
+		k := key{in, d, id}
+		r, there := db.rows[k]
+		if !there {
+			r = &row{pendingSince: db.clock()}
+			db.rows[k] = r
+			at, _ := slices.BinarySearchFunc(db.order, k, key.compare)
+			db.order = slices.Insert(db.order, at, k)
+		}
+		db.bump(r)
+		r.ownChange, r.present, r.stubSince = true, true, time.Time{}
+	}
+}
+
+// holdAgain is hold for those that have a row.
+func (db *database) holdAgain(in workspace.ID, d query.Dataset, records []uuid.UUID) (held []uuid.UUID) {
+	for _, id := range distinct(records) {
+		if r, there := db.rows[key{in, d, id}]; there {
+			db.bump(r)
+			r.ownChange = true
+			held = append(held, id)
+		}
+	}
+	return held
+}
+
+func distinct(ids []uuid.UUID) []uuid.UUID {
+	ids = slices.Clone(ids)
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	return slices.Compact(ids)
+}
+
+func (db *database) upsertOverlays(in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) []workspace.Overlay {
+	ids := make([]uuid.UUID, len(changes))
+	for i, c := range changes {
+		ids[i] = c.Fresh.Record
+	}
+	db.hold(in, d, ids)
+	results := make([]workspace.Overlay, len(changes))
+	for i, c := range changes {
+		k := key{in, d, c.Fresh.Record}
+		next := c.Fresh
+		if current, kept := db.overlays[k]; kept {
+			different := false
+			if next, different = c.Change.Apply(current); different && c.Fresh.UpdatedAt.After(next.UpdatedAt) {
+				next.UpdatedAt = c.Fresh.UpdatedAt
+			}
+		}
+		db.overlays[k], results[i] = next, next
+		db.committed(k)
+	}
+	return results
+}
+
+func (db *database) deleteOverlays(in workspace.ID, d query.Dataset, records []uuid.UUID) {
+	for _, id := range db.holdAgain(in, d, records) {
+		k := key{in, d, id}
+		delete(db.overlays, k)
+		db.committed(k)
+	}
+}
+
+func (db *database) addMembers(in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+	if err := db.viewThere(in, view); err != nil {
+		return err
+	}
+	var added []uuid.UUID
+	for _, id := range distinct(records) {
+		if !slices.Contains(db.members[key{in, d, id}], view) {
+			added = append(added, id)
+		}
+	}
+	db.hold(in, d, added)
+	for _, id := range added {
+		k := key{in, d, id}
+		db.members[k] = distinct(append(db.members[k], view))
+		db.committed(k)
+	}
+	return nil
+}
+
+func (db *database) viewThere(in workspace.ID, view uuid.UUID) error {
+	if _, there := db.views[viewKey{in, view}]; !there {
+		return fault.New(fault.ViewNotFound, "there is no View with this id")
+	}
+	return nil
+}
+
+func (db *database) removeMembers(in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+	if err := db.viewThere(in, view); err != nil {
+		return err
+	}
+	var there []uuid.UUID
+	for _, id := range distinct(records) {
+		if slices.Contains(db.members[key{in, d, id}], view) {
+			there = append(there, id)
+		}
+	}
+	for _, id := range db.holdAgain(in, d, there) {
+		db.leave(key{in, d, id}, view)
+	}
+	return nil
+}
+
+func (db *database) leave(k key, view uuid.UUID) {
+	db.members[k] = slices.DeleteFunc(slices.Clone(db.members[k]), func(v uuid.UUID) bool { return v == view })
+	db.committed(k)
+}
+
+// deleteView makes what the View held pending without an own change.
+func (db *database) deleteView(in workspace.ID, view uuid.UUID) error {
+	if err := db.viewThere(in, view); err != nil {
+		return err
+	}
+	for _, k := range db.order {
+		if k.workspace != in || !slices.Contains(db.members[k], view) {
+			continue
+		}
+		r := db.rows[k]
+		db.bump(r)
+		if k.dataset == query.Contacts {
+			r.viewDeleted = r.version
+		}
+		db.leave(k, view)
+	}
+	delete(db.views, viewKey{in, view})
+	return nil
+}
+
+// record is all that is said of a record in one moment.
+func (db *database) record(k key) workspace.HeldRecord {
+	r := db.rows[k]
+	h := workspace.HeldRecord{Dataset: k.dataset, Record: k.record, Version: r.version, Digest: bytes.Clone(r.digest), Views: slices.Clone(db.members[k])}
+	if o, kept := db.overlays[k]; kept {
+		h.Overlay = &o
+	}
+	return h
+}

@@ -1,0 +1,102 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/fault"
+	"atlas/mappings"
+	searchdoc "atlas/search/document"
+	"atlas/search/query"
+	"atlas/workspace/projection"
+)
+
+// globalRecord is what the global dataset has of a record: which revision of it,
+// and how many related records and signals.
+type globalRecord struct {
+	revision int
+	children int64
+	signals  [2]int64
+}
+
+func (g globalRecord) public(d query.Dataset, id string) jsontext.Value {
+	if d == query.Accounts {
+		return fmt.Appendf(nil, `{"id":%q,"name":"%s %d","account_types":["developer"],"projects_count":%d}`, id, d, g.revision, g.children)
+	}
+	return fmt.Appendf(nil, `{"id":%q,"name":"%s %d"}`, id, d, g.revision)
+}
+
+// Count implements document.Children.
+func (g globalRecord) Count(query.Dataset) int64 { return g.children }
+
+// Newest implements document.Children.
+func (g globalRecord) Newest(of query.Dataset) (list []searchdoc.Child) {
+	for n := range g.children {
+		list = append(list, searchdoc.Child{Fragment: fmt.Appendf(nil, `{"id":"%s %d"}`, of, n)})
+	}
+	return list
+}
+
+// global is the model of *search.Engine: it reads the generation that searches
+// go to.
+type global struct {
+	line    *line
+	cluster *cluster
+	names   mappings.Names
+}
+
+var _ projection.Global = (*global)(nil)
+
+// serving is what the global dataset has now.
+func (c *cluster) serving(alias string) (map[string]globalRecord, error) {
+	behind := c.behind(alias)
+	if len(behind) != 1 {
+		return nil, noIndex(alias)
+	}
+	return behind[0].global, nil
+}
+
+func (g *global) Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error) {
+	return ask(ctx, g, "Lookup", d, ids, func(r globalRecord, id string) jsontext.Value { return r.public(d, id) })
+}
+
+func (g *global) Children(ctx context.Context, d query.Dataset, ids []string) (map[string]searchdoc.Children, error) {
+	found, err := ask(ctx, g, "Children", d, ids, func(r globalRecord, _ string) searchdoc.Children { return r })
+	for _, id := range ids {
+		if err == nil && found[id] == nil {
+			found[id] = globalRecord{}
+		}
+	}
+	return found, err
+}
+
+func (g *global) SignalCounts(ctx context.Context, accounts []string, _ time.Time, _ time.Duration) (map[string][2]int64, error) {
+	return ask(ctx, g, "SignalCounts", query.Accounts, accounts, func(r globalRecord, _ string) [2]int64 { return r.signals })
+}
+
+func ask[T any](ctx context.Context, g *global, what string, d query.Dataset, ids []string, of func(globalRecord, string) T) (map[string]T, error) {
+	if len(ids) == 0 {
+		return map[string]T{}, nil
+	}
+	var b strings.Builder
+	for _, id := range ids {
+		b.WriteString(" " + id[len(id)-2:])
+	}
+	return do(ctx, g.line, toElasticsearch, fmt.Sprintf("%s %s%s", what, d, b.String()), func() (map[string]T, error) {
+		all, err := g.cluster.serving(g.names.Alias(string(d)))
+		if err != nil {
+			return nil, fault.Away(err, toElasticsearch.String())
+		}
+		found := map[string]T{}
+		for _, id := range ids {
+			if r, there := all[id]; there {
+				found[id] = of(r, id)
+			}
+		}
+		return found, nil
+	})
+}

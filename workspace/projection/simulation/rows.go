@@ -1,0 +1,357 @@
+package simulation
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/projection"
+)
+
+// rows is the model of *postgres.Store.
+type rows struct {
+	line *line
+	db   *database
+	// broken tells of workspaces whose rows cannot be had; nil: there are none.
+	broken func(workspace.ID) bool
+}
+
+var _ projection.Rows = (*rows)(nil)
+
+func (s *rows) HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error) {
+	return do(ctx, s.line, toPostgres, fmt.Sprintf("HeldFreshness %s %s", short(in), d), func() (f workspace.Freshness, err error) {
+		for _, g := range s.db.registered {
+			if g.Dataset == d && g.Serving {
+				f.Generation, f.Filling = g.Generation, !g.Marked
+			}
+		}
+		for _, k := range s.db.order {
+			if k.workspace != in || k.dataset != d {
+				continue
+			}
+			r := s.db.rows[k]
+			f.Pending = f.Pending || r.pending() && r.ownChange
+			f.Filling = f.Filling || r.lost != 0
+			f.ViewDeleted = f.ViewDeleted || r.viewDeleted != 0
+		}
+		if p := s.db.projectors[in]; p != nil {
+			f.Projected = p.projectedAt
+		}
+		return f, nil
+	})
+}
+
+type pendingAnswer struct {
+	records     []workspace.HeldRecord
+	generations []workspace.HeldGeneration
+	ok          bool
+}
+
+func (s *rows) PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, own bool, limit int) ([]workspace.HeldRecord, []workspace.HeldGeneration, bool, error) {
+	what := fmt.Sprintf("PendingHeld %s own=%v", short(in), own)
+	p, err := do(ctx, s.line, toPostgres, what, func() (p pendingAnswer, err error) {
+		if s.broken != nil && s.broken(in) {
+			return p, fault.New(fault.Internal, "the rows are broken")
+		}
+		p.ok = s.db.acquireProjector(in, holder, ttl)
+		p.records = s.db.pendingHeld(in, own, limit)
+		// In the same transaction, but a statement of its own: what is registered
+		// between the two statements is not tried here.
+		p.generations = slices.Clone(s.db.registered)
+		return p, nil
+	})
+	return p.records, p.generations, p.ok && err == nil, err
+}
+
+func (db *database) acquireProjector(in workspace.ID, holder string, ttl time.Duration) bool {
+	p := db.projectors[in]
+	now := db.clock()
+	if p == nil {
+		p = &projectorRow{}
+		db.projectors[in] = p
+	}
+	if p.holder != "" && p.deadline.After(now) && !p.deadline.After(now.Add(2*ttl)) && p.holder != holder {
+		return false
+	}
+	p.holder, p.deadline = holder, now.Add(ttl)
+	return true
+}
+
+func (db *database) pendingHeld(in workspace.ID, own bool, limit int) (list []workspace.HeldRecord) {
+	var keys []key
+	for _, k := range db.order {
+		if r := db.rows[k]; k.workspace == in && r.pending() && (r.ownChange || !own) {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		if x, y := db.rows[a].ownChange, db.rows[b].ownChange; x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(db.rows[a].version, db.rows[b].version)
+	})
+	for _, k := range keys[:min(limit, len(keys))] {
+		list = append(list, db.record(k))
+	}
+	return list
+}
+
+type claimAnswer struct {
+	versions map[uuid.UUID]int64
+	ok       bool
+}
+
+func (s *rows) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (map[uuid.UUID]int64, bool, error) {
+	c, err := do(ctx, s.line, toPostgres, fmt.Sprintf("ClaimHeld %s %s", short(in), versions(records)), func() (claimAnswer, error) {
+		p := s.db.projectors[in]
+		now := s.db.clock()
+		c := claimAnswer{versions: map[uuid.UUID]int64{}}
+		if p == nil || p.holder != holder || !p.deadline.After(now) {
+			return c, nil
+		}
+		c.ok, p.deadline = true, now.Add(ttl)
+		for _, r := range records {
+			if row := s.db.rows[key{in, r.Dataset, r.Record}]; row != nil {
+				c.versions[r.Record] = s.db.claim(row, r.Version)
+			}
+		}
+		return c, nil
+	})
+	return c.versions, c.ok && err == nil, err
+}
+
+// claim notes that the document of a row, as it was read with a version, is about
+// to be sent, and returns the version for it: a new one if it may have been sent
+// with that one before.
+func (db *database) claim(r *row, read int64) int64 {
+	if r.version == read && r.attempted >= read {
+		read = db.next()
+	}
+	r.digest = nil
+	r.version, r.attempted = max(r.version, read), max(r.attempted, read)
+	return read
+}
+
+func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.Projected, written bool) error {
+	if len(projected) == 0 {
+		return nil
+	}
+	list := make([]workspace.HeldRecord, len(projected))
+	for i, p := range projected {
+		list[i] = workspace.HeldRecord{Dataset: p.Dataset, Record: p.Record, Version: p.Version}
+	}
+	return run(ctx, s.line, toPostgres, fmt.Sprintf("FinishHeld %s %s", short(in), versions(list)), func() error {
+		for _, p := range projected {
+			s.db.finish(key{in, p.Dataset, p.Record}, p)
+		}
+		if p := s.db.projectors[in]; p != nil && written {
+			p.projectedAt = s.db.clock()
+		}
+		return nil
+	})
+}
+
+func (db *database) finish(k key, p workspace.Projected) {
+	r := db.rows[k]
+	switch {
+	case r == nil:
+	case r.version > p.Version && r.projected < p.Version:
+		r.projected, r.projectedAt = p.Version, db.clock()
+		if r.lost <= p.Version {
+			r.lost = 0
+		}
+		if r.viewDeleted <= p.Version {
+			r.viewDeleted = 0
+		}
+	case r.version != p.Version:
+	case p.Written && r.attempted == p.Version, !p.Written && r.digest != nil && bytes.Equal(r.digest, p.Digest):
+		db.finished(k, r, p)
+	}
+}
+
+// finished is for a row that is as it was projected.
+func (db *database) finished(k key, r *row, p workspace.Projected) {
+	r.projected, r.projectedAt, r.ownChange = p.Version, db.clock(), false
+	r.digest, r.present, r.refusal = p.Digest, p.Present, p.Refusal
+	r.lost, r.viewDeleted = 0, 0
+	if !p.Unheld {
+		r.stubSince = time.Time{}
+	} else if r.stubSince.IsZero() {
+		r.stubSince = db.clock()
+	}
+	if o, kept := db.overlays[k]; kept && p.Score != nil {
+		o.Score, o.Trend, o.ScoredAt = p.Score.Score, p.Score.Trend, p.Score.At
+		db.overlays[k] = o
+	}
+}
+
+func (s *rows) ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error {
+	return run(ctx, s.line, toPostgres, "ReleaseProjector "+short(in), func() error {
+		if p := s.db.projectors[in]; p != nil && p.holder == holder {
+			p.holder, p.deadline = "", time.Time{}
+		}
+		return nil
+	})
+}
+
+func (s *rows) HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error) {
+	return do(ctx, s.line, toPostgres, fmt.Sprintf("HeldVersions %s %s %s", short(in), d, ids(records)), func() (map[uuid.UUID]int64, error) {
+		found := map[uuid.UUID]int64{}
+		for _, id := range records {
+			if r := s.db.rows[key{in, d, id}]; r != nil {
+				found[id] = r.version
+			}
+		}
+		return found, nil
+	})
+}
+
+func (s *rows) BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
+	return run(ctx, s.line, toPostgres, fmt.Sprintf("BumpHeld %s %s %s", short(in), d, ids(records)), func() error {
+		s.db.holdAgain(in, d, records)
+		return nil
+	})
+}
+
+func (s *rows) StubsOf(ctx context.Context, in workspace.ID, age time.Duration, limit int) ([]workspace.HeldRecord, error) {
+	return do(ctx, s.line, toPostgres, "StubsOf "+short(in), func() (list []workspace.HeldRecord, err error) {
+		for _, k := range s.db.order {
+			if k.workspace == in && s.db.oldStub(k, age) && len(list) < limit {
+				list = append(list, workspace.HeldRecord{Dataset: k.dataset, Record: k.record, Version: s.db.rows[k].version})
+			}
+		}
+		return list, nil
+	})
+}
+
+func (db *database) oldStub(k key, age time.Duration) bool {
+	r := db.rows[k]
+	return !r.stubSince.IsZero() && r.stubSince.Before(db.clock().Add(-age)) && !r.pending()
+}
+
+func (s *rows) ForgetHeld(ctx context.Context, in workspace.ID, records []workspace.HeldRecord) error {
+	return run(ctx, s.line, toPostgres, fmt.Sprintf("ForgetHeld %s %s", short(in), versions(records)), func() error {
+		for _, h := range records {
+			k := key{in, h.Dataset, h.Record}
+			if r := s.db.rows[k]; r != nil && r.version == h.Version && !r.stubSince.IsZero() {
+				delete(s.db.rows, k)
+				at, _ := slices.BinarySearchFunc(s.db.order, k, key.compare)
+				s.db.order = slices.Delete(s.db.order, at, at+1)
+			}
+		}
+		return nil
+	})
+}
+
+// The writes of workspaces, as workspace.BookStore and workspace.MembershipStore
+// have them.
+
+// UpsertOverlays is that of workspace.BookStore.
+func (s *rows) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) ([]workspace.Overlay, error) {
+	records := make([]uuid.UUID, len(changes))
+	for i, c := range changes {
+		records[i] = c.Fresh.Record
+	}
+	return do(ctx, s.line, toPostgres, fmt.Sprintf("UpsertOverlays %s %s %s", short(in), d, ids(records)), func() ([]workspace.Overlay, error) {
+		return s.db.upsertOverlays(in, d, changes), nil
+	})
+}
+
+// DeleteOverlays is that of workspace.BookStore.
+func (s *rows) DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
+	return run(ctx, s.line, toPostgres, fmt.Sprintf("DeleteOverlays %s %s %s", short(in), d, ids(records)), func() error {
+		s.db.deleteOverlays(in, d, records)
+		return nil
+	})
+}
+
+// Overlays is that of workspace.BookStore.
+func (s *rows) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]workspace.Overlay, error) {
+	return do(ctx, s.line, toPostgres, fmt.Sprintf("Overlays %s %s %s", short(in), d, ids(records)), func() (map[uuid.UUID]workspace.Overlay, error) {
+		found := map[uuid.UUID]workspace.Overlay{}
+		for _, id := range records {
+			if o, kept := s.db.overlays[key{in, d, id}]; kept {
+				found[id] = o
+			}
+		}
+		return found, nil
+	})
+}
+
+// StaticViews returns the ids of a dataset's Static Views.
+func (s *rows) StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]workspace.ViewID, error) {
+	return do(ctx, s.line, toPostgres, fmt.Sprintf("StaticViews %s %s", short(in), d), func() ([]workspace.ViewID, error) {
+		list := []workspace.ViewID{}
+		for k, of := range s.db.views {
+			if k.workspace == in && of == d {
+				list = append(list, workspace.ViewID(k.view))
+			}
+		}
+		slices.SortFunc(list, func(a, b workspace.ViewID) int { return bytes.Compare(a[:], b[:]) })
+		return list, nil
+	})
+}
+
+// AddMembers adds records to a Static View.
+func (s *rows) AddMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+	return run(ctx, s.line, toPostgres, fmt.Sprintf("AddMembers %s %s %s", short(in), d, ids(records)), func() error {
+		return s.db.addMembers(in, view, d, records)
+	})
+}
+
+// RemoveMembers takes records out of a Static View.
+func (s *rows) RemoveMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
+	return run(ctx, s.line, toPostgres, fmt.Sprintf("RemoveMembers %s %s %s", short(in), d, ids(records)), func() error {
+		return s.db.removeMembers(in, view, d, records)
+	})
+}
+
+// ViewThere tells whether there is a View, as looking it up does.
+func (s *rows) ViewThere(ctx context.Context, in workspace.ID, view uuid.UUID) error {
+	return run(ctx, s.line, toPostgres, "ViewThere "+short(in), func() error { return s.db.viewThere(in, view) })
+}
+
+// DeleteView deletes a Static View.
+func (s *rows) DeleteView(ctx context.Context, in workspace.ID, view uuid.UUID) error {
+	return run(ctx, s.line, toPostgres, "DeleteView "+short(in), func() error {
+		return s.db.deleteView(in, view)
+	})
+}
+
+// short is how a history names a workspace or a record: all of them differ in
+// the last byte.
+func short[T ~[16]byte](id T) string { return fmt.Sprintf("%02x", id[15]) }
+
+func ids(records []uuid.UUID) string {
+	var b strings.Builder
+	for i, id := range records {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(short(id))
+	}
+	return b.String()
+}
+
+func versions(records []workspace.HeldRecord) string {
+	var b strings.Builder
+	for i, r := range records {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%c%s@%d", r.Dataset[0], short(r.Record), r.Version)
+	}
+	return b.String()
+}

@@ -1,0 +1,263 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"atlas/search/query"
+	"atlas/workspace/projection"
+)
+
+// Outcome is what came of a seed.
+type Outcome struct {
+	Seed uint64
+	// Steps are the things that happened, Digest sums them up: the same seed has
+	// the same.
+	Steps  int
+	Digest uint64
+	// Simulated is how long it was, and Lag how long after the healing the last
+	// row was projected and the last document in line.
+	Simulated, Lag time.Duration
+	// Answered are the searches of clients that were answered, Refused those that
+	// were not.
+	Answered, Refused int64
+	// Violations are what should not be; none is what is wanted.
+	Violations []string
+
+	history history
+	plan    plan
+}
+
+// Run simulates one seed, in a bubble of its own.
+func Run(t *testing.T, seed uint64) (out Outcome) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		w := newWorld(seed)
+		out = w.run()
+		out.Seed, out.plan = seed, w.plan
+	})
+	return out
+}
+
+// span is the time over which disturbances are spread.
+const span = 25 * time.Second
+
+func (w *world) run() (out Outcome) {
+	if w.plan.prepared {
+		for _, s := range w.servers {
+			s.start(true)
+		}
+		w.healed = true
+		w.until(time.Minute, func() bool { return len(w.db.registered) == len(query.Held) && w.aliased() })
+		w.healed = false
+	}
+	w.round(0)
+	for n := range w.plan.leaps {
+		for _, s := range w.servers {
+			s.stop()
+		}
+		w.until(projection.StubAge+upTo(w.random, projection.StubAge), func() bool { return false })
+		w.history.add(w.now(), "", "more than an hour later", "")
+		w.round(1 + n)
+	}
+	w.heal()
+	for _, s := range w.servers {
+		if s.current.Load() == nil {
+			s.start(true)
+		}
+	}
+	w.history.add(w.now(), "", "everything is healed", "")
+	w.until(LateAfterHeal, func() bool { return false })
+	out.Lag = w.quiet()
+	for _, s := range w.servers {
+		s.stop()
+	}
+	w.until(time.Minute, func() bool { return len(w.open) == 0 })
+	out.Answered, out.Refused = w.answered.Load(), w.refused.Load()
+	out.Steps, out.Digest, out.Simulated, out.Violations, out.history = w.history.steps, w.history.digest, w.now(), w.violations, w.history
+	return out
+}
+
+// aliased tells whether searches find all held indices.
+func (w *world) aliased() bool {
+	return !slices.ContainsFunc(query.Held, func(d query.Dataset) bool { return len(w.cluster.behind(w.names.Held(string(d)))) == 0 })
+}
+
+// round has everybody do something while things go wrong.
+func (w *world) round(number int) {
+	for _, s := range w.servers {
+		if s.current.Load() == nil {
+			s.start(true)
+		}
+	}
+	var actors sync.WaitGroup
+	w.busy.Store(int64(w.plan.clients))
+	for n := range w.plan.clients {
+		client := w.actor(fmt.Sprintf("c%d", n+1), n, number)
+		actors.Go(client.client)
+	}
+	loader := &server{world: w, name: "loader"}
+	loading := loader.start(false)
+	load := w.actor("loader", 100, number)
+	actors.Go(func() { load.loader(loading) })
+	operator := w.actor("operator", 101, number)
+	rebuilding := &server{world: w, name: "operator"}
+	actors.Go(func() { operator.operator(rebuilding) })
+	w.rounds, w.disturbing = w.rounds+1, true
+	w.disturb(rebuilding)
+	done := make(chan struct{})
+	go func() {
+		actors.Wait()
+		close(done)
+	}()
+	if !w.until(time.Hour, func() bool {
+		select {
+		case <-done:
+			return true
+		default:
+			return false
+		}
+	}) {
+		w.wrong("clients, loader and operator have not ended after an hour")
+	}
+	w.disturbing = false
+	loader.stop()
+	rebuilding.stop()
+}
+
+// disturb plans what goes wrong beside single calls.
+func (w *world) disturb(rebuilding *server) {
+	r := w.random
+	soon := func(times int, what func()) {
+		for range times {
+			w.while(upTo(r, span), what)
+		}
+	}
+	soon(w.plan.kills, func() {
+		if n := r.IntN(len(w.servers) + 1); n < len(w.servers) {
+			s := w.servers[n]
+			s.stop()
+			w.while(upTo(r, span/2), func() {
+				if s.current.Load() == nil {
+					s.start(true)
+				}
+			})
+		} else {
+			rebuilding.stop()
+		}
+	})
+	soon(w.plan.cuts, func() {
+		c := newCut(r, w.servers[r.IntN(len(w.servers))].name, w.now())
+		w.cuts = append(w.cuts, c)
+		w.history.add(w.now(), c.process, "is cut from "+c.to.String(), fmt.Sprintf("%v until %v", c.fate, c.until))
+	})
+	soon(w.plan.losses, func() {
+		if held := w.held(); len(held) > 0 {
+			lost := held[r.IntN(len(held))]
+			w.history.add(w.now(), "", "the index "+w.indexName(lost.name)+" is lost", "")
+			w.cluster.delete(lost.name)
+		}
+	})
+	soon(w.plan.restores, func() {
+		held := w.held()
+		if len(held) == 0 {
+			return
+		}
+		old := held[r.IntN(len(held))]
+		live := make(map[string]*document, len(old.live))
+		for id, doc := range old.live {
+			live[id] = doc
+		}
+		w.while(upTo(r, span/2), func() {
+			if now := w.cluster.indices[old.name]; now != nil {
+				w.history.add(w.now(), "", "the index "+w.indexName(old.name)+" is restored", "")
+				w.cluster.restore(now, live)
+			}
+		})
+	})
+	soon(w.plan.flushes, func() {
+		for _, i := range w.held() {
+			i.forget()
+		}
+	})
+	soon(w.plan.jumps, func() {
+		w.skew = upTo(r, ClockJump) - ClockJump/2
+		w.history.add(w.now(), "postgres", "clock jumps", w.skew.String())
+	})
+	if w.plan.poisoned {
+		soon(1, func() { w.poison.Store(&w.workspaces[0]) })
+	}
+}
+
+// while has something go wrong some time from now, if the round is still on.
+func (w *world) while(wait time.Duration, what func()) {
+	round := w.rounds
+	w.in(wait, func() {
+		if w.disturbing && w.rounds == round {
+			what()
+		}
+	})
+}
+
+// held are the indices of held records.
+func (w *world) held() (list []*index) {
+	for _, i := range w.cluster.indices {
+		if i.global == nil {
+			list = append(list, i)
+		}
+	}
+	return sorted(list)
+}
+
+// quiet waits until nothing is pending and everything is as it should be, and
+// tells how long that took.
+func (w *world) quiet() time.Duration {
+	began, calm := w.now(), 0
+	for {
+		w.until(time.Second, func() bool { return false })
+		var wrong []string
+		pending := w.pending()
+		if pending == 0 {
+			wrong = w.differences()
+		}
+		if calm++; pending > 0 || len(wrong) > 0 {
+			calm = 0
+		}
+		switch {
+		case calm == 3:
+			return w.now() - began - 2*time.Second
+		case w.now()-began < LagBound:
+		case pending > 0:
+			w.wrong("%d records are pending %v after the healing", pending, w.now()-began)
+			return w.now() - began
+		default:
+			for _, problem := range wrong {
+				w.wrong("after all was healed: %s", problem)
+			}
+			return w.now() - began
+		}
+	}
+}
+
+// String tells how a seed went, with its history when it went wrong.
+func (o Outcome) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: %d steps, %v simulated, %d searches answered and %d refused, plan %+v\n", o.Seed, o.Steps, o.Simulated, o.Answered, o.Refused, o.plan)
+	for _, h := range o.history.kept {
+		fmt.Fprintf(&b, "%14v %-10s %-60s%s\n", h.at, h.who, h.what, h.result)
+	}
+	for _, v := range o.Violations {
+		fmt.Fprintf(&b, "VIOLATION %s\n", v)
+	}
+	return b.String()
+}
+
+// Again is how the seed is run again.
+func (o Outcome) Again() string {
+	return fmt.Sprintf("again: scripts/faults simulate --seeds 1 --seed %d", o.Seed)
+}

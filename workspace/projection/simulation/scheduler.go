@@ -1,0 +1,301 @@
+package simulation
+
+import (
+	"cmp"
+	"container/heap"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"atlas/internal/fault"
+)
+
+// scheduler lets one thing happen at a time.
+type scheduler struct {
+	bus    *bus
+	random *rand.Rand
+	plan   plan
+	cuts   []cut
+	began  time.Time
+	queue  events
+	number int
+	taken  int // calls
+	// healed: nothing is disturbed any more.
+	healed bool
+	// open are calls that have not been answered, or not been executed.
+	open    map[*call]bool
+	history history
+}
+
+// event is something that is going to happen.
+type event struct {
+	at     time.Duration // since the beginning
+	number int
+	// late: it is a call that nobody waits for.
+	late bool
+	do   func()
+}
+
+type events []*event
+
+func (e events) Len() int { return len(e) }
+func (e events) Less(a, b int) bool {
+	return cmp.Or(cmp.Compare(e[a].at, e[b].at), cmp.Compare(e[a].number, e[b].number)) < 0
+}
+func (e events) Swap(a, b int) { e[a], e[b] = e[b], e[a] }
+func (e *events) Push(x any)   { *e = append(*e, x.(*event)) }
+func (e *events) Pop() any {
+	old := *e
+	last := old[len(old)-1]
+	*e = old[:len(old)-1]
+	return last
+}
+
+func (s *scheduler) now() time.Duration { return time.Since(s.began) }
+
+// in has something happen some time from now.
+func (s *scheduler) in(wait time.Duration, do func()) *event {
+	s.number++
+	e := &event{at: s.now() + wait, number: s.number, do: do}
+	heap.Push(&s.queue, e)
+	return e
+}
+
+// until runs the simulation until a condition holds or a time is over, and tells
+// whether it holds.
+func (s *scheduler) until(limit time.Duration, condition func() bool) bool {
+	end := s.now() + limit
+	for {
+		synctest.Wait()
+		s.takeIn()
+		if condition() {
+			return true
+		}
+		now := s.now()
+		if now >= end {
+			return false
+		}
+		next := end
+		if len(s.queue) > 0 {
+			next = min(next, s.queue[0].at)
+		}
+		if next > now {
+			// What wakes up meanwhile may have something for an earlier time.
+			timer := time.NewTimer(next - now)
+			select {
+			case <-timer.C:
+			case <-s.bus.wake:
+			}
+			timer.Stop()
+			continue
+		}
+		heap.Pop(&s.queue).(*event).do()
+	}
+}
+
+// takeIn decides what becomes of the calls that have parked, in the order of
+// their names: in which order they came is the Go scheduler's choice.
+func (s *scheduler) takeIn() {
+	arrived := s.bus.take()
+	slices.SortStableFunc(arrived, func(a, b *call) int {
+		return cmp.Or(cmp.Compare(a.who, b.who), cmp.Compare(a.what, b.what), cmp.Compare(a.before, b.before))
+	})
+	for _, c := range arrived {
+		s.taken++
+		c.number, s.open[c] = s.taken, true
+		if c.line.dead.Load() {
+			s.answer(c, nil, errKilled)
+			continue
+		}
+		s.decide(c)
+	}
+}
+
+func (s *scheduler) decide(c *call) {
+	r := s.random
+	if s.healed || c.to == toScenario {
+		s.in(upTo(r, s.plan.latency), func() { s.answer(s.execute(c, "")) })
+		return
+	}
+	wait := s.plan.delay(r)
+	c.fate = s.plan.fate(r, c.to)
+	for _, cut := range s.cuts {
+		if cut.hits(c, s.now()) {
+			c.fate = cut.fate
+		}
+	}
+	switch c.fate {
+	case fine:
+		s.in(wait, func() {
+			// The answer may be slow as well.
+			_, value, err := s.execute(c, "")
+			if r.IntN(3) == 0 {
+				s.in(s.plan.delay(r), func() { s.answer(c, value, err) })
+				return
+			}
+			s.answer(c, value, err)
+		})
+	case lost:
+		s.in(wait, func() { s.answer(c, nil, errReset) })
+	case answerLost:
+		s.in(wait, func() {
+			s.execute(c, "answer lost")
+			s.answer(c, nil, errReset)
+		})
+	case late:
+		s.in(wait, func() {
+			s.answer(c, nil, errReset)
+			s.later(c)
+		})
+	case hanging:
+		if r.IntN(2) == 0 {
+			s.later(c)
+		}
+		s.in(MaxHang, func() { s.answer(c, nil, errReset) })
+	case twice:
+		s.in(wait, func() {
+			s.answer(s.execute(c, ""))
+			s.later(c)
+		})
+	case busy:
+		s.in(wait, func() {
+			refused := refusal(r)
+			body, err := json.Marshal(errorBody(refused))
+			s.answer(c, reply{refused.status, body}, errors.Join(err, c.refusal(refused)))
+		})
+	}
+}
+
+// later executes a call when nobody may wait for it any more.
+func (s *scheduler) later(c *call) {
+	s.in(s.plan.lateness(s.random, c.to), func() { s.execute(c, "late") }).late = true
+}
+
+// execute lets a call do what it does. One whose caller had gone before it
+// arrived may do so all the same.
+func (s *scheduler) execute(c *call, note string) (*call, any, error) {
+	if note == "" && c.abandoned.Load() {
+		note = "late"
+		if s.random.IntN(2) == 0 {
+			s.history.note(s.now(), c, "never arrived", nil, nil)
+			return c, nil, errReset
+		}
+	}
+	value, err := c.exec()
+	s.history.note(s.now(), c, note, value, err)
+	return c, value, err
+}
+
+func (s *scheduler) answer(c *call, value any, err error) {
+	if err != nil {
+		if _, known := errors.AsType[*fault.Error](err); !known {
+			err = fault.Away(err, c.to.String())
+		}
+		if !c.answered && !c.abandoned.Load() {
+			s.history.note(s.now(), c, "refused", nil, err)
+		}
+	}
+	c.answer(value, err)
+	delete(s.open, c)
+}
+
+// kill ends a process: what it waits for never comes.
+func (s *scheduler) kill(l *line) {
+	l.dead.Store(true)
+	var own []*call
+	for c := range s.open {
+		if c.line == l {
+			own = append(own, c)
+		}
+	}
+	slices.SortFunc(own, func(a, b *call) int { return cmp.Compare(a.number, b.number) })
+	for _, c := range own {
+		s.answer(c, nil, errKilled)
+	}
+}
+
+// heal ends all disturbance. What is late comes soon.
+func (s *scheduler) heal() {
+	s.healed = true
+	for _, e := range s.queue {
+		if e.late || e.at > s.now()+LateAfterHeal {
+			e.at = s.now() + upTo(s.random, LateAfterHeal)
+		}
+	}
+	heap.Init(&s.queue)
+}
+
+// refusal is nil for what is answered in HTTP.
+func (c *call) refusal(f *failure) error {
+	if c.http {
+		return nil
+	}
+	return fault.Away(f, c.to.String())
+}
+
+// history is what happened, and a digest of all of it.
+type history struct {
+	lock   *sync.Mutex // the operator starts processes beside the scheduler
+	steps  int
+	digest uint64
+	kept   []happened
+}
+
+type happened struct {
+	at                time.Duration
+	who, what, result string
+}
+
+// keptSteps is how much of a history is told.
+const keptSteps = 100_000
+
+func (h *history) note(at time.Duration, c *call, note string, value any, err error) {
+	result := note
+	if c.fate == twice || c.fate == hanging {
+		result += " (" + c.fate.String() + ")"
+	}
+	if err != nil {
+		result += " error: " + err.Error()
+	} else {
+		result += shown(value)
+	}
+	h.add(at, c.who, c.what, result)
+}
+
+func (h *history) add(at time.Duration, who, what, result string) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	h.steps++
+	const prime = 1099511628211 // FNV-1a
+	mix := func(b byte) { h.digest = (h.digest ^ uint64(b)) * prime }
+	for shift := 0; shift < 64; shift += 8 {
+		mix(byte(uint64(at) >> shift))
+	}
+	for _, text := range []string{who, what} {
+		for i := range len(text) {
+			mix(text[i])
+		}
+	}
+	if len(h.kept) < keptSteps {
+		h.kept = append(h.kept, happened{at, who, what, result})
+	}
+}
+
+// shown is an answer in a history; most say nothing to a reader.
+func shown(value any) string {
+	switch v := value.(type) {
+	case bool, int64, string:
+		return fmt.Sprintf(" → %v", v)
+	case pendingAnswer:
+		return fmt.Sprintf(" → ok=%v %s", v.ok, versions(v.records))
+	case reply:
+		return fmt.Sprintf(" → %d", v.status)
+	}
+	return ""
+}

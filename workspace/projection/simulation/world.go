@@ -1,0 +1,222 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/elastic"
+	"atlas/mappings"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/projection"
+	"atlas/workspace/records"
+)
+
+// world is one run.
+type world struct {
+	*scheduler
+	db      *database
+	cluster *cluster
+	names   mappings.Names
+	// skew is how far the clock of Postgres is off.
+	skew time.Duration
+
+	workspaces []workspace.ID
+	records    []uuid.UUID // of each dataset
+	views      []uuid.UUID // of each workspace; View n holds records of dataset n modulo 3
+	servers    []*server
+	rounds     int
+	disturbing bool
+	// poison is the workspace whose rows cannot be had, from when it is set.
+	poison atomic.Pointer[workspace.ID]
+
+	commits atomic.Int64
+	states  map[key][]state
+	// unsteady are the global records that were away at some time.
+	unsteady  map[uuid.UUID]bool
+	released  int          // generations of the global dataset
+	revisions int          // of its records
+	status    atomic.Int64 // the last one that was written
+	// answered and refused are the searches that clients made.
+	answered, refused atomic.Int64
+	// busy are the clients that have not ended.
+	busy atomic.Int64
+
+	lock       sync.Mutex
+	violations []string
+}
+
+func newWorld(seed uint64) *world {
+	random := rand.New(rand.NewPCG(seed, 0x61746c6173)) // #nosec G404 -- a seed is to be run again
+	w := &world{
+		scheduler: &scheduler{
+			bus: &bus{wake: make(chan struct{}, 1), trails: map[string]uint64{}}, random: random, plan: newPlan(random), began: time.Now(), open: map[*call]bool{},
+			history: history{lock: new(sync.Mutex)},
+		},
+		states: map[key][]state{}, unsteady: map[uuid.UUID]bool{},
+	}
+	w.db = newDatabase(func() time.Time { return time.Now().Add(w.skew) })
+	w.db.page, w.db.committed = w.plan.bumpPage, w.note
+	w.cluster = newCluster(time.Now, func() time.Duration { return upTo(random, RefreshWithin) })
+	w.cluster.written = w.certain
+	for n := range w.plan.workspaces {
+		w.workspaces = append(w.workspaces, workspace.ID{15: byte(0xa0 + n)})
+	}
+	for n := range w.plan.records {
+		w.records = append(w.records, uuid.UUID{6: 0x40, 8: 0x80, 15: byte(1 + n)})
+	}
+	for n := range w.plan.views {
+		view := uuid.UUID{6: 0x40, 8: 0x80, 15: byte(0xe0 + n)}
+		w.views = append(w.views, view)
+		for _, in := range w.workspaces {
+			w.db.views[viewKey{in, view}] = viewDataset(n)
+		}
+	}
+	w.release(nil)
+	for n := range w.plan.servers {
+		w.servers = append(w.servers, &server{world: w, name: fmt.Sprintf("s%d", n+1)})
+	}
+	return w
+}
+
+// maxViolations is how many of a run are told.
+const maxViolations = 20
+
+// wrong notes a violation.
+func (w *world) wrong(format string, args ...any) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	if len(w.violations) < maxViolations {
+		w.violations = append(w.violations, fmt.Sprintf(format, args...))
+	}
+}
+
+// server is a process that comes and goes: of atlas serve, or of a command.
+type server struct {
+	world   *world
+	name    string
+	current atomic.Pointer[process]
+}
+
+// process is one life of a server.
+type process struct {
+	line      *line
+	rows      *rows
+	global    *global
+	records   *records.Records
+	projector *projection.Projector
+	end       context.CancelFunc
+	ended     sync.WaitGroup
+}
+
+// start begins a life; one that sweeps is atlas serve.
+func (s *server) start(sweep bool) *process {
+	w := s.world
+	l := &line{bus: w.bus, name: s.name}
+	client, err := elastic.New(elastic.Config{
+		Addresses: []string{"http://model:9200"},
+		Transport: &transport{line: l, cluster: w.cluster, name: w.indexName},
+		// By the time it is, whoever comes first: goroutines that wake up together
+		// have no order.
+		Jitter: func(most time.Duration) time.Duration {
+			h := fnv.New64a()
+			fmt.Fprint(h, s.name, w.now())
+			return 1 + time.Duration(h.Sum64()%uint64(most)) // #nosec G115 -- most is positive
+		},
+	})
+	if err != nil {
+		panic(err) // the configuration is right
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &process{line: l, rows: &rows{l, w.db, w.isPoisoned}, global: &global{l, w.cluster, w.names}, end: cancel}
+	p.projector = &projection.Projector{
+		Rows: p.rows, System: &system{l, w.db}, Global: p.global, Elastic: client, Names: w.names,
+		Page: w.plan.page, Lease: w.plan.lease,
+	}
+	p.records = &records.Records{Searcher: &searcher{l, w.cluster, w.names, w}, Freshness: p.projector, Overlays: p.rows, Views: p.rows}
+	if sweep {
+		p.ended.Go(func() { p.projector.Sweep(ctx) })
+	}
+	s.current.Store(p)
+	w.history.add(w.now(), s.name, "starts", "")
+	return p
+}
+
+// stop ends a life as kill -9 does.
+func (s *server) stop() {
+	p := s.current.Swap(nil)
+	if p == nil {
+		return
+	}
+	s.world.history.add(s.world.now(), s.name, "is killed", "")
+	s.world.kill(p.line)
+	p.end()
+	p.ended.Go(p.projector.Close)
+}
+
+// isPoisoned tells whether a workspace's rows cannot be had.
+func (w *world) isPoisoned(in workspace.ID) bool {
+	poisoned := w.poison.Load()
+	return poisoned != nil && *poisoned == in
+}
+
+// indexName is the name of an index without what is random in it.
+func (w *world) indexName(name string) string {
+	for _, d := range query.Held {
+		held := w.names.Held(string(d))
+		if len(name) > len(held)+16 && name[:len(held)+1] == held+"-" {
+			return name[:len(held)+1+16]
+		}
+	}
+	return name
+}
+
+// release makes a new generation of all global records and sends searches to it;
+// change is told each record of the one before.
+func (w *world) release(change func(d query.Dataset, id uuid.UUID, r globalRecord) globalRecord) {
+	w.released++
+	for _, d := range query.Held {
+		alias := w.names.Alias(string(d))
+		name := w.names.Generation(string(d), fmt.Sprint(w.released))
+		before := w.cluster.behind(alias)
+		if err := w.cluster.create(name, []string{alias}); err != nil {
+			panic(err) // it has a name of its own
+		}
+		records := map[string]globalRecord{}
+		for _, id := range w.records {
+			r := globalRecord{}
+			if len(before) > 0 {
+				var there bool
+				if r, there = before[0].global[id.String()]; !there {
+					continue
+				}
+			}
+			if change != nil {
+				r = change(d, id, r)
+			}
+			records[id.String()] = r
+		}
+		w.cluster.indices[name].global = records
+		for _, old := range before {
+			w.cluster.delete(old.name)
+		}
+	}
+}
+
+// change changes global records where they are.
+func (w *world) change(d query.Dataset, id uuid.UUID, to *globalRecord) {
+	serving := w.cluster.behind(w.names.Alias(string(d)))[0]
+	if to == nil {
+		delete(serving.global, id.String())
+		w.unsteady[id] = true
+		return
+	}
+	serving.global[id.String()] = *to
+}
