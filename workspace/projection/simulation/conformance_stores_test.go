@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,7 +34,17 @@ func (r *realRows) newView(ctx context.Context, in workspace.ID, view uuid.UUID,
 	return r.InsertView(ctx, in, workspace.View{
 		ID: workspace.ViewID(view), Workspace: in, Dataset: d, Type: workspace.StaticView, Name: uuid.NewString(), Definition: definition,
 		Revision: 1, CreatedAt: now, UpdatedAt: now,
-	})
+	}, math.MaxInt32)
+}
+
+// UpsertOverlays is that of the Store, without a bound.
+func (r *realRows) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) ([]workspace.Overlay, error) {
+	outcomes, err := r.Store.UpsertOverlays(ctx, in, d, changes, workspace.Additions{Most: math.MaxInt32, At: time.Now()})
+	overlays := make([]workspace.Overlay, len(outcomes))
+	for i, o := range outcomes {
+		overlays[i] = o.Overlay
+	}
+	return overlays, err
 }
 
 func (r *realRows) addMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {

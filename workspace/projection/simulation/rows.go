@@ -258,7 +258,7 @@ func (s *rows) ForgetHeld(ctx context.Context, in workspace.ID, records []worksp
 // The writes of workspaces, as workspace.BookStore and workspace.MembershipStore
 // have them.
 
-// UpsertOverlays is that of workspace.BookStore.
+// UpsertOverlays is that of workspace.BookStore, without a bound.
 func (s *rows) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) ([]workspace.Overlay, error) {
 	records := make([]uuid.UUID, len(changes))
 	for i, c := range changes {
