@@ -25,7 +25,11 @@ type leg struct {
 // leg is the search for q's rows after one (nil: from the first, or the offset).
 func (e *Engine) leg(q query.Query, after json.RawMessage) leg {
 	if q.Held {
-		return leg{e.Names.Held(string(q.Dataset)), q.Base.Workspace, Compile(q, after)}
+		index := e.Names.Held(string(q.Dataset))
+		if q.Generation != "" {
+			index = e.Names.HeldGeneration(string(q.Dataset), q.Generation)
+		}
+		return leg{index, q.Base.Workspace, Compile(q, after)}
 	}
 	return e.global(q.Dataset, Compile(q, after))
 }

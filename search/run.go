@@ -201,6 +201,8 @@ func (e *Engine) search(ctx context.Context, of leg, preference string) (result,
 // whole refuses a part of an answer.
 func (r result) whole() error {
 	switch {
+	case r.Status == http.StatusNotFound:
+		return fault.Away(fmt.Errorf("one of several searches: %w: %.500s", query.ErrIndexGone, r.Error), "elasticsearch")
 	case len(r.Error) > 0:
 		return fault.Away(fmt.Errorf("one of several searches answered %d: %.500s", r.Status, r.Error), "elasticsearch")
 	case r.Shards.Failed == nil:
@@ -225,7 +227,7 @@ func searchFault(err error) error {
 	case ok && answer.Status == http.StatusBadRequest && tooManyClauses.MatchString(answer.Reason):
 		return fault.Validation(fault.Issue{Code: fault.TooBig, Message: "the request has too many terms for one search; send fewer values"})
 	case ok && answer.Status == http.StatusNotFound:
-		return fault.Away(err, "elasticsearch")
+		return fault.Away(errors.Join(query.ErrIndexGone, err), "elasticsearch")
 	}
 	return elastic.FaultOf(err)
 }

@@ -97,6 +97,10 @@ type Projected struct {
 	Version int64
 	// Digest of the document that is there now; nil: it is not certain.
 	Digest []byte
+	// Written: the document was sent, with the version that ClaimHeld gave.
+	Written bool
+	// Refusal is why Elasticsearch does not take the document, "" when it does.
+	Refusal string
 	// Present: the global dataset has the record.
 	Present bool
 	// Unheld: nothing holds the record, and its document is a stub.
@@ -118,6 +122,12 @@ type HeldGeneration struct {
 	Generation string
 	// Serving: searches go to it.
 	Serving bool
+	// IndexUUID is Elasticsearch's own id of its index, "" while it is not known:
+	// an index that was remade or restored under the same name has another one.
+	IndexUUID string
+	// Marked: the rows whose documents a lost index took with it are marked as
+	// lost. Until then no workspace's documents are known to be there.
+	Marked bool
 }
 
 // HeldStatus is how far the held documents are behind.
@@ -131,6 +141,20 @@ type HeldStatus struct {
 	OwnPending int64 `json:"own_pending"`
 	// OldestPending is how long the oldest has been pending, 0 without any.
 	OldestPending time.Duration `json:"-"`
+	// Lost are those whose documents the serving index lacks, because it replaces
+	// one that was lost.
+	Lost int64 `json:"lost"`
+	// Refused are those whose documents Elasticsearch does not take.
+	Refused int64 `json:"refused"`
+}
+
+// RefusedRecord is a held record whose document Elasticsearch does not take: it
+// has the document of before, or none.
+type RefusedRecord struct {
+	Workspace ID            `json:"workspace_id"`
+	Dataset   query.Dataset `json:"dataset"`
+	Record    uuid.UUID     `json:"record_id"`
+	Refusal   string        `json:"refusal"`
 }
 
 // Freshness is what a search of held records has to wait for.
@@ -140,4 +164,11 @@ type Freshness struct {
 	// Recent: a projection was acknowledged so lately that the periodic refresh
 	// may not have covered it.
 	Recent bool
+	// Generation is the one that searches go to, "" when there is none yet.
+	Generation string
+	// Filling: that generation replaces a lost one and lacks documents of the
+	// workspace.
+	Filling bool
+	// ViewDeleted: some documents may still name a Static View that was deleted.
+	ViewDeleted bool
 }

@@ -61,7 +61,7 @@ func wireHeld(ctx context.Context, c apiConfig, s *api.Server, engine *search.En
 		Memberships: &workspace.Memberships{Store: store, Records: engine, Changed: projector.Wake},
 		Favorites:   workspace.NewFavorites(store),
 	}
-	s.Records = &records.Records{Searcher: searcher{engine}, Freshness: projector, Overlays: store}
+	s.Records = &records.Records{Searcher: searcher{engine}, Freshness: projector, Overlays: store, Views: store}
 	return inBackground(projector.Sweep, log), projector.Close
 }
 

@@ -15,7 +15,7 @@ import (
 
 // projectionCmd groups what an operator does to the documents of held records.
 type projectionCmd struct {
-	Status  projectionStatusCmd  `cmd:"" help:"Tell how many held records are pending, and how old the oldest is."`
+	Status  projectionStatusCmd  `cmd:"" help:"Tell how many held records are pending and how old the oldest is, and which documents Elasticsearch refuses."`
 	Rebuild projectionRebuildCmd `cmd:"" help:"Fill new indices of held records from Postgres while searches go on, and switch to them."`
 }
 
@@ -39,8 +39,12 @@ func (c *projectionStatusCmd) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return operatorError(err)
 	}
+	refused, err := system.RefusedRecords(ctx, refusedListed)
+	if err != nil {
+		return operatorError(err)
+	}
 	if c.JSON {
-		return printJSON(s.out, projectionStatus{status, status.OldestPending.Seconds(), generationsOf(generations)})
+		return printJSON(s.out, projectionStatus{status, status.OldestPending.Seconds(), generationsOf(generations), refused})
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "held records\t%d\n", status.Records)
@@ -48,11 +52,19 @@ func (c *projectionStatusCmd) Run(ctx context.Context, s *streams) error {
 	fmt.Fprintf(w, "pending\t%d\n", status.Pending)
 	fmt.Fprintf(w, "of these by a workspace's own write\t%d\n", status.OwnPending)
 	fmt.Fprintf(w, "oldest pending\t%s\n", status.OldestPending.Round(time.Millisecond))
+	fmt.Fprintf(w, "lost with an index, to be put back\t%d\n", status.Lost)
+	fmt.Fprintf(w, "refused by Elasticsearch\t%d\n", status.Refused)
 	for _, g := range generations {
 		fmt.Fprintf(w, "generation of %s\t%s%s\n", g.Dataset, g.Generation, map[bool]string{true: " (serving)", false: " (being filled)"}[g.Serving])
 	}
+	for _, r := range refused {
+		fmt.Fprintf(w, "refused: %s of workspace %s\t%s: %s\n", r.Dataset.Singular(), r.Workspace, r.Record, r.Refusal)
+	}
 	return w.Flush()
 }
+
+// refusedListed is how many refused records are listed.
+const refusedListed = 100
 
 // projectionStatus is the status as JSON.
 type projectionStatus struct {
@@ -60,6 +72,8 @@ type projectionStatus struct {
 	// OldestPendingSeconds is 0 when nothing is pending.
 	OldestPendingSeconds float64          `json:"oldest_pending_seconds"`
 	Generations          []heldGeneration `json:"generations"`
+	// RefusedRecords are at most 100.
+	RefusedRecords []workspace.RefusedRecord `json:"refused_records"`
 }
 
 type heldGeneration struct {
@@ -71,7 +85,7 @@ type heldGeneration struct {
 func generationsOf(all []workspace.HeldGeneration) []heldGeneration {
 	list := []heldGeneration{}
 	for _, g := range all {
-		list = append(list, heldGeneration(g))
+		list = append(list, heldGeneration{g.Dataset, g.Generation, g.Serving})
 	}
 	return list
 }

@@ -112,6 +112,7 @@ func wire(ctx context.Context, c apiConfig, metrics *telemetry.Metrics, log *slo
 			"redis":  ledger.Ready,
 			"tokens": func(context.Context) error { return gate.Ready() },
 		},
+		Filling: system.Filling,
 		Log:     log,
 		Tracing: tracing.Gin(),
 		Meter:   metrics, MaxRequests: c.MaxRequests, RequestTimeout: c.requestTimeout(),

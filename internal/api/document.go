@@ -10,6 +10,7 @@ import (
 
 	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
+	"atlas/search/query"
 )
 
 // documentPath is the OpenAPI document's path, below Version.
@@ -139,13 +140,15 @@ func servicePaths(c openapi.Components) openapi.Map[openapi.PathItem] {
 	}
 	state := func(status string) *openapi.Schema { return openapi.Const(status) }
 	states := openapi.Required("backends", openapi.ByKey(openapi.OneOf("ok", "unavailable")).Example(map[string]any{"postgres": "ok", "redis": "ok"}))
-	ready := openapi.Object(openapi.Required("status", state("ok")), states)
+	filling := openapi.Optional("filling", openapi.Array(openapi.OneOf(query.Held...), 1, len(query.Held)).
+		Described("Datasets whose records of workspaces are being put back after their search index was lost. Searches of a book or a View answer 503 until that workspace's are there."))
+	ready := openapi.Object(openapi.Required("status", state("ok")), states, filling)
 	away := openapi.Response{Description: "A backend does not serve, or the server is about to stop.", Headers: append(slices.Clip(id), openapi.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef("RetryAfter")}),
 		Content: openapi.JSON(openapi.MediaType{Schema: &openapi.Schema{OneOf: []*openapi.Schema{
-			openapi.Object(openapi.Required("status", state("unavailable")), states),
+			openapi.Object(openapi.Required("status", state("unavailable")), states, filling),
 			openapi.Object(openapi.Required("status", state("stopping"))),
 		}}, Examples: openapi.Map[openapi.Example]{
-			{Name: "unavailable", Value: openapi.Example{Value: health{"unavailable", map[string]string{"postgres": "ok", "redis": "unavailable"}}}},
+			{Name: "unavailable", Value: openapi.Example{Value: health{Status: "unavailable", Backends: map[string]string{"postgres": "ok", "redis": "unavailable"}}}},
 			{Name: "stopping", Value: openapi.Example{Value: health{Status: "stopping"}}},
 		}})}
 	root := []openapi.Server{{URL: "/"}}

@@ -43,7 +43,7 @@ func (w *world) holds(t *testing.T) {
 		Memberships: &workspace.Memberships{Store: store, Records: engine, Changed: p.Wake},
 		Favorites:   workspace.NewFavorites(store),
 	}
-	w.server.Records = &records.Records{Searcher: searcher{engine}, Freshness: p, Overlays: store}
+	w.server.Records = &records.Records{Searcher: searcher{engine}, Freshness: p, Overlays: store, Views: store}
 }
 
 // load puts a world's records into the global indices.

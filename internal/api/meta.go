@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"atlas/internal/credits"
+	"atlas/search/query"
 	"atlas/workspace"
 )
 
@@ -62,6 +63,9 @@ type health struct {
 	Status string `json:"status"` // ok, unavailable, stopping
 	// Backends are ok or unavailable, by name; why is in the log.
 	Backends map[string]string `json:"backends,omitzero"`
+	// Filling are the datasets whose held records are being put back after their
+	// index was lost.
+	Filling []query.Dataset `json:"filling,omitempty"`
 }
 
 const (
@@ -99,6 +103,12 @@ func (s *Server) ready(ctx *gin.Context) {
 		})
 	}
 	group.Wait()
+	if s.Filling != nil && h.Backends["postgres"] == "ok" {
+		var err error
+		if h.Filling, err = s.Filling(bounded); err != nil && ctx.Request.Context().Err() == nil {
+			c.log().Warn("which held records are being filled cannot be told", "error", err.Error())
+		}
+	}
 	status := http.StatusOK
 	if h.Status != "ok" {
 		status = http.StatusServiceUnavailable

@@ -62,7 +62,11 @@ type Server struct {
 	Records    RecordSearcher
 	// Probes are the backends that readiness asks, by name.
 	Probes map[string]Probe
-	Log    *slog.Logger
+	// Filling, when set, tells readiness which datasets' held records are being
+	// put back after their index was lost: searches of some workspaces' are
+	// refused meanwhile, and all else is served.
+	Filling func(ctx context.Context) ([]query.Dataset, error)
+	Log     *slog.Logger
 	// Meter is told of every request; nil: nobody is.
 	Meter Meter
 	// Tracing, when set, runs around every request.

@@ -3,6 +3,7 @@ package elastic
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -89,32 +90,57 @@ func wholeAnswer(body []byte) error {
 	return nil
 }
 
-// Aliases returns the indices whose names match a pattern (`*` stands for
-// anything), each with its aliases.
-func (c *Client) Aliases(ctx context.Context, pattern string) (map[string][]string, error) {
+// Index is what tells one index from another.
+type Index struct {
+	// UUID is Elasticsearch's own id of it: one that was deleted and made again,
+	// or restored, under the same name has another.
+	UUID string
+	// Aliases are in order.
+	Aliases []string
+}
+
+// Indices returns the indices whose names match one of some patterns (`*` stands
+// for anything), by name.
+func (c *Client) Indices(ctx context.Context, patterns ...string) (map[string]Index, error) {
 	res, err := c.Do(ctx, Request{
-		Method: http.MethodGet, Path: "/" + url.PathEscape(pattern) + "/_alias", Missing: true,
-		Query: url.Values{"expand_wildcards": {"all"}, "ignore_unavailable": {"true"}},
+		Method: http.MethodGet, Path: "/" + joined(patterns), Missing: true,
+		Query: url.Values{
+			"expand_wildcards": {"all"}, "ignore_unavailable": {"true"}, "filter_path": {"*.aliases,*.settings.index.uuid"},
+		},
 	})
 	if err != nil || res.Status == http.StatusNotFound {
 		return nil, err
 	}
 	var answer map[string]struct {
-		Aliases map[string]any `json:"aliases"`
+		Aliases  map[string]any `json:"aliases"`
+		Settings struct {
+			Index struct {
+				UUID string `json:"uuid"`
+			} `json:"index"`
+		} `json:"settings"`
 	}
 	if err := json.Unmarshal(res.Body, &answer); err != nil {
 		return nil, fmt.Errorf("elasticsearch: %w", err)
 	}
-	indices := make(map[string][]string, len(answer))
-	for index, a := range answer {
-		aliases := make([]string, 0, len(a.Aliases))
-		for alias := range a.Aliases {
-			aliases = append(aliases, alias)
-		}
-		slices.Sort(aliases)
-		indices[index] = aliases
+	indices := make(map[string]Index, len(answer))
+	for name, a := range answer {
+		indices[name] = Index{UUID: a.Settings.Index.UUID, Aliases: slices.Sorted(maps.Keys(a.Aliases))}
 	}
 	return indices, nil
+}
+
+// Aliases returns the indices whose names match a pattern, each with its
+// aliases.
+func (c *Client) Aliases(ctx context.Context, pattern string) (map[string][]string, error) {
+	found, err := c.Indices(ctx, pattern)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	aliases := make(map[string][]string, len(found))
+	for name, index := range found {
+		aliases[name] = index.Aliases
+	}
+	return aliases, nil
 }
 
 // AliasChange adds an alias to an index or takes it away.

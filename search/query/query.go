@@ -1,6 +1,8 @@
 package query
 
 import (
+	"errors"
+
 	"atlas/internal/fault"
 	"atlas/internal/input"
 )
@@ -43,6 +45,10 @@ type Query struct {
 	// Held: the search runs on the records that Base.Workspace holds, and finds
 	// nothing else; overlay fields are known there only.
 	Held bool
+	// Generation is the one of the held records that the search runs on, where its
+	// caller knows what is in that one; "": the one that serves. The error of a
+	// search whose generation is gone is ErrIndexGone.
+	Generation string
 	// Text is what the user typed, trimmed; every term of it must match
 	// somewhere in the fields that `query` searches. Empty: no condition.
 	Text string
@@ -55,6 +61,10 @@ type Query struct {
 	// After is the cursor, as the client sent it; empty for the first page.
 	After string
 }
+
+// ErrIndexGone is in the chain of the error of a search that finds no index where
+// it was to run.
+var ErrIndexGone = errors.New("the index is gone")
 
 // Sort is an order of the results; ties are broken by id.
 type Sort struct {

@@ -8,6 +8,7 @@ package join
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,6 +42,20 @@ func (p Plan) Held() bool {
 	return false
 }
 
+// In is the plan with its searches of held records in one generation of them.
+func (p Plan) In(generation string) Plan {
+	p.Legs = slices.Clone(p.Legs)
+	for i := range p.Legs {
+		if p.Legs[i].Held {
+			p.Legs[i].Generation = generation
+		}
+	}
+	if p.Second.Held {
+		p.Second.Generation = generation
+	}
+	return p
+}
+
 // Book plans a search of a workspace's book. The request is parsed for the base
 // query.Book.
 func Book(in workspace.ID, request query.Query) (Plan, error) {
@@ -62,7 +77,11 @@ func Book(in workspace.ID, request query.Query) (Plan, error) {
 //
 // An overlay condition, in the definition or the request, is met in the book
 // only: outside it the value is unknown.
-func View(v workspace.View, request query.Query) (Plan, error) {
+//
+// Documents of held contacts may name Static Views that were deleted a moment
+// ago. existing, when not nil, are the Static Views there are; nil: every View
+// that a document names is there.
+func View(v workspace.View, request query.Query, existing []workspace.ViewID) (Plan, error) {
 	if err := v.Workspace.Check(); err != nil {
 		return Plan{}, err
 	}
@@ -86,7 +105,7 @@ func View(v workspace.View, request query.Query) (Plan, error) {
 	}
 	held := q
 	held.Held = true
-	held = with(held, query.Any{inBook, inSomeView})
+	held = with(held, query.Any{inBook, inSome(existing)})
 	return Plan{Legs: []query.Query{with(q, linked), held}, Second: with(held, query.Not{Node: linked})}, nil
 }
 
@@ -108,8 +127,22 @@ var (
 	linked     = query.Span{Path: "projects_count", From: "1"}
 )
 
-func inView(id workspace.ViewID) query.Node {
-	return query.Terms{Path: "held.view_ids", Values: []string{id.String()}}
+func inView(id ...workspace.ViewID) query.Node {
+	values := make([]string, len(id))
+	for i, v := range id {
+		values[i] = v.String()
+	}
+	return query.Terms{Path: "held.view_ids", Values: values}
+}
+
+func inSome(existing []workspace.ViewID) query.Node {
+	switch {
+	case existing == nil:
+		return inSomeView
+	case len(existing) == 0:
+		return inBook // no document is in one
+	}
+	return inView(existing...)
 }
 
 // onOverlay tells whether a condition is on what a workspace wrote.

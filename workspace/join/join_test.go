@@ -63,25 +63,28 @@ var plans = []struct {
 	dataset    query.Dataset
 	definition string // "": a Static View; "book": the book
 	request    string
+	existing   []workspace.ViewID
 }{
-	{"book", query.Accounts, "book", `{}`},
-	{"book_request", query.Accounts, "book", `{"query":"tower","filters":{"icp_tier":{"value":"tier_1"},"tags":{"value":"VIP"},"city":{"value":"Québec"}},"sort":{"field":"atlas_score","order":"desc"},"limit":10}`},
-	{"static", query.Contacts, "", `{}`},
-	{"static_request", query.Projects, "", `{"query":"tower","filters":{"stage":{"value":"filed"}},"relations":{"has_signal":{"signal_type":{"value":"permit_issued"}}},"sort":{"field":"name","order":"desc"}}`},
-	{"static_overlay", query.Projects, "", `{"filters":{"workspace_status":{"value":"won"}}}`},
-	{"accounts_everything", query.Accounts, `{"version":1,"q":"","fields":{}}`, `{}`},
-	{"accounts_text", query.Accounts, `{"version":1,"q":"Éclair homes","fields":{}}`, `{"query":"Builders"}`},
-	{"accounts_fields", query.Accounts, `{"version":1,"q":"","fields":{"account_type":["developer","owner"],"city":["Łódź"],"last_activity":{"after":"2024-01-01","before":"2024-02-29"}}}`, `{"offset":50,"limit":10}`},
-	{"accounts_open_days", query.Accounts, `{"version":1,"q":"","fields":{"last_activity":{"before":"2024-02-29"}}}`, `{}`},
-	{"accounts_overlay", query.Accounts, `{"version":1,"q":"","fields":{"atlas_score":{"min":"050","max":"100"},"icp_tier":["tier_1","tier_2"]}}`, `{}`},
-	{"accounts_overlay_request", query.Accounts, `{"version":1,"q":"","fields":{"account_type":["owner"]}}`, `{"filters":{"updated_at":{"value":["2024-01-01",null]},"notes":{"value":["call","mail"]}}}`},
-	{"contacts", query.Contacts, `{"version":1,"q":"Zoë","fields":{"role":["owner"],"status":["active","unverified"],"account_id":["` + someID + `"],"city":["Calgary"]}}`, `{"filters":{"email":{"value":"x@y.example","exact_match":true}},"sort":{"field":"projects_count","order":"desc"}}`},
-	{"contacts_overlay", query.Contacts, `{"version":1,"q":"","fields":{"status":["active"]}}`, `{"filters":{"tags":{"value":"VIP"}}}`},
-	{"projects_fields", query.Projects, `{"version":1,"q":"","fields":{"stage":["filed"],"primary_use":["office","retail"],"gc_status":["unassigned"],"city":["Calgary","Edmonton"]}}`, `{"filters":{"stage":{"value":["filed","permitted"]}}}`},
-	{"projects_ranges", query.Projects, `{"version":1,"q":"","fields":{"sqft":{"min":"1000"},"units":{"max":"0"},"stories":{"min":"1","max":"999999999999999"},"cost":{"min":"000"},"detected":{"after":"2024-02-29"}}}`, `{}`},
-	{"projects_known", query.Projects, `{"version":1,"q":"","fields":{"stories_known":["known"]}}`, `{}`},
-	{"projects_unknown", query.Projects, `{"version":1,"q":"","fields":{"stories_known":["unknown"]}}`, `{}`},
-	{"projects_lost_value", query.Projects, `{"version":1,"q":"","fields":{"stage":["demolished"]}}`, `{}`},
+	{"book", query.Accounts, "book", `{}`, nil},
+	{"book_request", query.Accounts, "book", `{"query":"tower","filters":{"icp_tier":{"value":"tier_1"},"tags":{"value":"VIP"},"city":{"value":"Québec"}},"sort":{"field":"atlas_score","order":"desc"},"limit":10}`, nil},
+	{"static", query.Contacts, "", `{}`, nil},
+	{"static_request", query.Projects, "", `{"query":"tower","filters":{"stage":{"value":"filed"}},"relations":{"has_signal":{"signal_type":{"value":"permit_issued"}}},"sort":{"field":"name","order":"desc"}}`, nil},
+	{"static_overlay", query.Projects, "", `{"filters":{"workspace_status":{"value":"won"}}}`, nil},
+	{"accounts_everything", query.Accounts, `{"version":1,"q":"","fields":{}}`, `{}`, nil},
+	{"accounts_text", query.Accounts, `{"version":1,"q":"Éclair homes","fields":{}}`, `{"query":"Builders"}`, nil},
+	{"accounts_fields", query.Accounts, `{"version":1,"q":"","fields":{"account_type":["developer","owner"],"city":["Łódź"],"last_activity":{"after":"2024-01-01","before":"2024-02-29"}}}`, `{"offset":50,"limit":10}`, nil},
+	{"accounts_open_days", query.Accounts, `{"version":1,"q":"","fields":{"last_activity":{"before":"2024-02-29"}}}`, `{}`, nil},
+	{"accounts_overlay", query.Accounts, `{"version":1,"q":"","fields":{"atlas_score":{"min":"050","max":"100"},"icp_tier":["tier_1","tier_2"]}}`, `{}`, nil},
+	{"accounts_overlay_request", query.Accounts, `{"version":1,"q":"","fields":{"account_type":["owner"]}}`, `{"filters":{"updated_at":{"value":["2024-01-01",null]},"notes":{"value":["call","mail"]}}}`, nil},
+	{"contacts", query.Contacts, `{"version":1,"q":"Zoë","fields":{"role":["owner"],"status":["active","unverified"],"account_id":["` + someID + `"],"city":["Calgary"]}}`, `{"filters":{"email":{"value":"x@y.example","exact_match":true}},"sort":{"field":"projects_count","order":"desc"}}`, nil},
+	{"contacts_view_deleted", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{}`, []workspace.ViewID{viewID, workspace.ViewID(uuid.MustParse(someID))}},
+	{"contacts_no_view_left", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{}`, []workspace.ViewID{}},
+	{"contacts_overlay", query.Contacts, `{"version":1,"q":"","fields":{"status":["active"]}}`, `{"filters":{"tags":{"value":"VIP"}}}`, nil},
+	{"projects_fields", query.Projects, `{"version":1,"q":"","fields":{"stage":["filed"],"primary_use":["office","retail"],"gc_status":["unassigned"],"city":["Calgary","Edmonton"]}}`, `{"filters":{"stage":{"value":["filed","permitted"]}}}`, nil},
+	{"projects_ranges", query.Projects, `{"version":1,"q":"","fields":{"sqft":{"min":"1000"},"units":{"max":"0"},"stories":{"min":"1","max":"999999999999999"},"cost":{"min":"000"},"detected":{"after":"2024-02-29"}}}`, `{}`, nil},
+	{"projects_known", query.Projects, `{"version":1,"q":"","fields":{"stories_known":["known"]}}`, `{}`, nil},
+	{"projects_unknown", query.Projects, `{"version":1,"q":"","fields":{"stories_known":["unknown"]}}`, `{}`, nil},
+	{"projects_lost_value", query.Projects, `{"version":1,"q":"","fields":{"stage":["demolished"]}}`, `{}`, nil},
 }
 
 // TestPlans compares each plan with a file that a person can read: where each
@@ -96,7 +99,7 @@ func TestPlans(t *testing.T) {
 			if c.definition == "book" {
 				plan, err = join.Book(in, requestOn(t, c.dataset, query.Book, c.request))
 			} else {
-				plan, err = join.View(viewOf(t, c.dataset, c.definition), requestOn(t, c.dataset, query.View, c.request))
+				plan, err = join.View(viewOf(t, c.dataset, c.definition), requestOn(t, c.dataset, query.View, c.request), c.existing)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -168,11 +171,11 @@ func TestAPlanNeedsAWorkspace(t *testing.T) {
 		t.Errorf("a book of nobody: %v", err)
 	}
 	v := viewOf(t, query.Accounts, "")
-	if _, err := join.View(v, requestOn(t, query.Contacts, query.View, `{}`)); fault.CodeOf(err) != fault.Internal {
+	if _, err := join.View(v, requestOn(t, query.Contacts, query.View, `{}`), nil); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("a request on another dataset: %v", err)
 	}
 	v.Workspace = workspace.ID{}
-	if _, err := join.View(v, requestOn(t, query.Accounts, query.View, `{}`)); fault.CodeOf(err) != fault.Internal {
+	if _, err := join.View(v, requestOn(t, query.Accounts, query.View, `{}`), nil); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("a View of nobody: %v", err)
 	}
 }
@@ -182,12 +185,12 @@ func TestPlansShareNothing(t *testing.T) {
 	t.Parallel()
 	v := viewOf(t, query.Contacts, `{"version":1,"q":"x","fields":{"role":["owner"]}}`)
 	request := requestOn(t, query.Contacts, query.View, `{"filters":{"city":{"value":"x"}}}`)
-	first, err := join.View(v, request)
+	first, err := join.View(v, request, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := string(readable(t, first))
-	if _, err := join.View(v, request); err != nil {
+	if _, err := join.View(v, request, nil); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, string(readable(t, first))); diff != "" {
@@ -234,7 +237,7 @@ func FuzzDefinition(f *testing.F) {
 		}
 		plan, err := join.View(workspace.View{ID: viewID, Workspace: in, Dataset: d, Type: view, Definition: again}, query.Query{
 			Dataset: d, Base: query.Base{Kind: query.View}, Sort: query.DefaultSort(d), Limit: 1,
-		})
+		}, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", stored, err)
 		}

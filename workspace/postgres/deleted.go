@@ -77,7 +77,7 @@ func (s *System) BumpRecords(ctx context.Context, d query.Dataset, ids []string)
 			SELECT workspace_id, dataset, record_id FROM held_records
 			WHERE dataset = $1 AND record_id = ANY($2) ORDER BY workspace_id, record_id
 		) held
-		ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE SET version = nextval('held_version'), `+sincePending,
+		ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE SET `+bump,
 		string(d), records)
 	return toFault(err)
 }

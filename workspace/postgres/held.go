@@ -31,7 +31,7 @@ const holdRecords = `
 	SELECT $1, $2, id, nextval('held_version') FROM (SELECT DISTINCT unnest($3::uuid[]) AS id ORDER BY id) ids
 	WHERE ` + besideOthers + `
 	ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE
-	SET version = nextval('held_version'), own_change = true, present = true, stub_since = NULL, ` + sincePending
+	SET own_change = true, present = true, stub_since = NULL, ` + bump
 
 // holdAgain is hold for those of the records that have a row already, and
 // returns them: what takes something away makes no rows.
@@ -50,7 +50,7 @@ const holdRecordsAgain = `
 	) ids
 	WHERE ` + besideOthers + `
 	ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE
-	SET version = nextval('held_version'), own_change = true, ` + sincePending + `
+	SET own_change = true, ` + bump + `
 	RETURNING record_id`
 
 // A workspace's writes of held records of a dataset ($1, $2) go on side by side,
@@ -62,6 +62,9 @@ const (
 	besideOthers = `(SELECT pg_advisory_xact_lock_shared` + writersKey + `) IS NOT NULL`
 	addingAlone  = `SELECT pg_advisory_xact_lock` + writersKey
 )
+
+// bump takes the next version for a row.
+const bump = `version = nextval('held_version'), ` + sincePending
 
 // sincePending keeps the time of a row that is pending already.
 const sincePending = `pending_since = CASE WHEN held_records.version > held_records.projected_version

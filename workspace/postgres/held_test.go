@@ -149,7 +149,7 @@ func TestProjectorLease(t *testing.T) {
 	}
 	claim := func(holder string) bool {
 		t.Helper()
-		ok, err := b.store.ClaimHeld(ctx, in, holder, time.Minute, []workspace.HeldRecord{{Dataset: query.Accounts, Record: record}})
+		_, ok, err := b.store.ClaimHeld(ctx, in, holder, time.Minute, []workspace.HeldRecord{{Dataset: query.Accounts, Record: record}})
 		fatal(t, err)
 		return ok
 	}
@@ -189,7 +189,7 @@ func TestFinishLeavesWhatChangedPending(t *testing.T) {
 	score := &workspace.Scored{Score: 99, Trend: "rising", At: b.now}
 	finish := func(version int64) {
 		t.Helper()
-		fatal(t, b.store.FinishHeld(ctx, in, []workspace.Projected{{Dataset: query.Accounts, Record: record, Version: version, Present: true, Digest: []byte("digest"), Score: score}}, true))
+		fatal(t, b.store.FinishHeld(ctx, in, []workspace.Projected{{Dataset: query.Accounts, Record: record, Version: version, Present: true, Digest: []byte("digest"), Written: true, Score: score}}, true))
 	}
 	pending := func() []workspace.HeldRecord {
 		t.Helper()
@@ -208,6 +208,11 @@ func TestFinishLeavesWhatChangedPending(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	newest := b.version(t, record)
+	_, claimed, err := b.store.ClaimHeld(ctx, in, "holder", time.Minute, left)
+	fatal(t, err)
+	if !claimed {
+		t.Fatal("the lease is lost")
+	}
 	finish(newest)
 	finish(records[0].Version) // late
 	if left := pending(); len(left) != 0 {
@@ -276,7 +281,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 			return 0, err
 		},
 		"ClaimHeld": func(ctx context.Context, in workspace.ID) (int, error) {
-			_, err := b.store.ClaimHeld(ctx, in, "h", time.Minute, held)
+			_, _, err := b.store.ClaimHeld(ctx, in, "h", time.Minute, held)
 			return 0, err
 		},
 		"FinishHeld": func(ctx context.Context, in workspace.ID) (int, error) {

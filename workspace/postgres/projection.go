@@ -21,11 +21,19 @@ const recentProjection = 3 * time.Second
 
 // HeldFreshness tells what a search of a dataset's held records has to wait for.
 func (s *Store) HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (f workspace.Freshness, err error) {
+	// One statement: all of it is of one moment. Each EXISTS is one look at an
+	// index that has only the rows it asks for.
 	err = s.queryRow(ctx, in, `
 		SELECT EXISTS (SELECT FROM held_records
 		               WHERE workspace_id = $1 AND dataset = $2 AND version > projected_version AND own_change),
-		       coalesce((SELECT projected_at > clock_timestamp() - $3::interval FROM projectors WHERE workspace_id = $1), false)`,
-		[]any{arg(in), string(d), recentProjection}, &f.Pending, &f.Recent)
+		       coalesce((SELECT projected_at > clock_timestamp() - $3::interval FROM projectors WHERE workspace_id = $1), false),
+		       coalesce(g.generation, ''),
+		       NOT coalesce(g.marked, true) OR EXISTS (SELECT FROM held_records
+		               WHERE workspace_id = $1 AND dataset = $2 AND lost_version IS NOT NULL),
+		       EXISTS (SELECT FROM held_records
+		               WHERE workspace_id = $1 AND dataset = $2 AND view_deleted_version IS NOT NULL)
+		FROM (SELECT) one LEFT JOIN held_generations g ON g.dataset = $2 AND g.serving`,
+		[]any{arg(in), string(d), recentProjection}, &f.Pending, &f.Recent, &f.Generation, &f.Filling, &f.ViewDeleted)
 	return f, err
 }
 
@@ -91,10 +99,10 @@ func collectHeld(row pgx.CollectableRow) (h workspace.HeldRecord, err error) {
 	return h, err
 }
 
-const selectGenerations = `SELECT dataset, generation, serving FROM held_generations ORDER BY dataset, generation`
+const selectGenerations = `SELECT dataset, generation, serving, coalesce(index_uuid, ''), marked FROM held_generations ORDER BY dataset, generation`
 
 func collectGeneration(row pgx.CollectableRow) (g workspace.HeldGeneration, err error) {
-	return g, row.Scan(&g.Dataset, &g.Generation, &g.Serving)
+	return g, row.Scan(&g.Dataset, &g.Generation, &g.Serving, &g.IndexUUID, &g.Marked)
 }
 
 // lockHeld locks rows in the order in which every writer locks them.
@@ -110,23 +118,29 @@ type heldRow struct {
 	Digest  *string       `json:"digest"` // hex
 	Present bool          `json:"present"`
 	Unheld  bool          `json:"unheld"`
+	Written bool          `json:"written"`
+	Refusal *string       `json:"refusal"`
 	Score   *int          `json:"score"`
 	Trend   *string       `json:"trend"`
 	At      *time.Time    `json:"at"`
 }
 
-// ClaimHeld extends the lease and forgets what the documents of records are,
-// because they are about to be written: from here on it is not certain. ok is
+// ClaimHeld extends the lease and notes that documents of records are about to
+// be sent: until FinishHeld it is not certain which one is there. It returns the
+// version that each is to be sent with. That is the version that was read, or a
+// new one where a document was sent with it before and not acknowledged: that
+// one may still arrive, and of two with the same version the later wins. ok is
 // false, and nothing has changed, when the lease is lost.
-func (s *Store) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (ok bool, err error) {
+func (s *Store) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (versions map[uuid.UUID]int64, ok bool, err error) {
 	rows := make([]heldRow, len(records))
 	for i, r := range records {
-		rows[i] = heldRow{Dataset: r.Dataset, Record: r.Record}
+		rows[i] = heldRow{Dataset: r.Dataset, Record: r.Record, Version: r.Version}
 	}
 	list, err := json.Marshal(rows)
 	if err != nil {
-		return false, fault.Wrap(err, fault.Internal, "something went wrong on our side")
+		return nil, false, fault.Wrap(err, fault.Internal, "something went wrong on our side")
 	}
+	versions = make(map[uuid.UUID]int64, len(records))
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `UPDATE projectors SET deadline = clock_timestamp() + $3::interval
 			WHERE workspace_id = $1 AND holder = $2 AND deadline > clock_timestamp()`, arg(in), holder, ttl)
@@ -136,25 +150,52 @@ func (s *Store) ClaimHeld(ctx context.Context, in workspace.ID, holder string, t
 		if _, err := tx.Exec(ctx, lockHeld, arg(in), string(list)); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `
-			UPDATE held_records h SET digest = NULL FROM jsonb_to_recordset($2) AS r(dataset text, record_id uuid)
-			WHERE h.workspace_id = $1 AND h.dataset = r.dataset AND h.record_id = r.record_id AND h.digest IS NOT NULL`, arg(in), string(list))
+		claimed, err := tx.Query(ctx, claimHeld, arg(in), string(list))
+		if err != nil {
+			return err
+		}
+		var record uuid.UUID
+		var version int64
+		_, err = pgx.ForEachRow(claimed, []any{&record, &version}, func() error {
+			versions[record] = version
+			return nil
+		})
 		return err
 	})
-	return ok && err == nil, err
+	return versions, ok && err == nil, err
 }
 
+// A row that has changed since it was read is sent as it was read, for searches
+// may wait for that; its newer version goes past whatever arrives late. The new
+// version is taken under the row's lock, like every other.
+const claimHeld = `
+	WITH claimed AS MATERIALIZED (
+		SELECT h.dataset, h.record_id, CASE WHEN h.version = r.version AND coalesce(h.attempted_version, h.version) >= r.version
+		       THEN nextval('held_version') ELSE r.version END AS version
+		FROM jsonb_to_recordset($2) AS r(dataset text, record_id uuid, version bigint)
+		JOIN held_records h ON h.workspace_id = $1 AND h.dataset = r.dataset AND h.record_id = r.record_id
+	)
+	UPDATE held_records h SET digest = NULL, version = greatest(h.version, c.version),
+		attempted_version = greatest(coalesce(h.attempted_version, 0), c.version)
+	FROM claimed c WHERE h.workspace_id = $1 AND h.dataset = c.dataset AND h.record_id = c.record_id
+	RETURNING h.record_id, c.version`
+
 // FinishHeld notes what was projected. A row that has changed meanwhile stays
-// pending, and its document is to be written again: a generation may have been
-// registered since the row was read. written tells that documents were written, which searches have to
-// know of.
+// pending. What comes late, after another projector took the row over, changes
+// nothing: a document that was sent must be the row's last attempt, and one that
+// was not sent must be the one that is still there. written tells that documents
+// were written, which searches have to know of.
 func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.Projected, written bool) error {
 	if len(projected) == 0 {
 		return nil
 	}
 	rows := make([]heldRow, len(projected))
 	for i, p := range projected {
-		rows[i] = heldRow{Dataset: p.Dataset, Record: p.Record, Version: p.Version, Digest: hexOf(p.Digest), Present: p.Present, Unheld: p.Unheld}
+		rows[i] = heldRow{Dataset: p.Dataset, Record: p.Record, Version: p.Version, Digest: hexOf(p.Digest), Present: p.Present, Unheld: p.Unheld,
+			Written: p.Written}
+		if p.Refusal != "" {
+			rows[i].Refusal = &p.Refusal
+		}
 		if p.Score != nil {
 			rows[i].Score, rows[i].Trend, rows[i].At = &p.Score.Score, &p.Score.Trend, &p.Score.At
 		}
@@ -166,13 +207,8 @@ func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []wor
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		var batch pgx.Batch
 		batch.Queue(lockHeld, arg(in), string(list))
+		batch.Queue(finishOlder, arg(in), string(list))
 		batch.Queue(finishHeld, arg(in), string(list))
-		// A score of an older state would not be the one in the document.
-		batch.Queue(`
-			UPDATE overlays o SET atlas_score = r.score, atlas_trend = r.trend, scored_at = r.at
-			FROM jsonb_to_recordset($2) AS r(dataset text, record_id uuid, version bigint, score integer, trend text, at timestamptz)
-			JOIN held_records h ON h.workspace_id = $1 AND h.dataset = r.dataset AND h.record_id = r.record_id AND h.version = r.version
-			WHERE o.workspace_id = $1 AND o.dataset = r.dataset AND o.record_id = r.record_id AND r.score IS NOT NULL`, arg(in), string(list))
 		if written {
 			batch.Queue(`UPDATE projectors SET projected_at = clock_timestamp() WHERE workspace_id = $1`, arg(in))
 		}
@@ -180,16 +216,36 @@ func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []wor
 	})
 }
 
-const finishHeld = `
+// finishOlder is for rows that have changed since: their documents are at least
+// as new as what was projected, and are written again.
+const finishOlder = `
 	UPDATE held_records h SET
-		projected_version = greatest(h.projected_version, r.version),
-		own_change = h.own_change AND h.version > r.version,
-		digest = CASE WHEN h.version = r.version THEN decode(r.digest, 'hex') END,
-		present = CASE WHEN h.version = r.version THEN r.present ELSE h.present END,
-		projected_at = clock_timestamp(),
-		stub_since = CASE WHEN h.version = r.version AND r.unheld THEN coalesce(h.stub_since, clock_timestamp()) END
-	FROM jsonb_to_recordset($2) AS r(dataset text, record_id uuid, version bigint, digest text, present boolean, unheld boolean)
-	WHERE h.workspace_id = $1 AND h.dataset = r.dataset AND h.record_id = r.record_id`
+		projected_version = r.version, projected_at = clock_timestamp(),
+		lost_version = CASE WHEN h.lost_version > r.version THEN h.lost_version END,
+		view_deleted_version = CASE WHEN h.view_deleted_version > r.version THEN h.view_deleted_version END
+	FROM jsonb_to_recordset($2) AS r(dataset text, record_id uuid, version bigint)
+	WHERE h.workspace_id = $1 AND h.dataset = r.dataset AND h.record_id = r.record_id
+	  AND h.version > r.version AND h.projected_version < r.version`
+
+// finishHeld is for rows that are as they were projected. The score of an older
+// state would not be the one in the document.
+const finishHeld = `
+	WITH finished AS (
+		UPDATE held_records h SET
+			projected_version = r.version, projected_at = clock_timestamp(), own_change = false,
+			digest = decode(r.digest, 'hex'), present = r.present, refusal = r.refusal,
+			stub_since = CASE WHEN r.unheld THEN coalesce(h.stub_since, clock_timestamp()) END,
+			lost_version = NULL, view_deleted_version = NULL
+		FROM jsonb_to_recordset($2) AS r(dataset text, record_id uuid, version bigint, digest text, present boolean, unheld boolean,
+		     written boolean, refusal text)
+		WHERE h.workspace_id = $1 AND h.dataset = r.dataset AND h.record_id = r.record_id AND h.version = r.version
+		  AND CASE WHEN r.written THEN h.attempted_version = r.version ELSE h.digest = decode(r.digest, 'hex') END
+		RETURNING h.dataset, h.record_id
+	)
+	UPDATE overlays o SET atlas_score = r.score, atlas_trend = r.trend, scored_at = r.at
+	FROM jsonb_to_recordset($2) AS r(dataset text, record_id uuid, score integer, trend text, at timestamptz)
+	JOIN finished USING (dataset, record_id)
+	WHERE o.workspace_id = $1 AND o.dataset = r.dataset AND o.record_id = r.record_id AND r.score IS NOT NULL`
 
 // ReleaseProjector gives the lease back; one that another holder has stays
 // theirs.

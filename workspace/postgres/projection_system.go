@@ -28,19 +28,25 @@ func collectWorkspace(row pgx.CollectableRow) (id workspace.ID, err error) {
 	return id, row.Scan((*uuid.UUID)(&id))
 }
 
-// PendingWorkspaces lists workspaces with pending records, who waits longest
-// first.
-func (s *System) PendingWorkspaces(ctx context.Context, limit int) ([]workspace.ID, error) {
+// PendingWorkspaces lists workspaces with pending records but for some, who
+// waits longest first.
+func (s *System) PendingWorkspaces(ctx context.Context, except []workspace.ID, limit int) ([]workspace.ID, error) {
+	ids := make([]uuid.UUID, len(except))
+	for i, id := range except {
+		ids[i] = uuid.UUID(id)
+	}
 	return collect(ctx, s, collectWorkspace, `
-		SELECT workspace_id FROM held_records WHERE version > projected_version
-		GROUP BY workspace_id ORDER BY min(version) LIMIT $1`, limit)
+		SELECT workspace_id FROM held_records WHERE version > projected_version AND workspace_id <> ALL($1)
+		GROUP BY workspace_id ORDER BY min(version) LIMIT $2`, ids, limit)
 }
 
-// StubWorkspaces lists workspaces that have stubs older than age.
+// StubWorkspaces lists workspaces that have stubs older than age, in any order,
+// so that none that cannot be purged keeps others off the list.
 func (s *System) StubWorkspaces(ctx context.Context, age time.Duration, limit int) ([]workspace.ID, error) {
 	return collect(ctx, s, collectWorkspace, `
-		SELECT DISTINCT workspace_id FROM held_records
-		WHERE stub_since < clock_timestamp() - $1::interval AND version = projected_version LIMIT $2`, age, limit)
+		SELECT workspace_id FROM held_records
+		WHERE stub_since < clock_timestamp() - $1::interval AND version = projected_version
+		GROUP BY workspace_id ORDER BY random() LIMIT $2`, age, limit)
 }
 
 // HeldStatus counts the held rows.
@@ -48,9 +54,28 @@ func (s *System) HeldStatus(ctx context.Context) (h workspace.HeldStatus, err er
 	err = toFault(s.pool.QueryRow(ctx, `
 		SELECT count(*), count(stub_since), count(*) FILTER (WHERE version > projected_version),
 		       count(*) FILTER (WHERE version > projected_version AND own_change),
-		       coalesce(clock_timestamp() - min(pending_since) FILTER (WHERE version > projected_version), '0')
-		FROM held_records`).Scan(&h.Records, &h.Stubs, &h.Pending, &h.OwnPending, &h.OldestPending))
+		       coalesce(clock_timestamp() - min(pending_since) FILTER (WHERE version > projected_version), '0'),
+		       count(lost_version), count(refusal)
+		FROM held_records`).Scan(&h.Records, &h.Stubs, &h.Pending, &h.OwnPending, &h.OldestPending, &h.Lost, &h.Refused))
 	return h, err
+}
+
+// RefusedRecords lists held records whose documents Elasticsearch does not take.
+func (s *System) RefusedRecords(ctx context.Context, limit int) ([]workspace.RefusedRecord, error) {
+	return collect(ctx, s, func(row pgx.CollectableRow) (r workspace.RefusedRecord, err error) {
+		return r, row.Scan((*uuid.UUID)(&r.Workspace), &r.Dataset, &r.Record, &r.Refusal)
+	}, `
+		SELECT workspace_id, dataset, record_id, refusal FROM held_records
+		WHERE refusal IS NOT NULL ORDER BY workspace_id, dataset, record_id LIMIT $1`, limit)
+}
+
+// Filling lists the datasets of which some workspace's documents are not yet
+// back after their index was lost.
+func (s *System) Filling(ctx context.Context) ([]query.Dataset, error) {
+	return collect(ctx, s, pgx.RowTo[query.Dataset], `
+		SELECT dataset FROM held_generations g
+		WHERE serving AND (NOT marked OR EXISTS (SELECT FROM held_records h WHERE h.dataset = g.dataset AND lost_version IS NOT NULL))
+		ORDER BY dataset`)
 }
 
 // HeldGenerations lists what is registered.
@@ -62,14 +87,48 @@ func (s *System) HeldGenerations(ctx context.Context) ([]workspace.HeldGeneratio
 // returns a version: records projected with a higher one are in it.
 func (s *System) RegisterGeneration(ctx context.Context, g workspace.HeldGeneration) (since int64, err error) {
 	if _, err := s.pool.Exec(ctx, `
-		INSERT INTO held_generations (dataset, generation, serving, created_at) VALUES ($1, $2, $3, now())
-		ON CONFLICT ON CONSTRAINT held_generations_pkey DO NOTHING`, string(g.Dataset), g.Generation, g.Serving); err != nil {
+		INSERT INTO held_generations (dataset, generation, serving, index_uuid, created_at) VALUES ($1, $2, false, $3, now())`,
+		string(g.Dataset), g.Generation, g.IndexUUID); err != nil {
 		return 0, toFault(err)
 	}
 	// In a statement of its own: a record read without the generation has a
 	// version that was taken before this.
 	err = toFault(s.pool.QueryRow(ctx, `SELECT last_value FROM held_version`).Scan(&since))
 	return since, err
+}
+
+// ReplaceGenerations registers a generation as the one that searches go to and
+// ends the writing to all others of its dataset, whose indices are gone. Its own
+// index is empty: from now on no workspace's documents are known to be there,
+// until MarkLost has marked the rows.
+func (s *System) ReplaceGenerations(ctx context.Context, g workspace.HeldGeneration) error {
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `DELETE FROM held_generations WHERE dataset = $1`, string(g.Dataset)); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			INSERT INTO held_generations (dataset, generation, serving, index_uuid, marked, created_at) VALUES ($1, $2, true, $3, false, now())`,
+			string(g.Dataset), g.Generation, g.IndexUUID)
+		return err
+	}))
+}
+
+// MarkLost makes every held record of a generation's dataset pending, and marks
+// its document, where it ever had one, as lost until it is written again.
+func (s *System) MarkLost(ctx context.Context, g workspace.HeldGeneration) error {
+	if err := s.bumpDataset(ctx, g.Dataset, `digest = NULL, lost_version = CASE WHEN held_records.projected_version > 0 THEN excluded.version END`); err != nil {
+		return err
+	}
+	_, err := s.pool.Exec(ctx, `UPDATE held_generations SET marked = true WHERE dataset = $1 AND generation = $2`, string(g.Dataset), g.Generation)
+	return toFault(err)
+}
+
+// AdoptIndex notes the id of a generation's index where none is known, because
+// it was registered before ids were.
+func (s *System) AdoptIndex(ctx context.Context, g workspace.HeldGeneration) error {
+	_, err := s.pool.Exec(ctx, `UPDATE held_generations SET index_uuid = $3 WHERE dataset = $1 AND generation = $2 AND index_uuid IS NULL`,
+		string(g.Dataset), g.Generation, g.IndexUUID)
+	return toFault(err)
 }
 
 // ServeGeneration notes that searches go to a generation, and ends the writing
@@ -106,6 +165,15 @@ const bumpPage = 1_000
 // records changed. With rewrite set the documents are written even where they
 // would be the same.
 func (s *System) BumpDataset(ctx context.Context, d query.Dataset, rewrite bool) error {
+	if rewrite {
+		return s.bumpDataset(ctx, d, `digest = NULL`)
+	}
+	return s.bumpDataset(ctx, d, `digest = held_records.digest`)
+}
+
+// bumpDataset makes the rows of a dataset pending, page by page, and sets further
+// columns of each.
+func (s *System) bumpDataset(ctx context.Context, d query.Dataset, set string) error {
 	last := struct{ workspace, record uuid.UUID }{}
 	for {
 		n := 0
@@ -116,14 +184,13 @@ func (s *System) BumpDataset(ctx context.Context, d query.Dataset, rewrite bool)
 			), bumped AS (
 				INSERT INTO held_records (workspace_id, dataset, record_id, version)
 				SELECT workspace_id, $1, record_id, nextval('held_version') FROM page ORDER BY workspace_id, record_id
-				ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE SET version = nextval('held_version'), `+sincePending+`,
-					digest = CASE WHEN $5 THEN NULL ELSE held_records.digest END
+				ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE SET `+bump+`, `+set+`
 				RETURNING 1
 			)
 			SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM bumped),
 			       (SELECT workspace_id FROM page ORDER BY workspace_id DESC, record_id DESC LIMIT 1),
 			       (SELECT record_id FROM page ORDER BY workspace_id DESC, record_id DESC LIMIT 1)`,
-			string(d), last.workspace, last.record, bumpPage, rewrite).Scan(&n, new(int), &nullUUID{&last.workspace}, &nullUUID{&last.record})
+			string(d), last.workspace, last.record, bumpPage).Scan(&n, new(int), &nullUUID{&last.workspace}, &nullUUID{&last.record})
 		if err != nil {
 			return toFault(err)
 		}
@@ -155,16 +222,27 @@ func (s *System) BumpOldScores(ctx context.Context, age time.Duration, limit int
 			WHERE o.scored_at < clock_timestamp() - $1::interval AND h.version = h.projected_version
 			ORDER BY o.workspace_id, o.dataset, o.record_id LIMIT $2
 		) o
-		ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE SET version = nextval('held_version'), `+sincePending, age, limit)
+		ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE SET `+bump, age, limit)
 	return tag.RowsAffected(), toFault(err)
 }
 
 // AdvanceVersions makes the next version be above past, after Postgres was
-// restored from an older state than the documents have.
+// restored from an older state than the documents have. It takes the versions in
+// between, because setting the sequence could set back one that another session
+// has moved on since: about a second for a million.
 func (s *System) AdvanceVersions(ctx context.Context, past int64) error {
-	_, err := s.pool.Exec(ctx, `SELECT setval('held_version', greatest($1, last_value)) FROM held_version`, past)
-	return toFault(err)
+	for {
+		var last int64
+		err := s.pool.QueryRow(ctx, `
+			SELECT coalesce(max(nextval('held_version')), 0) FROM held_version, generate_series(1, least($1 - last_value, $2))`, past, advancePage).Scan(&last)
+		if err != nil || last == 0 || last >= past {
+			return toFault(err)
+		}
+	}
 }
+
+// advancePage is how many versions one statement takes.
+const advancePage = 1_000_000
 
 // HeldSource returns the generation of global records that a dataset's held ones
 // were last told of, "" for none.

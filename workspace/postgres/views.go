@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"atlas/internal/fault"
+	"atlas/search/query"
 	"atlas/workspace"
 )
 
@@ -109,6 +110,18 @@ func (s *Store) BareView(ctx context.Context, in workspace.ID, id workspace.View
 	return found(v, err, unknownView)
 }
 
+// StaticViews returns the ids of a dataset's Static Views, not nil.
+func (s *Store) StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) (ids []workspace.ViewID, err error) {
+	err = s.query(ctx, in, `SELECT id FROM views WHERE workspace_id = $1 AND dataset = $2 AND view_type = 'static' ORDER BY id`,
+		[]any{arg(in), string(d)}, func(rows pgx.Rows) error {
+			ids, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (id workspace.ViewID, err error) {
+				return id, row.Scan((*uuid.UUID)(&id))
+			})
+			return err
+		})
+	return ids, err
+}
+
 // InsertView implements workspace.ViewStore.
 func (s *Store) InsertView(ctx context.Context, in workspace.ID, v workspace.View) error {
 	definition, presentation, err := viewJSON(v)
@@ -201,15 +214,21 @@ func (s *Store) DeleteView(ctx context.Context, in workspace.ID, id workspace.Vi
 }
 
 // holdMembers is hold for all records of a View, which have their rows already;
-// they do not become the workspace's own change.
+// they do not become the workspace's own change. Until a contact's document is
+// written again, the row tells that it may name the deleted View: what only that
+// View made visible must not be found (docs/architecture.md, "The join layer").
 func holdMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.ViewID) error {
 	_, err := tx.Exec(ctx, `
-		INSERT INTO held_records (workspace_id, dataset, record_id, version)
-		SELECT workspace_id, dataset, record_id, nextval('held_version') FROM (
-			SELECT workspace_id, dataset, record_id FROM view_records
-			WHERE workspace_id = $1 AND view_id = $2 ORDER BY record_id
-		) members
-		ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE SET version = nextval('held_version')`, arg(in), arg(id))
+		WITH locked AS MATERIALIZED (
+			SELECT dataset, record_id FROM held_records h JOIN view_records r USING (workspace_id, dataset, record_id)
+			WHERE h.workspace_id = $1 AND r.view_id = $2 ORDER BY record_id FOR UPDATE OF h
+		), taken AS MATERIALIZED (
+			SELECT dataset, record_id, nextval('held_version') AS version FROM locked
+		)
+		UPDATE held_records SET version = t.version, `+sincePending+`,
+			view_deleted_version = CASE WHEN t.dataset = 'contacts' THEN t.version END
+		FROM taken t
+		WHERE held_records.workspace_id = $1 AND held_records.dataset = t.dataset AND held_records.record_id = t.record_id`, arg(in), arg(id))
 	return err
 }
 

@@ -120,7 +120,7 @@ func TestElasticsearchAway(t *testing.T) {
 		}
 		fatal(t, book.Delete(t.Context(), w.one, query.Contacts, gone))
 	}
-	if err := projector.Settle(t.Context(), w.one, query.Contacts); fault.CodeOf(err) != fault.Unavailable {
+	if _, err := projector.Settle(t.Context(), w.one, query.Contacts); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a search that cannot see the deletions: %v", err)
 	}
 	fatal(t, w.system.BumpDataset(t.Context(), query.Contacts, true))

@@ -144,8 +144,11 @@ func (w *world) upsert(t *testing.T, in workspace.ID, d query.Dataset, record uu
 // found are the ids that a search of the book finds, in order.
 func (w *world) found(t *testing.T, in workspace.ID, d query.Dataset, nodes ...query.Node) []string {
 	t.Helper()
-	fatal(t, w.projector.Settle(t.Context(), in, d))
-	page, err := w.engine.Search(t.Context(), bookQuery(in, d, nodes...))
+	fresh, err := w.projector.Settle(t.Context(), in, d)
+	fatal(t, err)
+	q := bookQuery(in, d, nodes...)
+	q.Generation = fresh.Generation
+	page, err := w.engine.Search(t.Context(), q)
 	fatal(t, err)
 	ids := []string{}
 	for _, r := range page.Records {

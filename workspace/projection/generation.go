@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 
 // System is what of projecting crosses workspaces. *postgres.System has it.
 type System interface {
-	PendingWorkspaces(ctx context.Context, limit int) ([]workspace.ID, error)
+	PendingWorkspaces(ctx context.Context, except []workspace.ID, limit int) ([]workspace.ID, error)
 	StubWorkspaces(ctx context.Context, age time.Duration, limit int) ([]workspace.ID, error)
 	HeldStatus(ctx context.Context) (workspace.HeldStatus, error)
 	BumpDataset(ctx context.Context, d query.Dataset, rewrite bool) error
@@ -34,6 +35,9 @@ type System interface {
 type Generations interface {
 	HeldGenerations(ctx context.Context) ([]workspace.HeldGeneration, error)
 	RegisterGeneration(ctx context.Context, g workspace.HeldGeneration) (since int64, err error)
+	ReplaceGenerations(ctx context.Context, g workspace.HeldGeneration) error
+	MarkLost(ctx context.Context, g workspace.HeldGeneration) error
+	AdoptIndex(ctx context.Context, g workspace.HeldGeneration) error
 	ServeGeneration(ctx context.Context, g workspace.HeldGeneration) error
 	DropGeneration(ctx context.Context, g workspace.HeldGeneration) error
 	Unprojected(ctx context.Context, d query.Dataset, since int64) (int64, error)
@@ -53,12 +57,16 @@ func newGeneration() string {
 }
 
 // Prepare makes sure that each dataset has a generation that searches go to and
-// that projectors write to. One that is registered and gone is made again, and
-// everything is written to it anew.
+// that projectors write to. Where the index of the serving one is gone, or is
+// another one under the same name, a new generation takes its place, and every
+// document is written again; until a workspace's are there, its searches of held
+// records are refused (Settle).
 func (p *Projector) Prepare(ctx context.Context) error {
 	p.start()
-	ready, err := p.ready(ctx)
-	if err != nil || ready {
+	bounded, cancel := context.WithTimeout(ctx, lookTimeout)
+	s, err := p.look(bounded)
+	cancel()
+	if err != nil || s.ready() {
 		return err
 	}
 	return p.System.WithLease(ctx, generationsLease, p.name, generationsTTL, func(ctx context.Context) error {
@@ -71,126 +79,108 @@ func (p *Projector) Prepare(ctx context.Context) error {
 	})
 }
 
-// ready tells whether Prepare has nothing to do.
-func (p *Projector) ready(ctx context.Context) (bool, error) {
-	for _, d := range query.Held {
-		s, err := p.look(ctx, d)
-		if err != nil {
-			return false, elastic.FaultOf(err)
-		}
-		serving := s.serving()
-		if serving == nil || !slices.Contains(s.indices[p.index(*serving)], p.Names.Held(string(d))) || !s.writable(p) {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-// state is what is registered of a dataset and what there is.
-type state struct {
-	registered []workspace.HeldGeneration
-	indices    map[string][]string // with their aliases
-}
-
-func (p *Projector) look(ctx context.Context, d query.Dataset) (state, error) {
-	registered, err := p.System.HeldGenerations(ctx)
-	if err != nil {
-		return state{}, err
-	}
-	s := state{registered: slices.DeleteFunc(registered, func(g workspace.HeldGeneration) bool { return g.Dataset != d })}
-	s.indices, err = p.Elastic.Aliases(ctx, p.Names.Held(string(d))+"-*")
-	return s, err
-}
-
-func (s state) serving() *workspace.HeldGeneration {
-	for _, g := range s.registered {
-		if g.Serving {
-			return &g
-		}
-	}
-	return nil
-}
-
-// writable tells whether every registered generation can be written to.
-func (s state) writable(p *Projector) bool {
-	for _, g := range s.registered {
-		if !slices.Contains(s.indices[p.index(g)], p.Names.HeldWrite(string(g.Dataset), g.Generation)) {
-			return false
-		}
-	}
-	return true
-}
-
-func (p *Projector) index(g workspace.HeldGeneration) string {
-	return p.Names.HeldGeneration(string(g.Dataset), g.Generation)
-}
-
 func (p *Projector) prepare(ctx context.Context, d query.Dataset) error {
-	s, err := p.look(ctx, d)
+	s, err := p.look(ctx)
 	if err != nil {
 		return err
 	}
-	// A rebuild may have ended between the alias and the registration.
-	for _, g := range s.registered {
-		if !g.Serving && slices.Contains(s.indices[p.index(g)], p.Names.Held(string(d))) {
-			if err := p.System.ServeGeneration(ctx, g); err != nil {
-				return err
-			}
-			if s, err = p.look(ctx, d); err != nil {
-				return err
-			}
-			break
+	// A rebuild may have ended in the middle.
+	for _, g := range s.of(d) {
+		switch {
+		case g.Serving:
+		case !s.there(g):
+			err = p.System.DropGeneration(ctx, g)
+		case s.has(g, p.Names.Held(string(d))): // between the alias and the registration
+			err = p.System.ServeGeneration(ctx, g)
 		}
-	}
-	for _, g := range s.registered {
-		if _, there := s.indices[p.index(g)]; !g.Serving && !there {
-			if err := p.System.DropGeneration(ctx, g); err != nil {
-				return err
-			}
-		}
-	}
-	serving := s.serving()
-	if serving == nil {
-		serving = &workspace.HeldGeneration{Dataset: d, Generation: newGeneration(), Serving: true}
-	}
-	if _, there := s.indices[p.index(*serving)]; !there {
-		if err := p.create(ctx, *serving); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	if _, err := p.System.RegisterGeneration(ctx, *serving); err != nil {
+	if s, err = p.look(ctx); err != nil {
 		return err
 	}
-	if _, there := s.indices[p.index(*serving)]; !there {
-		// Registered first: what is written from now on is in it.
-		if err := p.System.BumpDataset(ctx, d, true); err != nil {
+	g := s.serving(d)
+	switch {
+	case g == nil || !s.there(*g):
+		return p.replace(ctx, d, g)
+	case g.IndexUUID == "":
+		g.IndexUUID = s.indices[p.index(*g)].UUID
+		if err := p.System.AdoptIndex(ctx, *g); err != nil {
 			return err
 		}
 	}
-	return p.serve(ctx, *serving)
+	if !g.Marked {
+		if err := p.System.MarkLost(ctx, *g); err != nil {
+			return err
+		}
+	}
+	return p.serve(ctx, *g)
 }
 
-// create makes the index of a generation, with the alias it is written through.
-func (p *Projector) create(ctx context.Context, g workspace.HeldGeneration) error {
-	raw, err := mappings.Held(string(g.Dataset), p.Settings)
+// replace makes a generation that takes the place of one whose index is lost,
+// nil when there was none.
+func (p *Projector) replace(ctx context.Context, d query.Dataset, lost *workspace.HeldGeneration) error {
+	g, err := p.create(ctx, d)
 	if err != nil {
 		return err
+	}
+	if lost != nil {
+		p.Log.Error("an index of held records is gone, or is another one under its name; all documents are written to a new one",
+			"dataset", d, "lost", p.index(*lost), "new", p.index(g))
+	}
+	// Registered first: what is written from now on is in it, and no search
+	// trusts it before the rows are marked.
+	if err := p.System.ReplaceGenerations(ctx, g); err != nil {
+		return err
+	}
+	if err := p.System.MarkLost(ctx, g); err != nil {
+		return err
+	}
+	if err := p.serve(ctx, g); err != nil {
+		return err
+	}
+	if lost != nil {
+		if err := p.Elastic.DeleteIndices(ctx, p.index(*lost)); err != nil { // what was put in its place
+			return err
+		}
+	}
+	return p.dropUnfinished(ctx, d)
+}
+
+// create makes the index of a new generation, with the alias it is written
+// through.
+func (p *Projector) create(ctx context.Context, d query.Dataset) (workspace.HeldGeneration, error) {
+	g := workspace.HeldGeneration{Dataset: d, Generation: newGeneration()}
+	raw, err := mappings.Held(string(d), p.Settings)
+	if err != nil {
+		return g, err
 	}
 	var body map[string]any
 	if err := json.Unmarshal(raw, &body); err != nil {
-		return err
+		return g, err
 	}
-	body["aliases"] = map[string]any{p.Names.HeldWrite(string(g.Dataset), g.Generation): map[string]any{}}
+	body["aliases"] = map[string]any{p.Names.HeldWrite(string(d), g.Generation): map[string]any{}}
 	if raw, err = json.Marshal(body); err != nil {
-		return err
+		return g, err
 	}
-	return p.Elastic.CreateIndex(ctx, p.index(g), raw)
+	if err := p.Elastic.CreateIndex(ctx, p.index(g), raw); err != nil {
+		return g, err
+	}
+	made, err := p.Elastic.Indices(ctx, p.index(g))
+	if err != nil {
+		return g, err
+	}
+	if g.IndexUUID = made[p.index(g)].UUID; g.IndexUUID == "" {
+		return g, fault.Away(fmt.Errorf("the new index %s is gone", p.index(g)), "elasticsearch")
+	}
+	return g, nil
 }
 
 // serve sends searches to a generation, in one step.
 func (p *Projector) serve(ctx context.Context, g workspace.HeldGeneration) error {
 	alias := p.Names.Held(string(g.Dataset))
-	indices, err := p.Elastic.Aliases(ctx, alias+"-*")
+	indices, err := p.Elastic.Indices(ctx, alias+"-*")
 	if err != nil {
 		return err
 	}
@@ -198,9 +188,9 @@ func (p *Projector) serve(ctx context.Context, g workspace.HeldGeneration) error
 		{Index: p.index(g), Alias: alias},
 		{Index: p.index(g), Alias: p.Names.HeldWrite(string(g.Dataset), g.Generation)},
 	}
-	for index, aliases := range indices {
-		if index != p.index(g) && slices.Contains(aliases, alias) {
-			changes = append(changes, elastic.AliasChange{Index: index, Alias: alias, Remove: true})
+	for _, name := range slices.Sorted(maps.Keys(indices)) {
+		if name != p.index(g) && slices.Contains(indices[name].Aliases, alias) {
+			changes = append(changes, elastic.AliasChange{Index: name, Alias: alias, Remove: true})
 		}
 	}
 	return p.Elastic.ChangeAliases(ctx, changes)
@@ -231,8 +221,8 @@ func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(
 	if err := p.dropUnfinished(ctx, d); err != nil {
 		return err
 	}
-	g := workspace.HeldGeneration{Dataset: d, Generation: newGeneration()}
-	if err := p.create(ctx, g); err != nil {
+	g, err := p.create(ctx, d)
+	if err != nil {
 		return err
 	}
 	// Registered before anything is copied: from here on every projector writes
@@ -278,15 +268,15 @@ func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(
 // registered ones of a rebuild that was ended, and those that a switch replaced.
 // The caller has the lease.
 func (p *Projector) dropUnfinished(ctx context.Context, d query.Dataset) error {
-	s, err := p.look(ctx, d)
+	s, err := p.look(ctx)
 	if err != nil {
 		return err
 	}
-	serving := s.serving()
+	serving := s.serving(d)
 	if serving == nil {
 		return fault.Away(fmt.Errorf("no generation of held %s serves", d), "projection")
 	}
-	for _, g := range s.registered {
+	for _, g := range s.of(d) {
 		if !g.Serving {
 			if err := p.System.DropGeneration(ctx, g); err != nil {
 				return err
@@ -294,12 +284,13 @@ func (p *Projector) dropUnfinished(ctx context.Context, d query.Dataset) error {
 		}
 	}
 	var old []string
-	for index, aliases := range s.indices {
-		generation := p.Names.HeldGenerationOf(string(d), index)
-		ours := slices.Contains(aliases, p.Names.HeldWrite(string(d), generation))
-		if ours && index != p.index(*serving) && !slices.Contains(aliases, p.Names.Held(string(d))) {
-			old = append(old, index)
+	for name, index := range s.indices {
+		generation := p.Names.HeldGenerationOf(string(d), name)
+		ours := slices.Contains(index.Aliases, p.Names.HeldWrite(string(d), generation))
+		if ours && name != p.index(*serving) && !slices.Contains(index.Aliases, p.Names.Held(string(d))) {
+			old = append(old, name)
 		}
 	}
+	slices.Sort(old)
 	return p.Elastic.DeleteIndices(ctx, old...)
 }

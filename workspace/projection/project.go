@@ -23,12 +23,17 @@ import (
 // draft is a record on its way: what its document should be.
 type draft struct {
 	record    workspace.HeldRecord
-	doc       []byte // without its version
+	doc       []byte // without its version; nil when it cannot be made
 	projected workspace.Projected
 }
 
 // same tells whether the document that is there is this one.
-func (d *draft) same() bool { return bytes.Equal(d.record.Digest, d.projected.Digest) }
+func (d *draft) same() bool { return d.doc != nil && bytes.Equal(d.record.Digest, d.projected.Digest) }
+
+// claim gives the document the version that it is sent with.
+func (d *draft) claim(version int64) {
+	d.record.Version, d.projected.Version, d.projected.Written = version, version, true
+}
 
 // project brings records, as they were read in one moment, to all generations.
 func (p *Projector) project(ctx context.Context, in workspace.ID, holder string, records []workspace.HeldRecord, generations []workspace.HeldGeneration) error {
@@ -83,7 +88,11 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 	for i, r := range records {
 		id := r.Record.String()
 		if drafts[i], err = newDraft(in, r, global[id], children[id], signals[id], now); err != nil {
-			return nil, err
+			// It is the same the next time, and no other record waits for it.
+			p.Log.Error("a held document cannot be made; it stays as it was", "workspace", in.String(), "dataset", d, "record", id, "error", err.Error())
+			drafts[i] = &draft{record: r, projected: workspace.Projected{
+				Dataset: d, Record: r.Record, Version: r.Version, Present: true, Refusal: "its global record cannot be read",
+			}}
 		}
 	}
 	return drafts, nil
@@ -159,13 +168,24 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 			changed, claimed = append(changed, draft), append(claimed, draft.record)
 		}
 	}
-	ok, err := p.Rows.ClaimHeld(ctx, in, holder, p.Lease, claimed)
+	versions, ok, err := p.Rows.ClaimHeld(ctx, in, holder, p.Lease, claimed)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return errLeaseLost
 	}
+	gone := func(draft *draft) bool { // with its workspace, or as an old stub
+		_, there := versions[draft.record.Record]
+		return !there
+	}
+	for _, draft := range changed {
+		if !gone(draft) {
+			draft.claim(versions[draft.record.Record])
+		}
+	}
+	drafts = slices.DeleteFunc(drafts, func(draft *draft) bool { return !draft.same() && gone(draft) })
+	changed = slices.DeleteFunc(changed, gone)
 	higher := map[uuid.UUID]bool{}
 	for _, g := range generations {
 		if err := p.writeGeneration(ctx, in, g, changed, higher, len(generations) == 1); err != nil {
@@ -195,10 +215,11 @@ func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g work
 	var batch elastic.Batch
 	var sent []*draft
 	for i, draft := range drafts {
-		r := draft.record
-		batch.IndexAt(documentID(in, r.Record), in.String(), r.Version, document.WithVersion(draft.doc, r.Version))
-		sent = append(sent, draft)
-		if batch.Size() < bulkBytes && i < len(drafts)-1 {
+		if r := draft.record; draft.doc != nil {
+			batch.IndexAt(documentID(in, r.Record), in.String(), r.Version, document.WithVersion(draft.doc, r.Version))
+			sent = append(sent, draft)
+		}
+		if batch.Len() == 0 || batch.Size() < bulkBytes && i < len(drafts)-1 {
 			continue
 		}
 		refused, err := p.Elastic.Bulk(ctx, alias, &batch, bulkRetry)
@@ -217,7 +238,7 @@ func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g work
 			// It will be refused the next time too, and no search can wait for it.
 			p.Log.Error("elasticsearch refuses a held document; it stays as it was", "workspace", in.String(),
 				"dataset", g.Dataset, "record", draft.record.Record.String(), "type", no.Type, "reason", no.Reason)
-			draft.projected.Digest = nil
+			draft.projected.Digest, draft.projected.Refusal = nil, no.Type+": "+no.Reason
 		}
 		batch.Reset()
 		sent = sent[:0]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"slices"
 	"sync"
@@ -26,7 +27,7 @@ import (
 type Rows interface {
 	HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error)
 	PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, own bool, limit int) ([]workspace.HeldRecord, []workspace.HeldGeneration, bool, error)
-	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (bool, error)
+	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (map[uuid.UUID]int64, bool, error)
 	FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.Projected, written bool) error
 	ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error
 	HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error)
@@ -70,7 +71,11 @@ type Projector struct {
 	cancel    context.CancelFunc
 	name      string
 	rounds    turns[workspace.ID]
-	refreshes turns[query.Dataset]
+	refreshes turns[string]
+	failing   backoff
+	// background bounds the pages of sweeps, over all workspaces: the connections
+	// to Elasticsearch are those of searches that wait for their own writes too.
+	background chan struct{}
 }
 
 func (p *Projector) start() {
@@ -90,6 +95,7 @@ func (p *Projector) start() {
 		if p.Page == 0 {
 			p.Page = 500
 		}
+		p.background = make(chan struct{}, backgroundPages)
 		p.ctx, p.cancel = context.WithCancel(context.Background())
 		host, err := os.Hostname()
 		if err != nil {
@@ -128,28 +134,65 @@ func (p *Projector) own(in workspace.ID) *turn {
 }
 
 // Settle returns when every change that the workspace had written before is
-// seen by a search of its held records of a dataset: fault.Unavailable.
-func (p *Projector) Settle(ctx context.Context, in workspace.ID, d query.Dataset) error {
+// seen by a search of its held records of a dataset, in the generation that it
+// names. fault.Unavailable, also while a lost index is being filled again.
+func (p *Projector) Settle(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error) {
 	p.start()
-	f, err := p.Rows.HeldFreshness(ctx, in, d)
-	if err != nil {
-		return err
-	}
-	if f.Pending {
-		if err := p.own(in).wait(ctx); err != nil {
-			return away(err)
+	for retried := false; ; retried = true {
+		f, err := p.settle(ctx, in, d)
+		// A rebuild that ended in between has deleted the index.
+		if gone, ok := errors.AsType[*elastic.Error](err); !ok || gone.Status != http.StatusNotFound || retried {
+			return f, away(err)
 		}
 	}
-	if !f.Pending && !f.Recent {
-		return nil // the periodic refresh has covered it
+}
+
+func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error) {
+	f, err := p.Rows.HeldFreshness(ctx, in, d)
+	if err == nil && f.Generation == "" {
+		if err = p.Prepare(ctx); err == nil {
+			f, err = p.Rows.HeldFreshness(ctx, in, d)
+		}
 	}
+	if err != nil {
+		return f, err
+	}
+	if f.Pending && !f.Filling {
+		if err := p.own(in).wait(ctx); err != nil {
+			return f, err
+		}
+		// The generation is the one that serves after the projection: a rebuild
+		// that ended in between had it written to the new one alone.
+		if f, err = p.Rows.HeldFreshness(ctx, in, d); err != nil {
+			return f, err
+		}
+		f.Recent = true
+	}
+	switch {
+	case f.Filling:
+		return f, errFilling()
+	case !f.Recent:
+		return f, nil // the periodic refresh has covered it
+	}
+	index := p.Names.HeldGeneration(string(d), f.Generation)
 	// A refresh that began before the check above may have passed the documents.
-	return away(p.refreshes.join(d, func() error {
+	return f, p.refreshes.join(index, func() error {
 		ctx, cancel := context.WithTimeout(p.ctx, roundTimeout)
 		defer cancel()
-		return p.Elastic.Refresh(ctx, p.Names.Held(string(d))+"-*")
-	}).wait(ctx))
+		return p.Elastic.Refresh(ctx, index)
+	}).wait(ctx)
 }
+
+// errFilling is the error of a search that would miss rows.
+func errFilling() error {
+	err := fault.Wrap(errors.New("documents of the workspace are missing from an index that replaces a lost one"), fault.Unavailable,
+		"the workspace's records are being put back into the search index; try again shortly")
+	err.RetryAfter = fillingRetry
+	return err
+}
+
+// fillingRetry is when a refused search is told to come again.
+const fillingRetry = 5 * time.Second
 
 // away is the error of a search that could not be made to see what it must.
 func away(err error) error {
@@ -172,14 +215,18 @@ const ownAttempts = 3
 // waits for Postgres, another is at Elasticsearch.
 const pagesAtOnce = 4
 
+// backgroundPages is how many pages of all workspaces sweeps project at once.
+const backgroundPages = 8
+
 // preparePoll is how often a round that has no index to write to looks again.
 const preparePoll = 100 * time.Millisecond
 
 // round projects what is pending in a workspace: only its own writes, however
-// long that takes, or everything, as long as no other projector is at it.
+// long that takes, or everything, as long as no other projector is at it and
+// other workspaces do not have to wait for too long.
 func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error {
 	holder := p.name + " " + uuid.NewString()
-	acquired, failed := false, 0
+	acquired, failed, began := false, 0, time.Now()
 	defer func() {
 		if acquired {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -210,7 +257,17 @@ func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error 
 			err := p.leased(ctx, in, holder, func(ctx context.Context) error {
 				pages, ctx := errgroup.WithContext(ctx)
 				for page := range slices.Chunk(records, p.Page) {
-					pages.Go(func() error { return p.project(ctx, in, holder, page, generations) })
+					pages.Go(func() error {
+						if !own {
+							select {
+							case p.background <- struct{}{}:
+								defer func() { <-p.background }()
+							case <-ctx.Done():
+								return context.Cause(ctx)
+							}
+						}
+						return p.project(ctx, in, holder, page, generations)
+					})
 				}
 				return pages.Wait()
 			})
@@ -221,7 +278,7 @@ func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error 
 				}
 				return err
 			}
-			if len(records) < pagesAtOnce*p.Page {
+			if len(records) < pagesAtOnce*p.Page || !own && time.Since(began) > sweepTurn {
 				return nil
 			}
 		case !own:
@@ -253,7 +310,7 @@ func (p *Projector) leased(ctx context.Context, in workspace.ID, holder string, 
 			case <-each.C:
 			}
 			bounded, end := context.WithTimeout(ctx, p.Lease/4)
-			ok, err := p.Rows.ClaimHeld(bounded, in, holder, p.Lease, nil)
+			_, ok, err := p.Rows.ClaimHeld(bounded, in, holder, p.Lease, nil)
 			end()
 			if failed++; ok {
 				failed = 0

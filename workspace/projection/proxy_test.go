@@ -27,6 +27,8 @@ type proxy struct {
 	// connection, and wait in kept.
 	keep func(r *http.Request) bool
 	kept []keptRequest
+	// refused is a record whose documents Elasticsearch is made to refuse.
+	refused string
 }
 
 type keptRequest struct {
@@ -44,6 +46,10 @@ func newProxy(t *testing.T) *proxy {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
+		}
+		if p.refused != "" && isBulk(r) {
+			body = refusing(body, p.refused)
+			r.ContentLength = int64(len(body))
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		p.lock.Lock()

@@ -340,7 +340,7 @@ func TestRebuildUnderWrites(t *testing.T) {
 					return
 				}
 				writes.Add(1)
-				if err := w.projector.Settle(t.Context(), w.one, query.Accounts); err != nil {
+				if _, err := w.projector.Settle(t.Context(), w.one, query.Accounts); err != nil {
 					t.Error("settling:", err)
 					return
 				}
@@ -379,15 +379,4 @@ func (w *world) served(t *testing.T) string {
 		return index
 	}
 	return ""
-}
-
-// An index that is gone is made and filled again.
-func TestLostIndex(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.upsert(t, w.one, query.Accounts, id("a", 1), workspace.OverlayChange{})
-	w.settled(t)
-	fatal(t, w.indices.Client.DeleteIndices(t.Context(), w.served(t)))
-	w.settled(t)
-	w.wantEqual(t)
 }

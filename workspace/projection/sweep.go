@@ -2,7 +2,9 @@ package projection
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -14,14 +16,22 @@ import (
 
 // How often the sweep looks at what.
 const (
-	sweepEvery    = 500 * time.Millisecond
-	sourcesEvery  = 5 * time.Second
-	upkeepEvery   = time.Minute
-	sweepAtOnce   = 4  // workspaces
-	sweepListed   = 64 // workspaces
-	stubPage      = 500
-	scoreAge      = 24 * time.Hour
-	scorePage     = 1_000
+	sweepEvery   = 500 * time.Millisecond
+	indicesEvery = time.Second
+	sourcesEvery = 5 * time.Second
+	upkeepEvery  = time.Minute
+	sweepAtOnce  = 4  // workspaces
+	sweepListed  = 64 // workspaces
+	stubPage     = 500
+	scoreAge     = 24 * time.Hour
+	scorePage    = 1_000
+)
+
+// How long what it does may take.
+const (
+	// sweepTurn is how long one workspace is projected before others have theirs.
+	sweepTurn     = 5 * time.Second
+	sweepTimeout  = 30 * time.Second // of one workspace's turn
 	upkeepTimeout = time.Minute
 	lookTimeout   = 10 * time.Second
 )
@@ -30,68 +40,69 @@ const (
 const StubAge = time.Hour
 
 // Sweep keeps projecting what a crash, an outage or a change of global records
-// left, and does the upkeep, until ctx ends.
+// left, sees to it that the indices are there, and does the upkeep, until ctx
+// ends. Whatever fails of this is tried again, and holds up nothing else.
 func (p *Projector) Sweep(ctx context.Context) {
 	p.start()
-	var prepared bool
-	var sources, upkeep time.Time
+	var work sync.WaitGroup
+	work.Go(func() { p.repeat(ctx, indicesEvery, "the indices of held records cannot be seen to", p.Prepare) })
+	work.Go(func() {
+		p.repeat(ctx, sourcesEvery, "it cannot be seen which global records are served", p.followSources)
+	})
+	work.Go(func() { p.repeat(ctx, upkeepEvery, "old stubs and scores cannot be seen to", p.upkeep) })
+	p.repeat(ctx, sweepEvery, "held records cannot be projected now", func(ctx context.Context) error {
+		err := p.SweepOnce(ctx)
+		if ctx.Err() == nil {
+			p.Swept(err)
+		}
+		return err
+	})
+	work.Wait()
+}
+
+// repeat does something again and again, and logs when it begins and ceases to
+// fail.
+func (p *Projector) repeat(ctx context.Context, every time.Duration, failure string, what func(context.Context) error) {
 	healthy := true
 	for ctx.Err() == nil {
-		err := func() error {
-			if !prepared {
-				// Bounded, like each call of Elasticsearch: one that hangs must not
-				// end the sweeping.
-				bounded, cancel := context.WithTimeout(ctx, upkeepTimeout)
-				defer cancel()
-				if err := p.Prepare(bounded); err != nil {
-					return err
-				}
-				prepared = true
-			}
-			if time.Since(sources) >= sourcesEvery {
-				if err := p.followSources(ctx); err != nil {
-					return err
-				}
-				sources = time.Now()
-			}
-			if err := p.SweepOnce(ctx); err != nil {
-				return err
-			}
-			if time.Since(upkeep) >= upkeepEvery {
-				upkeep = time.Now()
-				return p.upkeep(ctx)
-			}
-			return nil
-		}()
+		err := what(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		p.Swept(err)
 		if err != nil && healthy {
-			p.Log.Warn("held records cannot be projected now; trying on", "error", err.Error())
+			p.Log.Warn(failure+"; trying on", "error", err.Error())
 		} else if err == nil && !healthy {
-			p.Log.Info("held records are projected again")
+			p.Log.Info("no longer: " + failure)
 		}
-		healthy = err == nil
-		if err != nil {
-			prepared = false // an index may be gone
+		if healthy = err == nil; healthy {
+			_ = pause(ctx, every)
+		} else {
+			_ = pause(ctx, min(every, sweepEvery))
 		}
-		_ = pause(ctx, sweepEvery)
 	}
 }
 
 // SweepOnce projects everything that is pending now and that no other projector
-// is at.
+// is at. The error is that of one workspace; the others are projected all the
+// same, and it is left out for a while.
 func (p *Projector) SweepOnce(ctx context.Context) error {
 	p.start()
-	pending, err := p.System.PendingWorkspaces(ctx, sweepListed)
+	pending, err := p.System.PendingWorkspaces(ctx, p.failing.out(), sweepListed)
 	if err != nil {
 		return err
 	}
 	var group errgroup.Group
 	group.SetLimit(sweepAtOnce)
 	for _, in := range pending {
-		group.Go(func() error { return p.round(ctx, in, false) })
+		group.Go(func() error {
+			bounded, cancel := context.WithTimeout(ctx, sweepTimeout)
+			defer cancel()
+			err := p.round(bounded, in, false)
+			if p.failing.note(in, err != nil) && err != nil && ctx.Err() == nil {
+				p.Log.Warn("a workspace cannot be projected now; trying on", "workspace", in.String(), "error", err.Error())
+			}
+			return err
+		})
 	}
 	return group.Wait()
 }
@@ -100,13 +111,11 @@ func (p *Projector) SweepOnce(ctx context.Context) error {
 func (p *Projector) upkeep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, upkeepTimeout)
 	defer cancel()
-	if err := p.Purge(ctx, StubAge); err != nil {
-		return err
-	}
+	purged := p.Purge(ctx, StubAge)
 	for {
 		n, err := p.System.BumpOldScores(ctx, scoreAge, scorePage)
 		if err != nil || n < scorePage {
-			return err
+			return errors.Join(purged, err)
 		}
 	}
 }
@@ -115,28 +124,28 @@ func (p *Projector) upkeep(ctx context.Context) error {
 func (p *Projector) Purge(ctx context.Context, age time.Duration) error {
 	p.start()
 	workspaces, err := p.System.StubWorkspaces(ctx, age, sweepListed)
-	if err != nil {
-		return err
-	}
 	for _, in := range workspaces {
-		for full := true; full; {
-			stubs, err := p.Rows.StubsOf(ctx, in, age, stubPage)
-			if err != nil {
-				return err
-			}
-			// After the stubs: a generation that one of them was written to is
-			// registered by now.
-			generations, err := p.System.HeldGenerations(ctx)
-			if err != nil {
-				return err
-			}
-			if err := p.deleteStubs(ctx, in, stubs, generations); err != nil {
-				return err
-			}
-			full = len(stubs) == stubPage
+		err = errors.Join(err, p.purge(ctx, in, age))
+	}
+	return err
+}
+
+func (p *Projector) purge(ctx context.Context, in workspace.ID, age time.Duration) error {
+	for {
+		stubs, err := p.Rows.StubsOf(ctx, in, age, stubPage)
+		if err != nil {
+			return err
+		}
+		// After the stubs: a generation that one of them was written to is
+		// registered by now.
+		generations, err := p.System.HeldGenerations(ctx)
+		if err != nil {
+			return err
+		}
+		if err := p.deleteStubs(ctx, in, stubs, generations); err != nil || len(stubs) < stubPage {
+			return err
 		}
 	}
-	return nil
 }
 
 // deleteStubs deletes with the stubs' own versions: a document that was written

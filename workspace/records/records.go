@@ -8,6 +8,7 @@ package records
 
 import (
 	"context"
+	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
@@ -42,8 +43,14 @@ type Searcher interface {
 // Freshness makes searches of held records see what the workspace wrote.
 type Freshness interface {
 	// Settle returns when a search of the workspace's held records that begins
-	// now sees every write of the workspace that was answered before.
-	Settle(ctx context.Context, in workspace.ID, d query.Dataset) error
+	// now, in the generation that it names, sees every write of the workspace that
+	// was answered before.
+	Settle(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error)
+}
+
+// Views tells which Static Views of a dataset there are.
+type Views interface {
+	StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]workspace.ViewID, error)
 }
 
 // Overlays tells what a workspace says of records.
@@ -57,41 +64,45 @@ type Records struct {
 	Searcher  Searcher
 	Freshness Freshness
 	Overlays  Overlays
+	Views     Views
 }
 
 // SearchBook searches a workspace's book. Errors are those of the search:
 // fault.BadRequest for a cursor of another search, fault.Unavailable.
 func (r *Records) SearchBook(ctx context.Context, in workspace.ID, request query.Query) (Page, error) {
-	plan, err := join.Book(in, request)
-	if err != nil {
-		return Page{}, err
+	s := search{in: in, dataset: request.Dataset,
+		plan: func([]workspace.ViewID) (join.Plan, error) { return join.Book(in, request) },
+		row: func(record jsontext.Value, o *workspace.Overlay) (jsontext.Value, error) {
+			return workspace.Row(request.Dataset, workspace.BookRow, record, o)
+		},
 	}
-	return r.search(ctx, in, request.Dataset, plan, func(record jsontext.Value, o *workspace.Overlay) (jsontext.Value, error) {
-		return workspace.Row(request.Dataset, workspace.BookRow, record, o)
-	})
+	return r.search(ctx, s)
 }
 
 // SearchView searches what a View shows; the View is the caller's workspace's.
 // Errors are those of SearchBook.
 func (r *Records) SearchView(ctx context.Context, v workspace.View, request query.Query) (Page, error) {
-	plan, err := join.View(v, request)
-	if err != nil {
-		return Page{}, err
+	s := search{in: v.Workspace, dataset: v.Dataset,
+		plan: func(existing []workspace.ViewID) (join.Plan, error) { return join.View(v, request, existing) },
+		row: func(record jsontext.Value, o *workspace.Overlay) (jsontext.Value, error) {
+			return workspace.ViewRow(v.Dataset, record, o)
+		},
 	}
-	return r.search(ctx, v.Workspace, v.Dataset, plan, func(record jsontext.Value, o *workspace.Overlay) (jsontext.Value, error) {
-		return workspace.ViewRow(v.Dataset, record, o)
-	})
+	return r.search(ctx, s)
 }
 
-type render func(record jsontext.Value, o *workspace.Overlay) (jsontext.Value, error)
+// search is a search of a book or a View.
+type search struct {
+	in      workspace.ID
+	dataset query.Dataset
+	// plan plans it, with the Static Views there are, nil when it makes no
+	// difference.
+	plan func(existing []workspace.ViewID) (join.Plan, error)
+	row  func(record jsontext.Value, o *workspace.Overlay) (jsontext.Value, error)
+}
 
-func (r *Records) search(ctx context.Context, in workspace.ID, d query.Dataset, plan join.Plan, row render) (Page, error) {
-	if plan.Held() {
-		if err := r.Freshness.Settle(ctx, in, d); err != nil {
-			return Page{}, err
-		}
-	}
-	page, err := r.run(ctx, plan)
+func (r *Records) search(ctx context.Context, s search) (Page, error) {
+	plan, page, err := r.find(ctx, s)
 	if err != nil || len(page.Rows) == 0 {
 		return page, err
 	}
@@ -99,7 +110,7 @@ func (r *Records) search(ctx context.Context, in workspace.ID, d query.Dataset, 
 	if err != nil {
 		return Page{}, err
 	}
-	overlays, err := r.Overlays.Overlays(ctx, in, d, ids)
+	overlays, err := r.Overlays.Overlays(ctx, s.in, s.dataset, ids)
 	if err != nil {
 		return Page{}, err
 	}
@@ -111,7 +122,7 @@ func (r *Records) search(ctx context.Context, in workspace.ID, d query.Dataset, 
 		} else if plan.InBook {
 			continue // it left the book since it was found
 		}
-		rendered, err := row(record, overlay)
+		rendered, err := s.row(record, overlay)
 		if err != nil {
 			return Page{}, err
 		}
@@ -119,6 +130,40 @@ func (r *Records) search(ctx context.Context, in workspace.ID, d query.Dataset, 
 	}
 	page.Rows = rows
 	return page, nil
+}
+
+// find runs the plan. Where it searches held records it does so in the
+// generation of which it is known what is in it; one that a rebuild has replaced
+// in between is gone, and the search is made once more, in the next.
+func (r *Records) find(ctx context.Context, s search) (join.Plan, Page, error) {
+	plan, err := s.plan(nil)
+	if err != nil {
+		return plan, Page{}, err
+	}
+	if !plan.Held() {
+		page, err := r.run(ctx, plan)
+		return plan, page, err
+	}
+	f, err := r.Freshness.Settle(ctx, s.in, s.dataset)
+	if err == nil && f.ViewDeleted {
+		var existing []workspace.ViewID
+		if existing, err = r.Views.StaticViews(ctx, s.in, s.dataset); err == nil {
+			plan, err = s.plan(existing)
+		}
+	}
+	if err != nil {
+		return plan, Page{}, err
+	}
+	page, err := r.run(ctx, plan.In(f.Generation))
+	if !errors.Is(err, query.ErrIndexGone) {
+		return plan, page, err
+	}
+	now, again := r.Freshness.Settle(ctx, s.in, s.dataset)
+	if again != nil || now.Generation == f.Generation {
+		return plan, page, err
+	}
+	page, err = r.run(ctx, plan.In(now.Generation))
+	return plan, page, err
 }
 
 func (r *Records) run(ctx context.Context, plan join.Plan) (Page, error) {

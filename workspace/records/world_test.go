@@ -69,7 +69,7 @@ func newWorld(t *testing.T, data *searchtest.World) *world {
 		}
 	})
 	fatal(t, w.projector.Prepare(t.Context()))
-	w.Records = records.Records{Searcher: searcher{w.engine}, Freshness: w.projector, Overlays: w.store}
+	w.Records = records.Records{Searcher: searcher{w.engine}, Freshness: w.projector, Overlays: w.store, Views: w.store}
 	w.book = &workspace.Book{Store: w.store, Global: w.engine, Changed: w.projector.Wake}
 	w.views = workspace.NewViews(w.store, nil)
 	w.members = &workspace.Memberships{Store: w.store, Records: w.engine, Changed: w.projector.Wake}

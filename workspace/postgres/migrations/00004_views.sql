@@ -36,10 +36,6 @@ CREATE TABLE view_records (
 );
 -- Which Views hold a record.
 CREATE INDEX view_records_record ON view_records (workspace_id, dataset, record_id) INCLUDE (view_id);
--- The few held records that the global dataset has no more: what a View's
--- members are too many by.
-CREATE INDEX held_records_absent ON held_records (workspace_id, dataset, record_id) WHERE NOT present;
-
 -- A user's Favorites. Their order is that of position, then view_id; what is
 -- answered as the position is the rank in it, so holes mean nothing.
 CREATE TABLE favorites (

@@ -1,5 +1,4 @@
--- What deltas need: which global records were deleted, and finding who holds a
--- record.
+-- What deltas need: which global records were deleted.
 
 -- +goose Up
 -- Global records that a delta deleted, each with the updated_at of its deletion:
@@ -13,10 +12,6 @@ CREATE TABLE deleted_records (
     CONSTRAINT deleted_records_pkey PRIMARY KEY (dataset, record_id)
 );
 CREATE INDEX deleted_records_noted ON deleted_records (noted_at);
-
--- A delta makes the held rows of a few records pending, whichever workspace has
--- them.
-CREATE INDEX held_records_record ON held_records (dataset, record_id);
 
 ALTER TABLE deleted_records ENABLE ROW LEVEL SECURITY;
 ALTER TABLE deleted_records FORCE ROW LEVEL SECURITY;

@@ -1,0 +1,290 @@
+package projection_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"atlas/internal/elastic"
+	"atlas/internal/fault"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+	"atlas/workspace"
+	"atlas/workspace/projection"
+)
+
+// rename changes a global record and tells it, as a delta does.
+func (w *world) rename(t *testing.T, record uuid.UUID, name string) {
+	t.Helper()
+	global := searchtest.NewWorld()
+	global.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":%q}`, record, name)))
+	w.indices.Put(t, query.Accounts, global.Documents()[query.Accounts]...)
+	w.indices.Refresh(t)
+	fatal(t, w.projector.Changed(t.Context(), query.Accounts, []string{record.String()}))
+}
+
+// A write that a projector sent and gave up on arrives after another projector
+// wrote the same row from a newer global record: the newer document stays.
+func TestLateBulkOfAnOlderGlobalRecord(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := id("a", 7)
+	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{Status: text("kept")})
+	fatal(t, w.projector.Prepare(t.Context()))
+	slow := newProxy(t)
+	other := w.newProjector(t, slow.client)
+	slow.set(false, isBulk)
+	if err := other.SweepOnce(t.Context()); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("a projector whose writes are lost: %v", err)
+	}
+	global := searchtest.NewWorld()
+	global.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Renamed"}`, a)))
+	w.indices.Put(t, query.Accounts, global.Documents()[query.Accounts]...)
+	w.indices.Refresh(t)
+	w.settled(t) // from the new record, which nobody was told of yet
+	for _, answer := range slow.release(t) {
+		if !strings.Contains(answer, `"status":409`) {
+			t.Errorf("the late write was taken: %s", answer)
+		}
+	}
+	fatal(t, w.projector.Changed(t.Context(), query.Accounts, []string{a.String()}))
+	w.settled(t)
+	w.wantEqual(t)
+}
+
+// brokenGlobal fails whenever one record is among those asked for.
+type brokenGlobal struct {
+	projection.Global
+	broken uuid.UUID
+	tries  atomic.Int64
+}
+
+func (g *brokenGlobal) Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error) {
+	if slices.Contains(ids, g.broken.String()) {
+		g.tries.Add(1)
+		return nil, fault.Away(errors.New("this record cannot be had"), "elasticsearch")
+	}
+	return g.Global.Lookup(ctx, d, ids)
+}
+
+// lose removes the serving index of held accounts in some way, and returns the
+// generation that served.
+func (w *world) lose(t *testing.T, how func(index string)) string {
+	t.Helper()
+	f, err := w.app.HeldFreshness(t.Context(), w.one, query.Accounts)
+	fatal(t, err)
+	how(w.indices.Names.HeldGeneration("accounts", f.Generation))
+	return f.Generation
+}
+
+// A lost index is noticed without a write, and filled again; until a workspace's
+// documents are there its searches are refused, never short. One that cannot be
+// projected holds back nobody else.
+func TestLostIndex(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]func(t *testing.T, w *world, index string){
+		"deleted": func(t *testing.T, w *world, index string) {
+			fatal(t, w.indices.Client.DeleteIndices(t.Context(), index))
+		},
+		"remade under its name, with its aliases": func(t *testing.T, w *world, index string) {
+			client := w.indices.Client
+			there, err := client.Indices(t.Context(), index)
+			fatal(t, err)
+			fatal(t, client.DeleteIndices(t.Context(), index))
+			fatal(t, client.CreateIndex(t.Context(), index, []byte(`{}`)))
+			var changes []elastic.AliasChange
+			for _, alias := range there[index].Aliases {
+				changes = append(changes, elastic.AliasChange{Index: index, Alias: alias})
+			}
+			fatal(t, client.ChangeAliases(t.Context(), changes))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for i := range 10 {
+				w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{})
+			}
+			w.upsert(t, w.two, query.Accounts, id("a", 11), workspace.OverlayChange{})
+			w.settled(t)
+			broken := &brokenGlobal{Global: w.engine, broken: id("a", 11)}
+			server := w.newProjector(t, w.indices.Client)
+			server.Global = broken
+			before := w.lose(t, func(index string) { how(t, w, index) })
+			// Another server's projector, so that nothing of this test's waits helps.
+			ctx, stop := context.WithCancel(t.Context())
+			var sweep sync.WaitGroup
+			sweep.Go(func() { server.Sweep(ctx) })
+			defer sweep.Wait()
+			defer stop()
+			search := func(in workspace.ID) (rows int, err error) {
+				f, err := w.projector.Settle(t.Context(), in, query.Accounts)
+				if err != nil {
+					return 0, err
+				}
+				q := bookQuery(in, query.Accounts)
+				q.Generation = f.Generation
+				page, err := w.engine.Search(t.Context(), q)
+				return len(page.Records), err
+			}
+			noticed := false
+			eventually(t, "the workspace's records are all found", func() bool {
+				f, err := w.app.HeldFreshness(t.Context(), w.one, query.Accounts)
+				fatal(t, err)
+				noticed = noticed || f.Generation != before
+				if !noticed {
+					return false // what was restored under the same name is believed until then
+				}
+				rows, err := search(w.one)
+				if err == nil && rows != 10 {
+					t.Fatalf("%d rows of 10", rows)
+				}
+				if err != nil && fault.CodeOf(err) != fault.Unavailable {
+					t.Fatal(err)
+				}
+				return err == nil
+			})
+			eventually(t, "the other one is tried", func() bool { return broken.tries.Load() > 1 })
+			if rows, err := search(w.two); fault.CodeOf(err) != fault.Unavailable {
+				t.Errorf("a workspace that cannot be projected: %d rows, %v", rows, err)
+			}
+			filling, err := w.system.Filling(t.Context())
+			fatal(t, err)
+			if len(filling) != 1 || filling[0] != query.Accounts {
+				t.Errorf("filling: %v", filling)
+			}
+			stop()
+			sweep.Wait()
+			w.settled(t)
+			w.wantEqual(t)
+			if rows, err := search(w.two); err != nil || rows != 1 {
+				t.Errorf("when it can be projected again: %d rows, %v", rows, err)
+			}
+			if filling, err := w.system.Filling(t.Context()); err != nil || len(filling) > 0 {
+				t.Errorf("filling: %v, %v", filling, err)
+			}
+		})
+	}
+}
+
+// An index that was registered before ids were is known from the first look on.
+func TestIndexIsAdopted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.upsert(t, w.one, query.Accounts, id("a", 1), workspace.OverlayChange{})
+	w.settled(t)
+	before := w.documents(t, w.indices.Names.Held("accounts"))
+	_, err := w.admin.Exec(t.Context(), `UPDATE held_generations SET index_uuid = NULL`)
+	fatal(t, err)
+	fatal(t, w.projector.Prepare(t.Context()))
+	generations, err := w.system.HeldGenerations(t.Context())
+	fatal(t, err)
+	for _, g := range generations {
+		if g.IndexUUID == "" {
+			t.Errorf("%+v", g)
+		}
+	}
+	if after := w.documents(t, w.indices.Names.Held("accounts")); len(after) != len(before) {
+		t.Errorf("%d documents, then %d", len(before), len(after))
+	}
+}
+
+// A server that ends between registering a new index and marking the rows leaves
+// no workspace that is taken for whole.
+func TestLostIndexIsMarkedByTheNext(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.upsert(t, w.one, query.Accounts, id("a", 1), workspace.OverlayChange{})
+	w.settled(t)
+	_, err := w.admin.Exec(t.Context(), `UPDATE held_generations SET marked = false WHERE dataset = 'accounts'`)
+	fatal(t, err)
+	if _, err := w.projector.Settle(t.Context(), w.one, query.Accounts); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("before it is marked: %v", err)
+	}
+	if _, err := w.projector.Settle(t.Context(), w.one, query.Contacts); err != nil {
+		t.Errorf("of another dataset: %v", err)
+	}
+	w.settled(t)
+	if got := w.found(t, w.one, query.Accounts); len(got) != 1 {
+		t.Errorf("found %v", got)
+	}
+}
+
+// A document that Elasticsearch refuses is listed, and nothing waits for it.
+func TestRefusedDocumentIsListed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.upsert(t, w.one, query.Accounts, id("a", 1), workspace.OverlayChange{})
+	w.upsert(t, w.one, query.Accounts, id("a", 2), workspace.OverlayChange{})
+	w.settled(t)
+	w.lose(t, func(index string) { fatal(t, w.indices.Client.DeleteIndices(t.Context(), index)) })
+	fatal(t, w.projector.Prepare(t.Context()))
+	refuse := newProxy(t)
+	refuse.refused = id("a", 2).String()
+	server := w.newProjector(t, refuse.client)
+	eventually(t, "nothing is pending", func() bool {
+		fatal(t, server.SweepOnce(t.Context()))
+		status, err := w.system.HeldStatus(t.Context())
+		fatal(t, err)
+		return status.Pending == 0
+	})
+	if got := w.found(t, w.one, query.Accounts); len(got) != 1 {
+		t.Errorf("found %v", got)
+	}
+	refused, err := w.system.RefusedRecords(t.Context(), 10)
+	fatal(t, err)
+	if len(refused) != 1 || refused[0].Record != id("a", 2) || refused[0].Workspace != w.one || !strings.Contains(refused[0].Refusal, "document_parsing_exception") {
+		t.Errorf("%+v", refused)
+	}
+	w.rename(t, id("a", 2), "It fits now")
+	w.settled(t)
+	w.wantEqual(t)
+	if refused, err := w.system.RefusedRecords(t.Context(), 10); err != nil || len(refused) > 0 {
+		t.Errorf("%+v, %v", refused, err)
+	}
+}
+
+// More failing workspaces than a sweep lists do not keep another one from its
+// turn, and not the upkeep either.
+func TestManyFailingWorkspaces(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	directory := workspace.NewDirectory(w.system, nil)
+	for range 70 {
+		created, err := directory.CreateWorkspace(t.Context(), "failing", workspace.Pro, 0)
+		fatal(t, err)
+		w.upsert(t, created.ID, query.Accounts, id("a", 1), workspace.OverlayChange{})
+	}
+	w.upsert(t, w.one, query.Accounts, id("a", 2), workspace.OverlayChange{})
+	fatal(t, w.projector.Prepare(t.Context()))
+	server := w.newProjector(t, w.indices.Client)
+	server.Global = &brokenGlobal{Global: w.engine, broken: id("a", 1)}
+	eventually(t, "the one that can be projected is", func() bool {
+		if err := server.SweepOnce(t.Context()); err != nil && fault.CodeOf(err) != fault.Unavailable {
+			t.Fatal(err)
+		}
+		var pending bool
+		fatal(t, w.admin.QueryRow(t.Context(), `SELECT version > projected_version FROM held_records WHERE workspace_id = $1`, w.one.String()).Scan(&pending))
+		return !pending
+	})
+}
+
+// refusing makes the document of a record in a bulk request one that
+// Elasticsearch does not take.
+func refusing(body []byte, record string) []byte {
+	lines := strings.SplitAfter(string(body), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, `{"index"`) && strings.Contains(line, record) && i+1 < len(lines) {
+			lines[i+1] = `{"id":"` + record + `","projects_count":"many"}` + "\n"
+		}
+	}
+	return []byte(strings.Join(lines, ""))
+}

@@ -1,0 +1,52 @@
+package records_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"atlas/search/query"
+	"atlas/search/searchtest"
+	"atlas/workspace/records"
+)
+
+// rebuilding lets a rebuild end before the first search that it is asked for.
+type rebuilding struct {
+	records.Searcher
+	once    sync.Once
+	rebuild func()
+}
+
+func (r *rebuilding) Search(ctx context.Context, q query.Query) (records.Page, error) {
+	r.once.Do(r.rebuild)
+	return r.Searcher.Search(ctx, q)
+}
+
+func (r *rebuilding) SearchMerged(ctx context.Context, legs [2]query.Query, second query.Query) (records.Page, error) {
+	r.once.Do(r.rebuild)
+	return r.Searcher.SearchMerged(ctx, legs, second)
+}
+
+// A search that meets the end of a rebuild, which deletes the index that it was
+// to run on, is made in the new one.
+func TestSearchBesideARebuild(t *testing.T) {
+	t.Parallel()
+	const n = 12
+	w := newWorld(t, people(t, n))
+	for i := 1; i <= n; i++ {
+		w.annotate(query.Contacts, searchtest.ID("c", i), `{}`)
+	}
+	live := w.view(query.Contacts, everything)
+	whole := w.Searcher
+	for name, run := range map[string]searchtest.Search{"the book": w.inBook(nil), "a View": w.inView(live, nil)} {
+		rebuilt := false
+		w.Searcher = &rebuilding{Searcher: whole, rebuild: func() {
+			fatal(t, w.projector.Rebuild(t.Context(), nil))
+			rebuilt = true
+		}}
+		page, err := run(t.Context(), query.Contacts, []byte(`{"limit":100}`))
+		if err != nil || len(page.IDs) != n || page.Total != n || !rebuilt {
+			t.Errorf("%s: %d rows of %d, a total of %d: %v", name, len(page.IDs), n, page.Total, err)
+		}
+	}
+}
