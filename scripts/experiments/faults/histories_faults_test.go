@@ -69,6 +69,8 @@ func chosenTrouble(t *testing.T) (chosen []string) {
 // troubles counts what was done.
 type troubles struct {
 	kills, spoiled, deltas, loads, rebuilds, failed, lost atomic.Int64
+	// found is the longest time from a loss until there was an index again.
+	found time.Duration
 }
 
 func (o *troubles) String() string {
@@ -166,17 +168,28 @@ func (o *trouble) turn(ctx context.Context, random *rand.Rand) error {
 	return o.globe.delta(ctx, o.log)
 }
 
-// lose loses an index of held records.
+// lose loses an index of held records, and waits until there is one again.
 func (o *trouble) lose(ctx context.Context, random *rand.Rand) error {
 	began := o.log.Now()
 	d := pick(random, query.Held)
 	o.lossesBegun.Add(1)
-	err := loseIndex(ctx, o.rig, d)
+	if err := loseIndex(ctx, o.rig, d); err != nil {
+		return err
+	}
+	lost := time.Now()
+	err := rig.Until(foundWithin, "there is an index of held "+string(d)+" again", func() error {
+		return o.rig.Ask(ctx, "GET", "/_alias/"+o.rig.Held(string(d)), "", nil)
+	})
+	o.log.Note("held indices", "there is none of "+string(d), began, o.log.Now())
 	o.lossesMade.Add(1)
 	o.count.lost.Add(1)
-	o.log.Note("held indices", "of "+string(d)+" is lost", began, o.log.Now())
+	o.count.found = max(o.count.found, time.Since(lost))
 	return err
 }
+
+// foundWithin bounds how long a lost index is away: who makes it again may be
+// killed at it, and then its lease has to lapse, 20 s later.
+const foundWithin = time.Minute
 
 // rebuild rebuilds the indices of held records. It may fail when one of them is
 // lost meanwhile, and is refused while a server makes a lost one again, or was

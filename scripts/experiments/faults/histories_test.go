@@ -394,6 +394,7 @@ func (s *stage) finish() {
 	}
 	f.Tell("of the deltas and loads, loads", float64(s.loads.Load()), "")
 	f.Tell("rebuilds that failed beside a loss", float64(s.failed.Load()), "")
+	f.AtMost("from a loss until there was an index again", s.found.Seconds(), foundWithin.Seconds(), "s")
 	f.Tell("requests", float64(t.sent), "")
 	f.Tell("of these answered", float64(t.answered), "")
 	f.Tell("of these 503", float64(t.unavailable), "")
