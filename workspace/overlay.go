@@ -161,9 +161,9 @@ type RefusedRecord struct {
 type Freshness struct {
 	// Pending: rows of the workspace's own writes are not projected.
 	Pending bool
-	// Recent: a projection was acknowledged so lately that the periodic refresh
-	// may not have covered it.
-	Recent bool
+	// Projected is when documents of the workspace were last acknowledged, by the
+	// database's clock, zero for never: it tells one projection from another.
+	Projected time.Time
 	// Generation is the one that searches go to, "" when there is none yet.
 	Generation string
 	// Filling: that generation replaces a lost one and lacks documents of the

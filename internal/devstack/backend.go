@@ -72,6 +72,13 @@ func (s *Stack) Resume(ctx context.Context, b Backend) error {
 	return nil
 }
 
+// Running tells whether a backend's process of this stack runs: one may end by
+// itself, where its disk is full for instance.
+func (s *Stack) Running(b Backend) bool {
+	_, err := s.process(b)
+	return err == nil
+}
+
 // DataDir is the folder a backend keeps its data below, for tests that put an
 // earlier state back while it is halted.
 func (s *Stack) DataDir(b Backend) string { return filepath.Join(s.local.data, string(b)) }

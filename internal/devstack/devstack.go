@@ -57,6 +57,8 @@ type Options struct {
 	// Local has the backends be processes of this machine even where a container
 	// engine answers: those can be killed and resumed one by one.
 	Local bool
+	// Env is further environment (KEY=value) of a backend's processes.
+	Env map[Backend][]string
 	// Log receives one line for each thing a person waits for. Default: none.
 	Log func(format string, args ...any)
 

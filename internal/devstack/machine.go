@@ -228,6 +228,7 @@ func (m *machine) launch(s server, port int) (*process, error) {
 
 	cmd := s.command(port)
 	m.confine(cmd, s.home)
+	cmd.Env = append(cmd.Env, m.opts.Env[Backend(s.kind)]...)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr.Setpgid = true
 	if !m.opts.outlive {

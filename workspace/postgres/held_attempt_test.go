@@ -218,3 +218,27 @@ func TestPendingWorkspacesButForSome(t *testing.T) {
 		}
 	}
 }
+
+// A clock that was set back while somebody had a lease, and crashed with it, does
+// not keep others out for as long as it jumped.
+func TestLeasesOfAClockThatWasSetBack(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	b.upsert(t, b.one.ID, query.Projects, uuid.New(), "x")
+	b.claimed(t, b.one.ID, "crashed")
+	ok, err := b.system.AcquireLease(t.Context(), "loads", "crashed", time.Minute)
+	fatal(t, err)
+	if !ok {
+		t.Fatal("the lease is not free")
+	}
+	_, err = b.system.Pool().Exec(t.Context(), `UPDATE projectors SET deadline = deadline + interval '1 hour'`)
+	fatal(t, err)
+	_, err = b.system.Pool().Exec(t.Context(), `UPDATE leases SET deadline = deadline + interval '1 hour'`)
+	fatal(t, err)
+	if _, _, ok, err = b.store.PendingHeld(t.Context(), b.one.ID, "another", time.Minute, false, 1); !ok || err != nil {
+		t.Errorf("the projector's lease: %v, %v", ok, err)
+	}
+	if ok, err = b.system.AcquireLease(t.Context(), "loads", "another", time.Minute); !ok || err != nil {
+		t.Errorf("the lease: %v, %v", ok, err)
+	}
+}

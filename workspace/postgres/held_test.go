@@ -204,7 +204,7 @@ func TestFinishLeavesWhatChangedPending(t *testing.T) {
 	}
 	f, err := b.store.HeldFreshness(ctx, in, query.Accounts)
 	fatal(t, err)
-	if !f.Pending || !f.Recent {
+	if !f.Pending || f.Projected.IsZero() {
 		t.Errorf("%+v", f)
 	}
 	newest := b.version(t, record)

@@ -37,11 +37,14 @@ func (e *LeaseHeldError) Error() string {
 // that a call whose answer was lost may be repeated). It reports whether the
 // holder has it now. Holders choose a name of their own per attempt.
 func (s *System) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error) {
-	// clock_timestamp, not now: the statement may have waited for the row.
+	// clock_timestamp, not now: the statement may have waited for the row. A
+	// deadline further ahead than any holder sets it is of a clock that was set
+	// back since.
 	tag, err := s.pool.Exec(ctx, `
 		INSERT INTO leases (name, holder, deadline) VALUES ($1, $2, clock_timestamp() + $3::interval)
 		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, deadline = clock_timestamp() + $3::interval
-		WHERE leases.deadline <= clock_timestamp() OR leases.holder = excluded.holder`, name, holder, ttl)
+		WHERE leases.deadline <= clock_timestamp() OR leases.deadline > clock_timestamp() + 2 * $3::interval
+		   OR leases.holder = excluded.holder`, name, holder, ttl)
 	return err == nil && tag.RowsAffected() == 1, toFault(err)
 }
 

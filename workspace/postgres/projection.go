@@ -15,32 +15,35 @@ import (
 
 // Every statement here is one of a workspace and runs under its policies.
 
-// recentProjection is for how long after a projection a search refreshes. The
-// indices refresh themselves each second; the rest is for a busy machine.
-const recentProjection = 3 * time.Second
-
 // HeldFreshness tells what a search of a dataset's held records has to wait for.
 func (s *Store) HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (f workspace.Freshness, err error) {
+	var projected *time.Time
 	// One statement: all of it is of one moment. Each EXISTS is one look at an
 	// index that has only the rows it asks for.
 	err = s.queryRow(ctx, in, `
 		SELECT EXISTS (SELECT FROM held_records
 		               WHERE workspace_id = $1 AND dataset = $2 AND version > projected_version AND own_change),
-		       coalesce((SELECT projected_at > clock_timestamp() - $3::interval FROM projectors WHERE workspace_id = $1), false),
+		       (SELECT projected_at FROM projectors WHERE workspace_id = $1),
 		       coalesce(g.generation, ''),
 		       NOT coalesce(g.marked, true) OR EXISTS (SELECT FROM held_records
 		               WHERE workspace_id = $1 AND dataset = $2 AND lost_version IS NOT NULL),
 		       EXISTS (SELECT FROM held_records
 		               WHERE workspace_id = $1 AND dataset = $2 AND view_deleted_version IS NOT NULL)
 		FROM (SELECT) one LEFT JOIN held_generations g ON g.dataset = $2 AND g.serving`,
-		[]any{arg(in), string(d), recentProjection}, &f.Pending, &f.Recent, &f.Generation, &f.Filling, &f.ViewDeleted)
+		[]any{arg(in), string(d)}, &f.Pending, &projected, &f.Generation, &f.Filling, &f.ViewDeleted)
+	if projected != nil {
+		f.Projected = *projected
+	}
 	return f, err
 }
 
+// A deadline further ahead than any holder sets it is of a clock that was set back
+// since: whoever has it would keep others out for as long as the clock jumped.
 const acquireProjector = `
 	INSERT INTO projectors AS p (workspace_id, holder, deadline) VALUES ($1, $2, clock_timestamp() + $3::interval)
 	ON CONFLICT ON CONSTRAINT projectors_pkey DO UPDATE SET holder = excluded.holder, deadline = clock_timestamp() + $3::interval
-	WHERE p.deadline IS NULL OR p.deadline <= clock_timestamp() OR p.holder = excluded.holder
+	WHERE p.deadline IS NULL OR p.deadline <= clock_timestamp() OR p.deadline > clock_timestamp() + 2 * $3::interval
+	   OR p.holder = excluded.holder
 	RETURNING true`
 
 // memberships are the Static Views that a held record h is in.

@@ -72,6 +72,7 @@ type Projector struct {
 	name      string
 	rounds    turns[workspace.ID]
 	refreshes turns[string]
+	refreshed refreshed
 	failing   backoff
 	// background bounds the pages of sweeps, over all workspaces: the connections
 	// to Elasticsearch are those of searches that wait for their own writes too.
@@ -166,21 +167,24 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 		if f, err = p.Rows.HeldFreshness(ctx, in, d); err != nil {
 			return f, err
 		}
-		f.Recent = true
 	}
+	index := p.Names.HeldGeneration(string(d), f.Generation)
 	switch {
 	case f.Filling:
 		return f, errFilling()
-	case !f.Recent:
-		return f, nil // the periodic refresh has covered it
+	case p.refreshed.covers(index, in, f.Projected):
+		return f, nil
 	}
-	index := p.Names.HeldGeneration(string(d), f.Generation)
 	// A refresh that began before the check above may have passed the documents.
-	return f, p.refreshes.join(index, func() error {
+	err = p.refreshes.join(index, func() error {
 		ctx, cancel := context.WithTimeout(p.ctx, roundTimeout)
 		defer cancel()
 		return p.Elastic.Refresh(ctx, index)
 	}).wait(ctx)
+	if err == nil {
+		p.refreshed.note(index, in, f.Projected)
+	}
+	return f, err
 }
 
 // errFilling is the error of a search that would miss rows.

@@ -32,6 +32,11 @@ type Options struct {
 	Nodes int
 	// Load are further arguments of `atlas index load`.
 	Load []string
+	// Disk, when not 0, is the size in bytes of a file system for the backends'
+	// data, which FillDisk fills.
+	Disk int64
+	// Clocks: Postgres and Redis go by a clock that SetClock sets.
+	Clocks bool
 }
 
 // Rig is the stack, and where its files are.
@@ -53,6 +58,8 @@ type Rig struct {
 	atlas                string // the binary
 	app, system, redisDB string
 	servers              int
+	disk                 string // where that of Options.Disk is mounted
+	clock                string // the file that Options.Clocks has the backends go by
 }
 
 const (
@@ -72,6 +79,12 @@ func Start(t testing.TB, o Options) *Rig {
 	given := devstack.Options{
 		Dir: filepath.Join(r.Dir, "stack"), Local: true, ESHeap: o.ESHeap,
 		Log: func(format string, args ...any) { t.Logf(format, args...) },
+	}
+	if o.Disk > 0 {
+		r.mount(given.Dir, o.Disk)
+	}
+	if o.Clocks {
+		given.Env = r.clocks()
 	}
 	if o.Nodes > 0 {
 		r.startCluster(given, o.Nodes)

@@ -1,0 +1,98 @@
+//go:build faults
+
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"atlas/internal/devstack"
+	"atlas/scripts/experiments/figures"
+	"atlas/scripts/experiments/rig"
+)
+
+// The disk that all backends share is full for a while, twice, under clients that
+// write batches and search. No page is other than known, nothing acknowledged is
+// lost, and when there is room again everything comes back; Postgres, which stops
+// where it cannot write its log, is started again, as a supervisor does.
+func TestDiskFull(t *testing.T) {
+	const writersAtOnce, readers, each, batch, rounds, full = 6, 6, 40, 20, 2, 20 * time.Second
+	// Elasticsearch gives a shard that failed its turn again within a minute.
+	const back = 2 * time.Minute
+	seed := figures.Seed(t)
+	f := figures.New(t, "disk-full", fmt.Sprintf("the disk of all backends full for %v, twice, under %d writing and %d searching clients", full, writersAtOnce, readers), seed)
+	r := rig.Start(t, rig.Options{Seed: seed, Disk: 1536 << 20})
+	s := r.Serve("ATLAS_REDIS_TIMEOUT=2s")
+	w := r.Workspace(rig.Unlimited)
+	c := s.By(w)
+	projects, pages := projectIDs(t, c, writersAtOnce*each), knownPages(t, c)
+
+	var writers []*batchWriter
+	stopped := make(chan struct{})
+	var group sync.WaitGroup
+	for i := range writersAtOnce {
+		wr := &batchWriter{c: c, name: fmt.Sprintf("writer %d", i), own: projects[i*each : (i+1)*each], batch: batch,
+			random: rand.New(rand.NewPCG(seed, uint64(100+i))), tokens: map[string][]token{}, views: map[string]bool{}}
+		writers = append(writers, wr)
+		group.Go(func() { wr.run(t.Context(), stopped) })
+	}
+	searches := startStorm(t.Context(), c, pages, readers, seed, 20*time.Millisecond)
+	worst, ended := 0.0, 0
+	for range rounds {
+		waitForWrites(t, writers, writersAtOnce, time.Minute)
+		for began := time.Now(); time.Since(began) < full; lasts(t, 100*time.Millisecond) {
+			if err := r.FillDisk(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.FreeDisk(); err != nil {
+			t.Fatal(err)
+		}
+		room := time.Now()
+		for _, b := range []devstack.Backend{devstack.Postgres, devstack.Redis, devstack.Elasticsearch} {
+			if !r.Stack.Running(b) {
+				t.Logf("%s has ended and is started again", b)
+				ended++
+				r.Resume(b)
+			}
+		}
+		waitForWrites(t, writers, 3*writersAtOnce, back)
+		searches.waitFor(t, http.StatusOK, 20, back)
+		worst = max(worst, time.Since(room).Seconds())
+	}
+	close(stopped)
+	group.Wait()
+	all := exchangesOf(writers)
+	pagesSeen := searches.stop()
+	both := slices.Concat(all, pagesSeen)
+	acknowledged := 0
+	var lost, half []error
+	for _, wr := range writers {
+		acknowledged += wr.acknowledged
+		l, h := wr.check(t.Context())
+		lost, half = append(lost, l...), append(half, h...)
+	}
+	for _, err := range slices.Concat(lost, half)[:min(5, len(lost)+len(half))] {
+		t.Log(err)
+	}
+	refused := count(both, func(e exchange) bool { return e.status == http.StatusServiceUnavailable })
+	f.AtLeast("requests refused", float64(refused), rounds, fmt.Sprintf("of %d", len(both)))
+	f.Exactly("answers outside the contract", float64(wrong(t, both)), 0, "")
+	f.Exactly("acknowledged items lost", float64(len(lost)), 0, fmt.Sprintf("of %d", acknowledged))
+	f.Exactly("records with half of a write", float64(len(half)), 0, fmt.Sprintf("of %d", len(projects)))
+	f.Tell("backends that ended and were started again", float64(ended), "")
+	f.AtMost("until all is answered again", worst, back.Seconds(), "s")
+	began := time.Now()
+	if err := r.Settled(back); err != nil {
+		t.Error(err)
+	}
+	f.AtMost("until all is projected", time.Since(began).Seconds(), back.Seconds(), "s")
+	f.Exactly("records that searches do not find by what was written", float64(unfound(t, c, writers)), 0, "")
+	notCounted := max(0, credits(pagesSeen)-used(t, c))
+	f.Exactly("credits delivered and not counted", float64(notCounted), 0, "")
+}
