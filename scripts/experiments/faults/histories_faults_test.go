@@ -191,20 +191,30 @@ func (o *trouble) lose(ctx context.Context, random *rand.Rand) error {
 // killed at it, and then its lease has to lapse, 20 s later.
 const foundWithin = time.Minute
 
-// rebuild rebuilds the indices of held records. It may fail when one of them is
+// rebuild rebuilds the indices of held records. That may fail when one of them is
 // lost meanwhile, and is refused while a server makes a lost one again, or was
-// killed at it less than a lease ago. The next one goes on from there.
-func (o *trouble) rebuild(ctx context.Context, _ *rand.Rand) error {
-	began, made := o.log.Now(), o.lossesMade.Load()
-	code, _, stderr := o.rig.Run(ctx, "projection", "rebuild")
-	o.log.Note("rebuilds", fmt.Sprintf("rebuild, status %d", code), began, o.log.Now())
-	switch {
-	case code == 0:
-		o.count.rebuilds.Add(1)
-	case o.lossesBegun.Load() == made && !strings.Contains(stderr, "is being done by"):
-		return fmt.Errorf("atlas projection rebuild: status %d %s", code, stderr)
-	default:
+// killed at it less than a lease ago; then it is run again, as an operator would.
+func (o *trouble) rebuild(ctx context.Context, random *rand.Rand) error {
+	for {
+		began, made := o.log.Now(), o.lossesMade.Load()
+		code, _, stderr := o.rig.Run(ctx, "projection", "rebuild")
+		o.log.Note("rebuilds", fmt.Sprintf("rebuild, status %d", code), began, o.log.Now())
+		if code == 0 {
+			o.count.rebuilds.Add(1)
+			return nil
+		}
+		if o.lossesBegun.Load() == made && !strings.Contains(stderr, "is being done by") {
+			return fmt.Errorf("atlas projection rebuild: status %d %s", code, stderr)
+		}
 		o.count.failed.Add(1)
+		select {
+		case <-o.stop:
+			return nil
+		default:
+			pause(o.stop, random, againAfter)
+		}
 	}
-	return nil
 }
+
+// againAfter is the longest pause before a rebuild that failed is run again.
+const againAfter = 3 * time.Second

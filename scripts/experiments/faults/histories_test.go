@@ -37,7 +37,7 @@ const (
 	spoilEach   = 6 * time.Second
 	turnEach    = 5 * time.Second
 	rebuildEach = 30 * time.Second
-	loseEach    = 40 * time.Second
+	loseEach    = 60 * time.Second
 
 	historyMinutes = 3
 	soakHours      = 2
