@@ -98,7 +98,7 @@ func (a *actor) ask(ctx context.Context, kind asked, doubt int64, method, path s
 	case err != nil:
 		a.tally.lost.Add(1)
 		r.outcome = history.Unknown
-		a.spent(r, doubt)
+		a.spent(r, doubt, true)
 		if err := v.outlived(ctx, own); err != nil {
 			return r, fmt.Errorf("%w (%w, to %s at %.3f s)", err, err, v.name, float64(r.span.Call)/1e9)
 		}
@@ -110,7 +110,7 @@ func (a *actor) ask(ctx context.Context, kind asked, doubt int64, method, path s
 			a.tally.strange("%s %s: %v", method, path, err)
 		}
 		r.outcome = history.Unknown
-		a.spent(r, doubt)
+		a.spent(r, doubt, false)
 		if kind != reading {
 			err = v.finished(ctx)
 			r.span.Return = a.log.Now()
@@ -120,13 +120,13 @@ func (a *actor) ask(ctx context.Context, kind asked, doubt int64, method, path s
 		r.outcome = history.Refused
 	}
 	a.tally.answered.Add(1)
-	a.spent(r, 0)
+	a.spent(r, 0, false)
 	return r, nil
 }
 
 // spent takes down what a request cost, or may have.
-func (a *actor) spent(r reply, doubt int64) {
-	s := history.Spending{Call: r.span.Call, Return: r.span.Return, Doubt: doubt, Used: -1, Limited: r.Status == 429}
+func (a *actor) spent(r reply, doubt int64, lost bool) {
+	s := history.Spending{Call: r.span.Call, Return: r.span.Return, Doubt: doubt, Lost: lost, Used: -1, Limited: r.Status == 429}
 	if charged, err := strconv.ParseInt(r.Header.Get("X-Credits-Charged"), 10, 64); err == nil {
 		s.Charged = charged
 	}

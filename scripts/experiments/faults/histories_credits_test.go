@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -48,16 +49,54 @@ func (s *stage) spenders(ctx context.Context, stop <-chan struct{}, log *history
 		if err := group.Wait(); err != nil {
 			return err
 		}
-		readings, wrong := w.ledger.Judge()
-		s.total.readings += readings
 		s.total.ceilings++
-		s.took(&s.total.wrongCredits, wrong)
+		if err := s.audit(ctx, w); err != nil {
+			return err
+		}
 	}
+}
+
+// audit judges the ledger of a workspace that nobody spends from any more.
+func (s *stage) audit(ctx context.Context, w *realm) error {
+	readings, wrong := w.ledger.Judge()
+	s.total.readings += readings
+	s.took(&s.total.wrongCredits, wrong)
+	var used int64
+	err := rig.Until(quietWithin, "the ledger answers", func() (err error) {
+		if ctx.Err() != nil {
+			return rig.ErrHopeless
+		}
+		used, err = s.victims[0].By(w.Workspace).Used(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.took(&s.total.wrongCredits, w.ledger.Close(used, s.unsettledOf(w)))
+	return nil
+}
+
+// unsettledOf is what the servers logged since the ledger began that they could
+// not tell whether it was charged.
+func (s *stage) unsettledOf(w *realm) (sum int64) {
+	for _, v := range s.victims {
+		for line := range strings.Lines(v.Log()) {
+			var l struct {
+				Time           time.Time
+				Msg, Workspace string
+				Delivered      int64
+			}
+			if json.Unmarshal([]byte(line), &l) == nil && strings.HasPrefix(l.Msg, "credits not settled") && l.Workspace == w.ID && !l.Time.Before(w.opened) {
+				sum += l.Delivered
+			}
+		}
+	}
+	return sum
 }
 
 // smallRealm makes a workspace with a small ceiling.
 func (s *stage) smallRealm(ctx context.Context) (*realm, error) {
-	w := &realm{ledger: &history.Ledger{Ceiling: smallCeiling, Page: smallPage}}
+	w := &realm{opened: time.Now(), ledger: &history.Ledger{Ceiling: smallCeiling, Page: smallPage}}
 	var made struct{ ID, Key string }
 	for _, command := range [][]string{
 		{"workspace", "create", "Small", "--plan", "pro", "--ceiling", strconv.Itoa(smallCeiling), "--json"},

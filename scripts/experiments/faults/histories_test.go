@@ -196,7 +196,7 @@ func (s *stage) open(ctx context.Context, log *history.Log) error {
 		if err != nil {
 			return err
 		}
-		w.ledger = &history.Ledger{Base: used, Ceiling: rig.Unlimited, Page: wholePage}
+		w.opened, w.ledger = time.Now(), &history.Ledger{Base: used, Ceiling: rig.Unlimited, Page: wholePage}
 	}
 	for _, a := range s.actors {
 		order, err := storedFavorites(ctx, s.rig, a.in.ID, a.user)
@@ -285,9 +285,9 @@ func (s *stage) judge(log *history.Log, count *tally) {
 	s.took(&t.violations, verdict.Violations)
 	s.took(&t.odd, count.odd)
 	for _, w := range s.realms {
-		readings, wrong := w.ledger.Judge()
-		t.readings += readings
-		s.took(&t.wrongCredits, wrong)
+		if err := s.audit(ctx, w); err != nil {
+			s.t.Error(err)
+		}
 	}
 	seen, wrong := s.globe.versions.Judge()
 	t.versions = seen
@@ -407,7 +407,7 @@ func (s *stage) finish() {
 	f.Exactly("batches done by halves", float64(t.halves), 0, "")
 	f.AtLeast("readings of ledgers", float64(t.readings), 1, "")
 	f.AtLeast("small ceilings spent", float64(t.ceilings), 1, "")
-	number("of these impossible", t.wrongCredits)
+	number("of these readings and totals impossible", t.wrongCredits)
 	f.AtLeast("versions of global records seen", float64(t.versions), 1, "")
 	number("of these impossible", t.wrongVersions)
 	f.AtMost("from the end of a round until nothing was pending and all was shown", t.settled.Seconds(), 2*settledWithin.Seconds(), "s")

@@ -201,6 +201,7 @@ type realm struct {
 
 	lock   sync.Mutex
 	ledger *history.Ledger
+	opened time.Time                  // the ledger
 	tags   map[query.Dataset][]string // written lately
 	views  []*known
 	gone   []*known // deleted in this round

@@ -129,15 +129,15 @@ func TestLedger(t *testing.T) {
 		wrong int
 		all   []Spending
 	}{
-		{"counted", 0, []Spending{{1, 2, 10, 0, 10, false}, {3, 4, 0, 0, 10, false}}},
-		{"delivered and not counted", 1, []Spending{{1, 2, 10, 0, 10, false}, {3, 4, 0, 0, 9, false}}},
-		{"counted and not delivered", 1, []Spending{{1, 2, 10, 0, 10, false}, {3, 4, 0, 0, 11, false}}},
-		{"in doubt, counted or not", 0, []Spending{{1, 2, 0, 5, -1, false}, {3, 4, 0, 0, 5, false}, {5, 6, 0, 0, 0, false}}},
-		{"a request beside it may be counted", 0, []Spending{{1, 9, 10, 0, 10, false}, {3, 4, 0, 0, 10, false}, {5, 6, 0, 0, 0, false}}},
-		{"refused too early", 1, []Spending{{1, 2, 90, 0, 90, false}, {3, 4, 0, 0, -1, true}}},
-		{"refused at the ceiling", 0, []Spending{{1, 2, 100, 0, 100, false}, {3, 4, 0, 0, 100, true}}},
-		{"served past the ceiling", 1, []Spending{{1, 2, 100, 0, 100, false}, {3, 4, 5, 0, 105, false}}},
-		{"two pass the ceiling", 1, []Spending{{1, 9, 99, 0, 99, false}, {1, 9, 10, 0, 109, false}, {1, 9, 10, 0, 119, false}}},
+		{"counted", 0, []Spending{{1, 2, 10, 0, false, 10, false}, {3, 4, 0, 0, false, 10, false}}},
+		{"delivered and not counted", 1, []Spending{{1, 2, 10, 0, false, 10, false}, {3, 4, 0, 0, false, 9, false}}},
+		{"counted and not delivered", 1, []Spending{{1, 2, 10, 0, false, 10, false}, {3, 4, 0, 0, false, 11, false}}},
+		{"in doubt, counted or not", 0, []Spending{{1, 2, 0, 5, true, -1, false}, {3, 4, 0, 0, false, 5, false}, {5, 6, 0, 0, false, 0, false}}},
+		{"a request beside it may be counted", 0, []Spending{{1, 9, 10, 0, false, 10, false}, {3, 4, 0, 0, false, 10, false}, {5, 6, 0, 0, false, 0, false}}},
+		{"refused too early", 1, []Spending{{1, 2, 90, 0, false, 90, false}, {3, 4, 0, 0, false, -1, true}}},
+		{"refused at the ceiling", 0, []Spending{{1, 2, 100, 0, false, 100, false}, {3, 4, 0, 0, false, 100, true}}},
+		{"served past the ceiling", 1, []Spending{{1, 2, 100, 0, false, 100, false}, {3, 4, 5, 0, false, 105, false}}},
+		{"two pass the ceiling", 1, []Spending{{1, 9, 99, 0, false, 99, false}, {1, 9, 10, 0, false, 109, false}, {1, 9, 10, 0, false, 119, false}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -149,6 +149,19 @@ func TestLedger(t *testing.T) {
 				t.Errorf("%d are wrong, not %d: %q", len(wrong), c.wrong, wrong)
 			}
 		})
+	}
+}
+
+func TestLedgerCloses(t *testing.T) {
+	t.Parallel()
+	l := Ledger{Base: 5}
+	l.Add(Spending{Call: 1, Return: 2, Charged: 10})
+	l.Add(Spending{Call: 1, Return: 2, Doubt: 7, Lost: true})
+	l.Add(Spending{Call: 1, Return: 2, Doubt: 100}) // a 503
+	for used, fine := range map[int64]bool{14: false, 15: true, 22: true, 25: true, 26: false} {
+		if wrong := l.Close(used, 3); (len(wrong) == 0) != fine {
+			t.Errorf("%d: %q", used, wrong)
+		}
 	}
 }
 

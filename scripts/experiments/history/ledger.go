@@ -25,8 +25,9 @@ type Ledger struct {
 type Spending struct {
 	Call, Return int64
 	// Charged is what an answer says that it cost; Doubt, what a request without
-	// one may have cost.
+	// one, or one that was answered 503, may have cost. Lost tells the former.
 	Charged, Doubt int64
+	Lost           bool
 	// Used is what the answer says is used; where it says nothing, -1.
 	Used int64
 	// Limited tells that it was refused because the ceiling is used up.
@@ -40,15 +41,23 @@ func (l *Ledger) Add(s Spending) {
 	l.all = append(l.all, s)
 }
 
-// Delivered is what all answers together cost, and Doubtful what those without
-// one may have.
-func (l *Ledger) Delivered() (delivered, doubtful int64) {
+// Close holds what is used when nothing is under way any more against all
+// requests. Of those that were answered 503 only what the servers logged as not
+// settled may have been charged.
+func (l *Ledger) Close(used, unsettled int64) (wrong []string) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
+	least, lost := l.Base, int64(0)
 	for _, s := range l.all {
-		delivered, doubtful = delivered+s.Charged, doubtful+s.Doubt
+		least += s.Charged
+		if s.Lost {
+			lost += s.Doubt
+		}
 	}
-	return delivered, doubtful
+	if used < least || used > least+lost+unsettled {
+		wrong = append(wrong, fmt.Sprintf("%d are used at the end, %d were delivered, at most %d were lost, and %d are logged as not settled", used, least, lost, unsettled))
+	}
+	return wrong
 }
 
 // Judge tells what cannot be, and how many readings were judged.
