@@ -73,13 +73,6 @@ func (l *Log) Note(tag, what string, from, to int64) {
 	l.notes = append(l.notes, porcupine.Annotation{Tag: tag, Description: what, Start: from, End: max(from, to), BackgroundColor: "#f4b6a6"})
 }
 
-// Things are the names of what has a history, those that begin with prefix.
-func (l *Log) Things(prefix string) []string {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(l.things)), func(name string) bool { return !strings.HasPrefix(name, prefix) })
-}
-
 // Verdict is what came of judging a history.
 type Verdict struct {
 	Things, Operations int
