@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -121,7 +122,11 @@ func (a *actor) ask(ctx context.Context, kind asked, doubt int64, method, path s
 	}
 	a.tally.answered.Add(1)
 	a.spent(r, 0, false)
-	return r, nil
+	if kind != reading && bytes.Contains(r.Raw, []byte(`"unavailable"`)) { // an item of a batch
+		err = v.finished(ctx)
+		r.span.Return = a.log.Now()
+	}
+	return r, err
 }
 
 // spent takes down what a request cost, or may have.

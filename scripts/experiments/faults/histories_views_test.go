@@ -4,7 +4,9 @@ package faults
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"atlas/scripts/experiments/history"
 	"atlas/search/query"
@@ -33,7 +35,8 @@ func (v viewData) answer() history.ViewAnswer {
 // stay.
 const mostViews = 6
 
-// newView makes a Static View, most often of contacts.
+// newView makes Static Views, most often one of contacts; at times several in one
+// batch.
 func (a *actor) newView(ctx context.Context) error {
 	if len(a.in.alive()) >= mostViews {
 		return a.endView(ctx)
@@ -42,29 +45,69 @@ func (a *actor) newView(ctx context.Context) error {
 	if a.random.IntN(4) == 0 {
 		d = query.Accounts
 	}
-	name := "View " + a.sign()
-	r, err := a.ask(ctx, writing, 0, "POST", viewsPath+"/upsert", map[string]any{"dataset": singular[d], "view_type": "static", "name": name})
+	var names []string
+	var inputs []any
+	for i := range 1 + max(0, a.random.IntN(6)-3) {
+		names = append(names, fmt.Sprintf("View %s-%d", a.sign(), i))
+		inputs = append(inputs, map[string]any{"dataset": singular[d], "view_type": "static", "name": names[i]})
+	}
+	path, body := viewsPath+"/upsert", inputs[0]
+	if len(inputs) > 1 {
+		path, body = path+"/batch", map[string]any{"inputs": inputs}
+	}
+	r, err := a.ask(ctx, writing, 0, "POST", path, body)
 	if err != nil || !r.sent {
 		return err
 	}
-	var got struct{ View viewData }
-	switch r.outcome {
-	case history.Unknown:
-		// Names are given once: so it is there or never will be.
-		there, err := storedViews(ctx, a.rig, a.in.ID, name)
-		if err != nil || len(there) == 0 {
-			return err
-		}
-		r.span.Return = a.log.Now()
-		got.View = viewData{ID: there[0].id, Name: there[0].view.Name, Revision: 1, RecordCount: new(int)}
+	results := []item{{Status: "ok"}}
+	switch {
+	case r.outcome == history.Refused:
+		a.odd(r, "new Views")
+		return nil
+	case r.outcome == history.Unknown:
+		results = make([]item, len(names))
+	case len(inputs) > 1:
+		results = a.items(r, len(inputs))
 	default:
-		if err := r.Data(&got); err != nil || r.outcome == history.Refused {
-			a.odd(r, "a new View")
+		if err := r.Data(&results[0].Data); err != nil {
+			a.odd(r, err.Error())
 			return nil
 		}
 	}
-	a.log.Add(a.in.viewThing(got.View.ID), r.span, history.Made{Answer: got.View.answer()})
-	a.in.made(&known{id: got.View.ID, dataset: d, revision: 1})
+	doubted := false
+	for i, it := range results {
+		outcome, ok := r.outcome, true
+		if outcome == history.Done {
+			outcome, ok = a.outcomeOf(r, it)
+		}
+		var got struct{ View viewData }
+		switch {
+		case !ok:
+			continue
+		case outcome == history.Unknown:
+			// Names are given once: so it is there or never will be.
+			there, err := storedViews(ctx, a.rig, a.in.ID, names[i])
+			if err != nil {
+				return err
+			}
+			tried := r.outcome == history.Unknown || !doubted
+			if doubted = true; len(there) == 0 {
+				continue
+			}
+			if !tried {
+				a.odd(r, "done after an item in doubt")
+			}
+			r.span.Return = a.log.Now()
+			got.View = viewData{ID: there[0].id, Name: there[0].view.Name, Revision: 1, RecordCount: new(int)}
+		default:
+			if err := json.Unmarshal(it.Data, &got); err != nil {
+				a.odd(r, err.Error())
+				continue
+			}
+		}
+		a.log.Add(a.in.viewThing(got.View.ID), r.span, history.Made{Answer: got.View.answer()})
+		a.in.made(&known{id: got.View.ID, dataset: d, revision: 1})
+	}
 	return nil
 }
 
