@@ -12,7 +12,9 @@ import (
 const MaxBatch = 100
 
 // Batch is the outcome of a batch: an Item for each input, in the order of the
-// inputs. Some may have failed while the call succeeded.
+// inputs. Some may have failed while the call succeeded. Those that failed with
+// ErrUnavailable can be sent again: an outage came between. The first of them may
+// be done already, the others were not tried.
 type Batch[T any] struct {
 	Items             []Item[T]
 	Succeeded, Failed int

@@ -244,6 +244,8 @@ func TestInputsAreRefused(t *testing.T) {
 		"damaged gzip":    {with("contacts.ndjson.gz", append(good[:len(good)-6:len(good)-6], 1, 2, 3, 4, 5, 6)), "contacts.ndjson.gz is damaged"},
 		"no gzip":         {with("contacts.ndjson.gz", []byte(`{"id":"x"}`)), "holds no gzip data"},
 		"another dataset": {with("contacts.ndjson", []byte(lines(`{"id":"`+signal(1)+`","title":"x"}`, `{"id":"`+signal(2)+`","title":"x"}`))), "none of its 2 lines is a record of contacts"},
+		"one bad line":    {with("contacts.ndjson", []byte(`{"id":"x"}`)), "its only line is no record of contacts"},
+		"one line, blank": {with("contacts.ndjson", []byte("\n garbage \n\n")), "its only line is no record of contacts"},
 		"missing":         {folder(t, missing), "no file of signals"},
 		"two of one":      {twice, "holds both accounts.ndjson and accounts.ndjson.gz"},
 		"nothing":         {t.TempDir(), "holds no dataset file"},

@@ -268,11 +268,15 @@ func (r *reading) commit(end *lineRange) error {
 	return r.load.save()
 }
 
-// checkFile judges a file that was read to its end. One bad line is a bad line.
-// Lines of which none is a record are another dataset's, or another program's:
+// checkFile judges a file that was read to its end. Lines of which none is a
+// record are another dataset's, or another program's, also when it is only one:
 // loading nothing of them would empty the dataset.
 func (r *reading) checkFile() error {
-	if s := r.state; s.Lines > 1 && s.Lines == s.Rejected {
+	switch s := r.state; {
+	case s.Lines == 0 || s.Lines > s.Rejected:
+	case s.Lines == 1:
+		return fault.New(fault.BadRequest, "%s is not what its name says: its only line is no record of %s", r.in.path, r.in.dataset)
+	default:
 		return fault.New(fault.BadRequest, "%s is not what its name says: none of its %d lines is a record of %s",
 			r.in.path, s.Lines, r.in.dataset)
 	}

@@ -105,6 +105,9 @@ func TestMappingsFollowTheCatalog(t *testing.T) {
 		if slices.ContainsFunc(query.Fields(d), query.Field.Ranked) {
 			want[query.RankPath] = expectation{"long", true, true}
 		}
+		if slices.ContainsFunc(query.Fields(d), func(f query.Field) bool { return f.Domains }) {
+			want[query.DomainsPath] = expectation{"keyword", true, false}
+		}
 		for _, f := range query.Fields(d) {
 			// The record itself: shown, and no more than that where a folded
 			// copy is searched. The spellings of a dynamic enum are counted.

@@ -61,28 +61,29 @@ func (e *Engine) Lookup(ctx context.Context, d query.Dataset, ids []string) (map
 	return records, nil
 }
 
-// MaxMatches is how many records Match returns for each group of values.
+// MaxMatches is how many records Match returns for each value.
 const MaxMatches = 100
 
-// Match finds, for each group of values, the records whose field has one of
-// them as its whole value, without regard to case and accents: at most
-// MaxMatches of a group, in the order of their ids. Errors: Unavailable.
-func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, groups [][]string) ([][]jsontext.Value, error) {
-	if len(groups) == 0 {
+// Match finds, for each value, the records whose field has it as a whole value,
+// without regard to case and accents: at most MaxMatches, in the order of their
+// ids. Of a field of domains the values are as query.Domain makes them, and so is
+// what they are compared with. Errors: Unavailable.
+func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, values []string) ([][]jsontext.Value, error) {
+	if len(values) == 0 {
 		return nil, nil
 	}
 	f, known := query.FieldNamed(d, field)
 	if !known {
 		return nil, fmt.Errorf("search: %s has no field %s", d, field)
 	}
-	searches := make([]leg, len(groups))
-	for i, values := range groups {
-		exact := make([]string, len(values))
-		for j, v := range values {
-			exact[j] = query.ExactValue(f, query.Fold(v))
+	searches := make([]leg, len(values))
+	for i, v := range values {
+		path, term := f.ExactPath(query.Root), query.ExactValue(f, query.Fold(v))
+		if f.Domains {
+			path, term = query.DomainsPath, v
 		}
 		body, err := json.Marshal(object{
-			"query": object{"bool": object{"filter": object{"terms": object{f.ExactPath(query.Root): exact}}}},
+			"query": object{"bool": object{"filter": object{"term": object{path: term}}}},
 			"size":  MaxMatches, "sort": []object{{"id": object{"order": "asc"}}}, "track_total_hits": false,
 		})
 		if err != nil {

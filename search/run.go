@@ -53,6 +53,12 @@ type Page struct {
 	Next string
 }
 
+// CheckCursor refuses a cursor that is not q's, as Search does: BadRequest.
+func (e *Engine) CheckCursor(q query.Query) error {
+	_, err := e.Cursors.Read(q)
+	return err
+}
+
 // Search runs q on its dataset's global index, or on the records that the
 // workspace holds when q says so. Errors: BadRequest for a cursor that is not
 // q's; Unavailable when Elasticsearch is away, too slow, or could

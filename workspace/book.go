@@ -17,10 +17,10 @@ import (
 // GlobalRecords tells what the global dataset has now. *search.Engine does.
 type GlobalRecords interface {
 	RecordSource
-	// Match finds, for each group of values, the records whose field has one of
-	// them as its whole value, without regard to case and accents, some 100 at
-	// most.
-	Match(ctx context.Context, d query.Dataset, field string, groups [][]string) ([][]jsontext.Value, error)
+	// Match finds, for each value, the records whose field has it as a whole
+	// value, without regard to case and accents; some 100 at most. Domains are
+	// as query.Domain makes them.
+	Match(ctx context.Context, d query.Dataset, field string, values []string) ([][]jsontext.Value, error)
 	// SignalCounts counts the signals that name each account in the span before
 	// at, and in the one before that.
 	SignalCounts(ctx context.Context, accounts []string, at time.Time, span time.Duration) (map[string][2]int64, error)
@@ -59,7 +59,7 @@ type Book struct {
 
 // BookOutcome is what became of one input: the record's id, where it is known,
 // and its row, or an error: fault.InvalidInput, fault.NotFound,
-// fault.AmbiguousMatch.
+// fault.AmbiguousMatch; fault.Internal for what is stored and cannot be shown.
 type BookOutcome struct {
 	Record string
 	Row    jsontext.Value
@@ -104,9 +104,8 @@ func (b *Book) Upsert(ctx context.Context, in ID, d query.Dataset, inputs []Book
 	}
 	b.tell(in)
 	for j, i := range positions {
-		if outcomes[i].Row, err = Row(d, BookRecord, global[outcomes[i].Record], &overlays[j]); err != nil {
-			return nil, err
-		}
+		// It is stored by now: what cannot be shown fails alone.
+		outcomes[i].Row, outcomes[i].Err = Row(d, BookRecord, global[outcomes[i].Record], &overlays[j])
 	}
 	return outcomes, nil
 }
@@ -156,23 +155,19 @@ func (b *Book) facts(ctx context.Context, d query.Dataset, outcomes []BookOutcom
 
 // resolve sets the id of each outcome, or why there is none.
 func (b *Book) resolve(ctx context.Context, d query.Dataset, inputs []BookInput, outcomes []BookOutcome) error {
-	var groups [][]string
+	var values []string
 	var positions []int
 	for i, in := range inputs {
 		outcomes[i].Record = in.Record
 		if in.Record == "" {
-			spellings := []string{in.Match}
-			if d == query.Accounts {
-				spellings = domainSpellings(in.Match)
-			}
-			groups, positions = append(groups, spellings), append(positions, i)
+			values, positions = append(values, in.Match), append(positions, i)
 		}
 	}
-	if len(groups) == 0 {
+	if len(values) == 0 {
 		return nil
 	}
 	by := natural[d]
-	found, err := b.Global.Match(ctx, d, by.field, groups)
+	found, err := b.Global.Match(ctx, d, by.field, values)
 	if err != nil {
 		return err
 	}

@@ -1,15 +1,6 @@
 package workspace
 
 import (
-	"net/url"
-	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
-
-	"golang.org/x/net/idna"
-	"golang.org/x/text/cases"
-
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/search/query"
@@ -32,7 +23,7 @@ var natural = map[query.Dataset]struct {
 	longer int
 	fold   func(string) string
 }{
-	query.Accounts: {"domain", "domains", query.ShortChars, NormalDomain},
+	query.Accounts: {"domain", "domains", query.ShortChars, query.Domain},
 	query.Contacts: {"email", "email", query.ShortChars, FoldEmail},
 }
 
@@ -121,74 +112,4 @@ func textChange(issues *input.Issues, r *input.Reader, name string, bounds input
 		return Change{}
 	}
 	return Change{true, &text}
-}
-
-// readTags takes each tag once, as it is first spelled.
-func readTags(issues *input.Issues, v input.Value) *[]string {
-	// A body has a bound of its own; how many there are counts once each.
-	given := issues.Strings(v, input.List{Max: len(v.Items), Each: input.Text{Min: 1, Max: MaxTag}}, "tags")
-	tags := []string{}
-	seen := map[string]bool{}
-	for _, tag := range given {
-		if folded := cases.Fold().String(tag); !seen[folded] {
-			seen[folded] = true
-			tags = append(tags, tag)
-		}
-	}
-	issues.Length(len(tags), 0, MaxTags, "tags")
-	return &tags
-}
-
-// NormalDomain is a domain as domains are compared: without scheme, `www.`,
-// path, port, the dot at the end and case, in ASCII. What has none is "".
-func NormalDomain(s string) string {
-	s = strings.TrimSpace(s)
-	if _, rest, found := strings.Cut(s, "://"); found {
-		s = rest
-	}
-	s = strings.TrimPrefix(s, "//")
-	if i := strings.IndexAny(s, "/?#"); i >= 0 {
-		s = s[:i]
-	}
-	if i := strings.LastIndexByte(s, '@'); i >= 0 {
-		s = s[i+1:]
-	}
-	if i := strings.LastIndexByte(s, ':'); i >= 0 {
-		s = s[:i]
-	}
-	s = strings.ToLower(strings.TrimSpace(s))
-	if plain, err := url.PathUnescape(s); err == nil {
-		s = plain
-	}
-	if !utf8.ValidString(s) {
-		return "" // what was percent-encoded is no text, and would be a domain in ASCII
-	}
-	s = strings.TrimRight(s, ".")
-	if ascii, err := idna.Lookup.ToASCII(s); err == nil {
-		s = ascii
-	}
-	if strings.ContainsFunc(s, noDomain) {
-		return ""
-	}
-	return strings.TrimPrefix(s, "www.")
-}
-
-// noDomain are characters that end a domain in a URL, or stand in no text.
-func noDomain(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune("/?#", r) }
-
-// domainSpellings are the ways in which a record may spell a domain, without
-// regard to case. What is found by them is compared once more.
-func domainSpellings(domain string) []string {
-	names := []string{domain}
-	if unicode, err := idna.Lookup.ToUnicode(domain); err == nil && unicode != domain {
-		names = append(names, unicode)
-	}
-	var all []string
-	for _, name := range names {
-		for _, prefix := range []string{"", "www.", "http://", "https://", "http://www.", "https://www."} {
-			all = append(all, prefix+name, prefix+name+"/")
-		}
-		all = append(all, name+".", "www."+name+".")
-	}
-	return slices.Compact(all)
 }

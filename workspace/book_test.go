@@ -1,11 +1,13 @@
 package workspace_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/search/query"
 	"atlas/workspace"
@@ -50,21 +52,6 @@ func TestScore(t *testing.T) {
 	}
 }
 
-func TestNormalDomain(t *testing.T) {
-	t.Parallel()
-	for given, want := range map[string]string{
-		"acme.com": "acme.com", " ACME.com ": "acme.com", "https://www.acme.com/about?x=1#y": "acme.com", "www.acme.com.": "acme.com",
-		"http://acme.com:8080": "acme.com", "//acme.com/": "acme.com", "Bücher.example": "xn--bcher-kva.example",
-		"xn--bcher-kva.example": "xn--bcher-kva.example", "WWW.Bücher.example.": "xn--bcher-kva.example", "https://": "", "/": "", "www.com": "com",
-		"user@acme.com": "acme.com", "not a domain": "not a domain",
-		"%ff.example": "", "a%00b": "", "a%2Fb.example": "", "b%C3%BCcher.example": "xn--bcher-kva.example",
-	} {
-		if got := workspace.NormalDomain(given); got != want {
-			t.Errorf("%q is %q, want %q", given, got, want)
-		}
-	}
-}
-
 func TestParseUpsert(t *testing.T) {
 	t.Parallel()
 	parse := func(body string) (workspace.BookInput, error) {
@@ -81,6 +68,37 @@ func TestParseUpsert(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, in); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Tags are equal as searches fold them, however they are encoded; the first
+// spelling stays, composed, and is what is measured.
+func TestTagsAreFolded(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("e\u0301", workspace.MaxTag)
+	for given, want := range map[string][]string{
+		`["été","e\u0301te\u0301","ÉTÉ","ete"]`:    {"été"},
+		`["e\u0301te\u0301","été"]`:                {"été"},
+		`["Øl","ol","Łódź","lodz","Þór","thor"]`:   {"Øl", "Łódź", "Þór"},
+		`["ガ","カ\u3099","カ"]`:                      {"ガ", "カ"},
+		`["Straße","STRASSE","b"]`:                 {"Straße", "b"},
+		`["` + long + `","` + long + `"]`:          {strings.Repeat("é", workspace.MaxTag)},
+		`["` + long + `x"]`:                        nil,
+		`["` + strings.Repeat("\u0958", 33) + `"]`: nil, // two characters each when composed
+	} {
+		v, issues := input.Decode([]byte(`{"project_id":"00000001-0000-4000-8000-000000000001","tags":` + given + `}`))
+		in, err := workspace.ParseUpsert(v, query.Projects, issues)
+		if want == nil {
+			if fault.CodeOf(err) != fault.InvalidInput {
+				t.Errorf("%s: %v", given, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", given, err)
+		} else if diff := cmp.Diff(want, *in.Change.Tags); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", given, diff)
+		}
 	}
 }
 

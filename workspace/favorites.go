@@ -20,12 +20,12 @@ type FavoriteChange struct {
 type FavoriteStore interface {
 	// Favorites lists a page of a user's in their order.
 	Favorites(ctx context.Context, in ID, user UserID, limit, offset int) ([]View, error)
-	// ViewsByID returns those of the Views that are there, as the user sees them.
-	ViewsByID(ctx context.Context, in ID, user UserID, ids []ViewID) (map[ViewID]View, error)
 	// Rearrange replaces a user's Favorites by what arrange makes of them, given
 	// their order and which of the named Views are there; neither changes in
-	// between. fault.Forbidden for who is no member.
-	Rearrange(ctx context.Context, in ID, user UserID, named []ViewID, arrange func(order []ViewID, there map[ViewID]bool) []ViewID) error
+	// between. It returns the named Views that are there as the user sees them
+	// then, read before the change is committed: what is done is also answered.
+	// fault.Forbidden for who is no member.
+	Rearrange(ctx context.Context, in ID, user UserID, named []ViewID, arrange func(order []ViewID, there map[ViewID]bool) []ViewID) (map[ViewID]View, error)
 }
 
 // Favorites is the personal pointers of users to Views (docs/api.md,
@@ -59,7 +59,7 @@ func (s *Favorites) UpsertAll(ctx context.Context, in ID, user UserID, changes [
 	for i, c := range changes {
 		named[i] = c.View
 	}
-	err := s.store.Rearrange(ctx, in, user, named, func(order []ViewID, there map[ViewID]bool) []ViewID {
+	views, err := s.store.Rearrange(ctx, in, user, named, func(order []ViewID, there map[ViewID]bool) []ViewID {
 		var valid []FavoriteChange
 		for _, c := range changes {
 			if there[c.View] {
@@ -68,10 +68,6 @@ func (s *Favorites) UpsertAll(ctx context.Context, in ID, user UserID, changes [
 		}
 		return arranged(order, valid)
 	})
-	if err != nil {
-		return nil, err
-	}
-	views, err := s.store.ViewsByID(ctx, in, user, named)
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +82,10 @@ func (s *Favorites) UpsertAll(ctx context.Context, in ID, user UserID, changes [
 
 // Delete takes Views out of a user's Favorites; what is none is fine.
 func (s *Favorites) Delete(ctx context.Context, in ID, user UserID, views ...ViewID) error {
-	return s.store.Rearrange(ctx, in, user, nil, func(order []ViewID, _ map[ViewID]bool) []ViewID {
+	_, err := s.store.Rearrange(ctx, in, user, nil, func(order []ViewID, _ map[ViewID]bool) []ViewID {
 		return slices.DeleteFunc(order, func(id ViewID) bool { return slices.Contains(views, id) })
 	})
+	return err
 }
 
 var errNoView = fault.New(fault.ViewNotFound, "the workspace has no View with this id")

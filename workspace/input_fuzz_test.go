@@ -3,6 +3,7 @@ package workspace_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -62,28 +63,19 @@ func FuzzUpsert(f *testing.F) {
 			if len(*in.Change.Tags) > workspace.MaxTags {
 				t.Errorf("%q: %d tags", body, len(*in.Change.Tags))
 			}
+			for _, tag := range *in.Change.Tags {
+				if n := utf8.RuneCountInString(tag); n < 1 || n > workspace.MaxTag {
+					t.Errorf("%q: a tag of %d characters", body, n)
+				}
+			}
+			if again := workspace.DistinctTags(*in.Change.Tags); !slices.Equal(again, *in.Change.Tags) {
+				t.Errorf("%q: tags %q, and once more %q", body, *in.Change.Tags, again)
+			}
 		}
 		for _, text := range texts {
 			if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 				t.Errorf("%q: a text %q", body, text)
 			}
-		}
-	})
-}
-
-// FuzzNormalDomain: a domain is compared in one line of valid text, without what
-// surrounds it in a URL.
-func FuzzNormalDomain(f *testing.F) {
-	for _, s := range []string{"a.example", "HTTPS://user:pw@www.Bücher.example.:80/p?q#f", "//x", "%ff", "%00", "a%2Fb", "xn--bcher-kva.example", "[::1]:80", "www.", "@", "ß.example"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-			return // no client's text, see internal/input
-		}
-		domain := workspace.NormalDomain(s)
-		if !utf8.ValidString(domain) || strings.ContainsFunc(domain, unicode.IsControl) || strings.ContainsAny(domain, "/?#") {
-			t.Errorf("%q is compared as %q", s, domain)
 		}
 	})
 }

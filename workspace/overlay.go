@@ -25,8 +25,8 @@ type Overlay struct {
 	ICPTier *string
 	// Status is 1..MaxStatus characters, Notes at most MaxNotes. Nil: unknown.
 	Status, Notes *string
-	// Tags are at most MaxTags, each 1..MaxTag characters, no two of them equal
-	// without regard to case.
+	// Tags are at most MaxTags, each 1..MaxTag characters, as DistinctTags makes
+	// them.
 	Tags []string
 	// Score is 0..100 and Trend rising, steady or falling, both as computed at
 	// ScoredAt; accounts only.

@@ -210,6 +210,26 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// A status that begins with "Hold" says why, and is a hold all the same.
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	report, got := convert(t, strings.NewReader(head+
+		row("1", map[string]string{"statuscurrent": "Hold"})+
+		row("2", map[string]string{"statuscurrent": "Hold - Applicant"})+
+		row("3", map[string]string{"statuscurrent": "Holding for fees"})+
+		row("4", map[string]string{"statuscurrent": "On Hold"})), false)
+	var dispositions []any
+	for _, p := range got["projects"] {
+		dispositions = append(dispositions, p["disposition"])
+	}
+	if diff := cmp.Diff([]any{"on_hold", "on_hold", "on_hold", "active"}, dispositions); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]int64{"On Hold": 1}, report.UnknownStatuses); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestBadRows(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 1001)

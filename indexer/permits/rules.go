@@ -22,12 +22,14 @@ var stages = map[string]string{
 	"Application Received":            "filed",
 }
 
-// How it reads as a disposition, for those that stopped.
+// hold begins the statuses of a hold, whatever they say of its reason.
+const hold = "Hold"
+
+// How it reads as a disposition, for those that stopped, holds aside.
 var dispositions = map[string]string{
 	"Cancelled":   "cancelled",
 	"Expired":     "expired",
 	"Refused":     "refused",
-	"Hold":        "on_hold",
 	"File Closed": "expired",
 }
 
@@ -37,7 +39,11 @@ func (p permit) standing() (stage, disposition string, known bool) {
 	if stage, ok := stages[p.status]; ok {
 		return stage, "active", true
 	}
-	if disposition, ok := dispositions[p.status]; ok {
+	disposition, stopped := dispositions[p.status]
+	if strings.HasPrefix(p.status, hold) {
+		disposition, stopped = "on_hold", true
+	}
+	if stopped {
 		if p.issued.IsZero() {
 			return "filed", disposition, true
 		}

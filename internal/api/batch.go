@@ -101,19 +101,73 @@ type itemError struct {
 	Issues  []fault.Issue `json:"issues,omitzero"`
 }
 
+// itemFaults is what is wrong with items, as the error of a call that fails as a
+// whole: their paths lead through the batch.
+func itemFaults(name string, results []batchResult) error {
+	var issues input.Issues
+	for i, r := range results {
+		e, _ := errors.AsType[*fault.Error](r.err)
+		if e == nil {
+			continue
+		}
+		for _, issue := range e.Issues {
+			issue.Path = slices.Concat([]string{name, strconv.Itoa(i)}, issue.Path)
+			issues = append(issues, issue)
+		}
+	}
+	return issues.Err()
+}
+
+// Messages of items that are not known to be done.
+const (
+	inDoubtText  = "the service could not answer: this item was done wholly, or not at all; look, or send it again"
+	notTriedText = "not tried, because the service could not answer for an item before; send it again"
+)
+
+// oneByOne does the items that nothing is wrong with yet, each in a transaction
+// of its own. An outage ends it: what is left would only wait for the same
+// backend. A mistake of ours ends it too.
+func oneByOne(results []batchResult, do func(i int) batchResult) {
+	stopped := false
+	for i := range results {
+		switch {
+		case results[i].err != nil:
+		case stopped:
+			results[i].err = fault.New(fault.Unavailable, notTriedText)
+		default:
+			results[i] = do(i)
+			stopped = isOurs(results[i].err)
+		}
+	}
+}
+
+// isOurs tells an outage or a mistake of ours from what the client can mend.
+func isOurs(err error) bool {
+	code := fault.CodeOf(err)
+	return code == fault.Unavailable || code == fault.Internal
+}
+
 // itemResults renders the outcomes in input order, the id of each under idKey.
-// An outage is the call's and not an item's: the client is to send all of it
-// again.
-func itemResults(idKey string, results []batchResult) ([]map[string]any, batchMetadata, error) {
+// An outage is the call's error while no item is known to be done: the client
+// sends all of it again. Once one is, the client must learn what became of each.
+func (c *call) itemResults(idKey string, results []batchResult) ([]map[string]any, batchMetadata, error) {
+	done := slices.ContainsFunc(results, func(r batchResult) bool { return r.err == nil })
 	rendered := make([]map[string]any, len(results))
 	var m batchMetadata
+	told := false
 	for i, r := range results {
-		if code := fault.CodeOf(r.err); code == fault.Unavailable || code == fault.Internal {
-			return nil, m, r.err
-		}
 		item := map[string]any{"index": i, "status": "ok"}
 		if r.id != "" {
 			item[idKey] = r.id
+		}
+		if isOurs(r.err) {
+			if !done {
+				return nil, m, r.err
+			}
+			if !told {
+				told = true
+				c.logFailure(faultOf(r.err), r.err)
+			}
 		}
 		if r.err != nil {
 			m.Failed++
@@ -131,15 +185,18 @@ func itemResults(idKey string, results []batchResult) ([]map[string]any, batchMe
 }
 
 // batchReply is the answer of a batch.
-func batchReply(idKey string, results []batchResult) (reply, error) {
-	items, m, err := itemResults(idKey, results)
+func (c *call) batchReply(idKey string, results []batchResult) (reply, error) {
+	items, m, err := c.itemResults(idKey, results)
 	return reply{map[string]any{"results": items}, m}, err
 }
 
 func itemErrorOf(err error) itemError {
-	e, ok := errors.AsType[*fault.Error](err)
-	if !ok {
-		return itemError{Code: fault.Internal, Message: "something went wrong on our side"}
+	e := faultOf(err)
+	switch {
+	case e.Code == fault.Internal:
+		return itemError{Code: e.Code, Message: internalText}
+	case e.Code == fault.Unavailable && e.Message != notTriedText:
+		return itemError{Code: e.Code, Message: inDoubtText}
 	}
 	return itemError{e.Code, e.Message, e.Issues}
 }

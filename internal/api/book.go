@@ -112,7 +112,7 @@ func (s *Server) upsertBookBatch(d query.Dataset) handler {
 				}
 			}
 		}
-		return batchReply(workspace.IDKey(d), results)
+		return c.batchReply(workspace.IDKey(d), results)
 	}
 }
 
@@ -149,6 +149,6 @@ func (s *Server) deleteBookBatch(d query.Dataset) handler {
 		if err := s.Book.Delete(c.Context(), c.principal.Workspace.ID, d, records); err != nil {
 			return reply{}, err
 		}
-		return batchReply(workspace.IDKey(d), results)
+		return c.batchReply(workspace.IDKey(d), results)
 	}
 }

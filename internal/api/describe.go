@@ -304,11 +304,20 @@ func itemMeanings(codes []fault.Code) string {
 	texts := make([]string, len(codes))
 	for i, code := range codes {
 		texts[i] = "- `" + string(code) + "`: " + meanings[code]
-		if code == fault.InvalidInput {
+		switch code {
+		case fault.InvalidInput:
 			texts[i] = "- `" + string(code) + "`: the item is not valid; `issues` lists all problems"
+		case fault.Unavailable:
+			texts[i] = "- `" + string(code) + "`: the service could not go on when other items were done; the first such item is done wholly or not at all, the ones after it were not tried"
 		}
 	}
 	return strings.Join(texts, "\n")
+}
+
+// batchCodes are the codes that items of a batch can fail with: those of the
+// route, and those of any batch.
+func batchCodes(own ...fault.Code) []fault.Code {
+	return append([]fault.Code{fault.InvalidInput, fault.Internal, fault.Unavailable}, own...)
 }
 
 // batchResults are the outcomes of a batch's items. data is nil where a good
@@ -343,7 +352,7 @@ func batchBody(member string, item *openapi.Schema) *openapi.Schema {
 func (a about) inBatch(member string, item *openapi.Schema) about {
 	a.batchOf, a.batch = member, item
 	a.body, a.metadata = batchBody(member, item), openapi.Ref("BatchMetadata")
-	a.text = strings.TrimSpace(a.text + "\n\n1 to 100 items, which apply one after the other; one that fails stops none of the others. Answers 200 with one result for each, in their order.")
+	a.text = strings.TrimSpace(a.text + "\n\n1 to 100 items, which apply one after the other; one that fails stops none of the others. Answers 200 with one result for each, in their order. A 503 means that no item is known to be done; once one is, an outage makes the rest `unavailable`.")
 	return a
 }
 

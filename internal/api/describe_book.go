@@ -40,7 +40,7 @@ func upsertInput(d query.Dataset) *openapi.Schema {
 		openapi.Optional("workspace_status", openapi.Nullable(text(workspace.MaxStatus)).Described("Null clears.").Example("in talks")),
 		openapi.Optional("notes", openapi.Nullable(free(workspace.MaxNotes)).Described("Null clears.").Example("Met at the fair.")),
 		openapi.Optional("tags", openapi.Array(text(workspace.MaxTag), 0, workspace.MaxTags).
-			Described("Replaces all; `[]` clears. Of tags that differ in case only the first is kept.").Example([]any{"north", "priority"})),
+			Described("Replaces all; `[]` clears. Of tags that are equal when folded, as searches compare texts, the first spelling stays, in NFC.").Example([]any{"north", "priority"})),
 	)
 	s := openapi.Object(members...).Described("What is left out stays as it is.")
 	if d != query.Projects {
@@ -103,10 +103,9 @@ func article(d query.Dataset) string {
 }
 
 func aboutUpsertBookBatch(d query.Dataset) about {
-	codes := append(upsertCodes(d), fault.InvalidInput)
 	return about{
 		tag: tagBook, summary: "Put several " + string(d) + " into the book, or change what is said of them",
-		data: resultsData(batchResults(workspace.IDKey(d), openapi.Ref("Workspace"+titles[d]), codes...)),
+		data: resultsData(batchResults(workspace.IDKey(d), openapi.Ref("Workspace"+titles[d]), batchCodes(upsertCodes(d)...)...)),
 	}.inBatch("inputs", openapi.Ref(upsertName(d)))
 }
 
@@ -121,6 +120,6 @@ func aboutDeleteBook(d query.Dataset) about {
 func aboutDeleteBookBatch(d query.Dataset) about {
 	return about{
 		tag: tagBook, summary: "Take several " + string(d) + " out of the book",
-		data: resultsData(batchResults(workspace.IDKey(d), nil, fault.InvalidInput)),
+		data: resultsData(batchResults(workspace.IDKey(d), nil, batchCodes()...)),
 	}.inBatch("ids", idIn())
 }

@@ -52,10 +52,9 @@ func aboutUpsertView() about {
 }
 
 func aboutUpsertViews() about {
-	codes := append([]fault.Code{fault.InvalidInput}, viewUpsertCodes...)
 	return about{
 		tag: tagViews, summary: "Create or change several Views",
-		data: resultsData(batchResults(viewIDKey, viewAnswer(), codes...)),
+		data: resultsData(batchResults(viewIDKey, viewAnswer(), batchCodes(viewUpsertCodes...)...)),
 	}.inBatch("inputs", openapi.Ref("ViewUpsert"))
 }
 
@@ -70,7 +69,7 @@ func aboutDeleteView() about {
 func aboutDeleteViews() about {
 	return about{
 		tag: tagViews, summary: "Delete several Views",
-		data: resultsData(batchResults(viewIDKey, nil, fault.InvalidInput, fault.ViewNotFound)),
+		data: resultsData(batchResults(viewIDKey, nil, batchCodes(fault.ViewNotFound)...)),
 	}.inBatch("ids", idIn())
 }
 
@@ -96,7 +95,7 @@ func aboutAddViewRecord() about {
 func aboutAddViewRecords() about {
 	return about{
 		tag: tagViews, summary: "Put several records into a Static View", text: visibleText,
-		data: membersAnswer(append([]fault.Code{fault.InvalidInput}, memberCodes...)...), codes: ofStatic,
+		data: membersAnswer(batchCodes(memberCodes...)...), codes: ofStatic,
 	}.inBatch("inputs", recordInput())
 }
 
@@ -111,7 +110,7 @@ func aboutRemoveViewRecord() about {
 func aboutRemoveViewRecords() about {
 	return about{
 		tag: tagViews, summary: "Take several records out of a Static View",
-		data: membersAnswer(fault.InvalidInput), codes: ofStatic,
+		data: membersAnswer(batchCodes()...), codes: ofStatic,
 	}.inBatch("ids", idIn())
 }
 
@@ -161,7 +160,7 @@ func aboutUpsertFavorites() about {
 	return about{
 		tag: tagFavorites, summary: "Reorder Favorites",
 		text: "Of several inputs for one View the last valid one counts; those with positions are placed together, lowest first.",
-		data: resultsData(batchResults(viewIDKey, viewAnswer(), fault.InvalidInput, fault.ViewNotFound)),
+		data: resultsData(batchResults(viewIDKey, viewAnswer(), batchCodes(fault.ViewNotFound)...)),
 	}.inBatch("inputs", favoriteInput())
 }
 
@@ -176,6 +175,6 @@ func aboutDeleteFavorite() about {
 func aboutDeleteFavorites() about {
 	return about{
 		tag: tagFavorites, summary: "Make several Views no Favorites",
-		data: resultsData(batchResults(viewIDKey, nil, fault.InvalidInput)),
+		data: resultsData(batchResults(viewIDKey, nil, batchCodes()...)),
 	}.inBatch("ids", idIn())
 }

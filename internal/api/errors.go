@@ -64,25 +64,26 @@ type validationIssues struct {
 	Name   string        `json:"name"`
 }
 
-// fail answers an error: its code's status and shape, and the log line where
-// the fault is ours. What is no fault.Error is a mistake of the program.
-func (c *call) fail(err error) {
-	e, ok := errors.AsType[*fault.Error](err)
-	if !ok {
-		e = fault.Wrap(err, fault.Internal, "something went wrong on our side")
+// internalText is the message of mistakes of ours.
+const internalText = "something went wrong on our side; the request id helps us to find it"
+
+// faultOf is the fault that an error is. What is none is a mistake of the
+// program.
+func faultOf(err error) *fault.Error {
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		return e
 	}
+	return fault.Wrap(err, fault.Internal, internalText)
+}
+
+// fail answers an error: its code's status and shape, and the log line where
+// the fault is ours.
+func (c *call) fail(err error) {
+	e := faultOf(err)
 	status := cmp.Or(statuses[e.Code], http.StatusInternalServerError)
 	c.code = e.Code
 	if status >= http.StatusInternalServerError {
-		level := slog.LevelError
-		_, shed := errors.AsType[fault.Shed](err)
-		switch {
-		case c.left() && (e.Code == fault.Unavailable || errors.Is(err, context.Canceled)):
-			c.abandoned, level = true, slog.LevelInfo // which ended what was under way
-		case shed:
-			level = slog.LevelDebug // counted as such; a line each would add to the load
-		}
-		c.log().LogAttrs(c.Context(), level, "request failed", slog.String("error", err.Error()))
+		c.logFailure(e, err)
 	}
 	if e.RetryAfter > 0 {
 		c.gin.Header("Retry-After", strconv.Itoa(int(math.Ceil(float64(e.RetryAfter)/float64(time.Second)))))
@@ -93,7 +94,20 @@ func (c *call) fail(err error) {
 	}
 	message := e.Message
 	if status == http.StatusInternalServerError {
-		message = "something went wrong on our side; the request id helps us to find it"
+		message = internalText
 	}
 	c.json(status, handlerError{codeMessage{e.Code, message}})
+}
+
+// logFailure logs an error that is ours, e of err.
+func (c *call) logFailure(e *fault.Error, err error) {
+	level := slog.LevelError
+	_, shed := errors.AsType[fault.Shed](err)
+	switch {
+	case c.left() && (e.Code == fault.Unavailable || errors.Is(err, context.Canceled)):
+		c.abandoned, level = true, slog.LevelInfo // which ended what was under way
+	case shed:
+		level = slog.LevelDebug // counted as such; a line each would add to the load
+	}
+	c.log().LogAttrs(c.Context(), level, "request failed", slog.String("error", err.Error()))
 }

@@ -72,18 +72,20 @@ func (s *Server) upsertFavorites(c *call) (reply, error) {
 			changes, positions = append(changes, change), append(positions, i)
 		}
 	}
-	views, err := s.Views.Favorites.UpsertAll(c.Context(), c.principal.Workspace.ID, c.principal.User, changes)
-	if err != nil {
-		return reply{}, err
-	}
-	for i, v := range views {
-		if v == nil {
-			results[positions[i]].err = fault.New(fault.ViewNotFound, "the workspace has no View with this id")
-			continue
+	if len(changes) > 0 {
+		views, err := s.Views.Favorites.UpsertAll(c.Context(), c.principal.Workspace.ID, c.principal.User, changes)
+		if err != nil {
+			return reply{}, err
 		}
-		results[positions[i]].data = viewData{*v}
+		for i, v := range views {
+			if v == nil {
+				results[positions[i]].err = fault.New(fault.ViewNotFound, "the workspace has no View with this id")
+				continue
+			}
+			results[positions[i]].data = viewData{*v}
+		}
 	}
-	return batchReply(viewIDKey, results)
+	return c.batchReply(viewIDKey, results)
 }
 
 func (s *Server) deleteFavorite(c *call) (reply, error) {
@@ -113,5 +115,5 @@ func (s *Server) deleteFavorites(c *call) (reply, error) {
 			return reply{}, err
 		}
 	}
-	return batchReply(viewIDKey, results)
+	return c.batchReply(viewIDKey, results)
 }

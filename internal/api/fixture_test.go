@@ -39,6 +39,8 @@ const (
 type world struct {
 	server    *api.Server
 	base      string
+	databases *pgtest.Databases
+	rows      *postgres.Store // the projector's
 	directory *workspace.Directory
 	system    *postgres.System
 	ledger    *credits.Ledger
@@ -65,7 +67,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	d := pgtest.New(t)
 	app := d.OpenApp(t, postgres.Options{MaxConns: 4})
-	w := &world{system: d.OpenSystem(t, postgres.Options{MaxConns: 4})}
+	w := &world{databases: d, rows: app, system: d.OpenSystem(t, postgres.Options{MaxConns: 4})}
 	w.directory = workspace.NewDirectory(w.system, nil)
 	redis, err := credits.Open(backends.Redis(t))
 	fatal(t, err)

@@ -19,7 +19,7 @@ import (
 func (w *world) holds(t *testing.T) {
 	t.Helper()
 	engine, store := w.server.Search.(*search.Engine), w.server.Workspaces.(*postgres.Store)
-	p := &projection.Projector{Rows: store, System: w.system, Global: engine, Elastic: engine.Elastic, Names: engine.Names}
+	p := &projection.Projector{Rows: w.rows, System: w.system, Global: engine, Elastic: engine.Elastic, Names: engine.Names}
 	t.Cleanup(func() {
 		p.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

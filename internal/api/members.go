@@ -1,6 +1,9 @@
 package api
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
@@ -26,12 +29,12 @@ type memberData struct {
 }
 
 func (s *Server) updateMember(c *call) (reply, error) {
-	body, err := c.body()
-	if err != nil {
-		return reply{}, err
-	}
 	var issues input.Issues
 	user := c.idIn(&issues, "userId")
+	body, err := c.body()
+	if err != nil {
+		return reply{}, beside(issues, err)
+	}
 	r := issues.Object(body)
 	role := r.RequiredOneOf("role", string(workspace.Owner), string(workspace.Admin), string(workspace.Common))
 	r.Done()
@@ -56,6 +59,19 @@ func (c *call) pathID(name string) (uuid.UUID, error) {
 	var issues input.Issues
 	id := c.idIn(&issues, name)
 	return id, issues.Err()
+}
+
+// beside is the error of a request that issues were found with, and err beside
+// them. An error of another kind counts alone.
+func beside(issues input.Issues, err error) error {
+	if err == nil {
+		return issues.Err()
+	}
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || e.Code != fault.InvalidInput {
+		return err
+	}
+	return fault.Validation(slices.Concat(issues, e.Issues)...)
 }
 
 // idIn is pathID beside other things that may be wrong.

@@ -24,6 +24,8 @@ import (
 // Searcher answers from the global dataset. *search.Engine does.
 type Searcher interface {
 	Search(ctx context.Context, q query.Query) (search.Page, error)
+	// CheckCursor refuses a cursor that is not q's: fault.BadRequest.
+	CheckCursor(q query.Query) error
 	Get(ctx context.Context, d query.Dataset, id string, includes []query.Include) (jsontext.Value, error)
 	FrequentValues(ctx context.Context) (query.FrequentValues, error)
 }

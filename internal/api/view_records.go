@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -32,18 +33,18 @@ const recordIDKey = "record_id"
 
 // membersReply is batchReply with the View's id. A change of one record answers
 // as a batch of one.
-func membersReply(view uuid.UUID, results []batchResult) (reply, error) {
-	items, m, err := itemResults(recordIDKey, results)
+func (c *call) membersReply(view uuid.UUID, results []batchResult) (reply, error) {
+	items, m, err := c.itemResults(recordIDKey, results)
 	return reply{membersData{workspace.ViewID(view), items}, m}, err
 }
 
 func (s *Server) addViewRecord(c *call) (reply, error) {
-	body, err := c.body()
-	if err != nil {
-		return reply{}, err
-	}
 	var issues input.Issues
 	view := c.idIn(&issues, "id")
+	body, err := c.body()
+	if err != nil {
+		return reply{}, beside(issues, err)
+	}
 	record := recordID(&issues, body)
 	if err := issues.Err(); err != nil {
 		return reply{}, err
@@ -52,19 +53,20 @@ func (s *Server) addViewRecord(c *call) (reply, error) {
 }
 
 func (s *Server) addViewRecords(c *call) (reply, error) {
-	view, err := c.pathID("id")
-	if err != nil {
-		return reply{}, err
-	}
+	var issues input.Issues
+	view := c.idIn(&issues, "id")
 	items, err := c.batchItems("inputs")
 	if err != nil {
-		return reply{}, err
+		return reply{}, beside(issues, err)
 	}
 	results := make([]batchResult, len(items))
 	for i, item := range items {
-		issues := item.issues
-		results[i].id = recordID(&issues, item.value)
-		results[i].err = issues.Err()
+		own := item.issues
+		results[i].id = recordID(&own, item.value)
+		results[i].err = own.Err()
+	}
+	if len(issues) > 0 {
+		return reply{}, beside(issues, itemFaults("inputs", results))
 	}
 	return s.addRecords(c, view, results)
 }
@@ -89,7 +91,7 @@ func (s *Server) addRecords(c *call, view uuid.UUID, results []batchResult) (rep
 	for i, outcome := range outcomes {
 		results[positions[i]].err = outcome
 	}
-	return membersReply(view, results)
+	return c.membersReply(view, results)
 }
 
 // valid are the ids of the items that nothing is wrong with, and where they are.
@@ -112,17 +114,18 @@ func (s *Server) removeViewRecord(c *call) (reply, error) {
 }
 
 func (s *Server) removeViewRecords(c *call) (reply, error) {
-	view, err := c.pathID("id")
-	if err != nil {
-		return reply{}, err
-	}
+	var issues input.Issues
+	view := c.idIn(&issues, "id")
 	ids, errs, err := c.batchIDs()
 	if err != nil {
-		return reply{}, err
+		return reply{}, beside(issues, err)
 	}
 	results := make([]batchResult, len(ids))
 	for i, id := range ids {
 		results[i] = batchResult{id: id, err: errs[i]}
+	}
+	if len(issues) > 0 {
+		return reply{}, beside(issues, itemFaults("ids", results))
 	}
 	return s.removeRecords(c, view, results)
 }
@@ -132,7 +135,7 @@ func (s *Server) removeRecords(c *call, view uuid.UUID, results []batchResult) (
 	if err := s.Views.Memberships.Remove(c.Context(), c.principal.Workspace.ID, workspace.ViewID(view), ids); err != nil {
 		return reply{}, err
 	}
-	return membersReply(view, results)
+	return c.membersReply(view, results)
 }
 
 // rowsData is the answer of a View-record search.
@@ -142,19 +145,28 @@ type rowsData struct {
 }
 
 func (s *Server) searchViewRecords(c *call) (reply, error) {
-	id, err := c.pathID("id")
-	if err != nil {
-		return reply{}, err
-	}
+	var issues input.Issues
+	id := c.idIn(&issues, "id")
 	body, err := c.body()
 	if err != nil {
+		return reply{}, beside(issues, err)
+	}
+	if len(issues) > 0 {
+		return reply{}, beside(issues, ofAnyDataset(body))
+	}
+	in := c.principal.Workspace.ID
+	base := query.Base{Kind: query.View, Workspace: in.String(), View: id.String()}
+	if err := s.checkCursor(body, base); err != nil {
 		return reply{}, err
 	}
-	v, err := s.Views.Views.ToSearch(c.Context(), c.principal.Workspace.ID, workspace.ViewID(id))
-	if err != nil {
-		return reply{}, beforeTheView(body, err)
+	v, err := s.Views.Views.ToSearch(c.Context(), in, workspace.ViewID(id))
+	if fault.CodeOf(err) == fault.ViewNotFound {
+		err = cmp.Or(ofAnyDataset(body), err) // what is wrong whatever the View comes first
 	}
-	q, err := query.Parse(body, v.Dataset, query.Base{Kind: query.View, Workspace: v.Workspace.String(), View: v.ID.String()})
+	if err != nil {
+		return reply{}, err
+	}
+	q, err := query.Parse(body, v.Dataset, base)
 	if err != nil {
 		return reply{}, err
 	}
@@ -172,18 +184,33 @@ func rowsOf(p rows.Page) []jsontext.Value {
 	return p.Rows
 }
 
-// beforeTheView is the error of a search in a View that is not there: what is
-// wrong with the body whatever the dataset comes first.
-func beforeTheView(body input.Value, notFound error) error {
-	if fault.CodeOf(notFound) != fault.ViewNotFound {
-		return notFound
+// checkCursor refuses a cursor that no search of the View can have answered,
+// whatever the View's dataset is.
+func (s *Server) checkCursor(body input.Value, base query.Base) (refused error) {
+	if body.Get("search_after").Kind != input.String {
+		return nil
 	}
+	for _, d := range query.Held {
+		q, err := query.Parse(body, d, base)
+		if err != nil {
+			continue
+		}
+		if refused = s.Search.CheckCursor(q); refused == nil {
+			return nil
+		}
+	}
+	return refused
+}
+
+// ofAnyDataset is what is wrong with the body of a search in a View whatever the
+// View's dataset is; nil when nothing is.
+func ofAnyDataset(body input.Value) error {
 	var common []fault.Issue
 	for i, d := range query.Held {
 		_, err := query.Parse(body, d, query.Base{Kind: query.View})
 		e, invalid := errors.AsType[*fault.Error](err)
 		if !invalid {
-			return notFound
+			return nil
 		}
 		if i == 0 {
 			common = e.Issues
@@ -196,7 +223,7 @@ func beforeTheView(body input.Value, notFound error) error {
 		})
 	}
 	if len(common) == 0 {
-		return notFound
+		return nil
 	}
 	return fault.Validation(common...)
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -58,10 +57,7 @@ func (s *Server) listViews(c *call) (reply, error) {
 		return reply{}, err
 	}
 	m, err := c.page(defaultViews)
-	if e, ok := errors.AsType[*fault.Error](err); ok {
-		issues = append(issues, e.Issues...)
-	}
-	if err := issues.Err(); err != nil {
+	if err := beside(issues, err); err != nil {
 		return reply{}, err
 	}
 	f.Viewer, f.Limit, f.Offset = c.principal.User, m.Limit, m.Offset
@@ -143,27 +139,21 @@ func (s *Server) upsertViews(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	results := make([]batchResult, len(items))
+	results, changes := make([]batchResult, len(items)), make([]workspace.ViewChange, len(items))
 	for i, item := range items {
-		results[i] = s.upsertOneView(c, item)
+		results[i].id, _ = input.ParseUUID(item.value.Get("id").Text)
+		if results[i].err = item.issues.Err(); results[i].err == nil {
+			changes[i], results[i].err = workspace.ParseViewChange(item.value)
+		}
 	}
-	return batchReply(viewIDKey, results)
-}
-
-func (s *Server) upsertOneView(c *call, item batchItem) batchResult {
-	id, _ := input.ParseUUID(item.value.Get("id").Text)
-	if err := item.issues.Err(); err != nil {
-		return batchResult{id: id, err: err}
-	}
-	change, err := workspace.ParseViewChange(item.value)
-	if err != nil {
-		return batchResult{id: id, err: err}
-	}
-	v, err := s.Views.Views.Upsert(c.Context(), c.principal.Workspace.ID, c.principal.User, change)
-	if err != nil {
-		return batchResult{id: id, err: err}
-	}
-	return batchResult{id: v.ID.String(), data: viewData{v}}
+	oneByOne(results, func(i int) batchResult {
+		v, err := s.Views.Views.Upsert(c.Context(), c.principal.Workspace.ID, c.principal.User, changes[i])
+		if err != nil {
+			return batchResult{id: results[i].id, err: err}
+		}
+		return batchResult{id: v.ID.String(), data: viewData{v}}
+	})
+	return c.batchReply(viewIDKey, results)
 }
 
 func (s *Server) deleteView(c *call) (reply, error) {
@@ -183,9 +173,10 @@ func (s *Server) deleteViews(c *call) (reply, error) {
 	results := make([]batchResult, len(ids))
 	for i, id := range ids {
 		results[i] = batchResult{id: id, err: errs[i]}
-		if errs[i] == nil {
-			results[i].err = s.Views.Views.Delete(c.Context(), c.principal.Workspace.ID, workspace.ViewID(uuid.MustParse(id)))
-		}
 	}
-	return batchReply(viewIDKey, results)
+	oneByOne(results, func(i int) batchResult {
+		err := s.Views.Views.Delete(c.Context(), c.principal.Workspace.ID, workspace.ViewID(uuid.MustParse(ids[i])))
+		return batchResult{id: ids[i], err: err}
+	})
+	return c.batchReply(viewIDKey, results)
 }

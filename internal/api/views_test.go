@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,11 @@ type viewWorld struct {
 
 func newViewWorld(t *testing.T) *viewWorld {
 	t.Helper()
-	w := newWorld(t)
+	return newWorld(t).withViews(t)
+}
+
+func (w *world) withViews(t *testing.T) *viewWorld {
+	t.Helper()
 	w.holds(t)
 	data := searchtest.NewWorld()
 	for i := range 3 {
@@ -404,6 +409,81 @@ func TestFavoritesOverHTTP(t *testing.T) {
 		}
 		if a := w.call(t, w.key, c.method, c.path, c.body); a.code() != "user_identity_required" {
 			t.Errorf("a key, %s %s: %d %s", c.method, c.path, a.status, a.text)
+		}
+	}
+}
+
+// TestFaultsOfPathAndBody: what is wrong with the body is told beside an id in
+// the path that is none.
+func TestFaultsOfPathAndBody(t *testing.T) {
+	t.Parallel()
+	w := newViewWorld(t)
+	for _, c := range []struct {
+		method, path, body string
+		want               []string
+	}{
+		{"POST", "/workspace/views/x/records/add", `{"record_id":"y"}`, []string{"id", "record_id"}},
+		{"POST", "/workspace/views/x/records/add", `{"record_id":1,"more":2}`, []string{"id", "", "record_id"}},
+		{"POST", "/workspace/views/x/records/add", `{"record_id":`, []string{"id", ""}},
+		{"POST", "/workspace/views/x/records/add/batch", `{"inputs":[],"y":1}`, []string{"id", "", "inputs"}},
+		{"POST", "/workspace/views/x/records/add/batch", `{"inputs":[{"record_id":"y"},{}]}`, []string{"id", "inputs/0/record_id", "inputs/1/record_id"}},
+		{"POST", "/workspace/views/x/records/add/batch", `{`, []string{"id", ""}},
+		{"POST", "/workspace/views/x/records/delete/batch", `{"ids":"y"}`, []string{"id", "ids"}},
+		{"POST", "/workspace/views/x/records/delete/batch", `{"ids":["` + unknownID + `","y"]}`, []string{"id", "ids/1"}},
+		{"POST", "/workspace/views/x/records/search", `{"limit":101,"z":1}`, []string{"id", "", "limit"}},
+		{"POST", "/workspace/views/x/records/search", `{"limit":`, []string{"id", ""}},
+		{"POST", "/workspace/views/x/records/search", `{}`, []string{"id"}},
+		{"PATCH", "/workspace/members/x", `{"role":"boss"}`, []string{"userId", "role"}},
+		{"PATCH", "/workspace/members/x", `{"role"`, []string{"userId", ""}},
+	} {
+		a := w.call(t, w.admin, c.method, c.path, c.body)
+		var shown struct {
+			Error struct{ Issues []struct{ Path []string } }
+		}
+		fatal(t, json.Unmarshal([]byte(a.text), &shown))
+		var paths []string
+		for _, issue := range shown.Error.Issues {
+			paths = append(paths, strings.Join(issue.Path, "/"))
+		}
+		slices.Sort(paths)
+		slices.Sort(c.want)
+		if diff := cmp.Diff(c.want, paths); diff != "" || a.status != 400 {
+			t.Errorf("%s %s: %d (-want +got):\n%s", c.path, c.body, a.status, diff)
+		}
+	}
+}
+
+// TestCursorsBeforeTheView: a cursor that no search of the View can have made is
+// refused before the View is looked for; a genuine one is not.
+func TestCursorsBeforeTheView(t *testing.T) {
+	t.Parallel()
+	w := newViewWorld(t)
+	firms, people := w.create(t, w.key, viewBody("account", "dynamic", "Firms")).ID, w.create(t, w.key, viewBody("contact", "dynamic", "People")).ID
+	search := func(view, body string) answer {
+		return w.call(t, w.key, "POST", "/workspace/views/"+view+"/records/search", body)
+	}
+	cursor := func(view, body string) string {
+		var m struct {
+			SearchAfter string `json:"search_after"`
+		}
+		search(view, body).into(t, &struct{}{}, &m)
+		return m.SearchAfter
+	}
+	next, sorted := cursor(firms, `{"limit":1}`), cursor(firms, `{"limit":1,"sort":{"field":"created_at","order":"desc"}}`)
+	with := func(cursor string) string { return fmt.Sprintf(`{"search_after":%q}`, cursor) }
+	w.call(t, w.key, "DELETE", "/workspace/views/"+firms, "")
+	for body, want := range map[string]verdict{
+		with("garbage"): badRequest, with(next[:len(next)-2]): badRequest, with("A" + next[1:]): badRequest, with(sorted): badRequest,
+		with(""): badRequest, `{"search_after":"garbage","limit":0}`: invalid, `{"search_after":7}`: invalid,
+		with(next): noView, `{"search_after":"` + sorted + `","sort":{"field":"created_at","order":"desc"}}`: noView,
+	} {
+		if a := search(firms, body); (verdict{a.status, a.code()}) != want {
+			t.Errorf("%s in a View that is gone: %d %s", body, a.status, a.text)
+		}
+	}
+	for view, want := range map[string]verdict{unknownID: badRequest, people: badRequest, "x": invalid} {
+		if a := search(view, with(next)); (verdict{a.status, a.code()}) != want {
+			t.Errorf("another View's cursor in %s: %d %s", view, a.status, a.text)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package document
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -41,7 +42,7 @@ func (None) Newest(query.Dataset) []Child { return nil }
 // document as one JSON object without a line break, with its digest.
 func Build(r Record, children Children) []byte {
 	r.derive(children)
-	return withDigest(r.build(make([]byte, 0, 2048), r.fold(), children), 0)
+	return withDigest(r.withDomains(r.build(make([]byte, 0, 2048), r.fold(), children)), 0)
 }
 
 // AppendBoth appends what Build and then Fragment return, which takes less than
@@ -49,7 +50,31 @@ func Build(r Record, children Children) []byte {
 func AppendBoth(doc, fragment []byte, r Record, children Children) (builtDoc, builtFragment []byte) {
 	r.derive(children)
 	folded := r.fold()
-	return withDigest(r.build(doc, folded, children), len(doc)), r.fragment(fragment, folded)
+	return withDigest(r.withDomains(r.build(doc, folded, children)), len(doc)), r.fragment(fragment, folded)
+}
+
+// withDomains adds the domains of a record as they are compared, each once. A
+// record without any has the document that it had before there was this field.
+func (r Record) withDomains(b []byte) []byte {
+	fields := schemas[r.Dataset].fields
+	for i := range fields {
+		given, _ := r.values[i].([]string)
+		if !fields[i].Domains || len(given) == 0 {
+			continue
+		}
+		domains := make([]string, 0, len(given))
+		for _, d := range given {
+			if d = query.Domain(d); d != "" {
+				domains = append(domains, d)
+			}
+		}
+		slices.Sort(domains)
+		if domains = slices.Compact(domains); len(domains) > 0 {
+			b = appendList(append(b[:len(b)-2], `,"domains":`...), domains) // in `ix`
+			b = append(b, "}}"...)
+		}
+	}
+	return b
 }
 
 // build is Build for a record whose derived fields are there.

@@ -85,6 +85,9 @@ type Field struct {
 	MaxChars int
 	// Derive is set on fields that a load computes and ignores when given.
 	Derive *Derivation
+	// Domains: the values are internet domains, which are found by what Domain
+	// makes of them too (DomainsPath).
+	Domains bool
 	// Overlay: the value is the workspace's own, not the global record's.
 	Overlay bool
 	// Description is what a person reads in the descriptor.
@@ -249,7 +252,7 @@ var catalog = map[Dataset][]Field{
 	Accounts: rows(
 		name("The firm's name"),
 		Field{Name: "account_types", Key: "account_type", Type: Strings, Kind: Enum, Vocabulary: AccountTypes, Description: "What the firm does"},
-		Field{Name: "domains", Type: Strings, Kind: FullText, Query: true, MaxChars: ShortChars, Description: "The firm's internet domains"},
+		Field{Name: "domains", Type: Strings, Kind: FullText, Domains: true, Query: true, MaxChars: ShortChars, Description: "The firm's internet domains"},
 		Field{Name: "website", Type: String, MaxChars: ShortChars},
 		Field{Name: "phone", Type: String, MaxChars: ShortChars},
 		Field{Name: "description", Type: String, Kind: FullText, Query: true, MaxChars: LongChars, Description: "What the firm says or is said of it"},

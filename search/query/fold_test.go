@@ -26,6 +26,8 @@ func TestFold(t *testing.T) {
 		{"елка", "Ёлка", "елка"},
 		{"file", "ﬁle", "FILE"},
 		{"thorsteinn", "Þorsteinn", "þorsteinn"},
+		{"dodhtl", "ĐOÐĦŦŁ", "đođħŧł"},
+		{"が", "が", "か\u3099"},
 		{"angstrom", "Ångström", "\u212bngstrom"},
 		{"", ""},
 	} {
@@ -38,6 +40,7 @@ func TestFold(t *testing.T) {
 	// Case and accents only: nothing else becomes equal.
 	for _, pair := range [][2]string{
 		{"a b", "ab"}, {"acme inc", "acme inc."}, {"acme", "acme "}, {"カ", "ガ"}, {"कि", "क"}, {"東京", "京都"}, {"ab", "a-b"}, {"ö", "oe"}, {"й", "j"},
+		{"は", "ぱ"}, {"か", "が"}, {"カ", "ｶ"}, {"Ａ", "a"}, {"ש", "ש\u05c1"}, {"ا", "أ"}, {"x2", "x²"}, {"กา", "กํา"},
 	} {
 		if Fold(pair[0]) == Fold(pair[1]) {
 			t.Errorf("%q and %q fold to the same %q", pair[0], pair[1], Fold(pair[0]))

@@ -30,6 +30,8 @@ func collectOverlays(rows pgx.Rows) (map[uuid.UUID]workspace.Overlay, error) {
 		return o, row.Scan(overlayTargets(&o)...)
 	})
 	for _, o := range list {
+		// Those of before may be told apart by case or Unicode's form alone.
+		o.Tags = workspace.DistinctTags(o.Tags)
 		overlays[o.Record] = o
 	}
 	return overlays, err

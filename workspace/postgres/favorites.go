@@ -22,16 +22,20 @@ func (s *Store) Favorites(ctx context.Context, in workspace.ID, user workspace.U
 	return list, err
 }
 
-// ViewsByID implements workspace.FavoriteStore.
-func (s *Store) ViewsByID(ctx context.Context, in workspace.ID, user workspace.UserID, ids []workspace.ViewID) (map[workspace.ViewID]workspace.View, error) {
-	views := map[workspace.ViewID]workspace.View{}
-	err := s.query(ctx, in, viewQuery(`AND v.id = ANY($3)`), []any{arg(in), nullable(user), viewArgs(ids)}, func(rows pgx.Rows) error {
-		list, err := pgx.CollectRows(rows, collectView(in))
-		for _, v := range list {
-			views[v.ID] = v
-		}
-		return err
-	})
+// viewsByID returns those of the Views that are there, as the user sees them.
+func viewsByID(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, ids []workspace.ViewID) (map[workspace.ViewID]workspace.View, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.Query(ctx, viewQuery(`AND v.id = ANY($3)`), arg(in), arg(user), viewArgs(ids))
+	if err != nil {
+		return nil, err
+	}
+	list, err := pgx.CollectRows(rows, collectView(in))
+	views := make(map[workspace.ViewID]workspace.View, len(list))
+	for _, v := range list {
+		views[v.ID] = v
+	}
 	return views, err
 }
 
@@ -46,8 +50,8 @@ func viewArgs(ids []workspace.ViewID) []uuid.UUID {
 // Rearrange implements workspace.FavoriteStore. The user's membership is locked,
 // so that their changes wait for each other; then their rows in the order of
 // Views, and the Views.
-func (s *Store) Rearrange(ctx context.Context, in workspace.ID, user workspace.UserID, named []workspace.ViewID, arrange func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID) error {
-	return s.retrying(ctx, in, func(tx pgx.Tx) error {
+func (s *Store) Rearrange(ctx context.Context, in workspace.ID, user workspace.UserID, named []workspace.ViewID, arrange func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID) (views map[workspace.ViewID]workspace.View, err error) {
+	err = s.retrying(ctx, in, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `SELECT FROM members WHERE workspace_id = $1 AND user_id = $2 FOR NO KEY UPDATE`, arg(in), arg(user))
 		if err == nil && tag.RowsAffected() == 0 {
 			return fault.New(fault.Forbidden, "you are no member of this workspace")
@@ -70,8 +74,13 @@ func (s *Store) Rearrange(ctx context.Context, in workspace.ID, user workspace.U
 		for _, id := range there {
 			known[id] = true
 		}
-		return putFavorites(ctx, tx, in, user, arrange(order, known))
+		if err := putFavorites(ctx, tx, in, user, arrange(order, known)); err != nil {
+			return err
+		}
+		views, err = viewsByID(ctx, tx, in, user, named)
+		return err
 	})
+	return views, err
 }
 
 func viewIDs(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]workspace.ViewID, error) {

@@ -355,10 +355,6 @@ func TestViewsOfAnotherWorkspace(t *testing.T) {
 			_, err := w.store.BareView(t.Context(), in, v.ID)
 			return outcome{0, err}
 		}},
-		"ViewsByID": {"", func(in workspace.ID) outcome {
-			found, err := w.store.ViewsByID(t.Context(), in, user, []workspace.ViewID{v.ID})
-			return outcome{len(found), err}
-		}},
 		"UpdateView": {fault.ViewNotFound, func(in workspace.ID) outcome {
 			_, err := w.store.UpdateView(t.Context(), in, v.ID, user, func(v workspace.View) (workspace.View, error) {
 				v.Name, v.Revision = "taken", 9
@@ -379,8 +375,8 @@ func TestViewsOfAnotherWorkspace(t *testing.T) {
 			return outcome{len(list), err}
 		}},
 		"Rearrange": {fault.Forbidden, func(in workspace.ID) outcome {
-			err := w.store.Rearrange(t.Context(), in, user, nil, func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID { return nil })
-			return outcome{0, err}
+			found, err := w.store.Rearrange(t.Context(), in, user, []workspace.ViewID{v.ID}, func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID { return nil })
+			return outcome{len(found), err}
 		}},
 	}
 	for name, c := range calls {

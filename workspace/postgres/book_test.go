@@ -1,0 +1,55 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// Tags that were stored while they were told apart by their bytes are read as
+// they would be stored now; saying so again changes nothing.
+func TestTagsOfBefore(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	in, record := b.one.ID, uuid.New()
+	before := b.upsert(t, in, query.Accounts, record, "ours")
+	_, err := b.system.Pool().Exec(t.Context(), `UPDATE overlays SET tags = $2 WHERE record_id = $1`,
+		record, []string{"e\u0301te\u0301", "été", "Øl", "OL", "ok"})
+	fatal(t, err)
+	want := []string{"été", "Øl", "ok"}
+	read := func() workspace.Overlay {
+		t.Helper()
+		overlays, err := b.store.Overlays(t.Context(), in, query.Accounts, []uuid.UUID{record})
+		fatal(t, err)
+		if diff := cmp.Diff(want, overlays[record].Tags); diff != "" {
+			t.Errorf("tags (-want +got):\n%s", diff)
+		}
+		return overlays[record]
+	}
+	read()
+	change := func(c workspace.OverlayChange) {
+		t.Helper()
+		fresh := before
+		fresh.UpdatedAt = before.UpdatedAt.Add(time.Hour)
+		_, err := b.store.UpsertOverlays(t.Context(), in, query.Accounts, []workspace.OverlayUpsert{{Fresh: fresh, Change: c}})
+		fatal(t, err)
+	}
+	change(workspace.OverlayChange{Tags: &want})
+	if got := read(); !got.UpdatedAt.Equal(before.UpdatedAt) {
+		t.Errorf("the same tags: changed at %v, and was at %v", got.UpdatedAt, before.UpdatedAt)
+	}
+	change(workspace.OverlayChange{Status: textChange("theirs")})
+	if got := read(); got.UpdatedAt.Equal(before.UpdatedAt) {
+		t.Error("another status changes nothing")
+	}
+	var stored []string
+	fatal(t, b.system.Pool().QueryRow(t.Context(), `SELECT tags FROM overlays WHERE record_id = $1`, record).Scan(&stored))
+	if diff := cmp.Diff(want, stored); diff != "" {
+		t.Errorf("stored with the next change (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,38 @@
+package workspace
+
+import (
+	"slices"
+
+	"golang.org/x/text/unicode/norm"
+
+	"atlas/internal/input"
+	"atlas/search/query"
+)
+
+// DistinctTags are tags as they are kept: each once, as it is first spelled, in
+// Unicode's composed form (NFC). Two tags are one when searches fold them to the
+// same (docs/api.md, "Folding").
+func DistinctTags(tags []string) []string {
+	distinct := make([]string, 0, len(tags))
+	seen := make(map[string]bool, len(tags))
+	for _, tag := range tags {
+		if folded := query.Fold(tag); !seen[folded] {
+			seen[folded] = true
+			distinct = append(distinct, norm.NFC.String(tag))
+		}
+	}
+	return distinct
+}
+
+// readTags reads tags as they are kept, which is how they are measured.
+func readTags(issues *input.Issues, v input.Value) *[]string {
+	v.Items = slices.Clone(v.Items)
+	for i := range v.Items {
+		v.Items[i].Text = norm.NFC.String(v.Items[i].Text)
+	}
+	// A body has a bound of its own; how many there are counts once each.
+	given := issues.Strings(v, input.List{Max: len(v.Items), Each: input.Text{Min: 1, Max: MaxTag}}, "tags")
+	tags := DistinctTags(given)
+	issues.Length(len(tags), 0, MaxTags, "tags")
+	return &tags
+}
