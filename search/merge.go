@@ -1,13 +1,9 @@
 package search
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -31,17 +27,17 @@ func (e *Engine) SearchMerged(ctx context.Context, legs [2]query.Query, second q
 	if err != nil {
 		return Page{}, err
 	}
+	// All that it takes, waiting included, is one search.
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
+	defer cancel()
 	m := merge{legs: legs, second: second, after: place.After, size: q.Limit + 1}
 	if q.Offset > 0 {
 		// Either search may have any part of the rows before the page, so the
 		// row that the page begins after is looked for first.
-		skipped, _, err := e.merge(ctx, merge{legs: legs, second: second, size: q.Offset, options: `,"_source":["id"]`})
-		if err != nil {
+		if m.after, err = e.skip(ctx, legs, q.Offset); err != nil {
 			return Page{}, err
 		}
-		if len(skipped) == q.Offset {
-			m.after = json.RawMessage(skipped[q.Offset-1].sort)
-		} else {
+		if m.after == nil {
 			m.size = 0
 		}
 	}
@@ -58,7 +54,7 @@ func (e *Engine) SearchMerged(ctx context.Context, legs [2]query.Query, second q
 	p := Page{Total: min(total, TotalCap), Capped: total > TotalCap}
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
-		p.Next = e.Cursors.Make(q, place.next(q, json.RawMessage(rows[q.Limit-1].sort)))
+		p.Next = e.Cursors.Make(q, place.next(q, json.RawMessage(rows[q.Limit-1].key.sort)))
 	}
 	p.Records = make([]jsontext.Value, len(rows))
 	for i, r := range rows {
@@ -69,8 +65,8 @@ func (e *Engine) SearchMerged(ctx context.Context, legs [2]query.Query, second q
 
 // mergedRow is one row of either search.
 type mergedRow struct {
-	source, sort jsontext.Value
-	key          sortKey
+	source jsontext.Value
+	key    sortKey
 }
 
 // merge is what SearchMerged asks for in one round trip: the first size rows of
@@ -80,9 +76,8 @@ type merge struct {
 	second query.Query
 	after  json.RawMessage
 	// begin, when set, is a condition on the rows, not on what is counted.
-	begin   query.Node
-	size    int
-	options string
+	begin query.Node
+	size  int
 }
 
 func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
@@ -103,7 +98,6 @@ func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
 			}
 		}
 		legs[i] = e.leg(q, after)
-		legs[i].body = append(append(legs[i].body[:len(legs[i].body)-1], m.options...), '}')
 	}
 	results, err := e.multi(ctx, legs...)
 	if err != nil {
@@ -122,15 +116,15 @@ func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
 			return nil, 0, err
 		}
 		for _, row := range r.Hits.Hits {
-			key, err := readSortKey(row.Sort)
+			key, err := sortKeyOf(row.Sort)
 			if err != nil {
 				return nil, 0, fault.Away(err, "elasticsearch")
 			}
-			rows = append(rows, mergedRow{row.Source, row.Sort, key})
+			rows = append(rows, mergedRow{row.Source, key})
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b mergedRow) int { return a.key.compare(b.key, m.legs[0].Sort.Desc) })
-	seen := map[[2]int64]bool{}
+	seen := map[recordID]bool{}
 	rows = slices.DeleteFunc(rows, func(r mergedRow) bool {
 		again := seen[r.key.id]
 		seen[r.key.id] = true
@@ -141,59 +135,4 @@ func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
 		first = results[3]
 	}
 	return rows[:min(m.size, len(rows))], first.Hits.Total.Value + results[2].Hits.Total.Value, nil
-}
-
-// sortKey is what a row is sorted by: one value, then the id.
-type sortKey struct {
-	value any      // nil, string, json.Number
-	id    [2]int64 // as in query.TiePaths
-}
-
-func (k sortKey) compareIDs(o sortKey) int { return slices.Compare(k.id[:], o.id[:]) }
-
-func readSortKey(sort jsontext.Value) (sortKey, error) {
-	var key sortKey
-	values := []any{&key.value, &key.id[0], &key.id[1]}
-	d := json.NewDecoder(bytes.NewReader(sort))
-	d.UseNumber() // what stands for "missing" is not a float64
-	if err := d.Decode(&values); err != nil || len(values) != 3 {
-		return sortKey{}, fmt.Errorf("unreadable sort values %.100s: %w", sort, err)
-	}
-	return key, nil
-}
-
-// compare orders as Elasticsearch does: texts by their bytes, no value last in
-// both directions, then ids.
-func (k sortKey) compare(o sortKey, desc bool) int {
-	switch {
-	case k.value == nil && o.value == nil:
-		return k.compareIDs(o)
-	case k.value == nil:
-		return 1
-	case o.value == nil:
-		return -1
-	}
-	order := 0
-	a, isText := k.value.(string)
-	b, bothText := o.value.(string)
-	if isText && bothText {
-		order = cmp.Compare(a, b)
-	} else {
-		order = compareNumbers(fmt.Sprint(k.value), fmt.Sprint(o.value))
-	}
-	if desc {
-		order = -order
-	}
-	return cmp.Or(order, k.compareIDs(o))
-}
-
-func compareNumbers(a, b string) int {
-	m, err1 := strconv.ParseInt(a, 10, 64)
-	n, err2 := strconv.ParseInt(b, 10, 64)
-	if err1 == nil && err2 == nil {
-		return cmp.Compare(m, n)
-	}
-	x, _ := strconv.ParseFloat(a, 64)
-	y, _ := strconv.ParseFloat(b, 64)
-	return cmp.Compare(x, y)
 }

@@ -41,28 +41,48 @@ func (e *Engine) global(d query.Dataset, body []byte) leg {
 
 // multi runs searches in one round trip; each must answer whole.
 func (e *Engine) multi(ctx context.Context, legs ...leg) ([]result, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
-	defer cancel()
-	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/_msearch", NDJSON: true, Body: multiBody(legs, e.patience(ctx)),
-		Query: url.Values{"filter_path": {"responses.error,responses.status,responses." + strings.ReplaceAll(resultPaths, ",", ",responses.")}}})
+	body, err := e.send(ctx, resultPaths, legs...)
 	if err != nil {
-		return nil, searchFault(err)
+		return nil, err
 	}
-	var answer struct {
-		Responses []result `json:"responses"`
+	results, err := answersOf[result](body, len(legs))
+	if err != nil {
+		return nil, err
 	}
-	if err := jsonv2.Unmarshal(res.Body, &answer); err != nil || len(answer.Responses) != len(legs) {
-		return nil, fault.Away(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
+	for i := range results {
+		results[i].share(body)
+		e.fetched(ctx, len(results[i].Hits.Hits))
 	}
-	for i := range answer.Responses {
-		answer.Responses[i].share(res.Body)
-	}
-	for _, r := range answer.Responses {
+	for _, r := range results {
 		if err := r.whole(); err != nil {
 			return nil, err
 		}
 	}
-	return answer.Responses, nil
+	return results, nil
+}
+
+// send sends searches in one round trip, and gives what has these paths of each
+// answer.
+func (e *Engine) send(ctx context.Context, paths string, legs ...leg) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
+	defer cancel()
+	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/_msearch", NDJSON: true, Body: multiBody(legs, e.patience(ctx)),
+		Query: url.Values{"filter_path": {"responses.error,responses.status,responses." + strings.ReplaceAll(paths, ",", ",responses.")}}})
+	if err != nil {
+		return nil, searchFault(err)
+	}
+	return res.Body, nil
+}
+
+// answersOf reads the answers of so many searches.
+func answersOf[answer any](body []byte, searches int) ([]answer, error) {
+	var of struct {
+		Responses []answer `json:"responses"`
+	}
+	if err := jsonv2.Unmarshal(body, &of); err != nil || len(of.Responses) != searches {
+		return nil, fault.Away(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
+	}
+	return of.Responses, nil
 }
 
 // multiBody is the body of an _msearch. Each search has the time limit itself,

@@ -31,8 +31,15 @@ type Engine struct {
 	Timeout time.Duration
 	// DeepRows is DefaultDeepRows when it is 0.
 	DeepRows int
+	// SkippedRows is how many rows before the offsets of merged searches may be in
+	// memory at once; a search that needs more waits until there is room or its
+	// time is over. 0 is DefaultSkippedRows.
+	SkippedRows int
+	// Fetched, when set, is told how many rows an answer of Elasticsearch had.
+	Fetched func(ctx context.Context, rows int)
 
 	frequent frequentValues
+	skipping places
 }
 
 // DefaultTimeout is what a search may take.
@@ -70,6 +77,15 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (Page, error) {
 	}
 	if q.Held && q.Base.Workspace == "" {
 		return Page{}, fault.New(fault.Internal, "a search of held records names no workspace")
+	}
+	if q.Offset >= farOffset {
+		counts, err := e.count(ctx, q.Offset+1, q)
+		if err != nil {
+			return Page{}, err
+		}
+		if total := counts[0]; total <= q.Offset {
+			return Page{Records: []jsontext.Value{}, Total: min(total, TotalCap), Capped: total > TotalCap}, nil
+		}
 	}
 	if begin, last := e.deep(q, place); begin != nil {
 		page, whole, err := e.searchDeep(ctx, q, place, begin, last)
@@ -127,20 +143,28 @@ func (p Place) next(q query.Query, last json.RawMessage) Place {
 
 // result is what of a _search answer is asked for.
 type result struct {
+	outcome
+	Hits struct {
+		Total *hitCount `json:"total"`
+		Hits  []hit     `json:"hits"`
+	} `json:"hits"`
+	Aggregations jsontext.Value `json:"aggregations"`
+}
+
+// outcome is whether an answer is all there is.
+type outcome struct {
 	TimedOut bool `json:"timed_out"`
 	Shards   struct {
 		Failed *int `json:"failed"` // nil in what is no answer of a search
 	} `json:"_shards"`
-	Hits struct {
-		Total *struct {
-			Value int `json:"value"`
-		} `json:"total"`
-		Hits []hit `json:"hits"`
-	} `json:"hits"`
-	Aggregations jsontext.Value `json:"aggregations"`
 	// Error is set on a failed search of an _msearch.
 	Error  jsontext.Value `json:"error"`
 	Status int            `json:"status"`
+}
+
+// hitCount is how many matches were counted.
+type hitCount struct {
+	Value int `json:"value"`
 }
 
 // hit is a row of an answer, whose bytes it shares: most of what a search
@@ -201,20 +225,35 @@ func (e *Engine) search(ctx context.Context, of leg, preference string) (result,
 		return result{}, fault.Away(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
 	}
 	r.share(res.Body)
+	e.fetched(ctx, len(r.Hits.Hits))
 	return r, r.whole()
 }
 
+func (e *Engine) fetched(ctx context.Context, rows int) {
+	if e.Fetched != nil {
+		e.Fetched(ctx, rows)
+	}
+}
+
 // whole refuses a part of an answer.
-func (r result) whole() error {
+func (o outcome) whole() error {
 	switch {
-	case r.Status == http.StatusNotFound:
-		return fault.Away(fmt.Errorf("one of several searches: %w: %.500s", query.ErrIndexGone, r.Error), "elasticsearch")
-	case len(r.Error) > 0:
-		return fault.Away(fmt.Errorf("one of several searches answered %d: %.500s", r.Status, r.Error), "elasticsearch")
-	case r.Shards.Failed == nil:
+	case o.Status == http.StatusNotFound:
+		return fault.Away(fmt.Errorf("one of several searches: %w: %.500s", query.ErrIndexGone, o.Error), "elasticsearch")
+	case len(o.Error) > 0:
+		return fault.Away(fmt.Errorf("one of several searches answered %d: %.500s", o.Status, o.Error), "elasticsearch")
+	case o.Shards.Failed == nil:
 		return fault.Away(errors.New("the answer does not say whether it is whole"), "elasticsearch")
-	case r.TimedOut || *r.Shards.Failed > 0:
-		return fault.Away(fmt.Errorf("partial result: timed out %v, %d shards failed", r.TimedOut, *r.Shards.Failed), "elasticsearch")
+	case o.TimedOut || *o.Shards.Failed > 0:
+		return fault.Away(fmt.Errorf("partial result: timed out %v, %d shards failed", o.TimedOut, *o.Shards.Failed), "elasticsearch")
+	}
+	return nil
+}
+
+// whole refuses a part of an answer, and rows without their records.
+func (r result) whole() error {
+	if err := r.outcome.whole(); err != nil {
+		return err
 	}
 	for _, row := range r.Hits.Hits {
 		if row.Source.Kind() != '{' {

@@ -290,14 +290,17 @@ func (p *lineParser) number(f *query.Field, literal string) any {
 	switch {
 	case err != nil || math.IsInf(n, 0):
 		p.fail(f.Name, "%s is out of range", clip(literal))
+		return nil
 	case f.Type == query.Double:
 		return n
-	case n != math.Trunc(n):
+	}
+	switch whole, isWhole, within := query.ParseInteger(literal); {
+	case !isWhole:
 		p.fail(f.Name, "%s is not an integer", clip(literal))
-	case math.Abs(n) > 1<<53:
+	case !within:
 		p.fail(f.Name, "%s is out of range", clip(literal))
 	default:
-		return int64(n)
+		return whole
 	}
 	return nil
 }

@@ -1,0 +1,166 @@
+package search_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"atlas/internal/devstack/backends"
+	"atlas/search"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+)
+
+// rowsAsked stands between an engine and Elasticsearch, and counts the rows that
+// are asked for and not answered yet.
+type rowsAsked struct {
+	address   string
+	mu        sync.Mutex
+	now, most int
+	arrived   chan struct{} // of each request for many rows
+	held      chan struct{} // which waits until this is closed
+}
+
+var askedSize = regexp.MustCompile(`"size":(\d+)`)
+
+func newRowsAsked(t *testing.T) *rowsAsked {
+	t.Helper()
+	to, err := url.Parse(backends.Elasticsearch(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &rowsAsked{arrived: make(chan struct{}, 100), held: make(chan struct{})}
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // who went away knows
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		rows := 0
+		for _, size := range askedSize.FindAllSubmatch(body, -1) {
+			n, _ := strconv.Atoi(string(size[1]))
+			rows += n
+		}
+		a.add(rows)
+		defer a.add(-rows)
+		if rows > 100 {
+			a.arrived <- struct{}{}
+			select {
+			case <-a.held:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	a.address = server.URL
+	return a
+}
+
+func (a *rowsAsked) add(rows int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.now += rows
+	a.most = max(a.most, a.now)
+}
+
+// However many searches with a high offset come at once, they have no more rows
+// in memory than Engine.SkippedRows: the others wait, and are answered when there
+// is room, or refused when their time is over.
+func TestSkippedRowsAreBounded(t *testing.T) {
+	t.Parallel()
+	const people, offset, bound, searches = 1_500, 1_000, 5_000, 24
+	everybody := make([]person, people)
+	for i := range everybody {
+		r := contact(t, i, 1, `"name":"Same",`)
+		everybody[i] = person{r, r}
+	}
+	v := newViews(t, everybody)
+	between := newRowsAsked(t)
+	e := &search.Engine{
+		Elastic: searchtest.NewClient(t, between.address), Names: v.engine.Names, Cursors: v.engine.Cursors,
+		Timeout: time.Minute, SkippedRows: bound,
+	}
+	ask := v.ask(t, `{"limit":1,"offset":1000}`)
+	var group sync.WaitGroup
+	for range searches {
+		group.Go(func() {
+			p, err := ask.of(t.Context(), e)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if ids := recordIDs(t, p); len(ids) != 1 || ids[0] != searchtest.ID("c", offset) {
+				t.Errorf("found %v", searchtest.Short(ids))
+			}
+		})
+	}
+	<-between.arrived // there is room for two
+	<-between.arrived
+	soon, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	_, err := ask.of(soon, e)
+	unavailable(t, err)
+	close(between.held)
+	group.Wait()
+	if len(between.arrived) != searches-2 {
+		t.Errorf("%d more searches for rows, want %d", len(between.arrived), searches-2)
+	}
+	if between.most > bound+searches*100 { // counting and the pages themselves ask for a few
+		t.Errorf("%d rows were asked for at once", between.most)
+	}
+}
+
+// An offset past the last match tells the total, and has nothing ranked.
+func TestNothingIsRankedPastTheEnd(t *testing.T) {
+	t.Parallel()
+	const people = 1_100
+	everybody := make([]person, people)
+	for i := range everybody {
+		r := contact(t, i, i%2, `"name":"Same",`)
+		everybody[i] = person{r, r}
+	}
+	v := newViews(t, everybody)
+	between := newRowsAsked(t)
+	close(between.held)
+	fetched := 0
+	e := &search.Engine{
+		Elastic: searchtest.NewClient(t, between.address), Names: v.engine.Names, Cursors: v.engine.Cursors,
+		Timeout: time.Minute, Fetched: func(_ context.Context, rows int) { fetched += rows },
+	}
+	held := v.ask(t, `{"limit":1,"offset":10000}`).legs[1]
+	for name, find := range map[string]func() (search.Page, error){
+		"Data": func() (search.Page, error) {
+			return e.Search(t.Context(), parse(t, query.Contacts, dataBase, `{"limit":1,"offset":1100}`))
+		},
+		"Data, by relevance": func() (search.Page, error) {
+			return e.Search(t.Context(), parse(t, query.Contacts, dataBase, `{"query":"same","limit":1,"offset":10000}`))
+		},
+		"held records": func() (search.Page, error) { return e.Search(t.Context(), held) },
+		"merged":       func() (search.Page, error) { return v.ask(t, `{"limit":1,"offset":10000}`).of(t.Context(), e) },
+	} {
+		p, err := find()
+		if err != nil || len(p.Records) > 0 || p.Total != search.TotalCap || !p.Capped || p.Next != "" {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+	}
+	if between.most > 0 || fetched > 0 {
+		t.Errorf("%d rows were asked for at once, %d came", between.most, fetched)
+	}
+	if _, err := v.ask(t, `{"limit":1,"offset":1050}`).of(t.Context(), e); err != nil || fetched < people/2+1_050 {
+		t.Errorf("%d rows are said to have come, %v", fetched, err)
+	}
+}

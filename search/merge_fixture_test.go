@@ -1,0 +1,138 @@
+package search_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/elastic"
+	"atlas/mappings"
+	"atlas/search"
+	"atlas/search/document"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+)
+
+// person is a contact as a Dynamic View may show it: the global record, and
+// what the workspace holds of it. Either may be nil, and they may differ while
+// the held document has not followed a change.
+type person struct{ global, held *document.Record }
+
+// contact makes a contact of a public record's further members, "…," or "".
+func contact(t testing.TB, n, projects int, members string) *document.Record {
+	t.Helper()
+	r, err := document.FromPublic(query.Contacts, fmt.Appendf(nil, `{"id":%q,"projects_count":%d,%s"updated_at":"2024-03-01T00:00:00.000Z"}`,
+		searchtest.ID("c", n), projects, members))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &r
+}
+
+// unknown are values that a document has for none: a load gives every record a
+// name and a time.
+var unknown = map[string]any{"name": "nobody", "created_at": time.Time{}.UnixMilli()}
+
+// withUnknown takes them out of a document.
+func withUnknown(doc []byte) []byte {
+	doc = bytes.ReplaceAll(doc, []byte(`"name":"nobody"`), []byte(`"name":null`))
+	return bytes.ReplaceAll(doc, []byte(`"created_at":"0001-01-01T00:00:00.000Z"`), []byte(`"created_at":null`))
+}
+
+// linked tells whether a document is of a contact that a project names.
+func linked(r *document.Record) bool {
+	return r != nil && r.Value("projects_count").(int64) > 0
+}
+
+// projects are the children of a contact, of which only the number counts here.
+type projects int
+
+// Count implements document.Children.
+func (n projects) Count(query.Dataset) int64 { return int64(n) }
+
+// Newest implements document.Children.
+func (projects) Newest(query.Dataset) []document.Child { return nil }
+
+// views is what searches of Dynamic contact Views are merged from: an index of
+// global contacts, and one of those that a workspace holds.
+type views struct {
+	engine  *search.Engine
+	indices searchtest.Indices
+	base    query.Base
+}
+
+func newViews(t testing.TB, people []person) *views {
+	t.Helper()
+	e, x := newEngine(t)
+	v := &views{e, x, query.Base{Kind: query.View, Workspace: uuid.NewString(), View: uuid.NewString()}}
+	body, err := mappings.Held(string(query.Contacts), mappings.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, alias := x.Names.HeldGeneration(string(query.Contacts), "1"), x.Names.Held(string(query.Contacts))
+	if err := x.Client.CreateIndex(t.Context(), index, body); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { searchtest.DeleteIndices(t, x.Client, alias) })
+	if err := x.Client.ChangeAliases(t.Context(), []elastic.AliasChange{{Index: index, Alias: alias}}); err != nil {
+		t.Fatal(err)
+	}
+	var global []searchtest.Document
+	var held elastic.Batch
+	send := func() {
+		refused, err := x.Client.Bulk(t.Context(), alias, &held, elastic.Retry{For: 30 * time.Second})
+		if err != nil || len(refused) > 0 {
+			t.Fatalf("%v, refused: %+v", err, refused)
+		}
+		held.Reset()
+	}
+	for _, p := range people {
+		if r := p.global; r != nil {
+			n := projects(r.Value("projects_count").(int64))
+			global = append(global, searchtest.Document{ID: r.ID(), Body: withUnknown(document.Build(*r, n))})
+		}
+		if r := p.held; r != nil {
+			doc := document.BuildHeld(*r, document.None{}, document.Held{Workspace: v.base.Workspace, Overlay: &document.Overlay{UpdatedAt: time.Unix(0, 0)}})
+			held.IndexAt(r.ID(), v.base.Workspace, 1, withUnknown(doc))
+		}
+		if held.Len() == 5_000 {
+			send()
+		}
+	}
+	if held.Len() > 0 {
+		send()
+	}
+	x.Put(t, query.Contacts, global...)
+	x.Refresh(t)
+	if err := x.Client.Refresh(t.Context(), alias); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// asked is a search of a Dynamic contact View of everybody.
+type asked struct {
+	legs   [2]query.Query
+	second query.Query
+}
+
+func (v *views) ask(t testing.TB, body string) asked {
+	t.Helper()
+	q := parse(t, query.Contacts, v.base, body)
+	with := func(q query.Query, n query.Node) query.Query {
+		q.Where = append([]query.Node{n}, q.Where...)
+		return q
+	}
+	named := query.Span{Path: "projects_count", From: "1"}
+	held := with(q, query.Terms{Path: "held.in_book", Values: []string{"true"}})
+	held.Held = true
+	return asked{[2]query.Query{with(q, named), held}, with(held, query.Not{Node: named})}
+}
+
+func (a asked) of(ctx context.Context, e *search.Engine) (search.Page, error) {
+	return e.SearchMerged(ctx, a.legs, a.second)
+}

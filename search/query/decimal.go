@@ -1,0 +1,118 @@
+package query
+
+import (
+	"cmp"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// decimal is a JSON number as it is written: 0.digits times ten to the power of
+// point. The digits have no zero at either end; zero has none, and no sign. A
+// float64 would not tell an integer past 2^53 from the one beside it.
+type decimal struct {
+	negative bool
+	digits   string
+	point    int
+}
+
+// readDecimal reads a JSON number.
+func readDecimal(literal string) decimal {
+	text, negative := strings.CutPrefix(literal, "-")
+	mantissa, power, _ := strings.Cut(strings.ReplaceAll(text, "E", "e"), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	d := decimal{negative, strings.TrimRight(digits, "0"), len(digits) - len(fraction)}
+	if d.digits == "" {
+		return decimal{}
+	}
+	// One that is out of range is the largest: no digits make up for it.
+	exponent, _ := strconv.Atoi(power)
+	const most = math.MaxInt / 2
+	d.point += max(-most, min(most, exponent))
+	return d
+}
+
+// compare orders numbers.
+func (d decimal) compare(o decimal) int {
+	sign := func(d decimal) int {
+		switch {
+		case d.digits == "":
+			return 0
+		case d.negative:
+			return -1
+		}
+		return 1
+	}
+	if sign(d) != sign(o) || sign(d) == 0 {
+		return cmp.Compare(sign(d), sign(o))
+	}
+	return sign(d) * cmp.Or(cmp.Compare(d.point, o.point), strings.Compare(d.digits, o.digits))
+}
+
+// mostInteger bounds integers, past every record.
+const mostInteger = 1 << 62
+
+// integer is the number without what is behind the point, at most mostInteger
+// away from 0; whole tells that nothing is.
+func (d decimal) integer() (n int64, whole bool) {
+	const mostDigits = 19
+	switch {
+	case d.point <= 0:
+		return 0, d.digits == ""
+	case d.point > mostDigits:
+		n = mostInteger
+	default:
+		digits := d.digits[:min(len(d.digits), d.point)] + strings.Repeat("0", max(0, d.point-len(d.digits)))
+		u, _ := strconv.ParseUint(digits, 10, 64) // which takes 19 digits
+		n = int64(min(u, mostInteger))            // #nosec G115 -- bounded
+	}
+	if d.negative {
+		n = -n
+	}
+	return n, len(d.digits) <= d.point
+}
+
+// integers are the least integer that is not below the number, and the greatest
+// that is not above it.
+func (d decimal) integers() (least, greatest int64) {
+	n, whole := d.integer()
+	switch {
+	case whole || n == mostInteger || n == -mostInteger:
+		return n, n
+	case d.negative:
+		return n, n - 1
+	}
+	return n + 1, n
+}
+
+// doubles are the least double that is not below the number, and the greatest
+// that is not above it. Up to 2^53 a number stands for the double nearest to it,
+// as 0.1 does. Past that doubles lie further apart than integers do, and a
+// number that no double has, nor is written as, lies between two of them.
+func (d decimal) doubles(nearest float64) (least, greatest float64) {
+	const everyInteger = 1 << 53
+	if nearest == 0 {
+		return 0, 0 // Elasticsearch orders -0 before 0, and records have 0 only
+	}
+	if math.Abs(nearest) < everyInteger {
+		return nearest, nearest
+	}
+	written := readDecimal(strconv.FormatFloat(nearest, 'e', -1, 64))
+	exact := readDecimal(strconv.FormatFloat(nearest, 'f', 0, 64))
+	switch order := d.compare(exact); {
+	case order == 0 || d.compare(written) == 0:
+		return nearest, nearest
+	case order > 0:
+		return math.Nextafter(nearest, math.Inf(1)), nearest
+	default:
+		return nearest, math.Nextafter(nearest, math.Inf(-1))
+	}
+}
+
+// ParseInteger reads a JSON number that is an integer of at most 2^53 in either
+// direction, which is what records have.
+func ParseInteger(literal string) (n int64, whole, within bool) {
+	n, whole = readDecimal(literal).integer()
+	return n, whole, whole && -1<<53 <= n && n <= 1<<53
+}

@@ -1,0 +1,188 @@
+package query
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+)
+
+// spans is how ranges of one kind of values are read.
+type spans[T any] struct {
+	// read gives the first and the last value that a literal stands for.
+	read    func(v input.Value, path []string) (from, to T, ok bool)
+	compare func(a, b T) int
+	// node makes the JSON literals of the stored values from one to another; nil
+	// is an open end. None lies between them when ok is false.
+	node func(from, to *T) (least, greatest string, ok bool)
+}
+
+// spanOf reads a scalar, which is met by itself, or an array [from, to], one end
+// of which may be null; nil when it is not valid.
+func spanOf[T any](p *parser, v input.Value, path []string, field string, of spans[T]) Node {
+	node := func(from, to *T) Node {
+		least, greatest, some := of.node(from, to)
+		if !some {
+			return Any{} // 2.5 of an integer, or an instant between two milliseconds
+		}
+		return Span{field, least, greatest}
+	}
+	if v.Kind != input.Array {
+		from, to, ok := of.read(v, path)
+		if !ok {
+			return nil
+		}
+		return node(&from, &to)
+	}
+	if !p.issues.Length(len(v.Items), 2, 2, path...) {
+		return nil
+	}
+	var from, to *T
+	valid := true
+	if lowest := v.Items[0]; lowest.Kind != input.Null {
+		first, _, ok := of.read(lowest, append(slices.Clip(path), "0"))
+		from, valid = &first, ok
+	}
+	if highest := v.Items[1]; highest.Kind != input.Null {
+		_, last, ok := of.read(highest, append(slices.Clip(path), "1"))
+		to, valid = &last, valid && ok
+	}
+	switch {
+	case !valid:
+		return nil
+	case from == nil && to == nil:
+		p.issues.Add(fault.Custom, path, "only one end of a range may be null")
+		return nil
+	case from != nil && to != nil && of.compare(*from, *to) > 0:
+		p.issues.Add(fault.Custom, path, "the lowest value of a range must not be above the highest")
+		return nil
+	}
+	return node(from, to)
+}
+
+// number is a literal of a filter: what is written, and the double nearest to it.
+type number struct {
+	decimal
+	nearest float64
+}
+
+// numbers compares the way the field is stored.
+func numbers(p *parser, f Field) spans[number] {
+	read := func(v input.Value, path []string) (from, to number, ok bool) {
+		if v.Kind != input.Number {
+			p.issues.WrongType(path, "a number", v)
+			return from, to, false
+		}
+		n, err := strconv.ParseFloat(v.Text, 64)
+		if err != nil || math.IsInf(n, 0) {
+			p.issues.Add(fault.TooBig, path, "the number is out of range")
+			return from, to, false
+		}
+		from = number{readDecimal(v.Text), n}
+		return from, from, true
+	}
+	compare := func(a, b number) int { return a.compare(b.decimal) }
+	if f.Type == Double {
+		return spans[number]{read, compare, doubleSpan}
+	}
+	return spans[number]{read, compare, integerSpan}
+}
+
+func integerSpan(from, to *number) (least, greatest string, ok bool) {
+	var a, b *int64
+	if from != nil {
+		first, _ := from.integers()
+		a, least = &first, strconv.FormatInt(first, 10)
+	}
+	if to != nil {
+		_, last := to.integers()
+		b, greatest = &last, strconv.FormatInt(last, 10)
+	}
+	return least, greatest, a == nil || b == nil || *a <= *b
+}
+
+func doubleSpan(from, to *number) (least, greatest string, ok bool) {
+	a, b := math.Inf(-1), math.Inf(1)
+	ok = true
+	if from != nil {
+		a, _ = from.doubles(from.nearest)
+		least, ok = strconv.FormatFloat(a, 'g', -1, 64), !math.IsInf(a, 1)
+	}
+	if to != nil {
+		_, b = to.doubles(to.nearest)
+		greatest, ok = strconv.FormatFloat(b, 'g', -1, 64), ok && !math.IsInf(b, -1)
+	}
+	return least, greatest, ok && a <= b
+}
+
+// dates reads days, which stand for all of that UTC day, and instants. Values
+// are milliseconds since 1970, with a fraction where the instant is finer than
+// what records have.
+func dates(p *parser) spans[float64] {
+	read := func(v input.Value, path []string) (from, to float64, ok bool) {
+		if v.Kind != input.String {
+			p.issues.WrongType(path, "a date", v)
+			return 0, 0, false
+		}
+		if day, ok := ParseDay(v.Text); ok {
+			return float64(day.UnixMilli()), float64(day.AddDate(0, 0, 1).UnixMilli() - 1), true
+		}
+		t, ok := ParseInstant(v.Text)
+		if !ok {
+			p.issues.Add(fault.InvalidFormat, path, "must be a date: YYYY-MM-DD or RFC 3339")
+			return 0, 0, false
+		}
+		at := float64(t.UnixMilli())
+		if finer := t.Nanosecond() % int(time.Millisecond); finer != 0 {
+			// A float64 does not tell every nanosecond from the millisecond beside
+			// it, so what lies between two milliseconds is kept well between them.
+			at += min(max(float64(finer)/float64(time.Millisecond), 0.1), 0.9)
+		}
+		return at, at, true
+	}
+	return spans[float64]{read, cmp.Compare[float64], dateSpan}
+}
+
+func dateSpan(from, to *float64) (least, greatest string, ok bool) {
+	literal := func(ms float64) string {
+		return strconv.Quote(time.UnixMilli(int64(ms)).UTC().Format(TimeLayout))
+	}
+	a, b := math.Inf(-1), math.Inf(1)
+	if from != nil {
+		a = math.Ceil(*from)
+		least = literal(a)
+	}
+	if to != nil {
+		b = math.Floor(*to)
+		greatest = literal(b)
+	}
+	return least, greatest, a <= b
+}
+
+// ParseDay reads YYYY-MM-DD, as 00:00 UTC.
+func ParseDay(s string) (time.Time, bool) {
+	t, err := time.Parse(time.DateOnly, s)
+	return t, err == nil && t.Year() > 0
+}
+
+// ParseInstant reads an RFC 3339 timestamp, in UTC.
+func ParseInstant(s string) (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return time.Time{}, false
+	}
+	// time.Parse lets pass an hour of one digit, a comma, an offset of a day.
+	if zone := s[len(s)-1] != 'Z'; s[13] != ':' || strings.ContainsRune(s, ',') || zone && s[len(s)-5:len(s)-3] > "23" {
+		return time.Time{}, false
+	}
+	t = t.UTC()
+	return t, t.Year() > 0 && t.Year() <= 9999
+}
+
+// TimeLayout is how a timestamp is written: RFC 3339, UTC, milliseconds.
+const TimeLayout = "2006-01-02T15:04:05.000Z07:00"

@@ -1,0 +1,106 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// sortKey is what a row is sorted by: one value, then the id. It shares the
+// bytes of the answer it was read from.
+type sortKey struct {
+	sort  jsontext.Value // the whole array, as Elasticsearch gave it
+	value jsontext.Value // null, a string or a number
+	id    recordID
+}
+
+// recordID is an id as in query.TiePaths.
+type recordID [2]int64
+
+func (i recordID) compare(o recordID) int { return slices.Compare(i[:], o[:]) }
+
+// sortKeyOf reads a row's sort values.
+func sortKeyOf(sort jsontext.Value) (sortKey, error) {
+	return readSortKey(jsontext.NewDecoder(bytes.NewBuffer(sort)), sort)
+}
+
+// readSortKey reads the sort values that are next in d, which reads answer. The
+// value is kept as it is: what stands for "missing" is not a float64.
+func readSortKey(d *jsontext.Decoder, answer []byte) (key sortKey, err error) {
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '[' {
+		return key, errSortKey
+	}
+	from := d.InputOffset() - 1
+	next := func() (value jsontext.Value) {
+		var at span
+		if err == nil {
+			err = at.UnmarshalJSONFrom(d)
+		}
+		return at.in(answer)
+	}
+	key.value = next()
+	for i := range key.id {
+		half := next()
+		if err == nil {
+			key.id[i], err = strconv.ParseInt(string(half), 10, 64)
+		}
+	}
+	if t, end := d.ReadToken(); err != nil || end != nil || t.Kind() != ']' {
+		return sortKey{}, errSortKey
+	}
+	key.sort = span{int(from), int(d.InputOffset())}.in(answer)
+	return key, nil
+}
+
+var errSortKey = errors.New("sort values that are not a value and an id")
+
+// compare orders as Elasticsearch does: texts by their bytes, no value last in
+// both directions, then ids.
+func (k sortKey) compare(o sortKey, desc bool) int {
+	switch none, other := k.value.Kind() == 'n', o.value.Kind() == 'n'; {
+	case none && other:
+		return k.id.compare(o.id)
+	case none:
+		return 1
+	case other:
+		return -1
+	}
+	order := 0
+	if k.value.Kind() == '"' && o.value.Kind() == '"' {
+		order = bytes.Compare(textOf(k.value), textOf(o.value))
+	} else {
+		order = compareNumbers(textOf(k.value), textOf(o.value))
+	}
+	if desc {
+		order = -order
+	}
+	return cmp.Or(order, k.id.compare(o.id))
+}
+
+// textOf is a string without its quotes, which shares its bytes unless
+// something in it is escaped; another value is itself.
+func textOf(v jsontext.Value) []byte {
+	switch {
+	case v.Kind() != '"':
+		return v
+	case bytes.IndexByte(v, '\\') < 0:
+		return v[1 : len(v)-1]
+	}
+	text, _ := jsontext.AppendUnquote(nil, v) // it was read as a JSON string
+	return text
+}
+
+func compareNumbers(a, b []byte) int {
+	m, err1 := strconv.ParseInt(string(a), 10, 64)
+	n, err2 := strconv.ParseInt(string(b), 10, 64)
+	if err1 == nil && err2 == nil {
+		return cmp.Compare(m, n)
+	}
+	x, _ := strconv.ParseFloat(string(a), 64)
+	y, _ := strconv.ParseFloat(string(b), 64)
+	return cmp.Compare(x, y)
+}
