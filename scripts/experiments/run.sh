@@ -4,7 +4,8 @@
 #   experiments   lines "NAME PACKAGE TEST what it does"
 #   settings      optional: further options and the variables they set, such as
 #                 declare -A settings=([--minutes]=ATLAS_FUZZ_MINUTES)
-#   limit         optional: what one experiment may take, 45m otherwise
+#   limit         optional: what one experiment may take, 45m otherwise; 0: no end
+#   alone         optional: names of experiments that "all" leaves out
 #
 # and call run_experiments TAG "$@", which does the rest and exits.
 
@@ -57,7 +58,7 @@ run_experiments() {
 	local statuses=() stack status
 	for experiment in "${experiments[@]}"; do
 		read -r name package test what <<<"$experiment"
-		if [[ "$chosen" != all && "$chosen" != "$name" ]]; then continue; fi
+		if [[ "$chosen" != all && "$chosen" != "$name" || "$chosen" == all && " ${alone:-} " == *" $name "* ]]; then continue; fi
 		echo "== $name: $what"
 		# Those of scripts/experiments start, and break, backends of their own.
 		stack=()

@@ -1,0 +1,287 @@
+//go:build faults
+
+package faults
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"atlas/scripts/experiments/history"
+	"atlas/scripts/experiments/rig"
+	"atlas/search/query"
+)
+
+// actor is a client of a history: it sends one request after the other, to
+// either server, each once, and takes down what came of it.
+type actor struct {
+	n       int // counts from 0
+	rig     *rig.Rig
+	random  *rand.Rand
+	in      *realm
+	user    string
+	token   string
+	victims []*victim
+	own     map[query.Dataset][]string // records that no other client writes to
+	globe   *globe
+	turn    int
+
+	// Of the round:
+	log   *history.Log
+	tally *tally
+}
+
+// tally is what all clients counted in a round.
+type tally struct {
+	sent, answered, unavailable, lost, halves atomic.Int64
+
+	lock sync.Mutex
+	odd  []string // answers that the contract does not have
+}
+
+// strange takes an answer that the contract does not have.
+func (t *tally) strange(format string, args ...any) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	t.odd = append(t.odd, fmt.Sprintf(format, args...))
+}
+
+// lostWithin is when an answer counts as lost: past all limits of the server.
+const lostWithin = 30 * time.Second
+
+// reply is what came of a request.
+type reply struct {
+	rig.Answer
+	// span is when it was under way: for a write whose outcome is unknown, until
+	// nothing of it could come any more.
+	span history.Span
+	// outcome is Refused for an answer from 400 to 499.
+	outcome history.Outcome
+	// sent is false when no connection was made.
+	sent bool
+}
+
+// asked says what kind of request it is.
+type asked int
+
+const (
+	reading asked = iota
+	writing
+	personal // a write by the user, not by the workspace's key
+)
+
+// ask sends a request. doubt is what it may cost at most.
+func (a *actor) ask(ctx context.Context, kind asked, doubt int64, method, path string, body any) (reply, error) {
+	v := pick(a.random, a.victims)
+	caller := v.By(a.in.Workspace)
+	if kind == personal {
+		caller = v.ByUser(a.in.Workspace, a.token)
+	}
+	own := v.current()
+	a.tally.sent.Add(1)
+	limit, cancel := context.WithTimeout(ctx, lostWithin)
+	defer cancel()
+	r := reply{span: history.Span{Client: a.n, Call: a.log.Now()}, sent: true}
+	var err error
+	r.Answer, err = caller.Do(limit, method, path, body)
+	r.span.Return = a.log.Now()
+	switch {
+	case err != nil && refused(err):
+		r.sent = false
+		return r, v.awaited(ctx)
+	case err != nil:
+		a.tally.lost.Add(1)
+		r.outcome = history.Unknown
+		a.spent(r, doubt, true)
+		if err := v.outlived(ctx, own); err != nil {
+			return r, fmt.Errorf("%w (%w, to %s at %.3f s)", err, err, v.name, float64(r.span.Call)/1e9)
+		}
+		r.span.Return = a.log.Now()
+		return r, nil
+	case r.Status >= 500:
+		a.tally.unavailable.Add(1)
+		if err := r.Unavailable(); err != nil {
+			a.tally.strange("%s %s: %v", method, path, err)
+		}
+		r.outcome = history.Unknown
+		a.spent(r, doubt, false)
+		if kind != reading {
+			err = v.finished(ctx)
+			r.span.Return = a.log.Now()
+		}
+		return r, err
+	case r.Status >= 400:
+		r.outcome = history.Refused
+	}
+	a.tally.answered.Add(1)
+	a.spent(r, 0, false)
+	if kind != reading && bytes.Contains(r.Raw, []byte(`"unavailable"`)) { // an item of a batch
+		err = v.finished(ctx)
+		r.span.Return = a.log.Now()
+	}
+	return r, err
+}
+
+// spent takes down what a request cost, or may have.
+func (a *actor) spent(r reply, doubt int64, lost bool) {
+	s := history.Spending{Call: r.span.Call, Return: r.span.Return, Doubt: doubt, Lost: lost, Used: -1, Limited: r.Status == 429}
+	if charged, err := strconv.ParseInt(r.Header.Get("X-Credits-Charged"), 10, 64); err == nil {
+		s.Charged = charged
+	}
+	if used, err := strconv.ParseInt(r.Header.Get("X-Credits-Used"), 10, 64); err == nil {
+		s.Used = used
+	}
+	a.in.credits().Add(s)
+}
+
+// odd takes down an answer that the contract does not have.
+func (a *actor) odd(r reply, what string) {
+	a.tally.strange("client %d at %.3f s, %s: %d %.300s", a.n, float64(r.span.Call)/1e9, what, r.Status, r.Raw)
+}
+
+// run sends requests until it is told to stop. An error is one of the experiment.
+func (a *actor) run(ctx context.Context, stop <-chan struct{}) error {
+	for {
+		select {
+		case <-stop:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		default:
+		}
+		a.turn++
+		if err := a.next(ctx); err != nil {
+			return fmt.Errorf("client %d: %w", a.n, err)
+		}
+		pause(stop, a.random, clientPause)
+	}
+}
+
+// clientPause is the longest pause between two requests of a client.
+const clientPause = 80 * time.Millisecond
+
+// sign is a value that no other write has.
+func (a *actor) sign() string { return fmt.Sprintf("c%d-%d", a.n, a.turn) }
+
+// drawn are the datasets of requests: contacts come most, since what they show
+// depends on most.
+var drawn = []query.Dataset{query.Accounts, query.Contacts, query.Contacts, query.Projects}
+
+// next sends the next request.
+func (a *actor) next(ctx context.Context) error {
+	d := pick(a.random, drawn)
+	switch n := a.random.IntN(100); {
+	case n < 9:
+		return a.upsert(ctx, d, pick(a.random, a.in.records[d]))
+	case n < 16:
+		return a.upsertAll(ctx, d)
+	case n < 23:
+		return a.remove(ctx, d, pick(a.random, a.in.records[d]))
+	case n < 29:
+		return a.removeAll(ctx, d)
+	case n < 41:
+		return a.members(ctx)
+	case n < 46:
+		return a.newView(ctx)
+	case n < 49:
+		return a.rename(ctx)
+	case n < 54:
+		return a.endView(ctx)
+	case n < 57:
+		return a.favorites(ctx)
+	case n < 59:
+		return a.mortals(ctx, d)
+	case n < 69:
+		return a.book(ctx, d)
+	case n < 75:
+		return a.byTag(ctx, d)
+	case n < 81:
+		return a.inView(ctx, a.in.view(a.random))
+	case n < 87:
+		return a.everyone(ctx)
+	case n < 90:
+		return a.firstTier(ctx)
+	case n < 94:
+		return a.get(ctx, d, pick(a.random, a.in.records[d]))
+	case n < 96:
+		return a.global(ctx, d)
+	case n < 98:
+		return a.views(ctx)
+	default:
+		return a.usage(ctx)
+	}
+}
+
+// saw takes down the version of a global record that an answer shows.
+func (a *actor) saw(r reply, record, name string, fresh bool) {
+	version, err := versionIn(name)
+	if err != nil {
+		a.odd(r, err.Error())
+		return
+	}
+	a.globe.versions.Saw(record, version, r.span, fresh)
+}
+
+// row is a record as answers of the workspace's API show it.
+type row struct {
+	ID        string
+	Name      string
+	Status    *string  `json:"workspace_status"`
+	Notes     *string  `json:"notes"`
+	Tier      *string  `json:"icp_tier"`
+	Tags      []string `json:"tags"`
+	UpdatedAt *string  `json:"updated_at"`
+}
+
+// overlay is what the row says, if it is in the book.
+func (r row) overlay() history.Overlay {
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	return history.Overlay{In: true, Status: text(r.Status), Notes: text(r.Notes), Tags: strings.Join(r.Tags, ","), Tier: text(r.Tier)}
+}
+
+// item is one result of a batch.
+type item struct {
+	Index  int
+	Status string
+	Data   json.RawMessage
+}
+
+// items are the results of a batch of n; nil after noting that they are odd.
+func (a *actor) items(r reply, n int) []item {
+	var data struct{ Results []item }
+	if err := r.Data(&data); err != nil || len(data.Results) != n {
+		a.odd(r, fmt.Sprintf("a batch of %d", n))
+		return nil
+	}
+	return data.Results
+}
+
+// outcomeOf reads the status of an item: "ok", "unavailable", or refused as one
+// of the codes.
+func (a *actor) outcomeOf(r reply, i item, codes ...string) (history.Outcome, bool) {
+	switch i.Status {
+	case "ok":
+		return history.Done, true
+	case "unavailable":
+		return history.Unknown, true
+	}
+	for _, c := range codes {
+		if i.Status == c {
+			return history.Refused, true
+		}
+	}
+	a.odd(r, "an item "+i.Status)
+	return 0, false
+}

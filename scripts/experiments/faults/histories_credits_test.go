@@ -1,0 +1,153 @@
+//go:build faults
+
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"atlas/scripts/experiments/history"
+	"atlas/scripts/experiments/rig"
+)
+
+// A workspace with a small ceiling is spent by several clients at once, then
+// another one.
+const (
+	smallCeiling = 400
+	smallPage    = 20
+	spenderCount = 2
+)
+
+// spenders spend one small ceiling after the other until they are told to stop.
+func (s *stage) spenders(ctx context.Context, stop <-chan struct{}, log *history.Log, count *tally) error {
+	seed := s.random.Uint64()
+	for n := uint64(0); ; n++ {
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		w, err := s.smallRealm(ctx)
+		if err != nil {
+			return err
+		}
+		group, inner := errgroup.WithContext(ctx)
+		for i := range uint64(spenderCount) {
+			a := &actor{
+				n: len(s.actors) + int(i), rig: s.rig, random: rand.New(rand.NewPCG(seed+n, i)), in: w,
+				victims: s.victims, globe: s.globe, log: log, tally: count,
+			}
+			group.Go(func() error { return a.spend(inner, stop) })
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+		s.total.ceilings++
+		if err := s.audit(ctx, w); err != nil {
+			return err
+		}
+	}
+}
+
+// audit judges the ledger of a workspace that nobody spends from any more.
+func (s *stage) audit(ctx context.Context, w *realm) error {
+	readings, wrong := w.ledger.Judge()
+	s.total.readings += readings
+	s.took(&s.total.wrongCredits, wrong)
+	var used int64
+	err := rig.Until(quietWithin, "the ledger answers", func() (err error) {
+		if ctx.Err() != nil {
+			return rig.ErrHopeless
+		}
+		used, err = s.victims[0].By(w.Workspace).Used(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.took(&s.total.wrongCredits, w.ledger.Close(used, s.unsettledOf(w)))
+	return nil
+}
+
+// unsettledOf is what the servers logged since the ledger began that they could
+// not tell whether it was charged.
+func (s *stage) unsettledOf(w *realm) (sum int64) {
+	for _, v := range s.victims {
+		for line := range strings.Lines(v.Log()) {
+			var l struct {
+				Time           time.Time
+				Msg, Workspace string
+				Delivered      int64
+			}
+			if json.Unmarshal([]byte(line), &l) == nil && strings.HasPrefix(l.Msg, "credits not settled") && l.Workspace == w.ID && !l.Time.Before(w.opened) {
+				sum += l.Delivered
+			}
+		}
+	}
+	return sum
+}
+
+// smallRealm makes a workspace with a small ceiling.
+func (s *stage) smallRealm(ctx context.Context) (*realm, error) {
+	w := &realm{opened: time.Now(), ledger: &history.Ledger{Ceiling: smallCeiling, Page: smallPage}}
+	var made struct{ ID, Key string }
+	for _, command := range [][]string{
+		{"workspace", "create", "Small", "--plan", "pro", "--ceiling", strconv.Itoa(smallCeiling), "--json"},
+		{"key", "create", "--name", "Small", "--json", "--workspace"},
+	} {
+		if w.ID = made.ID; w.ID != "" {
+			command = append(command, w.ID)
+		}
+		code, stdout, stderr := s.rig.Run(ctx, command...)
+		if code != 0 {
+			return nil, fmt.Errorf("atlas %v: status %d %s", command, code, stderr)
+		}
+		if err := json.Unmarshal([]byte(stdout), &made); err != nil {
+			return nil, err
+		}
+	}
+	w.Workspace = rig.Workspace{ID: w.ID, Key: made.Key}
+	return w, nil
+}
+
+// spend searches until the ceiling is used up.
+func (a *actor) spend(ctx context.Context, stop <-chan struct{}) error {
+	for {
+		select {
+		case <-stop:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		default:
+		}
+		if a.random.IntN(4) == 0 {
+			if err := a.usage(ctx); err != nil {
+				return err
+			}
+		}
+		limit := int64(1 + a.random.IntN(smallPage))
+		r, err := a.ask(ctx, reading, limit, "POST", "/data/projects/search", map[string]any{"limit": limit})
+		switch {
+		case err != nil:
+			return err
+		case r.Status == 429:
+			if r.Code() != "rate_limited" || r.Header.Get("Retry-After") != "86400" || r.Header.Get("X-Credits-Charged") != "0" {
+				a.odd(r, "a 429")
+			}
+			return nil
+		case r.sent && r.outcome == history.Refused:
+			a.odd(r, "a search of the Data API")
+		case r.outcome == history.Unknown:
+			// What killed servers had reserved is open for a minute.
+			pause(stop, a.random, time.Second)
+		}
+		pause(stop, a.random, 4*clientPause)
+	}
+}

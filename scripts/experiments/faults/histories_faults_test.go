@@ -1,0 +1,220 @@
+//go:build faults
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"atlas/internal/devstack"
+	"atlas/scripts/experiments/history"
+	"atlas/scripts/experiments/rig"
+	"atlas/search/query"
+)
+
+// trouble breaks things while a history is made: each of its parts one thing
+// after the other, all parts side by side. None returns before what it broke is
+// whole again.
+type trouble struct {
+	rig     *rig.Rig
+	victims []*victim
+	globe   *globe
+	log     *history.Log
+	stop    <-chan struct{}
+	count   *troubles
+	// Of this round.
+	lossesBegun, lossesMade atomic.Int64
+}
+
+// envWithout names kinds of trouble to leave out, with commas between, so that
+// what a violation needs can be found out.
+const envWithout = "ATLAS_HISTORIES_WITHOUT"
+
+// The kinds of trouble: servers are killed; ways to backends are spoiled; the
+// global dataset changes; held indices are rebuilt; held indices are lost.
+const (
+	kills    = "kills"
+	ways     = "ways"
+	turns    = "turns"
+	rebuilds = "rebuilds"
+	losses   = "losses"
+)
+
+var kindsOfTrouble = []string{kills, ways, turns, rebuilds, losses}
+
+// chosenTrouble are the kinds that are not left out.
+func chosenTrouble(t *testing.T) (chosen []string) {
+	t.Helper()
+	without := strings.Split(os.Getenv(envWithout), ",")
+	for _, w := range without {
+		if w != "" && !slices.Contains(kindsOfTrouble, w) {
+			t.Fatalf("%s=%s: there is %v", envWithout, w, kindsOfTrouble)
+		}
+	}
+	for _, k := range kindsOfTrouble {
+		if !slices.Contains(without, k) {
+			chosen = append(chosen, k)
+		}
+	}
+	return chosen
+}
+
+// troubles counts what was done.
+type troubles struct {
+	kills, spoiled, deltas, loads, rebuilds, failed, lost atomic.Int64
+	// found is the longest time from a loss until there was an index again.
+	found time.Duration
+}
+
+func (o *troubles) String() string {
+	return fmt.Sprintf("%d kills, %d ways spoiled, %d deltas, %d loads, %d rebuilds, %d indices lost",
+		o.kills.Load(), o.spoiled.Load(), o.deltas.Load(), o.loads.Load(), o.rebuilds.Load(), o.lost.Load())
+}
+
+// again does something over and over, with a pause up to most before each, until
+// it is to stop.
+func (o *trouble) again(ctx context.Context, random *rand.Rand, most time.Duration, do func(context.Context) error) error {
+	for {
+		pause(o.stop, random, most)
+		select {
+		case <-o.stop:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		default:
+		}
+		if err := do(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// kill kills a server, at times both, and starts it again.
+func (o *trouble) kill(ctx context.Context, random *rand.Rand) error {
+	chosen := []*victim{pick(random, o.victims)}
+	if random.IntN(4) == 0 {
+		chosen = o.victims
+	}
+	for _, v := range chosen {
+		began := o.log.Now()
+		if err := v.die(ctx); err != nil {
+			return err
+		}
+		o.log.Note("kills", v.name, began, o.log.Now())
+		o.count.kills.Add(1)
+	}
+	for _, v := range chosen {
+		if err := v.rise(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spoilings are how a way to a backend is spoiled.
+var spoilings = []struct {
+	name  string
+	begin func(*rig.Proxy) error
+}{
+	{"slow", func(p *rig.Proxy) error { return p.Delay(300, 200) }},
+	{"very slow", func(p *rig.Proxy) error { return p.Delay(3000, 1000) }},
+	{"cut", func(p *rig.Proxy) error { p.Cut(); return nil }},
+	{"reset", (*rig.Proxy).Reset},
+	{"black hole", (*rig.Proxy).BlackHole},
+	{"broken off", func(p *rig.Proxy) error { return p.Truncate(2000) }},
+}
+
+// late holds requests back: they are executed after their sender gave up. That
+// is for Elasticsearch alone, since of what is on its way to Postgres nobody
+// could tell when nothing of it can come any more.
+const late = 4000
+
+// spoilt is the longest time that a way is spoiled.
+const spoilt = 4 * time.Second
+
+// spoil spoils the way from one server to one backend for a while.
+func (o *trouble) spoil(_ context.Context, random *rand.Rand) error {
+	v := pick(random, o.victims)
+	b := pick(random, []devstack.Backend{devstack.Elasticsearch, devstack.Elasticsearch, devstack.Postgres, devstack.Redis})
+	how := pick(random, spoilings)
+	if b == devstack.Elasticsearch && random.IntN(4) == 0 {
+		how.name, how.begin = "requests late", func(p *rig.Proxy) error { return p.DelayRequests(late, late/2) }
+	}
+	began := o.log.Now()
+	if err := how.begin(v.ways[b]); err != nil {
+		return err
+	}
+	pause(o.stop, random, spoilt)
+	err := v.ways[b].Heal()
+	o.log.Note(fmt.Sprintf("%s to %s", v.name, b), how.name, began, o.log.Now())
+	o.count.spoiled.Add(1)
+	return err
+}
+
+// turn changes the global dataset.
+func (o *trouble) turn(ctx context.Context, random *rand.Rand) error {
+	if random.IntN(3) == 0 {
+		o.count.loads.Add(1)
+		return o.globe.load(ctx, o.log)
+	}
+	o.count.deltas.Add(1)
+	return o.globe.delta(ctx, o.log)
+}
+
+// lose loses an index of held records, and waits until there is one again.
+func (o *trouble) lose(ctx context.Context, random *rand.Rand) error {
+	began := o.log.Now()
+	d := pick(random, query.Held)
+	o.lossesBegun.Add(1)
+	if err := loseIndex(ctx, o.rig, d); err != nil {
+		return err
+	}
+	lost := time.Now()
+	err := rig.Until(foundWithin, "there is an index of held "+string(d)+" again", func() error {
+		return o.rig.Ask(ctx, "GET", "/_alias/"+o.rig.Held(string(d)), "", nil)
+	})
+	o.log.Note("held indices", "there is none of "+string(d), began, o.log.Now())
+	o.lossesMade.Add(1)
+	o.count.lost.Add(1)
+	o.count.found = max(o.count.found, time.Since(lost))
+	return err
+}
+
+// foundWithin bounds how long a lost index is away: who makes it again may be
+// killed at it, and then its lease has to lapse, 20 s later.
+const foundWithin = time.Minute
+
+// rebuild rebuilds the indices of held records. That may fail when one of them is
+// lost meanwhile, and is refused while a server makes a lost one again, or was
+// killed at it less than a lease ago; then it is run again, as an operator would.
+func (o *trouble) rebuild(ctx context.Context, random *rand.Rand) error {
+	for {
+		began, made := o.log.Now(), o.lossesMade.Load()
+		code, _, stderr := o.rig.Run(ctx, "projection", "rebuild")
+		o.log.Note("rebuilds", fmt.Sprintf("rebuild, status %d", code), began, o.log.Now())
+		if code == 0 {
+			o.count.rebuilds.Add(1)
+			return nil
+		}
+		if o.lossesBegun.Load() == made && !strings.Contains(stderr, "is being done by") {
+			return fmt.Errorf("atlas projection rebuild: status %d %s", code, stderr)
+		}
+		o.count.failed.Add(1)
+		select {
+		case <-o.stop:
+			return nil
+		default:
+			pause(o.stop, random, againAfter)
+		}
+	}
+}
+
+// againAfter is the longest pause before a rebuild that failed is run again.
+const againAfter = 3 * time.Second

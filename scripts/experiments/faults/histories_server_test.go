@@ -1,0 +1,167 @@
+//go:build faults
+
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/devstack"
+	"atlas/scripts/experiments/rig"
+)
+
+// quietWithin bounds the wait for Postgres to have done with what a server had
+// sent, and for a server that was killed to serve again.
+const quietWithin = time.Minute
+
+// victim is a server that is killed and started again, and whose ways to the
+// backends can be spoiled. It has roles of its own in Postgres, so that its
+// connections can be told from the other's.
+type victim struct {
+	*rig.Server
+	name  string
+	ways  map[devstack.Backend]*rig.Proxy
+	rig   *rig.Rig
+	roles []string
+
+	lock sync.Mutex
+	life *life
+}
+
+// life is one process of a server.
+type life struct {
+	killed bool
+	over   chan struct{} // closed when Postgres has done with it
+}
+
+func newVictim(t *testing.T, r *rig.Rig, n int, further ...string) *victim {
+	t.Helper()
+	v := &victim{name: fmt.Sprintf("server %d", n), rig: r, life: &life{over: make(chan struct{})}, ways: map[devstack.Backend]*rig.Proxy{}}
+	settings := further
+	for _, b := range []devstack.Backend{devstack.Elasticsearch, devstack.Postgres, devstack.Redis} {
+		v.ways[b] = r.Proxy(b)
+		settings = append(settings, v.ways[b].Settings...)
+	}
+	none := func(pgx.Rows) error { return nil }
+	for _, role := range []string{"atlas_app", "atlas_system"} {
+		own := fmt.Sprintf("%s_%d", role, n)
+		if err := r.Rows(t.Context(), none, fmt.Sprintf("CREATE ROLE %s LOGIN IN ROLE %s", own, role)); err != nil {
+			t.Fatal(err)
+		}
+		v.roles = append(v.roles, own)
+		for i, s := range settings {
+			name, address, _ := strings.Cut(s, "=")
+			if u, err := url.Parse(address); err == nil && u.User != nil && u.User.Username() == role {
+				u.User = url.User(own)
+				settings[i] = name + "=" + u.String()
+			}
+		}
+	}
+	v.Server = r.Serve(settings...)
+	return v
+}
+
+// current is the process that serves, or served last.
+func (v *victim) current() *life {
+	v.lock.Lock()
+	defer v.lock.Unlock()
+	return v.life
+}
+
+// die kills the process, and returns when nothing that it sent can take effect
+// any more: Postgres has no connection of it.
+func (v *victim) die(ctx context.Context) error {
+	v.lock.Lock()
+	own := v.life
+	own.killed = true
+	v.lock.Unlock()
+	if err := v.Kill(); err != nil {
+		return err
+	}
+	err := rig.Until(quietWithin, "Postgres has closed the connections of the killed server", func() error {
+		return v.none(ctx, "SELECT count(*) FROM pg_stat_activity WHERE usename = ANY($1)")
+	})
+	close(own.over)
+	return err
+}
+
+func (v *victim) none(ctx context.Context, sql string, further ...any) error {
+	n, err := v.rig.Number(ctx, sql, append([]any{v.roles}, further...)...)
+	if err == nil && n > 0 {
+		err = fmt.Errorf("%d are open", n)
+	}
+	return err
+}
+
+// rise starts the server again and waits until it is ready.
+func (v *victim) rise() error {
+	v.lock.Lock()
+	v.life = &life{over: make(chan struct{})}
+	v.lock.Unlock()
+	return errors.Join(v.Launch(), v.Ready(quietWithin))
+}
+
+// outlived waits until nothing can come any more of a request that was lost, and
+// that was sent when own was the current life.
+func (v *victim) outlived(ctx context.Context, own *life) error {
+	limit, cancel := context.WithTimeout(ctx, quietWithin)
+	defer cancel()
+	for {
+		select {
+		case <-own.over:
+		case <-limit.Done():
+			return errors.New("an answer was lost, and the server was not killed")
+		}
+		// It may have met the next process, at the same address.
+		next := v.current()
+		v.lock.Lock()
+		met := next.killed
+		v.lock.Unlock()
+		if next == own || !met {
+			return nil
+		}
+		own = next
+	}
+}
+
+// finished waits until nothing can come any more of a write that was answered
+// 503: every transaction of the server that had begun by then has ended. A
+// commit may be under way in Postgres though its answer did not come through.
+func (v *victim) finished(ctx context.Context) error {
+	var now time.Time
+	if err := v.rig.Rows(ctx, func(rows pgx.Rows) error { return rows.Scan(&now) }, "SELECT clock_timestamp()"); err != nil {
+		return err
+	}
+	return rig.Until(quietWithin, "Postgres has ended the server's transactions", func() error {
+		return v.none(ctx, "SELECT count(*) FROM pg_stat_activity WHERE usename = ANY($1) AND xact_start <= $2", now)
+	})
+}
+
+// awaited returns when the server may answer again, or is being started.
+func (v *victim) awaited(ctx context.Context) error {
+	return rig.Until(quietWithin, "the server listens again", func() error {
+		if ctx.Err() != nil {
+			return rig.ErrHopeless
+		}
+		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", v.Address)
+		if err != nil {
+			return err
+		}
+		return connection.Close()
+	})
+}
+
+// refused tells that no connection was made: nothing was sent.
+func refused(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}

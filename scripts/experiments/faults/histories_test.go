@@ -1,0 +1,262 @@
+//go:build faults
+
+package faults
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"atlas/scripts/experiments/figures"
+	"atlas/scripts/experiments/history"
+	"atlas/scripts/experiments/rig"
+	"atlas/search/query"
+)
+
+const (
+	realms        = 2 // workspaces
+	realmClients  = 3 // in each
+	choiceViews   = 6 // that may be Favorites
+	settledWithin = time.Minute
+	agreedWithin  = 30 * time.Second
+
+	// The longest pauses between two of each kind of trouble.
+	killEach    = 16 * time.Second
+	spoilEach   = 6 * time.Second
+	turnEach    = 5 * time.Second
+	rebuildEach = 30 * time.Second
+	loseEach    = 60 * time.Second
+
+	historyMinutes = 3
+	soakHours      = 2
+	soakRound      = 3 * time.Minute
+	progressEach   = time.Minute
+)
+
+// Two servers are killed, the ways to their backends are spoiled, the global
+// dataset changes by deltas and loads, held indices are rebuilt and lost, all in
+// one run, while clients write and search. The answers must be linearizable
+// (package history).
+func TestHistories(t *testing.T) {
+	minutes := figures.Number(t, "ATLAS_HISTORIES_MINUTES", 1, historyMinutes)
+	s := newStage(t, "histories", fmt.Sprintf("%d minutes of kills, spoiled ways, deltas, loads, rebuilds and lost indices under %d clients", minutes, realms*realmClients))
+	s.round(time.Duration(minutes)*time.Minute, killEach)
+	s.finish()
+}
+
+// The same for hours: rounds with more and more kills, each judged when all is
+// quiet.
+func TestSoak(t *testing.T) {
+	hours := float64(soakHours)
+	if given := os.Getenv("ATLAS_SOAK_HOURS"); given != "" {
+		var err error
+		if hours, err = strconv.ParseFloat(given, 64); err != nil || hours <= 0 {
+			t.Fatalf("ATLAS_SOAK_HOURS=%s is no number of hours", given)
+		}
+	}
+	s := newStage(t, "soak", fmt.Sprintf("histories for %g hours, with more and more kills", hours))
+	until := time.Now().Add(time.Duration(hours * float64(time.Hour)))
+	for each := 2 * killEach; time.Now().Before(until) && !t.Failed(); each = max(each*9/10, killEach/4) {
+		s.round(min(soakRound, time.Until(until)), each)
+	}
+	s.finish()
+}
+
+// stage is where histories are made: the servers, the workspaces and clients, and
+// what all rounds together came to.
+type stage struct {
+	t       *testing.T
+	seed    uint64
+	random  *rand.Rand
+	sheet   *figures.Sheet
+	rig     *rig.Rig
+	victims []*victim
+	realms  []*realm
+	actors  []*actor
+	globe   *globe
+	began   time.Time
+	drawing string // folder of drawn violations
+	troubles
+	total total
+}
+
+// total is what all rounds came to.
+type total struct {
+	rounds, things, operations, undecided                 int
+	sent, answered, unavailable, lost, halves             int64
+	readings, versions                                    int
+	violations, odd, wrongCredits, wrongVersions, differs []string
+	compared                                              int
+	settled                                               time.Duration // the longest
+	ceilings                                              int
+}
+
+func newStage(t *testing.T, experiment, done string) *stage {
+	t.Helper()
+	s := &stage{t: t, seed: figures.Seed(t)}
+	s.random = rand.New(rand.NewPCG(s.seed, 1))
+	s.sheet = figures.New(t, experiment, done, s.seed)
+	s.drawing = filepath.Join(cmp.Or(os.Getenv("ATLAS_HISTORIES_DIR"), os.TempDir()), fmt.Sprintf("atlas-%s-%d", experiment, s.seed))
+	s.rig = rig.Start(t, rig.Options{Records: -1, ESHeap: "1g"})
+	s.globe = newGlobe(s.rig, rand.New(rand.NewPCG(s.seed, 2)), s.seed, mortalRecords+sharedRecords+realmClients*ownRecords)
+	dir, err := s.globe.folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.rig.Load(dir)
+	limits := []string{"ATLAS_SEARCH_TIMEOUT=4s", "ATLAS_REQUEST_TIMEOUT=6s", "ATLAS_REDIS_TIMEOUT=1s"}
+	s.victims = []*victim{newVictim(t, s.rig, 1, limits...), newVictim(t, s.rig, 2, limits...)}
+	for n := range realms {
+		s.newRealm(n)
+	}
+	s.began = time.Now()
+	return s
+}
+
+// newRealm makes a workspace, its Views and its clients.
+func (s *stage) newRealm(n int) {
+	s.t.Helper()
+	w := &realm{Workspace: s.rig.Workspace(rig.Unlimited), n: n, records: map[query.Dataset][]string{}, mortal: map[query.Dataset][]string{}, tags: map[query.Dataset][]string{}}
+	s.realms = append(s.realms, w)
+	view := func(body map[string]any) string {
+		a, err := s.victims[0].By(w.Workspace).Want(s.t.Context(), http.StatusOK, "POST", viewsPath+"/upsert", body)
+		var got struct{ View viewData }
+		if err := errors.Join(err, a.Data(&got)); err != nil {
+			s.t.Fatal(err)
+		}
+		return got.View.ID
+	}
+	w.everyone = view(map[string]any{"dataset": "contact", "view_type": "dynamic", "name": "Everyone", "definition": map[string]any{"version": 1, "q": "", "fields": map[string]any{}}})
+	w.first = view(map[string]any{"dataset": "account", "view_type": "dynamic", "name": "First", "definition": map[string]any{"version": 1, "q": "", "fields": map[string]any{"icp_tier": []string{"tier_1"}}}})
+	for i := range choiceViews {
+		w.choice = append(w.choice, view(map[string]any{"dataset": "project", "view_type": "dynamic", "name": fmt.Sprintf("Choice %d", i), "definition": map[string]any{"version": 1, "q": "", "fields": map[string]any{}}}))
+	}
+	own := make([]map[query.Dataset][]string, realmClients)
+	for i := range own {
+		own[i] = map[query.Dataset][]string{}
+	}
+	place := map[query.Dataset]int{}
+	for _, one := range s.globe.subjects {
+		d := one.dataset
+		if one.mortal {
+			w.mortal[d] = append(w.mortal[d], one.id)
+			continue
+		}
+		w.records[d] = append(w.records[d], one.id)
+		if at := place[d] - sharedRecords; at >= 0 {
+			own[at/ownRecords][d] = append(own[at/ownRecords][d], one.id)
+		}
+		place[d]++
+	}
+	for i := range realmClients {
+		user, token := w.Member("member")
+		s.actors = append(s.actors, &actor{
+			n: len(s.actors), rig: s.rig, random: rand.New(rand.NewPCG(s.seed, 10+uint64(len(s.actors)))), in: w, user: user, token: token,
+			victims: s.victims, own: own[i], globe: s.globe,
+		})
+	}
+}
+
+// open begins the histories of all that is there, as Postgres has it.
+func (s *stage) open(ctx context.Context, log *history.Log) error {
+	span := history.Span{Call: log.Now()}
+	span.Return = span.Call
+	for _, w := range s.realms {
+		for d, records := range w.records {
+			now, err := storedRecords(ctx, s.rig, w.ID, d, records)
+			if err != nil {
+				return err
+			}
+			for id, is := range now {
+				log.Add(w.recordThing(d, id), span, history.Start{State: history.Record{Overlay: is.Overlay, Views: is.Views, Linked: d != query.Contacts}})
+			}
+		}
+		views, err := storedViews(ctx, s.rig, w.ID, "")
+		if err != nil {
+			return err
+		}
+		w.views, w.gone = nil, nil
+		for _, v := range views {
+			w.views = append(w.views, &known{id: v.id, dataset: v.dataset, revision: v.view.Revision})
+			log.Add(w.viewThing(v.id), span, history.Start{State: v.view})
+		}
+		used, err := s.victims[0].By(w.Workspace).Used(ctx)
+		if err != nil {
+			return err
+		}
+		w.opened, w.ledger = time.Now(), &history.Ledger{Base: used, Ceiling: rig.Unlimited, Page: wholePage}
+	}
+	for _, a := range s.actors {
+		order, err := storedFavorites(ctx, s.rig, a.in.ID, a.user)
+		if err != nil {
+			return err
+		}
+		log.Add(favoritesThing(a.user), span, history.Start{State: history.Favorites(order)})
+	}
+	return nil
+}
+
+// round makes a history, waits until all is quiet, and judges it.
+func (s *stage) round(length, killEach time.Duration) {
+	s.t.Helper()
+	log, count := history.NewLog(s.began), &tally{}
+	if err := s.open(s.t.Context(), log); err != nil {
+		s.t.Fatal(err)
+	}
+	group, ctx := errgroup.WithContext(s.t.Context())
+	stop := make(chan struct{})
+	for _, a := range s.actors {
+		a.log, a.tally = log, count
+		group.Go(func() error { return a.run(ctx, stop) })
+	}
+	o := &trouble{rig: s.rig, victims: s.victims, globe: s.globe, log: log, stop: stop, count: &s.troubles}
+	type part struct {
+		each time.Duration
+		do   func(context.Context, *rand.Rand) error
+	}
+	parts := map[string]part{kills: {killEach, o.kill}, ways: {spoilEach, o.spoil}, turns: {turnEach, o.turn}, rebuilds: {rebuildEach, o.rebuild}, losses: {loseEach, o.lose}}
+	for _, kind := range chosenTrouble(s.t) {
+		part, random := parts[kind], rand.New(rand.NewPCG(s.random.Uint64(), 3))
+		group.Go(func() error {
+			return o.again(ctx, random, part.each, func(ctx context.Context) error { return part.do(ctx, random) })
+		})
+	}
+	group.Go(func() error { return s.spenders(ctx, stop, log, count) })
+	group.Go(func() error {
+		defer close(stop)
+		s.watch(ctx, length, count)
+		return nil
+	})
+	if err := group.Wait(); err != nil {
+		s.t.Error(err)
+	}
+	s.judge(log, count)
+}
+
+// watch waits for the end of a round, and tells each minute how far it is.
+func (s *stage) watch(ctx context.Context, length time.Duration, count *tally) {
+	end, tick := time.NewTimer(length), time.NewTicker(progressEach)
+	defer end.Stop()
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-end.C:
+			return
+		case <-tick.C:
+			s.t.Logf("%.0f minutes, round %d: %d requests in this round (%d answered 503, %d lost), all rounds: %s, %d violations so far",
+				time.Since(s.began).Minutes(), s.total.rounds+1, count.sent.Load(), count.unavailable.Load(), count.lost.Load(), &s.troubles, len(s.total.violations))
+		}
+	}
+}

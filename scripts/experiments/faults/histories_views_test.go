@@ -1,0 +1,324 @@
+//go:build faults
+
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"atlas/scripts/experiments/history"
+	"atlas/search/query"
+)
+
+const viewsPath = "/workspace/views"
+
+// viewData is a View as answers show it.
+type viewData struct {
+	ID          string
+	Name        string
+	Dataset     string
+	Revision    int
+	RecordCount *int `json:"record_count"`
+}
+
+func (v viewData) answer() history.ViewAnswer {
+	a := history.ViewAnswer{Name: v.Name, Revision: v.Revision, Count: -1}
+	if v.RecordCount != nil {
+		a.Count = *v.RecordCount
+	}
+	return a
+}
+
+// mostViews is how many Static Views a workspace has about, beside those that
+// stay.
+const mostViews = 6
+
+// newView makes Static Views, most often one of contacts; at times several in one
+// batch.
+func (a *actor) newView(ctx context.Context) error {
+	if len(a.in.alive()) >= mostViews {
+		return a.endView(ctx)
+	}
+	d := query.Contacts
+	if a.random.IntN(4) == 0 {
+		d = query.Accounts
+	}
+	var names []string
+	var inputs []any
+	for i := range 1 + max(0, a.random.IntN(6)-3) {
+		names = append(names, fmt.Sprintf("View %s-%d", a.sign(), i))
+		inputs = append(inputs, map[string]any{"dataset": singular[d], "view_type": "static", "name": names[i]})
+	}
+	path, body := viewsPath+"/upsert", inputs[0]
+	if len(inputs) > 1 {
+		path, body = path+"/batch", map[string]any{"inputs": inputs}
+	}
+	r, err := a.ask(ctx, writing, 0, "POST", path, body)
+	if err != nil || !r.sent {
+		return err
+	}
+	results := []item{{Status: "ok"}}
+	switch {
+	case r.outcome == history.Refused:
+		a.odd(r, "new Views")
+		return nil
+	case r.outcome == history.Unknown:
+		results = make([]item, len(names))
+	case len(inputs) > 1:
+		results = a.items(r, len(inputs))
+	default:
+		if err := r.Data(&results[0].Data); err != nil {
+			a.odd(r, err.Error())
+			return nil
+		}
+	}
+	doubted := false
+	for i, it := range results {
+		outcome, ok := r.outcome, true
+		if outcome == history.Done {
+			outcome, ok = a.outcomeOf(r, it)
+		}
+		var got struct{ View viewData }
+		switch {
+		case !ok:
+			continue
+		case outcome == history.Unknown:
+			// Names are given once: so it is there or never will be.
+			there, err := storedViews(ctx, a.rig, a.in.ID, names[i])
+			if err != nil {
+				return err
+			}
+			tried := r.outcome == history.Unknown || !doubted
+			if doubted = true; len(there) == 0 {
+				continue
+			}
+			if !tried {
+				a.odd(r, "done after an item in doubt")
+			}
+			r.span.Return = a.log.Now()
+			got.View = viewData{ID: there[0].id, Name: there[0].view.Name, Revision: 1, RecordCount: new(int)}
+		default:
+			if err := json.Unmarshal(it.Data, &got); err != nil {
+				a.odd(r, err.Error())
+				continue
+			}
+		}
+		a.log.Add(a.in.viewThing(got.View.ID), r.span, history.Made{Answer: got.View.answer()})
+		a.in.made(&known{id: got.View.ID, dataset: d, revision: 1})
+	}
+	return nil
+}
+
+// rename gives a View a new name, at times only if it has the revision that was
+// seen last.
+func (a *actor) rename(ctx context.Context) error {
+	v := a.in.view(a.random)
+	if v == nil {
+		return a.newView(ctx)
+	}
+	op := history.Rename{To: "View " + a.sign()}
+	body := map[string]any{"id": v.id, "name": op.To}
+	if a.random.IntN(2) == 0 {
+		op.Revision = a.in.revision(v)
+		body["revision"] = op.Revision
+	}
+	r, err := a.ask(ctx, writing, 0, "POST", viewsPath+"/upsert", body)
+	if err != nil || !r.sent {
+		return err
+	}
+	switch op.Outcome = r.outcome; {
+	case r.outcome == history.Unknown:
+	case r.Code() == "view_not_found":
+		op.NotFound = true
+	case r.Code() == "revision_conflict":
+	default:
+		var got struct{ View viewData }
+		if err := r.Data(&got); err != nil || r.outcome == history.Refused {
+			a.odd(r, "a View's new name")
+			return nil
+		}
+		op.Answer = got.View.answer()
+		a.in.revise(v, got.View.Revision)
+	}
+	a.log.Add(a.in.viewThing(v.id), r.span, op)
+	return a.lookIntoView(ctx, r, v)
+}
+
+// endView deletes a View, or two in one batch, and looks at once who is left.
+func (a *actor) endView(ctx context.Context) error {
+	v := a.in.view(a.random)
+	if v == nil {
+		return a.newView(ctx)
+	}
+	if a.random.IntN(3) > 0 {
+		r, err := a.ask(ctx, writing, 0, "DELETE", viewsPath+"/"+v.id, nil)
+		if err != nil || !r.sent {
+			return err
+		}
+		if r.outcome == history.Refused && r.Code() != "view_not_found" {
+			a.odd(r, "a View's deletion")
+			return nil
+		}
+		return errors.Join(a.ended(ctx, r, v, r.outcome), a.everyone(ctx))
+	}
+	chosen := []*known{v}
+	if other := a.in.view(a.random); other != nil && other.id != v.id {
+		chosen = append(chosen, other)
+	}
+	var ids []string
+	for _, v := range chosen {
+		ids = append(ids, v.id)
+	}
+	r, err := a.ask(ctx, writing, 0, "POST", viewsPath+"/delete/batch", map[string]any{"ids": ids})
+	if err != nil || !r.sent {
+		return err
+	}
+	var results []item
+	if r.outcome == history.Done {
+		results = a.items(r, len(ids))
+	} else if r.outcome == history.Refused {
+		a.odd(r, "a batch of Views' deletions")
+		return nil
+	}
+	for i, v := range chosen {
+		outcome := r.outcome
+		if results != nil {
+			var ok bool
+			if outcome, ok = a.outcomeOf(r, results[i], "view_not_found"); !ok {
+				continue
+			}
+		}
+		if err := a.ended(ctx, r, v, outcome); err != nil {
+			return err
+		}
+	}
+	return a.everyone(ctx)
+}
+
+// ended takes down that a View was deleted, and with it what it made of records.
+func (a *actor) ended(ctx context.Context, r reply, v *known, outcome history.Outcome) error {
+	a.log.Add(a.in.viewThing(v.id), r.span, history.Ended{Outcome: outcome})
+	if outcome == history.Refused {
+		return nil
+	}
+	a.in.ended(v.id)
+	for _, record := range a.in.records[v.dataset] {
+		a.log.Add(a.in.recordThing(v.dataset, record), r.span, history.Drop{View: v.id, Outcome: outcome})
+	}
+	if outcome != history.Unknown {
+		return nil
+	}
+	r.outcome = outcome // of an item, perhaps
+	if err := a.lookIntoView(ctx, r, v); err != nil {
+		return err
+	}
+	return a.lookInto(ctx, r, v.dataset, a.in.records[v.dataset]...)
+}
+
+// members adds records to a View, or takes them out, one or several.
+func (a *actor) members(ctx context.Context) error {
+	v := a.in.view(a.random)
+	if v == nil {
+		return a.newView(ctx)
+	}
+	path := viewsPath + "/" + v.id + "/records/"
+	records := some(a.random, a.in.records[v.dataset], 5)
+	out := a.random.IntN(2) == 0
+	if a.random.IntN(2) == 0 {
+		records = records[:1]
+	}
+	var r reply
+	var err error
+	switch {
+	case out && len(records) == 1:
+		r, err = a.ask(ctx, writing, 0, "DELETE", path+records[0], nil)
+	case out:
+		r, err = a.ask(ctx, writing, 0, "POST", path+"delete/batch", map[string]any{"ids": records})
+	case len(records) == 1:
+		r, err = a.ask(ctx, writing, 0, "POST", path+"add", map[string]any{"record_id": records[0]})
+	default:
+		var inputs []any
+		for _, record := range records {
+			inputs = append(inputs, map[string]any{"record_id": record})
+		}
+		r, err = a.ask(ctx, writing, 0, "POST", path+"add/batch", map[string]any{"inputs": inputs})
+	}
+	if err != nil || !r.sent {
+		return err
+	}
+	thing := a.in.viewThing(v.id)
+	if r.outcome == history.Refused {
+		if r.Code() != "view_not_found" {
+			a.odd(r, "a change of a View's records")
+			return nil
+		}
+		a.log.Add(thing, r.span, history.Contents{Records: records, Out: out, Outcome: history.Refused})
+		return nil
+	}
+	outcomes := make([]history.Outcome, len(records))
+	if r.outcome == history.Unknown {
+		for i := range outcomes {
+			outcomes[i] = history.Unknown
+		}
+	} else {
+		results := a.items(r, len(records))
+		if results == nil {
+			return nil
+		}
+		for i, it := range results {
+			var ok bool
+			if outcomes[i], ok = a.outcomeOf(r, it, "record_not_visible"); !ok {
+				return nil
+			}
+		}
+	}
+	return a.moved(ctx, r, v, out, records, outcomes)
+}
+
+// moved takes down what became of records that were to come into a View, or out
+// of it.
+func (a *actor) moved(ctx context.Context, r reply, v *known, out bool, records []string, outcomes []history.Outcome) error {
+	of := map[history.Outcome][]string{}
+	for i, record := range records {
+		of[outcomes[i]] = append(of[outcomes[i]], record)
+		var op history.Op = history.Join{View: v.id, Outcome: outcomes[i]}
+		if out {
+			op = history.Leave{View: v.id, Outcome: outcomes[i]}
+		}
+		a.log.Add(a.in.recordThing(v.dataset, record), r.span, op)
+	}
+	thing := a.in.viewThing(v.id)
+	if r.outcome == history.Done {
+		a.log.Add(thing, r.span, history.Contents{Records: of[history.Done], Out: out, Outcome: history.Done})
+	}
+	doubtful := of[history.Unknown]
+	if len(doubtful) == 0 {
+		return nil
+	}
+	// Only those contacts that are visible are added.
+	part := !out && v.dataset == query.Contacts
+	a.log.Add(thing, r.span, history.Contents{Records: doubtful, Out: out, Outcome: history.Unknown, Part: part})
+	r.outcome = history.Unknown
+	return errors.Join(a.lookIntoView(ctx, r, v), a.lookInto(ctx, r, v.dataset, doubtful...))
+}
+
+// lookIntoView reads from Postgres what became of a write to a View whose outcome
+// is unknown.
+func (a *actor) lookIntoView(ctx context.Context, r reply, v *known) error {
+	if r.outcome != history.Unknown {
+		return nil
+	}
+	call := a.log.Now()
+	now, err := storedViews(ctx, a.rig, a.in.ID, v.id)
+	if err != nil {
+		return err
+	}
+	var is history.View
+	if len(now) > 0 {
+		is = now[0].view
+	}
+	a.log.Add(a.in.viewThing(v.id), history.Span{Client: a.n, Call: call, Return: a.log.Now()}, history.StoredView{View: is})
+	return nil
+}

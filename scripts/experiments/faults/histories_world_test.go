@@ -1,0 +1,322 @@
+//go:build faults
+
+package faults
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/scripts/experiments/history"
+	"atlas/scripts/experiments/rig"
+	"atlas/search/query"
+)
+
+// How many records of each held dataset the clients of a history write to.
+const (
+	sharedRecords = 3 // in each workspace, by all of its clients
+	ownRecords    = 3 // by one client alone, in its workspace
+	mortalRecords = 3 // that are deleted from the global dataset, and come back
+)
+
+var singular = map[query.Dataset]string{query.Accounts: "account", query.Contacts: "contact", query.Projects: "project"}
+
+// subject is a record that clients write to. Its name tells its version. No
+// project names it, so a contact is visible by what a workspace has of it alone.
+type subject struct {
+	dataset query.Dataset
+	id      string
+	name    string // without the version
+	mortal  bool
+	version int
+	dead    bool
+}
+
+// titled begins the names of all subjects, and of no generated record.
+const titled = "Subject"
+
+func (s subject) line(at int) []byte {
+	if s.dead {
+		return fmt.Appendf(nil, `{"id":%q,"deleted":true,"updated_at":%q}`, s.id, changedAt(at))
+	}
+	return fmt.Appendf(nil, `{"id":%q,"name":"%s version %d","updated_at":%q}`, s.id, s.name, s.version, changedAt(at))
+}
+
+// versionIn reads the version that a name tells.
+func versionIn(name string) (int, error) {
+	_, text, found := strings.Cut(name, " version ")
+	if !found {
+		return 0, fmt.Errorf("the name %q tells no version", name)
+	}
+	return strconv.Atoi(text)
+}
+
+// globe is the global dataset of a history, which loads and deltas change. Its
+// methods belong to one goroutine.
+type globe struct {
+	rig      *rig.Rig
+	random   *rand.Rand
+	subjects []*subject
+	base     string // folder of the generated records
+	at       int    // counts changes
+	versions *history.Versions
+}
+
+// newGlobe generates records and adds the subjects: for each dataset as many as
+// are asked for, the mortal ones first.
+func newGlobe(r *rig.Rig, random *rand.Rand, seed uint64, each int) *globe {
+	g := &globe{rig: r, random: random, base: filepath.Join(r.Dir, "base"), versions: history.NewVersions()}
+	r.Generate(g.base, 1_000, seed)
+	for _, d := range query.Held {
+		for n := range each {
+			id := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%d/%s/%d", seed, d, n))
+			g.subjects = append(g.subjects, &subject{dataset: d, id: id.String(), name: fmt.Sprintf("%s %s %d", titled, singular[d], n), mortal: n < mortalRecords})
+		}
+	}
+	return g
+}
+
+// folder writes all records, as they are, for a load.
+func (g *globe) folder() (dir string, err error) {
+	if dir, err = emptied(g.rig, "version"); err != nil {
+		return "", err
+	}
+	for _, d := range query.Datasets {
+		text, err := os.ReadFile(filepath.Join(g.base, string(d)+".ndjson"))
+		if err != nil {
+			return "", err
+		}
+		for _, s := range g.subjects {
+			if s.dataset == d && !s.dead {
+				text = append(append(text, s.line(g.at)...), '\n')
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, string(d)+".ndjson"), text, 0o644); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// change gives some subjects their next version, and has mortal ones die and
+// come back; it returns those that changed.
+func (g *globe) change(now int64) (changed []*subject) {
+	g.at++
+	for _, s := range g.subjects {
+		if g.random.IntN(3) > 0 {
+			continue
+		}
+		if s.mortal && g.random.IntN(2) == 0 {
+			s.dead = !s.dead
+		}
+		if !s.dead {
+			s.version++
+			g.versions.Begin(s.id, s.version, now)
+		}
+		changed = append(changed, s)
+	}
+	return changed
+}
+
+// delta changes some subjects by `atlas index apply`.
+func (g *globe) delta(ctx context.Context, log *history.Log) error {
+	dir, err := emptied(g.rig, "changes")
+	if err != nil {
+		return err
+	}
+	changed := g.change(log.Now())
+	files := map[query.Dataset]*bytes.Buffer{}
+	for _, d := range query.Held {
+		files[d] = &bytes.Buffer{}
+	}
+	for _, s := range changed {
+		files[s.dataset].Write(append(s.line(g.at), '\n'))
+	}
+	for d, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, string(d)+".ndjson"), text.Bytes(), 0o644); err != nil {
+			return err
+		}
+	}
+	return g.run(ctx, log, changed, "index", "apply", dir, "--json", "--strict")
+}
+
+// load changes some subjects by a load of everything, which switches.
+func (g *globe) load(ctx context.Context, log *history.Log) error {
+	changed := g.change(log.Now())
+	dir, err := g.folder()
+	if err != nil {
+		return err
+	}
+	return g.run(ctx, log, changed, "index", "load", dir, "--json", "--strict")
+}
+
+func (g *globe) run(ctx context.Context, log *history.Log, changed []*subject, command ...string) error {
+	began := log.Now()
+	// To its end also when all else ends by an error: what is left of a delta that
+	// is stopped halfway comes with the next one, and would look like a fault.
+	code, stdout, stderr := g.rig.Run(context.WithoutCancel(ctx), command...)
+	log.Note("global records", strings.Join(command[:2], " "), began, log.Now())
+	if code != 0 {
+		return fmt.Errorf("atlas %s: status %d %s%s", strings.Join(command, " "), code, stdout, stderr)
+	}
+	for _, s := range changed {
+		g.versions.End(s.id, log.Now())
+	}
+	return nil
+}
+
+// loseIndex deletes an index of held records, as an operator's mistake does.
+func loseIndex(ctx context.Context, r *rig.Rig, d query.Dataset) error {
+	var aliases map[string]json.RawMessage
+	if err := r.Ask(ctx, "GET", "/_alias/"+r.Held(string(d)), "", &aliases); err != nil {
+		return err
+	}
+	var errs []error
+	for index := range aliases {
+		errs = append(errs, r.Ask(ctx, "DELETE", "/"+index, "", nil))
+	}
+	return errors.Join(errs...)
+}
+
+// realm is a workspace, with what its clients write to and know of each other.
+type realm struct {
+	rig.Workspace
+	n       int
+	records map[query.Dataset][]string // that are judged
+	mortal  map[query.Dataset][]string
+	// everyone is a Dynamic View of all contacts, first one of accounts of tier 1.
+	everyone, first string
+	choice          []string // Views that may be Favorites
+
+	lock   sync.Mutex
+	ledger *history.Ledger
+	opened time.Time                  // the ledger
+	tags   map[query.Dataset][]string // written lately
+	views  []*known
+	gone   []*known // deleted in this round
+}
+
+// known is a Static View that was made.
+type known struct {
+	id       string
+	dataset  query.Dataset
+	revision int // that it had when it was last seen
+}
+
+const remembered = 8 // tags, and deleted Views
+
+func (w *realm) tagged(d query.Dataset, tag string) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	w.tags[d] = append(w.tags[d], tag)
+	w.tags[d] = w.tags[d][max(0, len(w.tags[d])-remembered):]
+}
+
+func (w *realm) tag(d query.Dataset, random *rand.Rand) string {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	if len(w.tags[d]) == 0 {
+		return "none"
+	}
+	return pick(random, w.tags[d])
+}
+
+func (w *realm) made(v *known) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	w.views = append(w.views, v)
+}
+
+// ended says that a View was deleted, or may have been.
+func (w *realm) ended(id string) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	var left []*known
+	for _, v := range w.views {
+		if v.id == id {
+			w.gone = append(w.gone, v)
+			w.gone = w.gone[max(0, len(w.gone)-remembered):]
+		} else {
+			left = append(left, v)
+		}
+	}
+	w.views = left
+}
+
+// view picks a View; at times one that was deleted. Nil: there is none.
+func (w *realm) view(random *rand.Rand) *known {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	if len(w.gone) > 0 && random.IntN(6) == 0 {
+		return pick(random, w.gone)
+	}
+	if len(w.views) == 0 {
+		return nil
+	}
+	return pick(random, w.views)
+}
+
+func (w *realm) alive() []*known {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	return append([]*known(nil), w.views...)
+}
+
+func (w *realm) revise(v *known, revision int) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	v.revision = max(v.revision, revision)
+}
+
+func (w *realm) revision(v *known) int {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	return v.revision
+}
+
+func (w *realm) credits() *history.Ledger {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	return w.ledger
+}
+
+// The names of what is judged.
+func (w *realm) recordThing(d query.Dataset, record string) string {
+	return fmt.Sprintf("record/%d/%s/%s", w.n, d, record)
+}
+
+func (w *realm) viewThing(view string) string { return fmt.Sprintf("view/%d/%s", w.n, view) }
+
+func favoritesThing(user string) string { return "favorites/" + user }
+
+func pick[T any](random *rand.Rand, from []T) T { return from[random.IntN(len(from))] }
+
+// some are up to most different ones, at least one.
+func some[T any](random *rand.Rand, from []T, most int) []T {
+	var chosen []T
+	for _, i := range random.Perm(len(from))[:1+random.IntN(min(most, len(from)))] {
+		chosen = append(chosen, from[i])
+	}
+	return chosen
+}
+
+// pause waits for a part of most, unless it is to stop.
+func pause(stop <-chan struct{}, random *rand.Rand, most time.Duration) {
+	wait := time.NewTimer(time.Duration(random.Int64N(int64(most) + 1)))
+	defer wait.Stop()
+	select {
+	case <-stop:
+	case <-wait.C:
+	}
+}
