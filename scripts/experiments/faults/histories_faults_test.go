@@ -38,16 +38,18 @@ type trouble struct {
 const envWithout = "ATLAS_HISTORIES_WITHOUT"
 
 // The kinds of trouble: servers are killed; ways to backends are spoiled; the
-// global dataset changes; held indices are rebuilt; held indices are lost.
+// global dataset changes; held indices are rebuilt; held indices are lost; the
+// clock of Postgres is set.
 const (
 	kills    = "kills"
 	ways     = "ways"
 	turns    = "turns"
 	rebuilds = "rebuilds"
 	losses   = "losses"
+	clocks   = "clocks"
 )
 
-var kindsOfTrouble = []string{kills, ways, turns, rebuilds, losses}
+var kindsOfTrouble = []string{kills, ways, turns, rebuilds, losses, clocks}
 
 // chosenTrouble are the kinds that are not left out.
 func chosenTrouble(t *testing.T) (chosen []string) {
@@ -68,14 +70,14 @@ func chosenTrouble(t *testing.T) (chosen []string) {
 
 // troubles counts what was done.
 type troubles struct {
-	kills, spoiled, deltas, loads, rebuilds, failed, lost atomic.Int64
+	kills, spoiled, deltas, loads, rebuilds, failed, lost, jumps atomic.Int64
 	// found is the longest time from a loss until there was an index again.
 	found time.Duration
 }
 
 func (o *troubles) String() string {
-	return fmt.Sprintf("%d kills, %d ways spoiled, %d deltas, %d loads, %d rebuilds, %d indices lost",
-		o.kills.Load(), o.spoiled.Load(), o.deltas.Load(), o.loads.Load(), o.rebuilds.Load(), o.lost.Load())
+	return fmt.Sprintf("%d kills, %d ways spoiled, %d deltas, %d loads, %d rebuilds, %d indices lost, %d jumps of the clock",
+		o.kills.Load(), o.spoiled.Load(), o.deltas.Load(), o.loads.Load(), o.rebuilds.Load(), o.lost.Load(), o.jumps.Load())
 }
 
 // again does something over and over, with a pause up to most before each, until
@@ -166,6 +168,18 @@ func (o *trouble) turn(ctx context.Context, random *rand.Rand) error {
 	}
 	o.count.deltas.Add(1)
 	return o.globe.delta(ctx, o.log)
+}
+
+// clockJumps is how far from the machine's clock that of Postgres is set.
+const clockJumps = 10 * time.Minute
+
+// jump sets the clock of Postgres, back as often as forward.
+func (o *trouble) jump(_ context.Context, random *rand.Rand) error {
+	offset := time.Duration(random.Int64N(int64(2*clockJumps))) - clockJumps
+	now := o.log.Now()
+	o.log.Note("clock", fmt.Sprintf("of Postgres set to %+.0f s", offset.Seconds()), now, now)
+	o.count.jumps.Add(1)
+	return o.rig.SetClock(offset)
 }
 
 // lose loses an index of held records, and waits until there is one again.

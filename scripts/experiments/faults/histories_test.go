@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -36,6 +37,7 @@ const (
 	turnEach    = 5 * time.Second
 	rebuildEach = 30 * time.Second
 	loseEach    = 60 * time.Second
+	jumpEach    = 15 * time.Second
 
 	historyMinutes = 3
 	soakHours      = 2
@@ -107,7 +109,7 @@ func newStage(t *testing.T, experiment, done string) *stage {
 	s.random = rand.New(rand.NewPCG(s.seed, 1))
 	s.sheet = figures.New(t, experiment, done, s.seed)
 	s.drawing = filepath.Join(cmp.Or(os.Getenv("ATLAS_HISTORIES_DIR"), os.TempDir()), fmt.Sprintf("atlas-%s-%d", experiment, s.seed))
-	s.rig = rig.Start(t, rig.Options{Records: -1, ESHeap: "1g"})
+	s.rig = rig.Start(t, rig.Options{Records: -1, ESHeap: "1g", Clock: slices.Contains(chosenTrouble(t), clocks)})
 	s.globe = newGlobe(s.rig, rand.New(rand.NewPCG(s.seed, 2)), s.seed, mortalRecords+sharedRecords+realmClients*ownRecords)
 	dir, err := s.globe.folder()
 	if err != nil {
@@ -224,7 +226,7 @@ func (s *stage) round(length, killEach time.Duration) {
 		each time.Duration
 		do   func(context.Context, *rand.Rand) error
 	}
-	parts := map[string]part{kills: {killEach, o.kill}, ways: {spoilEach, o.spoil}, turns: {turnEach, o.turn}, rebuilds: {rebuildEach, o.rebuild}, losses: {loseEach, o.lose}}
+	parts := map[string]part{kills: {killEach, o.kill}, ways: {spoilEach, o.spoil}, turns: {turnEach, o.turn}, rebuilds: {rebuildEach, o.rebuild}, losses: {loseEach, o.lose}, clocks: {jumpEach, o.jump}}
 	for _, kind := range chosenTrouble(s.t) {
 		part, random := parts[kind], rand.New(rand.NewPCG(s.random.Uint64(), 3))
 		group.Go(func() error {

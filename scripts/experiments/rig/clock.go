@@ -9,9 +9,10 @@ import (
 	"atlas/internal/devstack"
 )
 
-// clocks is the environment of backends whose clock SetClock sets. libfaketime
-// stands between them and the system's; what they measure durations with goes on.
-func (r *Rig) clocks() map[devstack.Backend][]string {
+// fakedClock is the environment of a Postgres whose clock SetClock sets.
+// libfaketime stands between it and the system's; what it measures durations with
+// goes on.
+func (r *Rig) fakedClock() map[devstack.Backend][]string {
 	r.t.Helper()
 	libraries, err := filepath.Glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
 	if err != nil || len(libraries) == 0 {
@@ -22,11 +23,11 @@ func (r *Rig) clocks() map[devstack.Backend][]string {
 		r.t.Fatal(err)
 	}
 	env := []string{"LD_PRELOAD=" + libraries[0], "FAKETIME_TIMESTAMP_FILE=" + r.clock, "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"}
-	return map[devstack.Backend][]string{devstack.Postgres: env, devstack.Redis: env}
+	return map[devstack.Backend][]string{devstack.Postgres: env}
 }
 
-// SetClock sets the clock of Postgres and Redis to that of the machine and an
-// offset (Options.Clocks). From any goroutine, but one at a time.
+// SetClock sets the clock of Postgres to that of the machine and an offset
+// (Options.Clock). From any goroutine, but one at a time.
 func (r *Rig) SetClock(offset time.Duration) error {
 	// Replaced as a whole: a file that is read half-written is another time.
 	aside := r.clock + ".new"

@@ -35,8 +35,8 @@ type Options struct {
 	// Disk, when not 0, is the size in bytes of a file system for the backends'
 	// data, which FillDisk fills.
 	Disk int64
-	// Clocks: Postgres and Redis go by a clock that SetClock sets.
-	Clocks bool
+	// Clock: Postgres goes by a clock that SetClock sets.
+	Clock bool
 }
 
 // Rig is the stack, and where its files are.
@@ -59,7 +59,7 @@ type Rig struct {
 	app, system, redisDB string
 	servers              int
 	disk                 string // where that of Options.Disk is mounted
-	clock                string // the file that Options.Clocks has the backends go by
+	clock                string // the file that Options.Clock has Postgres go by
 }
 
 const (
@@ -83,8 +83,8 @@ func Start(t testing.TB, o Options) *Rig {
 	if o.Disk > 0 {
 		r.mount(given.Dir, o.Disk)
 	}
-	if o.Clocks {
-		given.Env = r.clocks()
+	if o.Clock {
+		given.Env = r.fakedClock()
 	}
 	if o.Nodes > 0 {
 		r.startCluster(given, o.Nodes)
