@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -44,10 +45,11 @@ type Generations interface {
 	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
 }
 
-// generationsLease is held by who makes, switches or drops generations.
+// generationsLease, with a dataset, is held by who makes, switches or drops its
+// generations. What a lost index waits for after its holder was killed is short.
 const (
-	generationsLease = "held generations"
-	generationsTTL   = 20 * time.Second
+	generationsLease = "held generations of "
+	generationsTTL   = 10 * time.Second
 )
 
 func newGeneration() string {
@@ -69,13 +71,17 @@ func (p *Projector) Prepare(ctx context.Context) error {
 	if err != nil || s.ready() {
 		return err
 	}
-	return p.System.WithLease(ctx, generationsLease, p.name, generationsTTL, func(ctx context.Context) error {
-		for _, d := range query.Held {
-			if err := p.prepare(ctx, d); err != nil {
-				return elastic.FaultOf(err)
-			}
-		}
-		return nil
+	var failed error
+	for _, d := range query.Held {
+		failed = errors.Join(failed, p.withLease(ctx, d, func(ctx context.Context) error { return p.prepare(ctx, d) }))
+	}
+	return failed
+}
+
+// withLease changes the generations of a dataset as the only one to do so.
+func (p *Projector) withLease(ctx context.Context, d query.Dataset, change func(context.Context) error) error {
+	return p.System.WithLease(ctx, generationsLease+string(d), p.name, generationsTTL, func(ctx context.Context) error {
+		return elastic.FaultOf(change(ctx))
 	})
 }
 
@@ -207,14 +213,12 @@ func (p *Projector) Rebuild(ctx context.Context, progress func(d query.Dataset, 
 	if err := p.Prepare(ctx); err != nil {
 		return err
 	}
-	return p.System.WithLease(ctx, generationsLease, p.name, generationsTTL, func(ctx context.Context) error {
-		for _, d := range query.Held {
-			if err := p.rebuild(ctx, d, progress); err != nil {
-				return elastic.FaultOf(err)
-			}
+	for _, d := range query.Held {
+		if err := p.withLease(ctx, d, func(ctx context.Context) error { return p.rebuild(ctx, d, progress) }); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(query.Dataset, int64)) error {
@@ -235,8 +239,15 @@ func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(
 		return err
 	}
 	for {
-		if err := p.SweepOnce(ctx); err != nil {
+		// A workspace that cannot be projected holds up the end, and no other one;
+		// an index that is lost ends the rebuild, so that it is replaced.
+		swept := p.SweepOnce(ctx)
+		s, err := p.look(ctx)
+		if err != nil {
 			return err
+		}
+		if serving := s.serving(d); serving == nil || !s.there(*serving) || !s.there(g) {
+			return fault.Away(errors.Join(fmt.Errorf("an index of held %s was lost while it was rebuilt", d), swept), "elasticsearch")
 		}
 		left, err := p.System.Unprojected(ctx, d, since)
 		if err != nil {

@@ -27,7 +27,7 @@ const (
 	// LateAfterHeal is how long after the healing something late may arrive.
 	LateAfterHeal = 10 * time.Second
 	// LagBound is how long after that servers have until nothing is pending. A
-	// lease that nobody renews lasts 20 s, and a call that hangs up to MaxHang.
+	// lease that nobody renews lasts 10 s, and a call that hangs up to MaxHang.
 	LagBound = 90 * time.Second
 )
 
