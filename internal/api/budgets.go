@@ -94,7 +94,7 @@ var Budgets = map[string]Budget{
 	"delete_view":               {placesRecords, 0, 32},
 	"delete_views_batch":        {placesRecords, 0, 64},
 	"add_view_record":           {placesRecords, 1, 32},
-	"add_view_records_batch":    {placesRecords, maxBatch, 128},
+	"add_view_records_batch":    {placesRecords, maxBatch, 512}, // whole records are read to see whether they exist
 	"remove_view_record":        {placesRecords, 0, 32},
 	"remove_view_records_batch": {placesRecords, 0, 64},
 
