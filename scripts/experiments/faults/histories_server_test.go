@@ -136,13 +136,20 @@ func (v *victim) outlived(ctx context.Context, own *life) error {
 // finished waits until nothing can come any more of a write that was answered
 // 503: every transaction of the server that had begun by then has ended. A
 // commit may be under way in Postgres though its answer did not come through.
+// They are told apart by process and beginning, for Postgres's clock jumps.
 func (v *victim) finished(ctx context.Context) error {
-	var now time.Time
-	if err := v.rig.Rows(ctx, func(rows pgx.Rows) error { return rows.Scan(&now) }, "SELECT clock_timestamp()"); err != nil {
+	var underWay []string
+	const transaction = `pid::text || ' ' || xact_start::text`
+	if err := v.rig.Rows(ctx, func(rows pgx.Rows) error {
+		var one string
+		err := rows.Scan(&one)
+		underWay = append(underWay, one)
+		return err
+	}, "SELECT "+transaction+" FROM pg_stat_activity WHERE usename = ANY($1) AND xact_start IS NOT NULL", v.roles); err != nil {
 		return err
 	}
 	return rig.Until(quietWithin, "Postgres has ended the server's transactions", func() error {
-		return v.none(ctx, "SELECT count(*) FROM pg_stat_activity WHERE usename = ANY($1) AND xact_start <= $2", now)
+		return v.none(ctx, "SELECT count(*) FROM pg_stat_activity WHERE usename = ANY($1) AND "+transaction+" = ANY($2)", underWay)
 	})
 }
 

@@ -166,6 +166,9 @@ func (g *globe) run(ctx context.Context, log *history.Log, changed []*subject, c
 	// To its end also when all else ends by an error: what is left of a delta that
 	// is stopped halfway comes with the next one, and would look like a fault.
 	code, stdout, stderr := g.rig.Run(context.WithoutCancel(ctx), command...)
+	for code != 0 && strings.Contains(stderr, "the lease was lost") { // the clock jumped; the same command goes on with it
+		code, stdout, stderr = g.rig.Run(context.WithoutCancel(ctx), command...)
+	}
 	log.Note("global records", strings.Join(command[:2], " "), began, log.Now())
 	if code != 0 {
 		return fmt.Errorf("atlas %s: status %d %s%s", strings.Join(command, " "), code, stdout, stderr)
