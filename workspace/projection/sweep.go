@@ -45,40 +45,70 @@ const StubAge = time.Hour
 // ends. Whatever fails of this is tried again, and holds up nothing else.
 func (p *Projector) Sweep(ctx context.Context) {
 	p.start()
+	chores := []*chore{
+		{every: indicesEvery, failure: "the indices of held records cannot be seen to", do: p.Prepare},
+		{every: sourcesEvery, failure: "it cannot be seen which global records are served", do: p.followSources},
+		{every: upkeepEvery, failure: "old stubs and scores cannot be seen to", do: p.upkeep},
+	}
 	var work sync.WaitGroup
-	work.Go(func() { p.repeat(ctx, indicesEvery, "the indices of held records cannot be seen to", p.Prepare) })
-	work.Go(func() {
-		p.repeat(ctx, sourcesEvery, "it cannot be seen which global records are served", p.followSources)
-	})
-	work.Go(func() { p.repeat(ctx, upkeepEvery, "old stubs and scores cannot be seen to", p.upkeep) })
-	p.repeat(ctx, sweepEvery, "held records cannot be projected now", func(ctx context.Context) error {
+	for _, c := range chores {
+		work.Go(func() { p.repeat(ctx, c) })
+	}
+	p.repeat(ctx, &chore{every: sweepEvery, failure: "held records cannot be projected now", do: func(ctx context.Context) error {
 		err := p.SweepOnce(ctx)
+		told := err
+		for _, c := range chores { // a pass is well when all of it is
+			told = errors.Join(told, c.last())
+		}
 		if ctx.Err() == nil {
-			p.Swept(err)
+			p.Swept(told)
 		}
 		return err
-	})
+	}})
 	work.Wait()
 }
 
-// repeat does something again and again, and logs when it begins and ceases to
-// fail.
-func (p *Projector) repeat(ctx context.Context, every time.Duration, failure string, what func(context.Context) error) {
-	healthy := true
+// chore is something that is done again and again.
+type chore struct {
+	every   time.Duration
+	failure string // what its failing means
+	do      func(context.Context) error
+
+	lock sync.Mutex
+	err  error // of the last time
+}
+
+func (c *chore) last() error {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return c.err
+}
+
+func (c *chore) note(err error) (before error) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	before, c.err = c.err, err
+	return before
+}
+
+// repeat does a chore until ctx ends, and logs when it begins and ceases to fail.
+func (p *Projector) repeat(ctx context.Context, c *chore) {
 	for ctx.Err() == nil {
-		err := what(ctx)
+		err := c.do(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if err != nil && healthy {
-			p.Log.Warn(failure+"; trying on", "error", err.Error())
-		} else if err == nil && !healthy {
-			p.Log.Info("no longer: " + failure)
+		before := c.note(err)
+		switch {
+		case err != nil && before == nil:
+			p.Log.Warn(c.failure+"; trying on", "error", err.Error())
+		case err == nil && before != nil:
+			p.Log.Info("no longer: " + c.failure)
 		}
-		if healthy = err == nil; healthy {
-			_ = pause(ctx, every)
+		if err != nil {
+			_ = pause(ctx, min(c.every, sweepEvery))
 		} else {
-			_ = pause(ctx, min(every, sweepEvery))
+			_ = pause(ctx, c.every)
 		}
 	}
 }
