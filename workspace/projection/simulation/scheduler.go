@@ -145,7 +145,7 @@ func (s *scheduler) decide(c *call) {
 		s.in(wait, func() { s.answer(c, nil, errReset) })
 	case answerLost:
 		s.in(wait, func() {
-			s.execute(c, "answer lost")
+			_, _, _ = s.execute(c, "answer lost")
 			s.answer(c, nil, errReset)
 		})
 	case late:
@@ -174,7 +174,7 @@ func (s *scheduler) decide(c *call) {
 
 // later executes a call when nobody may wait for it any more.
 func (s *scheduler) later(c *call) {
-	s.in(s.plan.lateness(s.random, c.to), func() { s.execute(c, "late") }).late = true
+	s.in(s.plan.lateness(s.random, c.to), func() { _, _, _ = s.execute(c, "late") }).late = true
 }
 
 // execute lets a call do what it does. One whose caller had gone before it
@@ -275,7 +275,7 @@ func (h *history) add(at time.Duration, who, what, result string) {
 	const prime = 1099511628211 // FNV-1a
 	mix := func(b byte) { h.digest = (h.digest ^ uint64(b)) * prime }
 	for shift := 0; shift < 64; shift += 8 {
-		mix(byte(uint64(at) >> shift))
+		mix(byte(uint64(at) >> shift)) // #nosec G115 -- the bits alone count
 	}
 	for _, text := range []string{who, what} {
 		for i := range len(text) {
