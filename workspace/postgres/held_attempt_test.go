@@ -41,7 +41,7 @@ func (b *books) claimed(t *testing.T, in workspace.ID, holder string) workspace.
 	if !ok || len(records) != 1 {
 		t.Fatalf("%v, %v", ok, records)
 	}
-	versions, ok, err := b.store.ClaimHeld(t.Context(), in, holder, time.Minute, records)
+	versions, _, ok, err := b.store.ClaimHeld(t.Context(), in, holder, time.Minute, records)
 	fatal(t, err)
 	if !ok {
 		t.Fatal("the lease is lost")
@@ -99,7 +99,7 @@ func TestClaimOfAChangedRowKeepsItsVersion(t *testing.T) {
 	records, _, _, err := b.store.PendingHeld(t.Context(), in, "holder", time.Minute, true, 10)
 	fatal(t, err)
 	b.upsert(t, in, query.Projects, record, "second")
-	versions, ok, err := b.store.ClaimHeld(t.Context(), in, "holder", time.Minute, records)
+	versions, _, ok, err := b.store.ClaimHeld(t.Context(), in, "holder", time.Minute, records)
 	fatal(t, err)
 	if !ok || versions[record] != records[0].Version || b.version(t, record) <= records[0].Version {
 		t.Errorf("%v, claimed %v of %v, the row %d", ok, versions, records[0].Version, b.version(t, record))

@@ -154,7 +154,7 @@ func TestProjectorLease(t *testing.T) {
 	}
 	claim := func(holder string) bool {
 		t.Helper()
-		_, ok, err := b.store.ClaimHeld(ctx, in, holder, time.Minute, []workspace.HeldRecord{{Dataset: query.Accounts, Record: record}})
+		_, _, ok, err := b.store.ClaimHeld(ctx, in, holder, time.Minute, []workspace.HeldRecord{{Dataset: query.Accounts, Record: record}})
 		fatal(t, err)
 		return ok
 	}
@@ -213,7 +213,7 @@ func TestFinishLeavesWhatChangedPending(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	newest := b.version(t, record)
-	_, claimed, err := b.store.ClaimHeld(ctx, in, "holder", time.Minute, left)
+	_, _, claimed, err := b.store.ClaimHeld(ctx, in, "holder", time.Minute, left)
 	fatal(t, err)
 	if !claimed {
 		t.Fatal("the lease is lost")
@@ -287,7 +287,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 			return 0, err
 		},
 		"ClaimHeld": func(ctx context.Context, in workspace.ID) (int, error) {
-			_, _, err := b.store.ClaimHeld(ctx, in, "h", time.Minute, held)
+			_, _, _, err := b.store.ClaimHeld(ctx, in, "h", time.Minute, held)
 			return 0, err
 		},
 		"FinishHeld": func(ctx context.Context, in workspace.ID) (int, error) {

@@ -67,8 +67,8 @@ func TestInterruptedMigrationIsDoneAgain(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	for _, interrupted := range []string{
-		`DELETE FROM goose_db_version WHERE version_id = 8`,
-		`DROP INDEX invitations_letters_to; DROP TABLE book_additions; DELETE FROM goose_db_version WHERE version_id = 8`,
+		`DELETE FROM goose_db_version WHERE version_id = 7`,
+		`DROP INDEX invitations_letters_to; DROP TABLE book_additions; DELETE FROM goose_db_version WHERE version_id = 7`,
 	} {
 		_, err := w.system.Pool().Exec(ctx, interrupted, pgx.QueryExecModeSimpleProtocol)
 		fatal(t, err)

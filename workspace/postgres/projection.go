@@ -19,16 +19,17 @@ import (
 func (s *Store) HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (f workspace.Freshness, err error) {
 	var projected *time.Time
 	// One statement: all of it is of one moment. Each EXISTS is one look at an
-	// index that has only the rows it asks for.
+	// index that has only the rows it asks for. A mark is about versions: servers of
+	// a version before do not clear it.
 	err = s.queryRow(ctx, in, `
 		SELECT EXISTS (SELECT FROM held_records
 		               WHERE workspace_id = $1 AND dataset = $2 AND version > projected_version AND own_change),
 		       (SELECT projected_at FROM projectors WHERE workspace_id = $1),
 		       coalesce(g.generation, ''),
 		       NOT coalesce(g.marked, true) OR EXISTS (SELECT FROM held_records
-		               WHERE workspace_id = $1 AND dataset = $2 AND lost_version IS NOT NULL),
+		               WHERE workspace_id = $1 AND dataset = $2 AND lost_version IS NOT NULL AND lost_version > projected_version),
 		       EXISTS (SELECT FROM held_records
-		               WHERE workspace_id = $1 AND dataset = $2 AND view_deleted_version IS NOT NULL)
+		               WHERE workspace_id = $1 AND dataset = $2 AND view_deleted_version IS NOT NULL AND view_deleted_version > projected_version)
 		FROM (SELECT) one LEFT JOIN held_generations g ON g.dataset = $2 AND g.serving`,
 		[]any{arg(in), string(d)}, &f.Pending, &projected, &f.Generation, &f.Filling, &f.ViewDeleted)
 	if projected != nil {
@@ -132,16 +133,19 @@ type heldRow struct {
 // be sent: until FinishHeld it is not certain which one is there. It returns the
 // version that each is to be sent with. That is the version that was read, or a
 // new one where a document was sent with it before and not acknowledged: that
-// one may still arrive, and of two with the same version the later wins. ok is
-// false, and nothing has changed, when the lease is lost.
-func (s *Store) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (versions map[uuid.UUID]int64, ok bool, err error) {
+// one may still arrive, and of two with the same version the later wins. It also
+// returns the generations that they are to be sent to: a version that is taken
+// here may be above the one from which on a rebuild takes rows to be in its
+// generation, which then is among these. ok is false, and nothing has changed,
+// when the lease is lost.
+func (s *Store) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (versions map[uuid.UUID]int64, generations []workspace.HeldGeneration, ok bool, err error) {
 	rows := make([]heldRow, len(records))
 	for i, r := range records {
 		rows[i] = heldRow{Dataset: r.Dataset, Record: r.Record, Version: r.Version}
 	}
 	list, err := json.Marshal(rows)
 	if err != nil {
-		return nil, false, fault.Wrap(err, fault.Internal, "something went wrong on our side")
+		return nil, nil, false, fault.Wrap(err, fault.Internal, "something went wrong on our side")
 	}
 	versions = make(map[uuid.UUID]int64, len(records))
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
@@ -163,9 +167,17 @@ func (s *Store) ClaimHeld(ctx context.Context, in workspace.ID, holder string, t
 			versions[record] = version
 			return nil
 		})
+		if err != nil {
+			return err
+		}
+		registered, err := tx.Query(ctx, selectGenerations) // a statement after the versions were taken
+		if err != nil {
+			return err
+		}
+		generations, err = pgx.CollectRows(registered, collectGeneration)
 		return err
 	})
-	return versions, ok && err == nil, err
+	return versions, generations, ok && err == nil, err
 }
 
 // A row that has changed since it was read is sent as it was read, for searches

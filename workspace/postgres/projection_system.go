@@ -55,7 +55,7 @@ func (s *System) HeldStatus(ctx context.Context) (h workspace.HeldStatus, err er
 		SELECT count(*), count(stub_since), count(*) FILTER (WHERE version > projected_version),
 		       count(*) FILTER (WHERE version > projected_version AND own_change),
 		       coalesce(clock_timestamp() - min(pending_since) FILTER (WHERE version > projected_version), '0'),
-		       count(lost_version), count(refusal)
+		       count(*) FILTER (WHERE lost_version > projected_version), count(refusal)
 		FROM held_records`).Scan(&h.Records, &h.Stubs, &h.Pending, &h.OwnPending, &h.OldestPending, &h.Lost, &h.Refused))
 	return h, err
 }
@@ -74,7 +74,8 @@ func (s *System) RefusedRecords(ctx context.Context, limit int) ([]workspace.Ref
 func (s *System) Filling(ctx context.Context) ([]query.Dataset, error) {
 	return collect(ctx, s, pgx.RowTo[query.Dataset], `
 		SELECT dataset FROM held_generations g
-		WHERE serving AND (NOT marked OR EXISTS (SELECT FROM held_records h WHERE h.dataset = g.dataset AND lost_version IS NOT NULL))
+		WHERE serving AND (NOT marked OR EXISTS (
+			SELECT FROM held_records h WHERE h.dataset = g.dataset AND lost_version IS NOT NULL AND lost_version > projected_version))
 		ORDER BY dataset`)
 }
 
@@ -91,8 +92,8 @@ func (s *System) RegisterGeneration(ctx context.Context, g workspace.HeldGenerat
 		string(g.Dataset), g.Generation, g.IndexUUID); err != nil {
 		return 0, toFault(err)
 	}
-	// In a statement of its own: a record read without the generation has a
-	// version that was taken before this.
+	// In a statement of its own: whoever read the generations without this one had
+	// taken all versions before (PendingHeld, ClaimHeld).
 	err = toFault(s.pool.QueryRow(ctx, `SELECT last_value FROM held_version`).Scan(&since))
 	return since, err
 }
@@ -116,7 +117,7 @@ func (s *System) ReplaceGenerations(ctx context.Context, g workspace.HeldGenerat
 // MarkLost makes every held record of a generation's dataset pending, and marks
 // its document, where it ever had one, as lost until it is written again.
 func (s *System) MarkLost(ctx context.Context, g workspace.HeldGeneration) error {
-	if err := s.bumpDataset(ctx, g.Dataset, `digest = NULL, lost_version = CASE WHEN held_records.projected_version > 0 THEN excluded.version END`); err != nil {
+	if err := s.bumpDataset(ctx, g.Dataset, `digest = NULL, lost_version = CASE WHEN held_records.projected_version > 0 THEN t.version END`); err != nil {
 		return err
 	}
 	_, err := s.pool.Exec(ctx, `UPDATE held_generations SET marked = true WHERE dataset = $1 AND generation = $2`, string(g.Dataset), g.Generation)
@@ -172,19 +173,21 @@ func (s *System) BumpDataset(ctx context.Context, d query.Dataset, rewrite bool)
 }
 
 // bumpDataset makes the rows of a dataset pending, page by page, and sets further
-// columns of each.
+// columns of each. Its version, t.version, is taken under the row's lock: what a
+// projector claimed before has a lower one.
 func (s *System) bumpDataset(ctx context.Context, d query.Dataset, set string) error {
 	last := struct{ workspace, record uuid.UUID }{}
 	for {
 		n := 0
 		err := s.pool.QueryRow(ctx, `
-			WITH page AS (
+			WITH page AS MATERIALIZED (
 				SELECT workspace_id, record_id FROM held_records
-				WHERE dataset = $1 AND (workspace_id, record_id) > ($2, $3) ORDER BY workspace_id, record_id LIMIT $4
+				WHERE dataset = $1 AND (workspace_id, record_id) > ($2, $3) ORDER BY workspace_id, record_id LIMIT $4 FOR UPDATE
+			), t AS MATERIALIZED (
+				SELECT workspace_id, record_id, nextval('held_version') AS version FROM page
 			), bumped AS (
-				INSERT INTO held_records (workspace_id, dataset, record_id, version)
-				SELECT workspace_id, $1, record_id, nextval('held_version') FROM page ORDER BY workspace_id, record_id
-				ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE SET `+bump+`, `+set+`
+				UPDATE held_records SET version = t.version, `+sincePending+`, `+set+` FROM t
+				WHERE held_records.workspace_id = t.workspace_id AND held_records.dataset = $1 AND held_records.record_id = t.record_id
 				RETURNING 1
 			)
 			SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM bumped),

@@ -36,7 +36,7 @@ func (d *draft) claim(version int64) {
 }
 
 // project brings records, as they were read in one moment, to all generations.
-func (p *Projector) project(ctx context.Context, in workspace.ID, holder string, records []workspace.HeldRecord, generations []workspace.HeldGeneration) error {
+func (p *Projector) project(ctx context.Context, in workspace.ID, holder string, records []workspace.HeldRecord) error {
 	for _, d := range query.Held {
 		var own []workspace.HeldRecord
 		for _, r := range records {
@@ -51,7 +51,7 @@ func (p *Projector) project(ctx context.Context, in workspace.ID, holder string,
 		if err != nil {
 			return err
 		}
-		if err := p.write(ctx, in, holder, d, drafts, generations); err != nil {
+		if err := p.write(ctx, in, holder, d, drafts); err != nil {
 			return err
 		}
 	}
@@ -155,12 +155,7 @@ var bulkRetry = elastic.Retry{For: time.Second, First: 50 * time.Millisecond, Ma
 
 // write brings the documents that are not there yet to all generations of their
 // dataset, and notes what is projected.
-func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d query.Dataset, drafts []*draft, generations []workspace.HeldGeneration) error {
-	generations = slices.Clone(generations)
-	generations = slices.DeleteFunc(generations, func(g workspace.HeldGeneration) bool { return g.Dataset != d })
-	if len(generations) == 0 {
-		return fault.Away(fmt.Errorf("there is no index of held %s yet", d), "projection")
-	}
+func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d query.Dataset, drafts []*draft) error {
 	var changed []*draft
 	var claimed []workspace.HeldRecord
 	for _, draft := range drafts {
@@ -168,12 +163,16 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 			changed, claimed = append(changed, draft), append(claimed, draft.record)
 		}
 	}
-	versions, ok, err := p.Rows.ClaimHeld(ctx, in, holder, p.Lease, claimed)
+	versions, generations, ok, err := p.Rows.ClaimHeld(ctx, in, holder, p.Lease, claimed)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return errLeaseLost
+	}
+	generations = slices.DeleteFunc(generations, func(g workspace.HeldGeneration) bool { return g.Dataset != d })
+	if len(changed) > 0 && len(generations) == 0 {
+		return fault.Away(fmt.Errorf("there is no index of held %s yet", d), "projection")
 	}
 	gone := func(draft *draft) bool { // with its workspace, or as an old stub
 		_, there := versions[draft.record.Record]

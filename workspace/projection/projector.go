@@ -27,7 +27,7 @@ import (
 type Rows interface {
 	HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error)
 	PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, own bool, limit int) ([]workspace.HeldRecord, []workspace.HeldGeneration, bool, error)
-	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (map[uuid.UUID]int64, bool, error)
+	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (map[uuid.UUID]int64, []workspace.HeldGeneration, bool, error)
 	FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.Projected, written bool) error
 	ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error
 	HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error)
@@ -270,7 +270,7 @@ func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error 
 								return context.Cause(ctx)
 							}
 						}
-						return p.project(ctx, in, holder, page, generations)
+						return p.project(ctx, in, holder, page)
 					})
 				}
 				return pages.Wait()
@@ -319,7 +319,7 @@ func (p *Projector) leased(ctx context.Context, in workspace.ID, holder string, 
 			default:
 			}
 			bounded, end := context.WithTimeout(ctx, p.Lease/4)
-			_, ok, err := p.Rows.ClaimHeld(bounded, in, holder, p.Lease, nil)
+			_, _, ok, err := p.Rows.ClaimHeld(bounded, in, holder, p.Lease, nil)
 			end()
 			if failed++; ok {
 				failed = 0

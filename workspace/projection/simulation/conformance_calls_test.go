@@ -132,7 +132,7 @@ func (p *player) pendingOf(ctx context.Context, in workspace.ID, holder string, 
 
 func (p *player) claimOf(ctx context.Context, in workspace.ID, holder string) string {
 	read := p.state.read[in.String()+holder]
-	versions, ok, err := p.ClaimHeld(ctx, in, holder, time.Minute, read)
+	versions, generations, ok, err := p.ClaimHeld(ctx, in, holder, time.Minute, read)
 	var lines []string
 	for _, r := range read {
 		if version, there := versions[r.Record]; ok && there {
@@ -142,7 +142,7 @@ func (p *player) claimOf(ctx context.Context, in workspace.ID, holder string) st
 	if ok {
 		p.state.claimed[in.String()+holder] = versions
 	}
-	return outcome("claim "+holder, err, ok, lines)
+	return outcome("claim "+holder, err, ok, len(generations), lines)
 }
 
 // finishOf ends what a holder has read: as written when it has claimed it, or

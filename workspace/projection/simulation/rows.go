@@ -109,11 +109,12 @@ func (db *database) pendingHeld(in workspace.ID, own bool, limit int) (list []wo
 }
 
 type claimAnswer struct {
-	versions map[uuid.UUID]int64
-	ok       bool
+	versions    map[uuid.UUID]int64
+	generations []workspace.HeldGeneration
+	ok          bool
 }
 
-func (s *rows) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (map[uuid.UUID]int64, bool, error) {
+func (s *rows) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (map[uuid.UUID]int64, []workspace.HeldGeneration, bool, error) {
 	c, err := do(ctx, s.line, toPostgres, fmt.Sprintf("ClaimHeld %s %s", short(in), versions(records)), func() (claimAnswer, error) {
 		p := s.db.projectors[in]
 		now := s.db.clock()
@@ -127,9 +128,12 @@ func (s *rows) ClaimHeld(ctx context.Context, in workspace.ID, holder string, tt
 				c.versions[r.Record] = s.db.claim(row, r.Version)
 			}
 		}
+		if len(records) > 0 {
+			c.generations = slices.Clone(s.db.registered)
+		}
 		return c, nil
 	})
-	return c.versions, c.ok && err == nil, err
+	return c.versions, c.generations, c.ok && err == nil, err
 }
 
 // claim notes that the document of a row, as it was read with a version, is about
