@@ -76,7 +76,7 @@ func (e *Engine) skip(ctx context.Context, legs [2]query.Query, offset int) (jso
 			legs[1-alone].Offset, legs[1-alone].Limit = offset-1, 0
 			nth, rows = 1, 1
 		}
-		done, err := e.skipping.enter(ctx, cmp.Or(e.SkippedRows, DefaultSkippedRows), rows)
+		done, err := e.skipping.enter(ctx, legs[0].Base.Workspace, cmp.Or(e.SkippedRows, DefaultSkippedRows), rows)
 		if err != nil {
 			return nil, err
 		}
@@ -191,16 +191,60 @@ func (r *rankedRows) next() (err error) {
 
 // places bounds the rows that are in memory at once.
 type places struct {
-	once sync.Once
+	lock sync.Mutex
 	free *semaphore.Weighted
+	own  map[string]*workspaceShare // of workspaces that have searches here
+}
+
+// workspaceShare is what one workspace has of the rows.
+type workspaceShare struct {
+	free     *semaphore.Weighted
+	searches int // that are here, waiting or not
 }
 
 // enter waits for places for rows, all of a bound at most, until done is called.
-func (p *places) enter(ctx context.Context, bound, rows int) (done func(), err error) {
-	p.once.Do(func() { p.free = semaphore.NewWeighted(int64(bound)) })
+func (p *places) enter(ctx context.Context, of string, bound, rows int) (done func(), err error) {
 	rows = min(rows, bound)
-	if err := p.free.Acquire(ctx, int64(rows)); err != nil {
-		return nil, fault.Away(fmt.Errorf("no place among the rows of other searches with an offset: %w", err), "elasticsearch")
+	own := p.share(of, bound)
+	// Of its own first: a workspace that asks for more than its share waits for
+	// itself, and not ahead of others.
+	weight := int64(min(rows, max(bound/2, 1)))
+	if err = own.free.Acquire(ctx, weight); err == nil {
+		if err = p.free.Acquire(ctx, int64(rows)); err == nil {
+			return func() {
+				p.free.Release(int64(rows))
+				own.free.Release(weight)
+				p.leave(of)
+			}, nil
+		}
+		own.free.Release(weight)
 	}
-	return func() { p.free.Release(int64(rows)) }, nil
+	p.leave(of)
+	return nil, fault.Away(fmt.Errorf("no place among the rows of other searches with an offset: %w", err), "elasticsearch")
+}
+
+// share is what a workspace may have of the rows: half of them.
+func (p *places) share(of string, bound int) *workspaceShare {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if p.free == nil {
+		p.free, p.own = semaphore.NewWeighted(int64(bound)), map[string]*workspaceShare{}
+	}
+	s := p.own[of]
+	if s == nil {
+		s = &workspaceShare{free: semaphore.NewWeighted(int64(max(bound/2, 1)))}
+		p.own[of] = s
+	}
+	s.searches++
+	return s
+}
+
+func (p *places) leave(of string) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if s := p.own[of]; s.searches == 1 {
+		delete(p.own, of)
+	} else {
+		s.searches--
+	}
 }
