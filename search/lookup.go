@@ -79,12 +79,14 @@ func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, value
 	}
 	searches := make([]leg, len(values))
 	for i, v := range values {
-		path, term := f.ExactPath(query.Root), query.ExactValue(f, query.Fold(v))
+		// An index from before that path has whole values only, some of which are
+		// domains as they are.
+		terms := []object{{"term": object{f.ExactPath(query.Root): query.ExactValue(f, query.Fold(v))}}}
 		if f.Domains {
-			path, term = query.DomainsPath, v
+			terms = append(terms, object{"term": object{query.DomainsPath: v}})
 		}
 		body, err := json.Marshal(object{
-			"query": object{"bool": object{"filter": object{"term": object{path: term}}}},
+			"query": object{"bool": object{"filter": object{"bool": object{"should": terms}}}},
 			"size":  MaxMatches, "sort": []object{{"id": object{"order": "asc"}}}, "track_total_hits": false,
 			"_source": []string{"id", field},
 		})

@@ -77,8 +77,8 @@ func (a *rowsAsked) add(rows int) {
 	a.most = max(a.most, a.now)
 }
 
-// However many searches with a high offset come at once, they have no more rows
-// in memory than Engine.SkippedRows: the others wait, and are answered when there
+// However many searches with a high offset a workspace sends at once, they have no
+// more rows in memory than half of Engine.SkippedRows: the others wait, and are answered when there
 // is room, or refused when their time is over.
 func TestSkippedRowsAreBounded(t *testing.T) {
 	t.Parallel()
@@ -92,7 +92,7 @@ func TestSkippedRowsAreBounded(t *testing.T) {
 	between := newRowsAsked(t)
 	e := &search.Engine{
 		Elastic: searchtest.NewClient(t, between.address), Names: v.engine.Names, Cursors: v.engine.Cursors,
-		Timeout: time.Minute, SkippedRows: bound,
+		Timeout: time.Minute, SkippedRows: 2 * bound,
 	}
 	ask := v.ask(t, `{"limit":1,"offset":1000}`)
 	var group sync.WaitGroup

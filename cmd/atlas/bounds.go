@@ -5,7 +5,7 @@ import "atlas/workspace"
 // boundsConfig is how much a workspace may have and do; 0 is the default.
 type boundsConfig struct {
 	MaxOpenInvitations int `name:"max-open-invitations" env:"ATLAS_MAX_OPEN_INVITATIONS" default:"1000" help:"Open invitations of a workspace, 1 to 1000000 (default: 1000)."`
-	MaxViews           int `name:"max-views" env:"ATLAS_MAX_VIEWS" default:"10000" help:"Views of a workspace, 1 to 1000000 (default: 10000)."`
+	MaxViews           int `name:"max-views" env:"ATLAS_MAX_VIEWS" default:"10000" help:"Views of a workspace, 1 to 50000 (default: 10000): a search may name them all."`
 	MaxPersonalSkills  int `name:"max-personal-skills" env:"ATLAS_MAX_PERSONAL_SKILLS" default:"1000" help:"Personal Skills of a user in a workspace, 1 to 1000000 (default: 1000)."`
 	MaxWorkspaceSkills int `name:"max-workspace-skills" env:"ATLAS_MAX_WORKSPACE_SKILLS" default:"1000" help:"Skills of a workspace, 1 to 1000000 (default: 1000)."`
 	MaxBookAdditions   int `name:"max-book-additions" env:"ATLAS_MAX_BOOK_ADDITIONS" default:"250000" help:"Records newly added to a workspace's books in 24 hours, 1 to 1000000000 (default: 250000)."`
@@ -20,7 +20,7 @@ func (c boundsConfig) check(f *faults) {
 		value, most int
 	}{
 		{"--max-open-invitations (ATLAS_MAX_OPEN_INVITATIONS)", c.MaxOpenInvitations, many},
-		{"--max-views (ATLAS_MAX_VIEWS)", c.MaxViews, many},
+		{"--max-views (ATLAS_MAX_VIEWS)", c.MaxViews, 50_000},
 		{"--max-personal-skills (ATLAS_MAX_PERSONAL_SKILLS)", c.MaxPersonalSkills, many},
 		{"--max-workspace-skills (ATLAS_MAX_WORKSPACE_SKILLS)", c.MaxWorkspaceSkills, many},
 		{"--max-book-additions (ATLAS_MAX_BOOK_ADDITIONS)", c.MaxBookAdditions, 1_000 * many},

@@ -89,6 +89,7 @@ func (c *call) read() ([]byte, error) {
 	if !c.takeBody(len(data)) {
 		return nil, c.busy()
 	}
+	c.received.giveBack() // it is counted as what is worked on now
 	return data, nil
 }
 

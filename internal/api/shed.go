@@ -107,7 +107,6 @@ func (c *call) takeWorking() bool {
 	coming := c.phase
 	c.phase = nil
 	defer coming.giveBack()
-	defer c.received.giveBack()
 	all, caller := int64(c.server.MaxRequests), c.identity.Subject()
 	most := all - all/4
 	shares := []share{

@@ -48,12 +48,14 @@ type Authenticator struct {
 	verifier *verifier // nil: no users' tokens
 	toucher  *toucher
 
-	keys       *cache[workspace.KeyID, workspace.KeyRecord]
-	strangers  chan struct{} // a place for each look-up of what was never found yet
-	unknown    *cache[workspace.KeyID, struct{}]
-	roles      *cache[seat, workspace.Role]
-	only       *cache[workspace.UserID, workspace.ID]
-	workspaces *cache[workspace.ID, workspace.Workspace]
+	keys *cache[workspace.KeyID, workspace.KeyRecord]
+	// A place for each look-up of a key, and of a membership, that was never found
+	// yet: who invents one kind takes none of the other's.
+	strangeKeys, strangeMembers chan struct{}
+	unknown                     *cache[workspace.KeyID, struct{}]
+	roles                       *cache[seat, workspace.Role]
+	only                        *cache[workspace.UserID, workspace.ID]
+	workspaces                  *cache[workspace.ID, workspace.Workspace]
 }
 
 // seat is a user's place in a workspace.
@@ -74,8 +76,8 @@ func New(store Store, c Config) (*Authenticator, error) {
 	}
 	return &Authenticator{
 		store: store, now: c.Now, verifier: verifier, toucher: newToucher(store, c.Now, c.Log),
-		keys:       newCache[workspace.KeyID, workspace.KeyRecord](maxKeys, c.Now, bytes[workspace.KeyID]),
-		strangers:  make(chan struct{}, MaxStrangers),
+		keys:        newCache[workspace.KeyID, workspace.KeyRecord](maxKeys, c.Now, bytes[workspace.KeyID]),
+		strangeKeys: make(chan struct{}, MaxStrangers), strangeMembers: make(chan struct{}, MaxStrangers),
 		unknown:    newCache[workspace.KeyID, struct{}](maxUnknownKeys, c.Now, bytes[workspace.KeyID]),
 		roles:      newCache[seat, workspace.Role](maxRoles, c.Now, func(s seat) string { return bytes(s.in) + bytes(s.user) }),
 		only:       newCache[workspace.UserID, workspace.ID](maxOnly, c.Now, bytes[workspace.UserID]),
@@ -202,7 +204,7 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (work
 		return refuse(nil)
 	}
 	start := a.now()
-	record, err := meet(ctx, a.keys, a.strangers, id, func(ctx context.Context) (workspace.KeyRecord, error) {
+	record, err := meet(ctx, a.keys, a.strangeKeys, id, func(ctx context.Context) (workspace.KeyRecord, error) {
 		return a.store.KeyByID(ctx, id)
 	})
 	switch {
@@ -266,7 +268,7 @@ func (a *Authenticator) Resolve(ctx context.Context, i Identity, given []string,
 	case i.user.workspace != nil:
 		return *i.user.workspace, nil
 	}
-	id, err := meet(ctx, a.only, a.strangers, i.user.id, func(ctx context.Context) (workspace.ID, error) {
+	id, err := meet(ctx, a.only, a.strangeMembers, i.user.id, func(ctx context.Context) (workspace.ID, error) {
 		return a.store.OnlyWorkspace(ctx, i.user.id)
 	})
 	switch {
@@ -303,7 +305,7 @@ func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.
 	case ByUser:
 		p.User, p.Scopes = i.user.id, workspace.AllScopes()
 		p.Email, p.Name = i.user.email, i.user.name
-		p.Role, err = meet(ctx, a.roles, a.strangers, seat{in, i.user.id}, func(ctx context.Context) (workspace.Role, error) {
+		p.Role, err = meet(ctx, a.roles, a.strangeMembers, seat{in, i.user.id}, func(ctx context.Context) (workspace.Role, error) {
 			return a.store.Role(ctx, in, i.user.id)
 		})
 		if fault.CodeOf(err) == fault.NotFound {

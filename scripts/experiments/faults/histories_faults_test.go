@@ -217,7 +217,7 @@ func (o *trouble) rebuild(ctx context.Context, random *rand.Rand) error {
 			o.count.rebuilds.Add(1)
 			return nil
 		}
-		if o.lossesBegun.Load() == made && !strings.Contains(stderr, "is being done by") {
+		if o.lossesBegun.Load() == made && !strings.Contains(stderr, "is being done by") && !strings.Contains(stderr, "the lease was lost") {
 			return fmt.Errorf("atlas projection rebuild: status %d %s", code, stderr)
 		}
 		o.count.failed.Add(1)
