@@ -4,10 +4,8 @@ package faults
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,15 +30,7 @@ func TestDiskFull(t *testing.T) {
 	c := s.By(w)
 	projects, pages := projectIDs(t, c, writersAtOnce*each), knownPages(t, c)
 
-	var writers []*batchWriter
-	stopped := make(chan struct{})
-	var group sync.WaitGroup
-	for i := range writersAtOnce {
-		wr := &batchWriter{c: c, name: fmt.Sprintf("writer %d", i), own: projects[i*each : (i+1)*each], batch: batch,
-			random: rand.New(rand.NewPCG(seed, uint64(100+i))), tokens: map[string][]token{}, views: map[string]bool{}}
-		writers = append(writers, wr)
-		group.Go(func() { wr.run(t.Context(), stopped) })
-	}
+	writers, stop := startWriters(t, c, projects, writersAtOnce, batch, seed)
 	searches := startStorm(t.Context(), c, pages, readers, seed, 20*time.Millisecond)
 	worst, ended := 0.0, 0
 	for range rounds {
@@ -65,8 +55,7 @@ func TestDiskFull(t *testing.T) {
 		searches.waitFor(t, http.StatusOK, 20, back)
 		worst = max(worst, time.Since(room).Seconds())
 	}
-	close(stopped)
-	group.Wait()
+	stop()
 	all := exchangesOf(writers)
 	pagesSeen := searches.stop()
 	both := slices.Concat(all, pagesSeen)

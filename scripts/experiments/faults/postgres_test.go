@@ -33,15 +33,7 @@ func TestPostgresRestarted(t *testing.T) {
 	c := s.By(w)
 	projects := projectIDs(t, c, clients*each)
 
-	var writers []*batchWriter
-	stopped := make(chan struct{})
-	var group sync.WaitGroup
-	for i := range clients {
-		wr := &batchWriter{c: c, name: fmt.Sprintf("writer %d", i), own: projects[i*each : (i+1)*each], batch: batch,
-			random: rand.New(rand.NewPCG(seed, uint64(100+i))), tokens: map[string][]token{}, views: map[string]bool{}}
-		writers = append(writers, wr)
-		group.Go(func() { wr.run(t.Context(), stopped) })
-	}
+	writers, stop := startWriters(t, c, projects, clients, batch, seed)
 	worst := map[string]float64{}
 	for round := range rounds {
 		waitForWrites(t, writers, clients, time.Minute)
@@ -56,8 +48,7 @@ func TestPostgresRestarted(t *testing.T) {
 		waitForWrites(t, writers, 3*clients, time.Minute)
 		worst[way] = max(worst[way], recovery(t, s, exchangesOf(writers), back, devstack.Postgres))
 	}
-	close(stopped)
-	group.Wait()
+	stop()
 
 	all := exchangesOf(writers)
 	refused := count(all, func(e exchange) bool { return e.status == http.StatusServiceUnavailable })
@@ -134,6 +125,24 @@ type batchWriter struct {
 
 	lock      sync.Mutex
 	exchanges []exchange
+}
+
+// startWriters starts n writers, each with its part of the projects, until stop is
+// called, which returns when all have ended.
+func startWriters(t *testing.T, c rig.Caller, projects []string, n, batch int, seed uint64) (writers []*batchWriter, stop func()) {
+	t.Helper()
+	stopped, each := make(chan struct{}), len(projects)/n
+	var group sync.WaitGroup
+	for i := range n {
+		wr := &batchWriter{c: c, name: fmt.Sprintf("writer %d", i), own: projects[i*each : (i+1)*each], batch: batch,
+			random: rand.New(rand.NewPCG(seed, uint64(100+i))), tokens: map[string][]token{}, views: map[string]bool{}}
+		writers = append(writers, wr)
+		group.Go(func() { wr.run(t.Context(), stopped) })
+	}
+	return writers, func() {
+		close(stopped)
+		group.Wait()
+	}
 }
 
 func (w *batchWriter) run(ctx context.Context, stopped <-chan struct{}) {
