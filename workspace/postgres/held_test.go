@@ -307,8 +307,8 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 		"BumpHeld": func(ctx context.Context, in workspace.ID) (int, error) {
 			return 0, b.store.BumpHeld(ctx, in, query.Accounts, ids)
 		},
-		"StubsOf": func(ctx context.Context, in workspace.ID) (int, error) {
-			stubs, err := b.store.StubsOf(ctx, in, 0, 10)
+		"ClaimStubs": func(ctx context.Context, in workspace.ID) (int, error) {
+			stubs, err := b.store.ClaimStubs(ctx, in, 0, 10)
 			return len(stubs), err
 		},
 		"ForgetHeld": func(ctx context.Context, in workspace.ID) (int, error) {

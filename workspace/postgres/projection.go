@@ -269,13 +269,21 @@ func (s *Store) ReleaseProjector(ctx context.Context, in workspace.ID, holder st
 		[]any{arg(in), holder}, func(pgx.Rows) error { return nil })
 }
 
-// StubsOf lists records whose documents have been stubs for longer than age and
-// that nothing has held since.
-func (s *Store) StubsOf(ctx context.Context, in workspace.ID, age time.Duration, limit int) (records []workspace.HeldRecord, err error) {
+// ClaimStubs lists records whose documents have been stubs for longer than age and
+// that nothing has held since, and forgets the digests of their documents, which
+// the caller deletes: who projects such a record later writes its document again.
+func (s *Store) ClaimStubs(ctx context.Context, in workspace.ID, age time.Duration, limit int) (records []workspace.HeldRecord, err error) {
 	err = s.query(ctx, in, `
-		SELECT dataset, record_id, version FROM held_records
-		WHERE workspace_id = $1 AND stub_since < clock_timestamp() - $2::interval AND version = projected_version
-		ORDER BY dataset, record_id LIMIT $3`, []any{arg(in), age, limit}, func(rows pgx.Rows) error {
+		WITH stubs AS (
+			SELECT dataset, record_id FROM held_records
+			WHERE workspace_id = $1 AND stub_since < clock_timestamp() - $2::interval AND version = projected_version
+			ORDER BY dataset, record_id LIMIT $3 FOR UPDATE
+		), claimed AS (
+			UPDATE held_records h SET digest = NULL FROM stubs
+			WHERE h.workspace_id = $1 AND h.dataset = stubs.dataset AND h.record_id = stubs.record_id
+			RETURNING h.dataset, h.record_id, h.version
+		)
+		SELECT dataset, record_id, version FROM claimed ORDER BY dataset, record_id`, []any{arg(in), age, limit}, func(rows pgx.Rows) error {
 		records, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h workspace.HeldRecord, err error) {
 			return h, row.Scan(&h.Dataset, &h.Record, &h.Version)
 		})

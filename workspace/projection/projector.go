@@ -32,7 +32,7 @@ type Rows interface {
 	ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error
 	HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error)
 	BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
-	StubsOf(ctx context.Context, in workspace.ID, age time.Duration, limit int) ([]workspace.HeldRecord, error)
+	ClaimStubs(ctx context.Context, in workspace.ID, age time.Duration, limit int) ([]workspace.HeldRecord, error)
 	ForgetHeld(ctx context.Context, in workspace.ID, records []workspace.HeldRecord) error
 }
 

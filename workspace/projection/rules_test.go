@@ -2,6 +2,7 @@ package projection_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -96,6 +97,39 @@ func TestPurge(t *testing.T) {
 	if status.Records != 2 || status.Stubs != 0 {
 		t.Errorf("%+v", status)
 	}
+}
+
+// A purge that ends between the documents and their rows leaves rows that no
+// longer know what their documents are: the next projection writes the stub again.
+func TestPurgeThatEndsBeforeTheRowsAreDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	gone := id("a", 1)
+	w.upsert(t, w.one, query.Accounts, gone, workspace.OverlayChange{})
+	w.settled(t)
+	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{gone}))
+	w.settled(t)
+	rows := w.projector.Rows
+	w.projector.Rows = failingRows{rows}
+	if err := w.projector.Purge(t.Context(), 0); !errors.Is(err, errForget) {
+		t.Fatal(err)
+	}
+	w.projector.Rows = rows
+	w.upsert(t, w.one, query.Accounts, gone, workspace.OverlayChange{})
+	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{gone}))
+	w.settled(t)
+	if _, there := w.documents(t, w.indices.Names.Held("accounts"))[w.one.String()+":"+gone.String()]; !there {
+		t.Error("the row has no document")
+	}
+}
+
+var errForget = errors.New("the rows cannot be deleted")
+
+// failingRows cannot delete rows.
+type failingRows struct{ projection.Rows }
+
+func (failingRows) ForgetHeld(context.Context, workspace.ID, []workspace.HeldRecord) error {
+	return errForget
 }
 
 // A write that a projector sent and gave up on arrives after a later one: the

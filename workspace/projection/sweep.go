@@ -163,7 +163,7 @@ func (p *Projector) Purge(ctx context.Context, age time.Duration) error {
 
 func (p *Projector) purge(ctx context.Context, in workspace.ID, age time.Duration) error {
 	for {
-		stubs, err := p.Rows.StubsOf(ctx, in, age, stubPage)
+		stubs, err := p.Rows.ClaimStubs(ctx, in, age, stubPage)
 		if err != nil {
 			return err
 		}

@@ -166,7 +166,7 @@ func (g *globe) run(ctx context.Context, log *history.Log, changed []*subject, c
 	// To its end also when all else ends by an error: what is left of a delta that
 	// is stopped halfway comes with the next one, and would look like a fault.
 	code, stdout, stderr := g.rig.Run(context.WithoutCancel(ctx), command...)
-	for code != 0 && strings.Contains(stderr, "the lease was lost") { // the clock jumped; the same command goes on with it
+	for attempt := 1; code != 0 && clockJumped(stderr) && attempt < 10; attempt++ {
 		code, stdout, stderr = g.rig.Run(context.WithoutCancel(ctx), command...)
 	}
 	log.Note("global records", strings.Join(command[:2], " "), began, log.Now())
@@ -177,6 +177,12 @@ func (g *globe) run(ctx context.Context, log *history.Log, changed []*subject, c
 		g.versions.End(s.id, log.Now())
 	}
 	return nil
+}
+
+// clockJumped tells whether a command ended because the clock of Postgres jumped,
+// which ends leases and statements early. The same command goes on with the work.
+func clockJumped(stderr string) bool {
+	return strings.Contains(stderr, "the lease was lost") || strings.Contains(stderr, "(SQLSTATE 57014)")
 }
 
 // loseIndex deletes an index of held records, as an operator's mistake does.

@@ -54,7 +54,7 @@ func (p *player) call(ctx context.Context, r *rand.Rand) string {
 	case n < 42:
 		return outcome("age", p.age(ctx, 2*time.Hour))
 	case n < 44:
-		stubs, err := p.StubsOf(ctx, in, time.Hour*time.Duration(r.IntN(2)), 3)
+		stubs, err := p.ClaimStubs(ctx, in, time.Hour*time.Duration(r.IntN(2)), 3)
 		p.state.stubs = stubs
 		return outcome("stubs", err, shownKeys(stubs))
 	case n < 45:

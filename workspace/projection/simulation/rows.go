@@ -229,11 +229,13 @@ func (s *rows) BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, r
 	})
 }
 
-func (s *rows) StubsOf(ctx context.Context, in workspace.ID, age time.Duration, limit int) ([]workspace.HeldRecord, error) {
-	return do(ctx, s.line, toPostgres, "StubsOf "+short(in), func() (list []workspace.HeldRecord, err error) {
+func (s *rows) ClaimStubs(ctx context.Context, in workspace.ID, age time.Duration, limit int) ([]workspace.HeldRecord, error) {
+	return do(ctx, s.line, toPostgres, "ClaimStubs "+short(in), func() (list []workspace.HeldRecord, err error) {
 		for _, k := range s.db.order {
 			if k.workspace == in && s.db.oldStub(k, age) && len(list) < limit {
-				list = append(list, workspace.HeldRecord{Dataset: k.dataset, Record: k.record, Version: s.db.rows[k].version})
+				r := s.db.rows[k]
+				r.digest = nil
+				list = append(list, workspace.HeldRecord{Dataset: k.dataset, Record: k.record, Version: r.version})
 			}
 		}
 		return list, nil
