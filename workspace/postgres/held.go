@@ -13,7 +13,7 @@ import (
 // their rows, and keeps those rows locked until the end of the transaction. It
 // comes before any change of overlays or memberships, in the same transaction:
 // the version is taken under the lock, so that of two writes the later to commit
-// has the higher one (docs/architecture.md, "Held records"). Rows are locked in
+// has the higher one (docs/decisions/008-projection-versions.md). Rows are locked in
 // the order of ids, so that two writes wait for each other and never for a
 // circle. The records must be there in the global dataset.
 //

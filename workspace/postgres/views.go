@@ -222,7 +222,7 @@ func (s *Store) DeleteView(ctx context.Context, in workspace.ID, id workspace.Vi
 // holdMembers is hold for all records of a View, which have their rows already;
 // they do not become the workspace's own change. Until a contact's document is
 // written again, the row tells that it may name the deleted View: what only that
-// View made visible must not be found (docs/architecture.md, "The join layer").
+// View made visible must not be found (docs/decisions/013-view-locks.md).
 func holdMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.ViewID) error {
 	_, err := tx.Exec(ctx, `
 		WITH locked AS MATERIALIZED (

@@ -23,8 +23,8 @@ import (
 	"atlas/workspace/projection"
 )
 
-// Each test here is of one rule of docs/architecture.md, "Held records", and
-// fails without it.
+// Each test here is of one rule of docs/decisions/008-projection-versions.md or
+// the two after it, and fails without it.
 
 // bulk sends one batch by the write alias of the serving generation.
 func (w *world) bulk(t *testing.T, d query.Dataset, fill func(b *elastic.Batch)) []elastic.Refusal {
