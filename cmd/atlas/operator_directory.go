@@ -38,6 +38,9 @@ func withDirectory(ctx context.Context, systemURL string, act func(*workspace.Di
 // operatorError words a fault for the terminal: every issue on its own line, and
 // of an outage its cause, which an operator can do something about.
 func operatorError(err error) error {
+	if errors.Is(err, postgres.ErrLeaseLost) {
+		return fmt.Errorf("%w while the work was under way; run the command again", postgres.ErrLeaseLost)
+	}
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		return err

@@ -84,7 +84,7 @@ type Verdict struct {
 }
 
 // judgeWithin bounds the judging of one thing.
-const judgeWithin = time.Minute
+const judgeWithin = 4 * time.Minute
 
 // drawn is how many violations are drawn at most.
 const drawn = 10
