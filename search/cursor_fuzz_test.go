@@ -29,7 +29,7 @@ func FuzzCursor(f *testing.F) {
 	}
 	for i, q := range searches {
 		for _, after := range []string{`["acme",1,2]`, `[null,-9223372036854775808,9223372036854775807]`} {
-			place := search.Place{After: json.RawMessage(after), Passed: 25}
+			place := search.Position{After: json.RawMessage(after), Passed: 25}
 			f.Add(c.Make(q, place), uint8(i))
 			f.Add(old.Make(q, place), uint8(i))
 			f.Add(c.Make(q, place), uint8(i+1))

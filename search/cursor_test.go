@@ -38,9 +38,9 @@ func drawQuery(t *rapid.T) query.Query {
 	return q
 }
 
-func drawPlace(t *rapid.T) search.Place {
+func drawPosition(t *rapid.T) search.Position {
 	first := rapid.SampledFrom([]string{`9223372036854775807`, `-9223372036854775808`, `"Infinity"`, `"-Infinity"`, `null`, `1.4142135`, `"a \"name\" – Łódź"`, `1700000000000`}).Draw(t, "value")
-	return search.Place{
+	return search.Position{
 		After:  json.RawMessage(`[` + first + `,-9223372036854775808,7]`),
 		Passed: rapid.IntRange(0, 1<<40).Draw(t, "passed"),
 	}
@@ -50,14 +50,14 @@ func TestCursorRoundTrip(t *testing.T) {
 	t.Parallel()
 	c := newCursors(t)
 	rapid.Check(t, func(t *rapid.T) {
-		q, place := drawQuery(t), drawPlace(t)
+		q, place := drawQuery(t), drawPosition(t)
 		cursor := c.Make(q, place)
 		if strings.Trim(cursor, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 			t.Fatalf("not URL-safe: %q", cursor)
 		}
 		q.After = cursor
 		// Filters, limit and offset may change under a cursor.
-		q.Limit, q.Offset, q.Where = 7, 0, []query.Node{query.Any{}}
+		q.Limit, q.Offset, q.Where = 7, 0, query.All{query.Any{}}
 		got, err := c.Read(q)
 		if err != nil || string(got.After) != string(place.After) || got.Passed != place.Passed {
 			t.Fatalf("read %v, %v; want %v", got, err, place)
@@ -70,7 +70,7 @@ func TestChangedCursors(t *testing.T) {
 	c := newCursors(t)
 	// Every bit and every length of one cursor, and some of any.
 	q := parse(t, query.Accounts, dataBase, `{}`)
-	cursor := c.Make(q, search.Place{After: json.RawMessage(`["acme",1,2]`), Passed: 300})
+	cursor := c.Make(q, search.Position{After: json.RawMessage(`["acme",1,2]`), Passed: 300})
 	for i := range len(cursor) * 8 {
 		flipBits(t, c, q, cursor, i)
 	}
@@ -85,7 +85,7 @@ func TestChangedCursors(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		q := drawQuery(t)
-		cursor := c.Make(q, drawPlace(t))
+		cursor := c.Make(q, drawPosition(t))
 		flipBits(t, c, q, cursor, rapid.IntRange(0, len(cursor)*8-1).Draw(t, "bit"))
 		refused(t, c, q, cursor[:rapid.IntRange(1, len(cursor)-1).Draw(t, "length")], "a cut cursor")
 	})
@@ -120,14 +120,14 @@ func TestForeignCursors(t *testing.T) {
 	c := newCursors(t)
 	rapid.Check(t, func(t *rapid.T) {
 		q, other := drawQuery(t), drawQuery(t)
-		cursor := c.Make(q, drawPlace(t))
+		cursor := c.Make(q, drawPosition(t))
 		same := q.Dataset == other.Dataset && q.Base == other.Base && q.Sort.String() == other.Sort.String() &&
 			(!q.Sort.Relevance() || q.Text == other.Text)
 		if !same {
 			refused(t, c, other, cursor, "another search's cursor")
 		}
 	})
-	values := search.Place{After: json.RawMessage(`[1,2,3]`), Passed: 25}
+	values := search.Position{After: json.RawMessage(`[1,2,3]`), Passed: 25}
 	name, _ := query.FieldNamed(query.Accounts, "name")
 	home := query.Query{Dataset: query.Accounts, Base: viewBase, Sort: query.Sort{Field: name}, Text: "x"}
 	for what, change := range map[string]func(*query.Query){
@@ -193,7 +193,7 @@ func TestKeyRotation(t *testing.T) {
 		return c
 	}
 	before, during, after := newCursors(oldKey), newCursors(newKey, oldKey), newCursors(newKey)
-	q, values := parse(t, query.Accounts, dataBase, `{}`), search.Place{After: json.RawMessage(`["x",1,2]`)}
+	q, values := parse(t, query.Accounts, dataBase, `{}`), search.Position{After: json.RawMessage(`["x",1,2]`)}
 	old, fresh := before.Make(q, values), during.Make(q, values)
 	if old == fresh {
 		t.Error("both keys sign the same")

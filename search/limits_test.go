@@ -143,15 +143,16 @@ func TestLimits(t *testing.T) {
 func TestMoreClausesThanTheNodeTakes(t *testing.T) {
 	t.Parallel()
 	e, _ := newEngine(t)
+	name, _ := query.FieldNamed(query.Accounts, "name")
 	words := func(from, n int) query.Node {
-		return query.Words{Path: "ix.text.name", Text: strings.Trim(list(n, func(i int) string { return fmt.Sprint("w", from+i) }), "[]")}
+		return query.Match{Field: &name, Text: strings.Trim(list(n, func(i int) string { return fmt.Sprint("w", from+i) }), "[]")}
 	}
 	var many query.Any
 	for i := range 400 {
 		many = append(many, words(1000*i, 100))
 	}
 	for name, node := range map[string]query.Node{"in one text": words(0, 40_000), "in many texts": many} {
-		q := query.Query{Dataset: query.Accounts, Base: dataBase, Sort: query.DefaultSort(query.Accounts), Limit: 1, Where: []query.Node{node}}
+		q := query.Query{Dataset: query.Accounts, Base: dataBase, Sort: query.DefaultSort(query.Accounts), Limit: 1, Where: query.All{node}}
 		_, err := e.Search(t.Context(), q)
 		f, ok := errors.AsType[*fault.Error](err)
 		if !ok || f.Code != fault.InvalidInput || len(f.Issues) != 1 || f.Issues[0].Code != fault.TooBig || f.Issues[0].Path == nil {

@@ -94,11 +94,11 @@ func TestSkippedRowsAreBounded(t *testing.T) {
 		Elastic: searchtest.NewClient(t, between.address), Names: v.engine.Names, Cursors: v.engine.Cursors,
 		Timeout: time.Minute, SkippedRows: 2 * bound,
 	}
-	ask := v.ask(t, `{"limit":1,"offset":1000}`)
+	m := v.merged(t, `{"limit":1,"offset":1000}`)
 	var group sync.WaitGroup
 	for range searches {
 		group.Go(func() {
-			p, err := ask.of(t.Context(), e)
+			p, err := m.run(t.Context(), e)
 			if err != nil {
 				t.Error(err)
 				return
@@ -112,7 +112,7 @@ func TestSkippedRowsAreBounded(t *testing.T) {
 	<-between.arrived
 	soon, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	_, err := ask.of(soon, e)
+	_, err := m.run(soon, e)
 	unavailable(t, err)
 	close(between.held)
 	group.Wait()
@@ -141,7 +141,7 @@ func TestNothingIsRankedPastTheEnd(t *testing.T) {
 		Elastic: searchtest.NewClient(t, between.address), Names: v.engine.Names, Cursors: v.engine.Cursors,
 		Timeout: time.Minute, Fetched: func(_ context.Context, rows int) { fetched += rows },
 	}
-	held := v.ask(t, `{"limit":1,"offset":10000}`).legs[1]
+	held := v.merged(t, `{"limit":1,"offset":10000}`).searches[1]
 	for name, find := range map[string]func() (search.Page, error){
 		"Data": func() (search.Page, error) {
 			return e.Search(t.Context(), parse(t, query.Contacts, dataBase, `{"limit":1,"offset":1100}`))
@@ -150,7 +150,7 @@ func TestNothingIsRankedPastTheEnd(t *testing.T) {
 			return e.Search(t.Context(), parse(t, query.Contacts, dataBase, `{"query":"same","limit":1,"offset":10000}`))
 		},
 		"held records": func() (search.Page, error) { return e.Search(t.Context(), held) },
-		"merged":       func() (search.Page, error) { return v.ask(t, `{"limit":1,"offset":10000}`).of(t.Context(), e) },
+		"merged":       func() (search.Page, error) { return v.merged(t, `{"limit":1,"offset":10000}`).run(t.Context(), e) },
 	} {
 		p, err := find()
 		if err != nil || len(p.Records) > 0 || p.Total != search.TotalCap || !p.Capped || p.Next != "" {
@@ -160,7 +160,7 @@ func TestNothingIsRankedPastTheEnd(t *testing.T) {
 	if between.most > 0 || fetched > 0 {
 		t.Errorf("%d rows were asked for at once, %d came", between.most, fetched)
 	}
-	if _, err := v.ask(t, `{"limit":1,"offset":1050}`).of(t.Context(), e); err != nil || fetched < people/2+1_050 {
+	if _, err := v.merged(t, `{"limit":1,"offset":1050}`).run(t.Context(), e); err != nil || fetched < people/2+1_050 {
 		t.Errorf("%d rows are said to have come, %v", fetched, err)
 	}
 }

@@ -37,7 +37,7 @@ func TestMergedFailures(t *testing.T) {
 	for name, alter := range alterations {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			page, err := v.ask(t, `{"limit":2,"offset":3}`).of(t.Context(), altered(t, v.engine, "/_msearch", alter))
+			page, err := v.merged(t, `{"limit":2,"offset":3}`).run(t.Context(), altered(t, v.engine, "/_msearch", alter))
 			unavailable(t, err)
 			if page.Records != nil || page.Next != "" || page.Total != 0 {
 				t.Errorf("and a page: %+v", page)

@@ -114,25 +114,26 @@ func newViews(t testing.TB, people []person) *views {
 	return v
 }
 
-// asked is a search of a Dynamic contact View of everybody.
-type asked struct {
-	legs   [2]query.Query
-	second query.Query
+// merged is a search of a Dynamic contact View without conditions.
+type merged struct {
+	searches  [2]query.Query
+	countOnly query.Query
 }
 
-func (v *views) ask(t testing.TB, body string) asked {
+func (v *views) merged(t testing.TB, body string) merged {
 	t.Helper()
 	q := parse(t, query.Contacts, v.base, body)
 	with := func(q query.Query, n query.Node) query.Query {
-		q.Where = append([]query.Node{n}, q.Where...)
+		q.Where = append(query.All{n}, q.Where...)
 		return q
 	}
-	named := query.Span{Path: "projects_count", From: "1"}
-	held := with(q, query.Terms{Path: "held.in_book", Values: []string{"true"}})
+	count, _ := query.FieldNamed(query.Contacts, "projects_count")
+	named := query.Range{Field: &count, From: query.IntegerBound(1)}
+	held := with(q, query.InBook{})
 	held.Held = true
-	return asked{[2]query.Query{with(q, named), held}, with(held, query.Not{Node: named})}
+	return merged{[2]query.Query{with(q, named), held}, with(held, query.Not{Node: named})}
 }
 
-func (a asked) of(ctx context.Context, e *search.Engine) (search.Page, error) {
-	return e.SearchMerged(ctx, a.legs, a.second)
+func (m merged) run(ctx context.Context, e *search.Engine) (search.Page, error) {
+	return e.SearchMerged(ctx, m.searches, m.countOnly)
 }

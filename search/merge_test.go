@@ -199,7 +199,7 @@ func TestMergedOffsets(t *testing.T) {
 			if next != "" {
 				send = body + `,"search_after":` + quote(next) + "}"
 			}
-			got, err := of.ask(t, send).of(t.Context(), v.engine)
+			got, err := of.merged(t, send).run(t.Context(), v.engine)
 			if err != nil {
 				r.Fatal(err)
 			}

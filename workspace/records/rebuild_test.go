@@ -22,9 +22,9 @@ func (r *rebuilding) Search(ctx context.Context, q query.Query) (records.Page, e
 	return r.Searcher.Search(ctx, q)
 }
 
-func (r *rebuilding) SearchMerged(ctx context.Context, legs [2]query.Query, second query.Query) (records.Page, error) {
+func (r *rebuilding) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (records.Page, error) {
 	r.once.Do(r.rebuild)
-	return r.Searcher.SearchMerged(ctx, legs, second)
+	return r.Searcher.SearchMerged(ctx, searches, countOnly)
 }
 
 // A search that meets the end of a rebuild, which deletes the index that it was

@@ -154,8 +154,8 @@ func TestTwoLegsAreOneList(t *testing.T) {
 				want[i] = k.ID
 			}
 			sort := fmt.Sprintf(`{"sort":{"field":%q,"order":%q}}`, field, order)
-			for _, walk := range []struct{ limit, deep int }{{7, 0}, {7, 1}, {100, 0}} {
-				w.engine.DeepRows = walk.deep
+			for _, walk := range []struct{ limit, seek int }{{7, 0}, {7, 1}, {100, 0}} {
+				w.engine.SeekRows = walk.seek
 				got := searchtest.Walk(t, query.Contacts, []byte(sort), walk.limit, len(want), w.inView(live, nil))
 				if diff := gocmp.Diff(searchtest.Short(want), searchtest.Short(got)); diff != "" {
 					t.Fatalf("%s %s by %+v (-want +got):\n%s", field, order, walk, diff)

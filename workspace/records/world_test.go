@@ -90,8 +90,8 @@ func (s searcher) Search(ctx context.Context, q query.Query) (records.Page, erro
 	return page(s.engine.Search(ctx, q))
 }
 
-func (s searcher) SearchMerged(ctx context.Context, legs [2]query.Query, second query.Query) (records.Page, error) {
-	return page(s.engine.SearchMerged(ctx, legs, second))
+func (s searcher) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (records.Page, error) {
+	return page(s.engine.SearchMerged(ctx, searches, countOnly))
 }
 
 func page(p search.Page, err error) (records.Page, error) {
