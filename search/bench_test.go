@@ -9,8 +9,7 @@ import (
 	"atlas/search/query"
 )
 
-// BenchmarkParse and BenchmarkCompile work through the requests of the golden
-// files: one iteration is all of them.
+// BenchmarkParse parses all requests of the golden files in one iteration.
 func BenchmarkParse(b *testing.B) {
 	bodies := make([]input.Value, len(compiled))
 	for i, c := range compiled {
@@ -26,6 +25,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
+// BenchmarkCompile compiles all requests of the golden files in one iteration.
 func BenchmarkCompile(b *testing.B) {
 	queries := make([]query.Query, len(compiled))
 	for i, c := range compiled {

@@ -13,12 +13,12 @@ import (
 	"atlas/search/query"
 )
 
-// refused tells whether reading a cursor answers bad_request.
+// refused fails unless reading a cursor is a BadRequest.
 func refused(t reporter, c *search.Cursors, q query.Query, cursor, what string) {
 	t.Helper()
 	q.After = cursor
-	if place, err := c.Read(q); fault.CodeOf(err) != fault.BadRequest || place.After != nil {
-		t.Errorf("%s is read as %s, %v", what, place.After, err)
+	if position, err := c.Read(q); fault.CodeOf(err) != fault.BadRequest || position.After != nil {
+		t.Errorf("%s is read as %s, %v", what, position.After, err)
 	}
 }
 
@@ -50,8 +50,8 @@ func TestCursorRoundTrip(t *testing.T) {
 	t.Parallel()
 	c := newCursors(t)
 	rapid.Check(t, func(t *rapid.T) {
-		q, place := drawQuery(t), drawPosition(t)
-		cursor := c.Make(q, place)
+		q, position := drawQuery(t), drawPosition(t)
+		cursor := c.Make(q, position)
 		if strings.Trim(cursor, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 			t.Fatalf("not URL-safe: %q", cursor)
 		}
@@ -59,8 +59,8 @@ func TestCursorRoundTrip(t *testing.T) {
 		// Filters, limit and offset may change under a cursor.
 		q.Limit, q.Offset, q.Where = 7, 0, query.All{query.Any{}}
 		got, err := c.Read(q)
-		if err != nil || string(got.After) != string(place.After) || got.Passed != place.Passed {
-			t.Fatalf("read %v, %v; want %v", got, err, place)
+		if err != nil || string(got.After) != string(position.After) || got.Passed != position.Passed {
+			t.Fatalf("read %v, %v; want %v", got, err, position)
 		}
 	})
 }
@@ -68,7 +68,7 @@ func TestCursorRoundTrip(t *testing.T) {
 func TestChangedCursors(t *testing.T) {
 	t.Parallel()
 	c := newCursors(t)
-	// Every bit and every length of one cursor, and some of any.
+	// Every bit and every length of one cursor, and some of drawn cursors.
 	q := parse(t, query.Accounts, dataBase, `{}`)
 	cursor := c.Make(q, search.Position{After: json.RawMessage(`["acme",1,2]`), Passed: 300})
 	for i := range len(cursor) * 8 {
@@ -98,8 +98,8 @@ type reporter interface {
 	Fatal(...any)
 }
 
-// flipBits flips a bit of a cursor's text and, as far as it has so many, of
-// what it decodes to. Some spellings would decode to the same bytes.
+// flipBits flips a bit of a cursor's text and, if it has as many, of its decoded
+// bytes: different texts could decode to the same bytes.
 func flipBits(t reporter, c *search.Cursors, q query.Query, cursor string, bit int) {
 	t.Helper()
 	text := []byte(cursor)
@@ -146,7 +146,7 @@ func TestForeignCursors(t *testing.T) {
 		refused(t, c, other, c.Make(home, values), "a cursor used "+what)
 		refused(t, c, home, c.Make(other, values), "a cursor "+what)
 	}
-	// The text binds a relevance cursor and no other.
+	// Only relevance cursors are bound to the text.
 	home.After = c.Make(home, values)
 	home.Text = "y"
 	if _, err := c.Read(home); err != nil {
@@ -156,7 +156,7 @@ func TestForeignCursors(t *testing.T) {
 	cursor := c.Make(relevant, values)
 	relevant.Text = "y"
 	refused(t, c, relevant, cursor, "another text's relevance cursor")
-	// The overlay's updated_at is another field than the record's.
+	// The updated_at of the overlay is not the one of the record.
 	updated, _ := query.FieldNamed(query.Accounts, "updated_at")
 	record := query.Query{Dataset: query.Accounts, Base: bookBase, Sort: query.Sort{Field: updated}}
 	overlay := record
@@ -172,12 +172,12 @@ func TestInventedCursors(t *testing.T) {
 	} {
 		refused(t, c, parse(t, query.Accounts, dataBase, `{}`), cursor, "an invented cursor")
 	}
-	// An empty one is not the first page.
+	// An empty cursor is not the first page.
 	q := parse(t, query.Accounts, dataBase, `{"search_after":""}`)
 	refused(t, c, q, q.After, "an empty cursor")
 	for _, body := range []string{`{}`, `{"search_after":null}`} {
-		if place, err := c.Read(parse(t, query.Accounts, dataBase, body)); place.After != nil || place.Passed != 0 || err != nil {
-			t.Errorf("%s: %v, %v", body, place, err)
+		if position, err := c.Read(parse(t, query.Accounts, dataBase, body)); position.After != nil || position.Passed != 0 || err != nil {
+			t.Errorf("%s: %v, %v", body, position, err)
 		}
 	}
 }
@@ -212,6 +212,25 @@ func TestKeyRotation(t *testing.T) {
 	for _, keys := range [][][]byte{{}, {nil}, {[]byte("too short")}, {newKey, []byte("too short")}} {
 		if _, err := search.NewCursors(keys...); err == nil {
 			t.Errorf("keys %q are taken", keys)
+		}
+	}
+}
+
+// Clients keep cursors for days: those that were issued before stay valid.
+func TestIssuedCursors(t *testing.T) {
+	t.Parallel()
+	c := newCursors(t)
+	for _, issued := range []struct {
+		base         query.Base
+		body, cursor string
+	}{
+		{dataBase, `{"sort":{"field":"updated_at","order":"asc"}}`, "AjJeYF9Ku4Jlvhamh4tOOcgKF2rFVd-MKDxJZNHIpQyWrAJbImFjbWUiLDEsMl0"},
+		{bookBase, `{"sort":{"field":"updated_at","order":"desc"}}`, "AuVDg5fcE8w8qU2zX_L7JGdBUF5i0LMPrGKL6URfC-IjrAJbImFjbWUiLDEsMl0"},
+		{dataBase, `{"query":"acme"}`, "AiXIuB13GFT0k8cRl7t6ZWOBrdngHjc56O0UlTXKiVgLrAJbImFjbWUiLDEsMl0"},
+	} {
+		q := parse(t, query.Accounts, issued.base, issued.body)
+		if got := c.Make(q, search.Position{After: json.RawMessage(`["acme",1,2]`), Passed: 300}); got != issued.cursor {
+			t.Errorf("%s: %s, want %s", issued.body, got, issued.cursor)
 		}
 	}
 }

@@ -21,8 +21,8 @@ import (
 	"atlas/search/searchtest"
 )
 
-// rowsAsked stands between an engine and Elasticsearch, and counts the rows that
-// are asked for and not answered yet.
+// rowsAsked counts, between an engine and Elasticsearch, the rows that are requested
+// and not answered yet.
 type rowsAsked struct {
 	address   string
 	mu        sync.Mutex
@@ -77,9 +77,9 @@ func (a *rowsAsked) add(rows int) {
 	a.most = max(a.most, a.now)
 }
 
-// However many searches with a high offset a workspace sends at once, they have no
-// more rows in memory than half of Engine.SkippedRows: the others wait, and are answered when there
-// is room, or refused when their time is over.
+// All searches of a workspace with a high offset together have at most half of
+// Engine.SkippedRows in memory. The others wait, until there is room or their
+// timeout.
 func TestSkippedRowsAreBounded(t *testing.T) {
 	t.Parallel()
 	const people, offset, bound, searches = 1_500, 1_000, 5_000, 24
@@ -124,7 +124,7 @@ func TestSkippedRowsAreBounded(t *testing.T) {
 	}
 }
 
-// An offset past the last match tells the total, and has nothing ranked.
+// An offset after the last match returns the total without ranking.
 func TestNothingIsRankedPastTheEnd(t *testing.T) {
 	t.Parallel()
 	const people = 1_100

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// What Elasticsearch answers only in part, or not as it should, is no page, also
-// where it is asked for the rows before one.
+// A partial or malformed answer for the rows before a page is an error.
 func TestMergedFailures(t *testing.T) {
 	t.Parallel()
 	var everybody []person

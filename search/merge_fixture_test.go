@@ -17,12 +17,12 @@ import (
 	"atlas/search/searchtest"
 )
 
-// person is a contact as a Dynamic View may show it: the global record, and
-// what the workspace holds of it. Either may be nil, and they may differ while
-// the held document has not followed a change.
+// person is a contact of a Dynamic View: the global record and the held one. Either
+// may be nil. They differ when the held document is stale.
 type person struct{ global, held *document.Record }
 
-// contact makes a contact of a public record's further members, "…," or "".
+// contact makes a contact. members are further members of the public record, each
+// with a comma after it.
 func contact(t testing.TB, n, projects int, members string) *document.Record {
 	t.Helper()
 	r, err := document.FromPublic(query.Contacts, fmt.Appendf(nil, `{"id":%q,"projects_count":%d,%s"updated_at":"2024-03-01T00:00:00.000Z"}`,
@@ -33,22 +33,22 @@ func contact(t testing.TB, n, projects int, members string) *document.Record {
 	return &r
 }
 
-// unknown are values that a document has for none: a load gives every record a
-// name and a time.
+// unknown are values that withUnknown replaces: every loaded record has a name and
+// a time.
 var unknown = map[string]any{"name": "nobody", "created_at": time.Time{}.UnixMilli()}
 
-// withUnknown takes them out of a document.
+// withUnknown replaces the values of unknown by null in a document.
 func withUnknown(doc []byte) []byte {
 	doc = bytes.ReplaceAll(doc, []byte(`"name":"nobody"`), []byte(`"name":null`))
 	return bytes.ReplaceAll(doc, []byte(`"created_at":"0001-01-01T00:00:00.000Z"`), []byte(`"created_at":null`))
 }
 
-// linked tells whether a document is of a contact that a project names.
+// linked tells whether a project names the contact.
 func linked(r *document.Record) bool {
 	return r != nil && r.Value("projects_count").(int64) > 0
 }
 
-// projects are the children of a contact, of which only the number counts here.
+// projects is the number of projects of a contact.
 type projects int
 
 // Count implements document.Children.
@@ -57,8 +57,8 @@ func (n projects) Count(query.Dataset) int64 { return int64(n) }
 // Newest implements document.Children.
 func (projects) Newest(query.Dataset) []document.Child { return nil }
 
-// views is what searches of Dynamic contact Views are merged from: an index of
-// global contacts, and one of those that a workspace holds.
+// views has the two indices that searches of Dynamic contact Views are merged from:
+// global contacts, and those that a workspace holds.
 type views struct {
 	engine  *search.Engine
 	indices searchtest.Indices

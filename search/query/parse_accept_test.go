@@ -156,8 +156,7 @@ func TestParseAccepts(t *testing.T) {
 	}
 }
 
-// Every field that a descriptor names can be filtered by, on every base, and
-// every sort can be asked for, in both directions.
+// Every filter field and every sort, in both directions, is accepted on every base.
 func TestEveryFieldParses(t *testing.T) {
 	t.Parallel()
 	for _, base := range []query.BaseKind{query.Data, query.Book, query.View} {
@@ -197,7 +196,7 @@ func exampleOf(f query.Field) string {
 	}
 }
 
-// The keys a request may use, by what it runs on, as docs/api.md lists them.
+// The keys of requests by base and dataset, as docs/api.md lists them.
 func TestKeysOfEachBase(t *testing.T) {
 	t.Parallel()
 	keys := func(fields []query.Field, of func(query.Field) string) string {

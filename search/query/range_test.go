@@ -31,10 +31,10 @@ func TestNumberRanges(t *testing.T) {
 		{"stories", "[2.1,2.9]", nothing},
 		{"stories", "[-2.5,null]", between("stories", "-2", "")},
 		{"stories", "[null,-2.5]", between("stories", "", "-3")},
-		// Past what an index of 64-bit integers takes, and past every record.
+		// Beyond 64-bit integers, and beyond every record.
 		{"stories", "1e300", between("stories", "4611686018427387904", "4611686018427387904")},
 		{"stories", "[-1e300,1e300]", between("stories", "-4611686018427387904", "4611686018427387904")},
-		// Past 2^53 a float64 does not tell an integer from the one beside it.
+		// A float64 cannot represent every integer above 2^53.
 		{"stories", "9007199254740993", between("stories", "9007199254740993", "9007199254740993")},
 		{"stories", "-9007199254740993", between("stories", "-9007199254740993", "-9007199254740993")},
 		{"stories", "9007199254740993.0e0", between("stories", "9007199254740993", "9007199254740993")},
@@ -51,8 +51,8 @@ func TestNumberRanges(t *testing.T) {
 		{"stories", "[-1e-999999999999999999999,1e-999999999999999999999]", between("stories", "0", "0")},
 		{"stories", "0e999999999999999999999", between("stories", "0", "0")},
 		{"cost", "3", between("cost", "3", "3")},
-		// No double is written as the first of these, and 1e23 is, though the
-		// double itself is a little less.
+		// The first is not a double. 1e23 is the shortest spelling of a double that is
+		// a little less.
 		{"cost", "9007199254740993", nothing},
 		{"cost", "-9007199254740993", nothing},
 		{"cost", "9007199254740994", between("cost", "9.007199254740994e+15", "9.007199254740994e+15")},
@@ -73,7 +73,7 @@ func TestNumberRanges(t *testing.T) {
 		{"cost", "[0.1,0.3]", between("cost", "0.1", "0.3")},
 		{"cost", "[null,1e300]", between("cost", "", "1e+300")},
 		{"cost", "1e-400", between("cost", "0", "0")},
-		// Elasticsearch orders -0 before 0; a client does not.
+		// Elasticsearch orders -0 before 0; clients do not expect that.
 		{"cost", "-0", between("cost", "0", "0")},
 		{"cost", "[-5,-0.0]", between("cost", "-5", "0")},
 		{"cost", "[-1e-400,null]", between("cost", "0", "")},
@@ -168,7 +168,7 @@ func TestDateRanges(t *testing.T) {
 		{`["2024-02-29T12:30:00-05:30",null]`, `"2024-02-29T18:00:00.000Z"`, ""},
 		{`["2024-02-29","2024-02-29T00:00:00Z"]`, firstMS, firstMS},
 		{`["2024-02-29T23:59:59.999Z","2024-02-29"]`, lastMS, lastMS},
-		// Records have milliseconds: a finer instant lies between two of them.
+		// Records have milliseconds: a finer instant lies between two values.
 		{`"2024-02-29T12:30:00.0001Z"`, "-", "-"},
 		{`"2024-02-29T12:30:00.000000001Z"`, "-", "-"},
 		{`["2024-02-29T12:30:00.0001Z","2024-02-29T12:30:00.0019Z"]`, `"2024-02-29T12:30:00.001Z"`, `"2024-02-29T12:30:00.001Z"`},

@@ -29,7 +29,7 @@ var (
 
 const someID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
-// a Static View, or a Dynamic one of a definition as it is stored.
+// viewOf makes a Static View, or a Dynamic View of a stored definition.
 func viewOf(t testing.TB, d query.Dataset, definition string) workspace.View {
 	t.Helper()
 	v := workspace.View{ID: viewID, Workspace: in, Dataset: d, Type: workspace.StaticView}
@@ -180,7 +180,8 @@ func TestAPlanNeedsAWorkspace(t *testing.T) {
 	}
 }
 
-// TestPlansShareNothing: a request may be planned twice at once.
+// TestPlansShareNothing checks that planning a request again does not change the
+// first plan.
 func TestPlansShareNothing(t *testing.T) {
 	t.Parallel()
 	v := viewOf(t, query.Contacts, `{"version":1,"q":"x","fields":{"role":["owner"]}}`)
@@ -198,8 +199,8 @@ func TestPlansShareNothing(t *testing.T) {
 	}
 }
 
-// FuzzDefinition: whatever well-formed JSON is sent as a definition is refused
-// as such, or stored, read back the same, and compiled.
+// FuzzDefinition checks that well-formed JSON is either refused as a definition, or
+// can be stored, read back unchanged, and compiled.
 func FuzzDefinition(f *testing.F) {
 	for _, c := range plans {
 		if strings.HasPrefix(c.definition, "{") {
