@@ -44,7 +44,8 @@ func compile(q query.Query, o options) []byte {
 		return c.b
 	}
 	if len(o.after) > 0 {
-		c.raw(`,"search_after":`).b = append(c.b, o.after...)
+		c.raw(`,"search_after":`)
+		c.b = append(c.b, o.after...)
 	}
 	c.raw(`,"size":`).integer(q.Limit + 1).raw(`,"sort":`).order(q.Sort)
 	if o.sortOnly {
@@ -168,7 +169,6 @@ func (c *compiler) headline(d query.Dataset, text string) *compiler {
 	return c.raw(`}}}`)
 }
 
-// VisitAll implements query.Visitor.
 func (c *compiler) VisitAll(n query.All) {
 	if len(n) == 0 {
 		c.raw(`{"match_all":{}}`)
@@ -177,7 +177,6 @@ func (c *compiler) VisitAll(n query.All) {
 	c.raw(`{"bool":{"filter":`).list(n).raw(`}}`)
 }
 
-// VisitAny implements query.Visitor.
 func (c *compiler) VisitAny(n query.Any) {
 	if len(n) == 0 {
 		c.raw(`{"match_none":{}}`)
@@ -196,13 +195,11 @@ func (c *compiler) list(nodes []query.Node) *compiler {
 	return c
 }
 
-// VisitNot implements query.Visitor.
 func (c *compiler) VisitNot(n query.Not) {
 	n.Node.Accept(c.raw(`{"bool":{"must_not":[`))
 	c.raw(`]}}`)
 }
 
-// VisitTerms implements query.Visitor.
 func (c *compiler) VisitTerms(n query.Terms) { c.terms(c.at.ExactPath(n.Field), n.Values) }
 
 func (c *compiler) terms(path string, values []string) {
@@ -226,17 +223,14 @@ func (c *compiler) term(path, value string) *compiler {
 	return c.raw(`{"term":{`).text(path).raw(`:`).text(value).raw(`}}`)
 }
 
-// VisitMatch implements query.Visitor.
 func (c *compiler) VisitMatch(n query.Match) { c.match(c.at.TextPath(n.Field), n.Text) }
 
-// VisitMatchRecord implements query.Visitor.
 func (c *compiler) VisitMatchRecord(n query.MatchRecord) { c.match(QueryPath, n.Text) }
 
 func (c *compiler) match(path, text string) {
 	c.raw(`{"match":{`).text(path).raw(`:{"operator":"and","query":`).text(text).raw(`}}}`)
 }
 
-// VisitRange implements query.Visitor.
 func (c *compiler) VisitRange(n query.Range) {
 	if n.From.Open() && n.To.Open() {
 		c.VisitExists(query.Exists{Field: n.Field})
@@ -258,12 +252,10 @@ func (c *compiler) between(path string, from, to query.Bound) {
 	c.raw(`}}`)
 }
 
-// VisitExists implements query.Visitor.
 func (c *compiler) VisitExists(n query.Exists) { c.exists(c.at.ExactPath(n.Field)) }
 
 func (c *compiler) exists(path string) { c.raw(`{"exists":{"field":`).text(path).raw(`}}`) }
 
-// VisitNested implements query.Visitor.
 func (c *compiler) VisitNested(n query.Nested) {
 	child := n.Relation.Child
 	c.raw(`{"nested":{"path":`).text(NestedPath(child)).raw(`,"query":`)
@@ -273,11 +265,6 @@ func (c *compiler) VisitNested(n query.Nested) {
 	c.raw(`,"score_mode":"none"}}`)
 }
 
-// VisitInBook implements query.Visitor.
-func (c *compiler) VisitInBook(query.InBook) { c.term(inBookPath, "true") }
-
-// VisitInView implements query.Visitor.
-func (c *compiler) VisitInView(n query.InView) { c.terms(viewsPath, n.IDs) }
-
-// VisitInAnyView implements query.Visitor.
+func (c *compiler) VisitInBook(query.InBook)       { c.term(inBookPath, "true") }
+func (c *compiler) VisitInView(n query.InView)     { c.terms(viewsPath, n.IDs) }
 func (c *compiler) VisitInAnyView(query.InAnyView) { c.exists(viewsPath) }

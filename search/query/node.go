@@ -14,8 +14,9 @@ type Node interface {
 	// Accept calls the method of v for the node's kind.
 	Accept(v Visitor)
 
-	children() []Node // that Walk goes into
-	field() *Field    // the field that the condition itself is on, or nil
+	// parts returns the field that the condition itself is on, or nil, and the nodes
+	// in it.
+	parts() (on *Field, nodes []Node)
 	simplify() Node
 }
 
@@ -82,38 +83,15 @@ type Visitor interface {
 	VisitInAnyView(n InAnyView)
 }
 
-// Accept implements Node.
-func (n All) Accept(v Visitor) { v.VisitAll(n) }
-
-// Accept implements Node.
-func (n Any) Accept(v Visitor) { v.VisitAny(n) }
-
-// Accept implements Node.
-func (n Not) Accept(v Visitor) { v.VisitNot(n) }
-
-// Accept implements Node.
-func (n Terms) Accept(v Visitor) { v.VisitTerms(n) }
-
-// Accept implements Node.
-func (n Match) Accept(v Visitor) { v.VisitMatch(n) }
-
-// Accept implements Node.
+func (n All) Accept(v Visitor)         { v.VisitAll(n) }
+func (n Any) Accept(v Visitor)         { v.VisitAny(n) }
+func (n Not) Accept(v Visitor)         { v.VisitNot(n) }
+func (n Terms) Accept(v Visitor)       { v.VisitTerms(n) }
+func (n Match) Accept(v Visitor)       { v.VisitMatch(n) }
 func (n MatchRecord) Accept(v Visitor) { v.VisitMatchRecord(n) }
-
-// Accept implements Node.
-func (n Range) Accept(v Visitor) { v.VisitRange(n) }
-
-// Accept implements Node.
-func (n Exists) Accept(v Visitor) { v.VisitExists(n) }
-
-// Accept implements Node.
-func (n Nested) Accept(v Visitor) { v.VisitNested(n) }
-
-// Accept implements Node.
-func (n InBook) Accept(v Visitor) { v.VisitInBook(n) }
-
-// Accept implements Node.
-func (n InView) Accept(v Visitor) { v.VisitInView(n) }
-
-// Accept implements Node.
-func (n InAnyView) Accept(v Visitor) { v.VisitInAnyView(n) }
+func (n Range) Accept(v Visitor)       { v.VisitRange(n) }
+func (n Exists) Accept(v Visitor)      { v.VisitExists(n) }
+func (n Nested) Accept(v Visitor)      { v.VisitNested(n) }
+func (n InBook) Accept(v Visitor)      { v.VisitInBook(n) }
+func (n InView) Accept(v Visitor)      { v.VisitInView(n) }
+func (n InAnyView) Accept(v Visitor)   { v.VisitInAnyView(n) }

@@ -77,17 +77,12 @@ func (n Terms) simplify() Node {
 	return n
 }
 
-func (n Match) simplify() Node       { return n }
-func (n MatchRecord) simplify() Node { return n }
-
 func (n Range) simplify() Node {
 	if n.From.Open() && n.To.Open() {
 		return Exists{n.Field}
 	}
 	return n
 }
-
-func (n Exists) simplify() Node { return n }
 
 func (n Nested) simplify() Node {
 	child := n.Node.simplify()
@@ -97,8 +92,6 @@ func (n Nested) simplify() Node {
 	return Nested{n.Relation, child}
 }
 
-func (n InBook) simplify() Node { return n }
-
 func (n InView) simplify() Node {
 	if len(n.IDs) == 0 {
 		return Any{}
@@ -106,4 +99,8 @@ func (n InView) simplify() Node {
 	return n
 }
 
-func (n InAnyView) simplify() Node { return n }
+func (n Match) simplify() Node       { return n }
+func (n MatchRecord) simplify() Node { return n }
+func (n Exists) simplify() Node      { return n }
+func (n InBook) simplify() Node      { return n }
+func (n InAnyView) simplify() Node   { return n }

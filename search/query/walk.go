@@ -11,7 +11,8 @@ func walk(n Node, yield func(Node) bool) bool {
 	if !yield(n) {
 		return false
 	}
-	for _, child := range n.children() {
+	_, nodes := n.parts()
+	for _, child := range nodes {
 		if !walk(child, yield) {
 			return false
 		}
@@ -23,35 +24,22 @@ func walk(n Node, yield func(Node) bool) bool {
 // workspace's own.
 func OnOverlay(root Node) bool {
 	for n := range Walk(root) {
-		if f := n.field(); f != nil && f.Overlay {
+		if f, _ := n.parts(); f != nil && f.Overlay {
 			return true
 		}
 	}
 	return false
 }
 
-func (n All) children() []Node         { return n }
-func (n Any) children() []Node         { return n }
-func (n Not) children() []Node         { return []Node{n.Node} }
-func (n Terms) children() []Node       { return nil }
-func (n Match) children() []Node       { return nil }
-func (n MatchRecord) children() []Node { return nil }
-func (n Range) children() []Node       { return nil }
-func (n Exists) children() []Node      { return nil }
-func (n Nested) children() []Node      { return []Node{n.Node} }
-func (n InBook) children() []Node      { return nil }
-func (n InView) children() []Node      { return nil }
-func (n InAnyView) children() []Node   { return nil }
-
-func (n All) field() *Field         { return nil }
-func (n Any) field() *Field         { return nil }
-func (n Not) field() *Field         { return nil }
-func (n Terms) field() *Field       { return n.Field }
-func (n Match) field() *Field       { return n.Field }
-func (n MatchRecord) field() *Field { return nil }
-func (n Range) field() *Field       { return n.Field }
-func (n Exists) field() *Field      { return n.Field }
-func (n Nested) field() *Field      { return nil }
-func (n InBook) field() *Field      { return nil }
-func (n InView) field() *Field      { return nil }
-func (n InAnyView) field() *Field   { return nil }
+func (n All) parts() (*Field, []Node)         { return nil, n }
+func (n Any) parts() (*Field, []Node)         { return nil, n }
+func (n Not) parts() (*Field, []Node)         { return nil, []Node{n.Node} }
+func (n Terms) parts() (*Field, []Node)       { return n.Field, nil }
+func (n Match) parts() (*Field, []Node)       { return n.Field, nil }
+func (n MatchRecord) parts() (*Field, []Node) { return nil, nil }
+func (n Range) parts() (*Field, []Node)       { return n.Field, nil }
+func (n Exists) parts() (*Field, []Node)      { return n.Field, nil }
+func (n Nested) parts() (*Field, []Node)      { return nil, []Node{n.Node} }
+func (n InBook) parts() (*Field, []Node)      { return nil, nil }
+func (n InView) parts() (*Field, []Node)      { return nil, nil }
+func (n InAnyView) parts() (*Field, []Node)   { return nil, nil }
