@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"atlas/mappings"
+	"atlas/search"
 	"atlas/search/query"
 )
 
@@ -76,7 +77,7 @@ var types = map[query.Type]string{
 }
 
 // searchable lists the paths of a field that a condition can be on.
-func searchable(f query.Field, at query.Place) map[string]expectation {
+func searchable(f query.Field, at search.FieldPrefix) map[string]expectation {
 	want := map[string]expectation{}
 	if f.Kind == query.Plain && f.Name != "id" {
 		return want
@@ -87,10 +88,10 @@ func searchable(f query.Field, at query.Place) map[string]expectation {
 	}
 	// What is matched only needs no doc values. Fields that are indexed as they
 	// are have them all the same, but for those of children.
-	values := at == query.Root && (!f.Folded() || f.Sort || f.Dynamic()) || f.Overlay && (!f.Folded() || f.Dynamic())
-	want[f.ExactPath(at)] = expectation{kind, true, values}
+	values := at == search.Root && (!f.Folded() || f.Sort || f.Dynamic()) || f.Overlay && (!f.Folded() || f.Dynamic())
+	want[at.ExactPath(&f)] = expectation{kind, true, values}
 	if f.Kind == query.FullText && !f.IsID() {
-		want[f.TextPath(at)] = expectation{"text", true, false}
+		want[at.TextPath(&f)] = expectation{"text", true, false}
 	}
 	return want
 }
@@ -98,26 +99,26 @@ func searchable(f query.Field, at query.Place) map[string]expectation {
 func TestMappingsFollowTheCatalog(t *testing.T) {
 	t.Parallel()
 	for _, d := range query.Datasets {
-		want := map[string]expectation{query.QueryPath: {"text", true, false}, "ix.digest": {"long", false, true}}
-		for _, path := range query.TiePaths {
+		want := map[string]expectation{search.QueryPath: {"text", true, false}, "ix.digest": {"long", false, true}}
+		for _, path := range search.TiebreakPaths {
 			want[path] = expectation{"long", false, true}
 		}
 		if slices.ContainsFunc(query.Fields(d), query.Field.Ranked) {
-			want[query.RankPath] = expectation{"long", true, true}
+			want[search.RankPath] = expectation{"long", true, true}
 		}
 		if slices.ContainsFunc(query.Fields(d), func(f query.Field) bool { return f.Domains }) {
-			want[query.DomainsPath] = expectation{"keyword", true, false}
+			want[search.DomainsPath] = expectation{"keyword", true, false}
 		}
 		for _, f := range query.Fields(d) {
 			// The record itself: shown, and no more than that where a folded
 			// copy is searched. The spellings of a dynamic enum are counted.
 			want[f.Name] = expectation{types[f.Type], false, f.Dynamic()}
-			maps.Copy(want, searchable(f, query.Root))
+			maps.Copy(want, searchable(f, search.Root))
 		}
 		for _, r := range query.RelationsOf(d) {
-			want[query.RelatedPath(r.Child)] = expectation{"nested", true, false}
+			want[search.NestedPath(r.Child)] = expectation{"nested", true, false}
 			for _, f := range query.Fields(r.Child) {
-				maps.Copy(want, searchable(f, query.RelatedPlace(r.Child)))
+				maps.Copy(want, searchable(f, search.NestedPrefix(r.Child)))
 			}
 		}
 		_, global := read(t, mappings.Index, d)
@@ -132,7 +133,7 @@ func TestMappingsFollowTheCatalog(t *testing.T) {
 		for _, overlay := range []query.Dataset{query.Accounts, query.Contacts} {
 			// One block serves all held datasets.
 			for _, f := range query.OverlayFields(overlay) {
-				maps.Copy(want, searchable(f, query.Root))
+				maps.Copy(want, searchable(f, search.Root))
 			}
 		}
 		_, held := read(t, mappings.Held, d)
@@ -164,7 +165,7 @@ func TestSortsHaveDocValues(t *testing.T) {
 	for _, d := range query.Datasets {
 		b, global := read(t, mappings.Index, d)
 		for _, f := range query.SortFields(d, query.Data) {
-			if e := global.actual(f.ExactPath(query.Root)); !e.Values {
+			if e := global.actual(search.Root.ExactPath(&f)); !e.Values {
 				t.Errorf("%s cannot be sorted by %s: %+v", d, f.Name, e)
 			}
 		}
@@ -173,7 +174,7 @@ func TestSortsHaveDocValues(t *testing.T) {
 			direction = "desc"
 		}
 		want := map[string]any{
-			"sort.field":   []any{s.Field.ExactPath(query.Root), query.TiePaths[0], query.TiePaths[1]},
+			"sort.field":   []any{search.Root.ExactPath(&s.Field), search.TiebreakPaths[0], search.TiebreakPaths[1]},
 			"sort.order":   []any{direction, "asc", "asc"},
 			"sort.missing": []any{"_last", "_last", "_last"},
 		}
@@ -187,7 +188,7 @@ func TestSortsHaveDocValues(t *testing.T) {
 		}
 		_, held := read(t, mappings.Held, d)
 		for _, f := range query.SortFields(d, query.Book) {
-			if e := held.actual(f.ExactPath(query.Root)); !e.Values {
+			if e := held.actual(search.Root.ExactPath(&f)); !e.Values {
 				t.Errorf("held %s cannot be sorted by %s: %+v", d, f.Name, e)
 			}
 		}

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -15,20 +14,19 @@ import (
 
 // Bounds of looking up children.
 const (
-	// maxParents is how many parents one search asks for.
+	// maxParents is the most parents of one search.
 	maxParents = 100
-	// maxFound is how many children one search takes; of more it is split by
-	// parents.
+	// maxFound is the most children that one search returns. A search that finds
+	// more is split by parents.
 	maxFound = 10_000
-	// searchesAtOnce is how many searches one request has: their answers are in
+	// searchesAtOnce is the most searches of one round trip, whose answers are in
 	// memory together.
 	searchesAtOnce = 6
 )
 
-// Children finds the related records of records of a dataset, of every kind, as
-// the last refresh of the live indices has them: the counts are exact, and the
-// newest query.MaxChildren of each kind are there. Every id has an entry.
-// Errors: Unavailable.
+// Children returns the related records of some records of a dataset, as of the
+// last refresh of the served indices: exact counts, and the newest
+// query.MaxChildren of each kind. Every id has an entry. Errors: Unavailable.
 func (e *Engine) Children(ctx context.Context, d query.Dataset, ids []string) (map[string]document.Children, error) {
 	families := make(map[string]*family, len(ids))
 	all := make(map[string]document.Children, len(ids))
@@ -36,24 +34,24 @@ func (e *Engine) Children(ctx context.Context, d query.Dataset, ids []string) (m
 		families[id] = &family{map[query.Dataset]int64{}, map[query.Dataset][]document.Child{}}
 		all[id] = families[id]
 	}
-	var asked []childSearch
+	var pending []childSearch
 	for _, rel := range query.RelationsOf(d) {
 		for parents := range slices.Chunk(ids, maxParents) {
-			asked = append(asked, childSearch{rel, parents})
+			pending = append(pending, childSearch{rel, parents})
 		}
 	}
-	for len(asked) > 0 {
-		now := asked[:min(len(asked), searchesAtOnce)]
-		more, err := e.childrenOf(ctx, now, families)
+	for len(pending) > 0 {
+		now := pending[:min(len(pending), searchesAtOnce)]
+		split, err := e.childrenOf(ctx, now, families)
 		if err != nil {
 			return nil, err
 		}
-		asked = append(more, asked[len(now):]...)
+		pending = append(split, pending[len(now):]...)
 	}
 	return all, nil
 }
 
-// childSearch asks for the children of some parents by one relation.
+// childSearch searches for the children of some parents in one relation.
 type childSearch struct {
 	rel     query.Relation
 	parents []string
@@ -71,7 +69,7 @@ func (f *family) Count(child query.Dataset) int64 { return f.counts[child] }
 // Newest implements document.Children.
 func (f *family) Newest(child query.Dataset) []document.Child { return f.newest[child] }
 
-// size is how many children one search takes.
+// size is the most children that the search returns.
 func (c childSearch) size() int {
 	if len(c.parents) == 1 {
 		return query.MaxChildren
@@ -79,31 +77,24 @@ func (c childSearch) size() int {
 	return maxFound
 }
 
-func (c childSearch) body() ([]byte, error) {
+// query finds the children, those of a parent in the order of Children.
+func (c childSearch) query() query.Query {
 	link, _ := query.FieldNamed(c.rel.Child, c.rel.Link)
 	newest, _ := query.FieldNamed(c.rel.Child, c.rel.Newest)
-	body, err := json.Marshal(object{
-		"query": object{"bool": object{"filter": object{"terms": object{link.ExactPath(query.Root): c.parents}}}},
-		"size":  c.size(), "track_total_hits": true, "sort": json.RawMessage(appendOrder(nil, query.Sort{Field: newest, Desc: true})),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("search: %w", err)
+	return query.Query{
+		Dataset: c.rel.Child, Where: query.All{query.Terms{Field: &link, Values: c.parents}},
+		Sort: query.Sort{Field: newest, Desc: true}, Limit: c.size() - 1, // and one row more, as for a page
 	}
-	return body, nil
 }
 
-// childrenOf runs searches in one round trip, and returns those that have to
-// be asked for fewer parents at a time.
-func (e *Engine) childrenOf(ctx context.Context, searches []childSearch, into map[string]*family) (more []childSearch, err error) {
-	bodies := make([]leg, len(searches))
+// childrenOf runs searches in one round trip, adds what they find to families,
+// and returns the searches that must be made again, for fewer parents each.
+func (e *Engine) childrenOf(ctx context.Context, searches []childSearch, into map[string]*family) (split []childSearch, err error) {
+	requests := make([]request, len(searches))
 	for i, s := range searches {
-		body, err := s.body()
-		if err != nil {
-			return nil, err
-		}
-		bodies[i] = e.global(s.rel.Child, body)
+		requests[i] = e.request(s.query(), options{exactTotal: true})
 	}
-	results, err := e.multi(ctx, bodies...)
+	results, err := e.multi(ctx, requests...)
 	if err != nil {
 		return nil, err
 	}
@@ -114,18 +105,18 @@ func (e *Engine) childrenOf(ctx context.Context, searches []childSearch, into ma
 		}
 		if len(s.parents) > 1 && res.Hits.Total.Value > maxFound {
 			middle := len(s.parents) / 2
-			more = append(more, childSearch{s.rel, s.parents[:middle]}, childSearch{s.rel, s.parents[middle:]})
+			split = append(split, childSearch{s.rel, s.parents[:middle]}, childSearch{s.rel, s.parents[middle:]})
 			continue
 		}
 		if err := s.collect(res, into); err != nil {
 			return nil, err
 		}
 	}
-	return more, nil
+	return split, nil
 }
 
-// collect gives the parents their children. They come in the order of a
-// parent's children, so each parent's first are its newest.
+// collect adds the rows to the families of their parents. The first rows of each
+// parent are its newest children.
 func (c childSearch) collect(res result, into map[string]*family) error {
 	wanted := make(map[string]bool, len(c.parents))
 	for _, id := range c.parents {
@@ -153,7 +144,8 @@ func (c childSearch) collect(res result, into map[string]*family) error {
 	return nil
 }
 
-// childOf makes the nested object of a public record, and tells its parents.
+// childOf makes the nested object of a public record, and returns the ids of its
+// parents.
 func childOf(rel query.Relation, public jsontext.Value) (document.Child, []string, error) {
 	record, err := document.FromPublic(rel.Child, public)
 	if err != nil {

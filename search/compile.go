@@ -2,7 +2,6 @@ package search
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -10,173 +9,262 @@ import (
 	"atlas/search/query"
 )
 
-// TotalCap is how far matches are counted.
+// TotalCap is the highest total that is counted exactly.
 const TotalCap = 1_000
 
-type object = map[string]any
-
 // Compile returns the body of Elasticsearch's _search for a query whose page
-// begins after a row with these sort values (nil: at the first, or at the
+// begins after a row with these sort values (nil: at the first row, or at the
 // offset). It asks for one row more than the page has, which tells whether there
-// is a next one. Compile is pure; the texts in a query are valid UTF-8.
-//
-// The body is written, not marshalled from maps: that was a third of what a
-// search allocates.
+// is a next page. Compile is pure. The texts of a query must be valid UTF-8.
 func Compile(q query.Query, after json.RawMessage) []byte {
-	b := append(make([]byte, 0, 1024), '{')
-	if len(after) == 0 && q.Offset > 0 {
-		b = append(strconv.AppendInt(append(b, `"from":`...), int64(q.Offset), 10), ',')
-	}
-	b = appendCondition(append(b, `"query":`...), q)
-	if len(after) > 0 {
-		b = append(append(b, `,"search_after":`...), after...)
-	}
-	b = strconv.AppendInt(append(b, `,"size":`...), int64(q.Limit+1), 10)
-	b = appendOrder(append(b, `,"sort":`...), q.Sort)
-	return append(strconv.AppendInt(append(b, `,"track_total_hits":`...), TotalCap+1, 10), '}')
+	return compile(q, options{after: after})
 }
 
-func appendOrder(b []byte, s query.Sort) []byte {
+// options are what a search asks for beside its Query. The zero value is the
+// first page.
+type options struct {
+	after      json.RawMessage // the sort values of the row before the page
+	seek       clause          // a condition on the rows (seekFilter), or nil
+	sortOnly   bool            // rows have nothing but their sort values
+	exactTotal bool            // all matches are counted
+}
+
+// clause is a query in Elasticsearch's DSL.
+type clause []byte
+
+func compile(q query.Query, o options) []byte {
+	c := newCompiler(1024)
+	c.raw(`{`)
+	if q.Offset > 0 && len(o.after) == 0 && !q.CountOnly {
+		c.raw(`"from":`).integer(q.Offset).raw(`,`)
+	}
+	c.raw(`"query":`).condition(q, o.seek)
+	if q.CountOnly {
+		c.raw(`,"size":0,"track_total_hits":`).integer(max(TotalCap, q.Offset) + 1).raw(`}`)
+		return c.b
+	}
+	if len(o.after) > 0 {
+		c.raw(`,"search_after":`)
+		c.b = append(c.b, o.after...)
+	}
+	c.raw(`,"size":`).integer(q.Limit + 1).raw(`,"sort":`).order(q.Sort)
+	if o.sortOnly {
+		// Without any stored field, not even the id, only doc values are read of a
+		// row: an eighth of the work.
+		c.raw(`,"_source":false,"stored_fields":"_none_"`)
+	}
+	if o.exactTotal {
+		c.raw(`,"track_total_hits":true}`)
+	} else {
+		c.raw(`,"track_total_hits":`).integer(TotalCap + 1).raw(`}`)
+	}
+	return c.b
+}
+
+// compiler appends JSON to b. Marshalling maps instead was a third of what a
+// search allocated.
+type compiler struct {
+	b  []byte
+	at FieldPrefix // of the fields of the node that is visited
+}
+
+var _ query.Visitor = (*compiler)(nil)
+
+func newCompiler(capacity int) *compiler {
+	return &compiler{make([]byte, 0, capacity), Root}
+}
+
+// clauseOf compiles a node on its own.
+func clauseOf(n query.Node) clause {
+	c := newCompiler(64)
+	n.Accept(c)
+	return c.b
+}
+
+func (c *compiler) raw(json string) *compiler {
+	c.b = append(c.b, json...)
+	return c
+}
+
+func (c *compiler) text(s string) *compiler {
+	c.b, _ = jsontext.AppendQuote(c.b, s) // which fails for invalid UTF-8 only
+	return c
+}
+
+func (c *compiler) integer(n int) *compiler {
+	c.b = strconv.AppendInt(c.b, int64(n), 10)
+	return c
+}
+
+func (c *compiler) order(s query.Sort) {
 	direction := "asc"
 	if s.Desc {
 		direction = "desc"
 	}
 	if s.Relevance() {
-		b = append(b, `[{"_score":{`...)
+		c.raw(`[{"_score":{`)
 	} else {
-		b = append(appendText(append(b, `[{`...), s.Field.ExactPath(query.Root)), `:{"missing":"_last",`...)
+		c.raw(`[{`).text(Root.ExactPath(&s.Field)).raw(`:{"missing":"_last",`)
 	}
-	b = append(append(append(b, `"order":"`...), direction...), `"}}`...)
-	for _, path := range query.TiePaths {
-		b = append(appendText(append(b, `,{`...), path), `:{"order":"asc"}}`...)
+	c.raw(`"order":"`).raw(direction).raw(`"}}`)
+	for _, path := range TiebreakPaths {
+		c.raw(`,{`).text(path).raw(`:{"order":"asc"}}`)
 	}
-	return append(b, ']')
+	c.raw(`]`)
 }
 
-// appendCondition appends the query's tree. Nothing is scored unless relevance
-// sorts.
-func appendCondition(b []byte, q query.Query) []byte {
-	scored := q.Text != "" && q.Sort.Relevance()
-	open := len(b)
-	b = append(b, `{"bool":{"filter":[`...)
-	first := len(b)
+// condition compiles the query's tree and text. Scores are computed only where
+// the rows are sorted by them.
+func (c *compiler) condition(q query.Query, seek clause) {
+	scored := q.Text != "" && q.Sort.Relevance() && !q.CountOnly
+	start := len(c.b)
+	c.raw(`{"bool":{"filter":[`)
+	first := len(c.b)
 	if q.Held {
-		// Whatever else a caller asks for, and beside the routing.
-		b = append(appendTerm(b, "held.workspace_id", q.Base.Workspace), ',')
+		// This is independent of the routing and of the caller's conditions.
+		c.term(workspacePath, q.Base.Workspace).raw(`,`)
 	}
 	for _, node := range q.Where {
-		b = append(appendClause(b, node), ',')
+		node.Accept(c)
+		c.raw(`,`)
 	}
-	text := query.Fold(q.Text)
+	if seek != nil {
+		c.b = append(append(c.b, seek...), ',')
+	}
+	text := query.MatchRecord{Text: query.Fold(q.Text)}
 	if q.Text != "" && !scored {
-		b = append(appendWords(b, query.QueryPath, text), ',')
+		c.VisitMatchRecord(text)
+		c.raw(`,`)
 	}
-	switch filtered := len(b) > first; {
-	case filtered && !scored:
-		return append(b[:len(b)-1], "]}}"...)
+	filtered := len(c.b) > first
+	switch {
 	case filtered:
-		b = append(b[:len(b)-1], "],"...)
+		c.b[len(c.b)-1] = ']'
 	case scored:
-		b = append(b[:open], `{"bool":{`...)
+		c.b = append(c.b[:start], `{"bool":{`...)
 	default:
-		return append(b[:open], `{"match_all":{}}`...)
+		c.b = append(c.b[:start], `{"match_all":{}}`...)
+		return
 	}
-	b = appendWords(append(b, `"must":[`...), query.QueryPath, text)
-	return append(appendNameMatches(append(b, `],"should":[`...), q.Dataset, text), "]}}"...)
+	if scored {
+		if filtered {
+			c.raw(`,`)
+		}
+		c.raw(`"must":[`).VisitMatchRecord(text)
+		c.raw(`],"should":[`).headline(q.Dataset, text.Text).raw(`]`)
+	}
+	c.raw(`}}`)
 }
 
-// appendNameMatches lifts records whose name has the terms over those that
-// mention them elsewhere.
-func appendNameMatches(b []byte, d query.Dataset, text string) []byte {
-	headline := "name"
+// headline scores records whose name has the terms above those that have them in
+// other fields.
+func (c *compiler) headline(d query.Dataset, text string) *compiler {
+	name := "name"
 	if d == query.Signals {
-		headline = "title"
+		name = "title"
 	}
-	f, _ := query.FieldNamed(d, headline)
-	b = appendText(append(b, `{"match":{`...), f.TextPath(query.Root))
-	b = appendText(append(b, `:{"boost":2,"query":`...), text)
-	b = appendText(append(b, `}}},{"term":{`...), f.ExactPath(query.Root))
-	b = appendText(append(b, `:{"boost":4,"value":`...), query.ExactValue(f, text))
-	return append(b, "}}}"...)
+	f, _ := query.FieldNamed(d, name)
+	c.raw(`{"match":{`).text(Root.TextPath(&f)).raw(`:{"boost":2,"query":`).text(text)
+	c.raw(`}}},{"term":{`).text(Root.ExactPath(&f)).raw(`:{"boost":4,"value":`).text(query.ExactValue(f, text))
+	return c.raw(`}}}`)
 }
 
-func appendClause(b []byte, node query.Node) []byte {
-	switch n := node.(type) {
-	case query.All:
-		if len(n) == 0 {
-			return append(b, `{"match_all":{}}`...)
-		}
-		return append(appendClauses(append(b, `{"bool":{"filter":`...), n), "}}"...)
-	case query.Any:
-		if len(n) == 0 {
-			return append(b, `{"match_none":{}}`...)
-		}
-		return append(appendClauses(append(b, `{"bool":{"minimum_should_match":1,"should":`...), n), "}}"...)
-	case query.Not:
-		return append(appendClause(append(b, `{"bool":{"must_not":[`...), n.Node), "]}}"...)
-	case query.Terms:
-		return appendTerms(b, n)
-	case query.Words:
-		return appendWords(b, n.Path, n.Text)
-	case query.Span:
-		return appendSpan(b, n)
-	case query.Child:
-		b = appendText(append(b, `{"nested":{"path":`...), n.Path)
-		return append(appendClause(append(b, `,"query":`...), n.Node), `,"score_mode":"none"}}`...)
+func (c *compiler) VisitAll(n query.All) {
+	if len(n) == 0 {
+		c.raw(`{"match_all":{}}`)
+		return
 	}
-	panic(fmt.Sprintf("search: no clause for %T", node)) // a node type was added without its clause
+	c.raw(`{"bool":{"filter":`).list(n).raw(`}}`)
 }
 
-func appendClauses(b []byte, nodes []query.Node) []byte {
-	b = append(b, '[')
+func (c *compiler) VisitAny(n query.Any) {
+	if len(n) == 0 {
+		c.raw(`{"match_none":{}}`)
+		return
+	}
+	c.raw(`{"bool":{"minimum_should_match":1,"should":`).list(n).raw(`}}`)
+}
+
+func (c *compiler) list(nodes []query.Node) *compiler {
+	c.raw(`[`)
 	for _, n := range nodes {
-		b = append(appendClause(b, n), ',')
+		n.Accept(c)
+		c.raw(`,`)
 	}
-	b[len(b)-1] = ']'
-	return b
+	c.b[len(c.b)-1] = ']'
+	return c
 }
 
-func appendTerms(b []byte, n query.Terms) []byte {
-	switch len(n.Values) {
+func (c *compiler) VisitNot(n query.Not) {
+	n.Node.Accept(c.raw(`{"bool":{"must_not":[`))
+	c.raw(`]}}`)
+}
+
+func (c *compiler) VisitTerms(n query.Terms) { c.terms(c.at.ExactPath(n.Field), n.Values) }
+
+func (c *compiler) terms(path string, values []string) {
+	switch len(values) {
 	case 0:
-		return append(b, `{"match_none":{}}`...)
+		c.raw(`{"match_none":{}}`)
+		return
 	case 1:
-		return appendTerm(b, n.Path, n.Values[0])
+		c.term(path, values[0])
+		return
 	}
-	b = append(appendText(append(b, `{"terms":{`...), n.Path), ":["...)
-	for _, v := range n.Values {
-		b = append(appendText(b, v), ',')
+	c.raw(`{"terms":{`).text(path).raw(`:[`)
+	for _, v := range values {
+		c.text(v).raw(`,`)
 	}
-	b[len(b)-1] = ']'
-	return append(b, "}}"...)
+	c.b[len(c.b)-1] = ']'
+	c.raw(`}}`)
 }
 
-func appendTerm(b []byte, path, value string) []byte {
-	b = appendText(append(b, `{"term":{`...), path)
-	return append(appendText(append(b, ':'), value), "}}"...)
+func (c *compiler) term(path, value string) *compiler {
+	return c.raw(`{"term":{`).text(path).raw(`:`).text(value).raw(`}}`)
 }
 
-func appendSpan(b []byte, n query.Span) []byte {
-	if n.From == "" && n.To == "" {
-		return append(appendText(append(b, `{"exists":{"field":`...), n.Path), "}}"...)
-	}
-	b = append(appendText(append(b, `{"range":{`...), n.Path), ":{"...)
-	if n.From != "" {
-		b = append(append(append(b, `"gte":`...), n.From...), ',')
-	}
-	if n.To != "" {
-		b = append(append(append(b, `"lte":`...), n.To...), ',')
-	}
-	b[len(b)-1] = '}'
-	return append(b, "}}"...)
+func (c *compiler) VisitMatch(n query.Match) { c.match(c.at.TextPath(n.Field), n.Text) }
+
+func (c *compiler) VisitMatchRecord(n query.MatchRecord) { c.match(QueryPath, n.Text) }
+
+func (c *compiler) match(path, text string) {
+	c.raw(`{"match":{`).text(path).raw(`:{"operator":"and","query":`).text(text).raw(`}}}`)
 }
 
-func appendWords(b []byte, path, text string) []byte {
-	b = appendText(append(b, `{"match":{`...), path)
-	return append(appendText(append(b, `:{"operator":"and","query":`...), text), "}}}"...)
+func (c *compiler) VisitRange(n query.Range) {
+	if n.From.Open() && n.To.Open() {
+		c.VisitExists(query.Exists{Field: n.Field})
+		return
+	}
+	c.between(c.at.ExactPath(n.Field), n.From, n.To)
 }
 
-func appendText(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // which fails for invalid UTF-8 only
-	return b
+// between takes at least one bound that is not open.
+func (c *compiler) between(path string, from, to query.Bound) {
+	c.raw(`{"range":{`).text(path).raw(`:{`)
+	if !from.Open() {
+		c.b = append(from.AppendJSON(c.raw(`"gte":`).b), ',')
+	}
+	if !to.Open() {
+		c.b = append(to.AppendJSON(c.raw(`"lte":`).b), ',')
+	}
+	c.b[len(c.b)-1] = '}'
+	c.raw(`}}`)
 }
+
+func (c *compiler) VisitExists(n query.Exists) { c.exists(c.at.ExactPath(n.Field)) }
+
+func (c *compiler) exists(path string) { c.raw(`{"exists":{"field":`).text(path).raw(`}}`) }
+
+func (c *compiler) VisitNested(n query.Nested) {
+	child := n.Relation.Child
+	c.raw(`{"nested":{"path":`).text(NestedPath(child)).raw(`,"query":`)
+	c.at = NestedPrefix(child)
+	n.Node.Accept(c)
+	c.at = Root
+	c.raw(`,"score_mode":"none"}}`)
+}
+
+func (c *compiler) VisitInBook(query.InBook)       { c.term(inBookPath, "true") }
+func (c *compiler) VisitInView(n query.InView)     { c.terms(viewsPath, n.IDs) }
+func (c *compiler) VisitInAnyView(query.InAnyView) { c.exists(viewsPath) }

@@ -101,22 +101,26 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// Conditions that no request makes but a View or a join may: none of them may
-// become a condition that everything meets.
+// Empty conditions, which no request has: none that never matches may become one
+// that always does.
 func TestCompileEmptyConditions(t *testing.T) {
 	t.Parallel()
+	stage, _ := query.FieldNamed(query.Projects, "stage")
+	projects := query.RelationsOf(query.Accounts)[0]
 	for name, c := range map[string]struct {
 		node query.Node
 		want string
 	}{
 		"any of nothing":   {query.Any{}, `{"match_none":{}}`},
-		"no values":        {query.Terms{Path: "x"}, `{"match_none":{}}`},
+		"no values":        {query.Terms{Field: &stage}, `{"match_none":{}}`},
 		"all of nothing":   {query.All{}, `{"match_all":{}}`},
 		"not nothing":      {query.Not{Node: query.Any{}}, `{"bool":{"must_not":[{"match_none":{}}]}}`},
-		"any value":        {query.Span{Path: "x"}, `{"exists":{"field":"x"}}`},
-		"a relation's any": {query.Child{Path: "x", Node: query.All{}}, `{"nested":{"path":"x","query":{"match_all":{}},"score_mode":"none"}}`},
+		"an open range":    {query.Range{Field: &stage}, `{"exists":{"field":"stage"}}`},
+		"any value":        {query.Exists{Field: &stage}, `{"exists":{"field":"stage"}}`},
+		"a relation's any": {query.Nested{Relation: projects, Node: query.All{}}, `{"nested":{"path":"ix.projects","query":{"match_all":{}},"score_mode":"none"}}`},
+		"in no View":       {query.InView{}, `{"match_none":{}}`},
 	} {
-		body := search.Compile(query.Query{Dataset: query.Accounts, Sort: query.DefaultSort(query.Accounts), Where: []query.Node{c.node}, Limit: 1}, nil)
+		body := search.Compile(query.Query{Dataset: query.Accounts, Sort: query.DefaultSort(query.Accounts), Where: query.All{c.node}, Limit: 1}, nil)
 		var got struct {
 			Query struct {
 				Bool struct {

@@ -15,9 +15,9 @@ import (
 )
 
 // Cursors makes and reads the `search_after` of a page: the sort values of its
-// last row, signed together with what they were made for. A cursor holds no
-// state on a server and does not expire while one of the keys that may have
-// signed it is configured.
+// last row, signed together with the search that they belong to. A cursor needs
+// no state on a server. It does not expire while the key that signed it is
+// configured.
 type Cursors struct {
 	keys [][]byte
 }
@@ -25,8 +25,8 @@ type Cursors struct {
 // MinCursorKey is the fewest bytes a signing key may have.
 const MinCursorKey = 16
 
-// NewCursors returns Cursors that sign with the first key and accept all of
-// them, so that a key can be replaced while cursors of the old one go on.
+// NewCursors returns Cursors that sign with the first key and accept all keys, so
+// that a key can be replaced while cursors of the old one stay valid.
 func NewCursors(keys ...[]byte) (*Cursors, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("a cursor key is required")
@@ -39,28 +39,30 @@ func NewCursors(keys ...[]byte) (*Cursors, error) {
 	return &Cursors{keys}, nil
 }
 
-// The layout: a version, the signature, how many rows come before (a varint),
-// the sort values as the JSON array that Elasticsearch gave. They are never
+// A cursor is a version, the signature, the number of rows before (a varint) and
+// the sort values as the JSON array that Elasticsearch returned. They are never
 // decoded: a float64 would corrupt the values that stand for "missing".
 const (
 	cursorVersion = 2
 	signatureLen  = sha256.Size
 )
 
-// encoding refuses padding and stray bits, so that each cursor has one spelling.
+// encoding refuses padding and unused bits that are set, so that each cursor has
+// one spelling.
 var encoding = base64.RawURLEncoding.Strict()
 
-// Place is where in the results of a search a page begins. The zero Place is the
-// beginning.
-type Place struct {
-	// After holds the sort values of the row before, as Elasticsearch gave them.
+// Position is where in the results of a search a page begins. The zero Position
+// is the beginning.
+type Position struct {
+	// After holds the sort values of the row before, as Elasticsearch returned
+	// them.
 	After json.RawMessage
-	// Passed is how many rows came before when they were counted, page by page.
+	// Passed is the number of rows on the pages before, when they were answered.
 	Passed int
 }
 
-// Make returns the cursor of a place in q's results.
-func (c *Cursors) Make(q query.Query, p Place) string {
+// Make returns the cursor of a position in q's results.
+func (c *Cursors) Make(q query.Query, p Position) string {
 	signed := append(binary.AppendUvarint(nil, uint64(max(0, p.Passed))), p.After...)
 	b := make([]byte, 0, 1+signatureLen+len(signed))
 	b = append(b, cursorVersion)
@@ -69,33 +71,33 @@ func (c *Cursors) Make(q query.Query, p Place) string {
 	return encoding.EncodeToString(b)
 }
 
-// Read returns the place of q's cursor, the beginning when it has none. A cursor
-// that was not made for this base, dataset, sort and, by relevance, text, or
-// that was changed in any bit, is a BadRequest.
-func (c *Cursors) Read(q query.Query) (Place, error) {
+// Read returns the position of q's cursor, the beginning when q has none. A cursor
+// that was made for another base, dataset, sort or, by relevance, text, or that
+// was changed in any bit, is a BadRequest.
+func (c *Cursors) Read(q query.Query) (Position, error) {
 	if q.After == "" {
-		return Place{}, nil
+		return Position{}, nil
 	}
 	b, err := encoding.DecodeString(q.After)
 	// The decoder skips line breaks, which would give one cursor many spellings.
 	if err != nil || strings.ContainsAny(q.After, "\r\n") || len(b) <= 1+signatureLen || b[0] != cursorVersion {
-		return Place{}, errCursor
+		return Position{}, errCursor
 	}
 	signature, signed := b[1:1+signatureLen], b[1+signatureLen:]
 	for _, key := range c.keys {
 		if hmac.Equal(signature, sign(key, q, signed)) {
 			passed, n := binary.Uvarint(signed)
-			return Place{After: json.RawMessage(signed[n:]), Passed: int(passed)}, nil // #nosec G115 -- signed by us
+			return Position{After: json.RawMessage(signed[n:]), Passed: int(passed)}, nil // #nosec G115 -- signed by us
 		}
 	}
-	return Place{}, errCursor
+	return Position{}, errCursor
 }
 
 var errCursor = fault.New(fault.BadRequest, "search_after is not a cursor of this search: send it as it was answered, with the same dataset, workspace, sort (and, sorted by relevance, query), or leave it out to begin at the first page")
 
-// sign binds a place to where they were issued. Each part is preceded by
-// its length, so that no two bindings read alike.
-func sign(key []byte, q query.Query, place []byte) []byte {
+// sign binds a position to the search that it belongs to. Each part is preceded
+// by its length, so that no two searches are signed alike.
+func sign(key []byte, q query.Query, position []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	part := func(s string) {
 		mac.Write(binary.BigEndian.AppendUint32(nil, uint32(len(s)))) // #nosec G115 -- a request is shorter
@@ -106,10 +108,26 @@ func sign(key []byte, q query.Query, place []byte) []byte {
 	part(q.Base.Workspace)
 	part(q.Base.View)
 	part(string(q.Dataset))
-	part(q.Sort.String())
+	part(signedSort(q.Sort))
 	if q.Sort.Relevance() {
 		part(q.Text)
 	}
-	part(string(place))
+	part(string(position))
 	return mac.Sum(nil)
+}
+
+// signedSort is the sort as cursors are signed with it: cursors of another
+// spelling are refused.
+func signedSort(s query.Sort) string {
+	name, order := s.Field.Name, " asc"
+	switch {
+	case s.Relevance():
+		name = query.RelevanceSort
+	case s.Field.Overlay:
+		name = overlayPrefix.Values + name
+	}
+	if s.Desc {
+		order = " desc"
+	}
+	return name + order
 }

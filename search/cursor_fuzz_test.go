@@ -9,8 +9,8 @@ import (
 	"atlas/search/query"
 )
 
-// FuzzCursor: whatever is sent as a cursor is refused as such, or is in every
-// byte what was issued for this search.
+// FuzzCursor checks that Read refuses every text that is not exactly a cursor that
+// was issued for this search.
 func FuzzCursor(f *testing.F) {
 	c, err := search.NewCursors([]byte("a key of this year"), []byte("the key of last year"))
 	if err != nil {
@@ -29,10 +29,10 @@ func FuzzCursor(f *testing.F) {
 	}
 	for i, q := range searches {
 		for _, after := range []string{`["acme",1,2]`, `[null,-9223372036854775808,9223372036854775807]`} {
-			place := search.Place{After: json.RawMessage(after), Passed: 25}
-			f.Add(c.Make(q, place), uint8(i))
-			f.Add(old.Make(q, place), uint8(i))
-			f.Add(c.Make(q, place), uint8(i+1))
+			position := search.Position{After: json.RawMessage(after), Passed: 25}
+			f.Add(c.Make(q, position), uint8(i))
+			f.Add(old.Make(q, position), uint8(i))
+			f.Add(c.Make(q, position), uint8(i+1))
 		}
 	}
 	f.Add("", uint8(0))
@@ -40,18 +40,18 @@ func FuzzCursor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, cursor string, which uint8) {
 		q := searches[int(which)%len(searches)]
 		q.After = cursor
-		place, err := c.Read(q)
+		position, err := c.Read(q)
 		switch {
 		case cursor == "":
-			if err != nil || place.After != nil || place.Passed != 0 {
-				t.Errorf("no cursor: %+v, %v", place, err)
+			if err != nil || position.After != nil || position.Passed != 0 {
+				t.Errorf("no cursor: %+v, %v", position, err)
 			}
 		case err != nil:
-			if fault.CodeOf(err) != fault.BadRequest || place.After != nil {
-				t.Errorf("%q: %+v, %v", cursor, place, err)
+			if fault.CodeOf(err) != fault.BadRequest || position.After != nil {
+				t.Errorf("%q: %+v, %v", cursor, position, err)
 			}
-		case c.Make(q, place) != cursor && old.Make(q, place) != cursor:
-			t.Errorf("%q is taken for %+v, whose cursor is %q", cursor, place, c.Make(q, place))
+		case c.Make(q, position) != cursor && old.Make(q, position) != cursor:
+			t.Errorf("%q is taken for %+v, whose cursor is %q", cursor, position, c.Make(q, position))
 		}
 	})
 }

@@ -13,12 +13,12 @@ import (
 	"atlas/search/query"
 )
 
-// refused tells whether reading a cursor answers bad_request.
+// refused fails unless reading a cursor is a BadRequest.
 func refused(t reporter, c *search.Cursors, q query.Query, cursor, what string) {
 	t.Helper()
 	q.After = cursor
-	if place, err := c.Read(q); fault.CodeOf(err) != fault.BadRequest || place.After != nil {
-		t.Errorf("%s is read as %s, %v", what, place.After, err)
+	if position, err := c.Read(q); fault.CodeOf(err) != fault.BadRequest || position.After != nil {
+		t.Errorf("%s is read as %s, %v", what, position.After, err)
 	}
 }
 
@@ -38,9 +38,9 @@ func drawQuery(t *rapid.T) query.Query {
 	return q
 }
 
-func drawPlace(t *rapid.T) search.Place {
+func drawPosition(t *rapid.T) search.Position {
 	first := rapid.SampledFrom([]string{`9223372036854775807`, `-9223372036854775808`, `"Infinity"`, `"-Infinity"`, `null`, `1.4142135`, `"a \"name\" – Łódź"`, `1700000000000`}).Draw(t, "value")
-	return search.Place{
+	return search.Position{
 		After:  json.RawMessage(`[` + first + `,-9223372036854775808,7]`),
 		Passed: rapid.IntRange(0, 1<<40).Draw(t, "passed"),
 	}
@@ -50,17 +50,17 @@ func TestCursorRoundTrip(t *testing.T) {
 	t.Parallel()
 	c := newCursors(t)
 	rapid.Check(t, func(t *rapid.T) {
-		q, place := drawQuery(t), drawPlace(t)
-		cursor := c.Make(q, place)
+		q, position := drawQuery(t), drawPosition(t)
+		cursor := c.Make(q, position)
 		if strings.Trim(cursor, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 			t.Fatalf("not URL-safe: %q", cursor)
 		}
 		q.After = cursor
 		// Filters, limit and offset may change under a cursor.
-		q.Limit, q.Offset, q.Where = 7, 0, []query.Node{query.Any{}}
+		q.Limit, q.Offset, q.Where = 7, 0, query.All{query.Any{}}
 		got, err := c.Read(q)
-		if err != nil || string(got.After) != string(place.After) || got.Passed != place.Passed {
-			t.Fatalf("read %v, %v; want %v", got, err, place)
+		if err != nil || string(got.After) != string(position.After) || got.Passed != position.Passed {
+			t.Fatalf("read %v, %v; want %v", got, err, position)
 		}
 	})
 }
@@ -68,9 +68,9 @@ func TestCursorRoundTrip(t *testing.T) {
 func TestChangedCursors(t *testing.T) {
 	t.Parallel()
 	c := newCursors(t)
-	// Every bit and every length of one cursor, and some of any.
+	// Every bit and every length of one cursor, and some of drawn cursors.
 	q := parse(t, query.Accounts, dataBase, `{}`)
-	cursor := c.Make(q, search.Place{After: json.RawMessage(`["acme",1,2]`), Passed: 300})
+	cursor := c.Make(q, search.Position{After: json.RawMessage(`["acme",1,2]`), Passed: 300})
 	for i := range len(cursor) * 8 {
 		flipBits(t, c, q, cursor, i)
 	}
@@ -85,7 +85,7 @@ func TestChangedCursors(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		q := drawQuery(t)
-		cursor := c.Make(q, drawPlace(t))
+		cursor := c.Make(q, drawPosition(t))
 		flipBits(t, c, q, cursor, rapid.IntRange(0, len(cursor)*8-1).Draw(t, "bit"))
 		refused(t, c, q, cursor[:rapid.IntRange(1, len(cursor)-1).Draw(t, "length")], "a cut cursor")
 	})
@@ -98,8 +98,8 @@ type reporter interface {
 	Fatal(...any)
 }
 
-// flipBits flips a bit of a cursor's text and, as far as it has so many, of
-// what it decodes to. Some spellings would decode to the same bytes.
+// flipBits flips a bit of a cursor's text and, if it has as many, of its decoded
+// bytes: different texts could decode to the same bytes.
 func flipBits(t reporter, c *search.Cursors, q query.Query, cursor string, bit int) {
 	t.Helper()
 	text := []byte(cursor)
@@ -120,14 +120,14 @@ func TestForeignCursors(t *testing.T) {
 	c := newCursors(t)
 	rapid.Check(t, func(t *rapid.T) {
 		q, other := drawQuery(t), drawQuery(t)
-		cursor := c.Make(q, drawPlace(t))
+		cursor := c.Make(q, drawPosition(t))
 		same := q.Dataset == other.Dataset && q.Base == other.Base && q.Sort.String() == other.Sort.String() &&
 			(!q.Sort.Relevance() || q.Text == other.Text)
 		if !same {
 			refused(t, c, other, cursor, "another search's cursor")
 		}
 	})
-	values := search.Place{After: json.RawMessage(`[1,2,3]`), Passed: 25}
+	values := search.Position{After: json.RawMessage(`[1,2,3]`), Passed: 25}
 	name, _ := query.FieldNamed(query.Accounts, "name")
 	home := query.Query{Dataset: query.Accounts, Base: viewBase, Sort: query.Sort{Field: name}, Text: "x"}
 	for what, change := range map[string]func(*query.Query){
@@ -146,7 +146,7 @@ func TestForeignCursors(t *testing.T) {
 		refused(t, c, other, c.Make(home, values), "a cursor used "+what)
 		refused(t, c, home, c.Make(other, values), "a cursor "+what)
 	}
-	// The text binds a relevance cursor and no other.
+	// Only relevance cursors are bound to the text.
 	home.After = c.Make(home, values)
 	home.Text = "y"
 	if _, err := c.Read(home); err != nil {
@@ -156,7 +156,7 @@ func TestForeignCursors(t *testing.T) {
 	cursor := c.Make(relevant, values)
 	relevant.Text = "y"
 	refused(t, c, relevant, cursor, "another text's relevance cursor")
-	// The overlay's updated_at is another field than the record's.
+	// The updated_at of the overlay is not the one of the record.
 	updated, _ := query.FieldNamed(query.Accounts, "updated_at")
 	record := query.Query{Dataset: query.Accounts, Base: bookBase, Sort: query.Sort{Field: updated}}
 	overlay := record
@@ -172,12 +172,12 @@ func TestInventedCursors(t *testing.T) {
 	} {
 		refused(t, c, parse(t, query.Accounts, dataBase, `{}`), cursor, "an invented cursor")
 	}
-	// An empty one is not the first page.
+	// An empty cursor is not the first page.
 	q := parse(t, query.Accounts, dataBase, `{"search_after":""}`)
 	refused(t, c, q, q.After, "an empty cursor")
 	for _, body := range []string{`{}`, `{"search_after":null}`} {
-		if place, err := c.Read(parse(t, query.Accounts, dataBase, body)); place.After != nil || place.Passed != 0 || err != nil {
-			t.Errorf("%s: %v, %v", body, place, err)
+		if position, err := c.Read(parse(t, query.Accounts, dataBase, body)); position.After != nil || position.Passed != 0 || err != nil {
+			t.Errorf("%s: %v, %v", body, position, err)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestKeyRotation(t *testing.T) {
 		return c
 	}
 	before, during, after := newCursors(oldKey), newCursors(newKey, oldKey), newCursors(newKey)
-	q, values := parse(t, query.Accounts, dataBase, `{}`), search.Place{After: json.RawMessage(`["x",1,2]`)}
+	q, values := parse(t, query.Accounts, dataBase, `{}`), search.Position{After: json.RawMessage(`["x",1,2]`)}
 	old, fresh := before.Make(q, values), during.Make(q, values)
 	if old == fresh {
 		t.Error("both keys sign the same")
@@ -212,6 +212,25 @@ func TestKeyRotation(t *testing.T) {
 	for _, keys := range [][][]byte{{}, {nil}, {[]byte("too short")}, {newKey, []byte("too short")}} {
 		if _, err := search.NewCursors(keys...); err == nil {
 			t.Errorf("keys %q are taken", keys)
+		}
+	}
+}
+
+// Clients keep cursors for days: those that were issued before stay valid.
+func TestIssuedCursors(t *testing.T) {
+	t.Parallel()
+	c := newCursors(t)
+	for _, issued := range []struct {
+		base         query.Base
+		body, cursor string
+	}{
+		{dataBase, `{"sort":{"field":"updated_at","order":"asc"}}`, "AjJeYF9Ku4Jlvhamh4tOOcgKF2rFVd-MKDxJZNHIpQyWrAJbImFjbWUiLDEsMl0"},
+		{bookBase, `{"sort":{"field":"updated_at","order":"desc"}}`, "AuVDg5fcE8w8qU2zX_L7JGdBUF5i0LMPrGKL6URfC-IjrAJbImFjbWUiLDEsMl0"},
+		{dataBase, `{"query":"acme"}`, "AiXIuB13GFT0k8cRl7t6ZWOBrdngHjc56O0UlTXKiVgLrAJbImFjbWUiLDEsMl0"},
+	} {
+		q := parse(t, query.Accounts, issued.base, issued.body)
+		if got := c.Make(q, search.Position{After: json.RawMessage(`["acme",1,2]`), Passed: 300}); got != issued.cursor {
+			t.Errorf("%s: %s, want %s", issued.body, got, issued.cursor)
 		}
 	}
 }

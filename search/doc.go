@@ -1,8 +1,8 @@
-// Package search runs a query.Query on Elasticsearch and passes the records of
-// the page on as the bytes they were stored as. It owns how a query is spelled
-// in Elasticsearch's DSL, cursors, the capped total, and the rule that a page
-// is whole or an error (docs/architecture.md, "Search").
+// Package search runs a query.Query on Elasticsearch and returns the records of
+// the page as the bytes that are stored. It alone knows how a query is written in
+// Elasticsearch's DSL: paths, tiebreaks, ranks. It owns cursors, the capped total,
+// and the rule that a page is whole or an error (docs/architecture.md, "Search").
 //
-// It knows no workspace's rules and no HTTP: which records a caller may see
-// has been put into the Query before it comes here.
+// It does not know HTTP or the rules of workspaces: the Query already says which
+// records the caller may see.
 package search

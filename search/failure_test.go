@@ -23,8 +23,8 @@ import (
 // alteration changes a real answer of Elasticsearch on its way back.
 type alteration func(w http.ResponseWriter, status int, body []byte)
 
-// altered is an engine with a server between it and Elasticsearch that alters
-// the answers to paths with this part. Failures only are made this way.
+// altered is an engine that reaches Elasticsearch through a server, which alters the
+// answers to paths that contain a text. It is for failures only.
 func altered(t *testing.T, e *search.Engine, part string, alter alteration) *search.Engine {
 	t.Helper()
 	origin := backends.Elasticsearch(t)
@@ -74,7 +74,7 @@ func answer(status int, body string) alteration {
 	}
 }
 
-// edit rewrites the answer; one that it does not change fails the test.
+// edit rewrites the answer. The test fails when that changes nothing.
 func edit(t *testing.T, pattern, replacement string) alteration {
 	re := regexp.MustCompile(pattern)
 	return func(w http.ResponseWriter, status int, body []byte) {
@@ -94,18 +94,18 @@ func hangUp(w http.ResponseWriter, _ int, _ []byte) {
 	}
 }
 
-// cut announces a whole answer and sends half of it.
+// cut sends half of the answer with the Content-Length of all of it.
 func cut(w http.ResponseWriter, _ int, body []byte) {
 	w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 	w.Write(body[:len(body)/2])
 }
 
-// esError is how Elasticsearch answers when it cannot.
+// esError is an error answer of Elasticsearch.
 func esError(status int, kind string) alteration {
 	return answer(status, fmt.Sprintf(`{"error":{"type":%q,"reason":"secret of the backend","root_cause":[{"type":%q,"reason":"x"}]},"status":%d}`, kind, kind, status))
 }
 
-// broken are answers that no operation may take for one, whatever it asked.
+// broken are answers that every operation must refuse.
 func broken(t *testing.T) map[string]alteration {
 	return map[string]alteration{
 		"busy":                   esError(429, "es_rejected_execution_exception"),
@@ -126,8 +126,8 @@ func broken(t *testing.T) map[string]alteration {
 	}
 }
 
-// unavailable is what every failure must become: an error that tells the
-// client to come back, and no secret.
+// unavailable fails unless the error tells the client to try again later, without
+// internals.
 func unavailable(t *testing.T, err error) {
 	t.Helper()
 	f, ok := errors.AsType[*fault.Error](err)
@@ -233,7 +233,7 @@ func TestFailures(t *testing.T) {
 		_, err = empty.FrequentValues(t.Context())
 		unavailable(t, err)
 	})
-	// A bad cursor is the client's mistake, and Elasticsearch is not asked.
+	// A bad cursor is the client's mistake and never reaches Elasticsearch.
 	t.Run("a bad cursor", func(t *testing.T) {
 		t.Parallel()
 		untouched := altered(t, e, "/", func(http.ResponseWriter, int, []byte) { t.Error("Elasticsearch was asked") })
@@ -243,7 +243,7 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// checkTooLate never answers: each operation gives up by itself.
+// checkTooLate checks that each operation times out when there is no answer.
 func checkTooLate(t *testing.T, e *search.Engine) {
 	forever := make(chan struct{})
 	late := altered(t, e, "/", func(http.ResponseWriter, int, []byte) { <-forever })

@@ -14,14 +14,14 @@ import (
 	"atlas/search/query"
 )
 
-// How many values of a dynamic enum are told, and for how long they are not
-// asked for again.
 const (
-	mostFrequent   = 100
+	// mostFrequent is how many values of a dynamic enum are listed.
+	mostFrequent = 100
+	// frequentMaxAge is how long the values are cached.
 	frequentMaxAge = time.Minute
 )
 
-// frequentValues keeps the most frequent values of every dynamic enum.
+// frequentValues caches the most frequent values of every dynamic enum.
 type frequentValues struct {
 	flight singleflight.Group
 	lock   sync.Mutex
@@ -31,8 +31,8 @@ type frequentValues struct {
 
 type frequentOf map[query.Dataset]map[string]query.Vocabulary
 
-// young returns the values that are kept, nil when they are too old.
-func (f *frequentValues) young() frequentOf {
+// cached returns the cached values, nil when they are too old.
+func (f *frequentValues) cached() frequentOf {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	if time.Since(f.read) >= frequentMaxAge {
@@ -41,7 +41,7 @@ func (f *frequentValues) young() frequentOf {
 	return f.values
 }
 
-func (f *frequentValues) keep(values frequentOf, began time.Time) {
+func (f *frequentValues) store(values frequentOf, began time.Time) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	f.values, f.read = values, began
@@ -51,13 +51,13 @@ func (f *frequentValues) keep(values frequentOf, began time.Time) {
 // datasets, with how many records have each, at most a minute old. Errors:
 // Unavailable.
 func (e *Engine) FrequentValues(ctx context.Context) (query.FrequentValues, error) {
-	values := e.frequent.young()
+	values := e.frequent.cached()
 	if values == nil {
-		// One reading serves all who wait for it, and fails for all of them: one
-		// after the other would wait for an Elasticsearch that hangs. It is
-		// detached from the request that began it.
+		// All callers share one read and its error. Reading one after the other, they
+		// would all wait for an Elasticsearch that hangs. The read does not end with
+		// the request that began it.
 		reading := e.frequent.flight.DoChan("", func() (any, error) {
-			if values := e.frequent.young(); values != nil {
+			if values := e.frequent.cached(); values != nil {
 				return values, nil
 			}
 			began := time.Now()
@@ -65,7 +65,7 @@ func (e *Engine) FrequentValues(ctx context.Context) (query.FrequentValues, erro
 			if err != nil {
 				return nil, err
 			}
-			e.frequent.keep(values, began)
+			e.frequent.store(values, began)
 			return values, nil
 		})
 		select {
@@ -81,17 +81,17 @@ func (e *Engine) FrequentValues(ctx context.Context) (query.FrequentValues, erro
 	return func(d query.Dataset, field query.Field) query.Vocabulary { return values[d][field.Name] }, nil
 }
 
-// readFrequent takes no longer than a search may: Engine.multi ends it.
+// readFrequent takes about Engine.Timeout at most, as multi does.
 func (e *Engine) readFrequent(ctx context.Context) (frequentOf, error) {
-	searches := make([]leg, len(query.Datasets))
+	searches := make([]request, len(query.Datasets))
 	for i, d := range query.Datasets {
 		aggs := object{}
 		for _, f := range query.Fields(d) {
 			if f.Dynamic() {
-				// Values that differ in case or accents only are one value, told
-				// in its most frequent spelling.
+				// Values that differ only in case or accents are one value, which is
+				// listed in its most frequent spelling.
 				aggs[f.Name] = object{
-					"terms": object{"field": f.ExactPath(query.Root), "size": mostFrequent},
+					"terms": object{"field": Root.ExactPath(&f), "size": mostFrequent},
 					"aggs":  object{"spelling": object{"terms": object{"field": f.Name, "size": 1}}},
 				}
 			}

@@ -12,8 +12,8 @@ import (
 	"atlas/search"
 )
 
-// While Elasticsearch hangs, one reading waits for it; whoever else asks may
-// leave when they want to, instead of queueing behind it.
+// While Elasticsearch hangs, one read waits for it. Callers do not queue behind it:
+// they return when their contexts are done.
 func TestFrequentValuesDoNotQueue(t *testing.T) {
 	t.Parallel()
 	asked, forever := make(chan struct{}, 8), make(chan struct{})

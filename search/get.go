@@ -15,7 +15,7 @@ import (
 	"atlas/search/query"
 )
 
-// Get returns one record with the related records asked for under their keys,
+// Get returns one record with the related records of includes under their keys,
 // each kind in its dataset's default order. Errors: NotFound; Unavailable.
 func (e *Engine) Get(ctx context.Context, d query.Dataset, id string, includes []query.Include) (jsontext.Value, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
@@ -46,7 +46,7 @@ func getFault(err error, d query.Dataset, id string) error {
 	case answer.Type == "resource_not_found_exception":
 		return fault.New(fault.NotFound, "no %s has the id %s", d.Singular(), id)
 	default:
-		// Nothing was loaded yet, or it was not Elasticsearch that answered.
+		// Nothing is loaded yet, or the answer did not come from Elasticsearch.
 		return fault.Away(err, "elasticsearch")
 	}
 }
@@ -57,18 +57,17 @@ func (e *Engine) related(ctx context.Context, record jsontext.Value, id string, 
 	if err := jsonv2.Unmarshal(record, &fields); err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "the record could not be read")
 	}
-	searches := make([]leg, len(includes))
+	searches := make([]request, len(includes))
 	for i, inc := range includes {
-		// Compile asks for a row beyond the page, which nobody needs here.
-		q := query.Query{Dataset: inc.Dataset, Sort: query.DefaultSort(inc.Dataset), Limit: query.MaxIncluded - 1}
+		name, values := "id", linked(fields[inc.Link])
 		if inc.Inward {
-			link, _ := query.FieldNamed(inc.Dataset, inc.Link)
-			q.Where = []query.Node{query.Terms{Path: link.ExactPath(query.Root), Values: []string{id}}}
-		} else {
-			q.Where = []query.Node{query.Terms{Path: "id", Values: linked(fields[inc.Link])}}
+			name, values = inc.Link, []string{id}
 		}
-		body := Compile(q, nil)
-		searches[i] = e.global(inc.Dataset, body)
+		f, _ := query.FieldNamed(inc.Dataset, name)
+		searches[i] = e.request(query.Query{
+			Dataset: inc.Dataset, Sort: query.DefaultSort(inc.Dataset), Where: query.All{query.Terms{Field: &f, Values: values}},
+			Limit: query.MaxIncluded - 1, // and one row more, as for a page
+		}, options{})
 	}
 	return e.multi(ctx, searches...)
 }

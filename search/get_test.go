@@ -68,14 +68,14 @@ func checkGet(t *testing.T, e *search.Engine) {
 				t.Errorf("got %v", err)
 			}
 		}
-		// An id of another dataset is none of this one.
+		// An id of another dataset is not found.
 		if _, err := e.Get(t.Context(), query.Accounts, searchtest.ID("c", 1), nil); fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("got %v", err)
 		}
 	})
 }
 
-// checkPublic holds a record's bytes to the catalog: every key, in its order.
+// checkPublic checks that a record has the keys of the catalog, in order.
 func checkPublic(t *testing.T, d query.Dataset, record []byte) {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(string(record)))
@@ -131,8 +131,8 @@ func idsOf(t *testing.T, v json.RawMessage) string {
 	return strings.Join(searchtest.Short(ids), " ")
 }
 
-// checkFrequentValues reads the dynamic enums of the cases' world: spellings
-// of one value are counted together and told in the most frequent one.
+// checkFrequentValues reads the dynamic enums of the cases' world: the spellings of
+// a value are counted together, and the most frequent one is listed.
 func checkFrequentValues(t *testing.T, e *search.Engine) {
 	frequent, err := e.FrequentValues(t.Context())
 	if err != nil {
@@ -154,7 +154,7 @@ func checkFrequentValues(t *testing.T, e *search.Engine) {
 			got[string(d)+" "+f.Name] = strings.Join(all, ", ")
 		}
 	}
-	// Among spellings and values of one frequency the first in order is told.
+	// Of spellings and values of the same frequency, the first in order is listed.
 	want := map[string]string{
 		"accounts city":    "Calgary 2 records, Lodz 2 records, Quebec 2 records, İstanbul 1 record, 東京 1 record",
 		"accounts state":   "AB 2 records, QC 2 records",

@@ -94,7 +94,7 @@ func TestLimits(t *testing.T) {
 		{Name: "1000 match", Dataset: query.Contacts, Body: []byte(`{"limit":1,"offset":1000,"filters":{"role":{"value":"executive"}}}`), Want: none, Total: total(1000)},
 		{Name: "1001 match", Dataset: query.Contacts, Body: []byte(`{"limit":1,"offset":1001,"filters":{"role":{"value":"developer"}}}`), Want: none, Total: total(1001)},
 		{Name: "very many match", Dataset: query.Contacts, Body: []byte(`{"limit":1,"offset":10000,"sort":{"field":"created_at","order":"asc"}}`), Want: []string{searchtest.ID("c", 10_001)}, Total: total(w.contacts)},
-		// What an account is judged by: its newest 1,000, by created_at and id.
+		// Filters on relations see the newest 1,000, by created_at and id.
 		{Name: "judged by the newest", Dataset: query.Accounts, Body: []byte(`{"relations":{"has_project":{"stage":{"value":"completed"}}}}`), Want: none},
 		{Name: "nothing but the newest", Dataset: query.Accounts, Body: []byte(`{"filters":{"projects_count":{"value":[1,null]}},"relations":{"without_project":{"stage":{"value":"completed"}}}}`), Want: firm(1, 2)},
 		{Name: "counted exactly", Dataset: query.Accounts, Body: []byte(`{"filters":{"projects_count":{"value":1002}}}`), Want: firm(1)},
@@ -105,7 +105,7 @@ func TestLimits(t *testing.T) {
 		{Name: "a long text by its terms", Dataset: query.Accounts, Body: []byte(`{"filters":{"description":{"value":"gebaude SUSSE"}}}`), Want: firm(3, 4)},
 		{Name: "80,000 bytes as a whole", Dataset: query.Accounts, Body: []byte(`{"filters":{"description":{"exact_match":true,"value":"` + strings.Repeat("\U0001F3D7", 20_000) + `"}}}`), Want: firm(5)},
 		{Name: "the last of 1,000 elements", Dataset: query.Accounts, Body: []byte(`{"filters":{"domains":{"exact_match":true,"value":"D999.example"}}}`), Want: firm(6)},
-		// Only the last of the hundred values is anybody's.
+		// Only the last of the hundred values is in a record.
 		{Name: "100 values", Dataset: query.Accounts, Body: []byte(`{"filters":{"domains":{"exact_match":true,"value":` + list(100, func(i int) string { return quote(fmt.Sprintf("d%d.example", 1098-i)) }) + `}}}`), Want: firm(6)},
 		{Name: "100 ids", Dataset: query.Projects, Body: []byte(`{"limit":1,"filters":{"account_ids":{"value":` + list(100, func(i int) string { return quote(searchtest.ID("a", 200-i*2)) }) + `}},"sort":{"field":"name","order":"desc"}}`), Want: []string{searchtest.ID("p", 3001)}, Total: total(1001)},
 		{Name: "100 texts", Dataset: query.Accounts, Body: []byte(`{"filters":{"name":{"value":` + list(100, func(i int) string { return quote(fmt.Sprintf("firm %d", i+6)) }) + `}}}`), Want: firm(6)},
@@ -139,19 +139,20 @@ func TestLimits(t *testing.T) {
 }
 
 // A node with many processors and little memory takes fewer clauses than the
-// grammar lets through; what it refuses is the client's to make smaller.
+// grammar allows. Its refusal is a validation error.
 func TestMoreClausesThanTheNodeTakes(t *testing.T) {
 	t.Parallel()
 	e, _ := newEngine(t)
+	name, _ := query.FieldNamed(query.Accounts, "name")
 	words := func(from, n int) query.Node {
-		return query.Words{Path: "ix.text.name", Text: strings.Trim(list(n, func(i int) string { return fmt.Sprint("w", from+i) }), "[]")}
+		return query.Match{Field: &name, Text: strings.Trim(list(n, func(i int) string { return fmt.Sprint("w", from+i) }), "[]")}
 	}
 	var many query.Any
 	for i := range 400 {
 		many = append(many, words(1000*i, 100))
 	}
 	for name, node := range map[string]query.Node{"in one text": words(0, 40_000), "in many texts": many} {
-		q := query.Query{Dataset: query.Accounts, Base: dataBase, Sort: query.DefaultSort(query.Accounts), Limit: 1, Where: []query.Node{node}}
+		q := query.Query{Dataset: query.Accounts, Base: dataBase, Sort: query.DefaultSort(query.Accounts), Limit: 1, Where: query.All{node}}
 		_, err := e.Search(t.Context(), q)
 		f, ok := errors.AsType[*fault.Error](err)
 		if !ok || f.Code != fault.InvalidInput || len(f.Issues) != 1 || f.Issues[0].Code != fault.TooBig || f.Issues[0].Path == nil {
@@ -160,8 +161,8 @@ func TestMoreClausesThanTheNodeTakes(t *testing.T) {
 	}
 }
 
-// checkDeepest goes as far as offset and limit reach, and on from there by
-// cursor, where nothing bounds the depth.
+// checkDeepest searches at the highest offset and limit, and pages on by cursor,
+// which has no limit.
 func checkDeepest(t *testing.T, find searchtest.Search, contacts int) {
 	all := searchtest.Walk(t, query.Contacts, []byte(`{}`), 100, contacts, find)
 	seen := map[string]bool{}
@@ -190,7 +191,7 @@ func checkDeepest(t *testing.T, find searchtest.Search, contacts int) {
 	}
 }
 
-// largest is a request with as many clauses as the grammar lets through: each
+// largest is a request with as many clauses as the grammar allows: each
 // field with 100 values, each relation with all of its sub-fields, and nearly
 // as many terms as one request may have.
 func largest(d query.Dataset) string {

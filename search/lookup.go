@@ -17,8 +17,11 @@ import (
 	"atlas/search/query"
 )
 
-// Lookup returns the public records of ids as they are now, whatever searches
-// see; ids that the dataset has not are missing. Errors: Unavailable.
+// object is a JSON object of a request that has no query.Query.
+type object = map[string]any
+
+// Lookup returns the public records of ids in real time, without waiting for a
+// refresh. Ids that are not in the dataset are missing. Errors: Unavailable.
 func (e *Engine) Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -61,14 +64,15 @@ func (e *Engine) Lookup(ctx context.Context, d query.Dataset, ids []string) (map
 	return records, nil
 }
 
-// MaxMatches is how many records Match returns for each value.
+// MaxMatches is the most records that Match returns for each value.
 const MaxMatches = 100
 
 // Match finds, for each value, the records whose field has it as a whole value,
-// without regard to case and accents: at most MaxMatches, in the order of their
-// ids. Of a field of domains the values are as query.Domain makes them, and so is
-// what they are compared with. Of each record it returns the id and the field
-// alone, for a batch may match thousands. Errors: Unavailable.
+// ignoring case and accents: at most MaxMatches, in the order of their ids. The
+// values of a field of domains must be as query.Domain makes them, and are
+// compared with the records' domains in that form. Of each record Match returns
+// only the id and the field, because a batch may match thousands. Errors:
+// Unavailable.
 func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, values []string) ([][]jsontext.Value, error) {
 	if len(values) == 0 {
 		return nil, nil
@@ -77,13 +81,13 @@ func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, value
 	if !known {
 		return nil, fmt.Errorf("search: %s has no field %s", d, field)
 	}
-	searches := make([]leg, len(values))
+	searches := make([]request, len(values))
 	for i, v := range values {
-		// An index from before that path has whole values only, some of which are
-		// domains as they are.
-		terms := []object{{"term": object{f.ExactPath(query.Root): query.ExactValue(f, query.Fold(v))}}}
+		// An older index does not have DomainsPath, but some of its whole values are
+		// in the same form.
+		terms := []object{{"term": object{Root.ExactPath(&f): query.ExactValue(f, query.Fold(v))}}}
 		if f.Domains {
-			terms = append(terms, object{"term": object{query.DomainsPath: v}})
+			terms = append(terms, object{"term": object{DomainsPath: v}})
 		}
 		body, err := json.Marshal(object{
 			"query": object{"bool": object{"filter": object{"bool": object{"should": terms}}}},
@@ -108,15 +112,15 @@ func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, value
 	return matches, nil
 }
 
-// SignalCounts counts the signals that name each account, by when they were
-// detected: within the span before at, and within the same span before that.
-// Accounts with neither are missing. Errors: Unavailable.
+// SignalCounts counts the signals that name each account and were detected within
+// span before at, and within span before that. Accounts without such signals are
+// missing. Errors: Unavailable.
 func (e *Engine) SignalCounts(ctx context.Context, accounts []string, at time.Time, span time.Duration) (map[string][2]int64, error) {
 	if len(accounts) == 0 {
 		return nil, nil
 	}
 	link, _ := query.FieldNamed(query.Signals, "account_ids")
-	path := link.ExactPath(query.Root)
+	path := Root.ExactPath(&link)
 	within := func(from, to time.Time) object {
 		return object{"range": object{"detected_at": object{"gt": from.UTC().Format(query.TimeLayout), "lte": to.UTC().Format(query.TimeLayout)}}}
 	}

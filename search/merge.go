@@ -11,41 +11,40 @@ import (
 	"atlas/search/query"
 )
 
-// SearchMerged runs two searches that have one base, sort and page, and gives
-// the records that either finds, each once, in the order of the sort. second
-// finds what the second search adds to the first: the total is that of the first
-// and of second, each counted to TotalCap. The sort must not be by relevance,
-// whose scores differ between indices. Errors are those of Search.
-func (e *Engine) SearchMerged(ctx context.Context, legs [2]query.Query, second query.Query) (Page, error) {
-	q := legs[0]
-	other := legs[1]
+// SearchMerged runs two searches that have one base, sort and page, and returns
+// the records that either finds, each once, in the order of the sort. countOnly
+// finds the records that only the second search finds, and is only counted: the
+// total is that of the first search and of countOnly, each counted to TotalCap.
+// The sort must not be by relevance, whose scores differ between indices. Errors
+// are those of Search.
+func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (Page, error) {
+	q := searches[0]
+	other := searches[1]
 	if q.Sort.Relevance() || q.Sort.String() != other.Sort.String() || q.Base != other.Base ||
 		q.Limit != other.Limit || q.Offset != other.Offset || q.After != other.After {
 		return Page{}, fault.New(fault.Internal, "two searches that cannot be merged")
 	}
-	place, err := e.Cursors.Read(q)
+	position, err := e.Cursors.Read(q)
 	if err != nil {
 		return Page{}, err
 	}
-	// All that it takes, waiting included, is one search.
+	// All round trips and waiting have the time of one search.
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
-	m := merge{legs: legs, second: second, after: place.After, size: q.Limit + 1}
+	m := merge{searches: searches, countOnly: countOnly, after: position.After}
 	if q.Offset > 0 {
-		// Either search may have any part of the rows before the page, so the
-		// row that the page begins after is looked for first.
-		if m.after, err = e.skip(ctx, legs, q.Offset); err != nil {
+		// Either search may have any part of the rows before the page, so the row
+		// before the page is found first.
+		if m.after, err = e.skip(ctx, searches); err != nil {
 			return Page{}, err
 		}
-		if m.after == nil {
-			m.size = 0
-		}
+		m.empty = m.after == nil
 	}
 	var last bool
-	m.begin, last = e.deep(q, place)
+	m.seek, last = e.seekFilter(q, position)
 	rows, total, err := e.merge(ctx, m)
-	if err == nil && m.begin != nil && !last && len(rows) < m.size {
-		m.begin = nil // rows without a value may follow
+	if err == nil && m.seek != nil && !last && len(rows) <= q.Limit {
+		m.seek = nil // rows without a value may follow
 		rows, total, err = e.merge(ctx, m)
 	}
 	if err != nil {
@@ -54,7 +53,7 @@ func (e *Engine) SearchMerged(ctx context.Context, legs [2]query.Query, second q
 	p := Page{Total: min(total, TotalCap), Capped: total > TotalCap}
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
-		p.Next = e.Cursors.Make(q, place.next(q, json.RawMessage(rows[q.Limit-1].key.sort)))
+		p.Next = e.Cursors.Make(q, position.next(q, json.RawMessage(rows[q.Limit-1].key.sort)))
 	}
 	p.Records = make([]jsontext.Value, len(rows))
 	for i, r := range rows {
@@ -69,50 +68,45 @@ type mergedRow struct {
 	key    sortKey
 }
 
-// merge is what SearchMerged asks for in one round trip: the first size rows of
-// both searches after one, and the total.
+// merge is one round trip of SearchMerged: it finds the first rows of both
+// searches after a row, and the total.
 type merge struct {
-	legs   [2]query.Query
-	second query.Query
-	after  json.RawMessage
-	// begin, when set, is a condition on the rows, not on what is counted.
-	begin query.Node
-	size  int
+	searches  [2]query.Query
+	countOnly query.Query
+	after     json.RawMessage
+	seek      clause // a condition on the rows that does not count for the total, or nil
+	empty     bool   // the page is known to have no rows
 }
 
+// merge returns at most one row more than the page has.
 func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
-	// The two that have the rows, and the two that are counted. The first is
-	// counted apart only where its rows are not all of it.
-	searches := []query.Query{m.legs[0], m.legs[1], m.second}
-	if m.begin != nil {
-		searches = append(searches, m.legs[0])
+	m.countOnly.CountOnly = true
+	queries := []query.Query{m.searches[0], m.searches[1], m.countOnly}
+	if m.seek != nil {
+		first := m.searches[0] // the total of its rows is not that of its matches
+		first.CountOnly = true
+		queries = append(queries, first)
 	}
-	legs := make([]leg, len(searches))
-	for i, q := range searches {
-		q.Offset, q.Sort, q.Limit = 0, m.legs[0].Sort, -1 // Compile asks for one more
-		var after json.RawMessage
-		if i < 2 {
-			q.Limit, after = m.size-1, m.after
-			if m.begin != nil {
-				q = from(q, m.begin)
-			}
+	requests := make([]request, len(queries))
+	for i := range queries {
+		q := &queries[i]
+		q.Offset, q.CountOnly = 0, q.CountOnly || m.empty
+		if len(m.after) > 0 {
+			q.After = "set" // then fewer rows than the total are not an error
 		}
-		legs[i] = e.leg(q, after)
+		var o options
+		if !q.CountOnly {
+			o = options{after: m.after, seek: m.seek}
+		}
+		requests[i] = e.request(*q, o)
 	}
-	results, err := e.multi(ctx, legs...)
+	results, err := e.multi(ctx, requests...)
 	if err != nil {
 		return nil, 0, err
 	}
 	var rows []mergedRow
 	for i, r := range results {
-		q := query.Query{Limit: m.size - 1}
-		if i >= 2 {
-			q.Limit = -1
-		}
-		if i < 2 && len(m.after) > 0 {
-			q.After = "set" // then fewer rows than the total are no fault
-		}
-		if err := r.complete(q); err != nil {
+		if err := r.complete(queries[i]); err != nil {
 			return nil, 0, err
 		}
 		for _, row := range r.Hits.Hits {
@@ -123,7 +117,8 @@ func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
 			rows = append(rows, mergedRow{row.Source, key})
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b mergedRow) int { return a.key.compare(b.key, m.legs[0].Sort.Desc) })
+	desc := m.searches[0].Sort.Desc
+	slices.SortStableFunc(rows, func(a, b mergedRow) int { return a.key.compare(b.key, desc) })
 	seen := map[recordID]bool{}
 	rows = slices.DeleteFunc(rows, func(r mergedRow) bool {
 		again := seen[r.key.id]
@@ -131,8 +126,8 @@ func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
 		return again
 	})
 	first := results[0]
-	if m.begin != nil {
+	if m.seek != nil {
 		first = results[3]
 	}
-	return rows[:min(m.size, len(rows))], first.Hits.Total.Value + results[2].Hits.Total.Value, nil
+	return rows[:min(m.searches[0].Limit+1, len(rows))], first.Hits.Total.Value + results[2].Hits.Total.Value, nil
 }

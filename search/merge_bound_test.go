@@ -21,8 +21,8 @@ import (
 	"atlas/search/searchtest"
 )
 
-// rowsAsked stands between an engine and Elasticsearch, and counts the rows that
-// are asked for and not answered yet.
+// rowsAsked counts, between an engine and Elasticsearch, the rows that are requested
+// and not answered yet.
 type rowsAsked struct {
 	address   string
 	mu        sync.Mutex
@@ -77,9 +77,9 @@ func (a *rowsAsked) add(rows int) {
 	a.most = max(a.most, a.now)
 }
 
-// However many searches with a high offset a workspace sends at once, they have no
-// more rows in memory than half of Engine.SkippedRows: the others wait, and are answered when there
-// is room, or refused when their time is over.
+// All searches of a workspace with a high offset together have at most half of
+// Engine.SkippedRows in memory. The others wait, until there is room or their
+// timeout.
 func TestSkippedRowsAreBounded(t *testing.T) {
 	t.Parallel()
 	const people, offset, bound, searches = 1_500, 1_000, 5_000, 24
@@ -94,11 +94,11 @@ func TestSkippedRowsAreBounded(t *testing.T) {
 		Elastic: searchtest.NewClient(t, between.address), Names: v.engine.Names, Cursors: v.engine.Cursors,
 		Timeout: time.Minute, SkippedRows: 2 * bound,
 	}
-	ask := v.ask(t, `{"limit":1,"offset":1000}`)
+	m := v.merged(t, `{"limit":1,"offset":1000}`)
 	var group sync.WaitGroup
 	for range searches {
 		group.Go(func() {
-			p, err := ask.of(t.Context(), e)
+			p, err := m.run(t.Context(), e)
 			if err != nil {
 				t.Error(err)
 				return
@@ -112,7 +112,7 @@ func TestSkippedRowsAreBounded(t *testing.T) {
 	<-between.arrived
 	soon, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	_, err := ask.of(soon, e)
+	_, err := m.run(soon, e)
 	unavailable(t, err)
 	close(between.held)
 	group.Wait()
@@ -124,7 +124,7 @@ func TestSkippedRowsAreBounded(t *testing.T) {
 	}
 }
 
-// An offset past the last match tells the total, and has nothing ranked.
+// An offset after the last match returns the total without ranking.
 func TestNothingIsRankedPastTheEnd(t *testing.T) {
 	t.Parallel()
 	const people = 1_100
@@ -141,7 +141,7 @@ func TestNothingIsRankedPastTheEnd(t *testing.T) {
 		Elastic: searchtest.NewClient(t, between.address), Names: v.engine.Names, Cursors: v.engine.Cursors,
 		Timeout: time.Minute, Fetched: func(_ context.Context, rows int) { fetched += rows },
 	}
-	held := v.ask(t, `{"limit":1,"offset":10000}`).legs[1]
+	held := v.merged(t, `{"limit":1,"offset":10000}`).searches[1]
 	for name, find := range map[string]func() (search.Page, error){
 		"Data": func() (search.Page, error) {
 			return e.Search(t.Context(), parse(t, query.Contacts, dataBase, `{"limit":1,"offset":1100}`))
@@ -150,7 +150,7 @@ func TestNothingIsRankedPastTheEnd(t *testing.T) {
 			return e.Search(t.Context(), parse(t, query.Contacts, dataBase, `{"query":"same","limit":1,"offset":10000}`))
 		},
 		"held records": func() (search.Page, error) { return e.Search(t.Context(), held) },
-		"merged":       func() (search.Page, error) { return v.ask(t, `{"limit":1,"offset":10000}`).of(t.Context(), e) },
+		"merged":       func() (search.Page, error) { return v.merged(t, `{"limit":1,"offset":10000}`).run(t.Context(), e) },
 	} {
 		p, err := find()
 		if err != nil || len(p.Records) > 0 || p.Total != search.TotalCap || !p.Capped || p.Next != "" {
@@ -160,7 +160,7 @@ func TestNothingIsRankedPastTheEnd(t *testing.T) {
 	if between.most > 0 || fetched > 0 {
 		t.Errorf("%d rows were asked for at once, %d came", between.most, fetched)
 	}
-	if _, err := v.ask(t, `{"limit":1,"offset":1050}`).of(t.Context(), e); err != nil || fetched < people/2+1_050 {
+	if _, err := v.merged(t, `{"limit":1,"offset":1050}`).run(t.Context(), e); err != nil || fetched < people/2+1_050 {
 		t.Errorf("%d rows are said to have come, %v", fetched, err)
 	}
 }

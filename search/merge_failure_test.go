@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// What Elasticsearch answers only in part, or not as it should, is no page, also
-// where it is asked for the rows before one.
+// A partial or malformed answer for the rows before a page is an error.
 func TestMergedFailures(t *testing.T) {
 	t.Parallel()
 	var everybody []person
@@ -37,7 +36,7 @@ func TestMergedFailures(t *testing.T) {
 	for name, alter := range alterations {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			page, err := v.ask(t, `{"limit":2,"offset":3}`).of(t.Context(), altered(t, v.engine, "/_msearch", alter))
+			page, err := v.merged(t, `{"limit":2,"offset":3}`).run(t.Context(), altered(t, v.engine, "/_msearch", alter))
 			unavailable(t, err)
 			if page.Records != nil || page.Next != "" || page.Total != 0 {
 				t.Errorf("and a page: %+v", page)

@@ -17,12 +17,12 @@ import (
 	"atlas/search/searchtest"
 )
 
-// person is a contact as a Dynamic View may show it: the global record, and
-// what the workspace holds of it. Either may be nil, and they may differ while
-// the held document has not followed a change.
+// person is a contact of a Dynamic View: the global record and the held one. Either
+// may be nil. They differ when the held document is stale.
 type person struct{ global, held *document.Record }
 
-// contact makes a contact of a public record's further members, "…," or "".
+// contact makes a contact. members are further members of the public record, each
+// with a comma after it.
 func contact(t testing.TB, n, projects int, members string) *document.Record {
 	t.Helper()
 	r, err := document.FromPublic(query.Contacts, fmt.Appendf(nil, `{"id":%q,"projects_count":%d,%s"updated_at":"2024-03-01T00:00:00.000Z"}`,
@@ -33,22 +33,22 @@ func contact(t testing.TB, n, projects int, members string) *document.Record {
 	return &r
 }
 
-// unknown are values that a document has for none: a load gives every record a
-// name and a time.
+// unknown are values that withUnknown replaces: every loaded record has a name and
+// a time.
 var unknown = map[string]any{"name": "nobody", "created_at": time.Time{}.UnixMilli()}
 
-// withUnknown takes them out of a document.
+// withUnknown replaces the values of unknown by null in a document.
 func withUnknown(doc []byte) []byte {
 	doc = bytes.ReplaceAll(doc, []byte(`"name":"nobody"`), []byte(`"name":null`))
 	return bytes.ReplaceAll(doc, []byte(`"created_at":"0001-01-01T00:00:00.000Z"`), []byte(`"created_at":null`))
 }
 
-// linked tells whether a document is of a contact that a project names.
+// linked tells whether a project names the contact.
 func linked(r *document.Record) bool {
 	return r != nil && r.Value("projects_count").(int64) > 0
 }
 
-// projects are the children of a contact, of which only the number counts here.
+// projects is the number of projects of a contact.
 type projects int
 
 // Count implements document.Children.
@@ -57,8 +57,8 @@ func (n projects) Count(query.Dataset) int64 { return int64(n) }
 // Newest implements document.Children.
 func (projects) Newest(query.Dataset) []document.Child { return nil }
 
-// views is what searches of Dynamic contact Views are merged from: an index of
-// global contacts, and one of those that a workspace holds.
+// views has the two indices that searches of Dynamic contact Views are merged from:
+// global contacts, and those that a workspace holds.
 type views struct {
 	engine  *search.Engine
 	indices searchtest.Indices
@@ -114,25 +114,26 @@ func newViews(t testing.TB, people []person) *views {
 	return v
 }
 
-// asked is a search of a Dynamic contact View of everybody.
-type asked struct {
-	legs   [2]query.Query
-	second query.Query
+// merged is a search of a Dynamic contact View without conditions.
+type merged struct {
+	searches  [2]query.Query
+	countOnly query.Query
 }
 
-func (v *views) ask(t testing.TB, body string) asked {
+func (v *views) merged(t testing.TB, body string) merged {
 	t.Helper()
 	q := parse(t, query.Contacts, v.base, body)
 	with := func(q query.Query, n query.Node) query.Query {
-		q.Where = append([]query.Node{n}, q.Where...)
+		q.Where = append(query.All{n}, q.Where...)
 		return q
 	}
-	named := query.Span{Path: "projects_count", From: "1"}
-	held := with(q, query.Terms{Path: "held.in_book", Values: []string{"true"}})
+	count, _ := query.FieldNamed(query.Contacts, "projects_count")
+	named := query.Range{Field: &count, From: query.IntegerBound(1)}
+	held := with(q, query.InBook{})
 	held.Held = true
-	return asked{[2]query.Query{with(q, named), held}, with(held, query.Not{Node: named})}
+	return merged{[2]query.Query{with(q, named), held}, with(held, query.Not{Node: named})}
 }
 
-func (a asked) of(ctx context.Context, e *search.Engine) (search.Page, error) {
-	return e.SearchMerged(ctx, a.legs, a.second)
+func (m merged) run(ctx context.Context, e *search.Engine) (search.Page, error) {
+	return e.SearchMerged(ctx, m.searches, m.countOnly)
 }

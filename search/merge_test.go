@@ -17,8 +17,9 @@ import (
 	"atlas/search/searchtest"
 )
 
-// somePeople makes contacts of few names and times, most of them ties and some
-// unknown: linked, held, both, or neither. Of a few the held document is stale.
+// somePeople makes contacts that are linked, held, both or neither. They have few
+// different names and times, most of them ties and some unknown. The held documents
+// of some are stale.
 func somePeople(t testing.TB, n int, random *rand.Rand) []person {
 	names := []string{"Ärger", "arger", "Zoë", `Jo "\\"`, "Łódź", "Straße", "李", "\u0001", "nobody"}
 	record := func(n int) *document.Record {
@@ -43,13 +44,13 @@ func somePeople(t testing.TB, n int, random *rand.Rand) []person {
 	return people
 }
 
-// legRow is a row of either search in the model.
-type legRow struct {
+// modelRow is a row of either search in the model.
+type modelRow struct {
 	id    string
 	value any // nil, a folded string or an int64
 }
 
-func (r legRow) compare(o legRow, desc bool) int {
+func (r modelRow) compare(o modelRow, desc bool) int {
 	order := 0
 	switch {
 	case r.value == nil && o.value == nil:
@@ -70,9 +71,9 @@ func (r legRow) compare(o legRow, desc bool) int {
 	return cmp.Or(order, strings.Compare(r.id, o.id))
 }
 
-// model is what a View of these people shows, by a plain merge in memory.
+// model is a View of these people, merged in memory.
 type model struct {
-	rows  []legRow // of both searches, in order
+	rows  []modelRow // of both searches, in order
 	desc  bool
 	total int
 	// unknown are rows without a value to sort by.
@@ -90,7 +91,7 @@ func newModel(people []person, field string, desc bool) model {
 			value = nil
 			m.unknown++
 		}
-		m.rows = append(m.rows, legRow{r.ID(), value})
+		m.rows = append(m.rows, modelRow{r.ID(), value})
 	}
 	for _, p := range people {
 		if linked(p.global) {
@@ -104,12 +105,12 @@ func newModel(people []person, field string, desc bool) model {
 			}
 		}
 	}
-	slices.SortFunc(m.rows, func(a, b legRow) int { return a.compare(b, desc) })
+	slices.SortFunc(m.rows, func(a, b modelRow) int { return a.compare(b, desc) })
 	return m
 }
 
-// distinct are the first n ids of rows, and the row that the last of them is at.
-func distinct(rows []legRow, n int) (ids []string, last int) {
+// distinct returns the first n different ids of rows, and the row of the last one.
+func distinct(rows []modelRow, n int) (ids []string, last int) {
 	seen := map[string]bool{}
 	for i, r := range rows {
 		if len(ids) == n {
@@ -123,7 +124,7 @@ func distinct(rows []legRow, n int) (ids []string, last int) {
 	return ids, last
 }
 
-// page is what a page with an offset shows, and what is behind it.
+// page returns the ids of a page with an offset, and the rows after it.
 func (m model) page(offset, limit int) (ids []string, rest model) {
 	rows := m.rows
 	if offset > 0 {
@@ -142,8 +143,8 @@ func (m model) page(offset, limit int) (ids []string, rest model) {
 	return ids, rest
 }
 
-// after are the rows after one; a row that both searches have is one.
-func (m model) after(i int) []legRow {
+// after returns the rows after a row. The same row of both searches is one.
+func (m model) after(i int) []modelRow {
 	rest := m.rows[i:]
 	for len(rest) > 0 && rest[0].compare(m.rows[i], m.desc) == 0 {
 		rest = rest[1:]
@@ -164,8 +165,8 @@ func recordIDs(t testing.TB, p search.Page) []string {
 	return ids
 }
 
-// Two overlapping searches with ties, unknown values and stale rows, merged: the
-// page at any offset, by any sort, and the one after it, are those of a merge in
+// Two overlapping searches with ties, unknown values and stale rows are merged. The
+// page at any offset, by any sort, and the page after it equal those of a merge in
 // memory.
 func TestMergedOffsets(t *testing.T) {
 	t.Parallel()
@@ -199,7 +200,7 @@ func TestMergedOffsets(t *testing.T) {
 			if next != "" {
 				send = body + `,"search_after":` + quote(next) + "}"
 			}
-			got, err := of.ask(t, send).of(t.Context(), v.engine)
+			got, err := of.merged(t, send).run(t.Context(), v.engine)
 			if err != nil {
 				r.Fatal(err)
 			}

@@ -15,14 +15,14 @@ import (
 	"atlas/search/searchtest"
 )
 
-// The moving world: of each dataset this many records stay as they are, and as
-// many change and come and go while they are paged through.
+// Each dataset has this many records that do not change, and this many that are
+// changed, deleted and created during the paging.
 const steady, moving = 400, 300
 
 // letterOf is the letter of a dataset's ids.
 var letterOf = map[query.Dataset]string{query.Accounts: "a", query.Contacts: "c", query.Projects: "p", query.Signals: "s"}
 
-// anyRecord makes up a record: few different values, so that most are ties, and
+// anyRecord makes a record with few different values, so that most are ties, and
 // many unknown ones.
 func anyRecord(t testing.TB, d query.Dataset, n int, random *rand.Rand) document.Record {
 	var members []string
@@ -74,7 +74,7 @@ type mover struct {
 	rounds  int
 }
 
-// round changes some of the moving records of one dataset after the other.
+// round changes some of the moving records of each dataset.
 func (m *mover) round(t testing.TB) error {
 	d := query.Datasets[m.rounds%len(query.Datasets)]
 	m.rounds++
@@ -95,8 +95,8 @@ func (m *mover) round(t testing.TB) error {
 	return err
 }
 
-// Records that stay as they are are paged through exactly once by every sort,
-// whatever is written, changed and deleted around them.
+// Paging by every sort finds the records that do not change exactly once, whatever
+// is written and deleted meanwhile.
 func TestPagingWhileOthersWrite(t *testing.T) {
 	t.Parallel()
 	e, x := newEngine(t)
@@ -109,8 +109,7 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 	}
 	x.Load(t, w)
 
-	// The writer is woken by the pages, so that it is always at work while they
-	// are read, and no more than that.
+	// The writer runs only while pages are read: each page wakes it.
 	m := &mover{indices: x, random: random}
 	pages := make(chan struct{}, 1)
 	var writing sync.WaitGroup
@@ -149,7 +148,7 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 	}
 }
 
-// checkSteady wants the records that stayed, each once, in their order.
+// checkSteady fails unless the unchanged records are there, each once, in order.
 func checkSteady(t *testing.T, w *searchtest.World, d query.Dataset, walked []string, f query.Field, desc bool) {
 	t.Helper()
 	stays := map[string]bool{}

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -15,42 +14,44 @@ import (
 	"atlas/search/query"
 )
 
-// leg is one search and where it runs.
-type leg struct {
+// request is one search in Elasticsearch.
+type request struct {
 	index   string
 	routing string // "" for none
-	body    []byte // an object with members
+	body    []byte // a JSON object that is not empty
 }
 
-// leg is the search for q's rows after one (nil: from the first, or the offset).
-func (e *Engine) leg(q query.Query, after json.RawMessage) leg {
+// request is q compiled, for the index that it runs on.
+func (e *Engine) request(q query.Query, o options) request {
+	body := compile(q, o)
 	if q.Held {
 		index := e.Names.Held(string(q.Dataset))
 		if q.Generation != "" {
 			index = e.Names.HeldGeneration(string(q.Dataset), q.Generation)
 		}
-		return leg{index, q.Base.Workspace, Compile(q, after)}
+		return request{index, q.Base.Workspace, body}
 	}
-	return e.global(q.Dataset, Compile(q, after))
+	return e.global(q.Dataset, body)
 }
 
 // global is a search of a dataset's global records.
-func (e *Engine) global(d query.Dataset, body []byte) leg {
-	return leg{index: e.Names.Alias(string(d)), body: body}
+func (e *Engine) global(d query.Dataset, body []byte) request {
+	return request{index: e.Names.Alias(string(d)), body: body}
 }
 
-// multi runs searches in one round trip; each must answer whole.
-func (e *Engine) multi(ctx context.Context, legs ...leg) ([]result, error) {
-	body, err := e.send(ctx, resultPaths, legs...)
+// multi runs searches in one round trip. All their answers are whole, or it
+// returns an error.
+func (e *Engine) multi(ctx context.Context, requests ...request) ([]result, error) {
+	body, err := e.send(ctx, resultPaths, requests...)
 	if err != nil {
 		return nil, err
 	}
-	results, err := answersOf[result](body, len(legs))
+	results, err := answersOf[result](body, len(requests))
 	if err != nil {
 		return nil, err
 	}
 	for i := range results {
-		results[i].share(body)
+		results[i].slice(body)
 		e.fetched(ctx, len(results[i].Hits.Hits))
 	}
 	for _, r := range results {
@@ -61,12 +62,12 @@ func (e *Engine) multi(ctx context.Context, legs ...leg) ([]result, error) {
 	return results, nil
 }
 
-// send sends searches in one round trip, and gives what has these paths of each
-// answer.
-func (e *Engine) send(ctx context.Context, paths string, legs ...leg) ([]byte, error) {
+// send runs searches in one round trip, and returns the part of their answers
+// that has these paths.
+func (e *Engine) send(ctx context.Context, paths string, requests ...request) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
-	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/_msearch", NDJSON: true, Body: multiBody(legs, e.patience(ctx)),
+	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/_msearch", NDJSON: true, Body: multiBody(requests, e.timeout(ctx)),
 		Query: url.Values{"filter_path": {"responses.error,responses.status,responses." + strings.ReplaceAll(paths, ",", ",responses.")}}})
 	if err != nil {
 		return nil, searchFault(err)
@@ -74,7 +75,7 @@ func (e *Engine) send(ctx context.Context, paths string, legs ...leg) ([]byte, e
 	return res.Body, nil
 }
 
-// answersOf reads the answers of so many searches.
+// answersOf reads the answers of a number of searches.
 func answersOf[answer any](body []byte, searches int) ([]answer, error) {
 	var of struct {
 		Responses []answer `json:"responses"`
@@ -85,17 +86,17 @@ func answersOf[answer any](body []byte, searches int) ([]answer, error) {
 	return of.Responses, nil
 }
 
-// multiBody is the body of an _msearch. Each search has the time limit itself,
-// because there is no parameter for all of them.
-func multiBody(legs []leg, timeout string) []byte {
+// multiBody is the body of an _msearch. The timeout is in each search, because
+// _msearch has no parameter for it.
+func multiBody(requests []request, timeout string) []byte {
 	var body []byte
-	for _, l := range legs {
-		body = fmt.Appendf(body, `{"index":%q,`, l.index)
-		if l.routing != "" {
-			body = fmt.Appendf(body, `"routing":%q,`, l.routing)
+	for _, r := range requests {
+		body = fmt.Appendf(body, `{"index":%q,`, r.index)
+		if r.routing != "" {
+			body = fmt.Appendf(body, `"routing":%q,`, r.routing)
 		}
 		body = fmt.Appendf(body, "\"allow_partial_search_results\":false}\n{\"timeout\":%q,", timeout)
-		body = append(append(body, l.body[1:]...), '\n')
+		body = append(append(body, r.body[1:]...), '\n')
 	}
 	return body
 }

@@ -26,52 +26,55 @@ type Engine struct {
 	Elastic *elastic.Client
 	Names   mappings.Names
 	Cursors *Cursors
-	// Timeout bounds one search in Elasticsearch. Past it the answer would be
+	// Timeout bounds one search in Elasticsearch. After it the answer would be
 	// partial, which is an error.
 	Timeout time.Duration
-	// DeepRows is DefaultDeepRows when it is 0.
-	DeepRows int
-	// SkippedRows is how many rows before the offsets of merged searches may be in
-	// memory at once; a search that needs more waits until there is room or its
-	// time is over. 0 is DefaultSkippedRows.
+	// SeekRows is how many rows lie before the first page that is searched for with
+	// a seekFilter; 0 is DefaultSeekRows.
+	SeekRows int
+	// SkippedRows bounds how many rows before the offsets of merged searches are in
+	// memory at once. A search waits for its rows until its timeout. 0 is
+	// DefaultSkippedRows.
 	SkippedRows int
-	// Fetched, when set, is told how many rows an answer of Elasticsearch had.
+	// Fetched, when set, is called with the number of rows of each answer of
+	// Elasticsearch.
 	Fetched func(ctx context.Context, rows int)
 
 	frequent frequentValues
-	skipping places
+	skipped  rowBudget
 }
 
-// DefaultTimeout is what a search may take.
+// DefaultTimeout is the usual Engine.Timeout.
 const DefaultTimeout = 10 * time.Second
 
-// grace is what a search's answer may need beyond Timeout.
+// grace is how long after Timeout the answer of a search may come.
 const grace = time.Second
 
 // Page is one page of results.
 type Page struct {
-	// Records are the public records as they were stored, in order.
+	// Records are the public records as they are stored, in order.
 	Records []jsontext.Value
-	// Total is how many records match, at most TotalCap; Capped tells that
-	// there are more.
+	// Total is the number of records that match, at most TotalCap; Capped tells
+	// that there are more.
 	Total  int
 	Capped bool
 	// Next is the cursor of the next page, empty on the last one.
 	Next string
 }
 
-// CheckCursor refuses a cursor that is not q's, as Search does: BadRequest.
+// CheckCursor returns the error of Search for a cursor that is not q's:
+// BadRequest.
 func (e *Engine) CheckCursor(q query.Query) error {
 	_, err := e.Cursors.Read(q)
 	return err
 }
 
-// Search runs q on its dataset's global index, or on the records that the
-// workspace holds when q says so. Errors: BadRequest for a cursor that is not
-// q's; Unavailable when Elasticsearch is away, too slow, or could
-// give only a part of the page.
+// Search runs q on the global records of its dataset, or on those that the
+// workspace holds when q.Held is set. Errors: BadRequest for a cursor that is not
+// q's; Unavailable when Elasticsearch cannot be reached, is too slow, or returns
+// only a part of the page.
 func (e *Engine) Search(ctx context.Context, q query.Query) (Page, error) {
-	place, err := e.Cursors.Read(q)
+	position, err := e.Cursors.Read(q)
 	if err != nil {
 		return Page{}, err
 	}
@@ -79,7 +82,7 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (Page, error) {
 		return Page{}, fault.New(fault.Internal, "a search of held records names no workspace")
 	}
 	if q.Offset >= farOffset {
-		counts, err := e.count(ctx, q.Offset+1, q)
+		counts, err := e.count(ctx, q)
 		if err != nil {
 			return Page{}, err
 		}
@@ -87,30 +90,39 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (Page, error) {
 			return Page{Records: []jsontext.Value{}, Total: min(total, TotalCap), Capped: total > TotalCap}, nil
 		}
 	}
-	if begin, last := e.deep(q, place); begin != nil {
-		page, whole, err := e.searchDeep(ctx, q, place, begin, last)
-		if err != nil || whole {
+	if seek, last := e.seekFilter(q, position); seek != nil {
+		page, complete, err := e.searchFrom(ctx, q, position, seek, last)
+		if err != nil || complete {
 			return page, err
 		}
 	}
-	res, err := e.search(ctx, e.leg(q, place.After), preference(q))
+	res, err := e.search(ctx, e.request(q, options{after: position.After}), preference(q))
 	if err != nil {
 		return Page{}, err
 	}
 	if err := res.complete(q); err != nil {
 		return Page{}, err
 	}
-	return e.page(q, place, res, res.Hits.Total.Value), nil
+	return e.page(q, position, res, res.Hits.Total.Value), nil
 }
 
-// complete refuses an answer that has less than it says it has.
+// expectedRows is the number of rows of q's first page and of one row more, where
+// total records match.
+func expectedRows(q query.Query, total int) int {
+	if q.CountOnly {
+		return 0
+	}
+	return min(total-q.Offset, q.Limit+1)
+}
+
+// complete refuses an answer that has fewer rows than its total promises.
 func (r result) complete(q query.Query) error {
 	if r.Hits.Total == nil {
 		return fault.Away(errors.New("the answer has no total"), "elasticsearch")
 	}
 	rows := r.Hits.Hits
-	if promised := min(r.Hits.Total.Value-q.Offset, q.Limit+1); q.After == "" && len(rows) < promised {
-		return fault.Away(fmt.Errorf("%d rows of a page that has %d", len(rows), promised), "elasticsearch")
+	if expected := expectedRows(q, r.Hits.Total.Value); q.After == "" && len(rows) < expected {
+		return fault.Away(fmt.Errorf("%d rows of a page that has %d", len(rows), expected), "elasticsearch")
 	}
 	for _, row := range rows {
 		if row.Sort.Kind() != '[' {
@@ -120,14 +132,14 @@ func (r result) complete(q query.Query) error {
 	return nil
 }
 
-// page makes the page that begins at a place of the rows found and the number of
+// page makes the page at a position from the rows found and the number of
 // matches.
-func (e *Engine) page(q query.Query, from Place, res result, total int) Page {
+func (e *Engine) page(q query.Query, at Position, res result, total int) Page {
 	p := Page{Total: min(total, TotalCap), Capped: total > TotalCap}
 	rows := res.Hits.Hits
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
-		p.Next = e.Cursors.Make(q, from.next(q, json.RawMessage(rows[q.Limit-1].Sort)))
+		p.Next = e.Cursors.Make(q, at.next(q, json.RawMessage(rows[q.Limit-1].Sort)))
 	}
 	p.Records = make([]jsontext.Value, len(rows))
 	for i, row := range rows {
@@ -136,12 +148,13 @@ func (e *Engine) page(q query.Query, from Place, res result, total int) Page {
 	return p
 }
 
-// next is the place of the page after q's, whose last row has these sort values.
-func (p Place) next(q query.Query, last json.RawMessage) Place {
-	return Place{After: last, Passed: p.Passed + q.Offset + q.Limit}
+// next is the position of the page after q's, whose last row has these sort
+// values.
+func (p Position) next(q query.Query, last json.RawMessage) Position {
+	return Position{After: last, Passed: p.Passed + q.Offset + q.Limit}
 }
 
-// result is what of a _search answer is asked for.
+// result is the part of a _search answer that is requested (resultPaths).
 type result struct {
 	outcome
 	Hits struct {
@@ -151,82 +164,82 @@ type result struct {
 	Aggregations jsontext.Value `json:"aggregations"`
 }
 
-// outcome is whether an answer is all there is.
+// outcome tells whether an answer is whole.
 type outcome struct {
 	TimedOut bool `json:"timed_out"`
 	Shards   struct {
-		Failed *int `json:"failed"` // nil in what is no answer of a search
+		Failed *int `json:"failed"` // nil when this is not the answer of a search
 	} `json:"_shards"`
 	// Error is set on a failed search of an _msearch.
 	Error  jsontext.Value `json:"error"`
 	Status int            `json:"status"`
 }
 
-// hitCount is how many matches were counted.
+// hitCount is the number of matches.
 type hitCount struct {
 	Value int `json:"value"`
 }
 
-// hit is a row of an answer, whose bytes it shares: most of what a search
-// allocates are pages, and those are not copied on their way.
+// hit is a row of an answer. It shares the bytes of the answer: copying pages
+// would be most of what a search allocates.
 type hit struct {
 	Source jsontext.Value `json:"-"`
 	Sort   jsontext.Value `json:"-"`
 
-	SourceAt span `json:"_source"`
-	SortAt   span `json:"sort"`
+	SourceRange byteRange `json:"_source"`
+	SortRange   byteRange `json:"sort"`
 }
 
-// span is where in an answer a value is.
-type span struct{ from, to int }
+// byteRange is where in an answer a value is.
+type byteRange struct{ from, to int }
 
-// UnmarshalJSONFrom notes where the next value is.
-func (p *span) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+// UnmarshalJSONFrom reads the next value and keeps where it is.
+func (r *byteRange) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	value, err := d.ReadValue()
-	p.to = int(d.InputOffset())
-	p.from = p.to - len(value)
+	r.to = int(d.InputOffset())
+	r.from = r.to - len(value)
 	return err
 }
 
-// in is the value there, which cannot grow into what follows it.
-func (p span) in(answer []byte) jsontext.Value { return answer[p.from:p.to:p.to] }
+// in is the value. Its capacity ends with it, so that appending copies it.
+func (r byteRange) in(answer []byte) jsontext.Value { return answer[r.from:r.to:r.to] }
 
-// share gives the rows their values out of the answer that r was read from.
-func (r *result) share(answer []byte) {
+// slice sets the values of the rows to slices of the answer that r was read from.
+func (r *result) slice(answer []byte) {
 	rows := r.Hits.Hits
 	for i := range rows {
-		rows[i].Source, rows[i].Sort = rows[i].SourceAt.in(answer), rows[i].SortAt.in(answer)
+		rows[i].Source, rows[i].Sort = rows[i].SourceRange.in(answer), rows[i].SortRange.in(answer)
 	}
 }
 
 const resultPaths = "timed_out,_shards.failed,hits.total.value,hits.hits._source,hits.hits.sort,aggregations"
 
-func (e *Engine) search(ctx context.Context, of leg, preference string) (result, error) {
+func (e *Engine) search(ctx context.Context, r request, preference string) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
 	params := url.Values{
 		"filter_path": {resultPaths},
-		"timeout":     {e.patience(ctx)},
+		"timeout":     {e.timeout(ctx)},
 		// One shard that fails must fail the page, not shorten it.
 		"allow_partial_search_results": {"false"},
 	}
 	if preference != "" {
 		params.Set("preference", preference)
 	}
-	if of.routing != "" {
-		params.Set("routing", of.routing)
+	if r.routing != "" {
+		params.Set("routing", r.routing)
 	}
-	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/" + of.index + "/_search", Query: params, Body: of.body})
+	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/" + r.index + "/_search", Query: params, Body: r.body})
 	if err != nil {
 		return result{}, searchFault(err)
 	}
-	var r result
-	if err := jsonv2.Unmarshal(res.Body, &r); err != nil {
+	var answer result
+	if err := jsonv2.Unmarshal(res.Body, &answer); err != nil {
 		return result{}, fault.Away(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
 	}
-	r.share(res.Body)
-	e.fetched(ctx, len(r.Hits.Hits))
-	return r, r.whole()
+	answer.slice(res.Body)
+	e.fetched(ctx, len(answer.Hits.Hits))
+	return answer, answer.whole()
 }
 
 func (e *Engine) fetched(ctx context.Context, rows int) {
@@ -235,7 +248,7 @@ func (e *Engine) fetched(ctx context.Context, rows int) {
 	}
 }
 
-// whole refuses a part of an answer.
+// whole refuses a partial answer.
 func (o outcome) whole() error {
 	switch {
 	case o.Status == http.StatusNotFound:
@@ -250,7 +263,7 @@ func (o outcome) whole() error {
 	return nil
 }
 
-// whole refuses a part of an answer, and rows without their records.
+// whole refuses a partial answer, and rows without their records.
 func (r result) whole() error {
 	if err := r.outcome.whole(); err != nil {
 		return err
@@ -263,9 +276,9 @@ func (r result) whole() error {
 	return nil
 }
 
-// searchFault tells a query with more clauses than the nodes have memory for,
-// which is the client's to make smaller, from all else. A search that is not
-// found means that nothing was loaded, or that something else answered.
+// searchFault makes the error of a failed search. A query with more clauses than
+// the nodes have memory for is the client's error. Not found means that nothing
+// was loaded, or that the answer did not come from Elasticsearch.
 func searchFault(err error) error {
 	answer, ok := errors.AsType[*elastic.Error](err)
 	switch {
@@ -277,12 +290,12 @@ func searchFault(err error) error {
 	return elastic.FaultOf(err)
 }
 
-// tooManyClauses is how Elasticsearch gives the reason, depending on where it
-// counts. Its error has one type for this and for any other bad query.
+// tooManyClauses matches the reasons of Elasticsearch, which depend on where it
+// counts. The error type is that of any bad query.
 var tooManyClauses = regexp.MustCompile("maxClauseCount|too many clauses")
 
-// preference sends the pages of one relevance search to the same copies of the
-// shards, whose scores agree.
+// preference routes the pages of one relevance search to the same copies of the
+// shards: scores differ between copies.
 func preference(q query.Query) string {
 	if !q.Sort.Relevance() {
 		return ""

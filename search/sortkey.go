@@ -10,15 +10,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// sortKey is what a row is sorted by: one value, then the id. It shares the
-// bytes of the answer it was read from.
+// sortKey is the sort values of a row: one value, then the id. It shares the bytes
+// of the answer that it was read from.
 type sortKey struct {
-	sort  jsontext.Value // the whole array, as Elasticsearch gave it
+	sort  jsontext.Value // the whole array, as Elasticsearch returned it
 	value jsontext.Value // null, a string or a number
 	id    recordID
 }
 
-// recordID is an id as in query.TiePaths.
+// recordID is an id as it is under TiebreakPaths.
 type recordID [2]int64
 
 func (i recordID) compare(o recordID) int { return slices.Compare(i[:], o[:]) }
@@ -29,14 +29,15 @@ func sortKeyOf(sort jsontext.Value) (sortKey, error) {
 }
 
 // readSortKey reads the sort values that are next in d, which reads answer. The
-// value is kept as it is: what stands for "missing" is not a float64.
+// value is kept as it is: a float64 would corrupt the values that stand for
+// "missing".
 func readSortKey(d *jsontext.Decoder, answer []byte) (key sortKey, err error) {
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '[' {
 		return key, errSortKey
 	}
 	from := d.InputOffset() - 1
 	next := func() (value jsontext.Value) {
-		var at span
+		var at byteRange
 		if err == nil {
 			err = at.UnmarshalJSONFrom(d)
 		}
@@ -52,14 +53,14 @@ func readSortKey(d *jsontext.Decoder, answer []byte) (key sortKey, err error) {
 	if t, end := d.ReadToken(); err != nil || end != nil || t.Kind() != ']' {
 		return sortKey{}, errSortKey
 	}
-	key.sort = span{int(from), int(d.InputOffset())}.in(answer)
+	key.sort = byteRange{int(from), int(d.InputOffset())}.in(answer)
 	return key, nil
 }
 
 var errSortKey = errors.New("sort values that are not a value and an id")
 
-// compare orders as Elasticsearch does: texts by their bytes, no value last in
-// both directions, then ids.
+// compare orders as Elasticsearch does: texts by their bytes, rows without a value
+// last in both directions, equal values by id.
 func (k sortKey) compare(o sortKey, desc bool) int {
 	switch none, other := k.value.Kind() == 'n', o.value.Kind() == 'n'; {
 	case none && other:
@@ -81,8 +82,8 @@ func (k sortKey) compare(o sortKey, desc bool) int {
 	return cmp.Or(order, k.id.compare(o.id))
 }
 
-// textOf is a string without its quotes, which shares its bytes unless
-// something in it is escaped; another value is itself.
+// textOf is a string without its quotes, which shares the bytes of v unless it has
+// escapes. Other values are returned as they are.
 func textOf(v jsontext.Value) []byte {
 	switch {
 	case v.Kind() != '"':
@@ -90,7 +91,7 @@ func textOf(v jsontext.Value) []byte {
 	case bytes.IndexByte(v, '\\') < 0:
 		return v[1 : len(v)-1]
 	}
-	text, _ := jsontext.AppendUnquote(nil, v) // it was read as a JSON string
+	text, _ := jsontext.AppendUnquote(nil, v) // v is a JSON string that was parsed
 	return text
 }
 

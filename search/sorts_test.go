@@ -13,8 +13,7 @@ import (
 	"atlas/search/searchtest"
 )
 
-// inOrder is the plain meaning of a sort: known values first, in order, ties
-// by id.
+// inOrder sorts in memory: known values first, in order, ties by id.
 func inOrder(records []document.Record, f query.Field, desc bool) []string {
 	compare := func(a, b document.Record) int {
 		x, y := a.Value(f.Name), b.Value(f.Name)
@@ -50,7 +49,7 @@ func inOrder(records []document.Record, f query.Field, desc bool) []string {
 	return ids
 }
 
-// checkEverySort pages through a world by every field that sorts, both ways.
+// checkEverySort pages through a world by every sort field, in both directions.
 func checkEverySort(t *testing.T, e *search.Engine, w *searchtest.World) {
 	for _, d := range query.Datasets {
 		for _, f := range query.SortFields(d, query.Data) {

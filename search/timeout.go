@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// patience is what Elasticsearch may take for a search: Engine.Timeout, or what
-// is left until the caller's deadline. So a search ends there, too, when nobody
-// waits for it any more.
-func (e *Engine) patience(ctx context.Context) string {
+// timeout is how long Elasticsearch may take for a search: Engine.Timeout, or the
+// time until the caller's deadline if that is shorter, so that the search ends
+// when its caller gives up.
+func (e *Engine) timeout(ctx context.Context) string {
 	left := e.Timeout
 	if deadline, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(deadline))

@@ -86,7 +86,7 @@ type Field struct {
 	// Derive is set on fields that a load computes and ignores when given.
 	Derive *Derivation
 	// Domains: the values are internet domains, which are found by what Domain
-	// makes of them too (DomainsPath).
+	// makes of them too.
 	Domains bool
 	// Overlay: the value is the workspace's own, not the global record's.
 	Overlay bool
@@ -117,40 +117,6 @@ func (f Field) List() bool { return f.Type == Strings || f.Type == UUIDs }
 // Folded tells whether the field is searched through folded copies.
 func (f Field) Folded() bool { return f.Dynamic() || f.Kind == FullText && !f.IsID() }
 
-// Place is where a group of fields lives in a document: those whose public
-// value is indexed as it is, and the folded copies of the others.
-type Place struct {
-	Values string // prefix of values indexed as they are
-	Folded string // prefix of the groups `exact` and `text`
-}
-
-// The places. A related record's fields stand in its nested object.
-var (
-	Root        = Place{"", "ix."}
-	HeldOverlay = Place{"held.", "held."}
-)
-
-// RelatedPlace is the place of a relation's children.
-func RelatedPlace(child Dataset) Place {
-	p := RelatedPath(child) + "."
-	return Place{p, p}
-}
-
-// RelatedPath is the path of the nested objects of a kind of children.
-func RelatedPath(child Dataset) string { return "ix." + string(child) }
-
-// QueryPath is the folded text of all fields that `query` searches.
-const QueryPath = "ix.query"
-
-// TiePaths are the two halves of a record's id as numbers in the order of ids.
-// They end every sort. The id itself would do, but a keyword's text is looked up
-// for each match that is ahead of the page so far, which in an unlucky order is
-// each match there is.
-var TiePaths = [2]string{"ix.id_high", "ix.id_low"}
-
-// RankPath is the Rank of a record's name, for datasets that sort by it.
-const RankPath = "ix.rank"
-
 // Rank is the first eight bytes of a folded text as a number: texts of different
 // ranks are in the order of their ranks.
 func Rank(folded string) int64 {
@@ -161,25 +127,6 @@ func Rank(folded string) int64 {
 
 // Ranked tells whether the field is a text that is sorted by.
 func (f Field) Ranked() bool { return f.Sort && f.Folded() }
-
-// ExactPath is where the whole value is matched and sorted.
-func (f Field) ExactPath(at Place) string {
-	if f.Overlay {
-		at = HeldOverlay
-	}
-	if f.Folded() {
-		return at.Folded + "exact." + f.Name
-	}
-	return at.Values + f.Name
-}
-
-// TextPath is where the terms of a full-text field are matched.
-func (f Field) TextPath(at Place) string {
-	if f.Overlay {
-		at = HeldOverlay
-	}
-	return at.Folded + "text." + f.Name
-}
 
 // Relation says that records of Parent have related records of Child.
 type Relation struct {

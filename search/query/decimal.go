@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// decimal is a JSON number as it is written: 0.digits times ten to the power of
-// point. The digits have no zero at either end; zero has none, and no sign. A
-// float64 would not tell an integer past 2^53 from the one beside it.
+// decimal is the exact value of a JSON number: 0.digits times ten to the power of
+// point. The digits have no zero at either end; zero has no digits and no sign. A
+// float64 cannot represent every integer above 2^53.
 type decimal struct {
 	negative bool
 	digits   string
@@ -26,7 +26,7 @@ func readDecimal(literal string) decimal {
 	if d.digits == "" {
 		return decimal{}
 	}
-	// One that is out of range is the largest: no digits make up for it.
+	// Atoi returns the largest int for an exponent that is out of range.
 	exponent, _ := strconv.Atoi(power)
 	const most = math.MaxInt / 2
 	d.point += max(-most, min(most, exponent))
@@ -50,11 +50,11 @@ func (d decimal) compare(o decimal) int {
 	return sign(d) * cmp.Or(cmp.Compare(d.point, o.point), strings.Compare(d.digits, o.digits))
 }
 
-// mostInteger bounds integers, past every record.
+// mostInteger bounds integers; those of records are smaller.
 const mostInteger = 1 << 62
 
-// integer is the number without what is behind the point, at most mostInteger
-// away from 0; whole tells that nothing is.
+// integer is the number truncated to an integer, and its absolute value to
+// mostInteger; whole tells that there was no fraction.
 func (d decimal) integer() (n int64, whole bool) {
 	const mostDigits = 19
 	switch {
@@ -64,7 +64,7 @@ func (d decimal) integer() (n int64, whole bool) {
 		n = mostInteger
 	default:
 		digits := d.digits[:min(len(d.digits), d.point)] + strings.Repeat("0", max(0, d.point-len(d.digits)))
-		u, _ := strconv.ParseUint(digits, 10, 64) // which takes 19 digits
+		u, _ := strconv.ParseUint(digits, 10, 64) // 19 digits fit
 		n = int64(min(u, mostInteger))            // #nosec G115 -- bounded
 	}
 	if d.negative {
@@ -73,7 +73,7 @@ func (d decimal) integer() (n int64, whole bool) {
 	return n, len(d.digits) <= d.point
 }
 
-// integers are the least integer that is not below the number, and the greatest
+// integers returns the least integer that is not below the number, and the greatest
 // that is not above it.
 func (d decimal) integers() (least, greatest int64) {
 	n, whole := d.integer()
@@ -86,10 +86,10 @@ func (d decimal) integers() (least, greatest int64) {
 	return n + 1, n
 }
 
-// doubles are the least double that is not below the number, and the greatest
-// that is not above it. Up to 2^53 a number stands for the double nearest to it,
-// as 0.1 does. Past that doubles lie further apart than integers do, and a
-// number that no double has, nor is written as, lies between two of them.
+// doubles returns the least double that is not below the number, and the greatest
+// that is not above it. Below 2^53 a number stands for the nearest double, as 0.1
+// does. Above, where doubles are more than 1 apart, a number that is neither the
+// exact value nor the shortest spelling of a double lies between two doubles.
 func (d decimal) doubles(nearest float64) (least, greatest float64) {
 	const everyInteger = 1 << 53
 	if nearest == 0 {
@@ -110,8 +110,8 @@ func (d decimal) doubles(nearest float64) (least, greatest float64) {
 	}
 }
 
-// ParseInteger reads a JSON number that is an integer of at most 2^53 in either
-// direction, which is what records have.
+// ParseInteger reads a JSON number. whole tells that it is an integer, and within
+// that it is one from -2^53 to 2^53, the range of records.
 func ParseInteger(literal string) (n int64, whole, within bool) {
 	n, whole = readDecimal(literal).integer()
 	return n, whole, whole && -1<<53 <= n && n <= 1<<53

@@ -1,7 +1,8 @@
-// Package query says what can be asked of Atlas: the field catalog, the
-// grammar of a search request, and the Query that a request, a book or a View
-// becomes (docs/api.md, "Search requests").
+// Package query has the field catalog, the grammar of search requests, and the
+// Query that a request, a book or a View is turned into (docs/api.md, "Search
+// requests"). The conditions of a Query are a tree of Nodes on fields, relations
+// and membership.
 //
-// It is a leaf. It does not know how Elasticsearch spells a query (package
-// search does), who may ask, or what a View is.
+// It does not know how a query is written in Elasticsearch, which package search
+// does, who may search, or what a View is.
 package query

@@ -9,12 +9,9 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// DomainsPath is where the document of a global record has its domains as Domain
-// makes them. Documents of held records have none: nothing looks there for them.
-const DomainsPath = "ix.domains"
-
-// Domain is a domain as domains are compared: without scheme, `www.`,
-// path, port, the dot at the end and case, in ASCII. What has none is "".
+// Domain is the form in which domains are compared: in ASCII and lower case, without
+// scheme, `www.`, path, port and final dot. It is "" for a text that is not a
+// domain.
 func Domain(s string) string {
 	s = strings.TrimSpace(s)
 	if _, rest, found := strings.Cut(s, "://"); found {
@@ -35,7 +32,7 @@ func Domain(s string) string {
 		s = plain
 	}
 	if !utf8.ValidString(s) {
-		return "" // what was percent-encoded is no text, and would be a domain in ASCII
+		return "" // ToASCII would make a domain of invalid UTF-8
 	}
 	s = strings.TrimRight(s, ".")
 	if ascii, err := idna.Lookup.ToASCII(s); err == nil {
@@ -47,5 +44,6 @@ func Domain(s string) string {
 	return strings.TrimPrefix(s, "www.")
 }
 
-// noDomain are characters that end a domain in a URL, or stand in no text.
+// noDomain tells whether a character ends a domain in a URL or is a control
+// character.
 func noDomain(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune("/?#", r) }

@@ -24,8 +24,8 @@ func TestDomain(t *testing.T) {
 	}
 }
 
-// FuzzDomain: a domain is compared in one line of valid text, without what
-// surrounds it in a URL.
+// FuzzDomain checks that a domain is one line of valid text, without the other parts
+// of a URL.
 func FuzzDomain(f *testing.F) {
 	for _, s := range []string{"a.example", "HTTPS://user:pw@www.Bücher.example.:80/p?q#f", "//x", "%ff", "%00", "a%2Fb", "xn--bcher-kva.example", "[::1]:80", "www.", "@", "ß.example"} {
 		f.Add(s)

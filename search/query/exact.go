@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-// maxExactBytes is how long a folded value may be to be kept as it is where it
-// is only compared. Lucene takes no term of over 32,766 bytes, and a long term
-// costs memory without being read by anyone.
+// maxExactBytes is the longest folded value that is indexed as it is in a field
+// that is only compared. Lucene accepts terms of at most 32,766 bytes, and long
+// terms cost memory.
 const maxExactBytes = 512
 
-// ExactValue is what is compared when a whole value is asked for: the folded
-// text, or a digest where that is long. Fields that sort keep the text.
+// ExactValue is the form in which a whole folded value is indexed and compared: the
+// text, or a digest of a long text. Fields that can be sorted by keep the text.
 func ExactValue(f Field, folded string) string {
 	if f.Sort || len(folded) <= maxExactBytes {
 		return folded
@@ -25,9 +25,9 @@ func exactDigest(folded string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// countTerms is an upper bound of the terms that a tokenizer finds in a text:
-// characters past the alphabets (Han, kana, emoji) are a term each, others a
-// run of letters and digits.
+// countTerms is an upper bound of the terms that the tokenizer makes of a text: a
+// term is a run of letters and digits, and each character beyond the alphabets
+// (Han, kana, emoji) is a term of its own.
 func countTerms(s string) int {
 	n := 0
 	inside := false

@@ -1,24 +1,25 @@
 package query
 
-// Include is a kind of related records that a get can embed.
+// Include is a kind of related records that a request for one record can embed.
 type Include struct {
-	// Key is its name in `include` and in the answer.
+	// Key is the name in `include` and in the answer.
 	Key string
 	// Dataset of the embedded records.
 	Dataset Dataset
-	// One: at most one record is embedded, as an object; else an array.
+	// One: at most one record is embedded, as an object. Otherwise the records are
+	// an array.
 	One bool
-	// Link is the field that holds ids: of the embedded records when Inward
-	// is set, else the embedding record's own.
+	// Link is the field with ids. It is a field of the embedded records when Inward
+	// is set, and else of the record that they are embedded in.
 	Link   string
 	Inward bool
 }
 
-// MaxIncluded is how many related records of a kind a get embeds at most.
+// MaxIncluded is the most related records of a kind that are embedded.
 const MaxIncluded = 25
 
-// Includes lists what a get of a dataset can embed: its children, and the
-// records it links to.
+// Includes lists what can be embedded in a record of a dataset: its children, and
+// the records that it links to.
 func Includes(d Dataset) []Include {
 	var all []Include
 	for _, r := range Relations {

@@ -17,13 +17,14 @@ type parser struct {
 	terms   int
 }
 
-// filters reads an object of filters on the fields at a place.
-func (p *parser) filters(v input.Value, fields []Field, at Place, path ...string) []Node {
-	var where []Node
+// filters reads an object of filters on some fields.
+func (p *parser) filters(v input.Value, fields []Field, path ...string) All {
+	var where All
 	r := p.issues.Object(v, path...)
-	for _, f := range fields {
+	for i := range fields {
+		f := &fields[i]
 		if filter := r.Take(f.Key); filter.Kind != input.Absent {
-			if node := p.filter(filter, f, at, r.Path(f.Key)); node != nil {
+			if node := p.filter(filter, f, r.Path(f.Key)); node != nil {
 				where = append(where, node)
 			}
 		}
@@ -32,10 +33,10 @@ func (p *parser) filters(v input.Value, fields []Field, at Place, path ...string
 	return where
 }
 
-// relations reads has_… and without_…; each is met by one related record that
-// meets all of its filters.
-func (p *parser) relations(v input.Value) []Node {
-	var where []Node
+// relations reads has_… and without_…: one related record must meet all filters
+// of the one, and none may meet all filters of the other.
+func (p *parser) relations(v input.Value) All {
+	var where All
 	r := p.issues.Object(v, "relations")
 	for _, rel := range RelationsOf(p.dataset) {
 		for _, key := range []string{"has_" + rel.Singular, "without_" + rel.Singular} {
@@ -43,8 +44,7 @@ func (p *parser) relations(v input.Value) []Node {
 			if inner.Kind == input.Absent {
 				continue
 			}
-			filters := p.filters(inner, FilterFields(rel.Child, Data), RelatedPlace(rel.Child), "relations", key)
-			var node Node = Child{RelatedPath(rel.Child), All(filters)}
+			var node Node = Nested{rel, p.filters(inner, FilterFields(rel.Child, Data), "relations", key)}
 			if strings.HasPrefix(key, "without_") {
 				node = Not{node}
 			}
@@ -98,7 +98,7 @@ func (p *parser) sort(v input.Value, hasQuery bool) Sort {
 }
 
 // filter reads { value, exact_match? } for one field; nil when it is not valid.
-func (p *parser) filter(v input.Value, f Field, at Place, path []string) Node {
+func (p *parser) filter(v input.Value, f *Field, path []string) Node {
 	r := p.issues.Object(v, path...)
 	if !r.Ok() {
 		return nil
@@ -116,16 +116,16 @@ func (p *parser) filter(v input.Value, f Field, at Place, path []string) Node {
 	}
 	switch f.Kind {
 	case Number:
-		return spanOf(p, value, valuePath, f.ExactPath(at), numbers(p, f))
+		return readRange(p, value, valuePath, f, numbers(p, f))
 	case Date:
-		return spanOf(p, value, valuePath, f.ExactPath(at), dates(p))
+		return readRange(p, value, valuePath, f, dates(p))
 	default:
-		return p.values(value, valuePath, f, at, exact)
+		return p.values(value, valuePath, f, exact)
 	}
 }
 
 // values reads one value or an array of them, any of which may match.
-func (p *parser) values(v input.Value, path []string, f Field, at Place, exact bool) Node {
+func (p *parser) values(v input.Value, path []string, f *Field, exact bool) Node {
 	elements, paths := []input.Value{v}, [][]string{path}
 	if v.Kind == input.Array {
 		if !p.issues.Length(len(v.Items), 1, MaxValues, path...) {
@@ -142,26 +142,23 @@ func (p *parser) values(v input.Value, path []string, f Field, at Place, exact b
 			texts = append(texts, text)
 		}
 	}
-	return p.anyOf(f, at, texts, exact)
+	return anyOf(f, texts, exact)
 }
 
-// anyOf is met when the field matches one of the values.
-func (p *parser) anyOf(f Field, at Place, values []string, exact bool) Node {
+// anyOf matches when the field matches one of the values.
+func anyOf(f *Field, values []string, exact bool) Node {
 	if f.Kind != FullText || f.IsID() || exact {
-		return Terms{f.ExactPath(at), values}
+		return Terms{f, values}
 	}
-	words := make(Any, len(values))
+	matches := make(Any, len(values))
 	for i, text := range values {
-		words[i] = Words{f.TextPath(at), text}
+		matches[i] = Match{f, text}
 	}
-	if len(words) == 1 {
-		return words[0]
-	}
-	return words
+	return Simplify(matches)
 }
 
-// element checks one value and returns it as it is matched.
-func (p *parser) element(v input.Value, path []string, f Field, exact bool) (string, bool) {
+// element checks one value and returns it in the form that is compared.
+func (p *parser) element(v input.Value, path []string, f *Field, exact bool) (string, bool) {
 	switch {
 	case f.Vocabulary != nil:
 		if v.Kind != input.String || !f.Vocabulary.Has(v.Text) {
@@ -175,8 +172,8 @@ func (p *parser) element(v input.Value, path []string, f Field, exact bool) (str
 		p.issues.WrongType(path, "a string", v)
 		return "", false
 	}
-	// A value that no record can have matches nothing and is no error, so the
-	// bound is not the field's own where that is short.
+	// A value that is too long for the field matches nothing and is no error. So
+	// the limit is at least MaxQuery.
 	longest := max(f.MaxChars, MaxQuery)
 	if f.Kind == FullText && !exact {
 		longest = MaxQuery
@@ -190,5 +187,5 @@ func (p *parser) element(v input.Value, path []string, f Field, exact bool) (str
 		p.terms += countTerms(folded)
 		return folded, true
 	}
-	return ExactValue(f, folded), true
+	return ExactValue(*f, folded), true
 }

@@ -1,11 +1,14 @@
 package query_test
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"atlas/search/query"
 )
@@ -15,20 +18,48 @@ type accepted struct {
 	dataset query.Dataset
 	base    query.BaseKind
 	body    string
-	want    query.Query // Dataset and Base are the row's
+	want    wanted
 	sort    string
 }
 
-// page is the Query of a request that asks for nothing but conditions.
-func page(where ...query.Node) query.Query { return query.Query{Where: where, Limit: 25} }
-
-func textOf(text string, where ...query.Node) query.Query {
-	q := page(where...)
-	q.Text = text
-	return q
+// wanted is a Query and its conditions as they are printed. Dataset and Base are
+// those of the row.
+type wanted struct {
+	query query.Query
+	where []string
 }
 
-func one(path string, values ...string) query.Node { return query.Terms{Path: path, Values: values} }
+// page is the Query of a request that has conditions and nothing else.
+func page(where ...string) wanted { return wanted{query.Query{Limit: 25}, where} }
+
+func textOf(text string) wanted { return wanted{query.Query{Limit: 25, Text: text}, nil} }
+
+func expression(operator string, parts ...string) string {
+	return "(" + operator + " " + strings.Join(parts, " ") + ")"
+}
+
+func and(nodes ...string) string { return expression("and", nodes...) }
+func or(nodes ...string) string  { return expression("or", nodes...) }
+func not(node string) string     { return expression("not", node) }
+
+func nested(child query.Dataset, node string) string {
+	return expression("nested", string(child), node)
+}
+
+func match(field, text string) string { return expression("match", field, strconv.Quote(text)) }
+
+func terms(field string, values ...string) string {
+	parts := []string{field}
+	for _, v := range values {
+		parts = append(parts, strconv.Quote(v))
+	}
+	return expression("terms", parts...)
+}
+
+// between is a Range; "" is an open end.
+func between(field, from, to string) string {
+	return expression("range", field, cmp.Or(from, "*"), cmp.Or(to, "*"))
+}
 
 var accepts = []accepted{
 	// Pages and orders.
@@ -40,15 +71,15 @@ var accepts = []accepted{
 	{"nothing, in a View", query.Accounts, query.View, `{}`, page(), "name asc"},
 	{"empty objects", query.Accounts, query.Data, `{"filters":{},"relations":{}}`, page(), "name asc"},
 	{"relations of signals", query.Signals, query.Data, `{"relations":{}}`, page(), "detected_at desc"},
-	{"the smallest page", query.Accounts, query.Data, `{"limit":1,"offset":10000}`, query.Query{Limit: 1, Offset: 10_000}, "name asc"},
-	{"the largest page", query.Accounts, query.Data, `{"limit":100,"offset":0}`, query.Query{Limit: 100}, "name asc"},
-	{"an integer written otherwise", query.Accounts, query.Data, `{"limit":1e1,"offset":7.0}`, query.Query{Limit: 10, Offset: 7}, "name asc"},
-	{"a cursor", query.Accounts, query.Data, `{"search_after":"abc","offset":50}`, query.Query{Limit: 25, After: "abc"}, "name asc"},
-	{"no cursor", query.Accounts, query.Data, `{"search_after":null,"offset":50}`, query.Query{Limit: 25, Offset: 50}, "name asc"},
+	{"the smallest page", query.Accounts, query.Data, `{"limit":1,"offset":10000}`, wanted{query.Query{Limit: 1, Offset: 10_000}, nil}, "name asc"},
+	{"the largest page", query.Accounts, query.Data, `{"limit":100,"offset":0}`, wanted{query.Query{Limit: 100}, nil}, "name asc"},
+	{"an integer written otherwise", query.Accounts, query.Data, `{"limit":1e1,"offset":7.0}`, wanted{query.Query{Limit: 10, Offset: 7}, nil}, "name asc"},
+	{"a cursor", query.Accounts, query.Data, `{"search_after":"abc","offset":50}`, wanted{query.Query{Limit: 25, After: "abc"}, nil}, "name asc"},
+	{"no cursor", query.Accounts, query.Data, `{"search_after":null,"offset":50}`, wanted{query.Query{Limit: 25, Offset: 50}, nil}, "name asc"},
 	{"a sort", query.Projects, query.Data, `{"sort":{"order":"asc","field":"cost"}}`, page(), "cost asc"},
 	{"a sort downwards", query.Projects, query.Data, `{"sort":{"field":"name","order":"desc"}}`, page(), "name desc"},
-	{"the overlay's updated_at", query.Contacts, query.Book, `{"sort":{"field":"updated_at","order":"desc"}}`, page(), "held.updated_at desc"},
-	{"the score", query.Accounts, query.Book, `{"sort":{"field":"atlas_score","order":"desc"}}`, page(), "held.atlas_score desc"},
+	{"the overlay's updated_at", query.Contacts, query.Book, `{"sort":{"field":"updated_at","order":"desc"}}`, page(), "overlay.updated_at desc"},
+	{"the score", query.Accounts, query.Book, `{"sort":{"field":"atlas_score","order":"desc"}}`, page(), "overlay.atlas_score desc"},
 
 	// Query text.
 	{"a query", query.Accounts, query.Data, `{"query":"  Café Acme "}`, textOf("Café Acme"), "relevance desc"},
@@ -60,43 +91,41 @@ var accepts = []accepted{
 	{"a query without a term", query.Accounts, query.Data, `{"query":"---"}`, textOf("---"), "relevance desc"},
 
 	// Enums.
-	{"an enum", query.Projects, query.Data, `{"filters":{"stage":{"value":"filed"}}}`, page(one("stage", "filed")), "last_signal_at desc"},
-	{"an enum's values", query.Projects, query.Data, `{"filters":{"stage":{"value":["permitted","filed","permitted"]}}}`, page(one("stage", "permitted", "filed")), "last_signal_at desc"},
-	{"account_type", query.Accounts, query.Data, `{"filters":{"account_type":{"value":["owner"]}}}`, page(one("account_types", "owner")), "name asc"},
-	{"a dynamic enum", query.Accounts, query.Data, `{"filters":{"city":{"value":["ŁÓDŹ","Lodz","Québec"]}}}`, page(one("ix.exact.city", "lodz", "quebec")), "name asc"},
-	{"an unknown city", query.Signals, query.Data, `{"filters":{"state":{"value":"?"}}}`, page(one("ix.exact.state", "?")), "detected_at desc"},
-	{"tags", query.Contacts, query.Book, `{"filters":{"tags":{"value":["VIP"]}}}`, page(one("held.exact.tags", "vip")), "name asc"},
-	{"a tag longer than any", query.Contacts, query.Book, `{"filters":{"tags":{"value":"` + strings.Repeat("x", 65) + `"}}}`, page(one("held.exact.tags", strings.Repeat("x", 65))), "name asc"},
-	{"icp_tier", query.Accounts, query.View, `{"filters":{"icp_tier":{"value":["tier_1","disqualified"]}}}`, page(one("held.icp_tier", "tier_1", "disqualified")), "name asc"},
+	{"an enum", query.Projects, query.Data, `{"filters":{"stage":{"value":"filed"}}}`, page(terms("stage", "filed")), "last_signal_at desc"},
+	{"an enum's values", query.Projects, query.Data, `{"filters":{"stage":{"value":["permitted","filed","permitted"]}}}`, page(terms("stage", "permitted", "filed")), "last_signal_at desc"},
+	{"account_type", query.Accounts, query.Data, `{"filters":{"account_type":{"value":["owner"]}}}`, page(terms("account_types", "owner")), "name asc"},
+	{"a dynamic enum", query.Accounts, query.Data, `{"filters":{"city":{"value":["ŁÓDŹ","Lodz","Québec"]}}}`, page(terms("city", "lodz", "quebec")), "name asc"},
+	{"an unknown city", query.Signals, query.Data, `{"filters":{"state":{"value":"?"}}}`, page(terms("state", "?")), "detected_at desc"},
+	{"tags", query.Contacts, query.Book, `{"filters":{"tags":{"value":["VIP"]}}}`, page(terms("overlay.tags", "vip")), "name asc"},
+	{"a tag longer than any", query.Contacts, query.Book, `{"filters":{"tags":{"value":"` + strings.Repeat("x", 65) + `"}}}`, page(terms("overlay.tags", strings.Repeat("x", 65))), "name asc"},
+	{"icp_tier", query.Accounts, query.View, `{"filters":{"icp_tier":{"value":["tier_1","disqualified"]}}}`, page(terms("overlay.icp_tier", "tier_1", "disqualified")), "name asc"},
 
 	// Text.
-	{"a text", query.Accounts, query.Data, `{"filters":{"name":{"value":"Müller Söhne"}}}`, page(query.Words{Path: "ix.text.name", Text: "muller sohne"}), "name asc"},
+	{"a text", query.Accounts, query.Data, `{"filters":{"name":{"value":"Müller Söhne"}}}`, page(match("name", "muller sohne")), "name asc"},
 	{"one of several texts", query.Accounts, query.Data, `{"filters":{"name":{"value":["a","b","A"]}}}`,
-		page(query.Any{query.Words{Path: "ix.text.name", Text: "a"}, query.Words{Path: "ix.text.name", Text: "b"}}), "name asc"},
-	{"a whole text", query.Accounts, query.Data, `{"filters":{"name":{"value":"Müller","exact_match":true}}}`, page(one("ix.exact.name", "muller")), "name asc"},
-	{"several whole texts", query.Accounts, query.Data, `{"filters":{"domains":{"value":["A.example","b.example"],"exact_match":true}}}`, page(one("ix.exact.domains", "a.example", "b.example")), "name asc"},
-	{"exact_match false", query.Contacts, query.Data, `{"filters":{"email":{"value":"x","exact_match":false}}}`, page(query.Words{Path: "ix.text.email", Text: "x"}), "name asc"},
+		page(or(match("name", "a"), match("name", "b"))), "name asc"},
+	{"a whole text", query.Accounts, query.Data, `{"filters":{"name":{"value":"Müller","exact_match":true}}}`, page(terms("name", "muller")), "name asc"},
+	{"several whole texts", query.Accounts, query.Data, `{"filters":{"domains":{"value":["A.example","b.example"],"exact_match":true}}}`, page(terms("domains", "a.example", "b.example")), "name asc"},
+	{"exact_match false", query.Contacts, query.Data, `{"filters":{"email":{"value":"x","exact_match":false}}}`, page(match("email", "x")), "name asc"},
 	{"a status in the book", query.Projects, query.Book, `{"filters":{"workspace_status":{"value":"Warm"},"notes":{"value":"Call","exact_match":true}}}`,
-		page(query.Words{Path: "held.text.workspace_status", Text: "warm"}, one("held.exact.notes", "call")), "last_signal_at desc"},
-	{"a text without a term", query.Accounts, query.Data, `{"filters":{"name":{"value":"---"}}}`, page(query.Words{Path: "ix.text.name", Text: "---"}), "name asc"},
+		page(match("overlay.workspace_status", "warm"), terms("overlay.notes", "call")), "last_signal_at desc"},
+	{"a text without a term", query.Accounts, query.Data, `{"filters":{"name":{"value":"---"}}}`, page(match("name", "---")), "name asc"},
 
 	// Ids.
-	{"an id", query.Contacts, query.Data, `{"filters":{"account_id":{"value":"` + strings.ToUpper(someID) + `"}}}`, page(one("account_id", someID)), "name asc"},
+	{"an id", query.Contacts, query.Data, `{"filters":{"account_id":{"value":"` + strings.ToUpper(someID) + `"}}}`, page(terms("account_id", someID)), "name asc"},
 	{"ids", query.Signals, query.Data, `{"filters":{"account_ids":{"value":["` + someID + `","` + view + `"],"exact_match":true},"project_id":{"value":"` + view + `"}}}`,
-		page(one("project_id", view), one("account_ids", someID, view)), "detected_at desc"},
+		page(terms("project_id", view), terms("account_ids", someID, view)), "detected_at desc"},
 
 	// Relations.
-	{"any related record", query.Accounts, query.Data, `{"relations":{"has_project":{}}}`, page(query.Child{Path: "ix.projects", Node: query.All(nil)}), "name asc"},
-	{"none of them", query.Projects, query.Data, `{"relations":{"without_signal":{}}}`, page(query.Not{Node: query.Child{Path: "ix.signals", Node: query.All(nil)}}), "last_signal_at desc"},
+	{"any related record", query.Accounts, query.Data, `{"relations":{"has_project":{}}}`, page(nested(query.Projects, "TRUE")), "name asc"},
+	{"none of them", query.Projects, query.Data, `{"relations":{"without_signal":{}}}`, page(not(nested(query.Signals, "TRUE"))), "last_signal_at desc"},
 	{"one that meets all", query.Accounts, query.Data, `{"relations":{"has_project":{"stage":{"value":"filed"},"city":{"value":"Łódź"},"name":{"value":"tower"},"cost":{"value":[5,null]}},"without_contact":{"role":{"value":["owner"]}}}}`,
 		page(
-			query.Child{Path: "ix.projects", Node: query.All{
-				query.Words{Path: "ix.projects.text.name", Text: "tower"}, one("ix.projects.exact.city", "lodz"), one("ix.projects.stage", "filed"), query.Span{Path: "ix.projects.cost", From: "5"},
-			}},
-			query.Not{Node: query.Child{Path: "ix.contacts", Node: query.All{one("ix.contacts.role", "owner")}}},
+			nested(query.Projects, and(match("name", "tower"), terms("city", "lodz"), terms("stage", "filed"), between("cost", "5", ""))),
+			not(nested(query.Contacts, and(terms("role", "owner")))),
 		), "name asc"},
 	{"a relation in a book", query.Contacts, query.Book, `{"relations":{"has_project":{"updated_at":{"value":["2024-01-01",null]}}}}`,
-		page(query.Child{Path: "ix.projects", Node: query.All{query.Span{Path: "ix.projects.updated_at", From: `"2024-01-01T00:00:00.000Z"`}}}), "name asc"},
+		page(nested(query.Projects, and(between("updated_at", `"2024-01-01T00:00:00.000Z"`, "")))), "name asc"},
 }
 
 func TestParseAccepts(t *testing.T) {
@@ -111,16 +140,23 @@ func TestParseAccepts(t *testing.T) {
 			if got.Sort.String() != c.sort {
 				t.Errorf("sorted by %s, want %s", got.Sort, c.sort)
 			}
-			c.want.Dataset, c.want.Base, c.want.Sort = c.dataset, bases[c.base], got.Sort
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("query (-want +got):\n%s", diff)
+			var where []string
+			for _, n := range got.Where {
+				where = append(where, n.String())
+			}
+			if diff := gocmp.Diff(c.want.where, where); diff != "" {
+				t.Errorf("conditions (-want +got):\n%s", diff)
+			}
+			want := c.want.query
+			want.Dataset, want.Base, want.Sort, want.Where = c.dataset, bases[c.base], got.Sort, got.Where
+			if !reflect.DeepEqual(want, got) {
+				t.Errorf("got %+v, want %+v", got, want)
 			}
 		})
 	}
 }
 
-// Every field that a descriptor names can be filtered by, on every base, and
-// every sort can be asked for, in both directions.
+// Every filter field and every sort, in both directions, is accepted on every base.
 func TestEveryFieldParses(t *testing.T) {
 	t.Parallel()
 	for _, base := range []query.BaseKind{query.Data, query.Book, query.View} {
@@ -130,7 +166,7 @@ func TestEveryFieldParses(t *testing.T) {
 			}
 			for _, f := range query.FilterFields(d, base) {
 				if q, err := parse(t, d, base, fmt.Sprintf(`{"filters":{%q:{"value":%s}}}`, f.Key, exampleOf(f))); err != nil || len(q.Where) != 1 {
-					t.Errorf("%s %s %s: %v, %v", base, d, f.Key, q.Where, err)
+					t.Errorf("%s %s %s: %s, %v", base, d, f.Key, q.Where, err)
 				}
 			}
 			for _, f := range query.SortFields(d, base) {
@@ -160,7 +196,7 @@ func exampleOf(f query.Field) string {
 	}
 }
 
-// The keys a request may use, by what it runs on, as docs/api.md lists them.
+// The keys of requests by base and dataset, as docs/api.md lists them.
 func TestKeysOfEachBase(t *testing.T) {
 	t.Parallel()
 	keys := func(fields []query.Field, of func(query.Field) string) string {
@@ -208,10 +244,10 @@ func TestKeysOfEachBase(t *testing.T) {
 			"name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids created_at workspace_status notes tags updated_at",
 			"name last_signal_at signals_count created_at"},
 	} {
-		if diff := cmp.Diff(c.filters, keys(query.FilterFields(c.dataset, c.base), key)); diff != "" {
+		if diff := gocmp.Diff(c.filters, keys(query.FilterFields(c.dataset, c.base), key)); diff != "" {
 			t.Errorf("%s %s filters (-want +got):\n%s", c.base, c.dataset, diff)
 		}
-		if diff := cmp.Diff(c.sort, keys(query.SortFields(c.dataset, c.base), name)); diff != "" {
+		if diff := gocmp.Diff(c.sort, keys(query.SortFields(c.dataset, c.base), name)); diff != "" {
 			t.Errorf("%s %s sorts (-want +got):\n%s", c.base, c.dataset, diff)
 		}
 		for _, f := range query.FilterFields(c.dataset, c.base) {

@@ -19,7 +19,7 @@ const (
 	view      = "550e8400-e29b-41d4-a716-446655440000"
 )
 
-// bases are the three things a search can run on.
+// bases are examples of the three kinds of bases.
 var bases = map[query.BaseKind]query.Base{
 	query.Data: {Kind: query.Data},
 	query.Book: {Kind: query.Book, Workspace: workspace},
@@ -65,7 +65,7 @@ type rejected struct {
 }
 
 var rejects = []rejected{
-	// Unknown keys: one issue an object, with the object's path and all its
+	// Unknown keys: one issue per object, with the path of the object and all its
 	// unknown keys.
 	{"unknown keys", query.Projects, query.Data, `{"page":1,"limit":5,"where":{}}`, []string{"unrecognized_keys / [page where]"}},
 	{"unknown filter keys", query.Projects, query.Data, `{"filters":{"colour":{"value":"x"},"stage":{"value":"filed"},"size":{"value":1}}}`, []string{"unrecognized_keys /filters [colour size]"}},
@@ -202,7 +202,7 @@ var rejects = []rejected{
 	{"a relation among the filters", query.Accounts, query.Data, `{"filters":{"has_project":{}}}`, []string{"unrecognized_keys /filters [has_project]"}},
 	{"exact_match on a relation's enum", query.Accounts, query.Data, `{"relations":{"has_project":{"stage":{"value":"filed","exact_match":true}}}}`, []string{"unrecognized_keys /relations/has_project/stage [exact_match]"}},
 
-	// Everything is told at once.
+	// All issues are reported together.
 	{"many problems", query.Projects, query.Data,
 		`{"query":"","filters":{"stage":{"value":"x"},"cost":{"value":[2,1]},"colour":{"value":1}},"relations":{"has_signal":{"stage":{"value":["y"]}}},"sort":{"field":"z","order":"up"},"limit":500,"offset":"1","search_after":{},"extra":1}`,
 		[]string{
@@ -282,7 +282,7 @@ func TestTooManyTerms(t *testing.T) {
 	}
 }
 
-// What is no object at all is refused by whoever calls Parse directly, too.
+// Parse itself refuses a body that is not an object.
 func TestParseWithoutObject(t *testing.T) {
 	t.Parallel()
 	_, err := query.Parse(input.Value{Kind: input.Array}, query.Accounts, bases[query.Data])

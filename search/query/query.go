@@ -12,11 +12,11 @@ const (
 	MaxLimit     = 100
 	DefaultLimit = 25
 	MaxOffset    = 10_000
-	MaxQuery     = 500 // characters of `query` and of a full-text filter
+	MaxQuery     = 500 // characters of `query` and of a value of a full-text filter
 	MaxValues    = 100 // elements of a filter's array
-	// MaxTerms bounds the full-text terms of one request, over all its
-	// filters: each becomes a clause, and Elasticsearch refuses a query whose
-	// clauses would not fit its heap (16,384 at 1 GB).
+	// MaxTerms bounds the full-text terms of one request, of all its filters
+	// together. Each is a clause, and Elasticsearch refuses a query with more
+	// clauses than its heap allows (16,384 at 1 GB).
 	MaxTerms = 2_048
 )
 
@@ -30,65 +30,65 @@ const (
 	View BaseKind = "view" // what a View of a workspace shows
 )
 
-// Base is what a search runs on and what a cursor is bound to.
+// Base is what a search runs on. A cursor is bound to it.
 type Base struct {
 	Kind      BaseKind
 	Workspace string // UUID; empty for Data
 	View      string // UUID; only for View
 }
 
-// Query is one search, ready to be run on a dataset: the tree says which
-// records, Sort in which order, the rest which page of them.
+// Query is one search of a dataset: Text and Where select the records, Sort orders
+// them, and the rest selects the page.
 type Query struct {
 	Dataset Dataset
 	Base    Base
-	// Held: the search runs on the records that Base.Workspace holds, and finds
-	// nothing else; overlay fields are known there only.
+	// Held: the search finds only records that Base.Workspace holds. Only these have
+	// values of overlay fields.
 	Held bool
-	// Generation is the one of the held records that the search runs on, where its
-	// caller knows what is in that one; "": the one that serves. The error of a
-	// search whose generation is gone is ErrIndexGone.
+	// Generation is the generation of held records that is searched; "" is the
+	// served one. The error when it does not exist is ErrIndexGone.
 	Generation string
-	// Text is what the user typed, trimmed; every term of it must match
-	// somewhere in the fields that `query` searches. Empty: no condition.
+	// Text is what the user typed, trimmed. Every term of it must be in one of the
+	// fields that `query` searches. Empty: no condition.
 	Text string
-	// Where holds conditions that must all be met.
-	Where []Node
+	// Where are conditions that must all match.
+	Where All
 	Sort  Sort
 	Limit int
+	// CountOnly: the search counts matches and returns no rows. It counts to at
+	// least Offset+1, which tells whether the page has a row. Sort, Limit and
+	// After do not matter.
+	CountOnly bool
 	// Offset is 0 when After is set.
 	Offset int
 	// After is the cursor, as the client sent it; empty for the first page.
 	After string
 }
 
-// ErrIndexGone is in the chain of the error of a search that finds no index where
-// it was to run.
+// ErrIndexGone is in the chain of the error of a search whose index does not exist.
 var ErrIndexGone = errors.New("the index is gone")
 
-// Sort is an order of the results; ties are broken by id.
+// Sort is an order of the results. Ties are broken by id.
 type Sort struct {
-	Field Field // the zero Field means relevance
+	Field Field // the zero Field is relevance
 	Desc  bool
 }
 
-// RelevanceSort names the order by how well a record matches `query`.
+// RelevanceSort is the sort field of requests that sort by how well a record
+// matches `query`.
 const RelevanceSort = "relevance"
 
-// ByRelevance orders by how well records match, the best first.
+// ByRelevance sorts by how well records match, the best first.
 func ByRelevance() Sort { return Sort{Desc: true} }
 
 // Relevance tells whether this is ByRelevance.
 func (s Sort) Relevance() bool { return s.Field.Name == "" }
 
-// String names the sort as a cursor is bound to it.
+// String names the sort, for messages.
 func (s Sort) String() string {
-	name := s.Field.Name
-	switch {
-	case s.Relevance():
+	name := s.Field.String()
+	if s.Relevance() {
 		name = RelevanceSort
-	case s.Field.Overlay:
-		name = "held." + name
 	}
 	if s.Desc {
 		return name + " desc"
@@ -96,45 +96,8 @@ func (s Sort) String() string {
 	return name + " asc"
 }
 
-// Node is a condition on a record. The concrete types are the ones below.
-type Node interface{ node() }
-
-type (
-	// All is met when every condition in it is; an empty one always is.
-	All []Node
-	// Any is met when one of the conditions in it is; an empty one never is.
-	Any []Node
-	// Not is met when the condition is not.
-	Not struct{ Node Node }
-	// Terms is met when the field at Path has one of the values, whole.
-	Terms struct {
-		Path   string
-		Values []string
-	}
-	// Words is met when the text at Path has every term of Text (folded). A
-	// text without a term matches nothing.
-	Words struct{ Path, Text string }
-	// Span is met when the value at Path lies between From and To, both
-	// inclusive and JSON literals; an empty end is open, both open means any
-	// value. An unknown value never lies in a span.
-	Span struct{ Path, From, To string }
-	// Child is met when one related record at Path meets the condition.
-	Child struct {
-		Path string
-		Node Node
-	}
-)
-
-func (All) node()   {}
-func (Any) node()   {}
-func (Not) node()   {}
-func (Terms) node() {}
-func (Words) node() {}
-func (Span) node()  {}
-func (Child) node() {}
-
-// FilterFields lists what a request on this base can filter by. In a book or a
-// View `updated_at` is the overlay's. The list is shared: it must not be
+// FilterFields lists the fields that a request on this base can filter by. In a
+// book or a View `updated_at` is the overlay's. The list is shared and must not be
 // changed.
 func FilterFields(d Dataset, base BaseKind) []Field { return filterFields[base][d] }
 
@@ -155,8 +118,8 @@ var filterFields = func() map[BaseKind]map[Dataset][]Field {
 	return all
 }()
 
-// SortFields lists what a request on this base can sort by, the default first.
-// Overlay values sort a book only: outside it they are unknown.
+// SortFields lists the fields that a request on this base can sort by. Overlay
+// fields sort a book only: outside it their values are unknown.
 func SortFields(d Dataset, base BaseKind) []Field {
 	var fields []Field
 	for _, f := range Fields(d) {
@@ -181,7 +144,7 @@ var sharedSort = map[Dataset]map[string]bool{
 	Projects: {"name": true, "created_at": true, "last_signal_at": true, "signals_count": true},
 }
 
-// DefaultSort is the order of a dataset when a request names none.
+// DefaultSort is the sort of a dataset for requests without one.
 func DefaultSort(d Dataset) Sort {
 	var s Sort
 	switch d {
@@ -197,9 +160,9 @@ func DefaultSort(d Dataset) Sort {
 	return s
 }
 
-// Parse reads a search request's body (docs/api.md, "Search requests"). It
-// returns every problem it finds as one validation error. The cursor is not
-// looked into: only who runs the search can.
+// Parse reads the body of a search request (docs/api.md, "Search requests"). It
+// returns all problems that it finds as one validation error. It does not check
+// the cursor: only package search can.
 func Parse(body input.Value, d Dataset, base Base) (Query, error) {
 	var issues input.Issues
 	p := parser{issues: &issues, dataset: d, base: base.Kind}
@@ -208,7 +171,7 @@ func Parse(body input.Value, d Dataset, base Base) (Query, error) {
 	q.Text, _ = r.String("query", input.Text{Min: 1, Max: MaxQuery})
 	p.terms += countTerms(q.Text)
 	if v := r.Take("filters"); v.Kind != input.Absent {
-		q.Where = append(q.Where, p.filters(v, FilterFields(d, base.Kind), Root, "filters")...)
+		q.Where = append(q.Where, p.filters(v, FilterFields(d, base.Kind), "filters")...)
 	}
 	if v := r.Take("relations"); v.Kind != input.Absent {
 		q.Where = append(q.Where, p.relations(v)...)
@@ -239,6 +202,6 @@ func Parse(body input.Value, d Dataset, base Base) (Query, error) {
 	return q, issues.Err()
 }
 
-// invalidCursor stands for an empty cursor, which is no cursor and must be
-// refused as one instead of starting over.
+// invalidCursor replaces an empty cursor, which must be refused and not read as
+// the first page.
 const invalidCursor = "-"

@@ -13,7 +13,7 @@ import (
 	"atlas/search/query"
 )
 
-// Page is what a search answered.
+// Page is the answer of a search.
 type Page struct {
 	IDs    []string
 	Total  int
@@ -21,14 +21,14 @@ type Page struct {
 	Next   string // the cursor, empty on the last page
 }
 
-// Search runs a request's body on a dataset, by whatever entrance.
+// Search runs a search request on a dataset.
 type Search func(ctx context.Context, d query.Dataset, body []byte) (Page, error)
 
-// totalCap is how far a total counts.
+// totalCap is the highest exact total.
 const totalCap = 1000
 
-// Check holds a search to a case: in one page, and, where the body leaves the
-// page open, paged to the end in steps of one, two and seven rows.
+// Check checks the results of a search against a case: in one page and, if the body
+// has no limit or offset, paged to the end by one, two and seven rows.
 func Check(t *testing.T, c Case, search Search) {
 	t.Helper()
 	body := members(t, c.Body)
@@ -66,9 +66,9 @@ func Check(t *testing.T, c Case, search Search) {
 	}
 }
 
-// Walk pages to the end and returns every id in order. Every page but the last
-// must be full, and total the same on each. A negative total is unknown: others
-// write meanwhile.
+// Walk pages to the end and returns all ids in order. Every page but the last must
+// be full, and the total of each must be total. A negative total is not checked:
+// records change during the walk.
 func Walk(t testing.TB, d query.Dataset, body json.RawMessage, limit, total int, search Search) []string {
 	t.Helper()
 	request := with(members(t, body), "limit", limit)
@@ -79,7 +79,7 @@ func Walk(t testing.TB, d query.Dataset, body json.RawMessage, limit, total int,
 		if total >= 0 && (p.Total != min(total, totalCap) || p.Capped != (total > totalCap)) {
 			t.Fatalf("after %d rows by %d: total %d, capped %v; want %d", len(all), limit, p.Total, p.Capped, total)
 		}
-		// Where others delete, what the cursor promised may be gone.
+		// When records are deleted during the walk, the last page may be empty.
 		if len(p.IDs) > limit || p.Next != "" && len(p.IDs) < limit || len(p.IDs) == 0 && len(all) > 0 && total >= 0 {
 			t.Fatalf("after %d rows by %d: a page of %d, cursor %q", len(all), limit, len(p.IDs), p.Next)
 		}
@@ -115,12 +115,12 @@ func members(t testing.TB, body json.RawMessage) map[string]json.RawMessage {
 	return m
 }
 
-// with is a copy of a body with one member more.
+// with is a copy of a body with one more member.
 func with(body map[string]json.RawMessage, name string, value any) map[string]json.RawMessage {
 	body = maps.Clone(body)
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(fmt.Sprintf("searchtest: %T is no JSON: %v", value, err)) // only numbers and texts come here
+		panic(fmt.Sprintf("searchtest: %T is no JSON: %v", value, err)) // all values are numbers and strings
 	}
 	body[name] = text
 	return body

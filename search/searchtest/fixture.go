@@ -17,7 +17,7 @@ import (
 	"atlas/search/query"
 )
 
-// Fixture is a file of records and of cases asserted on them:
+// Fixture is a file of records and of test cases on them:
 //
 //	records:
 //	  accounts:
@@ -28,34 +28,34 @@ import (
 //	    body: {filters: {name: {value: acme}}}
 //	    want: [$a1]
 //
-// A text that is `$`, a dataset's first letter and a number stands for an id,
-// wherever it is written. Text that looks like a date or a number in other
-// notation stays text.
+// A string of `$`, a dataset's first letter and a number stands for an id. Strings
+// that look like dates, or like numbers that JSON writes otherwise, are strings.
 type Fixture struct {
 	World *World
 	Cases []Case
 }
 
-// Case is a search request and the records it finds.
+// Case is a search request and the records that it finds.
 type Case struct {
 	Name    string
 	Dataset query.Dataset
 	Body    json.RawMessage // one JSON object
-	// Definition is a View's definition that finds the same records as Body,
-	// where there is one.
+	// Definition is the definition of a View that finds the same records as Body, or
+	// nil.
 	Definition json.RawMessage
-	// Want are the ids of the records on the page that the body asks for (of
-	// 100 rows, when it does not say), in order unless Unordered is set.
+	// Want are the ids of the records on the page of Body (of 100 rows if Body has
+	// no limit), in order unless Unordered is set.
 	Want      []string
 	Unordered bool
-	// Total is how many records match, where that is more than len(Want).
+	// Total is the number of records that match; nil is len(Want).
 	Total *int
 }
 
-// LoadedAt is when a fixture's records were loaded: what times default to.
+// LoadedAt is when the records of a fixture were loaded, which is the default of
+// their times.
 var LoadedAt = time.Date(2024, 6, 30, 12, 0, 0, 0, time.UTC)
 
-// Read reads a fixture file. Every record must be valid and every case whole.
+// Read reads a fixture file. All records and cases must be valid.
 func Read(t testing.TB, path string) Fixture {
 	t.Helper()
 	data, err := os.ReadFile(path) // #nosec G304 -- a test's own file
@@ -104,7 +104,7 @@ func Read(t testing.TB, path string) Fixture {
 	return f
 }
 
-// Record reads a record's line, which must be valid.
+// Record reads the line of a record, which must be valid.
 func Record(t testing.TB, d query.Dataset, line string) document.Record {
 	t.Helper()
 	r, problems := document.Parse(d, []byte(line), LoadedAt)
@@ -114,7 +114,7 @@ func Record(t testing.TB, d query.Dataset, line string) document.Record {
 	return r
 }
 
-// toJSON writes a YAML value as JSON. Numbers keep their spelling.
+// toJSON converts a YAML value to JSON. Numbers keep their spelling.
 func toJSON(t testing.TB, path string, node *yaml.Node) []byte {
 	t.Helper()
 	fail := func(reason string) []byte {
@@ -154,7 +154,7 @@ func toJSON(t testing.TB, path string, node *yaml.Node) []byte {
 func jsonText(s string) string {
 	text, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // a string can always be written
+		panic(err) // a string is always valid
 	}
 	return string(text)
 }
@@ -165,7 +165,7 @@ var (
 	letters = []string{"a", "c", "p", "s"}
 )
 
-// ID is the id that `$a1` and the like stand for: ID("a", 1).
+// ID is the id that a short form stands for: `$a1` is ID("a", 1).
 func ID(letter string, n int) string {
 	return fmt.Sprintf("%08d-0000-4000-8000-%012d", slices.Index(letters, letter)+1, n)
 }
@@ -179,7 +179,7 @@ func expand(text string) string {
 	return ID(m[1], n)
 }
 
-// Short is the short form of ids, for messages.
+// Short returns the short forms of ids, for messages.
 func Short(ids []string) []string {
 	short := make([]string, len(ids))
 	for i, id := range ids {

@@ -12,22 +12,22 @@ import (
 	"atlas/search/query"
 )
 
-// Indices are the four indices of a test, empty at first, with their aliases
-// and under a prefix that nobody else has.
+// Indices are the four indices of a test with their aliases, under a prefix of
+// their own.
 type Indices struct {
 	Client *elastic.Client
 	Names  mappings.Names
 }
 
-// NewIndices creates them on the node at an address, and deletes them when the
-// test ends.
+// NewIndices creates empty indices on the node at an address, and deletes them when
+// the test ends.
 func NewIndices(t testing.TB, url string, s mappings.Settings) Indices {
 	t.Helper()
 	client := NewClient(t, url)
 	x := Indices{client, mappings.Names{Prefix: "test-" + uuid.NewString() + "-"}}
 	var created []string
 	t.Cleanup(func() {
-		// The test's own context has ended by now.
+		// The context of the test is done by now.
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		if err := client.DeleteIndices(ctx, created...); err != nil {
@@ -56,7 +56,7 @@ func NewIndices(t testing.TB, url string, s mappings.Settings) Indices {
 // maxBatch bounds a bulk request, in bytes.
 const maxBatch = 8 << 20
 
-// Put indexes documents of a dataset. They are found after a Refresh.
+// Put indexes documents of a dataset. Searches find them after a Refresh.
 func (x Indices) Put(t testing.TB, d query.Dataset, docs ...Document) {
 	t.Helper()
 	var batch elastic.Batch
@@ -73,7 +73,7 @@ func (x Indices) Put(t testing.TB, d query.Dataset, docs ...Document) {
 	}
 }
 
-// Refresh makes what was put be found.
+// Refresh makes documents that were put visible to searches.
 func (x Indices) Refresh(t testing.TB) {
 	t.Helper()
 	for _, d := range query.Datasets {
@@ -83,7 +83,7 @@ func (x Indices) Refresh(t testing.TB) {
 	}
 }
 
-// Load puts the whole of a world and refreshes.
+// Load puts all documents of a world and refreshes.
 func (x Indices) Load(t testing.TB, w *World) {
 	t.Helper()
 	for d, docs := range w.Documents() {

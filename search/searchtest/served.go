@@ -29,8 +29,8 @@ func NewClient(t testing.TB, url string) *elastic.Client {
 	return c
 }
 
-// DeleteIndices deletes what has aliases that match a pattern, at the end of a
-// test, whose own context has ended by then.
+// DeleteIndices deletes the indices whose aliases match a pattern. It is for the
+// end of a test, whose context is done by then.
 func DeleteIndices(t testing.TB, c *elastic.Client, pattern string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -46,8 +46,8 @@ func DeleteIndices(t testing.TB, c *elastic.Client, pattern string) {
 	}
 }
 
-// Served returns a dataset's documents as they are served, by id: the public
-// record and the digest of all that was indexed, which none lacks.
+// Served returns the documents of a dataset by id, as they are served: the public
+// record and the digest of the whole document, which every document must have.
 func Served(t testing.TB, c *elastic.Client, names mappings.Names, d query.Dataset) map[string]string {
 	t.Helper()
 	const page = 2_000
@@ -55,7 +55,7 @@ func Served(t testing.TB, c *elastic.Client, names mappings.Names, d query.Datas
 	for after := ""; ; {
 		res, err := c.Do(t.Context(), elastic.Request{
 			Method: http.MethodPost, Path: "/" + names.Alias(string(d)) + "/_search", Query: url.Values{"filter_path": {"hits.hits"}},
-			Body: fmt.Appendf(nil, `{"size":%d,"sort":["id"],"docvalue_fields":["ix.digest"]%s}`, page, after),
+			Body: fmt.Appendf(nil, `{"size":%d,"sort":["id"],"docvalue_fields":[%q]%s}`, page, document.DigestField, after),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +73,7 @@ func Served(t testing.TB, c *elastic.Client, names mappings.Names, d query.Datas
 			t.Fatal(err)
 		}
 		for _, h := range a.Hits.Hits {
-			if !strings.Contains(string(h.Fields), "ix.digest") {
+			if !strings.Contains(string(h.Fields), document.DigestField) {
 				t.Fatalf("%s %s has no digest", d, h.ID)
 			}
 			all[h.ID] = string(h.Source) + string(h.Fields)
@@ -85,8 +85,8 @@ func Served(t testing.TB, c *elastic.Client, names mappings.Names, d query.Datas
 	}
 }
 
-// Children are the related records of a record among those of a model in memory,
-// found by looking at each.
+// Children are the related records of a record among the records of a model in
+// memory. Every call looks at all records.
 type Children struct {
 	Parent  query.Dataset
 	ID      string

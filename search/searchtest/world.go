@@ -8,7 +8,7 @@ import (
 	"atlas/search/query"
 )
 
-// World is a set of records that are linked to each other, in memory.
+// World is a set of records in memory that are linked to each other.
 type World struct {
 	records map[query.Dataset][]document.Record
 }
@@ -16,28 +16,27 @@ type World struct {
 // NewWorld returns an empty World.
 func NewWorld() *World { return &World{map[query.Dataset][]document.Record{}} }
 
-// Add adds records; none of an id that is there already.
+// Add adds records, whose ids must be new.
 func (w *World) Add(records ...document.Record) {
 	for _, r := range records {
 		w.records[r.Dataset] = append(w.records[r.Dataset], r)
 	}
 }
 
-// Records lists a dataset's records. Their derived fields are set once
-// Documents was called.
+// Records lists the records of a dataset. Documents sets their derived fields.
 func (w *World) Records(d query.Dataset) []document.Record { return w.records[d] }
 
-// Document is what is indexed under an id.
+// Document is a document of an index.
 type Document struct {
 	ID   string
 	Body []byte
 }
 
-// Documents builds the documents of all records, children merged in.
+// Documents builds the documents of all records with their children.
 func (w *World) Documents() map[query.Dataset][]Document {
 	all := map[query.Dataset][]Document{}
 	related := links{}
-	for _, d := range query.Datasets { // children come before their parents
+	for _, d := range query.Datasets { // children before parents
 		for _, r := range w.records[d] {
 			doc := document.Build(r, children{related, d, r.ID()})
 			all[d] = append(all[d], Document{r.ID(), doc})
@@ -48,7 +47,7 @@ func (w *World) Documents() map[query.Dataset][]Document {
 	return all
 }
 
-// link is one parent's children of a kind.
+// link is the key of the children of one parent in one dataset.
 type link struct {
 	parent query.Dataset
 	id     string
@@ -77,7 +76,7 @@ func (l links) add(r document.Record) {
 	}
 }
 
-// sort puts the children of a kind in order, the newest first.
+// sort sorts the children of a dataset, the newest first.
 func (l links) sort(child query.Dataset) {
 	for key, all := range l {
 		if key.child == child {

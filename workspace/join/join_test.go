@@ -29,7 +29,7 @@ var (
 
 const someID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
-// a Static View, or a Dynamic one of a definition as it is stored.
+// viewOf makes a Static View, or a Dynamic View of a stored definition.
 func viewOf(t testing.TB, d query.Dataset, definition string) workspace.View {
 	t.Helper()
 	v := workspace.View{ID: viewID, Workspace: in, Dataset: d, Type: workspace.StaticView}
@@ -56,8 +56,8 @@ func requestOn(t testing.TB, d query.Dataset, kind query.BaseKind, body string) 
 	return q
 }
 
-// plans lists what a definition of version 1 and a request become. Definitions
-// stand here as databases have them, and are never changed.
+// plans are definitions of version 1 with requests. The definitions are as they
+// are stored in databases, and must not be changed.
 var plans = []struct {
 	name       string // of the golden file
 	dataset    query.Dataset
@@ -87,8 +87,8 @@ var plans = []struct {
 	{"projects_lost_value", query.Projects, `{"version":1,"q":"","fields":{"stage":["demolished"]}}`, `{}`, nil},
 }
 
-// TestPlans compares each plan with a file that a person can read: where each
-// search runs, and its body.
+// TestPlans compares each plan with a readable file: where each search runs, and
+// its body.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	for _, c := range plans {
@@ -112,30 +112,30 @@ func TestPlans(t *testing.T) {
 // readable is a plan as JSON.
 func readable(t testing.TB, p join.Plan) []byte {
 	t.Helper()
-	type leg struct {
+	type planned struct {
 		On    string          `json:"on"`
 		Base  query.Base      `json:"base"`
 		Where json.RawMessage `json:"search"`
 	}
-	legOf := func(q query.Query) leg {
+	show := func(q query.Query) planned {
 		body := search.Compile(q, nil)
 		on := string(q.Dataset)
 		if q.Held {
 			on = "held " + on
 		}
-		return leg{on, q.Base, body}
+		return planned{on, q.Base, body}
 	}
 	out := struct {
-		InBook bool  `json:"rows_must_be_in_the_book"`
-		Legs   []leg `json:"searches"`
-		Second *leg  `json:"counted_beside_the_first,omitempty"`
+		InBook    bool      `json:"rows_must_be_in_the_book"`
+		Searches  []planned `json:"searches"`
+		CountOnly *planned  `json:"counted_beside_the_first,omitempty"`
 	}{InBook: p.InBook}
-	for _, q := range p.Legs {
-		out.Legs = append(out.Legs, legOf(q))
+	for _, q := range p.Searches {
+		out.Searches = append(out.Searches, show(q))
 	}
-	if len(p.Legs) > 1 {
-		second := legOf(p.Second)
-		out.Second = &second
+	if len(p.Searches) > 1 {
+		count := show(p.CountOnly)
+		out.CountOnly = &count
 	}
 	text, err := json.Marshal(out)
 	if err != nil {
@@ -180,7 +180,8 @@ func TestAPlanNeedsAWorkspace(t *testing.T) {
 	}
 }
 
-// TestPlansShareNothing: a request may be planned twice at once.
+// TestPlansShareNothing checks that planning a request again does not change the
+// first plan.
 func TestPlansShareNothing(t *testing.T) {
 	t.Parallel()
 	v := viewOf(t, query.Contacts, `{"version":1,"q":"x","fields":{"role":["owner"]}}`)
@@ -198,8 +199,8 @@ func TestPlansShareNothing(t *testing.T) {
 	}
 }
 
-// FuzzDefinition: whatever well-formed JSON is sent as a definition is refused
-// as such, or stored, read back the same, and compiled.
+// FuzzDefinition checks that well-formed JSON is either refused as a definition, or
+// can be stored, read back unchanged, and compiled.
 func FuzzDefinition(f *testing.F) {
 	for _, c := range plans {
 		if strings.HasPrefix(c.definition, "{") {
@@ -241,8 +242,8 @@ func FuzzDefinition(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s: %v", stored, err)
 		}
-		for _, leg := range plan.Legs {
-			if body := search.Compile(leg, nil); !json.Valid(body) {
+		for _, q := range plan.Searches {
+			if body := search.Compile(q, nil); !json.Valid(body) {
 				t.Fatalf("%s: %s", stored, body)
 			}
 		}

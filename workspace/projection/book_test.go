@@ -2,6 +2,7 @@ package projection_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,17 +25,19 @@ func TestBookIsSearched(t *testing.T) {
 	}
 	w.upsert(t, w.one, query.Accounts, id("a", 1), workspace.OverlayChange{})
 	w.upsert(t, w.two, query.Accounts, id("a", 2), workspace.OverlayChange{Tags: tags("hot")})
+	city, _ := query.FieldNamed(query.Accounts, "city")
+	name, _ := query.FieldNamed(query.Contacts, "name")
+	contacts := query.Relations[slices.IndexFunc(query.Relations, func(r query.Relation) bool { return r.Parent == query.Accounts && r.Child == query.Contacts })]
 	for name, c := range map[string]struct {
-		where []query.Node
+		where query.All
 		want  []string
 	}{
 		"all":             {nil, []string{"$a0", "$a1"}},
-		"by tag":          {[]query.Node{query.Terms{Path: "held.exact.tags", Values: []string{"cafe"}}}, []string{"$a0"}},
-		"by status":       {[]query.Node{query.Words{Path: "held.text.workspace_status", Text: "deja"}}, []string{"$a0"}},
-		"by tier":         {[]query.Node{query.Terms{Path: "held.icp_tier", Values: []string{"tier_1"}}}, []string{"$a0"}},
-		"by global field": {[]query.Node{query.Terms{Path: "ix.exact.city", Values: []string{"geneve"}}}, []string{"$a0", "$a1"}},
-		"by relation":     {[]query.Node{query.Child{Path: "ix.contacts", Node: query.Terms{Path: "ix.contacts.exact.name", Values: []string{"person 01"}}}}, []string{"$a1"}},
-		"of another":      {[]query.Node{query.Terms{Path: "held.workspace_id", Values: []string{w.two.String()}}}, []string{}},
+		"by tag":          {query.All{query.Terms{Field: overlay("tags"), Values: []string{"cafe"}}}, []string{"$a0"}},
+		"by status":       {query.All{query.Match{Field: overlay("workspace_status"), Text: "deja"}}, []string{"$a0"}},
+		"by tier":         {query.All{query.Terms{Field: overlay("icp_tier"), Values: []string{"tier_1"}}}, []string{"$a0"}},
+		"by global field": {query.All{query.Terms{Field: &city, Values: []string{"geneve"}}}, []string{"$a0", "$a1"}},
+		"by relation":     {query.All{query.Nested{Relation: contacts, Node: query.Terms{Field: &name, Values: []string{"person 01"}}}}, []string{"$a1"}},
 	} {
 		if diff := cmp.Diff(c.want, w.found(t, w.one, query.Accounts, c.where...)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

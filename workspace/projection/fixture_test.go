@@ -162,8 +162,14 @@ func (w *world) found(t *testing.T, in workspace.ID, d query.Dataset, nodes ...q
 func bookQuery(in workspace.ID, d query.Dataset, nodes ...query.Node) query.Query {
 	return query.Query{
 		Dataset: d, Base: query.Base{Kind: query.Book, Workspace: in.String()}, Held: true, Sort: query.DefaultSort(d), Limit: 100,
-		Where: append([]query.Node{query.Terms{Path: "held.in_book", Values: []string{"true"}}}, nodes...),
+		Where: append(query.All{query.InBook{}}, nodes...),
 	}
+}
+
+// overlay is a field of what a workspace adds to an account.
+func overlay(name string) *query.Field {
+	fields := query.OverlayFields(query.Accounts)
+	return &fields[slices.IndexFunc(fields, func(f query.Field) bool { return f.Name == name })]
 }
 
 // heldDoc is a held document as it is searched: what `_source` leaves out is
@@ -227,14 +233,15 @@ func (w *world) wantEqual(t *testing.T) {
 	// The texts are not in doc values: each must find its record.
 	rows, err := w.admin.Query(t.Context(), `SELECT workspace_id::text, dataset, record_id::text, workspace_status FROM overlays WHERE workspace_status IS NOT NULL LIMIT 200`)
 	fatal(t, err)
+	recordID, _ := query.FieldNamed(query.Accounts, "id")
 	var in, d, record, status string
 	_, err = pgx.ForEachRow(rows, []any{&in, &d, &record, &status}, func() error {
 		own, err := workspace.ParseID(in)
 		fatal(t, err)
 		page, err := w.engine.Search(t.Context(), bookQuery(own, query.Dataset(d),
-			query.Terms{Path: "id", Values: []string{record}},
-			query.Terms{Path: "held.exact.workspace_status", Values: []string{query.Fold(status)}},
-			query.Words{Path: "held.text.workspace_status", Text: query.Fold(status)}))
+			query.Terms{Field: &recordID, Values: []string{record}},
+			query.Terms{Field: overlay("workspace_status"), Values: []string{query.Fold(status)}},
+			query.Match{Field: overlay("workspace_status"), Text: query.Fold(status)}))
 		if err == nil && len(page.Records) != 1 {
 			t.Errorf("%s %s is not found by its status %q", d, record, status)
 		}

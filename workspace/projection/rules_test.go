@@ -262,11 +262,11 @@ func TestRestoredPostgres(t *testing.T) {
 		fatal(t, err)
 	}
 	w.upsert(t, w.one, query.Accounts, id("a", 0), workspace.OverlayChange{Status: text("after")})
-	if got := w.found(t, w.one, query.Accounts, query.Words{Path: "held.text.workspace_status", Text: "after"}); len(got) > 1 {
+	if got := w.found(t, w.one, query.Accounts, query.Match{Field: overlay("workspace_status"), Text: "after"}); len(got) > 1 {
 		t.Errorf("found %v", got)
 	}
 	w.settled(t)
-	if got := w.found(t, w.one, query.Accounts, query.Words{Path: "held.text.workspace_status", Text: "after"}); !cmp.Equal(got, []string{"$a0"}) {
+	if got := w.found(t, w.one, query.Accounts, query.Match{Field: overlay("workspace_status"), Text: "after"}); !cmp.Equal(got, []string{"$a0"}) {
 		t.Errorf("found %v", got)
 	}
 	if !strings.Contains(w.log.String(), "restored") {

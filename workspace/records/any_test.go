@@ -13,8 +13,8 @@ import (
 	"atlas/workspace"
 )
 
-// TestAnyDefinitionRuns draws definitions that the grammar takes, large ones
-// too, stores and searches them: Elasticsearch takes each.
+// TestAnyDefinitionRuns draws valid definitions, also large ones, stores them and
+// searches their Views: Elasticsearch accepts each.
 func TestAnyDefinitionRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, searchtest.Read(t, "../../search/testdata/cases.yaml").World)
@@ -69,7 +69,7 @@ func TestAnyDefinitionRuns(t *testing.T) {
 	})
 }
 
-// span is a range with one end or both.
+// span is a range with one end or both ends.
 func span(r *rapid.T, from, to string, ends *rapid.Generator[string]) map[string]string {
 	m := map[string]string{}
 	which := rapid.IntRange(1, 3).Draw(r, "ends "+strconv.Quote(from))

@@ -11,10 +11,10 @@ import (
 	"atlas/workspace"
 )
 
-// TestOneCaseSeveralEntrances searches the cases of the Data API in other ways:
-// as the request of a View of everything, of a Static View that has every
-// record, of the book that has; and, where a definition says the same, as a
-// Dynamic View. All find the same records in the same order, also paged.
+// TestOneCaseSeveralEntrances runs the cases of the Data API on a View of everything,
+// on a Static View and on a book that have every record, and, if there is an equal
+// definition, as a Dynamic View. All find the same records in the same order, also
+// paged.
 func TestOneCaseSeveralEntrances(t *testing.T) {
 	t.Parallel()
 	f := searchtest.Read(t, "../../search/testdata/cases.yaml")
@@ -35,7 +35,7 @@ func TestOneCaseSeveralEntrances(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			if c.Definition != nil {
 				defined++
-				// A record's values are the same, wherever the condition stands.
+				// The condition means the same in a definition and in a request.
 				v := w.view(c.Dataset, string(c.Definition))
 				searchtest.Check(t, c, w.inView(v, func(name string) bool {
 					return name != "query" && name != "filters" && name != "relations"
@@ -58,8 +58,8 @@ func TestOneCaseSeveralEntrances(t *testing.T) {
 	}
 }
 
-// sameElsewhere tells whether a body means in a View what it means in a Data
-// search: neither updated_at nor the order by relevance does.
+// sameElsewhere tells whether a body means the same in a View as in a Data search:
+// updated_at and sorting by relevance do not.
 func sameElsewhere(t *testing.T, c searchtest.Case) bool {
 	body := string(c.Body)
 	if v := valueOf(t, body); v.Get("query").Kind != input.Absent && v.Get("sort").Kind == input.Absent || v.Get("filters").Get("updated_at").Kind != input.Absent {
@@ -72,8 +72,7 @@ func sameElsewhere(t *testing.T, c searchtest.Case) bool {
 	return err == nil
 }
 
-// checkPage is searchtest.Check without its paging, which is the same for all
-// requests of an entrance.
+// checkPage is searchtest.Check without paging.
 func checkPage(t *testing.T, c searchtest.Case, search searchtest.Search) {
 	t.Helper()
 	v := valueOf(t, string(c.Body))
@@ -83,7 +82,7 @@ func checkPage(t *testing.T, c searchtest.Case, search searchtest.Search) {
 	searchtest.Check(t, c, search)
 }
 
-// TestViewsBoundTheirCursors: a cursor is of one View.
+// TestViewsBoundTheirCursors checks that a cursor is valid in one View only.
 func TestViewsBoundTheirCursors(t *testing.T) {
 	t.Parallel()
 	f := searchtest.Read(t, "../../search/testdata/cases.yaml")

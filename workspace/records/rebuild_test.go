@@ -10,7 +10,7 @@ import (
 	"atlas/workspace/records"
 )
 
-// rebuilding lets a rebuild end before the first search that it is asked for.
+// rebuilding completes a rebuild before the first search.
 type rebuilding struct {
 	records.Searcher
 	once    sync.Once
@@ -22,13 +22,13 @@ func (r *rebuilding) Search(ctx context.Context, q query.Query) (records.Page, e
 	return r.Searcher.Search(ctx, q)
 }
 
-func (r *rebuilding) SearchMerged(ctx context.Context, legs [2]query.Query, second query.Query) (records.Page, error) {
+func (r *rebuilding) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (records.Page, error) {
 	r.once.Do(r.rebuild)
-	return r.Searcher.SearchMerged(ctx, legs, second)
+	return r.Searcher.SearchMerged(ctx, searches, countOnly)
 }
 
-// A search that meets the end of a rebuild, which deletes the index that it was
-// to run on, is made in the new one.
+// A search whose index is deleted by the end of a rebuild is repeated in the new
+// index.
 func TestSearchBesideARebuild(t *testing.T) {
 	t.Parallel()
 	const n = 12

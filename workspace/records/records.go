@@ -1,9 +1,10 @@
-// Package records answers a search of a workspace's book or of a View from start
-// to end: it waits for what the workspace itself wrote, plans the search, runs
-// it, and puts the workspace's own data on the rows.
+// Package records runs searches of a workspace's book and of Views: it waits for
+// the workspace's own writes, plans the search, runs it, and adds the workspace's
+// values to the rows.
 //
-// Elasticsearch decides which records and in what order, Postgres what is shown
-// of the workspace's own. The package knows neither, nor HTTP, nor credits.
+// Elasticsearch decides which records are found and in which order. The
+// workspace's values are read from Postgres. The package imports neither, and
+// knows nothing of HTTP and credits.
 package records
 
 import (
@@ -22,40 +23,40 @@ import (
 type Page struct {
 	// Rows are JSON objects, in order.
 	Rows []jsontext.Value
-	// Total is how many records match, counted to 1,000; Capped tells that there
-	// are more.
+	// Total is the number of records that match, at most 1,000; Capped tells that
+	// there are more.
 	Total  int
 	Capped bool
 	// Next is the cursor of the next page, empty on the last one.
 	Next string
 }
 
-// Searcher finds global records, or those that a workspace holds. In what it
-// returns, Rows are public records. *search.Engine does so, but for the type of
-// the page.
+// Searcher finds global records or those that a workspace holds. The Rows of its
+// pages are public records. *search.Engine is one, except for the type of the
+// page.
 type Searcher interface {
 	Search(ctx context.Context, q query.Query) (Page, error)
-	// SearchMerged finds what either of two searches finds; second counts what
-	// the second one adds.
-	SearchMerged(ctx context.Context, legs [2]query.Query, second query.Query) (Page, error)
+	// SearchMerged finds what either of two searches finds. countOnly finds what
+	// only the second one finds, and is counted.
+	SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (Page, error)
 }
 
-// Freshness makes searches of held records see what the workspace wrote.
+// Freshness makes the workspace's writes visible to searches of held records.
 type Freshness interface {
-	// Settle returns when a search of the workspace's held records that begins
-	// now, in the generation that it names, sees every write of the workspace that
-	// was answered before.
+	// Settle waits until a search of the workspace's held records, in the
+	// generation that it returns, sees every write of the workspace that was
+	// answered before the call.
 	Settle(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error)
 }
 
-// Views tells which Static Views of a dataset there are.
+// Views lists the Static Views of a dataset.
 type Views interface {
 	StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]workspace.ViewID, error)
 }
 
-// Overlays tells what a workspace says of records.
+// Overlays reads a workspace's overlays of records.
 type Overlays interface {
-	// Overlays returns those that are there.
+	// Overlays returns the overlays by record; a record may have none.
 	Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]workspace.Overlay, error)
 }
 
@@ -79,8 +80,8 @@ func (r *Records) SearchBook(ctx context.Context, in workspace.ID, request query
 	return r.search(ctx, s)
 }
 
-// SearchView searches what a View shows; the View is the caller's workspace's.
-// Errors are those of SearchBook.
+// SearchView searches a View of the caller's workspace. Errors are those of
+// SearchBook.
 func (r *Records) SearchView(ctx context.Context, v workspace.View, request query.Query) (Page, error) {
 	s := search{in: v.Workspace, dataset: v.Dataset,
 		plan: func(existing []workspace.ViewID) (join.Plan, error) { return join.View(v, request, existing) },
@@ -95,8 +96,7 @@ func (r *Records) SearchView(ctx context.Context, v workspace.View, request quer
 type search struct {
 	in      workspace.ID
 	dataset query.Dataset
-	// plan plans it, with the Static Views there are, nil when it makes no
-	// difference.
+	// plan makes the plan from the Static Views that exist (join.View).
 	plan func(existing []workspace.ViewID) (join.Plan, error)
 	row  func(record jsontext.Value, o *workspace.Overlay) (jsontext.Value, error)
 }
@@ -120,7 +120,7 @@ func (r *Records) search(ctx context.Context, s search) (Page, error) {
 		if o, there := overlays[ids[i]]; there {
 			overlay = &o
 		} else if plan.InBook {
-			continue // it left the book since it was found
+			continue // the record left the book after the search
 		}
 		rendered, err := s.row(record, overlay)
 		if err != nil {
@@ -132,9 +132,9 @@ func (r *Records) search(ctx context.Context, s search) (Page, error) {
 	return page, nil
 }
 
-// find runs the plan. Where it searches held records it does so in the
-// generation of which it is known what is in it; one that a rebuild has replaced
-// in between is gone, and the search is made once more, in the next.
+// find makes and runs the plan. Held records are searched in the generation that
+// was settled. If a rebuild has deleted that generation, the search runs once
+// more in the new one.
 func (r *Records) find(ctx context.Context, s search) (join.Plan, Page, error) {
 	plan, err := s.plan(nil)
 	if err != nil {
@@ -167,10 +167,10 @@ func (r *Records) find(ctx context.Context, s search) (join.Plan, Page, error) {
 }
 
 func (r *Records) run(ctx context.Context, plan join.Plan) (Page, error) {
-	if len(plan.Legs) == 1 {
-		return r.Searcher.Search(ctx, plan.Legs[0])
+	if len(plan.Searches) == 1 {
+		return r.Searcher.Search(ctx, plan.Searches[0])
 	}
-	return r.Searcher.SearchMerged(ctx, [2]query.Query(plan.Legs), plan.Second)
+	return r.Searcher.SearchMerged(ctx, [2]query.Query(plan.Searches), plan.CountOnly)
 }
 
 func idsOf(records []jsontext.Value) ([]uuid.UUID, error) {

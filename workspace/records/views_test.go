@@ -40,8 +40,8 @@ func people(t *testing.T, n int) *searchtest.World {
 	return data
 }
 
-// TestBrowsingContacts: a Dynamic contact View shows those of a project and
-// those that the workspace holds, and each source is its own.
+// TestBrowsingContacts checks that a Dynamic contact View shows the contacts of
+// projects and those that the workspace holds, each for its own reason.
 func TestBrowsingContacts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, people(t, 9))
@@ -101,9 +101,9 @@ func TestBrowsingContacts(t *testing.T) {
 	w.in = other
 }
 
-// TestTwoLegsAreOneList pages through linked and held contacts, by every sort,
+// TestTwoSearchesAreOneList pages through linked and held contacts, by every sort,
 // in pages of several sizes and by offset.
-func TestTwoLegsAreOneList(t *testing.T) {
+func TestTwoSearchesAreOneList(t *testing.T) {
 	t.Parallel()
 	const n = 120
 	data := people(t, n)
@@ -154,8 +154,8 @@ func TestTwoLegsAreOneList(t *testing.T) {
 				want[i] = k.ID
 			}
 			sort := fmt.Sprintf(`{"sort":{"field":%q,"order":%q}}`, field, order)
-			for _, walk := range []struct{ limit, deep int }{{7, 0}, {7, 1}, {100, 0}} {
-				w.engine.DeepRows = walk.deep
+			for _, walk := range []struct{ limit, seek int }{{7, 0}, {7, 1}, {100, 0}} {
+				w.engine.SeekRows = walk.seek
 				got := searchtest.Walk(t, query.Contacts, []byte(sort), walk.limit, len(want), w.inView(live, nil))
 				if diff := gocmp.Diff(searchtest.Short(want), searchtest.Short(got)); diff != "" {
 					t.Fatalf("%s %s by %+v (-want +got):\n%s", field, order, walk, diff)
@@ -204,8 +204,8 @@ func TestRowsOfViews(t *testing.T) {
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	// An overlay's condition restricts to the book, in the request and in the
-	// definition.
+	// An overlay condition, in the request or the definition, only matches in the
+	// book.
 	for _, body := range []string{
 		`{"filters":{"workspace_status":{"value":"WON"}}}`, `{"filters":{"tags":{"value":["y","X"]}}}`,
 		`{"filters":{"icp_tier":{"value":"disqualified"}}}`, `{"filters":{"atlas_score":{"value":[null,100]}}}`,
@@ -268,8 +268,8 @@ func wantRow(t *testing.T, row []byte, want string) {
 	}
 }
 
-// TestWhatIsWrittenIsRead: a search that begins after a write was answered sees
-// it, also while others write.
+// TestWhatIsWrittenIsRead checks that a search sees all writes that were answered
+// before it, also during other writes.
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, people(t, 60))
@@ -308,7 +308,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-// TestALongListEndsOnce pages through more records than a total counts.
+// TestALongListEndsOnce pages through more records than the highest total.
 func TestALongListEndsOnce(t *testing.T) {
 	t.Parallel()
 	const n = 1_150
@@ -331,8 +331,8 @@ func TestALongListEndsOnce(t *testing.T) {
 	}
 }
 
-// TestARecordThatIsGone leaves searches and counts while the global dataset has
-// it not; its membership and overlay stay.
+// TestARecordThatIsGone checks that a record is not found or counted while it is not
+// in the global dataset. Its membership and overlay stay.
 func TestARecordThatIsGone(t *testing.T) {
 	t.Parallel()
 	data := searchtest.NewWorld()
@@ -376,7 +376,7 @@ func TestARecordThatIsGone(t *testing.T) {
 	}
 }
 
-// overlaysAfter reads overlays after something else has happened.
+// overlaysAfter calls a function before it reads overlays.
 type overlaysAfter struct {
 	store *postgres.Store
 	first func()
@@ -387,8 +387,8 @@ func (o overlaysAfter) Overlays(ctx context.Context, in workspace.ID, d query.Da
 	return o.store.Overlays(ctx, in, d, ids)
 }
 
-// TestARowThatLeavesTheBook while it is being searched is left out where the
-// search is of the book, and shown without an overlay elsewhere.
+// TestARowThatLeavesTheBook leaves the book during the search. A search of the book
+// leaves it out; others show it without an overlay.
 func TestARowThatLeavesTheBook(t *testing.T) {
 	t.Parallel()
 	f := searchtest.Read(t, "../../search/testdata/cases.yaml")

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { backends.Main(m) }
 
-// world is the whole of books and Views on real backends, with a workspace.
+// world is a workspace with book and Views on real backends.
 type world struct {
 	records.Records
 	t         *testing.T
@@ -83,15 +83,15 @@ func (w *world) workspace(name string) workspace.ID {
 	return ws.ID
 }
 
-// searcher is the engine, with pages of the type that the package knows.
+// searcher is the engine with pages of the type of the package.
 type searcher struct{ engine *search.Engine }
 
 func (s searcher) Search(ctx context.Context, q query.Query) (records.Page, error) {
 	return page(s.engine.Search(ctx, q))
 }
 
-func (s searcher) SearchMerged(ctx context.Context, legs [2]query.Query, second query.Query) (records.Page, error) {
-	return page(s.engine.SearchMerged(ctx, legs, second))
+func (s searcher) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (records.Page, error) {
+	return page(s.engine.SearchMerged(ctx, searches, countOnly))
 }
 
 func page(p search.Page, err error) (records.Page, error) {
@@ -129,7 +129,7 @@ func (w *world) view(d query.Dataset, definition string) workspace.View {
 // everything is a definition without a condition.
 const everything = `{"version":1,"q":"","fields":{}}`
 
-// annotate upserts a record into the book with what the body says.
+// annotate upserts a record into the book with the body of a request.
 func (w *world) annotate(d query.Dataset, id, body string) {
 	w.t.Helper()
 	v := valueOf(w.t, body)
@@ -141,7 +141,7 @@ func (w *world) annotate(d query.Dataset, id, body string) {
 	fatal(w.t, outcomes[0].Err)
 }
 
-// add makes records members of a View, all of which must come in.
+// add makes records members of a View, which must accept all of them.
 func (w *world) add(v workspace.View, ids ...string) {
 	w.t.Helper()
 	for _, err := range w.tryAdd(v, ids...) {
@@ -172,8 +172,7 @@ func idsOf(data *searchtest.World, d query.Dataset) (ids []string) {
 	return ids
 }
 
-// inView is the entrance of a search of a View, with the members of a body that
-// it is to have; nil has all.
+// inView is a search of a View with some members of the body; nil is all members.
 func (w *world) inView(v workspace.View, keep func(name string) bool) searchtest.Search {
 	return w.entrance(query.View, keep, func(ctx context.Context, q query.Query) (records.Page, error) { return w.SearchView(ctx, v, q) })
 }

@@ -65,7 +65,7 @@ func (s *searcher) Search(ctx context.Context, q query.Query) (records.Page, err
 			if err := json.Unmarshal(doc.source, &d); err != nil {
 				return foundRows{}, fmt.Errorf("the document %s: %w", id, err)
 			}
-			if d.meets(query.All(q.Where)) {
+			if d.meets(q.Where) {
 				shown[d.ID] = d
 				found.rows = append(found.rows, jsontext.Value(doc.source))
 			}
@@ -99,8 +99,8 @@ func (s *searcher) searched(q query.Query) (*index, error) {
 
 // SearchMerged is the search of a Dynamic View of contacts. No contact of the
 // model has a project, so that the first of both searches finds nothing.
-func (s *searcher) SearchMerged(ctx context.Context, legs [2]query.Query, _ query.Query) (records.Page, error) {
-	return s.Search(ctx, legs[1])
+func (s *searcher) SearchMerged(ctx context.Context, searches [2]query.Query, _ query.Query) (records.Page, error) {
+	return s.Search(ctx, searches[1])
 }
 
 // shownDocument is what of a document a search goes by.
@@ -115,33 +115,41 @@ type shownDocument struct {
 	} `json:"held"`
 }
 
+// meets tells whether the document meets a condition.
 func (d *shownDocument) meets(n query.Node) bool {
-	switch n := n.(type) {
-	case query.All:
-		return !slices.ContainsFunc(n, func(n query.Node) bool { return !d.meets(n) })
-	case query.Any:
-		return slices.ContainsFunc(n, d.meets)
-	case query.Terms:
-		return slices.ContainsFunc(n.Values, func(v string) bool { return slices.Contains(d.values(n.Path), v) })
-	case query.Span:
-		return len(d.values(n.Path)) > 0
-	}
-	panic(fmt.Sprintf("the model has no condition %T", n)) // of what the clients of the model ask for
+	e := evaluation{document: d}
+	n.Accept(&e)
+	return e.met
 }
 
-func (d *shownDocument) values(path string) []string {
-	switch path {
-	case "held.in_book":
-		return []string{fmt.Sprint(d.Held.InBook)}
-	case "held.view_ids":
-		values := make([]string, len(d.Held.Views))
-		for i, v := range d.Held.Views {
-			values[i] = v.String()
-		}
-		return values
-	}
-	panic("the model has no field " + path) // of what the clients of the model ask for
+// evaluation evaluates a condition on a document. The clients of the model have
+// conditions on membership only; it panics on others.
+type evaluation struct {
+	document *shownDocument
+	met      bool
 }
+
+var _ query.Visitor = (*evaluation)(nil)
+
+func (e *evaluation) VisitAll(n query.All) {
+	e.met = !slices.ContainsFunc(n, func(n query.Node) bool { return !e.document.meets(n) })
+}
+func (e *evaluation) VisitAny(n query.Any)                 { e.met = slices.ContainsFunc(n, e.document.meets) }
+func (e *evaluation) VisitNot(n query.Not)                 { e.met = !e.document.meets(n.Node) }
+func (e *evaluation) VisitInBook(query.InBook)             { e.met = e.document.Held.InBook }
+func (e *evaluation) VisitInAnyView(query.InAnyView)       { e.met = len(e.document.Held.Views) > 0 }
+func (e *evaluation) VisitTerms(n query.Terms)             { e.unsupported(n) }
+func (e *evaluation) VisitMatch(n query.Match)             { e.unsupported(n) }
+func (e *evaluation) VisitMatchRecord(n query.MatchRecord) { e.unsupported(n) }
+func (e *evaluation) VisitRange(n query.Range)             { e.unsupported(n) }
+func (e *evaluation) VisitExists(n query.Exists)           { e.unsupported(n) }
+func (e *evaluation) VisitNested(n query.Nested)           { e.unsupported(n) }
+
+func (e *evaluation) VisitInView(n query.InView) {
+	e.met = slices.ContainsFunc(e.document.Held.Views, func(v uuid.UUID) bool { return slices.Contains(n.IDs, v.String()) })
+}
+
+func (*evaluation) unsupported(n query.Node) { panic("the model has no condition " + n.String()) }
 
 // known tells whether the index that a search went to is the one that is
 // registered. Another one, which was put in its place, is noticed within

@@ -12,25 +12,25 @@ import (
 	"atlas/internal/input"
 )
 
-// spans is how ranges of one kind of values are read.
-type spans[T any] struct {
-	// read gives the first and the last value that a literal stands for.
+// rangeReader reads ranges of one type of values.
+type rangeReader[T any] struct {
+	// read returns the first and the last value that a literal stands for.
 	read    func(v input.Value, path []string) (from, to T, ok bool)
 	compare func(a, b T) int
-	// node makes the JSON literals of the stored values from one to another; nil
-	// is an open end. None lies between them when ok is false.
-	node func(from, to *T) (least, greatest string, ok bool)
+	// bounds returns the least and the greatest stored value from one value to
+	// another; nil is an open end. ok is false when no stored value lies between.
+	bounds func(from, to *T) (least, greatest Bound, ok bool)
 }
 
-// spanOf reads a scalar, which is met by itself, or an array [from, to], one end
-// of which may be null; nil when it is not valid.
-func spanOf[T any](p *parser, v input.Value, path []string, field string, of spans[T]) Node {
+// readRange reads a scalar, which stands for a range of itself, or an array
+// [from, to], one end of which may be null; nil when it is not valid.
+func readRange[T any](p *parser, v input.Value, path []string, f *Field, of rangeReader[T]) Node {
 	node := func(from, to *T) Node {
-		least, greatest, some := of.node(from, to)
-		if !some {
+		least, greatest, ok := of.bounds(from, to)
+		if !ok {
 			return Any{} // 2.5 of an integer, or an instant between two milliseconds
 		}
-		return Span{field, least, greatest}
+		return Range{f, least, greatest}
 	}
 	if v.Kind != input.Array {
 		from, to, ok := of.read(v, path)
@@ -65,14 +65,15 @@ func spanOf[T any](p *parser, v input.Value, path []string, field string, of spa
 	return node(from, to)
 }
 
-// number is a literal of a filter: what is written, and the double nearest to it.
+// number is a literal in a filter: the exact decimal and the double nearest to
+// it.
 type number struct {
 	decimal
 	nearest float64
 }
 
-// numbers compares the way the field is stored.
-func numbers(p *parser, f Field) spans[number] {
+// numbers reads numbers; bounds are of the type of the field.
+func numbers(p *parser, f *Field) rangeReader[number] {
 	read := func(v input.Value, path []string) (from, to number, ok bool) {
 		if v.Kind != input.Number {
 			p.issues.WrongType(path, "a number", v)
@@ -88,42 +89,43 @@ func numbers(p *parser, f Field) spans[number] {
 	}
 	compare := func(a, b number) int { return a.compare(b.decimal) }
 	if f.Type == Double {
-		return spans[number]{read, compare, doubleSpan}
+		return rangeReader[number]{read, compare, doubleBounds}
 	}
-	return spans[number]{read, compare, integerSpan}
+	return rangeReader[number]{read, compare, integerBounds}
 }
 
-func integerSpan(from, to *number) (least, greatest string, ok bool) {
-	var a, b *int64
+func integerBounds(from, to *number) (least, greatest Bound, ok bool) {
+	ok = true
 	if from != nil {
 		first, _ := from.integers()
-		a, least = &first, strconv.FormatInt(first, 10)
+		least = IntegerBound(first)
 	}
 	if to != nil {
 		_, last := to.integers()
-		b, greatest = &last, strconv.FormatInt(last, 10)
+		greatest = IntegerBound(last)
+		ok = from == nil || least.integer <= last
 	}
-	return least, greatest, a == nil || b == nil || *a <= *b
+	return least, greatest, ok
 }
 
-func doubleSpan(from, to *number) (least, greatest string, ok bool) {
+func doubleBounds(from, to *number) (least, greatest Bound, ok bool) {
 	a, b := math.Inf(-1), math.Inf(1)
 	ok = true
 	if from != nil {
 		a, _ = from.doubles(from.nearest)
-		least, ok = strconv.FormatFloat(a, 'g', -1, 64), !math.IsInf(a, 1)
+		least, ok = DoubleBound(a), !math.IsInf(a, 1)
 	}
 	if to != nil {
 		_, b = to.doubles(to.nearest)
-		greatest, ok = strconv.FormatFloat(b, 'g', -1, 64), ok && !math.IsInf(b, -1)
+		greatest, ok = DoubleBound(b), ok && !math.IsInf(b, -1)
 	}
 	return least, greatest, ok && a <= b
 }
 
 // dates reads days, which stand for all of that UTC day, and instants. Values
 // are milliseconds since 1970, with a fraction where the instant is finer than
-// what records have.
-func dates(p *parser) spans[float64] {
+// the milliseconds of records.
+func dates(p *parser) rangeReader[float64] {
 	read := func(v input.Value, path []string) (from, to float64, ok bool) {
 		if v.Kind != input.String {
 			p.issues.WrongType(path, "a date", v)
@@ -139,32 +141,29 @@ func dates(p *parser) spans[float64] {
 		}
 		at := float64(t.UnixMilli())
 		if finer := t.Nanosecond() % int(time.Millisecond); finer != 0 {
-			// A float64 does not tell every nanosecond from the millisecond beside
-			// it, so what lies between two milliseconds is kept well between them.
+			// A float64 cannot represent every nanosecond, so an instant between
+			// two milliseconds is moved clear of both.
 			at += min(max(float64(finer)/float64(time.Millisecond), 0.1), 0.9)
 		}
 		return at, at, true
 	}
-	return spans[float64]{read, cmp.Compare[float64], dateSpan}
+	return rangeReader[float64]{read, cmp.Compare[float64], dateBounds}
 }
 
-func dateSpan(from, to *float64) (least, greatest string, ok bool) {
-	literal := func(ms float64) string {
-		return strconv.Quote(time.UnixMilli(int64(ms)).UTC().Format(TimeLayout))
-	}
+func dateBounds(from, to *float64) (least, greatest Bound, ok bool) {
 	a, b := math.Inf(-1), math.Inf(1)
 	if from != nil {
 		a = math.Ceil(*from)
-		least = literal(a)
+		least = TimeBound(int64(a))
 	}
 	if to != nil {
 		b = math.Floor(*to)
-		greatest = literal(b)
+		greatest = TimeBound(int64(b))
 	}
 	return least, greatest, a <= b
 }
 
-// ParseDay reads YYYY-MM-DD, as 00:00 UTC.
+// ParseDay reads YYYY-MM-DD as 00:00 UTC of that day.
 func ParseDay(s string) (time.Time, bool) {
 	t, err := time.Parse(time.DateOnly, s)
 	return t, err == nil && t.Year() > 0
@@ -176,7 +175,7 @@ func ParseInstant(s string) (time.Time, bool) {
 	if err != nil {
 		return time.Time{}, false
 	}
-	// time.Parse lets pass an hour of one digit, a comma, an offset of a day.
+	// time.Parse accepts an hour of one digit, a comma and an offset of a day.
 	if zone := s[len(s)-1] != 'Z'; s[13] != ':' || strings.ContainsRune(s, ',') || zone && s[len(s)-5:len(s)-3] > "23" {
 		return time.Time{}, false
 	}
@@ -184,5 +183,6 @@ func ParseInstant(s string) (time.Time, bool) {
 	return t, t.Year() > 0 && t.Year() <= 9999
 }
 
-// TimeLayout is how a timestamp is written: RFC 3339, UTC, milliseconds.
+// TimeLayout is the time.Format layout of timestamps: RFC 3339, UTC,
+// milliseconds.
 const TimeLayout = "2006-01-02T15:04:05.000Z07:00"

@@ -1,0 +1,57 @@
+package query
+
+import (
+	"strconv"
+	"time"
+)
+
+// Bound is an end of a Range: a value of the field's type, or open, as the zero
+// Bound is.
+type Bound struct {
+	kind    boundKind
+	integer int64 // or milliseconds since 1970
+	double  float64
+}
+
+type boundKind uint8
+
+const (
+	openBound boundKind = iota
+	integerBound
+	doubleBound
+	timeBound
+)
+
+// IntegerBound is an integer, for fields of either type of numbers.
+func IntegerBound(n int64) Bound { return Bound{kind: integerBound, integer: n} }
+
+// DoubleBound is a finite double.
+func DoubleBound(x float64) Bound { return Bound{kind: doubleBound, double: x} }
+
+// TimeBound is an instant, in milliseconds since 1970.
+func TimeBound(ms int64) Bound { return Bound{kind: timeBound, integer: ms} }
+
+// Open tells whether there is no value.
+func (b Bound) Open() bool { return b.kind == openBound }
+
+// AppendJSON appends the value as records have it; nothing when b is open.
+func (b Bound) AppendJSON(to []byte) []byte {
+	switch b.kind {
+	case integerBound:
+		return strconv.AppendInt(to, b.integer, 10)
+	case doubleBound:
+		return strconv.AppendFloat(to, b.double, 'g', -1, 64)
+	case timeBound:
+		to = time.UnixMilli(b.integer).UTC().AppendFormat(append(to, '"'), TimeLayout)
+		return append(to, '"')
+	}
+	return to
+}
+
+// String is the value as JSON, or * for an open end.
+func (b Bound) String() string {
+	if b.Open() {
+		return "*"
+	}
+	return string(b.AppendJSON(nil))
+}

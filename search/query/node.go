@@ -1,0 +1,97 @@
+package query
+
+import "fmt"
+
+// Node is a condition on a record: a node of the tree of a Query. The kinds are
+// the types below. A Node must not be changed once it is made: trees share parts.
+// A tree cannot name a workspace; that of the search is in Query.Base.
+//
+// Switch on the kind with a Visitor, not with a type switch: a Visitor without a
+// method for one of the kinds does not compile.
+type Node interface {
+	// String is the node as an s-expression, for test failures and logs.
+	fmt.Stringer
+	// Accept calls the method of v for the node's kind.
+	Accept(v Visitor)
+
+	// parts returns the field that the condition itself is on, or nil, and the nodes
+	// in it.
+	parts() (on *Field, nodes []Node)
+	simplify() Node
+}
+
+type (
+	// All matches when every node in it does; an empty one always matches.
+	All []Node
+	// Any matches when one of the nodes in it does; an empty one never matches.
+	Any []Node
+	// Not matches when the node in it does not.
+	Not struct{ Node Node }
+	// Terms matches when the field has one of the values, whole. Values are as
+	// they are compared: those of a Folded field are ExactValues.
+	Terms struct {
+		Field  *Field
+		Values []string
+	}
+	// Match matches when the text field has every term of Text, which is folded.
+	// A Text without a term matches nothing.
+	Match struct {
+		Field *Field
+		Text  string
+	}
+	// MatchRecord matches when every term of Text, which is folded, is in one of
+	// the fields that `query` searches. A Text without a term matches nothing.
+	MatchRecord struct{ Text string }
+	// Range matches when the field has a value from From to To, both inclusive;
+	// one of them may be open. An unknown value is in no Range.
+	Range struct {
+		Field    *Field
+		From, To Bound
+	}
+	// Exists matches when the field has a value.
+	Exists struct{ Field *Field }
+	// Nested matches when one related record meets the node in it, whose fields
+	// are those of Relation.Child. Only All, Any, Not and conditions on fields can
+	// be in it.
+	Nested struct {
+		Relation Relation
+		Node     Node
+	}
+	// InBook matches a record that is in the book of the search's workspace.
+	InBook struct{}
+	// InView matches a record that is in one of these Static Views (UUIDs) of the
+	// search's workspace.
+	InView struct{ IDs []string }
+	// InAnyView matches a record that is in a Static View of the search's
+	// workspace.
+	InAnyView struct{}
+)
+
+// Visitor has a method for each kind of Node.
+type Visitor interface {
+	VisitAll(n All)
+	VisitAny(n Any)
+	VisitNot(n Not)
+	VisitTerms(n Terms)
+	VisitMatch(n Match)
+	VisitMatchRecord(n MatchRecord)
+	VisitRange(n Range)
+	VisitExists(n Exists)
+	VisitNested(n Nested)
+	VisitInBook(n InBook)
+	VisitInView(n InView)
+	VisitInAnyView(n InAnyView)
+}
+
+func (n All) Accept(v Visitor)         { v.VisitAll(n) }
+func (n Any) Accept(v Visitor)         { v.VisitAny(n) }
+func (n Not) Accept(v Visitor)         { v.VisitNot(n) }
+func (n Terms) Accept(v Visitor)       { v.VisitTerms(n) }
+func (n Match) Accept(v Visitor)       { v.VisitMatch(n) }
+func (n MatchRecord) Accept(v Visitor) { v.VisitMatchRecord(n) }
+func (n Range) Accept(v Visitor)       { v.VisitRange(n) }
+func (n Exists) Accept(v Visitor)      { v.VisitExists(n) }
+func (n Nested) Accept(v Visitor)      { v.VisitNested(n) }
+func (n InBook) Accept(v Visitor)      { v.VisitInBook(n) }
+func (n InView) Accept(v Visitor)      { v.VisitInView(n) }
+func (n InAnyView) Accept(v Visitor)   { v.VisitInAnyView(n) }

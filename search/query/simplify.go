@@ -1,0 +1,106 @@
+package query
+
+// Simplify returns a tree that matches the same records with fewer nodes: an All
+// in an All and an Any in an Any are flattened, one with a single node is that
+// node, and what always or never matches is folded into All{} or Any{}. The tree
+// itself is not changed.
+func Simplify(root Node) Node { return root.simplify() }
+
+// always tells whether a simplified node matches every record.
+func always(n Node) bool {
+	all, ok := n.(All)
+	return ok && len(all) == 0
+}
+
+// never tells whether a simplified node matches no record.
+func never(n Node) bool {
+	some, ok := n.(Any)
+	return ok && len(some) == 0
+}
+
+func (n All) simplify() Node {
+	kept := make(All, 0, len(n))
+	for _, child := range n {
+		child = child.simplify()
+		if never(child) {
+			return child
+		}
+		if all, ok := child.(All); ok {
+			kept = append(kept, all...)
+		} else {
+			kept = append(kept, child)
+		}
+	}
+	if len(kept) == 1 {
+		return kept[0]
+	}
+	return kept
+}
+
+func (n Any) simplify() Node {
+	kept := make(Any, 0, len(n))
+	for _, child := range n {
+		child = child.simplify()
+		if always(child) {
+			return child
+		}
+		if some, ok := child.(Any); ok {
+			kept = append(kept, some...)
+		} else {
+			kept = append(kept, child)
+		}
+	}
+	if len(kept) == 1 {
+		return kept[0]
+	}
+	return kept
+}
+
+func (n Not) simplify() Node {
+	child := n.Node.simplify()
+	if not, ok := child.(Not); ok {
+		return not.Node
+	}
+	switch {
+	case always(child):
+		return Any{}
+	case never(child):
+		return All{}
+	}
+	return Not{child}
+}
+
+func (n Terms) simplify() Node {
+	if len(n.Values) == 0 {
+		return Any{}
+	}
+	return n
+}
+
+func (n Range) simplify() Node {
+	if n.From.Open() && n.To.Open() {
+		return Exists{n.Field}
+	}
+	return n
+}
+
+func (n Nested) simplify() Node {
+	child := n.Node.simplify()
+	if never(child) {
+		return child
+	}
+	return Nested{n.Relation, child}
+}
+
+func (n InView) simplify() Node {
+	if len(n.IDs) == 0 {
+		return Any{}
+	}
+	return n
+}
+
+func (n Match) simplify() Node       { return n }
+func (n MatchRecord) simplify() Node { return n }
+func (n Exists) simplify() Node      { return n }
+func (n InBook) simplify() Node      { return n }
+func (n InAnyView) simplify() Node   { return n }

@@ -1,0 +1,66 @@
+package query
+
+import (
+	"strconv"
+	"strings"
+)
+
+func (n All) String() string { return junction("and", n, "TRUE") }
+func (n Any) String() string { return junction("or", n, "FALSE") }
+
+func junction(operator string, nodes []Node, empty string) string {
+	if len(nodes) == 0 {
+		return empty
+	}
+	parts := make([]string, len(nodes))
+	for i, n := range nodes {
+		parts[i] = n.String()
+	}
+	return expression(operator, parts...)
+}
+
+func (n Not) String() string { return expression("not", n.Node.String()) }
+
+func (n Terms) String() string {
+	return expression("terms", append([]string{n.Field.String()}, quoted(n.Values)...)...)
+}
+
+func (n Match) String() string {
+	return expression("match", n.Field.String(), strconv.Quote(n.Text))
+}
+
+func (n MatchRecord) String() string { return expression("match_record", strconv.Quote(n.Text)) }
+
+func (n Range) String() string {
+	return expression("range", n.Field.String(), n.From.String(), n.To.String())
+}
+
+func (n Exists) String() string { return expression("exists", n.Field.String()) }
+
+func (n Nested) String() string {
+	return expression("nested", string(n.Relation.Child), n.Node.String())
+}
+
+func (n InBook) String() string    { return expression("in_book") }
+func (n InView) String() string    { return expression("in_view", quoted(n.IDs)...) }
+func (n InAnyView) String() string { return expression("in_any_view") }
+
+// String names the field; an overlay's values may have the name of a global one.
+func (f *Field) String() string {
+	if f.Overlay {
+		return "overlay." + f.Name
+	}
+	return f.Name
+}
+
+func expression(operator string, parts ...string) string {
+	return "(" + strings.Join(append([]string{operator}, parts...), " ") + ")"
+}
+
+func quoted(values []string) []string {
+	all := make([]string, len(values))
+	for i, v := range values {
+		all[i] = strconv.Quote(v)
+	}
+	return all
+}

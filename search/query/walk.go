@@ -1,0 +1,45 @@
+package query
+
+import "iter"
+
+// Walk goes through a tree: a node comes before the nodes in it.
+func Walk(root Node) iter.Seq[Node] {
+	return func(yield func(Node) bool) { walk(root, yield) }
+}
+
+func walk(n Node, yield func(Node) bool) bool {
+	if !yield(n) {
+		return false
+	}
+	_, nodes := n.parts()
+	for _, child := range nodes {
+		if !walk(child, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// OnOverlay tells whether a condition of the tree is on a value of the
+// workspace's own.
+func OnOverlay(root Node) bool {
+	for n := range Walk(root) {
+		if f, _ := n.parts(); f != nil && f.Overlay {
+			return true
+		}
+	}
+	return false
+}
+
+func (n All) parts() (*Field, []Node)         { return nil, n }
+func (n Any) parts() (*Field, []Node)         { return nil, n }
+func (n Not) parts() (*Field, []Node)         { return nil, []Node{n.Node} }
+func (n Terms) parts() (*Field, []Node)       { return n.Field, nil }
+func (n Match) parts() (*Field, []Node)       { return n.Field, nil }
+func (n MatchRecord) parts() (*Field, []Node) { return nil, nil }
+func (n Range) parts() (*Field, []Node)       { return n.Field, nil }
+func (n Exists) parts() (*Field, []Node)      { return n.Field, nil }
+func (n Nested) parts() (*Field, []Node)      { return nil, []Node{n.Node} }
+func (n InBook) parts() (*Field, []Node)      { return nil, nil }
+func (n InView) parts() (*Field, []Node)      { return nil, nil }
+func (n InAnyView) parts() (*Field, []Node)   { return nil, nil }

@@ -1,0 +1,87 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"atlas/search/query"
+)
+
+// DefaultSeekRows is how many rows lie before the first page that is searched for
+// with a seekFilter. Elasticsearch reads every match before a page, about 3 ms
+// for 100,000, and a second search takes most of a millisecond.
+const DefaultSeekRows = 10_000
+
+// seekFilter returns, for a page that is far from the first, a condition that its
+// rows meet and most rows before it do not; nil for any other page. last tells
+// that the page is of the rows without a value, which come last.
+func (e *Engine) seekFilter(q query.Query, p Position) (seek clause, last bool) {
+	if p.Passed < cmp.Or(e.SeekRows, DefaultSeekRows) || q.Sort.Relevance() {
+		return nil, false
+	}
+	var values []json.RawMessage
+	if json.Unmarshal(p.After, &values) != nil || len(values) == 0 {
+		return nil, false
+	}
+	f := &q.Sort.Field
+	switch string(values[0]) {
+	case "9223372036854775807", "-9223372036854775808", `"Infinity"`, `"-Infinity"`, "null":
+		// The row has no value. No folded text is one of these.
+		return clauseOf(query.Not{Node: query.Exists{Field: f}}), true
+	}
+	path := Root.ExactPath(f)
+	if f.Ranked() {
+		// In a range of texts Elasticsearch would read every value.
+		path = RankPath
+	}
+	value, ok := sortBound(f, values[0])
+	if !ok {
+		return nil, false
+	}
+	c := newCompiler(64)
+	if q.Sort.Desc {
+		c.between(path, query.Bound{}, value)
+	} else {
+		c.between(path, value, query.Bound{})
+	}
+	return c.b, false
+}
+
+// sortBound reads a sort value of a field, as Elasticsearch gave it; of a text it
+// returns the rank.
+func sortBound(f *query.Field, value json.RawMessage) (query.Bound, bool) {
+	switch {
+	case f.Ranked():
+		var text string
+		err := json.Unmarshal(value, &text)
+		return query.IntegerBound(query.Rank(text)), err == nil
+	case f.Type == query.Double:
+		x, err := strconv.ParseFloat(string(value), 64)
+		return query.DoubleBound(x), err == nil
+	}
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if f.Type == query.Time {
+		return query.TimeBound(n), err == nil
+	}
+	return query.IntegerBound(n), err == nil
+}
+
+// searchFrom searches for a page with a seekFilter, and counts the matches by a
+// search of their own. Unless last is set, the filter excludes the rows without a
+// value: a page that is not full is then not complete, and must be searched for
+// without the filter.
+func (e *Engine) searchFrom(ctx context.Context, q query.Query, p Position, seek clause, last bool) (page Page, complete bool, err error) {
+	count := q
+	count.CountOnly = true
+	results, err := e.multi(ctx, e.request(q, options{after: p.After, seek: seek}), e.request(count, options{}))
+	if err != nil {
+		return Page{}, false, err
+	}
+	found, counted := results[0], results[1]
+	if err := cmp.Or(found.complete(q), counted.complete(count)); err != nil {
+		return Page{}, false, err
+	}
+	return e.page(q, p, found, counted.Hits.Total.Value), last || len(found.Hits.Hits) > q.Limit, nil
+}
