@@ -34,8 +34,8 @@ type KeyStore interface {
 	UpdateKey(ctx context.Context, id KeyID, change KeyChange) (Key, error)
 }
 
-// MemberStore keeps users and their membership.
-type MemberStore interface {
+// UserStore keeps users and their membership.
+type UserStore interface {
 	// InsertMember adds the user when unknown (a known user keeps their stored
 	// address and name) and the membership. fault.AlreadyMember, or
 	// fault.NotFound for an unknown workspace. It returns the member as
@@ -69,7 +69,7 @@ type Directory struct {
 	store interface {
 		WorkspaceStore
 		KeyStore
-		MemberStore
+		UserStore
 	}
 	now func() time.Time
 }
@@ -79,7 +79,7 @@ type Directory struct {
 func NewDirectory(store interface {
 	WorkspaceStore
 	KeyStore
-	MemberStore
+	UserStore
 }, now func() time.Time) *Directory {
 	if now == nil {
 		now = time.Now
@@ -123,7 +123,7 @@ func (d *Directory) draft(id ID, name string, plan Plan, ceiling int64) Workspac
 		ceiling = DefaultCeiling
 	}
 	return Workspace{
-		ID: id, Name: strings.TrimSpace(name), Plan: plan, CreditCeiling: ceiling, CreatedAt: stamp(d.now()),
+		ID: id, Name: strings.TrimSpace(name), Plan: plan, CreditCeiling: ceiling, CreatedAt: StoredTime(d.now()),
 	}
 }
 
@@ -169,7 +169,7 @@ func (d *Directory) CreateKey(ctx context.Context, n NewKey) (Key, string, error
 	secret := NewSecret()
 	k := Key{
 		ID: NewKeyID(), Name: strings.TrimSpace(n.Name), Workspaces: n.Workspaces,
-		Scopes: n.Scopes, Restricted: n.Restricted, CreatedAt: stamp(d.now()),
+		Scopes: n.Scopes, Restricted: n.Restricted, CreatedAt: StoredTime(d.now()),
 	}
 	if len(k.Scopes) == 0 {
 		k.Scopes = AllScopes()
@@ -211,7 +211,7 @@ func (d *Directory) Keys(ctx context.Context, of ID) ([]Key, error) { return d.s
 
 // RevokeKey ends a key for good; it is fine to revoke it again.
 func (d *Directory) RevokeKey(ctx context.Context, id KeyID) (Key, error) {
-	at := stamp(d.now())
+	at := StoredTime(d.now())
 	return d.store.UpdateKey(ctx, id, KeyChange{RevokeAt: &at})
 }
 
@@ -224,14 +224,14 @@ func (d *Directory) RestrictKey(ctx context.Context, id KeyID, restricted bool) 
 // with that address, else a new one; an address that several users have needs
 // the id (fault.InvalidInput). fault.AlreadyMember, fault.NotFound.
 func (d *Directory) AddMember(ctx context.Context, to ID, m Member) (Member, error) {
-	m.Email, m.Name, m.JoinedAt = strings.TrimSpace(m.Email), strings.TrimSpace(m.Name), stamp(d.now())
+	m.Email, m.Name, m.JoinedAt = strings.TrimSpace(m.Email), strings.TrimSpace(m.Name), StoredTime(d.now())
 	if m.ID.IsZero() {
 		users, err := d.store.UsersByEmail(ctx, m.Email)
 		switch {
 		case err != nil:
 			return Member{}, err
 		case len(users) > 1:
-			return Member{}, fault.Validation(issue(fault.Custom, "user", "several users have this address: say which one by id"))
+			return Member{}, fault.Validation(NewIssue(fault.Custom, "user", "several users have this address: say which one by id"))
 		case len(users) == 1:
 			m.ID = users[0].ID
 		default:
@@ -246,7 +246,7 @@ func (d *Directory) AddMember(ctx context.Context, to ID, m Member) (Member, err
 
 // EnsureMember makes the user with this id a member with this role.
 func (d *Directory) EnsureMember(ctx context.Context, to ID, m Member) (Member, error) {
-	m.JoinedAt = stamp(d.now())
+	m.JoinedAt = StoredTime(d.now())
 	if err := m.Validate(); err != nil {
 		return Member{}, err
 	}
@@ -271,7 +271,7 @@ func (d *Directory) UserByEmail(ctx context.Context, email string) (User, error)
 	case len(users) == 0:
 		return User{}, fault.New(fault.NotFound, "no user has the address %s", email)
 	case len(users) > 1:
-		return User{}, fault.Validation(issue(fault.Custom, "user", "several users have this address: say which one by id"))
+		return User{}, fault.Validation(NewIssue(fault.Custom, "user", "several users have this address: say which one by id"))
 	}
 	return users[0], nil
 }

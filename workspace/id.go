@@ -33,16 +33,16 @@ func ParseUUID(s string) (uuid.UUID, error) {
 }
 
 // NewID returns a new id, in creation order.
-func NewID() ID { return ID(newUUID()) }
+func NewID() ID { return ID(NewUUID()) }
 
 // NewUserID returns a new id, in creation order.
-func NewUserID() UserID { return UserID(newUUID()) }
+func NewUserID() UserID { return UserID(NewUUID()) }
 
 // NewKeyID returns a new id, in creation order.
-func NewKeyID() KeyID { return KeyID(newUUID()) }
+func NewKeyID() KeyID { return KeyID(NewUUID()) }
 
-// newUUID cannot fail: crypto/rand ends the process rather than err.
-func newUUID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+// NewUUID cannot fail: crypto/rand ends the process rather than err.
+func NewUUID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 // ParseID reads a workspace id as ParseUUID does.
 func ParseID(s string) (ID, error) { u, err := ParseUUID(s); return ID(u), err }

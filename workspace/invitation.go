@@ -55,7 +55,7 @@ func (i Invitation) MarshalJSON() ([]byte, error) {
 		SentAt    *string      `json:"sent_at"`
 		ExpiresAt *string      `json:"expires_at"`
 		CreatedAt *string      `json:"created_at"`
-	}{i.ID, i.Email, i.Role, status, formatTime(i.SentAt), formatTime(&i.ExpiresAt), formatTime(&i.CreatedAt)})
+	}{i.ID, i.Email, i.Role, status, FormatTime(i.SentAt), FormatTime(&i.ExpiresAt), FormatTime(&i.CreatedAt)})
 }
 
 // InvitationRecord is an invitation to be stored.
@@ -64,7 +64,7 @@ type InvitationRecord struct {
 	Seed InvitationSeed
 	Hash SecretHash
 	// Letter: one is to be sent, when it is its turn.
-	Letter bool
+	SendEmail bool
 }
 
 // InvitationStore keeps the invitations of workspaces.
@@ -77,23 +77,23 @@ type InvitationStore interface {
 	// fault.AlreadyInvited. fault.AlreadyMember; fault.LimitReached where the
 	// workspace would have more open ones than b allows, whoever adds others
 	// meanwhile.
-	InsertInvitation(ctx context.Context, in ID, by Actor, r InvitationRecord, b Bounds, judge Judge) (LetterTurn, error)
+	InsertInvitation(ctx context.Context, in ID, by Actor, r InvitationRecord, b Limits, judge Guard) (EmailSchedule, error)
 	// RevokeInvitation ends an open one at the time given, unless judge objects
 	// to the actor: fault.NotFound.
-	RevokeInvitation(ctx context.Context, in ID, by Actor, id InvitationID, at time.Time, judge Judge) (Invitation, error)
+	RevokeInvitation(ctx context.Context, in ID, by Actor, id InvitationID, at time.Time, judge Guard) (Invitation, error)
 }
 
-// Joining is what a store needs to turn an invitation into a membership.
-type Joining struct {
+// Acceptance is what a store needs to turn an invitation into a membership.
+type Acceptance struct {
 	Invitation InvitationID
 	User       User
 	At         time.Time
-	// Judge decides on the invitation as locked: an error leaves all as it is.
-	Judge func(Offer) error
+	// Guard decides on the invitation as locked: an error leaves all as it is.
+	Guard func(LockedInvitation) error
 }
 
-// Offer is an invitation as its acceptance is judged.
-type Offer struct {
+// LockedInvitation is an invitation as its acceptance is judged.
+type LockedInvitation struct {
 	Hash        SecretHash
 	EmailFolded string
 	// Closed: it was accepted or revoked.
@@ -103,38 +103,38 @@ type Offer struct {
 	Plan Plan
 }
 
-// JoinStore accepts invitations, which name no workspace: it crosses them.
-type JoinStore interface {
-	// Join makes the user a member with the invitation's role and closes it, in
+// AcceptanceStore accepts invitations, which name no workspace: it crosses them.
+type AcceptanceStore interface {
+	// AcceptInvitation makes the user a member with the invitation's role and closes it, in
 	// one transaction; a user known already gets the address and name of
 	// j.User. fault.NotFound for an unknown invitation, fault.AlreadyMember, or
 	// the judge's error.
-	Join(ctx context.Context, j Joining) (ID, Member, error)
+	AcceptInvitation(ctx context.Context, j Acceptance) (ID, Member, error)
 }
 
 // Invitations is the inviting of people and its rules (docs/api.md,
 // "Invitations"). Its fields are set before it is used.
 type Invitations struct {
-	Store InvitationStore
-	Joins JoinStore
-	Links *InvitationLinks
-	// Mail is told that there is a letter to send; nil sends none, and the link
+	Store       InvitationStore
+	Acceptances AcceptanceStore
+	Links       *InvitationLinks
+	// EmailQueued is told that there is a letter to send; nil sends none, and the link
 	// in the answer is all there is. It must not block.
-	Mail func()
+	EmailQueued func()
 	// Bounds.OpenInvitations is how many a workspace may have, and the pace of
 	// letters is Bounds.LettersHourly and Bounds.LettersDaily.
-	Bounds Bounds
+	Limits Limits
 	// Joined, when not nil, is told of every member who joined.
-	Joined func(in ID, user UserID)
+	Accepted func(in ID, user UserID)
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
 
 func (s *Invitations) now() time.Time {
 	if s.Now == nil {
-		return stamp(time.Now())
+		return StoredTime(time.Now())
 	}
-	return stamp(s.Now())
+	return StoredTime(s.Now())
 }
 
 // List is a page of the open invitations, newest first. The limit is 1..100, the
@@ -148,59 +148,59 @@ func (s *Invitations) List(ctx context.Context, in ID, limit, offset int) ([]Inv
 	return list, err
 }
 
-// Invited is a new invitation.
-type Invited struct {
+// CreatedInvitation is a new invitation.
+type CreatedInvitation struct {
 	Invitation Invitation
 	// Link accepts it, and can never be had again.
-	Link   string
-	Letter LetterTurn
+	Link  string
+	Email EmailSchedule
 }
 
 // Create invites an address. fault.InvalidInput, fault.Forbidden,
 // fault.AlreadyInvited, fault.AlreadyMember, fault.LimitReached.
-func (s *Invitations) Create(ctx context.Context, in ID, by Actor, email string, role Role) (Invited, error) {
+func (s *Invitations) Create(ctx context.Context, in ID, by Actor, email string, role Role) (CreatedInvitation, error) {
 	email = strings.TrimSpace(email)
-	issues := checkEmail(email)
-	if role != Admin && role != Common {
-		issues = append(issues, issue(fault.InvalidUnion, "role", "must be one of: admin, member"))
+	issues := CheckEmail(email)
+	if role != Admin && role != MemberRole {
+		issues = append(issues, NewIssue(fault.InvalidUnion, "role", "must be one of: admin, member"))
 	}
-	if err := asError(issues); err != nil {
-		return Invited{}, err
+	if err := ValidationError(issues); err != nil {
+		return CreatedInvitation{}, err
 	}
 	now := s.now()
 	r := InvitationRecord{
 		Invitation: Invitation{
-			ID: InvitationID(newUUID()), Email: email, Role: role, CreatedAt: now, ExpiresAt: now.Add(InvitationTTL),
+			ID: InvitationID(NewUUID()), Email: email, Role: role, CreatedAt: now, ExpiresAt: now.Add(InvitationTTL),
 		},
-		Seed: newInvitationSeed(), Letter: s.Mail != nil,
+		Seed: newInvitationSeed(), SendEmail: s.EmailQueued != nil,
 	}
 	secret := s.Links.secret(r.ID, r.Seed)
 	r.Hash = secret.Hash()
-	turn, err := s.Store.InsertInvitation(ctx, in, by, r, s.Bounds.WithDefaults(), judgeAdministration)
+	turn, err := s.Store.InsertInvitation(ctx, in, by, r, s.Limits.WithDefaults(), requireAdministrator)
 	if err != nil {
-		return Invited{}, err
+		return CreatedInvitation{}, err
 	}
-	if s.Mail != nil {
-		s.Mail()
+	if s.EmailQueued != nil {
+		s.EmailQueued()
 	}
-	return Invited{r.Invitation, s.Links.url(r.ID, secret), turn}, nil
+	return CreatedInvitation{r.Invitation, s.Links.url(r.ID, secret), turn}, nil
 }
 
 // Revoke ends an open invitation; its link stops working at once. It returns it
 // as it was: fault.NotFound, fault.Forbidden.
 func (s *Invitations) Revoke(ctx context.Context, in ID, by Actor, id InvitationID) (Invitation, error) {
-	return s.Store.RevokeInvitation(ctx, in, by, id, s.now(), judgeAdministration)
+	return s.Store.RevokeInvitation(ctx, in, by, id, s.now(), requireAdministrator)
 }
 
-func judgeAdministration(seats Seats) error {
+func requireAdministrator(seats LockedMembers) error {
 	if !seats.Actor.Administers() {
-		return mustAdminister()
+		return notAdministrator()
 	}
 	return nil
 }
 
-// Newcomer is who accepts an invitation, as their token says.
-type Newcomer struct {
+// Invitee is who accepts an invitation, as their token says.
+type Invitee struct {
 	ID UserID
 	// Email is "" when the token has none.
 	Email string
@@ -214,13 +214,13 @@ type Newcomer struct {
 // to. fault.NotFound for a token that is unknown, used, revoked or expired;
 // fault.Forbidden when it was meant for another address, or the workspace's plan
 // is not Pro; fault.AlreadyMember.
-func (s *Invitations) Accept(ctx context.Context, token string, n Newcomer) (ID, Member, error) {
+func (s *Invitations) Accept(ctx context.Context, token string, n Invitee) (ID, Member, error) {
 	id, secret, err := parseInvitationToken(token)
 	if err != nil {
 		return ID{}, Member{}, noInvitation(err)
 	}
-	j := Joining{Invitation: id, User: n.user(), At: s.now()}
-	j.Judge = func(o Offer) error {
+	j := Acceptance{Invitation: id, User: n.user(), At: s.now()}
+	j.Guard = func(o LockedInvitation) error {
 		switch {
 		case !secret.Matches(o.Hash), o.Closed, !j.At.Before(o.ExpiresAt):
 			return noInvitation(nil)
@@ -231,12 +231,12 @@ func (s *Invitations) Accept(ctx context.Context, token string, n Newcomer) (ID,
 		}
 		return nil
 	}
-	in, m, err := s.Joins.Join(ctx, j)
+	in, m, err := s.Acceptances.AcceptInvitation(ctx, j)
 	if fault.CodeOf(err) == fault.NotFound {
 		return ID{}, Member{}, noInvitation(err) // one answer, whatever the reason
 	}
-	if err == nil && s.Joined != nil {
-		s.Joined(in, m.ID)
+	if err == nil && s.Accepted != nil {
+		s.Accepted(in, m.ID)
 	}
 	return in, m, err
 }
@@ -247,7 +247,7 @@ func noInvitation(cause error) error {
 
 // user is the newcomer as stored. One whose token has no name goes by the local
 // part of the address.
-func (n Newcomer) user() User {
+func (n Invitee) user() User {
 	name := n.Name
 	if name == "" {
 		name, _, _ = strings.Cut(n.Email, "@")
@@ -258,8 +258,8 @@ func (n Newcomer) user() User {
 	return User{ID: n.ID, Email: n.Email, Name: strings.TrimSpace(name)}
 }
 
-// checkAcceptURL judges the address that links begin with.
-func checkAcceptURL(base string) (*url.URL, error) {
+// parseAcceptURL judges the address that links begin with.
+func parseAcceptURL(base string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil || u.Fragment != "" {
 		return nil, errBadAcceptURL

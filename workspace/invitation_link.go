@@ -23,10 +23,10 @@ type InvitationLinks struct {
 type InvitationSeed [32]byte
 
 var (
-	errBadAcceptURL     = errors.New("the address that invitations lead to must be an http or https URL without a user and a fragment")
-	errNoInvitationKey  = errors.New("links of invitations need a key of at least 16 bytes")
-	errNoSuchInvitation = errors.New("not a token of the form <invitation id>_<secret>")
-	errOtherKeys        = errors.New("the link of this invitation was made with a key that is not configured any more")
+	errBadAcceptURL       = errors.New("the address that invitations lead to must be an http or https URL without a user and a fragment")
+	errNoInvitationKey    = errors.New("links of invitations need a key of at least 16 bytes")
+	errBadInvitationToken = errors.New("not a token of the form <invitation id>_<secret>")
+	errUnknownLinkKey     = errors.New("the link of this invitation was made with a key that is not configured any more")
 )
 
 // NewInvitationLinks returns links that begin with base, the page of the web
@@ -34,7 +34,7 @@ var (
 // makes new links, the others make those again that were made with them; keys
 // may serve other purposes too.
 func NewInvitationLinks(base string, keys ...[]byte) (*InvitationLinks, error) {
-	u, err := checkAcceptURL(base)
+	u, err := parseAcceptURL(base)
 	if err != nil {
 		return nil, err
 	}
@@ -65,10 +65,10 @@ func newInvitationSeed() InvitationSeed {
 }
 
 func (l *InvitationLinks) secret(id InvitationID, seed InvitationSeed) Secret {
-	return secretUnder(l.keys[0], id, seed)
+	return deriveSecret(l.keys[0], id, seed)
 }
 
-func secretUnder(key []byte, id InvitationID, seed InvitationSeed) Secret {
+func deriveSecret(key []byte, id InvitationID, seed InvitationSeed) Secret {
 	return Secret(sign(key, append(id[:], seed[:]...)))
 }
 
@@ -85,11 +85,11 @@ func (l *InvitationLinks) url(id InvitationID, s Secret) string {
 // it was made with is not among the configured ones.
 func (l *InvitationLinks) URL(id InvitationID, seed InvitationSeed, hash SecretHash) (string, error) {
 	for _, key := range l.keys {
-		if s := secretUnder(key, id, seed); s.Matches(hash) {
+		if s := deriveSecret(key, id, seed); s.Matches(hash) {
 			return l.url(id, s), nil
 		}
 	}
-	return "", errOtherKeys
+	return "", errUnknownLinkKey
 }
 
 // invitationTokenLength is the id, "_" and 32 bytes in base64url.
@@ -97,15 +97,15 @@ const invitationTokenLength = 36 + 1 + 43
 
 func parseInvitationToken(token string) (InvitationID, Secret, error) {
 	if len(token) != invitationTokenLength || token[36] != '_' {
-		return InvitationID{}, Secret{}, errNoSuchInvitation
+		return InvitationID{}, Secret{}, errBadInvitationToken
 	}
 	id, err := ParseUUID(token[:36])
 	if err != nil {
-		return InvitationID{}, Secret{}, errNoSuchInvitation
+		return InvitationID{}, Secret{}, errBadInvitationToken
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token[37:])
 	if err != nil || len(raw) != len(Secret{}) {
-		return InvitationID{}, Secret{}, errNoSuchInvitation
+		return InvitationID{}, Secret{}, errBadInvitationToken
 	}
 	return InvitationID(id), Secret(raw), nil
 }

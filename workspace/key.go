@@ -53,38 +53,38 @@ type Key struct {
 func (k Key) Validate() error {
 	var issues []fault.Issue
 	if k.ID.IsZero() {
-		issues = append(issues, issue(fault.InvalidFormat, "id", "is required"))
+		issues = append(issues, NewIssue(fault.InvalidFormat, "id", "is required"))
 	}
-	issues = append(issues, checkText("name", k.Name, 1, MaxName)...)
+	issues = append(issues, CheckText("name", k.Name, 1, MaxName)...)
 	switch {
 	case len(k.Workspaces) == 0:
-		issues = append(issues, issue(fault.TooSmall, "workspaces", "must name at least 1 workspace"))
+		issues = append(issues, NewIssue(fault.TooSmall, "workspaces", "must name at least 1 workspace"))
 	case len(k.Workspaces) > MaxKeyWorkspaces:
-		issues = append(issues, issue(fault.TooBig, "workspaces", fmt.Sprintf("must name at most %d workspaces", MaxKeyWorkspaces)))
+		issues = append(issues, NewIssue(fault.TooBig, "workspaces", fmt.Sprintf("must name at most %d workspaces", MaxKeyWorkspaces)))
 	}
 	for i, id := range k.Workspaces {
 		if id.IsZero() || slices.Contains(k.Workspaces[:i], id) {
-			issues = append(issues, issue(fault.Custom, "workspaces", "must name each workspace once"))
+			issues = append(issues, NewIssue(fault.Custom, "workspaces", "must name each workspace once"))
 			break
 		}
 	}
 	if len(k.Scopes) == 0 {
-		issues = append(issues, issue(fault.TooSmall, "scopes", "must name at least 1 scope"))
+		issues = append(issues, NewIssue(fault.TooSmall, "scopes", "must name at least 1 scope"))
 	}
 	for i, scope := range k.Scopes {
 		if !slices.Contains(AllScopes(), scope) {
-			issues = append(issues, issue(fault.InvalidUnion, "scopes", "must be among: data:read, workspace:read, workspace:write"))
+			issues = append(issues, NewIssue(fault.InvalidUnion, "scopes", "must be among: data:read, workspace:read, workspace:write"))
 			break
 		}
 		if slices.Contains(k.Scopes[:i], scope) {
-			issues = append(issues, issue(fault.Custom, "scopes", "must name each scope once"))
+			issues = append(issues, NewIssue(fault.Custom, "scopes", "must name each scope once"))
 			break
 		}
 	}
 	if k.ExpiresAt != nil && !k.ExpiresAt.After(k.CreatedAt) {
-		issues = append(issues, issue(fault.Custom, "expires_at", "must be in the future"))
+		issues = append(issues, NewIssue(fault.Custom, "expires_at", "must be in the future"))
 	}
-	return asError(issues)
+	return ValidationError(issues)
 }
 
 // Refusal says why the key is not accepted at now, in words for its holder;

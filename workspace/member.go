@@ -13,13 +13,13 @@ type Role string
 
 // The roles, highest first, which is also the order members are listed in.
 const (
-	Owner  Role = "owner"
-	Admin  Role = "admin"
-	Common Role = "member"
+	Owner      Role = "owner"
+	Admin      Role = "admin"
+	MemberRole Role = "member"
 )
 
 // Valid reports whether r is one of the roles.
-func (r Role) Valid() bool { return r == Owner || r == Admin || r == Common }
+func (r Role) Valid() bool { return r == Owner || r == Admin || r == MemberRole }
 
 // Administers reports whether r may manage members and invitations.
 func (r Role) Administers() bool { return r == Owner || r == Admin }
@@ -49,14 +49,14 @@ type Member struct {
 func (m Member) Validate() error {
 	var issues []fault.Issue
 	if m.ID.IsZero() {
-		issues = append(issues, issue(fault.InvalidFormat, "user", "is required"))
+		issues = append(issues, NewIssue(fault.InvalidFormat, "user", "is required"))
 	}
-	issues = append(issues, checkEmail(m.Email)...)
-	issues = append(issues, checkText("name", m.Name, 1, MaxName)...)
+	issues = append(issues, CheckEmail(m.Email)...)
+	issues = append(issues, CheckText("name", m.Name, 1, MaxName)...)
 	if !m.Role.Valid() {
-		issues = append(issues, issue(fault.InvalidUnion, "role", "must be one of: owner, admin, member"))
+		issues = append(issues, NewIssue(fault.InvalidUnion, "role", "must be one of: owner, admin, member"))
 	}
-	return asError(issues)
+	return ValidationError(issues)
 }
 
 // MarshalJSON is the member as docs/api.md, "Members", shows it.

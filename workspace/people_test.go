@@ -22,9 +22,9 @@ type kept struct {
 	record workspace.InvitationRecord
 }
 
-func (k *kept) InsertInvitation(_ context.Context, _ workspace.ID, _ workspace.Actor, r workspace.InvitationRecord, _ workspace.Bounds, judge workspace.Judge) (workspace.LetterTurn, error) {
+func (k *kept) InsertInvitation(_ context.Context, _ workspace.ID, _ workspace.Actor, r workspace.InvitationRecord, _ workspace.Limits, judge workspace.Guard) (workspace.EmailSchedule, error) {
 	k.record = r
-	return r.Turn(workspace.LettersBefore{}), judge(workspace.Seats{Actor: workspace.Owner})
+	return r.ScheduleEmail(workspace.EarlierEmails{}), judge(workspace.LockedMembers{Actor: workspace.Owner})
 }
 
 func links(t *testing.T, base string, keys ...string) *workspace.InvitationLinks {
@@ -46,7 +46,7 @@ func TestLinksCanBeMadeAgain(t *testing.T) {
 	oldKey, newKey := "the key of yesterday", "the key of today....."
 	store := &kept{}
 	s := workspace.Invitations{Store: store, Links: links(t, base, oldKey)}
-	made, err := s.Create(t.Context(), workspace.NewID(), workspace.KeyActor, "ann@example.com", workspace.Common)
+	made, err := s.Create(t.Context(), workspace.NewID(), workspace.KeyActor, "ann@example.com", workspace.MemberRole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestLinksCanBeMadeAgain(t *testing.T) {
 	if again, err := links(t, base, oldKey).URL(r.ID, other, r.Hash); err == nil {
 		t.Errorf("with another seed the link is %s", again)
 	}
-	if r.Letter {
+	if r.SendEmail {
 		t.Error("without mail a letter is due")
 	}
 }
@@ -128,8 +128,8 @@ func FuzzParseLocator(f *testing.F) {
 func FuzzAccept(f *testing.F) {
 	f.Add(strings.Repeat("0", 80))
 	f.Fuzz(func(t *testing.T, token string) {
-		s := workspace.Invitations{Joins: nobody{}}
-		if _, _, err := s.Accept(t.Context(), token, workspace.Newcomer{}); fault.CodeOf(err) != fault.NotFound {
+		s := workspace.Invitations{Acceptances: nobody{}}
+		if _, _, err := s.Accept(t.Context(), token, workspace.Invitee{}); fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("%q: %v", token, err)
 		}
 	})
@@ -138,7 +138,7 @@ func FuzzAccept(f *testing.F) {
 // nobody knows no invitation.
 type nobody struct{}
 
-func (nobody) Join(context.Context, workspace.Joining) (workspace.ID, workspace.Member, error) {
+func (nobody) AcceptInvitation(context.Context, workspace.Acceptance) (workspace.ID, workspace.Member, error) {
 	return workspace.ID{}, workspace.Member{}, fault.New(fault.NotFound, "none")
 }
 

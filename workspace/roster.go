@@ -12,20 +12,20 @@ import (
 type Actor struct {
 	// User is the person; zero for an API key and for the operator.
 	User UserID
-	// Rank is what one who is no person counts as. A person's role is read anew
+	// Role is what one who is no person counts as. A person's role is read anew
 	// in the transaction of the change: what a request began with may be some
 	// seconds old.
-	Rank Role
+	Role Role
 }
 
 // Actors who are no persons.
 var (
-	KeyActor      = Actor{Rank: Admin}
-	OperatorActor = Actor{Rank: Owner}
+	KeyActor      = Actor{Role: Admin}
+	OperatorActor = Actor{Role: Owner}
 )
 
-// Seats is what judging a change of one member needs, as locked for it.
-type Seats struct {
+// LockedMembers is what judging a change of one member needs, as locked for it.
+type LockedMembers struct {
 	// Actor is the role of who asks, "" when they are no member.
 	Actor Role
 	// Target is the role of the member to change, "" when they are none.
@@ -34,41 +34,41 @@ type Seats struct {
 	Owners int
 }
 
-// Judge says whether a change goes ahead.
-type Judge func(Seats) error
+// Guard says whether a change goes ahead.
+type Guard func(LockedMembers) error
 
-// RosterStore keeps the members of workspaces, for Roster. Between the call of
+// MemberStore keeps the members of workspaces, for Roster. Between the call of
 // judge and the change nothing that judge was told can change.
-type RosterStore interface {
+type MemberStore interface {
 	// Members lists a page by role, highest first, then address, then id.
 	Members(ctx context.Context, in ID, limit, offset int) ([]Member, error)
 	// ChangeRole gives the member the role unless judge objects. judge is told
 	// of a user who is no member too, and must object to that.
-	ChangeRole(ctx context.Context, in ID, by Actor, user UserID, role Role, judge Judge) (Member, error)
+	ChangeRole(ctx context.Context, in ID, by Actor, user UserID, role Role, judge Guard) (Member, error)
 	// RemoveMember ends the membership unless judge objects, and reports whether
 	// there was one.
-	RemoveMember(ctx context.Context, in ID, by Actor, user UserID, judge Judge) (removed bool, err error)
+	RemoveMember(ctx context.Context, in ID, by Actor, user UserID, judge Guard) (removed bool, err error)
 }
 
-// Roster is the members of workspaces and the rules of changing them
+// Members is the members of workspaces and the rules of changing them
 // (docs/api.md, "Members").
-type Roster struct {
-	store  RosterStore
-	forget func(in ID, user UserID)
+type Members struct {
+	store   MemberStore
+	changed func(in ID, user UserID)
 }
 
-// NewRoster returns a Roster on a store. forget, when not nil, is told of every
+// NewMembers returns a Roster on a store. forget, when not nil, is told of every
 // member who was changed, for those who remember roles.
-func NewRoster(store RosterStore, forget func(in ID, user UserID)) *Roster {
+func NewMembers(store MemberStore, forget func(in ID, user UserID)) *Members {
 	if forget == nil {
 		forget = func(ID, UserID) {}
 	}
-	return &Roster{store: store, forget: forget}
+	return &Members{store: store, changed: forget}
 }
 
 // List is a page of the members by role, highest first, then address. The limit
 // is 1..100, the offset not negative; callers check.
-func (r *Roster) List(ctx context.Context, in ID, limit, offset int) ([]Member, error) {
+func (r *Members) List(ctx context.Context, in ID, limit, offset int) ([]Member, error) {
 	return r.store.Members(ctx, in, limit, offset)
 }
 
@@ -76,21 +76,21 @@ func (r *Roster) List(ctx context.Context, in ID, limit, offset int) ([]Member, 
 // administer the workspace, or grants or takes ownership without being an owner;
 // fault.NotFound when the user is no member; fault.LastOwner when nobody would
 // be left to own the workspace.
-func (r *Roster) SetRole(ctx context.Context, in ID, by Actor, user UserID, role Role) (Member, error) {
+func (r *Members) SetRole(ctx context.Context, in ID, by Actor, user UserID, role Role) (Member, error) {
 	if !role.Valid() {
-		return Member{}, fault.Validation(issue(fault.InvalidUnion, "role", "must be one of: owner, admin, member"))
+		return Member{}, fault.Validation(NewIssue(fault.InvalidUnion, "role", "must be one of: owner, admin, member"))
 	}
-	m, err := r.store.ChangeRole(ctx, in, by, user, role, func(s Seats) error { return judgeRole(s, role) })
+	m, err := r.store.ChangeRole(ctx, in, by, user, role, func(s LockedMembers) error { return checkRoleChange(s, role) })
 	if err == nil {
-		r.forget(in, user)
+		r.changed(in, user)
 	}
 	return m, err
 }
 
-func judgeRole(s Seats, role Role) error {
+func checkRoleChange(s LockedMembers, role Role) error {
 	switch {
 	case !s.Actor.Administers():
-		return mustAdminister()
+		return notAdministrator()
 	case role == Owner && s.Actor != Owner:
 		return fault.New(fault.Forbidden, "only an owner may make somebody an owner")
 	case s.Target == "":
@@ -108,19 +108,19 @@ func judgeRole(s Seats, role Role) error {
 // Remove ends a membership and reports whether there was one.
 // fault.Forbidden when the actor does not administer the workspace;
 // fault.CannotSelfRemove; fault.LastOwner.
-func (r *Roster) Remove(ctx context.Context, in ID, by Actor, user UserID) (removed bool, err error) {
+func (r *Members) Remove(ctx context.Context, in ID, by Actor, user UserID) (removed bool, err error) {
 	self := !by.User.IsZero() && by.User == user
-	removed, err = r.store.RemoveMember(ctx, in, by, user, func(s Seats) error { return judgeRemoval(s, self) })
+	removed, err = r.store.RemoveMember(ctx, in, by, user, func(s LockedMembers) error { return checkRemoval(s, self) })
 	if err == nil {
-		r.forget(in, user)
+		r.changed(in, user)
 	}
 	return removed, err
 }
 
-func judgeRemoval(s Seats, self bool) error {
+func checkRemoval(s LockedMembers, self bool) error {
 	switch {
 	case !s.Actor.Administers():
-		return mustAdminister()
+		return notAdministrator()
 	case self:
 		return fault.New(fault.CannotSelfRemove, "nobody can remove themself; another owner or admin can")
 	case s.Target == Owner && s.Owners <= 1:
@@ -129,7 +129,7 @@ func judgeRemoval(s Seats, self bool) error {
 	return nil
 }
 
-func mustAdminister() error {
+func notAdministrator() error {
 	return fault.New(fault.Forbidden, "only an owner or admin of the workspace may do this")
 }
 
@@ -137,8 +137,8 @@ func lastOwner() error {
 	return fault.New(fault.LastOwner, "a workspace needs an owner, and this is its only one")
 }
 
-// formatTime is how a timestamp that may be missing is answered.
-func formatTime(t *time.Time) *string {
+// FormatTime is how a timestamp that may be missing is answered.
+func FormatTime(t *time.Time) *string {
 	if t == nil {
 		return nil
 	}

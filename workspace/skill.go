@@ -99,7 +99,7 @@ func (s Skill) MarshalJSON() ([]byte, error) {
 		UpdatedAt   *string     `json:"updated_at"`
 	}{
 		s.ID, s.Locator(), s.Scope, s.Status, s.Name, s.Description, s.Content, author, s.Revision,
-		formatTime(&s.CreatedAt), formatTime(&s.UpdatedAt),
+		FormatTime(&s.CreatedAt), FormatTime(&s.UpdatedAt),
 	})
 }
 
@@ -155,7 +155,7 @@ type SkillStore interface {
 // "Skills"). A viewer is the zero user for an API key.
 type Skills struct {
 	// Bounds.PersonalSkills and Bounds.WorkspaceSkills are how many there may be.
-	Bounds Bounds
+	Limits Limits
 	store  SkillStore
 	now    func() time.Time
 }
@@ -179,7 +179,7 @@ func (s *Skills) Find(ctx context.Context, in ID, text string, f SkillFilter) ([
 // List returns all that the viewer may see, drafts of the workspace included:
 // fault.UserIdentityRequired.
 func (s *Skills) List(ctx context.Context, in ID, f SkillFilter) ([]Skill, error) {
-	if err := requirePerson(f.Viewer, f.Scope); err != nil {
+	if err := requireUser(f.Viewer, f.Scope); err != nil {
 		return nil, err
 	}
 	return s.store.Skills(ctx, in, f)
@@ -190,9 +190,9 @@ func (s *Skills) List(ctx context.Context, in ID, f SkillFilter) ([]Skill, error
 func (s *Skills) Get(ctx context.Context, in ID, viewer UserID, locator string) (Skill, error) {
 	scope, slug, ok := ParseLocator(locator)
 	if !ok {
-		return Skill{}, fault.Validation(issue(fault.InvalidFormat, "locator", "must be personal/<slug> or workspace/<slug>"))
+		return Skill{}, fault.Validation(NewIssue(fault.InvalidFormat, "locator", "must be personal/<slug> or workspace/<slug>"))
 	}
-	if err := requirePerson(viewer, scope); err != nil {
+	if err := requireUser(viewer, scope); err != nil {
 		return Skill{}, err
 	}
 	return s.store.SkillBySlug(ctx, in, viewer, scope, slug)
@@ -209,9 +209,9 @@ type NewSkill struct {
 // Create adds a draft: fault.InvalidInput, fault.UserIdentityRequired,
 // fault.SkillConflict, fault.LimitReached.
 func (s *Skills) Create(ctx context.Context, in ID, viewer UserID, n NewSkill) (Skill, error) {
-	now := stamp(s.now())
+	now := StoredTime(s.now())
 	skill := Skill{
-		ID: SkillID(newUUID()), Scope: n.Scope, Slug: n.Slug, Status: DraftSkill,
+		ID: SkillID(NewUUID()), Scope: n.Scope, Slug: n.Slug, Status: DraftSkill,
 		Name: n.Name, Description: n.Description, Content: n.Content,
 		CreatedBy: viewer, Revision: 1, CreatedAt: now, UpdatedAt: now,
 	}
@@ -221,40 +221,40 @@ func (s *Skills) Create(ctx context.Context, in ID, viewer UserID, n NewSkill) (
 	if err := skill.validate(n.Slug == ""); err != nil {
 		return Skill{}, err
 	}
-	if err := requirePerson(viewer, n.Scope); err != nil {
+	if err := requireUser(viewer, n.Scope); err != nil {
 		return Skill{}, err
 	}
-	return skill, s.store.InsertSkill(ctx, in, skill, s.Bounds.WithDefaults().Skills(n.Scope))
+	return skill, s.store.InsertSkill(ctx, in, skill, s.Limits.WithDefaults().Skills(n.Scope))
 }
 
 func (s Skill) validate(slugOfName bool) error {
 	var issues []fault.Issue
 	if s.Scope != PersonalSkill && s.Scope != WorkspaceSkill {
-		issues = append(issues, issue(fault.InvalidUnion, "scope", "must be one of: personal, workspace"))
+		issues = append(issues, NewIssue(fault.InvalidUnion, "scope", "must be one of: personal, workspace"))
 	}
-	issues = append(issues, checkText("name", s.Name, 1, MaxName)...)
+	issues = append(issues, CheckText("name", s.Name, 1, MaxName)...)
 	lines := strings.NewReplacer("\n", " ", "\r", " ", "\t", " ").Replace(s.Description)
-	issues = append(issues, checkText("description", lines, 1, MaxSkillDescription)...)
+	issues = append(issues, CheckText("description", lines, 1, MaxSkillDescription)...)
 	switch n := utf8.RuneCountInString(s.Content); {
 	case !utf8.ValidString(s.Content) || strings.ContainsRune(s.Content, 0):
-		issues = append(issues, issue(fault.InvalidFormat, "content", "must be valid UTF-8 without NUL"))
+		issues = append(issues, NewIssue(fault.InvalidFormat, "content", "must be valid UTF-8 without NUL"))
 	case strings.TrimSpace(s.Content) == "":
-		issues = append(issues, issue(fault.TooSmall, "content", "must have at least 1 character"))
+		issues = append(issues, NewIssue(fault.TooSmall, "content", "must have at least 1 character"))
 	case n > MaxSkillContent:
-		issues = append(issues, issue(fault.TooBig, "content", "must have at most 100000 characters"))
+		issues = append(issues, NewIssue(fault.TooBig, "content", "must have at most 100000 characters"))
 	}
 	switch {
 	case slugOfName && s.Slug == "" && len(issues) == 0:
-		issues = append(issues, issue(fault.Custom, "slug", "the name has no letter or digit to make a slug of: give one"))
+		issues = append(issues, NewIssue(fault.Custom, "slug", "the name has no letter or digit to make a slug of: give one"))
 	case !slugOfName && s.Slug != Slug(s.Slug):
-		issues = append(issues, issue(fault.InvalidFormat, "slug", "must be lower-case letters and digits, in words joined by single hyphens"))
+		issues = append(issues, NewIssue(fault.InvalidFormat, "slug", "must be lower-case letters and digits, in words joined by single hyphens"))
 	}
-	return asError(issues)
+	return ValidationError(issues)
 }
 
-// requirePerson refuses an API key, which is nobody, where personal Skills are
+// requireUser refuses an API key, which is nobody, where personal Skills are
 // meant.
-func requirePerson(viewer UserID, scope SkillScope) error {
+func requireUser(viewer UserID, scope SkillScope) error {
 	if scope == PersonalSkill && viewer.IsZero() {
 		return fault.New(fault.UserIdentityRequired, "personal Skills need a user's access token; an API key is nobody's")
 	}

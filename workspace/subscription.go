@@ -62,7 +62,7 @@ func (s Subscription) MarshalJSON() ([]byte, error) {
 		UpdatedAt      *string        `json:"updated_at"`
 	}{
 		s.ID, s.SignalType, delivery{s.Channels, s.Frequency},
-		formatTime(&s.QueueStartedAt), formatTime(&s.CreatedAt), formatTime(&s.UpdatedAt),
+		FormatTime(&s.QueueStartedAt), FormatTime(&s.CreatedAt), FormatTime(&s.UpdatedAt),
 	})
 }
 
@@ -79,17 +79,17 @@ type SubscriptionChange struct {
 func (c SubscriptionChange) validate() error {
 	var issues []fault.Issue
 	if !query.SignalTypes.Has(c.SignalType) {
-		issues = append(issues, issue(fault.InvalidUnion, "signal_type", "must be a type of signal"))
+		issues = append(issues, NewIssue(fault.InvalidUnion, "signal_type", "must be a type of signal"))
 	}
 	for _, channel := range c.Channels {
 		if !slices.Contains(Channels(), string(channel)) {
-			issues = append(issues, issue(fault.InvalidUnion, "channels", fmt.Sprintf("%q is none", channel)))
+			issues = append(issues, NewIssue(fault.InvalidUnion, "channels", fmt.Sprintf("%q is none", channel)))
 		}
 	}
 	if c.Frequency != "" && !slices.Contains(Frequencies(), string(c.Frequency)) {
-		issues = append(issues, issue(fault.InvalidUnion, "frequency", fmt.Sprintf("%q is none", c.Frequency)))
+		issues = append(issues, NewIssue(fault.InvalidUnion, "frequency", fmt.Sprintf("%q is none", c.Frequency)))
 	}
-	return asError(issues)
+	return ValidationError(issues)
 }
 
 // SubscriptionStore keeps the signal subscriptions of workspaces.
@@ -134,9 +134,9 @@ func (s *Subscriptions) Upsert(ctx context.Context, in ID, c SubscriptionChange)
 		return slices.Index(Channels(), string(a)) - slices.Index(Channels(), string(b))
 	})
 	c.Channels = slices.Compact(c.Channels)
-	now := stamp(s.now())
+	now := StoredTime(s.now())
 	fresh := Subscription{
-		ID: SubscriptionID(newUUID()), SignalType: c.SignalType, Channels: []Channel{"in_app"}, Frequency: "instant",
+		ID: SubscriptionID(NewUUID()), SignalType: c.SignalType, Channels: []Channel{"in_app"}, Frequency: "instant",
 		QueueStartedAt: now, CreatedAt: now, UpdatedAt: now,
 	}
 	if c.Channels != nil {

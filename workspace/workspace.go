@@ -49,23 +49,23 @@ type Workspace struct {
 func (w Workspace) Validate() error {
 	var issues []fault.Issue
 	if w.ID.IsZero() {
-		issues = append(issues, issue(fault.InvalidFormat, "id", "is required"))
+		issues = append(issues, NewIssue(fault.InvalidFormat, "id", "is required"))
 	}
-	issues = append(issues, checkText("name", w.Name, 1, MaxName)...)
+	issues = append(issues, CheckText("name", w.Name, 1, MaxName)...)
 	if w.Plan != Free && w.Plan != Pro {
-		issues = append(issues, issue(fault.InvalidUnion, "plan", "must be one of: free, pro"))
+		issues = append(issues, NewIssue(fault.InvalidUnion, "plan", "must be one of: free, pro"))
 	}
 	switch {
 	case w.CreditCeiling < 1:
-		issues = append(issues, issue(fault.TooSmall, "ceiling", "must be at least 1"))
+		issues = append(issues, NewIssue(fault.TooSmall, "ceiling", "must be at least 1"))
 	case w.CreditCeiling > MaxCeiling:
-		issues = append(issues, issue(fault.TooBig, "ceiling", fmt.Sprintf("must be at most %d", MaxCeiling)))
+		issues = append(issues, NewIssue(fault.TooBig, "ceiling", fmt.Sprintf("must be at most %d", MaxCeiling)))
 	}
-	return asError(issues)
+	return ValidationError(issues)
 }
 
-// asError is the validation fault of issues, nil without any.
-func asError(issues []fault.Issue) error {
+// ValidationError is the validation fault of issues, nil without any.
+func ValidationError(issues []fault.Issue) error {
 	if len(issues) == 0 {
 		return nil
 	}

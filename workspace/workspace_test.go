@@ -196,7 +196,7 @@ func TestAnswers(t *testing.T) {
 		`{"id":"` + id.String() + `","name":"N","plan":"pro","role":null,"member_count":0,"created_at":"2026-02-03T03:05:06.000Z"}`: workspace.Summary{
 			ID: id, Name: "N", Plan: workspace.Pro, CreatedAt: at},
 		`{"id":"` + user.String() + `","email":"a@b.example","name":"A","role":"member","joined_at":"2026-02-03T03:05:06.000Z"}`: workspace.Member{
-			ID: user, Email: "a@b.example", Name: "A", Role: workspace.Common, JoinedAt: at},
+			ID: user, Email: "a@b.example", Name: "A", Role: workspace.MemberRole, JoinedAt: at},
 	} {
 		got, err := json.Marshal(value)
 		if err != nil {

@@ -14,19 +14,19 @@ const MaxHeader = 8 << 10
 
 // Bounds of what is kept in the process, in entries.
 const (
-	maxKeys        = 10_000
-	maxUnknownKeys = 10_000
-	maxRoles       = 50_000
-	maxOnly        = 50_000
-	maxWorkspaces  = 10_000
+	maxKeys           = 10_000
+	maxUnknownKeys    = 10_000
+	maxRoles          = 50_000
+	maxOnlyWorkspaces = 50_000
+	maxWorkspaces     = 10_000
 )
 
-// MaxStrangers is how many look-ups may be under way at once of what was never
+// MaxColdLookups is how many look-ups may be under way at once of what was never
 // found yet: keys, which anyone can invent, and memberships, which anyone with a
 // token can ask for. Beyond it they are refused without a look-up, so that they
 // neither hold the requests of others nor keep the look-ups of known keys and
 // members waiting for Postgres.
-const MaxStrangers = 128
+const MaxColdLookups = 128
 
 // Store is what authentication looks up, across workspaces. Every "no" is
 // fault.NotFound; an outage is fault.Unavailable.
@@ -51,15 +51,15 @@ type Authenticator struct {
 	keys *cache[workspace.KeyID, workspace.KeyRecord]
 	// A place for each look-up of a key, and of a membership, that was never found
 	// yet: who invents one kind takes none of the other's.
-	strangeKeys, strangeMembers chan struct{}
-	unknown                     *cache[workspace.KeyID, struct{}]
-	roles                       *cache[seat, workspace.Role]
-	only                        *cache[workspace.UserID, workspace.ID]
-	workspaces                  *cache[workspace.ID, workspace.Workspace]
+	coldKeys, coldMembers chan struct{}
+	unknownKeys           *cache[workspace.KeyID, struct{}]
+	roles                 *cache[membership, workspace.Role]
+	onlyWorkspaces        *cache[workspace.UserID, workspace.ID]
+	workspaces            *cache[workspace.ID, workspace.Workspace]
 }
 
-// seat is a user's place in a workspace.
-type seat struct {
+// membership is a user's place in a workspace.
+type membership struct {
 	in   workspace.ID
 	user workspace.UserID
 }
@@ -76,16 +76,16 @@ func New(store Store, c Config) (*Authenticator, error) {
 	}
 	return &Authenticator{
 		store: store, now: c.Now, verifier: verifier, toucher: newToucher(store, c.Now, c.Log),
-		keys:        newCache[workspace.KeyID, workspace.KeyRecord](maxKeys, c.Now, bytes[workspace.KeyID]),
-		strangeKeys: make(chan struct{}, MaxStrangers), strangeMembers: make(chan struct{}, MaxStrangers),
-		unknown:    newCache[workspace.KeyID, struct{}](maxUnknownKeys, c.Now, bytes[workspace.KeyID]),
-		roles:      newCache[seat, workspace.Role](maxRoles, c.Now, func(s seat) string { return bytes(s.in) + bytes(s.user) }),
-		only:       newCache[workspace.UserID, workspace.ID](maxOnly, c.Now, bytes[workspace.UserID]),
-		workspaces: newCache[workspace.ID, workspace.Workspace](maxWorkspaces, c.Now, bytes[workspace.ID]),
+		keys:     newCache[workspace.KeyID, workspace.KeyRecord](maxKeys, c.Now, idBytes[workspace.KeyID]),
+		coldKeys: make(chan struct{}, MaxColdLookups), coldMembers: make(chan struct{}, MaxColdLookups),
+		unknownKeys:    newCache[workspace.KeyID, struct{}](maxUnknownKeys, c.Now, idBytes[workspace.KeyID]),
+		roles:          newCache[membership, workspace.Role](maxRoles, c.Now, func(s membership) string { return idBytes(s.in) + idBytes(s.user) }),
+		onlyWorkspaces: newCache[workspace.UserID, workspace.ID](maxOnlyWorkspaces, c.Now, idBytes[workspace.UserID]),
+		workspaces:     newCache[workspace.ID, workspace.Workspace](maxWorkspaces, c.Now, idBytes[workspace.ID]),
 	}, nil
 }
 
-func bytes[T ~[16]byte](id T) string { b := [16]byte(id); return string(b[:]) }
+func idBytes[T ~[16]byte](id T) string { b := [16]byte(id); return string(b[:]) }
 
 // Close ends the background work; the last uses of keys are written first,
 // within a second or two.
@@ -200,16 +200,16 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (work
 	if err != nil {
 		return refuse(err)
 	}
-	if _, ok := a.unknown.get(id); ok {
+	if _, ok := a.unknownKeys.get(id); ok {
 		return refuse(nil)
 	}
 	start := a.now()
-	record, err := meet(ctx, a.keys, a.strangeKeys, id, func(ctx context.Context) (workspace.KeyRecord, error) {
+	record, err := loadBounded(ctx, a.keys, a.coldKeys, id, func(ctx context.Context) (workspace.KeyRecord, error) {
 		return a.store.KeyByID(ctx, id)
 	})
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
-		a.unknown.put(id, struct{}{}, start)
+		a.unknownKeys.put(id, struct{}{}, start)
 		return refuse(err)
 	case err != nil:
 		return workspace.Key{}, unavailable(err)
@@ -219,11 +219,11 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (work
 	return record.Key, nil
 }
 
-// meet is load, in which a look-up of what was never found yet needs one of the
+// loadBounded is load, in which a look-up of what was never found yet needs one of the
 // strangers' places. The look-up has it, which outlives a client that goes away.
-func meet[K comparable, V any](ctx context.Context, c *cache[K, V], strangers chan struct{}, k K, look func(context.Context) (V, error)) (V, error) {
+func loadBounded[K comparable, V any](ctx context.Context, c *cache[K, V], strangers chan struct{}, k K, look func(context.Context) (V, error)) (V, error) {
 	return c.load(ctx, k, func(ctx context.Context) (v V, err error) {
-		if !c.met(k) {
+		if !c.seen(k) {
 			select {
 			case strangers <- struct{}{}:
 				defer func() { <-strangers }()
@@ -268,7 +268,7 @@ func (a *Authenticator) Resolve(ctx context.Context, i Identity, given []string,
 	case i.user.workspace != nil:
 		return *i.user.workspace, nil
 	}
-	id, err := meet(ctx, a.only, a.strangeMembers, i.user.id, func(ctx context.Context) (workspace.ID, error) {
+	id, err := loadBounded(ctx, a.onlyWorkspaces, a.coldMembers, i.user.id, func(ctx context.Context) (workspace.ID, error) {
 		return a.store.OnlyWorkspace(ctx, i.user.id)
 	})
 	switch {
@@ -305,7 +305,7 @@ func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.
 	case ByUser:
 		p.User, p.Scopes = i.user.id, workspace.AllScopes()
 		p.Email, p.Name = i.user.email, i.user.name
-		p.Role, err = meet(ctx, a.roles, a.strangeMembers, seat{in, i.user.id}, func(ctx context.Context) (workspace.Role, error) {
+		p.Role, err = loadBounded(ctx, a.roles, a.coldMembers, membership{in, i.user.id}, func(ctx context.Context) (workspace.Role, error) {
 			return a.store.Role(ctx, in, i.user.id)
 		})
 		if fault.CodeOf(err) == fault.NotFound {

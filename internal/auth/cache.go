@@ -22,9 +22,9 @@ const loadTimeout = 2 * time.Second
 // cache keeps the answers of a look-up, the most recently used ones, at most
 // max of them. Errors are not kept.
 type cache[K comparable, V any] struct {
-	max  int
-	now  func() time.Time
-	text func(K) string // a distinct text per key
+	max     int
+	now     func() time.Time
+	keyText func(K) string // a distinct text per key
 
 	flight  singleflight.Group
 	mu      sync.Mutex
@@ -39,7 +39,7 @@ type entry[K comparable, V any] struct {
 }
 
 func newCache[K comparable, V any](limit int, now func() time.Time, text func(K) string) *cache[K, V] {
-	return &cache[K, V]{max: limit, now: now, text: text, entries: map[K]*list.Element{}, recent: list.New()}
+	return &cache[K, V]{max: limit, now: now, keyText: text, entries: map[K]*list.Element{}, recent: list.New()}
 }
 
 // get returns a kept answer that is young enough.
@@ -58,9 +58,9 @@ func (c *cache[K, V]) get(k K) (v V, ok bool) {
 	return e.value, true
 }
 
-// met tells whether an answer was found for the key before, however long ago,
+// seen tells whether an answer was found for the key before, however long ago,
 // among the most recently used ones.
-func (c *cache[K, V]) met(k K) bool {
+func (c *cache[K, V]) seen(k K) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, ok := c.entries[k]
@@ -94,7 +94,7 @@ func (c *cache[K, V]) load(ctx context.Context, k K, look func(context.Context) 
 		if v, ok := c.get(k); ok {
 			return v, nil
 		}
-		results := c.flight.DoChan(c.text(k), func() (any, error) {
+		results := c.flight.DoChan(c.keyText(k), func() (any, error) {
 			start := c.now()
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 			defer cancel()

@@ -19,20 +19,20 @@ import (
 // see another user in one token. Such a token is refused.
 type claims struct {
 	jwt.RegisteredClaims
-	Email         text            `json:"email,omitempty"`
+	Email         optionalText    `json:"email,omitempty"`
 	EmailVerified json.RawMessage `json:"email_verified,omitempty"`
-	Name          text            `json:"name,omitempty"`
+	Name          optionalText    `json:"name,omitempty"`
 	WorkspaceID   json.RawMessage `json:"workspace_id,omitempty"`
 }
 
-// text is a claim that is only shown: one of another type reads as absent.
-type text string
+// optionalText is a claim that is only shown: one of another type reads as absent.
+type optionalText string
 
 // UnmarshalJSON never fails.
-func (t *text) UnmarshalJSON(raw []byte) error {
+func (t *optionalText) UnmarshalJSON(raw []byte) error {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
-		*t = text(strings.TrimSpace(s))
+		*t = optionalText(strings.TrimSpace(s))
 	}
 	return nil
 }
@@ -130,9 +130,9 @@ func (c *claims) workspace() (*workspace.ID, error) {
 	return &id, nil
 }
 
-// verified reads email_verified, which some issuers spell as text. absent is
+// isEmailVerified reads email_verified, which some issuers spell as text. absent is
 // what saying nothing means.
-func (c *claims) verified(absent bool) bool {
+func (c *claims) isEmailVerified(absent bool) bool {
 	switch string(c.EmailVerified) {
 	case "", "null":
 		return absent

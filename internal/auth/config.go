@@ -72,23 +72,23 @@ func (c Config) Validate() error {
 	if c.Secret != "" && len(c.Algorithms) > 0 {
 		faults = append(faults, errors.New("JWT algorithms are for a JWKS: a secret means HS256"))
 	}
-	faults = append(faults, c.checkFor("issuer", c.Issuer, c.AnyIssuer), c.checkFor("audience", c.Audience, c.AnyAudience))
+	faults = append(faults, c.checkRequired("issuer", c.Issuer, c.AnyIssuer), c.checkRequired("audience", c.Audience, c.AnyAudience))
 	if c.AbsentEmailVerified && c.JWKS == "" {
 		faults = append(faults, errors.New("--jwt-absent-email-verified is for a JWKS"))
 	}
 	if c.JWKSRefresh < 0 || c.JWKSMinInterval < 0 {
 		faults = append(faults, errors.New("the intervals of reading the JWKS must not be negative"))
 	}
-	if remote(c.JWKS) {
-		if err := checkRemote(c.JWKS); err != nil {
+	if isURL(c.JWKS) {
+		if err := checkURL(c.JWKS); err != nil {
 			faults = append(faults, err)
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// checkFor judges the issuer or the audience that tokens must be for.
-func (c Config) checkFor(what, value string, waived bool) error {
+// checkRequired judges the issuer or the audience that tokens must be for.
+func (c Config) checkRequired(what, value string, waived bool) error {
 	switch {
 	case c.JWKS != "" && value == "" && !waived:
 		return fmt.Errorf("a JWKS needs --jwt-%s (ATLAS_JWT_%s): without it tokens made for others are accepted; --jwt-accept-any-%s says that this is meant",
@@ -99,12 +99,12 @@ func (c Config) checkFor(what, value string, waived bool) error {
 	return nil
 }
 
-// remote reports whether a JWKS is at an address rather than in a file.
-func remote(jwks string) bool {
+// isURL reports whether a JWKS is at an address rather than in a file.
+func isURL(jwks string) bool {
 	return strings.HasPrefix(jwks, "https://") || strings.HasPrefix(jwks, "http://")
 }
 
-func checkRemote(jwks string) error {
+func checkURL(jwks string) error {
 	u, err := url.Parse(jwks)
 	if err != nil || u.Host == "" {
 		return errors.New("the address of the JWKS is not a URL")

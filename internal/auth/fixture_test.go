@@ -149,7 +149,7 @@ func newWorld(t *testing.T) *world {
 		return m
 	}
 	w.alice = add("alice@example.com", workspace.Admin, w.one)
-	w.bob = add("bob@example.com", workspace.Common, w.one, w.two)
+	w.bob = add("bob@example.com", workspace.MemberRole, w.one, w.two)
 	w.carol = add("carol@example.com", workspace.Owner, w.free)
 	key := func(ws ...workspace.ID) (workspace.Key, string) {
 		k, token, err := w.directory.CreateKey(ctx, workspace.NewKey{Name: "k", Workspaces: ws, Scopes: []workspace.Scope{workspace.DataRead}})

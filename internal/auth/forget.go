@@ -6,8 +6,8 @@ import "atlas/workspace"
 // made through this process: here it holds from the next request on. Other
 // processes follow within 4 s, and so does a look-up that is under way.
 func (a *Authenticator) Forget(in workspace.ID, user workspace.UserID) {
-	a.roles.drop(seat{in, user})
-	a.only.drop(user)
+	a.roles.drop(membership{in, user})
+	a.onlyWorkspaces.drop(user)
 }
 
 func (c *cache[K, V]) drop(k K) {

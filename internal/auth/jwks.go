@@ -26,9 +26,9 @@ const (
 	maxJWKS     = 1 << 20 // bytes of a document
 	maxJWKSKeys = 100     // a token without a key id is tried against all
 	jwksTimeout = 3 * time.Second
-	// askTimeout is how long the one request that has the document read waits for
+	// requestTimeout is how long the one request that has the document read waits for
 	// it: a reading that takes longer is waited for by nobody.
-	askTimeout = 500 * time.Millisecond
+	requestTimeout = 500 * time.Millisecond
 )
 
 // keySet holds the public keys of a JWKS document and keeps them up to date:
@@ -49,13 +49,13 @@ type keySet struct {
 	keys   *jwkset.MemoryJWKSet
 	lookup keyfunc.Keyfunc
 
-	mu      sync.Mutex
-	loaded  bool          // keys have been read at least once
-	last    error         // of the last reading
-	asked   time.Time     // when an unknown key last had the document read
-	reading chan struct{} // closed when the reading under way ends; nil: none is
+	mu          sync.Mutex
+	loaded      bool          // keys have been read at least once
+	lastErr     error         // of the last reading
+	lastRequest time.Time     // when an unknown key last had the document read
+	refreshing  chan struct{} // closed when the reading under way ends; nil: none is
 
-	life  context.Context // of readings
+	ctx   context.Context // of readings
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
 }
@@ -79,13 +79,13 @@ func newKeySet(c Config) (*keySet, error) {
 		return nil, err
 	}
 	s.lookup = lookup
-	s.life, s.stop = context.WithCancel(context.Background())
+	s.ctx, s.stop = context.WithCancel(context.Background())
 	<-s.refresh()
-	if err := s.err(); err != nil && !remote(s.source) {
+	if err := s.err(); err != nil && !isURL(s.source) {
 		s.close()
 		return nil, fmt.Errorf("the JWKS: %w", err)
 	}
-	s.tasks.Go(func() { s.keepUp(c.JWKSRefresh) })
+	s.tasks.Go(func() { s.refreshPeriodically(c.JWKSRefresh) })
 	return s, nil
 }
 
@@ -97,12 +97,12 @@ func (s *keySet) close() {
 	s.client.CloseIdleConnections()
 }
 
-func (s *keySet) keepUp(interval time.Duration) {
+func (s *keySet) refreshPeriodically(interval time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
-		case <-s.life.Done():
+		case <-s.ctx.Done():
 			return
 		case <-tick.C:
 			<-s.refresh()
@@ -114,7 +114,7 @@ func (s *keySet) keepUp(interval time.Duration) {
 func (s *keySet) err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.last
+	return s.lastErr
 }
 
 // refresh begins to read the document, unless that is under way, and returns what
@@ -126,17 +126,17 @@ func (s *keySet) refresh() <-chan struct{} {
 }
 
 func (s *keySet) refreshLocked() <-chan struct{} {
-	if s.reading != nil {
-		return s.reading
+	if s.refreshing != nil {
+		return s.refreshing
 	}
 	ended := make(chan struct{})
-	if s.life.Err() != nil {
+	if s.ctx.Err() != nil {
 		close(ended)
 		return ended
 	}
-	s.reading = ended
+	s.refreshing = ended
 	s.tasks.Go(func() {
-		ctx, cancel := context.WithTimeout(s.life, jwksTimeout)
+		ctx, cancel := context.WithTimeout(s.ctx, jwksTimeout)
 		defer cancel()
 		keys, err := s.read(ctx)
 		if err == nil {
@@ -144,11 +144,11 @@ func (s *keySet) refreshLocked() <-chan struct{} {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.last, s.loaded = err, s.loaded || err == nil
-		if err != nil && s.life.Err() == nil {
+		s.lastErr, s.loaded = err, s.loaded || err == nil
+		if err != nil && s.ctx.Err() == nil {
 			s.log.Error("reading the JWKS failed; known keys stay in force", "source", s.source, "error", err)
 		}
-		s.reading = nil
+		s.refreshing = nil
 		close(ended)
 	})
 	return ended
@@ -169,7 +169,7 @@ func (s *keySet) read(ctx context.Context) ([]jwkset.JWK, error) {
 	var keys []jwkset.JWK
 	for _, marshaled := range document.Keys {
 		key, err := jwkset.NewJWKFromMarshal(marshaled, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
-		if err != nil || !fit(key.Key()) {
+		if err != nil || !usableKey(key.Key()) {
 			// One key of another kind or make must not lock everyone out.
 			s.log.Warn("a key of the JWKS is not used", "kid", marshaled.KID, "kty", marshaled.KTY.String(), "error", err)
 			continue
@@ -186,7 +186,7 @@ func (s *keySet) read(ctx context.Context) ([]jwkset.JWK, error) {
 }
 
 func (s *keySet) fetch(ctx context.Context) ([]byte, error) {
-	if !remote(s.source) {
+	if !isURL(s.source) {
 		file, err := os.Open(s.source)
 		if err != nil {
 			return nil, err
@@ -209,9 +209,9 @@ func (s *keySet) fetch(ctx context.Context) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(response.Body, maxJWKS+1))
 }
 
-// fit reports whether a key is a public one of the accepted algorithms. Shared
+// usableKey reports whether a key is a public one of the accepted algorithms. Shared
 // secrets above all are not: whoever reads the document could sign.
-func fit(key any) bool {
+func usableKey(key any) bool {
 	switch key := key.(type) {
 	case *rsa.PublicKey:
 		return key.N.BitLen() >= 2048
@@ -223,22 +223,22 @@ func fit(key any) bool {
 	return false
 }
 
-// errReading is why a token of an unknown key is refused while the document is
+// errRefreshing is why a token of an unknown key is refused while the document is
 // read: counted as a refusal of load, and no fault to look into.
-const errReading = fault.Shed("the JWKS is being read, and the token's key is not known yet")
+const errRefreshing = fault.Shed("the JWKS is being read, and the token's key is not known yet")
 
 // key finds the key of a token, for jwt.
 func (s *keySet) key(ctx context.Context) jwt.Keyfunc {
 	find := s.lookup.KeyfuncCtx(ctx)
 	return func(token *jwt.Token) (any, error) {
 		key, err := find(token)
-		if !errors.Is(err, jwkset.ErrKeyNotFound) && s.known() {
+		if !errors.Is(err, jwkset.ErrKeyNotFound) && s.everLoaded() {
 			return key, err
 		}
-		if mine, underWay := s.ask(); underWay || mine != nil && !ended(ctx, mine) {
-			return nil, fault.Away(errReading, "jwks")
+		if mine, underWay := s.requestRefresh(); underWay || mine != nil && !waitFor(ctx, mine) {
+			return nil, fault.Away(errRefreshing, "jwks")
 		}
-		if !s.known() {
+		if !s.everLoaded() {
 			// Nothing can be said about any token: not that this one is bad.
 			return nil, fault.Away(s.err(), "jwks")
 		}
@@ -246,9 +246,9 @@ func (s *keySet) key(ctx context.Context) jwt.Keyfunc {
 	}
 }
 
-// ended waits for a reading, for askTimeout at most; false when it goes on.
-func ended(ctx context.Context, reading <-chan struct{}) bool {
-	limit := time.NewTimer(askTimeout)
+// waitFor waits for a reading, for askTimeout at most; false when it goes on.
+func waitFor(ctx context.Context, reading <-chan struct{}) bool {
+	limit := time.NewTimer(requestTimeout)
 	defer limit.Stop()
 	select {
 	case <-reading:
@@ -259,26 +259,26 @@ func ended(ctx context.Context, reading <-chan struct{}) bool {
 	return false
 }
 
-func (s *keySet) known() bool {
+func (s *keySet) everLoaded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.loaded
 }
 
-// ask has the document read on account of an unknown key, at most once per
+// requestRefresh has the document read on account of an unknown key, at most once per
 // interval, so that tokens of invented keys cannot make us hammer the issuer. mine
 // is the reading that this call began, nil when it may not; underWay tells that
 // one had been begun before.
-func (s *keySet) ask() (mine <-chan struct{}, underWay bool) {
+func (s *keySet) requestRefresh() (mine <-chan struct{}, underWay bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.reading != nil {
+	if s.refreshing != nil {
 		return nil, true
 	}
 	now := s.now()
-	if !s.asked.IsZero() && now.Sub(s.asked) < s.minInterval {
+	if !s.lastRequest.IsZero() && now.Sub(s.lastRequest) < s.minInterval {
 		return nil, false
 	}
-	s.asked = now
+	s.lastRequest = now
 	return s.refreshLocked(), false
 }

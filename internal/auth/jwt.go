@@ -20,7 +20,7 @@ type verifier struct {
 	secret []byte  // HS256
 	keys   *keySet // JWKS
 	// absentVerified: an address counts as verified when its token does not say.
-	absentVerified bool
+	verifiedByDefault bool
 }
 
 // newVerifier returns nil when the configuration accepts no users' tokens.
@@ -43,7 +43,7 @@ func newVerifier(c Config) (*verifier, error) {
 	}
 	v := &verifier{
 		parser: jwt.NewParser(options...), secret: []byte(c.Secret),
-		absentVerified: c.AbsentEmailVerified || c.Secret != "",
+		verifiedByDefault: c.AbsentEmailVerified || c.Secret != "",
 	}
 	if c.JWKS != "" {
 		keys, err := newKeySet(c)
@@ -63,7 +63,7 @@ type user struct {
 	workspace     *workspace.ID
 }
 
-var errForeignKey = errors.New("the token's header brings its own key, or extensions")
+var errKeyInHeader = errors.New("the token's header brings its own key, or extensions")
 
 // verify checks a token and reads its claims: fault.Unauthorized, or
 // fault.Unavailable while no signing key could ever be read.
@@ -72,7 +72,7 @@ func (v *verifier) verify(ctx context.Context, token string) (user, error) {
 	_, err := v.parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
 		for _, name := range []string{"jku", "x5u", "jwk", "crit"} {
 			if _, there := t.Header[name]; there {
-				return nil, errForeignKey
+				return nil, errKeyInHeader
 			}
 		}
 		if v.keys == nil {
@@ -99,7 +99,7 @@ func (v *verifier) verify(ctx context.Context, token string) (user, error) {
 	// What could not be stored or compared is as good as not said.
 	if workspace.ValidEmail(string(c.Email)) {
 		u.email = string(c.Email)
-		u.emailVerified = c.verified(v.absentVerified)
+		u.emailVerified = c.isEmailVerified(v.verifiedByDefault)
 	}
 	if workspace.ValidName(string(c.Name)) {
 		u.name = string(c.Name)
@@ -144,7 +144,7 @@ func Mint(secret string, c Claims, ttl time.Duration) (string, error) {
 			Subject: c.User.String(), Issuer: c.Issuer,
 			IssuedAt: jwt.NewNumericDate(c.IssuedAt), ExpiresAt: jwt.NewNumericDate(c.IssuedAt.Add(ttl)),
 		},
-		Email: text(c.Email), Name: text(c.Name),
+		Email: optionalText(c.Email), Name: optionalText(c.Name),
 	}
 	if c.Email != "" {
 		out.EmailVerified = json.RawMessage(`true`)

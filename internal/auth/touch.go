@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	touchEvery   = time.Minute
-	touchTimeout = 2 * time.Second
-	touchQueue   = 1000  // keys waiting to be written
-	touchMemory  = 10000 // keys remembered as written lately
+	touchInterval = time.Minute
+	touchTimeout  = 2 * time.Second
+	touchQueue    = 1000  // keys waiting to be written
+	maxTouched    = 10000 // keys remembered as written lately
 )
 
 // toucher notes when keys are used, in the background and at most once a minute
@@ -28,9 +28,9 @@ type toucher struct {
 	work chan touch
 	done chan struct{}
 
-	mu     sync.Mutex
-	closed bool
-	noted  map[workspace.KeyID]time.Time
+	mu          sync.Mutex
+	closed      bool
+	lastTouched map[workspace.KeyID]time.Time
 }
 
 type touch struct {
@@ -42,7 +42,7 @@ func newToucher(store Store, now func() time.Time, log *slog.Logger) *toucher {
 	t := &toucher{
 		store: store, now: now, log: log,
 		work: make(chan touch, touchQueue), done: make(chan struct{}),
-		noted: map[workspace.KeyID]time.Time{},
+		lastTouched: map[workspace.KeyID]time.Time{},
 	}
 	go t.run()
 	return t
@@ -53,7 +53,7 @@ func (t *toucher) touch(id workspace.KeyID) {
 	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if last, ok := t.noted[id]; t.closed || ok && now.Sub(last) < touchEvery {
+	if last, ok := t.lastTouched[id]; t.closed || ok && now.Sub(last) < touchInterval {
 		return
 	}
 	select {
@@ -61,12 +61,12 @@ func (t *toucher) touch(id workspace.KeyID) {
 	default:
 		return
 	}
-	if len(t.noted) >= touchMemory {
+	if len(t.lastTouched) >= maxTouched {
 		// What is forgotten costs one statement more, which the store's own
 		// limit turns into nothing written.
-		clear(t.noted)
+		clear(t.lastTouched)
 	}
-	t.noted[id] = now
+	t.lastTouched[id] = now
 }
 
 func (t *toucher) run() {

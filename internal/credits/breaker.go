@@ -25,9 +25,9 @@ type breaker struct {
 type outcome int
 
 const (
-	answered outcome = iota // Redis is there
-	failed                  // Redis is away or too slow
-	unknown                 // the caller gave up first
+	succeeded    outcome = iota // Redis is there
+	failed                      // Redis is away or too slow
+	inconclusive                // the caller gave up first
 )
 
 // allow reports whether a call may be made. Each allowed call must be reported.
@@ -51,7 +51,7 @@ func (b *breaker) report(o outcome, began time.Time) (opened, closed bool) {
 	defer b.mu.Unlock()
 	was := b.failures >= b.limit
 	switch o {
-	case answered:
+	case succeeded:
 		b.failures, b.probing = 0, false
 	case failed:
 		if !was && began.Before(b.last) {
@@ -62,7 +62,7 @@ func (b *breaker) report(o outcome, began time.Time) (opened, closed bool) {
 		if b.failures >= b.limit {
 			b.until, b.probing = time.Now().Add(b.pause), false
 		}
-	case unknown:
+	case inconclusive:
 		b.probing = false
 	}
 	is := b.failures >= b.limit

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// tolerance is how far Redis's clock may be ahead of a server's before the
+// clockTolerance is how far Redis's clock may be ahead of a server's before the
 // window stops following it.
-const tolerance = time.Minute
+const clockTolerance = time.Minute
 
-// catchUp is the share of the passed time by which a steadyClock nears a system
+// catchUpDivisor is the share of the passed time by which a steadyClock nears a system
 // clock that is ahead of it: a minute an hour.
-const catchUp = 60
+const catchUpDivisor = 60
 
 // steadyClock tells the time without following a system clock that is set
 // forward: it starts with the system's time and goes on with the time that
@@ -22,13 +22,13 @@ type steadyClock struct {
 	wall    func() time.Time     // the system's time
 	elapsed func() time.Duration // monotonic, from any fixed point
 
-	mu   sync.Mutex
-	told time.Time
-	at   time.Duration // elapsed() when told was told
+	mu        sync.Mutex
+	current   time.Time
+	currentAt time.Duration // elapsed() when told was told
 }
 
 func newSteadyClock(wall func() time.Time, elapsed func() time.Duration) *steadyClock {
-	return &steadyClock{wall: wall, elapsed: elapsed, told: wall(), at: elapsed()}
+	return &steadyClock{wall: wall, elapsed: elapsed, current: wall(), currentAt: elapsed()}
 }
 
 // systemClock is the steady clock of this process.
@@ -43,11 +43,11 @@ func (c *steadyClock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := c.elapsed()
-	passed := at - c.at
-	c.at = at
-	c.told = c.told.Add(passed)
-	if behind := c.wall().Sub(c.told); behind > 0 {
-		c.told = c.told.Add(min(behind, passed/catchUp))
+	passed := at - c.currentAt
+	c.currentAt = at
+	c.current = c.current.Add(passed)
+	if behind := c.wall().Sub(c.current); behind > 0 {
+		c.current = c.current.Add(min(behind, passed/catchUpDivisor))
 	}
-	return c.told
+	return c.current
 }

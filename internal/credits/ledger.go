@@ -59,9 +59,9 @@ type Options struct {
 	BreakerPause time.Duration
 	// Now replaces Redis's clock, for tests.
 	Now func() time.Time
-	// Witness replaces this server's clock, ahead of which the window does not
+	// LocalClock replaces this server's clock, ahead of which the window does not
 	// run. Default: the process's steady clock, or Now where that is set.
-	Witness func() time.Time
+	LocalClock func() time.Time
 	// Log takes failed settles, clocks that differ and changes of the breaker.
 	// Default slog.Default().
 	Log *slog.Logger
@@ -70,16 +70,16 @@ type Options struct {
 // Ledger keeps the windows of all workspaces in one Redis. It is safe for
 // concurrent use and holds nothing between calls but the breaker's state.
 type Ledger struct {
-	client  redis.UniversalClient
-	prefix  string
-	timeout time.Duration
-	wait    time.Duration
-	now     func() time.Time // nil: Redis's clock
-	witness func() time.Time
-	log     *slog.Logger
-	breaker *breaker
-	places  chan struct{} // one for each call that may be under way
-	warned  atomic.Int64  // when clocks that differ were last logged, unix ms
+	client           redis.UniversalClient
+	prefix           string
+	timeout          time.Duration
+	wait             time.Duration
+	now              func() time.Time // nil: Redis's clock
+	localClock       func() time.Time
+	log              *slog.Logger
+	breaker          *breaker
+	slots            chan struct{} // one for each call that may be under way
+	lastClockWarning atomic.Int64  // when clocks that differ were last logged, unix ms
 }
 
 // New returns a ledger over a client that Open made, or one set up likewise:
@@ -95,25 +95,25 @@ func New(client redis.UniversalClient, o Options) (*Ledger, error) {
 	if o.Timeout < 0 || o.Wait < 0 || o.BreakerFailures < 0 || o.BreakerPause < 0 {
 		return nil, errors.New("credits: a negative option")
 	}
-	if o.Witness == nil {
-		o.Witness = o.Now
+	if o.LocalClock == nil {
+		o.LocalClock = o.Now
 	}
-	if o.Witness == nil {
-		o.Witness = systemClock().now
+	if o.LocalClock == nil {
+		o.LocalClock = systemClock().now
 	}
 	return &Ledger{
-		client:  client,
-		prefix:  cmp.Or(o.Prefix, "atlas:credits:"),
-		timeout: cmp.Or(o.Timeout, 100*time.Millisecond),
-		wait:    cmp.Or(o.Wait, time.Second),
-		now:     o.Now,
-		witness: o.Witness,
-		log:     cmp.Or(o.Log, slog.Default()),
+		client:     client,
+		prefix:     cmp.Or(o.Prefix, "atlas:credits:"),
+		timeout:    cmp.Or(o.Timeout, 100*time.Millisecond),
+		wait:       cmp.Or(o.Wait, time.Second),
+		now:        o.Now,
+		localClock: o.LocalClock,
+		log:        cmp.Or(o.Log, slog.Default()),
 		breaker: &breaker{
 			limit: cmp.Or(o.BreakerFailures, 5),
 			pause: cmp.Or(o.BreakerPause, time.Second),
 		},
-		places: make(chan struct{}, callsPerCPU*runtime.GOMAXPROCS(0)),
+		slots: make(chan struct{}, callsPerCPU*runtime.GOMAXPROCS(0)),
 	}, nil
 }
 
@@ -150,7 +150,7 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 	}
 	r := &Reservation{
 		ledger: l, key: key, workspace: workspace, operation: operation,
-		id: id.String(), amount: amount, ceiling: ceiling, born: l.witness(),
+		id: id.String(), amount: amount, ceiling: ceiling, createdAt: l.localClock(),
 	}
 	var window Window
 	deadline := time.Now().Add(l.wait)
@@ -185,7 +185,7 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 // release gives back what a Reserve may hold whose answer was lost, once: near
 // the ceiling others would wait for it until it lapses.
 func (l *Ledger) release(ctx context.Context, r *Reservation, lost error) {
-	if errors.Is(lost, errOpen) || errors.Is(lost, errCrowded) {
+	if errors.Is(lost, errBreakerOpen) || errors.Is(lost, errNoSlot) {
 		return // Redis was not asked
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.timeout)
@@ -198,13 +198,13 @@ func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, w 
 	if err != nil {
 		return "", Window{}, err
 	}
-	f := fields{values: answer}
+	f := scriptReply{values: answer}
 	status, used, ahead := f.text(0), f.number(1), f.number(2)
 	r.seq, r.epoch = f.number(3), f.text(4)
 	if f.err != nil {
 		return "", Window{}, fault.Wrap(f.err, fault.Internal, internalMessage)
 	}
-	l.noteClock(ctx, ahead)
+	l.warnClockAhead(ctx, ahead)
 	return status, newWindow(used, r.ceiling), nil
 }
 
@@ -235,7 +235,7 @@ func (l *Ledger) read(ctx context.Context, workspace string, ceiling int64, byTo
 	if err != nil {
 		return Usage{}, err
 	}
-	f := fields{values: answer}
+	f := scriptReply{values: answer}
 	used, ahead, ops := f.number(0), f.number(1), f.text(2)
 	u := Usage{Window: newWindow(used, ceiling), ByTool: map[string]int64{}}
 	for _, op := range strings.Fields(ops) {
@@ -247,7 +247,7 @@ func (l *Ledger) read(ctx context.Context, workspace string, ceiling int64, byTo
 	if f.err != nil {
 		return Usage{}, fault.Wrap(f.err, fault.Internal, internalMessage)
 	}
-	l.noteClock(ctx, ahead)
+	l.warnClockAhead(ctx, ahead)
 	return u, nil
 }
 
@@ -273,17 +273,17 @@ func (l *Ledger) key(workspace string, ceiling int64) (string, error) {
 	return l.prefix + "{" + id.String() + "}", nil
 }
 
-// noteClock logs, at most once a minute, that Redis's clock is ahead (ms).
-func (l *Ledger) noteClock(ctx context.Context, ahead int64) {
+// warnClockAhead logs, at most once a minute, that Redis's clock is ahead (ms).
+func (l *Ledger) warnClockAhead(ctx context.Context, ahead int64) {
 	if ahead == 0 {
 		return
 	}
-	now, last := time.Now().UnixMilli(), l.warned.Load()
-	if now-last < time.Minute.Milliseconds() || !l.warned.CompareAndSwap(last, now) {
+	now, last := time.Now().UnixMilli(), l.lastClockWarning.Load()
+	if now-last < time.Minute.Milliseconds() || !l.lastClockWarning.CompareAndSwap(last, now) {
 		return
 	}
 	l.log.WarnContext(ctx, "the clock of redis is ahead of this server's; credits may leave the window late",
-		"ahead", time.Duration(ahead)*time.Millisecond+tolerance)
+		"ahead", time.Duration(ahead)*time.Millisecond+clockTolerance)
 }
 
 // sleep waits, or returns why ctx ended.

@@ -34,9 +34,9 @@ func (c *clocks) advance(d time.Duration) {
 
 func (c *clocks) options() Options {
 	return Options{
-		Now:     func() time.Time { return time.UnixMilli(c.redis.Load()) },
-		Witness: func() time.Time { return time.UnixMilli(c.witness.Load()) },
-		Wait:    time.Nanosecond,
+		Now:        func() time.Time { return time.UnixMilli(c.redis.Load()) },
+		LocalClock: func() time.Time { return time.UnixMilli(c.witness.Load()) },
+		Wait:       time.Nanosecond,
 	}
 }
 
@@ -84,7 +84,7 @@ func wantFault(t testing.TB, err error, code fault.Code, retry time.Duration) {
 // again is the same reservation in the hands of a caller that has not settled.
 func again(r *Reservation) *Reservation {
 	return &Reservation{ledger: r.ledger, key: r.key, workspace: r.workspace, operation: r.operation,
-		id: r.id, amount: r.amount, ceiling: r.ceiling, born: r.born, seq: r.seq, epoch: r.epoch}
+		id: r.id, amount: r.amount, ceiling: r.ceiling, createdAt: r.createdAt, seq: r.seq, epoch: r.epoch}
 }
 
 func TestReserveAndSettle(t *testing.T) {

@@ -124,7 +124,7 @@ func (r *run) settle() {
 	r.m.step(r.clocks)
 	known, open := r.m.open[h.id]
 	if !open {
-		old := r.clocks.witness.Load()-h.born.UnixMilli() >= 10*60_000
+		old := r.clocks.witness.Load()-h.createdAt.UnixMilli() >= 10*60_000
 		if failed := err != nil; failed != (delivered > 0 && old) {
 			r.Fatalf("settle again: %v", err)
 		}

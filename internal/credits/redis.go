@@ -137,30 +137,30 @@ func setParameters(options *redis.UniversalOptions, query url.Values) error {
 	return nil
 }
 
-// awayReplies are the codes (first words) of error replies that say that this
+// unavailableReplies are the codes (first words) of error replies that say that this
 // Redis cannot serve now, whatever is asked of it.
-var awayReplies = []string{
+var unavailableReplies = []string{
 	"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS",
 	"MISCONF", "OOM", "BUSY", "NOAUTH", "WRONGPASS", "NOPERM",
 }
 
-// isAway tells an error that is Redis being away, slow or unwilling from a
+// isUnavailable tells an error that is Redis being away, slow or unwilling from a
 // reply that says something about this one call.
-func isAway(err error) bool {
+func isUnavailable(err error) bool {
 	if _, ok := errors.AsType[redis.Error](err); !ok {
 		return true // no reply at all
 	}
 	if redis.IsMaxClientsError(err) {
 		return true
 	}
-	return slices.ContainsFunc(awayReplies, func(code string) bool {
+	return slices.ContainsFunc(unavailableReplies, func(code string) bool {
 		return redis.HasErrorPrefix(err, code)
 	})
 }
 
-// isSlow reports whether a call ran out of its time, rather than failing at
+// isTimeout reports whether a call ran out of its time, rather than failing at
 // once.
-func isSlow(err error) bool {
+func isTimeout(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return true
 	}

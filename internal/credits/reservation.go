@@ -20,7 +20,7 @@ type Reservation struct {
 	id        string // UUIDv7
 	amount    int64
 	ceiling   int64
-	born      time.Time // by the ledger's witness
+	createdAt time.Time // by the ledger's witness
 	seq       int64
 	epoch     string
 
@@ -59,10 +59,10 @@ func (r *Reservation) Settle(ctx context.Context, delivered int64) (Window, erro
 }
 
 func (r *Reservation) settle(ctx context.Context, delivered int64) (Window, error) {
-	old := r.ledger.witness().Sub(r.born) >= forgetAfter
+	old := r.ledger.localClock().Sub(r.createdAt) >= forgetAfter
 	pause := settlePause
 	for try := 1; ; try++ {
-		answer, err := r.ledger.attempt(ctx, settleScript, r.key, r.id, r.seq, r.epoch, delivered)
+		answer, err := r.ledger.callOnce(ctx, settleScript, r.key, r.id, r.seq, r.epoch, delivered)
 		if err == nil {
 			return r.settled(ctx, answer, delivered, old)
 		}
@@ -77,12 +77,12 @@ func (r *Reservation) settle(ctx context.Context, delivered int64) (Window, erro
 }
 
 func (r *Reservation) settled(ctx context.Context, answer []any, delivered int64, old bool) (Window, error) {
-	f := fields{values: answer}
+	f := scriptReply{values: answer}
 	status, used, ahead := f.text(0), f.number(1), f.number(2)
 	if f.err != nil {
 		return Window{}, fault.Wrap(f.err, fault.Internal, internalMessage)
 	}
-	r.ledger.noteClock(ctx, ahead)
+	r.ledger.warnClockAhead(ctx, ahead)
 	// Gone means that an earlier try was applied and its answer lost; of a
 	// reservation this old it may as well mean that it was forgotten.
 	if delivered > 0 && (status == "lost" || status == "gone" && old) {

@@ -14,7 +14,7 @@ import (
 var (
 	_ workspace.WorkspaceStore = (*System)(nil)
 	_ workspace.KeyStore       = (*System)(nil)
-	_ workspace.MemberStore    = (*System)(nil)
+	_ workspace.UserStore      = (*System)(nil)
 )
 
 // InsertWorkspace implements workspace.WorkspaceStore.
@@ -161,15 +161,15 @@ func (s *System) UpdateKey(ctx context.Context, id workspace.KeyID, c workspace.
 
 // InsertMember implements workspace.MemberStore.
 func (s *System) InsertMember(ctx context.Context, to workspace.ID, m workspace.Member) (workspace.Member, error) {
-	return s.putMember(ctx, to, m, ``)
+	return s.insertMember(ctx, to, m, ``)
 }
 
 // EnsureMember implements workspace.MemberStore.
 func (s *System) EnsureMember(ctx context.Context, to workspace.ID, m workspace.Member) (workspace.Member, error) {
-	return s.putMember(ctx, to, m, ` ON CONFLICT ON CONSTRAINT members_pkey DO UPDATE SET role = excluded.role`)
+	return s.insertMember(ctx, to, m, ` ON CONFLICT ON CONSTRAINT members_pkey DO UPDATE SET role = excluded.role`)
 }
 
-func (s *System) putMember(ctx context.Context, to workspace.ID, m workspace.Member, conflict string) (out workspace.Member, err error) {
+func (s *System) insertMember(ctx context.Context, to workspace.ID, m workspace.Member, conflict string) (out workspace.Member, err error) {
 	if err := to.Check(); err != nil {
 		return workspace.Member{}, err
 	}

@@ -166,7 +166,7 @@ func TestMembers(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	owner := w.members[w.one.ID][0]
-	_, err := w.directory.AddMember(ctx, w.one.ID, workspace.Member{Email: "OWNER@one.EXAMPLE", Name: "Other", Role: workspace.Common})
+	_, err := w.directory.AddMember(ctx, w.one.ID, workspace.Member{Email: "OWNER@one.EXAMPLE", Name: "Other", Role: workspace.MemberRole})
 	if fault.CodeOf(err) != fault.AlreadyMember {
 		t.Errorf("the same address again: %v", err)
 	}
@@ -195,12 +195,12 @@ func TestMembers(t *testing.T) {
 		t.Errorf("ensured with role %s (-want +got):\n%s", raised.Role, diff)
 	}
 	// A second user with one address: say which.
-	_, err = w.directory.AddMember(ctx, w.one.ID, workspace.Member{ID: workspace.NewUserID(), Email: owner.Email, Name: "Twin", Role: workspace.Common})
+	_, err = w.directory.AddMember(ctx, w.one.ID, workspace.Member{ID: workspace.NewUserID(), Email: owner.Email, Name: "Twin", Role: workspace.MemberRole})
 	fatal(t, err)
-	if _, err := w.directory.AddMember(ctx, w.one.ID, workspace.Member{Email: owner.Email, Name: "Twin", Role: workspace.Common}); fault.CodeOf(err) != fault.InvalidInput {
+	if _, err := w.directory.AddMember(ctx, w.one.ID, workspace.Member{Email: owner.Email, Name: "Twin", Role: workspace.MemberRole}); fault.CodeOf(err) != fault.InvalidInput {
 		t.Errorf("an address of two: %v", err)
 	}
-	if _, err := w.directory.AddMember(ctx, workspace.NewID(), workspace.Member{Email: "a@b.example", Name: "A", Role: workspace.Common}); fault.CodeOf(err) != fault.NotFound {
+	if _, err := w.directory.AddMember(ctx, workspace.NewID(), workspace.Member{Email: "a@b.example", Name: "A", Role: workspace.MemberRole}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("an unknown workspace: %v", err)
 	}
 	if users, err := w.system.UsersByEmail(ctx, "a@b.example"); err != nil || len(users) != 0 {

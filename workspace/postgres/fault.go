@@ -63,10 +63,10 @@ func toFault(err error) error {
 		if violation, ok := violations[answer.ConstraintName]; ok && strings.HasPrefix(answer.Code, "23") {
 			return violation(err)
 		}
-		if passing(answer.Code) {
+		if transient(answer.Code) {
 			return fault.Away(err, backend)
 		}
-		return internal(err)
+		return internalError(err)
 	}
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	_, network := errors.AsType[net.Error](err)
@@ -75,17 +75,17 @@ func toFault(err error) error {
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fault.Away(err, backend)
 	}
-	return internal(err)
+	return internalError(err)
 }
 
-// internal is what is left: a fault of this program, or of its schema.
-func internal(err error) *fault.Error {
+// internalError is what is left: a fault of this program, or of its schema.
+func internalError(err error) *fault.Error {
 	return fault.Wrap(err, fault.Internal, "something went wrong on our side")
 }
 
-// passing reports whether a SQLSTATE is of the kind that goes away by itself,
+// transient reports whether a SQLSTATE is of the kind that goes away by itself,
 // or by the operator, and not by changing the request.
-func passing(code string) bool {
+func transient(code string) bool {
 	switch code {
 	case "57014", // statement timeout
 		"55P03", // lock not available

@@ -55,7 +55,7 @@ func (w *world) pro(t *testing.T, name string) workspace.Workspace {
 	ws, err := w.directory.CreateWorkspace(ctx, name, workspace.Pro, 0)
 	fatal(t, err)
 	for _, m := range []workspace.Member{
-		{Email: "Member@" + name + ".example", Name: "Mia", Role: workspace.Common},
+		{Email: "Member@" + name + ".example", Name: "Mia", Role: workspace.MemberRole},
 		{Email: "owner@" + name + ".example", Name: "Olga", Role: workspace.Owner},
 	} {
 		added, err := w.directory.AddMember(ctx, ws.ID, m)

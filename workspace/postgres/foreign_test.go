@@ -45,7 +45,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 	if len(before) != 6 {
 		t.Fatalf("%d rows to keep", len(before))
 	}
-	allow := func(workspace.Seats) error { return nil }
+	allow := func(workspace.LockedMembers) error { return nil }
 	type outcome struct {
 		found int
 		err   error
@@ -65,7 +65,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 			return outcome{n, err}
 		}},
 		"ChangeRole": {fault.NotFound, func(ctx context.Context, in workspace.ID) outcome {
-			_, err := p.store.ChangeRole(ctx, in, workspace.OperatorActor, owner.ID, workspace.Common, func(s workspace.Seats) error {
+			_, err := p.store.ChangeRole(ctx, in, workspace.OperatorActor, owner.ID, workspace.MemberRole, func(s workspace.LockedMembers) error {
 				if s.Target == "" {
 					return fault.New(fault.NotFound, "no member")
 				}
@@ -88,7 +88,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 			// The open invitation of another workspace is not in the way.
 			r := workspace.InvitationRecord{Invitation: invitation}
 			r.ID = workspace.InvitationID(workspace.NewID())
-			_, err := p.store.InsertInvitation(ctx, in, workspace.OperatorActor, r, workspace.DefaultBounds, allow)
+			_, err := p.store.InsertInvitation(ctx, in, workspace.OperatorActor, r, workspace.DefaultLimits, allow)
 			if err == nil {
 				_, err = p.store.RevokeInvitation(ctx, in, workspace.OperatorActor, r.ID, time.Now(), allow)
 			}
@@ -156,7 +156,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 	// Whoever adds a method adds a row: here, or to TestAnotherWorkspaceGetsNothing.
 	elsewhere := map[string]bool{"Summary": true, "CountAll": true, "InWorkspace": true}
 	store := reflect.TypeFor[interface {
-		workspace.RosterStore
+		workspace.MemberStore
 		workspace.InvitationStore
 		workspace.SubscriptionStore
 		workspace.SkillStore

@@ -14,7 +14,7 @@ import (
 
 var (
 	_ workspace.InvitationStore = (*Store)(nil)
-	_ workspace.JoinStore       = (*System)(nil)
+	_ workspace.AcceptanceStore = (*System)(nil)
 )
 
 func alreadyInvited(cause error) *fault.Error {
@@ -34,16 +34,16 @@ func collectInvitation(row pgx.CollectableRow) (i workspace.Invitation, err erro
 	return i, err
 }
 
-// open is the condition of an invitation that is neither accepted nor revoked.
-const open = `accepted_at IS NULL AND revoked_at IS NULL`
+// invitationOpen is the condition of an invitation that is neither accepted nor revoked.
+const invitationOpen = `accepted_at IS NULL AND revoked_at IS NULL`
 
-// openInvitations names the bound of them.
-const openInvitations = "invitations"
+// invitationLimit names the bound of them.
+const invitationLimit = "invitations"
 
 // Invitations implements workspace.InvitationStore.
 func (s *Store) Invitations(ctx context.Context, in workspace.ID, limit, offset int) (list []workspace.Invitation, err error) {
 	err = s.query(ctx, in, `
-		SELECT `+invitationColumns+` FROM invitations WHERE workspace_id = $1 AND `+open+`
+		SELECT `+invitationColumns+` FROM invitations WHERE workspace_id = $1 AND `+invitationOpen+`
 		ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`, []any{arg(in), limit, offset}, func(rows pgx.Rows) error {
 		list, err = pgx.CollectRows(rows, collectInvitation)
 		return err
@@ -52,19 +52,19 @@ func (s *Store) Invitations(ctx context.Context, in workspace.ID, limit, offset 
 }
 
 // InsertInvitation implements workspace.InvitationStore.
-func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by workspace.Actor, r workspace.InvitationRecord, b workspace.Bounds, judge workspace.Judge) (turn workspace.LetterTurn, err error) {
+func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by workspace.Actor, r workspace.InvitationRecord, b workspace.Limits, judge workspace.Guard) (turn workspace.EmailSchedule, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		if err := requireActor(ctx, tx, in, by, judge); err != nil {
+		if err := checkActor(ctx, tx, in, by, judge); err != nil {
 			return err
 		}
 		// The turns of letters are counted under the lock of the bound too.
-		if err := lockBound(ctx, tx, in, openInvitations); err != nil {
+		if err := lockLimit(ctx, tx, in, invitationLimit); err != nil {
 			return err
 		}
 		folded := workspace.FoldEmail(r.Email)
 		// The open invitation comes before the members: one that is being accepted
 		// is waited for here, and the new member is seen then.
-		if err := replaceExpired(ctx, tx, in, folded, r.CreatedAt); err != nil {
+		if err := revokeExpired(ctx, tx, in, folded, r.CreatedAt); err != nil {
 			return err
 		}
 		var member bool
@@ -76,13 +76,13 @@ func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by worksp
 		if member {
 			return fault.New(fault.AlreadyMember, "somebody with this address is a member of the workspace already")
 		}
-		if err := roomForOne(ctx, tx, in, bound{
-			what: openInvitations, things: "open invitations", advice: "revoke some first, expired ones too", most: b.OpenInvitations,
-			rows: `invitations WHERE workspace_id = $1 AND ` + open,
+		if err := checkLimit(ctx, tx, in, rowLimit{
+			name: invitationLimit, items: "open invitations", advice: "revoke some first, expired ones too", max: b.OpenInvitations,
+			rows: `invitations WHERE workspace_id = $1 AND ` + invitationOpen,
 		}); err != nil {
 			return err
 		}
-		if turn, err = letterTurn(ctx, tx, in, r, b); err != nil {
+		if turn, err = scheduleEmail(ctx, tx, in, r, b); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `
@@ -94,13 +94,13 @@ func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by worksp
 	return turn, err
 }
 
-// replaceExpired revokes the expired invitation of an address; a pending one is
+// revokeExpired revokes the expired invitation of an address; a pending one is
 // fault.AlreadyInvited.
-func replaceExpired(ctx context.Context, tx pgx.Tx, in workspace.ID, folded string, now time.Time) error {
+func revokeExpired(ctx context.Context, tx pgx.Tx, in workspace.ID, folded string, now time.Time) error {
 	var id uuid.UUID
 	var expires time.Time
 	err := tx.QueryRow(ctx, `
-		SELECT id, expires_at FROM invitations WHERE workspace_id = $1 AND email_folded = $2 AND `+open+` FOR UPDATE`,
+		SELECT id, expires_at FROM invitations WHERE workspace_id = $1 AND email_folded = $2 AND `+invitationOpen+` FOR UPDATE`,
 		arg(in), folded).Scan(&id, &expires)
 	switch {
 	case noRows(err):
@@ -110,36 +110,36 @@ func replaceExpired(ctx context.Context, tx pgx.Tx, in workspace.ID, folded stri
 	case now.Before(expires):
 		return alreadyInvited(nil)
 	}
-	_, err = tx.Exec(ctx, `UPDATE invitations SET revoked_at = $3, `+noLetter+` WHERE workspace_id = $1 AND id = $2`, arg(in), id, now)
+	_, err = tx.Exec(ctx, `UPDATE invitations SET revoked_at = $3, `+cancelEmail+` WHERE workspace_id = $1 AND id = $2`, arg(in), id, now)
 	return err
 }
 
 // RevokeInvitation implements workspace.InvitationStore.
-func (s *Store) RevokeInvitation(ctx context.Context, in workspace.ID, by workspace.Actor, id workspace.InvitationID, at time.Time, judge workspace.Judge) (i workspace.Invitation, err error) {
+func (s *Store) RevokeInvitation(ctx context.Context, in workspace.ID, by workspace.Actor, id workspace.InvitationID, at time.Time, judge workspace.Guard) (i workspace.Invitation, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		if err := requireActor(ctx, tx, in, by, judge); err != nil {
+		if err := checkActor(ctx, tx, in, by, judge); err != nil {
 			return err
 		}
 		rows, err := tx.Query(ctx, `
-			UPDATE invitations SET revoked_at = $3, `+noLetter+`
-			WHERE workspace_id = $1 AND id = $2 AND `+open+` RETURNING `+invitationColumns, arg(in), arg(id), at)
+			UPDATE invitations SET revoked_at = $3, `+cancelEmail+`
+			WHERE workspace_id = $1 AND id = $2 AND `+invitationOpen+` RETURNING `+invitationColumns, arg(in), arg(id), at)
 		if err != nil {
 			return err
 		}
 		i, err = pgx.CollectExactlyOneRow(rows, collectInvitation)
-		i, err = found(i, err, noOpenInvitation)
+		i, err = orNotFound(i, err, noOpenInvitation)
 		return err
 	})
 	return i, err
 }
 
-// Join implements workspace.JoinStore. It locks the invitation first: of two who
+// AcceptInvitation implements workspace.JoinStore. It locks the invitation first: of two who
 // accept it, or one who accepts and one who revokes, the second sees what the
 // first did.
-func (s *System) Join(ctx context.Context, j workspace.Joining) (in workspace.ID, m workspace.Member, err error) {
+func (s *System) AcceptInvitation(ctx context.Context, j workspace.Acceptance) (in workspace.ID, m workspace.Member, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var role workspace.Role
-		if in, role, err = lockOffer(ctx, tx, j); err != nil {
+		if in, role, err = lockInvitation(ctx, tx, j); err != nil {
 			return err
 		}
 		// The address is as the token says it now, and verified: later invitations
@@ -156,7 +156,7 @@ func (s *System) Join(ctx context.Context, j workspace.Joining) (in workspace.ID
 		}
 		m = workspace.Member{ID: j.User.ID, Email: j.User.Email, Name: j.User.Name, Role: role, JoinedAt: j.At}
 		_, err := tx.Exec(ctx, `
-			UPDATE invitations SET accepted_at = $3, accepted_by = $4, `+noLetter+` WHERE workspace_id = $1 AND id = $2`,
+			UPDATE invitations SET accepted_at = $3, accepted_by = $4, `+cancelEmail+` WHERE workspace_id = $1 AND id = $2`,
 			arg(in), arg(j.Invitation), j.At, arg(j.User.ID))
 		return err
 	})
@@ -166,12 +166,12 @@ func (s *System) Join(ctx context.Context, j workspace.Joining) (in workspace.ID
 	return in, m, nil
 }
 
-// lockOffer locks the invitation and has it judged.
-func lockOffer(ctx context.Context, tx pgx.Tx, j workspace.Joining) (in workspace.ID, role workspace.Role, err error) {
-	var offer workspace.Offer
+// lockInvitation locks the invitation and has it judged.
+func lockInvitation(ctx context.Context, tx pgx.Tx, j workspace.Acceptance) (in workspace.ID, role workspace.Role, err error) {
+	var offer workspace.LockedInvitation
 	var hash []byte
 	err = tx.QueryRow(ctx, `
-		SELECT i.workspace_id, i.role, i.secret_hash, i.email_folded, NOT (`+open+`), i.expires_at, w.plan
+		SELECT i.workspace_id, i.role, i.secret_hash, i.email_folded, NOT (`+invitationOpen+`), i.expires_at, w.plan
 		FROM invitations i JOIN workspaces w ON w.id = i.workspace_id
 		WHERE i.id = $1 FOR UPDATE OF i`, arg(j.Invitation)).
 		Scan((*uuid.UUID)(&in), &role, &hash, &offer.EmailFolded, &offer.Closed, &offer.ExpiresAt, &offer.Plan)
@@ -182,5 +182,5 @@ func lockOffer(ctx context.Context, tx pgx.Tx, j workspace.Joining) (in workspac
 		return in, "", err
 	}
 	copy(offer.Hash[:], hash) // 32 bytes by the column's check
-	return in, role, j.Judge(offer)
+	return in, role, j.Guard(offer)
 }

@@ -121,7 +121,7 @@ func prepareRole(ctx context.Context, tx pgx.Tx, role, password string) error {
 	}
 	// The lock above belongs to one database; another process may use another
 	// database for its administration and get here too.
-	return ignoring(inSavepoint(ctx, tx, create), "42710", "23505")
+	return ignoreCodes(inSavepoint(ctx, tx, create), "42710", "23505")
 }
 
 func prepareDatabase(ctx context.Context, conn *pgx.Conn, adminURL, database string) error {
@@ -139,15 +139,15 @@ func prepareDatabase(ctx context.Context, conn *pgx.Conn, adminURL, database str
 		}
 	}
 	_, err = conn.Exec(ctx, "CREATE DATABASE "+quoted(database)+" OWNER "+quoted(SystemRole)+" TEMPLATE template0 ENCODING 'UTF8'")
-	if err := ignoring(err, "42P04", "23505"); err != nil {
+	if err := ignoreCodes(err, "42P04", "23505"); err != nil {
 		return fmt.Errorf("creating the database: %w", err)
 	}
-	return closeToOthers(ctx, adminURL, database)
+	return restrictAccess(ctx, adminURL, database)
 }
 
-// closeToOthers leaves only the two roles a way into a new database, and the
+// restrictAccess leaves only the two roles a way into a new database, and the
 // right to create in it to its owner alone (before Postgres 15 everyone may).
-func closeToOthers(ctx context.Context, adminURL, database string) error {
+func restrictAccess(ctx context.Context, adminURL, database string) error {
 	config, err := pgx.ParseConfig(adminURL)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func closeToOthers(ctx context.Context, adminURL, database string) error {
 	} {
 		// Two at once on one new database touch the same row: the other one
 		// has done it.
-		if _, err := conn.Exec(ctx, statement); ignoring(err, "XX000") != nil {
+		if _, err := conn.Exec(ctx, statement); ignoreCodes(err, "XX000") != nil {
 			return fmt.Errorf("closing the database to others: %w", err)
 		}
 	}
@@ -182,8 +182,8 @@ func inSavepoint(ctx context.Context, tx pgx.Tx, statement string) error {
 	})
 }
 
-// ignoring drops the errors with one of the codes.
-func ignoring(err error, codes ...string) error {
+// ignoreCodes drops the errors with one of the codes.
+func ignoreCodes(err error, codes ...string) error {
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		for _, code := range codes {
 			if answer.Code == code {

@@ -25,8 +25,8 @@ func (e *RoleError) Error() string {
 	return fmt.Sprintf("the connection acts as the role %s, and %s: it must act as %s", e.Role, e.reason, e.Want)
 }
 
-// roleTimeout bounds asking for a new connection's role.
-const roleTimeout = 3 * time.Second
+// roleCheckTimeout bounds asking for a new connection's role.
+const roleCheckTimeout = 3 * time.Second
 
 // querier is a connection or a pool of them.
 type querier interface {
@@ -70,7 +70,7 @@ func checkRole(ctx context.Context, q querier, want, never string) error {
 
 // checkConnection is checkRole for a new connection.
 func checkConnection(ctx context.Context, conn *pgx.Conn, want, never string) error {
-	ctx, cancel := context.WithTimeout(ctx, roleTimeout)
+	ctx, cancel := context.WithTimeout(ctx, roleCheckTimeout)
 	defer cancel()
 	return roleFault(checkRole(ctx, conn, want, never))
 }

@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	_ workspace.SkillStore = (*Store)(nil)
-	_ workspace.ShelfStore = (*System)(nil)
+	_ workspace.SkillStore      = (*Store)(nil)
+	_ workspace.SkillAdminStore = (*System)(nil)
 )
 
 func skillConflict(cause error) *fault.Error {
@@ -39,16 +39,16 @@ func collectSkill(row pgx.CollectableRow) (s workspace.Skill, err error) {
 	return s, err
 }
 
-// visible is what a viewer ($2, null for an API key) may see of a workspace
+// skillVisible is what a viewer ($2, null for an API key) may see of a workspace
 // ($1): its own Skills, and theirs.
-const visible = `workspace_id = $1 AND (scope = 'workspace' OR owner_id = $2)`
+const skillVisible = `workspace_id = $1 AND (scope = 'workspace' OR owner_id = $2)`
 
 // Skills implements workspace.SkillStore. Words are looked for with strpos,
 // which knows no wildcards.
 func (s *Store) Skills(ctx context.Context, in workspace.ID, f workspace.SkillFilter) (list []workspace.Skill, err error) {
 	err = s.query(ctx, in, `
 		SELECT `+skillColumns(`''`)+` FROM skills
-		WHERE `+visible+`
+		WHERE `+skillVisible+`
 		  AND ($3 = '' OR scope = $3) AND ($4 = '' OR status = $4)
 		  AND (NOT $5 OR scope = 'personal' OR status = 'published')
 		  AND NOT EXISTS (SELECT FROM unnest($6::text[]) word
@@ -64,29 +64,29 @@ func (s *Store) Skills(ctx context.Context, in workspace.ID, f workspace.SkillFi
 
 // SkillBySlug implements workspace.SkillStore.
 func (s *Store) SkillBySlug(ctx context.Context, in workspace.ID, viewer workspace.UserID, scope workspace.SkillScope, slug string) (out workspace.Skill, err error) {
-	err = s.query(ctx, in, `SELECT `+skillColumns(`content`)+` FROM skills WHERE `+visible+` AND scope = $3 AND slug = $4`,
+	err = s.query(ctx, in, `SELECT `+skillColumns(`content`)+` FROM skills WHERE `+skillVisible+` AND scope = $3 AND slug = $4`,
 		[]any{arg(in), nullable(viewer), string(scope), slug}, func(rows pgx.Rows) error {
 			out, err = pgx.CollectExactlyOneRow(rows, collectSkill)
 			return err
 		})
-	return found(out, err, unknownSkill)
+	return orNotFound(out, err, unknownSkill)
 }
 
 // InsertSkill implements workspace.SkillStore.
 func (s *Store) InsertSkill(ctx context.Context, in workspace.ID, k workspace.Skill, most int) error {
 	var owner *uuid.UUID
-	limit := bound{
-		what: "workspace skills", things: "Skills of the workspace", advice: "no further one can be created", most: most,
+	limit := rowLimit{
+		name: "workspace skills", items: "Skills of the workspace", advice: "no further one can be created", max: most,
 		rows: `skills WHERE workspace_id = $1 AND scope = 'workspace'`,
 	}
 	if k.Scope == workspace.PersonalSkill {
 		owner = nullable(k.CreatedBy)
-		limit.what, limit.things = "personal skills "+k.CreatedBy.String(), "personal Skills of a user"
+		limit.name, limit.items = "personal skills "+k.CreatedBy.String(), "personal Skills of a user"
 		limit.rows, limit.args = `skills WHERE workspace_id = $1 AND scope = 'personal' AND owner_id = $2`, []any{owner}
 	}
 	name, description := k.Folded()
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		if err := oneMore(ctx, tx, in, limit); err != nil {
+		if err := lockAndCheckLimit(ctx, tx, in, limit); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `

@@ -11,7 +11,7 @@ import (
 type PoolState struct {
 	InUse, Idle, Limit int
 	// Waits is how often a connection was waited for, and Waited for how long.
-	Waits  int64
+	Waits    int64
 	Waited time.Duration
 }
 
@@ -29,9 +29,9 @@ func poolState(pool *pgxpool.Pool) PoolState {
 	}
 }
 
-// backlogCounted is how far a backlog is counted: who watches one needs no
+// maxBacklogCount is how far a backlog is counted: who watches one needs no
 // exact count of a large one, and counting it would slow what works it off.
-const backlogCounted = 100_000
+const maxBacklogCount = 100_000
 
 // PendingHeld counts the records that are pending, up to 100,000, and tells how
 // long the oldest of those counted has been.
@@ -39,17 +39,17 @@ func (s *System) PendingHeld(ctx context.Context) (pending int64, oldest time.Du
 	err = toFault(s.pool.QueryRow(ctx, `
 		SELECT count(*), coalesce(clock_timestamp() - min(pending_since), '0')
 		FROM (SELECT pending_since FROM held_records WHERE version > projected_version LIMIT $1) pending`,
-		backlogCounted).Scan(&pending, &oldest))
+		maxBacklogCount).Scan(&pending, &oldest))
 	return pending, oldest, err
 }
 
-// DueLetters counts the letters of open invitations that are due, up to 100,000,
+// DueEmails counts the letters of open invitations that are due, up to 100,000,
 // and tells how long the oldest of those counted has been.
-func (s *System) DueLetters(ctx context.Context) (due int64, oldest time.Duration, err error) {
+func (s *System) DueEmails(ctx context.Context) (due int64, oldest time.Duration, err error) {
 	err = toFault(s.pool.QueryRow(ctx, `
 		SELECT count(*), coalesce(clock_timestamp() - min(next_attempt_at), '0')
 		FROM (SELECT next_attempt_at FROM invitations
-		      WHERE next_attempt_at <= clock_timestamp() AND expires_at > clock_timestamp() AND `+open+` LIMIT $1) due`,
-		backlogCounted).Scan(&due, &oldest))
+		      WHERE next_attempt_at <= clock_timestamp() AND expires_at > clock_timestamp() AND `+invitationOpen+` LIMIT $1) due`,
+		maxBacklogCount).Scan(&due, &oldest))
 	return due, oldest, err
 }

@@ -11,12 +11,12 @@ import (
 )
 
 var (
-	_ workspace.RosterStore = (*Store)(nil)
-	_ workspace.RosterStore = (*System)(nil)
+	_ workspace.MemberStore = (*Store)(nil)
+	_ workspace.MemberStore = (*System)(nil)
 )
 
 // ChangeRole implements workspace.RosterStore.
-func (s *Store) ChangeRole(ctx context.Context, in workspace.ID, by workspace.Actor, user workspace.UserID, role workspace.Role, judge workspace.Judge) (m workspace.Member, err error) {
+func (s *Store) ChangeRole(ctx context.Context, in workspace.ID, by workspace.Actor, user workspace.UserID, role workspace.Role, judge workspace.Guard) (m workspace.Member, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		m, err = changeRole(ctx, tx, in, by, user, role, judge)
 		return err
@@ -25,7 +25,7 @@ func (s *Store) ChangeRole(ctx context.Context, in workspace.ID, by workspace.Ac
 }
 
 // RemoveMember implements workspace.RosterStore.
-func (s *Store) RemoveMember(ctx context.Context, in workspace.ID, by workspace.Actor, user workspace.UserID, judge workspace.Judge) (removed bool, err error) {
+func (s *Store) RemoveMember(ctx context.Context, in workspace.ID, by workspace.Actor, user workspace.UserID, judge workspace.Guard) (removed bool, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		removed, err = removeMember(ctx, tx, in, by, user, judge)
 		return err
@@ -42,8 +42,8 @@ func (s *System) Members(ctx context.Context, in workspace.ID, limit, offset int
 }
 
 // ChangeRole implements workspace.RosterStore.
-func (s *System) ChangeRole(ctx context.Context, in workspace.ID, by workspace.Actor, user workspace.UserID, role workspace.Role, judge workspace.Judge) (m workspace.Member, err error) {
-	err = s.transaction(ctx, in, func(tx pgx.Tx) error {
+func (s *System) ChangeRole(ctx context.Context, in workspace.ID, by workspace.Actor, user workspace.UserID, role workspace.Role, judge workspace.Guard) (m workspace.Member, err error) {
+	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		m, err = changeRole(ctx, tx, in, by, user, role, judge)
 		return err
 	})
@@ -51,24 +51,24 @@ func (s *System) ChangeRole(ctx context.Context, in workspace.ID, by workspace.A
 }
 
 // RemoveMember implements workspace.RosterStore.
-func (s *System) RemoveMember(ctx context.Context, in workspace.ID, by workspace.Actor, user workspace.UserID, judge workspace.Judge) (removed bool, err error) {
-	err = s.transaction(ctx, in, func(tx pgx.Tx) error {
+func (s *System) RemoveMember(ctx context.Context, in workspace.ID, by workspace.Actor, user workspace.UserID, judge workspace.Guard) (removed bool, err error) {
+	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		removed, err = removeMember(ctx, tx, in, by, user, judge)
 		return err
 	})
 	return removed, err
 }
 
-// transaction runs fn for a workspace; an error rolls it back.
-func (s *System) transaction(ctx context.Context, in workspace.ID, fn func(pgx.Tx) error) error {
+// inWorkspace runs fn for a workspace; an error rolls it back.
+func (s *System) inWorkspace(ctx context.Context, in workspace.ID, fn func(pgx.Tx) error) error {
 	if err := in.Check(); err != nil {
 		return err
 	}
 	return toFault(pgx.BeginFunc(ctx, s.pool, fn))
 }
 
-func changeRole(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.Actor, user workspace.UserID, role workspace.Role, judge workspace.Judge) (workspace.Member, error) {
-	seats, err := lockSeats(ctx, tx, in, by, user)
+func changeRole(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.Actor, user workspace.UserID, role workspace.Role, judge workspace.Guard) (workspace.Member, error) {
+	seats, err := lockMembers(ctx, tx, in, by, user)
 	if err != nil {
 		return workspace.Member{}, err
 	}
@@ -87,8 +87,8 @@ func changeRole(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.Ac
 	return pgx.CollectExactlyOneRow(rows, collectMember)
 }
 
-func removeMember(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.Actor, user workspace.UserID, judge workspace.Judge) (bool, error) {
-	seats, err := lockSeats(ctx, tx, in, by, user)
+func removeMember(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.Actor, user workspace.UserID, judge workspace.Guard) (bool, error) {
+	seats, err := lockMembers(ctx, tx, in, by, user)
 	if err != nil {
 		return false, err
 	}
@@ -99,12 +99,12 @@ func removeMember(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.
 	return tag.RowsAffected() > 0, err
 }
 
-// lockSeats locks the rows of the owners, the actor and the target until the end
+// lockMembers locks the rows of the owners, the actor and the target until the end
 // of the transaction, always in the order of their ids, so that two changes of
 // one workspace wait for each other and never for a circle. Who becomes an owner
 // meanwhile may be missed: then an owner too few is counted, never one too many.
-func lockSeats(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.Actor, target workspace.UserID) (seats workspace.Seats, err error) {
-	seats.Actor = by.Rank
+func lockMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.Actor, target workspace.UserID) (seats workspace.LockedMembers, err error) {
+	seats.Actor = by.Role
 	if !by.User.IsZero() {
 		seats.Actor = ""
 	}
@@ -132,10 +132,10 @@ func lockSeats(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.Act
 	return seats, err
 }
 
-// requireActor asks judge about the actor's role of now, and keeps it so until
+// checkActor asks judge about the actor's role of now, and keeps it so until
 // the end of the transaction.
-func requireActor(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.Actor, judge workspace.Judge) error {
-	seats := workspace.Seats{Actor: by.Rank}
+func checkActor(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.Actor, judge workspace.Guard) error {
+	seats := workspace.LockedMembers{Actor: by.Role}
 	if !by.User.IsZero() {
 		rows, err := tx.Query(ctx, `SELECT role FROM members WHERE workspace_id = $1 AND user_id = $2 FOR SHARE`, arg(in), arg(by.User))
 		if err != nil {
@@ -162,7 +162,7 @@ func nullable[T ~[16]byte](id T) *uuid.UUID {
 	return &u
 }
 
-func found[T any](value T, err error, missing func(error) *fault.Error) (T, error) {
+func orNotFound[T any](value T, err error, missing func(error) *fault.Error) (T, error) {
 	if noRows(err) {
 		var zero T
 		return zero, missing(err)

@@ -117,7 +117,7 @@ func TestSettleOutlastsAStall(t *testing.T) {
 	ws := workspace(t, l)
 	var r *Reservation
 	eventually(t, "a reservation within the timeout", func() (ok bool) {
-		l.breaker.report(answered, time.Now())
+		l.breaker.report(succeeded, time.Now())
 		var err error
 		r, _, err = l.Reserve(t.Context(), ws, 100, "search_accounts", 25)
 		return err == nil
@@ -363,11 +363,11 @@ func TestBreaker(t *testing.T) {
 			t.Fatalf("five failures of one moment count as %d", b.failures)
 		}
 		b.report(failed, time.Now())
-		b.report(answered, time.Now())
+		b.report(succeeded, time.Now())
 		for range 2 {
 			b.report(failed, time.Now())
 		}
-		b.report(unknown, time.Now())
+		b.report(inconclusive, time.Now())
 		if !b.allow() {
 			t.Fatal("opened without three failures in a row")
 		}
@@ -385,11 +385,11 @@ func TestBreaker(t *testing.T) {
 		if !b.allow() {
 			t.Fatal("no second probe")
 		}
-		b.report(unknown, time.Now()) // its caller gave up: the next one probes
+		b.report(inconclusive, time.Now()) // its caller gave up: the next one probes
 		if !b.allow() {
 			t.Fatal("no probe after one that said nothing")
 		}
-		if _, closed := b.report(answered, time.Now()); !closed || !b.allow() || !b.allow() {
+		if _, closed := b.report(succeeded, time.Now()); !closed || !b.allow() || !b.allow() {
 			t.Fatal("not closed by an answer")
 		}
 	})

@@ -13,24 +13,24 @@ import (
 func (p *people) letters(t *testing.T, daily int) (to []string) {
 	t.Helper()
 	for {
-		l, ok, err := p.system.ClaimLetter(t.Context(), p.now, time.Hour, daily)
+		l, ok, err := p.system.ClaimEmail(t.Context(), p.now, time.Hour, daily)
 		fatal(t, err)
 		if !ok {
 			return to
 		}
-		fatal(t, p.system.LetterSent(t.Context(), l, p.now))
+		fatal(t, p.system.EmailSent(t.Context(), l, p.now))
 		to = append(to, l.Email)
 	}
 }
 
-func (p *people) turn(t *testing.T, in workspace.ID, email string) workspace.Invited {
+func (p *people) turn(t *testing.T, in workspace.ID, email string) workspace.CreatedInvitation {
 	t.Helper()
-	made, err := p.invitations.Create(t.Context(), in, workspace.KeyActor, email, workspace.Common)
+	made, err := p.invitations.Create(t.Context(), in, workspace.KeyActor, email, workspace.MemberRole)
 	fatal(t, err)
 	return made
 }
 
-func wantTurn(t *testing.T, name string, got workspace.LetterTurn, status workspace.LetterStatus, at time.Time, pacedBy string) {
+func wantTurn(t *testing.T, name string, got workspace.EmailSchedule, status workspace.EmailStatus, at time.Time, pacedBy string) {
 	t.Helper()
 	if got.Status != status || got.PacedBy != pacedBy || (got.At == nil) != at.IsZero() || got.At != nil && !got.At.Equal(at) {
 		t.Errorf("%s: %+v at %v, want %s at %v by %q", name, got, got.At, status, at, pacedBy)
@@ -40,20 +40,20 @@ func wantTurn(t *testing.T, name string, got workspace.LetterTurn, status worksp
 func TestLettersOfAWorkspaceArePaced(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
-	p.invitations.Bounds = workspace.Bounds{LettersHourly: 3, LettersDaily: 3}
+	p.invitations.Limits = workspace.Limits{EmailsHourly: 3, EmailsDaily: 3}
 	begin := p.now
-	var made []workspace.Invited
+	var made []workspace.CreatedInvitation
 	for i := range 8 {
 		made = append(made, p.turn(t, p.one.ID, fmt.Sprintf("n%d@example.com", i)))
 		hours := time.Duration(i / 3)
-		status, by := workspace.LetterDelayed, workspace.WorkspacePace
+		status, by := workspace.EmailDelayed, workspace.PacedByWorkspace
 		if hours == 0 {
-			status, by = workspace.LetterDue, ""
+			status, by = workspace.EmailDue, ""
 		}
-		wantTurn(t, fmt.Sprint(i), made[i].Letter, status, begin.Add(hours*time.Hour), by)
+		wantTurn(t, fmt.Sprint(i), made[i].Email, status, begin.Add(hours*time.Hour), by)
 	}
 	// Another workspace has a pace of its own.
-	wantTurn(t, "another workspace", p.turn(t, p.two.ID, "o@example.com").Letter, workspace.LetterDue, begin, "")
+	wantTurn(t, "another workspace", p.turn(t, p.two.ID, "o@example.com").Email, workspace.EmailDue, begin, "")
 	for hour, want := range []int{4, 3, 2} {
 		p.now = begin.Add(time.Duration(hour)*time.Hour - time.Millisecond)
 		if hour > 0 {
@@ -72,9 +72,9 @@ func TestLettersOfAWorkspaceArePaced(t *testing.T) {
 		_, err := p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, i.Invitation.ID)
 		fatal(t, err)
 	}
-	wantTurn(t, "beside two of this hour", p.turn(t, p.one.ID, "x0@example.com").Letter, workspace.LetterDue, p.now, "")
+	wantTurn(t, "beside two of this hour", p.turn(t, p.one.ID, "x0@example.com").Email, workspace.EmailDue, p.now, "")
 	unsent := p.turn(t, p.one.ID, "x1@example.com")
-	wantTurn(t, "beside three", unsent.Letter, workspace.LetterDelayed, p.now.Add(time.Hour), workspace.WorkspacePace)
+	wantTurn(t, "beside three", unsent.Email, workspace.EmailDelayed, p.now.Add(time.Hour), workspace.PacedByWorkspace)
 	_, err := p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, made[0].Invitation.ID)
 	if err == nil {
 		t.Error("revoked twice")
@@ -83,7 +83,7 @@ func TestLettersOfAWorkspaceArePaced(t *testing.T) {
 	fatal(t, err)
 	for i := range 3 {
 		again := p.turn(t, p.one.ID, fmt.Sprintf("y%d@example.com", i))
-		wantTurn(t, "in the turn that was given back", again.Letter, workspace.LetterDelayed, p.now.Add(time.Hour), workspace.WorkspacePace)
+		wantTurn(t, "in the turn that was given back", again.Email, workspace.EmailDelayed, p.now.Add(time.Hour), workspace.PacedByWorkspace)
 		_, err = p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, again.Invitation.ID)
 		fatal(t, err)
 	}
@@ -93,16 +93,16 @@ func TestTurnsOfLettersTakenAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
 	const hourly, letters = 5, 23
-	p.invitations.Bounds = workspace.Bounds{LettersHourly: hourly}
-	turns := make([]workspace.LetterTurn, letters)
+	p.invitations.Limits = workspace.Limits{EmailsHourly: hourly}
+	turns := make([]workspace.EmailSchedule, letters)
 	var group sync.WaitGroup
 	for i := range turns {
 		group.Go(func() {
-			made, err := p.invitations.Create(t.Context(), p.one.ID, workspace.KeyActor, fmt.Sprintf("n%d@example.com", i), workspace.Common)
+			made, err := p.invitations.Create(t.Context(), p.one.ID, workspace.KeyActor, fmt.Sprintf("n%d@example.com", i), workspace.MemberRole)
 			if err != nil {
 				t.Error(err)
 			}
-			turns[i] = made.Letter
+			turns[i] = made.Email
 		})
 	}
 	group.Wait()
@@ -122,9 +122,9 @@ func TestLettersToAnAddressArePaced(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
 	const daily = 2
-	p.invitations.Bounds = workspace.Bounds{LettersDaily: daily}
+	p.invitations.Limits = workspace.Limits{EmailsDaily: daily}
 	begin := p.now
-	revoke := func(i workspace.Invited, in workspace.ID) {
+	revoke := func(i workspace.CreatedInvitation, in workspace.ID) {
 		t.Helper()
 		_, err := p.invitations.Revoke(t.Context(), in, workspace.KeyActor, i.Invitation.ID)
 		fatal(t, err)
@@ -135,9 +135,9 @@ func TestLettersToAnAddressArePaced(t *testing.T) {
 		made := p.turn(t, p.one.ID, "Ann@example.com")
 		switch {
 		case n < daily:
-			wantTurn(t, "at first", made.Letter, workspace.LetterDue, p.now, "")
+			wantTurn(t, "at first", made.Email, workspace.EmailDue, p.now, "")
 		default:
-			wantTurn(t, "then", made.Letter, workspace.LetterDelayed, begin.Add(workspace.LetterDay), workspace.AddressPace)
+			wantTurn(t, "then", made.Email, workspace.EmailDelayed, begin.Add(workspace.AddressEmailWindow), workspace.PacedByAddress)
 		}
 		sent += len(p.letters(t, daily))
 		revoke(made, p.one.ID)
@@ -147,17 +147,17 @@ func TestLettersToAnAddressArePaced(t *testing.T) {
 	}
 	// Another workspace is told nothing of it: its letter waits all the same.
 	other := p.turn(t, p.two.ID, "ann@EXAMPLE.com")
-	wantTurn(t, "of another workspace", other.Letter, workspace.LetterDue, p.now, "")
+	wantTurn(t, "of another workspace", other.Email, workspace.EmailDue, p.now, "")
 	if to := p.letters(t, daily); len(to) != 0 {
 		t.Errorf("letters to %v", to)
 	}
-	p.now = begin.Add(workspace.LetterDay)
+	p.now = begin.Add(workspace.AddressEmailWindow)
 	if to := p.letters(t, daily); len(to) != 1 {
 		t.Errorf("a day later: letters to %v", to)
 	}
 	// Where its turn comes too late it is not sent, and nobody looks for it again.
 	revoke(other, p.two.ID)
-	wantTurn(t, "the second of that day", p.turn(t, p.one.ID, "ann@example.com").Letter, workspace.LetterDue, p.now, "")
+	wantTurn(t, "the second of that day", p.turn(t, p.one.ID, "ann@example.com").Email, workspace.EmailDue, p.now, "")
 	late := p.turn(t, p.two.ID, "ann@example.com")
 	_, err := p.system.Pool().Exec(t.Context(), `UPDATE invitations SET expires_at = $1 WHERE id = $2`, p.now.Add(time.Minute), late.Invitation.ID.String())
 	fatal(t, err)

@@ -12,56 +12,56 @@ import (
 
 var _ workspace.Outbox = (*System)(nil)
 
-// noLetter ends the letter of an invitation that is closed. One that was never
+// cancelEmail ends the letter of an invitation that is closed. One that was never
 // tried gives its turn back; one that was stays counted.
-const noLetter = `next_attempt_at = NULL, letter_at = CASE WHEN sent_at IS NOT NULL THEN letter_at END`
+const cancelEmail = `next_attempt_at = NULL, letter_at = CASE WHEN sent_at IS NOT NULL THEN letter_at END`
 
-// letterTurn is the turn of a new invitation's letter; the turns are locked.
-func letterTurn(ctx context.Context, tx pgx.Tx, in workspace.ID, r workspace.InvitationRecord, b workspace.Bounds) (workspace.LetterTurn, error) {
-	if !r.Letter {
-		return r.Turn(workspace.LettersBefore{}), nil
+// scheduleEmail is the turn of a new invitation's letter; the turns are locked.
+func scheduleEmail(ctx context.Context, tx pgx.Tx, in workspace.ID, r workspace.InvitationRecord, b workspace.Limits) (workspace.EmailSchedule, error) {
+	if !r.SendEmail {
+		return r.ScheduleEmail(workspace.EarlierEmails{}), nil
 	}
-	var before workspace.LettersBefore
+	var before workspace.EarlierEmails
 	err := tx.QueryRow(ctx, `
 		SELECT (SELECT letter_at FROM invitations WHERE workspace_id = $1 AND letter_at IS NOT NULL
 		        ORDER BY letter_at DESC OFFSET $3 LIMIT 1),
 		       (SELECT letter_at FROM invitations WHERE workspace_id = $1 AND email_folded = $2 AND letter_at IS NOT NULL
 		        ORDER BY letter_at DESC OFFSET $4 LIMIT 1)`,
-		arg(in), workspace.FoldEmail(r.Email), b.LettersHourly-1, b.LettersDaily-1).Scan(&before.OfWorkspace, &before.ToAddress)
-	return r.Turn(before), err
+		arg(in), workspace.FoldEmail(r.Email), b.EmailsHourly-1, b.EmailsDaily-1).Scan(&before.InWorkspace, &before.ToAddress)
+	return r.ScheduleEmail(before), err
 }
 
-// ClaimLetter implements workspace.Outbox. What one workspace sends to an address
+// ClaimEmail implements workspace.Outbox. What one workspace sends to an address
 // is paced when its invitation is made (letterTurn); what all of them send there
 // only here, so that none learns of the others.
-func (s *System) ClaimLetter(ctx context.Context, now time.Time, hold time.Duration, daily int) (l workspace.Letter, ok bool, err error) {
+func (s *System) ClaimEmail(ctx context.Context, now time.Time, hold time.Duration, daily int) (l workspace.InvitationEmail, ok bool, err error) {
 	for putOff := true; putOff && err == nil; {
 		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			var in workspace.ID
 			var id workspace.InvitationID
-			if ok, err = dueLetter(ctx, tx, now, &in, &id); err != nil || !ok {
+			if ok, err = lockDueEmail(ctx, tx, now, &in, &id); err != nil || !ok {
 				putOff = false
 				return err
 			}
-			if putOff, err = tooManyLetters(ctx, tx, in, id, now, daily); err != nil || putOff {
+			if putOff, err = postponeEmail(ctx, tx, in, id, now, daily); err != nil || putOff {
 				return err
 			}
-			l, err = claim(ctx, tx, in, id, now, hold)
+			l, err = claimEmail(ctx, tx, in, id, now, hold)
 			return err
 		})
 	}
 	if err != nil {
-		return workspace.Letter{}, false, toFault(err)
+		return workspace.InvitationEmail{}, false, toFault(err)
 	}
 	return l, ok, nil
 }
 
-// dueLetter finds one and locks it. SKIP LOCKED lets several servers claim at once
+// lockDueEmail finds one and locks it. SKIP LOCKED lets several servers claim at once
 // without waiting for, or taking, each other's.
-func dueLetter(ctx context.Context, tx pgx.Tx, now time.Time, in *workspace.ID, id *workspace.InvitationID) (bool, error) {
+func lockDueEmail(ctx context.Context, tx pgx.Tx, now time.Time, in *workspace.ID, id *workspace.InvitationID) (bool, error) {
 	err := tx.QueryRow(ctx, `
 		SELECT workspace_id, id FROM invitations
-		WHERE next_attempt_at <= $1 AND expires_at > $1 AND `+open+`
+		WHERE next_attempt_at <= $1 AND expires_at > $1 AND `+invitationOpen+`
 		ORDER BY next_attempt_at LIMIT 1 FOR UPDATE SKIP LOCKED`, now).Scan((*uuid.UUID)(in), (*uuid.UUID)(id))
 	if noRows(err) {
 		return false, nil
@@ -69,11 +69,11 @@ func dueLetter(ctx context.Context, tx pgx.Tx, now time.Time, in *workspace.ID, 
 	return err == nil, err
 }
 
-// tooManyLetters puts a letter off that was not tried yet, where its address has
+// postponeEmail puts a letter off that was not tried yet, where its address has
 // had as many as it gets in a day: to when the first of them is a day old, or for
 // good when the invitation has ended by then. Claims of letters to one address
 // wait for each other.
-func tooManyLetters(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.InvitationID, now time.Time, daily int) (bool, error) {
+func postponeEmail(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.InvitationID, now time.Time, daily int) (bool, error) {
 	if _, err := tx.Exec(ctx, `
 		SELECT pg_advisory_xact_lock(hashtextextended('letters to ' || email_folded, 0)) FROM invitations
 		WHERE workspace_id = $1 AND id = $2`, arg(in), arg(id)); err != nil {
@@ -88,13 +88,13 @@ func tooManyLetters(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspac
 			  AND o.letter_at IS NOT NULL AND o.sent_at > $3::timestamptz - $4::interval
 			ORDER BY o.sent_at DESC OFFSET $5 LIMIT 1
 		) first
-		WHERE i.workspace_id = $1 AND i.id = $2`, arg(in), arg(id), now, workspace.LetterDay, daily-1)
+		WHERE i.workspace_id = $1 AND i.id = $2`, arg(in), arg(id), now, workspace.AddressEmailWindow, daily-1)
 	return tag.RowsAffected() > 0, err
 }
 
-// claim takes a letter that is locked.
-func claim(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.InvitationID, now time.Time, hold time.Duration) (workspace.Letter, error) {
-	l := workspace.Letter{Workspace: in, Invitation: id}
+// claimEmail takes a letter that is locked.
+func claimEmail(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.InvitationID, now time.Time, hold time.Duration) (workspace.InvitationEmail, error) {
+	l := workspace.InvitationEmail{Workspace: in, Invitation: id}
 	var seed, hash []byte
 	err := tx.QueryRow(ctx, `
 		UPDATE invitations i
@@ -109,19 +109,19 @@ func claim(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.Invitat
 	return l, err
 }
 
-// LetterSent implements workspace.Outbox.
-func (s *System) LetterSent(ctx context.Context, l workspace.Letter, at time.Time) error {
-	return s.settleLetter(ctx, l, nil, &at)
+// EmailSent implements workspace.Outbox.
+func (s *System) EmailSent(ctx context.Context, l workspace.InvitationEmail, at time.Time) error {
+	return s.finishEmail(ctx, l, nil, &at)
 }
 
-// LetterFailed implements workspace.Outbox.
-func (s *System) LetterFailed(ctx context.Context, l workspace.Letter, next *time.Time) error {
-	return s.settleLetter(ctx, l, next, nil)
+// EmailFailed implements workspace.Outbox.
+func (s *System) EmailFailed(ctx context.Context, l workspace.InvitationEmail, next *time.Time) error {
+	return s.finishEmail(ctx, l, next, nil)
 }
 
-// settleLetter leaves a letter alone that another sender has claimed since, or
+// finishEmail leaves a letter alone that another sender has claimed since, or
 // whose invitation was closed.
-func (s *System) settleLetter(ctx context.Context, l workspace.Letter, next, delivered *time.Time) error {
+func (s *System) finishEmail(ctx context.Context, l workspace.InvitationEmail, next, delivered *time.Time) error {
 	if err := l.Workspace.Check(); err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// ShelfStore is what the operator does to the Skills of workspaces.
-type ShelfStore interface {
+// SkillAdminStore is what the operator does to the Skills of workspaces.
+type SkillAdminStore interface {
 	WorkspaceByID(ctx context.Context, id ID) (Workspace, error)
 	// WorkspaceSkills lists those of the workspace's own by name, without
 	// content; personal ones are nobody's business.
@@ -19,23 +19,23 @@ type ShelfStore interface {
 	SetSkillStatus(ctx context.Context, in ID, slug string, status SkillStatus, at time.Time) (Skill, error)
 }
 
-// Shelf is the operator's side of Skills: publishing the drafts of a workspace.
-type Shelf struct {
-	store ShelfStore
+// SkillAdmin is the operator's side of Skills: publishing the drafts of a workspace.
+type SkillAdmin struct {
+	store SkillAdminStore
 	now   func() time.Time
 }
 
-// NewShelf returns it on a store; now is the clock, time.Now when nil.
-func NewShelf(store ShelfStore, now func() time.Time) *Shelf {
+// NewSkillAdmin returns it on a store; now is the clock, time.Now when nil.
+func NewSkillAdmin(store SkillAdminStore, now func() time.Time) *SkillAdmin {
 	if now == nil {
 		now = time.Now
 	}
-	return &Shelf{store: store, now: now}
+	return &SkillAdmin{store: store, now: now}
 }
 
 // List returns the workspace's own Skills, drafts included: fault.NotFound when
 // it is unknown.
-func (s *Shelf) List(ctx context.Context, in ID) ([]Skill, error) {
+func (s *SkillAdmin) List(ctx context.Context, in ID) ([]Skill, error) {
 	if _, err := s.store.WorkspaceByID(ctx, in); err != nil {
 		return nil, err
 	}
@@ -45,14 +45,14 @@ func (s *Shelf) List(ctx context.Context, in ID) ([]Skill, error) {
 // SetStatus publishes a Skill of the workspace, or takes that back. It is named
 // by its locator or its slug alone: fault.InvalidInput for a personal one,
 // fault.SkillNotFound.
-func (s *Shelf) SetStatus(ctx context.Context, in ID, name string, status SkillStatus) (Skill, error) {
+func (s *SkillAdmin) SetStatus(ctx context.Context, in ID, name string, status SkillStatus) (Skill, error) {
 	slug := name
 	if strings.Contains(name, "/") {
 		scope, rest, ok := ParseLocator(name)
 		if !ok || scope != WorkspaceSkill {
-			return Skill{}, fault.Validation(issue(fault.InvalidFormat, "locator", "must be workspace/<slug>: personal Skills are not published"))
+			return Skill{}, fault.Validation(NewIssue(fault.InvalidFormat, "locator", "must be workspace/<slug>: personal Skills are not published"))
 		}
 		slug = rest
 	}
-	return s.store.SetSkillStatus(ctx, in, slug, status, stamp(s.now()))
+	return s.store.SetSkillStatus(ctx, in, slug, status, StoredTime(s.now()))
 }

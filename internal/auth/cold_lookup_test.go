@@ -14,7 +14,7 @@ import (
 // TestStrangersLeaveRoomForOthers: while look-ups hang, those of keys that nobody
 // has seen, and of users in workspaces that they are not in, are bounded and
 // refused beyond that, at once; a key that was seen before is looked up beside them.
-func TestStrangersLeaveRoomForOthers(t *testing.T) {
+func TestColdLookupsAreBounded(t *testing.T) {
 	t.Parallel()
 	for kind, stranger := range map[string]func(*world) string{
 		"keys":  func(*world) string { return workspace.NewSecret().Token(workspace.NewKeyID()) },
@@ -22,12 +22,12 @@ func TestStrangersLeaveRoomForOthers(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			strangers(t, stranger)
+			testColdLookups(t, stranger)
 		})
 	}
 }
 
-func strangers(t *testing.T, stranger func(*world) string) {
+func testColdLookups(t *testing.T, stranger func(*world) string) {
 	w := newWorld(t)
 	a := w.auth(t, auth.Config{Secret: secret})
 	authenticate := func(token string) error {
@@ -43,8 +43,8 @@ func strangers(t *testing.T, stranger func(*world) string) {
 	defer release()
 	w.gate.set(nil, func(string) { <-hang })
 	const beyond = 50
-	answers := make(chan error, auth.MaxStrangers+beyond)
-	for range auth.MaxStrangers + beyond {
+	answers := make(chan error, auth.MaxColdLookups+beyond)
+	for range auth.MaxColdLookups + beyond {
 		go func() { answers <- authenticate(stranger(w)) }()
 	}
 	for range beyond {
@@ -64,7 +64,7 @@ func strangers(t *testing.T, stranger func(*world) string) {
 	}
 	release()
 	wantCode(t, "the known key beside them", <-known, "")
-	for range auth.MaxStrangers {
+	for range auth.MaxColdLookups {
 		if code := fault.CodeOf(<-answers); code != fault.Unauthorized && code != fault.Forbidden {
 			t.Errorf("a stranger: %s", code)
 		}

@@ -34,19 +34,19 @@ func TestRolesAndRemovals(t *testing.T) {
 			t.Errorf("%s: removed %v", name, got)
 		}
 	}
-	set("by a plain member", by(common), admin.ID, workspace.Common, fault.Forbidden)
-	set("by nobody", workspace.Actor{}, admin.ID, workspace.Common, fault.Forbidden)
-	set("by an owner of another workspace", by(foreign), admin.ID, workspace.Common, fault.Forbidden)
+	set("by a plain member", by(common), admin.ID, workspace.MemberRole, fault.Forbidden)
+	set("by nobody", workspace.Actor{}, admin.ID, workspace.MemberRole, fault.Forbidden)
+	set("by an owner of another workspace", by(foreign), admin.ID, workspace.MemberRole, fault.Forbidden)
 	set("by an admin", by(admin), common.ID, workspace.Admin, "")
-	set("by a key", workspace.KeyActor, common.ID, workspace.Common, "")
+	set("by a key", workspace.KeyActor, common.ID, workspace.MemberRole, "")
 	set("an admin granting ownership", by(admin), common.ID, workspace.Owner, fault.Forbidden)
 	set("a key granting ownership", workspace.KeyActor, common.ID, workspace.Owner, fault.Forbidden)
 	set("an admin granting ownership to a stranger", by(admin), stranger, workspace.Owner, fault.Forbidden)
 	set("an admin taking ownership", by(admin), owner.ID, workspace.Admin, fault.Forbidden)
-	set("a key taking ownership", workspace.KeyActor, owner.ID, workspace.Common, fault.Forbidden)
+	set("a key taking ownership", workspace.KeyActor, owner.ID, workspace.MemberRole, fault.Forbidden)
 	set("a stranger", by(owner), stranger, workspace.Admin, fault.NotFound)
-	set("a member of another workspace", by(owner), foreign.ID, workspace.Common, fault.NotFound)
-	set("the same role", by(owner), common.ID, workspace.Common, "")
+	set("a member of another workspace", by(owner), foreign.ID, workspace.MemberRole, fault.NotFound)
+	set("the same role", by(owner), common.ID, workspace.MemberRole, "")
 	set("another owner", by(owner), second.ID, workspace.Admin, "")
 	set("the only owner, of oneself", by(owner), owner.ID, workspace.Admin, fault.LastOwner)
 	set("the only owner, to the same", by(owner), owner.ID, workspace.Owner, "")
@@ -69,7 +69,7 @@ func TestRolesAndRemovals(t *testing.T) {
 	set("make an owner", by(second), owner.ID, workspace.Owner, "")
 	remove("an owner, by a key", workspace.KeyActor, second.ID, true, "")
 	remove("by who was removed", by(second), admin.ID, false, fault.Forbidden)
-	set("the only owner, by the operator", workspace.OperatorActor, owner.ID, workspace.Common, fault.LastOwner)
+	set("the only owner, by the operator", workspace.OperatorActor, owner.ID, workspace.MemberRole, fault.LastOwner)
 
 	left, err := p.roster.List(ctx, in, 100, 0)
 	fatal(t, err)
@@ -96,7 +96,7 @@ func TestTwoOwnersAtOnce(t *testing.T) {
 			return err
 		},
 		func(me, other workspace.Member) error {
-			_, err := p.roster.SetRole(ctx, in, by(me), other.ID, workspace.Common)
+			_, err := p.roster.SetRole(ctx, in, by(me), other.ID, workspace.MemberRole)
 			return err
 		},
 		func(me, _ workspace.Member) error {

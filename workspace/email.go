@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Letter is an invitation on its way to a mailbox.
-type Letter struct {
+// InvitationEmail is an invitation on its way to a mailbox.
+type InvitationEmail struct {
 	Workspace  ID
 	Invitation InvitationID
 	// WorkspaceName and InvitedBy are to be read by the invited; InvitedBy is ""
@@ -25,46 +25,46 @@ type Letter struct {
 // Outbox is the letters that are still to be sent. It lives in the invitations
 // themselves, so a letter is as sure as its invitation.
 type Outbox interface {
-	// ClaimLetter takes a letter that is due for this sender alone, until hold has
+	// ClaimEmail takes a letter that is due for this sender alone, until hold has
 	// passed: should the sender die, the letter is due again then. It notes the
 	// first attempt as sent_at. Letters of invitations that are closed or expired
 	// are never due; one whose address has had daily letters in LetterDay, from
 	// whichever workspace, is put off. ok is false when there is none.
-	ClaimLetter(ctx context.Context, now time.Time, hold time.Duration, daily int) (l Letter, ok bool, err error)
-	// LetterSent ends the sending of a claimed letter.
-	LetterSent(ctx context.Context, l Letter, at time.Time) error
-	// LetterFailed makes a claimed letter due again at the time given; nil gives
+	ClaimEmail(ctx context.Context, now time.Time, hold time.Duration, daily int) (l InvitationEmail, ok bool, err error)
+	// EmailSent ends the sending of a claimed letter.
+	EmailSent(ctx context.Context, l InvitationEmail, at time.Time) error
+	// EmailFailed makes a claimed letter due again at the time given; nil gives
 	// it up.
-	LetterFailed(ctx context.Context, l Letter, next *time.Time) error
+	EmailFailed(ctx context.Context, l InvitationEmail, next *time.Time) error
 }
 
 // The spans in which letters are counted: those of a workspace, and those to an
 // address.
 const (
-	LetterHour = time.Hour
-	LetterDay  = 24 * time.Hour
+	WorkspaceEmailWindow = time.Hour
+	AddressEmailWindow   = 24 * time.Hour
 )
 
-// LetterStatus is what becomes of the letter of a new invitation.
-type LetterStatus string
+// EmailStatus is what becomes of the letter of a new invitation.
+type EmailStatus string
 
 // The states of LetterTurn.
 const (
-	NoLetter       LetterStatus = "none"     // the service sends no mail
-	LetterDue      LetterStatus = "due"      // it is sent now
-	LetterDelayed  LetterStatus = "delayed"  // it waits for its turn
-	LetterWithheld LetterStatus = "withheld" // its turn comes after the invitation ends: it is not sent
+	EmailNone     EmailStatus = "none"     // the service sends no mail
+	EmailDue      EmailStatus = "due"      // it is sent now
+	EmailDelayed  EmailStatus = "delayed"  // it waits for its turn
+	EmailWithheld EmailStatus = "withheld" // its turn comes after the invitation ends: it is not sent
 )
 
 // The paces that can hold a letter up.
 const (
-	WorkspacePace = "workspace"
-	AddressPace   = "address"
+	PacedByWorkspace = "workspace"
+	PacedByAddress   = "address"
 )
 
-// LetterTurn is when a letter can be sent.
-type LetterTurn struct {
-	Status LetterStatus
+// EmailSchedule is when a letter can be sent.
+type EmailSchedule struct {
+	Status EmailStatus
 	// At is when a letter is due, or delayed to; nil of others.
 	At *time.Time
 	// PacedBy is what delays or withholds it, else "".
@@ -72,46 +72,46 @@ type LetterTurn struct {
 }
 
 // MarshalJSON is the turn as docs/api.md, "Invitations", shows it.
-func (t LetterTurn) MarshalJSON() ([]byte, error) {
+func (t EmailSchedule) MarshalJSON() ([]byte, error) {
 	var pacedBy *string
 	if t.PacedBy != "" {
 		pacedBy = &t.PacedBy
 	}
 	return json.Marshal(struct {
-		Status  LetterStatus `json:"status"`
-		DueAt   *string      `json:"due_at"`
-		PacedBy *string      `json:"paced_by"`
-	}{t.Status, formatTime(t.At), pacedBy})
+		Status  EmailStatus `json:"status"`
+		DueAt   *string     `json:"due_at"`
+		PacedBy *string     `json:"paced_by"`
+	}{t.Status, FormatTime(t.At), pacedBy})
 }
 
-// LettersBefore are the turns that a new letter comes after: of the workspace's
+// EarlierEmails are the turns that a new letter comes after: of the workspace's
 // letters the LettersHourly-th from the last, and of its letters to the address
 // the LettersDaily-th from the last. Nil: there are fewer.
-type LettersBefore struct{ OfWorkspace, ToAddress *time.Time }
+type EarlierEmails struct{ InWorkspace, ToAddress *time.Time }
 
-// Turn is the turn of the invitation's letter after those before, so that no hour has more than
+// ScheduleEmail is the turn of the invitation's letter after those before, so that no hour has more than
 // LettersHourly letters of the workspace, and no day more than LettersDaily of
 // them to the address, however the turns are spread.
-func (r InvitationRecord) Turn(before LettersBefore) LetterTurn {
-	if !r.Letter {
-		return LetterTurn{Status: NoLetter}
+func (r InvitationRecord) ScheduleEmail(before EarlierEmails) EmailSchedule {
+	if !r.SendEmail {
+		return EmailSchedule{Status: EmailNone}
 	}
-	turn := LetterTurn{Status: LetterDue}
+	turn := EmailSchedule{Status: EmailDue}
 	at := r.CreatedAt
 	for _, pace := range []struct {
 		by     string
 		before *time.Time
 		span   time.Duration
-	}{{WorkspacePace, before.OfWorkspace, LetterHour}, {AddressPace, before.ToAddress, LetterDay}} {
+	}{{PacedByWorkspace, before.InWorkspace, WorkspaceEmailWindow}, {PacedByAddress, before.ToAddress, AddressEmailWindow}} {
 		if pace.before == nil {
 			continue
 		}
 		if next := pace.before.Add(pace.span); next.After(at) {
-			at, turn.Status, turn.PacedBy = next, LetterDelayed, pace.by
+			at, turn.Status, turn.PacedBy = next, EmailDelayed, pace.by
 		}
 	}
 	if !at.Before(r.ExpiresAt) {
-		turn.Status = LetterWithheld
+		turn.Status = EmailWithheld
 		return turn
 	}
 	turn.At = &at

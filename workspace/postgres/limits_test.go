@@ -40,10 +40,10 @@ func TestBoundsHoldAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
 	const most, attempts = 7, 24
-	bounds := workspace.Bounds{OpenInvitations: most, Views: most, PersonalSkills: most, WorkspaceSkills: most}
-	p.invitations.Bounds, p.skills.Bounds = bounds, bounds
+	bounds := workspace.Limits{OpenInvitations: most, Views: most, PersonalSkills: most, WorkspaceSkills: most}
+	p.invitations.Limits, p.skills.Limits = bounds, bounds
 	views := workspace.NewViews(p.store, func() time.Time { return p.now })
-	views.Bounds = bounds
+	views.Limits = bounds
 	ann, bob := p.members[p.one.ID][0].ID, p.members[p.one.ID][1].ID
 	skill := func(in workspace.ID, viewer workspace.UserID, scope workspace.SkillScope) func(context.Context, int) error {
 		return func(ctx context.Context, i int) error {
@@ -59,7 +59,7 @@ func TestBoundsHoldAtOnce(t *testing.T) {
 	}
 	invite := func(in workspace.ID) func(context.Context, int) error {
 		return func(ctx context.Context, i int) error {
-			_, err := p.invitations.Create(ctx, in, workspace.KeyActor, fmt.Sprintf("n%d@example.com", i), workspace.Common)
+			_, err := p.invitations.Create(ctx, in, workspace.KeyActor, fmt.Sprintf("n%d@example.com", i), workspace.MemberRole)
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func TestBoundsHoldAtOnce(t *testing.T) {
 	}
 	open, err = p.invitations.List(t.Context(), p.one.ID, 100, 0)
 	fatal(t, err)
-	_, err = p.invitations.Create(t.Context(), p.one.ID, workspace.KeyActor, open[0].Email, workspace.Common)
+	_, err = p.invitations.Create(t.Context(), p.one.ID, workspace.KeyActor, open[0].Email, workspace.MemberRole)
 	fatal(t, err)
 }
 
