@@ -6,114 +6,113 @@ import (
 	"time"
 )
 
-// InvitationEmail is an invitation on its way to a mailbox.
+// InvitationEmail is the e-mail of an invitation, claimed for sending.
 type InvitationEmail struct {
 	Workspace  ID
 	Invitation InvitationID
-	// WorkspaceName and InvitedBy are to be read by the invited; InvitedBy is ""
-	// when an API key invited.
+	// WorkspaceName and InvitedBy appear in the text. InvitedBy is the name of the
+	// user who invited, "" when an API key did.
 	WorkspaceName, InvitedBy string
 	Email                    string
 	Role                     Role
 	ExpiresAt                time.Time
 	Seed                     InvitationSeed
 	Hash                     SecretHash
-	// Attempt counts from 1. It tells the claim of one sender from a later one.
+	// Attempt counts from 1. It distinguishes this claim from later ones.
 	Attempt int
 }
 
-// Outbox is the letters that are still to be sent. It lives in the invitations
-// themselves, so a letter is as sure as its invitation.
+// Outbox is the queue of invitation e-mails to send. It consists of the rows of
+// the invitations, so an e-mail is as durable as its invitation.
 type Outbox interface {
-	// ClaimEmail takes a letter that is due for this sender alone, until hold has
-	// passed: should the sender die, the letter is due again then. It notes the
-	// first attempt as sent_at. Letters of invitations that are closed or expired
-	// are never due; one whose address has had daily letters in LetterDay, from
-	// whichever workspace, is put off. ok is false when there is none.
-	ClaimEmail(ctx context.Context, now time.Time, hold time.Duration, daily int) (l InvitationEmail, ok bool, err error)
-	// EmailSent ends the sending of a claimed letter.
-	EmailSent(ctx context.Context, l InvitationEmail, at time.Time) error
-	// EmailFailed makes a claimed letter due again at the time given; nil gives
-	// it up.
-	EmailFailed(ctx context.Context, l InvitationEmail, next *time.Time) error
+	// ClaimEmail claims a due e-mail for one sender. The claim ends after hold: the
+	// e-mail of a sender that died becomes due again. The first claim sets sent_at.
+	// E-mails of closed and expired invitations are never due. ClaimEmail postpones
+	// an e-mail whose address got daily e-mails, from all workspaces, within
+	// AddressEmailWindow. ok is false when no e-mail is due.
+	ClaimEmail(ctx context.Context, now time.Time, hold time.Duration, daily int) (e InvitationEmail, ok bool, err error)
+	// EmailSent records that a claimed e-mail was sent.
+	EmailSent(ctx context.Context, e InvitationEmail, at time.Time) error
+	// EmailFailed makes a claimed e-mail due again at next; nil gives up.
+	EmailFailed(ctx context.Context, e InvitationEmail, next *time.Time) error
 }
 
-// The spans in which letters are counted: those of a workspace, and those to an
-// address.
+// The sliding windows of Limits.EmailsHourly and Limits.EmailsDaily.
 const (
 	WorkspaceEmailWindow = time.Hour
 	AddressEmailWindow   = 24 * time.Hour
 )
 
-// EmailStatus is what becomes of the letter of a new invitation.
+// EmailStatus is the status of the e-mail of a new invitation.
 type EmailStatus string
 
-// The states of LetterTurn.
+// The statuses of an EmailSchedule.
 const (
-	EmailNone     EmailStatus = "none"     // the service sends no mail
-	EmailDue      EmailStatus = "due"      // it is sent now
-	EmailDelayed  EmailStatus = "delayed"  // it waits for its turn
-	EmailWithheld EmailStatus = "withheld" // its turn comes after the invitation ends: it is not sent
+	EmailNone     EmailStatus = "none"     // the service sends no e-mails
+	EmailDue      EmailStatus = "due"      // sent at once
+	EmailDelayed  EmailStatus = "delayed"  // sent later, because of a rate limit
+	EmailWithheld EmailStatus = "withheld" // never sent: the invitation expires first
 )
 
-// The paces that can hold a letter up.
+// The rate limits that delay or withhold an e-mail.
 const (
 	PacedByWorkspace = "workspace"
 	PacedByAddress   = "address"
 )
 
-// EmailSchedule is when a letter can be sent.
+// EmailSchedule says when the e-mail of an invitation can be sent.
 type EmailSchedule struct {
 	Status EmailStatus
-	// At is when a letter is due, or delayed to; nil of others.
+	// At is set for EmailDue and EmailDelayed.
 	At *time.Time
-	// PacedBy is what delays or withholds it, else "".
+	// PacedBy is set for EmailDelayed and EmailWithheld.
 	PacedBy string
 }
 
-// MarshalJSON is the turn as docs/api.md, "Invitations", shows it.
-func (t EmailSchedule) MarshalJSON() ([]byte, error) {
+// MarshalJSON encodes the schedule as in docs/api.md, "Invitations".
+func (s EmailSchedule) MarshalJSON() ([]byte, error) {
 	var pacedBy *string
-	if t.PacedBy != "" {
-		pacedBy = &t.PacedBy
+	if s.PacedBy != "" {
+		pacedBy = &s.PacedBy
 	}
 	return json.Marshal(struct {
 		Status  EmailStatus `json:"status"`
 		DueAt   *string     `json:"due_at"`
 		PacedBy *string     `json:"paced_by"`
-	}{t.Status, FormatTime(t.At), pacedBy})
+	}{s.Status, FormatTime(s.At), pacedBy})
 }
 
-// EarlierEmails are the turns that a new letter comes after: of the workspace's
-// letters the LettersHourly-th from the last, and of its letters to the address
-// the LettersDaily-th from the last. Nil: there are fewer.
+// EarlierEmails are the times that a new e-mail must keep its distance from:
+// InWorkspace is when the workspace's EmailsHourly-th e-mail from the last is
+// sent, ToAddress when its EmailsDaily-th from the last to the address is. Nil
+// means that there are fewer.
 type EarlierEmails struct{ InWorkspace, ToAddress *time.Time }
 
-// ScheduleEmail is the turn of the invitation's letter after those before, so that no hour has more than
-// LettersHourly letters of the workspace, and no day more than LettersDaily of
-// them to the address, however the turns are spread.
-func (r InvitationRecord) ScheduleEmail(before EarlierEmails) EmailSchedule {
+// ScheduleEmail schedules the invitation's e-mail, so that any hour has at most
+// EmailsHourly e-mails of the workspace and any 24 hours at most EmailsDaily of
+// them to the address.
+func (r InvitationRecord) ScheduleEmail(earlier EarlierEmails) EmailSchedule {
 	if !r.SendEmail {
 		return EmailSchedule{Status: EmailNone}
 	}
-	turn := EmailSchedule{Status: EmailDue}
+	schedule := EmailSchedule{Status: EmailDue}
 	at := r.CreatedAt
-	for _, pace := range []struct {
-		by     string
-		before *time.Time
-		span   time.Duration
-	}{{PacedByWorkspace, before.InWorkspace, WorkspaceEmailWindow}, {PacedByAddress, before.ToAddress, AddressEmailWindow}} {
-		if pace.before == nil {
+	for _, rate := range []struct {
+		pacedBy string
+		earlier *time.Time
+		window  time.Duration
+	}{{PacedByWorkspace, earlier.InWorkspace, WorkspaceEmailWindow}, {PacedByAddress, earlier.ToAddress, AddressEmailWindow}} {
+		if rate.earlier == nil {
 			continue
 		}
-		if next := pace.before.Add(pace.span); next.After(at) {
-			at, turn.Status, turn.PacedBy = next, EmailDelayed, pace.by
+		if next := rate.earlier.Add(rate.window); next.After(at) {
+			at, schedule.Status, schedule.PacedBy = next, EmailDelayed, rate.pacedBy
 		}
 	}
 	if !at.Before(r.ExpiresAt) {
-		turn.Status = EmailWithheld
-		return turn
+		schedule.Status = EmailWithheld
+		return schedule
 	}
-	turn.At = &at
-	return turn
+	schedule.At = &at
+	return schedule
 }

@@ -8,33 +8,31 @@ import (
 	"atlas/internal/fault"
 )
 
-// SkillAdminStore is what the operator does to the Skills of workspaces.
+// SkillAdminStore is what SkillAdmin needs of a store.
 type SkillAdminStore interface {
 	WorkspaceByID(ctx context.Context, id ID) (Workspace, error)
-	// WorkspaceSkills lists those of the workspace's own by name, without
-	// content; personal ones are nobody's business.
+	// WorkspaceSkills lists the Skills of scope workspace by name, without content.
 	WorkspaceSkills(ctx context.Context, in ID) ([]Skill, error)
-	// SetSkillStatus changes one of the workspace's own: fault.SkillNotFound. A
-	// Skill that has the status already stays as it is.
+	// SetSkillStatus changes a Skill of scope workspace: fault.SkillNotFound. A
+	// Skill that has the status already is not changed.
 	SetSkillStatus(ctx context.Context, in ID, slug string, status SkillStatus, at time.Time) (Skill, error)
 }
 
-// SkillAdmin is the operator's side of Skills: publishing the drafts of a workspace.
+// SkillAdmin lists and publishes the Skills of workspaces for operators. It does
+// not show personal Skills.
 type SkillAdmin struct {
 	store SkillAdminStore
 	now   func() time.Time
 }
 
-// NewSkillAdmin returns it on a store; now is the clock, time.Now when nil.
+// NewSkillAdmin returns a SkillAdmin on a store; now is the clock, time.Now when
+// nil.
 func NewSkillAdmin(store SkillAdminStore, now func() time.Time) *SkillAdmin {
-	if now == nil {
-		now = time.Now
-	}
-	return &SkillAdmin{store: store, now: now}
+	return &SkillAdmin{store: store, now: Clock(now)}
 }
 
-// List returns the workspace's own Skills, drafts included: fault.NotFound when
-// it is unknown.
+// List returns the Skills of scope workspace, drafts included: fault.NotFound for
+// an unknown workspace.
 func (s *SkillAdmin) List(ctx context.Context, in ID) ([]Skill, error) {
 	if _, err := s.store.WorkspaceByID(ctx, in); err != nil {
 		return nil, err
@@ -42,8 +40,8 @@ func (s *SkillAdmin) List(ctx context.Context, in ID) ([]Skill, error) {
 	return s.store.WorkspaceSkills(ctx, in)
 }
 
-// SetStatus publishes a Skill of the workspace, or takes that back. It is named
-// by its locator or its slug alone: fault.InvalidInput for a personal one,
+// SetStatus publishes a Skill of scope workspace or makes it a draft again. name
+// is its locator or its slug. Errors: fault.InvalidInput for a personal Skill,
 // fault.SkillNotFound.
 func (s *SkillAdmin) SetStatus(ctx context.Context, in ID, name string, status SkillStatus) (Skill, error) {
 	slug := name
@@ -54,5 +52,5 @@ func (s *SkillAdmin) SetStatus(ctx context.Context, in ID, name string, status S
 		}
 		slug = rest
 	}
-	return s.store.SetSkillStatus(ctx, in, slug, status, StoredTime(s.now()))
+	return s.store.SetSkillStatus(ctx, in, slug, status, s.now())
 }

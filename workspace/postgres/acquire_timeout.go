@@ -9,10 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// acquireTimeout bounds how long anyone waits for a connection of a pool. The pool
-// itself would let them wait for as long as their request may take, and more
-// would come all the while. It takes the form of a tracer because the pool asks
-// that for the context to wait with, and nobody else.
+// acquireTimeout bounds the wait for a connection of a pool. Without it requests
+// would queue until their own deadline while more arrive. It is a tracer because
+// only a tracer can change the context that the pool waits with.
 type acquireTimeout struct{ limit time.Duration }
 
 var (
@@ -20,7 +19,7 @@ var (
 	_ pgxpool.AcquireTracer = acquireTimeout{}
 )
 
-// tracer adds the limit, where there is one, to the tracer of a pool.
+// tracer returns the tracer of a pool, with the acquire timeout if there is one.
 func (o Options) tracer() pgx.QueryTracer {
 	switch {
 	case o.AcquireTimeout == 0:

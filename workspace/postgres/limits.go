@@ -9,55 +9,54 @@ import (
 	"atlas/workspace"
 )
 
-// lockLimit makes those who add to one bound of a workspace wait for each other,
-// until the end of the transaction: who counts next sees what was added. It is
-// taken after row locks on members and held records, and before any on what is
-// bounded.
-func lockLimit(ctx context.Context, tx pgx.Tx, in workspace.ID, what string) error {
-	_, err := tx.Exec(ctx, lockLimitStatement, arg(in), what)
+// lockLimit serializes the transactions that add to what one limit of a workspace
+// counts, until they end: the next one counts what the previous one added. Lock
+// order: after rows of members and held records, before rows of what is limited.
+func lockLimit(ctx context.Context, tx pgx.Tx, in workspace.ID, name string) error {
+	_, err := tx.Exec(ctx, lockLimitStatement, arg(in), name)
 	return err
 }
 
 const lockLimitStatement = `SELECT pg_advisory_xact_lock(hashtextextended('bound ' || $2::text, 0) # hashtextextended($1::uuid::text, 0))`
 
-// rowLimit is a number of rows that a workspace may have.
+// rowLimit is the maximum number of rows of one kind in a workspace.
 type rowLimit struct {
-	// name names the bound, for its lock; things are what is bounded, and advice
-	// says what to do where there are too many.
+	// name identifies the limit in its lock. items and advice are for LimitError.
 	name, items, advice string
 	max                 int
-	// rows are those that count: a table and a condition on $1, the workspace, and
-	// on args from $2 on.
+	// rows is a table and a condition that selects the rows that count. $1 is the
+	// workspace, $2 and up are args.
 	rows string
 	args []any
 }
 
-// lockAndCheckLimit locks a bound and returns fault.LimitReached where there is no room for
-// one more.
-func lockAndCheckLimit(ctx context.Context, tx pgx.Tx, in workspace.ID, b rowLimit) error {
-	if err := lockLimit(ctx, tx, in, b.name); err != nil {
+// lockAndCheckLimit locks a limit and returns fault.LimitReached when there is no
+// room for another row.
+func lockAndCheckLimit(ctx context.Context, tx pgx.Tx, in workspace.ID, l rowLimit) error {
+	if err := lockLimit(ctx, tx, in, l.name); err != nil {
 		return err
 	}
-	return checkLimit(ctx, tx, in, b)
+	return checkLimit(ctx, tx, in, l)
 }
 
-// checkLimit is oneMore with the bound locked.
-func checkLimit(ctx context.Context, tx pgx.Tx, in workspace.ID, b rowLimit) error {
+// checkLimit is lockAndCheckLimit for a locked limit.
+func checkLimit(ctx context.Context, tx pgx.Tx, in workspace.ID, l rowLimit) error {
 	var count int
-	args := append([]any{arg(in)}, b.args...)
-	err := tx.QueryRow(ctx, `SELECT count(*) FROM `+b.rows, args...).Scan(&count)
-	if err == nil && count >= b.max {
-		err = workspace.LimitError(b.max, b.items, b.advice)
+	args := append([]any{arg(in)}, l.args...)
+	err := tx.QueryRow(ctx, `SELECT count(*) FROM `+l.rows, args...).Scan(&count)
+	if err == nil && count >= l.max {
+		err = workspace.LimitError(l.max, l.items, l.advice)
 	}
 	return err
 }
 
-// additionBucket is the step in which what is added to books is counted.
+// additionBucket is the width of the time buckets that count book additions.
 const additionBucket = 10 * time.Minute
 
-// recordAdditions counts records that are new to a book, and returns how many there was
-// room for; where it is fewer the transaction must go back. It comes last in its
-// transaction: others of the workspace that add wait from here to the commit.
+// recordAdditions counts records that are new to a book and returns how many the
+// limit had room for. If that is fewer, the transaction must roll back. It must be
+// the last statement of its transaction, because other additions of the workspace
+// wait from here to the commit.
 func recordAdditions(ctx context.Context, tx pgx.Tx, in workspace.ID, a workspace.Additions, added int) (room int64, err error) {
 	var before int64
 	var batch pgx.Batch
@@ -73,7 +72,7 @@ func recordAdditions(ctx context.Context, tx pgx.Tx, in workspace.ID, a workspac
 	return max(int64(a.Most)-before, 0), err
 }
 
-// lastExpiredBucket is the last one that is out of the window as a whole.
+// lastExpiredBucket returns the last bucket that lies outside the window entirely.
 func lastExpiredBucket(a workspace.Additions) time.Time {
 	return a.At.Add(-workspace.AdditionWindow - additionBucket)
 }
