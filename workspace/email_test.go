@@ -8,7 +8,7 @@ import (
 	"atlas/workspace"
 )
 
-func TestTurnOfALetter(t *testing.T) {
+func TestScheduleEmail(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
 	at := func(hours float64) *time.Time {
@@ -19,8 +19,8 @@ func TestTurnOfALetter(t *testing.T) {
 		Invitation: workspace.Invitation{CreatedAt: now, ExpiresAt: now.Add(workspace.InvitationTTL)}, SendEmail: true,
 	}
 	for name, c := range map[string]struct {
-		before workspace.EarlierEmails
-		want   string
+		earlier workspace.EarlierEmails
+		want    string
 	}{
 		"the first":                  {workspace.EarlierEmails{}, `{"status":"due","due_at":"2026-05-01T09:00:00.000Z","paced_by":null}`},
 		"an hour after":              {workspace.EarlierEmails{InWorkspace: at(-1)}, `{"status":"due","due_at":"2026-05-01T09:00:00.000Z","paced_by":null}`},
@@ -31,7 +31,7 @@ func TestTurnOfALetter(t *testing.T) {
 		"when the invitation ends":   {workspace.EarlierEmails{InWorkspace: at(7*24 - 1)}, `{"status":"withheld","due_at":null,"paced_by":"workspace"}`},
 		"before the invitation ends": {workspace.EarlierEmails{ToAddress: at(6*24 - 1)}, `{"status":"delayed","due_at":"2026-05-08T08:00:00.000Z","paced_by":"address"}`},
 	} {
-		text, err := json.Marshal(r.ScheduleEmail(c.before))
+		text, err := json.Marshal(r.ScheduleEmail(c.earlier))
 		if err != nil || string(text) != c.want {
 			t.Errorf("%s: %s, %v; want %s", name, text, err, c.want)
 		}

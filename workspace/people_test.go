@@ -22,9 +22,9 @@ type kept struct {
 	record workspace.InvitationRecord
 }
 
-func (k *kept) InsertInvitation(_ context.Context, _ workspace.ID, _ workspace.Actor, r workspace.InvitationRecord, _ workspace.Limits, judge workspace.Guard) (workspace.EmailSchedule, error) {
+func (k *kept) InsertInvitation(_ context.Context, _ workspace.ID, _ workspace.Actor, r workspace.InvitationRecord, _ workspace.Limits, guard workspace.Guard) (workspace.EmailSchedule, error) {
 	k.record = r
-	return r.ScheduleEmail(workspace.EarlierEmails{}), judge(workspace.LockedMembers{Actor: workspace.Owner})
+	return r.ScheduleEmail(workspace.EarlierEmails{}), guard(workspace.LockedMembers{Actor: workspace.Owner})
 }
 
 func links(t *testing.T, base string, keys ...string) *workspace.InvitationLinks {
@@ -72,7 +72,7 @@ func TestLinksCanBeMadeAgain(t *testing.T) {
 		t.Errorf("with another seed the link is %s", again)
 	}
 	if r.SendEmail {
-		t.Error("without mail a letter is due")
+		t.Error("without mail an e-mail is due")
 	}
 }
 

@@ -49,7 +49,7 @@ func TestKeyTexts(t *testing.T) {
 		if err != nil || gotID != id || gotSecret != secret {
 			t.Fatalf("%s: %v %v", text, gotID, err)
 		}
-		// No other text is the same key.
+		// No other text is a valid form of the key.
 		i := rapid.IntRange(0, len(text)-1).Draw(t, "position")
 		changed := []byte(text)
 		changed[i] = rapid.Byte().Filter(func(b byte) bool { return b != text[i] }).Draw(t, "byte")

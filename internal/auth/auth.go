@@ -9,10 +9,10 @@ import (
 	"atlas/workspace"
 )
 
-// MaxHeader is the longest Authorization header that is looked at, in bytes.
+// MaxHeader is the maximum length of the Authorization header in bytes.
 const MaxHeader = 8 << 10
 
-// Bounds of what is kept in the process, in entries.
+// Sizes of the caches in entries.
 const (
 	maxKeys           = 10_000
 	maxUnknownKeys    = 10_000
@@ -21,36 +21,35 @@ const (
 	maxWorkspaces     = 10_000
 )
 
-// MaxColdLookups is how many look-ups may be under way at once of what was never
-// found yet: keys, which anyone can invent, and memberships, which anyone with a
-// token can ask for. Beyond it they are refused without a look-up, so that they
-// neither hold the requests of others nor keep the look-ups of known keys and
-// members waiting for Postgres.
+// MaxColdLookups is how many look-ups of keys that were never found may run at the
+// same time, and how many of memberships. Anyone can invent a key, and anyone with a
+// token can ask for a membership. Further ones are refused without a look-up, so
+// that they do not delay the look-ups of known keys and members.
 const MaxColdLookups = 128
 
-// Store is what authentication looks up, across workspaces. Every "no" is
-// fault.NotFound; an outage is fault.Unavailable.
+// Store is what authentication looks up, across workspaces. Errors: fault.NotFound,
+// fault.Unavailable.
 type Store interface {
 	KeyByID(ctx context.Context, id workspace.KeyID) (workspace.KeyRecord, error)
 	WorkspaceByID(ctx context.Context, id workspace.ID) (workspace.Workspace, error)
-	// Role is what the user is in the workspace.
+	// Role returns the user's role in the workspace.
 	Role(ctx context.Context, in workspace.ID, user workspace.UserID) (workspace.Role, error)
-	// OnlyWorkspace is that of a user who is in exactly one.
+	// OnlyWorkspace returns the workspace of a user who is a member of exactly one.
 	OnlyWorkspace(ctx context.Context, user workspace.UserID) (workspace.ID, error)
-	// TouchKey notes a use of a key.
+	// TouchKey records a use of a key.
 	TouchKey(ctx context.Context, id workspace.KeyID, at time.Time) error
 }
 
-// Authenticator answers who sends a request. It is safe for concurrent use.
+// Authenticator authenticates and authorizes requests. It is safe for concurrent use.
 type Authenticator struct {
 	store    Store
 	now      func() time.Time
-	verifier *verifier // nil: no users' tokens
+	verifier *verifier // nil: only API keys are accepted
 	toucher  *toucher
 
 	keys *cache[workspace.KeyID, workspace.KeyRecord]
-	// A place for each look-up of a key, and of a membership, that was never found
-	// yet: who invents one kind takes none of the other's.
+	// Semaphores of MaxColdLookups. They are separate, so that invented keys do not
+	// block look-ups of memberships.
 	coldKeys, coldMembers chan struct{}
 	unknownKeys           *cache[workspace.KeyID, struct{}]
 	roles                 *cache[membership, workspace.Role]
@@ -58,13 +57,13 @@ type Authenticator struct {
 	workspaces            *cache[workspace.ID, workspace.Workspace]
 }
 
-// membership is a user's place in a workspace.
+// membership is the cache key of a role.
 type membership struct {
 	in   workspace.ID
 	user workspace.UserID
 }
 
-// New returns an Authenticator. Close ends what it does in the background.
+// New returns an Authenticator. Close stops its background work.
 func New(store Store, c Config) (*Authenticator, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -87,8 +86,8 @@ func New(store Store, c Config) (*Authenticator, error) {
 
 func idBytes[T ~[16]byte](id T) string { b := [16]byte(id); return string(b[:]) }
 
-// Close ends the background work; the last uses of keys are written first,
-// within a second or two.
+// Close writes the pending uses of keys, for at most touchTimeout, and stops the
+// background work.
 func (a *Authenticator) Close() {
 	a.toucher.close()
 	if a.verifier != nil && a.verifier.keys != nil {
@@ -96,8 +95,8 @@ func (a *Authenticator) Close() {
 	}
 }
 
-// Ready reports whether tokens can be judged: the JWKS is up to date. With an
-// error, tokens of known keys may still be accepted.
+// Ready returns fault.Unavailable when the last read of the JWKS failed. Tokens
+// signed with known keys may still be accepted.
 func (a *Authenticator) Ready() error {
 	if a.verifier == nil || a.verifier.keys == nil {
 		return nil
@@ -108,7 +107,7 @@ func (a *Authenticator) Ready() error {
 	return nil
 }
 
-// Kind is what a caller is.
+// Kind is the kind of a caller.
 type Kind string
 
 // The kinds of caller.
@@ -117,24 +116,24 @@ const (
 	ByUser Kind = "user"
 )
 
-// Identity is a caller whose token is genuine. Whether a key is in force, and
-// what a user is a member of, is not judged yet.
+// Identity is a caller with a genuine token. Authorize checks whether the key is
+// valid, or the user a member.
 type Identity struct {
 	Kind Kind
 	key  workspace.Key
 	user user
 }
 
-// User is the user's id, zero for a key.
+// User returns the user's id, zero for a key.
 func (i Identity) User() workspace.UserID { return i.user.id }
 
-// Subject names a caller across requests and workspaces.
+// Subject identifies a caller across requests and workspaces.
 type Subject struct {
 	Kind Kind
 	ID   [16]byte // of the key or the user
 }
 
-// Subject is whose token it is.
+// Subject returns the subject of the token.
 func (i Identity) Subject() Subject {
 	if i.Kind == ByKey {
 		return Subject{i.Kind, i.key.ID}
@@ -142,19 +141,18 @@ func (i Identity) Subject() Subject {
 	return Subject{i.Kind, i.user.id}
 }
 
-// Email is the address of a user's token, "" when it has none; verified is
-// false when the token says that it is not.
+// Email returns the address in a user's token, "" when it has none, and whether the
+// issuer verified it.
 func (i Identity) Email() (address string, verified bool) { return i.user.email, i.user.emailVerified }
 
-// Name is the name of a user's token, "" when it has none.
+// Name returns the name in a user's token, "" when it has none.
 func (i Identity) Name() string { return i.user.name }
 
-// RequireUser refuses an API key where a person is meant:
-// fault.UserIdentityRequired.
+// RequireUser returns fault.UserIdentityRequired for an API key.
 func (i Identity) RequireUser() error { return requireUser(i.Kind) }
 
-// Authenticate reads the values of the Authorization header: fault.Unauthorized,
-// or fault.Unavailable when that cannot be told.
+// Authenticate takes the values of the Authorization header. Errors:
+// fault.Unauthorized, or fault.Unavailable when the token cannot be verified.
 func (a *Authenticator) Authenticate(ctx context.Context, header []string) (Identity, error) {
 	token, err := bearer(header)
 	if err != nil {
@@ -171,8 +169,8 @@ func (a *Authenticator) Authenticate(ctx context.Context, header []string) (Iden
 	return Identity{Kind: ByUser, user: u}, err
 }
 
-// bearer reads the one token of the one header. The scheme is
-// case-insensitive (RFC 9110, 11.1).
+// bearer returns the token of the only header. The scheme is case-insensitive
+// (RFC 9110, 11.1).
 func bearer(header []string) (string, error) {
 	switch {
 	case len(header) == 0 || header[0] == "":
@@ -190,8 +188,8 @@ func bearer(header []string) (string, error) {
 	return token, nil
 }
 
-// authenticateKey finds a key and compares its secret. All that is wrong with it
-// has one answer.
+// authenticateKey looks up a key and compares its secret. Every reason to reject it
+// has the same message.
 func (a *Authenticator) authenticateKey(ctx context.Context, token string) (workspace.Key, error) {
 	refuse := func(cause error) (workspace.Key, error) {
 		return workspace.Key{}, fault.Wrap(cause, fault.Unauthorized, "the API key is not valid")
@@ -219,14 +217,14 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (work
 	return record.Key, nil
 }
 
-// loadBounded is load, in which a look-up of what was never found yet needs one of the
-// strangers' places. The look-up has it, which outlives a client that goes away.
-func loadBounded[K comparable, V any](ctx context.Context, c *cache[K, V], strangers chan struct{}, k K, look func(context.Context) (V, error)) (V, error) {
+// loadBounded is cache.load, but a look-up of a key that was never found needs a
+// slot. The look-up holds the slot until it ends, even if its caller leaves.
+func loadBounded[K comparable, V any](ctx context.Context, c *cache[K, V], slots chan struct{}, k K, look func(context.Context) (V, error)) (V, error) {
 	return c.load(ctx, k, func(ctx context.Context) (v V, err error) {
 		if !c.seen(k) {
 			select {
-			case strangers <- struct{}{}:
-				defer func() { <-strangers }()
+			case slots <- struct{}{}:
+				defer func() { <-slots }()
 			default:
 				return v, fault.Away(fault.Shed("too many strangers are looked up"), "authentication")
 			}
@@ -235,8 +233,7 @@ func loadBounded[K comparable, V any](ctx context.Context, c *cache[K, V], stran
 	})
 }
 
-// unavailable is an error of a look-up as the caller gets it: the service cannot
-// tell who they are, whatever the reason.
+// unavailable converts any error of a look-up to fault.Unavailable.
 func unavailable(err error) error {
 	if fault.CodeOf(err) == fault.Unavailable {
 		return err
@@ -244,10 +241,10 @@ func unavailable(err error) error {
 	return fault.Away(err, "authentication")
 }
 
-// Resolve finds the workspace that a request is about. given are the values of
-// the workspace_id parameter, and required says whether a user must give it on
-// this route. fault.BadRequest, fault.InvalidInput (not a UUID, or given twice),
-// or fault.Unavailable.
+// Resolve returns the workspace of a request. given are the values of the
+// workspace_id parameter; required says whether this route requires it of users.
+// Errors: fault.BadRequest; fault.InvalidInput when it is not a UUID or given twice;
+// fault.Unavailable.
 func (a *Authenticator) Resolve(ctx context.Context, i Identity, given []string, required bool) (workspace.ID, error) {
 	switch {
 	case len(given) > 1:
@@ -284,11 +281,10 @@ func badParameter(message string) error {
 	return fault.Validation(fault.Issue{Code: fault.InvalidFormat, Path: []string{"workspace_id"}, Message: message})
 }
 
-// Authorize judges whether the caller may act in the workspace at all: the key is
-// in force and was granted it, or the user is a member; and its plan is Pro.
-// fault.Forbidden, or fault.Unavailable.
+// Authorize checks that the key is valid in the workspace, or the user is a member,
+// and that the workspace's plan is Pro. Errors: fault.Forbidden, fault.Unavailable.
 func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.ID) (Principal, error) {
-	if in.IsZero() { // a UUID, but nobody's
+	if in.IsZero() { // a valid UUID, but no workspace has it
 		return Principal{}, notMember(nil)
 	}
 	p := Principal{Kind: i.Kind}
@@ -337,4 +333,12 @@ func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.
 
 func notMember(cause error) error {
 	return fault.Wrap(cause, fault.Forbidden, "you have no access to the workspace")
+}
+
+// Forget drops what is cached about a user's membership of a workspace, after this
+// process changed it, so that the change takes effect here at once. Other processes,
+// and look-ups in progress, follow within 4 s.
+func (a *Authenticator) Forget(in workspace.ID, user workspace.UserID) {
+	a.roles.drop(membership{in, user})
+	a.onlyWorkspaces.drop(user)
 }

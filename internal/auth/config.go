@@ -11,51 +11,51 @@ import (
 	"time"
 )
 
-// Leeway is how far a token's clock may be from ours, for exp and nbf.
+// Leeway is the tolerated clock difference for exp and nbf.
 const Leeway = 30 * time.Second
 
-// MinSecret is the least length of a shared secret, in bytes: that of the hash
+// MinSecret is the minimum length of a shared secret in bytes, the size of the hash
 // (RFC 7518, 3.2).
 const MinSecret = 32
 
-// DefaultAlgorithms are the signatures accepted with a JWKS document.
+// DefaultAlgorithms are the signature algorithms accepted with a JWKS document.
 var DefaultAlgorithms = []string{"RS256", "ES256", "EdDSA"}
 
-// Config says which users' tokens are accepted. With neither a secret nor a
-// JWKS, none are: only API keys.
+// Config says which users' tokens are accepted. With neither a secret nor a JWKS only
+// API keys are.
 type Config struct {
 	// Secret is the shared secret of HS256, for development: MinSecret bytes or
 	// more. It excludes JWKS.
 	Secret string
-	// JWKS is where the signing keys are: the path of a file, or an https
-	// address (http on loopback). It excludes Secret.
+	// JWKS is the file path or https URL (http on loopback) of the signing keys. It
+	// excludes Secret.
 	JWKS string
-	// Algorithms are the signatures accepted with JWKS, out of
-	// DefaultAlgorithms; empty is all of them.
+	// Algorithms are the algorithms accepted with JWKS, a subset of
+	// DefaultAlgorithms; empty means all of them.
 	Algorithms []string
-	// Issuer and Audience are what `iss` must be and `aud` must contain. With a
-	// JWKS both are required: the issuer signs for other applications too. With a
-	// secret, empty checks nothing.
+	// Issuer is what `iss` must be, Audience what `aud` must contain. With a JWKS both
+	// are required, because the issuer also signs for other applications. With a
+	// secret, an empty value is not checked.
 	Issuer, Audience string
-	// AnyIssuer and AnyAudience waive them, with a JWKS.
+	// AnyIssuer and AnyAudience disable these checks for a JWKS.
 	AnyIssuer, AnyAudience bool
-	// AbsentEmailVerified is for an issuer that verifies every address and never
-	// sends email_verified: an address counts as verified unless its token denies
-	// it. With a secret it always does.
+	// AbsentEmailVerified is for an issuer that verifies every address and never sends
+	// email_verified: an address without it counts as verified. With a secret it
+	// always does.
 	AbsentEmailVerified bool
-	// JWKSRefresh is how often the document is read anew; 0 is 5 min. A token
-	// of an unknown key has it read sooner, at most every JWKSMinInterval.
+	// JWKSRefresh is the interval of reading the document; 0 means 5 min. A token
+	// with an unknown key triggers an earlier read, at most every JWKSMinInterval.
 	JWKSRefresh time.Duration
-	// JWKSMinInterval is the least time between two readings on account of
-	// unknown keys; 0 is 10 s.
+	// JWKSMinInterval is the minimum time between two reads for unknown keys; 0 means
+	// 10 s.
 	JWKSMinInterval time.Duration
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Log gets what happens in the background; nil is slog.Default.
+	// Log is for background work; nil is slog.Default.
 	Log *slog.Logger
 }
 
-// Validate returns every fault of the configuration, joined.
+// Validate returns all errors of the configuration, joined.
 func (c Config) Validate() error {
 	var faults []error
 	if c.Secret != "" && c.JWKS != "" {
@@ -87,7 +87,7 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
-// checkRequired judges the issuer or the audience that tokens must be for.
+// checkRequired checks the option for the issuer or the audience.
 func (c Config) checkRequired(what, value string, waived bool) error {
 	switch {
 	case c.JWKS != "" && value == "" && !waived:
@@ -99,7 +99,7 @@ func (c Config) checkRequired(what, value string, waived bool) error {
 	return nil
 }
 
-// isURL reports whether a JWKS is at an address rather than in a file.
+// isURL reports whether a JWKS is a URL rather than a file.
 func isURL(jwks string) bool {
 	return strings.HasPrefix(jwks, "https://") || strings.HasPrefix(jwks, "http://")
 }
@@ -111,13 +111,13 @@ func checkURL(jwks string) error {
 	}
 	ip := net.ParseIP(u.Hostname())
 	if u.Scheme == "http" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		// Whoever can change it on the way can sign any token.
+		// Whoever can modify it in transit can sign any token.
 		return errors.New("the JWKS must be read over https")
 	}
 	return nil
 }
 
-// withDefaults fills in what was left out.
+// withDefaults replaces zero fields by their defaults.
 func (c Config) withDefaults() Config {
 	if len(c.Algorithms) == 0 {
 		c.Algorithms = DefaultAlgorithms

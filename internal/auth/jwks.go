@@ -24,21 +24,19 @@ import (
 
 const (
 	maxJWKS     = 1 << 20 // bytes of a document
-	maxJWKSKeys = 100     // a token without a key id is tried against all
+	maxJWKSKeys = 100     // a token without a key id is verified with each
 	jwksTimeout = 3 * time.Second
-	// requestTimeout is how long the one request that has the document read waits for
-	// it: a reading that takes longer is waited for by nobody.
+	// requestTimeout is how long the request that triggers a read waits for it.
 	requestTimeout = 500 * time.Millisecond
 )
 
-// keySet holds the public keys of a JWKS document and keeps them up to date:
-// read at an interval, and sooner when a token names a key that is not there,
-// which is how a rotation reaches us without a restart. While it is read, nothing
-// is known about a key that is not there, and nobody waits to learn: tokens of
-// invented keys would hold requests for as long as the document hangs. A document
-// that cannot be read leaves the known keys in force, and shows in err. (jwkset's
-// own HTTP client is not used: it makes requests wait for its rate limit, reads
-// bodies of any size and takes keys of any kind.)
+// keySet has the public keys of a JWKS document. It reads the document periodically,
+// and earlier when a token names an unknown key, so that a key rotation needs no
+// restart. During a read, a token with an unknown key is refused at once: tokens with
+// invented keys would otherwise hold requests for as long as the document hangs. When
+// a read fails, the known keys stay valid and err returns the error. (jwkset's own HTTP
+// client is not used: it makes requests wait for its rate limit, reads bodies of any
+// size and accepts keys of any kind.)
 type keySet struct {
 	source      string
 	minInterval time.Duration
@@ -50,26 +48,25 @@ type keySet struct {
 	lookup keyfunc.Keyfunc
 
 	mu          sync.Mutex
-	loaded      bool          // keys have been read at least once
-	lastErr     error         // of the last reading
-	lastRequest time.Time     // when an unknown key last had the document read
-	refreshing  chan struct{} // closed when the reading under way ends; nil: none is
+	loaded      bool          // true after the first successful read
+	lastErr     error         // of the last read
+	lastRequest time.Time     // when an unknown key last triggered a read
+	refreshing  chan struct{} // closed when the current read ends; nil without one
 
-	ctx   context.Context // of readings
+	ctx   context.Context // of reads
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
 }
 
-// newKeySet reads the document and goes on reading it until close. A file that
-// cannot be read is an error; an address that does not answer is not, for it may
-// yet.
+// newKeySet reads the document, and reads it again until close. A file that cannot be
+// read is an error. A URL that does not answer is not, because it may later.
 func newKeySet(c Config) (*keySet, error) {
 	s := &keySet{
 		source: c.JWKS, minInterval: c.JWKSMinInterval, now: c.Now, log: c.Log,
 		keys: jwkset.NewMemoryStorage(),
 		client: &http.Client{
 			Timeout: jwksTimeout,
-			// An address of keys does not move; a redirect could leave https.
+			// A redirect could leave https.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport:     http.DefaultTransport.(*http.Transport).Clone(),
 		},
@@ -90,7 +87,7 @@ func newKeySet(c Config) (*keySet, error) {
 }
 
 func (s *keySet) close() {
-	s.mu.Lock() // no reading begins beside the waiting
+	s.mu.Lock() // no read starts after Wait began
 	s.stop()
 	s.mu.Unlock()
 	s.tasks.Wait()
@@ -110,15 +107,15 @@ func (s *keySet) refreshPeriodically(interval time.Duration) {
 	}
 }
 
-// err says whether the keys are up to date.
+// err returns the error of the last read, nil when the keys are current.
 func (s *keySet) err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lastErr
 }
 
-// refresh begins to read the document, unless that is under way, and returns what
-// is closed when the reading has ended.
+// refresh starts to read the document, unless a read is in progress, and returns a
+// channel that is closed when the read ends.
 func (s *keySet) refresh() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +167,7 @@ func (s *keySet) read(ctx context.Context) ([]jwkset.JWK, error) {
 	for _, marshaled := range document.Keys {
 		key, err := jwkset.NewJWKFromMarshal(marshaled, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
 		if err != nil || !usableKey(key.Key()) {
-			// One key of another kind or make must not lock everyone out.
+			// One unsupported key must not invalidate all others.
 			s.log.Warn("a key of the JWKS is not used", "kid", marshaled.KID, "kty", marshaled.KTY.String(), "error", err)
 			continue
 		}
@@ -209,8 +206,8 @@ func (s *keySet) fetch(ctx context.Context) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(response.Body, maxJWKS+1))
 }
 
-// usableKey reports whether a key is a public one of the accepted algorithms. Shared
-// secrets above all are not: whoever reads the document could sign.
+// usableKey reports whether a key is a public key of an accepted algorithm. Shared
+// secrets are not: every reader of the document could sign with them.
 func usableKey(key any) bool {
 	switch key := key.(type) {
 	case *rsa.PublicKey:
@@ -223,11 +220,11 @@ func usableKey(key any) bool {
 	return false
 }
 
-// errRefreshing is why a token of an unknown key is refused while the document is
-// read: counted as a refusal of load, and no fault to look into.
+// errRefreshing refuses a token with an unknown key during a read. It counts as load
+// shedding, not as a failure.
 const errRefreshing = fault.Shed("the JWKS is being read, and the token's key is not known yet")
 
-// key finds the key of a token, for jwt.
+// key returns a function that finds the key of a token.
 func (s *keySet) key(ctx context.Context) jwt.Keyfunc {
 	find := s.lookup.KeyfuncCtx(ctx)
 	return func(token *jwt.Token) (any, error) {
@@ -235,23 +232,23 @@ func (s *keySet) key(ctx context.Context) jwt.Keyfunc {
 		if !errors.Is(err, jwkset.ErrKeyNotFound) && s.everLoaded() {
 			return key, err
 		}
-		if mine, underWay := s.requestRefresh(); underWay || mine != nil && !waitFor(ctx, mine) {
+		if started, inProgress := s.requestRefresh(); inProgress || started != nil && !waitFor(ctx, started) {
 			return nil, fault.Away(errRefreshing, "jwks")
 		}
 		if !s.everLoaded() {
-			// Nothing can be said about any token: not that this one is bad.
+			// Without keys no token is known to be invalid.
 			return nil, fault.Away(s.err(), "jwks")
 		}
 		return find(token)
 	}
 }
 
-// waitFor waits for a reading, for askTimeout at most; false when it goes on.
-func waitFor(ctx context.Context, reading <-chan struct{}) bool {
+// waitFor waits for a read, for at most requestTimeout, and reports whether it ended.
+func waitFor(ctx context.Context, read <-chan struct{}) bool {
 	limit := time.NewTimer(requestTimeout)
 	defer limit.Stop()
 	select {
-	case <-reading:
+	case <-read:
 		return true
 	case <-limit.C:
 	case <-ctx.Done():
@@ -265,11 +262,10 @@ func (s *keySet) everLoaded() bool {
 	return s.loaded
 }
 
-// requestRefresh has the document read on account of an unknown key, at most once per
-// interval, so that tokens of invented keys cannot make us hammer the issuer. mine
-// is the reading that this call began, nil when it may not; underWay tells that
-// one had been begun before.
-func (s *keySet) requestRefresh() (mine <-chan struct{}, underWay bool) {
+// requestRefresh starts a read for an unknown key, at most once per interval, so that
+// tokens with invented keys cannot overload the issuer. started is the read that this
+// call started, nil without one. inProgress is true when another read was running.
+func (s *keySet) requestRefresh() (started <-chan struct{}, inProgress bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refreshing != nil {

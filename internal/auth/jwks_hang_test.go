@@ -13,7 +13,7 @@ import (
 	"atlas/internal/fault"
 )
 
-// hangingIssuer serves a JWKS, and holds readings back while it hangs.
+// hangingIssuer serves a JWKS and does not answer while it hangs.
 type hangingIssuer struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -51,7 +51,7 @@ func (i *hangingIssuer) hangs() {
 	i.hang = make(chan struct{})
 }
 
-// answers ends the hanging, also of readings under way.
+// answers makes it answer again, also the requests in progress.
 func (i *hangingIssuer) answers() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -67,8 +67,8 @@ func (i *hangingIssuer) serve(signers ...signer) {
 	i.text = jwksOf(signers...)
 }
 
-// While a reading hangs, tokens of unknown keys are refused at once, as ones
-// that nothing is known about, and those of known keys are served.
+// While a read hangs, tokens with unknown keys are refused at once as unavailable, and
+// tokens with known keys are accepted.
 func TestUnknownKeysDoNotWaitForAReading(t *testing.T) {
 	t.Parallel()
 	known, added, invented := newSigner(t, "known", "ES256"), newSigner(t, "added", "ES256"), newSigner(t, "invented", "ES256")
@@ -80,7 +80,7 @@ func TestUnknownKeysDoNotWaitForAReading(t *testing.T) {
 	i.hangs()
 	before := i.reads.Load()
 
-	// All come at once; the reading would hang for 3 s.
+	// All come at the same time; the read would hang for 3 s.
 	const many = 200
 	token, began := invented.token(t), time.Now()
 	var unavailable atomic.Int64
@@ -107,7 +107,7 @@ func TestUnknownKeysDoNotWaitForAReading(t *testing.T) {
 		t.Errorf("%d readings", n)
 	}
 
-	// When it has ended, what it brought is accepted, and the rest refused for good.
+	// After the read, tokens with its keys are accepted and the others are unauthorized.
 	i.answers()
 	c.move(10 * time.Second) // should it have been given up before
 	for deadline := time.Now().Add(10 * time.Second); ; {

@@ -72,8 +72,8 @@ func TestRotationWithoutARestart(t *testing.T) {
 	i.serve(http.StatusOK, jwksOf(second))
 	judge(t, a, "the first key, withdrawn but not yet read", first.token(t), true)
 
-	// Many requests meet the new key at once: one has the document read and is
-	// served, and so are the others, or they are told to come back.
+	// Many requests have the new key at the same time: one triggers a read and is
+	// accepted. The others are accepted or get unavailable.
 	before := i.reads.Load()
 	var group sync.WaitGroup
 	for range 20 {
@@ -90,7 +90,7 @@ func TestRotationWithoutARestart(t *testing.T) {
 	}
 	judge(t, a, "the first key, withdrawn", first.token(t), false)
 
-	// Invented keys do not make us read on and on.
+	// Invented keys do not trigger further reads.
 	before = i.reads.Load()
 	for range 20 {
 		judge(t, a, "an invented key", third.token(t), false)
@@ -120,7 +120,7 @@ func TestReadAtAnInterval(t *testing.T) {
 	i := newIssuer(t, first)
 	a := configured(t, auth.Config{JWKS: i.URL, JWKSRefresh: 10 * time.Millisecond})
 	i.serve(http.StatusOK, jwksOf(second))
-	// Without a token of the new key: the old one is out of force in time.
+	// Without a token of the new key the periodic read removes the old key.
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		_, err := a.Authenticate(t.Context(), []string{"Bearer " + first.token(t)})
 		if fault.CodeOf(err) == fault.Unauthorized {

@@ -23,7 +23,7 @@ import (
 	"atlas/workspace"
 )
 
-// signer is a key pair of an issuer.
+// signer is the key pair of an issuer.
 type signer struct {
 	kid     string
 	method  jwt.SigningMethod
@@ -52,7 +52,7 @@ func newSigner(t testing.TB, kid, algorithm string) signer {
 	return signer{kid, jwt.GetSigningMethod(algorithm), private}
 }
 
-// jwk is the public key as a JWKS lists it.
+// jwk returns the public key in the form of a JWKS.
 func (s signer) jwk() map[string]any {
 	b64 := base64.RawURLEncoding.EncodeToString
 	out := map[string]any{"kid": s.kid, "use": "sig"}
@@ -79,7 +79,7 @@ func jwksOf(signers ...signer) []byte {
 	return text
 }
 
-// sign makes a token; a nil value in header or claims takes that one out.
+// sign makes a token. A nil value in header or claims removes that member.
 func sign(t testing.TB, method jwt.SigningMethod, key any, header, claims map[string]any) string {
 	t.Helper()
 	token := jwt.NewWithClaims(method, jwt.MapClaims(claims))
@@ -98,7 +98,7 @@ func sign(t testing.TB, method jwt.SigningMethod, key any, header, claims map[st
 
 var tokenTime = time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
 
-// with are good claims, changed.
+// with returns valid claims with changes.
 func with(changes map[string]any) map[string]any {
 	claims := map[string]any{
 		"sub": "0197a1b2-0000-7000-8000-000000000001", "exp": tokenTime.Add(time.Hour).Unix(),
@@ -114,7 +114,7 @@ func with(changes map[string]any) map[string]any {
 	return claims
 }
 
-// claimCases are judged alike in both modes.
+// claimCases have the same result with a secret and with a JWKS.
 var claimCases = map[string]struct {
 	change map[string]any
 	ok     bool
@@ -281,7 +281,7 @@ func TestUnfitKeysOfADocumentAreNotUsed(t *testing.T) {
 	judge(t, a, "one for encryption", sign(t, encryption.method, encryption.private, kid("enc"), with(nil)), false)
 }
 
-// make128 is a modulus of 1024 bits.
+// make128 returns a modulus of 1024 bits.
 func make128() []byte {
 	n := make([]byte, 128)
 	for i := range n {

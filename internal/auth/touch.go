@@ -12,13 +12,13 @@ import (
 const (
 	touchInterval = time.Minute
 	touchTimeout  = 2 * time.Second
-	touchQueue    = 1000  // keys waiting to be written
-	maxTouched    = 10000 // keys remembered as written lately
+	touchQueue    = 1000  // uses waiting to be written
+	maxTouched    = 10000 // entries of lastTouched
 )
 
-// toucher notes when keys are used, in the background and at most once a minute
-// per key. No request waits for it: when it cannot keep up, notes are dropped,
-// and a later use makes another.
+// toucher records uses of keys in the background, at most once a minute for each key.
+// No request waits for it. When the queue is full it drops the use; a later use of the
+// key is recorded instead.
 type toucher struct {
 	store interface {
 		TouchKey(ctx context.Context, id workspace.KeyID, at time.Time) error
@@ -48,7 +48,7 @@ func newToucher(store Store, now func() time.Time, log *slog.Logger) *toucher {
 	return t
 }
 
-// touch notes a use of a key now.
+// touch records a use of a key now.
 func (t *toucher) touch(id workspace.KeyID) {
 	now := t.now()
 	t.mu.Lock()
@@ -62,8 +62,8 @@ func (t *toucher) touch(id workspace.KeyID) {
 		return
 	}
 	if len(t.lastTouched) >= maxTouched {
-		// What is forgotten costs one statement more, which the store's own
-		// limit turns into nothing written.
+		// A cleared key costs one more statement, which writes nothing within the
+		// same minute.
 		clear(t.lastTouched)
 	}
 	t.lastTouched[id] = now
@@ -80,7 +80,7 @@ func (t *toucher) run() {
 	}
 }
 
-// close writes what is waiting, for at most touchTimeout, and ends the work.
+// close writes the queued uses, for at most touchTimeout, and stops.
 func (t *toucher) close() {
 	t.mu.Lock()
 	if !t.closed {

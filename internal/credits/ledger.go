@@ -36,39 +36,39 @@ var (
 	readScript    = redis.NewScript(windowLua + readLua)
 )
 
-// MaxCeiling is the highest ceiling and amount: Lua counts in doubles.
+// MaxCeiling is the maximum of ceilings and amounts, because Lua numbers are doubles.
 const MaxCeiling = 1 << 53
 
-// forgetAfter is the age from which a reservation that is not found may as well
-// have been forgotten as settled; a minute before the scripts forget it.
+// forgetAfter is the age from which a missing reservation may have been deleted rather
+// than settled; a minute less than the age at which the scripts delete it.
 const forgetAfter = 10 * time.Minute
 
-// Options of a Ledger. The zero value of each field means its default.
+// Options are the settings of a Ledger. A zero field means its default.
 type Options struct {
-	// Prefix of all keys, so that several installations share one Redis.
-	// Without braces. Default "atlas:credits:".
+	// Prefix of all keys, so that several installations can share one Redis. It has no
+	// braces. Default "atlas:credits:".
 	Prefix string
 	// Timeout of one call to Redis. Default 100 ms.
 	Timeout time.Duration
-	// Wait is how long Reserve waits for open reservations of others that
-	// fill the window. Default 1 s.
+	// Wait is how long Reserve waits while open reservations fill the window, and how
+	// long a call waits for a slot. Default 1 s.
 	Wait time.Duration
-	// BreakerFailures in a row open the breaker. Default 5.
+	// BreakerFailures is how many failures in a row open the breaker. Default 5.
 	BreakerFailures int
-	// BreakerPause is how long it stays open before a probe. Default 1 s.
+	// BreakerPause is how long the breaker stays open before a probe. Default 1 s.
 	BreakerPause time.Duration
 	// Now replaces Redis's clock, for tests.
 	Now func() time.Time
-	// LocalClock replaces this server's clock, ahead of which the window does not
-	// run. Default: the process's steady clock, or Now where that is set.
+	// LocalClock replaces this server's clock, which limits how far the window goes
+	// forward. Default: the process's steady clock, or Now if it is set.
 	LocalClock func() time.Time
-	// Log takes failed settles, clocks that differ and changes of the breaker.
+	// Log gets failed settles, clock differences and state changes of the breaker.
 	// Default slog.Default().
 	Log *slog.Logger
 }
 
-// Ledger keeps the windows of all workspaces in one Redis. It is safe for
-// concurrent use and holds nothing between calls but the breaker's state.
+// Ledger keeps the windows of all workspaces in one Redis. It is safe for concurrent
+// use. Its only state between calls is that of the breaker.
 type Ledger struct {
 	client           redis.UniversalClient
 	prefix           string
@@ -78,13 +78,12 @@ type Ledger struct {
 	localClock       func() time.Time
 	log              *slog.Logger
 	breaker          *breaker
-	slots            chan struct{} // one for each call that may be under way
-	lastClockWarning atomic.Int64  // when clocks that differ were last logged, unix ms
+	slots            chan struct{} // a semaphore of concurrent calls
+	lastClockWarning atomic.Int64  // unix ms
 }
 
-// New returns a ledger over a client that Open made, or one set up likewise:
-// context deadlines honoured, no retries of its own. The client stays the
-// caller's to close.
+// New returns a ledger. client comes from Open, or is configured in the same way: with
+// ContextTimeoutEnabled and without retries. The caller closes it.
 func New(client redis.UniversalClient, o Options) (*Ledger, error) {
 	if client == nil {
 		return nil, errors.New("credits: no redis client")
@@ -117,22 +116,21 @@ func New(client redis.UniversalClient, o Options) (*Ledger, error) {
 	}, nil
 }
 
-// callsPerCPU is how many calls may be under way for each processor: as many as
-// the client has connections by default.
+// callsPerCPU is the number of concurrent calls per CPU, the client's default number of
+// connections.
 const callsPerCPU = 10
 
 var operationName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
-// Reserve holds amount credits (1..MaxCeiling) of the workspace for one call of
-// the operation (an operation id of the API: a-z, 0-9, _). Every granted
-// reservation must be settled, with 0 where the request failed.
+// Reserve reserves amount credits (1..MaxCeiling) of the workspace for one call of the
+// operation (an operation id of the API: a-z, 0-9, _). The caller must settle every
+// granted reservation, with 0 if the request failed.
 //
-// It answers fault.RateLimited (retry after 24 h) when the settled use is the
-// whole ceiling; fault.Unavailable (retry after 1 s) when open reservations
-// alone fill the window for longer than Options.Wait, when Redis is away or
-// slow, and when ctx ends; fault.Internal for arguments out of their range. The
-// Window is that of the moment, and valid beside RateLimited and a full window
-// too; it is zero when Redis did not answer.
+// Errors: fault.RateLimited (retry after 24 h) when settled credits reach the ceiling;
+// fault.Unavailable (retry after 1 s) when open reservations fill the window for longer
+// than Options.Wait, when Redis is unavailable or slow, and when ctx ends;
+// fault.Internal for arguments out of range. The Window is current. It is also valid
+// with RateLimited and for a full window; it is zero when Redis did not reply.
 func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, operation string, amount int64) (*Reservation, Window, error) {
 	key, err := l.key(workspace, ceiling)
 	if err != nil {
@@ -167,8 +165,8 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 		case "used_up":
 			return nil, window, usedUp(ceiling)
 		}
-		// Full of open reservations: they settle in a moment, or lapse. The
-		// jitter keeps those who wait from asking all at once.
+		// Open reservations fill the window; they will settle or lapse soon. The jitter
+		// spreads the callers that wait.
 		rest := time.Until(deadline)
 		if rest <= 0 {
 			e := fault.Wrap(errors.New("credits: open reservations fill the window"), fault.Unavailable,
@@ -182,11 +180,11 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 	}
 }
 
-// release gives back what a Reserve may hold whose answer was lost, once: near
-// the ceiling others would wait for it until it lapses.
+// release settles, with one try, a reservation whose reply was lost. Near the ceiling
+// other requests would otherwise wait until it lapses.
 func (l *Ledger) release(ctx context.Context, r *Reservation, lost error) {
 	if errors.Is(lost, errBreakerOpen) || errors.Is(lost, errNoSlot) {
-		return // Redis was not asked
+		return // Redis was not called
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.timeout)
 	defer cancel()
@@ -208,10 +206,10 @@ func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, w 
 	return status, newWindow(used, r.ceiling), nil
 }
 
-// Check answers fault.RateLimited, with the Window, when the settled use is the
-// whole ceiling: for operations that cost nothing but stop with the others.
-// When Redis is away it answers fault.Unavailable at once or within
-// Options.Timeout, and the operation, costing nothing, may go on without.
+// Check returns fault.RateLimited, with the Window, when settled credits reach the
+// ceiling, for operations that cost nothing but stop with the others. When Redis is
+// unavailable it returns fault.Unavailable within Options.Timeout, and the operation may
+// go on, because it costs nothing.
 func (l *Ledger) Check(ctx context.Context, workspace string, ceiling int64) (Window, error) {
 	u, err := l.read(ctx, workspace, ceiling, false)
 	if err == nil && u.Used >= ceiling {
@@ -220,8 +218,8 @@ func (l *Ledger) Check(ctx context.Context, workspace string, ceiling int64) (Wi
 	return u.Window, err
 }
 
-// Usage answers the window and what each operation used of it. A window that
-// is used up is no error here. Errors: fault.Unavailable when Redis is away.
+// Usage returns the window and the used credits by operation. A window that is used up
+// is not an error. Error: fault.Unavailable when Redis is unavailable.
 func (l *Ledger) Usage(ctx context.Context, workspace string, ceiling int64) (Usage, error) {
 	return l.read(ctx, workspace, ceiling, true)
 }
@@ -251,7 +249,7 @@ func (l *Ledger) read(ctx context.Context, workspace string, ceiling int64, byTo
 	return u, nil
 }
 
-// internalMessage is what a client may know of a fault of this program.
+// internalMessage is the message of fault.Internal for clients.
 const internalMessage = "something went wrong on our side"
 
 func usedUp(ceiling int64) error {
@@ -261,7 +259,8 @@ func usedUp(ceiling int64) error {
 	return e
 }
 
-// key is the workspace's hash. One spelling of the id, or it had two windows.
+// key returns the key of the workspace's hash. It normalizes the id, because two
+// spellings would have two windows.
 func (l *Ledger) key(workspace string, ceiling int64) (string, error) {
 	id, err := uuid.Parse(workspace)
 	if err != nil || id == uuid.Nil {
@@ -273,7 +272,7 @@ func (l *Ledger) key(workspace string, ceiling int64) (string, error) {
 	return l.prefix + "{" + id.String() + "}", nil
 }
 
-// warnClockAhead logs, at most once a minute, that Redis's clock is ahead (ms).
+// warnClockAhead logs, at most once a minute, by how many ms Redis's clock is ahead.
 func (l *Ledger) warnClockAhead(ctx context.Context, ahead int64) {
 	if ahead == 0 {
 		return
@@ -286,7 +285,7 @@ func (l *Ledger) warnClockAhead(ctx context.Context, ahead int64) {
 		"ahead", time.Duration(ahead)*time.Millisecond+clockTolerance)
 }
 
-// sleep waits, or returns why ctx ended.
+// sleep waits for d, or returns the cause of ctx when it ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -17,7 +17,7 @@ import (
 )
 
 // clocks are the two clocks of a ledger under test.
-type clocks struct{ redis, witness atomic.Int64 } // unix ms
+type clocks struct{ redis, local atomic.Int64 } // unix ms
 
 func newClocks() *clocks {
 	c := &clocks{}
@@ -25,17 +25,17 @@ func newClocks() *clocks {
 	return c
 }
 
-func (c *clocks) set(t time.Time) { c.redis.Store(t.UnixMilli()); c.witness.Store(t.UnixMilli()) }
+func (c *clocks) set(t time.Time) { c.redis.Store(t.UnixMilli()); c.local.Store(t.UnixMilli()) }
 
 func (c *clocks) advance(d time.Duration) {
 	c.redis.Add(d.Milliseconds())
-	c.witness.Add(d.Milliseconds())
+	c.local.Add(d.Milliseconds())
 }
 
 func (c *clocks) options() Options {
 	return Options{
 		Now:        func() time.Time { return time.UnixMilli(c.redis.Load()) },
-		LocalClock: func() time.Time { return time.UnixMilli(c.witness.Load()) },
+		LocalClock: func() time.Time { return time.UnixMilli(c.local.Load()) },
 		Wait:       time.Nanosecond,
 	}
 }
@@ -176,7 +176,7 @@ func TestCeiling(t *testing.T) {
 		t.Errorf("Usage is never throttled: %+v, %v", u, err)
 	}
 
-	// A ceiling of 0 lets nothing through.
+	// A ceiling of 0 grants nothing.
 	_, err = l.Check(t.Context(), workspace(t, l), 0)
 	wantFault(t, err, fault.RateLimited, 24*time.Hour)
 }
@@ -295,7 +295,7 @@ func TestScriptsAreIdempotent(t *testing.T) {
 			t.Fatalf("again: %s, place %d, %v", status, r.seq, err)
 		}
 	}
-	// 20 are held, not 80, so 10 are free for the next.
+	// 20 are reserved, not 80, so 10 are free for the next.
 	settle(t, reserve(t, l, ws, 30, 1), 0)
 
 	settle(t, r, 12)

@@ -72,7 +72,7 @@ func TestRedisStopsAndComesBack(t *testing.T) {
 	if !strings.Contains(log.String(), "redis is back") {
 		t.Errorf("log: %s", log.String())
 	}
-	// The log on disk kept the reservation, and it is charged once.
+	// Redis restored the reservation from its log, and it is charged once.
 	if w := settle(t, open, 7); w.Used != 17 {
 		t.Errorf("after the restart: %+v", w)
 	}
@@ -258,7 +258,7 @@ func TestLostAnswersAreAppliedOnce(t *testing.T) {
 	if got := p.drop.Load(); got >= 0 && got != 0 {
 		t.Fatalf("no answer was dropped")
 	}
-	// Held once: 10 of 30 are free.
+	// Reserved once: 10 of 30 are free.
 	settle(t, reserve(t, direct, ws, 30, 1), 0)
 
 	p.drop.Store(settleTries - 1)
@@ -269,8 +269,8 @@ func TestLostAnswersAreAppliedOnce(t *testing.T) {
 		t.Errorf("used %d, want 12", n)
 	}
 
-	// The one case that stays open: all answers lost, the page not delivered,
-	// the ledger above what was delivered by this page and no more.
+	// All replies are lost and the page is not delivered: the ledger is above the
+	// delivered credits by this page and no more.
 	r = reserve(t, l, ws, 30, 5)
 	p.drop.Store(settleTries)
 	_, err := r.Settle(t.Context(), 5)
@@ -357,7 +357,7 @@ func TestBreaker(t *testing.T) {
 		began := time.Now()
 		time.Sleep(time.Millisecond)
 		for range 5 {
-			b.report(failed, began) // side by side: one failure
+			b.report(failed, began) // concurrent: one failure
 		}
 		if b.failures != 1 {
 			t.Fatalf("five failures of one moment count as %d", b.failures)
@@ -521,8 +521,8 @@ func TestReserveWithALostAnswerHoldsNothing(t *testing.T) {
 	calm, hasty := ledgerOn(t, c, Options{}), ledgerOn(t, c, Options{Timeout: 100 * time.Millisecond})
 	ws := workspace(t, calm)
 	spend(t, calm, ws, 100, 1)
-	// Redis holds writes back for longer than the call waits, and applies them
-	// then: the answer is lost, the reservation is made.
+	// Redis delays writes for longer than the timeout and then applies them: the reply
+	// is lost, but the reservation exists.
 	for tries := 0; ; tries++ {
 		if err := c.Do(t.Context(), "CLIENT", "PAUSE", "150", "WRITE").Err(); err != nil {
 			t.Fatal(err)

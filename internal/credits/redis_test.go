@@ -31,7 +31,7 @@ type server struct {
 	dir  string
 	args []string
 	cmd  *exec.Cmd
-	// sentinel is the configuration of a Sentinel, for being one.
+	// sentinel is the configuration of a Sentinel.
 	sentinel string
 }
 

@@ -18,7 +18,7 @@ type node struct {
 	*server
 	plain redis.UniversalClient
 	id    string
-	bus   int // port of the nodes' own traffic
+	bus   int // port of the cluster bus
 }
 
 // cluster starts three nodes, each with a third of the slots.
@@ -77,7 +77,7 @@ func TestCluster(t *testing.T) {
 			t.Errorf("node %d has %d workspaces, %v", i, keys, err)
 		}
 	}
-	// One address is enough where it stands for all.
+	// One address is enough to find all nodes.
 	one := ledgerOn(t, client(t, nodes[1].url()+"?cluster=true"), Options{})
 	for _, ws := range spaces {
 		if n := used(t, one, ws); n != 25 {

@@ -170,7 +170,7 @@ func TestMembers(t *testing.T) {
 	if fault.CodeOf(err) != fault.AlreadyMember {
 		t.Errorf("the same address again: %v", err)
 	}
-	// In another workspace the address is the same person, under the name known.
+	// In another workspace the address is the same user, with the stored name.
 	second, err := w.directory.AddMember(ctx, w.two.ID, workspace.Member{Email: "OWNER@one.EXAMPLE", Name: "Other", Role: workspace.Admin})
 	fatal(t, err)
 	want := workspace.Member{ID: owner.ID, Email: owner.Email, Name: owner.Name, Role: workspace.Admin, JoinedAt: w.now}
@@ -194,7 +194,7 @@ func TestMembers(t *testing.T) {
 	if diff := cmp.Diff(want, raised, cmpopts.IgnoreFields(workspace.Member{}, "Role")); diff != "" || raised.Role != workspace.Owner {
 		t.Errorf("ensured with role %s (-want +got):\n%s", raised.Role, diff)
 	}
-	// A second user with one address: say which.
+	// With a second user of the address the id is required.
 	_, err = w.directory.AddMember(ctx, w.one.ID, workspace.Member{ID: workspace.NewUserID(), Email: owner.Email, Name: "Twin", Role: workspace.MemberRole})
 	fatal(t, err)
 	if _, err := w.directory.AddMember(ctx, w.one.ID, workspace.Member{Email: owner.Email, Name: "Twin", Role: workspace.MemberRole}); fault.CodeOf(err) != fault.InvalidInput {

@@ -33,7 +33,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	d := pgtest.New(t)
-	// One connection: whatever a statement leaves on it, the next one meets.
+	// With one connection, each statement sees what earlier ones left on it.
 	app := d.OpenApp(t, postgres.Options{MaxConns: 1})
 	system := d.OpenSystem(t, postgres.Options{MaxConns: 4})
 	w := &world{

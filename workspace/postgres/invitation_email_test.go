@@ -9,8 +9,8 @@ import (
 	"atlas/workspace"
 )
 
-// letters claims all that is due, and says to whom.
-func (p *people) letters(t *testing.T, daily int) (to []string) {
+// sendDue claims all due e-mails and returns their addresses.
+func (p *people) sendDue(t *testing.T, daily int) (to []string) {
 	t.Helper()
 	for {
 		l, ok, err := p.system.ClaimEmail(t.Context(), p.now, time.Hour, daily)
@@ -23,58 +23,58 @@ func (p *people) letters(t *testing.T, daily int) (to []string) {
 	}
 }
 
-func (p *people) turn(t *testing.T, in workspace.ID, email string) workspace.CreatedInvitation {
+func (p *people) schedule(t *testing.T, in workspace.ID, email string) workspace.CreatedInvitation {
 	t.Helper()
 	made, err := p.invitations.Create(t.Context(), in, workspace.KeyActor, email, workspace.MemberRole)
 	fatal(t, err)
 	return made
 }
 
-func wantTurn(t *testing.T, name string, got workspace.EmailSchedule, status workspace.EmailStatus, at time.Time, pacedBy string) {
+func wantSchedule(t *testing.T, name string, got workspace.EmailSchedule, status workspace.EmailStatus, at time.Time, pacedBy string) {
 	t.Helper()
 	if got.Status != status || got.PacedBy != pacedBy || (got.At == nil) != at.IsZero() || got.At != nil && !got.At.Equal(at) {
 		t.Errorf("%s: %+v at %v, want %s at %v by %q", name, got, got.At, status, at, pacedBy)
 	}
 }
 
-func TestLettersOfAWorkspaceArePaced(t *testing.T) {
+func TestEmailsOfAWorkspaceArePaced(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
 	p.invitations.Limits = workspace.Limits{EmailsHourly: 3, EmailsDaily: 3}
 	begin := p.now
 	var made []workspace.CreatedInvitation
 	for i := range 8 {
-		made = append(made, p.turn(t, p.one.ID, fmt.Sprintf("n%d@example.com", i)))
+		made = append(made, p.schedule(t, p.one.ID, fmt.Sprintf("n%d@example.com", i)))
 		hours := time.Duration(i / 3)
 		status, by := workspace.EmailDelayed, workspace.PacedByWorkspace
 		if hours == 0 {
 			status, by = workspace.EmailDue, ""
 		}
-		wantTurn(t, fmt.Sprint(i), made[i].Email, status, begin.Add(hours*time.Hour), by)
+		wantSchedule(t, fmt.Sprint(i), made[i].Email, status, begin.Add(hours*time.Hour), by)
 	}
-	// Another workspace has a pace of its own.
-	wantTurn(t, "another workspace", p.turn(t, p.two.ID, "o@example.com").Email, workspace.EmailDue, begin, "")
+	// The rate of another workspace is independent.
+	wantSchedule(t, "another workspace", p.schedule(t, p.two.ID, "o@example.com").Email, workspace.EmailDue, begin, "")
 	for hour, want := range []int{4, 3, 2} {
 		p.now = begin.Add(time.Duration(hour)*time.Hour - time.Millisecond)
 		if hour > 0 {
-			if sent := p.letters(t, 3); len(sent) != 0 {
+			if sent := p.sendDue(t, 3); len(sent) != 0 {
 				t.Errorf("before hour %d: %v", hour, sent)
 			}
 		}
 		p.now = begin.Add(time.Duration(hour) * time.Hour)
-		if sent := p.letters(t, 3); len(sent) != want {
+		if sent := p.sendDue(t, 3); len(sent) != want {
 			t.Errorf("in hour %d: %v", hour, sent)
 		}
 	}
-	// A letter that was sent counts, revoked or not; one that was not gives its
-	// turn back.
+	// An e-mail that was sent counts, also when its invitation was revoked. One that was
+	// not sent no longer counts.
 	for _, i := range made {
 		_, err := p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, i.Invitation.ID)
 		fatal(t, err)
 	}
-	wantTurn(t, "beside two of this hour", p.turn(t, p.one.ID, "x0@example.com").Email, workspace.EmailDue, p.now, "")
-	unsent := p.turn(t, p.one.ID, "x1@example.com")
-	wantTurn(t, "beside three", unsent.Email, workspace.EmailDelayed, p.now.Add(time.Hour), workspace.PacedByWorkspace)
+	wantSchedule(t, "beside two of this hour", p.schedule(t, p.one.ID, "x0@example.com").Email, workspace.EmailDue, p.now, "")
+	unsent := p.schedule(t, p.one.ID, "x1@example.com")
+	wantSchedule(t, "beside three", unsent.Email, workspace.EmailDelayed, p.now.Add(time.Hour), workspace.PacedByWorkspace)
 	_, err := p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, made[0].Invitation.ID)
 	if err == nil {
 		t.Error("revoked twice")
@@ -82,43 +82,43 @@ func TestLettersOfAWorkspaceArePaced(t *testing.T) {
 	_, err = p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, unsent.Invitation.ID)
 	fatal(t, err)
 	for i := range 3 {
-		again := p.turn(t, p.one.ID, fmt.Sprintf("y%d@example.com", i))
-		wantTurn(t, "in the turn that was given back", again.Email, workspace.EmailDelayed, p.now.Add(time.Hour), workspace.PacedByWorkspace)
+		again := p.schedule(t, p.one.ID, fmt.Sprintf("y%d@example.com", i))
+		wantSchedule(t, "at the time that became free", again.Email, workspace.EmailDelayed, p.now.Add(time.Hour), workspace.PacedByWorkspace)
 		_, err = p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, again.Invitation.ID)
 		fatal(t, err)
 	}
 }
 
-func TestTurnsOfLettersTakenAtOnce(t *testing.T) {
+func TestEmailsScheduledConcurrently(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
-	const hourly, letters = 5, 23
+	const hourly, emails = 5, 23
 	p.invitations.Limits = workspace.Limits{EmailsHourly: hourly}
-	turns := make([]workspace.EmailSchedule, letters)
+	schedules := make([]workspace.EmailSchedule, emails)
 	var group sync.WaitGroup
-	for i := range turns {
+	for i := range schedules {
 		group.Go(func() {
 			made, err := p.invitations.Create(t.Context(), p.one.ID, workspace.KeyActor, fmt.Sprintf("n%d@example.com", i), workspace.MemberRole)
 			if err != nil {
 				t.Error(err)
 			}
-			turns[i] = made.Email
+			schedules[i] = made.Email
 		})
 	}
 	group.Wait()
 	in := map[time.Time]int{}
-	for _, turn := range turns {
-		in[turn.At.UTC()]++
+	for _, schedule := range schedules {
+		in[schedule.At.UTC()]++
 	}
 	for hour := range 5 {
-		want := min(hourly, letters-hour*hourly)
+		want := min(hourly, emails-hour*hourly)
 		if got := in[p.now.Add(time.Duration(hour)*time.Hour)]; got != want {
-			t.Errorf("hour %d has %d letters, want %d", hour, got, want)
+			t.Errorf("hour %d has %d e-mails, want %d", hour, got, want)
 		}
 	}
 }
 
-func TestLettersToAnAddressArePaced(t *testing.T) {
+func TestEmailsToAnAddressArePaced(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
 	const daily = 2
@@ -132,43 +132,43 @@ func TestLettersToAnAddressArePaced(t *testing.T) {
 	sent := 0
 	for n := range 20 {
 		p.now = begin.Add(time.Duration(n) * time.Minute)
-		made := p.turn(t, p.one.ID, "Ann@example.com")
+		made := p.schedule(t, p.one.ID, "Ann@example.com")
 		switch {
 		case n < daily:
-			wantTurn(t, "at first", made.Email, workspace.EmailDue, p.now, "")
+			wantSchedule(t, "at first", made.Email, workspace.EmailDue, p.now, "")
 		default:
-			wantTurn(t, "then", made.Email, workspace.EmailDelayed, begin.Add(workspace.AddressEmailWindow), workspace.PacedByAddress)
+			wantSchedule(t, "then", made.Email, workspace.EmailDelayed, begin.Add(workspace.AddressEmailWindow), workspace.PacedByAddress)
 		}
-		sent += len(p.letters(t, daily))
+		sent += len(p.sendDue(t, daily))
 		revoke(made, p.one.ID)
 	}
 	if sent != daily {
-		t.Errorf("%d letters were sent, want %d", sent, daily)
+		t.Errorf("%d e-mails were sent, want %d", sent, daily)
 	}
-	// Another workspace is told nothing of it: its letter waits all the same.
-	other := p.turn(t, p.two.ID, "ann@EXAMPLE.com")
-	wantTurn(t, "of another workspace", other.Email, workspace.EmailDue, p.now, "")
-	if to := p.letters(t, daily); len(to) != 0 {
-		t.Errorf("letters to %v", to)
+	// Another workspace does not learn of it, but its e-mail waits.
+	other := p.schedule(t, p.two.ID, "ann@EXAMPLE.com")
+	wantSchedule(t, "of another workspace", other.Email, workspace.EmailDue, p.now, "")
+	if to := p.sendDue(t, daily); len(to) != 0 {
+		t.Errorf("emails to %v", to)
 	}
 	p.now = begin.Add(workspace.AddressEmailWindow)
-	if to := p.letters(t, daily); len(to) != 1 {
-		t.Errorf("a day later: letters to %v", to)
+	if to := p.sendDue(t, daily); len(to) != 1 {
+		t.Errorf("a day later: emails to %v", to)
 	}
-	// Where its turn comes too late it is not sent, and nobody looks for it again.
+	// An e-mail that would come after the invitation expires is never sent.
 	revoke(other, p.two.ID)
-	wantTurn(t, "the second of that day", p.turn(t, p.one.ID, "ann@example.com").Email, workspace.EmailDue, p.now, "")
-	late := p.turn(t, p.two.ID, "ann@example.com")
+	wantSchedule(t, "the second of that day", p.schedule(t, p.one.ID, "ann@example.com").Email, workspace.EmailDue, p.now, "")
+	late := p.schedule(t, p.two.ID, "ann@example.com")
 	_, err := p.system.Pool().Exec(t.Context(), `UPDATE invitations SET expires_at = $1 WHERE id = $2`, p.now.Add(time.Minute), late.Invitation.ID.String())
 	fatal(t, err)
 	for range 3 {
-		p.letters(t, daily)
+		p.sendDue(t, daily)
 	}
 	var waiting int
 	fatal(t, p.system.Pool().QueryRow(t.Context(), `
 		SELECT count(*) FROM invitations WHERE id = $1 AND (next_attempt_at IS NOT NULL OR letter_at IS NOT NULL OR sent_at IS NOT NULL)`,
 		late.Invitation.ID.String()).Scan(&waiting))
 	if waiting != 0 {
-		t.Error("a letter that comes too late is still to be sent")
+		t.Error("an e-mail that is too late is still queued")
 	}
 }

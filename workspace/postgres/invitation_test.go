@@ -37,7 +37,7 @@ func TestLifeOfAnInvitation(t *testing.T) {
 	if first.Email != "Ann@Example.com" || first.ExpiresAt.Sub(first.CreatedAt) != 7*24*time.Hour || !first.CreatedAt.Equal(p.now) {
 		t.Errorf("created %+v", first)
 	}
-	// Each workspace invites for itself.
+	// Invitations of different workspaces are independent.
 	p.invite(t, p.two.ID, "ann@example.com")
 
 	p.now = p.now.Add(time.Minute)
@@ -67,7 +67,7 @@ func TestLifeOfAnInvitation(t *testing.T) {
 	p.now = first.ExpiresAt
 	same("at its end", "bob@example.com Pending", "Ann@Example.com Expired")
 
-	// An expired one makes way; one can be revoked too.
+	// An expired invitation is replaced. A pending one can be revoked.
 	create("anew", by(owner), "ann@example.com", workspace.MemberRole, "")
 	same("replaced", "ann@example.com Pending", "bob@example.com Pending")
 	revoke := func(name string, actor workspace.Actor, id workspace.InvitationID, want fault.Code) {
@@ -136,7 +136,7 @@ func TestAccept(t *testing.T) {
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("joined (-want +got):\n%s", diff)
 	}
-	all, err := p.roster.List(ctx, in, 100, 0)
+	all, err := p.memberAdmin.List(ctx, in, 100, 0)
 	fatal(t, err)
 	if len(all) != 3 || !cmp.Equal(all[1], want) {
 		t.Errorf("members: %+v", all)
@@ -150,7 +150,7 @@ func TestAccept(t *testing.T) {
 	_, err = p.invitations.Create(ctx, in, workspace.KeyActor, "ann@example.com", workspace.MemberRole)
 	wantCode(t, "inviting who accepted", err, fault.AlreadyMember)
 
-	// A member who is invited under another address of theirs.
+	// A member is invited at another address of theirs.
 	_, token = p.invite(t, in, "other@example.com")
 	ann.Email = "other@example.com"
 	accept("a member already", token, ann, fault.AlreadyMember)
@@ -159,7 +159,7 @@ func TestAccept(t *testing.T) {
 	fatal(t, err)
 	accept("revoked", token, newcomer("bob@example.com"), fault.NotFound)
 
-	// Without a name in the token, the address stands in.
+	// Without a name in the token, the name is taken from the address.
 	_, token = p.invite(t, in, "carl@example.com")
 	nameless := newcomer("carl@example.com")
 	nameless.Name = ""
@@ -195,7 +195,7 @@ func TestTwoAcceptsAtOnce(t *testing.T) {
 		_, token := p.invite(t, p.one.ID, email)
 		who := []workspace.Invitee{newcomer(email), newcomer(email)}
 		if i%2 == 0 {
-			who[1] = who[0] // one person, twice; else two who share the address
+			who[1] = who[0] // one user twice; otherwise two users with one address
 		}
 		var errs [2]error
 		var group sync.WaitGroup
@@ -248,7 +248,7 @@ func TestTwoInvitesOfOneAddress(t *testing.T) {
 	ctx := t.Context()
 	for i := range 100 {
 		email := fmt.Sprintf("t%d@example.com", i)
-		if i%2 == 0 { // an expired one is in the way
+		if i%2 == 0 { // with an expired one
 			p.invite(t, p.one.ID, email)
 			p.now = p.now.Add(workspace.InvitationTTL)
 		}
@@ -301,7 +301,7 @@ func TestOutbox(t *testing.T) {
 	p := newPeople(t)
 	ctx := t.Context()
 	const hold = time.Minute
-	claim := func(name string, want ...int) (letters []workspace.InvitationEmail) {
+	claim := func(name string, want ...int) (emails []workspace.InvitationEmail) {
 		t.Helper()
 		var got []int
 		for {
@@ -310,12 +310,12 @@ func TestOutbox(t *testing.T) {
 			if !ok {
 				break
 			}
-			letters, got = append(letters, l), append(got, l.Attempt)
+			emails, got = append(emails, l), append(got, l.Attempt)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: attempts (-want +got):\n%s", name, diff)
 		}
-		return letters
+		return emails
 	}
 	sent := func() *time.Time {
 		all, err := p.invitations.List(ctx, p.one.ID, 1, 0)
@@ -330,7 +330,7 @@ func TestOutbox(t *testing.T) {
 	first := p.now
 	l := claim("new", 1)[0]
 	if l.Workspace != p.one.ID || l.WorkspaceName != "One" || l.InvitedBy != "Olga" || l.Email != "ann@example.com" || l.Role != workspace.Admin {
-		t.Errorf("letter %+v", l)
+		t.Errorf("e-mail %+v", l)
 	}
 	if at := sent(); at == nil || !at.Equal(first) {
 		t.Errorf("sent at %v, want %v", at, first)
@@ -340,7 +340,7 @@ func TestOutbox(t *testing.T) {
 	claim("within the hold")
 	p.now = p.now.Add(time.Millisecond)
 	second := claim("after a crash", 2)[0]
-	// The first sender was only slow: what it says does not count any more.
+	// The result of the first sender, which was slow, no longer counts.
 	fatal(t, p.system.EmailSent(ctx, l, p.now))
 	next := p.now.Add(10 * time.Second)
 	fatal(t, p.system.EmailFailed(ctx, second, &next))
@@ -354,7 +354,7 @@ func TestOutbox(t *testing.T) {
 		t.Errorf("sent at %v, want the first attempt's %v", at, first)
 	}
 
-	// Given up, revoked, accepted, expired: nothing to send.
+	// Nothing to send: given up, revoked, accepted or expired.
 	p.invite(t, p.one.ID, "given-up@example.com")
 	fatal(t, p.system.EmailFailed(ctx, claim("to give up", 1)[0], nil))
 	revoked, _ := p.invite(t, p.one.ID, "revoked@example.com")
@@ -366,18 +366,18 @@ func TestOutbox(t *testing.T) {
 	p.invite(t, p.one.ID, "expired@example.com")
 	p.now = p.now.Add(workspace.InvitationTTL)
 	claim("none is due")
-	// Without a mail server there is nothing in the outbox.
+	// Without a mail server the outbox is empty.
 	p.invitations.EmailQueued = nil
 	p.invite(t, p.one.ID, "by-hand@example.com")
 	claim("nobody sends")
 }
 
-func TestALetterIsClaimedOnce(t *testing.T) {
+func TestAnEmailIsClaimedOnce(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
 	ctx := t.Context()
-	const letters = 30
-	for i := range letters {
+	const emails = 30
+	for i := range emails {
 		p.invite(t, p.one.ID, fmt.Sprintf("l%d@example.com", i))
 	}
 	var mu sync.Mutex
@@ -405,9 +405,9 @@ func TestALetterIsClaimedOnce(t *testing.T) {
 			t.Errorf("%v was claimed %d times", id, n)
 		}
 	}
-	// SKIP LOCKED may end one claimer early, never all of them: the last to look
-	// sees every row unlocked.
-	if len(claimed) != letters {
-		t.Errorf("%d of %d were claimed", len(claimed), letters)
+	// With SKIP LOCKED one claimer can finish early, but never all of them: the last
+	// one finds every row unlocked.
+	if len(claimed) != emails {
+		t.Errorf("%d of %d were claimed", len(claimed), emails)
 	}
 }

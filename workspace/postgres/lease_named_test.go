@@ -16,7 +16,7 @@ func TestNamedLeaseIsTakenOver(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	if ok, err := w.system.AcquireLease(ctx, "load", "folder 1", time.Hour); !ok || err != nil {
-		t.Fatal(ok, err) // by a process that was killed then
+		t.Fatal(ok, err) // by a process that was killed later
 	}
 	worked := false
 	work := func(context.Context) error { worked = true; return nil }
@@ -27,7 +27,7 @@ func TestNamedLeaseIsTakenOver(t *testing.T) {
 	if err := w.system.WithNamedLease(ctx, "load", "folder 1", time.Hour, work); err != nil || !worked {
 		t.Errorf("%v, worked %v", err, worked)
 	}
-	// It was given back.
+	// It was released.
 	if err := w.system.WithLease(ctx, "load", "anybody", time.Hour, work); err != nil {
 		t.Error(err)
 	}

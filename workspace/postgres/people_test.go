@@ -15,11 +15,11 @@ import (
 type people struct {
 	*world
 	store         *postgres.Store
-	roster        *workspace.Members
+	memberAdmin   *workspace.Members
 	invitations   *workspace.Invitations
 	subscriptions *workspace.Subscriptions
 	skills        *workspace.Skills
-	shelf         *workspace.SkillAdmin
+	skillAdmin    *workspace.SkillAdmin
 }
 
 func newPeople(t *testing.T) *people {
@@ -29,11 +29,11 @@ func newPeople(t *testing.T) *people {
 	clock := func() time.Time { return p.now }
 	links, err := workspace.NewInvitationLinks("https://app.example/join", []byte("a key of the servers"))
 	fatal(t, err)
-	p.roster = workspace.NewMembers(p.store, nil)
+	p.memberAdmin = workspace.NewMembers(p.store, nil)
 	p.invitations = &workspace.Invitations{Store: p.store, Acceptances: w.system, Links: links, Now: clock, EmailQueued: func() {}}
 	p.subscriptions = workspace.NewSubscriptions(p.store, clock)
 	p.skills = workspace.NewSkills(p.store, clock)
-	p.shelf = workspace.NewSkillAdmin(w.system, clock)
+	p.skillAdmin = workspace.NewSkillAdmin(w.system, clock)
 	return p
 }
 

@@ -71,7 +71,7 @@ func TestAppSeesOnlyTheNamedWorkspace(t *testing.T) {
 		if n != want {
 			t.Errorf("in its workspace, the application sees %d of %s, want %d", n, table, want)
 		}
-		// The same connection, now that the setting is an empty string.
+		// The same connection, on which the setting is now an empty string.
 		if n := count(table); n != 0 {
 			t.Errorf("after another request on the connection, the application sees %d of %s", n, table)
 		}

@@ -52,7 +52,7 @@ func TestRoles(t *testing.T) {
 	d := w.databases
 	for name, c := range map[string]struct {
 		url         string
-		app, system string // part of the error; "": it is fine
+		app, system string // part of the error; "" for none
 	}{
 		"atlas_app":              {d.App, "", "has not the rights of atlas_system"},
 		"atlas_system":           {d.System, "the rights of atlas_system", ""},
@@ -72,7 +72,7 @@ func TestRoles(t *testing.T) {
 			system, err := postgres.OpenSystem(ctx, c.url, postgres.Options{MaxConns: 1})
 			fatal(t, err)
 			defer system.Close()
-			judge := func(what string, err error, want string) {
+			check := func(what string, err error, want string) {
 				t.Helper()
 				wrong, ok := errors.AsType[*postgres.RoleError](err)
 				switch {
@@ -82,14 +82,14 @@ func TestRoles(t *testing.T) {
 					t.Errorf("%s: %v, want %q", what, err, want)
 				}
 			}
-			judge("the app's role", app.CheckRole(ctx), c.app)
-			judge("the app's readiness", app.Ready(ctx), c.app)
+			check("the app's role", app.CheckRole(ctx), c.app)
+			check("the app's readiness", app.Ready(ctx), c.app)
 			_, err = app.Members(ctx, w.one.ID, 100, 0)
-			judge("a use of the app", err, c.app)
-			judge("the system's role", system.CheckRole(ctx), c.system)
-			judge("the system's readiness", system.Ready(ctx), c.system)
+			check("a use of the app", err, c.app)
+			check("the system's role", system.CheckRole(ctx), c.system)
+			check("the system's readiness", system.Ready(ctx), c.system)
 			_, err = system.Members(ctx, w.one.ID, 100, 0)
-			judge("a use of the system", err, c.system)
+			check("a use of the system", err, c.system)
 		})
 	}
 }
@@ -108,13 +108,13 @@ func TestRoleIsCheckedAgain(t *testing.T) {
 	} {
 		_, err := w.system.Pool().Exec(ctx, c.change)
 		fatal(t, err)
-		for name, judged := range map[string]struct {
+		for name, result := range map[string]struct {
 			err  error
 			want string
 		}{"app": {w.app.Ready(ctx), c.app}, "system": {w.system.Ready(ctx), c.system}} {
-			wrong, ok := errors.AsType[*postgres.RoleError](judged.err)
-			if (judged.want == "") != (judged.err == nil) || judged.want != "" && (!ok || !strings.Contains(wrong.Error(), judged.want)) {
-				t.Errorf("%s: %s: %v", c.change, name, judged.err)
+			wrong, ok := errors.AsType[*postgres.RoleError](result.err)
+			if (result.want == "") != (result.err == nil) || result.want != "" && (!ok || !strings.Contains(wrong.Error(), result.want)) {
+				t.Errorf("%s: %s: %v", c.change, name, result.err)
 			}
 		}
 		_, err = w.system.Pool().Exec(ctx, c.back)

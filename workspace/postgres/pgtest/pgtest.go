@@ -22,9 +22,9 @@ import (
 type Databases struct {
 	// Name is the database's name.
 	Name string
-	// Admin is the server's administrator, in this database: policies do not
-	// bind it. Server is the same one where the environment put it, which is
-	// what Prepare takes.
+	// Admin is the address of the server's administrator in this database; policies do
+	// not bind it. Server is the administrator's address from the environment, the
+	// argument of Prepare.
 	Admin, Server string
 	// URLs are the addresses of the two roles.
 	postgres.URLs
@@ -117,7 +117,7 @@ func ensureTemplate(ctx context.Context, conn *pgx.Conn, admin string) error {
 	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, templateLock); err != nil {
 		return err
 	}
-	// The connection is closed soon after: its lock goes with it.
+	// Closing the connection releases the lock.
 	if there, err := exists(); err != nil || there {
 		return err
 	}
