@@ -81,7 +81,7 @@ func wantFault(t testing.TB, err error, code fault.Code, retry time.Duration) {
 	}
 }
 
-// again is the same reservation in the hands of a caller that has not settled.
+// again returns the same reservation as an unsettled one.
 func again(r *Reservation) *Reservation {
 	return &Reservation{ledger: r.ledger, key: r.key, workspace: r.workspace, operation: r.operation,
 		id: r.id, amount: r.amount, ceiling: r.ceiling, createdAt: r.createdAt, seq: r.seq, epoch: r.epoch}
@@ -219,7 +219,7 @@ func TestReserveStopsWaitingWithItsContext(t *testing.T) {
 	}
 }
 
-// Two hundred searches at once, fifty credits below the ceiling.
+// 200 concurrent searches, 50 credits below the ceiling.
 func TestParallelReservationsPassTheCeilingOnce(t *testing.T) {
 	t.Parallel()
 	const ceiling, page, searches = 1000, 25, 200
@@ -397,7 +397,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Numbers as large as they may be come back as they went in.
+// The largest permitted numbers are stored without loss.
 func TestLargeNumbers(t *testing.T) {
 	t.Parallel()
 	l := ledger(t, Options{})

@@ -45,7 +45,7 @@ func memory(t testing.TB, l *Ledger, ws string) int64 {
 	return n
 }
 
-// The memory bounds that doc.go states.
+// The memory limits in doc.go.
 func TestMemoryOfABusyDay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -35,7 +35,7 @@ type modelReservation struct {
 	operation             string
 }
 
-// step moves the model to a call's time.
+// step advances the model to the time of a call.
 func (m *model) step(c *clocks) {
 	now := min(c.redis.Load(), c.local.Load()+60_000)
 	if m.exists {
@@ -110,8 +110,8 @@ func (r *run) reserve() {
 	}
 }
 
-// settle settles any reservation ever granted, so often one that was settled,
-// has lapsed or is forgotten.
+// settle settles any reservation ever granted, often one that was settled, has lapsed or
+// was deleted.
 func (r *run) settle() {
 	if len(r.handles) == 0 {
 		return
@@ -183,7 +183,7 @@ func (r *run) usage() {
 	}
 }
 
-// pass lets time go by for both clocks.
+// pass advances both clocks.
 func (r *run) pass() {
 	const hour = 3600_000
 	most := rapid.SampledFrom([]int64{1, 1500, 45_000, 10 * 60_000, hour, 8 * hour, 24 * hour, 50 * hour}).Draw(r.T, "most")
@@ -193,7 +193,7 @@ func (r *run) pass() {
 	r.clocks.advance(time.Duration(ms) * time.Millisecond)
 }
 
-// jump sets one of the clocks wrong, or both right.
+// jump sets one of the clocks wrong or corrects both.
 func (r *run) jump() {
 	const hour = 3600_000
 	wrong := rapid.SampledFrom([]int64{-24 * hour, -hour, -90_000, 90_000, hour, 25 * hour, 72 * hour}).Draw(r.T, "wrong by")

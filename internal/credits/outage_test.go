@@ -78,8 +78,8 @@ func TestRedisStopsAndComesBack(t *testing.T) {
 	}
 }
 
-// A server that hangs costs each call its timeout, and after a few calls
-// nothing.
+// With a hanging server each call takes its timeout; after a few calls the breaker fails
+// them at once.
 func TestHangingRedisIsBounded(t *testing.T) {
 	t.Parallel()
 	s := ownRedis(t)
@@ -109,7 +109,7 @@ func TestHangingRedisIsBounded(t *testing.T) {
 	s.signal(syscall.SIGCONT)
 }
 
-// Settle outlasts a short stall, the breaker, and the client's hanging up.
+// Settle survives a short stall, an open breaker and a cancelled context.
 func TestSettleOutlastsAStall(t *testing.T) {
 	t.Parallel()
 	s := ownRedis(t)
@@ -323,8 +323,8 @@ func TestUnwillingRedisIsAway(t *testing.T) {
 	}
 }
 
-// A server that nobody sends metered requests to learns that Redis serves again,
-// and not sooner: one that is full answers a PING.
+// A server without metered requests detects when Redis accepts writes again, and not
+// before: a Redis that is full replies to PING.
 func TestReadyClosesTheBreaker(t *testing.T) {
 	t.Parallel()
 	s := ownRedis(t)
@@ -449,8 +449,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// BenchmarkReserveSettle is what a metered request costs, in a window whose
-// every minute is busy.
+// BenchmarkReserveSettle measures the cost of a metered request in a window with credits
+// in every minute.
 func BenchmarkReserveSettle(b *testing.B) {
 	c := newClocks()
 	l := ledger(b, c.options())
@@ -486,8 +486,8 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// A crowd of ours waits for a place and is no fault of Redis: every call is
-// answered, however short the time that Redis has for one.
+// Many concurrent calls wait for a slot and do not count as failures of Redis: every call
+// succeeds, however short its timeout.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	s := ownRedis(t)
@@ -512,8 +512,8 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// A reservation whose answer was lost is given back, so that it does not hold
-// the last credits until it lapses.
+// A reservation whose reply was lost is released, so that it does not hold the last
+// credits until it lapses.
 func TestReserveWithALostAnswerHoldsNothing(t *testing.T) {
 	t.Parallel()
 	s := ownRedis(t)

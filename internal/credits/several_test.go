@@ -57,8 +57,8 @@ func cluster(t *testing.T) []node {
 	return nodes
 }
 
-// Workspaces spread over the nodes of a Cluster, each with all it has on one of
-// them, and are counted right while a slot moves.
+// A Cluster spreads workspaces over its nodes, each on one node, and counting is correct
+// while a slot moves.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	nodes := cluster(t)
@@ -149,7 +149,7 @@ func sentinel(t *testing.T, master *server) *server {
 	return s
 }
 
-// When the master dies, the ledger goes on with what the replica has.
+// When the master dies, the ledger goes on with the data of the replica.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	master := ownRedis(t)

@@ -8,8 +8,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// header is the numbers of a hash's field w: time, used, held, oldest bucket,
-// next, lapsed and forgotten place.
+// header returns the numbers of the field w: time, used, reserved, oldest bucket, next,
+// lapsed and deleted position.
 func header(t testing.TB, l *Ledger, ws string) (h [7]int64) {
 	t.Helper()
 	text := l.client.HGet(t.Context(), l.prefix+"{"+ws+"}", "w").Val()
@@ -70,8 +70,8 @@ func TestWindowAfterADayWithoutUse(t *testing.T) {
 	}
 }
 
-// A slow request is charged to its own minute, which may be before the oldest
-// bucket, and leaves with it.
+// A slow request is charged to the minute of its reservation, which may be before the
+// oldest bucket, and leaves the window with that minute.
 func TestChargeBeforeTheOldestBucket(t *testing.T) {
 	t.Parallel()
 	c := newClocks()
@@ -134,7 +134,7 @@ func TestReservationLapses(t *testing.T) {
 	}
 }
 
-// More reservations lapse than one call looks at.
+// More reservations lapse than one call examines.
 func TestManyReservationsLapse(t *testing.T) {
 	t.Parallel()
 	c := newClocks()
@@ -219,7 +219,7 @@ func TestBackwardJumpOfRedis(t *testing.T) {
 	}
 }
 
-// The default clocks: Redis's own and this process's.
+// The default clocks: Redis's clock and that of this process.
 func TestRealClocks(t *testing.T) {
 	t.Parallel()
 	l := ledger(t, Options{})

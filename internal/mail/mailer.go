@@ -55,8 +55,8 @@ type Mailer struct {
 type Options struct {
 	// Now is the clock that letters are due by; nil is time.Now.
 	Now func() time.Time
-	// Daily is how many letters one address gets in workspace.LetterDay, from
-	// whichever workspaces; 0 is that of workspace.DefaultBounds.
+	// Daily is how many letters one address gets in workspace.AddressEmailWindow, from
+	// whichever workspaces; 0 is that of workspace.DefaultLimits.
 	Daily int
 	// Log gets what fails; nil is slog.Default. Links and passwords are never
 	// logged.

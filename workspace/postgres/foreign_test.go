@@ -169,8 +169,8 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 	}
 }
 
-// The policies alone keep workspaces apart: no statement here has a condition of
-// its own.
+// The policies alone separate workspaces: the statements here have no condition of
+// their own.
 func TestPoliciesOfPeople(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)

@@ -168,7 +168,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// What is stored opens nothing: neither the token nor its secret is in the table.
+// The table has neither the token nor its secret.
 func TestTokensAreNotStored(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)

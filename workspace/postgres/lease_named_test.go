@@ -9,8 +9,8 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// A holder with a name of its own takes its lease over from the process it had
-// before, which is dead; nobody else does.
+// A named holder takes over the lease of its earlier process, which is dead. Other
+// holders do not.
 func TestNamedLeaseIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -15,8 +15,8 @@ import (
 	"atlas/workspace"
 )
 
-// attemptsAtOnce makes so many attempts at once and counts those that succeed; all others
-// must fail with limit_reached and say the limit.
+// attemptsAtOnce makes concurrent attempts and counts those that succeed. All others must
+// fail with limit_reached and name the limit.
 func attemptsAtOnce(t *testing.T, attempts, limit int, attempt func(ctx context.Context, i int) error) (made int) {
 	t.Helper()
 	errs := make([]error, attempts)
@@ -101,7 +101,7 @@ func TestLimitsHoldUnderConcurrency(t *testing.T) {
 	fatal(t, err)
 }
 
-// overlays upserts records at a time and says which were refused.
+// additionsOf upserts records in one call and returns how many were refused.
 func (b *books) additionsOf(ctx context.Context, in workspace.ID, d query.Dataset, most int, at time.Time, records ...uuid.UUID) (refused int, err error) {
 	changes := make([]workspace.OverlayUpsert, len(records))
 	for i, r := range records {
@@ -202,7 +202,7 @@ func TestBookAdditionsHoldAtOnce(t *testing.T) {
 	}
 }
 
-// Of a failed transaction nothing is counted.
+// The records of a failed transaction do not count.
 func TestAFailedUpsertIsNotCounted(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

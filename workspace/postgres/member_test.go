@@ -81,8 +81,8 @@ func TestRolesAndRemovals(t *testing.T) {
 	}
 }
 
-// Whatever two owners do to each other, or to themselves, at the same instant:
-// one owner is left.
+// Two owners change or remove each other, or themselves, at the same time: one owner is
+// left.
 func TestTwoOwnersAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)

@@ -15,7 +15,7 @@ import (
 	"atlas/workspace/postgres/pgtest"
 )
 
-// role makes a login role of the test's own and returns its address.
+// role creates a login role for the test and returns its address.
 func role(t *testing.T, d *pgtest.Databases, attributes string) string {
 	t.Helper()
 	name := "atlas_test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
@@ -44,8 +44,7 @@ func role(t *testing.T, d *pgtest.Databases, attributes string) string {
 	return u.String()
 }
 
-// A connection of the wrong role is not used: neither for readiness nor for
-// anything else.
+// A connection of the wrong role is not used, neither for readiness nor for queries.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -94,8 +93,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// What an operator does to a table or a role while servers run is noticed, on
-// connections that are open too.
+// A change of a table or role at run time is detected, also on open connections.
 func TestRoleIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
