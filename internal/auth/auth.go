@@ -75,16 +75,14 @@ func New(store Store, c Config) (*Authenticator, error) {
 	}
 	return &Authenticator{
 		store: store, now: c.Now, verifier: verifier, toucher: newToucher(store, c.Now, c.Log),
-		keys:     newCache[workspace.KeyID, workspace.KeyRecord](maxKeys, c.Now, idBytes[workspace.KeyID]),
+		keys:     newCache[workspace.KeyID, workspace.KeyRecord](maxKeys, c.Now),
 		coldKeys: make(chan struct{}, MaxColdLookups), coldMembers: make(chan struct{}, MaxColdLookups),
-		unknownKeys:    newCache[workspace.KeyID, struct{}](maxUnknownKeys, c.Now, idBytes[workspace.KeyID]),
-		roles:          newCache[membership, workspace.Role](maxRoles, c.Now, func(s membership) string { return idBytes(s.in) + idBytes(s.user) }),
-		onlyWorkspaces: newCache[workspace.UserID, workspace.ID](maxOnlyWorkspaces, c.Now, idBytes[workspace.UserID]),
-		workspaces:     newCache[workspace.ID, workspace.Workspace](maxWorkspaces, c.Now, idBytes[workspace.ID]),
+		unknownKeys:    newCache[workspace.KeyID, struct{}](maxUnknownKeys, c.Now),
+		roles:          newCache[membership, workspace.Role](maxRoles, c.Now),
+		onlyWorkspaces: newCache[workspace.UserID, workspace.ID](maxOnlyWorkspaces, c.Now),
+		workspaces:     newCache[workspace.ID, workspace.Workspace](maxWorkspaces, c.Now),
 	}, nil
 }
-
-func idBytes[T ~[16]byte](id T) string { b := [16]byte(id); return string(b[:]) }
 
 // Close writes the pending uses of keys, for at most touchTimeout, and stops the
 // background work.

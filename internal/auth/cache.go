@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -22,9 +23,8 @@ const loadTimeout = 2 * time.Second
 // cache is an LRU cache of results of look-ups, with at most max entries. It does not
 // cache errors.
 type cache[K comparable, V any] struct {
-	max     int
-	now     func() time.Time
-	keyText func(K) string // distinct for each key
+	max int
+	now func() time.Time
 
 	flight  singleflight.Group
 	mu      sync.Mutex
@@ -38,8 +38,8 @@ type entry[K comparable, V any] struct {
 	start time.Time // when its look-up began
 }
 
-func newCache[K comparable, V any](limit int, now func() time.Time, text func(K) string) *cache[K, V] {
-	return &cache[K, V]{max: limit, now: now, keyText: text, entries: map[K]*list.Element{}, recent: list.New()}
+func newCache[K comparable, V any](limit int, now func() time.Time) *cache[K, V] {
+	return &cache[K, V]{max: limit, now: now, entries: map[K]*list.Element{}, recent: list.New()}
 }
 
 // get returns a cached result younger than cacheTTL.
@@ -93,7 +93,7 @@ func (c *cache[K, V]) load(ctx context.Context, k K, look func(context.Context) 
 		if v, ok := c.get(k); ok {
 			return v, nil
 		}
-		results := c.flight.DoChan(c.keyText(k), func() (any, error) {
+		results := c.flight.DoChan(fmt.Sprint(k), func() (any, error) {
 			start := c.now()
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 			defer cancel()

@@ -34,7 +34,7 @@ func written(t *testing.T, more string) string {
 func TestClaimsHaveOneSpelling(t *testing.T) {
 	t.Parallel()
 	a := configured(t, auth.Config{Secret: secret})
-	judge(t, a, "as they are", signText(t, written(t, "")), true)
+	checkToken(t, a, "as they are", signText(t, written(t, "")), true)
 	for _, more := range []string{
 		`,"email":"eve@example.com"`, `,"Email":"eve@example.com"`, `,"EMAIL":null`,
 		`,"sub":"0197a1b2-0000-7000-8000-000000000009"`, `,"Sub":"0197a1b2-0000-7000-8000-000000000009"`, `,"\u017fub":"x"`,
@@ -43,7 +43,7 @@ func TestClaimsHaveOneSpelling(t *testing.T) {
 		`,"workspace_id":null,"Workspace_ID":"0197a1b2-0000-7000-8000-000000000002"`, `,"workspace_id":null,"workspace_id":null`,
 		`,"\u0065mail":"eve@example.com"`,
 	} {
-		judge(t, a, more, signText(t, written(t, more)), false)
+		checkToken(t, a, more, signText(t, written(t, more)), false)
 	}
 	// A name in another case is another claim, and so is a name inside a value. A claim
 	// that is not read may occur more than once.
@@ -51,7 +51,7 @@ func TestClaimsHaveOneSpelling(t *testing.T) {
 		`,"Workspace_ID":"none"`, `,"NBF":99999999999`, `,"e-mail":"x","given":{"email":"x","email":"y"}`,
 		`,"roles":1,"roles":2,"Roles":3`, `,"Iat":"x"`,
 	} {
-		judge(t, a, more, signText(t, written(t, more)), true)
+		checkToken(t, a, more, signText(t, written(t, more)), true)
 	}
 	token := signText(t, strings.Replace(written(t, ""), `"email":`, `"Email":`, 1))
 	identity, err := a.Authenticate(t.Context(), []string{"Bearer " + token})
@@ -63,7 +63,7 @@ func TestClaimsHaveOneSpelling(t *testing.T) {
 		"no object": `[]`, "two objects": written(t, "") + "{}", "nothing": ``, "null": `null`, "broken": written(t, "")[:20],
 		"broken UTF-8": written(t, ",\"x\":\"\xff\""),
 	} {
-		judge(t, a, name, signText(t, claims), false)
+		checkToken(t, a, name, signText(t, claims), false)
 	}
 }
 

@@ -75,7 +75,7 @@ func TestUnknownKeysDoNotWaitForAReading(t *testing.T) {
 	i := newHangingIssuer(t, known)
 	c := &clock{at: tokenTime}
 	a := configured(t, auth.Config{JWKS: i.URL, Now: c.Now, JWKSMinInterval: 10 * time.Second, JWKSRefresh: time.Hour})
-	judge(t, a, "a known key", known.token(t), true)
+	checkToken(t, a, "a known key", known.token(t), true)
 	i.serve(known, added)
 	i.hangs()
 	before := i.reads.Load()
@@ -100,7 +100,7 @@ func TestUnknownKeysDoNotWaitForAReading(t *testing.T) {
 	if n := unavailable.Load(); n != many {
 		t.Errorf("%d of %d were told to come back after a second", n, many)
 	}
-	judge(t, a, "a known key meanwhile", known.token(t), true)
+	checkToken(t, a, "a known key meanwhile", known.token(t), true)
 	_, err := a.Authenticate(t.Context(), []string{"Bearer " + added.token(t)})
 	wantCode(t, "a key that the reading will bring", err, fault.Unavailable)
 	if n := i.reads.Load() - before; n != 1 {
@@ -119,5 +119,5 @@ func TestUnknownKeysDoNotWaitForAReading(t *testing.T) {
 			t.Fatal("the new key is not accepted")
 		}
 	}
-	judge(t, a, "an invented key", token, false)
+	checkToken(t, a, "an invented key", token, false)
 }
