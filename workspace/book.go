@@ -68,7 +68,7 @@ type Book struct {
 	Store  BookStore
 	Global GlobalRecords
 	// Bounds.BookAdditions is how many records can be new to a book in 24 hours.
-	Bounds Bounds
+	Limits Limits
 	// Changed, when not nil, is told after a change was stored. It must not
 	// block.
 	Changed func(in ID)
@@ -118,7 +118,7 @@ func (b *Book) Upsert(ctx context.Context, in ID, d query.Dataset, inputs []Book
 	if len(changes) == 0 {
 		return outcomes, nil
 	}
-	most := b.Bounds.WithDefaults().BookAdditions
+	most := b.Limits.WithDefaults().BookAdditions
 	stored, err := b.Store.UpsertOverlays(ctx, in, d, changes, Additions{most, now})
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (b *Book) Upsert(ctx context.Context, in ID, d query.Dataset, inputs []Book
 	b.tell(in)
 	for j, i := range positions {
 		if stored[j].Refused {
-			outcomes[i].Err = TooMany(most, "records newly added to the workspace's books in 24 hours", "what is in them can be changed; add others later")
+			outcomes[i].Err = LimitError(most, "records newly added to the workspace's books in 24 hours", "what is in them can be changed; add others later")
 			continue
 		}
 		// It is stored by now: what cannot be shown fails alone.
@@ -276,7 +276,7 @@ func (b *Book) tell(in ID) {
 
 func (b *Book) now() time.Time {
 	if b.Now == nil {
-		return stamp(time.Now())
+		return StoredTime(time.Now())
 	}
-	return stamp(b.Now())
+	return StoredTime(b.Now())
 }

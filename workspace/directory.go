@@ -8,98 +8,93 @@ import (
 	"atlas/internal/fault"
 )
 
-// WorkspaceStore keeps workspaces, across all of them.
+// WorkspaceStore keeps workspaces.
 type WorkspaceStore interface {
-	// InsertWorkspace adds w; an id that is taken is fault.InvalidInput.
+	// InsertWorkspace adds w: fault.InvalidInput for an id that exists.
 	InsertWorkspace(ctx context.Context, w Workspace) error
-	// UpdateWorkspace changes the given fields of a stored workspace, in one
-	// statement, and returns it: fault.NotFound.
+	// UpdateWorkspace changes the given fields in one statement and returns the
+	// workspace: fault.NotFound.
 	UpdateWorkspace(ctx context.Context, id ID, change WorkspaceChange) (Workspace, error)
-	// Workspaces lists all, by name, then id.
+	// Workspaces lists all workspaces by name, then id.
 	Workspaces(ctx context.Context) ([]Workspace, error)
-	// WorkspaceByID returns one: fault.NotFound.
+	// WorkspaceByID returns one workspace: fault.NotFound.
 	WorkspaceByID(ctx context.Context, id ID) (Workspace, error)
 }
 
-// KeyStore keeps API keys, which may span workspaces.
+// KeyStore keeps API keys. A key can be valid in several workspaces.
 type KeyStore interface {
-	// InsertKey adds a key: fault.NotFound when a workspace of it is unknown.
+	// InsertKey adds a key: fault.NotFound when one of its workspaces is unknown.
 	InsertKey(ctx context.Context, k KeyRecord) error
-	// KeyByID returns one: fault.NotFound.
+	// KeyByID returns one key: fault.NotFound.
 	KeyByID(ctx context.Context, id KeyID) (KeyRecord, error)
-	// Keys lists the keys granted the workspace, or all for the zero id,
-	// newest first.
+	// Keys lists the keys of the workspace, or all keys for the zero id, newest
+	// first.
 	Keys(ctx context.Context, of ID) ([]Key, error)
-	// UpdateKey changes the state of a key and returns it: fault.NotFound.
+	// UpdateKey changes a key and returns it: fault.NotFound.
 	UpdateKey(ctx context.Context, id KeyID, change KeyChange) (Key, error)
 }
 
-// MemberStore keeps users and their membership.
-type MemberStore interface {
-	// InsertMember adds the user when unknown (a known user keeps their stored
-	// address and name) and the membership. fault.AlreadyMember, or
-	// fault.NotFound for an unknown workspace. It returns the member as
-	// stored.
+// UserStore keeps users and their memberships for operators.
+type UserStore interface {
+	// InsertMember adds the membership, and the user if the id is unknown. A known
+	// user keeps the stored address and name. It returns the member as stored.
+	// Errors: fault.AlreadyMember, fault.NotFound for an unknown workspace.
 	InsertMember(ctx context.Context, workspace ID, m Member) (Member, error)
-	// EnsureMember is InsertMember, but gives an existing member the role.
+	// EnsureMember is InsertMember, but sets the role of an existing member.
 	EnsureMember(ctx context.Context, workspace ID, m Member) (Member, error)
-	// MembersOf lists by role, highest first, then address.
+	// MembersOf lists all members by role, highest first, then address.
 	MembersOf(ctx context.Context, workspace ID) ([]Member, error)
-	// UsersByEmail returns the users with an address, compared folded.
+	// UsersByEmail returns the users with this address, compared by FoldEmail.
 	UsersByEmail(ctx context.Context, email string) ([]User, error)
 }
 
-// WorkspaceChange names the fields to change; nil leaves one as it is.
+// WorkspaceChange has the fields to change; nil fields are not changed.
 type WorkspaceChange struct {
 	Name    *string
 	Plan    *Plan
 	Ceiling *int64
 }
 
-// KeyChange names the states to change; nil leaves one as it is.
+// KeyChange has the fields to change; nil fields are not changed.
 type KeyChange struct {
-	// RevokeAt revokes for good: a key revoked earlier keeps its date.
+	// RevokeAt revokes the key. A key that is revoked keeps its earlier time.
 	RevokeAt   *time.Time
 	Restricted *bool
 }
 
-// Directory is what an operator does to workspaces, keys and members: judge
-// the input by the limits of the types, then store it.
+// DirectoryStore is what a Directory needs of a store.
+type DirectoryStore interface {
+	WorkspaceStore
+	KeyStore
+	UserStore
+}
+
+// Directory creates and changes workspaces, keys and members for operators. It
+// validates the input and stores it.
 type Directory struct {
-	store interface {
-		WorkspaceStore
-		KeyStore
-		MemberStore
-	}
-	now func() time.Time
+	store DirectoryStore
+	now   func() time.Time
 }
 
 // NewDirectory returns a Directory on a store; now is the clock, time.Now when
 // nil.
-func NewDirectory(store interface {
-	WorkspaceStore
-	KeyStore
-	MemberStore
-}, now func() time.Time) *Directory {
-	if now == nil {
-		now = time.Now
-	}
-	return &Directory{store: store, now: now}
+func NewDirectory(store DirectoryStore, now func() time.Time) *Directory {
+	return &Directory{store: store, now: Clock(now)}
 }
 
-// CreateWorkspace adds a workspace; a ceiling of 0 is DefaultCeiling.
+// CreateWorkspace adds a workspace; a ceiling of 0 means DefaultCeiling.
 func (d *Directory) CreateWorkspace(ctx context.Context, name string, plan Plan, ceiling int64) (Workspace, error) {
-	w := d.draft(NewID(), name, plan, ceiling)
+	w := d.newWorkspace(NewID(), name, plan, ceiling)
 	if err := w.Validate(); err != nil {
 		return Workspace{}, err
 	}
 	return w, d.store.InsertWorkspace(ctx, w)
 }
 
-// EnsureWorkspace makes the workspace with this id have this name, plan and
-// ceiling (0 is DefaultCeiling), adding it when it is unknown.
+// EnsureWorkspace creates the workspace with this id, or sets its name, plan and
+// ceiling; a ceiling of 0 means DefaultCeiling.
 func (d *Directory) EnsureWorkspace(ctx context.Context, id ID, name string, plan Plan, ceiling int64) (Workspace, error) {
-	w := d.draft(id, name, plan, ceiling)
+	w := d.newWorkspace(id, name, plan, ceiling)
 	if err := w.Validate(); err != nil {
 		return Workspace{}, err
 	}
@@ -109,7 +104,7 @@ func (d *Directory) EnsureWorkspace(ctx context.Context, id ID, name string, pla
 		return stored, err
 	}
 	if err := d.store.InsertWorkspace(ctx, w); err != nil {
-		// Another process may have added it in between.
+		// Another process may have inserted it since the update.
 		if stored, again := d.store.UpdateWorkspace(ctx, id, change); again == nil {
 			return stored, nil
 		}
@@ -118,19 +113,19 @@ func (d *Directory) EnsureWorkspace(ctx context.Context, id ID, name string, pla
 	return w, nil
 }
 
-func (d *Directory) draft(id ID, name string, plan Plan, ceiling int64) Workspace {
+func (d *Directory) newWorkspace(id ID, name string, plan Plan, ceiling int64) Workspace {
 	if ceiling == 0 {
 		ceiling = DefaultCeiling
 	}
 	return Workspace{
-		ID: id, Name: strings.TrimSpace(name), Plan: plan, CreditCeiling: ceiling, CreatedAt: stamp(d.now()),
+		ID: id, Name: strings.TrimSpace(name), Plan: plan, CreditCeiling: ceiling, CreatedAt: d.now(),
 	}
 }
 
 // SetWorkspace changes a workspace: fault.NotFound, fault.InvalidInput.
 func (d *Directory) SetWorkspace(ctx context.Context, id ID, change WorkspaceChange) (Workspace, error) {
-	// What is not changed is valid already: judge the rest on a valid one.
-	w := d.draft(id, "unchanged", Pro, DefaultCeiling)
+	// Stored fields are valid: validate the changed ones in a valid workspace.
+	w := d.newWorkspace(id, "unchanged", Pro, DefaultCeiling)
 	if change.Name != nil {
 		name := strings.TrimSpace(*change.Name)
 		w.Name, change.Name = name, &name
@@ -152,24 +147,24 @@ func (d *Directory) Workspaces(ctx context.Context) ([]Workspace, error) {
 	return d.store.Workspaces(ctx)
 }
 
-// NewKey is what an operator chooses of a key.
+// NewKey is the input of CreateKey.
 type NewKey struct {
 	Name       string
 	Workspaces []ID
-	// Scopes are all scopes when empty.
+	// Scopes means all scopes when empty.
 	Scopes []Scope
-	// ExpiresIn is the key's life from now; 0 is no end.
+	// ExpiresIn is the key's lifetime from now; 0 means no end.
 	ExpiresIn  time.Duration
 	Restricted bool
 }
 
-// CreateKey adds a key and returns it with its text, which can never be had
+// CreateKey adds a key and returns it with its text. The text cannot be retrieved
 // again.
 func (d *Directory) CreateKey(ctx context.Context, n NewKey) (Key, string, error) {
 	secret := NewSecret()
 	k := Key{
 		ID: NewKeyID(), Name: strings.TrimSpace(n.Name), Workspaces: n.Workspaces,
-		Scopes: n.Scopes, Restricted: n.Restricted, CreatedAt: stamp(d.now()),
+		Scopes: n.Scopes, Restricted: n.Restricted, CreatedAt: d.now(),
 	}
 	if len(k.Scopes) == 0 {
 		k.Scopes = AllScopes()
@@ -187,8 +182,7 @@ func (d *Directory) CreateKey(ctx context.Context, n NewKey) (Key, string, error
 	return k, secret.Token(k.ID), nil
 }
 
-// Accepts reports whether a key's text would be accepted now for the
-// workspace: it is known, in force, and granted it.
+// Accepts reports whether the text of a key is valid in the workspace now.
 func (d *Directory) Accepts(ctx context.Context, token string, in ID) (bool, error) {
 	id, secret, err := ParseKey(token)
 	if err != nil {
@@ -206,36 +200,34 @@ func (d *Directory) Accepts(ctx context.Context, token string, in ID) (bool, err
 	return k.Grants(in), nil
 }
 
-// Keys lists the keys granted the workspace, or all for the zero id.
+// Keys lists the keys of the workspace, or all keys for the zero id.
 func (d *Directory) Keys(ctx context.Context, of ID) ([]Key, error) { return d.store.Keys(ctx, of) }
 
-// RevokeKey ends a key for good; it is fine to revoke it again.
+// RevokeKey revokes a key permanently. Repeated calls succeed.
 func (d *Directory) RevokeKey(ctx context.Context, id KeyID) (Key, error) {
-	at := stamp(d.now())
+	at := d.now()
 	return d.store.UpdateKey(ctx, id, KeyChange{RevokeAt: &at})
 }
 
-// RestrictKey refuses a key's requests, or accepts them again.
+// RestrictKey sets or lifts the restriction of a key.
 func (d *Directory) RestrictKey(ctx context.Context, id KeyID, restricted bool) (Key, error) {
 	return d.store.UpdateKey(ctx, id, KeyChange{Restricted: &restricted})
 }
 
-// AddMember adds a user to a workspace. Without an id it is the known user
-// with that address, else a new one; an address that several users have needs
-// the id (fault.InvalidInput). fault.AlreadyMember, fault.NotFound.
+// AddMember adds a user to a workspace. Without an id it is the user with this
+// address, or a new user. Errors: fault.InvalidInput when several users have the
+// address, fault.AlreadyMember, fault.NotFound.
 func (d *Directory) AddMember(ctx context.Context, to ID, m Member) (Member, error) {
-	m.Email, m.Name, m.JoinedAt = strings.TrimSpace(m.Email), strings.TrimSpace(m.Name), stamp(d.now())
+	m.Email, m.Name, m.JoinedAt = strings.TrimSpace(m.Email), strings.TrimSpace(m.Name), d.now()
 	if m.ID.IsZero() {
-		users, err := d.store.UsersByEmail(ctx, m.Email)
+		user, err := d.UserByEmail(ctx, m.Email)
 		switch {
+		case fault.CodeOf(err) == fault.NotFound:
+			m.ID = NewUserID()
 		case err != nil:
 			return Member{}, err
-		case len(users) > 1:
-			return Member{}, fault.Validation(issue(fault.Custom, "user", "several users have this address: say which one by id"))
-		case len(users) == 1:
-			m.ID = users[0].ID
 		default:
-			m.ID = NewUserID()
+			m.ID = user.ID
 		}
 	}
 	if err := m.Validate(); err != nil {
@@ -244,16 +236,17 @@ func (d *Directory) AddMember(ctx context.Context, to ID, m Member) (Member, err
 	return d.store.InsertMember(ctx, to, m)
 }
 
-// EnsureMember makes the user with this id a member with this role.
+// EnsureMember makes the user with this id a member with this role, or sets the
+// role of a member.
 func (d *Directory) EnsureMember(ctx context.Context, to ID, m Member) (Member, error) {
-	m.JoinedAt = stamp(d.now())
+	m.JoinedAt = d.now()
 	if err := m.Validate(); err != nil {
 		return Member{}, err
 	}
 	return d.store.EnsureMember(ctx, to, m)
 }
 
-// Members lists the members of a workspace: fault.NotFound when it is unknown.
+// Members lists the members of a workspace: fault.NotFound for an unknown one.
 func (d *Directory) Members(ctx context.Context, of ID) ([]Member, error) {
 	if _, err := d.store.WorkspaceByID(ctx, of); err != nil {
 		return nil, err
@@ -261,7 +254,7 @@ func (d *Directory) Members(ctx context.Context, of ID) ([]Member, error) {
 	return d.store.MembersOf(ctx, of)
 }
 
-// UserByEmail returns the one user with an address: fault.NotFound for none,
+// UserByEmail returns the user with an address: fault.NotFound for none,
 // fault.InvalidInput for several.
 func (d *Directory) UserByEmail(ctx context.Context, email string) (User, error) {
 	users, err := d.store.UsersByEmail(ctx, email)
@@ -271,7 +264,7 @@ func (d *Directory) UserByEmail(ctx context.Context, email string) (User, error)
 	case len(users) == 0:
 		return User{}, fault.New(fault.NotFound, "no user has the address %s", email)
 	case len(users) > 1:
-		return User{}, fault.Validation(issue(fault.Custom, "user", "several users have this address: say which one by id"))
+		return User{}, fault.Validation(NewIssue(fault.Custom, "user", "several users have this address: say which one by id"))
 	}
 	return users[0], nil
 }

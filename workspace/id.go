@@ -9,21 +9,28 @@ import (
 	"atlas/internal/input"
 )
 
-// ID names a workspace. It is a type of its own so that no other id can stand
-// where the tenant is meant; its zero value names none, and every store
-// refuses it (see Check).
+// ID identifies a workspace. It is a separate type so that no other id can be
+// passed as the tenant. Every store refuses the zero value (see Check).
 type ID uuid.UUID
 
-// UserID names a person across workspaces: the `sub` of their token.
-type UserID uuid.UUID
+// TypedID is a UUID that identifies one kind of thing. Ids of different kinds
+// are different types. The zero value identifies nothing.
+type TypedID[Kind any] uuid.UUID
 
-// KeyID names an API key; it is part of the key's text.
-type KeyID uuid.UUID
+type (
+	userKind struct{}
+	keyKind  struct{}
+
+	// UserID identifies a person across workspaces: the `sub` of their token.
+	UserID = TypedID[userKind]
+	// KeyID identifies an API key. It is part of the key's text.
+	KeyID = TypedID[keyKind]
+)
 
 var errNotUUID = errors.New("must be a UUID: 36 characters, hyphenated")
 
-// ParseUUID reads the one accepted spelling of a UUID: 36 characters with
-// hyphens, in any case. Braces, the urn: prefix and bare hex are refused.
+// ParseUUID reads a UUID of 36 characters with hyphens, in any case. It refuses
+// braces, the urn: prefix and bare hex.
 func ParseUUID(s string) (uuid.UUID, error) {
 	u, ok := input.ReadUUID(s)
 	if !ok {
@@ -32,29 +39,30 @@ func ParseUUID(s string) (uuid.UUID, error) {
 	return u, nil
 }
 
-// NewID returns a new id, in creation order.
-func NewID() ID { return ID(newUUID()) }
+// NewID returns a new id. Ids sort in the order of their creation.
+func NewID() ID { return ID(NewUUID()) }
 
-// NewUserID returns a new id, in creation order.
-func NewUserID() UserID { return UserID(newUUID()) }
+// NewUserID returns a new id. Ids sort in the order of their creation.
+func NewUserID() UserID { return UserID(NewUUID()) }
 
-// NewKeyID returns a new id, in creation order.
-func NewKeyID() KeyID { return KeyID(newUUID()) }
+// NewKeyID returns a new id. Ids sort in the order of their creation.
+func NewKeyID() KeyID { return KeyID(NewUUID()) }
 
-// newUUID cannot fail: crypto/rand ends the process rather than err.
-func newUUID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+// NewUUID returns a UUIDv7. It cannot fail: crypto/rand ends the process instead
+// of returning an error.
+func NewUUID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// ParseID reads a workspace id as ParseUUID does.
+// ParseID reads a workspace id with ParseUUID.
 func ParseID(s string) (ID, error) { u, err := ParseUUID(s); return ID(u), err }
 
-// ParseUserID reads a user id as ParseUUID does.
+// ParseUserID reads a user id with ParseUUID.
 func ParseUserID(s string) (UserID, error) { u, err := ParseUUID(s); return UserID(u), err }
 
-// ParseKeyID reads a key id as ParseUUID does.
+// ParseKeyID reads a key id with ParseUUID.
 func ParseKeyID(s string) (KeyID, error) { u, err := ParseUUID(s); return KeyID(u), err }
 
-// Check refuses the zero workspace. A call without a workspace is a fault of
-// the program, never of the client: fault.Internal.
+// Check returns fault.Internal for the zero id. A call without a workspace is an
+// error of this program, never of the client.
 func (id ID) Check() error {
 	if id.IsZero() {
 		return fault.New(fault.Internal, "a workspace id is missing")
@@ -62,44 +70,30 @@ func (id ID) Check() error {
 	return nil
 }
 
-// IsZero reports whether id names no workspace.
+// IsZero reports whether id is the zero value.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// IsZero reports whether id names nobody.
-func (id UserID) IsZero() bool { return id == UserID{} }
-
-// IsZero reports whether id names no key.
-func (id KeyID) IsZero() bool { return id == KeyID{} }
-
-// String is the 36-character lower-case form.
+// String returns the 36-character lower-case form.
 func (id ID) String() string { return uuid.UUID(id).String() }
 
-// String is the 36-character lower-case form.
-func (id UserID) String() string { return uuid.UUID(id).String() }
-
-// String is the 36-character lower-case form.
-func (id KeyID) String() string { return uuid.UUID(id).String() }
-
-// MarshalText is String, for JSON.
+// MarshalText returns String, for JSON.
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// MarshalText is String, for JSON.
-func (id UserID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
-
-// MarshalText is String, for JSON.
-func (id KeyID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
-
-// UnmarshalText is ParseID; command-line flags and JSON use it.
+// UnmarshalText is ParseID, for command-line flags and JSON.
 func (id *ID) UnmarshalText(text []byte) (err error) { *id, err = ParseID(string(text)); return err }
 
-// UnmarshalText is ParseUserID.
-func (id *UserID) UnmarshalText(text []byte) (err error) {
-	*id, err = ParseUserID(string(text))
-	return err
-}
+// IsZero reports whether id is the zero value.
+func (id TypedID[K]) IsZero() bool { return id == TypedID[K]{} }
 
-// UnmarshalText is ParseKeyID.
-func (id *KeyID) UnmarshalText(text []byte) (err error) {
-	*id, err = ParseKeyID(string(text))
+// String returns the 36-character lower-case form.
+func (id TypedID[K]) String() string { return uuid.UUID(id).String() }
+
+// MarshalText returns String, for JSON.
+func (id TypedID[K]) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText is ParseUUID, for command-line flags and JSON.
+func (id *TypedID[K]) UnmarshalText(text []byte) error {
+	u, err := ParseUUID(string(text))
+	*id = TypedID[K](u)
 	return err
 }

@@ -3,45 +3,39 @@ package workspace
 import (
 	"context"
 	"encoding/json"
-	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
-
 	"atlas/internal/fault"
 )
 
-// InvitationTTL is how long an invitation can be accepted.
+// InvitationTTL is how long an invitation can be accepted after its creation.
 const InvitationTTL = 7 * 24 * time.Hour
 
-// InvitationID names an invitation; it is part of its link.
-type InvitationID uuid.UUID
+type invitationKind struct{}
 
-// String is the 36-character lower-case form.
-func (id InvitationID) String() string { return uuid.UUID(id).String() }
+// InvitationID identifies an invitation. It is part of the invitation's link.
+type InvitationID = TypedID[invitationKind]
 
-// MarshalText is String, for JSON.
-func (id InvitationID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
-
-// Invitation asks the holder of an address to join a workspace. It is open
-// until it is accepted or revoked; an open one is pending until ExpiresAt.
+// Invitation asks the owner of an e-mail address to join a workspace. It is open
+// until it is accepted or revoked. An open invitation is pending until ExpiresAt,
+// then expired.
 type Invitation struct {
 	ID InvitationID
-	// Email is a bare address of at most MaxEmail bytes, as written.
+	// Email has at most MaxEmail bytes and no display name.
 	Email string
-	// Role is Admin or Common.
+	// Role is Admin or MemberRole.
 	Role Role
-	// SentAt is when the letter was first tried, nil when it never was.
+	// SentAt is the time of the first attempt to send the e-mail, nil before.
 	SentAt *time.Time
 	// ExpiresAt and CreatedAt are in UTC, whole milliseconds.
 	ExpiresAt, CreatedAt time.Time
-	// Expired tells an expired one from a pending one, as of when it was read.
+	// Expired is as of the time of reading.
 	Expired bool
 }
 
-// MarshalJSON is the invitation as docs/api.md, "Invitations", shows it.
+// MarshalJSON encodes the invitation as in docs/api.md, "Invitations".
 func (i Invitation) MarshalJSON() ([]byte, error) {
 	status := "Pending"
 	if i.Expired {
@@ -55,90 +49,87 @@ func (i Invitation) MarshalJSON() ([]byte, error) {
 		SentAt    *string      `json:"sent_at"`
 		ExpiresAt *string      `json:"expires_at"`
 		CreatedAt *string      `json:"created_at"`
-	}{i.ID, i.Email, i.Role, status, formatTime(i.SentAt), formatTime(&i.ExpiresAt), formatTime(&i.CreatedAt)})
+	}{i.ID, i.Email, i.Role, status, FormatTime(i.SentAt), FormatTime(&i.ExpiresAt), FormatTime(&i.CreatedAt)})
 }
 
-// InvitationRecord is an invitation to be stored.
+// InvitationRecord is an invitation as a store inserts it.
 type InvitationRecord struct {
 	Invitation
 	Seed InvitationSeed
 	Hash SecretHash
-	// Letter: one is to be sent, when it is its turn.
-	Letter bool
+	// SendEmail says whether the service sends an e-mail for it.
+	SendEmail bool
 }
 
 // InvitationStore keeps the invitations of workspaces.
 type InvitationStore interface {
-	// Invitations lists a page of the open ones, newest first.
+	// Invitations lists a page of the open invitations, newest first.
 	Invitations(ctx context.Context, in ID, limit, offset int) ([]Invitation, error)
-	// InsertInvitation adds one unless judge objects to the actor, and returns the
-	// turn of its letter (Turn), at the pace of b. An open one for the address that
-	// has expired by r.CreatedAt is revoked in the same transaction; otherwise
-	// fault.AlreadyInvited. fault.AlreadyMember; fault.LimitReached where the
-	// workspace would have more open ones than b allows, whoever adds others
-	// meanwhile.
-	InsertInvitation(ctx context.Context, in ID, by Actor, r InvitationRecord, b Bounds, judge Judge) (LetterTurn, error)
-	// RevokeInvitation ends an open one at the time given, unless judge objects
-	// to the actor: fault.NotFound.
-	RevokeInvitation(ctx context.Context, in ID, by Actor, id InvitationID, at time.Time, judge Judge) (Invitation, error)
+	// InsertInvitation adds an invitation if guard permits the actor, and returns
+	// when its e-mail is sent under the rates of l (ScheduleEmail). In the same
+	// transaction it revokes an open invitation of the address that expired by
+	// r.CreatedAt. Errors: fault.AlreadyInvited for one that is pending;
+	// fault.AlreadyMember; fault.LimitReached when the workspace has
+	// l.OpenInvitations already, also under concurrent calls.
+	InsertInvitation(ctx context.Context, in ID, by Actor, r InvitationRecord, l Limits, guard Guard) (EmailSchedule, error)
+	// RevokeInvitation closes an open invitation if guard permits the actor:
+	// fault.NotFound.
+	RevokeInvitation(ctx context.Context, in ID, by Actor, id InvitationID, at time.Time, guard Guard) (Invitation, error)
 }
 
-// Joining is what a store needs to turn an invitation into a membership.
-type Joining struct {
+// Acceptance is the input of AcceptanceStore.AcceptInvitation.
+type Acceptance struct {
 	Invitation InvitationID
 	User       User
 	At         time.Time
-	// Judge decides on the invitation as locked: an error leaves all as it is.
-	Judge func(Offer) error
+	// Guard permits the acceptance, or returns the error that rejects it.
+	Guard func(LockedInvitation) error
 }
 
-// Offer is an invitation as its acceptance is judged.
-type Offer struct {
+// LockedInvitation is what an Acceptance.Guard decides on. Its row stays locked
+// until the end of the transaction.
+type LockedInvitation struct {
 	Hash        SecretHash
 	EmailFolded string
-	// Closed: it was accepted or revoked.
+	// Closed is true when the invitation was accepted or revoked.
 	Closed    bool
 	ExpiresAt time.Time
-	// Plan is that of the inviting workspace.
+	// Plan is the plan of the inviting workspace.
 	Plan Plan
 }
 
-// JoinStore accepts invitations, which name no workspace: it crosses them.
-type JoinStore interface {
-	// Join makes the user a member with the invitation's role and closes it, in
-	// one transaction; a user known already gets the address and name of
-	// j.User. fault.NotFound for an unknown invitation, fault.AlreadyMember, or
-	// the judge's error.
-	Join(ctx context.Context, j Joining) (ID, Member, error)
+// AcceptanceStore accepts invitations. It works across workspaces, because the
+// caller knows an invitation's id and not its workspace.
+type AcceptanceStore interface {
+	// AcceptInvitation makes the user a member with the invitation's role and
+	// closes the invitation, in one transaction. It updates the address and name
+	// of a user that exists. Errors: fault.NotFound for an unknown invitation,
+	// fault.AlreadyMember, the guard's error.
+	AcceptInvitation(ctx context.Context, a Acceptance) (ID, Member, error)
 }
 
-// Invitations is the inviting of people and its rules (docs/api.md,
-// "Invitations"). Its fields are set before it is used.
+// Invitations creates, revokes and accepts invitations (docs/api.md,
+// "Invitations"). Its fields must be set before the first call.
 type Invitations struct {
-	Store InvitationStore
-	Joins JoinStore
-	Links *InvitationLinks
-	// Mail is told that there is a letter to send; nil sends none, and the link
-	// in the answer is all there is. It must not block.
-	Mail func()
-	// Bounds.OpenInvitations is how many a workspace may have, and the pace of
-	// letters is Bounds.LettersHourly and Bounds.LettersDaily.
-	Bounds Bounds
-	// Joined, when not nil, is told of every member who joined.
-	Joined func(in ID, user UserID)
+	Store       InvitationStore
+	Acceptances AcceptanceStore
+	Links       *InvitationLinks
+	// EmailQueued is called when there is an e-mail to send. It must not block.
+	// Nil means that the service sends no e-mails and the invited person gets the
+	// link in another way.
+	EmailQueued func()
+	// Limits has OpenInvitations and the e-mail rates EmailsHourly and EmailsDaily.
+	Limits Limits
+	// Accepted, when not nil, is called after each acceptance.
+	Accepted func(in ID, user UserID)
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
 
-func (s *Invitations) now() time.Time {
-	if s.Now == nil {
-		return stamp(time.Now())
-	}
-	return stamp(s.Now())
-}
+func (s *Invitations) now() time.Time { return Clock(s.Now)() }
 
-// List is a page of the open invitations, newest first. The limit is 1..100, the
-// offset not negative; callers check.
+// List returns a page of the open invitations, newest first. The caller checks
+// that limit is 1..100 and offset is not negative.
 func (s *Invitations) List(ctx context.Context, in ID, limit, offset int) ([]Invitation, error) {
 	list, err := s.Store.Invitations(ctx, in, limit, offset)
 	now := s.now()
@@ -148,95 +139,86 @@ func (s *Invitations) List(ctx context.Context, in ID, limit, offset int) ([]Inv
 	return list, err
 }
 
-// Invited is a new invitation.
-type Invited struct {
+// CreatedInvitation is the result of Create.
+type CreatedInvitation struct {
 	Invitation Invitation
-	// Link accepts it, and can never be had again.
-	Link   string
-	Letter LetterTurn
+	// Link accepts the invitation. It cannot be retrieved again.
+	Link  string
+	Email EmailSchedule
 }
 
-// Create invites an address. fault.InvalidInput, fault.Forbidden,
+// Create invites an address. Errors: fault.InvalidInput, fault.Forbidden,
 // fault.AlreadyInvited, fault.AlreadyMember, fault.LimitReached.
-func (s *Invitations) Create(ctx context.Context, in ID, by Actor, email string, role Role) (Invited, error) {
+func (s *Invitations) Create(ctx context.Context, in ID, by Actor, email string, role Role) (CreatedInvitation, error) {
 	email = strings.TrimSpace(email)
-	issues := checkEmail(email)
-	if role != Admin && role != Common {
-		issues = append(issues, issue(fault.InvalidUnion, "role", "must be one of: admin, member"))
+	issues := CheckEmail(email)
+	if role != Admin && role != MemberRole {
+		issues = append(issues, NewIssue(fault.InvalidUnion, "role", "must be one of: admin, member"))
 	}
-	if err := asError(issues); err != nil {
-		return Invited{}, err
+	if err := ValidationError(issues); err != nil {
+		return CreatedInvitation{}, err
 	}
 	now := s.now()
 	r := InvitationRecord{
 		Invitation: Invitation{
-			ID: InvitationID(newUUID()), Email: email, Role: role, CreatedAt: now, ExpiresAt: now.Add(InvitationTTL),
+			ID: InvitationID(NewUUID()), Email: email, Role: role, CreatedAt: now, ExpiresAt: now.Add(InvitationTTL),
 		},
-		Seed: newInvitationSeed(), Letter: s.Mail != nil,
+		Seed: InvitationSeed(NewSecret()), SendEmail: s.EmailQueued != nil,
 	}
 	secret := s.Links.secret(r.ID, r.Seed)
 	r.Hash = secret.Hash()
-	turn, err := s.Store.InsertInvitation(ctx, in, by, r, s.Bounds.WithDefaults(), judgeAdministration)
+	schedule, err := s.Store.InsertInvitation(ctx, in, by, r, s.Limits.WithDefaults(), requireAdministrator)
 	if err != nil {
-		return Invited{}, err
+		return CreatedInvitation{}, err
 	}
-	if s.Mail != nil {
-		s.Mail()
+	if s.EmailQueued != nil {
+		s.EmailQueued()
 	}
-	return Invited{r.Invitation, s.Links.url(r.ID, secret), turn}, nil
+	return CreatedInvitation{r.Invitation, s.Links.url(r.ID, secret), schedule}, nil
 }
 
-// Revoke ends an open invitation; its link stops working at once. It returns it
-// as it was: fault.NotFound, fault.Forbidden.
+// Revoke closes an open invitation and returns it. Its link stops working at
+// once. Errors: fault.NotFound, fault.Forbidden.
 func (s *Invitations) Revoke(ctx context.Context, in ID, by Actor, id InvitationID) (Invitation, error) {
-	return s.Store.RevokeInvitation(ctx, in, by, id, s.now(), judgeAdministration)
+	return s.Store.RevokeInvitation(ctx, in, by, id, s.now(), requireAdministrator)
 }
 
-func judgeAdministration(seats Seats) error {
-	if !seats.Actor.Administers() {
-		return mustAdminister()
-	}
-	return nil
-}
-
-// Newcomer is who accepts an invitation, as their token says.
-type Newcomer struct {
+// Invitee is the user who accepts an invitation, from the claims of their token.
+type Invitee struct {
 	ID UserID
-	// Email is "" when the token has none.
-	Email string
-	// EmailVerified is false when the issuer says that it does not know.
+	// Email and Name are "" when the token has none.
+	Email, Name string
+	// EmailVerified says whether the issuer verified the address.
 	EmailVerified bool
-	// Name is "" when the token has none.
-	Name string
 }
 
-// Accept makes the newcomer a member of the workspace that the token invites
-// to. fault.NotFound for a token that is unknown, used, revoked or expired;
-// fault.Forbidden when it was meant for another address, or the workspace's plan
-// is not Pro; fault.AlreadyMember.
-func (s *Invitations) Accept(ctx context.Context, token string, n Newcomer) (ID, Member, error) {
-	id, secret, err := parseInvitationToken(token)
-	if err != nil {
-		return ID{}, Member{}, noInvitation(err)
+// Accept makes the invitee a member of the workspace that the token invites to.
+// Errors: fault.NotFound for a token that is unknown, used, revoked or expired;
+// fault.Forbidden when the invitation is for another address or the workspace's
+// plan is not Pro; fault.AlreadyMember.
+func (s *Invitations) Accept(ctx context.Context, token string, n Invitee) (ID, Member, error) {
+	id, secret, ok := ParseSecretText(token)
+	if !ok {
+		return ID{}, Member{}, noInvitation(errBadInvitationToken)
 	}
-	j := Joining{Invitation: id, User: n.user(), At: s.now()}
-	j.Judge = func(o Offer) error {
+	a := Acceptance{Invitation: InvitationID(id), User: n.user(), At: s.now()}
+	a.Guard = func(i LockedInvitation) error {
 		switch {
-		case !secret.Matches(o.Hash), o.Closed, !j.At.Before(o.ExpiresAt):
+		case !secret.Matches(i.Hash), i.Closed, !a.At.Before(i.ExpiresAt):
 			return noInvitation(nil)
-		case n.Email == "", !n.EmailVerified, FoldEmail(n.Email) != o.EmailFolded:
+		case n.Email == "", !n.EmailVerified, FoldEmail(n.Email) != i.EmailFolded:
 			return fault.New(fault.Forbidden, "the invitation is for another e-mail address, or yours is not verified")
-		case o.Plan != Pro:
-			return fault.New(fault.Forbidden, "the workspace's plan is %s; this API requires the Pro plan", o.Plan)
+		case i.Plan != Pro:
+			return fault.New(fault.Forbidden, "the workspace's plan is %s; this API requires the Pro plan", i.Plan)
 		}
 		return nil
 	}
-	in, m, err := s.Joins.Join(ctx, j)
+	in, m, err := s.Acceptances.AcceptInvitation(ctx, a)
 	if fault.CodeOf(err) == fault.NotFound {
-		return ID{}, Member{}, noInvitation(err) // one answer, whatever the reason
+		return ID{}, Member{}, noInvitation(err) // the same answer for every reason
 	}
-	if err == nil && s.Joined != nil {
-		s.Joined(in, m.ID)
+	if err == nil && s.Accepted != nil {
+		s.Accepted(in, m.ID)
 	}
 	return in, m, err
 }
@@ -245,9 +227,9 @@ func noInvitation(cause error) error {
 	return fault.Wrap(cause, fault.NotFound, "no invitation can be accepted with this token: it is unknown, used, revoked or expired")
 }
 
-// user is the newcomer as stored. One whose token has no name goes by the local
-// part of the address.
-func (n Newcomer) user() User {
+// user returns the user to store. The local part of the address replaces a
+// missing name.
+func (n Invitee) user() User {
 	name := n.Name
 	if name == "" {
 		name, _, _ = strings.Cut(n.Email, "@")
@@ -256,13 +238,4 @@ func (n Newcomer) user() User {
 		}
 	}
 	return User{ID: n.ID, Email: n.Email, Name: strings.TrimSpace(name)}
-}
-
-// checkAcceptURL judges the address that links begin with.
-func checkAcceptURL(base string) (*url.URL, error) {
-	u, err := url.Parse(base)
-	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil || u.Fragment != "" {
-		return nil, errBadAcceptURL
-	}
-	return u, nil
 }

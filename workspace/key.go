@@ -11,23 +11,25 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"atlas/internal/fault"
 )
 
-// Scope is one thing a principal may do in a workspace.
+// Scope is a permission of a key or token in a workspace.
 type Scope string
 
-// The scopes. A member's token has all of them.
+// The scopes. A user's token has all of them.
 const (
 	DataRead       Scope = "data:read"
 	WorkspaceRead  Scope = "workspace:read"
 	WorkspaceWrite Scope = "workspace:write"
 )
 
-// AllScopes lists every scope, in the order they are shown.
+// AllScopes returns every scope, in the order of listings.
 func AllScopes() []Scope { return []Scope{DataRead, WorkspaceRead, WorkspaceWrite} }
 
-// MaxKeyWorkspaces is how many workspaces one key can be granted.
+// MaxKeyWorkspaces is the maximum number of workspaces of one key.
 const MaxKeyWorkspaces = 100
 
 // Key is an API key without its secret.
@@ -35,60 +37,60 @@ type Key struct {
 	ID KeyID
 	// Name is 1..120 characters, trimmed, without control characters.
 	Name string
-	// Workspaces are those granted, 1..MaxKeyWorkspaces different ones; the
-	// first is the key's default.
+	// Workspaces are 1..MaxKeyWorkspaces different workspaces that the key may act
+	// in. The first is the default.
 	Workspaces []ID
-	// Scopes are 1..3 different ones.
+	// Scopes are 1..3 different scopes.
 	Scopes []Scope
-	// Restricted keys are refused until the restriction is lifted.
+	// Restricted keys are refused until an operator lifts the restriction.
 	Restricted bool
-	// ExpiresAt and RevokedAt end the key; nil is never.
+	// ExpiresAt and RevokedAt end the key; nil means never.
 	ExpiresAt, RevokedAt *time.Time
-	// LastUsedAt is kept to within a minute, and is nil for a key never used.
+	// LastUsedAt is accurate to a minute; nil for a key never used.
 	LastUsedAt *time.Time
 	CreatedAt  time.Time
 }
 
-// Validate returns fault.InvalidInput naming every field outside its limits.
+// Validate returns fault.InvalidInput with an issue for each invalid field.
 func (k Key) Validate() error {
 	var issues []fault.Issue
 	if k.ID.IsZero() {
-		issues = append(issues, issue(fault.InvalidFormat, "id", "is required"))
+		issues = append(issues, NewIssue(fault.InvalidFormat, "id", "is required"))
 	}
-	issues = append(issues, checkText("name", k.Name, 1, MaxName)...)
+	issues = append(issues, CheckText("name", k.Name, 1, MaxName)...)
 	switch {
 	case len(k.Workspaces) == 0:
-		issues = append(issues, issue(fault.TooSmall, "workspaces", "must name at least 1 workspace"))
+		issues = append(issues, NewIssue(fault.TooSmall, "workspaces", "must name at least 1 workspace"))
 	case len(k.Workspaces) > MaxKeyWorkspaces:
-		issues = append(issues, issue(fault.TooBig, "workspaces", fmt.Sprintf("must name at most %d workspaces", MaxKeyWorkspaces)))
+		issues = append(issues, NewIssue(fault.TooBig, "workspaces", fmt.Sprintf("must name at most %d workspaces", MaxKeyWorkspaces)))
 	}
 	for i, id := range k.Workspaces {
 		if id.IsZero() || slices.Contains(k.Workspaces[:i], id) {
-			issues = append(issues, issue(fault.Custom, "workspaces", "must name each workspace once"))
+			issues = append(issues, NewIssue(fault.Custom, "workspaces", "must name each workspace once"))
 			break
 		}
 	}
 	if len(k.Scopes) == 0 {
-		issues = append(issues, issue(fault.TooSmall, "scopes", "must name at least 1 scope"))
+		issues = append(issues, NewIssue(fault.TooSmall, "scopes", "must name at least 1 scope"))
 	}
 	for i, scope := range k.Scopes {
 		if !slices.Contains(AllScopes(), scope) {
-			issues = append(issues, issue(fault.InvalidUnion, "scopes", "must be among: data:read, workspace:read, workspace:write"))
+			issues = append(issues, NewIssue(fault.InvalidUnion, "scopes", "must be among: data:read, workspace:read, workspace:write"))
 			break
 		}
 		if slices.Contains(k.Scopes[:i], scope) {
-			issues = append(issues, issue(fault.Custom, "scopes", "must name each scope once"))
+			issues = append(issues, NewIssue(fault.Custom, "scopes", "must name each scope once"))
 			break
 		}
 	}
 	if k.ExpiresAt != nil && !k.ExpiresAt.After(k.CreatedAt) {
-		issues = append(issues, issue(fault.Custom, "expires_at", "must be in the future"))
+		issues = append(issues, NewIssue(fault.Custom, "expires_at", "must be in the future"))
 	}
-	return asError(issues)
+	return ValidationError(issues)
 }
 
-// Refusal says why the key is not accepted at now, in words for its holder;
-// empty means that it is.
+// Refusal returns why the key is not valid at now, as a message for its holder,
+// or "" for a valid key.
 func (k Key) Refusal(now time.Time) string {
 	switch {
 	case k.RevokedAt != nil:
@@ -101,25 +103,22 @@ func (k Key) Refusal(now time.Time) string {
 	return ""
 }
 
-// SecretHash is the SHA-256 of a key's secret: all of it that is stored. The
-// secret has 256 random bits, so a slow or salted hash would add nothing.
+// SecretHash is the SHA-256 of a secret. Stores keep only the hash. A secret has
+// 256 random bits, so a slow or salted hash would add nothing.
 type SecretHash [sha256.Size]byte
 
-// KeyRecord is a key as stored.
+// KeyRecord is a key as stores keep it.
 type KeyRecord struct {
 	Key
 	Hash SecretHash
 }
 
-// Secret is the part of a key that proves its possession. Its String is not
-// the secret, so that it cannot slip into a log; Token is.
+// Secret is the part of a key or invitation token that proves possession. String
+// does not return the secret, so that it cannot reach a log; Text and Token do.
 type Secret [32]byte
 
-// keyPrefix begins every API key, and no JWT, which begins with "ey".
+// keyPrefix begins every API key. A JWT begins with "ey".
 const keyPrefix = "atlas_"
-
-// keyLength is the prefix, the id, "_" and 32 bytes in base64url.
-const keyLength = len(keyPrefix) + 36 + 1 + 43
 
 var errMalformedKey = errors.New("not an API key of the form atlas_<id>_<secret>")
 
@@ -130,12 +129,32 @@ func NewSecret() Secret {
 	return s
 }
 
-// Token is the text a client presents: atlas_<key id>_<secret in base64url>.
-func (s Secret) Token(id KeyID) string {
-	return keyPrefix + id.String() + "_" + base64.RawURLEncoding.EncodeToString(s[:])
+// Text returns <id>_<secret in base64url>.
+func (s Secret) Text(id fmt.Stringer) string {
+	return id.String() + "_" + base64.RawURLEncoding.EncodeToString(s[:])
 }
 
-// Hash is what the store keeps of the secret.
+// ParseSecretText is the inverse of Text. The encoding of the secret is strict:
+// exactly one text is valid for an id and a secret, except for the case of the id.
+func ParseSecretText(text string) (id uuid.UUID, s Secret, ok bool) {
+	if len(text) != 36+1+43 || text[36] != '_' {
+		return id, s, false
+	}
+	id, err := ParseUUID(text[:36])
+	if err != nil {
+		return id, s, false
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text[37:])
+	if err != nil || len(raw) != len(s) {
+		return id, s, false
+	}
+	return id, Secret(raw), true
+}
+
+// Token returns the text of an API key: atlas_<key id>_<secret in base64url>.
+func (s Secret) Token(id KeyID) string { return keyPrefix + s.Text(id) }
+
+// Hash returns the hash that stores keep.
 func (s Secret) Hash() SecretHash { return sha256.Sum256(s[:]) }
 
 // Matches compares in constant time.
@@ -150,25 +169,17 @@ func (s Secret) String() string { return "(secret)" }
 // GoString hides the secret from %#v.
 func (s Secret) GoString() string { return "(secret)" }
 
-// LooksLikeKey reports whether a bearer token is meant to be an API key rather
-// than a JWT.
+// LooksLikeKey reports whether a bearer token has the prefix of an API key.
 func LooksLikeKey(token string) bool { return strings.HasPrefix(token, keyPrefix) }
 
-// ParseKey splits the text of an API key. The secret's spelling is strict:
-// exactly one text belongs to a key (but for the case of the id).
+// ParseKey splits the text of an API key.
 func ParseKey(token string) (KeyID, Secret, error) {
-	if len(token) != keyLength || !LooksLikeKey(token) || token[keyLength-44] != '_' {
+	text, ok := strings.CutPrefix(token, keyPrefix)
+	id, secret, valid := ParseSecretText(text)
+	if !ok || !valid || id == uuid.Nil {
 		return KeyID{}, Secret{}, errMalformedKey
 	}
-	id, err := ParseKeyID(token[len(keyPrefix) : keyLength-44])
-	if err != nil || id.IsZero() {
-		return KeyID{}, Secret{}, errMalformedKey
-	}
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(token[keyLength-43:])
-	if err != nil || len(raw) != len(Secret{}) {
-		return KeyID{}, Secret{}, errMalformedKey
-	}
-	return id, Secret(raw), nil
+	return KeyID(id), secret, nil
 }
 
 // Grants reports whether the key may act in the workspace.

@@ -7,35 +7,35 @@ import (
 	"atlas/internal/fault"
 )
 
-// Role is what a member may do to the workspace itself; every member may read
+// Role says what a member may do to the workspace itself. Every member may read
 // and write its records.
 type Role string
 
-// The roles, highest first, which is also the order members are listed in.
+// The roles, highest first. Lists of members are in this order.
 const (
-	Owner  Role = "owner"
-	Admin  Role = "admin"
-	Common Role = "member"
+	Owner      Role = "owner"
+	Admin      Role = "admin"
+	MemberRole Role = "member"
 )
 
 // Valid reports whether r is one of the roles.
-func (r Role) Valid() bool { return r == Owner || r == Admin || r == Common }
+func (r Role) Valid() bool { return r == Owner || r == Admin || r == MemberRole }
 
-// Administers reports whether r may manage members and invitations.
+// Administers reports whether r may change members and invitations.
 func (r Role) Administers() bool { return r == Owner || r == Admin }
 
-// User is a person, known by the `sub` of their tokens, in any number of
-// workspaces. Two users may have one address: identity providers re-create
-// accounts.
+// User is a person in any number of workspaces, identified by the `sub` of their
+// tokens. Several users may have the same address, because identity providers
+// re-create accounts.
 type User struct {
 	ID UserID
-	// Email is a bare address of at most MaxEmail bytes.
+	// Email has at most MaxEmail bytes and no display name.
 	Email string
 	// Name is 1..120 characters, trimmed, without control characters.
 	Name string
 }
 
-// Member is a user in one workspace.
+// Member is a user as a member of one workspace.
 type Member struct {
 	ID    UserID
 	Email string
@@ -45,21 +45,21 @@ type Member struct {
 	JoinedAt time.Time
 }
 
-// Validate returns fault.InvalidInput naming every field outside its limits.
+// Validate returns fault.InvalidInput with an issue for each invalid field.
 func (m Member) Validate() error {
 	var issues []fault.Issue
 	if m.ID.IsZero() {
-		issues = append(issues, issue(fault.InvalidFormat, "user", "is required"))
+		issues = append(issues, NewIssue(fault.InvalidFormat, "user", "is required"))
 	}
-	issues = append(issues, checkEmail(m.Email)...)
-	issues = append(issues, checkText("name", m.Name, 1, MaxName)...)
+	issues = append(issues, CheckEmail(m.Email)...)
+	issues = append(issues, CheckText("name", m.Name, 1, MaxName)...)
 	if !m.Role.Valid() {
-		issues = append(issues, issue(fault.InvalidUnion, "role", "must be one of: owner, admin, member"))
+		issues = append(issues, NewIssue(fault.InvalidUnion, "role", "must be one of: owner, admin, member"))
 	}
-	return asError(issues)
+	return ValidationError(issues)
 }
 
-// MarshalJSON is the member as docs/api.md, "Members", shows it.
+// MarshalJSON encodes the member as in docs/api.md, "Members".
 func (m Member) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		ID       UserID `json:"id"`
@@ -70,18 +70,18 @@ func (m Member) MarshalJSON() ([]byte, error) {
 	}{m.ID, m.Email, m.Name, m.Role, m.JoinedAt.UTC().Format(TimeFormat)})
 }
 
-// Summary is the answer of GET /workspace (docs/api.md, "Workspace").
+// Summary is the response of GET /workspace (docs/api.md, "Workspace").
 type Summary struct {
 	ID   ID
 	Name string
 	Plan Plan
-	// Role is the caller's, nil for an API key. Stores leave it nil.
+	// Role is the caller's role, nil for an API key. Stores leave it nil.
 	Role        *Role
 	MemberCount int
 	CreatedAt   time.Time
 }
 
-// MarshalJSON is {id, name, plan, role, member_count, created_at}.
+// MarshalJSON encodes {id, name, plan, role, member_count, created_at}.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		ID          ID     `json:"id"`

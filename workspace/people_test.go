@@ -4,27 +4,27 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"atlas/internal/fault"
 	"atlas/workspace"
 )
 
-// kept is where InvitationLinks' tests see what would be stored.
+// kept is a store that keeps the last invitation.
 type kept struct {
 	workspace.InvitationStore
 	record workspace.InvitationRecord
 }
 
-func (k *kept) InsertInvitation(_ context.Context, _ workspace.ID, _ workspace.Actor, r workspace.InvitationRecord, _ workspace.Bounds, judge workspace.Judge) (workspace.LetterTurn, error) {
+func (k *kept) InsertInvitation(_ context.Context, _ workspace.ID, _ workspace.Actor, r workspace.InvitationRecord, _ workspace.Limits, guard workspace.Guard) (workspace.EmailSchedule, error) {
 	k.record = r
-	return r.Turn(workspace.LettersBefore{}), judge(workspace.Seats{Actor: workspace.Owner})
+	return r.ScheduleEmail(workspace.EarlierEmails{}), guard(workspace.LockedMembers{Actor: workspace.Owner})
 }
 
 func links(t *testing.T, base string, keys ...string) *workspace.InvitationLinks {
@@ -46,7 +46,7 @@ func TestLinksCanBeMadeAgain(t *testing.T) {
 	oldKey, newKey := "the key of yesterday", "the key of today....."
 	store := &kept{}
 	s := workspace.Invitations{Store: store, Links: links(t, base, oldKey)}
-	made, err := s.Create(t.Context(), workspace.NewID(), workspace.KeyActor, "ann@example.com", workspace.Common)
+	made, err := s.Create(t.Context(), workspace.NewID(), workspace.KeyActor, "ann@example.com", workspace.MemberRole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +71,8 @@ func TestLinksCanBeMadeAgain(t *testing.T) {
 	if again, err := links(t, base, oldKey).URL(r.ID, other, r.Hash); err == nil {
 		t.Errorf("with another seed the link is %s", again)
 	}
-	if r.Letter {
-		t.Error("without mail a letter is due")
+	if r.SendEmail {
+		t.Error("without mail an e-mail is due")
 	}
 }
 
@@ -91,54 +91,20 @@ func TestBadLinks(t *testing.T) {
 	}
 }
 
-func TestSlugs(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"Ann's  Notes!": "ann-s-notes", "Straße & Café": "strasse-cafe", "": "", "--- ¡!": "", " a ": "a", "v2.0": "v2-0",
-		"日本語 メモ": "日本語-メモ", strings.Repeat("ab ", 60): strings.TrimSuffix(strings.Repeat("ab-", 40), "-"),
-	} {
-		if got := workspace.Slug(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		slug := workspace.Slug(rapid.String().Draw(t, "text"))
-		if again := workspace.Slug(slug); again != slug {
-			t.Fatalf("the slug of %q is %q", slug, again)
-		}
-		if slug == "" {
-			return
-		}
-		if scope, got, ok := workspace.ParseLocator("workspace/" + slug); !ok || scope != workspace.WorkspaceSkill || got != slug {
-			t.Fatalf("workspace/%s: %s, %s, %v", slug, scope, got, ok)
-		}
-	})
-}
-
-func FuzzParseLocator(f *testing.F) {
-	f.Add("workspace/a-b")
-	f.Add("personal/")
-	f.Fuzz(func(t *testing.T, locator string) {
-		if scope, slug, ok := workspace.ParseLocator(locator); ok && (workspace.Skill{Scope: scope, Slug: slug}).Locator() != locator {
-			t.Errorf("%q was read as %s, %s", locator, scope, slug)
-		}
-	})
-}
-
 func FuzzAccept(f *testing.F) {
 	f.Add(strings.Repeat("0", 80))
 	f.Fuzz(func(t *testing.T, token string) {
-		s := workspace.Invitations{Joins: nobody{}}
-		if _, _, err := s.Accept(t.Context(), token, workspace.Newcomer{}); fault.CodeOf(err) != fault.NotFound {
+		s := workspace.Invitations{Acceptances: nobody{}}
+		if _, _, err := s.Accept(t.Context(), token, workspace.Invitee{}); fault.CodeOf(err) != fault.NotFound {
 			t.Errorf("%q: %v", token, err)
 		}
 	})
 }
 
-// nobody knows no invitation.
+// nobody is a store without invitations.
 type nobody struct{}
 
-func (nobody) Join(context.Context, workspace.Joining) (workspace.ID, workspace.Member, error) {
+func (nobody) AcceptInvitation(context.Context, workspace.Acceptance) (workspace.ID, workspace.Member, error) {
 	return workspace.ID{}, workspace.Member{}, fault.New(fault.NotFound, "none")
 }
 
@@ -159,6 +125,54 @@ func TestInvitationAnswers(t *testing.T) {
 		got, err := json.Marshal(value())
 		if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	}
+}
+
+func TestMemberLimits(t *testing.T) {
+	t.Parallel()
+	member := workspace.Member{ID: workspace.NewUserID(), Email: "a@b.example", Name: "A", Role: workspace.Owner}
+	changedMember := func(change func(*workspace.Member)) error { m := member; change(&m); return m.Validate() }
+	for name, c := range map[string]struct {
+		err  error
+		want string // code and field of the issue
+	}{
+		"a good member":  {member.Validate(), ""},
+		"no user":        {changedMember(func(m *workspace.Member) { m.ID = workspace.UserID{} }), "invalid_format user"},
+		"no role":        {changedMember(func(m *workspace.Member) { m.Role = "" }), "invalid_union role"},
+		"no address":     {changedMember(func(m *workspace.Member) { m.Email = "a" }), "invalid_format email"},
+		"a display name": {changedMember(func(m *workspace.Member) { m.Email = "A <a@b.example>" }), "invalid_format email"},
+		"a long address": {changedMember(func(m *workspace.Member) { m.Email = strings.Repeat("a", 320) + "@b.example" }), "too_big email"},
+	} {
+		got := ""
+		if e, ok := errors.AsType[*fault.Error](c.err); ok && len(e.Issues) == 1 {
+			got = string(e.Issues[0].Code) + " " + strings.Join(e.Issues[0].Path, ".")
+		}
+		if got != c.want || (c.err == nil) != (c.want == "") {
+			t.Errorf("%s: %v, want %q", name, c.err, c.want)
+		}
+	}
+}
+
+func TestMemberJSON(t *testing.T) {
+	t.Parallel()
+	id, user := workspace.NewID(), workspace.NewUserID()
+	at := time.Date(2026, 2, 3, 4, 5, 6, 0, time.FixedZone("x", 3600))
+	role := workspace.Admin
+	for want, value := range map[string]any{
+		`{"id":"` + id.String() + `","name":"N","plan":"pro","role":"admin","member_count":3,"created_at":"2026-02-03T03:05:06.000Z"}`: workspace.Summary{
+			ID: id, Name: "N", Plan: workspace.Pro, Role: &role, MemberCount: 3, CreatedAt: at},
+		`{"id":"` + id.String() + `","name":"N","plan":"pro","role":null,"member_count":0,"created_at":"2026-02-03T03:05:06.000Z"}`: workspace.Summary{
+			ID: id, Name: "N", Plan: workspace.Pro, CreatedAt: at},
+		`{"id":"` + user.String() + `","email":"a@b.example","name":"A","role":"member","joined_at":"2026-02-03T03:05:06.000Z"}`: workspace.Member{
+			ID: user, Email: "a@b.example", Name: "A", Role: workspace.MemberRole, JoinedAt: at},
+	} {
+		got, err := json.Marshal(value)
+		if err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
 }

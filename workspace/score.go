@@ -86,5 +86,5 @@ func Trend(f ScoreFacts) string {
 
 // ScoreOf is score and trend of an account.
 func ScoreOf(tier *string, f ScoreFacts, at time.Time) Scored {
-	return Scored{Score: Score(tier, f, at), Trend: Trend(f), At: stamp(at)}
+	return Scored{Score: Score(tier, f, at), Trend: Trend(f), At: StoredTime(at)}
 }

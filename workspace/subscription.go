@@ -7,47 +7,42 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"atlas/internal/fault"
 	"atlas/search/query"
 )
 
-// SubscriptionID names a signal subscription.
-type SubscriptionID uuid.UUID
+type subscriptionKind struct{}
 
-// String is the 36-character lower-case form.
-func (id SubscriptionID) String() string { return uuid.UUID(id).String() }
+// SubscriptionID identifies a signal subscription.
+type SubscriptionID = TypedID[subscriptionKind]
 
-// MarshalText is String, for JSON.
-func (id SubscriptionID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
-
-// Channel is a way an alert takes.
+// Channel is how an alert is delivered.
 type Channel string
 
-// Frequency is how alerts are gathered.
+// Frequency is how often alerts are delivered.
 type Frequency string
 
-// Channels and Frequencies list what there is.
-func Channels() []string    { return []string{"in_app", "email"} }
+// Channels returns every Channel.
+func Channels() []string { return []string{"in_app", "email"} }
+
+// Frequencies returns every Frequency.
 func Frequencies() []string { return []string{"instant", "daily", "weekly"} }
 
 // Subscription says that a workspace tracks one type of signal, and how its
-// alerts are delivered. It is configuration: no alert is sent by this service.
+// alerts are delivered. It is only configuration: this service sends no alerts.
 type Subscription struct {
 	ID         SubscriptionID
 	SignalType string
-	// Channels are 1..2 different ones.
+	// Channels are 1..2 different channels.
 	Channels  []Channel
 	Frequency Frequency
-	// QueueStartedAt is the watermark: signals from here on are in the queue. It
-	// stays while the subscription does, and is new when one is made again.
+	// QueueStartedAt is the watermark: signals from this time on are in the queue.
+	// It never changes. A subscription that is deleted and made again has a new one.
 	QueueStartedAt       time.Time
 	CreatedAt, UpdatedAt time.Time
 }
 
-// MarshalJSON is the subscription as docs/api.md, "Signal subscriptions", shows
-// it.
+// MarshalJSON encodes the subscription as in docs/api.md, "Signal subscriptions".
 func (s Subscription) MarshalJSON() ([]byte, error) {
 	type delivery struct {
 		Channels  []Channel `json:"channels"`
@@ -62,81 +57,79 @@ func (s Subscription) MarshalJSON() ([]byte, error) {
 		UpdatedAt      *string        `json:"updated_at"`
 	}{
 		s.ID, s.SignalType, delivery{s.Channels, s.Frequency},
-		formatTime(&s.QueueStartedAt), formatTime(&s.CreatedAt), formatTime(&s.UpdatedAt),
+		FormatTime(&s.QueueStartedAt), FormatTime(&s.CreatedAt), FormatTime(&s.UpdatedAt),
 	})
 }
 
-// SubscriptionChange is what an upsert says. What it leaves out stays as it is,
-// or is the default of a new subscription: in_app, instant.
+// SubscriptionChange is the input of Upsert. An omitted field is not changed; a
+// new subscription gets the default: in_app, instant.
 type SubscriptionChange struct {
 	SignalType string
-	// Channels is nil when left out.
+	// Channels is nil when omitted.
 	Channels []Channel
-	// Frequency is "" when left out.
+	// Frequency is "" when omitted.
 	Frequency Frequency
 }
 
 func (c SubscriptionChange) validate() error {
 	var issues []fault.Issue
 	if !query.SignalTypes.Has(c.SignalType) {
-		issues = append(issues, issue(fault.InvalidUnion, "signal_type", "must be a type of signal"))
+		issues = append(issues, NewIssue(fault.InvalidUnion, "signal_type", "must be a type of signal"))
 	}
 	for _, channel := range c.Channels {
 		if !slices.Contains(Channels(), string(channel)) {
-			issues = append(issues, issue(fault.InvalidUnion, "channels", fmt.Sprintf("%q is none", channel)))
+			issues = append(issues, NewIssue(fault.InvalidUnion, "channels", fmt.Sprintf("%q is none", channel)))
 		}
 	}
 	if c.Frequency != "" && !slices.Contains(Frequencies(), string(c.Frequency)) {
-		issues = append(issues, issue(fault.InvalidUnion, "frequency", fmt.Sprintf("%q is none", c.Frequency)))
+		issues = append(issues, NewIssue(fault.InvalidUnion, "frequency", fmt.Sprintf("%q is none", c.Frequency)))
 	}
-	return asError(issues)
+	return ValidationError(issues)
 }
 
 // SubscriptionStore keeps the signal subscriptions of workspaces.
 type SubscriptionStore interface {
 	// Subscriptions lists a page by signal type.
 	Subscriptions(ctx context.Context, in ID, limit, offset int) ([]Subscription, error)
-	// UpsertSubscription adds s, or changes the one of its type as change says;
-	// updated_at moves only when something changed.
+	// UpsertSubscription inserts s, or applies change to the subscription of its
+	// type. updated_at changes only when another field does.
 	UpsertSubscription(ctx context.Context, in ID, s Subscription, change SubscriptionChange) (Subscription, error)
-	// DeleteSubscription is fine with one that is not there.
+	// DeleteSubscription succeeds for a subscription that does not exist.
 	DeleteSubscription(ctx context.Context, in ID, id SubscriptionID) error
 }
 
-// Subscriptions is the signal subscriptions of workspaces.
+// Subscriptions lists and changes the signal subscriptions of workspaces.
 type Subscriptions struct {
 	store SubscriptionStore
 	now   func() time.Time
 }
 
-// NewSubscriptions returns them on a store; now is the clock, time.Now when nil.
+// NewSubscriptions returns Subscriptions on a store; now is the clock, time.Now
+// when nil.
 func NewSubscriptions(store SubscriptionStore, now func() time.Time) *Subscriptions {
-	if now == nil {
-		now = time.Now
-	}
-	return &Subscriptions{store: store, now: now}
+	return &Subscriptions{store: store, now: Clock(now)}
 }
 
-// List is a page of the subscriptions by signal type. The limit is 1..100, the
-// offset not negative; callers check.
+// List returns a page of the subscriptions by signal type. The caller checks that
+// limit is 1..100 and offset is not negative.
 func (s *Subscriptions) List(ctx context.Context, in ID, limit, offset int) ([]Subscription, error) {
 	return s.store.Subscriptions(ctx, in, limit, offset)
 }
 
-// Upsert makes the subscription of a signal type be as the change says:
+// Upsert creates or changes the subscription of a signal type:
 // fault.InvalidInput.
 func (s *Subscriptions) Upsert(ctx context.Context, in ID, c SubscriptionChange) (Subscription, error) {
 	if err := c.validate(); err != nil {
 		return Subscription{}, err
 	}
-	// Each channel once, in one order, so that equal settings are equal.
+	// Sorted without duplicates, so that equal settings compare equal.
 	slices.SortFunc(c.Channels, func(a, b Channel) int {
 		return slices.Index(Channels(), string(a)) - slices.Index(Channels(), string(b))
 	})
 	c.Channels = slices.Compact(c.Channels)
-	now := stamp(s.now())
+	now := s.now()
 	fresh := Subscription{
-		ID: SubscriptionID(newUUID()), SignalType: c.SignalType, Channels: []Channel{"in_app"}, Frequency: "instant",
+		ID: SubscriptionID(NewUUID()), SignalType: c.SignalType, Channels: []Channel{"in_app"}, Frequency: "instant",
 		QueueStartedAt: now, CreatedAt: now, UpdatedAt: now,
 	}
 	if c.Channels != nil {
@@ -148,7 +141,7 @@ func (s *Subscriptions) Upsert(ctx context.Context, in ID, c SubscriptionChange)
 	return s.store.UpsertSubscription(ctx, in, fresh, c)
 }
 
-// Delete ends a subscription; one that is not there is fine.
+// Delete deletes a subscription. It succeeds for one that does not exist.
 func (s *Subscriptions) Delete(ctx context.Context, in ID, id SubscriptionID) error {
 	return s.store.DeleteSubscription(ctx, in, id)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/mail"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -13,64 +12,64 @@ import (
 	"atlas/internal/fault"
 )
 
-// MaxName is the longest name of a workspace, a key or a person, in
+// MaxName is the maximum length of the name of a workspace, key or person, in
 // characters.
 const MaxName = 120
 
-// MaxEmail is the longest e-mail address, in bytes (64 for the local part, 255
-// for the domain, and the @).
+// MaxEmail is the maximum length of an e-mail address in bytes: 64 for the local
+// part, the @, 255 for the domain.
 const MaxEmail = 320
 
-// checkText judges a text that is stored and shown in one line: valid UTF-8,
-// trimmed, without control characters (NUL cannot be stored at all, and an
-// escape sequence must not reach a terminal), minimum..maximum characters.
-func checkText(field, s string, minimum, maximum int) []fault.Issue {
+// CheckText checks a text that is stored and shown in one line: valid UTF-8,
+// trimmed, minimum..maximum characters, without control characters. NUL cannot be
+// stored, and an escape sequence must not reach a terminal.
+func CheckText(field, s string, minimum, maximum int) []fault.Issue {
 	switch {
 	case !utf8.ValidString(s):
-		return []fault.Issue{issue(fault.InvalidFormat, field, "must be valid UTF-8")}
+		return []fault.Issue{NewIssue(fault.InvalidFormat, field, "must be valid UTF-8")}
 	case strings.ContainsFunc(s, unicode.IsControl):
-		return []fault.Issue{issue(fault.InvalidFormat, field, "must not contain control characters")}
+		return []fault.Issue{NewIssue(fault.InvalidFormat, field, "must not contain control characters")}
 	case s != strings.TrimSpace(s):
-		return []fault.Issue{issue(fault.InvalidFormat, field, "must not begin or end with white space")}
+		return []fault.Issue{NewIssue(fault.InvalidFormat, field, "must not begin or end with white space")}
 	case utf8.RuneCountInString(s) < minimum:
-		return []fault.Issue{issue(fault.TooSmall, field, fmt.Sprintf("must have at least %d character(s)", minimum))}
+		return []fault.Issue{NewIssue(fault.TooSmall, field, fmt.Sprintf("must have at least %d character(s)", minimum))}
 	case utf8.RuneCountInString(s) > maximum:
-		return []fault.Issue{issue(fault.TooBig, field, fmt.Sprintf("must have at most %d characters", maximum))}
+		return []fault.Issue{NewIssue(fault.TooBig, field, fmt.Sprintf("must have at most %d characters", maximum))}
 	}
 	return nil
 }
 
-// checkEmail judges a bare address, without a display name.
-func checkEmail(s string) []fault.Issue {
+// CheckEmail checks an e-mail address without a display name.
+func CheckEmail(s string) []fault.Issue {
 	if len(s) > MaxEmail {
-		return []fault.Issue{issue(fault.TooBig, "email", fmt.Sprintf("must have at most %d bytes", MaxEmail))}
+		return []fault.Issue{NewIssue(fault.TooBig, "email", fmt.Sprintf("must have at most %d bytes", MaxEmail))}
 	}
 	address, err := mail.ParseAddress(s)
 	if err != nil || address.Address != s || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
-		return []fault.Issue{issue(fault.InvalidFormat, "email", "must be an e-mail address")}
+		return []fault.Issue{NewIssue(fault.InvalidFormat, "email", "must be an e-mail address")}
 	}
 	return nil
 }
 
-// ValidEmail reports whether s is a bare e-mail address within the limits.
-func ValidEmail(s string) bool { return len(checkEmail(s)) == 0 }
+// ValidEmail reports whether s passes CheckEmail.
+func ValidEmail(s string) bool { return len(CheckEmail(s)) == 0 }
 
-// ValidName reports whether s can be the name of a person, a key or a
-// workspace.
-func ValidName(s string) bool { return len(checkText("name", s, 1, MaxName)) == 0 }
+// ValidName reports whether s can be the name of a person, key or workspace.
+func ValidName(s string) bool { return len(CheckText("name", s, 1, MaxName)) == 0 }
 
-// FoldEmail is the form in which addresses are compared: trimmed and
+// FoldEmail returns the form in which addresses are compared: trimmed and
 // case-folded. Stores keep it beside the address as written.
 func FoldEmail(s string) string { return cases.Fold().String(strings.TrimSpace(s)) }
 
-// TimeFormat is how every timestamp of a workspace is answered: RFC 3339, UTC,
-// milliseconds.
-const TimeFormat = "2006-01-02T15:04:05.000Z"
-
-// stamp is t as stored: UTC and whole milliseconds, so that what was written
-// equals what is read and what is answered.
-func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
-
-func issue(code fault.IssueCode, field, message string) fault.Issue {
+// NewIssue returns an issue of a top-level field.
+func NewIssue(code fault.IssueCode, field, message string) fault.Issue {
 	return fault.Issue{Code: code, Path: []string{field}, Message: message}
+}
+
+// ValidationError returns fault.InvalidInput with the issues, nil without any.
+func ValidationError(issues []fault.Issue) error {
+	if len(issues) == 0 {
+		return nil
+	}
+	return fault.Validation(issues...)
 }

@@ -49,7 +49,7 @@ type ViewStore interface {
 // "Views").
 type Views struct {
 	// Bounds.Views is how many a workspace may have.
-	Bounds Bounds
+	Limits Limits
 	store  ViewStore
 	now    func() time.Time
 }
@@ -83,7 +83,7 @@ func (s *Views) ToSearch(ctx context.Context, in ID, id ViewID) (View, error) {
 // fault.ViewNotFound, fault.ViewImmutableField, fault.InvalidViewDefinition,
 // fault.RevisionConflict, fault.ViewNameConflict, fault.LimitReached.
 func (s *Views) Upsert(ctx context.Context, in ID, author UserID, c ViewChange) (View, error) {
-	now := stamp(s.now())
+	now := StoredTime(s.now())
 	if c.ID == nil {
 		return s.create(ctx, in, author, c, now)
 	}
@@ -103,7 +103,7 @@ func (s *Views) Upsert(ctx context.Context, in ID, author UserID, c ViewChange) 
 
 func (s *Views) create(ctx context.Context, in ID, author UserID, c ViewChange, now time.Time) (View, error) {
 	v := View{
-		ID: ViewID(newUUID()), Workspace: in, Dataset: c.Dataset, Type: c.Type, Name: c.Name, Revision: 1,
+		ID: ViewID(NewUUID()), Workspace: in, Dataset: c.Dataset, Type: c.Type, Name: c.Name, Revision: 1,
 		CreatedBy: author, UpdatedBy: author, CreatedAt: now, UpdatedAt: now,
 	}
 	if c.Definition.Kind != input.Absent {
@@ -118,7 +118,7 @@ func (s *Views) create(ctx context.Context, in ID, author UserID, c ViewChange, 
 	if c.Presentation != nil {
 		v.Presentation = *c.Presentation
 	}
-	if err := s.store.InsertView(ctx, in, v, s.Bounds.WithDefaults().Views); err != nil {
+	if err := s.store.InsertView(ctx, in, v, s.Limits.WithDefaults().Views); err != nil {
 		return View{}, err
 	}
 	return v, nil

@@ -1,10 +1,10 @@
-// Package workspace holds what belongs to one workspace and the rules about it:
+// Package workspace has the types and rules of what belongs to one workspace:
 // the workspace itself, its members, its API keys and what they may do.
-// Directory is the operator's side of it: creating and changing these.
+// Directory creates and changes workspaces, keys and members for operators.
 //
-// It is not for storing (workspace/postgres does that through the small
-// interfaces declared here), not for deciding who is calling (internal/auth),
-// and not for HTTP. docs/api.md, "Authentication and workspaces", states the
+// The package does not store anything: workspace/postgres implements the small
+// interfaces declared here. It does not authenticate callers (internal/auth) and
+// does not know HTTP. docs/api.md, "Authentication and workspaces", has the
 // rules for clients.
 package workspace
 
@@ -15,7 +15,7 @@ import (
 	"atlas/internal/fault"
 )
 
-// Plan is what a workspace has bought. Only Pro workspaces are served.
+// Plan is what a workspace pays for. Only Pro workspaces are served.
 type Plan string
 
 // The plans.
@@ -24,16 +24,15 @@ const (
 	Pro  Plan = "pro"
 )
 
-// Limits of a workspace.
 const (
-	// DefaultCeiling is the credits of a rolling 24-hour window unless the
-	// operator says otherwise.
+	// DefaultCeiling is the credit ceiling of a workspace for which the operator
+	// sets none, in credits per rolling 24 hours.
 	DefaultCeiling int64 = 250_000
-	// MaxCeiling keeps sums of credits far from the end of an int64.
+	// MaxCeiling keeps sums of credits far below the maximum of an int64.
 	MaxCeiling int64 = 1_000_000_000_000
 )
 
-// Workspace is one customer: the owner of everything that is not global.
+// Workspace is one customer, the tenant that owns everything that is not global.
 type Workspace struct {
 	ID ID
 	// Name is 1..120 characters, trimmed, without control characters.
@@ -45,29 +44,21 @@ type Workspace struct {
 	CreatedAt time.Time
 }
 
-// Validate returns fault.InvalidInput naming every field outside its limits.
+// Validate returns fault.InvalidInput with an issue for each invalid field.
 func (w Workspace) Validate() error {
 	var issues []fault.Issue
 	if w.ID.IsZero() {
-		issues = append(issues, issue(fault.InvalidFormat, "id", "is required"))
+		issues = append(issues, NewIssue(fault.InvalidFormat, "id", "is required"))
 	}
-	issues = append(issues, checkText("name", w.Name, 1, MaxName)...)
+	issues = append(issues, CheckText("name", w.Name, 1, MaxName)...)
 	if w.Plan != Free && w.Plan != Pro {
-		issues = append(issues, issue(fault.InvalidUnion, "plan", "must be one of: free, pro"))
+		issues = append(issues, NewIssue(fault.InvalidUnion, "plan", "must be one of: free, pro"))
 	}
 	switch {
 	case w.CreditCeiling < 1:
-		issues = append(issues, issue(fault.TooSmall, "ceiling", "must be at least 1"))
+		issues = append(issues, NewIssue(fault.TooSmall, "ceiling", "must be at least 1"))
 	case w.CreditCeiling > MaxCeiling:
-		issues = append(issues, issue(fault.TooBig, "ceiling", fmt.Sprintf("must be at most %d", MaxCeiling)))
+		issues = append(issues, NewIssue(fault.TooBig, "ceiling", fmt.Sprintf("must be at most %d", MaxCeiling)))
 	}
-	return asError(issues)
-}
-
-// asError is the validation fault of issues, nil without any.
-func asError(issues []fault.Issue) error {
-	if len(issues) == 0 {
-		return nil
-	}
-	return fault.Validation(issues...)
+	return ValidationError(issues)
 }

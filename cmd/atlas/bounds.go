@@ -33,10 +33,10 @@ func (c boundsConfig) check(f *faults) {
 	}
 }
 
-func (c boundsConfig) bounds() workspace.Bounds {
-	return workspace.Bounds{
+func (c boundsConfig) bounds() workspace.Limits {
+	return workspace.Limits{
 		OpenInvitations: c.MaxOpenInvitations, Views: c.MaxViews,
 		PersonalSkills: c.MaxPersonalSkills, WorkspaceSkills: c.MaxWorkspaceSkills,
-		BookAdditions: c.MaxBookAdditions, LettersHourly: c.LettersHourly, LettersDaily: c.LettersDaily,
+		BookAdditions: c.MaxBookAdditions, EmailsHourly: c.LettersHourly, EmailsDaily: c.LettersDaily,
 	}
 }

@@ -188,7 +188,7 @@ func TestOrderOfChecks(t *testing.T) {
 	reader := s.newKey(workspace.NewKey{Name: "r", Workspaces: in, Scopes: []workspace.Scope{workspace.WorkspaceRead}})
 	restricted := s.newKey(workspace.NewKey{Name: "x", Workspaces: in, Scopes: workspace.AllScopes(), Restricted: true})
 	freeKey := s.newKey(workspace.NewKey{Name: "f", Workspaces: []workspace.ID{free.ID}, Scopes: workspace.AllScopes()})
-	member := s.user(workspace.Common)
+	member := s.user(workspace.MemberRole)
 	ws := "?workspace_id=" + s.pro.ID.String()
 	const nobody = "?workspace_id=00000000-0000-4000-8000-000000000000"
 

@@ -244,7 +244,7 @@ func (c *devCmd) seedOne(ctx context.Context, directory *workspace.Directory, na
 			return devWorkspace{}, err
 		}
 	}
-	for _, role := range []workspace.Role{workspace.Owner, workspace.Admin, workspace.Common} {
+	for _, role := range []workspace.Role{workspace.Owner, workspace.Admin, workspace.MemberRole} {
 		user, err := c.seedUser(ctx, directory, w, role, secrets)
 		if err != nil {
 			return devWorkspace{}, err

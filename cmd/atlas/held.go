@@ -55,9 +55,9 @@ func wireHeld(ctx context.Context, c apiConfig, s *api.Server, engine *search.En
 	if err := projector.Prepare(prepare); err != nil {
 		log.Warn("the indices of held records are not there yet", "error", err.Error())
 	}
-	s.Book = &workspace.Book{Store: store, Global: engine, Bounds: c.bounds(), Changed: projector.Wake}
+	s.Book = &workspace.Book{Store: store, Global: engine, Limits: c.bounds(), Changed: projector.Wake}
 	views := workspace.NewViews(store, nil)
-	views.Bounds = c.bounds()
+	views.Limits = c.bounds()
 	s.Views = api.Views{
 		Views:       views,
 		Memberships: &workspace.Memberships{Store: store, Records: engine, Changed: projector.Wake},

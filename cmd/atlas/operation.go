@@ -105,7 +105,7 @@ func (w watched) register(m *telemetry.Metrics) {
 	m.Breaker(w.ledger.BreakerOpen)
 	m.Backlog("projection", backlog(w.system.PendingHeld))
 	if w.mails {
-		m.Backlog("letters", backlog(w.system.DueLetters))
+		m.Backlog("letters", backlog(w.system.DueEmails))
 	}
 }
 

@@ -31,7 +31,7 @@ func (c *memberSetRoleCmd) Run(ctx context.Context, s *streams) error {
 		if _, err := system.WorkspaceByID(ctx, c.Workspace); err != nil {
 			return err
 		}
-		m, err := workspace.NewRoster(system, nil).SetRole(ctx, c.Workspace, workspace.OperatorActor, c.User, c.Role)
+		m, err := workspace.NewMembers(system, nil).SetRole(ctx, c.Workspace, workspace.OperatorActor, c.User, c.Role)
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (c *memberRemoveCmd) Run(ctx context.Context, s *streams) error {
 		if _, err := system.WorkspaceByID(ctx, c.Workspace); err != nil {
 			return err
 		}
-		removed, err := workspace.NewRoster(system, nil).Remove(ctx, c.Workspace, workspace.OperatorActor, c.User)
+		removed, err := workspace.NewMembers(system, nil).Remove(ctx, c.Workspace, workspace.OperatorActor, c.User)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ type skillListCmd struct {
 // Run lists them by name.
 func (c *skillListCmd) Run(ctx context.Context, s *streams) error {
 	return c.withSystem(ctx, func(system *postgres.System) error {
-		all, err := workspace.NewShelf(system, nil).List(ctx, c.Workspace)
+		all, err := workspace.NewSkillAdmin(system, nil).List(ctx, c.Workspace)
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (o operatorDB) setStatus(ctx context.Context, s *streams, which oneSkill, s
 		if _, err := system.WorkspaceByID(ctx, which.Workspace); err != nil {
 			return err
 		}
-		skill, err := workspace.NewShelf(system, nil).SetStatus(ctx, which.Workspace, which.Skill, status)
+		skill, err := workspace.NewSkillAdmin(system, nil).SetStatus(ctx, which.Workspace, which.Skill, status)
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func wirePeople(c apiConfig, store *postgres.Store, system *postgres.System, gat
 	if err != nil {
 		return api.People{}, nil, err
 	}
-	invitations := &workspace.Invitations{Store: store, Joins: system, Links: links, Bounds: c.bounds(), Joined: gate.Forget}
+	invitations := &workspace.Invitations{Store: store, Acceptances: system, Links: links, Limits: c.bounds(), Accepted: gate.Forget}
 	stop = func() {}
 	if c.mail().Enabled() {
 		mailer, err := mail.New(c.mail(), system, links, mail.Options{
@@ -61,13 +61,13 @@ func wirePeople(c apiConfig, store *postgres.Store, system *postgres.System, gat
 		if c.acceptURL() == defaultAcceptURL {
 			log.Warn("invitations are mailed, and their links lead to this machine: set ATLAS_ACCEPT_URL", "accept_url", defaultAcceptURL)
 		}
-		invitations.Mail = mailer.Wake
+		invitations.EmailQueued = mailer.Wake
 		stop = inBackground(mailer.Run, log)
 	}
 	skills := workspace.NewSkills(store, nil)
-	skills.Bounds = c.bounds()
+	skills.Limits = c.bounds()
 	return api.People{
-		Roster:        workspace.NewRoster(store, gate.Forget),
+		Members:       workspace.NewMembers(store, gate.Forget),
 		Invitations:   invitations,
 		Subscriptions: workspace.NewSubscriptions(store, nil),
 		Skills:        skills,

@@ -17,9 +17,9 @@ func TestBoundsOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newViewWorld(t)
 	const most = 2
-	bounds := workspace.Bounds{OpenInvitations: most, Views: most, PersonalSkills: most, WorkspaceSkills: most, BookAdditions: most}
-	w.server.Views.Views.Bounds, w.server.People.Skills.Bounds, w.server.People.Invitations.Bounds = bounds, bounds, bounds
-	w.server.Book.(*workspace.Book).Bounds = bounds
+	bounds := workspace.Limits{OpenInvitations: most, Views: most, PersonalSkills: most, WorkspaceSkills: most, BookAdditions: most}
+	w.server.Views.Views.Limits, w.server.People.Skills.Limits, w.server.People.Invitations.Limits = bounds, bounds, bounds
+	w.server.Book.(*workspace.Book).Limits = bounds
 	account := func(n int, status string) string {
 		return fmt.Sprintf(`{"account_id":%q,"workspace_status":%q}`, searchtest.ID("a", n), status)
 	}
@@ -81,8 +81,8 @@ func TestLetterOfAnInvitationOverHTTP(t *testing.T) {
 	if l := invite("a@example.com"); l.Status != "none" || l.DueAt != nil || l.PacedBy != nil {
 		t.Errorf("without mail: %+v", l)
 	}
-	s.server.People.Invitations.Mail = func() {}
-	s.server.People.Invitations.Bounds = workspace.Bounds{LettersHourly: 1}
+	s.server.People.Invitations.EmailQueued = func() {}
+	s.server.People.Invitations.Limits = workspace.Limits{EmailsHourly: 1}
 	if l := invite("b@example.com"); l.Status != "due" || l.DueAt == nil || l.PacedBy != nil {
 		t.Errorf("the first: %+v", l)
 	}

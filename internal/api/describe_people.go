@@ -71,10 +71,10 @@ func aboutCreateInvitation() about {
 // letterSchema is what becomes of an invitation's letter.
 func letterSchema() *openapi.Schema {
 	return openapi.Object(
-		openapi.Required("status", openapi.OneOf(workspace.LetterDue, workspace.LetterDelayed, workspace.LetterWithheld, workspace.NoLetter).
+		openapi.Required("status", openapi.OneOf(workspace.EmailDue, workspace.EmailDelayed, workspace.EmailWithheld, workspace.EmailNone).
 			Described("`due`: it is sent now. `delayed`: it waits for its turn, at `due_at`. `withheld`: its turn would come after the invitation ends, so it is not sent. `none`: the service sends no mail.")),
 		openapi.Required("due_at", openapi.Nullable(timeOut()).Described("When it is due; null where it is not sent.")),
-		openapi.Required("paced_by", openapi.Nullable(openapi.OneOf(workspace.WorkspacePace, workspace.AddressPace)).
+		openapi.Required("paced_by", openapi.Nullable(openapi.OneOf(workspace.PacedByWorkspace, workspace.PacedByAddress)).
 			Described("What holds it up: as many letters of the workspace in an hour, or to the address in a day, as there may be.")),
 	).Described("The pace of letters delays or withholds them; the invitation stands, and `accept_url` works.")
 }

@@ -89,8 +89,8 @@ func newWorld(t *testing.T) *world {
 		Ledger:     w.ledger,
 		Workspaces: app,
 		People: api.People{
-			Roster:        workspace.NewRoster(app, gate.Forget),
-			Invitations:   &workspace.Invitations{Store: app, Joins: w.system, Links: links, Joined: gate.Forget, Now: w.now},
+			Members:       workspace.NewMembers(app, gate.Forget),
+			Invitations:   &workspace.Invitations{Store: app, Acceptances: w.system, Links: links, Accepted: gate.Forget, Now: w.now},
 			Subscriptions: workspace.NewSubscriptions(app, nil),
 			Skills:        workspace.NewSkills(app, nil),
 		},

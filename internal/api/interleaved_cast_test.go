@@ -129,8 +129,8 @@ func (w *world) scene(t *testing.T) *scene {
 			target(fmt.Sprintf("%s%d", one, i), searchtest.ID(letter, i))
 		}
 	}
-	target("demoted", w.member(t, s.in, "demoted-"+name+"@example.com", workspace.Common).ID.String())
-	target("removed", w.member(t, s.in, "removed-"+name+"@example.com", workspace.Common).ID.String())
+	target("demoted", w.member(t, s.in, "demoted-"+name+"@example.com", workspace.MemberRole).ID.String())
+	target("removed", w.member(t, s.in, "removed-"+name+"@example.com", workspace.MemberRole).ID.String())
 
 	var invitation struct {
 		Invitation struct{ ID string }

@@ -133,7 +133,7 @@ func turns() []turn {
 		}, want: toKey(forbidden)},
 		{name: "a member who is removed", token: byMember, refused: never, change: func(t *testing.T, s *scene) {
 			// By another server, whose changes this one is not told of.
-			removed, err := workspace.NewRoster(s.server.Workspaces.(*postgres.Store), nil).Remove(t.Context(), s.in, workspace.KeyActor, s.admin.ID)
+			removed, err := workspace.NewMembers(s.server.Workspaces.(*postgres.Store), nil).Remove(t.Context(), s.in, workspace.KeyActor, s.admin.ID)
 			if fatal(t, err); !removed {
 				t.Fatal("nobody was removed")
 			}
@@ -145,7 +145,7 @@ func turns() []turn {
 			return forbidden
 		}},
 		{name: "an admin who is made a plain member", token: byMember, refused: never, change: func(t *testing.T, s *scene) {
-			_, err := workspace.NewRoster(s.server.Workspaces.(*postgres.Store), nil).SetRole(t.Context(), s.in, workspace.KeyActor, s.admin.ID, workspace.Common)
+			_, err := workspace.NewMembers(s.server.Workspaces.(*postgres.Store), nil).SetRole(t.Context(), s.in, workspace.KeyActor, s.admin.ID, workspace.MemberRole)
 			fatal(t, err)
 		}, effects: true, want: func(_ string, r row) verdict {
 			if r.admins {

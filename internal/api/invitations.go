@@ -17,9 +17,9 @@ func (s *Server) listInvitations(c *call) (reply, error) {
 
 // invitationData is the answer of an invitation: the only one with its link.
 type invitationData struct {
-	Invitation workspace.Invitation `json:"invitation"`
-	AcceptURL  string               `json:"accept_url"`
-	Letter     workspace.LetterTurn `json:"letter"`
+	Invitation workspace.Invitation    `json:"invitation"`
+	AcceptURL  string                  `json:"accept_url"`
+	Letter     workspace.EmailSchedule `json:"letter"`
 }
 
 func (s *Server) createInvitation(c *call) (reply, error) {
@@ -33,13 +33,13 @@ func (s *Server) createInvitation(c *call) (reply, error) {
 	if email != "" && !workspace.ValidEmail(email) {
 		issues.Add(fault.InvalidFormat, r.Path("email"), "must be an e-mail address")
 	}
-	role := r.RequiredOneOf("role", string(workspace.Admin), string(workspace.Common))
+	role := r.RequiredOneOf("role", string(workspace.Admin), string(workspace.MemberRole))
 	r.Done()
 	if err := issues.Err(); err != nil {
 		return reply{}, err
 	}
 	made, err := s.People.Invitations.Create(c.Context(), c.principal.Workspace.ID, c.actor(), email, workspace.Role(role))
-	return reply{invitationData{made.Invitation, made.Link, made.Letter}, creditsOnly{}}, err
+	return reply{invitationData{made.Invitation, made.Link, made.Email}, creditsOnly{}}, err
 }
 
 // revokedData is the answer of a revocation.
@@ -80,7 +80,7 @@ func (s *Server) acceptInvitation(c *call) (reply, error) {
 		return reply{}, err
 	}
 	email, verified := c.identity.Email()
-	in, member, err := s.People.Invitations.Accept(c.Context(), token, workspace.Newcomer{
+	in, member, err := s.People.Invitations.Accept(c.Context(), token, workspace.Invitee{
 		ID: c.identity.User(), Email: email, EmailVerified: verified, Name: c.identity.Name(),
 	})
 	return reply{joinedData{in, member}, creditsOnly{}}, err

@@ -186,7 +186,7 @@ func callers(t *testing.T, w *world) map[string]caller {
 	fatal(t, err)
 
 	id, all := in.String(), workspace.AllScopes()
-	member := w.member(t, in, "member@one.example", workspace.Common)
+	member := w.member(t, in, "member@one.example", workspace.MemberRole)
 	admin := w.member(t, in, "admin@one.example", workspace.Admin)
 	owner := w.member(t, in, "owner@one.example", workspace.Owner)
 	foreigner := w.member(t, other, "owner@other.example", workspace.Owner)

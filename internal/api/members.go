@@ -19,7 +19,7 @@ func (s *Server) listMembers(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	members, err := s.People.Roster.List(c.Context(), c.principal.Workspace.ID, m.Limit, m.Offset)
+	members, err := s.People.Members.List(c.Context(), c.principal.Workspace.ID, m.Limit, m.Offset)
 	return list("members", members, m), err
 }
 
@@ -36,12 +36,12 @@ func (s *Server) updateMember(c *call) (reply, error) {
 		return reply{}, beside(issues, err)
 	}
 	r := issues.Object(body)
-	role := r.RequiredOneOf("role", string(workspace.Owner), string(workspace.Admin), string(workspace.Common))
+	role := r.RequiredOneOf("role", string(workspace.Owner), string(workspace.Admin), string(workspace.MemberRole))
 	r.Done()
 	if err := issues.Err(); err != nil {
 		return reply{}, err
 	}
-	member, err := s.People.Roster.SetRole(c.Context(), c.principal.Workspace.ID, c.actor(), workspace.UserID(user), workspace.Role(role))
+	member, err := s.People.Members.SetRole(c.Context(), c.principal.Workspace.ID, c.actor(), workspace.UserID(user), workspace.Role(role))
 	return reply{memberData{member}, creditsOnly{}}, err
 }
 
@@ -50,7 +50,7 @@ func (s *Server) removeMember(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	removed, err := s.People.Roster.Remove(c.Context(), c.principal.Workspace.ID, c.actor(), workspace.UserID(user))
+	removed, err := s.People.Members.Remove(c.Context(), c.principal.Workspace.ID, c.actor(), workspace.UserID(user))
 	return reply{deleted{removed}, creditsOnly{}}, err
 }
 

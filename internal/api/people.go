@@ -11,7 +11,7 @@ import (
 
 // People is what a workspace says about its people and itself.
 type People struct {
-	Roster        *workspace.Roster
+	Members       *workspace.Members
 	Invitations   *workspace.Invitations
 	Subscriptions *workspace.Subscriptions
 	Skills        *workspace.Skills

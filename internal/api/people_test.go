@@ -37,7 +37,7 @@ func newStaff(t *testing.T) *staff {
 		world: w, t: t, in: in,
 		owner:  w.member(t, in, "owner@one.example", workspace.Owner),
 		admin:  w.member(t, in, "admin@one.example", workspace.Admin),
-		member: w.member(t, in, "member@one.example", workspace.Common),
+		member: w.member(t, in, "member@one.example", workspace.MemberRole),
 	}
 	s.ownerTok, s.adminTok, s.plainTok = tokenFor(t, s.owner), tokenFor(t, s.admin), tokenFor(t, s.member)
 	_, s.key = w.key(t, workspace.NewKey{Workspaces: []workspace.ID{in}})
@@ -342,7 +342,7 @@ func TestSkillsOverHTTP(t *testing.T) {
 	same(s.plainTok, "list", `{}`, "personal/my-way", "workspace/my-way")
 	same(s.key, "list", `{"status":"draft"}`, "workspace/my-way")
 	same(s.key, "find", `{}`)
-	_, err := workspace.NewShelf(s.system, nil).SetStatus(t.Context(), s.in, "my-way", workspace.PublishedSkill)
+	_, err := workspace.NewSkillAdmin(s.system, nil).SetStatus(t.Context(), s.in, "my-way", workspace.PublishedSkill)
 	fatal(t, err)
 	same(s.key, "find", `{"query":"ABOUT my"}`, "workspace/my-way")
 	same(s.plainTok, "find", `{"scope":"workspace"}`, "workspace/my-way")

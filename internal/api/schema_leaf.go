@@ -119,7 +119,7 @@ func leafSchemas() schemas {
 		all = append(all, named(v.name, s))
 	}
 	return append(all,
-		named("Role", openapi.OneOf(workspace.Owner, workspace.Admin, workspace.Common)),
+		named("Role", openapi.OneOf(workspace.Owner, workspace.Admin, workspace.MemberRole)),
 		named("AtlasTrend", openapi.OneOf("rising", "steady", "falling").Described("Signals of the last 90 days against those of the 90 days before.")),
 	)
 }

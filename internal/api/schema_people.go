@@ -106,7 +106,7 @@ func skillStatuses() *openapi.Schema {
 	return openapi.OneOf(workspace.DraftSkill, workspace.PublishedSkill)
 }
 
-func invitedRole() *openapi.Schema { return openapi.OneOf(workspace.Common, workspace.Admin) }
+func invitedRole() *openapi.Schema { return openapi.OneOf(workspace.MemberRole, workspace.Admin) }
 
 // fieldSchemas are the descriptors of fields.
 func fieldSchemas() schemas {

@@ -42,7 +42,7 @@ func (w *world) withViews(t *testing.T) *viewWorld {
 	text := func(n workspace.NewKey) string { _, text := w.key(t, n); return text }
 	return &viewWorld{
 		world:    w,
-		member:   tokenFor(t, w.member(t, ws, "member@one.example", workspace.Common)),
+		member:   tokenFor(t, w.member(t, ws, "member@one.example", workspace.MemberRole)),
 		admin:    tokenFor(t, w.member(t, ws, "admin@one.example", workspace.Admin)),
 		key:      text(workspace.NewKey{Workspaces: []workspace.ID{ws}}),
 		reader:   text(workspace.NewKey{Workspaces: []workspace.ID{ws}, Scopes: []workspace.Scope{workspace.DataRead}}),

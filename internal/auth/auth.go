@@ -9,62 +9,61 @@ import (
 	"atlas/workspace"
 )
 
-// MaxHeader is the longest Authorization header that is looked at, in bytes.
+// MaxHeader is the maximum length of the Authorization header in bytes.
 const MaxHeader = 8 << 10
 
-// Bounds of what is kept in the process, in entries.
+// Sizes of the caches in entries.
 const (
-	maxKeys        = 10_000
-	maxUnknownKeys = 10_000
-	maxRoles       = 50_000
-	maxOnly        = 50_000
-	maxWorkspaces  = 10_000
+	maxKeys           = 10_000
+	maxUnknownKeys    = 10_000
+	maxRoles          = 50_000
+	maxOnlyWorkspaces = 50_000
+	maxWorkspaces     = 10_000
 )
 
-// MaxStrangers is how many look-ups may be under way at once of what was never
-// found yet: keys, which anyone can invent, and memberships, which anyone with a
-// token can ask for. Beyond it they are refused without a look-up, so that they
-// neither hold the requests of others nor keep the look-ups of known keys and
-// members waiting for Postgres.
-const MaxStrangers = 128
+// MaxColdLookups is how many look-ups of keys that were never found may run at the
+// same time, and how many of memberships. Anyone can invent a key, and anyone with a
+// token can ask for a membership. Further ones are refused without a look-up, so
+// that they do not delay the look-ups of known keys and members.
+const MaxColdLookups = 128
 
-// Store is what authentication looks up, across workspaces. Every "no" is
-// fault.NotFound; an outage is fault.Unavailable.
+// Store is what authentication looks up, across workspaces. Errors: fault.NotFound,
+// fault.Unavailable.
 type Store interface {
 	KeyByID(ctx context.Context, id workspace.KeyID) (workspace.KeyRecord, error)
 	WorkspaceByID(ctx context.Context, id workspace.ID) (workspace.Workspace, error)
-	// Role is what the user is in the workspace.
+	// Role returns the user's role in the workspace.
 	Role(ctx context.Context, in workspace.ID, user workspace.UserID) (workspace.Role, error)
-	// OnlyWorkspace is that of a user who is in exactly one.
+	// OnlyWorkspace returns the workspace of a user who is a member of exactly one.
 	OnlyWorkspace(ctx context.Context, user workspace.UserID) (workspace.ID, error)
-	// TouchKey notes a use of a key.
+	// TouchKey records a use of a key.
 	TouchKey(ctx context.Context, id workspace.KeyID, at time.Time) error
 }
 
-// Authenticator answers who sends a request. It is safe for concurrent use.
+// Authenticator authenticates and authorizes requests. It is safe for concurrent use.
 type Authenticator struct {
 	store    Store
 	now      func() time.Time
-	verifier *verifier // nil: no users' tokens
+	verifier *verifier // nil: only API keys are accepted
 	toucher  *toucher
 
 	keys *cache[workspace.KeyID, workspace.KeyRecord]
-	// A place for each look-up of a key, and of a membership, that was never found
-	// yet: who invents one kind takes none of the other's.
-	strangeKeys, strangeMembers chan struct{}
-	unknown                     *cache[workspace.KeyID, struct{}]
-	roles                       *cache[seat, workspace.Role]
-	only                        *cache[workspace.UserID, workspace.ID]
-	workspaces                  *cache[workspace.ID, workspace.Workspace]
+	// Semaphores of MaxColdLookups. They are separate, so that invented keys do not
+	// block look-ups of memberships.
+	coldKeys, coldMembers chan struct{}
+	unknownKeys           *cache[workspace.KeyID, struct{}]
+	roles                 *cache[membership, workspace.Role]
+	onlyWorkspaces        *cache[workspace.UserID, workspace.ID]
+	workspaces            *cache[workspace.ID, workspace.Workspace]
 }
 
-// seat is a user's place in a workspace.
-type seat struct {
+// membership is the cache key of a role.
+type membership struct {
 	in   workspace.ID
 	user workspace.UserID
 }
 
-// New returns an Authenticator. Close ends what it does in the background.
+// New returns an Authenticator. Close stops its background work.
 func New(store Store, c Config) (*Authenticator, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -76,19 +75,17 @@ func New(store Store, c Config) (*Authenticator, error) {
 	}
 	return &Authenticator{
 		store: store, now: c.Now, verifier: verifier, toucher: newToucher(store, c.Now, c.Log),
-		keys:        newCache[workspace.KeyID, workspace.KeyRecord](maxKeys, c.Now, bytes[workspace.KeyID]),
-		strangeKeys: make(chan struct{}, MaxStrangers), strangeMembers: make(chan struct{}, MaxStrangers),
-		unknown:    newCache[workspace.KeyID, struct{}](maxUnknownKeys, c.Now, bytes[workspace.KeyID]),
-		roles:      newCache[seat, workspace.Role](maxRoles, c.Now, func(s seat) string { return bytes(s.in) + bytes(s.user) }),
-		only:       newCache[workspace.UserID, workspace.ID](maxOnly, c.Now, bytes[workspace.UserID]),
-		workspaces: newCache[workspace.ID, workspace.Workspace](maxWorkspaces, c.Now, bytes[workspace.ID]),
+		keys:     newCache[workspace.KeyID, workspace.KeyRecord](maxKeys, c.Now),
+		coldKeys: make(chan struct{}, MaxColdLookups), coldMembers: make(chan struct{}, MaxColdLookups),
+		unknownKeys:    newCache[workspace.KeyID, struct{}](maxUnknownKeys, c.Now),
+		roles:          newCache[membership, workspace.Role](maxRoles, c.Now),
+		onlyWorkspaces: newCache[workspace.UserID, workspace.ID](maxOnlyWorkspaces, c.Now),
+		workspaces:     newCache[workspace.ID, workspace.Workspace](maxWorkspaces, c.Now),
 	}, nil
 }
 
-func bytes[T ~[16]byte](id T) string { b := [16]byte(id); return string(b[:]) }
-
-// Close ends the background work; the last uses of keys are written first,
-// within a second or two.
+// Close writes the pending uses of keys, for at most touchTimeout, and stops the
+// background work.
 func (a *Authenticator) Close() {
 	a.toucher.close()
 	if a.verifier != nil && a.verifier.keys != nil {
@@ -96,8 +93,8 @@ func (a *Authenticator) Close() {
 	}
 }
 
-// Ready reports whether tokens can be judged: the JWKS is up to date. With an
-// error, tokens of known keys may still be accepted.
+// Ready returns fault.Unavailable when the last read of the JWKS failed. Tokens
+// signed with known keys may still be accepted.
 func (a *Authenticator) Ready() error {
 	if a.verifier == nil || a.verifier.keys == nil {
 		return nil
@@ -108,7 +105,7 @@ func (a *Authenticator) Ready() error {
 	return nil
 }
 
-// Kind is what a caller is.
+// Kind is the kind of a caller.
 type Kind string
 
 // The kinds of caller.
@@ -117,24 +114,24 @@ const (
 	ByUser Kind = "user"
 )
 
-// Identity is a caller whose token is genuine. Whether a key is in force, and
-// what a user is a member of, is not judged yet.
+// Identity is a caller with a genuine token. Authorize checks whether the key is
+// valid, or the user a member.
 type Identity struct {
 	Kind Kind
 	key  workspace.Key
 	user user
 }
 
-// User is the user's id, zero for a key.
+// User returns the user's id, zero for a key.
 func (i Identity) User() workspace.UserID { return i.user.id }
 
-// Subject names a caller across requests and workspaces.
+// Subject identifies a caller across requests and workspaces.
 type Subject struct {
 	Kind Kind
 	ID   [16]byte // of the key or the user
 }
 
-// Subject is whose token it is.
+// Subject returns the subject of the token.
 func (i Identity) Subject() Subject {
 	if i.Kind == ByKey {
 		return Subject{i.Kind, i.key.ID}
@@ -142,19 +139,18 @@ func (i Identity) Subject() Subject {
 	return Subject{i.Kind, i.user.id}
 }
 
-// Email is the address of a user's token, "" when it has none; verified is
-// false when the token says that it is not.
+// Email returns the address in a user's token, "" when it has none, and whether the
+// issuer verified it.
 func (i Identity) Email() (address string, verified bool) { return i.user.email, i.user.emailVerified }
 
-// Name is the name of a user's token, "" when it has none.
+// Name returns the name in a user's token, "" when it has none.
 func (i Identity) Name() string { return i.user.name }
 
-// RequireUser refuses an API key where a person is meant:
-// fault.UserIdentityRequired.
+// RequireUser returns fault.UserIdentityRequired for an API key.
 func (i Identity) RequireUser() error { return requireUser(i.Kind) }
 
-// Authenticate reads the values of the Authorization header: fault.Unauthorized,
-// or fault.Unavailable when that cannot be told.
+// Authenticate takes the values of the Authorization header. Errors:
+// fault.Unauthorized, or fault.Unavailable when the token cannot be verified.
 func (a *Authenticator) Authenticate(ctx context.Context, header []string) (Identity, error) {
 	token, err := bearer(header)
 	if err != nil {
@@ -171,8 +167,8 @@ func (a *Authenticator) Authenticate(ctx context.Context, header []string) (Iden
 	return Identity{Kind: ByUser, user: u}, err
 }
 
-// bearer reads the one token of the one header. The scheme is
-// case-insensitive (RFC 9110, 11.1).
+// bearer returns the token of the only header. The scheme is case-insensitive
+// (RFC 9110, 11.1).
 func bearer(header []string) (string, error) {
 	switch {
 	case len(header) == 0 || header[0] == "":
@@ -190,8 +186,8 @@ func bearer(header []string) (string, error) {
 	return token, nil
 }
 
-// authenticateKey finds a key and compares its secret. All that is wrong with it
-// has one answer.
+// authenticateKey looks up a key and compares its secret. Every reason to reject it
+// has the same message.
 func (a *Authenticator) authenticateKey(ctx context.Context, token string) (workspace.Key, error) {
 	refuse := func(cause error) (workspace.Key, error) {
 		return workspace.Key{}, fault.Wrap(cause, fault.Unauthorized, "the API key is not valid")
@@ -200,16 +196,16 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (work
 	if err != nil {
 		return refuse(err)
 	}
-	if _, ok := a.unknown.get(id); ok {
+	if _, ok := a.unknownKeys.get(id); ok {
 		return refuse(nil)
 	}
 	start := a.now()
-	record, err := meet(ctx, a.keys, a.strangeKeys, id, func(ctx context.Context) (workspace.KeyRecord, error) {
+	record, err := loadBounded(ctx, a.keys, a.coldKeys, id, func(ctx context.Context) (workspace.KeyRecord, error) {
 		return a.store.KeyByID(ctx, id)
 	})
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
-		a.unknown.put(id, struct{}{}, start)
+		a.unknownKeys.put(id, struct{}{}, start)
 		return refuse(err)
 	case err != nil:
 		return workspace.Key{}, unavailable(err)
@@ -219,14 +215,14 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (work
 	return record.Key, nil
 }
 
-// meet is load, in which a look-up of what was never found yet needs one of the
-// strangers' places. The look-up has it, which outlives a client that goes away.
-func meet[K comparable, V any](ctx context.Context, c *cache[K, V], strangers chan struct{}, k K, look func(context.Context) (V, error)) (V, error) {
+// loadBounded is cache.load, but a look-up of a key that was never found needs a
+// slot. The look-up holds the slot until it ends, even if its caller leaves.
+func loadBounded[K comparable, V any](ctx context.Context, c *cache[K, V], slots chan struct{}, k K, look func(context.Context) (V, error)) (V, error) {
 	return c.load(ctx, k, func(ctx context.Context) (v V, err error) {
-		if !c.met(k) {
+		if !c.seen(k) {
 			select {
-			case strangers <- struct{}{}:
-				defer func() { <-strangers }()
+			case slots <- struct{}{}:
+				defer func() { <-slots }()
 			default:
 				return v, fault.Away(fault.Shed("too many strangers are looked up"), "authentication")
 			}
@@ -235,8 +231,7 @@ func meet[K comparable, V any](ctx context.Context, c *cache[K, V], strangers ch
 	})
 }
 
-// unavailable is an error of a look-up as the caller gets it: the service cannot
-// tell who they are, whatever the reason.
+// unavailable converts any error of a look-up to fault.Unavailable.
 func unavailable(err error) error {
 	if fault.CodeOf(err) == fault.Unavailable {
 		return err
@@ -244,10 +239,10 @@ func unavailable(err error) error {
 	return fault.Away(err, "authentication")
 }
 
-// Resolve finds the workspace that a request is about. given are the values of
-// the workspace_id parameter, and required says whether a user must give it on
-// this route. fault.BadRequest, fault.InvalidInput (not a UUID, or given twice),
-// or fault.Unavailable.
+// Resolve returns the workspace of a request. given are the values of the
+// workspace_id parameter; required says whether this route requires it of users.
+// Errors: fault.BadRequest; fault.InvalidInput when it is not a UUID or given twice;
+// fault.Unavailable.
 func (a *Authenticator) Resolve(ctx context.Context, i Identity, given []string, required bool) (workspace.ID, error) {
 	switch {
 	case len(given) > 1:
@@ -268,7 +263,7 @@ func (a *Authenticator) Resolve(ctx context.Context, i Identity, given []string,
 	case i.user.workspace != nil:
 		return *i.user.workspace, nil
 	}
-	id, err := meet(ctx, a.only, a.strangeMembers, i.user.id, func(ctx context.Context) (workspace.ID, error) {
+	id, err := loadBounded(ctx, a.onlyWorkspaces, a.coldMembers, i.user.id, func(ctx context.Context) (workspace.ID, error) {
 		return a.store.OnlyWorkspace(ctx, i.user.id)
 	})
 	switch {
@@ -284,11 +279,10 @@ func badParameter(message string) error {
 	return fault.Validation(fault.Issue{Code: fault.InvalidFormat, Path: []string{"workspace_id"}, Message: message})
 }
 
-// Authorize judges whether the caller may act in the workspace at all: the key is
-// in force and was granted it, or the user is a member; and its plan is Pro.
-// fault.Forbidden, or fault.Unavailable.
+// Authorize checks that the key is valid in the workspace, or the user is a member,
+// and that the workspace's plan is Pro. Errors: fault.Forbidden, fault.Unavailable.
 func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.ID) (Principal, error) {
-	if in.IsZero() { // a UUID, but nobody's
+	if in.IsZero() { // a valid UUID, but no workspace has it
 		return Principal{}, notMember(nil)
 	}
 	p := Principal{Kind: i.Kind}
@@ -305,7 +299,7 @@ func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.
 	case ByUser:
 		p.User, p.Scopes = i.user.id, workspace.AllScopes()
 		p.Email, p.Name = i.user.email, i.user.name
-		p.Role, err = meet(ctx, a.roles, a.strangeMembers, seat{in, i.user.id}, func(ctx context.Context) (workspace.Role, error) {
+		p.Role, err = loadBounded(ctx, a.roles, a.coldMembers, membership{in, i.user.id}, func(ctx context.Context) (workspace.Role, error) {
 			return a.store.Role(ctx, in, i.user.id)
 		})
 		if fault.CodeOf(err) == fault.NotFound {
@@ -337,4 +331,12 @@ func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.
 
 func notMember(cause error) error {
 	return fault.Wrap(cause, fault.Forbidden, "you have no access to the workspace")
+}
+
+// Forget drops what is cached about a user's membership of a workspace, after this
+// process changed it, so that the change takes effect here at once. Other processes,
+// and look-ups in progress, follow within 4 s.
+func (a *Authenticator) Forget(in workspace.ID, user workspace.UserID) {
+	a.roles.drop(membership{in, user})
+	a.onlyWorkspaces.drop(user)
 }

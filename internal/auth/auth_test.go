@@ -66,7 +66,7 @@ func TestWorkspaceOfARequest(t *testing.T) {
 			}
 		}
 	}
-	// Whether a workspace exists does not show, and a plan does.
+	// The response does not reveal whether a workspace exists, but reveals its plan.
 	message := func(token, given string) string {
 		_, err := request(t.Context(), a, token, []string{given}, true)
 		e, _ := errors.AsType[*fault.Error](err)
@@ -193,6 +193,6 @@ func TestStateOfAKey(t *testing.T) {
 	wantCode(t, "revoked and a bad workspace", err, fault.InvalidInput)
 	_, err = request(ctx, a, workspace.NewSecret().Token(w.keyOne.ID), []string{"x"}, false)
 	wantCode(t, "another secret, and a bad workspace", err, fault.Unauthorized)
-	// Without a secret and a JWKS no user's token is accepted.
+	// Without a secret and a JWKS only API keys are accepted.
 	try("a user's token", w.token(t, w.alice.ID, w.one.ID), fault.Unauthorized)
 }

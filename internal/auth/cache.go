@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -12,19 +13,18 @@ import (
 	"atlas/internal/fault"
 )
 
-// cacheTTL is how long a look-up may be used, from its start.
+// cacheTTL is how long a result may be used, from the start of its look-up.
 const cacheTTL = 4 * time.Second
 
-// loadTimeout bounds one look-up. It is detached from the request that began
-// it, since others wait for it too.
+// loadTimeout bounds one look-up. The deadline of the request that started it does
+// not apply, because other requests wait for the same look-up.
 const loadTimeout = 2 * time.Second
 
-// cache keeps the answers of a look-up, the most recently used ones, at most
-// max of them. Errors are not kept.
+// cache is an LRU cache of results of look-ups, with at most max entries. It does not
+// cache errors.
 type cache[K comparable, V any] struct {
-	max  int
-	now  func() time.Time
-	text func(K) string // a distinct text per key
+	max int
+	now func() time.Time
 
 	flight  singleflight.Group
 	mu      sync.Mutex
@@ -38,11 +38,11 @@ type entry[K comparable, V any] struct {
 	start time.Time // when its look-up began
 }
 
-func newCache[K comparable, V any](limit int, now func() time.Time, text func(K) string) *cache[K, V] {
-	return &cache[K, V]{max: limit, now: now, text: text, entries: map[K]*list.Element{}, recent: list.New()}
+func newCache[K comparable, V any](limit int, now func() time.Time) *cache[K, V] {
+	return &cache[K, V]{max: limit, now: now, entries: map[K]*list.Element{}, recent: list.New()}
 }
 
-// get returns a kept answer that is young enough.
+// get returns a cached result younger than cacheTTL.
 func (c *cache[K, V]) get(k K) (v V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,15 +52,14 @@ func (c *cache[K, V]) get(k K) (v V, ok bool) {
 	}
 	e := element.Value.(*entry[K, V])
 	if c.now().Sub(e.start) >= cacheTTL {
-		return v, false // it stays, for met, until others need its room
+		return v, false // it stays for seen until it is evicted
 	}
 	c.recent.MoveToFront(element)
 	return e.value, true
 }
 
-// met tells whether an answer was found for the key before, however long ago,
-// among the most recently used ones.
-func (c *cache[K, V]) met(k K) bool {
+// seen reports whether the cache has a result for the key, of any age.
+func (c *cache[K, V]) seen(k K) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, ok := c.entries[k]
@@ -86,15 +85,15 @@ func (c *cache[K, V]) put(k K, v V, start time.Time) {
 	}
 }
 
-// load returns a kept answer or looks it up, once for all who ask at the same
-// time.
+// load returns a cached result or looks it up. Concurrent calls for one key share
+// one look-up.
 func (c *cache[K, V]) load(ctx context.Context, k K, look func(context.Context) (V, error)) (V, error) {
-	// A look-up that others began may be too old when it ends: then another.
+	// The result of a shared look-up may be too old when it ends: look up again.
 	for range 3 {
 		if v, ok := c.get(k); ok {
 			return v, nil
 		}
-		results := c.flight.DoChan(c.text(k), func() (any, error) {
+		results := c.flight.DoChan(fmt.Sprint(k), func() (any, error) {
 			start := c.now()
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 			defer cancel()
@@ -120,4 +119,13 @@ func (c *cache[K, V]) load(ctx context.Context, k K, look func(context.Context) 
 	}
 	var zero V
 	return zero, fault.Away(errors.New("look-ups take longer than they may be used"), "authentication")
+}
+
+func (c *cache[K, V]) drop(k K) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if element, ok := c.entries[k]; ok {
+		c.recent.Remove(element)
+		delete(c.entries, k)
+	}
 }

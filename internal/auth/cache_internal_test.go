@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"errors"
-	"strconv"
 	"testing"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 
 func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	c := newCache[int, int](3, time.Now, strconv.Itoa)
+	c := newCache[int, int](3, time.Now)
 	for i := range 10 {
 		c.put(i, i, time.Now())
 		c.get(0) // in use: stays
@@ -29,7 +28,7 @@ func TestCacheIsBounded(t *testing.T) {
 
 func TestCacheAnOlderReadDoesNotReplaceANewerOne(t *testing.T) {
 	t.Parallel()
-	c := newCache[int, string](3, time.Now, strconv.Itoa)
+	c := newCache[int, string](3, time.Now)
 	now := time.Now()
 	c.put(1, "new", now)
 	c.put(1, "old", now.Add(-time.Second))
@@ -40,7 +39,7 @@ func TestCacheAnOlderReadDoesNotReplaceANewerOne(t *testing.T) {
 
 func TestCacheTheLookUpOutlivesItsCaller(t *testing.T) {
 	t.Parallel()
-	c := newCache[int, int](3, time.Now, strconv.Itoa)
+	c := newCache[int, int](3, time.Now)
 	ctx, cancel := context.WithCancel(t.Context())
 	started, finish, finished := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -73,7 +72,7 @@ func TestCacheTheLookUpOutlivesItsCaller(t *testing.T) {
 func TestCacheALookUpThatIsTooSlowIsNotUsed(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	c := newCache[int, int](3, func() time.Time { return now }, strconv.Itoa)
+	c := newCache[int, int](3, func() time.Time { return now })
 	looks := 0
 	_, err := c.load(t.Context(), 1, func(context.Context) (int, error) {
 		looks++
@@ -87,7 +86,7 @@ func TestCacheALookUpThatIsTooSlowIsNotUsed(t *testing.T) {
 
 func TestCacheErrorsAreNotKept(t *testing.T) {
 	t.Parallel()
-	c := newCache[int, int](3, time.Now, strconv.Itoa)
+	c := newCache[int, int](3, time.Now)
 	if _, err := c.load(t.Context(), 1, func(context.Context) (int, error) { return 0, errors.New("x") }); err == nil {
 		t.Error("no error")
 	}

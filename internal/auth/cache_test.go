@@ -16,7 +16,7 @@ func TestKeptFor4SecondsFromTheStartOfTheRead(t *testing.T) {
 	w := newWorld(t)
 	a := w.auth(t, auth.Config{Secret: secret})
 	ctx := t.Context()
-	// The read takes a second.
+	// The look-up takes a second.
 	w.gate.set(nil, func(method string) {
 		if method == "KeyByID" {
 			w.clock.move(time.Second)
@@ -83,14 +83,14 @@ func TestOnlyUnknownKeysAreKeptAsUnknown(t *testing.T) {
 	if n := w.gate.count("KeyByID"); n != 2 {
 		t.Errorf("an unknown key was read %d times after 4 s", n)
 	}
-	// A membership counts at once.
+	// A new membership takes effect at once.
 	dan := w.token(t, w.dan, workspace.ID{})
 	in := []string{w.one.ID.String()}
 	_, err = request(ctx, a, dan, in, true)
 	wantCode(t, "no member", err, fault.Forbidden)
 	_, err = request(ctx, a, dan, nil, false)
 	wantCode(t, "no workspace", err, fault.BadRequest)
-	_, err = w.directory.AddMember(ctx, w.one.ID, workspace.Member{ID: w.dan, Email: "dan@example.com", Name: "Dan", Role: workspace.Common})
+	_, err = w.directory.AddMember(ctx, w.one.ID, workspace.Member{ID: w.dan, Email: "dan@example.com", Name: "Dan", Role: workspace.MemberRole})
 	fatal(t, err)
 	_, err = request(ctx, a, dan, in, true)
 	wantCode(t, "a member now", err, "")
@@ -107,7 +107,7 @@ func TestPlanAndRoleChangeWithin5Seconds(t *testing.T) {
 	p, err := request(ctx, a, alice, nil, false)
 	fatal(t, err)
 	wantCode(t, "an admin", p.RequireAdmin(), "")
-	_, err = w.directory.EnsureMember(ctx, w.one.ID, workspace.Member{ID: w.alice.ID, Email: w.alice.Email, Name: "A", Role: workspace.Common})
+	_, err = w.directory.EnsureMember(ctx, w.one.ID, workspace.Member{ID: w.alice.ID, Email: w.alice.Email, Name: "A", Role: workspace.MemberRole})
 	fatal(t, err)
 	w.clock.move(4 * time.Second)
 	p, err = request(ctx, a, alice, nil, false)
@@ -130,7 +130,7 @@ func TestOneReadForManyAtOnce(t *testing.T) {
 	var once sync.Once
 	w.gate.set(nil, func(method string) {
 		if method == "KeyByID" {
-			// The first read waits until all callers have set out.
+			// The first look-up waits until all callers have started.
 			once.Do(func() {
 				for range callers {
 					<-arrived
@@ -149,8 +149,8 @@ func TestOneReadForManyAtOnce(t *testing.T) {
 	}
 	close(go_)
 	group.Wait()
-	// A caller that set out before and arrived after the read's end finds its
-	// result kept: it is one read in any order of events.
+	// A caller that arrives after the look-up has ended finds the cached result: there
+	// is one look-up in every order of events.
 	if n := w.gate.count("KeyByID"); n != 1 {
 		t.Errorf("%d reads for %d callers", n, callers)
 	}

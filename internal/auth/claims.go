@@ -13,31 +13,31 @@ import (
 	"atlas/workspace"
 )
 
-// claims are those that are read of a token. They go by their exact names: JSON
-// has no rule for a name that is given twice, and one parser's `Email` is
-// another one's `email`, so that an issuer, a proxy and this program could each
-// see another user in one token. Such a token is refused.
+// claims are the claims that are read from a token, by their exact names. JSON does
+// not define duplicate names, and some parsers ignore case, so an issuer, a proxy and
+// this program could each read another user from one token. Such a token is rejected.
 type claims struct {
 	jwt.RegisteredClaims
-	Email         text            `json:"email,omitempty"`
+	Email         optionalText    `json:"email,omitempty"`
 	EmailVerified json.RawMessage `json:"email_verified,omitempty"`
-	Name          text            `json:"name,omitempty"`
+	Name          optionalText    `json:"name,omitempty"`
 	WorkspaceID   json.RawMessage `json:"workspace_id,omitempty"`
 }
 
-// text is a claim that is only shown: one of another type reads as absent.
-type text string
+// optionalText is a claim for display. A value of another type counts as absent.
+type optionalText string
 
 // UnmarshalJSON never fails.
-func (t *text) UnmarshalJSON(raw []byte) error {
+func (t *optionalText) UnmarshalJSON(raw []byte) error {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
-		*t = text(strings.TrimSpace(s))
+		*t = optionalText(strings.TrimSpace(s))
 	}
 	return nil
 }
 
-// targets are the claims by name. Others, iat and jti among them, are not read.
+// targets maps the names of claims to fields. Other claims, such as iat and jti, are
+// not read.
 func (c *claims) targets() map[string]any {
 	return map[string]any{
 		"iss": &c.Issuer, "sub": &c.Subject, "aud": &c.Audience, "exp": &c.ExpiresAt, "nbf": &c.NotBefore,
@@ -45,8 +45,8 @@ func (c *claims) targets() map[string]any {
 	}
 }
 
-// UnmarshalJSON refuses a claim that is given twice, or in another case beside
-// it. A name in another case alone is another claim.
+// UnmarshalJSON rejects a claim that occurs twice, or a second time in another case.
+// A name that occurs only in another case is another claim.
 func (c *claims) UnmarshalJSON(raw []byte) error {
 	targets := c.targets()
 	members, err := jsonMembers(raw)
@@ -82,7 +82,7 @@ type jsonMember struct {
 	value jsontext.Value
 }
 
-// jsonMembers are the members of an object as they are written, in order.
+// jsonMembers returns the members of an object in order, duplicates included.
 func jsonMembers(raw []byte) ([]jsonMember, error) {
 	d := jsontext.NewDecoder(strings.NewReader(string(raw)), jsontext.AllowDuplicateNames(true))
 	switch open, err := d.ReadToken(); {
@@ -97,7 +97,7 @@ func jsonMembers(raw []byte) ([]jsonMember, error) {
 		if err != nil {
 			return nil, err
 		}
-		m := jsonMember{name: name.String()} // before what it lies in is overwritten
+		m := jsonMember{name: name.String()} // a copy: ReadValue reuses the buffer
 		value, err := d.ReadValue()
 		if err != nil {
 			return nil, err
@@ -114,7 +114,7 @@ func jsonMembers(raw []byte) ([]jsonMember, error) {
 	return members, nil
 }
 
-// workspace reads the workspace_id claim: absent (or null), or a UUID.
+// workspace returns the workspace_id claim, nil when it is absent or null.
 func (c *claims) workspace() (*workspace.ID, error) {
 	if len(c.WorkspaceID) == 0 || string(c.WorkspaceID) == "null" {
 		return nil, nil
@@ -130,9 +130,9 @@ func (c *claims) workspace() (*workspace.ID, error) {
 	return &id, nil
 }
 
-// verified reads email_verified, which some issuers spell as text. absent is
-// what saying nothing means.
-func (c *claims) verified(absent bool) bool {
+// isEmailVerified returns email_verified, which some issuers encode as a string, or
+// absent when the token does not have it.
+func (c *claims) isEmailVerified(absent bool) bool {
 	switch string(c.EmailVerified) {
 	case "", "null":
 		return absent

@@ -8,9 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// FuzzClaims: what is read of a token's claims is what a strict reader, that goes
-// by exact names and refuses those given twice, reads of them; and no other
-// spelling of a claim stands beside it.
+// FuzzClaims compares the claims with those of a strict reader, which uses exact names
+// and rejects duplicates. No claim may also occur in another case.
 func FuzzClaims(f *testing.F) {
 	for _, seed := range []string{
 		`{"sub":"a","email":"b@c.example","email_verified":true,"exp":1,"aud":["x"]}`, `{"Email":"a","email":"b"}`,

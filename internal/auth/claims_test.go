@@ -13,7 +13,7 @@ import (
 	"atlas/workspace"
 )
 
-// signText signs claims as they are written, which no map could hold.
+// signText signs claims given as JSON text, which can have duplicate names.
 func signText(t *testing.T, claims string) string {
 	t.Helper()
 	b64 := base64.RawURLEncoding.EncodeToString
@@ -23,7 +23,7 @@ func signText(t *testing.T, claims string) string {
 	return text + "." + b64(signature)
 }
 
-// written are good claims as JSON, with more members at the end.
+// written returns valid claims as JSON, with more members at the end.
 func written(t *testing.T, more string) string {
 	t.Helper()
 	text, err := json.Marshal(with(map[string]any{"email": "ann@example.com", "email_verified": true, "name": "Ann"}))
@@ -34,7 +34,7 @@ func written(t *testing.T, more string) string {
 func TestClaimsHaveOneSpelling(t *testing.T) {
 	t.Parallel()
 	a := configured(t, auth.Config{Secret: secret})
-	judge(t, a, "as they are", signText(t, written(t, "")), true)
+	checkToken(t, a, "as they are", signText(t, written(t, "")), true)
 	for _, more := range []string{
 		`,"email":"eve@example.com"`, `,"Email":"eve@example.com"`, `,"EMAIL":null`,
 		`,"sub":"0197a1b2-0000-7000-8000-000000000009"`, `,"Sub":"0197a1b2-0000-7000-8000-000000000009"`, `,"\u017fub":"x"`,
@@ -43,15 +43,15 @@ func TestClaimsHaveOneSpelling(t *testing.T) {
 		`,"workspace_id":null,"Workspace_ID":"0197a1b2-0000-7000-8000-000000000002"`, `,"workspace_id":null,"workspace_id":null`,
 		`,"\u0065mail":"eve@example.com"`,
 	} {
-		judge(t, a, more, signText(t, written(t, more)), false)
+		checkToken(t, a, more, signText(t, written(t, more)), false)
 	}
-	// Another name, alone, is another claim; so is one inside of a value. What is
-	// not read may be given as often as its issuer likes.
+	// A name in another case is another claim, and so is a name inside a value. A claim
+	// that is not read may occur more than once.
 	for _, more := range []string{
 		`,"Workspace_ID":"none"`, `,"NBF":99999999999`, `,"e-mail":"x","given":{"email":"x","email":"y"}`,
 		`,"roles":1,"roles":2,"Roles":3`, `,"Iat":"x"`,
 	} {
-		judge(t, a, more, signText(t, written(t, more)), true)
+		checkToken(t, a, more, signText(t, written(t, more)), true)
 	}
 	token := signText(t, strings.Replace(written(t, ""), `"email":`, `"Email":`, 1))
 	identity, err := a.Authenticate(t.Context(), []string{"Bearer " + token})
@@ -63,11 +63,11 @@ func TestClaimsHaveOneSpelling(t *testing.T) {
 		"no object": `[]`, "two objects": written(t, "") + "{}", "nothing": ``, "null": `null`, "broken": written(t, "")[:20],
 		"broken UTF-8": written(t, ",\"x\":\"\xff\""),
 	} {
-		judge(t, a, name, signText(t, claims), false)
+		checkToken(t, a, name, signText(t, claims), false)
 	}
 }
 
-// Who says nothing about an address has not verified it.
+// An issuer that does not send email_verified has not verified the address.
 func TestEmailVerifiedWithPublicKeys(t *testing.T) {
 	t.Parallel()
 	own := newSigner(t, "own", "ES256")
@@ -100,8 +100,8 @@ func TestEmailVerifiedWithPublicKeys(t *testing.T) {
 	}
 }
 
-// A document of keys says who signed, not for whom: without an issuer and an
-// audience the tokens of any other application of the issuer would do.
+// A JWKS proves who signed a token, not for whom: without an issuer and an audience,
+// tokens for other applications of the issuer would be accepted.
 func TestPublicKeysNeedAnIssuerAndAnAudience(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -11,51 +11,51 @@ import (
 	"time"
 )
 
-// Leeway is how far a token's clock may be from ours, for exp and nbf.
+// Leeway is the tolerated clock difference for exp and nbf.
 const Leeway = 30 * time.Second
 
-// MinSecret is the least length of a shared secret, in bytes: that of the hash
+// MinSecret is the minimum length of a shared secret in bytes, the size of the hash
 // (RFC 7518, 3.2).
 const MinSecret = 32
 
-// DefaultAlgorithms are the signatures accepted with a JWKS document.
+// DefaultAlgorithms are the signature algorithms accepted with a JWKS document.
 var DefaultAlgorithms = []string{"RS256", "ES256", "EdDSA"}
 
-// Config says which users' tokens are accepted. With neither a secret nor a
-// JWKS, none are: only API keys.
+// Config says which users' tokens are accepted. With neither a secret nor a JWKS only
+// API keys are.
 type Config struct {
 	// Secret is the shared secret of HS256, for development: MinSecret bytes or
 	// more. It excludes JWKS.
 	Secret string
-	// JWKS is where the signing keys are: the path of a file, or an https
-	// address (http on loopback). It excludes Secret.
+	// JWKS is the file path or https URL (http on loopback) of the signing keys. It
+	// excludes Secret.
 	JWKS string
-	// Algorithms are the signatures accepted with JWKS, out of
-	// DefaultAlgorithms; empty is all of them.
+	// Algorithms are the algorithms accepted with JWKS, a subset of
+	// DefaultAlgorithms; empty means all of them.
 	Algorithms []string
-	// Issuer and Audience are what `iss` must be and `aud` must contain. With a
-	// JWKS both are required: the issuer signs for other applications too. With a
-	// secret, empty checks nothing.
+	// Issuer is what `iss` must be, Audience what `aud` must contain. With a JWKS both
+	// are required, because the issuer also signs for other applications. With a
+	// secret, an empty value is not checked.
 	Issuer, Audience string
-	// AnyIssuer and AnyAudience waive them, with a JWKS.
+	// AnyIssuer and AnyAudience disable these checks for a JWKS.
 	AnyIssuer, AnyAudience bool
-	// AbsentEmailVerified is for an issuer that verifies every address and never
-	// sends email_verified: an address counts as verified unless its token denies
-	// it. With a secret it always does.
+	// AbsentEmailVerified is for an issuer that verifies every address and never sends
+	// email_verified: an address without it counts as verified. With a secret it
+	// always does.
 	AbsentEmailVerified bool
-	// JWKSRefresh is how often the document is read anew; 0 is 5 min. A token
-	// of an unknown key has it read sooner, at most every JWKSMinInterval.
+	// JWKSRefresh is the interval of reading the document; 0 means 5 min. A token
+	// with an unknown key triggers an earlier read, at most every JWKSMinInterval.
 	JWKSRefresh time.Duration
-	// JWKSMinInterval is the least time between two readings on account of
-	// unknown keys; 0 is 10 s.
+	// JWKSMinInterval is the minimum time between two reads for unknown keys; 0 means
+	// 10 s.
 	JWKSMinInterval time.Duration
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Log gets what happens in the background; nil is slog.Default.
+	// Log is for background work; nil is slog.Default.
 	Log *slog.Logger
 }
 
-// Validate returns every fault of the configuration, joined.
+// Validate returns all errors of the configuration, joined.
 func (c Config) Validate() error {
 	var faults []error
 	if c.Secret != "" && c.JWKS != "" {
@@ -72,23 +72,23 @@ func (c Config) Validate() error {
 	if c.Secret != "" && len(c.Algorithms) > 0 {
 		faults = append(faults, errors.New("JWT algorithms are for a JWKS: a secret means HS256"))
 	}
-	faults = append(faults, c.checkFor("issuer", c.Issuer, c.AnyIssuer), c.checkFor("audience", c.Audience, c.AnyAudience))
+	faults = append(faults, c.checkRequired("issuer", c.Issuer, c.AnyIssuer), c.checkRequired("audience", c.Audience, c.AnyAudience))
 	if c.AbsentEmailVerified && c.JWKS == "" {
 		faults = append(faults, errors.New("--jwt-absent-email-verified is for a JWKS"))
 	}
 	if c.JWKSRefresh < 0 || c.JWKSMinInterval < 0 {
 		faults = append(faults, errors.New("the intervals of reading the JWKS must not be negative"))
 	}
-	if remote(c.JWKS) {
-		if err := checkRemote(c.JWKS); err != nil {
+	if isURL(c.JWKS) {
+		if err := checkURL(c.JWKS); err != nil {
 			faults = append(faults, err)
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// checkFor judges the issuer or the audience that tokens must be for.
-func (c Config) checkFor(what, value string, waived bool) error {
+// checkRequired checks the option for the issuer or the audience.
+func (c Config) checkRequired(what, value string, waived bool) error {
 	switch {
 	case c.JWKS != "" && value == "" && !waived:
 		return fmt.Errorf("a JWKS needs --jwt-%s (ATLAS_JWT_%s): without it tokens made for others are accepted; --jwt-accept-any-%s says that this is meant",
@@ -99,25 +99,25 @@ func (c Config) checkFor(what, value string, waived bool) error {
 	return nil
 }
 
-// remote reports whether a JWKS is at an address rather than in a file.
-func remote(jwks string) bool {
+// isURL reports whether a JWKS is a URL rather than a file.
+func isURL(jwks string) bool {
 	return strings.HasPrefix(jwks, "https://") || strings.HasPrefix(jwks, "http://")
 }
 
-func checkRemote(jwks string) error {
+func checkURL(jwks string) error {
 	u, err := url.Parse(jwks)
 	if err != nil || u.Host == "" {
 		return errors.New("the address of the JWKS is not a URL")
 	}
 	ip := net.ParseIP(u.Hostname())
 	if u.Scheme == "http" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		// Whoever can change it on the way can sign any token.
+		// Whoever can modify it in transit can sign any token.
 		return errors.New("the JWKS must be read over https")
 	}
 	return nil
 }
 
-// withDefaults fills in what was left out.
+// withDefaults replaces zero fields by their defaults.
 func (c Config) withDefaults() Config {
 	if len(c.Algorithms) == 0 {
 		c.Algorithms = DefaultAlgorithms

@@ -1,20 +1,20 @@
-// Package auth finds out who sends a request, for which workspace, and whether
-// that workspace serves them. A request passes three steps, whose order is
-// that of the answers (docs/api.md, "Order of checks"):
+// Package auth authenticates a request, finds its workspace, and authorizes it
+// there. A request passes three steps, in the order of their errors (docs/api.md,
+// "Order of checks"):
 //
 //	Authenticate   the Authorization header      → Identity      401
 //	Resolve        the workspace_id parameter    → workspace.ID  400
 //	Authorize      key state, membership, plan   → Principal     403
 //
-// What a Principal may do after that (scope, role, being a user) it tells
-// itself, and the API asks in its own order.
+// A Principal has methods for the remaining checks (scope, role, being a user). The
+// API calls them in its own order.
 //
-// Two kinds of token exist: API keys, looked up in the Store, and JWTs of users,
-// verified against a JWKS document or, for development, a shared secret. What
-// was looked up is kept in the process for at most 4 s, counted from the start
-// of the look-up, so that a revocation holds everywhere within 5 s; it is never
-// used beyond that, not even when Postgres is away.
+// There are two kinds of token: API keys, looked up in the Store, and users' JWTs,
+// verified with a JWKS document or, in development, a shared secret. Results of
+// look-ups are cached in the process for at most 4 s from the start of the look-up,
+// so that a revocation takes effect everywhere within 5 s. An older result is never
+// used, even when Postgres is unavailable.
 //
-// The package is not for issuing keys (workspace.Directory does), not for SQL
-// and not for HTTP: it takes header and parameter values, and answers faults.
+// The package does not issue keys (workspace.Directory does) and knows neither SQL
+// nor HTTP: it takes values of the header and the parameter, and returns faults.
 package auth

@@ -25,7 +25,7 @@ const secret = "a development secret of 32 bytes, or more"
 
 var _ auth.Store = (*postgres.System)(nil)
 
-// gate is the real store, with its calls counted, held up or failed.
+// gate is the real store. It counts calls, and delays or fails them.
 type gate struct {
 	*postgres.System
 	mu    sync.Mutex
@@ -92,7 +92,7 @@ func (g *gate) TouchKey(ctx context.Context, id workspace.KeyID, at time.Time) e
 	return g.System.TouchKey(ctx, id, at)
 }
 
-// clock stands still until it is moved.
+// clock is a manual clock.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -110,8 +110,8 @@ func (c *clock) move(by time.Duration) {
 	c.at = c.at.Add(by)
 }
 
-// world has two Pro workspaces and a free one. alice is in one, bob in one and
-// two, carol in the free one, dan in none.
+// world has two Pro workspaces and a free one. alice is a member of one, bob of one and
+// two, carol of the free one, dan of none.
 type world struct {
 	gate                  *gate
 	clock                 *clock
@@ -149,7 +149,7 @@ func newWorld(t *testing.T) *world {
 		return m
 	}
 	w.alice = add("alice@example.com", workspace.Admin, w.one)
-	w.bob = add("bob@example.com", workspace.Common, w.one, w.two)
+	w.bob = add("bob@example.com", workspace.MemberRole, w.one, w.two)
 	w.carol = add("carol@example.com", workspace.Owner, w.free)
 	key := func(ws ...workspace.ID) (workspace.Key, string) {
 		k, token, err := w.directory.CreateKey(ctx, workspace.NewKey{Name: "k", Workspaces: ws, Scopes: []workspace.Scope{workspace.DataRead}})
@@ -181,7 +181,7 @@ func (w *world) token(t *testing.T, user workspace.UserID, claim workspace.ID) s
 	return token
 }
 
-// request runs the three steps as the API does.
+// request runs the three steps in the order of the API.
 func request(ctx context.Context, a *auth.Authenticator, token string, given []string, required bool) (auth.Principal, error) {
 	identity, err := a.Authenticate(ctx, []string{"Bearer " + token})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"atlas/workspace"
 )
 
-// FuzzAuthorization: an Authorization header is refused as unauthorized, or its
-// token bears the signature of the secret.
+// FuzzAuthorization: an Authorization header is rejected as unauthorized, or its token
+// is signed with the secret.
 func FuzzAuthorization(f *testing.F) {
 	a, err := auth.New(nil, auth.Config{Secret: secret, Now: func() time.Time { return tokenTime }}) // no key is looked up
 	if err != nil {

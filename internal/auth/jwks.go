@@ -24,21 +24,19 @@ import (
 
 const (
 	maxJWKS     = 1 << 20 // bytes of a document
-	maxJWKSKeys = 100     // a token without a key id is tried against all
+	maxJWKSKeys = 100     // a token without a key id is verified with each
 	jwksTimeout = 3 * time.Second
-	// askTimeout is how long the one request that has the document read waits for
-	// it: a reading that takes longer is waited for by nobody.
-	askTimeout = 500 * time.Millisecond
+	// requestTimeout is how long the request that triggers a read waits for it.
+	requestTimeout = 500 * time.Millisecond
 )
 
-// keySet holds the public keys of a JWKS document and keeps them up to date:
-// read at an interval, and sooner when a token names a key that is not there,
-// which is how a rotation reaches us without a restart. While it is read, nothing
-// is known about a key that is not there, and nobody waits to learn: tokens of
-// invented keys would hold requests for as long as the document hangs. A document
-// that cannot be read leaves the known keys in force, and shows in err. (jwkset's
-// own HTTP client is not used: it makes requests wait for its rate limit, reads
-// bodies of any size and takes keys of any kind.)
+// keySet has the public keys of a JWKS document. It reads the document periodically,
+// and earlier when a token names an unknown key, so that a key rotation needs no
+// restart. During a read, a token with an unknown key is refused at once: tokens with
+// invented keys would otherwise hold requests for as long as the document hangs. When
+// a read fails, the known keys stay valid and err returns the error. (jwkset's own HTTP
+// client is not used: it makes requests wait for its rate limit, reads bodies of any
+// size and accepts keys of any kind.)
 type keySet struct {
 	source      string
 	minInterval time.Duration
@@ -49,27 +47,26 @@ type keySet struct {
 	keys   *jwkset.MemoryJWKSet
 	lookup keyfunc.Keyfunc
 
-	mu      sync.Mutex
-	loaded  bool          // keys have been read at least once
-	last    error         // of the last reading
-	asked   time.Time     // when an unknown key last had the document read
-	reading chan struct{} // closed when the reading under way ends; nil: none is
+	mu          sync.Mutex
+	loaded      bool          // true after the first successful read
+	lastErr     error         // of the last read
+	lastRequest time.Time     // when an unknown key last triggered a read
+	refreshing  chan struct{} // closed when the current read ends; nil without one
 
-	life  context.Context // of readings
+	ctx   context.Context // of reads
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
 }
 
-// newKeySet reads the document and goes on reading it until close. A file that
-// cannot be read is an error; an address that does not answer is not, for it may
-// yet.
+// newKeySet reads the document, and reads it again until close. A file that cannot be
+// read is an error. A URL that does not answer is not, because it may later.
 func newKeySet(c Config) (*keySet, error) {
 	s := &keySet{
 		source: c.JWKS, minInterval: c.JWKSMinInterval, now: c.Now, log: c.Log,
 		keys: jwkset.NewMemoryStorage(),
 		client: &http.Client{
 			Timeout: jwksTimeout,
-			// An address of keys does not move; a redirect could leave https.
+			// A redirect could leave https.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport:     http.DefaultTransport.(*http.Transport).Clone(),
 		},
@@ -79,30 +76,30 @@ func newKeySet(c Config) (*keySet, error) {
 		return nil, err
 	}
 	s.lookup = lookup
-	s.life, s.stop = context.WithCancel(context.Background())
+	s.ctx, s.stop = context.WithCancel(context.Background())
 	<-s.refresh()
-	if err := s.err(); err != nil && !remote(s.source) {
+	if err := s.err(); err != nil && !isURL(s.source) {
 		s.close()
 		return nil, fmt.Errorf("the JWKS: %w", err)
 	}
-	s.tasks.Go(func() { s.keepUp(c.JWKSRefresh) })
+	s.tasks.Go(func() { s.refreshPeriodically(c.JWKSRefresh) })
 	return s, nil
 }
 
 func (s *keySet) close() {
-	s.mu.Lock() // no reading begins beside the waiting
+	s.mu.Lock() // no read starts after Wait began
 	s.stop()
 	s.mu.Unlock()
 	s.tasks.Wait()
 	s.client.CloseIdleConnections()
 }
 
-func (s *keySet) keepUp(interval time.Duration) {
+func (s *keySet) refreshPeriodically(interval time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
-		case <-s.life.Done():
+		case <-s.ctx.Done():
 			return
 		case <-tick.C:
 			<-s.refresh()
@@ -110,15 +107,15 @@ func (s *keySet) keepUp(interval time.Duration) {
 	}
 }
 
-// err says whether the keys are up to date.
+// err returns the error of the last read, nil when the keys are current.
 func (s *keySet) err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.last
+	return s.lastErr
 }
 
-// refresh begins to read the document, unless that is under way, and returns what
-// is closed when the reading has ended.
+// refresh starts to read the document, unless a read is in progress, and returns a
+// channel that is closed when the read ends.
 func (s *keySet) refresh() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,17 +123,17 @@ func (s *keySet) refresh() <-chan struct{} {
 }
 
 func (s *keySet) refreshLocked() <-chan struct{} {
-	if s.reading != nil {
-		return s.reading
+	if s.refreshing != nil {
+		return s.refreshing
 	}
 	ended := make(chan struct{})
-	if s.life.Err() != nil {
+	if s.ctx.Err() != nil {
 		close(ended)
 		return ended
 	}
-	s.reading = ended
+	s.refreshing = ended
 	s.tasks.Go(func() {
-		ctx, cancel := context.WithTimeout(s.life, jwksTimeout)
+		ctx, cancel := context.WithTimeout(s.ctx, jwksTimeout)
 		defer cancel()
 		keys, err := s.read(ctx)
 		if err == nil {
@@ -144,11 +141,11 @@ func (s *keySet) refreshLocked() <-chan struct{} {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.last, s.loaded = err, s.loaded || err == nil
-		if err != nil && s.life.Err() == nil {
+		s.lastErr, s.loaded = err, s.loaded || err == nil
+		if err != nil && s.ctx.Err() == nil {
 			s.log.Error("reading the JWKS failed; known keys stay in force", "source", s.source, "error", err)
 		}
-		s.reading = nil
+		s.refreshing = nil
 		close(ended)
 	})
 	return ended
@@ -169,8 +166,8 @@ func (s *keySet) read(ctx context.Context) ([]jwkset.JWK, error) {
 	var keys []jwkset.JWK
 	for _, marshaled := range document.Keys {
 		key, err := jwkset.NewJWKFromMarshal(marshaled, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
-		if err != nil || !fit(key.Key()) {
-			// One key of another kind or make must not lock everyone out.
+		if err != nil || !usableKey(key.Key()) {
+			// One unsupported key must not invalidate all others.
 			s.log.Warn("a key of the JWKS is not used", "kid", marshaled.KID, "kty", marshaled.KTY.String(), "error", err)
 			continue
 		}
@@ -186,7 +183,7 @@ func (s *keySet) read(ctx context.Context) ([]jwkset.JWK, error) {
 }
 
 func (s *keySet) fetch(ctx context.Context) ([]byte, error) {
-	if !remote(s.source) {
+	if !isURL(s.source) {
 		file, err := os.Open(s.source)
 		if err != nil {
 			return nil, err
@@ -209,9 +206,9 @@ func (s *keySet) fetch(ctx context.Context) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(response.Body, maxJWKS+1))
 }
 
-// fit reports whether a key is a public one of the accepted algorithms. Shared
-// secrets above all are not: whoever reads the document could sign.
-func fit(key any) bool {
+// usableKey reports whether a key is a public key of an accepted algorithm. Shared
+// secrets are not: every reader of the document could sign with them.
+func usableKey(key any) bool {
 	switch key := key.(type) {
 	case *rsa.PublicKey:
 		return key.N.BitLen() >= 2048
@@ -223,35 +220,35 @@ func fit(key any) bool {
 	return false
 }
 
-// errReading is why a token of an unknown key is refused while the document is
-// read: counted as a refusal of load, and no fault to look into.
-const errReading = fault.Shed("the JWKS is being read, and the token's key is not known yet")
+// errRefreshing refuses a token with an unknown key during a read. It counts as load
+// shedding, not as a failure.
+const errRefreshing = fault.Shed("the JWKS is being read, and the token's key is not known yet")
 
-// key finds the key of a token, for jwt.
+// key returns a function that finds the key of a token.
 func (s *keySet) key(ctx context.Context) jwt.Keyfunc {
 	find := s.lookup.KeyfuncCtx(ctx)
 	return func(token *jwt.Token) (any, error) {
 		key, err := find(token)
-		if !errors.Is(err, jwkset.ErrKeyNotFound) && s.known() {
+		if !errors.Is(err, jwkset.ErrKeyNotFound) && s.everLoaded() {
 			return key, err
 		}
-		if mine, underWay := s.ask(); underWay || mine != nil && !ended(ctx, mine) {
-			return nil, fault.Away(errReading, "jwks")
+		if started, inProgress := s.requestRefresh(); inProgress || started != nil && !waitFor(ctx, started) {
+			return nil, fault.Away(errRefreshing, "jwks")
 		}
-		if !s.known() {
-			// Nothing can be said about any token: not that this one is bad.
+		if !s.everLoaded() {
+			// Without keys no token is known to be invalid.
 			return nil, fault.Away(s.err(), "jwks")
 		}
 		return find(token)
 	}
 }
 
-// ended waits for a reading, for askTimeout at most; false when it goes on.
-func ended(ctx context.Context, reading <-chan struct{}) bool {
-	limit := time.NewTimer(askTimeout)
+// waitFor waits for a read, for at most requestTimeout, and reports whether it ended.
+func waitFor(ctx context.Context, read <-chan struct{}) bool {
+	limit := time.NewTimer(requestTimeout)
 	defer limit.Stop()
 	select {
-	case <-reading:
+	case <-read:
 		return true
 	case <-limit.C:
 	case <-ctx.Done():
@@ -259,26 +256,25 @@ func ended(ctx context.Context, reading <-chan struct{}) bool {
 	return false
 }
 
-func (s *keySet) known() bool {
+func (s *keySet) everLoaded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.loaded
 }
 
-// ask has the document read on account of an unknown key, at most once per
-// interval, so that tokens of invented keys cannot make us hammer the issuer. mine
-// is the reading that this call began, nil when it may not; underWay tells that
-// one had been begun before.
-func (s *keySet) ask() (mine <-chan struct{}, underWay bool) {
+// requestRefresh starts a read for an unknown key, at most once per interval, so that
+// tokens with invented keys cannot overload the issuer. started is the read that this
+// call started, nil without one. inProgress is true when another read was running.
+func (s *keySet) requestRefresh() (started <-chan struct{}, inProgress bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.reading != nil {
+	if s.refreshing != nil {
 		return nil, true
 	}
 	now := s.now()
-	if !s.asked.IsZero() && now.Sub(s.asked) < s.minInterval {
+	if !s.lastRequest.IsZero() && now.Sub(s.lastRequest) < s.minInterval {
 		return nil, false
 	}
-	s.asked = now
+	s.lastRequest = now
 	return s.refreshLocked(), false
 }

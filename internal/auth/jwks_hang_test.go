@@ -13,7 +13,7 @@ import (
 	"atlas/internal/fault"
 )
 
-// hangingIssuer serves a JWKS, and holds readings back while it hangs.
+// hangingIssuer serves a JWKS and does not answer while it hangs.
 type hangingIssuer struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -51,7 +51,7 @@ func (i *hangingIssuer) hangs() {
 	i.hang = make(chan struct{})
 }
 
-// answers ends the hanging, also of readings under way.
+// answers makes it answer again, also the requests in progress.
 func (i *hangingIssuer) answers() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -67,20 +67,20 @@ func (i *hangingIssuer) serve(signers ...signer) {
 	i.text = jwksOf(signers...)
 }
 
-// While a reading hangs, tokens of unknown keys are refused at once, as ones
-// that nothing is known about, and those of known keys are served.
+// While a read hangs, tokens with unknown keys are refused at once as unavailable, and
+// tokens with known keys are accepted.
 func TestUnknownKeysDoNotWaitForAReading(t *testing.T) {
 	t.Parallel()
 	known, added, invented := newSigner(t, "known", "ES256"), newSigner(t, "added", "ES256"), newSigner(t, "invented", "ES256")
 	i := newHangingIssuer(t, known)
 	c := &clock{at: tokenTime}
 	a := configured(t, auth.Config{JWKS: i.URL, Now: c.Now, JWKSMinInterval: 10 * time.Second, JWKSRefresh: time.Hour})
-	judge(t, a, "a known key", known.token(t), true)
+	checkToken(t, a, "a known key", known.token(t), true)
 	i.serve(known, added)
 	i.hangs()
 	before := i.reads.Load()
 
-	// All come at once; the reading would hang for 3 s.
+	// All come at the same time; the read would hang for 3 s.
 	const many = 200
 	token, began := invented.token(t), time.Now()
 	var unavailable atomic.Int64
@@ -100,14 +100,14 @@ func TestUnknownKeysDoNotWaitForAReading(t *testing.T) {
 	if n := unavailable.Load(); n != many {
 		t.Errorf("%d of %d were told to come back after a second", n, many)
 	}
-	judge(t, a, "a known key meanwhile", known.token(t), true)
+	checkToken(t, a, "a known key meanwhile", known.token(t), true)
 	_, err := a.Authenticate(t.Context(), []string{"Bearer " + added.token(t)})
 	wantCode(t, "a key that the reading will bring", err, fault.Unavailable)
 	if n := i.reads.Load() - before; n != 1 {
 		t.Errorf("%d readings", n)
 	}
 
-	// When it has ended, what it brought is accepted, and the rest refused for good.
+	// After the read, tokens with its keys are accepted and the others are unauthorized.
 	i.answers()
 	c.move(10 * time.Second) // should it have been given up before
 	for deadline := time.Now().Add(10 * time.Second); ; {
@@ -119,5 +119,5 @@ func TestUnknownKeysDoNotWaitForAReading(t *testing.T) {
 			t.Fatal("the new key is not accepted")
 		}
 	}
-	judge(t, a, "an invented key", token, false)
+	checkToken(t, a, "an invented key", token, false)
 }

@@ -68,12 +68,12 @@ func TestRotationWithoutARestart(t *testing.T) {
 	i := newIssuer(t, first)
 	c := &clock{at: tokenTime}
 	a := configured(t, auth.Config{JWKS: i.URL, Now: c.Now, JWKSMinInterval: 10 * time.Second, JWKSRefresh: time.Hour})
-	judge(t, a, "the first key", first.token(t), true)
+	checkToken(t, a, "the first key", first.token(t), true)
 	i.serve(http.StatusOK, jwksOf(second))
-	judge(t, a, "the first key, withdrawn but not yet read", first.token(t), true)
+	checkToken(t, a, "the first key, withdrawn but not yet read", first.token(t), true)
 
-	// Many requests meet the new key at once: one has the document read and is
-	// served, and so are the others, or they are told to come back.
+	// Many requests have the new key at the same time: one triggers a read and is
+	// accepted. The others are accepted or get unavailable.
 	before := i.reads.Load()
 	var group sync.WaitGroup
 	for range 20 {
@@ -84,24 +84,24 @@ func TestRotationWithoutARestart(t *testing.T) {
 		})
 	}
 	group.Wait()
-	judge(t, a, "the new key, read", second.token(t), true)
+	checkToken(t, a, "the new key, read", second.token(t), true)
 	if n := i.reads.Load() - before; n != 1 {
 		t.Errorf("%d readings for one new key", n)
 	}
-	judge(t, a, "the first key, withdrawn", first.token(t), false)
+	checkToken(t, a, "the first key, withdrawn", first.token(t), false)
 
-	// Invented keys do not make us read on and on.
+	// Invented keys do not trigger further reads.
 	before = i.reads.Load()
 	for range 20 {
-		judge(t, a, "an invented key", third.token(t), false)
+		checkToken(t, a, "an invented key", third.token(t), false)
 	}
 	if n := i.reads.Load() - before; n != 0 {
 		t.Errorf("%d readings for invented keys within the interval", n)
 	}
 	i.serve(http.StatusOK, jwksOf(second, third))
 	c.move(10 * time.Second)
-	judge(t, a, "the third key", third.token(t), true)
-	judge(t, a, "the second key", second.token(t), true)
+	checkToken(t, a, "the third key", third.token(t), true)
+	checkToken(t, a, "the second key", second.token(t), true)
 }
 
 func TestRotationOfAFile(t *testing.T) {
@@ -109,9 +109,9 @@ func TestRotationOfAFile(t *testing.T) {
 	first, second := newSigner(t, "1", "ES256"), newSigner(t, "2", "ES256")
 	path := jwksFile(t, jwksOf(first))
 	a := configured(t, auth.Config{JWKS: path})
-	judge(t, a, "the first key", first.token(t), true)
+	checkToken(t, a, "the first key", first.token(t), true)
 	fatal(t, os.WriteFile(path, jwksOf(second), 0o600))
-	judge(t, a, "the second key", second.token(t), true)
+	checkToken(t, a, "the second key", second.token(t), true)
 }
 
 func TestReadAtAnInterval(t *testing.T) {
@@ -120,7 +120,7 @@ func TestReadAtAnInterval(t *testing.T) {
 	i := newIssuer(t, first)
 	a := configured(t, auth.Config{JWKS: i.URL, JWKSRefresh: 10 * time.Millisecond})
 	i.serve(http.StatusOK, jwksOf(second))
-	// Without a token of the new key: the old one is out of force in time.
+	// Without a token of the new key the periodic read removes the old key.
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		_, err := a.Authenticate(t.Context(), []string{"Bearer " + first.token(t)})
 		if fault.CodeOf(err) == fault.Unauthorized {
@@ -154,12 +154,12 @@ func TestUnreachableIssuerKeepsTheKnownKeys(t *testing.T) {
 		a := configured(t, auth.Config{JWKS: i.URL, Now: c.Now, JWKSRefresh: time.Hour})
 		fatal(t, a.Ready())
 		i.serve(broken.status, broken.text)
-		judge(t, a, name+": an unknown key", other.token(t), false)
-		judge(t, a, name+": a known key", own.token(t), true)
+		checkToken(t, a, name+": an unknown key", other.token(t), false)
+		checkToken(t, a, name+": a known key", own.token(t), true)
 		wantCode(t, name+": readiness", a.Ready(), fault.Unavailable)
 		i.serve(http.StatusOK, jwksOf(own, other))
 		c.move(10 * time.Second)
-		judge(t, a, name+": mended", other.token(t), true)
+		checkToken(t, a, name+": mended", other.token(t), true)
 		wantCode(t, name+": readiness, mended", a.Ready(), "")
 	}
 }
@@ -182,10 +182,10 @@ func TestIssuerDownAtTheStart(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	judge(t, a, "what is no token at all", "hello", false)
+	checkToken(t, a, "what is no token at all", "hello", false)
 	i.serve(http.StatusOK, jwksOf(own))
 	c.move(10 * time.Second)
-	judge(t, a, "once it is up", own.token(t), true)
+	checkToken(t, a, "once it is up", own.token(t), true)
 	wantCode(t, "readiness", a.Ready(), "")
 }
 

@@ -13,17 +13,17 @@ import (
 	"atlas/workspace"
 )
 
-// verifier checks users' tokens. Its parser knows the algorithms from the
+// verifier verifies users' tokens. The accepted algorithms come from the
 // configuration, never from the token.
 type verifier struct {
 	parser *jwt.Parser
 	secret []byte  // HS256
 	keys   *keySet // JWKS
-	// absentVerified: an address counts as verified when its token does not say.
-	absentVerified bool
+	// verifiedByDefault: an address counts as verified without email_verified.
+	verifiedByDefault bool
 }
 
-// newVerifier returns nil when the configuration accepts no users' tokens.
+// newVerifier returns nil when the configuration accepts only API keys.
 func newVerifier(c Config) (*verifier, error) {
 	if c.Secret == "" && c.JWKS == "" {
 		return nil, nil
@@ -43,7 +43,7 @@ func newVerifier(c Config) (*verifier, error) {
 	}
 	v := &verifier{
 		parser: jwt.NewParser(options...), secret: []byte(c.Secret),
-		absentVerified: c.AbsentEmailVerified || c.Secret != "",
+		verifiedByDefault: c.AbsentEmailVerified || c.Secret != "",
 	}
 	if c.JWKS != "" {
 		keys, err := newKeySet(c)
@@ -55,7 +55,7 @@ func newVerifier(c Config) (*verifier, error) {
 	return v, nil
 }
 
-// user is what a verified token says.
+// user has the claims of a verified token.
 type user struct {
 	id            workspace.UserID
 	email, name   string
@@ -63,16 +63,16 @@ type user struct {
 	workspace     *workspace.ID
 }
 
-var errForeignKey = errors.New("the token's header brings its own key, or extensions")
+var errKeyInHeader = errors.New("the token's header brings its own key, or extensions")
 
-// verify checks a token and reads its claims: fault.Unauthorized, or
-// fault.Unavailable while no signing key could ever be read.
+// verify verifies a token and returns its claims. Errors: fault.Unauthorized;
+// fault.Unavailable while the signing keys are not available.
 func (v *verifier) verify(ctx context.Context, token string) (user, error) {
 	var c claims
 	_, err := v.parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
 		for _, name := range []string{"jku", "x5u", "jwk", "crit"} {
 			if _, there := t.Header[name]; there {
-				return nil, errForeignKey
+				return nil, errKeyInHeader
 			}
 		}
 		if v.keys == nil {
@@ -80,8 +80,8 @@ func (v *verifier) verify(ctx context.Context, token string) (user, error) {
 		}
 		return v.keys.key(ctx)(t)
 	})
-	if away, ok := errors.AsType[*fault.Error](err); ok {
-		return user{}, away
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return user{}, f
 	}
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired):
@@ -96,10 +96,10 @@ func (v *verifier) verify(ctx context.Context, token string) (user, error) {
 	if u.workspace, err = c.workspace(); err != nil {
 		return user{}, badToken(err)
 	}
-	// What could not be stored or compared is as good as not said.
+	// An invalid address or name counts as absent.
 	if workspace.ValidEmail(string(c.Email)) {
 		u.email = string(c.Email)
-		u.emailVerified = c.verified(v.absentVerified)
+		u.emailVerified = c.isEmailVerified(v.verifiedByDefault)
 	}
 	if workspace.ValidName(string(c.Name)) {
 		u.name = string(c.Name)
@@ -114,18 +114,18 @@ func badToken(cause error) error {
 // Claims are what Mint puts into a token.
 type Claims struct {
 	User workspace.UserID
-	// Email is said to be verified.
+	// Email is marked as verified.
 	Email, Name string
-	// Workspace is the workspace_id claim; zero leaves it out.
+	// Workspace is the workspace_id claim; zero omits it.
 	Workspace workspace.ID
-	// Issuer and Audience are left out when empty.
+	// Issuer and Audience are omitted when empty.
 	Issuer, Audience string
-	// IssuedAt is the token's begin; zero is now.
+	// IssuedAt is the start of the token's lifetime; zero means now.
 	IssuedAt time.Time
 }
 
-// Mint signs a token with a development secret (HS256), good for ttl. The secret
-// has at least MinSecret bytes.
+// Mint signs a token (HS256) that is valid for ttl, for development. secret has at
+// least MinSecret bytes.
 func Mint(secret string, c Claims, ttl time.Duration) (string, error) {
 	if len(secret) < MinSecret {
 		return "", fmt.Errorf("the JWT secret must have at least %d bytes", MinSecret)
@@ -144,7 +144,7 @@ func Mint(secret string, c Claims, ttl time.Duration) (string, error) {
 			Subject: c.User.String(), Issuer: c.Issuer,
 			IssuedAt: jwt.NewNumericDate(c.IssuedAt), ExpiresAt: jwt.NewNumericDate(c.IssuedAt.Add(ttl)),
 		},
-		Email: text(c.Email), Name: text(c.Name),
+		Email: optionalText(c.Email), Name: optionalText(c.Name),
 	}
 	if c.Email != "" {
 		out.EmailVerified = json.RawMessage(`true`)

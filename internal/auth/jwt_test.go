@@ -23,7 +23,7 @@ import (
 	"atlas/workspace"
 )
 
-// signer is a key pair of an issuer.
+// signer is the key pair of an issuer.
 type signer struct {
 	kid     string
 	method  jwt.SigningMethod
@@ -52,7 +52,7 @@ func newSigner(t testing.TB, kid, algorithm string) signer {
 	return signer{kid, jwt.GetSigningMethod(algorithm), private}
 }
 
-// jwk is the public key as a JWKS lists it.
+// jwk returns the public key in the form of a JWKS.
 func (s signer) jwk() map[string]any {
 	b64 := base64.RawURLEncoding.EncodeToString
 	out := map[string]any{"kid": s.kid, "use": "sig"}
@@ -79,7 +79,7 @@ func jwksOf(signers ...signer) []byte {
 	return text
 }
 
-// sign makes a token; a nil value in header or claims takes that one out.
+// sign makes a token. A nil value in header or claims removes that member.
 func sign(t testing.TB, method jwt.SigningMethod, key any, header, claims map[string]any) string {
 	t.Helper()
 	token := jwt.NewWithClaims(method, jwt.MapClaims(claims))
@@ -98,7 +98,7 @@ func sign(t testing.TB, method jwt.SigningMethod, key any, header, claims map[st
 
 var tokenTime = time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
 
-// with are good claims, changed.
+// with returns valid claims with changes.
 func with(changes map[string]any) map[string]any {
 	claims := map[string]any{
 		"sub": "0197a1b2-0000-7000-8000-000000000001", "exp": tokenTime.Add(time.Hour).Unix(),
@@ -114,7 +114,7 @@ func with(changes map[string]any) map[string]any {
 	return claims
 }
 
-// claimCases are judged alike in both modes.
+// claimCases have the same result with a secret and with a JWKS.
 var claimCases = map[string]struct {
 	change map[string]any
 	ok     bool
@@ -148,7 +148,7 @@ var claimCases = map[string]struct {
 	"a name that is longer than any store": {map[string]any{"name": strings.Repeat("n", 5000)}, true},
 }
 
-func judge(t *testing.T, a *auth.Authenticator, name, token string, ok bool) {
+func checkToken(t *testing.T, a *auth.Authenticator, name, token string, ok bool) {
 	t.Helper()
 	_, err := a.Authenticate(t.Context(), []string{"Bearer " + token})
 	want := fault.Unauthorized
@@ -175,7 +175,7 @@ func TestSharedSecret(t *testing.T) {
 	a := configured(t, auth.Config{Secret: secret})
 	fatal(t, a.Ready())
 	for name, c := range claimCases {
-		judge(t, a, name, sign(t, jwt.SigningMethodHS256, []byte(secret), nil, with(c.change)), c.ok)
+		checkToken(t, a, name, sign(t, jwt.SigningMethodHS256, []byte(secret), nil, with(c.change)), c.ok)
 	}
 	rs := newSigner(t, "", "RS256")
 	for name, token := range map[string]string{
@@ -191,7 +191,7 @@ func TestSharedSecret(t *testing.T) {
 		"four parts":       sign(t, jwt.SigningMethodHS256, []byte(secret), nil, with(nil)) + ".e30",
 		"padded":           sign(t, jwt.SigningMethodHS256, []byte(secret), nil, with(nil)) + "=",
 	} {
-		judge(t, a, name, token, false)
+		checkToken(t, a, name, token, false)
 	}
 }
 
@@ -199,14 +199,14 @@ func TestFlippedBits(t *testing.T) {
 	t.Parallel()
 	a := configured(t, auth.Config{Secret: secret})
 	good := sign(t, jwt.SigningMethodHS256, []byte(secret), nil, with(nil))
-	judge(t, a, "good", good, true)
+	checkToken(t, a, "good", good, true)
 	for i := range good {
 		changed := []byte(good)
 		changed[i] ^= 1
 		if changed[i] == ' ' || changed[i] == ',' {
 			continue
 		}
-		judge(t, a, "changed at "+good[i:], string(changed), false)
+		checkToken(t, a, "changed at "+good[i:], string(changed), false)
 	}
 }
 
@@ -221,9 +221,9 @@ func TestPublicKeys(t *testing.T) {
 			fatal(t, a.Ready())
 			kid := map[string]any{"kid": "own"}
 			for name, c := range claimCases {
-				judge(t, a, name, sign(t, own.method, own.private, kid, with(c.change)), c.ok)
+				checkToken(t, a, name, sign(t, own.method, own.private, kid, with(c.change)), c.ok)
 			}
-			judge(t, a, "without a key id", sign(t, own.method, own.private, nil, with(nil)), true)
+			checkToken(t, a, "without a key id", sign(t, own.method, own.private, nil, with(nil)), true)
 			der, err := x509.MarshalPKIXPublicKey(own.private.Public())
 			fatal(t, err)
 			asPEM := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
@@ -244,7 +244,7 @@ func TestPublicKeys(t *testing.T) {
 				"x5u":                           sign(t, own.method, own.private, map[string]any{"kid": "own", "x5u": "https://issuer.example/cert"}, with(nil)),
 				"its algorithm spelled another": sign(t, own.method, own.private, map[string]any{"kid": "own", "alg": strings.ToLower(algorithm)}, with(nil)),
 			} {
-				judge(t, a, name, token, false)
+				checkToken(t, a, name, token, false)
 			}
 		})
 	}
@@ -254,10 +254,10 @@ func TestAlgorithmsAreFixedByConfiguration(t *testing.T) {
 	t.Parallel()
 	es, rs := newSigner(t, "es", "ES256"), newSigner(t, "rs", "RS256")
 	a := configured(t, auth.Config{JWKS: jwksFile(t, jwksOf(es, rs)), Algorithms: []string{"ES256"}})
-	judge(t, a, "the one configured", sign(t, es.method, es.private, map[string]any{"kid": "es"}, with(nil)), true)
-	judge(t, a, "another, of a key in the document", sign(t, rs.method, rs.private, map[string]any{"kid": "rs"}, with(nil)), false)
-	judge(t, a, "PS256 by an RSA key", sign(t, jwt.SigningMethodPS256, rs.private, map[string]any{"kid": "rs"}, with(nil)), false)
-	judge(t, a, "a key of another kind", sign(t, rs.method, rs.private, map[string]any{"kid": "es"}, with(nil)), false)
+	checkToken(t, a, "the one configured", sign(t, es.method, es.private, map[string]any{"kid": "es"}, with(nil)), true)
+	checkToken(t, a, "another, of a key in the document", sign(t, rs.method, rs.private, map[string]any{"kid": "rs"}, with(nil)), false)
+	checkToken(t, a, "PS256 by an RSA key", sign(t, jwt.SigningMethodPS256, rs.private, map[string]any{"kid": "rs"}, with(nil)), false)
+	checkToken(t, a, "a key of another kind", sign(t, rs.method, rs.private, map[string]any{"kid": "es"}, with(nil)), false)
 }
 
 func TestUnfitKeysOfADocumentAreNotUsed(t *testing.T) {
@@ -275,13 +275,13 @@ func TestUnfitKeysOfADocumentAreNotUsed(t *testing.T) {
 	fatal(t, err)
 	a := configured(t, auth.Config{JWKS: jwksFile(t, text)})
 	kid := func(id string) map[string]any { return map[string]any{"kid": id} }
-	judge(t, a, "a fit one", sign(t, own.method, own.private, kid("own"), with(nil)), true)
-	judge(t, a, "a shared secret", sign(t, jwt.SigningMethodHS256, []byte(secret), kid("oct"), with(nil)), false)
-	judge(t, a, "another curve", sign(t, p384.method, p384.private, kid("p384"), with(nil)), false)
-	judge(t, a, "one for encryption", sign(t, encryption.method, encryption.private, kid("enc"), with(nil)), false)
+	checkToken(t, a, "a fit one", sign(t, own.method, own.private, kid("own"), with(nil)), true)
+	checkToken(t, a, "a shared secret", sign(t, jwt.SigningMethodHS256, []byte(secret), kid("oct"), with(nil)), false)
+	checkToken(t, a, "another curve", sign(t, p384.method, p384.private, kid("p384"), with(nil)), false)
+	checkToken(t, a, "one for encryption", sign(t, encryption.method, encryption.private, kid("enc"), with(nil)), false)
 }
 
-// make128 is a modulus of 1024 bits.
+// make128 returns a modulus of 1024 bits.
 func make128() []byte {
 	n := make([]byte, 128)
 	for i := range n {

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	touchEvery   = time.Minute
-	touchTimeout = 2 * time.Second
-	touchQueue   = 1000  // keys waiting to be written
-	touchMemory  = 10000 // keys remembered as written lately
+	touchInterval = time.Minute
+	touchTimeout  = 2 * time.Second
+	touchQueue    = 1000  // uses waiting to be written
+	maxTouched    = 10000 // entries of lastTouched
 )
 
-// toucher notes when keys are used, in the background and at most once a minute
-// per key. No request waits for it: when it cannot keep up, notes are dropped,
-// and a later use makes another.
+// toucher records uses of keys in the background, at most once a minute for each key.
+// No request waits for it. When the queue is full it drops the use; a later use of the
+// key is recorded instead.
 type toucher struct {
 	store interface {
 		TouchKey(ctx context.Context, id workspace.KeyID, at time.Time) error
@@ -28,9 +28,9 @@ type toucher struct {
 	work chan touch
 	done chan struct{}
 
-	mu     sync.Mutex
-	closed bool
-	noted  map[workspace.KeyID]time.Time
+	mu          sync.Mutex
+	closed      bool
+	lastTouched map[workspace.KeyID]time.Time
 }
 
 type touch struct {
@@ -42,18 +42,18 @@ func newToucher(store Store, now func() time.Time, log *slog.Logger) *toucher {
 	t := &toucher{
 		store: store, now: now, log: log,
 		work: make(chan touch, touchQueue), done: make(chan struct{}),
-		noted: map[workspace.KeyID]time.Time{},
+		lastTouched: map[workspace.KeyID]time.Time{},
 	}
 	go t.run()
 	return t
 }
 
-// touch notes a use of a key now.
+// touch records a use of a key now.
 func (t *toucher) touch(id workspace.KeyID) {
 	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if last, ok := t.noted[id]; t.closed || ok && now.Sub(last) < touchEvery {
+	if last, ok := t.lastTouched[id]; t.closed || ok && now.Sub(last) < touchInterval {
 		return
 	}
 	select {
@@ -61,12 +61,12 @@ func (t *toucher) touch(id workspace.KeyID) {
 	default:
 		return
 	}
-	if len(t.noted) >= touchMemory {
-		// What is forgotten costs one statement more, which the store's own
-		// limit turns into nothing written.
-		clear(t.noted)
+	if len(t.lastTouched) >= maxTouched {
+		// A cleared key costs one more statement, which writes nothing within the
+		// same minute.
+		clear(t.lastTouched)
 	}
-	t.noted[id] = now
+	t.lastTouched[id] = now
 }
 
 func (t *toucher) run() {
@@ -80,7 +80,7 @@ func (t *toucher) run() {
 	}
 }
 
-// close writes what is waiting, for at most touchTimeout, and ends the work.
+// close writes the queued uses, for at most touchTimeout, and stops.
 func (t *toucher) close() {
 	t.mu.Lock()
 	if !t.closed {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// breaker fails calls fast while Redis is away, so that a dead Redis costs a
-// request nothing instead of a whole timeout. After limit failures in a row it
-// is open for pause, then lets one call at a time through as a probe; the first
-// success closes it. Calls that ran side by side and failed together are one
-// failure: a stall of a moment is no absence.
+// breaker is a circuit breaker: it fails calls at once while Redis is unavailable, so
+// that they do not wait for a timeout. After limit failures in a row it is open for
+// pause, then lets one call at a time through as a probe. The first success closes it.
+// Concurrent calls that fail together count as one failure, because a short stall is no
+// outage.
 type breaker struct {
 	limit int
 	pause time.Duration
@@ -21,16 +21,16 @@ type breaker struct {
 	probing  bool
 }
 
-// outcome is what a call says about Redis.
+// outcome is what the end of a call says about Redis.
 type outcome int
 
 const (
-	answered outcome = iota // Redis is there
-	failed                  // Redis is away or too slow
-	unknown                 // the caller gave up first
+	succeeded    outcome = iota // Redis replied
+	failed                      // Redis is unavailable or too slow
+	inconclusive                // the caller gave up before
 )
 
-// allow reports whether a call may be made. Each allowed call must be reported.
+// allow reports whether a call may be made. The caller must report each allowed call.
 func (b *breaker) allow() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,14 +44,14 @@ func (b *breaker) allow() bool {
 	return true
 }
 
-// report takes in how a call that began then ended; opened and closed say that
-// it changed the breaker's state.
+// report records the outcome of a call that started at began. opened and closed say
+// whether it changed the state of the breaker.
 func (b *breaker) report(o outcome, began time.Time) (opened, closed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	was := b.failures >= b.limit
 	switch o {
-	case answered:
+	case succeeded:
 		b.failures, b.probing = 0, false
 	case failed:
 		if !was && began.Before(b.last) {
@@ -62,7 +62,7 @@ func (b *breaker) report(o outcome, began time.Time) (opened, closed bool) {
 		if b.failures >= b.limit {
 			b.until, b.probing = time.Now().Add(b.pause), false
 		}
-	case unknown:
+	case inconclusive:
 		b.probing = false
 	}
 	is := b.failures >= b.limit

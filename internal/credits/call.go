@@ -12,68 +12,67 @@ import (
 	"atlas/internal/fault"
 )
 
-// errOpen is the cause of calls that were not made.
-var errOpen = errors.New("not asked: it failed several times in a row just now")
+// errBreakerOpen is the cause of a call that the breaker did not allow.
+var errBreakerOpen = errors.New("not asked: it failed several times in a row just now")
 
-// call runs a script if the breaker lets it. The scripts may be repeated, so a
-// connection that turns out to be broken is tried once more, within the time of
-// one call. Errors: fault.Unavailable, fault.Internal.
+// call runs a script if the breaker allows it. The scripts may be repeated, so after a
+// broken connection it tries again, within the timeout of one call. Errors:
+// fault.Unavailable, fault.Internal.
 func (l *Ledger) call(ctx context.Context, script *redis.Script, key string, args ...any) ([]any, error) {
-	leave, err := l.enter(ctx)
+	release, err := l.acquireSlot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer release()
 	if !l.breaker.allow() {
-		return nil, fault.Away(errOpen, "redis")
+		return nil, fault.Away(errBreakerOpen, "redis")
 	}
 	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	answer, err := l.run(bounded, script, key, args)
-	if err != nil && isAway(err) && !isSlow(err) && bounded.Err() == nil {
+	if err != nil && isUnavailable(err) && !isTimeout(err) && bounded.Err() == nil {
 		answer, err = l.run(bounded, script, key, args)
 	}
-	return answer, l.conclude(ctx, began, err)
+	return answer, l.recordOutcome(ctx, began, err)
 }
 
-// errCrowded is the cause of calls that found no place among the others.
-var errCrowded = errors.New("too many calls are under way")
+// errNoSlot is the cause of a call that got no slot in time.
+var errNoSlot = errors.New("too many calls are under way")
 
-// enter takes one of as many places as there are connections, so that a burst
-// waits here, for up to Options.Wait, and not within the time in which Redis has
-// to answer: a crowd of ours says nothing about Redis.
-func (l *Ledger) enter(ctx context.Context) (leave func(), err error) {
-	leave = func() { <-l.places }
+// acquireSlot takes a slot, of which there are as many as connections. A burst of calls
+// waits here, for up to Options.Wait, and not within the timeout of Redis.
+func (l *Ledger) acquireSlot(ctx context.Context) (release func(), err error) {
+	release = func() { <-l.slots }
 	select {
-	case l.places <- struct{}{}:
-		return leave, nil
+	case l.slots <- struct{}{}:
+		return release, nil
 	default:
 	}
-	patience := time.NewTimer(l.wait)
-	defer patience.Stop()
+	timer := time.NewTimer(l.wait)
+	defer timer.Stop()
 	select {
-	case l.places <- struct{}{}:
-		return leave, nil
-	case <-patience.C:
-		return nil, fault.Away(errCrowded, "redis")
+	case l.slots <- struct{}{}:
+		return release, nil
+	case <-timer.C:
+		return nil, fault.Away(errNoSlot, "redis")
 	case <-ctx.Done():
 		return nil, fault.Away(context.Cause(ctx), "redis")
 	}
 }
 
-// attempt runs a script once, whatever the breaker says.
-func (l *Ledger) attempt(ctx context.Context, script *redis.Script, key string, args ...any) ([]any, error) {
-	leave, err := l.enter(ctx)
+// callOnce runs a script once, even if the breaker is open.
+func (l *Ledger) callOnce(ctx context.Context, script *redis.Script, key string, args ...any) ([]any, error) {
+	release, err := l.acquireSlot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer release()
 	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	answer, err := l.run(bounded, script, key, args)
-	return answer, l.conclude(ctx, began, err)
+	return answer, l.recordOutcome(ctx, began, err)
 }
 
 func (l *Ledger) run(ctx context.Context, script *redis.Script, key string, args []any) ([]any, error) {
@@ -81,24 +80,25 @@ func (l *Ledger) run(ctx context.Context, script *redis.Script, key string, args
 	if l.now != nil {
 		now = fmt.Sprint(l.now().UnixMilli())
 	}
-	latest := l.witness().Add(tolerance).UnixMilli()
+	latest := l.localClock().Add(clockTolerance).UnixMilli()
 	return script.Run(ctx, l.client, []string{key}, append([]any{now, latest}, args...)...).Slice()
 }
 
-// conclude tells the breaker how a call that began then ended, and makes its
-// error a fault. ctx is the caller's: when it ended, the error says nothing about Redis.
-func (l *Ledger) conclude(ctx context.Context, began time.Time, err error) error {
-	if err != nil && ended(ctx) {
-		l.breaker.report(unknown, began)
+// recordOutcome reports a call that started at began to the breaker and converts its
+// error to a fault. ctx is the caller's: when it has ended, the error says nothing about
+// Redis.
+func (l *Ledger) recordOutcome(ctx context.Context, began time.Time, err error) error {
+	if err != nil && contextDone(ctx) {
+		l.breaker.report(inconclusive, began)
 		return fault.Away(cmp.Or(context.Cause(ctx), context.DeadlineExceeded), "redis")
 	}
-	if err != nil && isAway(err) {
+	if err != nil && isUnavailable(err) {
 		if opened, _ := l.breaker.report(failed, began); opened {
 			l.log.ErrorContext(ctx, "redis is away; credits cannot be metered", "error", err)
 		}
 		return fault.Away(err, "redis")
 	}
-	if _, closed := l.breaker.report(answered, began); closed {
+	if _, closed := l.breaker.report(succeeded, began); closed {
 		l.log.InfoContext(ctx, "redis is back")
 	}
 	if err != nil {
@@ -107,31 +107,31 @@ func (l *Ledger) conclude(ctx context.Context, began time.Time, err error) error
 	return nil
 }
 
-// ended reports whether ctx is over. A socket's deadline may fire a moment before
-// the timer of the context it was taken from.
-func ended(ctx context.Context) bool {
+// contextDone reports whether ctx has ended. The deadline of a socket can fire shortly
+// before the timer of the context that it was taken from.
+func contextDone(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()
 	return ctx.Err() != nil || ok && !time.Now().Before(deadline)
 }
 
-// settleTries is how often Settle asks Redis, and settlePause the first pause
-// between two tries; each further one is twice as long. Five tries of 100 ms
-// and their pauses are 1.25 s.
+// settleTries is how often Settle calls Redis. settlePause is the first pause between
+// two tries; each further pause is twice as long. Five tries of 100 ms with their pauses
+// take 1.25 s.
 const (
 	settleTries = 5
 	settlePause = 50 * time.Millisecond
 )
 
-// fields reads a script's answer by position; the first mismatch stays in err.
-type fields struct {
+// scriptReply reads the elements of a script's reply. err has the first mismatch.
+type scriptReply struct {
 	values []any
 	err    error
 }
 
-func (f *fields) number(i int) int64 { return field[int64](f, i) }
-func (f *fields) text(i int) string  { return field[string](f, i) }
+func (f *scriptReply) number(i int) int64 { return field[int64](f, i) }
+func (f *scriptReply) text(i int) string  { return field[string](f, i) }
 
-func field[T any](f *fields, i int) T {
+func field[T any](f *scriptReply, i int) T {
 	var v T
 	if i >= len(f.values) {
 		f.err = errors.Join(f.err, fmt.Errorf("credits: answer has no element %d", i))

@@ -5,36 +5,34 @@ import (
 	"time"
 )
 
-// tolerance is how far Redis's clock may be ahead of a server's before the
-// window stops following it.
-const tolerance = time.Minute
+// clockTolerance is how far the stored time may be ahead of a server's clock.
+const clockTolerance = time.Minute
 
-// catchUp is the share of the passed time by which a steadyClock nears a system
-// clock that is ahead of it: a minute an hour.
-const catchUp = 60
+// catchUpDivisor limits how fast a steadyClock approaches a system clock that is ahead:
+// by 1/60 of the elapsed time, a minute per hour.
+const catchUpDivisor = 60
 
-// steadyClock tells the time without following a system clock that is set
-// forward: it starts with the system's time and goes on with the time that
-// really passes. It catches up slowly, so that what the monotonic clock does
-// not count (a suspended machine) or a clock that was wrong at the start mends
-// by itself. A system clock set back does not turn it back.
+// steadyClock does not follow a system clock that is set forward. It starts at the system
+// time and advances with the monotonic clock. It approaches a system clock that is ahead
+// slowly, which corrects time that the monotonic clock does not count (a suspended
+// machine) and a wrong start. A system clock that is set back does not set it back.
 type steadyClock struct {
-	wall    func() time.Time     // the system's time
+	wall    func() time.Time     // the system time
 	elapsed func() time.Duration // monotonic, from any fixed point
 
-	mu   sync.Mutex
-	told time.Time
-	at   time.Duration // elapsed() when told was told
+	mu        sync.Mutex
+	current   time.Time
+	currentAt time.Duration // elapsed() at current
 }
 
 func newSteadyClock(wall func() time.Time, elapsed func() time.Duration) *steadyClock {
-	return &steadyClock{wall: wall, elapsed: elapsed, told: wall(), at: elapsed()}
+	return &steadyClock{wall: wall, elapsed: elapsed, current: wall(), currentAt: elapsed()}
 }
 
-// systemClock is the steady clock of this process.
+// systemClock returns the steady clock of this process.
 func systemClock() *steadyClock {
 	start := time.Now()
-	// Round(0) leaves the wall clock's reading only.
+	// Round(0) strips the monotonic reading.
 	wall := func() time.Time { return time.Now().Round(0) }
 	return newSteadyClock(wall, func() time.Duration { return time.Since(start) })
 }
@@ -43,11 +41,11 @@ func (c *steadyClock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := c.elapsed()
-	passed := at - c.at
-	c.at = at
-	c.told = c.told.Add(passed)
-	if behind := c.wall().Sub(c.told); behind > 0 {
-		c.told = c.told.Add(min(behind, passed/catchUp))
+	passed := at - c.currentAt
+	c.currentAt = at
+	c.current = c.current.Add(passed)
+	if behind := c.wall().Sub(c.current); behind > 0 {
+		c.current = c.current.Add(min(behind, passed/catchUpDivisor))
 	}
-	return c.told
+	return c.current
 }

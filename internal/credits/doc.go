@@ -1,86 +1,81 @@
-// Package credits counts what each workspace spends in a rolling window of 24
-// hours, against its ceiling, in Redis (docs/api.md, "Credits").
+// Package credits counts in Redis what each workspace spends in a rolling window of
+// 24 hours, against its ceiling (docs/api.md, "Credits").
 //
-// It is for the metered operations: they Reserve what they may deliver, run,
-// and Settle what they did deliver, before the answer is sent. It is not for
-// throttling by rate, for billing periods, or for knowing plans and ceilings:
-// the caller brings the ceiling.
+// A metered operation Reserves what it may deliver, runs, and Settles what it
+// delivered before it sends the response. The package does not limit request rates,
+// has no billing periods, and does not know plans or ceilings: the caller passes the
+// ceiling.
 //
 // # Rules
 //
-// Used credits are settled credits. A reservation is granted while settled and
-// open credits together are below the ceiling, so at most one request passes
-// the ceiling, and by less than its own page. A window whose settled use is the
-// whole ceiling answers fault.RateLimited; one that only open reservations fill
-// is waited for, up to a second, and then answers fault.Unavailable. An open
-// reservation lapses, that is, counts no more, 60 s after it was made. One
-// settled after that is charged all the same, so only there can a window pass
-// its ceiling by more. After 11 minutes a reservation is forgotten and can no
-// longer be settled.
+// Used credits are settled credits. Reserve grants a reservation while settled and
+// reserved credits together are below the ceiling. So at most one request passes the
+// ceiling, by less than its own page. When settled credits reach the ceiling, Reserve
+// returns fault.RateLimited. When only open reservations fill the window, it waits up
+// to a second and then returns fault.Unavailable. An open reservation lapses 60 s
+// after it was made: it no longer counts. A lapsed reservation can still be settled
+// and is charged; only then can a window pass its ceiling by more. After 11 minutes a
+// reservation is deleted and cannot be settled.
 //
 // # The hash
 //
-// One hash per workspace, `<prefix>{<workspace>}`; the braces make Redis
-// Cluster place it by workspace. Its fields:
+// Each workspace has one hash, `<prefix>{<workspace>}`. The braces make Redis Cluster
+// place it by workspace. Its fields:
 //
-//	w         time, used, held, oldest bucket, next / lapsed / forgotten place
+//	w         time, used, reserved, oldest bucket, next / lapsed / deleted position
 //	          of the queue, epoch (the first reservation's id)
 //	b         operations with their totals: "search_accounts:250 get_contact:3"
 //	<minute>  a bucket, minutes since 1970: "1:25 2:1" (position in b : credits)
-//	r<id>     an open or lapsed reservation: place, amount, time, operation
-//	q<place>  its id, in the order of creation
+//	r<id>     an open or lapsed reservation: position, amount, time, operation
+//	q<seq>    the id at this position of the queue, in the order of creation
 //
-// Credits are charged to the minute their reservation was made in. A bucket
-// leaves when the whole of its minute is older than 24 hours, so credits count
-// until 24 hours after the reservation, or less than a minute longer. Nothing
-// scans: buckets
-// are dropped from the oldest on, reservations lapse from the head of the
-// queue. A hash holds 1441 buckets at most. With each minute busy it takes
-// about 86 kB for one operation and 236 kB for fifteen (MEMORY USAGE on
-// Redis 7), plus about 230 bytes per reservation that is open or was never
-// settled and is younger than 11 minutes. It expires 72 hours after the last
-// reserve or settle.
+// Credits are charged to the minute in which their reservation was made. A bucket is
+// dropped when its whole minute is older than 24 hours, so credits count for 24 hours
+// after the reservation and up to a minute longer. Nothing scans the hash: buckets are
+// dropped from the oldest on, and reservations lapse from the head of the queue. A hash
+// has at most 1441 buckets. With credits in each minute it takes about 86 kB for one
+// operation and 236 kB for fifteen (MEMORY USAGE on Redis 7), plus about 230 bytes for
+// each reservation that is open, or unsettled and younger than 11 minutes. It expires
+// 72 hours after the last reserve or settle.
 //
 // # Time
 //
-// The time is that of the Redis server, kept in the hash, so that servers need
-// not agree. Backward it never goes: while Redis's clock stands before the
-// stored time, the window stands still, and open reservations lapse late.
-// Forward it goes only as far as the calling server's own clock vouches for,
-// with a minute's tolerance. That clock follows the time that really passed
-// since the process started (the monotonic clock) and catches up with a system
-// clock set forward by at most a minute an hour. So a Redis clock that jumps a
-// day ahead, a failover to a machine whose clock is wrong, or the clock of one
-// shared machine set forward, moves the window by a minute and not by a day.
-// When the two clocks differ, a warning is logged, and credits leave late
-// rather than early.
+// The time is that of the Redis server and is stored in the hash, so servers need no
+// common clock. It never goes back: while Redis's clock is behind the stored time, the
+// window does not move, and open reservations lapse late. It goes forward at most to
+// one minute after the calling server's own clock. That clock follows the time since
+// the process started (the monotonic clock), and catches up with a system clock that
+// was set forward by at most a minute per hour. So when Redis's clock jumps a day
+// ahead, a failover leads to a machine with a wrong clock, or the clock of a shared
+// machine is set forward, the window moves by a minute and not by a day. When the two
+// clocks differ, a warning is logged, and credits leave the window late rather than
+// early.
 //
-// Not covered: processes started while the clocks of both machines are ahead,
-// and a Redis clock more than 48 hours ahead, because Redis itself then expires
-// the hash. A stored time that got far into the future that way stands still
-// until then; the remedy is to delete the hash.
+// Not covered: processes that start while the clocks of both machines are ahead, and a
+// Redis clock more than 48 hours ahead, because then Redis itself expires the hash. If
+// the stored time gets far into the future that way, it does not move until then. The
+// remedy is to delete the hash.
 //
-// # When Redis is away
+// # Outages of Redis
 //
-// Each call is bounded (100 ms unless configured), and a breaker fails fast for
-// a second after a few failures in a row, then lets one call through to probe.
-// The time counts from when the call has a connection: a burst of ours queues
-// before that, for up to a second, because it says nothing about Redis. Calls
-// that ran side by side and failed together count as one failure. A Reserve
-// whose answer was lost gives back what it may hold. Errors are
-// fault.Unavailable: metered operations answer 503; operations that cost nothing
-// may go on when Check answers it.
+// Each call has a timeout (100 ms by default). After some failures in a row a circuit
+// breaker fails calls at once for a second, then lets one call through as a probe. The
+// timeout starts when the call has a connection. Before that it waits up to a second
+// for a slot, because a burst of our own calls says nothing about Redis. Concurrent
+// calls that fail together count as one failure. A Reserve whose reply was lost releases
+// what it may have reserved. Errors are fault.Unavailable: metered operations respond
+// 503; operations that cost nothing may go on when Check returns it.
 //
-// Settle tries harder: it ignores the breaker and the client's hanging up, and
-// repeats itself, which is safe because a reservation is settled once. When it
-// fails in the end the request must be answered with its error and nothing
-// delivered. So the sum of all delivered credits is never above the ledger. It
-// is below it by at most the page of each request whose Settle was applied by
-// Redis while every answer to it was lost, or whose answer did not reach its
-// client; each failed Settle is logged with its amount.
+// Settle tries harder: it ignores the breaker and the cancellation of its context, and
+// repeats the call, which is safe because a reservation is settled only once. When it
+// fails in the end, the response must be its error, and nothing may be delivered. So
+// the ledger is never below the sum of all delivered credits. It is above that sum by
+// at most the page of each request whose Settle Redis applied while every reply was
+// lost, or whose response did not reach its client. Each failed Settle is logged with
+// its amount.
 //
-// What Redis itself loses is lost: with its log synced every second, a second
-// of settled credits at a crash, and the replication lag at a failover. A
-// reservation lost that way fails its Settle, so it is not delivered uncharged,
-// unless newer reservations took its place in the queue by then.
+// Redis itself can lose data: up to a second of settled credits in a crash, when it
+// syncs its log every second, and the replication lag in a failover. Settling a
+// reservation that was lost that way fails, so nothing is delivered uncharged, unless
+// newer reservations have taken its position in the queue by then.
 package credits

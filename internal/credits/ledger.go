@@ -36,55 +36,54 @@ var (
 	readScript    = redis.NewScript(windowLua + readLua)
 )
 
-// MaxCeiling is the highest ceiling and amount: Lua counts in doubles.
+// MaxCeiling is the maximum of ceilings and amounts, because Lua numbers are doubles.
 const MaxCeiling = 1 << 53
 
-// forgetAfter is the age from which a reservation that is not found may as well
-// have been forgotten as settled; a minute before the scripts forget it.
+// forgetAfter is the age from which a missing reservation may have been deleted rather
+// than settled; a minute less than the age at which the scripts delete it.
 const forgetAfter = 10 * time.Minute
 
-// Options of a Ledger. The zero value of each field means its default.
+// Options are the settings of a Ledger. A zero field means its default.
 type Options struct {
-	// Prefix of all keys, so that several installations share one Redis.
-	// Without braces. Default "atlas:credits:".
+	// Prefix of all keys, so that several installations can share one Redis. It has no
+	// braces. Default "atlas:credits:".
 	Prefix string
 	// Timeout of one call to Redis. Default 100 ms.
 	Timeout time.Duration
-	// Wait is how long Reserve waits for open reservations of others that
-	// fill the window. Default 1 s.
+	// Wait is how long Reserve waits while open reservations fill the window, and how
+	// long a call waits for a slot. Default 1 s.
 	Wait time.Duration
-	// BreakerFailures in a row open the breaker. Default 5.
+	// BreakerFailures is how many failures in a row open the breaker. Default 5.
 	BreakerFailures int
-	// BreakerPause is how long it stays open before a probe. Default 1 s.
+	// BreakerPause is how long the breaker stays open before a probe. Default 1 s.
 	BreakerPause time.Duration
 	// Now replaces Redis's clock, for tests.
 	Now func() time.Time
-	// Witness replaces this server's clock, ahead of which the window does not
-	// run. Default: the process's steady clock, or Now where that is set.
-	Witness func() time.Time
-	// Log takes failed settles, clocks that differ and changes of the breaker.
+	// LocalClock replaces this server's clock, which limits how far the window goes
+	// forward. Default: the process's steady clock, or Now if it is set.
+	LocalClock func() time.Time
+	// Log gets failed settles, clock differences and state changes of the breaker.
 	// Default slog.Default().
 	Log *slog.Logger
 }
 
-// Ledger keeps the windows of all workspaces in one Redis. It is safe for
-// concurrent use and holds nothing between calls but the breaker's state.
+// Ledger keeps the windows of all workspaces in one Redis. It is safe for concurrent
+// use. Its only state between calls is that of the breaker.
 type Ledger struct {
-	client  redis.UniversalClient
-	prefix  string
-	timeout time.Duration
-	wait    time.Duration
-	now     func() time.Time // nil: Redis's clock
-	witness func() time.Time
-	log     *slog.Logger
-	breaker *breaker
-	places  chan struct{} // one for each call that may be under way
-	warned  atomic.Int64  // when clocks that differ were last logged, unix ms
+	client           redis.UniversalClient
+	prefix           string
+	timeout          time.Duration
+	wait             time.Duration
+	now              func() time.Time // nil: Redis's clock
+	localClock       func() time.Time
+	log              *slog.Logger
+	breaker          *breaker
+	slots            chan struct{} // a semaphore of concurrent calls
+	lastClockWarning atomic.Int64  // unix ms
 }
 
-// New returns a ledger over a client that Open made, or one set up likewise:
-// context deadlines honoured, no retries of its own. The client stays the
-// caller's to close.
+// New returns a ledger. client comes from Open, or is configured in the same way: with
+// ContextTimeoutEnabled and without retries. The caller closes it.
 func New(client redis.UniversalClient, o Options) (*Ledger, error) {
 	if client == nil {
 		return nil, errors.New("credits: no redis client")
@@ -95,44 +94,43 @@ func New(client redis.UniversalClient, o Options) (*Ledger, error) {
 	if o.Timeout < 0 || o.Wait < 0 || o.BreakerFailures < 0 || o.BreakerPause < 0 {
 		return nil, errors.New("credits: a negative option")
 	}
-	if o.Witness == nil {
-		o.Witness = o.Now
+	if o.LocalClock == nil {
+		o.LocalClock = o.Now
 	}
-	if o.Witness == nil {
-		o.Witness = systemClock().now
+	if o.LocalClock == nil {
+		o.LocalClock = systemClock().now
 	}
 	return &Ledger{
-		client:  client,
-		prefix:  cmp.Or(o.Prefix, "atlas:credits:"),
-		timeout: cmp.Or(o.Timeout, 100*time.Millisecond),
-		wait:    cmp.Or(o.Wait, time.Second),
-		now:     o.Now,
-		witness: o.Witness,
-		log:     cmp.Or(o.Log, slog.Default()),
+		client:     client,
+		prefix:     cmp.Or(o.Prefix, "atlas:credits:"),
+		timeout:    cmp.Or(o.Timeout, 100*time.Millisecond),
+		wait:       cmp.Or(o.Wait, time.Second),
+		now:        o.Now,
+		localClock: o.LocalClock,
+		log:        cmp.Or(o.Log, slog.Default()),
 		breaker: &breaker{
 			limit: cmp.Or(o.BreakerFailures, 5),
 			pause: cmp.Or(o.BreakerPause, time.Second),
 		},
-		places: make(chan struct{}, callsPerCPU*runtime.GOMAXPROCS(0)),
+		slots: make(chan struct{}, callsPerCPU*runtime.GOMAXPROCS(0)),
 	}, nil
 }
 
-// callsPerCPU is how many calls may be under way for each processor: as many as
-// the client has connections by default.
+// callsPerCPU is the number of concurrent calls per CPU, the client's default number of
+// connections.
 const callsPerCPU = 10
 
 var operationName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
-// Reserve holds amount credits (1..MaxCeiling) of the workspace for one call of
-// the operation (an operation id of the API: a-z, 0-9, _). Every granted
-// reservation must be settled, with 0 where the request failed.
+// Reserve reserves amount credits (1..MaxCeiling) of the workspace for one call of the
+// operation (an operation id of the API: a-z, 0-9, _). The caller must settle every
+// granted reservation, with 0 if the request failed.
 //
-// It answers fault.RateLimited (retry after 24 h) when the settled use is the
-// whole ceiling; fault.Unavailable (retry after 1 s) when open reservations
-// alone fill the window for longer than Options.Wait, when Redis is away or
-// slow, and when ctx ends; fault.Internal for arguments out of their range. The
-// Window is that of the moment, and valid beside RateLimited and a full window
-// too; it is zero when Redis did not answer.
+// Errors: fault.RateLimited (retry after 24 h) when settled credits reach the ceiling;
+// fault.Unavailable (retry after 1 s) when open reservations fill the window for longer
+// than Options.Wait, when Redis is unavailable or slow, and when ctx ends;
+// fault.Internal for arguments out of range. The Window is current. It is also valid
+// with RateLimited and for a full window; it is zero when Redis did not reply.
 func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, operation string, amount int64) (*Reservation, Window, error) {
 	key, err := l.key(workspace, ceiling)
 	if err != nil {
@@ -150,7 +148,7 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 	}
 	r := &Reservation{
 		ledger: l, key: key, workspace: workspace, operation: operation,
-		id: id.String(), amount: amount, ceiling: ceiling, born: l.witness(),
+		id: id.String(), amount: amount, ceiling: ceiling, createdAt: l.localClock(),
 	}
 	var window Window
 	deadline := time.Now().Add(l.wait)
@@ -167,8 +165,8 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 		case "used_up":
 			return nil, window, usedUp(ceiling)
 		}
-		// Full of open reservations: they settle in a moment, or lapse. The
-		// jitter keeps those who wait from asking all at once.
+		// Open reservations fill the window; they will settle or lapse soon. The jitter
+		// spreads the callers that wait.
 		rest := time.Until(deadline)
 		if rest <= 0 {
 			e := fault.Wrap(errors.New("credits: open reservations fill the window"), fault.Unavailable,
@@ -182,11 +180,11 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 	}
 }
 
-// release gives back what a Reserve may hold whose answer was lost, once: near
-// the ceiling others would wait for it until it lapses.
+// release settles, with one try, a reservation whose reply was lost. Near the ceiling
+// other requests would otherwise wait until it lapses.
 func (l *Ledger) release(ctx context.Context, r *Reservation, lost error) {
-	if errors.Is(lost, errOpen) || errors.Is(lost, errCrowded) {
-		return // Redis was not asked
+	if errors.Is(lost, errBreakerOpen) || errors.Is(lost, errNoSlot) {
+		return // Redis was not called
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.timeout)
 	defer cancel()
@@ -198,20 +196,20 @@ func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, w 
 	if err != nil {
 		return "", Window{}, err
 	}
-	f := fields{values: answer}
+	f := scriptReply{values: answer}
 	status, used, ahead := f.text(0), f.number(1), f.number(2)
 	r.seq, r.epoch = f.number(3), f.text(4)
 	if f.err != nil {
 		return "", Window{}, fault.Wrap(f.err, fault.Internal, internalMessage)
 	}
-	l.noteClock(ctx, ahead)
+	l.warnClockAhead(ctx, ahead)
 	return status, newWindow(used, r.ceiling), nil
 }
 
-// Check answers fault.RateLimited, with the Window, when the settled use is the
-// whole ceiling: for operations that cost nothing but stop with the others.
-// When Redis is away it answers fault.Unavailable at once or within
-// Options.Timeout, and the operation, costing nothing, may go on without.
+// Check returns fault.RateLimited, with the Window, when settled credits reach the
+// ceiling, for operations that cost nothing but stop with the others. When Redis is
+// unavailable it returns fault.Unavailable within Options.Timeout, and the operation may
+// go on, because it costs nothing.
 func (l *Ledger) Check(ctx context.Context, workspace string, ceiling int64) (Window, error) {
 	u, err := l.read(ctx, workspace, ceiling, false)
 	if err == nil && u.Used >= ceiling {
@@ -220,8 +218,8 @@ func (l *Ledger) Check(ctx context.Context, workspace string, ceiling int64) (Wi
 	return u.Window, err
 }
 
-// Usage answers the window and what each operation used of it. A window that
-// is used up is no error here. Errors: fault.Unavailable when Redis is away.
+// Usage returns the window and the used credits by operation. A window that is used up
+// is not an error. Error: fault.Unavailable when Redis is unavailable.
 func (l *Ledger) Usage(ctx context.Context, workspace string, ceiling int64) (Usage, error) {
 	return l.read(ctx, workspace, ceiling, true)
 }
@@ -235,7 +233,7 @@ func (l *Ledger) read(ctx context.Context, workspace string, ceiling int64, byTo
 	if err != nil {
 		return Usage{}, err
 	}
-	f := fields{values: answer}
+	f := scriptReply{values: answer}
 	used, ahead, ops := f.number(0), f.number(1), f.text(2)
 	u := Usage{Window: newWindow(used, ceiling), ByTool: map[string]int64{}}
 	for _, op := range strings.Fields(ops) {
@@ -247,11 +245,11 @@ func (l *Ledger) read(ctx context.Context, workspace string, ceiling int64, byTo
 	if f.err != nil {
 		return Usage{}, fault.Wrap(f.err, fault.Internal, internalMessage)
 	}
-	l.noteClock(ctx, ahead)
+	l.warnClockAhead(ctx, ahead)
 	return u, nil
 }
 
-// internalMessage is what a client may know of a fault of this program.
+// internalMessage is the message of fault.Internal for clients.
 const internalMessage = "something went wrong on our side"
 
 func usedUp(ceiling int64) error {
@@ -261,7 +259,8 @@ func usedUp(ceiling int64) error {
 	return e
 }
 
-// key is the workspace's hash. One spelling of the id, or it had two windows.
+// key returns the key of the workspace's hash. It normalizes the id, because two
+// spellings would have two windows.
 func (l *Ledger) key(workspace string, ceiling int64) (string, error) {
 	id, err := uuid.Parse(workspace)
 	if err != nil || id == uuid.Nil {
@@ -273,20 +272,20 @@ func (l *Ledger) key(workspace string, ceiling int64) (string, error) {
 	return l.prefix + "{" + id.String() + "}", nil
 }
 
-// noteClock logs, at most once a minute, that Redis's clock is ahead (ms).
-func (l *Ledger) noteClock(ctx context.Context, ahead int64) {
+// warnClockAhead logs, at most once a minute, by how many ms Redis's clock is ahead.
+func (l *Ledger) warnClockAhead(ctx context.Context, ahead int64) {
 	if ahead == 0 {
 		return
 	}
-	now, last := time.Now().UnixMilli(), l.warned.Load()
-	if now-last < time.Minute.Milliseconds() || !l.warned.CompareAndSwap(last, now) {
+	now, last := time.Now().UnixMilli(), l.lastClockWarning.Load()
+	if now-last < time.Minute.Milliseconds() || !l.lastClockWarning.CompareAndSwap(last, now) {
 		return
 	}
 	l.log.WarnContext(ctx, "the clock of redis is ahead of this server's; credits may leave the window late",
-		"ahead", time.Duration(ahead)*time.Millisecond+tolerance)
+		"ahead", time.Duration(ahead)*time.Millisecond+clockTolerance)
 }
 
-// sleep waits, or returns why ctx ended.
+// sleep waits for d, or returns the cause of ctx when it ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -17,7 +17,7 @@ import (
 )
 
 // clocks are the two clocks of a ledger under test.
-type clocks struct{ redis, witness atomic.Int64 } // unix ms
+type clocks struct{ redis, local atomic.Int64 } // unix ms
 
 func newClocks() *clocks {
 	c := &clocks{}
@@ -25,18 +25,18 @@ func newClocks() *clocks {
 	return c
 }
 
-func (c *clocks) set(t time.Time) { c.redis.Store(t.UnixMilli()); c.witness.Store(t.UnixMilli()) }
+func (c *clocks) set(t time.Time) { c.redis.Store(t.UnixMilli()); c.local.Store(t.UnixMilli()) }
 
 func (c *clocks) advance(d time.Duration) {
 	c.redis.Add(d.Milliseconds())
-	c.witness.Add(d.Milliseconds())
+	c.local.Add(d.Milliseconds())
 }
 
 func (c *clocks) options() Options {
 	return Options{
-		Now:     func() time.Time { return time.UnixMilli(c.redis.Load()) },
-		Witness: func() time.Time { return time.UnixMilli(c.witness.Load()) },
-		Wait:    time.Nanosecond,
+		Now:        func() time.Time { return time.UnixMilli(c.redis.Load()) },
+		LocalClock: func() time.Time { return time.UnixMilli(c.local.Load()) },
+		Wait:       time.Nanosecond,
 	}
 }
 
@@ -81,10 +81,10 @@ func wantFault(t testing.TB, err error, code fault.Code, retry time.Duration) {
 	}
 }
 
-// again is the same reservation in the hands of a caller that has not settled.
+// again returns the same reservation as an unsettled one.
 func again(r *Reservation) *Reservation {
 	return &Reservation{ledger: r.ledger, key: r.key, workspace: r.workspace, operation: r.operation,
-		id: r.id, amount: r.amount, ceiling: r.ceiling, born: r.born, seq: r.seq, epoch: r.epoch}
+		id: r.id, amount: r.amount, ceiling: r.ceiling, createdAt: r.createdAt, seq: r.seq, epoch: r.epoch}
 }
 
 func TestReserveAndSettle(t *testing.T) {
@@ -176,7 +176,7 @@ func TestCeiling(t *testing.T) {
 		t.Errorf("Usage is never throttled: %+v, %v", u, err)
 	}
 
-	// A ceiling of 0 lets nothing through.
+	// A ceiling of 0 grants nothing.
 	_, err = l.Check(t.Context(), workspace(t, l), 0)
 	wantFault(t, err, fault.RateLimited, 24*time.Hour)
 }
@@ -219,7 +219,7 @@ func TestReserveStopsWaitingWithItsContext(t *testing.T) {
 	}
 }
 
-// Two hundred searches at once, fifty credits below the ceiling.
+// 200 concurrent searches, 50 credits below the ceiling.
 func TestParallelReservationsPassTheCeilingOnce(t *testing.T) {
 	t.Parallel()
 	const ceiling, page, searches = 1000, 25, 200
@@ -295,7 +295,7 @@ func TestScriptsAreIdempotent(t *testing.T) {
 			t.Fatalf("again: %s, place %d, %v", status, r.seq, err)
 		}
 	}
-	// 20 are held, not 80, so 10 are free for the next.
+	// 20 are reserved, not 80, so 10 are free for the next.
 	settle(t, reserve(t, l, ws, 30, 1), 0)
 
 	settle(t, r, 12)
@@ -397,7 +397,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Numbers as large as they may be come back as they went in.
+// The largest permitted numbers are stored without loss.
 func TestLargeNumbers(t *testing.T) {
 	t.Parallel()
 	l := ledger(t, Options{})

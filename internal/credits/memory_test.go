@@ -45,7 +45,7 @@ func memory(t testing.TB, l *Ledger, ws string) int64 {
 	return n
 }
 
-// The memory bounds that doc.go states.
+// The memory limits in doc.go.
 func TestMemoryOfABusyDay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -77,7 +77,7 @@ func TestMemoryOfABusyDay(t *testing.T) {
 			if each > 300 {
 				t.Errorf("%d bytes per open reservation", each)
 			}
-			// It goes as it came: nothing stays of the day but names and time.
+			// After a day only the names of operations and the time remain.
 			clock.advance(24*time.Hour + time.Minute)
 			used(t, l, ws)
 			if n := l.client.HLen(t.Context(), key).Val(); n > 3 {

@@ -35,9 +35,9 @@ type modelReservation struct {
 	operation             string
 }
 
-// step moves the model to a call's time.
+// step advances the model to the time of a call.
 func (m *model) step(c *clocks) {
-	now := min(c.redis.Load(), c.witness.Load()+60_000)
+	now := min(c.redis.Load(), c.local.Load()+60_000)
 	if m.exists {
 		now = max(now, m.now)
 	}
@@ -76,7 +76,7 @@ type run struct {
 	ws      string
 	m       *model
 	handles []*Reservation // all ever granted
-	seen    map[string]int // how often what this test is about came up
+	seen    map[string]int // how often the interesting cases occurred
 }
 
 func (r *run) window(what string, got Window) {
@@ -105,18 +105,18 @@ func (r *run) reserve() {
 	r.seen["reserve "+string(want)]++
 	if err == nil {
 		r.m.exists = true
-		r.m.open[h.id] = &modelReservation{amount: amount, created: r.m.now, born: r.clocks.witness.Load(), operation: op}
+		r.m.open[h.id] = &modelReservation{amount: amount, created: r.m.now, born: r.clocks.local.Load(), operation: op}
 		r.handles = append(r.handles, h)
 	}
 }
 
-// settle settles any reservation ever granted, so often one that was settled,
-// has lapsed or is forgotten.
+// settle settles any reservation ever granted, often one that was settled, has lapsed or
+// was deleted.
 func (r *run) settle() {
 	if len(r.handles) == 0 {
 		return
 	}
-	// Mostly a late one.
+	// Usually a late one.
 	back := min(rapid.IntRange(0, 200).Draw(r.T, "reservation")/10, len(r.handles)-1)
 	h := again(r.handles[len(r.handles)-1-back])
 	delivered := rapid.Int64Range(0, h.amount).Draw(r.T, "delivered")
@@ -124,7 +124,7 @@ func (r *run) settle() {
 	r.m.step(r.clocks)
 	known, open := r.m.open[h.id]
 	if !open {
-		old := r.clocks.witness.Load()-h.born.UnixMilli() >= 10*60_000
+		old := r.clocks.local.Load()-h.createdAt.UnixMilli() >= 10*60_000
 		if failed := err != nil; failed != (delivered > 0 && old) {
 			r.Fatalf("settle again: %v", err)
 		}
@@ -183,29 +183,29 @@ func (r *run) usage() {
 	}
 }
 
-// pass lets time go by for both clocks.
+// pass advances both clocks.
 func (r *run) pass() {
 	const hour = 3600_000
 	most := rapid.SampledFrom([]int64{1, 1500, 45_000, 10 * 60_000, hour, 8 * hour, 24 * hour, 50 * hour}).Draw(r.T, "most")
-	// Rapid favours small numbers; a part of most is as likely as another.
+	// Rapid favours small numbers; this spreads them over the range.
 	ms := most * rapid.SampledFrom([]int64{1, 2, 3, 4}).Draw(r.T, "quarters") / 4
 	ms = max(0, ms-rapid.Int64Range(0, 2*60_000).Draw(r.T, "less"))
 	r.clocks.advance(time.Duration(ms) * time.Millisecond)
 }
 
-// jump sets one of the clocks wrong, or both right.
+// jump sets one of the clocks wrong or corrects both.
 func (r *run) jump() {
 	const hour = 3600_000
 	wrong := rapid.SampledFrom([]int64{-24 * hour, -hour, -90_000, 90_000, hour, 25 * hour, 72 * hour}).Draw(r.T, "wrong by")
 	switch rapid.IntRange(0, 3).Draw(r.T, "clock") {
 	case 0:
-		r.clocks.redis.Store(r.clocks.witness.Load() + wrong)
+		r.clocks.redis.Store(r.clocks.local.Load() + wrong)
 	case 1:
-		r.clocks.witness.Store(r.clocks.redis.Load() + wrong)
+		r.clocks.local.Store(r.clocks.redis.Load() + wrong)
 	default:
-		late := min(r.clocks.redis.Load(), r.clocks.witness.Load())
+		late := min(r.clocks.redis.Load(), r.clocks.local.Load())
 		r.clocks.redis.Store(late)
-		r.clocks.witness.Store(late)
+		r.clocks.local.Store(late)
 	}
 }
 

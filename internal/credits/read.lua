@@ -1,7 +1,7 @@
--- Reads the window. A workspace that has none gets none.
+-- Reads the window. Creates no hash for a workspace without one.
 --
 -- ARGV[3]  '1' for the operations as well
--- answers  { used, ms the clock was ahead, "operation:total operation:total" }
+-- returns  { used, ms the clock was ahead, "operation:total operation:total" }
 
 local w = load_window()
 local ops = {}

@@ -16,16 +16,15 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Open returns a client for the ledger's Redis, with the settings the ledger
-// counts on; it does not connect yet. addresses is a URL or several separated
-// by commas:
+// Open returns a client with the settings that the ledger needs. It does not connect
+// yet. addresses is one URL, or several separated by commas:
 //
 //	redis://[user:password@]host[:port][/database]   (rediss:// for TLS)
 //
-// One is a server. Several are seeds of one Redis Cluster or, with
-// `master_name`, the Sentinels that know which server is the master; so is one
-// with `cluster=true` or `master_name`. User, password and database of the first
-// URL hold for all servers, TLS for all servers and Sentinels. Query parameters,
+// One URL is a server. Several URLs are the seeds of a Redis Cluster or, with
+// `master_name`, the Sentinels that know the master. One URL with `cluster=true` is the
+// seed of a Cluster, one with `master_name` is a Sentinel. User, password and database of
+// the first URL apply to all servers, TLS to all servers and Sentinels. Query parameters
 // of the first URL:
 //
 //	cluster=true        a Cluster behind one address
@@ -33,16 +32,16 @@ import (
 //	sentinel_username=, sentinel_password=   log in to the Sentinels
 //	pool_size=N         connections per server, default 10 per CPU
 //
-// Errors never show the addresses, which may hold a password.
+// Errors never contain the addresses, which may have a password.
 func Open(addresses string) (redis.UniversalClient, error) {
 	options := &redis.UniversalOptions{
-		// The ledger repeats calls itself, within its own time limits.
+		// The ledger repeats calls itself, within its own timeout.
 		MaxRetries:            -1,
 		DialerRetries:         1,
 		ContextTimeoutEnabled: true,
-		// A connection may take longer than one call waits: the next uses it.
+		// Dialling may take longer than one call; the next call uses the connection.
 		DialTimeout: time.Second,
-		// Bounds of last resort: each call brings its own, Options.Timeout.
+		// Upper limits; each call has its own deadline, Options.Timeout.
 		ReadTimeout:              10 * time.Second,
 		WriteTimeout:             10 * time.Second,
 		PoolTimeout:              time.Second,
@@ -70,7 +69,7 @@ func Open(addresses string) (redis.UniversalClient, error) {
 		}
 		options.Username, options.Password, options.DB = login.Username, login.Password, login.DB
 		if options.TLSConfig = login.TLSConfig; options.TLSConfig != nil {
-			// Each server's certificate is for its own name, not for the first's.
+			// Each server has a certificate for its own name.
 			options.TLSConfig.ServerName = ""
 		}
 	}
@@ -81,7 +80,7 @@ func Open(addresses string) (redis.UniversalClient, error) {
 	return redis.NewUniversalClient(options), nil
 }
 
-// parseAddress returns what one URL says of how to log in, and its parts.
+// parseAddress returns the login options of one URL, and the parsed URL.
 func parseAddress(text string) (*redis.Options, *url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil {
@@ -137,30 +136,29 @@ func setParameters(options *redis.UniversalOptions, query url.Values) error {
 	return nil
 }
 
-// awayReplies are the codes (first words) of error replies that say that this
-// Redis cannot serve now, whatever is asked of it.
-var awayReplies = []string{
+// unavailableReplies are the codes (first words) of error replies that say that this
+// Redis cannot serve any call now.
+var unavailableReplies = []string{
 	"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS",
 	"MISCONF", "OOM", "BUSY", "NOAUTH", "WRONGPASS", "NOPERM",
 }
 
-// isAway tells an error that is Redis being away, slow or unwilling from a
-// reply that says something about this one call.
-func isAway(err error) bool {
+// isUnavailable reports whether an error means that Redis is unavailable or too slow,
+// rather than being an error reply to this one call.
+func isUnavailable(err error) bool {
 	if _, ok := errors.AsType[redis.Error](err); !ok {
 		return true // no reply at all
 	}
 	if redis.IsMaxClientsError(err) {
 		return true
 	}
-	return slices.ContainsFunc(awayReplies, func(code string) bool {
+	return slices.ContainsFunc(unavailableReplies, func(code string) bool {
 		return redis.HasErrorPrefix(err, code)
 	})
 }
 
-// isSlow reports whether a call ran out of its time, rather than failing at
-// once.
-func isSlow(err error) bool {
+// isTimeout reports whether a call timed out rather than failed at once.
+func isTimeout(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return true
 	}

@@ -31,11 +31,11 @@ type server struct {
 	dir  string
 	args []string
 	cmd  *exec.Cmd
-	// sentinel is the configuration of a Sentinel, for being one.
+	// sentinel is the configuration of a Sentinel.
 	sentinel string
 }
 
-// ownRedis starts a server for one test, which may stop or pause it.
+// ownRedis starts a server that only one test uses and may stop or pause.
 func ownRedis(t testing.TB, args ...string) *server {
 	t.Helper()
 	s, err := startServer(t.TempDir(), args...)
@@ -123,11 +123,10 @@ func (s *server) stop() {
 	s.cmd = nil
 }
 
-// signal pauses (SIGSTOP) and resumes (SIGCONT) the process: it is then slow,
-// not gone.
+// signal pauses (SIGSTOP) and resumes (SIGCONT) the process, which makes it slow.
 func (s *server) signal(sig syscall.Signal) { s.cmd.Process.Signal(sig) }
 
-// client opens a client that closes with the test.
+// client opens a client and closes it when the test ends.
 func client(t testing.TB, address string) redis.UniversalClient {
 	t.Helper()
 	c, err := Open(address)
@@ -141,8 +140,8 @@ func client(t testing.TB, address string) redis.UniversalClient {
 // testPrefix keeps the runs that share one Redis apart.
 var testPrefix = "atlas-test:" + uuid.NewString() + ":"
 
-// ledger makes a ledger on the shared server. Its timeout is generous: these
-// tests are about the window, and the machine may be busy.
+// ledger returns a ledger on the shared server. It has a long timeout, because the machine
+// may be busy and these tests are about the window.
 func ledger(t testing.TB, o Options) *Ledger {
 	t.Helper()
 	return ledgerOn(t, client(t, backends.Redis(t)), o)
@@ -166,7 +165,7 @@ func ledgerOn(t testing.TB, c redis.UniversalClient, o Options) *Ledger {
 	return l
 }
 
-// workspace is a new one, whose hash goes with the test.
+// workspace returns a new workspace and deletes its hash when the test ends.
 func workspace(t testing.TB, l *Ledger) string {
 	t.Helper()
 	id := uuid.NewString()
@@ -178,7 +177,7 @@ func workspace(t testing.TB, l *Ledger) string {
 	return id
 }
 
-// eventually waits until the condition holds.
+// eventually waits for a condition.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(15 * time.Second); !holds(); {

@@ -10,8 +10,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// Reservation is credits held for one request, by the server that made it. It
-// is safe for concurrent use.
+// Reservation is an amount of credits reserved for one request. It is safe for
+// concurrent use.
 type Reservation struct {
 	ledger    *Ledger
 	key       string
@@ -20,7 +20,7 @@ type Reservation struct {
 	id        string // UUIDv7
 	amount    int64
 	ceiling   int64
-	born      time.Time // by the ledger's witness
+	createdAt time.Time // by the ledger's local clock
 	seq       int64
 	epoch     string
 
@@ -29,19 +29,17 @@ type Reservation struct {
 	err    error
 }
 
-// errLost is the cause when Redis no longer knows a reservation that it granted
-// and that was not settled.
+// errLost is the cause when Redis has lost an unsettled reservation.
 var errLost = errors.New("credits: the reservation is no longer there to be charged")
 
-// Settle charges delivered credits (0..the reserved amount), gives the rest
-// back and answers the window after that. It must come before the answer is
-// sent: on an error nothing may be delivered. Only the first call does
-// anything; further ones answer the same, so `defer r.Settle(ctx, 0)` is a safe
-// way to give back what a failed request holds.
+// Settle charges delivered credits (0..the reserved amount), releases the rest and
+// returns the resulting window. Call it before the response is sent: after an error
+// nothing may be delivered. Only the first call has an effect; further calls return the
+// same, so `defer r.Settle(ctx, 0)` safely releases the reservation of a failed request.
 //
-// It goes on when ctx is cancelled, and repeats itself for up to 1.25 s. Errors:
-// fault.Unavailable when Redis stays away, or has lost the reservation;
-// fault.Internal for an amount out of its range, which charges nothing.
+// It goes on when ctx is cancelled, and repeats the call for up to 1.25 s. Errors:
+// fault.Unavailable when Redis stays unavailable or has lost the reservation;
+// fault.Internal for an amount out of range, which charges nothing.
 func (r *Reservation) Settle(ctx context.Context, delivered int64) (Window, error) {
 	r.once.Do(func() {
 		if delivered < 0 || delivered > r.amount {
@@ -59,10 +57,10 @@ func (r *Reservation) Settle(ctx context.Context, delivered int64) (Window, erro
 }
 
 func (r *Reservation) settle(ctx context.Context, delivered int64) (Window, error) {
-	old := r.ledger.witness().Sub(r.born) >= forgetAfter
+	old := r.ledger.localClock().Sub(r.createdAt) >= forgetAfter
 	pause := settlePause
 	for try := 1; ; try++ {
-		answer, err := r.ledger.attempt(ctx, settleScript, r.key, r.id, r.seq, r.epoch, delivered)
+		answer, err := r.ledger.callOnce(ctx, settleScript, r.key, r.id, r.seq, r.epoch, delivered)
 		if err == nil {
 			return r.settled(ctx, answer, delivered, old)
 		}
@@ -77,14 +75,14 @@ func (r *Reservation) settle(ctx context.Context, delivered int64) (Window, erro
 }
 
 func (r *Reservation) settled(ctx context.Context, answer []any, delivered int64, old bool) (Window, error) {
-	f := fields{values: answer}
+	f := scriptReply{values: answer}
 	status, used, ahead := f.text(0), f.number(1), f.number(2)
 	if f.err != nil {
 		return Window{}, fault.Wrap(f.err, fault.Internal, internalMessage)
 	}
-	r.ledger.noteClock(ctx, ahead)
-	// Gone means that an earlier try was applied and its answer lost; of a
-	// reservation this old it may as well mean that it was forgotten.
+	r.ledger.warnClockAhead(ctx, ahead)
+	// "gone" means that Redis applied an earlier try whose reply was lost. For an old
+	// reservation it can also mean that Redis deleted it.
 	if delivered > 0 && (status == "lost" || status == "gone" && old) {
 		return Window{}, fault.Away(errLost, "redis")
 	}

@@ -1,12 +1,12 @@
--- Holds an amount for one request, or says why not. The same id again gets the
--- same answer and holds nothing more, so a call whose answer was lost can be
--- repeated.
+-- Reserves an amount for one request, or returns why it cannot. A repeated call with
+-- the same id returns the same and reserves nothing more, so a call whose reply was
+-- lost can be repeated.
 --
 -- ARGV[3]  the ceiling
 -- ARGV[4]  the reservation's id
 -- ARGV[5]  the amount, at least 1
 -- ARGV[6]  the operation
--- answers  { status, used, ms the clock was ahead, seq, epoch }
+-- returns  { status, used, ms the clock was ahead, seq, epoch }
 
 local w = load_window()
 local ceiling, id, amount = tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])

@@ -1,13 +1,12 @@
--- Charges what a reservation delivered and ends it. A reservation that lapsed
--- is charged all the same. One that is not there is charged nothing: 'gone'
--- when it was settled before, 'lost' when this hash never saw it or was set
--- back to a time before it.
+-- Charges what a reservation delivered and deletes the reservation. A lapsed one is
+-- charged too. A missing one is charged nothing: 'gone' when it was settled before,
+-- 'lost' when this hash never had it or was restored to a time before it.
 --
 -- ARGV[3]  the reservation's id
 -- ARGV[4]  its seq
 -- ARGV[5]  its epoch
 -- ARGV[6]  the amount delivered
--- answers  { status, used, ms the clock was ahead }
+-- returns  { status, used, ms the clock was ahead }
 
 local w = load_window()
 local id, seq, epoch, delivered = ARGV[3], tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6])
@@ -22,7 +21,7 @@ end
 if r.seq >= w.lapsed then w.held = w.held - r.amount end
 drop_reservation(r)
 if delivered > 0 then
-  -- The minute the request was admitted in.
+  -- The minute in which the reservation was made.
   charge(w, math.max(math.floor(r.created / MINUTE), w.minute - WINDOW), r.op, delivered)
 end
 save(w, true)

@@ -18,7 +18,7 @@ type node struct {
 	*server
 	plain redis.UniversalClient
 	id    string
-	bus   int // port of the nodes' own traffic
+	bus   int // port of the cluster bus
 }
 
 // cluster starts three nodes, each with a third of the slots.
@@ -57,8 +57,8 @@ func cluster(t *testing.T) []node {
 	return nodes
 }
 
-// Workspaces spread over the nodes of a Cluster, each with all it has on one of
-// them, and are counted right while a slot moves.
+// A Cluster spreads workspaces over its nodes, each on one node, and counting is correct
+// while a slot moves.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	nodes := cluster(t)
@@ -77,7 +77,7 @@ func TestCluster(t *testing.T) {
 			t.Errorf("node %d has %d workspaces, %v", i, keys, err)
 		}
 	}
-	// One address is enough where it stands for all.
+	// One address is enough to find all nodes.
 	one := ledgerOn(t, client(t, nodes[1].url()+"?cluster=true"), Options{})
 	for _, ws := range spaces {
 		if n := used(t, one, ws); n != 25 {
@@ -149,7 +149,7 @@ func sentinel(t *testing.T, master *server) *server {
 	return s
 }
 
-// When the master dies, the ledger goes on with what the replica has.
+// When the master dies, the ledger goes on with the data of the replica.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	master := ownRedis(t)

@@ -8,8 +8,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// header is the numbers of a hash's field w: time, used, held, oldest bucket,
-// next, lapsed and forgotten place.
+// header returns the numbers of the field w: time, used, reserved, oldest bucket, next,
+// lapsed and deleted position.
 func header(t testing.TB, l *Ledger, ws string) (h [7]int64) {
 	t.Helper()
 	text := l.client.HGet(t.Context(), l.prefix+"{"+ws+"}", "w").Val()
@@ -70,8 +70,8 @@ func TestWindowAfterADayWithoutUse(t *testing.T) {
 	}
 }
 
-// A slow request is charged to its own minute, which may be before the oldest
-// bucket, and leaves with it.
+// A slow request is charged to the minute of its reservation, which may be before the
+// oldest bucket, and leaves the window with that minute.
 func TestChargeBeforeTheOldestBucket(t *testing.T) {
 	t.Parallel()
 	c := newClocks()
@@ -103,7 +103,7 @@ func TestReservationLapses(t *testing.T) {
 	c.advance(time.Millisecond)
 	r := reserve(t, l, ws, 25, 20)
 
-	// Not crashed after all, only slow: it is charged what it delivered.
+	// A slow request is charged what it delivered.
 	if w := settle(t, crashed, 11); w.Used != 11 {
 		t.Errorf("settled after the deadline: %+v", w)
 	}
@@ -114,14 +114,14 @@ func TestReservationLapses(t *testing.T) {
 		t.Errorf("the other one: %+v", w)
 	}
 
-	// Until eleven minutes have passed.
+	// Still possible before eleven minutes have passed.
 	late := reserve(t, l, ws, 100, 9)
 	c.advance(11*time.Minute - time.Millisecond)
 	if w := settle(t, late, 2); w.Used != 33 {
 		t.Errorf("a millisecond before it is forgotten: %+v", w)
 	}
 
-	// Forgotten after eleven minutes: not charged, so not to be delivered.
+	// Deleted after eleven minutes: not charged, so nothing may be delivered.
 	late = reserve(t, l, ws, 100, 9)
 	c.advance(11 * time.Minute)
 	_, err = late.Settle(t.Context(), 9)
@@ -134,7 +134,7 @@ func TestReservationLapses(t *testing.T) {
 	}
 }
 
-// More reservations lapse than one call looks at.
+// More reservations lapse than one call examines.
 func TestManyReservationsLapse(t *testing.T) {
 	t.Parallel()
 	c := newClocks()
@@ -169,7 +169,7 @@ func TestForwardJumpOfRedis(t *testing.T) {
 			ws := workspace(t, l)
 			spend(t, l, ws, 100, 40)
 			c.redis.Add(jump.Milliseconds())
-			for range 20 { // however often it is asked
+			for range 20 { // however often it is called
 				spend(t, l, ws, 100, 1)
 			}
 			if n := used(t, l, ws); n != 60 {
@@ -182,7 +182,7 @@ func TestForwardJumpOfRedis(t *testing.T) {
 			if n := used(t, l, ws); n != 65 {
 				t.Fatalf("back again: used %d, want 65", n)
 			}
-			// And everything leaves, at its time or a minute or two late.
+			// Everything leaves the window, on time or one or two minutes late.
 			c.advance(22*time.Hour + 58*time.Minute)
 			if n := used(t, l, ws); n != 65 {
 				t.Fatalf("a minute before the first leave: used %d, want 65", n)
@@ -209,7 +209,7 @@ func TestBackwardJumpOfRedis(t *testing.T) {
 	spend(t, l, ws, 100, 20)
 	c.redis.Add((5 * time.Hour).Milliseconds())
 	c.advance(24*time.Hour - time.Minute)
-	// What was charged while the clock stood back has not left early.
+	// Credits charged while the clock was back have not left early.
 	if n := used(t, l, ws); n != 30 {
 		t.Errorf("used %d, want 30", n)
 	}
@@ -219,7 +219,7 @@ func TestBackwardJumpOfRedis(t *testing.T) {
 	}
 }
 
-// The default clocks: Redis's own and this process's.
+// The default clocks: Redis's clock and that of this process.
 func TestRealClocks(t *testing.T) {
 	t.Parallel()
 	l := ledger(t, Options{})
@@ -261,7 +261,7 @@ func TestSteadyClock(t *testing.T) {
 	expect("it jumps back", start.Add(2*time.Hour+time.Minute))
 	pass(time.Hour)
 	expect("and goes on", start.Add(3*time.Hour+time.Minute))
-	wall = wall.Add(90 * time.Second) // half a minute ahead of what is told
+	wall = wall.Add(90 * time.Second) // half a minute ahead of the steady clock
 	pass(10 * time.Hour)
 	expect("caught up", wall)
 }

@@ -1,23 +1,22 @@
--- The part every script shares: it reads a workspace's window, moves it to the
--- present and drops what has left it. How the hash is laid out is described in
--- doc.go.
+-- The part that all scripts share: it loads a workspace's window, moves it to the
+-- present and drops what is too old. doc.go describes the layout of the hash.
 --
 -- KEYS[1]  the workspace's hash
--- ARGV[1]  the time in ms, or '' for the clock of this server
--- ARGV[2]  the latest time in ms that the caller's own clock vouches for
+-- ARGV[1]  the time in ms, or '' for the clock of Redis
+-- ARGV[2]  the latest time in ms that the caller's own clock permits
 
 local key = KEYS[1]
 local MINUTE = 60000
 local WINDOW = 1440       -- minutes
-local LAPSE = 60000       -- ms after which an open reservation counts no more
-local FORGET = 660000     -- ms after which it cannot be settled any more
-local STEPS = 1000        -- queue places looked at in one call, so none is slow
+local LAPSE = 60000       -- ms after which an open reservation no longer counts
+local FORGET = 660000     -- ms after which it is deleted and cannot be settled
+local STEPS = 1000        -- queue positions examined per call, which bounds its duration
 local IDLE = 72 * 3600000 -- ms without a write after which the hash expires
 
--- Lua would print a large number as 1e+15.
+-- Without a format Lua prints a large number as 1e+15.
 local function int(n) return string.format('%.0f', n) end
 
--- The operations with their totals; a bucket names them by their position.
+-- The operations with their totals. A bucket refers to them by position.
 local function load_ops(w)
   if w.ops then return end
   w.ops = {}
@@ -94,8 +93,8 @@ local function trim(w)
   w.oldest = first
 end
 
--- Reservations queue in the order they were made, so the ones to lapse and to
--- forget stand at the head; a place that is empty was settled.
+-- The queue has reservations in the order of creation, so those to lapse and to delete
+-- are at its head. The reservation at an empty position was settled.
 local function lapse(w)
   local last = math.min(w.next, w.lapsed + STEPS)
   while w.lapsed < last do
@@ -125,7 +124,7 @@ local function load_window()
   else
     now = tonumber(ARGV[1])
   end
-  -- Forward only as far as both clocks agree, backward never.
+  -- Forward at most to the caller's limit, backward never.
   local ahead = math.max(0, now - tonumber(ARGV[2]))
   now = now - ahead
 
@@ -145,9 +144,9 @@ local function load_window()
   if not w.exists then return w end
 
   if math.floor(w.before / MINUTE) < w.minute - WINDOW then
-    -- Untouched for longer than the window: all of it has left, reservations
-    -- too. One DEL instead of a walk over a day of minutes. The time and the
-    -- numbering stay.
+    -- Not used for longer than the window: everything in it is too old, reservations
+    -- too. One DEL replaces a loop over a day of minutes. The time and the positions
+    -- of the queue stay.
     local ttl = redis.call('PTTL', key)
     redis.call('DEL', key)
     w.used, w.held, w.oldest, w.lapsed, w.forgotten = 0, 0, -1, w.next, w.next
@@ -160,7 +159,7 @@ local function load_window()
   return w
 end
 
--- Stores the window. Only what reserves or settles makes the hash live longer.
+-- Stores the window. Only reserve and settle extend the expiry of the hash.
 local function save(w, extend)
   redis.call('HSET', key, 'w', table.concat({
     int(w.now), int(w.used), int(w.held), int(w.oldest),

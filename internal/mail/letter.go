@@ -12,7 +12,7 @@ import (
 
 // compose writes the letter of an invitation. Names come from people: they go
 // into encoded headers and plain text only.
-func compose(from *netmail.Address, l workspace.Letter, link string) *gomail.Msg {
+func compose(from *netmail.Address, l workspace.InvitationEmail, link string) *gomail.Msg {
 	m := gomail.NewMsg()
 	m.FromMailAddress(from)
 	m.ToMailAddress(&netmail.Address{Address: l.Email})

@@ -27,7 +27,7 @@ func FuzzLetter(f *testing.F) {
 			return
 		}
 		var text bytes.Buffer
-		m := compose(from, workspace.Letter{WorkspaceName: name, InvitedBy: by, Email: email, Role: workspace.Admin, ExpiresAt: time.Unix(1_700_000_000, 0)}, "https://atlas.example/?token=x")
+		m := compose(from, workspace.InvitationEmail{WorkspaceName: name, InvitedBy: by, Email: email, Role: workspace.Admin, ExpiresAt: time.Unix(1_700_000_000, 0)}, "https://atlas.example/?token=x")
 		if _, err := m.WriteTo(&text); err != nil {
 			return // an address that cannot stand in a header is no letter
 		}

@@ -55,8 +55,8 @@ type Mailer struct {
 type Options struct {
 	// Now is the clock that letters are due by; nil is time.Now.
 	Now func() time.Time
-	// Daily is how many letters one address gets in workspace.LetterDay, from
-	// whichever workspaces; 0 is that of workspace.DefaultBounds.
+	// Daily is how many letters one address gets in workspace.AddressEmailWindow, from
+	// whichever workspaces; 0 is that of workspace.DefaultLimits.
 	Daily int
 	// Log gets what fails; nil is slog.Default. Links and passwords are never
 	// logged.
@@ -89,7 +89,7 @@ func New(c Config, outbox workspace.Outbox, links Links, o Options) (*Mailer, er
 		o.Tried = func(string) {}
 	}
 	return &Mailer{
-		outbox: outbox, links: links, server: server, from: from, daily: cmp.Or(o.Daily, workspace.DefaultBounds.LettersDaily),
+		outbox: outbox, links: links, server: server, from: from, daily: cmp.Or(o.Daily, workspace.DefaultLimits.EmailsDaily),
 		now: o.Now, log: o.Log, tried: o.Tried, wake: make(chan struct{}, 1),
 	}, nil
 }
@@ -121,7 +121,7 @@ func (m *Mailer) Run(ctx context.Context) {
 // drain sends all that is due.
 func (m *Mailer) drain(ctx context.Context) {
 	for ctx.Err() == nil {
-		letter, ok, err := m.outbox.ClaimLetter(ctx, m.stamp(), hold, m.daily)
+		letter, ok, err := m.outbox.ClaimEmail(ctx, m.stamp(), hold, m.daily)
 		if err != nil && ctx.Err() == nil {
 			m.log.Warn("looking for letters to send failed", "error", err)
 		}
@@ -137,7 +137,7 @@ func (m *Mailer) stamp() time.Time { return m.now().UTC().Truncate(time.Millisec
 
 // deliver makes one attempt and notes its outcome. When that cannot be noted,
 // the letter is due again after hold.
-func (m *Mailer) deliver(ctx context.Context, l workspace.Letter) {
+func (m *Mailer) deliver(ctx context.Context, l workspace.InvitationEmail) {
 	log := m.log.With("invitation", l.Invitation.String(), "workspace", l.Workspace.String(), "attempt", l.Attempt)
 	err := m.send(ctx, l)
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
@@ -145,16 +145,16 @@ func (m *Mailer) deliver(ctx context.Context, l workspace.Letter) {
 	switch {
 	case err == nil:
 		m.tried("ok")
-		err = m.outbox.LetterSent(ctx, l, m.stamp())
+		err = m.outbox.EmailSent(ctx, l, m.stamp())
 	case final(err):
 		m.tried("given_up")
 		log.Error("a letter cannot be sent; its invitation stays open", "error", err)
-		err = m.outbox.LetterFailed(ctx, l, nil)
+		err = m.outbox.EmailFailed(ctx, l, nil)
 	default:
 		m.tried("later")
 		next := m.stamp().Add(pause(l.Attempt))
 		log.Warn("a letter was not sent; it will be tried again", "error", err, "next", next)
-		err = m.outbox.LetterFailed(ctx, l, &next)
+		err = m.outbox.EmailFailed(ctx, l, &next)
 	}
 	if err != nil {
 		log.Warn("the outcome of sending a letter was not noted; it may be sent again", "error", err)
@@ -194,7 +194,7 @@ func final(err error) bool {
 
 // send hands the letter to the mail server. The server's yes counts, whatever
 // happens to the connection afterwards.
-func (m *Mailer) send(ctx context.Context, l workspace.Letter) error {
+func (m *Mailer) send(ctx context.Context, l workspace.InvitationEmail) error {
 	link, err := m.links.URL(l.Invitation, l.Seed, l.Hash)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnsendable, err)

@@ -99,7 +99,7 @@ func newOffice(t *testing.T) *office {
 	o.links, err = workspace.NewInvitationLinks("https://app.example/join", []byte(linkKey))
 	fatal(t, err)
 	o.invitations = &workspace.Invitations{
-		Store: d.OpenApp(t, postgres.Options{MaxConns: 4}), Joins: o.system, Links: o.links, Now: o.clock, Mail: func() {},
+		Store: d.OpenApp(t, postgres.Options{MaxConns: 4}), Acceptances: o.system, Links: o.links, Now: o.clock, EmailQueued: func() {},
 	}
 	return o
 }
@@ -134,7 +134,7 @@ func (o *office) mail(t *testing.T, url string) mailer {
 	go func() { defer close(done); m.Run(ctx) }()
 	stop := func() { cancel(); <-done }
 	t.Cleanup(stop)
-	o.invitations.Mail = m.Wake
+	o.invitations.EmailQueued = m.Wake
 	return mailer{m, stop}
 }
 
@@ -216,7 +216,7 @@ func TestALetterArrives(t *testing.T) {
 	}
 	// The link in the letter works.
 	_, token, _ := strings.Cut(link, "token=")
-	_, _, err := o.invitations.Accept(t.Context(), token, workspace.Newcomer{ID: workspace.NewUserID(), Email: "ann@example.com", EmailVerified: true, Name: "Ann"})
+	_, _, err := o.invitations.Accept(t.Context(), token, workspace.Invitee{ID: workspace.NewUserID(), Email: "ann@example.com", EmailVerified: true, Name: "Ann"})
 	fatal(t, err)
 	if strings.Contains(o.logs.String(), token) {
 		t.Errorf("the token was logged:\n%s", o.logs)
@@ -431,7 +431,7 @@ func TestLettersArePaced(t *testing.T) {
 	o := newOffice(t)
 	p := startSMTP(t, behaviour{})
 	o.mail(t, plain(p))
-	o.invitations.Bounds = workspace.Bounds{LettersHourly: 5}
+	o.invitations.Limits = workspace.Limits{EmailsHourly: 5}
 	revoke := func(i workspace.Invitation) {
 		t.Helper()
 		_, err := o.invitations.Revoke(t.Context(), o.in, workspace.KeyActor, i.ID)
@@ -446,7 +446,7 @@ func TestLettersArePaced(t *testing.T) {
 	}
 	for n := range 20 {
 		i, _ := o.invite(t, "ann@example.com")
-		if n < workspace.DefaultBounds.LettersDaily {
+		if n < workspace.DefaultLimits.EmailsDaily {
 			arrives("ann@example.com")
 			o.until(t, i, "delivered", delivered)
 		}
@@ -460,7 +460,7 @@ func TestLettersArePaced(t *testing.T) {
 			arrives(to)
 		}
 	}
-	o.move(workspace.LetterHour)
+	o.move(workspace.WorkspaceEmailWindow)
 	arrives("n2@example.com")
 	arrives("n3@example.com")
 	p.quiet(t)

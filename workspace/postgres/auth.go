@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,21 +11,21 @@ import (
 	"atlas/workspace"
 )
 
-// Role returns what a user is in a workspace: fault.NotFound when they are no
-// member of it, or when it does not exist.
+// Role returns a user's role in a workspace: fault.NotFound when they are not a
+// member or the workspace does not exist.
 func (s *System) Role(ctx context.Context, in workspace.ID, user workspace.UserID) (role workspace.Role, err error) {
 	if err := in.Check(); err != nil {
 		return "", err
 	}
 	err = s.pool.QueryRow(ctx, `SELECT role FROM members WHERE workspace_id = $1 AND user_id = $2`, arg(in), arg(user)).Scan(&role)
-	if errors.Is(err, pgx.ErrNoRows) {
+	if noRows(err) {
 		return "", fault.Wrap(err, fault.NotFound, "the user is not a member of the workspace")
 	}
 	return role, toFault(err)
 }
 
-// OnlyWorkspace returns the workspace of a user who is in exactly one:
-// fault.NotFound for none and for several.
+// OnlyWorkspace returns the workspace of a user who is a member of exactly one:
+// fault.NotFound for none or several.
 func (s *System) OnlyWorkspace(ctx context.Context, user workspace.UserID) (workspace.ID, error) {
 	scan := func(row pgx.CollectableRow) (id workspace.ID, err error) {
 		err = row.Scan((*uuid.UUID)(&id))
@@ -42,8 +41,8 @@ func (s *System) OnlyWorkspace(ctx context.Context, user workspace.UserID) (work
 	return ids[0], nil
 }
 
-// TouchKey notes that a key was used. It writes nothing when a use within the
-// last minute is noted, by this server or another.
+// TouchKey records a use of a key. It writes nothing when any server recorded a
+// use less than a minute before at.
 func (s *System) TouchKey(ctx context.Context, id workspace.KeyID, at time.Time) error {
 	_, err := s.pool.Exec(ctx, `
 		UPDATE api_keys SET last_used_at = $2

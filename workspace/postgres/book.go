@@ -134,7 +134,7 @@ func upsertOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dat
 	if err := writeOverlays(ctx, tx, in, d, writes); err != nil || len(fresh) == 0 {
 		return results, err
 	}
-	room, err := addToBook(ctx, tx, in, a, len(fresh))
+	room, err := recordAdditions(ctx, tx, in, a, len(fresh))
 	if err == nil && room < int64(len(fresh)) {
 		err = bookFull(fresh[room:])
 	}

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -14,7 +13,7 @@ import (
 var (
 	_ workspace.WorkspaceStore = (*System)(nil)
 	_ workspace.KeyStore       = (*System)(nil)
-	_ workspace.MemberStore    = (*System)(nil)
+	_ workspace.UserStore      = (*System)(nil)
 )
 
 // InsertWorkspace implements workspace.WorkspaceStore.
@@ -46,9 +45,7 @@ func (s *System) oneWorkspace(ctx context.Context, id workspace.ID, sql string, 
 		return workspace.Workspace{}, err
 	}
 	w, err := scanWorkspace(s.pool.QueryRow(ctx, sql, args...))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return workspace.Workspace{}, unknownWorkspace(err)
-	}
+	w, err = orNotFound(w, err, unknownWorkspace)
 	return w, toFault(err)
 }
 
@@ -58,18 +55,7 @@ func (s *System) Workspaces(ctx context.Context) ([]workspace.Workspace, error) 
 		`SELECT `+workspaceColumns+` FROM workspaces ORDER BY name, id`)
 }
 
-// collect reads all rows of a query.
-func collect[T any](ctx context.Context, s *System, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
-	rows, err := s.pool.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, toFault(err)
-	}
-	all, err := pgx.CollectRows(rows, scan)
-	return all, toFault(err)
-}
-
-// keyQuery reads keys with what they are granted, the default first. It takes
-// a condition on k.
+// keyQuery selects keys k with their workspaces, the default first.
 func keyQuery(condition string) string {
 	return `
 	SELECT k.id, k.name, k.scopes, k.restricted, k.expires_at, k.revoked_at, k.last_used_at, k.created_at, k.secret_hash,
@@ -85,23 +71,21 @@ func scanKey(row pgx.Row) (k workspace.KeyRecord, err error) {
 	if err != nil {
 		return workspace.KeyRecord{}, err
 	}
-	copy(k.Hash[:], hash) // 32 bytes by the column's check
+	copy(k.Hash[:], hash) // 32 bytes, by a check constraint
 	for _, id := range granted {
 		k.Workspaces = append(k.Workspaces, workspace.ID(id))
 	}
 	return k, nil
 }
 
-func unknownKey(cause error) error {
+func unknownKey(cause error) *fault.Error {
 	return fault.Wrap(cause, fault.NotFound, "there is no API key with this id")
 }
 
-// KeyByID implements workspace.KeyStore and authentication's look-up.
+// KeyByID implements workspace.KeyStore and auth.Store.
 func (s *System) KeyByID(ctx context.Context, id workspace.KeyID) (workspace.KeyRecord, error) {
 	k, err := scanKey(s.pool.QueryRow(ctx, keyQuery(`k.id = $1`), arg(id)))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return workspace.KeyRecord{}, unknownKey(err)
-	}
+	k, err = orNotFound(k, err, unknownKey)
 	return k, toFault(err)
 }
 
@@ -161,15 +145,15 @@ func (s *System) UpdateKey(ctx context.Context, id workspace.KeyID, c workspace.
 
 // InsertMember implements workspace.MemberStore.
 func (s *System) InsertMember(ctx context.Context, to workspace.ID, m workspace.Member) (workspace.Member, error) {
-	return s.putMember(ctx, to, m, ``)
+	return s.insertMember(ctx, to, m, ``)
 }
 
 // EnsureMember implements workspace.MemberStore.
 func (s *System) EnsureMember(ctx context.Context, to workspace.ID, m workspace.Member) (workspace.Member, error) {
-	return s.putMember(ctx, to, m, ` ON CONFLICT ON CONSTRAINT members_pkey DO UPDATE SET role = excluded.role`)
+	return s.insertMember(ctx, to, m, ` ON CONFLICT ON CONSTRAINT members_pkey DO UPDATE SET role = excluded.role`)
 }
 
-func (s *System) putMember(ctx context.Context, to workspace.ID, m workspace.Member, conflict string) (out workspace.Member, err error) {
+func (s *System) insertMember(ctx context.Context, to workspace.ID, m workspace.Member, conflict string) (out workspace.Member, err error) {
 	if err := to.Check(); err != nil {
 		return workspace.Member{}, err
 	}

@@ -166,11 +166,11 @@ func TestMembers(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	owner := w.members[w.one.ID][0]
-	_, err := w.directory.AddMember(ctx, w.one.ID, workspace.Member{Email: "OWNER@one.EXAMPLE", Name: "Other", Role: workspace.Common})
+	_, err := w.directory.AddMember(ctx, w.one.ID, workspace.Member{Email: "OWNER@one.EXAMPLE", Name: "Other", Role: workspace.MemberRole})
 	if fault.CodeOf(err) != fault.AlreadyMember {
 		t.Errorf("the same address again: %v", err)
 	}
-	// In another workspace the address is the same person, under the name known.
+	// In another workspace the address is the same user, with the stored name.
 	second, err := w.directory.AddMember(ctx, w.two.ID, workspace.Member{Email: "OWNER@one.EXAMPLE", Name: "Other", Role: workspace.Admin})
 	fatal(t, err)
 	want := workspace.Member{ID: owner.ID, Email: owner.Email, Name: owner.Name, Role: workspace.Admin, JoinedAt: w.now}
@@ -194,13 +194,13 @@ func TestMembers(t *testing.T) {
 	if diff := cmp.Diff(want, raised, cmpopts.IgnoreFields(workspace.Member{}, "Role")); diff != "" || raised.Role != workspace.Owner {
 		t.Errorf("ensured with role %s (-want +got):\n%s", raised.Role, diff)
 	}
-	// A second user with one address: say which.
-	_, err = w.directory.AddMember(ctx, w.one.ID, workspace.Member{ID: workspace.NewUserID(), Email: owner.Email, Name: "Twin", Role: workspace.Common})
+	// With a second user of the address the id is required.
+	_, err = w.directory.AddMember(ctx, w.one.ID, workspace.Member{ID: workspace.NewUserID(), Email: owner.Email, Name: "Twin", Role: workspace.MemberRole})
 	fatal(t, err)
-	if _, err := w.directory.AddMember(ctx, w.one.ID, workspace.Member{Email: owner.Email, Name: "Twin", Role: workspace.Common}); fault.CodeOf(err) != fault.InvalidInput {
+	if _, err := w.directory.AddMember(ctx, w.one.ID, workspace.Member{Email: owner.Email, Name: "Twin", Role: workspace.MemberRole}); fault.CodeOf(err) != fault.InvalidInput {
 		t.Errorf("an address of two: %v", err)
 	}
-	if _, err := w.directory.AddMember(ctx, workspace.NewID(), workspace.Member{Email: "a@b.example", Name: "A", Role: workspace.Common}); fault.CodeOf(err) != fault.NotFound {
+	if _, err := w.directory.AddMember(ctx, workspace.NewID(), workspace.Member{Email: "a@b.example", Name: "A", Role: workspace.MemberRole}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("an unknown workspace: %v", err)
 	}
 	if users, err := w.system.UsersByEmail(ctx, "a@b.example"); err != nil || len(users) != 0 {

@@ -9,8 +9,7 @@ import (
 	"atlas/workspace"
 )
 
-// What the tests of row-level security need of the inside: to run a statement
-// with no WHERE of its own.
+// The tests of row-level security run statements without a WHERE.
 
 func (s *Store) CountAll(ctx context.Context, in workspace.ID, table string) (n int, err error) {
 	err = s.queryRow(ctx, in, `SELECT count(*) FROM `+pgx.Identifier{table}.Sanitize(), nil, &n)

@@ -14,7 +14,7 @@ import (
 
 const backend = "postgres"
 
-// violations says what breaking a constraint means to a caller, by its name.
+// violations has the error of each constraint violation, by constraint name.
 var violations = map[string]func(error) *fault.Error{
 	"workspaces_pkey": func(err error) *fault.Error {
 		return invalid(err, "id", "is the id of another workspace")
@@ -22,25 +22,25 @@ var violations = map[string]func(error) *fault.Error{
 	"members_pkey": func(err error) *fault.Error {
 		return fault.Wrap(err, fault.AlreadyMember, "this user is a member of the workspace already")
 	},
-	"members_workspace":              noWorkspace,
-	"api_key_workspaces_workspace":   noWorkspace,
-	"invitations_workspace":          noWorkspace,
+	"members_workspace":              unknownWorkspace,
+	"api_key_workspaces_workspace":   unknownWorkspace,
+	"invitations_workspace":          unknownWorkspace,
 	"invitations_open":               alreadyInvited,
-	"signal_subscriptions_workspace": noWorkspace,
-	"skills_workspace":               noWorkspace,
+	"signal_subscriptions_workspace": unknownWorkspace,
+	"skills_workspace":               unknownWorkspace,
 	"skills_workspace_slug":          skillConflict,
 	"skills_personal_slug":           skillConflict,
-	"views_workspace":                noWorkspace,
+	"views_workspace":                unknownWorkspace,
 	"views_name":                     viewNameConflict,
 	"view_records_view":              unknownView,
 	"favorites_view":                 unknownView,
-	"held_records_workspace":         noWorkspace,
-	"overlays_workspace":             noWorkspace,
-	"book_additions_workspace":       noWorkspace,
-	"projectors_workspace":           noWorkspace,
+	"held_records_workspace":         unknownWorkspace,
+	"overlays_workspace":             unknownWorkspace,
+	"book_additions_workspace":       unknownWorkspace,
+	"projectors_workspace":           unknownWorkspace,
 }
 
-func noWorkspace(err error) *fault.Error {
+func unknownWorkspace(err error) *fault.Error {
 	return fault.Wrap(err, fault.NotFound, "there is no workspace with this id")
 }
 
@@ -50,8 +50,8 @@ func invalid(cause error, field, message string) *fault.Error {
 	return e
 }
 
-// toFault turns a driver's error into a fault, by code and never by text. It
-// is the only place that does. What is a fault already stays as it is.
+// toFault converts a driver's error to a fault, by its code and never by its text.
+// No other place does. A fault stays as it is.
 func toFault(err error) error {
 	if err == nil {
 		return nil
@@ -63,10 +63,10 @@ func toFault(err error) error {
 		if violation, ok := violations[answer.ConstraintName]; ok && strings.HasPrefix(answer.Code, "23") {
 			return violation(err)
 		}
-		if passing(answer.Code) {
+		if transient(answer.Code) {
 			return fault.Away(err, backend)
 		}
-		return internal(err)
+		return internalError(err)
 	}
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	_, network := errors.AsType[net.Error](err)
@@ -75,17 +75,17 @@ func toFault(err error) error {
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fault.Away(err, backend)
 	}
-	return internal(err)
+	return internalError(err)
 }
 
-// internal is what is left: a fault of this program, or of its schema.
-func internal(err error) *fault.Error {
+// internalError is for all other errors: defects of this program or its schema.
+func internalError(err error) *fault.Error {
 	return fault.Wrap(err, fault.Internal, "something went wrong on our side")
 }
 
-// passing reports whether a SQLSTATE is of the kind that goes away by itself,
-// or by the operator, and not by changing the request.
-func passing(code string) bool {
+// transient reports whether a SQLSTATE describes a state of the database that
+// passes, or that the operator ends. Another request would not help.
+func transient(code string) bool {
 	switch code {
 	case "57014", // statement timeout
 		"55P03", // lock not available
@@ -93,7 +93,7 @@ func passing(code string) bool {
 		"40001", // serialization failure
 		"40P01", // deadlock
 		"25P03", // idle in transaction too long
-		"25006", // read-only: a standby
+		"25006", // read-only: a standby server
 		"3D000", // no such database
 		"42P01": // no such table: not migrated yet
 		return true
@@ -103,7 +103,7 @@ func passing(code string) bool {
 		"28", // login refused
 		"53", // out of memory, disk, connections
 		"57", // shut down, starting up
-		"58": // the machine under it
+		"58": // system error, such as I/O
 		return true
 	}
 	return false

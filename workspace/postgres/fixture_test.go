@@ -33,7 +33,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	d := pgtest.New(t)
-	// One connection: whatever a statement leaves on it, the next one meets.
+	// With one connection, each statement sees what earlier ones left on it.
 	app := d.OpenApp(t, postgres.Options{MaxConns: 1})
 	system := d.OpenSystem(t, postgres.Options{MaxConns: 4})
 	w := &world{
@@ -55,7 +55,7 @@ func (w *world) pro(t *testing.T, name string) workspace.Workspace {
 	ws, err := w.directory.CreateWorkspace(ctx, name, workspace.Pro, 0)
 	fatal(t, err)
 	for _, m := range []workspace.Member{
-		{Email: "Member@" + name + ".example", Name: "Mia", Role: workspace.Common},
+		{Email: "Member@" + name + ".example", Name: "Mia", Role: workspace.MemberRole},
 		{Email: "owner@" + name + ".example", Name: "Olga", Role: workspace.Owner},
 	} {
 		added, err := w.directory.AddMember(ctx, ws.ID, m)

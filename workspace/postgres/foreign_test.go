@@ -15,8 +15,8 @@ import (
 	"atlas/workspace"
 )
 
-// What one workspace owns, a foreign one neither reads nor changes, by any
-// method of the store, and none works without a workspace.
+// No method of the store reads or changes what another workspace owns, and none works
+// without a workspace.
 func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
@@ -45,7 +45,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 	if len(before) != 6 {
 		t.Fatalf("%d rows to keep", len(before))
 	}
-	allow := func(workspace.Seats) error { return nil }
+	allow := func(workspace.LockedMembers) error { return nil }
 	type outcome struct {
 		found int
 		err   error
@@ -65,7 +65,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 			return outcome{n, err}
 		}},
 		"ChangeRole": {fault.NotFound, func(ctx context.Context, in workspace.ID) outcome {
-			_, err := p.store.ChangeRole(ctx, in, workspace.OperatorActor, owner.ID, workspace.Common, func(s workspace.Seats) error {
+			_, err := p.store.ChangeRole(ctx, in, workspace.OperatorActor, owner.ID, workspace.MemberRole, func(s workspace.LockedMembers) error {
 				if s.Target == "" {
 					return fault.New(fault.NotFound, "no member")
 				}
@@ -85,10 +85,10 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 			return outcome{len(all), err}
 		}},
 		"InsertInvitation": {"", func(ctx context.Context, in workspace.ID) outcome {
-			// The open invitation of another workspace is not in the way.
+			// An open invitation of another workspace does not conflict.
 			r := workspace.InvitationRecord{Invitation: invitation}
 			r.ID = workspace.InvitationID(workspace.NewID())
-			_, err := p.store.InsertInvitation(ctx, in, workspace.OperatorActor, r, workspace.DefaultBounds, allow)
+			_, err := p.store.InsertInvitation(ctx, in, workspace.OperatorActor, r, workspace.DefaultLimits, allow)
 			if err == nil {
 				_, err = p.store.RevokeInvitation(ctx, in, workspace.OperatorActor, r.ID, time.Now(), allow)
 			}
@@ -107,7 +107,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 			s.ID = workspace.SubscriptionID(workspace.NewID())
 			made, err := p.store.UpsertSubscription(ctx, in, s, workspace.SubscriptionChange{SignalType: s.SignalType, Frequency: "weekly"})
 			if err == nil && made.ID != s.ID {
-				return outcome{1, err} // it changed the other's
+				return outcome{1, err} // it changed the row of the other workspace
 			}
 			if err == nil {
 				err = p.store.DeleteSubscription(ctx, in, s.ID)
@@ -126,7 +126,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 			return outcome{0, err}
 		}},
 		"InsertSkill": {"", func(ctx context.Context, in workspace.ID) outcome {
-			k := skill // with the id of the one there is: its key leads with the workspace
+			k := skill // the id exists in another workspace: the primary key begins with the workspace
 			if in.IsZero() {
 				return outcome{0, p.store.InsertSkill(ctx, in, k, 10)}
 			}
@@ -153,10 +153,10 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 		}
 	}
 
-	// Whoever adds a method adds a row: here, or to TestAnotherWorkspaceGetsNothing.
+	// A new method needs a row here or in TestAnotherWorkspaceGetsNothing.
 	elsewhere := map[string]bool{"Summary": true, "CountAll": true, "InWorkspace": true}
 	store := reflect.TypeFor[interface {
-		workspace.RosterStore
+		workspace.MemberStore
 		workspace.InvitationStore
 		workspace.SubscriptionStore
 		workspace.SkillStore
@@ -169,8 +169,8 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 	}
 }
 
-// The policies alone keep workspaces apart: no statement here has a condition of
-// its own.
+// The policies alone separate workspaces: the statements here have no condition of
+// their own.
 func TestPoliciesOfPeople(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
@@ -201,7 +201,7 @@ func TestPoliciesOfPeople(t *testing.T) {
 			if n, err := p.app.CountAll(ctx, in, table); err != nil || n != want {
 				t.Errorf("%s sees %d of %s, %v", name, n, table, err)
 			}
-			// The same connection, now that the setting is an empty string.
+			// The same connection, on which the setting is now an empty string.
 			fatal(t, p.app.Pool().QueryRow(ctx, `SELECT count(*) FROM `+table).Scan(&n))
 			if n != 0 {
 				t.Errorf("with nothing named, the application sees %d of %s", n, table)
@@ -233,7 +233,7 @@ func TestPoliciesOfPeople(t *testing.T) {
 		}
 		count("the other", two, 1)
 	}
-	// What the application does not do, it may not do.
+	// The role has no privileges that the application does not use.
 	for _, sql := range []string{`DELETE FROM invitations`, `UPDATE skills SET status = 'published'`, `DELETE FROM skills`} {
 		err := p.app.InWorkspace(ctx, one, func(tx pgx.Tx) error { _, err := tx.Exec(ctx, sql); return err })
 		wantCode(t, sql, err, fault.Internal)

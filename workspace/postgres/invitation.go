@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,7 +13,7 @@ import (
 
 var (
 	_ workspace.InvitationStore = (*Store)(nil)
-	_ workspace.JoinStore       = (*System)(nil)
+	_ workspace.AcceptanceStore = (*System)(nil)
 )
 
 func alreadyInvited(cause error) *fault.Error {
@@ -25,8 +24,6 @@ func noOpenInvitation(cause error) *fault.Error {
 	return fault.Wrap(cause, fault.NotFound, "the workspace has no open invitation with this id")
 }
 
-func noRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
-
 const invitationColumns = `id, email, role, sent_at, expires_at, created_at`
 
 func collectInvitation(row pgx.CollectableRow) (i workspace.Invitation, err error) {
@@ -34,37 +31,33 @@ func collectInvitation(row pgx.CollectableRow) (i workspace.Invitation, err erro
 	return i, err
 }
 
-// open is the condition of an invitation that is neither accepted nor revoked.
-const open = `accepted_at IS NULL AND revoked_at IS NULL`
+// invitationOpen selects invitations that are neither accepted nor revoked.
+const invitationOpen = `accepted_at IS NULL AND revoked_at IS NULL`
 
-// openInvitations names the bound of them.
-const openInvitations = "invitations"
+// invitationLimit is the name of the limit of open invitations.
+const invitationLimit = "invitations"
 
 // Invitations implements workspace.InvitationStore.
-func (s *Store) Invitations(ctx context.Context, in workspace.ID, limit, offset int) (list []workspace.Invitation, err error) {
-	err = s.query(ctx, in, `
-		SELECT `+invitationColumns+` FROM invitations WHERE workspace_id = $1 AND `+open+`
-		ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`, []any{arg(in), limit, offset}, func(rows pgx.Rows) error {
-		list, err = pgx.CollectRows(rows, collectInvitation)
-		return err
-	})
-	return list, err
+func (s *Store) Invitations(ctx context.Context, in workspace.ID, limit, offset int) ([]workspace.Invitation, error) {
+	return queryAll(ctx, s, in, collectInvitation, `
+		SELECT `+invitationColumns+` FROM invitations WHERE workspace_id = $1 AND `+invitationOpen+`
+		ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`, arg(in), limit, offset)
 }
 
 // InsertInvitation implements workspace.InvitationStore.
-func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by workspace.Actor, r workspace.InvitationRecord, b workspace.Bounds, judge workspace.Judge) (turn workspace.LetterTurn, err error) {
+func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by workspace.Actor, r workspace.InvitationRecord, l workspace.Limits, guard workspace.Guard) (schedule workspace.EmailSchedule, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		if err := requireActor(ctx, tx, in, by, judge); err != nil {
+		if err := checkActor(ctx, tx, in, by, guard); err != nil {
 			return err
 		}
-		// The turns of letters are counted under the lock of the bound too.
-		if err := lockBound(ctx, tx, in, openInvitations); err != nil {
+		// The lock of the limit also covers the rates of e-mails.
+		if err := lockLimit(ctx, tx, in, invitationLimit); err != nil {
 			return err
 		}
 		folded := workspace.FoldEmail(r.Email)
-		// The open invitation comes before the members: one that is being accepted
-		// is waited for here, and the new member is seen then.
-		if err := replaceExpired(ctx, tx, in, folded, r.CreatedAt); err != nil {
+		// Lock the open invitation before reading members: this waits for an
+		// acceptance that is in progress, and then sees the new member.
+		if err := revokeExpired(ctx, tx, in, folded, r.CreatedAt); err != nil {
 			return err
 		}
 		var member bool
@@ -76,31 +69,31 @@ func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by worksp
 		if member {
 			return fault.New(fault.AlreadyMember, "somebody with this address is a member of the workspace already")
 		}
-		if err := roomForOne(ctx, tx, in, bound{
-			what: openInvitations, things: "open invitations", advice: "revoke some first, expired ones too", most: b.OpenInvitations,
-			rows: `invitations WHERE workspace_id = $1 AND ` + open,
+		if err := checkLimit(ctx, tx, in, rowLimit{
+			name: invitationLimit, items: "open invitations", advice: "revoke some first, expired ones too", max: l.OpenInvitations,
+			rows: `invitations WHERE workspace_id = $1 AND ` + invitationOpen,
 		}); err != nil {
 			return err
 		}
-		if turn, err = letterTurn(ctx, tx, in, r, b); err != nil {
+		if schedule, err = scheduleEmail(ctx, tx, in, r, l); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `
 			INSERT INTO invitations (workspace_id, id, email, email_folded, role, seed, secret_hash, invited_by, created_at, expires_at, letter_at, next_attempt_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)`,
-			arg(in), arg(r.ID), r.Email, folded, r.Role, r.Seed[:], r.Hash[:], nullable(by.User), r.CreatedAt, r.ExpiresAt, turn.At)
+			arg(in), arg(r.ID), r.Email, folded, r.Role, r.Seed[:], r.Hash[:], nullable(by.User), r.CreatedAt, r.ExpiresAt, schedule.At)
 		return err
 	})
-	return turn, err
+	return schedule, err
 }
 
-// replaceExpired revokes the expired invitation of an address; a pending one is
+// revokeExpired revokes an expired invitation of an address. A pending one is
 // fault.AlreadyInvited.
-func replaceExpired(ctx context.Context, tx pgx.Tx, in workspace.ID, folded string, now time.Time) error {
+func revokeExpired(ctx context.Context, tx pgx.Tx, in workspace.ID, folded string, now time.Time) error {
 	var id uuid.UUID
 	var expires time.Time
 	err := tx.QueryRow(ctx, `
-		SELECT id, expires_at FROM invitations WHERE workspace_id = $1 AND email_folded = $2 AND `+open+` FOR UPDATE`,
+		SELECT id, expires_at FROM invitations WHERE workspace_id = $1 AND email_folded = $2 AND `+invitationOpen+` FOR UPDATE`,
 		arg(in), folded).Scan(&id, &expires)
 	switch {
 	case noRows(err):
@@ -110,54 +103,54 @@ func replaceExpired(ctx context.Context, tx pgx.Tx, in workspace.ID, folded stri
 	case now.Before(expires):
 		return alreadyInvited(nil)
 	}
-	_, err = tx.Exec(ctx, `UPDATE invitations SET revoked_at = $3, `+noLetter+` WHERE workspace_id = $1 AND id = $2`, arg(in), id, now)
+	_, err = tx.Exec(ctx, `UPDATE invitations SET revoked_at = $3, `+cancelEmail+` WHERE workspace_id = $1 AND id = $2`, arg(in), id, now)
 	return err
 }
 
 // RevokeInvitation implements workspace.InvitationStore.
-func (s *Store) RevokeInvitation(ctx context.Context, in workspace.ID, by workspace.Actor, id workspace.InvitationID, at time.Time, judge workspace.Judge) (i workspace.Invitation, err error) {
+func (s *Store) RevokeInvitation(ctx context.Context, in workspace.ID, by workspace.Actor, id workspace.InvitationID, at time.Time, guard workspace.Guard) (i workspace.Invitation, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		if err := requireActor(ctx, tx, in, by, judge); err != nil {
+		if err := checkActor(ctx, tx, in, by, guard); err != nil {
 			return err
 		}
 		rows, err := tx.Query(ctx, `
-			UPDATE invitations SET revoked_at = $3, `+noLetter+`
-			WHERE workspace_id = $1 AND id = $2 AND `+open+` RETURNING `+invitationColumns, arg(in), arg(id), at)
+			UPDATE invitations SET revoked_at = $3, `+cancelEmail+`
+			WHERE workspace_id = $1 AND id = $2 AND `+invitationOpen+` RETURNING `+invitationColumns, arg(in), arg(id), at)
 		if err != nil {
 			return err
 		}
 		i, err = pgx.CollectExactlyOneRow(rows, collectInvitation)
-		i, err = found(i, err, noOpenInvitation)
+		i, err = orNotFound(i, err, noOpenInvitation)
 		return err
 	})
 	return i, err
 }
 
-// Join implements workspace.JoinStore. It locks the invitation first: of two who
-// accept it, or one who accepts and one who revokes, the second sees what the
-// first did.
-func (s *System) Join(ctx context.Context, j workspace.Joining) (in workspace.ID, m workspace.Member, err error) {
+// AcceptInvitation implements workspace.AcceptanceStore. It locks the invitation
+// first: of two concurrent acceptances, or an acceptance and a revocation, the
+// second sees the result of the first.
+func (s *System) AcceptInvitation(ctx context.Context, a workspace.Acceptance) (in workspace.ID, m workspace.Member, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var role workspace.Role
-		if in, role, err = lockOffer(ctx, tx, j); err != nil {
+		if in, role, err = lockInvitation(ctx, tx, a); err != nil {
 			return err
 		}
-		// The address is as the token says it now, and verified: later invitations
-		// and look-ups go by it.
+		// The token's address is current and verified: replace the stored one, which
+		// later invitations and look-ups use.
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO users (id, email, email_folded, name, created_at) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_folded = excluded.email_folded, name = excluded.name`,
-			arg(j.User.ID), j.User.Email, workspace.FoldEmail(j.User.Email), j.User.Name, j.At); err != nil {
+			arg(a.User.ID), a.User.Email, workspace.FoldEmail(a.User.Email), a.User.Name, a.At); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `INSERT INTO members (workspace_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4)`,
-			arg(in), arg(j.User.ID), role, j.At); err != nil {
+			arg(in), arg(a.User.ID), role, a.At); err != nil {
 			return err
 		}
-		m = workspace.Member{ID: j.User.ID, Email: j.User.Email, Name: j.User.Name, Role: role, JoinedAt: j.At}
+		m = workspace.Member{ID: a.User.ID, Email: a.User.Email, Name: a.User.Name, Role: role, JoinedAt: a.At}
 		_, err := tx.Exec(ctx, `
-			UPDATE invitations SET accepted_at = $3, accepted_by = $4, `+noLetter+` WHERE workspace_id = $1 AND id = $2`,
-			arg(in), arg(j.Invitation), j.At, arg(j.User.ID))
+			UPDATE invitations SET accepted_at = $3, accepted_by = $4, `+cancelEmail+` WHERE workspace_id = $1 AND id = $2`,
+			arg(in), arg(a.Invitation), a.At, arg(a.User.ID))
 		return err
 	})
 	if err != nil {
@@ -166,21 +159,21 @@ func (s *System) Join(ctx context.Context, j workspace.Joining) (in workspace.ID
 	return in, m, nil
 }
 
-// lockOffer locks the invitation and has it judged.
-func lockOffer(ctx context.Context, tx pgx.Tx, j workspace.Joining) (in workspace.ID, role workspace.Role, err error) {
-	var offer workspace.Offer
+// lockInvitation locks the invitation and calls the acceptance's guard.
+func lockInvitation(ctx context.Context, tx pgx.Tx, a workspace.Acceptance) (in workspace.ID, role workspace.Role, err error) {
+	var locked workspace.LockedInvitation
 	var hash []byte
 	err = tx.QueryRow(ctx, `
-		SELECT i.workspace_id, i.role, i.secret_hash, i.email_folded, NOT (`+open+`), i.expires_at, w.plan
+		SELECT i.workspace_id, i.role, i.secret_hash, i.email_folded, NOT (`+invitationOpen+`), i.expires_at, w.plan
 		FROM invitations i JOIN workspaces w ON w.id = i.workspace_id
-		WHERE i.id = $1 FOR UPDATE OF i`, arg(j.Invitation)).
-		Scan((*uuid.UUID)(&in), &role, &hash, &offer.EmailFolded, &offer.Closed, &offer.ExpiresAt, &offer.Plan)
+		WHERE i.id = $1 FOR UPDATE OF i`, arg(a.Invitation)).
+		Scan((*uuid.UUID)(&in), &role, &hash, &locked.EmailFolded, &locked.Closed, &locked.ExpiresAt, &locked.Plan)
 	if noRows(err) {
 		return in, "", noOpenInvitation(err)
 	}
 	if err != nil {
 		return in, "", err
 	}
-	copy(offer.Hash[:], hash) // 32 bytes by the column's check
-	return in, role, j.Judge(offer)
+	copy(locked.Hash[:], hash) // 32 bytes by a check constraint
+	return in, role, a.Guard(locked)
 }

@@ -27,21 +27,21 @@ func TestLifeOfAnInvitation(t *testing.T) {
 		wantCode(t, name, err, want)
 		return made.Invitation
 	}
-	create("by a plain member", by(common), "x@example.com", workspace.Common, fault.Forbidden)
-	create("by an owner elsewhere", by(p.members[p.two.ID][0]), "x@example.com", workspace.Common, fault.Forbidden)
+	create("by a plain member", by(common), "x@example.com", workspace.MemberRole, fault.Forbidden)
+	create("by an owner elsewhere", by(p.members[p.two.ID][0]), "x@example.com", workspace.MemberRole, fault.Forbidden)
 	create("as an owner", by(owner), "x@example.com", workspace.Owner, fault.InvalidInput)
-	create("no address", by(owner), "x", workspace.Common, fault.InvalidInput)
-	create("a member", by(owner), " MEMBER@one.EXAMPLE ", workspace.Common, fault.AlreadyMember)
+	create("no address", by(owner), "x", workspace.MemberRole, fault.InvalidInput)
+	create("a member", by(owner), " MEMBER@one.EXAMPLE ", workspace.MemberRole, fault.AlreadyMember)
 	first := create("an address", by(owner), " Ann@Example.com ", workspace.Admin, "")
-	create("the same address", workspace.KeyActor, "ann@example.COM", workspace.Common, fault.AlreadyInvited)
+	create("the same address", workspace.KeyActor, "ann@example.COM", workspace.MemberRole, fault.AlreadyInvited)
 	if first.Email != "Ann@Example.com" || first.ExpiresAt.Sub(first.CreatedAt) != 7*24*time.Hour || !first.CreatedAt.Equal(p.now) {
 		t.Errorf("created %+v", first)
 	}
-	// Each workspace invites for itself.
+	// Invitations of different workspaces are independent.
 	p.invite(t, p.two.ID, "ann@example.com")
 
 	p.now = p.now.Add(time.Minute)
-	second := create("another", by(owner), "bob@example.com", workspace.Common, "")
+	second := create("another", by(owner), "bob@example.com", workspace.MemberRole, "")
 	list := func() (got []string) {
 		t.Helper()
 		all, err := p.invitations.List(ctx, in, 100, 0)
@@ -67,8 +67,8 @@ func TestLifeOfAnInvitation(t *testing.T) {
 	p.now = first.ExpiresAt
 	same("at its end", "bob@example.com Pending", "Ann@Example.com Expired")
 
-	// An expired one makes way; one can be revoked too.
-	create("anew", by(owner), "ann@example.com", workspace.Common, "")
+	// An expired invitation is replaced. A pending one can be revoked.
+	create("anew", by(owner), "ann@example.com", workspace.MemberRole, "")
 	same("replaced", "ann@example.com Pending", "bob@example.com Pending")
 	revoke := func(name string, actor workspace.Actor, id workspace.InvitationID, want fault.Code) {
 		t.Helper()
@@ -89,7 +89,7 @@ func TestLifeOfAnInvitation(t *testing.T) {
 	if kept != 2 {
 		t.Errorf("%d revoked invitations are kept, want 2", kept)
 	}
-	create("after a revocation", by(owner), "bob@example.com", workspace.Common, "")
+	create("after a revocation", by(owner), "bob@example.com", workspace.MemberRole, "")
 }
 
 func TestAccept(t *testing.T) {
@@ -98,7 +98,7 @@ func TestAccept(t *testing.T) {
 	ctx := t.Context()
 	in := p.one.ID
 	i, token := p.invite(t, in, "Ann@Example.com")
-	accept := func(name, token string, n workspace.Newcomer, want fault.Code) workspace.Member {
+	accept := func(name, token string, n workspace.Invitee, want fault.Code) workspace.Member {
 		t.Helper()
 		got, m, err := p.invitations.Accept(ctx, token, n)
 		wantCode(t, name, err, want)
@@ -132,11 +132,11 @@ func TestAccept(t *testing.T) {
 	p.now = i.ExpiresAt.Add(-time.Millisecond)
 	ann.Email = "ann@EXAMPLE.com"
 	m := accept("in time", token, ann, "")
-	want := workspace.Member{ID: ann.ID, Email: ann.Email, Name: "New", Role: workspace.Common, JoinedAt: p.now}
+	want := workspace.Member{ID: ann.ID, Email: ann.Email, Name: "New", Role: workspace.MemberRole, JoinedAt: p.now}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("joined (-want +got):\n%s", diff)
 	}
-	all, err := p.roster.List(ctx, in, 100, 0)
+	all, err := p.memberAdmin.List(ctx, in, 100, 0)
 	fatal(t, err)
 	if len(all) != 3 || !cmp.Equal(all[1], want) {
 		t.Errorf("members: %+v", all)
@@ -147,10 +147,10 @@ func TestAccept(t *testing.T) {
 	}
 	_, err = p.invitations.Revoke(ctx, in, workspace.KeyActor, i.ID)
 	wantCode(t, "revoking an accepted one", err, fault.NotFound)
-	_, err = p.invitations.Create(ctx, in, workspace.KeyActor, "ann@example.com", workspace.Common)
+	_, err = p.invitations.Create(ctx, in, workspace.KeyActor, "ann@example.com", workspace.MemberRole)
 	wantCode(t, "inviting who accepted", err, fault.AlreadyMember)
 
-	// A member who is invited under another address of theirs.
+	// A member is invited at another address of theirs.
 	_, token = p.invite(t, in, "other@example.com")
 	ann.Email = "other@example.com"
 	accept("a member already", token, ann, fault.AlreadyMember)
@@ -159,7 +159,7 @@ func TestAccept(t *testing.T) {
 	fatal(t, err)
 	accept("revoked", token, newcomer("bob@example.com"), fault.NotFound)
 
-	// Without a name in the token, the address stands in.
+	// Without a name in the token, the name is taken from the address.
 	_, token = p.invite(t, in, "carl@example.com")
 	nameless := newcomer("carl@example.com")
 	nameless.Name = ""
@@ -168,7 +168,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// What is stored opens nothing: neither the token nor its secret is in the table.
+// The table has neither the token nor its secret.
 func TestTokensAreNotStored(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
@@ -193,9 +193,9 @@ func TestTwoAcceptsAtOnce(t *testing.T) {
 	for i := range 100 {
 		email := fmt.Sprintf("n%d@example.com", i)
 		_, token := p.invite(t, p.one.ID, email)
-		who := []workspace.Newcomer{newcomer(email), newcomer(email)}
+		who := []workspace.Invitee{newcomer(email), newcomer(email)}
 		if i%2 == 0 {
-			who[1] = who[0] // one person, twice; else two who share the address
+			who[1] = who[0] // one user twice; otherwise two users with one address
 		}
 		var errs [2]error
 		var group sync.WaitGroup
@@ -248,7 +248,7 @@ func TestTwoInvitesOfOneAddress(t *testing.T) {
 	ctx := t.Context()
 	for i := range 100 {
 		email := fmt.Sprintf("t%d@example.com", i)
-		if i%2 == 0 { // an expired one is in the way
+		if i%2 == 0 { // with an expired one
 			p.invite(t, p.one.ID, email)
 			p.now = p.now.Add(workspace.InvitationTTL)
 		}
@@ -256,7 +256,7 @@ func TestTwoInvitesOfOneAddress(t *testing.T) {
 		var group sync.WaitGroup
 		for n := range errs {
 			group.Go(func() {
-				_, errs[n] = p.invitations.Create(ctx, p.one.ID, workspace.KeyActor, strings.ToUpper(email[:n+1])+email[n+1:], workspace.Common)
+				_, errs[n] = p.invitations.Create(ctx, p.one.ID, workspace.KeyActor, strings.ToUpper(email[:n+1])+email[n+1:], workspace.MemberRole)
 			})
 		}
 		group.Wait()
@@ -286,7 +286,7 @@ func TestInviteRacingAccept(t *testing.T) {
 		var group sync.WaitGroup
 		group.Go(func() { _, _, accepted = p.invitations.Accept(ctx, token, newcomer(email)) })
 		group.Go(func() {
-			_, invited = p.invitations.Create(ctx, p.one.ID, workspace.KeyActor, email, workspace.Common)
+			_, invited = p.invitations.Create(ctx, p.one.ID, workspace.KeyActor, email, workspace.MemberRole)
 		})
 		group.Wait()
 		code := fault.CodeOf(invited)
@@ -301,21 +301,21 @@ func TestOutbox(t *testing.T) {
 	p := newPeople(t)
 	ctx := t.Context()
 	const hold = time.Minute
-	claim := func(name string, want ...int) (letters []workspace.Letter) {
+	claim := func(name string, want ...int) (emails []workspace.InvitationEmail) {
 		t.Helper()
 		var got []int
 		for {
-			l, ok, err := p.system.ClaimLetter(ctx, p.now, hold, 3)
+			l, ok, err := p.system.ClaimEmail(ctx, p.now, hold, 3)
 			fatal(t, err)
 			if !ok {
 				break
 			}
-			letters, got = append(letters, l), append(got, l.Attempt)
+			emails, got = append(emails, l), append(got, l.Attempt)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: attempts (-want +got):\n%s", name, diff)
 		}
-		return letters
+		return emails
 	}
 	sent := func() *time.Time {
 		all, err := p.invitations.List(ctx, p.one.ID, 1, 0)
@@ -330,7 +330,7 @@ func TestOutbox(t *testing.T) {
 	first := p.now
 	l := claim("new", 1)[0]
 	if l.Workspace != p.one.ID || l.WorkspaceName != "One" || l.InvitedBy != "Olga" || l.Email != "ann@example.com" || l.Role != workspace.Admin {
-		t.Errorf("letter %+v", l)
+		t.Errorf("e-mail %+v", l)
 	}
 	if at := sent(); at == nil || !at.Equal(first) {
 		t.Errorf("sent at %v, want %v", at, first)
@@ -340,23 +340,23 @@ func TestOutbox(t *testing.T) {
 	claim("within the hold")
 	p.now = p.now.Add(time.Millisecond)
 	second := claim("after a crash", 2)[0]
-	// The first sender was only slow: what it says does not count any more.
-	fatal(t, p.system.LetterSent(ctx, l, p.now))
+	// The result of the first sender, which was slow, no longer counts.
+	fatal(t, p.system.EmailSent(ctx, l, p.now))
 	next := p.now.Add(10 * time.Second)
-	fatal(t, p.system.LetterFailed(ctx, second, &next))
+	fatal(t, p.system.EmailFailed(ctx, second, &next))
 	claim("failed")
 	p.now = next
 	third := claim("again", 3)[0]
-	fatal(t, p.system.LetterSent(ctx, third, p.now))
+	fatal(t, p.system.EmailSent(ctx, third, p.now))
 	p.now = p.now.Add(24 * time.Hour)
 	claim("sent")
 	if at := sent(); at == nil || !at.Equal(first) {
 		t.Errorf("sent at %v, want the first attempt's %v", at, first)
 	}
 
-	// Given up, revoked, accepted, expired: nothing to send.
+	// Nothing to send: given up, revoked, accepted or expired.
 	p.invite(t, p.one.ID, "given-up@example.com")
-	fatal(t, p.system.LetterFailed(ctx, claim("to give up", 1)[0], nil))
+	fatal(t, p.system.EmailFailed(ctx, claim("to give up", 1)[0], nil))
 	revoked, _ := p.invite(t, p.one.ID, "revoked@example.com")
 	_, err = p.invitations.Revoke(ctx, p.one.ID, workspace.KeyActor, revoked.ID)
 	fatal(t, err)
@@ -366,18 +366,18 @@ func TestOutbox(t *testing.T) {
 	p.invite(t, p.one.ID, "expired@example.com")
 	p.now = p.now.Add(workspace.InvitationTTL)
 	claim("none is due")
-	// Without a mail server there is nothing in the outbox.
-	p.invitations.Mail = nil
+	// Without a mail server the outbox is empty.
+	p.invitations.EmailQueued = nil
 	p.invite(t, p.one.ID, "by-hand@example.com")
 	claim("nobody sends")
 }
 
-func TestALetterIsClaimedOnce(t *testing.T) {
+func TestAnEmailIsClaimedOnce(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
 	ctx := t.Context()
-	const letters = 30
-	for i := range letters {
+	const emails = 30
+	for i := range emails {
 		p.invite(t, p.one.ID, fmt.Sprintf("l%d@example.com", i))
 	}
 	var mu sync.Mutex
@@ -386,7 +386,7 @@ func TestALetterIsClaimedOnce(t *testing.T) {
 	for range 4 {
 		group.Go(func() {
 			for {
-				l, ok, err := p.system.ClaimLetter(ctx, p.now, time.Hour, 3)
+				l, ok, err := p.system.ClaimEmail(ctx, p.now, time.Hour, 3)
 				if err != nil {
 					t.Error(err)
 				}
@@ -405,9 +405,9 @@ func TestALetterIsClaimedOnce(t *testing.T) {
 			t.Errorf("%v was claimed %d times", id, n)
 		}
 	}
-	// SKIP LOCKED may end one claimer early, never all of them: the last to look
-	// sees every row unlocked.
-	if len(claimed) != letters {
-		t.Errorf("%d of %d were claimed", len(claimed), letters)
+	// With SKIP LOCKED one claimer can finish early, but never all of them: the last
+	// one finds every row unlocked.
+	if len(claimed) != emails {
+		t.Errorf("%d of %d were claimed", len(claimed), emails)
 	}
 }

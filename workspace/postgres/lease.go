@@ -10,21 +10,22 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A lease is a name that at most one holder has at a time, until a deadline by
-// the database's clock: renewed while the work goes on, free again ttl after a
-// crash. It is a row and not a lock, so nothing is held across network calls.
+// A lease is a name that at most one holder has at a time, until a deadline by the
+// database's clock. The holder renews it while it works; ttl after a crash it is
+// free again. It is a row and not a lock, so no transaction stays open during
+// network calls.
 //
-// A holder must count its lease as lost ttl after the *start* of its last
-// successful call, by its own clock: the deadline was set no earlier than that.
-// WithLease does so.
+// A holder must consider its lease lost ttl after the *start* of its last
+// successful call, by its own clock: the deadline is at least that late. WithLease
+// does so.
 
-// ErrLeaseLost is the cause of a context that WithLease ended.
+// ErrLeaseLost is the cause of a context that WithLease cancelled.
 var ErrLeaseLost = errors.New("the lease was lost")
 
-// LeaseHeldError says who has a lease.
+// LeaseHeldError says that another holder has a lease.
 type LeaseHeldError struct {
 	Name, Holder string
-	// Deadline is when it ends unless renewed, by the database's clock.
+	// Deadline is when the lease ends unless it is renewed, by the database's clock.
 	Deadline time.Time
 }
 
@@ -33,13 +34,12 @@ func (e *LeaseHeldError) Error() string {
 		e.Name, e.Holder, e.Deadline.UTC().Format(time.RFC3339))
 }
 
-// AcquireLease takes a free or lapsed lease, or extends the holder's own (so
-// that a call whose answer was lost may be repeated). It reports whether the
-// holder has it now. Holders choose a name of their own per attempt.
+// AcquireLease takes a free or expired lease, or extends the holder's own, so that
+// a call whose response was lost may be repeated. It reports whether the holder has
+// the lease. Each attempt uses a holder name of its own.
 func (s *System) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error) {
 	// clock_timestamp, not now: the statement may have waited for the row. A
-	// deadline further ahead than any holder sets it is of a clock that was set
-	// back since.
+	// deadline more than 2 ttl ahead means that the clock was set back since.
 	tag, err := s.pool.Exec(ctx, `
 		INSERT INTO leases (name, holder, deadline) VALUES ($1, $2, clock_timestamp() + $3::interval)
 		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, deadline = clock_timestamp() + $3::interval
@@ -48,8 +48,7 @@ func (s *System) AcquireLease(ctx context.Context, name, holder string, ttl time
 	return err == nil && tag.RowsAffected() == 1, toFault(err)
 }
 
-// RenewLease extends a lease that the holder has and that has not lapsed; false
-// means that it is lost.
+// RenewLease extends the holder's unexpired lease; false means that it is lost.
 func (s *System) RenewLease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error) {
 	tag, err := s.pool.Exec(ctx, `
 		UPDATE leases SET deadline = clock_timestamp() + $3::interval
@@ -57,13 +56,13 @@ func (s *System) RenewLease(ctx context.Context, name, holder string, ttl time.D
 	return err == nil && tag.RowsAffected() == 1, toFault(err)
 }
 
-// ReleaseLease gives a lease back; one that another holder has stays theirs.
+// ReleaseLease frees the holder's lease. It does not free another holder's.
 func (s *System) ReleaseLease(ctx context.Context, name, holder string) error {
 	_, err := s.pool.Exec(ctx, `DELETE FROM leases WHERE name = $1 AND holder = $2`, name, holder)
 	return toFault(err)
 }
 
-// LeaseHolder returns who has a lease and until when, "" when nobody has.
+// LeaseHolder returns the holder of a lease and its deadline, "" for a free lease.
 func (s *System) LeaseHolder(ctx context.Context, name string) (holder string, deadline time.Time, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT holder, deadline FROM leases WHERE name = $1 AND deadline > clock_timestamp()`, name).
 		Scan(&holder, &deadline)
@@ -73,23 +72,22 @@ func (s *System) LeaseHolder(ctx context.Context, name string) (holder string, d
 	return holder, deadline, toFault(err)
 }
 
-// WithLease runs work while holding a lease, as a holder that no other call can
-// be: see WithNamedLease. who tells people who holds it, a host and a process for
-// instance.
+// WithLease is WithNamedLease with a unique holder name. who is the part of the
+// name that is for people, such as a host and a process.
 func (s *System) WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error {
 	return s.WithNamedLease(ctx, name, who+" "+uuid.NewString(), ttl, work)
 }
 
-// WithNamedLease runs work while holding a lease, renewing it each third of ttl. The
-// context of work ends, with ErrLeaseLost as its cause, when the lease is lost
-// or could not be renewed in time. A lease that another one has is a
-// *LeaseHeldError. A lease that the holder has already, because its process was
-// killed, is taken over: the caller makes sure that no two use the name at once.
+// WithNamedLease runs work while it holds a lease. It renews the lease every third
+// of ttl. It cancels the context of work, with the cause ErrLeaseLost, when the
+// lease is lost or cannot be renewed in time. It returns a *LeaseHeldError when
+// another holder has the lease. It takes over a lease that the same holder has, from
+// a process that was killed: the caller must not use a name twice at the same time.
 func (s *System) WithNamedLease(ctx context.Context, name, holder string, ttl time.Duration, work func(context.Context) error) error {
 	return WithLease(ctx, s, name, holder, ttl, work)
 }
 
-// LeaseStore keeps leases; *System does.
+// LeaseStore keeps leases, as *System does.
 type LeaseStore interface {
 	AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
 	RenewLease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
@@ -97,7 +95,7 @@ type LeaseStore interface {
 	LeaseHolder(ctx context.Context, name string) (holder string, deadline time.Time, err error)
 }
 
-// WithLease is WithNamedLease of any store.
+// WithLease is System.WithNamedLease for any store.
 func WithLease(ctx context.Context, s LeaseStore, name, holder string, ttl time.Duration, work func(context.Context) error) error {
 	start := time.Now()
 	ok, err := s.AcquireLease(ctx, name, holder, ttl)
@@ -122,10 +120,10 @@ func WithLease(ctx context.Context, s LeaseStore, name, holder string, ttl time.
 		close(stop)
 		<-stopped
 		cancel(nil)
-		// The work is over, whether or not its caller still waits.
+		// Release also after the caller's context has ended.
 		release, done := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer done()
-		_ = s.ReleaseLease(release, name, holder) // else it lapses by itself
+		_ = s.ReleaseLease(release, name, holder) // otherwise it expires
 	}()
 	err = work(ctx)
 	if lost := context.Cause(ctx); errors.Is(lost, ErrLeaseLost) && !errors.Is(err, ErrLeaseLost) {
@@ -134,8 +132,8 @@ func WithLease(ctx context.Context, s LeaseStore, name, holder string, ttl time.
 	return err
 }
 
-// keepLease renews until stop, and ends the work's context when the lease can
-// no longer be counted on. A renewal that errs is tried again until then.
+// keepLease renews a lease until stop, and calls lose when it is lost. It repeats a
+// failed renewal until the lease expires.
 func keepLease(ctx context.Context, s LeaseStore, name, holder string, ttl time.Duration, held time.Time, stop <-chan struct{}, lose context.CancelCauseFunc) {
 	tick := time.NewTicker(ttl / 6)
 	defer tick.Stop()
@@ -153,7 +151,7 @@ func keepLease(ctx context.Context, s LeaseStore, name, holder string, ttl time.
 		case <-tick.C:
 		}
 		select {
-		case <-stop: // while the last renewal was under way
+		case <-stop: // closed during the last renewal
 			return
 		default:
 		}
@@ -165,7 +163,7 @@ func keepLease(ctx context.Context, s LeaseStore, name, holder string, ttl time.
 		ok, err := s.RenewLease(call, name, holder, ttl)
 		done()
 		switch {
-		case err != nil: // perhaps next time
+		case err != nil: // try again
 		case ok:
 			held = start
 			lapse.Reset(time.Until(held.Add(ttl)))

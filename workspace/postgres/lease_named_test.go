@@ -9,14 +9,14 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// A holder with a name of its own takes its lease over from the process it had
-// before, which is dead; nobody else does.
+// A named holder takes over the lease of its earlier process, which is dead. Other
+// holders do not.
 func TestNamedLeaseIsTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
 	if ok, err := w.system.AcquireLease(ctx, "load", "folder 1", time.Hour); !ok || err != nil {
-		t.Fatal(ok, err) // by a process that was killed then
+		t.Fatal(ok, err) // by a process that was killed later
 	}
 	worked := false
 	work := func(context.Context) error { worked = true; return nil }
@@ -27,7 +27,7 @@ func TestNamedLeaseIsTakenOver(t *testing.T) {
 	if err := w.system.WithNamedLease(ctx, "load", "folder 1", time.Hour, work); err != nil || !worked {
 		t.Errorf("%v, worked %v", err, worked)
 	}
-	// It was given back.
+	// It was released.
 	if err := w.system.WithLease(ctx, "load", "anybody", time.Hour, work); err != nil {
 		t.Error(err)
 	}

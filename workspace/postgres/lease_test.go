@@ -59,8 +59,8 @@ func TestLeaseLapses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
-	// The crash of a holder: its deadline passes. (Moved into the past, which
-	// is what waiting would do.)
+	// The holder crashed and its deadline passed. Setting it into the past replaces
+	// waiting.
 	ok, err := w.system.AcquireLease(ctx, "load", "crashed", time.Hour)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
@@ -126,7 +126,7 @@ func TestWithLeaseIsRenewedAndLost(t *testing.T) {
 				break // renewed more than once, past its first deadline
 			}
 		}
-		// Another one took it, as after a pause longer than its time.
+		// Another holder took it, as after a pause longer than ttl.
 		if _, err := w.system.Pool().Exec(ctx, `UPDATE leases SET holder = 'another'`); err != nil {
 			return err
 		}

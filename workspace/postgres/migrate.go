@@ -20,7 +20,7 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations are the files, at the root of their own tree.
+// migrations returns the files as the root of a file system.
 func migrations() fs.FS {
 	sub, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
@@ -29,8 +29,8 @@ func migrations() fs.FS {
 	return sub
 }
 
-// newest is the version of the newest embedded migration.
-var newest = func() int64 {
+// newestVersion is the version of the newest embedded migration.
+var newestVersion = func() int64 {
 	files, err := fs.ReadDir(migrationFiles, "migrations")
 	if err != nil {
 		panic(err) // embedded above
@@ -47,11 +47,9 @@ var newest = func() int64 {
 	return top
 }()
 
-func newestVersion() int64 { return newest }
-
-// Migrate brings the schema up to this program's version and returns the files
-// it applied, none when it was there already. The address is the system role's.
-// Several at once are fine: one does the work, the others wait.
+// Migrate updates the schema to this program's version and returns the migrations
+// it applied, none when the schema was up to date. systemURL is an address of the
+// role atlas_system. Concurrent calls are safe: one migrates, the others wait.
 func Migrate(ctx context.Context, systemURL string) (applied []string, err error) {
 	config, err := pgx.ParseConfig(systemURL)
 	if err != nil {
@@ -79,8 +77,8 @@ func Migrate(ctx context.Context, systemURL string) (applied []string, err error
 	return applied, nil
 }
 
-// SchemaDigest names the schema that Migrate makes: it changes with any change
-// of a migration. Tests keep their template database under it.
+// SchemaDigest returns a digest of all migrations. Tests name their template
+// database by it.
 func SchemaDigest() string {
 	hash := sha256.New()
 	files, err := fs.ReadDir(migrationFiles, "migrations")

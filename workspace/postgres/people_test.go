@@ -15,11 +15,11 @@ import (
 type people struct {
 	*world
 	store         *postgres.Store
-	roster        *workspace.Roster
+	memberAdmin   *workspace.Members
 	invitations   *workspace.Invitations
 	subscriptions *workspace.Subscriptions
 	skills        *workspace.Skills
-	shelf         *workspace.Shelf
+	skillAdmin    *workspace.SkillAdmin
 }
 
 func newPeople(t *testing.T) *people {
@@ -29,11 +29,11 @@ func newPeople(t *testing.T) *people {
 	clock := func() time.Time { return p.now }
 	links, err := workspace.NewInvitationLinks("https://app.example/join", []byte("a key of the servers"))
 	fatal(t, err)
-	p.roster = workspace.NewRoster(p.store, nil)
-	p.invitations = &workspace.Invitations{Store: p.store, Joins: w.system, Links: links, Now: clock, Mail: func() {}}
+	p.memberAdmin = workspace.NewMembers(p.store, nil)
+	p.invitations = &workspace.Invitations{Store: p.store, Acceptances: w.system, Links: links, Now: clock, EmailQueued: func() {}}
 	p.subscriptions = workspace.NewSubscriptions(p.store, clock)
 	p.skills = workspace.NewSkills(p.store, clock)
-	p.shelf = workspace.NewShelf(w.system, clock)
+	p.skillAdmin = workspace.NewSkillAdmin(w.system, clock)
 	return p
 }
 
@@ -48,7 +48,7 @@ func (p *people) join(t *testing.T, in workspace.ID, email string, role workspac
 // invite returns an invitation and its token.
 func (p *people) invite(t *testing.T, in workspace.ID, email string) (workspace.Invitation, string) {
 	t.Helper()
-	made, err := p.invitations.Create(t.Context(), in, workspace.KeyActor, email, workspace.Common)
+	made, err := p.invitations.Create(t.Context(), in, workspace.KeyActor, email, workspace.MemberRole)
 	fatal(t, err)
 	return made.Invitation, tokenOf(t, made.Link)
 }
@@ -60,8 +60,8 @@ func tokenOf(t *testing.T, link string) string {
 	return u.Query().Get("token")
 }
 
-func newcomer(email string) workspace.Newcomer {
-	return workspace.Newcomer{ID: workspace.NewUserID(), Email: email, EmailVerified: true, Name: "New"}
+func newcomer(email string) workspace.Invitee {
+	return workspace.Invitee{ID: workspace.NewUserID(), Email: email, EmailVerified: true, Name: "New"}
 }
 
 func wantCode(t *testing.T, name string, err error, want fault.Code) {

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,138 +17,120 @@ import (
 	"atlas/workspace"
 )
 
-// Options are the settings of a pool. The zero value is fit for a server.
+// Options are the settings of a connection pool. The zero value suits a server.
 type Options struct {
-	// MaxConns is the most connections of the pool; 0 is 16.
+	// MaxConns is the maximum number of connections; 0 means 16.
 	MaxConns int32
-	// StatementTimeout ends a statement that runs longer; 0 is 5 s. It is well
-	// under a client's patience, and over what any statement here needs.
+	// StatementTimeout cancels a statement that runs longer; 0 means 5 s. That is
+	// shorter than clients wait and longer than any statement here needs.
 	StatementTimeout time.Duration
-	// ConnectTimeout bounds dialling and logging in; 0 is 3 s.
+	// ConnectTimeout bounds dialling and logging in; 0 means 3 s.
 	ConnectTimeout time.Duration
-	// AcquireTimeout bounds waiting for a connection while all are in use; past
-	// it the error is fault.Unavailable. 0 waits as long as the caller.
+	// AcquireTimeout bounds the wait for a connection while all are in use. After
+	// it the error is fault.Unavailable. 0 means the deadline of the caller.
 	AcquireTimeout time.Duration
-	// Tracer sees every statement; nil is none.
+	// Tracer observes every statement; nil means none.
 	Tracer pgx.QueryTracer
 }
 
-// Store is the application's access, under row-level security.
-type Store struct{ pool *pgxpool.Pool }
+// database is a pool whose connections all act as one role.
+type database struct {
+	pool *pgxpool.Pool
+	// role is the role to act as. forbidden is a role that the connections must not
+	// be able to assume, "" for none.
+	role, forbidden string
+}
 
-// System is the access that crosses workspaces.
-type System struct{ pool *pgxpool.Pool }
+// Store is the access of request handlers, under row-level security.
+type Store struct{ database }
 
-// Open returns the application's store for an address of the role atlas_app.
-// It does not connect yet: Ready tells whether that works.
+// System is the access across workspaces.
+type System struct{ database }
+
+// Open returns the store for an address of the role atlas_app. It does not
+// connect yet; Ready does.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
-	pool, err := openPool(ctx, url, "atlas", o, AppRole, SystemRole)
+	db, err := openDatabase(ctx, url, "atlas", o, AppRole, SystemRole)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{pool}, nil
+	return &Store{db}, nil
 }
 
 // OpenSystem is Open for the role atlas_system.
 func OpenSystem(ctx context.Context, url string, o Options) (*System, error) {
-	pool, err := openPool(ctx, url, "atlas-system", o, SystemRole, "")
+	db, err := openDatabase(ctx, url, "atlas-system", o, SystemRole, "")
 	if err != nil {
 		return nil, err
 	}
-	return &System{pool}, nil
+	return &System{db}, nil
 }
 
-// openPool makes a pool whose connections all act as the role want, and could not
-// as never: a failover may lead to a server whose roles are others.
-func openPool(ctx context.Context, url, application string, o Options, want, never string) (*pgxpool.Pool, error) {
+// openDatabase makes a pool that checks the role of each new connection, because
+// a failover may lead to a server with other roles.
+func openDatabase(ctx context.Context, url, application string, o Options, role, forbidden string) (database, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		// The driver's error names the address with its password removed.
-		return nil, fmt.Errorf("the Postgres address: %w", err)
+		// The driver removes the password from the address in its error.
+		return database{}, fmt.Errorf("the Postgres address: %w", err)
 	}
-	config.MaxConns = o.MaxConns
-	if config.MaxConns == 0 {
-		config.MaxConns = 16
-	}
+	config.MaxConns = cmp.Or(o.MaxConns, 16)
 	config.MaxConnLifetime = 30 * time.Minute
 	config.MaxConnLifetimeJitter = 5 * time.Minute
-	if o.ConnectTimeout == 0 {
-		o.ConnectTimeout = 3 * time.Second
-	}
-	config.ConnConfig.ConnectTimeout = o.ConnectTimeout
-	if o.StatementTimeout == 0 {
-		o.StatementTimeout = 5 * time.Second
-	}
+	config.ConnConfig.ConnectTimeout = cmp.Or(o.ConnectTimeout, 3*time.Second)
 	params := config.ConnConfig.RuntimeParams
 	params["application_name"] = application
-	params["statement_timeout"] = strconv.FormatInt(o.StatementTimeout.Milliseconds(), 10)
+	params["statement_timeout"] = strconv.FormatInt(cmp.Or(o.StatementTimeout, 5*time.Second).Milliseconds(), 10)
 	params["idle_in_transaction_session_timeout"] = "10000"
 	params["timezone"] = "UTC"
 	config.ConnConfig.Tracer = o.tracer()
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		// Without it each id goes through database/sql's conversions as a text.
+		// Without it each id passes through database/sql's conversions as a text.
 		pgxuuid.Register(conn.TypeMap())
-		return checkConnection(ctx, conn, want, never)
+		ctx, cancel := context.WithTimeout(ctx, roleCheckTimeout)
+		defer cancel()
+		return checkRole(ctx, conn, role, forbidden)
 	}
-	return pgxpool.NewWithConfig(ctx, config)
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	return database{pool, role, forbidden}, err
 }
 
-// Close waits for what is running and closes the connections.
-func (s *Store) Close() { s.pool.Close() }
+// Close waits for running statements and closes the connections.
+func (d database) Close() { d.pool.Close() }
 
-// Close waits for what is running and closes the connections.
-func (s *System) Close() { s.pool.Close() }
-
-// CheckRole reports whether the role is the application's, and bound by
-// row-level security: a *RoleError inside of fault.Unavailable when it is not,
-// which is also what using the store fails with then; fault.Unavailable while
-// the database does not answer. It does not need the schema.
-func (s *Store) CheckRole(ctx context.Context) error {
-	return toFault(roleFault(checkRole(ctx, s.pool, AppRole, SystemRole)))
+// CheckRole reports whether connections act as the right role and row-level
+// security binds them. It does not need the schema. Error: fault.Unavailable,
+// which wraps a *RoleError for a wrong role; every use of the store then fails
+// with the same error.
+func (d database) CheckRole(ctx context.Context) error {
+	return toFault(checkRole(ctx, d.pool, d.role, d.forbidden))
 }
 
-// CheckRole is Store.CheckRole for the system role.
-func (s *System) CheckRole(ctx context.Context) error {
-	return toFault(roleFault(checkRole(ctx, s.pool, SystemRole, "")))
-}
-
-// Ready reports whether the database answers, CheckRole, and whether the schema
-// is at least as new as this program's.
-func (s *Store) Ready(ctx context.Context) error {
-	if err := s.CheckRole(ctx); err != nil {
+// Ready reports whether the database answers, CheckRole passes, and the schema is
+// at least as new as this program's.
+func (d database) Ready(ctx context.Context) error {
+	if err := d.CheckRole(ctx); err != nil {
 		return err
 	}
-	return checkSchema(ctx, s.pool)
-}
-
-// Ready is Store.Ready for the system role.
-func (s *System) Ready(ctx context.Context) error {
-	if err := s.CheckRole(ctx); err != nil {
-		return err
-	}
-	return checkSchema(ctx, s.pool)
-}
-
-func checkSchema(ctx context.Context, pool *pgxpool.Pool) error {
 	var version int64
-	err := pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
+	err := d.pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&version)
 	switch {
 	case err != nil:
 		return toFault(err)
-	// A newer schema is fine: while servers are replaced one by one, the new
-	// one migrates first and the old ones go on.
-	case version < newestVersion():
-		return fault.Away(fmt.Errorf("the schema has version %d, this program needs %d: run atlas migrate", version, newestVersion()), backend)
+	// A newer schema is accepted: in a rolling update the first new server migrates
+	// while old servers go on.
+	case version < newestVersion:
+		return fault.Away(fmt.Errorf("the schema has version %d, this program needs %d: run atlas migrate", version, newestVersion), backend)
 	}
 	return nil
 }
 
-// setWorkspace names the workspace to the policies until the end of the
-// transaction (or of the pipeline, which is one).
+// setWorkspace sets the workspace of the row-level security policies until the
+// end of the transaction. A pipeline is one transaction.
 const setWorkspace = `SELECT set_config('atlas.workspace_id', $1, true)`
 
-// queryRow runs one query of a workspace and scans its one row, in a single
-// round trip: both statements of a batch are one transaction.
+// queryRow runs one query of a workspace in a single round trip and scans its
+// row: pgx.ErrNoRows without one.
 func (s *Store) queryRow(ctx context.Context, in workspace.ID, sql string, args []any, into ...any) error {
 	return s.query(ctx, in, sql, args, func(rows pgx.Rows) error {
 		if !rows.Next() {
@@ -160,8 +143,38 @@ func (s *Store) queryRow(ctx context.Context, in workspace.ID, sql string, args 
 	})
 }
 
-// query runs one query of a workspace in a single round trip and hands its
-// rows to read. The error is a fault, but for pgx.ErrNoRows.
+// queryOne is queryRow with a scan function.
+func queryOne[T any](ctx context.Context, s *Store, in workspace.ID, scan pgx.RowToFunc[T], sql string, args ...any) (v T, err error) {
+	err = s.query(ctx, in, sql, args, func(rows pgx.Rows) error {
+		v, err = pgx.CollectExactlyOneRow(rows, scan)
+		return err
+	})
+	return v, err
+}
+
+// queryAll runs one query of a workspace in a single round trip and returns all
+// rows.
+func queryAll[T any](ctx context.Context, s *Store, in workspace.ID, scan pgx.RowToFunc[T], sql string, args ...any) (list []T, err error) {
+	err = s.query(ctx, in, sql, args, func(rows pgx.Rows) error {
+		list, err = pgx.CollectRows(rows, scan)
+		return err
+	})
+	return list, err
+}
+
+// collect is queryAll across workspaces.
+func collect[T any](ctx context.Context, s *System, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	rows, err := s.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, toFault(err)
+	}
+	all, err := pgx.CollectRows(rows, scan)
+	return all, toFault(err)
+}
+
+// query runs one query of a workspace in a single round trip and passes its rows
+// to read. Both statements of the batch are one transaction. The error is a
+// fault, except pgx.ErrNoRows.
 func (s *Store) query(ctx context.Context, in workspace.ID, sql string, args []any, read func(pgx.Rows) error) (err error) {
 	if err := in.Check(); err != nil {
 		return err
@@ -193,8 +206,8 @@ func (s *Store) query(ctx context.Context, in workspace.ID, sql string, args []a
 	return toFault(rows.Err())
 }
 
-// inWorkspace runs fn in a transaction of the workspace; an error rolls it
-// back. Helpers take the transaction, exported methods call this.
+// inWorkspace runs fn in a transaction of the workspace; an error rolls it back.
+// Exported methods call it; helpers take the transaction.
 func (s *Store) inWorkspace(ctx context.Context, in workspace.ID, fn func(pgx.Tx) error) error {
 	if err := in.Check(); err != nil {
 		return err
@@ -207,5 +220,34 @@ func (s *Store) inWorkspace(ctx context.Context, in workspace.ID, fn func(pgx.Tx
 	}))
 }
 
-// arg is an id as a query argument.
+// inWorkspace runs fn in a transaction that can access every workspace; an error
+// rolls it back.
+func (s *System) inWorkspace(ctx context.Context, in workspace.ID, fn func(pgx.Tx) error) error {
+	if err := in.Check(); err != nil {
+		return err
+	}
+	return toFault(pgx.BeginFunc(ctx, s.pool, fn))
+}
+
+// arg converts an id to a query argument.
 func arg[T ~[16]byte](id T) uuid.UUID { return uuid.UUID(id) }
+
+// nullable converts an id to a query argument, null for the zero id.
+func nullable[T ~[16]byte](id T) *uuid.UUID {
+	if id == (T{}) {
+		return nil
+	}
+	u := uuid.UUID(id)
+	return &u
+}
+
+func noRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
+
+// orNotFound replaces pgx.ErrNoRows by the error that notFound makes of it.
+func orNotFound[T any](value T, err error, notFound func(error) *fault.Error) (T, error) {
+	if noRows(err) {
+		var zero T
+		return zero, notFound(err)
+	}
+	return value, err
+}

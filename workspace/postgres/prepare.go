@@ -8,36 +8,37 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// The two roles. Their names are fixed, because the migrations name them.
+// The two roles. The migrations contain their names.
 const (
 	AppRole    = "atlas_app"
 	SystemRole = "atlas_system"
 )
 
-// URLs are the addresses of one database.
+// URLs are the addresses of one database, one for each role.
 type URLs struct {
 	App, System string
 }
 
-// prepareLock is the advisory lock under which roles are made: they belong to
-// the whole server, and several test processes may make them at once.
+// prepareLock is the advisory lock for creating roles. Roles belong to the whole
+// server, and several test processes may create them at the same time.
 const prepareLock = 0x61746c6173 // "atlas"
 
-// Prepare creates the two roles and a database that atlas_system owns, as far
-// as they are missing, and returns both roles' addresses. It is for development
-// and tests; it needs the address (a URL) of a role that may create roles and
-// databases. It creates no table: Migrate does.
+// Prepare creates the two roles and a database that atlas_system owns, where they
+// do not exist, and returns the addresses of both roles. It is for development and
+// tests. adminURL is the address of a role that may create roles and databases.
+// It creates no tables; Migrate does.
 //
-// When the administrator's address carries a password, so must the roles'. They
-// are derived from it, so that every process with the same address arrives at
-// the same ones; they are set only on roles made here. Without a password (trust
-// authentication on loopback) the roles have none.
+// With a password in the administrator's address, the roles that Prepare creates
+// get passwords derived from it, so that every process with the same address
+// computes the same ones. Without a password (trust authentication on loopback)
+// the roles have none.
 func Prepare(ctx context.Context, adminURL, database string) (URLs, error) {
 	urls, err := DatabaseURLs(adminURL, database)
 	if err != nil {
@@ -57,8 +58,8 @@ func Prepare(ctx context.Context, adminURL, database string) (URLs, error) {
 	return urls, nil
 }
 
-// DatabaseURLs returns the addresses of both roles for a database on the
-// administrator's server, as Prepare sets them up.
+// DatabaseURLs returns the addresses of both roles that Prepare creates for a
+// database on the administrator's server.
 func DatabaseURLs(adminURL, database string) (URLs, error) {
 	admin, err := url.Parse(adminURL)
 	if err != nil || (admin.Scheme != "postgres" && admin.Scheme != "postgresql") {
@@ -68,7 +69,7 @@ func DatabaseURLs(adminURL, database string) (URLs, error) {
 	if err != nil {
 		return URLs{}, fmt.Errorf("the administrator's Postgres address: %w", err)
 	}
-	password := config.Password // of the URL, PGPASSWORD or a password file
+	password := config.Password // from the URL, PGPASSWORD or a password file
 	address := func(role string) string {
 		u := *admin
 		u.Path = "/" + database
@@ -119,9 +120,9 @@ func prepareRole(ctx context.Context, tx pgx.Tx, role, password string) error {
 	if password != "" {
 		create += " PASSWORD '" + rolePassword(password, role) + "'" // hex: nothing to escape
 	}
-	// The lock above belongs to one database; another process may use another
-	// database for its administration and get here too.
-	return ignoring(inSavepoint(ctx, tx, create), "42710", "23505")
+	// An advisory lock belongs to one database. A process that administers through
+	// another database can create the role at the same time.
+	return ignoreCodes(inSavepoint(ctx, tx, create), "42710", "23505")
 }
 
 func prepareDatabase(ctx context.Context, conn *pgx.Conn, adminURL, database string) error {
@@ -139,15 +140,15 @@ func prepareDatabase(ctx context.Context, conn *pgx.Conn, adminURL, database str
 		}
 	}
 	_, err = conn.Exec(ctx, "CREATE DATABASE "+quoted(database)+" OWNER "+quoted(SystemRole)+" TEMPLATE template0 ENCODING 'UTF8'")
-	if err := ignoring(err, "42P04", "23505"); err != nil {
+	if err := ignoreCodes(err, "42P04", "23505"); err != nil {
 		return fmt.Errorf("creating the database: %w", err)
 	}
-	return closeToOthers(ctx, adminURL, database)
+	return restrictAccess(ctx, adminURL, database)
 }
 
-// closeToOthers leaves only the two roles a way into a new database, and the
-// right to create in it to its owner alone (before Postgres 15 everyone may).
-func closeToOthers(ctx context.Context, adminURL, database string) error {
+// restrictAccess lets only the two roles connect to a new database and only its
+// owner create objects in it. Before Postgres 15 everyone may create them.
+func restrictAccess(ctx context.Context, adminURL, database string) error {
 	config, err := pgx.ParseConfig(adminURL)
 	if err != nil {
 		return err
@@ -166,9 +167,8 @@ func closeToOthers(ctx context.Context, adminURL, database string) error {
 		"GRANT ALL ON SCHEMA public TO " + quoted(SystemRole),
 		"GRANT USAGE ON SCHEMA public TO " + quoted(AppRole),
 	} {
-		// Two at once on one new database touch the same row: the other one
-		// has done it.
-		if _, err := conn.Exec(ctx, statement); ignoring(err, "XX000") != nil {
+		// XX000: another process executed the statement at the same time.
+		if _, err := conn.Exec(ctx, statement); ignoreCodes(err, "XX000") != nil {
 			return fmt.Errorf("closing the database to others: %w", err)
 		}
 	}
@@ -182,13 +182,11 @@ func inSavepoint(ctx context.Context, tx pgx.Tx, statement string) error {
 	})
 }
 
-// ignoring drops the errors with one of the codes.
-func ignoring(err error, codes ...string) error {
+// ignoreCodes returns nil for an error with one of the SQLSTATE codes.
+func ignoreCodes(err error, codes ...string) error {
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
-		for _, code := range codes {
-			if answer.Code == code {
-				return nil
-			}
+		if slices.Contains(codes, answer.Code) {
+			return nil
 		}
 	}
 	return err

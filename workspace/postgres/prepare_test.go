@@ -60,8 +60,8 @@ func TestPrepareAndMigrateByManyAtOnce(t *testing.T) {
 	fatal(t, d.OpenApp(t, postgres.Options{}).Ready(ctx))
 }
 
-// A migration without a transaction is done again where it was interrupted, before
-// its end or before it was noted.
+// A migration without a transaction runs again after an interruption, before its end or
+// before it was recorded.
 func TestInterruptedMigrationIsDoneAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

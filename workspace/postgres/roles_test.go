@@ -15,7 +15,7 @@ import (
 	"atlas/workspace/postgres/pgtest"
 )
 
-// role makes a login role of the test's own and returns its address.
+// role creates a login role for the test and returns its address.
 func role(t *testing.T, d *pgtest.Databases, attributes string) string {
 	t.Helper()
 	name := "atlas_test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
@@ -44,15 +44,14 @@ func role(t *testing.T, d *pgtest.Databases, attributes string) string {
 	return u.String()
 }
 
-// A connection of the wrong role is not used: neither for readiness nor for
-// anything else.
+// A connection of the wrong role is not used, neither for readiness nor for queries.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	d := w.databases
 	for name, c := range map[string]struct {
 		url         string
-		app, system string // part of the error; "": it is fine
+		app, system string // part of the error; "" for none
 	}{
 		"atlas_app":              {d.App, "", "has not the rights of atlas_system"},
 		"atlas_system":           {d.System, "the rights of atlas_system", ""},
@@ -72,7 +71,7 @@ func TestRoles(t *testing.T) {
 			system, err := postgres.OpenSystem(ctx, c.url, postgres.Options{MaxConns: 1})
 			fatal(t, err)
 			defer system.Close()
-			judge := func(what string, err error, want string) {
+			check := func(what string, err error, want string) {
 				t.Helper()
 				wrong, ok := errors.AsType[*postgres.RoleError](err)
 				switch {
@@ -82,20 +81,19 @@ func TestRoles(t *testing.T) {
 					t.Errorf("%s: %v, want %q", what, err, want)
 				}
 			}
-			judge("the app's role", app.CheckRole(ctx), c.app)
-			judge("the app's readiness", app.Ready(ctx), c.app)
+			check("the app's role", app.CheckRole(ctx), c.app)
+			check("the app's readiness", app.Ready(ctx), c.app)
 			_, err = app.Members(ctx, w.one.ID, 100, 0)
-			judge("a use of the app", err, c.app)
-			judge("the system's role", system.CheckRole(ctx), c.system)
-			judge("the system's readiness", system.Ready(ctx), c.system)
+			check("a use of the app", err, c.app)
+			check("the system's role", system.CheckRole(ctx), c.system)
+			check("the system's readiness", system.Ready(ctx), c.system)
 			_, err = system.Members(ctx, w.one.ID, 100, 0)
-			judge("a use of the system", err, c.system)
+			check("a use of the system", err, c.system)
 		})
 	}
 }
 
-// What an operator does to a table or a role while servers run is noticed, on
-// connections that are open too.
+// A change of a table or role at run time is detected, also on open connections.
 func TestRoleIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -108,13 +106,13 @@ func TestRoleIsCheckedAgain(t *testing.T) {
 	} {
 		_, err := w.system.Pool().Exec(ctx, c.change)
 		fatal(t, err)
-		for name, judged := range map[string]struct {
+		for name, result := range map[string]struct {
 			err  error
 			want string
 		}{"app": {w.app.Ready(ctx), c.app}, "system": {w.system.Ready(ctx), c.system}} {
-			wrong, ok := errors.AsType[*postgres.RoleError](judged.err)
-			if (judged.want == "") != (judged.err == nil) || judged.want != "" && (!ok || !strings.Contains(wrong.Error(), judged.want)) {
-				t.Errorf("%s: %s: %v", c.change, name, judged.err)
+			wrong, ok := errors.AsType[*postgres.RoleError](result.err)
+			if (result.want == "") != (result.err == nil) || result.want != "" && (!ok || !strings.Contains(wrong.Error(), result.want)) {
+				t.Errorf("%s: %s: %v", c.change, name, result.err)
 			}
 		}
 		_, err = w.system.Pool().Exec(ctx, c.back)

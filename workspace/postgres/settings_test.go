@@ -60,7 +60,7 @@ func TestSubscriptions(t *testing.T) {
 		wantCode(t, name, err, fault.InvalidInput)
 	}
 
-	// Deleted and made again: a fresh watermark.
+	// A subscription that is deleted and made again has a new watermark.
 	fatal(t, p.subscriptions.Delete(ctx, in, first.ID))
 	fatal(t, p.subscriptions.Delete(ctx, in, first.ID))
 	p.now = p.now.Add(time.Hour)
@@ -165,7 +165,7 @@ func TestWhoSeesWhichSkills(t *testing.T) {
 	list("shared ones", ben, workspace.SkillFilter{Scope: shared}, "workspace/bid-letters workspace/review")
 	list("a page", ben, workspace.SkillFilter{Scope: shared, Limit: 1, Offset: 1}, "workspace/review")
 
-	published, err := p.shelf.SetStatus(ctx, in, "workspace/review", workspace.PublishedSkill)
+	published, err := p.skillAdmin.SetStatus(ctx, in, "workspace/review", workspace.PublishedSkill)
 	fatal(t, err)
 	if published.Status != workspace.PublishedSkill {
 		t.Errorf("published: %+v", published)
@@ -179,16 +179,16 @@ func TestWhoSeesWhichSkills(t *testing.T) {
 	find("one's own by a word", ben, "too", none, "personal/ann-s-notes")
 	find("by scope", ann, "", workspace.SkillFilter{Scope: shared}, "workspace/review")
 	list("by status", ann, workspace.SkillFilter{Status: workspace.DraftSkill}, "personal/ann-s-notes workspace/bid-letters")
-	if got := locators(p.shelf.List(ctx, in)); got != "workspace/bid-letters workspace/review" {
+	if got := locators(p.skillAdmin.List(ctx, in)); got != "workspace/bid-letters workspace/review" {
 		t.Errorf("the operator sees %q", got)
 	}
-	if _, err := p.shelf.SetStatus(ctx, in, "review", workspace.DraftSkill); err != nil {
+	if _, err := p.skillAdmin.SetStatus(ctx, in, "review", workspace.DraftSkill); err != nil {
 		t.Error(err)
 	}
 	find("taken back", key, "", none, "")
-	_, err = p.shelf.SetStatus(ctx, in, "personal/ann-s-notes", workspace.PublishedSkill)
+	_, err = p.skillAdmin.SetStatus(ctx, in, "personal/ann-s-notes", workspace.PublishedSkill)
 	wantCode(t, "publishing a personal one", err, fault.InvalidInput)
-	_, err = p.shelf.SetStatus(ctx, in, "ann-s-notes", workspace.PublishedSkill)
+	_, err = p.skillAdmin.SetStatus(ctx, in, "ann-s-notes", workspace.PublishedSkill)
 	wantCode(t, "publishing by the slug of a personal one", err, fault.SkillNotFound)
 
 	get := func(name string, viewer workspace.UserID, locator string, want fault.Code) (s workspace.Skill) {

@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	_ workspace.SkillStore = (*Store)(nil)
-	_ workspace.ShelfStore = (*System)(nil)
+	_ workspace.SkillStore      = (*Store)(nil)
+	_ workspace.SkillAdminStore = (*System)(nil)
 )
 
 func skillConflict(cause error) *fault.Error {
@@ -24,7 +24,8 @@ func unknownSkill(cause error) *fault.Error {
 	return fault.Wrap(cause, fault.SkillNotFound, "there is no Skill with this locator")
 }
 
-// skillColumns reads a Skill; content is an expression, ” where it is left out.
+// skillColumns returns the columns of a Skill. content is the SQL expression of its
+// content, an empty literal to omit it.
 func skillColumns(content string) string {
 	return `id, scope, slug, status, name, description, ` + content + `, created_by, revision, created_at, updated_at`
 }
@@ -39,54 +40,46 @@ func collectSkill(row pgx.CollectableRow) (s workspace.Skill, err error) {
 	return s, err
 }
 
-// visible is what a viewer ($2, null for an API key) may see of a workspace
-// ($1): its own Skills, and theirs.
-const visible = `workspace_id = $1 AND (scope = 'workspace' OR owner_id = $2)`
+// skillVisible selects the Skills of a workspace ($1) that a viewer ($2, null for an
+// API key) may see.
+const skillVisible = `workspace_id = $1 AND (scope = 'workspace' OR owner_id = $2)`
 
-// Skills implements workspace.SkillStore. Words are looked for with strpos,
-// which knows no wildcards.
-func (s *Store) Skills(ctx context.Context, in workspace.ID, f workspace.SkillFilter) (list []workspace.Skill, err error) {
-	err = s.query(ctx, in, `
+// Skills implements workspace.SkillStore. strpos has no wildcards to escape.
+func (s *Store) Skills(ctx context.Context, in workspace.ID, f workspace.SkillFilter) ([]workspace.Skill, error) {
+	return queryAll(ctx, s, in, collectSkill, `
 		SELECT `+skillColumns(`''`)+` FROM skills
-		WHERE `+visible+`
+		WHERE `+skillVisible+`
 		  AND ($3 = '' OR scope = $3) AND ($4 = '' OR status = $4)
 		  AND (NOT $5 OR scope = 'personal' OR status = 'published')
 		  AND NOT EXISTS (SELECT FROM unnest($6::text[]) word
 		                  WHERE strpos(name_folded, word) = 0 AND strpos(description_folded, word) = 0)
 		ORDER BY name_folded, id LIMIT $7 OFFSET $8`,
-		[]any{arg(in), nullable(f.Viewer), string(f.Scope), string(f.Status), f.Discoverable, f.Words, f.Limit, f.Offset},
-		func(rows pgx.Rows) error {
-			list, err = pgx.CollectRows(rows, collectSkill)
-			return err
-		})
-	return list, err
+		arg(in), nullable(f.Viewer), string(f.Scope), string(f.Status), f.Discoverable, f.Words, f.Limit, f.Offset)
 }
 
 // SkillBySlug implements workspace.SkillStore.
-func (s *Store) SkillBySlug(ctx context.Context, in workspace.ID, viewer workspace.UserID, scope workspace.SkillScope, slug string) (out workspace.Skill, err error) {
-	err = s.query(ctx, in, `SELECT `+skillColumns(`content`)+` FROM skills WHERE `+visible+` AND scope = $3 AND slug = $4`,
-		[]any{arg(in), nullable(viewer), string(scope), slug}, func(rows pgx.Rows) error {
-			out, err = pgx.CollectExactlyOneRow(rows, collectSkill)
-			return err
-		})
-	return found(out, err, unknownSkill)
+func (s *Store) SkillBySlug(ctx context.Context, in workspace.ID, viewer workspace.UserID, scope workspace.SkillScope, slug string) (workspace.Skill, error) {
+	skill, err := queryOne(ctx, s, in, collectSkill,
+		`SELECT `+skillColumns(`content`)+` FROM skills WHERE `+skillVisible+` AND scope = $3 AND slug = $4`,
+		arg(in), nullable(viewer), string(scope), slug)
+	return orNotFound(skill, err, unknownSkill)
 }
 
 // InsertSkill implements workspace.SkillStore.
-func (s *Store) InsertSkill(ctx context.Context, in workspace.ID, k workspace.Skill, most int) error {
+func (s *Store) InsertSkill(ctx context.Context, in workspace.ID, k workspace.Skill, maxSkills int) error {
 	var owner *uuid.UUID
-	limit := bound{
-		what: "workspace skills", things: "Skills of the workspace", advice: "no further one can be created", most: most,
+	limit := rowLimit{
+		name: "workspace skills", items: "Skills of the workspace", advice: "no further one can be created", max: maxSkills,
 		rows: `skills WHERE workspace_id = $1 AND scope = 'workspace'`,
 	}
 	if k.Scope == workspace.PersonalSkill {
 		owner = nullable(k.CreatedBy)
-		limit.what, limit.things = "personal skills "+k.CreatedBy.String(), "personal Skills of a user"
+		limit.name, limit.items = "personal skills "+k.CreatedBy.String(), "personal Skills of a user"
 		limit.rows, limit.args = `skills WHERE workspace_id = $1 AND scope = 'personal' AND owner_id = $2`, []any{owner}
 	}
 	name, description := k.Folded()
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		if err := oneMore(ctx, tx, in, limit); err != nil {
+		if err := lockAndCheckLimit(ctx, tx, in, limit); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `
@@ -120,8 +113,6 @@ func (s *System) SetSkillStatus(ctx context.Context, in workspace.ID, slug strin
 		return workspace.Skill{}, toFault(err)
 	}
 	skill, err := pgx.CollectExactlyOneRow(rows, collectSkill)
-	if noRows(err) {
-		return workspace.Skill{}, unknownSkill(err)
-	}
+	skill, err = orNotFound(skill, err, unknownSkill)
 	return skill, toFault(err)
 }

@@ -3,53 +3,46 @@ package postgres
 import (
 	"context"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// PoolState is the state of a pool of connections.
+// PoolState is the state of a connection pool.
 type PoolState struct {
 	InUse, Idle, Limit int
-	// Waits is how often a connection was waited for, and Waited for how long.
+	// Waits counts how often a caller waited for a connection, Waited is the total
+	// time of these waits.
 	Waits  int64
 	Waited time.Duration
 }
 
-// Connections tells the state of the connections.
-func (s *Store) Connections() PoolState { return poolState(s.pool) }
-
-// Connections is Store.Connections of the system role.
-func (s *System) Connections() PoolState { return poolState(s.pool) }
-
-func poolState(pool *pgxpool.Pool) PoolState {
-	state := pool.Stat()
+// Connections returns the state of the pool.
+func (d database) Connections() PoolState {
+	state := d.pool.Stat()
 	return PoolState{
 		InUse: int(state.AcquiredConns()), Idle: int(state.IdleConns()), Limit: int(state.MaxConns()),
 		Waits: state.EmptyAcquireCount(), Waited: state.EmptyAcquireWaitTime(),
 	}
 }
 
-// backlogCounted is how far a backlog is counted: who watches one needs no
-// exact count of a large one, and counting it would slow what works it off.
-const backlogCounted = 100_000
+// maxBacklogCount is where counting a backlog stops. Monitoring needs no exact
+// count of a large backlog, and counting would slow its processing.
+const maxBacklogCount = 100_000
 
-// PendingHeld counts the records that are pending, up to 100,000, and tells how
-// long the oldest of those counted has been.
+// PendingHeld counts the pending held records, up to maxBacklogCount. oldest is how
+// long the oldest of those counted has been pending.
 func (s *System) PendingHeld(ctx context.Context) (pending int64, oldest time.Duration, err error) {
-	err = toFault(s.pool.QueryRow(ctx, `
-		SELECT count(*), coalesce(clock_timestamp() - min(pending_since), '0')
-		FROM (SELECT pending_since FROM held_records WHERE version > projected_version LIMIT $1) pending`,
-		backlogCounted).Scan(&pending, &oldest))
-	return pending, oldest, err
+	return s.backlog(ctx, `SELECT pending_since AS since FROM held_records WHERE version > projected_version`)
 }
 
-// DueLetters counts the letters of open invitations that are due, up to 100,000,
-// and tells how long the oldest of those counted has been.
-func (s *System) DueLetters(ctx context.Context) (due int64, oldest time.Duration, err error) {
+// DueEmails counts the due e-mails of open invitations, up to maxBacklogCount.
+// oldest is how long the oldest of those counted has been due.
+func (s *System) DueEmails(ctx context.Context) (due int64, oldest time.Duration, err error) {
+	return s.backlog(ctx, `SELECT next_attempt_at AS since FROM invitations
+		WHERE next_attempt_at <= clock_timestamp() AND expires_at > clock_timestamp() AND `+invitationOpen)
+}
+
+// backlog counts the rows of a query with the column since.
+func (s *System) backlog(ctx context.Context, sql string) (n int64, oldest time.Duration, err error) {
 	err = toFault(s.pool.QueryRow(ctx, `
-		SELECT count(*), coalesce(clock_timestamp() - min(next_attempt_at), '0')
-		FROM (SELECT next_attempt_at FROM invitations
-		      WHERE next_attempt_at <= clock_timestamp() AND expires_at > clock_timestamp() AND `+open+` LIMIT $1) due`,
-		backlogCounted).Scan(&due, &oldest))
-	return due, oldest, err
+		SELECT count(*), coalesce(clock_timestamp() - min(since), '0') FROM (`+sql+` LIMIT $1) backlog`, maxBacklogCount).Scan(&n, &oldest))
+	return n, oldest, err
 }

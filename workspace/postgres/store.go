@@ -2,12 +2,10 @@ package postgres
 
 import (
 	"context"
-	"errors"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"atlas/internal/fault"
 	"atlas/workspace"
 )
 
@@ -18,7 +16,7 @@ func scanWorkspace(row pgx.Row) (w workspace.Workspace, err error) {
 	return w, err
 }
 
-// Summary is what GET /workspace shows, without the caller's role:
+// Summary returns the workspace for GET /workspace, without the caller's role:
 // fault.NotFound.
 func (s *Store) Summary(ctx context.Context, in workspace.ID) (workspace.Summary, error) {
 	var out workspace.Summary
@@ -27,10 +25,7 @@ func (s *Store) Summary(ctx context.Context, in workspace.ID) (workspace.Summary
 		       (SELECT count(*) FROM members m WHERE m.workspace_id = w.id)
 		FROM workspaces w WHERE w.id = $1`, []any{arg(in)},
 		(*uuid.UUID)(&out.ID), &out.Name, &out.Plan, &out.CreatedAt, &out.MemberCount)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return workspace.Summary{}, unknownWorkspace(err)
-	}
-	return out, err
+	return orNotFound(out, err, unknownWorkspace)
 }
 
 // memberQuery lists by role, highest first, then address, then id.
@@ -40,21 +35,12 @@ const memberQuery = `
 	WHERE m.workspace_id = $1
 	ORDER BY array_position(ARRAY['owner', 'admin', 'member'], m.role), u.email_folded, u.id`
 
-// Members lists a page of the members: role, highest first, then address. The
-// limit is 1..100, the offset not negative; callers check.
-func (s *Store) Members(ctx context.Context, in workspace.ID, limit, offset int) (members []workspace.Member, err error) {
-	err = s.query(ctx, in, memberQuery+` LIMIT $2 OFFSET $3`, []any{arg(in), limit, offset}, func(rows pgx.Rows) error {
-		members, err = pgx.CollectRows(rows, collectMember)
-		return err
-	})
-	return members, err
+// Members implements workspace.MemberStore.
+func (s *Store) Members(ctx context.Context, in workspace.ID, limit, offset int) ([]workspace.Member, error) {
+	return queryAll(ctx, s, in, collectMember, memberQuery+` LIMIT $2 OFFSET $3`, arg(in), limit, offset)
 }
 
 func collectMember(row pgx.CollectableRow) (m workspace.Member, err error) {
 	err = row.Scan((*uuid.UUID)(&m.ID), &m.Email, &m.Name, &m.Role, &m.JoinedAt)
 	return m, err
-}
-
-func unknownWorkspace(cause error) error {
-	return fault.Wrap(cause, fault.NotFound, "there is no workspace with this id")
 }

@@ -19,24 +19,20 @@ func collectSubscription(row pgx.CollectableRow) (s workspace.Subscription, err 
 }
 
 // Subscriptions implements workspace.SubscriptionStore.
-func (s *Store) Subscriptions(ctx context.Context, in workspace.ID, limit, offset int) (list []workspace.Subscription, err error) {
-	err = s.query(ctx, in, `
+func (s *Store) Subscriptions(ctx context.Context, in workspace.ID, limit, offset int) ([]workspace.Subscription, error) {
+	return queryAll(ctx, s, in, collectSubscription, `
 		SELECT `+subscriptionColumns+` FROM signal_subscriptions WHERE workspace_id = $1
-		ORDER BY signal_type LIMIT $2 OFFSET $3`, []any{arg(in), limit, offset}, func(rows pgx.Rows) error {
-		list, err = pgx.CollectRows(rows, collectSubscription)
-		return err
-	})
-	return list, err
+		ORDER BY signal_type LIMIT $2 OFFSET $3`, arg(in), limit, offset)
 }
 
-// UpsertSubscription implements workspace.SubscriptionStore, in one statement:
-// of two that make the same one, the second changes the first's.
-func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub workspace.Subscription, change workspace.SubscriptionChange) (out workspace.Subscription, err error) {
+// UpsertSubscription implements workspace.SubscriptionStore. It is one statement:
+// of two concurrent calls for one signal type, the second updates the first's row.
+func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub workspace.Subscription, change workspace.SubscriptionChange) (workspace.Subscription, error) {
 	var frequency *workspace.Frequency
 	if change.Frequency != "" {
 		frequency = &change.Frequency
 	}
-	err = s.query(ctx, in, `
+	return queryOne(ctx, s, in, collectSubscription, `
 		INSERT INTO signal_subscriptions AS s (workspace_id, id, signal_type, channels, frequency, queue_started_at, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $6, $6)
 		ON CONFLICT ON CONSTRAINT signal_subscriptions_type DO UPDATE SET
@@ -45,12 +41,7 @@ func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub wor
 			updated_at = CASE WHEN (coalesce($7, s.channels), coalesce($8, s.frequency)) IS DISTINCT FROM (s.channels, s.frequency)
 			                  THEN $6 ELSE s.updated_at END
 		RETURNING `+subscriptionColumns,
-		[]any{arg(in), arg(sub.ID), sub.SignalType, sub.Channels, sub.Frequency, sub.QueueStartedAt, change.Channels, frequency},
-		func(rows pgx.Rows) error {
-			out, err = pgx.CollectExactlyOneRow(rows, collectSubscription)
-			return err
-		})
-	return out, err
+		arg(in), arg(sub.ID), sub.SignalType, sub.Channels, sub.Frequency, sub.QueueStartedAt, change.Channels, frequency)
 }
 
 // DeleteSubscription implements workspace.SubscriptionStore.

@@ -95,7 +95,7 @@ func (s *Store) ViewByID(ctx context.Context, in workspace.ID, id workspace.View
 		v, err = pgx.CollectExactlyOneRow(rows, collectView(in))
 		return err
 	})
-	return found(v, err, unknownView)
+	return orNotFound(v, err, unknownView)
 }
 
 // BareView implements workspace.ViewStore and workspace.MembershipStore.
@@ -107,7 +107,7 @@ func (s *Store) BareView(ctx context.Context, in workspace.ID, id workspace.View
 	if err == nil {
 		v.Definition, err = workspace.ReadDefinition(definition, v.Dataset, v.Type)
 	}
-	return found(v, err, unknownView)
+	return orNotFound(v, err, unknownView)
 }
 
 // StaticViews returns the ids of a dataset's Static Views, not nil.
@@ -129,8 +129,8 @@ func (s *Store) InsertView(ctx context.Context, in workspace.ID, v workspace.Vie
 		return err
 	}
 	return s.retrying(ctx, in, func(tx pgx.Tx) error {
-		err := oneMore(ctx, tx, in, bound{
-			what: "views", things: "Views", advice: "delete one first", most: most, rows: `views WHERE workspace_id = $1`,
+		err := lockAndCheckLimit(ctx, tx, in, rowLimit{
+			name: "views", items: "Views", advice: "delete one first", max: most, rows: `views WHERE workspace_id = $1`,
 		})
 		if err != nil {
 			return err

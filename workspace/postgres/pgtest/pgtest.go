@@ -22,9 +22,9 @@ import (
 type Databases struct {
 	// Name is the database's name.
 	Name string
-	// Admin is the server's administrator, in this database: policies do not
-	// bind it. Server is the same one where the environment put it, which is
-	// what Prepare takes.
+	// Admin is the address of the server's administrator in this database; policies do
+	// not bind it. Server is the administrator's address from the environment, the
+	// argument of Prepare.
 	Admin, Server string
 	// URLs are the addresses of the two roles.
 	postgres.URLs
@@ -33,9 +33,9 @@ type Databases struct {
 // templateLock is the advisory lock under which the template is made.
 const templateLock = 0x61746c6174706c // "atlatpl"
 
-// New creates a database with the newest schema and drops it when the test
-// ends. It is copied from a template that the first test of all processes
-// makes, so it costs about a tenth of a second.
+// New creates a database with the newest schema and drops it when the test ends. It
+// copies a template that the first test of all processes creates, which takes about
+// 0.1 s.
 func New(t testing.TB) *Databases {
 	t.Helper()
 	d := Empty(t, "")
@@ -55,8 +55,8 @@ func New(t testing.TB) *Databases {
 	return d
 }
 
-// Empty names a database of the test's own that does not exist yet, for tests
-// of making one, and drops it when the test ends. The name begins with "atlas_test_"
+// Empty returns the addresses of a database that does not exist yet, for tests that
+// create one, and drops it when the test ends. The name begins with "atlas_test_"
 // and ends with the given suffix.
 func Empty(t testing.TB, suffix string) *Databases {
 	t.Helper()
@@ -82,7 +82,7 @@ func Empty(t testing.TB, suffix string) *Databases {
 	return d
 }
 
-// OpenApp opens the application's store; it is closed when the test ends.
+// OpenApp opens a Store and closes it when the test ends.
 func (d *Databases) OpenApp(t testing.TB, o postgres.Options) *postgres.Store {
 	t.Helper()
 	s, err := postgres.Open(context.Background(), d.App, o)
@@ -91,7 +91,7 @@ func (d *Databases) OpenApp(t testing.TB, o postgres.Options) *postgres.Store {
 	return s
 }
 
-// OpenSystem opens the system store; it is closed when the test ends.
+// OpenSystem opens a System and closes it when the test ends.
 func (d *Databases) OpenSystem(t testing.TB, o postgres.Options) *postgres.System {
 	t.Helper()
 	s, err := postgres.OpenSystem(context.Background(), d.System, o)
@@ -102,9 +102,9 @@ func (d *Databases) OpenSystem(t testing.TB, o postgres.Options) *postgres.Syste
 
 func templateName() string { return "atlas_template_" + postgres.SchemaDigest() }
 
-// ensureTemplate makes the template unless it is there. It is built under
-// another name and renamed when whole, so that a test process that was killed
-// leaves no half of one.
+// ensureTemplate creates the template if it does not exist. It builds it under another
+// name and renames it at the end, so that a killed test process leaves no incomplete
+// template.
 func ensureTemplate(ctx context.Context, conn *pgx.Conn, admin string) error {
 	name := templateName()
 	exists := func() (there bool, err error) {
@@ -117,7 +117,7 @@ func ensureTemplate(ctx context.Context, conn *pgx.Conn, admin string) error {
 	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, templateLock); err != nil {
 		return err
 	}
-	// The connection is closed soon after: its lock goes with it.
+	// Closing the connection releases the lock.
 	if there, err := exists(); err != nil || there {
 		return err
 	}

@@ -72,14 +72,14 @@ func TestRedisStopsAndComesBack(t *testing.T) {
 	if !strings.Contains(log.String(), "redis is back") {
 		t.Errorf("log: %s", log.String())
 	}
-	// The log on disk kept the reservation, and it is charged once.
+	// Redis restored the reservation from its log, and it is charged once.
 	if w := settle(t, open, 7); w.Used != 17 {
 		t.Errorf("after the restart: %+v", w)
 	}
 }
 
-// A server that hangs costs each call its timeout, and after a few calls
-// nothing.
+// With a hanging server each call takes its timeout; after a few calls the breaker fails
+// them at once.
 func TestHangingRedisIsBounded(t *testing.T) {
 	t.Parallel()
 	s := ownRedis(t)
@@ -109,7 +109,7 @@ func TestHangingRedisIsBounded(t *testing.T) {
 	s.signal(syscall.SIGCONT)
 }
 
-// Settle outlasts a short stall, the breaker, and the client's hanging up.
+// Settle survives a short stall, an open breaker and a cancelled context.
 func TestSettleOutlastsAStall(t *testing.T) {
 	t.Parallel()
 	s := ownRedis(t)
@@ -117,7 +117,7 @@ func TestSettleOutlastsAStall(t *testing.T) {
 	ws := workspace(t, l)
 	var r *Reservation
 	eventually(t, "a reservation within the timeout", func() (ok bool) {
-		l.breaker.report(answered, time.Now())
+		l.breaker.report(succeeded, time.Now())
 		var err error
 		r, _, err = l.Reserve(t.Context(), ws, 100, "search_accounts", 25)
 		return err == nil
@@ -258,7 +258,7 @@ func TestLostAnswersAreAppliedOnce(t *testing.T) {
 	if got := p.drop.Load(); got >= 0 && got != 0 {
 		t.Fatalf("no answer was dropped")
 	}
-	// Held once: 10 of 30 are free.
+	// Reserved once: 10 of 30 are free.
 	settle(t, reserve(t, direct, ws, 30, 1), 0)
 
 	p.drop.Store(settleTries - 1)
@@ -269,8 +269,8 @@ func TestLostAnswersAreAppliedOnce(t *testing.T) {
 		t.Errorf("used %d, want 12", n)
 	}
 
-	// The one case that stays open: all answers lost, the page not delivered,
-	// the ledger above what was delivered by this page and no more.
+	// All replies are lost and the page is not delivered: the ledger is above the
+	// delivered credits by this page and no more.
 	r = reserve(t, l, ws, 30, 5)
 	p.drop.Store(settleTries)
 	_, err := r.Settle(t.Context(), 5)
@@ -323,8 +323,8 @@ func TestUnwillingRedisIsAway(t *testing.T) {
 	}
 }
 
-// A server that nobody sends metered requests to learns that Redis serves again,
-// and not sooner: one that is full answers a PING.
+// A server without metered requests detects when Redis accepts writes again, and not
+// before: a Redis that is full replies to PING.
 func TestReadyClosesTheBreaker(t *testing.T) {
 	t.Parallel()
 	s := ownRedis(t)
@@ -357,17 +357,17 @@ func TestBreaker(t *testing.T) {
 		began := time.Now()
 		time.Sleep(time.Millisecond)
 		for range 5 {
-			b.report(failed, began) // side by side: one failure
+			b.report(failed, began) // concurrent: one failure
 		}
 		if b.failures != 1 {
 			t.Fatalf("five failures of one moment count as %d", b.failures)
 		}
 		b.report(failed, time.Now())
-		b.report(answered, time.Now())
+		b.report(succeeded, time.Now())
 		for range 2 {
 			b.report(failed, time.Now())
 		}
-		b.report(unknown, time.Now())
+		b.report(inconclusive, time.Now())
 		if !b.allow() {
 			t.Fatal("opened without three failures in a row")
 		}
@@ -385,11 +385,11 @@ func TestBreaker(t *testing.T) {
 		if !b.allow() {
 			t.Fatal("no second probe")
 		}
-		b.report(unknown, time.Now()) // its caller gave up: the next one probes
+		b.report(inconclusive, time.Now()) // its caller gave up: the next one probes
 		if !b.allow() {
 			t.Fatal("no probe after one that said nothing")
 		}
-		if _, closed := b.report(answered, time.Now()); !closed || !b.allow() || !b.allow() {
+		if _, closed := b.report(succeeded, time.Now()); !closed || !b.allow() || !b.allow() {
 			t.Fatal("not closed by an answer")
 		}
 	})
@@ -449,8 +449,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// BenchmarkReserveSettle is what a metered request costs, in a window whose
-// every minute is busy.
+// BenchmarkReserveSettle measures the cost of a metered request in a window with credits
+// in every minute.
 func BenchmarkReserveSettle(b *testing.B) {
 	c := newClocks()
 	l := ledger(b, c.options())
@@ -486,8 +486,8 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// A crowd of ours waits for a place and is no fault of Redis: every call is
-// answered, however short the time that Redis has for one.
+// Many concurrent calls wait for a slot and do not count as failures of Redis: every call
+// succeeds, however short its timeout.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	s := ownRedis(t)
@@ -512,8 +512,8 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// A reservation whose answer was lost is given back, so that it does not hold
-// the last credits until it lapses.
+// A reservation whose reply was lost is released, so that it does not hold the last
+// credits until it lapses.
 func TestReserveWithALostAnswerHoldsNothing(t *testing.T) {
 	t.Parallel()
 	s := ownRedis(t)
@@ -521,8 +521,8 @@ func TestReserveWithALostAnswerHoldsNothing(t *testing.T) {
 	calm, hasty := ledgerOn(t, c, Options{}), ledgerOn(t, c, Options{Timeout: 100 * time.Millisecond})
 	ws := workspace(t, calm)
 	spend(t, calm, ws, 100, 1)
-	// Redis holds writes back for longer than the call waits, and applies them
-	// then: the answer is lost, the reservation is made.
+	// Redis delays writes for longer than the timeout and then applies them: the reply
+	// is lost, but the reservation exists.
 	for tries := 0; ; tries++ {
 		if err := c.Do(t.Context(), "CLIENT", "PAUSE", "150", "WRITE").Err(); err != nil {
 			t.Fatal(err)

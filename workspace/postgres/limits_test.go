@@ -15,8 +15,8 @@ import (
 	"atlas/workspace"
 )
 
-// attemptsAtOnce makes so many attempts at once and counts those that succeed; all others
-// must fail with limit_reached and say the limit.
+// attemptsAtOnce makes concurrent attempts and counts those that succeed. All others must
+// fail with limit_reached and name the limit.
 func attemptsAtOnce(t *testing.T, attempts, limit int, attempt func(ctx context.Context, i int) error) (made int) {
 	t.Helper()
 	errs := make([]error, attempts)
@@ -36,14 +36,14 @@ func attemptsAtOnce(t *testing.T, attempts, limit int, attempt func(ctx context.
 	return made
 }
 
-func TestBoundsHoldAtOnce(t *testing.T) {
+func TestLimitsHoldUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
 	const most, attempts = 7, 24
-	bounds := workspace.Bounds{OpenInvitations: most, Views: most, PersonalSkills: most, WorkspaceSkills: most}
-	p.invitations.Bounds, p.skills.Bounds = bounds, bounds
+	limits := workspace.Limits{OpenInvitations: most, Views: most, PersonalSkills: most, WorkspaceSkills: most}
+	p.invitations.Limits, p.skills.Limits = limits, limits
 	views := workspace.NewViews(p.store, func() time.Time { return p.now })
-	views.Bounds = bounds
+	views.Limits = limits
 	ann, bob := p.members[p.one.ID][0].ID, p.members[p.one.ID][1].ID
 	skill := func(in workspace.ID, viewer workspace.UserID, scope workspace.SkillScope) func(context.Context, int) error {
 		return func(ctx context.Context, i int) error {
@@ -59,7 +59,7 @@ func TestBoundsHoldAtOnce(t *testing.T) {
 	}
 	invite := func(in workspace.ID) func(context.Context, int) error {
 		return func(ctx context.Context, i int) error {
-			_, err := p.invitations.Create(ctx, in, workspace.KeyActor, fmt.Sprintf("n%d@example.com", i), workspace.Common)
+			_, err := p.invitations.Create(ctx, in, workspace.KeyActor, fmt.Sprintf("n%d@example.com", i), workspace.MemberRole)
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func TestBoundsHoldAtOnce(t *testing.T) {
 			t.Errorf("%s: %d were made, want %d", name, made, most)
 		}
 	}
-	// What ends makes room; what there is can be changed.
+	// What is deleted makes room; existing ones can be changed.
 	all, err := views.List(t.Context(), p.one.ID, workspace.ViewFilter{Limit: 100})
 	fatal(t, err)
 	id := all[0].ID
@@ -90,18 +90,18 @@ func TestBoundsHoldAtOnce(t *testing.T) {
 	if made := attemptsAtOnce(t, 3, most, func(ctx context.Context, i int) error { return invite(p.one.ID)(ctx, 100+i) }); made != 1 {
 		t.Errorf("one invitation was revoked, and %d made", made)
 	}
-	// An expired one counts until it is replaced.
+	// An expired invitation counts until it is replaced.
 	p.now = p.now.Add(workspace.InvitationTTL)
 	if made := attemptsAtOnce(t, 3, most, func(ctx context.Context, i int) error { return invite(p.one.ID)(ctx, 200+i) }); made != 0 {
 		t.Errorf("beside %d expired invitations %d were made", most, made)
 	}
 	open, err = p.invitations.List(t.Context(), p.one.ID, 100, 0)
 	fatal(t, err)
-	_, err = p.invitations.Create(t.Context(), p.one.ID, workspace.KeyActor, open[0].Email, workspace.Common)
+	_, err = p.invitations.Create(t.Context(), p.one.ID, workspace.KeyActor, open[0].Email, workspace.MemberRole)
 	fatal(t, err)
 }
 
-// overlays upserts records at a time and says which were refused.
+// additionsOf upserts records in one call and returns how many were refused.
 func (b *books) additionsOf(ctx context.Context, in workspace.ID, d query.Dataset, most int, at time.Time, records ...uuid.UUID) (refused int, err error) {
 	changes := make([]workspace.OverlayUpsert, len(records))
 	for i, r := range records {
@@ -152,11 +152,11 @@ func TestBookAdditions(t *testing.T) {
 	if o, h := rows("overlays"), rows("held_records"); o != most || h != most {
 		t.Errorf("%d overlays and %d held records, want %d: what is refused leaves nothing", o, h, most)
 	}
-	// The first ones got in; what is in the book can be changed, in one call with
-	// what cannot be added.
+	// The first records were added. Records in the book can be changed, also in one
+	// call with records that cannot be added.
 	add("all again", 5, query.Projects, append(projects, projects[5])...)
 	add("accounts", 0, query.Accounts, accounts...)
-	// Taking out and putting in again shows a record anew: it counts.
+	// A record that is removed and added again counts again.
 	fatal(t, b.store.DeleteOverlays(ctx, in, query.Accounts, accounts[:2]))
 	add("what was taken out", 2, query.Accounts, accounts[:2]...)
 	// Another workspace has its own count.
@@ -202,7 +202,7 @@ func TestBookAdditionsHoldAtOnce(t *testing.T) {
 	}
 }
 
-// Of a failed transaction nothing is counted.
+// The records of a failed transaction do not count.
 func TestAFailedUpsertIsNotCounted(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

@@ -13,7 +13,7 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// waits counts who waits for a connection, beside the limit.
+// waits is a tracer that counts waits for a connection.
 type waits struct{ begun, ended atomic.Int64 }
 
 func (*waits) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -28,9 +28,9 @@ func (w *waits) TraceAcquireEnd(context.Context, *pgxpool.Pool, pgxpool.TraceAcq
 	w.ended.Add(1)
 }
 
-// TestNobodyWaitsForeverForAConnection holds a pool's only connection by a lock:
-// who comes meanwhile is answered, who holds it is not disturbed.
-func TestNobodyWaitsForeverForAConnection(t *testing.T) {
+// TestAcquireTimeout blocks the only connection of a pool with a lock: a caller that waits
+// for it gets an error, and the caller that has it is not disturbed.
+func TestAcquireTimeout(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var seen waits

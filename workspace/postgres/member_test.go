@@ -17,10 +17,10 @@ func TestRolesAndRemovals(t *testing.T) {
 	admin := p.join(t, in, "admin@one.example", workspace.Admin)
 	second := p.join(t, in, "second@one.example", workspace.Owner)
 	foreign := p.members[p.two.ID][0]
-	stranger := workspace.NewUserID()
+	outsider := workspace.NewUserID()
 	set := func(name string, actor workspace.Actor, user workspace.UserID, role workspace.Role, want fault.Code) {
 		t.Helper()
-		m, err := p.roster.SetRole(ctx, in, actor, user, role)
+		m, err := p.memberAdmin.SetRole(ctx, in, actor, user, role)
 		wantCode(t, name, err, want)
 		if err == nil && (m.ID != user || m.Role != role) {
 			t.Errorf("%s: %+v", name, m)
@@ -28,25 +28,25 @@ func TestRolesAndRemovals(t *testing.T) {
 	}
 	remove := func(name string, actor workspace.Actor, user workspace.UserID, removed bool, want fault.Code) {
 		t.Helper()
-		got, err := p.roster.Remove(ctx, in, actor, user)
+		got, err := p.memberAdmin.Remove(ctx, in, actor, user)
 		wantCode(t, name, err, want)
 		if got != removed {
 			t.Errorf("%s: removed %v", name, got)
 		}
 	}
-	set("by a plain member", by(common), admin.ID, workspace.Common, fault.Forbidden)
-	set("by nobody", workspace.Actor{}, admin.ID, workspace.Common, fault.Forbidden)
-	set("by an owner of another workspace", by(foreign), admin.ID, workspace.Common, fault.Forbidden)
+	set("by a plain member", by(common), admin.ID, workspace.MemberRole, fault.Forbidden)
+	set("by nobody", workspace.Actor{}, admin.ID, workspace.MemberRole, fault.Forbidden)
+	set("by an owner of another workspace", by(foreign), admin.ID, workspace.MemberRole, fault.Forbidden)
 	set("by an admin", by(admin), common.ID, workspace.Admin, "")
-	set("by a key", workspace.KeyActor, common.ID, workspace.Common, "")
+	set("by a key", workspace.KeyActor, common.ID, workspace.MemberRole, "")
 	set("an admin granting ownership", by(admin), common.ID, workspace.Owner, fault.Forbidden)
 	set("a key granting ownership", workspace.KeyActor, common.ID, workspace.Owner, fault.Forbidden)
-	set("an admin granting ownership to a stranger", by(admin), stranger, workspace.Owner, fault.Forbidden)
+	set("an admin granting ownership to a outsider", by(admin), outsider, workspace.Owner, fault.Forbidden)
 	set("an admin taking ownership", by(admin), owner.ID, workspace.Admin, fault.Forbidden)
-	set("a key taking ownership", workspace.KeyActor, owner.ID, workspace.Common, fault.Forbidden)
-	set("a stranger", by(owner), stranger, workspace.Admin, fault.NotFound)
-	set("a member of another workspace", by(owner), foreign.ID, workspace.Common, fault.NotFound)
-	set("the same role", by(owner), common.ID, workspace.Common, "")
+	set("a key taking ownership", workspace.KeyActor, owner.ID, workspace.MemberRole, fault.Forbidden)
+	set("a outsider", by(owner), outsider, workspace.Admin, fault.NotFound)
+	set("a member of another workspace", by(owner), foreign.ID, workspace.MemberRole, fault.NotFound)
+	set("the same role", by(owner), common.ID, workspace.MemberRole, "")
 	set("another owner", by(owner), second.ID, workspace.Admin, "")
 	set("the only owner, of oneself", by(owner), owner.ID, workspace.Admin, fault.LastOwner)
 	set("the only owner, to the same", by(owner), owner.ID, workspace.Owner, "")
@@ -62,16 +62,16 @@ func TestRolesAndRemovals(t *testing.T) {
 	remove("the only owner, of themself", by(second), second.ID, false, fault.CannotSelfRemove)
 	remove("the only owner, by an admin", by(admin), second.ID, false, fault.LastOwner)
 	remove("the only owner, by a key", workspace.KeyActor, second.ID, false, fault.LastOwner)
-	remove("a stranger", by(admin), stranger, false, "")
+	remove("a outsider", by(admin), outsider, false, "")
 	remove("a member of another workspace", by(admin), foreign.ID, false, "")
 	remove("a member", by(admin), common.ID, true, "")
 	remove("again", by(admin), common.ID, false, "")
 	set("make an owner", by(second), owner.ID, workspace.Owner, "")
 	remove("an owner, by a key", workspace.KeyActor, second.ID, true, "")
 	remove("by who was removed", by(second), admin.ID, false, fault.Forbidden)
-	set("the only owner, by the operator", workspace.OperatorActor, owner.ID, workspace.Common, fault.LastOwner)
+	set("the only owner, by the operator", workspace.OperatorActor, owner.ID, workspace.MemberRole, fault.LastOwner)
 
-	left, err := p.roster.List(ctx, in, 100, 0)
+	left, err := p.memberAdmin.List(ctx, in, 100, 0)
 	fatal(t, err)
 	if len(left) != 2 || left[0].ID != owner.ID || left[1].ID != admin.ID {
 		t.Errorf("left: %+v", left)
@@ -81,8 +81,8 @@ func TestRolesAndRemovals(t *testing.T) {
 	}
 }
 
-// Whatever two owners do to each other, or to themselves, at the same instant:
-// one owner is left.
+// Two owners change or remove each other, or themselves, at the same time: one owner is
+// left.
 func TestTwoOwnersAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
@@ -92,19 +92,19 @@ func TestTwoOwnersAtOnce(t *testing.T) {
 	b := p.join(t, in, "b@one.example", workspace.Owner)
 	deeds := []func(me, other workspace.Member) error{
 		func(me, other workspace.Member) error {
-			_, err := p.roster.Remove(ctx, in, by(me), other.ID)
+			_, err := p.memberAdmin.Remove(ctx, in, by(me), other.ID)
 			return err
 		},
 		func(me, other workspace.Member) error {
-			_, err := p.roster.SetRole(ctx, in, by(me), other.ID, workspace.Common)
+			_, err := p.memberAdmin.SetRole(ctx, in, by(me), other.ID, workspace.MemberRole)
 			return err
 		},
 		func(me, _ workspace.Member) error {
-			_, err := p.roster.SetRole(ctx, in, by(me), me.ID, workspace.Admin)
+			_, err := p.memberAdmin.SetRole(ctx, in, by(me), me.ID, workspace.Admin)
 			return err
 		},
 		func(_, other workspace.Member) error {
-			_, err := p.roster.Remove(ctx, in, workspace.KeyActor, other.ID)
+			_, err := p.memberAdmin.Remove(ctx, in, workspace.KeyActor, other.ID)
 			return err
 		},
 	}
@@ -135,8 +135,8 @@ func TestTwoOwnersAtOnce(t *testing.T) {
 				t.Fatalf("try %d: %v", i, err)
 			}
 		}
-		// Removing one who has just stopped being an owner is fine: then both did
-		// something, and one owner is left all the same.
+		// Both may succeed when the removed user had stopped being an owner: one owner is
+		// left.
 		if succeeded == 0 {
 			t.Fatalf("try %d: nobody did anything: %v", i, errs)
 		}

@@ -11,23 +11,23 @@ import (
 	"atlas/workspace"
 )
 
-// TestStrangersLeaveRoomForOthers: while look-ups hang, those of keys that nobody
-// has seen, and of users in workspaces that they are not in, are bounded and
-// refused beyond that, at once; a key that was seen before is looked up beside them.
-func TestStrangersLeaveRoomForOthers(t *testing.T) {
+// TestColdLookupsAreBounded: while look-ups hang, those of unknown keys, and of users in
+// workspaces that they are not a member of, are refused at once above the limit. A known
+// key is looked up all the same.
+func TestColdLookupsAreBounded(t *testing.T) {
 	t.Parallel()
-	for kind, stranger := range map[string]func(*world) string{
+	for kind, unknown := range map[string]func(*world) string{
 		"keys":  func(*world) string { return workspace.NewSecret().Token(workspace.NewKeyID()) },
 		"users": func(w *world) string { return w.token(t, workspace.NewUserID(), workspace.ID{}) },
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			strangers(t, stranger)
+			testColdLookups(t, unknown)
 		})
 	}
 }
 
-func strangers(t *testing.T, stranger func(*world) string) {
+func testColdLookups(t *testing.T, unknown func(*world) string) {
 	w := newWorld(t)
 	a := w.auth(t, auth.Config{Secret: secret})
 	authenticate := func(token string) error {
@@ -43,15 +43,15 @@ func strangers(t *testing.T, stranger func(*world) string) {
 	defer release()
 	w.gate.set(nil, func(string) { <-hang })
 	const beyond = 50
-	answers := make(chan error, auth.MaxStrangers+beyond)
-	for range auth.MaxStrangers + beyond {
-		go func() { answers <- authenticate(stranger(w)) }()
+	answers := make(chan error, auth.MaxColdLookups+beyond)
+	for range auth.MaxColdLookups + beyond {
+		go func() { answers <- authenticate(unknown(w)) }()
 	}
 	for range beyond {
-		err := <-answers // none of the others can be answered
+		err := <-answers // only the refused ones are answered
 		_, shed := errors.AsType[fault.Shed](err)
 		if e, ok := errors.AsType[*fault.Error](err); !ok || e.Code != fault.Unavailable || e.RetryAfter != time.Second || !shed {
-			t.Errorf("beyond the bound: %v", err)
+			t.Errorf("above the limit: %v", err)
 		}
 	}
 	before := w.gate.count("KeyByID")
@@ -63,10 +63,10 @@ func strangers(t *testing.T, stranger func(*world) string) {
 		}
 	}
 	release()
-	wantCode(t, "the known key beside them", <-known, "")
-	for range auth.MaxStrangers {
+	wantCode(t, "the known key meanwhile", <-known, "")
+	for range auth.MaxColdLookups {
 		if code := fault.CodeOf(<-answers); code != fault.Unauthorized && code != fault.Forbidden {
-			t.Errorf("a stranger: %s", code)
+			t.Errorf("an unknown one: %s", code)
 		}
 	}
 	wantCode(t, "one more, when they are done", authenticate(w.tokenNever), fault.Unauthorized)

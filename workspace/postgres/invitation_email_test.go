@@ -1,0 +1,174 @@
+package postgres_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"atlas/workspace"
+)
+
+// sendDue claims all due e-mails and returns their addresses.
+func (p *people) sendDue(t *testing.T, daily int) (to []string) {
+	t.Helper()
+	for {
+		l, ok, err := p.system.ClaimEmail(t.Context(), p.now, time.Hour, daily)
+		fatal(t, err)
+		if !ok {
+			return to
+		}
+		fatal(t, p.system.EmailSent(t.Context(), l, p.now))
+		to = append(to, l.Email)
+	}
+}
+
+func (p *people) schedule(t *testing.T, in workspace.ID, email string) workspace.CreatedInvitation {
+	t.Helper()
+	made, err := p.invitations.Create(t.Context(), in, workspace.KeyActor, email, workspace.MemberRole)
+	fatal(t, err)
+	return made
+}
+
+func wantSchedule(t *testing.T, name string, got workspace.EmailSchedule, status workspace.EmailStatus, at time.Time, pacedBy string) {
+	t.Helper()
+	if got.Status != status || got.PacedBy != pacedBy || (got.At == nil) != at.IsZero() || got.At != nil && !got.At.Equal(at) {
+		t.Errorf("%s: %+v at %v, want %s at %v by %q", name, got, got.At, status, at, pacedBy)
+	}
+}
+
+func TestEmailsOfAWorkspaceArePaced(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t)
+	p.invitations.Limits = workspace.Limits{EmailsHourly: 3, EmailsDaily: 3}
+	begin := p.now
+	var made []workspace.CreatedInvitation
+	for i := range 8 {
+		made = append(made, p.schedule(t, p.one.ID, fmt.Sprintf("n%d@example.com", i)))
+		hours := time.Duration(i / 3)
+		status, by := workspace.EmailDelayed, workspace.PacedByWorkspace
+		if hours == 0 {
+			status, by = workspace.EmailDue, ""
+		}
+		wantSchedule(t, fmt.Sprint(i), made[i].Email, status, begin.Add(hours*time.Hour), by)
+	}
+	// The rate of another workspace is independent.
+	wantSchedule(t, "another workspace", p.schedule(t, p.two.ID, "o@example.com").Email, workspace.EmailDue, begin, "")
+	for hour, want := range []int{4, 3, 2} {
+		p.now = begin.Add(time.Duration(hour)*time.Hour - time.Millisecond)
+		if hour > 0 {
+			if sent := p.sendDue(t, 3); len(sent) != 0 {
+				t.Errorf("before hour %d: %v", hour, sent)
+			}
+		}
+		p.now = begin.Add(time.Duration(hour) * time.Hour)
+		if sent := p.sendDue(t, 3); len(sent) != want {
+			t.Errorf("in hour %d: %v", hour, sent)
+		}
+	}
+	// An e-mail that was sent counts, also when its invitation was revoked. One that was
+	// not sent no longer counts.
+	for _, i := range made {
+		_, err := p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, i.Invitation.ID)
+		fatal(t, err)
+	}
+	wantSchedule(t, "beside two of this hour", p.schedule(t, p.one.ID, "x0@example.com").Email, workspace.EmailDue, p.now, "")
+	unsent := p.schedule(t, p.one.ID, "x1@example.com")
+	wantSchedule(t, "beside three", unsent.Email, workspace.EmailDelayed, p.now.Add(time.Hour), workspace.PacedByWorkspace)
+	_, err := p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, made[0].Invitation.ID)
+	if err == nil {
+		t.Error("revoked twice")
+	}
+	_, err = p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, unsent.Invitation.ID)
+	fatal(t, err)
+	for i := range 3 {
+		again := p.schedule(t, p.one.ID, fmt.Sprintf("y%d@example.com", i))
+		wantSchedule(t, "at the time that became free", again.Email, workspace.EmailDelayed, p.now.Add(time.Hour), workspace.PacedByWorkspace)
+		_, err = p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, again.Invitation.ID)
+		fatal(t, err)
+	}
+}
+
+func TestEmailsScheduledConcurrently(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t)
+	const hourly, emails = 5, 23
+	p.invitations.Limits = workspace.Limits{EmailsHourly: hourly}
+	schedules := make([]workspace.EmailSchedule, emails)
+	var group sync.WaitGroup
+	for i := range schedules {
+		group.Go(func() {
+			made, err := p.invitations.Create(t.Context(), p.one.ID, workspace.KeyActor, fmt.Sprintf("n%d@example.com", i), workspace.MemberRole)
+			if err != nil {
+				t.Error(err)
+			}
+			schedules[i] = made.Email
+		})
+	}
+	group.Wait()
+	in := map[time.Time]int{}
+	for _, schedule := range schedules {
+		in[schedule.At.UTC()]++
+	}
+	for hour := range 5 {
+		want := min(hourly, emails-hour*hourly)
+		if got := in[p.now.Add(time.Duration(hour)*time.Hour)]; got != want {
+			t.Errorf("hour %d has %d e-mails, want %d", hour, got, want)
+		}
+	}
+}
+
+func TestEmailsToAnAddressArePaced(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t)
+	const daily = 2
+	p.invitations.Limits = workspace.Limits{EmailsDaily: daily}
+	begin := p.now
+	revoke := func(i workspace.CreatedInvitation, in workspace.ID) {
+		t.Helper()
+		_, err := p.invitations.Revoke(t.Context(), in, workspace.KeyActor, i.Invitation.ID)
+		fatal(t, err)
+	}
+	sent := 0
+	for n := range 20 {
+		p.now = begin.Add(time.Duration(n) * time.Minute)
+		made := p.schedule(t, p.one.ID, "Ann@example.com")
+		switch {
+		case n < daily:
+			wantSchedule(t, "at first", made.Email, workspace.EmailDue, p.now, "")
+		default:
+			wantSchedule(t, "then", made.Email, workspace.EmailDelayed, begin.Add(workspace.AddressEmailWindow), workspace.PacedByAddress)
+		}
+		sent += len(p.sendDue(t, daily))
+		revoke(made, p.one.ID)
+	}
+	if sent != daily {
+		t.Errorf("%d e-mails were sent, want %d", sent, daily)
+	}
+	// Another workspace does not learn of it, but its e-mail waits.
+	other := p.schedule(t, p.two.ID, "ann@EXAMPLE.com")
+	wantSchedule(t, "of another workspace", other.Email, workspace.EmailDue, p.now, "")
+	if to := p.sendDue(t, daily); len(to) != 0 {
+		t.Errorf("emails to %v", to)
+	}
+	p.now = begin.Add(workspace.AddressEmailWindow)
+	if to := p.sendDue(t, daily); len(to) != 1 {
+		t.Errorf("a day later: emails to %v", to)
+	}
+	// An e-mail that would come after the invitation expires is never sent.
+	revoke(other, p.two.ID)
+	wantSchedule(t, "the second of that day", p.schedule(t, p.one.ID, "ann@example.com").Email, workspace.EmailDue, p.now, "")
+	late := p.schedule(t, p.two.ID, "ann@example.com")
+	_, err := p.system.Pool().Exec(t.Context(), `UPDATE invitations SET expires_at = $1 WHERE id = $2`, p.now.Add(time.Minute), late.Invitation.ID.String())
+	fatal(t, err)
+	for range 3 {
+		p.sendDue(t, daily)
+	}
+	var waiting int
+	fatal(t, p.system.Pool().QueryRow(t.Context(), `
+		SELECT count(*) FROM invitations WHERE id = $1 AND (next_attempt_at IS NOT NULL OR letter_at IS NOT NULL OR sent_at IS NOT NULL)`,
+		late.Invitation.ID.String()).Scan(&waiting))
+	if waiting != 0 {
+		t.Error("an e-mail that is too late is still queued")
+	}
+}
