@@ -2,8 +2,13 @@ package mappings_test
 
 import (
 	"encoding/json"
+	"flag"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,6 +60,73 @@ func read(t *testing.T, create func(string, mappings.Settings) ([]byte, error), 
 	paths := index{}
 	flatten(paths, "", b.Mappings.Properties)
 	return b, paths
+}
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares lines with a file of testdata.
+func golden(t *testing.T, name string, lines []string) {
+	t.Helper()
+	path, got := filepath.Join("testdata", name+".golden"), strings.Join(lines, "\n")+"\n"
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// lines lists definitions by path.
+func (p index) lines(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, path := range slices.Sorted(maps.Keys(p)) {
+		leaf := maps.Clone(p[path])
+		delete(leaf, "properties") // of a nested object: its fields have lines of their own
+		definition, err := json.Marshal(leaf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, path+" "+string(definition))
+	}
+	return all
+}
+
+// The golden files show what a change of the catalog does to the indices: a
+// change of the version means a new full load, one of the held block a rebuild of
+// the held indices (docs/operators.md).
+func TestMappings(t *testing.T) {
+	t.Parallel()
+	for _, d := range query.Datasets {
+		b, global := read(t, mappings.Index, d)
+		version, err := mappings.Version(string(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := []string{"version " + version}
+		for _, key := range []string{"sort.field", "sort.order", "sort.missing"} {
+			lines = append(lines, fmt.Sprint(key, " ", b.Settings.Index[key]))
+		}
+		golden(t, string(d), append(lines, global.lines(t)...))
+		if !slices.Contains(query.Held, d) {
+			continue
+		}
+		b, held := read(t, mappings.Held, d)
+		for path, definition := range global {
+			if diff := cmp.Diff(definition, held[path]); diff != "" {
+				t.Errorf("held %s: %s (-global +held):\n%s", d, path, diff)
+			}
+			delete(held, path)
+		}
+		// One block serves all held datasets.
+		golden(t, "held", append([]string{fmt.Sprint("sort.field ", b.Settings.Index["sort.field"])}, held.lines(t)...))
+	}
 }
 
 // expectation is what the catalog wants of one path.
