@@ -88,11 +88,7 @@ func appendCondition(b []byte, q query.Query) []byte {
 // appendNameMatches lifts records whose name has the terms over those that
 // mention them elsewhere.
 func appendNameMatches(b []byte, d query.Dataset, text string) []byte {
-	headline := "name"
-	if d == query.Signals {
-		headline = "title"
-	}
-	f, _ := query.FieldNamed(d, headline)
+	f := query.Headline(d)
 	b = appendText(append(b, `{"match":{`...), f.TextPath(query.Root))
 	b = appendText(append(b, `:{"boost":2,"query":`...), text)
 	b = appendText(append(b, `}}},{"term":{`...), f.ExactPath(query.Root))

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -191,20 +192,20 @@ func (b *Book) resolve(ctx context.Context, d query.Dataset, inputs []BookInput,
 	if len(values) == 0 {
 		return nil
 	}
-	by := natural[d]
-	found, err := b.Global.Match(ctx, d, by.field, values)
+	by, _ := query.MatchField(d)
+	found, err := b.Global.Match(ctx, d, by.Name, values)
 	if err != nil {
 		return err
 	}
 	for j, i := range positions {
-		ids, err := exactly(d, found[j], inputs[i].Match)
+		ids, err := exactly(by, found[j], inputs[i].Match)
 		switch {
 		case err != nil:
 			return err
 		case len(ids) == 0:
-			outcomes[i].Err = fault.New(fault.NotFound, "no %s has this %s", d.Singular(), by.key)
+			outcomes[i].Err = fault.New(fault.NotFound, "no %s has this %s", d.Singular(), by.Match)
 		case len(ids) > 1:
-			outcomes[i].Err = fault.New(fault.AmbiguousMatch, "several %s have this %s; use %s", d, by.key, IDKey(d))
+			outcomes[i].Err = fault.New(fault.AmbiguousMatch, "several %s have this %s; use %s", d, by.Match, IDKey(d))
 		default:
 			outcomes[i].Record = ids[0]
 		}
@@ -212,23 +213,25 @@ func (b *Book) resolve(ctx context.Context, d query.Dataset, inputs []BookInput,
 	return nil
 }
 
-// exactly are the ids of those records that have the value once it is brought
-// into the form in which it is compared: an index that does without accents
-// finds others too.
-func exactly(d query.Dataset, records []jsontext.Value, want string) ([]string, error) {
+// exactly returns the ids of the records whose field has the value as it is
+// compared: the index, which does without accents, finds others too.
+func exactly(by query.Field, records []jsontext.Value, want string) ([]string, error) {
 	var ids []string
 	for _, r := range records {
-		var record struct {
-			ID      string   `json:"id"`
-			Domains []string `json:"domains"`
-			Email   string   `json:"email"`
+		members, err := pick(r, []string{"id", by.Name})
+		if err != nil {
+			return nil, err
 		}
-		if err := json.Unmarshal(r, &record); err != nil {
-			return nil, fault.Wrap(err, fault.Internal, "a global record is unreadable")
+		if !by.List() {
+			members[1] = slices.Concat(jsontext.Value("["), members[1], jsontext.Value("]"))
 		}
-		values := append(record.Domains, record.Email)
-		if slices.ContainsFunc(values, func(v string) bool { return natural[d].fold(v) == want }) {
-			ids = append(ids, record.ID)
+		var id string
+		var values []string
+		if err := errors.Join(json.Unmarshal(members[0], &id), json.Unmarshal(members[1], &values)); err != nil {
+			return nil, unreadable(err)
+		}
+		if slices.ContainsFunc(values, func(v string) bool { return foldMatch(by, v) == want }) {
+			ids = append(ids, id)
 		}
 	}
 	return ids, nil

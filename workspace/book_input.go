@@ -16,15 +16,12 @@ type BookInput struct {
 	Change OverlayChange
 }
 
-// natural says by what a record can be found beside its id.
-var natural = map[query.Dataset]struct {
-	key    string // in `match`
-	field  string // of the global record
-	longer int
-	fold   func(string) string
-}{
-	query.Accounts: {"domain", "domains", query.ShortChars, query.Domain},
-	query.Contacts: {"email", "email", query.ShortChars, FoldEmail},
+// foldMatch is the form in which values of a match field are compared.
+func foldMatch(f query.Field, value string) string {
+	if f.Domains {
+		return query.Domain(value)
+	}
+	return FoldEmail(value)
 }
 
 // IDKey is the key of a record's id in bodies and batch results.
@@ -52,7 +49,7 @@ func ParseUpsert(v input.Value, d query.Dataset, issues input.Issues) (BookInput
 }
 
 func readTarget(issues *input.Issues, r *input.Reader, d query.Dataset, in *BookInput) {
-	by, matchable := natural[d]
+	by, matchable := query.MatchField(d)
 	id := r.Take(IDKey(d))
 	if !matchable {
 		in.Record, _ = issues.UUID(id, IDKey(d))
@@ -71,13 +68,13 @@ func readTarget(issues *input.Issues, r *input.Reader, d query.Dataset, in *Book
 	if !m.Ok() {
 		return
 	}
-	text := m.RequiredString(by.key, input.Text{Min: 1, Max: by.longer})
+	text := m.RequiredString(by.Match, input.Text{Min: 1, Max: by.MaxChars})
 	m.Done()
 	if text == "" {
 		return
 	}
-	if in.Match = by.fold(text); in.Match == "" {
-		issues.Add(fault.InvalidFormat, m.Path(by.key), "there is no %s in it", by.key)
+	if in.Match = foldMatch(by, text); in.Match == "" {
+		issues.Add(fault.InvalidFormat, m.Path(by.Match), "there is no %s in it", by.Match)
 	}
 }
 
