@@ -131,7 +131,7 @@ func (b *Book) Upsert(ctx context.Context, in ID, d query.Dataset, inputs []Book
 			continue
 		}
 		// It is stored by now: what cannot be shown fails alone.
-		outcomes[i].Row, outcomes[i].Err = Row(d, BookRecord, global[outcomes[i].Record], &stored[j].Overlay)
+		outcomes[i].Row, outcomes[i].Err = Row(d, query.BookRecord, global[outcomes[i].Record], &stored[j].Overlay)
 	}
 	return outcomes, nil
 }
@@ -142,13 +142,13 @@ func freshOverlay(d query.Dataset, id string, record []byte, signals [2]int64, c
 	if err != nil {
 		return Overlay{}, fault.Wrap(err, fault.Internal, "a global record has no id")
 	}
-	fresh, _ := change.Apply(Overlay{Record: u, Tags: []string{}, CreatedAt: now, UpdatedAt: now})
+	fresh, _ := change.Apply(Overlay{Record: u, CreatedAt: now, UpdatedAt: now})
 	if d == query.Accounts {
 		facts, err := FactsOf(record, signals)
 		if err != nil {
 			return Overlay{}, err
 		}
-		scored := ScoreOf(fresh.ICPTier, facts, now)
+		scored := ScoreOf(fresh.Tier(), facts, now)
 		fresh.Score, fresh.Trend, fresh.ScoredAt = scored.Score, scored.Trend, scored.At
 	}
 	return fresh, nil
@@ -268,7 +268,7 @@ func (b *Book) Get(ctx context.Context, in ID, d query.Dataset, record uuid.UUID
 	if !there {
 		return nil, missing
 	}
-	return Row(d, BookRecord, public, &overlay)
+	return Row(d, query.BookRecord, public, &overlay)
 }
 
 func (b *Book) tell(in ID) {

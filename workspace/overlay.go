@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -9,27 +10,14 @@ import (
 	"atlas/search/query"
 )
 
-// Limits of an overlay, in characters but for MaxTags.
-const (
-	MaxStatus = 100
-	MaxNotes  = 10_000
-	MaxTag    = 64
-	MaxTags   = 50
-)
-
 // Overlay is what a workspace says of a global record. The records that have
 // one are the workspace's book.
 type Overlay struct {
 	Record uuid.UUID
-	// ICPTier is one of query.ICPTiers; accounts only. Nil: unknown.
-	ICPTier *string
-	// Status is 1..MaxStatus characters, Notes at most MaxNotes. Nil: unknown.
-	Status, Notes *string
-	// Tags are at most MaxTags, each 1..MaxTag characters, as DistinctTags makes
-	// them.
-	Tags []string
-	// Score is 0..100 and Trend rising, steady or falling, both as computed at
-	// ScoredAt; accounts only.
+	// Values are what the workspace wrote.
+	Values Values
+	// Score is 0..100 and Trend one of query.Trends, both as computed at ScoredAt;
+	// accounts only.
 	Score    int
 	Trend    string
 	ScoredAt time.Time
@@ -38,40 +26,67 @@ type Overlay struct {
 	CreatedAt, UpdatedAt time.Time
 }
 
-// Change is a new value of a field that can be unknown. The zero Change leaves
-// the field as it is.
-type Change struct {
-	Set bool
-	To  *string // nil: unknown
+// Values are values by the name of a field that workspaces write
+// (query.WrittenFields): string, []string, int64, float64 or, for a time, an int64
+// of milliseconds since 1970. Unknown values and empty lists are absent.
+type Values map[string]any
+
+// Value returns the value of an overlay field, nil when it is unknown.
+func (o *Overlay) Value(f *query.Field) any {
+	switch f.Name {
+	case "atlas_score":
+		return int64(o.Score)
+	case "atlas_trend":
+		return o.Trend
+	case "updated_at":
+		return o.UpdatedAt.UnixMilli()
+	}
+	return o.Values[f.Name]
 }
 
-// OverlayChange says what becomes of an overlay.
-type OverlayChange struct {
-	ICPTier, Status, Notes Change
-	// Tags replaces all of them; nil leaves them.
-	Tags *[]string
+// Tier is one of query.ICPTiers, "" when it is unknown.
+func (o *Overlay) Tier() string {
+	tier, _ := o.Values["icp_tier"].(string)
+	return tier
 }
+
+// OverlayChange has new values of fields, nil for one that becomes unknown.
+// Fields that are not in it stay as they are.
+type OverlayChange map[string]any
 
 // Apply returns the overlay as the change makes it, and whether anything is
-// different.
+// different. The overlay that is given stays as it was.
 func (c OverlayChange) Apply(o Overlay) (Overlay, bool) {
 	changed := false
-	for _, f := range []struct {
-		change Change
-		value  **string
-	}{{c.ICPTier, &o.ICPTier}, {c.Status, &o.Status}, {c.Notes, &o.Notes}} {
-		if f.change.Set && !sameText(f.change.To, *f.value) {
-			*f.value, changed = f.change.To, true
+	for name, value := range c {
+		if list, ok := value.([]string); ok && len(list) == 0 {
+			value = nil
 		}
-	}
-	if c.Tags != nil && !slices.Equal(*c.Tags, o.Tags) {
-		o.Tags, changed = *c.Tags, true
+		if sameValue(o.Values[name], value) {
+			continue
+		}
+		if !changed {
+			changed = true
+			values := make(Values, len(o.Values)+len(c))
+			maps.Copy(values, o.Values)
+			o.Values = values
+		}
+		if value == nil {
+			delete(o.Values, name)
+		} else {
+			o.Values[name] = value
+		}
 	}
 	return o, changed
 }
 
-func sameText(a, b *string) bool {
-	return a == nil && b == nil || a != nil && b != nil && *a == *b
+func sameValue(a, b any) bool {
+	x, isList := a.([]string)
+	y, areLists := b.([]string)
+	if isList && areLists {
+		return slices.Equal(x, y)
+	}
+	return !isList && !areLists && a == b
 }
 
 // HeldRecord is a record that a workspace holds, or held until its document is

@@ -50,15 +50,15 @@ const (
 
 var tierParts = map[string]float64{"tier_1": 1, "tier_2": 0.66, "tier_3": 0.33}
 
-// Score is how well an account suits the workspace, 0..100, by its tier (nil:
+// Score is how well an account suits the workspace, 0..100, by its tier ("":
 // unknown) and its facts (docs/api.md, "Score and trend").
-func Score(tier *string, f ScoreFacts, at time.Time) int {
+func Score(tier string, f ScoreFacts, at time.Time) int {
 	part := 0.5
-	if tier != nil {
-		if *tier == "disqualified" {
-			return 0
-		}
-		part = tierParts[*tier]
+	if tier == "disqualified" {
+		return 0
+	}
+	if tier != "" {
+		part = tierParts[tier]
 	}
 	recency := 0.0
 	if !f.LastActivity.IsZero() {
@@ -85,6 +85,6 @@ func Trend(f ScoreFacts) string {
 }
 
 // ScoreOf is score and trend of an account.
-func ScoreOf(tier *string, f ScoreFacts, at time.Time) Scored {
+func ScoreOf(tier string, f ScoreFacts, at time.Time) Scored {
 	return Scored{Score: Score(tier, f, at), Trend: Trend(f), At: stamp(at)}
 }

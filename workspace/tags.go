@@ -25,14 +25,14 @@ func DistinctTags(tags []string) []string {
 }
 
 // readTags reads tags as they are kept, which is how they are measured.
-func readTags(issues *input.Issues, v input.Value) *[]string {
+func readTags(issues *input.Issues, v input.Value, f query.Field, path []string) []string {
 	v.Items = slices.Clone(v.Items)
 	for i := range v.Items {
 		v.Items[i].Text = norm.NFC.String(v.Items[i].Text)
 	}
 	// A body has a bound of its own; how many there are counts once each.
-	given := issues.Strings(v, input.List{Max: len(v.Items), Each: input.Text{Min: 1, Max: MaxTag}}, "tags")
+	given := issues.Strings(v, input.List{Max: len(v.Items), Each: input.Text{Min: f.MinChars, Max: f.MaxChars}}, path...)
 	tags := DistinctTags(given)
-	issues.Length(len(tags), 0, MaxTags, "tags")
-	return &tags
+	issues.Length(len(tags), 0, f.MaxItems, path...)
+	return tags
 }

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"slices"
-
 	"atlas/internal/api/openapi"
 	"atlas/search/query"
 )
@@ -37,6 +35,9 @@ func fieldOut(f query.Field) *openapi.Schema {
 		s = idOut()
 	case query.Integer:
 		s = &openapi.Schema{Type: "integer", Format: "int64"}
+		if f.Min != 0 || f.Max != 0 {
+			s = openapi.Integer(f.Min, f.Max)
+		}
 	case query.Double:
 		s = &openapi.Schema{Type: "number", Format: "double"}
 	case query.Time:
@@ -84,49 +85,28 @@ func recordSchemas() schemas {
 	return all
 }
 
-// overlayField is the schema of a value of the workspace's own; elsewhere says
-// that the row may be outside the book, where all of these are null.
-func overlayField(d query.Dataset, name string, elsewhere bool) openapi.Property {
-	all := query.OverlayFields(d)
-	f := all[slices.IndexFunc(all, func(f query.Field) bool { return f.Name == name })]
-	s := fieldOut(f)
-	switch {
-	case elsewhere && f.List():
-		s = openapi.Nullable(s)
-	case !elsewhere && f.Type == query.Integer:
-		s = openapi.Integer(0, 100).Described(f.Description).Example(f.Example)
-	case f.Type == query.Integer:
-		s = openapi.Nullable(openapi.Integer(0, 100)).Described(f.Description).Example(f.Example)
-	case elsewhere && f.Type == query.Time:
-		s = openapi.Nullable(s)
-	}
-	return openapi.Required(name, s)
-}
-
 // rowSchemas are the records of books and of Views.
 func rowSchemas() schemas {
 	var all schemas
 	for _, d := range query.Held {
-		own := func(elsewhere bool, names ...string) (members []openapi.Property) {
-			for _, name := range names {
-				members = append(members, overlayField(d, name, elsewhere))
-			}
-			return members
-		}
-		inBook, inView := fieldsOut(query.RowFields(d, query.BookRow)), fieldsOut(query.RowFields(d, query.ViewRow))
-		if d == query.Accounts {
-			inBook = append(inBook, own(false, "icp_tier")...)
-			inView = append(inView, own(true, "icp_tier", "atlas_score")...)
-		}
-		inBook = append(inBook, own(false, "workspace_status", "notes", "tags")...)
-		if d == query.Accounts {
-			inBook = append(append(inBook, own(false, "atlas_score")...), openapi.Required("atlas_trend", openapi.Ref("AtlasTrend")))
-		}
 		all = append(all,
-			named("Workspace"+titles[d], openapi.Object(inBook...)),
-			named("Workspace"+titles[d]+"Row", openapi.Object(append(slices.Clip(inBook), own(false, "updated_at")...)...)),
-			named("View"+titles[d]+"Row", openapi.Object(append(inView, own(true, "workspace_status", "tags", "updated_at")...)...)),
+			named("Workspace"+titles[d], openapi.Object(fieldsOut(query.RowFields(d, query.BookRecord))...)),
+			named("Workspace"+titles[d]+"Row", openapi.Object(fieldsOut(query.RowFields(d, query.BookRow))...)),
+			named("View"+titles[d]+"Row", openapi.Object(viewFields(d)...)),
 		)
 	}
 	return all
+}
+
+// viewFields are the members of a View's row, which may be outside the book: there
+// all that is the workspace's own is null.
+func viewFields(d query.Dataset) []openapi.Property {
+	fields := query.RowFields(d, query.ViewRow)
+	members := fieldsOut(fields)
+	for i, f := range fields {
+		if f.Overlay && !f.Nullable() {
+			members[i].Schema = openapi.Nullable(members[i].Schema)
+		}
+	}
+	return members
 }

@@ -129,8 +129,12 @@ type Field struct {
 	LoadTime bool
 	// Derive is set on fields that a load computes and ignores when given.
 	Derive *Derivation
-	// MaxChars bounds each string, in characters.
-	MaxChars int
+	// MinChars and MaxChars bound each string, in characters.
+	MinChars, MaxChars int
+	// MaxItems bounds an overlay's list; those of records have MaxList.
+	MaxItems int
+	// Min and Max bound an overlay's number, both inclusive; both 0: unbounded.
+	Min, Max int64
 
 	// Rows show the field.
 	Rows Rows
@@ -140,6 +144,14 @@ type Field struct {
 
 	// Overlay: the value is the workspace's own, not the global record's.
 	Overlay bool
+	// Only one dataset's records have the overlay field; empty: those of all held
+	// ones.
+	Only Dataset
+	// Written: workspaces write the overlay's value, which is stored in a column
+	// of that name. Others are computed and always known.
+	Written bool
+	// WriteNote says in the schema what writing the value does.
+	WriteNote string
 }
 
 // Limits of a record's values.
@@ -162,8 +174,11 @@ func (f Field) IsID() bool { return f.Type == UUID || f.Type == UUIDs }
 // List tells whether the field holds several values.
 func (f Field) List() bool { return f.Type == Strings || f.Type == UUIDs }
 
-// Nullable tells whether a record can show null.
+// Nullable tells whether a record, or one of the book, can show null.
 func (f Field) Nullable() bool {
+	if f.Overlay {
+		return f.Written && !f.List()
+	}
 	counted := f.Derive != nil && f.Derive.Count
 	return !f.Required && !f.LoadTime && !counted && !f.List()
 }
@@ -317,8 +332,16 @@ var filterFields = func() map[BaseKind]map[Dataset][]Field {
 					byDataset[d] = append(byDataset[d], f)
 				}
 			}
-			if base != Data {
-				byDataset[d] = append(byDataset[d], OverlayFields(d)...)
+			if base == Data {
+				continue
+			}
+			// Those of all datasets first, then the dataset's own.
+			for _, only := range []Dataset{"", d} {
+				for _, f := range OverlayFields(d) {
+					if f.Kind != Plain && f.Only == only {
+						byDataset[d] = append(byDataset[d], f)
+					}
+				}
 			}
 		}
 	}
@@ -335,8 +358,8 @@ func SortFields(d Dataset, base BaseKind) []Field {
 		}
 	}
 	if base == Book {
-		for _, f := range OverlayFields(d) {
-			if f.Sort {
+		for _, f := range FilterFields(d, Book) {
+			if f.Overlay && f.Sort {
 				fields = append(fields, f)
 			}
 		}
@@ -344,13 +367,47 @@ func SortFields(d Dataset, base BaseKind) []Field {
 	return fields
 }
 
-// RowFields lists the global fields that a row shows, in its order.
-func RowFields(d Dataset, row Rows) []Field {
+// OverlayFields lists what a workspace adds to the records of a dataset that it
+// keeps in its book. The list is shared: it must not be changed.
+func OverlayFields(d Dataset) []Field { return overlayFields[d] }
+
+var overlayFields = func() map[Dataset][]Field {
+	all := map[Dataset][]Field{}
+	for _, f := range overlayCatalog {
+		for _, d := range Datasets {
+			if f.Only == "" || f.Only == d {
+				all[d] = append(all[d], f)
+			}
+		}
+	}
+	return all
+}()
+
+// WrittenFields lists the overlay fields that workspaces write, those of all
+// datasets.
+func WrittenFields() []Field {
 	var fields []Field
-	for _, f := range Fields(d) {
-		if f.Rows&row != 0 {
+	for _, f := range overlayCatalog {
+		if f.Written {
 			fields = append(fields, f)
 		}
 	}
 	return fields
+}
+
+// RowFields lists the fields that a row shows, in its order: those of the global
+// record, then the workspace's own. A row of the book shows what the workspace
+// writes before what is computed.
+func RowFields(d Dataset, row Rows) []Field {
+	var fields, computed []Field
+	for _, f := range slices.Concat(Fields(d), OverlayFields(d)) {
+		switch {
+		case f.Rows&row == 0:
+		case f.Overlay && !f.Written && row&BookRows != 0:
+			computed = append(computed, f)
+		default:
+			fields = append(fields, f)
+		}
+	}
+	return append(fields, computed...)
 }

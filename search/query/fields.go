@@ -84,24 +84,30 @@ var catalog = map[Dataset][]Field{
 	),
 }
 
-// OverlayFields lists what a workspace adds to the records it keeps in its
-// book.
-func OverlayFields(d Dataset) []Field {
-	fields := []Field{
-		{Name: "workspace_status", Type: String, Kind: FullText, MaxChars: 100, Description: "The workspace's own status of the record", Example: "in talks"},
-		{Name: "notes", Type: String, Kind: FullText, MaxChars: 10_000, Description: "The workspace's notes on the record", Example: "Met at the fair."},
-		{Name: "tags", Type: Strings, Kind: Enum, MaxChars: 64, Description: "The workspace's tags of the record", Example: []any{"north", "priority"}},
-		{Name: "updated_at", Type: Time, Kind: Date, Sort: true, LoadTime: true, Description: "When the workspace last changed its annotations of the record"},
-	}
-	if d == Accounts {
-		fields = append(fields,
-			Field{Name: "icp_tier", Type: String, Kind: Enum, Vocabulary: ICPTiers, Description: "How well the account fits the workspace's ideal customer profile"},
-			Field{Name: "atlas_score", Type: Integer, Kind: Number, Sort: true, Description: "Computed score of the account for the workspace, 0 to 100", Example: 73},
-		)
-	}
+// overlayCatalog has what a workspace adds to the records it keeps in its book. A
+// new field that workspaces write is one row here and a column of that name (a
+// migration of workspace/postgres); the client names it too.
+var overlayCatalog = overlays(
+	Field{Name: "icp_tier", Only: Accounts, Type: String, Kind: Enum, Vocabulary: ICPTiers, Written: true, Rows: AllRows,
+		Description: "How well the account fits the workspace's ideal customer profile",
+		WriteNote:   "A new tier schedules a recomputation of `atlas_score`, which follows within seconds."},
+	Field{Name: "atlas_score", Only: Accounts, Type: Integer, Kind: Number, Sort: true, Max: 100, Rows: AllRows,
+		Description: "Computed score of the account for the workspace, 0 to 100", Example: 73},
+	Field{Name: "workspace_status", Type: String, Kind: FullText, MinChars: 1, MaxChars: 100, Written: true, Rows: AllRows,
+		Description: "The workspace's own status of the record", Example: "in talks"},
+	Field{Name: "notes", Type: String, Kind: FullText, MaxChars: 10_000, Written: true, Rows: BookRows,
+		Description: "The workspace's notes on the record", Example: "Met at the fair."},
+	Field{Name: "tags", Type: Strings, Kind: Enum, MinChars: 1, MaxChars: 64, MaxItems: 50, Written: true, Rows: AllRows,
+		Description: "The workspace's tags of the record", Example: []any{"north", "priority"}},
+	Field{Name: "atlas_trend", Only: Accounts, Type: String, Vocabulary: Trends, Rows: BookRows},
+	Field{Name: "updated_at", Type: Time, Kind: Date, Sort: true, Rows: SearchRows,
+		Description: "When the workspace last changed its annotations of the record"},
+)
+
+// overlays lets the key default to the name.
+func overlays(fields ...Field) []Field {
 	for i := range fields {
-		fields[i].Key = fields[i].Name
-		fields[i].Overlay = true
+		fields[i].Key, fields[i].Overlay = fields[i].Name, true
 	}
 	return fields
 }
