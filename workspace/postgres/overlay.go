@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -152,14 +153,21 @@ func writeOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Data
 	return err
 }
 
+// appendOverlay is written by hand: encoding/json makes several times the garbage.
 func appendOverlay(b []byte, d query.Dataset, o *workspace.Overlay) []byte {
-	b = fmt.Appendf(b, `{"record_id":"%s"`, o.Record)
+	b = append(append(b, `{"record_id":"`...), o.Record.String()...)
+	if d == query.Accounts {
+		b = strconv.AppendInt(append(b, `","atlas_score":`...), int64(o.Score), 10)
+		b = append(append(b, `,"atlas_trend":"`...), o.Trend...)
+		b = o.ScoredAt.AppendFormat(append(b, `","scored_at":"`...), time.RFC3339Nano)
+	}
+	b = o.CreatedAt.AppendFormat(append(b, `","created_at":"`...), time.RFC3339Nano)
+	b = o.UpdatedAt.AppendFormat(append(b, `","updated_at":"`...), time.RFC3339Nano)
+	b = append(b, '"')
 	for i := range written {
 		f := &written[i]
-		b = query.AppendValue(fmt.Appendf(b, `,"%s":`, f.Name), f, o.Values[f.Name])
+		b = append(append(append(b, `,"`...), f.Name...), `":`...)
+		b = query.AppendValue(b, f, o.Values[f.Name])
 	}
-	if d == query.Accounts {
-		b = fmt.Appendf(b, `,"atlas_score":%d,"atlas_trend":"%s","scored_at":"%s"`, o.Score, o.Trend, o.ScoredAt.Format(time.RFC3339Nano))
-	}
-	return fmt.Appendf(b, `,"created_at":"%s","updated_at":"%s"}`, o.CreatedAt.Format(time.RFC3339Nano), o.UpdatedAt.Format(time.RFC3339Nano))
+	return append(b, '}')
 }
