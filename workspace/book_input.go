@@ -8,7 +8,7 @@ import (
 	"atlas/search/query"
 )
 
-// BookInput is one upsert of a record: which one, and what becomes of it.
+// BookInput is one upsert of the book.
 type BookInput struct {
 	// Record is the id, "" when the record is found by Match.
 	Record string
@@ -29,8 +29,8 @@ func foldMatch(f query.Field, value string) string {
 // IDKey is the key of a record's id in bodies and batch results.
 func IDKey(d query.Dataset) string { return d.Singular() + "_id" }
 
-// ParseUpsert reads the body of an upsert (docs/api.md, "The book"), beside
-// what is wrong with it already: fault.InvalidInput.
+// ParseUpsert reads the body of an upsert (docs/api.md, "The book"). Its error,
+// fault.InvalidInput, lists the given issues and its own.
 func ParseUpsert(v input.Value, d query.Dataset, issues input.Issues) (BookInput, error) {
 	var in BookInput
 	r := issues.Object(v)
@@ -86,7 +86,7 @@ func readTarget(issues *input.Issues, r *input.Reader, d query.Dataset, in *Book
 func readOverlayValue(issues *input.Issues, v input.Value, f query.Field, path []string) any {
 	switch {
 	case f.Type == query.Strings:
-		return readTags(issues, v, f, path)
+		return readDistinct(issues, v, f, path)
 	case v.Kind == input.Null:
 	case f.Vocabulary != nil:
 		if v.Kind == input.String && f.Vocabulary.Has(v.Text) {
