@@ -73,10 +73,10 @@ func indexSort(d query.Dataset) map[string][]string {
 	}
 }
 
-// heldSort keeps held records on disk in random order: by the half of the id that
-// is random, however ids are made. Records are written as they were found or
-// annotated, so any other order would be the opposite of some sort; there each
-// match is ahead of all before it, and a page costs as much as the book is large.
+// heldSort orders held records on disk by the random half of the id. Any order of
+// meaning is the reverse of some sort, since records are written as they are found
+// or annotated: then every match precedes the page so far, and a page costs as much
+// as the book is large.
 var heldSort = map[string][]string{"field": {"ix.id_low"}, "order": {"asc"}, "missing": {"_last"}}
 
 // held adds the `held` block to a dataset's definition. One block serves all

@@ -10,8 +10,8 @@ import (
 	"atlas/search/query"
 )
 
-// Overlay is what a workspace says of a global record. The records that have
-// one are the workspace's book.
+// Overlay holds a workspace's own values of a global record. The records with an
+// overlay are the workspace's book.
 type Overlay struct {
 	Record uuid.UUID
 	// Values are what the workspace wrote.
@@ -21,8 +21,8 @@ type Overlay struct {
 	Score    int
 	Trend    string
 	ScoredAt time.Time
-	// UpdatedAt is when the workspace last changed something: the computed
-	// values do not move it.
+	// UpdatedAt is the time of the workspace's last change. Computed values do not
+	// change it.
 	CreatedAt, UpdatedAt time.Time
 }
 
@@ -89,32 +89,32 @@ func sameValue(a, b any) bool {
 	return !isList && !areLists && a == b
 }
 
-// HeldRecord is a record that a workspace holds, or held until its document is
-// gone, and all that Postgres says of it in one moment.
+// HeldRecord is a record that a workspace holds, or held and whose document is not
+// deleted yet: its state in Postgres, read in one snapshot.
 type HeldRecord struct {
 	Dataset query.Dataset
 	Record  uuid.UUID
-	// Version is that of the last change; the document is written with it.
+	// Version of the last change. The document is written with it.
 	Version int64
-	// Digest is that of the document that is there, nil when that is not
-	// certain.
+	// Digest of the document in the index, nil when it is not certain.
 	Digest []byte
 	// Overlay is nil outside the book.
 	Overlay *Overlay
-	// Views are the Static Views that the record is in.
+	// Views are the Static Views that contain the record.
 	Views []uuid.UUID
 }
 
-// Projected is the outcome of projecting a HeldRecord.
+// Projected is the result of projecting a HeldRecord.
 type Projected struct {
 	Dataset query.Dataset
 	Record  uuid.UUID
 	Version int64
-	// Digest of the document that is there now; nil: it is not certain.
+	// Digest of the document in the index now, nil when it is not certain.
 	Digest []byte
 	// Written: the document was sent, with the version that ClaimHeld gave.
 	Written bool
-	// Refusal is why Elasticsearch does not take the document, "" when it does.
+	// Refusal is the reason why Elasticsearch rejects the document, "" when it
+	// accepts it.
 	Refusal string
 	// Present: the global dataset has the record.
 	Present bool
@@ -137,34 +137,34 @@ type HeldGeneration struct {
 	Generation string
 	// Serving: searches go to it.
 	Serving bool
-	// IndexUUID is Elasticsearch's own id of its index, "" while it is not known:
-	// an index that was remade or restored under the same name has another one.
+	// IndexUUID is Elasticsearch's id of the index, "" while unknown. An index that
+	// was recreated or restored under the same name has another one.
 	IndexUUID string
-	// Marked: the rows whose documents a lost index took with it are marked as
-	// lost. Until then no workspace's documents are known to be there.
+	// Marked: the rows whose documents were in a lost index are marked as lost.
+	// Until then no document is known to be in the index.
 	Marked bool
 }
 
-// HeldStatus is how far the held documents are behind.
+// HeldStatus is the backlog of the projection.
 type HeldStatus struct {
-	// Records are the rows there are, Stubs those that nothing holds any more.
+	// Records counts all rows, Stubs those of records that nothing holds any more.
 	Records int64 `json:"records"`
 	Stubs   int64 `json:"stubs"`
-	// Pending are those whose documents are behind, OwnPending those of them
-	// that a workspace's own write made pending.
+	// Pending counts the rows whose documents are out of date, OwnPending those of
+	// them that a workspace's own write made pending.
 	Pending    int64 `json:"pending"`
 	OwnPending int64 `json:"own_pending"`
-	// OldestPending is how long the oldest has been pending, 0 without any.
+	// OldestPending is the age of the oldest pending row, 0 without any.
 	OldestPending time.Duration `json:"-"`
-	// Lost are those whose documents the serving index lacks, because it replaces
-	// one that was lost.
+	// Lost counts the rows whose documents the serving index lacks because it
+	// replaces a lost one.
 	Lost int64 `json:"lost"`
-	// Refused are those whose documents Elasticsearch does not take.
+	// Refused counts the rows whose documents Elasticsearch rejects.
 	Refused int64 `json:"refused"`
 }
 
-// RefusedRecord is a held record whose document Elasticsearch does not take: it
-// has the document of before, or none.
+// RefusedRecord is a held record whose document Elasticsearch rejects. The index
+// has the previous document, or none.
 type RefusedRecord struct {
 	Workspace ID            `json:"workspace_id"`
 	Dataset   query.Dataset `json:"dataset"`
@@ -172,18 +172,18 @@ type RefusedRecord struct {
 	Refusal   string        `json:"refusal"`
 }
 
-// Freshness is what a search of held records has to wait for.
+// Freshness tells what a search of held records has to wait for.
 type Freshness struct {
 	// Pending: rows of the workspace's own writes are not projected.
 	Pending bool
 	// Projected is when documents of the workspace were last acknowledged, by the
-	// database's clock, zero for never: it tells one projection from another.
+	// database's clock; zero: never. It identifies a projection.
 	Projected time.Time
-	// Generation is the one that searches go to, "" when there is none yet.
+	// Generation serves searches; "" when there is none yet.
 	Generation string
-	// Filling: that generation replaces a lost one and lacks documents of the
+	// Filling: the generation replaces a lost one and still lacks documents of the
 	// workspace.
 	Filling bool
-	// ViewDeleted: some documents may still name a Static View that was deleted.
+	// ViewDeleted: documents may still name a deleted Static View.
 	ViewDeleted bool
 }

@@ -34,13 +34,13 @@ func BuildHeld(r Record, children Children, h Held) []byte {
 }
 
 // Stub is the document of a record that its workspace does not hold any more, or
-// that the global dataset has not: it is found by no search.
+// that is missing in the global dataset. No search finds it.
 func Stub(id string) []byte {
 	return append(query.AppendString([]byte(`{"id":`), id), `,"held":{"in_book":false}}`...)
 }
 
-// WithVersion adds the version that a held document is written with, so that the
-// highest one can be found again.
+// WithVersion adds the version that a held document is written with, so that a
+// search can find the highest one.
 func WithVersion(doc []byte, version int64) []byte {
 	b := append(make([]byte, 0, len(doc)+40), doc[:len(doc)-2]...) // up to the end of `held`
 	b = strconv.AppendInt(append(b, `,"version":`...), version, 10)
@@ -66,7 +66,8 @@ func (h Held) append(b []byte, d query.Dataset) []byte {
 	return append(b, '}')
 }
 
-// appendFolded appends the rest of the group `text` or `exact`.
+// appendFolded appends the members of the group `text` or `exact` and its closing
+// brace.
 func (h Held) appendFolded(b []byte, fields []query.Field, exact bool) []byte {
 	start := len(b)
 	for i := range fields {

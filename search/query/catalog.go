@@ -17,11 +17,11 @@ const (
 	Signals  Dataset = "signals"
 )
 
-// Datasets lists them parents last: a dataset's children stand before it, so
-// derived fields can be computed in this order.
+// Datasets lists children before their parents: derived fields can be computed in
+// this order.
 var Datasets = []Dataset{Signals, Projects, Contacts, Accounts}
 
-// Held lists the datasets of which a workspace can hold records.
+// Held lists the datasets whose records a workspace can hold.
 var Held = []Dataset{Accounts, Contacts, Projects}
 
 // IsDataset tells whether name is one of the four.
