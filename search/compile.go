@@ -159,11 +159,7 @@ func (c *compiler) condition(q query.Query, seek clause) {
 // headline scores records whose name has the terms above those that have them in
 // other fields.
 func (c *compiler) headline(d query.Dataset, text string) *compiler {
-	name := "name"
-	if d == query.Signals {
-		name = "title"
-	}
-	f, _ := query.FieldNamed(d, name)
+	f := query.Headline(d)
 	c.raw(`{"match":{`).text(Root.TextPath(&f)).raw(`:{"boost":2,"query":`).text(text)
 	c.raw(`}}},{"term":{`).text(Root.ExactPath(&f)).raw(`:{"boost":4,"value":`).text(query.ExactValue(f, text))
 	return c.raw(`}}}`)

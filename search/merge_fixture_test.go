@@ -96,7 +96,7 @@ func newViews(t testing.TB, people []person) *views {
 			global = append(global, searchtest.Document{ID: r.ID(), Body: withUnknown(document.Build(*r, n))})
 		}
 		if r := p.held; r != nil {
-			doc := document.BuildHeld(*r, document.None{}, document.Held{Workspace: v.base.Workspace, Overlay: &document.Overlay{UpdatedAt: time.Unix(0, 0)}})
+			doc := document.BuildHeld(*r, document.None{}, document.Held{Workspace: v.base.Workspace, Overlay: unannotated{}})
 			held.IndexAt(r.ID(), v.base.Workspace, 1, withUnknown(doc))
 		}
 		if held.Len() == 5_000 {
@@ -136,4 +136,14 @@ func (v *views) merged(t testing.TB, body string) merged {
 
 func (m merged) run(ctx context.Context, e *search.Engine) (search.Page, error) {
 	return e.SearchMerged(ctx, m.searches, m.countOnly)
+}
+
+// unannotated is an overlay without values of the workspace's.
+type unannotated struct{}
+
+func (unannotated) Value(f *query.Field) any {
+	if f.Name == "updated_at" {
+		return int64(0)
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -14,12 +15,13 @@ import (
 	"atlas/search/query"
 )
 
-// GlobalRecords tells what the global dataset has now. *search.Engine does.
+// GlobalRecords reads the global datasets as they are now. *search.Engine
+// implements it.
 type GlobalRecords interface {
 	RecordSource
-	// Match finds, for each value, the records whose field has it as a whole
-	// value, without regard to case and accents; some 100 at most. Domains are
-	// as query.Domain makes them.
+	// Match returns, for each value, at most 100 records whose field has it as a
+	// whole value, ignoring case and accents. Domains are as query.Domain makes
+	// them.
 	Match(ctx context.Context, d query.Dataset, field string, values []string) ([][]jsontext.Value, error)
 	// SignalCounts counts the signals that name each account in the span before
 	// at, and in the one before that.
@@ -28,15 +30,15 @@ type GlobalRecords interface {
 
 // OverlayUpsert is a change of a record's overlay.
 type OverlayUpsert struct {
-	// Fresh is the overlay when there is none yet; its Record says which record
-	// it is about.
+	// Fresh is stored when the record has no overlay yet. Its Record names the
+	// record.
 	Fresh  Overlay
 	Change OverlayChange
 }
 
-// Additions bounds how many records can be new to a workspace's books, those of
-// all datasets together: Most within AdditionWindow before At. It counts in steps
-// of minutes, and rather more than less.
+// Additions bounds the records that are new to a workspace's books, all datasets
+// together: at most Most within AdditionWindow before At. The window is measured
+// in whole minutes and rounded up.
 type Additions struct {
 	Most int
 	At   time.Time
@@ -45,21 +47,21 @@ type Additions struct {
 // OverlayOutcome is an overlay as it is after its change.
 type OverlayOutcome struct {
 	Overlay Overlay
-	// Refused: the record would have been new to the book, which had had as many
-	// as it may; nothing was changed.
+	// Refused: the record is new to the book and above the bound of Additions;
+	// nothing changed.
 	Refused bool
 }
 
 // BookStore keeps the overlays of workspaces.
 type BookStore interface {
-	// UpsertOverlays makes the changes one after the other, all that are not
-	// refused or none. What a change leaves as it was keeps its UpdatedAt; else
-	// that is the one of Fresh. Only what is new to the book is refused, the later
-	// changes first, and counts.
+	// UpsertOverlays makes the changes in order, in one transaction. An overlay
+	// that a change does not alter keeps its UpdatedAt; others get that of Fresh.
+	// Only records that are new to the book count and can be refused, the last
+	// ones first.
 	UpsertOverlays(ctx context.Context, in ID, d query.Dataset, changes []OverlayUpsert, a Additions) ([]OverlayOutcome, error)
-	// DeleteOverlays is fine with those that are not there.
+	// DeleteOverlays ignores records without an overlay.
 	DeleteOverlays(ctx context.Context, in ID, d query.Dataset, records []uuid.UUID) error
-	// Overlays returns those that are there.
+	// Overlays returns the overlays of those records that have one.
 	Overlays(ctx context.Context, in ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]Overlay, error)
 }
 
@@ -69,25 +71,25 @@ type Book struct {
 	Global GlobalRecords
 	// Bounds.BookAdditions is how many records can be new to a book in 24 hours.
 	Limits Limits
-	// Changed, when not nil, is told after a change was stored. It must not
+	// Changed, when not nil, is called after a change was stored. It must not
 	// block.
 	Changed func(in ID)
 	// Now is the clock; nil: the system's.
 	Now func() time.Time
 }
 
-// BookOutcome is what became of one input: the record's id, where it is known,
-// and its row, or an error: fault.InvalidInput, fault.NotFound,
-// fault.AmbiguousMatch, fault.LimitReached; fault.Internal for what is stored and
-// cannot be shown.
+// BookOutcome is the result of one input: the record's id, if it is known, and
+// its row or an error: fault.InvalidInput, fault.NotFound, fault.AmbiguousMatch,
+// fault.LimitReached; fault.Internal for a stored overlay whose row cannot be
+// rendered.
 type BookOutcome struct {
 	Record string
 	Row    jsontext.Value
 	Err    error
 }
 
-// Upsert puts records into the book or changes what is said of them, one after
-// the other. When it fails as a whole, fault.Unavailable, nothing has changed.
+// Upsert adds records to the book or changes their overlays, in order. Its own
+// error is fault.Unavailable; nothing has changed then.
 func (b *Book) Upsert(ctx context.Context, in ID, d query.Dataset, inputs []BookInput) ([]BookOutcome, error) {
 	outcomes := make([]BookOutcome, len(inputs))
 	if err := b.resolve(ctx, d, inputs, outcomes); err != nil {
@@ -123,38 +125,37 @@ func (b *Book) Upsert(ctx context.Context, in ID, d query.Dataset, inputs []Book
 	if err != nil {
 		return nil, err
 	}
-	b.tell(in)
+	b.notify(in)
 	for j, i := range positions {
 		if stored[j].Refused {
 			outcomes[i].Err = LimitError(most, "records newly added to the workspace's books in 24 hours", "what is in them can be changed; add others later")
 			continue
 		}
-		// It is stored by now: what cannot be shown fails alone.
-		outcomes[i].Row, outcomes[i].Err = Row(d, BookRecord, global[outcomes[i].Record], &stored[j].Overlay)
+		// The overlay is stored: an error of rendering is this item's alone.
+		outcomes[i].Row, outcomes[i].Err = Row(d, query.BookRecord, global[outcomes[i].Record], &stored[j].Overlay)
 	}
 	return outcomes, nil
 }
 
-// freshOverlay is what a change makes of a record that is new to the book.
+// freshOverlay is the overlay of a record that is new to the book.
 func freshOverlay(d query.Dataset, id string, record []byte, signals [2]int64, change OverlayChange, now time.Time) (Overlay, error) {
 	u, err := ParseUUID(id)
 	if err != nil {
 		return Overlay{}, fault.Wrap(err, fault.Internal, "a global record has no id")
 	}
-	fresh, _ := change.Apply(Overlay{Record: u, Tags: []string{}, CreatedAt: now, UpdatedAt: now})
+	fresh, _ := change.Apply(Overlay{Record: u, CreatedAt: now, UpdatedAt: now})
 	if d == query.Accounts {
 		facts, err := FactsOf(record, signals)
 		if err != nil {
 			return Overlay{}, err
 		}
-		scored := ScoreOf(fresh.ICPTier, facts, now)
+		scored := ScoreOf(fresh.Tier(), facts, now)
 		fresh.Score, fresh.Trend, fresh.ScoredAt = scored.Score, scored.Trend, scored.At
 	}
 	return fresh, nil
 }
 
-// facts looks up the records that are known by now and, for accounts, their
-// signals.
+// facts reads the resolved records and, for accounts, their signal counts.
 func (b *Book) facts(ctx context.Context, d query.Dataset, outcomes []BookOutcome, now time.Time) (records map[string]jsontext.Value, signals map[string][2]int64, err error) {
 	var ids []string
 	for _, out := range outcomes {
@@ -178,7 +179,7 @@ func (b *Book) facts(ctx context.Context, d query.Dataset, outcomes []BookOutcom
 	return records, signals, group.Wait()
 }
 
-// resolve sets the id of each outcome, or why there is none.
+// resolve sets the id of each outcome, or the error that there is none.
 func (b *Book) resolve(ctx context.Context, d query.Dataset, inputs []BookInput, outcomes []BookOutcome) error {
 	var values []string
 	var positions []int
@@ -191,20 +192,20 @@ func (b *Book) resolve(ctx context.Context, d query.Dataset, inputs []BookInput,
 	if len(values) == 0 {
 		return nil
 	}
-	by := natural[d]
-	found, err := b.Global.Match(ctx, d, by.field, values)
+	by, _ := query.MatchField(d)
+	found, err := b.Global.Match(ctx, d, by.Name, values)
 	if err != nil {
 		return err
 	}
 	for j, i := range positions {
-		ids, err := exactly(d, found[j], inputs[i].Match)
+		ids, err := exactly(by, found[j], inputs[i].Match)
 		switch {
 		case err != nil:
 			return err
 		case len(ids) == 0:
-			outcomes[i].Err = fault.New(fault.NotFound, "no %s has this %s", d.Singular(), by.key)
+			outcomes[i].Err = fault.New(fault.NotFound, "no %s has this %s", d.Singular(), by.Match)
 		case len(ids) > 1:
-			outcomes[i].Err = fault.New(fault.AmbiguousMatch, "several %s have this %s; use %s", d, by.key, IDKey(d))
+			outcomes[i].Err = fault.New(fault.AmbiguousMatch, "several %s have this %s; use %s", d, by.Match, IDKey(d))
 		default:
 			outcomes[i].Record = ids[0]
 		}
@@ -212,29 +213,31 @@ func (b *Book) resolve(ctx context.Context, d query.Dataset, inputs []BookInput,
 	return nil
 }
 
-// exactly are the ids of those records that have the value once it is brought
-// into the form in which it is compared: an index that does without accents
-// finds others too.
-func exactly(d query.Dataset, records []jsontext.Value, want string) ([]string, error) {
+// exactly returns the ids of the records whose folded field equals the value. The
+// index also finds values that differ in accents.
+func exactly(by query.Field, records []jsontext.Value, want string) ([]string, error) {
 	var ids []string
 	for _, r := range records {
-		var record struct {
-			ID      string   `json:"id"`
-			Domains []string `json:"domains"`
-			Email   string   `json:"email"`
+		members, err := pick(r, []string{"id", by.Name})
+		if err != nil {
+			return nil, err
 		}
-		if err := json.Unmarshal(r, &record); err != nil {
-			return nil, fault.Wrap(err, fault.Internal, "a global record is unreadable")
+		if !by.List() {
+			members[1] = slices.Concat(jsontext.Value("["), members[1], jsontext.Value("]"))
 		}
-		values := append(record.Domains, record.Email)
-		if slices.ContainsFunc(values, func(v string) bool { return natural[d].fold(v) == want }) {
-			ids = append(ids, record.ID)
+		var id string
+		var values []string
+		if err := errors.Join(json.Unmarshal(members[0], &id), json.Unmarshal(members[1], &values)); err != nil {
+			return nil, unreadable(err)
+		}
+		if slices.ContainsFunc(values, func(v string) bool { return foldMatch(by, v) == want }) {
+			ids = append(ids, id)
 		}
 	}
 	return ids, nil
 }
 
-// Delete takes records out of the book; those that are not in it are fine.
+// Delete removes records from the book. Records that are not in it are ignored.
 func (b *Book) Delete(ctx context.Context, in ID, d query.Dataset, records []uuid.UUID) error {
 	if len(records) == 0 {
 		return nil
@@ -242,7 +245,7 @@ func (b *Book) Delete(ctx context.Context, in ID, d query.Dataset, records []uui
 	if err := b.Store.DeleteOverlays(ctx, in, d, records); err != nil {
 		return err
 	}
-	b.tell(in)
+	b.notify(in)
 	return nil
 }
 
@@ -265,10 +268,10 @@ func (b *Book) Get(ctx context.Context, in ID, d query.Dataset, record uuid.UUID
 	if !there {
 		return nil, missing
 	}
-	return Row(d, BookRecord, public, &overlay)
+	return Row(d, query.BookRecord, public, &overlay)
 }
 
-func (b *Book) tell(in ID) {
+func (b *Book) notify(in ID) {
 	if b.Changed != nil {
 		b.Changed(in)
 	}

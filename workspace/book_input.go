@@ -1,12 +1,14 @@
 package workspace
 
 import (
+	"strconv"
+
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/search/query"
 )
 
-// BookInput is one upsert of a record: which one, and what becomes of it.
+// BookInput is one upsert of the book.
 type BookInput struct {
 	// Record is the id, "" when the record is found by Match.
 	Record string
@@ -16,22 +18,19 @@ type BookInput struct {
 	Change OverlayChange
 }
 
-// natural says by what a record can be found beside its id.
-var natural = map[query.Dataset]struct {
-	key    string // in `match`
-	field  string // of the global record
-	longer int
-	fold   func(string) string
-}{
-	query.Accounts: {"domain", "domains", query.ShortChars, query.Domain},
-	query.Contacts: {"email", "email", query.ShortChars, FoldEmail},
+// foldMatch is the form in which values of a match field are compared.
+func foldMatch(f query.Field, value string) string {
+	if f.Domains {
+		return query.Domain(value)
+	}
+	return FoldEmail(value)
 }
 
 // IDKey is the key of a record's id in bodies and batch results.
 func IDKey(d query.Dataset) string { return d.Singular() + "_id" }
 
-// ParseUpsert reads the body of an upsert (docs/api.md, "The book"), beside
-// what is wrong with it already: fault.InvalidInput.
+// ParseUpsert reads the body of an upsert (docs/api.md, "The book"). Its error,
+// fault.InvalidInput, lists the given issues and its own.
 func ParseUpsert(v input.Value, d query.Dataset, issues input.Issues) (BookInput, error) {
 	var in BookInput
 	r := issues.Object(v)
@@ -39,20 +38,21 @@ func ParseUpsert(v input.Value, d query.Dataset, issues input.Issues) (BookInput
 		return in, issues.Err()
 	}
 	readTarget(&issues, r, d, &in)
-	if d == query.Accounts {
-		in.Change.ICPTier = tierChange(&issues, r)
-	}
-	in.Change.Status = textChange(&issues, r, "workspace_status", input.Text{Min: 1, Max: MaxStatus})
-	in.Change.Notes = textChange(&issues, r, "notes", input.Text{Max: MaxNotes})
-	if tags := r.Take("tags"); tags.Kind != input.Absent {
-		in.Change.Tags = readTags(&issues, tags)
+	in.Change = OverlayChange{}
+	for _, f := range query.OverlayFields(d) {
+		if !f.Written {
+			continue
+		}
+		if v := r.Take(f.Name); v.Kind != input.Absent {
+			in.Change[f.Name] = readOverlayValue(&issues, v, f, r.Path(f.Name))
+		}
 	}
 	r.Done()
 	return in, issues.Err()
 }
 
 func readTarget(issues *input.Issues, r *input.Reader, d query.Dataset, in *BookInput) {
-	by, matchable := natural[d]
+	by, matchable := query.MatchField(d)
 	id := r.Take(IDKey(d))
 	if !matchable {
 		in.Record, _ = issues.UUID(id, IDKey(d))
@@ -71,45 +71,68 @@ func readTarget(issues *input.Issues, r *input.Reader, d query.Dataset, in *Book
 	if !m.Ok() {
 		return
 	}
-	text := m.RequiredString(by.key, input.Text{Min: 1, Max: by.longer})
+	text := m.RequiredString(by.Match, input.Text{Min: 1, Max: by.MaxChars})
 	m.Done()
 	if text == "" {
 		return
 	}
-	if in.Match = by.fold(text); in.Match == "" {
-		issues.Add(fault.InvalidFormat, m.Path(by.key), "there is no %s in it", by.key)
+	if in.Match = foldMatch(by, text); in.Match == "" {
+		issues.Add(fault.InvalidFormat, m.Path(by.Match), "there is no %s in it", by.Match)
 	}
 }
 
-func tierChange(issues *input.Issues, r *input.Reader) Change {
-	v := r.Take("icp_tier")
+// readOverlayValue reads a value as Values have it, nil for null. One that is not
+// valid is nil too, beside its issue.
+func readOverlayValue(issues *input.Issues, v input.Value, f query.Field, path []string) any {
 	switch {
-	case v.Kind == input.Absent:
-		return Change{}
+	case f.Type == query.Strings:
+		return readDistinct(issues, v, f, path)
 	case v.Kind == input.Null:
-		return Change{Set: true}
-	case v.Kind != input.String || !query.ICPTiers.Has(v.Text):
-		issues.OutsideVocabulary(r.Path("icp_tier"), append(query.ICPTiers.Values(), "null"))
-		return Change{}
+	case f.Vocabulary != nil:
+		if v.Kind == input.String && f.Vocabulary.Has(v.Text) {
+			return v.Text
+		}
+		issues.OutsideVocabulary(path, append(f.Vocabulary.Values(), "null"))
+	case f.Type == query.Integer, f.Type == query.Double:
+		return readNumber(issues, v, f, path)
+	case v.Kind != input.String:
+		issues.WrongType(path, "a string or null", v)
+	case f.Type == query.Time:
+		t, ok := query.ParseInstant(v.Text)
+		if !ok {
+			t, ok = query.ParseDay(v.Text)
+		}
+		if ok {
+			return t.UnixMilli()
+		}
+		issues.Add(fault.InvalidFormat, path, "must be a date: YYYY-MM-DD or RFC 3339")
+	default:
+		if text, ok := issues.String(v, input.Text{Min: f.MinChars, Max: f.MaxChars}, path...); ok {
+			return text
+		}
 	}
-	return Change{true, &v.Text}
+	return nil
 }
 
-func textChange(issues *input.Issues, r *input.Reader, name string, bounds input.Text) Change {
-	v := r.Take(name)
-	switch v.Kind {
-	case input.Absent:
-		return Change{}
-	case input.Null:
-		return Change{Set: true}
-	case input.String:
+func readNumber(issues *input.Issues, v input.Value, f query.Field, path []string) any {
+	if v.Kind != input.Number {
+		issues.WrongType(path, "a number or null", v)
+		return nil
+	}
+	number, err := strconv.ParseFloat(v.Text, 64)
+	whole, isWhole, within := query.ParseInteger(v.Text)
+	bounded := f.Min != 0 || f.Max != 0
+	switch {
+	case f.Type == query.Integer && !isWhole:
+		issues.Add(fault.InvalidType, path, "must be an integer")
+	case bounded && number < float64(f.Min):
+		issues.Add(fault.TooSmall, path, "must be at least %d", f.Min)
+	case bounded && number > float64(f.Max), err != nil, f.Type == query.Integer && !within:
+		issues.Add(fault.TooBig, path, "the number is out of range")
+	case f.Type == query.Integer:
+		return whole
 	default:
-		issues.WrongType(r.Path(name), "a string or null", v)
-		return Change{}
+		return number
 	}
-	text, ok := issues.String(v, bounds, r.Path(name)...)
-	if !ok {
-		return Change{}
-	}
-	return Change{true, &text}
+	return nil
 }

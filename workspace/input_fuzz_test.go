@@ -52,24 +52,28 @@ func FuzzUpsert(f *testing.F) {
 			t.Errorf("%q: record %q, match %q", body, in.Record, in.Match)
 		}
 		texts := []string{in.Match}
-		for _, c := range []workspace.Change{in.Change.ICPTier, in.Change.Status, in.Change.Notes} {
-			if c.Set && c.To != nil {
-				texts = append(texts, *c.To)
+		for name, value := range in.Change {
+			switch v := value.(type) {
+			case nil:
+			case string:
+				texts = append(texts, v)
+			case []string:
+				texts = append(texts, v...)
+			default:
+				t.Errorf("%q: %s is %v", body, name, v)
 			}
 		}
-		if in.Change.Tags != nil {
-			texts = append(texts, *in.Change.Tags...)
-			if len(*in.Change.Tags) > workspace.MaxTags {
-				t.Errorf("%q: %d tags", body, len(*in.Change.Tags))
+		tags, _ := in.Change["tags"].([]string)
+		if len(tags) > 50 {
+			t.Errorf("%q: %d tags", body, len(tags))
+		}
+		for _, tag := range tags {
+			if n := utf8.RuneCountInString(tag); n < 1 || n > 64 {
+				t.Errorf("%q: a tag of %d characters", body, n)
 			}
-			for _, tag := range *in.Change.Tags {
-				if n := utf8.RuneCountInString(tag); n < 1 || n > workspace.MaxTag {
-					t.Errorf("%q: a tag of %d characters", body, n)
-				}
-			}
-			if again := workspace.DistinctTags(*in.Change.Tags); !slices.Equal(again, *in.Change.Tags) {
-				t.Errorf("%q: tags %q, and once more %q", body, *in.Change.Tags, again)
-			}
+		}
+		if again := workspace.DistinctTags(tags); !slices.Equal(again, tags) {
+			t.Errorf("%q: tags %q, and once more %q", body, tags, again)
 		}
 		for _, text := range texts {
 			if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -9,97 +10,111 @@ import (
 	"atlas/search/query"
 )
 
-// Limits of an overlay, in characters but for MaxTags.
-const (
-	MaxStatus = 100
-	MaxNotes  = 10_000
-	MaxTag    = 64
-	MaxTags   = 50
-)
-
-// Overlay is what a workspace says of a global record. The records that have
-// one are the workspace's book.
+// Overlay holds a workspace's own values of a global record. The records with an
+// overlay are the workspace's book.
 type Overlay struct {
 	Record uuid.UUID
-	// ICPTier is one of query.ICPTiers; accounts only. Nil: unknown.
-	ICPTier *string
-	// Status is 1..MaxStatus characters, Notes at most MaxNotes. Nil: unknown.
-	Status, Notes *string
-	// Tags are at most MaxTags, each 1..MaxTag characters, as DistinctTags makes
-	// them.
-	Tags []string
-	// Score is 0..100 and Trend rising, steady or falling, both as computed at
-	// ScoredAt; accounts only.
+	// Values are what the workspace wrote.
+	Values Values
+	// Score is 0..100 and Trend one of query.Trends, both as computed at ScoredAt;
+	// accounts only.
 	Score    int
 	Trend    string
 	ScoredAt time.Time
-	// UpdatedAt is when the workspace last changed something: the computed
-	// values do not move it.
+	// UpdatedAt is the time of the workspace's last change. Computed values do not
+	// change it.
 	CreatedAt, UpdatedAt time.Time
 }
 
-// Change is a new value of a field that can be unknown. The zero Change leaves
-// the field as it is.
-type Change struct {
-	Set bool
-	To  *string // nil: unknown
+// Values are values by the name of a field that workspaces write
+// (query.WrittenFields): string, []string, int64, float64 or, for a time, an int64
+// of milliseconds since 1970. Unknown values and empty lists are absent.
+type Values map[string]any
+
+// Value returns the value of an overlay field, nil when it is unknown.
+func (o *Overlay) Value(f *query.Field) any {
+	switch f.Name {
+	case "atlas_score":
+		return int64(o.Score)
+	case "atlas_trend":
+		return o.Trend
+	case "updated_at":
+		return o.UpdatedAt.UnixMilli()
+	}
+	return o.Values[f.Name]
 }
 
-// OverlayChange says what becomes of an overlay.
-type OverlayChange struct {
-	ICPTier, Status, Notes Change
-	// Tags replaces all of them; nil leaves them.
-	Tags *[]string
+// Tier is one of query.ICPTiers, "" when it is unknown.
+func (o *Overlay) Tier() string {
+	tier, _ := o.Values["icp_tier"].(string)
+	return tier
 }
+
+// OverlayChange has new values of fields, nil for one that becomes unknown.
+// Fields that are not in it stay as they are.
+type OverlayChange map[string]any
 
 // Apply returns the overlay as the change makes it, and whether anything is
-// different.
+// different. The overlay that is given stays as it was.
 func (c OverlayChange) Apply(o Overlay) (Overlay, bool) {
 	changed := false
-	for _, f := range []struct {
-		change Change
-		value  **string
-	}{{c.ICPTier, &o.ICPTier}, {c.Status, &o.Status}, {c.Notes, &o.Notes}} {
-		if f.change.Set && !sameText(f.change.To, *f.value) {
-			*f.value, changed = f.change.To, true
+	for name, value := range c {
+		if list, ok := value.([]string); ok && len(list) == 0 {
+			value = nil
 		}
-	}
-	if c.Tags != nil && !slices.Equal(*c.Tags, o.Tags) {
-		o.Tags, changed = *c.Tags, true
+		if sameValue(o.Values[name], value) {
+			continue
+		}
+		if !changed {
+			changed = true
+			values := make(Values, len(o.Values)+len(c))
+			maps.Copy(values, o.Values)
+			o.Values = values
+		}
+		if value == nil {
+			delete(o.Values, name)
+		} else {
+			o.Values[name] = value
+		}
 	}
 	return o, changed
 }
 
-func sameText(a, b *string) bool {
-	return a == nil && b == nil || a != nil && b != nil && *a == *b
+func sameValue(a, b any) bool {
+	x, isList := a.([]string)
+	y, areLists := b.([]string)
+	if isList && areLists {
+		return slices.Equal(x, y)
+	}
+	return !isList && !areLists && a == b
 }
 
-// HeldRecord is a record that a workspace holds, or held until its document is
-// gone, and all that Postgres says of it in one moment.
+// HeldRecord is a record that a workspace holds, or held and whose document is not
+// deleted yet: its state in Postgres, read in one snapshot.
 type HeldRecord struct {
 	Dataset query.Dataset
 	Record  uuid.UUID
-	// Version is that of the last change; the document is written with it.
+	// Version of the last change. The document is written with it.
 	Version int64
-	// Digest is that of the document that is there, nil when that is not
-	// certain.
+	// Digest of the document in the index, nil when it is not certain.
 	Digest []byte
 	// Overlay is nil outside the book.
 	Overlay *Overlay
-	// Views are the Static Views that the record is in.
+	// Views are the Static Views that contain the record.
 	Views []uuid.UUID
 }
 
-// Projected is the outcome of projecting a HeldRecord.
+// Projected is the result of projecting a HeldRecord.
 type Projected struct {
 	Dataset query.Dataset
 	Record  uuid.UUID
 	Version int64
-	// Digest of the document that is there now; nil: it is not certain.
+	// Digest of the document in the index now, nil when it is not certain.
 	Digest []byte
 	// Written: the document was sent, with the version that ClaimHeld gave.
 	Written bool
-	// Refusal is why Elasticsearch does not take the document, "" when it does.
+	// Refusal is the reason why Elasticsearch rejects the document, "" when it
+	// accepts it.
 	Refusal string
 	// Present: the global dataset has the record.
 	Present bool
@@ -122,34 +137,34 @@ type HeldGeneration struct {
 	Generation string
 	// Serving: searches go to it.
 	Serving bool
-	// IndexUUID is Elasticsearch's own id of its index, "" while it is not known:
-	// an index that was remade or restored under the same name has another one.
+	// IndexUUID is Elasticsearch's id of the index, "" while unknown. An index that
+	// was recreated or restored under the same name has another one.
 	IndexUUID string
-	// Marked: the rows whose documents a lost index took with it are marked as
-	// lost. Until then no workspace's documents are known to be there.
+	// Marked: the rows whose documents were in a lost index are marked as lost.
+	// Until then no document is known to be in the index.
 	Marked bool
 }
 
-// HeldStatus is how far the held documents are behind.
+// HeldStatus is the backlog of the projection.
 type HeldStatus struct {
-	// Records are the rows there are, Stubs those that nothing holds any more.
+	// Records counts all rows, Stubs those of records that nothing holds any more.
 	Records int64 `json:"records"`
 	Stubs   int64 `json:"stubs"`
-	// Pending are those whose documents are behind, OwnPending those of them
-	// that a workspace's own write made pending.
+	// Pending counts the rows whose documents are out of date, OwnPending those of
+	// them that a workspace's own write made pending.
 	Pending    int64 `json:"pending"`
 	OwnPending int64 `json:"own_pending"`
-	// OldestPending is how long the oldest has been pending, 0 without any.
+	// OldestPending is the age of the oldest pending row, 0 without any.
 	OldestPending time.Duration `json:"-"`
-	// Lost are those whose documents the serving index lacks, because it replaces
-	// one that was lost.
+	// Lost counts the rows whose documents the serving index lacks because it
+	// replaces a lost one.
 	Lost int64 `json:"lost"`
-	// Refused are those whose documents Elasticsearch does not take.
+	// Refused counts the rows whose documents Elasticsearch rejects.
 	Refused int64 `json:"refused"`
 }
 
-// RefusedRecord is a held record whose document Elasticsearch does not take: it
-// has the document of before, or none.
+// RefusedRecord is a held record whose document Elasticsearch rejects. The index
+// has the previous document, or none.
 type RefusedRecord struct {
 	Workspace ID            `json:"workspace_id"`
 	Dataset   query.Dataset `json:"dataset"`
@@ -157,18 +172,18 @@ type RefusedRecord struct {
 	Refusal   string        `json:"refusal"`
 }
 
-// Freshness is what a search of held records has to wait for.
+// Freshness tells what a search of held records has to wait for.
 type Freshness struct {
 	// Pending: rows of the workspace's own writes are not projected.
 	Pending bool
 	// Projected is when documents of the workspace were last acknowledged, by the
-	// database's clock, zero for never: it tells one projection from another.
+	// database's clock; zero: never. It identifies a projection.
 	Projected time.Time
-	// Generation is the one that searches go to, "" when there is none yet.
+	// Generation serves searches; "" when there is none yet.
 	Generation string
-	// Filling: that generation replaces a lost one and lacks documents of the
+	// Filling: the generation replaces a lost one and still lacks documents of the
 	// workspace.
 	Filling bool
-	// ViewDeleted: some documents may still name a Static View that was deleted.
+	// ViewDeleted: documents may still name a deleted Static View.
 	ViewDeleted bool
 }

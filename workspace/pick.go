@@ -27,9 +27,9 @@ func RecordID(public jsontext.Value) (uuid.UUID, error) {
 	return id, nil
 }
 
-// pick returns the members of a public record with these names, null for one
-// that it has not. It reads no further than it must: a page has many records,
-// and most of each is not looked at.
+// pick returns the members of a public record with these names, null for a
+// missing one. It stops reading at the last of them: a page has many records, and
+// rows show a small part of each.
 func pick(public jsontext.Value, names []string) ([]jsontext.Value, error) {
 	values := make([]jsontext.Value, len(names))
 	d := jsontext.NewDecoder(bytes.NewBuffer(public))

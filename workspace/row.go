@@ -1,63 +1,78 @@
 package workspace
 
 import (
-	"strconv"
+	"encoding/json"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"atlas/internal/fault"
 	"atlas/search/query"
 )
 
-// RowShape is which members a row has (docs/api.md, "The book").
-type RowShape uint8
-
-// The shapes.
-const (
-	// BookRecord is a record of the book, as upserts and gets answer it.
-	BookRecord RowShape = iota
-	// BookRow is a BookRecord in search results: it tells updated_at too.
-	BookRow
-)
-
-// globalMembers are those of the global record, before the workspace's own.
-var globalMembers = map[query.Dataset][]string{
-	query.Accounts: {"id", "name", "account_types", "domains", "website"},
-	query.Projects: {"id", "name", "city", "state", "stage", "primary_use", "residential_units", "last_signal_at"},
-	query.Contacts: {"id", "name", "title", "email", "account_id"},
+// layout is what a row shows, in its order.
+type layout struct {
+	global  []string // members of the global record
+	overlay []query.Field
 }
 
-// Row renders a global record with what the workspace says of it.
-func Row(d query.Dataset, shape RowShape, public jsontext.Value, o *Overlay) (jsontext.Value, error) {
-	values, err := pick(public, globalMembers[d])
+var layouts = func() map[query.Rows]map[query.Dataset]layout {
+	all := map[query.Rows]map[query.Dataset]layout{query.BookRecord: {}, query.BookRow: {}, query.ViewRow: {}}
+	for row, byDataset := range all {
+		for _, d := range query.Held {
+			var l layout
+			for _, f := range query.RowFields(d, row) {
+				if f.Overlay {
+					l.overlay = append(l.overlay, f)
+				} else {
+					l.global = append(l.global, f.Name)
+				}
+			}
+			byDataset[d] = l
+		}
+	}
+	return all
+}()
+
+// Row renders a global record with what the workspace says of it: row is one of
+// query.Rows (docs/api.md, "The book" and "View records"). Outside the book, where
+// o is nil, all that is the workspace's own is null.
+func Row(d query.Dataset, row query.Rows, public jsontext.Value, o *Overlay) (jsontext.Value, error) {
+	l := layouts[row][d]
+	values, err := pick(public, l.global)
 	if err != nil {
 		return nil, err
 	}
 	b := make(jsontext.Value, 0, 512)
-	for i, name := range globalMembers[d] {
+	for i, name := range l.global {
 		b = append(member(b, name), values[i]...)
 	}
-	if d == query.Accounts {
-		b = appendText(member(b, "icp_tier"), o.ICPTier)
-	}
-	b = appendText(member(b, "workspace_status"), o.Status)
-	b = appendText(member(b, "notes"), o.Notes)
-	b = member(b, "tags")
-	for i, tag := range o.Tags {
-		b = appendText(append(b, "[,"[min(i, 1)]), &tag)
-	}
-	if len(o.Tags) == 0 {
-		b = append(b, '[')
-	}
-	b = append(b, ']')
-	if d == query.Accounts {
-		b = strconv.AppendInt(member(b, "atlas_score"), int64(o.Score), 10)
-		b = appendText(member(b, "atlas_trend"), &o.Trend)
-	}
-	if shape == BookRow {
-		b = append(member(b, "updated_at"), '"')
-		b = append(o.UpdatedAt.UTC().AppendFormat(b, TimeFormat), '"')
+	for i := range l.overlay {
+		f := &l.overlay[i]
+		b = member(b, f.Name)
+		if o == nil {
+			b = append(b, "null"...)
+			continue
+		}
+		value := o.Value(f)
+		if list, ok := value.([]string); ok && row == query.ViewRow {
+			if b, err = appendHTMLSafe(b, list); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		b = query.AppendValue(b, f, value)
 	}
 	return append(b, '}'), nil
+}
+
+// appendHTMLSafe writes <, > and & as escapes, which rows of Views have in lists
+// and rows of the book have not.
+func appendHTMLSafe(b jsontext.Value, list []string) (jsontext.Value, error) {
+	text, err := json.Marshal(list)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "stored tags are unreadable")
+	}
+	return append(b, text...), nil
 }
 
 func member(b jsontext.Value, name string) jsontext.Value {
@@ -69,13 +84,4 @@ func member(b jsontext.Value, name string) jsontext.Value {
 	b = append(b, '"')
 	b = append(b, name...)
 	return append(b, '"', ':')
-}
-
-func appendText(b jsontext.Value, s *string) jsontext.Value {
-	if s == nil {
-		return append(b, "null"...)
-	}
-	// Stored texts are valid UTF-8, so quoting cannot fail.
-	b, _ = jsontext.AppendQuote(b, *s)
-	return b
 }

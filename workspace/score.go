@@ -8,18 +8,18 @@ import (
 	"atlas/internal/fault"
 )
 
-// TrendSpan is the span whose signals are compared with those of the same span
-// before it.
+// TrendSpan is the length of each of the two adjacent periods whose signals a
+// trend compares.
 const TrendSpan = 90 * 24 * time.Hour
 
-// ScoreFacts is what a score is computed from, beside the tier.
+// ScoreFacts are the inputs of a score other than the tier.
 type ScoreFacts struct {
 	// LastActivity is zero when unknown.
 	LastActivity time.Time
 	Projects     int64
 	Contacts     int64
-	// Recent are the signals of the last TrendSpan, Before those of the one
-	// before it.
+	// Recent counts the signals of the last TrendSpan, Before those of the
+	// TrendSpan before it.
 	Recent, Before int64
 }
 
@@ -40,7 +40,8 @@ func FactsOf(account []byte, signals [2]int64) (ScoreFacts, error) {
 	return f, nil
 }
 
-// How much each part of a score counts, and where volume and reach are full.
+// The weights of a score's parts, and the counts at which volume and reach are at
+// their maximum.
 const (
 	tierWeight, recencyWeight, volumeWeight, reachWeight = 0.40, 0.30, 0.20, 0.10
 
@@ -50,15 +51,15 @@ const (
 
 var tierParts = map[string]float64{"tier_1": 1, "tier_2": 0.66, "tier_3": 0.33}
 
-// Score is how well an account suits the workspace, 0..100, by its tier (nil:
+// Score rates how well an account suits the workspace, 0..100, from its tier ("":
 // unknown) and its facts (docs/api.md, "Score and trend").
-func Score(tier *string, f ScoreFacts, at time.Time) int {
+func Score(tier string, f ScoreFacts, at time.Time) int {
 	part := 0.5
-	if tier != nil {
-		if *tier == "disqualified" {
-			return 0
-		}
-		part = tierParts[*tier]
+	if tier == "disqualified" {
+		return 0
+	}
+	if tier != "" {
+		part = tierParts[tier]
 	}
 	recency := 0.0
 	if !f.LastActivity.IsZero() {
@@ -85,6 +86,6 @@ func Trend(f ScoreFacts) string {
 }
 
 // ScoreOf is score and trend of an account.
-func ScoreOf(tier *string, f ScoreFacts, at time.Time) Scored {
+func ScoreOf(tier string, f ScoreFacts, at time.Time) Scored {
 	return Scored{Score: Score(tier, f, at), Trend: Trend(f), At: StoredTime(at)}
 }

@@ -9,9 +9,9 @@ import (
 	"atlas/search/query"
 )
 
-// DistinctTags are tags as they are kept: each once, as it is first spelled, in
-// Unicode's composed form (NFC). Two tags are one when searches fold them to the
-// same (docs/api.md, "Folding").
+// DistinctTags returns tags as they are stored: each once, in its first spelling,
+// in Unicode's composed form (NFC). Two tags are equal when searches fold them to
+// the same text (docs/api.md, "Folding").
 func DistinctTags(tags []string) []string {
 	distinct := make([]string, 0, len(tags))
 	seen := make(map[string]bool, len(tags))
@@ -24,15 +24,16 @@ func DistinctTags(tags []string) []string {
 	return distinct
 }
 
-// readTags reads tags as they are kept, which is how they are measured.
-func readTags(issues *input.Issues, v input.Value) *[]string {
+// readDistinct reads a list as DistinctTags stores it. Lengths are those of the
+// stored form.
+func readDistinct(issues *input.Issues, v input.Value, f query.Field, path []string) []string {
 	v.Items = slices.Clone(v.Items)
 	for i := range v.Items {
 		v.Items[i].Text = norm.NFC.String(v.Items[i].Text)
 	}
-	// A body has a bound of its own; how many there are counts once each.
-	given := issues.Strings(v, input.List{Max: len(v.Items), Each: input.Text{Min: 1, Max: MaxTag}}, "tags")
+	// The body's size bounds the list; only distinct tags count.
+	given := issues.Strings(v, input.List{Max: len(v.Items), Each: input.Text{Min: f.MinChars, Max: f.MaxChars}}, path...)
 	tags := DistinctTags(given)
-	issues.Length(len(tags), 0, MaxTags, "tags")
-	return &tags
+	issues.Length(len(tags), 0, f.MaxItems, path...)
+	return tags
 }

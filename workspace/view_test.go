@@ -127,8 +127,7 @@ func TestViewAsJSON(t *testing.T) {
 
 func TestViewRows(t *testing.T) {
 	t.Parallel()
-	status, tier := "call \"back\"", "tier_1"
-	o := &workspace.Overlay{ICPTier: &tier, Status: &status, Tags: []string{"a", "b"}, Score: 42, UpdatedAt: time.Date(2024, 3, 1, 12, 0, 0, 5_000_000, time.UTC)}
+	o := &workspace.Overlay{Values: workspace.Values{"icp_tier": "tier_1", "workspace_status": "call \"back\"", "tags": []string{"a", "<b>"}}, Score: 42, UpdatedAt: time.Date(2024, 3, 1, 12, 0, 0, 5_000_000, time.UTC)}
 	record := `{"id":"i","name":"n","account_types":["owner"],"domains":[],"email":null,"city":"C","updated_at":"x"}`
 	for _, c := range []struct {
 		d    query.Dataset
@@ -136,12 +135,12 @@ func TestViewRows(t *testing.T) {
 		want string
 	}{
 		{query.Accounts, nil, `{"id":"i","name":"n","account_types":["owner"],"icp_tier":null,"atlas_score":null,"workspace_status":null,"tags":null,"updated_at":null}`},
-		{query.Accounts, o, `{"id":"i","name":"n","account_types":["owner"],"icp_tier":"tier_1","atlas_score":42,"workspace_status":"call \"back\"","tags":["a","b"],"updated_at":"2024-03-01T12:00:00.005Z"}`},
+		{query.Accounts, o, `{"id":"i","name":"n","account_types":["owner"],"icp_tier":"tier_1","atlas_score":42,"workspace_status":"call \"back\"","tags":["a","\u003cb\u003e"],"updated_at":"2024-03-01T12:00:00.005Z"}`},
 		{query.Contacts, nil, `{"id":"i","name":"n","title":null,"email":null,"account_id":null,"workspace_status":null,"tags":null,"updated_at":null}`},
 		{query.Contacts, &workspace.Overlay{UpdatedAt: o.UpdatedAt}, `{"id":"i","name":"n","title":null,"email":null,"account_id":null,"workspace_status":null,"tags":[],"updated_at":"2024-03-01T12:00:00.005Z"}`},
 		{query.Projects, nil, `{"id":"i","name":"n","city":"C","state":null,"stage":null,"primary_use":null,"residential_units":null,"last_signal_at":null,"workspace_status":null,"tags":null,"updated_at":null}`},
 	} {
-		got, err := workspace.ViewRow(c.d, []byte(record), c.o)
+		got, err := workspace.Row(c.d, query.ViewRow, []byte(record), c.o)
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %v\n got %s\nwant %s", c.d, err, got, c.want)
 		}
@@ -237,7 +236,7 @@ func TestArrangedIsDense(t *testing.T) {
 func TestUnreadableRecords(t *testing.T) {
 	t.Parallel()
 	for _, record := range []string{``, `[]`, `"x"`, `{"id"`, `{"id":`, `{"name":"n"`, `{"id":"i","name":}`} {
-		if row, err := workspace.ViewRow(query.Accounts, []byte(record), nil); fault.CodeOf(err) != fault.Internal {
+		if row, err := workspace.Row(query.Accounts, query.ViewRow, []byte(record), nil); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s became %s, %v", record, row, err)
 		}
 	}

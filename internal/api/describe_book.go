@@ -21,31 +21,60 @@ func upsertName(d query.Dataset) string { return "Workspace" + titles[d] + "Upse
 // upsertInput names a record and what becomes of it.
 func upsertInput(d query.Dataset) *openapi.Schema {
 	key := workspace.IDKey(d)
-	var members []openapi.Property
-	switch d {
-	case query.Accounts:
-		domain := &openapi.Schema{
-			Type: "string", Pattern: aDomain, MinLength: 1, MaxLength: query.ShortChars, Examples: []any{"bow-valley-builders.example"},
-			Description: "With or without scheme, `www.`, path, port and final dot, in Unicode or ASCII.",
-		}
-		members = append(members, openapi.Optional(key, idIn()), openapi.Optional("match", openapi.Object(openapi.Required("domain", domain))),
-			openapi.Optional("icp_tier", openapi.Nullable(openapi.Ref("IcpTier")).Described("Null clears. A new tier schedules a recomputation of `atlas_score`, which follows within seconds.")))
-	case query.Contacts:
-		email := text(query.ShortChars).Described("Without regard to case.").Example("ada@example.com")
-		members = append(members, openapi.Optional(key, idIn()), openapi.Optional("match", openapi.Object(openapi.Required("email", email))))
-	default:
-		members = append(members, openapi.Required(key, idIn()))
+	by, matchable := query.MatchField(d)
+	members := []openapi.Property{openapi.Required(key, idIn())}
+	if matchable {
+		members = []openapi.Property{openapi.Optional(key, idIn()), openapi.Optional("match", openapi.Object(openapi.Required(by.Match, matchIn(by))))}
 	}
-	members = append(members,
-		openapi.Optional("workspace_status", openapi.Nullable(text(workspace.MaxStatus)).Described("Null clears.").Example("in talks")),
-		openapi.Optional("notes", openapi.Nullable(free(workspace.MaxNotes)).Described("Null clears.").Example("Met at the fair.")),
-		openapi.Optional("tags", openapi.Array(text(workspace.MaxTag), 0, workspace.MaxTags).
-			Described("Replaces all; `[]` clears. Of tags that are equal when folded, as searches compare texts, the first spelling stays, in NFC.").Example([]any{"north", "priority"})),
-	)
+	for _, f := range query.OverlayFields(d) {
+		if f.Written {
+			members = append(members, openapi.Optional(f.Name, overlayIn(f)))
+		}
+	}
 	s := openapi.Object(members...).Described("What is left out stays as it is.")
-	if d != query.Projects {
+	if matchable {
 		s.Description += " Exactly one of `" + key + "` and `match` says which record."
 		s.OneOf = []*openapi.Schema{{Required: []string{key}}, {Required: []string{"match"}}}
+	}
+	return s
+}
+
+// matchIn is what names a record by a field.
+func matchIn(f query.Field) *openapi.Schema {
+	if f.Domains {
+		return &openapi.Schema{
+			Type: "string", Pattern: aDomain, MinLength: 1, MaxLength: f.MaxChars, Examples: []any{"bow-valley-builders.example"},
+			Description: "With or without scheme, `www.`, path, port and final dot, in Unicode or ASCII.",
+		}
+	}
+	return text(f.MaxChars).Described("Without regard to case.").Example("ada@example.com")
+}
+
+// overlayIn is a value that a workspace writes.
+func overlayIn(f query.Field) *openapi.Schema {
+	s := free(f.MaxChars)
+	note := "Null clears."
+	switch {
+	case f.Vocabulary != nil:
+		s = vocabulary(f.Vocabulary)
+	case f.Type == query.Strings:
+		s = openapi.Array(text(f.MaxChars), 0, f.MaxItems)
+		note = "Replaces all; `[]` clears. Of " + f.Name + " that are equal when folded, as searches compare texts, the first spelling stays, in NFC."
+	case f.Type == query.Time:
+		s = openapi.Ref("DayOrInstant")
+	case f.Type == query.Integer, f.Type == query.Double:
+		s = fieldOut(f)
+	case f.MinChars > 0:
+		s = text(f.MaxChars)
+	}
+	if !f.List() && f.Type != query.Integer && f.Type != query.Double {
+		s = openapi.Nullable(s)
+	}
+	if f.WriteNote != "" {
+		note += " " + f.WriteNote
+	}
+	if s = s.Described(note); f.Example != nil {
+		s = s.Example(f.Example)
 	}
 	return s
 }
@@ -65,7 +94,7 @@ var upsertExamples = map[query.Dataset][]example{
 
 // upsertCodes are what an upsert can fail with beside its shape.
 func upsertCodes(d query.Dataset) []fault.Code {
-	if d == query.Projects {
+	if _, matchable := query.MatchField(d); !matchable {
 		return []fault.Code{fault.NotFound, fault.LimitReached}
 	}
 	return []fault.Code{fault.NotFound, fault.AmbiguousMatch, fault.LimitReached}

@@ -100,6 +100,9 @@ var vocabularies = []struct {
 func vocabulary(v query.Vocabulary) *openapi.Schema { return openapi.Ref(vocabularyName(v)) }
 
 func vocabularyName(v query.Vocabulary) string {
+	if &v[0] == &query.Trends[0] {
+		return "AtlasTrend"
+	}
 	for _, known := range vocabularies {
 		if &known.values[0] == &v[0] {
 			return known.name
@@ -120,6 +123,6 @@ func leafSchemas() schemas {
 	}
 	return append(all,
 		named("Role", openapi.OneOf(workspace.Owner, workspace.Admin, workspace.MemberRole)),
-		named("AtlasTrend", openapi.OneOf("rising", "steady", "falling").Described("Signals of the last 90 days against those of the 90 days before.")),
+		named("AtlasTrend", openapi.OneOf(query.Trends.Values()...).Described("Signals of the last 90 days against those of the 90 days before.")),
 	)
 }

@@ -33,8 +33,8 @@ func TestUpsertsAreValidAndEachChangesSomething(t *testing.T) {
 				t.Fatalf("%s: %v", body, err)
 			}
 			after, changed := in.Change.Apply(before)
-			if in.Record != id || !changed || (after.ICPTier != nil) != (d == query.Accounts) {
-				t.Fatalf("%s: record %s, changed %v, tier %v", body, in.Record, changed, after.ICPTier)
+			if in.Record != id || !changed || (after.Tier() != "") != (d == query.Accounts) {
+				t.Fatalf("%s: record %s, changed %v, tier %v", body, in.Record, changed, after.Tier())
 			}
 			before = after
 		}

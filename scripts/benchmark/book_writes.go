@@ -17,6 +17,7 @@ import (
 	engine "atlas/search"
 	"atlas/search/document"
 	"atlas/search/query"
+	"atlas/workspace"
 )
 
 // writeTime is how long writes take, in milliseconds.
@@ -268,10 +269,10 @@ func (w *bookWriter) buildDocuments(ctx context.Context, ids []string) error {
 			return err
 		}
 		// No workspace's id, but as long as one.
-		held := document.Held{Workspace: ids[0], Overlay: &document.Overlay{
-			ICPTier: query.ICPTiers.Values()[0], Score: 50, Status: bookStatuses[i%len(bookStatuses)],
-			Notes: bookNotes[i%len(bookNotes)], Tags: bookTags[:2], UpdatedAt: time.Now(),
-		}}
+		held := document.Held{Workspace: ids[0], Overlay: &workspace.Overlay{Score: 50, UpdatedAt: time.Now(), Values: workspace.Values{
+			"icp_tier": query.ICPTiers.Values()[0], "workspace_status": bookStatuses[i%len(bookStatuses)],
+			"notes": bookNotes[i%len(bookNotes)], "tags": bookTags[:2],
+		}}}
 		w.docs[id] = document.WithVersion(document.BuildHeld(record, children[id], held), 1)
 	}
 	return nil

@@ -1,13 +1,8 @@
 package document
 
 import (
-	"encoding/binary"
-	"math"
 	"slices"
 	"strconv"
-	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/search/query"
 )
@@ -70,7 +65,7 @@ func (r Record) withDomains(b []byte) []byte {
 		}
 		slices.Sort(domains)
 		if domains = slices.Compact(domains); len(domains) > 0 {
-			b = appendList(append(b[:len(b)-2], `,"domains":`...), domains) // in `ix`
+			b = query.AppendStrings(append(b[:len(b)-2], `,"domains":`...), domains) // in `ix`
 			b = append(b, "}}"...)
 		}
 	}
@@ -132,7 +127,7 @@ func (r Record) AppendPublic(b []byte) []byte {
 	fields := schemas[r.Dataset].fields
 	for i := range fields {
 		b = appendName(b, fields[i].Name)
-		b = append(appendValue(b, &fields[i], r.values[i]), ',')
+		b = append(query.AppendValue(b, &fields[i], r.values[i]), ',')
 	}
 	b[len(b)-1] = '}'
 	return b
@@ -149,7 +144,7 @@ func (r Record) fragment(b []byte, folded [][]string) []byte {
 		f := &fields[i]
 		if r.values[i] != nil && !f.Folded() && (i == 0 || f.Kind != query.Plain) {
 			b = appendName(b, f.Name)
-			b = append(appendValue(b, f, r.values[i]), ',')
+			b = append(query.AppendValue(b, f, r.values[i]), ',')
 		}
 	}
 	b = r.appendFolded(b, folded)
@@ -209,7 +204,7 @@ func (r Record) appendGroup(b []byte, folded [][]string, exact bool) []byte {
 			if exact {
 				text = query.ExactValue(*f, text)
 			}
-			b = appendString(b, text)
+			b = query.AppendString(b, text)
 		}
 		if f.List() {
 			b = append(b, ']')
@@ -231,7 +226,7 @@ func (r Record) appendQueryText(b []byte, folded [][]string) []byte {
 			continue
 		}
 		for _, text := range folded[i] {
-			b = append(appendString(b, text), ',')
+			b = append(query.AppendString(b, text), ',')
 		}
 	}
 	return b[:max(start, len(b)-1)]
@@ -241,106 +236,4 @@ func appendName(b []byte, name string) []byte {
 	b = append(b, '"')
 	b = append(b, name...)
 	return append(b, '"', ':')
-}
-
-// appendString quotes a text. Records hold valid UTF-8 only, so it cannot fail.
-func appendString(b []byte, s string) []byte {
-	start := len(b)
-	b = append(append(b, '"'), s...)
-	if plain(b[start+1:]) {
-		return append(b, '"')
-	}
-	b, _ = jsontext.AppendQuote(b[:start], s)
-	return b
-}
-
-// plain tells whether a text stands in JSON as it is: it has no control
-// character, quotation mark or backslash. Eight bytes are looked at together:
-// subtracting n from each sets the highest bit of one below n that had it clear,
-// and a byte is zero when it is below 1. A borrow can only be wrong above a byte
-// that was found rightly.
-func plain(text []byte) bool {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x80 * ones
-	)
-	for ; len(text) >= 8; text = text[8:] {
-		x := binary.LittleEndian.Uint64(text)
-		quote, backslash := x^'"'*ones, x^'\\'*ones
-		if ((x-' '*ones)&^x|(quote-ones)&^quote|(backslash-ones)&^backslash)&highs != 0 {
-			return false
-		}
-	}
-	for _, c := range text {
-		if c < ' ' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
-}
-
-func appendValue(b []byte, f *query.Field, value any) []byte {
-	switch v := value.(type) {
-	case nil:
-		if f.List() {
-			return append(b, "[]"...)
-		}
-		return append(b, "null"...)
-	case string:
-		return appendString(b, v)
-	case []string:
-		b = append(b, '[')
-		for i, s := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendString(b, s)
-		}
-		return append(b, ']')
-	case int64:
-		if f.Type == query.Time {
-			return append(appendTime(append(b, '"'), v), '"')
-		}
-		return strconv.AppendInt(b, v, 10)
-	case float64:
-		return appendDouble(b, v)
-	}
-	return append(b, "null"...)
-}
-
-// appendTime writes a time of the years 0 to 9999, which is all that records
-// have, by query.TimeLayout, several times faster than a layout is read.
-func appendTime(b []byte, ms int64) []byte {
-	t := time.UnixMilli(ms).UTC()
-	year, month, day := t.Date()
-	if year < 0 || year > 9999 {
-		return t.AppendFormat(b, query.TimeLayout)
-	}
-	hour, minute, second := t.Clock()
-	b = append2Digits(append2Digits(b, year/100), year%100)
-	b = append2Digits(append(b, '-'), int(month))
-	b = append2Digits(append(b, '-'), day)
-	b = append2Digits(append(b, 'T'), hour)
-	b = append2Digits(append(b, ':'), minute)
-	b = append2Digits(append(b, ':'), second)
-	thousandths := t.Nanosecond() / 1_000_000
-	return append(append2Digits(append(b, '.'), thousandths/10), digits[thousandths%10], 'Z')
-}
-
-// append2Digits writes n, 0 to 99.
-func append2Digits(b []byte, n int) []byte { return append(b, digits[n/10], digits[n%10]) }
-
-const digits = "0123456789"
-
-// appendDouble writes a double the shortest way that reads back the same,
-// without an exponent where people would not write one.
-func appendDouble(b []byte, v float64) []byte {
-	if v == 0 {
-		return append(b, '0')
-	}
-	format := byte('f')
-	if a := math.Abs(v); a < 1e-6 || a >= 1e21 {
-		format = 'e'
-	}
-	return strconv.AppendFloat(b, v, format, -1, 64)
 }

@@ -3,7 +3,6 @@ package document
 import (
 	"slices"
 	"strconv"
-	"time"
 
 	"atlas/search/query"
 )
@@ -14,18 +13,14 @@ type Held struct {
 	// Views are the Static Views that the record is in.
 	Views []string
 	// Overlay is nil outside the book.
-	Overlay *Overlay
+	Overlay Overlay
 }
 
-// Overlay is what a workspace says of a record in its book. Empty texts are
-// unknown values.
-type Overlay struct {
-	ICPTier string
-	// Score counts for accounts only.
-	Score         int
-	Status, Notes string
-	Tags          []string
-	UpdatedAt     time.Time
+// Overlay gives the workspace's own values of a record.
+type Overlay interface {
+	// Value returns the value of an overlay field as Record has them: nil when it
+	// is unknown. An empty text counts as unknown here.
+	Value(f *query.Field) any
 }
 
 // BuildHeld is Build for a record that a workspace holds, with what it has on it
@@ -39,13 +34,13 @@ func BuildHeld(r Record, children Children, h Held) []byte {
 }
 
 // Stub is the document of a record that its workspace does not hold any more, or
-// that the global dataset has not: it is found by no search.
+// that is missing in the global dataset. No search finds it.
 func Stub(id string) []byte {
-	return append(appendString([]byte(`{"id":`), id), `,"held":{"in_book":false}}`...)
+	return append(query.AppendString([]byte(`{"id":`), id), `,"held":{"in_book":false}}`...)
 }
 
-// WithVersion adds the version that a held document is written with, so that the
-// highest one can be found again.
+// WithVersion adds the version that a held document is written with, so that a
+// search can find the highest one.
 func WithVersion(doc []byte, version int64) []byte {
 	b := append(make([]byte, 0, len(doc)+40), doc[:len(doc)-2]...) // up to the end of `held`
 	b = strconv.AppendInt(append(b, `,"version":`...), version, 10)
@@ -53,70 +48,64 @@ func WithVersion(doc []byte, version int64) []byte {
 }
 
 func (h Held) append(b []byte, d query.Dataset) []byte {
-	b = appendString(append(b, `{"workspace_id":`...), h.Workspace)
+	b = query.AppendString(append(b, `{"workspace_id":`...), h.Workspace)
 	b = strconv.AppendBool(append(b, `,"in_book":`...), h.Overlay != nil)
-	b = append(b, `,"view_ids":`...)
-	views := slices.Sorted(slices.Values(h.Views))
-	b = appendList(b, views)
+	b = query.AppendStrings(append(b, `,"view_ids":`...), slices.Sorted(slices.Values(h.Views)))
 	if h.Overlay == nil {
 		return append(b, '}')
 	}
-	o := h.Overlay
-	if o.ICPTier != "" {
-		b = appendString(append(b, `,"icp_tier":`...), o.ICPTier)
-	}
-	if d == query.Accounts {
-		b = strconv.AppendInt(append(b, `,"atlas_score":`...), int64(o.Score), 10)
-	}
-	b = append(b, `,"updated_at":"`...)
-	b = o.UpdatedAt.UTC().AppendFormat(b, query.TimeLayout)
-	b = append(b, `","text":{`...)
-	b = o.appendTexts(b, func(_ query.Field, folded string) string { return folded })
-	b = append(b, `},"exact":{`...)
-	b = o.appendTexts(b, query.ExactValue)
-	if len(o.Tags) > 0 {
-		if o.Status != "" || o.Notes != "" {
-			b = append(b, ',')
+	fields := query.OverlayFields(d)
+	for i := range fields {
+		f := &fields[i]
+		if value := h.Overlay.Value(f); f.Kind != query.Plain && !f.Folded() && value != nil && value != "" {
+			b = query.AppendValue(appendName(append(b, ','), f.Name), f, value)
 		}
-		tags := make([]string, len(o.Tags))
-		for i, t := range o.Tags {
-			tags[i] = query.ExactValue(overlayFields["tags"], query.Fold(t))
-		}
-		b = appendList(append(b, `"tags":`...), tags)
 	}
-	return append(b, "}}"...)
+	b = h.appendFolded(append(b, `,"text":{`...), fields, false)
+	b = h.appendFolded(append(b, `,"exact":{`...), fields, true)
+	return append(b, '}')
 }
 
-// appendTexts appends the members of the texts that are known.
-func (o *Overlay) appendTexts(b []byte, form func(query.Field, string) string) []byte {
+// appendFolded appends the members of the group `text` or `exact` and its closing
+// brace.
+func (h Held) appendFolded(b []byte, fields []query.Field, exact bool) []byte {
 	start := len(b)
-	for _, t := range []struct{ name, value string }{{"workspace_status", o.Status}, {"notes", o.Notes}} {
-		if t.value == "" {
+	for i := range fields {
+		f := &fields[i]
+		if !f.Folded() || !exact && f.Kind != query.FullText {
 			continue
 		}
-		if len(b) > start {
-			b = append(b, ',')
+		value := h.Overlay.Value(f)
+		switch v := value.(type) {
+		case string:
+			if v == "" {
+				continue
+			}
+			value = foldedValue(f, v, exact)
+		case []string:
+			if len(v) == 0 {
+				continue
+			}
+			list := make([]string, len(v))
+			for i, text := range v {
+				list[i] = foldedValue(f, text, exact)
+			}
+			value = list
+		default:
+			continue
 		}
-		b = appendString(appendName(b, t.name), form(overlayFields[t.name], query.Fold(t.value)))
+		b = append(query.AppendValue(appendName(b, f.Name), f, value), ',')
 	}
+	if len(b) == start {
+		return append(b, '}')
+	}
+	b[len(b)-1] = '}'
 	return b
 }
 
-var overlayFields = func() map[string]query.Field {
-	fields := map[string]query.Field{}
-	for _, f := range query.OverlayFields(query.Accounts) {
-		fields[f.Name] = f
+func foldedValue(f *query.Field, text string, exact bool) string {
+	if exact {
+		return query.ExactValue(*f, query.Fold(text))
 	}
-	return fields
-}()
-
-func appendList(b []byte, list []string) []byte {
-	b = append(b, '[')
-	for i, s := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendString(b, s)
-	}
-	return append(b, ']')
+	return query.Fold(text)
 }

@@ -102,7 +102,7 @@ func (p *lineParser) finish(r Record, loadedAt time.Time) (Record, []Problem) {
 		case r.values[i] != nil || p.failed(f.Name):
 		case f.Required:
 			p.fail(f.Name, "required")
-		case f.Name == "created_at" || f.Name == "updated_at" || f.Name == "detected_at":
+		case f.LoadTime:
 			r.values[i] = loadedAt.UnixMilli()
 		}
 	}

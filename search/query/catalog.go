@@ -17,11 +17,11 @@ const (
 	Signals  Dataset = "signals"
 )
 
-// Datasets lists them parents last: a dataset's children stand before it, so
-// derived fields can be computed in this order.
+// Datasets lists children before their parents: derived fields can be computed in
+// this order.
 var Datasets = []Dataset{Signals, Projects, Contacts, Accounts}
 
-// Held lists the datasets of which a workspace can hold records.
+// Held lists the datasets whose records a workspace can hold.
 var Held = []Dataset{Accounts, Contacts, Projects}
 
 // IsDataset tells whether name is one of the four.
@@ -63,35 +63,95 @@ type Derivation struct {
 	Count bool    // how many there are; else the newest one's detected_at
 }
 
+// Order is a direction of a sort.
+type Order uint8
+
+// The orders.
+const (
+	Unordered Order = iota
+	Ascending
+	Descending
+)
+
+// Rows is a set of the rows that workspaces read: a global record with the
+// workspace's own values (docs/api.md, "The book" and "View records"). A record
+// of the Data API shows all global fields.
+type Rows uint8
+
+// The rows.
+const (
+	BookRecord Rows = 1 << iota // the answer of upserts and gets of the book
+	BookRow                     // searches of the book
+	ViewRow                     // searches of Views
+	BookRows   = BookRecord | BookRow
+	SearchRows = BookRow | ViewRow
+	AllRows    = BookRows | ViewRow
+)
+
 // Field is one row of the catalog: everything Atlas knows about a field of a
-// record. Request validation, descriptors, Elasticsearch clauses, the check of
-// the mappings and the parsing of records all come from these rows, so a new
-// field is one row here and its line in mappings/.
+// record. The parsing of records and requests, descriptors, schemas, the clauses
+// and mappings of Elasticsearch and the rows of books and Views come from these
+// rows.
 type Field struct {
 	// Name is the key in the record.
 	Name string
 	// Key is the key of filters and descriptors: Name, but for account_type.
-	Key  string
-	Type Type
+	Key         string
+	Type        Type
+	Description string // in descriptors and schemas
+	Example     any    // in schemas; nil: an example of the type
+
 	Kind Kind
 	// Vocabulary lists an enum's values. An enum without one is dynamic: its
 	// values are what the data holds, compared folded.
 	Vocabulary Vocabulary
-	// Sort: the field can be sorted by. Query: `query` searches it.
-	Sort, Query bool
-	// Required in a record that is loaded.
-	Required bool
-	// MaxChars bounds each string, in characters.
-	MaxChars int
-	// Derive is set on fields that a load computes and ignores when given.
-	Derive *Derivation
 	// Domains: the values are internet domains, which are found by what Domain
 	// makes of them too.
 	Domains bool
+	// Query: `query` searches the field.
+	Query bool
+	// Headline: a match in the field counts for more when relevance sorts. One
+	// field of each dataset.
+	Headline bool
+
+	// Sort: searches of global records can sort by the field; by an overlay's,
+	// searches of the book.
+	Sort bool
+	// HeldSort: searches of books and Views can sort by the global field too.
+	HeldSort bool
+	// DefaultSort is the order of a search that names no sort. One field of each
+	// dataset.
+	DefaultSort Order
+
+	// Required in a record that is loaded.
+	Required bool
+	// LoadTime: where a record has no value, it gets the time of its load.
+	LoadTime bool
+	// Derive is set on fields that a load computes and ignores when given.
+	Derive *Derivation
+	// MinChars and MaxChars bound each string, in characters.
+	MinChars, MaxChars int
+	// MaxItems bounds an overlay's list; those of records have MaxList.
+	MaxItems int
+	// Min and Max bound an overlay's number, both inclusive; both 0: unbounded.
+	Min, Max int64
+
+	// Rows show the field.
+	Rows Rows
+	// Match is the key by which an upsert of the book can name a record by this
+	// field instead of its id; empty: it cannot.
+	Match string
+
 	// Overlay: the value is the workspace's own, not the global record's.
 	Overlay bool
-	// Description is what a person reads in the descriptor.
-	Description string
+	// Only one dataset's records have the overlay field; empty: those of all held
+	// ones.
+	Only Dataset
+	// Written: workspaces write the overlay's value, which is stored in a column
+	// of that name. Others are computed and always known.
+	Written bool
+	// WriteNote says in the schema what writing the value does.
+	WriteNote string
 }
 
 // Limits of a record's values.
@@ -113,6 +173,15 @@ func (f Field) IsID() bool { return f.Type == UUID || f.Type == UUIDs }
 
 // List tells whether the field holds several values.
 func (f Field) List() bool { return f.Type == Strings || f.Type == UUIDs }
+
+// Nullable tells whether a record, or one of the book, can show null.
+func (f Field) Nullable() bool {
+	if f.Overlay {
+		return f.Written && !f.List()
+	}
+	counted := f.Derive != nil && f.Derive.Count
+	return !f.Required && !f.LoadTime && !counted && !f.List()
+}
 
 // Folded tells whether the field is searched through folded copies.
 func (f Field) Folded() bool { return f.Dynamic() || f.Kind == FullText && !f.IsID() }
@@ -163,151 +232,129 @@ func RelationsOf(d Dataset) []Relation {
 // them.
 func Fields(d Dataset) []Field { return catalog[d] }
 
-// OverlayFields lists what a workspace adds to the records it keeps in its
-// book.
-func OverlayFields(d Dataset) []Field {
-	fields := []Field{
-		{Name: "workspace_status", Type: String, Kind: FullText, MaxChars: 100, Description: "The workspace's own status of the record"},
-		{Name: "notes", Type: String, Kind: FullText, MaxChars: 10_000, Description: "The workspace's notes on the record"},
-		{Name: "tags", Type: Strings, Kind: Enum, MaxChars: 64, Description: "The workspace's tags of the record"},
-		{Name: "updated_at", Type: Time, Kind: Date, Sort: true, Description: "When the workspace last changed its annotations of the record"},
-	}
-	if d == Accounts {
-		fields = append(fields,
-			Field{Name: "icp_tier", Type: String, Kind: Enum, Vocabulary: ICPTiers, Description: "How well the account fits the workspace's ideal customer profile"},
-			Field{Name: "atlas_score", Type: Integer, Kind: Number, Sort: true, Description: "Computed score of the account for the workspace, 0 to 100"},
-		)
-	}
-	for i := range fields {
-		fields[i].Key = fields[i].Name
-		fields[i].Overlay = true
-	}
-	return fields
-}
-
 // FieldNamed returns a dataset's field by its name in the record.
 func FieldNamed(d Dataset, name string) (Field, bool) {
-	for _, f := range catalog[d] {
-		if f.Name == name {
-			return f, true
+	return fieldWhere(d, func(f *Field) bool { return f.Name == name })
+}
+
+// Headline is the field of a dataset that names its records.
+func Headline(d Dataset) Field {
+	f, _ := fieldWhere(d, func(f *Field) bool { return f.Headline })
+	return f
+}
+
+// MatchField is the field by which upserts of the book can name a record; false:
+// they name it by its id alone.
+func MatchField(d Dataset) (Field, bool) {
+	return fieldWhere(d, func(f *Field) bool { return f.Match != "" })
+}
+
+func fieldWhere(d Dataset, is func(*Field) bool) (Field, bool) {
+	fields := catalog[d]
+	for i := range fields {
+		if is(&fields[i]) {
+			return fields[i], true
 		}
 	}
 	return Field{}, false
 }
 
-var catalog = map[Dataset][]Field{
-	Accounts: rows(
-		name("The firm's name"),
-		Field{Name: "account_types", Key: "account_type", Type: Strings, Kind: Enum, Vocabulary: AccountTypes, Description: "What the firm does"},
-		Field{Name: "domains", Type: Strings, Kind: FullText, Domains: true, Query: true, MaxChars: ShortChars, Description: "The firm's internet domains"},
-		Field{Name: "website", Type: String, MaxChars: ShortChars},
-		Field{Name: "phone", Type: String, MaxChars: ShortChars},
-		Field{Name: "description", Type: String, Kind: FullText, Query: true, MaxChars: LongChars, Description: "What the firm says or is said of it"},
-		place("city", "City of the firm"),
-		place("state", "State or province of the firm"),
-		place("country", "Country of the firm"),
-		count("projects_count", Projects, true, "How many projects name the firm"),
-		count("contacts_count", Contacts, false, "How many contacts work for the firm"),
-		count("signals_count", Signals, false, "How many signals name the firm"),
-		Field{Name: "last_activity_at", Type: Time, Kind: Date, Sort: true, Derive: &Derivation{From: Signals}, Description: "When the latest signal that names the firm was detected"},
-		date("created_at", "When the record was created"),
-		date("updated_at", "When the record last changed"),
-	),
-	Projects: rows(
-		name("The project's name"),
-		Field{Name: "description", Type: String, Kind: FullText, Query: true, MaxChars: LongChars, Description: "What is being built"},
-		Field{Name: "address", Type: String, Kind: FullText, Query: true, MaxChars: ShortChars, Description: "Street address"},
-		place("city", "City of the project"),
-		place("state", "State or province of the project"),
-		place("country", "Country of the project"),
-		enum("stage", Stages, "How far the project is"),
-		enum("disposition", Dispositions, "Whether the project goes ahead"),
-		enum("primary_use", PrimaryUses, "What it is built for"),
-		Field{Name: "residential_units", Type: Integer, Kind: Number, Sort: true, Description: "Number of dwellings"},
-		Field{Name: "sqft", Type: Double, Kind: Number, Sort: true, Description: "Floor area in square feet"},
-		Field{Name: "stories", Type: Integer, Kind: Number, Sort: true, Description: "Number of storeys"},
-		Field{Name: "cost", Type: Double, Kind: Number, Sort: true, Description: "Estimated cost in the currency of the source"},
-		enum("gc_status", GCStatuses, "Whether a general contractor is known"),
-		unsortable("filed_at", "When the permit application was filed"),
-		unsortable("permitted_at", "When the permit was issued"),
-		unsortable("completed_at", "When the work was finished"),
-		date("detected_at", "When the project was first seen"),
-		Field{Name: "last_signal_at", Type: Time, Kind: Date, Sort: true, Derive: &Derivation{From: Signals}, Description: "When the project's latest signal was detected"},
-		count("signals_count", Signals, true, "How many signals the project has"),
-		Field{Name: "account_ids", Type: UUIDs, Kind: FullText, Description: "Firms that take part, by id"},
-		Field{Name: "contact_ids", Type: UUIDs, Kind: FullText, Description: "Contacts of the project, by id"},
-		Field{Name: "latitude", Type: Double},
-		Field{Name: "longitude", Type: Double},
-		date("created_at", "When the record was created"),
-		date("updated_at", "When the record last changed"),
-	),
-	Contacts: rows(
-		name("The person's name"),
-		Field{Name: "title", Type: String, Kind: FullText, Query: true, MaxChars: ShortChars, Description: "Position in the firm"},
-		Field{Name: "email", Type: String, Kind: FullText, Query: true, MaxChars: ShortChars, Description: "E-mail address"},
-		Field{Name: "phone", Type: String, MaxChars: ShortChars},
-		enum("role", ContactRoles, "What the person does"),
-		enum("status", ContactStatuses, "Whether the position is current"),
-		Field{Name: "account_id", Type: UUID, Kind: FullText, Description: "The person's firm, by id"},
-		Field{Name: "account_name", Type: String, Query: true, MaxChars: ShortChars},
-		place("city", "City of the person"),
-		place("state", "State or province of the person"),
-		count("projects_count", Projects, true, "How many projects name the person"),
-		date("created_at", "When the record was created"),
-		date("updated_at", "When the record last changed"),
-	),
-	Signals: rows(
-		Field{Name: "signal_type", Type: String, Kind: Enum, Vocabulary: SignalTypes, Required: true, Description: "What happened"},
-		Field{Name: "title", Type: String, Kind: FullText, Query: true, Required: true, MaxChars: ShortChars, Description: "The signal in one line"},
-		Field{Name: "summary", Type: String, Kind: FullText, Query: true, MaxChars: LongChars, Description: "The signal in a few sentences"},
-		Field{Name: "project_id", Type: UUID, Kind: FullText, Description: "The project it happened to, by id"},
-		Field{Name: "project_name", Type: String, Query: true, MaxChars: ShortChars},
-		Field{Name: "account_ids", Type: UUIDs, Kind: FullText, Description: "Firms it names, by id"},
-		place("city", "City of the project when it happened"),
-		place("state", "State or province of the project when it happened"),
-		enum("stage", Stages, "Stage of the project when it happened"),
-		Field{Name: "occurred_at", Type: Time, Kind: Date, Sort: true, Required: true, Description: "When it happened"},
-		date("detected_at", "When it was detected"),
-		Field{Name: "source", Type: String, MaxChars: ShortChars},
-		Field{Name: "source_url", Type: String, MaxChars: ShortChars},
-		date("created_at", "When the record was created"),
-		Field{Name: "updated_at", Type: Time},
-	),
+// DefaultSort is the order of a dataset when a request names none.
+func DefaultSort(d Dataset) Sort {
+	f, _ := fieldWhere(d, func(f *Field) bool { return f.DefaultSort != Unordered })
+	return Sort{f, f.DefaultSort == Descending}
 }
 
-// rows puts the id first and lets the key default to the name.
-func rows(fields ...Field) []Field {
-	fields = append([]Field{{Name: "id", Type: UUID, Required: true}}, fields...)
-	for i := range fields {
-		if fields[i].Key == "" {
-			fields[i].Key = fields[i].Name
+// FilterFields lists what a request on this base can filter by. In a book or a
+// View `updated_at` is the overlay's. The list is shared: it must not be
+// changed.
+func FilterFields(d Dataset, base BaseKind) []Field { return filterFields[base][d] }
+
+var filterFields = func() map[BaseKind]map[Dataset][]Field {
+	all := map[BaseKind]map[Dataset][]Field{Data: {}, Book: {}, View: {}}
+	for base, byDataset := range all {
+		for _, d := range Datasets {
+			for _, f := range Fields(d) {
+				if f.Kind != Plain && (base == Data || f.Name != "updated_at") {
+					byDataset[d] = append(byDataset[d], f)
+				}
+			}
+			if base == Data {
+				continue
+			}
+			// Those of all datasets first, then the dataset's own.
+			for _, only := range []Dataset{"", d} {
+				for _, f := range OverlayFields(d) {
+					if f.Kind != Plain && f.Only == only {
+						byDataset[d] = append(byDataset[d], f)
+					}
+				}
+			}
+		}
+	}
+	return all
+}()
+
+// SortFields lists what a request on this base can sort by. Overlay values sort
+// a book only: outside it they are unknown.
+func SortFields(d Dataset, base BaseKind) []Field {
+	var fields []Field
+	for _, f := range Fields(d) {
+		if f.Sort && (base == Data || f.HeldSort) {
+			fields = append(fields, f)
+		}
+	}
+	if base == Book {
+		for _, f := range FilterFields(d, Book) {
+			if f.Overlay && f.Sort {
+				fields = append(fields, f)
+			}
 		}
 	}
 	return fields
 }
 
-func name(description string) Field {
-	return Field{Name: "name", Type: String, Kind: FullText, Sort: true, Query: true, Required: true, MaxChars: ShortChars, Description: description}
+// OverlayFields lists what a workspace adds to the records of a dataset that it
+// keeps in its book. The list is shared: it must not be changed.
+func OverlayFields(d Dataset) []Field { return overlayFields[d] }
+
+var overlayFields = func() map[Dataset][]Field {
+	all := map[Dataset][]Field{}
+	for _, f := range overlayCatalog {
+		for _, d := range Datasets {
+			if f.Only == "" || f.Only == d {
+				all[d] = append(all[d], f)
+			}
+		}
+	}
+	return all
+}()
+
+// WrittenFields lists the overlay fields that workspaces write, those of all
+// datasets.
+func WrittenFields() []Field {
+	var fields []Field
+	for _, f := range overlayCatalog {
+		if f.Written {
+			fields = append(fields, f)
+		}
+	}
+	return fields
 }
 
-func place(name, description string) Field {
-	return Field{Name: name, Type: String, Kind: Enum, MaxChars: ShortChars, Description: description}
-}
-
-func enum(name string, v Vocabulary, description string) Field {
-	return Field{Name: name, Type: String, Kind: Enum, Vocabulary: v, Description: description}
-}
-
-func count(name string, of Dataset, sort bool, description string) Field {
-	return Field{Name: name, Type: Integer, Kind: Number, Sort: sort, Derive: &Derivation{From: of, Count: true}, Description: description}
-}
-
-func date(name, description string) Field {
-	return Field{Name: name, Type: Time, Kind: Date, Sort: true, Description: description}
-}
-
-func unsortable(name, description string) Field {
-	f := date(name, description)
-	f.Sort = false
-	return f
+// RowFields lists the fields that a row shows, in its order: those of the global
+// record, then the workspace's own. A row of the book shows what the workspace
+// writes before what is computed.
+func RowFields(d Dataset, row Rows) []Field {
+	var fields, computed []Field
+	for _, f := range slices.Concat(Fields(d), OverlayFields(d)) {
+		switch {
+		case f.Rows&row == 0:
+		case f.Overlay && !f.Written && row&BookRows != 0:
+			computed = append(computed, f)
+		default:
+			fields = append(fields, f)
+		}
+	}
+	return append(fields, computed...)
 }

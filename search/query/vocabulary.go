@@ -123,4 +123,9 @@ var (
 		{"tier_3", "Tier 3", "Fits in part"},
 		{"disqualified", "Disqualified", "Not a customer to win"},
 	}
+	Trends = Vocabulary{
+		{"rising", "Rising", "More signals than before"},
+		{"steady", "Steady", "About as many signals as before"},
+		{"falling", "Falling", "Fewer signals than before"},
+	}
 )

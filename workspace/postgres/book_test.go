@@ -26,7 +26,7 @@ func TestTagsOfBefore(t *testing.T) {
 		t.Helper()
 		overlays, err := b.store.Overlays(t.Context(), in, query.Accounts, []uuid.UUID{record})
 		fatal(t, err)
-		if diff := cmp.Diff(want, overlays[record].Tags); diff != "" {
+		if diff := cmp.Diff(any(want), overlays[record].Values["tags"]); diff != "" {
 			t.Errorf("tags (-want +got):\n%s", diff)
 		}
 		return overlays[record]
@@ -39,11 +39,11 @@ func TestTagsOfBefore(t *testing.T) {
 		_, err := b.store.UpsertOverlays(t.Context(), in, query.Accounts, []workspace.OverlayUpsert{{Fresh: fresh, Change: c}}, b.additions())
 		fatal(t, err)
 	}
-	change(workspace.OverlayChange{Tags: &want})
+	change(workspace.OverlayChange{"tags": want})
 	if got := read(); !got.UpdatedAt.Equal(before.UpdatedAt) {
 		t.Errorf("the same tags: changed at %v, and was at %v", got.UpdatedAt, before.UpdatedAt)
 	}
-	change(workspace.OverlayChange{Status: textChange("theirs")})
+	change(workspace.OverlayChange{"workspace_status": "theirs"})
 	if got := read(); got.UpdatedAt.Equal(before.UpdatedAt) {
 		t.Error("another status changes nothing")
 	}

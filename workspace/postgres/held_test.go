@@ -30,8 +30,6 @@ func newBooks(t *testing.T) *books {
 	return &books{w, w.databases.OpenApp(t, postgres.Options{MaxConns: 6})}
 }
 
-func textChange(s string) workspace.Change { return workspace.Change{Set: true, To: &s} }
-
 func (b *books) upsert(t *testing.T, in workspace.ID, d query.Dataset, record uuid.UUID, status string) workspace.Overlay {
 	t.Helper()
 	o, err := b.store.UpsertOverlays(t.Context(), in, d, []workspace.OverlayUpsert{b.change(record, status)}, b.additions())
@@ -45,8 +43,8 @@ func (b *books) additions() workspace.Additions {
 }
 
 func (b *books) change(record uuid.UUID, status string) workspace.OverlayUpsert {
-	change := workspace.OverlayChange{Status: textChange(status)}
-	fresh, _ := change.Apply(workspace.Overlay{Record: record, Tags: []string{}, Trend: "steady", ScoredAt: b.now, CreatedAt: b.now, UpdatedAt: b.now})
+	change := workspace.OverlayChange{"workspace_status": status}
+	fresh, _ := change.Apply(workspace.Overlay{Record: record, Trend: "steady", ScoredAt: b.now, CreatedAt: b.now, UpdatedAt: b.now})
 	return workspace.OverlayUpsert{Fresh: fresh, Change: change}
 }
 
@@ -129,10 +127,10 @@ func TestPendingIsOfOneMoment(t *testing.T) {
 		records, _, _, err := b.store.PendingHeld(ctx, in, "holder", time.Minute, true, 10)
 		fatal(t, err)
 		r := records[0]
-		if *r.Overlay.Status != "0" {
+		if status := r.Overlay.Values["workspace_status"]; status != "0" {
 			seen[r.Version] = true
-			if *r.Overlay.Status != fmt.Sprint(r.Version) {
-				t.Fatalf("the version is %d, and the overlay is that of %s", r.Version, *r.Overlay.Status)
+			if status != fmt.Sprint(r.Version) {
+				t.Fatalf("the version is %d, and the overlay is that of %s", r.Version, status)
 			}
 		}
 	}
@@ -253,7 +251,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 		"UpsertOverlays": func(ctx context.Context, in workspace.ID) (int, error) {
 			// It has a record of its own then, fresh in every field.
 			o, err := b.store.UpsertOverlays(ctx, in, query.Accounts, []workspace.OverlayUpsert{{Fresh: b.change(record, "own").Fresh}}, b.additions())
-			if err == nil && cmp.Equal(o[0].Overlay.Status, kept.Status) {
+			if err == nil && cmp.Equal(o[0].Overlay.Values, kept.Values) {
 				return 1, nil
 			}
 			return 0, err
@@ -264,7 +262,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 		"Overlays": func(ctx context.Context, in workspace.ID) (int, error) {
 			o, err := b.store.Overlays(ctx, in, query.Accounts, ids)
 			for _, own := range o {
-				if cmp.Equal(own.Status, kept.Status) {
+				if cmp.Equal(own.Values, kept.Values) {
 					return 1, err
 				}
 			}

@@ -207,7 +207,7 @@ func TestAFailedUpsertIsNotCounted(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	bad := b.change(uuid.New(), "s")
-	bad.Fresh.Tags = make([]string, workspace.MaxTags+1)
+	bad.Fresh.Values["tags"] = make([]string, 51)
 	_, err := b.store.UpsertOverlays(t.Context(), b.one.ID, query.Accounts, []workspace.OverlayUpsert{b.change(uuid.New(), "s"), bad}, b.additions())
 	if err == nil {
 		t.Fatal("stored")

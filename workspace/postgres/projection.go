@@ -53,10 +53,8 @@ const memberships = `ARRAY(SELECT v.view_id FROM view_records v
 
 // pendingHeld reads version, overlay and memberships in one statement, so that
 // they are of one moment. A workspace's own writes come first.
-const pendingHeld = `
-	SELECT h.dataset, h.record_id, h.version, h.digest, ` + memberships + `, o.record_id IS NOT NULL,
-	       o.icp_tier, o.workspace_status, o.notes, o.tags, coalesce(o.atlas_score, 0), coalesce(o.atlas_trend, ''),
-	       coalesce(o.scored_at, 'epoch'), o.created_at, o.updated_at
+var pendingHeld = `
+	SELECT h.dataset, h.record_id, h.version, h.digest, ` + memberships + `, ` + overlayColumns + `
 	FROM held_records h LEFT JOIN overlays o USING (workspace_id, dataset, record_id)
 	WHERE h.workspace_id = $1 AND h.version > h.projected_version AND (h.own_change OR NOT $2)
 	ORDER BY h.own_change DESC, h.version LIMIT $3`
@@ -77,7 +75,7 @@ func (s *Store) PendingHeld(ctx context.Context, in workspace.ID, holder string,
 		return rows.Err()
 	})
 	batch.Queue(pendingHeld, arg(in), own, limit).Query(func(rows pgx.Rows) (err error) {
-		records, err = pgx.CollectRows(rows, collectHeld)
+		records, err = collectHeld(rows)
 		return err
 	})
 	// After the records: a generation registered before they were read is
@@ -90,17 +88,15 @@ func (s *Store) PendingHeld(ctx context.Context, in workspace.ID, holder string,
 	return records, generations, ok && err == nil, err
 }
 
-func collectHeld(row pgx.CollectableRow) (h workspace.HeldRecord, err error) {
-	var kept bool
-	var o workspace.Overlay
-	var created, updated *time.Time
-	err = row.Scan(&h.Dataset, &h.Record, &h.Version, &h.Digest, &h.Views, &kept,
-		&o.ICPTier, &o.Status, &o.Notes, &o.Tags, &o.Score, &o.Trend, &o.ScoredAt, &created, &updated)
-	if err == nil && kept {
-		o.Record, o.CreatedAt, o.UpdatedAt = h.Record, *created, *updated
-		h.Overlay = &o
-	}
-	return h, err
+func collectHeld(rows pgx.Rows) (records []workspace.HeldRecord, err error) {
+	var h workspace.HeldRecord
+	o := newOverlayScan()
+	_, err = pgx.ForEachRow(rows, o.targets(&h.Dataset, &h.Record, &h.Version, &h.Digest, &h.Views), func() error {
+		h.Overlay = o.scanned()
+		records = append(records, h)
+		return nil
+	})
+	return records, err
 }
 
 const selectGenerations = `SELECT dataset, generation, serving, coalesce(index_uuid, ''), marked FROM held_generations ORDER BY dataset, generation`

@@ -93,7 +93,7 @@ func TestThreeSourcesOfVisibility(t *testing.T) {
 	w.remove(t, b, 1)
 	check("none is left", []fault.Code{no}, w.add(t, a, unlinked(1)))
 
-	overlay := workspace.OverlayUpsert{Fresh: workspace.Overlay{Record: *uuidOf(1), Tags: []string{}, CreatedAt: w.now, UpdatedAt: w.now}}
+	overlay := workspace.OverlayUpsert{Fresh: workspace.Overlay{Record: *uuidOf(1), CreatedAt: w.now, UpdatedAt: w.now}}
 	_, err := w.store.UpsertOverlays(t.Context(), in, query.Contacts, []workspace.OverlayUpsert{overlay}, workspace.Additions{Most: 1_000_000, At: w.now})
 	fatal(t, err)
 	check("in the book", []fault.Code{ok}, w.add(t, a, unlinked(1)))
@@ -252,7 +252,7 @@ func TestUpsertsRacingAdds(t *testing.T) {
 		var some []workspace.OverlayUpsert
 		for i := range ids {
 			ids[i] = 1 + round*len(ids) + i
-			o := workspace.OverlayUpsert{Fresh: workspace.Overlay{Record: *uuidOf(ids[i]), Tags: []string{}, CreatedAt: w.now, UpdatedAt: w.now}}
+			o := workspace.OverlayUpsert{Fresh: workspace.Overlay{Record: *uuidOf(ids[i]), CreatedAt: w.now, UpdatedAt: w.now}}
 			overlays = append(overlays, o)
 			if i%2 == 1 {
 				some = append(some, o)

@@ -18,13 +18,13 @@ func TestBookIsSearched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	row := w.upsert(t, w.one, query.Accounts, id("a", 0), workspace.OverlayChange{
-		ICPTier: text("tier_1"), Status: text("Déjà vu"), Notes: text("call back"), Tags: tags("Hot", "café"),
+		"icp_tier": "tier_1", "workspace_status": "Déjà vu", "notes": "call back", "tags": tags("Hot", "café"),
 	})
 	if row["icp_tier"] != "tier_1" || row["name"] != "Firm 00" || row["atlas_trend"] == nil {
 		t.Errorf("row: %v", row)
 	}
 	w.upsert(t, w.one, query.Accounts, id("a", 1), workspace.OverlayChange{})
-	w.upsert(t, w.two, query.Accounts, id("a", 2), workspace.OverlayChange{Tags: tags("hot")})
+	w.upsert(t, w.two, query.Accounts, id("a", 2), workspace.OverlayChange{"tags": tags("hot")})
 	city, _ := query.FieldNamed(query.Accounts, "city")
 	name, _ := query.FieldNamed(query.Contacts, "name")
 	contacts := query.Relations[slices.IndexFunc(query.Relations, func(r query.Relation) bool { return r.Parent == query.Accounts && r.Child == query.Contacts })]
@@ -63,9 +63,9 @@ func TestUpsertRules(t *testing.T) {
 	ctx := t.Context()
 	// Twice the same record in a batch, one that is not there, and matches.
 	outcomes, err := w.book.Upsert(ctx, w.one, query.Accounts, []workspace.BookInput{
-		{Record: id("a", 3).String(), Change: workspace.OverlayChange{Status: text("first")}},
+		{Record: id("a", 3).String(), Change: workspace.OverlayChange{"workspace_status": "first"}},
 		{Record: uuid.NewString()},
-		{Match: "firm3.example", Change: workspace.OverlayChange{Notes: text("second")}},
+		{Match: "firm3.example", Change: workspace.OverlayChange{"notes": "second"}},
 		{Match: "second1.example"},
 		{Match: "nobody.example"},
 	})
@@ -90,14 +90,14 @@ func TestUpsertRules(t *testing.T) {
 	// Nothing changed: updated_at stays.
 	before, err := w.app.Overlays(ctx, w.one, query.Accounts, []uuid.UUID{id("a", 3)})
 	fatal(t, err)
-	w.upsert(t, w.one, query.Accounts, id("a", 3), workspace.OverlayChange{Notes: text("second")})
+	w.upsert(t, w.one, query.Accounts, id("a", 3), workspace.OverlayChange{"notes": "second"})
 	after, err := w.app.Overlays(ctx, w.one, query.Accounts, []uuid.UUID{id("a", 3)})
 	fatal(t, err)
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Error("an upsert of the same:", diff)
 	}
 	// Null clears, omitted stays.
-	row := w.upsert(t, w.one, query.Accounts, id("a", 3), workspace.OverlayChange{Status: workspace.Change{Set: true}, Tags: tags("a", "b")})
+	row := w.upsert(t, w.one, query.Accounts, id("a", 3), workspace.OverlayChange{"workspace_status": nil, "tags": tags("a", "b")})
 	if row["workspace_status"] != nil || row["notes"] != "second" {
 		t.Errorf("row: %v", row)
 	}

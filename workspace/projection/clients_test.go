@@ -50,12 +50,12 @@ func TestFiftyClients(t *testing.T) {
 				case 0:
 					err = book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a, id("a", rand.IntN(6))})
 				default:
-					change := workspace.OverlayChange{Status: text(statuses[rand.IntN(4)]), Tags: tags(fmt.Sprint("c", c), fmt.Sprint("i", i))}
+					change := workspace.OverlayChange{"workspace_status": statuses[rand.IntN(4)], "tags": tags(fmt.Sprint("c", c), fmt.Sprint("i", i))}
 					if i%2 == 0 {
-						change.ICPTier = text(tiers[rand.IntN(4)])
+						change["icp_tier"] = tiers[rand.IntN(4)]
 					}
 					_, err = book.Upsert(t.Context(), w.one, query.Accounts, []workspace.BookInput{
-						{Record: a.String(), Change: change}, {Record: id("a", rand.IntN(6)).String(), Change: workspace.OverlayChange{Notes: text(fmt.Sprint(c, i))}},
+						{Record: a.String(), Change: change}, {Record: id("a", rand.IntN(6)).String(), Change: workspace.OverlayChange{"notes": fmt.Sprint(c, i)}},
 					})
 				}
 				if err != nil {
@@ -85,7 +85,7 @@ func TestElasticsearchAway(t *testing.T) {
 	for start := 0; start < many; start += 100 {
 		var inputs []workspace.BookInput
 		for i := range 100 {
-			inputs = append(inputs, workspace.BookInput{Record: id("c", 1000+start+i).String(), Change: workspace.OverlayChange{Tags: tags("t")}})
+			inputs = append(inputs, workspace.BookInput{Record: id("c", 1000+start+i).String(), Change: workspace.OverlayChange{"tags": tags("t")}})
 		}
 		_, err := w.book.Upsert(t.Context(), w.one, query.Contacts, inputs)
 		fatal(t, err)
@@ -195,7 +195,7 @@ func TestWritingChild(t *testing.T) {
 		if status == "-" {
 			err = book.Delete(t.Context(), in, query.Accounts, []uuid.UUID{a})
 		} else {
-			_, err = book.Upsert(t.Context(), in, query.Accounts, []workspace.BookInput{{Record: a.String(), Change: workspace.OverlayChange{Status: text(status)}}})
+			_, err = book.Upsert(t.Context(), in, query.Accounts, []workspace.BookInput{{Record: a.String(), Change: workspace.OverlayChange{"workspace_status": status}}})
 		}
 		fatal(t, err)
 		fmt.Printf("answered %s %s\n", a, status)
@@ -246,8 +246,8 @@ func TestKilled(t *testing.T) {
 		overlays, err := w.app.Overlays(t.Context(), w.one, query.Accounts, []uuid.UUID{uuid.MustParse(record)})
 		fatal(t, err)
 		now := "-"
-		if o, kept := overlays[uuid.MustParse(record)]; kept && o.Status != nil {
-			now = *o.Status
+		if o, kept := overlays[uuid.MustParse(record)]; kept && o.Values["workspace_status"] != nil {
+			now = fmt.Sprint(o.Values["workspace_status"])
 		}
 		// What was under way when a child was killed may have been done.
 		if now != status && now != tried[record] {

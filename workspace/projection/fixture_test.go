@@ -126,9 +126,7 @@ func globalRecords(t *testing.T) *searchtest.World {
 
 func id(letter string, n int) uuid.UUID { return uuid.MustParse(searchtest.ID(letter, n)) }
 
-func text(s string) workspace.Change { return workspace.Change{Set: true, To: &s} }
-
-func tags(list ...string) *[]string { return &list }
+func tags(list ...string) []string { return list }
 
 // upsert makes one change, which must succeed, and returns its row.
 func (w *world) upsert(t *testing.T, in workspace.ID, d query.Dataset, record uuid.UUID, c workspace.OverlayChange) map[string]any {

@@ -37,7 +37,7 @@ func TestLateBulkOfAnOlderGlobalRecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := id("a", 7)
-	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{Status: text("kept")})
+	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{"workspace_status": "kept"})
 	fatal(t, w.projector.Prepare(t.Context()))
 	slow := newProxy(t)
 	other := w.newProjector(t, slow.client)

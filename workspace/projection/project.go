@@ -110,21 +110,19 @@ func newDraft(in workspace.ID, r workspace.HeldRecord, public []byte, children d
 		held.Views = append(held.Views, view.String())
 	}
 	if o := r.Overlay; o != nil {
-		scored := workspace.Scored{Score: o.Score, Trend: o.Trend, At: now}
+		overlay := *o
 		if r.Dataset == query.Accounts {
+			scored := workspace.Scored{Score: o.Score, Trend: o.Trend, At: now}
 			if public != nil {
 				facts, err := workspace.FactsOf(public, signals)
 				if err != nil {
 					return nil, err
 				}
-				scored = workspace.ScoreOf(o.ICPTier, facts, now)
+				scored = workspace.ScoreOf(o.Tier(), facts, now)
 			}
-			d.projected.Score = &scored
+			d.projected.Score, overlay.Score = &scored, scored.Score
 		}
-		held.Overlay = &document.Overlay{
-			ICPTier: textOf(o.ICPTier), Score: scored.Score, Status: textOf(o.Status), Notes: textOf(o.Notes),
-			Tags: o.Tags, UpdatedAt: o.UpdatedAt,
-		}
+		held.Overlay = &overlay
 	}
 	if public == nil {
 		d.doc = document.Stub(r.Record.String())
@@ -138,13 +136,6 @@ func newDraft(in workspace.ID, r workspace.HeldRecord, public []byte, children d
 	digest := sha256.Sum256(d.doc)
 	d.projected.Digest = digest[:]
 	return d, nil
-}
-
-func textOf(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // bulkBytes is how large a request gets, give or take a document.

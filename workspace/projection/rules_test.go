@@ -49,7 +49,7 @@ func TestLateWriteAfterDeletion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := id("a", 5)
-	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{Status: text("here")})
+	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{"workspace_status": "here"})
 	w.settled(t)
 	held := w.indices.Names.Held("accounts")
 	late := w.documents(t, held)[w.one.String()+":"+a.String()]
@@ -138,7 +138,7 @@ func TestLateBulk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := id("a", 7)
-	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{Status: text("first")})
+	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{"workspace_status": "first"})
 	w.settled(t)
 	slow := newProxy(t)
 	other := w.newProjector(t, slow.client)
@@ -252,7 +252,7 @@ func TestRestoredPostgres(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 5 {
-		w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{Status: text("new")})
+		w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{"workspace_status": "new"})
 	}
 	w.settled(t)
 	for _, sql := range []string{
@@ -261,7 +261,7 @@ func TestRestoredPostgres(t *testing.T) {
 		_, err := w.admin.Exec(t.Context(), sql)
 		fatal(t, err)
 	}
-	w.upsert(t, w.one, query.Accounts, id("a", 0), workspace.OverlayChange{Status: text("after")})
+	w.upsert(t, w.one, query.Accounts, id("a", 0), workspace.OverlayChange{"workspace_status": "after"})
 	if got := w.found(t, w.one, query.Accounts, query.Match{Field: overlay("workspace_status"), Text: "after"}); len(got) > 1 {
 		t.Errorf("found %v", got)
 	}
@@ -316,10 +316,10 @@ func TestRebuildBesideASlowProjector(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 10 {
-		w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{Status: text("before")})
+		w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{"workspace_status": "before"})
 	}
 	w.settled(t)
-	w.upsert(t, w.one, query.Accounts, id("a", 3), workspace.OverlayChange{Status: text("during")})
+	w.upsert(t, w.one, query.Accounts, id("a", 3), workspace.OverlayChange{"workspace_status": "during"})
 	slow := w.newProjector(t, w.indices.Client)
 	stop := &hooked{Global: w.engine, reached: make(chan struct{}), goOn: make(chan struct{})}
 	slow.Global = stop
@@ -367,7 +367,7 @@ func TestRebuildUnderWrites(t *testing.T) {
 				if i%5 == 4 {
 					err = w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a})
 				} else {
-					_, err = w.book.Upsert(t.Context(), w.one, query.Accounts, []workspace.BookInput{{Record: a.String(), Change: workspace.OverlayChange{Status: text(fmt.Sprint(c, " ", i))}}})
+					_, err = w.book.Upsert(t.Context(), w.one, query.Accounts, []workspace.BookInput{{Record: a.String(), Change: workspace.OverlayChange{"workspace_status": fmt.Sprint(c, " ", i)}}})
 				}
 				if err != nil {
 					t.Error(err)

@@ -74,7 +74,7 @@ func (r *Records) SearchBook(ctx context.Context, in workspace.ID, request query
 	s := search{in: in, dataset: request.Dataset,
 		plan: func([]workspace.ViewID) (join.Plan, error) { return join.Book(in, request) },
 		row: func(record jsontext.Value, o *workspace.Overlay) (jsontext.Value, error) {
-			return workspace.Row(request.Dataset, workspace.BookRow, record, o)
+			return workspace.Row(request.Dataset, query.BookRow, record, o)
 		},
 	}
 	return r.search(ctx, s)
@@ -86,7 +86,7 @@ func (r *Records) SearchView(ctx context.Context, v workspace.View, request quer
 	s := search{in: v.Workspace, dataset: v.Dataset,
 		plan: func(existing []workspace.ViewID) (join.Plan, error) { return join.View(v, request, existing) },
 		row: func(record jsontext.Value, o *workspace.Overlay) (jsontext.Value, error) {
-			return workspace.ViewRow(v.Dataset, record, o)
+			return workspace.Row(v.Dataset, query.ViewRow, record, o)
 		},
 	}
 	return r.search(ctx, s)

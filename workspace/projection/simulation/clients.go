@@ -78,7 +78,7 @@ func (a *actor) write(server *process, in workspace.ID, d query.Dataset) {
 	}
 	now := time.Now().UTC()
 	status := fmt.Sprintf("s%d", a.status.Add(1))
-	change := workspace.OverlayChange{Status: workspace.Change{Set: true, To: &status}}
+	change := workspace.OverlayChange{"workspace_status": status}
 	fresh, _ := change.Apply(workspace.Overlay{Record: id, CreatedAt: now, UpdatedAt: now})
 	if d == query.Accounts {
 		fresh.Trend, fresh.ScoredAt = "steady", now

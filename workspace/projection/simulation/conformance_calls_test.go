@@ -101,8 +101,8 @@ func cmpErr(errs ...error) error {
 func (p *player) upsert(ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID, n int) string {
 	status := fmt.Sprint("status ", n)
 	now := time.Date(2030, 1, 1, 0, 0, n, 0, time.UTC)
-	change := workspace.OverlayChange{Status: workspace.Change{Set: true, To: &status}}
-	fresh, _ := change.Apply(workspace.Overlay{Record: record, Tags: []string{}, CreatedAt: now, UpdatedAt: now})
+	change := workspace.OverlayChange{"workspace_status": status}
+	fresh, _ := change.Apply(workspace.Overlay{Record: record, CreatedAt: now, UpdatedAt: now})
 	if d == query.Accounts {
 		fresh.Trend, fresh.ScoredAt = "steady", time.Now()
 	}
@@ -110,7 +110,7 @@ func (p *player) upsert(ctx context.Context, in workspace.ID, d query.Dataset, r
 	if err != nil {
 		return outcome("upsert", err)
 	}
-	return outcome("upsert", nil, *overlays[0].Status, overlays[0].UpdatedAt.UTC(), overlays[0].Score)
+	return outcome("upsert", nil, overlays[0].Values["workspace_status"], overlays[0].UpdatedAt.UTC(), overlays[0].Score)
 }
 
 func (p *player) pendingOf(ctx context.Context, in workspace.ID, holder string, own bool, limit int) string {
@@ -123,7 +123,7 @@ func (p *player) pendingOf(ctx context.Context, in workspace.ID, holder string, 
 	for _, r := range records {
 		status := "none"
 		if r.Overlay != nil {
-			status = *r.Overlay.Status
+			status = fmt.Sprint(r.Overlay.Values["workspace_status"])
 		}
 		lines = append(lines, fmt.Sprint(r.Dataset, " ", short(r.Record), " ", status, " ", len(r.Views), " ", string(r.Digest)))
 	}

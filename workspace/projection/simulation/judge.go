@@ -29,7 +29,8 @@ type state struct {
 func (w *world) note(k key) {
 	s := state{commit: w.commits.Add(1), views: slices.Clone(w.db.members[k])}
 	if o, kept := w.db.overlays[k]; kept {
-		s.inBook, s.status = true, *o.Status
+		s.inBook = true
+		s.status, _ = o.Values["workspace_status"].(string)
 	}
 	w.states[k] = append(w.states[k], s)
 }
@@ -165,7 +166,7 @@ func (w *world) difference(k key, doc *document, records map[string]globalRecord
 			held.Views = append(held.Views, v.String())
 		}
 		if o := h.Overlay; o != nil {
-			held.Overlay = &searchdoc.Overlay{Score: o.Score, Status: *o.Status, UpdatedAt: o.UpdatedAt, Tags: o.Tags}
+			held.Overlay = o
 		}
 		want = searchdoc.BuildHeld(record, global, held)
 	}

@@ -1,4 +1,4 @@
-package document
+package query
 
 import (
 	"strings"
@@ -16,7 +16,7 @@ func TestAppendStringQuotesAsTheLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
-		if got := appendString([]byte("before"), text); string(got) != string(want) {
+		if got := AppendString([]byte("before"), text); string(got) != string(want) {
 			t.Fatalf("%q: %q, want %q", text, got, want)
 		}
 	}

@@ -1,12 +1,10 @@
-package document
+package query
 
 import (
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
-
-	"atlas/search/query"
 )
 
 // Times are written as their layout says.
@@ -16,7 +14,7 @@ func TestAppendTime(t *testing.T) {
 	last := time.Date(10001, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	rapid.Check(t, func(rt *rapid.T) {
 		ms := rapid.OneOf(rapid.Int64Range(first, last), rapid.Int64Range(-1e6, 1e6)).Draw(rt, "ms")
-		want := time.UnixMilli(ms).UTC().Format(query.TimeLayout)
+		want := time.UnixMilli(ms).UTC().Format(TimeLayout)
 		if got := string(appendTime(nil, ms)); got != want {
 			rt.Fatalf("%s, want %s", got, want)
 		}

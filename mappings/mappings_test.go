@@ -2,8 +2,13 @@ package mappings_test
 
 import (
 	"encoding/json"
+	"flag"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,104 +63,77 @@ func read(t *testing.T, create func(string, mappings.Settings) ([]byte, error), 
 	return b, paths
 }
 
-// expectation is what the catalog wants of one path.
-type expectation struct {
-	Type    string
-	Indexed bool // can be searched by
-	Values  bool // has doc values: can be sorted by or counted
-}
+var update = flag.Bool("update", false, "write the golden files anew")
 
-func (p index) actual(path string) expectation {
-	m := p[path]
-	kind, _ := m["type"].(string)
-	return expectation{kind, m["index"] != false, m["doc_values"] != false && kind != "text" && kind != "nested"}
-}
-
-var types = map[query.Type]string{
-	query.String: "keyword", query.Strings: "keyword", query.UUID: "keyword", query.UUIDs: "keyword",
-	query.Integer: "long", query.Double: "double", query.Time: "date",
-}
-
-// searchable lists the paths of a field that a condition can be on.
-func searchable(f query.Field, at search.FieldPrefix) map[string]expectation {
-	want := map[string]expectation{}
-	if f.Kind == query.Plain && f.Name != "id" {
-		return want
+// golden compares lines with a file of testdata.
+func golden(t *testing.T, name string, lines []string) {
+	t.Helper()
+	path, got := filepath.Join("testdata", name+".golden"), strings.Join(lines, "\n")+"\n"
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	kind := types[f.Type]
-	if f.Folded() {
-		kind = "keyword"
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	// What is matched only needs no doc values. Fields that are indexed as they
-	// are have them all the same, but for those of children.
-	values := at == search.Root && (!f.Folded() || f.Sort || f.Dynamic()) || f.Overlay && (!f.Folded() || f.Dynamic())
-	want[at.ExactPath(&f)] = expectation{kind, true, values}
-	if f.Kind == query.FullText && !f.IsID() {
-		want[at.TextPath(&f)] = expectation{"text", true, false}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
-	return want
 }
 
-func TestMappingsFollowTheCatalog(t *testing.T) {
+// lines lists definitions by path.
+func (p index) lines(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, path := range slices.Sorted(maps.Keys(p)) {
+		leaf := maps.Clone(p[path])
+		delete(leaf, "properties") // of a nested object: its fields have lines of their own
+		definition, err := json.Marshal(leaf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, path+" "+string(definition))
+	}
+	return all
+}
+
+// The golden files show what a change of the catalog does to the indices: a
+// change of the version means a new full load, one of the held block a rebuild of
+// the held indices (docs/operators.md).
+func TestMappings(t *testing.T) {
 	t.Parallel()
 	for _, d := range query.Datasets {
-		want := map[string]expectation{search.QueryPath: {"text", true, false}, "ix.digest": {"long", false, true}}
-		for _, path := range search.TiebreakPaths {
-			want[path] = expectation{"long", false, true}
+		b, global := read(t, mappings.Index, d)
+		version, err := mappings.Version(string(d))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if slices.ContainsFunc(query.Fields(d), query.Field.Ranked) {
-			want[search.RankPath] = expectation{"long", true, true}
+		lines := []string{"version " + version}
+		for _, key := range []string{"sort.field", "sort.order", "sort.missing"} {
+			lines = append(lines, fmt.Sprint(key, " ", b.Settings.Index[key]))
 		}
-		if slices.ContainsFunc(query.Fields(d), func(f query.Field) bool { return f.Domains }) {
-			want[search.DomainsPath] = expectation{"keyword", true, false}
-		}
-		for _, f := range query.Fields(d) {
-			// The record itself: shown, and no more than that where a folded
-			// copy is searched. The spellings of a dynamic enum are counted.
-			want[f.Name] = expectation{types[f.Type], false, f.Dynamic()}
-			maps.Copy(want, searchable(f, search.Root))
-		}
-		for _, r := range query.RelationsOf(d) {
-			want[search.NestedPath(r.Child)] = expectation{"nested", true, false}
-			for _, f := range query.Fields(r.Child) {
-				maps.Copy(want, searchable(f, search.NestedPrefix(r.Child)))
-			}
-		}
-		_, global := read(t, mappings.Index, d)
-		compare(t, string(d), want, global)
+		golden(t, string(d), append(lines, global.lines(t)...))
 		if !slices.Contains(query.Held, d) {
 			continue
 		}
-		want["held.workspace_id"] = expectation{"keyword", true, true}
-		want["held.version"] = expectation{"long", false, true}
-		want["held.in_book"] = expectation{"boolean", true, true}
-		want["held.view_ids"] = expectation{"keyword", true, true}
-		for _, overlay := range []query.Dataset{query.Accounts, query.Contacts} {
-			// One block serves all held datasets.
-			for _, f := range query.OverlayFields(overlay) {
-				maps.Copy(want, searchable(f, search.Root))
+		b, held := read(t, mappings.Held, d)
+		for path, definition := range global {
+			if diff := cmp.Diff(definition, held[path]); diff != "" {
+				t.Errorf("held %s: %s (-global +held):\n%s", d, path, diff)
 			}
+			delete(held, path)
 		}
-		_, held := read(t, mappings.Held, d)
-		compare(t, "held "+string(d), want, held)
+		// One block serves all held datasets.
+		golden(t, "held", append([]string{fmt.Sprint("sort.field ", b.Settings.Index["sort.field"])}, held.lines(t)...))
 	}
 }
 
-func compare(t *testing.T, name string, want map[string]expectation, paths index) {
-	t.Helper()
-	got := map[string]expectation{}
-	for path, p := range paths {
-		got[path] = paths.actual(path)
-		if p["type"] == "date" && p["format"] != "strict_date_time" {
-			t.Errorf("%s: %s takes dates as %v", name, path, p["format"])
-		}
-		if p["ignore_above"] != nil {
-			t.Errorf("%s: %s drops long values silently", name, path)
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-catalog +mapping):\n%s", name, diff)
-	}
+// hasValues tells whether the field at a path has doc values.
+func (p index) hasValues(path string) bool {
+	m, there := p[path]
+	return there && m["doc_values"] != false && m["type"] != "text" && m["type"] != "nested"
 }
 
 // Every sort of every base finds doc values, and the default one is the order
@@ -165,8 +143,8 @@ func TestSortsHaveDocValues(t *testing.T) {
 	for _, d := range query.Datasets {
 		b, global := read(t, mappings.Index, d)
 		for _, f := range query.SortFields(d, query.Data) {
-			if e := global.actual(search.Root.ExactPath(&f)); !e.Values {
-				t.Errorf("%s cannot be sorted by %s: %+v", d, f.Name, e)
+			if !global.hasValues(search.Root.ExactPath(&f)) {
+				t.Errorf("%s cannot be sorted by %s", d, f.Name)
 			}
 		}
 		s, direction := query.DefaultSort(d), "asc"
@@ -188,8 +166,8 @@ func TestSortsHaveDocValues(t *testing.T) {
 		}
 		_, held := read(t, mappings.Held, d)
 		for _, f := range query.SortFields(d, query.Book) {
-			if e := held.actual(search.Root.ExactPath(&f)); !e.Values {
-				t.Errorf("held %s cannot be sorted by %s: %+v", d, f.Name, e)
+			if !held.hasValues(search.Root.ExactPath(&f)) {
+				t.Errorf("held %s cannot be sorted by %s", d, f.Name)
 			}
 		}
 	}

@@ -1,0 +1,174 @@
+package mappings
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+
+	"atlas/search/query"
+)
+
+// properties are the definitions of fields by name, as Elasticsearch takes them.
+type properties map[string]property
+
+type property map[string]any
+
+// definition is what makes the indices of a dataset. Its JSON is hashed by
+// version: another spelling of the same definition is another version.
+type definition struct {
+	// Children are the datasets whose records are nested in this one's.
+	Children   []string            `json:"children"`
+	Sort       map[string][]string `json:"sort"`
+	Properties properties          `json:"properties"`
+}
+
+func (d definition) version() string {
+	raw, _ := json.Marshal(d) // maps, lists and texts only
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:8])
+}
+
+// global defines the index of a dataset's global records: the record itself, and
+// under `ix` what only searches need.
+func global(d query.Dataset) definition {
+	fields := query.Fields(d)
+	ix := properties{
+		"query":   {"type": "text", "index_options": "freqs"},
+		"digest":  {"type": "long", "index": false},
+		"id_high": {"type": "long", "index": false},
+		"id_low":  {"type": "long", "index": false},
+	}
+	folded(ix, fields)
+	def := definition{Children: []string{}, Sort: indexSort(d), Properties: properties{"ix": {"properties": ix}}}
+	for _, f := range fields {
+		def.Properties[f.Name] = shown(f)
+		if f.Ranked() {
+			ix["rank"] = property{"type": "long"}
+		}
+		if f.Domains {
+			ix["domains"] = property{"type": "keyword", "doc_values": false}
+		}
+	}
+	for _, rel := range query.RelationsOf(d) {
+		def.Children = append(def.Children, string(rel.Child))
+		ix[string(rel.Child)] = property{"type": "nested", "properties": nested(rel.Child)}
+	}
+	return def
+}
+
+// indexSort keeps records on disk in the dataset's default order, so that the
+// first page of a search by default reads no further.
+func indexSort(d query.Dataset) map[string][]string {
+	s, direction := query.DefaultSort(d), "asc"
+	if s.Desc {
+		direction = "desc"
+	}
+	path := s.Field.Name
+	if s.Field.Folded() {
+		path = "ix.exact." + path
+	}
+	return map[string][]string{
+		"field": {path, "ix.id_high", "ix.id_low"}, "order": {direction, "asc", "asc"}, "missing": {"_last", "_last", "_last"},
+	}
+}
+
+// heldSort orders held records on disk by the random half of the id. Any order of
+// meaning is the reverse of some sort, since records are written as they are found
+// or annotated: then every match precedes the page so far, and a page costs as much
+// as the book is large.
+var heldSort = map[string][]string{"field": {"ix.id_low"}, "order": {"asc"}, "missing": {"_last"}}
+
+// held adds the `held` block to a dataset's definition. One block serves all
+// datasets: it has the overlay fields of each.
+func held(d query.Dataset) definition {
+	block := properties{
+		"workspace_id": {"type": "keyword"},
+		"version":      {"type": "long", "index": false},
+		"in_book":      {"type": "boolean"},
+		"view_ids":     {"type": "keyword"},
+	}
+	var fields []query.Field
+	for _, d := range query.Held {
+		fields = append(fields, query.OverlayFields(d)...)
+	}
+	folded(block, fields)
+	for _, f := range fields {
+		if f.Kind != query.Plain && !f.Folded() {
+			block[f.Name] = typed(f)
+		}
+	}
+	def := global(d)
+	def.Sort, def.Properties["held"] = heldSort, property{"properties": block}
+	return def
+}
+
+// nested defines what of a related record can be filtered by: its indexed values
+// and their folded copies. Nothing sorts or aggregates over children, so they
+// have no doc values.
+func nested(d query.Dataset) properties {
+	fields := query.Fields(d)
+	of := properties{}
+	for _, f := range fields {
+		if p := shown(f); p["index"] != false {
+			of[f.Name] = withoutValues(p)
+		}
+	}
+	folded(of, fields)
+	for name, p := range of["exact"]["properties"].(properties) {
+		of["exact"]["properties"].(properties)[name] = withoutValues(p)
+	}
+	return of
+}
+
+// shown defines a field of the record itself, which is what an answer shows. What
+// is searched through folded copies is not indexed; the spellings of a dynamic
+// enum are counted.
+func shown(f query.Field) property {
+	p := typed(f)
+	switch {
+	case f.Dynamic():
+		p["index"] = false
+	case f.Folded(), f.Kind == query.Plain && f.Name != "id":
+		p["index"], p["doc_values"] = false, false
+	}
+	return p
+}
+
+// folded adds the groups of folded copies: `text` for terms, `exact` for whole
+// values, with doc values where these are sorted by or counted.
+func folded(to properties, fields []query.Field) {
+	text, exact := properties{}, properties{}
+	for _, f := range fields {
+		if !f.Folded() {
+			continue
+		}
+		exact[f.Name] = property{"type": "keyword"}
+		if !f.Sort && !f.Dynamic() {
+			exact[f.Name]["doc_values"] = false
+		}
+		if f.Kind == query.FullText {
+			text[f.Name] = property{"type": "text", "index_options": "docs", "norms": false}
+		}
+	}
+	to["text"], to["exact"] = property{"properties": text}, property{"properties": exact}
+}
+
+func typed(f query.Field) property {
+	switch f.Type {
+	case query.Integer:
+		return property{"type": "long"}
+	case query.Double:
+		return property{"type": "double"}
+	case query.Time:
+		return property{"type": "date", "format": "strict_date_time"}
+	default:
+		return property{"type": "keyword"}
+	}
+}
+
+func withoutValues(p property) property {
+	p = maps.Clone(p)
+	p["doc_values"] = false
+	return p
+}

@@ -1,0 +1,173 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// written are the fields of an overlay that have a column of their name.
+var written = query.WrittenFields()
+
+// column has, by a field's type, the type of its column and what it is scanned
+// into.
+var column = map[query.Type]struct {
+	sql  string
+	scan func() any
+}{
+	query.String:  {"text", func() any { return new(pgtype.Text) }},
+	query.Strings: {"text[]", func() any { return new([]string) }},
+	query.Integer: {"bigint", func() any { return new(pgtype.Int8) }},
+	query.Double:  {"double precision", func() any { return new(pgtype.Float8) }},
+	query.Time:    {"timestamptz", func() any { return new(pgtype.Timestamptz) }},
+}
+
+// columns lists the written fields, each by a format of its name and SQL type.
+func columns(format string) string {
+	list := make([]string, len(written))
+	for i, f := range written {
+		list[i] = fmt.Sprintf(format, f.Name, column[f.Type].sql)
+	}
+	return strings.Join(list, ", ")
+}
+
+// overlayColumns, of a table named o. Score, trend and their time are there for
+// accounts only.
+var overlayColumns = `o.record_id, ` + columns(`o.%[1]s`) + `, coalesce(o.atlas_score, 0), coalesce(o.atlas_trend, ''),
+	coalesce(o.scored_at, 'epoch'), o.created_at, o.updated_at`
+
+// overlayScan scans overlayColumns, row after row.
+type overlayScan struct {
+	overlay          workspace.Overlay
+	record           *uuid.UUID
+	values           []any // of the written fields
+	created, updated *time.Time
+}
+
+func newOverlayScan() *overlayScan {
+	s := &overlayScan{values: make([]any, len(written))}
+	for i, f := range written {
+		s.values[i] = column[f.Type].scan()
+	}
+	return s
+}
+
+// targets are what overlayColumns are scanned into, behind those of the columns
+// before them.
+func (s *overlayScan) targets(before ...any) []any {
+	return slices.Concat(before, []any{&s.record}, s.values,
+		[]any{&s.overlay.Score, &s.overlay.Trend, &s.overlay.ScoredAt, &s.created, &s.updated})
+}
+
+// scanned returns the overlay of the row that was scanned last, nil where there is
+// none.
+func (s *overlayScan) scanned() *workspace.Overlay {
+	if s.record == nil {
+		return nil
+	}
+	o := s.overlay
+	o.Record, o.CreatedAt, o.UpdatedAt = *s.record, *s.created, *s.updated
+	o.Values = make(workspace.Values, len(written))
+	for i, f := range written {
+		if value := scannedValue(s.values[i]); value != nil {
+			o.Values[f.Name] = value
+		}
+	}
+	return &o
+}
+
+// scannedValue is what workspace.Values have.
+func scannedValue(target any) any {
+	switch v := target.(type) {
+	case *pgtype.Text:
+		if v.Valid {
+			return v.String
+		}
+	case *[]string:
+		if len(*v) > 0 {
+			return *v
+		}
+	case *pgtype.Int8:
+		if v.Valid {
+			return v.Int64
+		}
+	case *pgtype.Float8:
+		if v.Valid {
+			return v.Float64
+		}
+	case *pgtype.Timestamptz:
+		if v.Valid {
+			return v.Time.UnixMilli()
+		}
+	}
+	return nil
+}
+
+var selectOverlays = `SELECT ` + overlayColumns + ` FROM overlays o
+	WHERE o.workspace_id = $1 AND o.dataset = $2 AND o.record_id = ANY($3)`
+
+func collectOverlays(rows pgx.Rows) (map[uuid.UUID]workspace.Overlay, error) {
+	overlays := map[uuid.UUID]workspace.Overlay{}
+	s := newOverlayScan()
+	_, err := pgx.ForEachRow(rows, s.targets(), func() error {
+		o := s.scanned()
+		for _, f := range written {
+			if list, ok := o.Values[f.Name].([]string); ok {
+				// Those of before may be told apart by case or Unicode's form alone.
+				o.Values[f.Name] = workspace.DistinctTags(list)
+			}
+		}
+		overlays[o.Record] = *o
+		return nil
+	})
+	return overlays, err
+}
+
+// insertOverlays takes an array of what appendOverlay writes.
+var insertOverlays = `
+	INSERT INTO overlays AS o (workspace_id, dataset, record_id, ` + columns(`%[1]s`) + `, atlas_score, atlas_trend, scored_at, created_at, updated_at)
+	SELECT $1, $2, record_id, ` + columns(`%[1]s`) + `, atlas_score, atlas_trend, scored_at, created_at, updated_at
+	FROM jsonb_to_recordset($3) AS r(record_id uuid, ` + columns(`%[1]s %[2]s`) + `,
+	     atlas_score integer, atlas_trend text, scored_at timestamptz, created_at timestamptz, updated_at timestamptz)
+	ON CONFLICT ON CONSTRAINT overlays_pkey DO UPDATE SET ` + columns(`%[1]s = excluded.%[1]s`) + `, updated_at = excluded.updated_at`
+
+func writeOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, overlays []workspace.Overlay) error {
+	if len(overlays) == 0 {
+		return nil
+	}
+	rows := make([]byte, 0, 256*len(overlays))
+	for i := range overlays {
+		rows = appendOverlay(append(rows, "[,"[min(i, 1)]), d, &overlays[i])
+	}
+	_, err := tx.Exec(ctx, insertOverlays, arg(in), string(d), string(append(rows, ']')))
+	return err
+}
+
+// appendOverlay is written by hand: encoding/json makes several times the garbage.
+func appendOverlay(b []byte, d query.Dataset, o *workspace.Overlay) []byte {
+	b = append(append(b, `{"record_id":"`...), o.Record.String()...)
+	if d == query.Accounts {
+		b = strconv.AppendInt(append(b, `","atlas_score":`...), int64(o.Score), 10)
+		b = append(append(b, `,"atlas_trend":"`...), o.Trend...)
+		b = o.ScoredAt.AppendFormat(append(b, `","scored_at":"`...), time.RFC3339Nano)
+	}
+	b = o.CreatedAt.AppendFormat(append(b, `","created_at":"`...), time.RFC3339Nano)
+	b = o.UpdatedAt.AppendFormat(append(b, `","updated_at":"`...), time.RFC3339Nano)
+	b = append(b, '"')
+	for i := range written {
+		f := &written[i]
+		b = append(append(append(b, `,"`...), f.Name...), `":`...)
+		b = query.AppendValue(b, f, o.Values[f.Name])
+	}
+	return append(b, '}')
+}

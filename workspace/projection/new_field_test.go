@@ -1,0 +1,197 @@
+package projection_test
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"atlas/internal/api"
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/search/document"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+	"atlas/workspace"
+)
+
+// What is added to the copy of the catalog: a global field, an overlay field of
+// each type that workspaces can write, and the migration of the latter.
+const (
+	newGlobalRow = `
+		Field{Name: "employees", Type: Integer, Kind: Number, Sort: true, HeldSort: true, Rows: AllRows, Description: "How many people work there", Example: 12},`
+	newOverlayRows = `
+	Field{Name: "nickname", Type: String, Kind: FullText, MinChars: 1, MaxChars: 50, Written: true, Rows: AllRows, Description: "A short name", Example: "The builders"},
+	Field{Name: "grade", Type: String, Kind: Enum, Vocabulary: ICPTiers, Written: true, Rows: AllRows, Description: "A second tier"},
+	Field{Name: "channels", Type: Strings, Kind: Enum, MinChars: 1, MaxChars: 20, MaxItems: 3, Written: true, Rows: AllRows, Description: "Ways to reach them"},
+	Field{Name: "budget", Only: Accounts, Type: Integer, Kind: Number, Sort: true, Min: 1, Max: 1_000, Written: true, Rows: AllRows, Description: "In thousands", Example: 5},
+	Field{Name: "margin", Type: Double, Kind: Number, Written: true, Rows: AllRows, Description: "In percent"},
+	Field{Name: "next_step_at", Type: Time, Kind: Date, Sort: true, Written: true, Rows: AllRows, Description: "When to call"},`
+	newColumns = `-- +goose Up
+ALTER TABLE overlays ADD COLUMN nickname text, ADD COLUMN grade text, ADD COLUMN channels text[], ADD COLUMN budget integer,
+    ADD COLUMN margin double precision, ADD COLUMN next_step_at timestamptz;
+`
+)
+
+// A field is one row of the catalog, and a migration where workspaces write it:
+// with these alone it is parsed, indexed, searched, described, stored and shown.
+// The rows go into a copy of the catalog's file, which the test of another process
+// is compiled with.
+func TestANewFieldIsARow(t *testing.T) {
+	t.Parallel()
+	if _, added := query.FieldNamed(query.Accounts, "employees"); added {
+		t.Run("global", testNewGlobalField)
+		t.Run("overlay", testNewOverlayFields)
+		return
+	}
+	root, err := filepath.Abs("../..")
+	fatal(t, err)
+	rows := filepath.Join(root, "search/query/fields.go")
+	source, err := os.ReadFile(rows) // #nosec G304 -- of this repository
+	fatal(t, err)
+	text := string(source)
+	for anchor, added := range map[string]string{"Accounts: rows(": newGlobalRow, "overlayCatalog = overlays(": newOverlayRows} {
+		before, after, found := strings.Cut(text, anchor)
+		if !found {
+			t.Fatalf("%s has no %q", rows, anchor)
+		}
+		text = before + anchor + added + after
+	}
+	dir := t.TempDir()
+	replaced := map[string]string{}
+	for path, text := range map[string]string{rows: text, filepath.Join(root, "workspace/postgres/migrations/99999_new_fields.sql"): newColumns} {
+		replaced[path] = filepath.Join(dir, filepath.Base(path))
+		fatal(t, os.WriteFile(replaced[path], []byte(text), 0o600))
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
+	fatal(t, err)
+	fatal(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600))
+	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-overlay="+filepath.Join(dir, "overlay.json"), "-run=^"+t.Name()+"$", ".") // #nosec G204 -- this test
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func decoded(t *testing.T, body string) input.Value {
+	t.Helper()
+	v, issues := input.Decode([]byte(body))
+	if len(issues) > 0 {
+		t.Fatalf("%s: %v", body, issues)
+	}
+	return v
+}
+
+// employer puts an account with the new global field into the index.
+func (w *world) employer(t *testing.T) uuid.UUID {
+	t.Helper()
+	record := id("a", 900)
+	global := searchtest.NewWorld()
+	global.Add(searchtest.Record(t, query.Accounts, `{"id":"`+record.String()+`","name":"Employer","employees":120}`))
+	w.indices.Put(t, query.Accounts, global.Documents()[query.Accounts]...)
+	w.indices.Refresh(t)
+	return record
+}
+
+func testNewGlobalField(t *testing.T) {
+	w := newWorld(t)
+	record := w.employer(t)
+	if _, problems := document.Parse(query.Accounts, []byte(`{"id":"`+record.String()+`","name":"n","employees":"many"}`), time.Now()); len(problems) != 1 {
+		t.Errorf("problems of a text: %v", problems)
+	}
+	q, err := query.Parse(decoded(t, `{"filters":{"employees":{"value":[100,200]}},"sort":{"field":"employees","order":"desc"}}`), query.Accounts, query.Base{Kind: query.Data})
+	fatal(t, err)
+	page, err := w.engine.Search(t.Context(), q)
+	fatal(t, err)
+	if len(page.Records) != 1 || !strings.Contains(string(page.Records[0]), `"employees":120,`) {
+		t.Errorf("found %s", page.Records)
+	}
+	row := w.upsert(t, w.one, query.Accounts, record, workspace.OverlayChange{})
+	if row["employees"] != 120.0 {
+		t.Errorf("the row of the book: %v", row)
+	}
+	wantDescribed(t, "accounts", "Account", "employees")
+	wantDescribed(t, "workspace_accounts", "ViewAccountRow", "employees")
+}
+
+func testNewOverlayFields(t *testing.T) {
+	w := newWorld(t)
+	record := w.employer(t)
+	for member, value := range map[string]string{
+		"nickname": `""`, "grade": `"tier_9"`, "channels": `["a","b","c","d"]`, "budget": `1001`, "margin": `"much"`, "next_step_at": `"soon"`,
+	} {
+		_, err := workspace.ParseUpsert(decoded(t, `{"account_id":"`+record.String()+`","`+member+`":`+value+`}`), query.Accounts, nil)
+		if e, ok := errors.AsType[*fault.Error](err); !ok || len(e.Issues) != 1 || e.Issues[0].Path[0] != member {
+			t.Errorf("%s %s: %v", member, value, err)
+		}
+	}
+	in, err := workspace.ParseUpsert(decoded(t, `{"account_id":"`+record.String()+`","nickname":"The Builders","grade":"tier_2",
+		"channels":["Fair","FAIR","Phone"],"budget":500,"margin":12.5,"next_step_at":"2026-05-01"}`), query.Accounts, nil)
+	fatal(t, err)
+	outcomes, err := w.book.Upsert(t.Context(), w.one, query.Accounts, []workspace.BookInput{in})
+	fatal(t, err)
+	fatal(t, outcomes[0].Err)
+	const shown = `"nickname":"The Builders","grade":"tier_2","channels":["Fair","Phone"],"budget":500,"margin":12.5,"next_step_at":"2026-05-01T00:00:00.000Z"`
+	if !strings.Contains(string(outcomes[0].Row), shown) {
+		t.Errorf("the row is %s", outcomes[0].Row)
+	}
+	if again, err := w.book.Get(t.Context(), w.one, query.Accounts, record); err != nil || string(again) != string(outcomes[0].Row) {
+		t.Errorf("read again it is %s, %v", again, err)
+	}
+	overlays, err := w.app.Overlays(t.Context(), w.one, query.Accounts, []uuid.UUID{record})
+	fatal(t, err)
+	if diff := cmp.Diff(workspace.Values(in.Change), overlays[record].Values); diff != "" {
+		t.Errorf("stored (-want +got):\n%s", diff)
+	}
+	for _, filter := range []string{
+		`"nickname":{"value":"builders"}`, `"grade":{"value":["tier_1","tier_2"]}`, `"channels":{"value":"phone"}`, `"budget":{"value":[400,600]}`,
+		`"margin":{"value":12.5}`, `"next_step_at":{"value":"2026-05-01"}`,
+	} {
+		q, err := query.Parse(decoded(t, `{"filters":{`+filter+`},"sort":{"field":"budget","order":"asc"}}`), query.Accounts, query.Base{Kind: query.Book, Workspace: w.one.String()})
+		fatal(t, err)
+		if diff := cmp.Diff([]string{"$a900"}, w.found(t, w.one, query.Accounts, q.Where...)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", filter, diff)
+		}
+	}
+	for _, member := range []string{"nickname", "grade", "channels", "budget", "margin", "next_step_at"} {
+		for _, schema := range []string{"WorkspaceAccountUpsert", "WorkspaceAccount", "WorkspaceAccountRow", "ViewAccountRow"} {
+			wantDescribed(t, "workspace_accounts", schema, member)
+		}
+		row := w.upsert(t, w.one, query.Accounts, record, workspace.OverlayChange{member: nil})
+		if v := row[member]; v != nil && len(v.([]any)) > 0 {
+			t.Errorf("%s was cleared, and is %v", member, v)
+		}
+	}
+}
+
+// wantDescribed wants a descriptor, and a member of a schema of the document.
+func wantDescribed(t *testing.T, dataset, schema, field string) {
+	t.Helper()
+	search := query.FieldSearch{Dataset: dataset, Keys: []string{field}, HasKeys: true}
+	if found, _ := search.Select(query.Descriptors(nil)); len(found) != 1 {
+		t.Errorf("%s has %d descriptors of %s", dataset, len(found), field)
+	}
+	answer := httptest.NewRecorder()
+	server := &api.Server{Log: slog.New(slog.DiscardHandler)}
+	server.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, api.Version+"/openapi.json", nil))
+	var d struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]any `json:"properties"`
+			} `json:"schemas"`
+		} `json:"components"`
+	}
+	fatal(t, json.Unmarshal(answer.Body.Bytes(), &d))
+	if d.Components.Schemas[schema].Properties[field] == nil {
+		t.Errorf("%s has no %s", schema, field)
+	}
+}
