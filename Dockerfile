@@ -12,7 +12,7 @@ RUN go mod download
 COPY . .
 # What metrics, traces and logs tell of the version.
 ARG VERSION=unknown
-RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags="-s -w -X main.builtFrom=${VERSION}" -o /image/atlas ./cmd/atlas
+RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags="-s -w -X atlas/cmd/internal/server.builtFrom=${VERSION}" -o /image/atlas ./cmd/atlas
 # A folder for temporary files: atlas index load sorts on disk. Mount something
 # large there for that.
 RUN mkdir -p --mode=1777 /image/tmp && mkdir -p /image/etc/ssl/certs \
