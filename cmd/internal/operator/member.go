@@ -2,13 +2,11 @@ package operator
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
+	"strconv"
 
 	"atlas/cmd/internal/cli"
-	"atlas/internal/auth"
 	"atlas/workspace"
+	"atlas/workspace/postgres"
 )
 
 // Member is `atlas member`.
@@ -59,58 +57,55 @@ func (c *memberListCmd) Run(ctx context.Context, s *cli.Streams) error {
 	})
 }
 
+type memberSetRoleCmd struct {
+	database
+	Workspace workspace.ID     `required:"" placeholder:"ID" help:"Workspace of the member."`
+	User      workspace.UserID `arg:"" help:"The member's id, as atlas member list shows it."`
+	Role      workspace.Role   `arg:"" enum:"owner,admin,member" help:"owner, admin or member."`
+}
+
+// Run changes the role and prints the member.
+func (c *memberSetRoleCmd) Run(ctx context.Context, s *cli.Streams) error {
+	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
+		if _, err := system.WorkspaceByID(ctx, c.Workspace); err != nil {
+			return err
+		}
+		m, err := workspace.NewRoster(system, nil).SetRole(ctx, c.Workspace, workspace.OperatorActor, c.User, c.Role)
+		if err != nil {
+			return err
+		}
+		return c.answerMembers(s, m, m)
+	})
+}
+
+type memberRemoveCmd struct {
+	database
+	Workspace workspace.ID     `required:"" placeholder:"ID" help:"Workspace to remove from."`
+	User      workspace.UserID `arg:"" help:"The member's id, as atlas member list shows it."`
+}
+
+// Run removes the member. It succeeds when there is none.
+func (c *memberRemoveCmd) Run(ctx context.Context, s *cli.Streams) error {
+	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
+		if _, err := system.WorkspaceByID(ctx, c.Workspace); err != nil {
+			return err
+		}
+		removed, err := workspace.NewRoster(system, nil).Remove(ctx, c.Workspace, workspace.OperatorActor, c.User)
+		if err != nil {
+			return err
+		}
+		type answer struct {
+			ID      workspace.UserID `json:"id"`
+			Removed bool             `json:"removed"`
+		}
+		return c.answer(s.Out, answer{c.User, removed}, "ID REMOVED", [][]string{{c.User.String(), strconv.FormatBool(removed)}})
+	})
+}
+
 func (o database) answerMembers(s *cli.Streams, value any, all ...workspace.Member) error {
 	var rows [][]string
 	for _, m := range all {
 		rows = append(rows, []string{m.ID.String(), string(m.Role), when(&m.JoinedAt), m.Email, m.Name})
 	}
 	return o.answer(s.Out, value, "ID ROLE JOINED EMAIL NAME", rows)
-}
-
-// Token is `atlas token`.
-type Token struct {
-	User      workspace.UserID `placeholder:"UUID" help:"The user's id. Without it the user is looked up by --email."`
-	Email     string           `help:"The user's e-mail address; the token says that it is verified."`
-	Workspace workspace.ID     `placeholder:"ID" help:"The workspace_id claim (default: none)."`
-	TTL       time.Duration    `name:"ttl" default:"1h" help:"Life of the token (default: 1h)."`
-	JSON      bool             `name:"json" help:"Answer in JSON instead of the bare token."`
-
-	JWTSecret         string `name:"jwt-secret" env:"ATLAS_JWT_SECRET" required:"" placeholder:"SECRET" help:"Shared secret (HS256) of the servers, at least 32 bytes."`
-	JWTIssuer         string `name:"jwt-issuer" env:"ATLAS_JWT_ISSUER" help:"The iss claim (default: none)."`
-	JWTAudience       string `name:"jwt-audience" env:"ATLAS_JWT_AUDIENCE" help:"The aud claim (default: none)."`
-	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system; needed to look up --email."`
-}
-
-// Run prints the token alone, or JSON.
-func (c *Token) Run(ctx context.Context, s *cli.Streams) error {
-	claims := auth.Claims{User: c.User, Email: c.Email, Workspace: c.Workspace, Issuer: c.JWTIssuer, Audience: c.JWTAudience}
-	switch {
-	case !c.User.IsZero():
-	case c.Email == "":
-		return errors.New("whose token? give --user or --email")
-	case c.PostgresSystemURL == "":
-		return errors.New("looking up --email needs --postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL); or give --user")
-	default:
-		err := withDirectory(ctx, c.PostgresSystemURL, func(d *workspace.Directory) error {
-			u, err := d.UserByEmail(ctx, c.Email)
-			claims.User, claims.Email, claims.Name = u.ID, u.Email, u.Name
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	token, err := auth.Mint(c.JWTSecret, claims, c.TTL)
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return cli.PrintJSON(s.Out, struct {
-			Token     string           `json:"token"`
-			User      workspace.UserID `json:"user"`
-			ExpiresIn int64            `json:"expires_in"` // seconds
-		}{token, claims.User, int64(c.TTL / time.Second)})
-	}
-	_, err = fmt.Fprintln(s.Out, token)
-	return err
 }

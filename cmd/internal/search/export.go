@@ -138,19 +138,12 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	t, err := c.find(ctx, api)
-	if err != nil {
-		return apiError(s.Err, err)
-	}
-	q, err := c.request(ctx, api, t)
+	t, q, err := c.resolve(ctx, api, c.Columns)
 	if err != nil {
 		return apiError(s.Err, err)
 	}
 	if q.Sort == nil {
 		q.Sort = client.Asc("created_at")
-	}
-	if err := t.checkColumns(c.Columns); err != nil {
-		return err
 	}
 	of, err := c.describe(ctx, api, t, q)
 	if err != nil {

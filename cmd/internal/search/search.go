@@ -52,16 +52,9 @@ func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	t, err := c.find(ctx, api)
+	t, q, err := c.resolve(ctx, api, c.Columns)
 	if err != nil {
 		return apiError(s.Err, err)
-	}
-	q, err := c.request(ctx, api, t)
-	if err != nil {
-		return apiError(s.Err, err)
-	}
-	if err := t.checkColumns(c.Columns); err != nil {
-		return err
 	}
 	found, err := gather(ctx, t, q, c.Limit)
 	if err == nil || len(found.records) > 0 { // print what was paid for, whatever failed later

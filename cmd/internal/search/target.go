@@ -75,6 +75,19 @@ type target struct {
 	definition json.RawMessage
 }
 
+// resolve finds the target, builds the search and checks the columns.
+func (o searchOptions) resolve(ctx context.Context, c *client.Client, columns []string) (target, client.Search, error) {
+	t, err := o.find(ctx, c)
+	if err != nil {
+		return t, client.Search{}, err
+	}
+	q, err := o.request(ctx, c, t)
+	if err != nil {
+		return t, q, err
+	}
+	return t, q, t.checkColumns(columns)
+}
+
 // find resolves the target. It reads a View for its dataset, which is free.
 func (o searchOptions) find(ctx context.Context, c *client.Client) (target, error) {
 	switch {

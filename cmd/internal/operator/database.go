@@ -22,12 +22,17 @@ func (o database) with(ctx context.Context, act func(*workspace.Directory) error
 }
 
 func withDirectory(ctx context.Context, systemURL string, act func(*workspace.Directory) error) error {
+	return withSystem(ctx, systemURL, func(s *postgres.System) error { return act(workspace.NewDirectory(s, nil)) })
+}
+
+// withSystem runs an action as the system role and explains its error.
+func withSystem(ctx context.Context, systemURL string, act func(*postgres.System) error) error {
 	system, err := postgres.OpenSystem(ctx, systemURL, postgres.Options{MaxConns: 2})
 	if err != nil {
 		return err
 	}
 	defer system.Close()
-	return cli.Explain(act(workspace.NewDirectory(system, nil)))
+	return cli.Explain(act(system))
 }
 
 // answer prints rows as a table under a heading, or value, the same data, as
