@@ -7,32 +7,32 @@ import (
 	"fmt"
 )
 
-// MaxBatch is how many items a batch takes; the fewest is 1. slices.Chunk cuts
-// longer lists.
+// MaxBatch is the maximum number of items of a batch; the minimum is 1.
+// slices.Chunk splits longer lists.
 const MaxBatch = 100
 
-// Batch is the outcome of a batch: an Item for each input, in the order of the
-// inputs. Some may have failed while the call succeeded. Those that failed with
-// ErrUnavailable can be sent again: an outage came between. The first of them may
-// be done already, the others were not tried.
+// Batch is the result of a batch: an Item for each input, in the order of the
+// inputs. Items can fail although the call succeeds. Items with ErrUnavailable
+// can be sent again: a backend became unavailable. The first of them may have
+// been applied; the others were not tried.
 type Batch[T any] struct {
 	Items             []Item[T]
 	Succeeded, Failed int
 }
 
-// Item is the outcome of one input.
+// Item is the result of one input.
 type Item[T any] struct {
 	Index int
-	// ID of the record or View, where it is known.
+	// ID of the record or View, where known.
 	ID string
-	// Data is the answer of the single call; nothing for deletions and
-	// memberships.
+	// Data is the response of the single call. Deletions and memberships have
+	// none.
 	Data T
 	// Err is an *Error, nil when the item succeeded.
 	Err error
 }
 
-// Err joins the errors of the items that failed; nil when none did.
+// Err joins the errors of the failed items; nil when there are none.
 func (b Batch[T]) Err() error {
 	var errs []error
 	for _, item := range b.Items {
@@ -43,8 +43,8 @@ func (b Batch[T]) Err() error {
 	return errors.Join(errs...)
 }
 
-// UnmarshalJSON reads a result of docs/api.md, "Batches", whatever the key of
-// its id.
+// UnmarshalJSON decodes a result of docs/api.md, "Batches", for any name of its
+// id.
 func (i *Item[T]) UnmarshalJSON(b []byte) error {
 	var result struct {
 		Index     int    `json:"index"`
@@ -75,7 +75,7 @@ func (i *Item[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Nothing is the Data of items that have none.
+// Nothing is the Data of items without data.
 type Nothing struct{}
 
 type inputs[T any] struct {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Books is what the workspace keeps on global records: the records it has put
-// something on, or just put there.
+// Books are the global records that the workspace has added or annotated.
 type Books struct {
 	Accounts *Book[BookAccount, AccountUpsert]
 	Contacts *Book[BookContact, ContactUpsert]
@@ -26,27 +25,27 @@ func booksOf(c *conn) Books {
 	}
 }
 
-// Dataset returns a book by its dataset's name, with records as the bytes that
-// came and upserts as JSON.
+// Dataset returns a book by the name of its dataset, with records as received
+// and upserts as JSON.
 func (b Books) Dataset(name string) *Book[json.RawMessage, json.RawMessage] {
 	return book[json.RawMessage, json.RawMessage](b.conn, name)
 }
 
-// Book is the book of one dataset, with records R and upserts U. Its searches
-// see what the workspace wrote before they began.
+// Book is the book of one dataset, with records R and upserts U. A search sees
+// all earlier writes of the workspace.
 type Book[R, U any] struct{ Source[R] }
 
 func book[R, U any](c *conn, name string) *Book[R, U] {
 	return &Book[R, U]{Source[R]{conn: c, path: "/workspace" + segment(name)}}
 }
 
-// Get returns a record that is in the book, else ErrNotFound. It costs a credit.
+// Get returns a record of the book, or ErrNotFound. It costs a credit.
 func (b *Book[R, U]) Get(ctx context.Context, id string) (R, error) {
 	a, err := call[R](ctx, b.conn, request{method: http.MethodGet, path: b.path + segment(id), repeatable: true})
 	return a.Data, err
 }
 
-// Upsert puts a record into the book, or changes what is said of it there.
+// Upsert adds a record to the book, or changes its overlay.
 func (b *Book[R, U]) Upsert(ctx context.Context, u U) (R, error) {
 	a, err := call[R](ctx, b.conn, request{method: http.MethodPost, path: b.path + "/upsert", body: u, repeatable: true})
 	return a.Data, err
@@ -57,8 +56,8 @@ func (b *Book[R, U]) UpsertAll(ctx context.Context, all []U) (Batch[R], error) {
 	return batch[R](ctx, b.conn, request{method: http.MethodPost, path: b.path + "/upsert/batch", body: inputs[U]{all}, repeatable: true})
 }
 
-// Delete takes a record out of the book, with all that is said of it there. One
-// that is not in it is fine.
+// Delete removes a record with its overlay from the book. It succeeds when
+// there is none.
 func (b *Book[R, U]) Delete(ctx context.Context, id string) error {
 	_, err := call[Nothing](ctx, b.conn, request{method: http.MethodDelete, path: b.path + segment(id), repeatable: true})
 	return err
@@ -69,62 +68,62 @@ func (b *Book[R, U]) DeleteAll(ctx context.Context, all []string) (Batch[Nothing
 	return batch[Nothing](ctx, b.conn, request{method: http.MethodPost, path: b.path + "/delete/batch", body: ids{all}, repeatable: true})
 }
 
-// Change is a new value of a text, or none. The zero Change leaves what is there.
+// Change sets or clears a text. The zero Change keeps the value.
 type Change struct {
 	set   bool
 	value *string
 }
 
-// To changes to a text.
+// To sets a text.
 func To(text string) Change { return Change{true, &text} }
 
-// Clear removes what is there.
+// Clear removes the value.
 func Clear() Change { return Change{set: true} }
 
-// IsZero leaves a Change that changes nothing out of the request.
+// IsZero omits a zero Change from the request.
 func (c Change) IsZero() bool { return !c.set }
 
-// MarshalJSON writes the text, or null.
+// MarshalJSON encodes the text or null.
 func (c Change) MarshalJSON() ([]byte, error) { return json.Marshal(c.value) }
 
-// AccountUpsert names an account by AccountID or by Match, one of the two, and
-// says what changes.
+// AccountUpsert identifies an account by either AccountID or Match, and holds
+// the changes.
 type AccountUpsert struct {
 	AccountID string        `json:"account_id,omitzero"`
 	Match     *AccountMatch `json:"match,omitzero"`
 	ICPTier   Change        `json:"icp_tier,omitzero"` // tier_1, tier_2, tier_3, disqualified
 	Status    Change        `json:"workspace_status,omitzero"`
 	Notes     Change        `json:"notes,omitzero"`
-	// Tags replaces all of them; nil leaves them, an empty list clears.
+	// Tags replaces all tags; nil keeps them, an empty list clears them.
 	Tags []string `json:"tags,omitzero"`
 }
 
-// AccountMatch names the one account that has a domain.
+// AccountMatch matches the single account with a domain.
 type AccountMatch struct {
 	Domain string `json:"domain"`
 }
 
-// ContactUpsert names a contact by ContactID or by Match, one of the two, and
-// says what changes.
+// ContactUpsert identifies a contact by either ContactID or Match, and holds
+// the changes.
 type ContactUpsert struct {
 	ContactID string        `json:"contact_id,omitzero"`
 	Match     *ContactMatch `json:"match,omitzero"`
 	Status    Change        `json:"workspace_status,omitzero"`
 	Notes     Change        `json:"notes,omitzero"`
-	Tags      []string      `json:"tags,omitzero"` // as AccountUpsert's
+	Tags      []string      `json:"tags,omitzero"` // as in AccountUpsert
 }
 
-// ContactMatch names the one contact that has an e-mail address.
+// ContactMatch matches the single contact with an e-mail address.
 type ContactMatch struct {
 	Email string `json:"email"`
 }
 
-// ProjectUpsert names a project and says what changes.
+// ProjectUpsert identifies a project and holds the changes.
 type ProjectUpsert struct {
 	ProjectID string   `json:"project_id"`
 	Status    Change   `json:"workspace_status,omitzero"`
 	Notes     Change   `json:"notes,omitzero"`
-	Tags      []string `json:"tags,omitzero"` // as AccountUpsert's
+	Tags      []string `json:"tags,omitzero"` // as in AccountUpsert
 }
 
 // BookAccount is an account of the book.
@@ -140,7 +139,7 @@ type BookAccount struct {
 	Tags         []string `json:"tags"`
 	AtlasScore   int      `json:"atlas_score"` // 0 to 100
 	AtlasTrend   string   `json:"atlas_trend"` // rising, steady, falling
-	// UpdatedAt is when the workspace last changed something; of searches only.
+	// UpdatedAt is the last change by the workspace; set in searches only.
 	UpdatedAt time.Time `json:"updated_at"`
 
 	Raw json.RawMessage `json:"-"`
@@ -156,7 +155,7 @@ type BookContact struct {
 	Status    string    `json:"workspace_status"`
 	Notes     string    `json:"notes"`
 	Tags      []string  `json:"tags"`
-	UpdatedAt time.Time `json:"updated_at"` // of searches only
+	UpdatedAt time.Time `json:"updated_at"` // set in searches only
 
 	Raw json.RawMessage `json:"-"`
 }
@@ -174,24 +173,24 @@ type BookProject struct {
 	Status           string    `json:"workspace_status"`
 	Notes            string    `json:"notes"`
 	Tags             []string  `json:"tags"`
-	UpdatedAt        time.Time `json:"updated_at"` // of searches only
+	UpdatedAt        time.Time `json:"updated_at"` // set in searches only
 
 	Raw json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON keeps the bytes.
+// UnmarshalJSON also keeps the bytes in Raw.
 func (r *BookAccount) UnmarshalJSON(b []byte) error {
 	type plain BookAccount
 	return keepRaw(b, (*plain)(r), &r.Raw)
 }
 
-// UnmarshalJSON keeps the bytes.
+// UnmarshalJSON also keeps the bytes in Raw.
 func (r *BookContact) UnmarshalJSON(b []byte) error {
 	type plain BookContact
 	return keepRaw(b, (*plain)(r), &r.Raw)
 }
 
-// UnmarshalJSON keeps the bytes.
+// UnmarshalJSON also keeps the bytes in Raw.
 func (r *BookProject) UnmarshalJSON(b []byte) error {
 	type plain BookProject
 	return keepRaw(b, (*plain)(r), &r.Raw)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// version ends the path of every base URL this client can speak to.
+// version is the last element of every supported base URL.
 const version = "/api/v1"
 
 // Client calls one service as one principal. It is safe for concurrent use.
@@ -21,14 +21,14 @@ type Client struct {
 	Contacts *Dataset[Contact]
 	Projects *Dataset[Project]
 	Signals  *Dataset[Signal]
-	// Fields tells what can be filtered by.
+	// Fields describe what can be filtered by.
 	Fields *Fields
-	// Book is what the workspace keeps on global records.
+	// Book is what the workspace keeps about global records.
 	Book Books
-	// Views are the workspace's, Favorites the user's own pointers to them.
+	// Views are those of the workspace, Favorites the user's pointers to Views.
 	Views     *Views
 	Favorites *Favorites
-	// The workspace's people, and what it says about itself.
+	// The people and the Skills and settings of the workspace.
 	Members       *Members
 	Invitations   *Invitations
 	Subscriptions *Subscriptions
@@ -51,47 +51,47 @@ type settings struct {
 	observe   func(Answer)
 }
 
-// WithAPIKey calls with an API key.
+// WithAPIKey authenticates with an API key.
 func WithAPIKey(key string) Option {
 	return WithToken(func(context.Context) (string, error) { return key, nil })
 }
 
-// WithToken calls with what the function returns, asked anew for every attempt
-// of every request: a user's access token can be renewed there. It must be safe
-// for concurrent use.
+// WithToken authenticates with the result of the function, which is called for
+// every attempt of every request and can renew a user's access token. It must
+// be safe for concurrent use.
 func WithToken(token func(context.Context) (string, error)) Option {
 	return func(s *settings) { s.token = token }
 }
 
-// WithWorkspace acts in this workspace: the query parameter workspace_id of all
-// requests. A key has a default without it; a user must name one for the Data
-// API and for lists of Views and Favorites.
+// WithWorkspace sets the query parameter workspace_id of all requests. A key
+// has a default workspace. A user must set one for the Data API and for lists
+// of Views and Favorites.
 func WithWorkspace(id string) Option { return func(s *settings) { s.workspace = id } }
 
-// WithRetry replaces the default of Retry.
+// WithRetry replaces the default Retry.
 func WithRetry(r Retry) Option { return func(s *settings) { s.retry = r } }
 
-// WithTimeout bounds each attempt of a request, its answer's body included;
-// default: 70 s, which is past the longest search a service can be set to. What
-// bounds all of them together is the context.
+// WithTimeout bounds each attempt including its response body. The default, 70
+// s, exceeds the longest search timeout of a service. The context bounds all
+// attempts together.
 func WithTimeout(d time.Duration) Option { return func(s *settings) { s.timeout = d } }
 
-// WithHTTPClient sends through another client, for proxies or certificates of
-// one's own. Redirects are not followed by the default one: the API has none.
+// WithHTTPClient sets the HTTP client, for proxies or certificates. The default
+// one follows no redirects: the API has none.
 func WithHTTPClient(h *http.Client) Option { return func(s *settings) { s.http = h } }
 
-// WithUserAgent names the program; default: atlas-go-client.
+// WithUserAgent sets the user agent; default: atlas-go-client.
 func WithUserAgent(name string) Option { return func(s *settings) { s.userAgent = name } }
 
-// WithObserver is told of every attempt, also of failed ones: for logs, metrics
-// and bookkeeping of credits. It must be safe for concurrent use.
+// WithObserver calls the function for every attempt, also failed ones: for
+// logs, metrics and credits. It must be safe for concurrent use.
 func WithObserver(f func(Answer)) Option { return func(s *settings) { s.observe = f } }
 
 // ErrNoCredentials is returned by New without an API key or token.
 var ErrNoCredentials = errors.New("atlas: neither an API key nor an access token is given")
 
-// New returns a client of the service at baseURL, which ends in /api/v1. Nothing
-// is sent yet.
+// New returns a client of the service at baseURL, which ends in /api/v1. It
+// sends nothing.
 func New(baseURL string, options ...Option) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(baseURL, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
@@ -113,7 +113,7 @@ func New(baseURL string, options ...Option) (*Client, error) {
 	return of(&conn{s}), nil
 }
 
-// In returns a client that differs in its workspace only.
+// In returns a client for another workspace.
 func (c *Client) In(workspaceID string) *Client {
 	s := c.conn.settings
 	s.workspace = workspaceID
@@ -138,26 +138,26 @@ func of(c *conn) *Client {
 	}
 }
 
-// Dataset returns a global dataset by its name, with records as the bytes that
-// came: for who passes them on.
+// Dataset returns a global dataset by name, with records as received, for
+// callers that pass them on.
 func (c *Client) Dataset(name string) *Dataset[json.RawMessage] {
 	return dataset[json.RawMessage](c.conn, name)
 }
 
-// Workspace tells about the workspace the client acts in.
+// Workspace returns the client's workspace.
 func (c *Client) Workspace(ctx context.Context) (Workspace, error) {
 	a, err := call[Workspace](ctx, c.conn, request{method: http.MethodGet, path: "/workspace", repeatable: true})
 	return a.Data, err
 }
 
-// Credits tells what the workspace has used and has left. It costs nothing and
-// is never throttled.
+// Credits returns the used and the remaining credits of the workspace. It is
+// free and never throttled.
 func (c *Client) Credits(ctx context.Context) (Credits, error) {
 	a, err := call[Credits](ctx, c.conn, request{method: http.MethodGet, path: "/workspace/credits", repeatable: true})
 	return a.Data, err
 }
 
-// Usage tells which operations used the credits.
+// Usage returns the credits by operation.
 func (c *Client) Usage(ctx context.Context) (Usage, error) {
 	a, err := call[Usage](ctx, c.conn, request{method: http.MethodGet, path: "/data/usage", repeatable: true})
 	return a.Data, err

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// maxAnswer bounds what is read of one answer, in bytes: many times the largest
-// page, so that only something that is not the service passes it.
+// maxAnswer bounds a response body in bytes. It is many times the largest page,
+// so only a server that is not Atlas exceeds it.
 const maxAnswer = 256 << 20
 
 // conn sends requests.
@@ -26,15 +26,15 @@ type request struct {
 	method, path string
 	params       url.Values
 	body         any // nil for none
-	// repeatable: sent twice, it has the effect and the answer of once.
+	// repeatable: the request is idempotent.
 	repeatable bool
 }
 
-// Answer is what an attempt came to.
+// Answer is the outcome of an attempt.
 type Answer struct {
 	Method, Path string // Path without the base URL
 	Attempt      int    // from 1
-	Status       int    // 0 when there was no answer
+	Status       int    // 0 without a response
 	RequestID    string
 	Charged      int    // credits
 	Window       Window // of metered operations
@@ -42,11 +42,11 @@ type Answer struct {
 	Err          error // nil for 2xx
 }
 
-// Window is the workspace's credits as of a metered answer. Its Ceiling is 0
-// where the answer does not tell.
+// Window is the state of the credits in a metered response. Ceiling is 0 when
+// the response does not contain it.
 type Window struct{ Used, Remaining, Ceiling int }
 
-// envelope is the body of success.
+// envelope is the body of a successful response.
 type envelope[T any] struct {
 	Data     T        `json:"data"`
 	Metadata metadata `json:"metadata"`
@@ -66,7 +66,7 @@ type metadata struct {
 	NotFound      []string `json:"not_found"`
 }
 
-// call sends a request, again where that makes sense, and reads its answer.
+// call sends a request, with retries, and decodes its response.
 func call[T any](ctx context.Context, c *conn, r request) (envelope[T], error) {
 	var answer envelope[T]
 	header, body, err := c.do(ctx, r)
@@ -80,7 +80,7 @@ func call[T any](ctx context.Context, c *conn, r request) (envelope[T], error) {
 	return answer, nil
 }
 
-// do sends a request until it succeeds or its failure is final.
+// do sends a request until it succeeds or must not be repeated.
 func (c *conn) do(ctx context.Context, r request) (http.Header, []byte, error) {
 	var body []byte
 	if r.body != nil {
@@ -111,8 +111,8 @@ func (c *conn) do(ctx context.Context, r request) (http.Header, []byte, error) {
 	}
 }
 
-// lostError says that there is no answer; whether the service got the request is
-// not known, unless it was never sent.
+// lostError reports a missing response. Whether the service received the
+// request is unknown, unless it was never sent.
 type lostError struct {
 	cause error
 }
@@ -148,7 +148,7 @@ func (c *conn) attempt(ctx context.Context, r request, body []byte) (http.Header
 		return res.Header, nil, fmt.Errorf("atlas: an answer of over %d bytes", maxAnswer)
 	}
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		// An error's status says enough, whatever became of its body.
+		// The status of an error suffices, whatever happened to its body.
 		return res.Header, nil, errorOf(r, res, answer)
 	}
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// Code is the machine-readable reason of an error. It is an error itself, to be
-// compared with:
+// Code is the machine-readable reason of an error. It is an error itself, for
+// comparison:
 //
 //	if errors.Is(err, client.ErrViewNotFound) { … }
 //
-// A code this version does not know compares too: errors.Is(err, client.Code("new_one")).
+// Unknown codes compare too: errors.Is(err, client.Code("new_one")).
 type Code string
 
 func (c Code) Error() string { return string(c) }
@@ -52,7 +52,7 @@ const (
 	ErrViewFull              Code = "view_full"          // of an item of a batch
 )
 
-// Issue is one problem of a request, with the path to the value it is about.
+// Issue is one problem of a request, with the path to the value.
 type Issue struct {
 	Code    string   `json:"code"`
 	Path    []string `json:"path"`
@@ -60,21 +60,22 @@ type Issue struct {
 	Keys    []string `json:"keys"`
 }
 
-// Error is what the service answered instead of success, or says of an item of a
-// batch. What is not an *Error is a failure on the way.
+// Error is an error response of the service, or the error of an item of a
+// batch. Other errors are failures of the connection.
 type Error struct {
-	// Method and Path of the request; Status of the answer. All are empty in an
-	// item of a batch.
+	// Method and Path of the request, and Status of the response. All are empty
+	// in an item of a batch.
 	Method, Path string
 	Status       int
-	// Code is empty when the answer was not the service's (a proxy's, say).
+	// Code is empty when the response is not the service's, for instance a
+	// proxy's.
 	Code    Code
 	Message string
-	// Issues lists what is wrong with an invalid request.
+	// Issues are the problems of an invalid request.
 	Issues []Issue
-	// RequestID is what to quote when a problem is reported.
+	// RequestID identifies the request in the logs of the service.
 	RequestID string
-	// RetryAfter is how long the service asks to wait; 0: it does not say.
+	// RetryAfter is the wait that the service requests; 0: none.
 	RetryAfter time.Duration
 }
 
@@ -110,15 +111,15 @@ func (e *Error) Is(target error) bool {
 	return ok && code != "" && code == e.Code
 }
 
-// OutOfCreditsError says that the workspace's ceiling is used up. It is also an
+// OutOfCreditsError reports that the credit ceiling is reached. It is also an
 // *Error, for errors.As, and ErrRateLimited, for errors.Is.
 type OutOfCreditsError struct {
 	Err *Error
-	// Window is the state of the credits; the answers of operations that are not
-	// metered do not tell it, and its Ceiling is 0.
+	// Window is the state of the credits. Its Ceiling is 0 for operations that
+	// are not metered.
 	Window Window
-	// Back is when all credits are back at the latest. They return minute by minute
-	// as they were spent, 24 hours later, so some may be there long before.
+	// Back is when all credits have returned at the latest. Each returns 24
+	// hours after it was spent, so some may return earlier.
 	Back time.Time
 }
 
@@ -136,7 +137,7 @@ func (e *OutOfCreditsError) Error() string {
 // Unwrap returns the *Error.
 func (e *OutOfCreditsError) Unwrap() error { return e.Err }
 
-// errorOf reads an answer that is no success.
+// errorOf decodes a response without success.
 func errorOf(r request, res *http.Response, body []byte) error {
 	e := &Error{Method: r.method, Path: r.path, Status: res.StatusCode, RequestID: res.Header.Get("X-Request-Id"), RetryAfter: retryAfter(res.Header)}
 	var shape struct {
@@ -165,7 +166,7 @@ func errorOf(r request, res *http.Response, body []byte) error {
 	return out
 }
 
-// retryAfter reads the header: seconds, or a date.
+// retryAfter parses the header: seconds or a date.
 func retryAfter(header http.Header) time.Duration {
 	text := header.Get("Retry-After")
 	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil && seconds >= 0 {

@@ -6,18 +6,18 @@ import (
 	"net/http"
 )
 
-// Favorites are the calling user's own pointers to Views, in an order of their
-// own. An API key has none: ErrUserIdentityRequired.
+// Favorites are the calling user's ordered pointers to Views. An API key has
+// none: ErrUserIdentityRequired.
 type Favorites struct{ conn *conn }
 
-// FavoriteUpsert makes a View a Favorite. Without a Position a Favorite keeps its
-// place, and a new one goes to the end.
+// FavoriteUpsert makes a View a Favorite. Without a Position an existing
+// Favorite keeps its place, and a new one is appended.
 type FavoriteUpsert struct {
 	ViewID   string `json:"view_id"`
 	Position *int   `json:"position,omitzero"` // from 0
 }
 
-// List walks over the user's Favorites in their order.
+// List iterates over the Favorites in their order.
 func (f *Favorites) List(ctx context.Context) iter.Seq2[View, error] {
 	return list[View](ctx, f.conn, "/workspace/favorite-views", "views", nil)
 }
@@ -33,7 +33,7 @@ func (f *Favorites) UpsertAll(ctx context.Context, all []FavoriteUpsert) (Batch[
 	return viewBatch(ctx, f.conn, request{method: http.MethodPost, path: "/workspace/favorite-views/upsert/batch", body: inputs[FavoriteUpsert]{all}, repeatable: true})
 }
 
-// Delete forgets a Favorite; the View stays. One that was none is fine.
+// Delete removes a Favorite and keeps the View. It succeeds when there is none.
 func (f *Favorites) Delete(ctx context.Context, view string) error {
 	_, err := call[Nothing](ctx, f.conn, request{method: http.MethodDelete, path: "/workspace/favorite-views" + segment(view), repeatable: true})
 	return err

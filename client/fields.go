@@ -8,7 +8,7 @@ import (
 // Field describes a key that can be filtered by.
 type Field struct {
 	// Dataset is one of the four, or workspace_accounts, workspace_contacts or
-	// workspace_projects for what a book adds.
+	// workspace_projects for the fields of a book.
 	Dataset     string       `json:"dataset"`
 	Key         string       `json:"key"`
 	Kind        string       `json:"kind"` // enum, text, number, date, relation
@@ -24,7 +24,7 @@ type FieldValue struct {
 	Description string `json:"description"`
 }
 
-// FieldSearch narrows the fields. With Keys, Kind and Query do not count.
+// FieldSearch selects fields. Keys overrides Kind and Query.
 type FieldSearch struct {
 	Dataset string   `json:"dataset,omitzero"`
 	Kind    string   `json:"kind,omitzero"`
@@ -32,16 +32,16 @@ type FieldSearch struct {
 	Query   string   `json:"query,omitzero"` // a part of key or description
 }
 
-// Fields tells what can be filtered by. It costs nothing and is never throttled.
+// Fields describe what can be filtered by. They are free and never throttled.
 type Fields struct{ conn *conn }
 
-// Search returns the fields that are asked for, and which of Keys there are not.
+// Search returns the selected fields, and those of Keys that do not exist.
 func (f *Fields) Search(ctx context.Context, s FieldSearch) (found []Field, notFound []string, err error) {
 	a, err := call[[]Field](ctx, f.conn, request{method: http.MethodPost, path: "/data/fields/search", body: s, repeatable: true})
 	return a.Data, a.Metadata.NotFound, err
 }
 
-// Get returns one field, else ErrNotFound.
+// Get returns a field, or ErrNotFound.
 func (f *Fields) Get(ctx context.Context, dataset, key string) (Field, error) {
 	a, err := call[Field](ctx, f.conn, request{method: http.MethodGet, path: "/data/fields" + segment(dataset) + segment(key), repeatable: true})
 	return a.Data, err
@@ -62,6 +62,6 @@ type Usage struct {
 	Ceiling     int `json:"ceiling"`
 	Remaining   int `json:"remaining"`
 	WindowHours int `json:"window_hours"`
-	// ByTool maps operations to credits; they add up to Used.
+	// ByTool maps operations to credits; the sum is Used.
 	ByTool map[string]int `json:"by_tool"`
 }

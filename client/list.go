@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// list walks over a list that is paged by offset. name is where the elements
-// stand in the data.
+// list iterates over a list with offset paging. name is the key of the elements
+// in the data.
 func list[T any](ctx context.Context, c *conn, path, name string, params url.Values) iter.Seq2[T, error] {
 	return walk(func(offset int) (envelope[map[string][]T], error) {
 		page := url.Values{"limit": {strconv.Itoa(MaxPage)}, "offset": {strconv.Itoa(offset)}}
@@ -20,8 +20,8 @@ func list[T any](ctx context.Context, c *conn, path, name string, params url.Val
 	}, name)
 }
 
-// walk yields the elements of pages until one is not full. A list that changes
-// meanwhile can show an element twice or not at all, as offsets do.
+// walk yields the elements of pages until a page is not full. If the list
+// changes meanwhile, offsets can repeat or skip an element.
 func walk[T any](fetch func(offset int) (envelope[map[string][]T], error), name string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for offset := 0; ; {

@@ -9,31 +9,32 @@ import (
 	"strings"
 )
 
-// MaxPage is the largest page, in records.
+// MaxPage is the maximum number of records of a page.
 const MaxPage = 100
 
 // Page is one page of a search.
 type Page[R any] struct {
 	Records []R
-	// Total counts matches, up to 1,000; TotalIsCapped says that there are more.
+	// Total is the number of matches up to 1,000; TotalIsCapped: there are
+	// more.
 	Total         int
 	TotalIsCapped bool
 	Limit, Offset int
 	// Next is the cursor of the next page, for Search.SearchAfter; "" on the last.
 	Next string
-	// Credits is what the page cost, Window what the workspace has left.
+	// Credits is the cost of the page, Window the state of the credits.
 	Credits int
 	Window  Window
-	// RequestID is what to quote when a problem is reported.
+	// RequestID identifies the request in the logs of the service.
 	RequestID string
 }
 
-// Source is something that is searched page by page. Every page costs a credit
-// for each of its records.
+// Source can be searched page by page. Each record of a page costs a credit.
 type Source[R any] struct {
 	conn *conn
 	path string
-	// nested: records stand beside the dataset's name instead of being the data.
+	// nested: the records are beside the name of the dataset instead of being
+	// the data.
 	nested bool
 }
 
@@ -60,15 +61,15 @@ func pageOf[R any](records []R, m metadata, header http.Header) *Page[R] {
 
 var errNoProgress = errors.New("atlas: the next page has the cursor of this one")
 
-// Pages walks from q.SearchAfter, or the beginning, to the last page. Each page
-// is fetched when the loop asks for it. An error ends the walk; the cursor of the
-// last page that came goes on from there.
+// Pages iterates over pages from q.SearchAfter, or the beginning, to the last
+// page. The loop fetches each page on demand. An error ends the iteration; it
+// can resume from the cursor of the last page.
 //
-// By the sort of a field, every record that matches throughout the walk and whose
-// value of that field does not change comes exactly once.
+// With a sort by a field, every record that matches throughout, and whose value
+// of that field does not change, occurs exactly once.
 func (s *Source[R]) Pages(ctx context.Context, q Search) iter.Seq2[*Page[R], error] {
 	return func(yield func(*Page[R], error) bool) {
-		q := q // each walk begins anew
+		q := q // each iteration starts at the same place
 		if q.Limit == 0 {
 			q.Limit = MaxPage
 		}
@@ -89,8 +90,8 @@ func (s *Source[R]) Pages(ctx context.Context, q Search) iter.Seq2[*Page[R], err
 	}
 }
 
-// All walks over the records of Pages. A loop that ends early has paid for the
-// rest of its page: set Limit to what is wanted.
+// All iterates over the records of Pages. A loop that ends early has paid for
+// its whole page: set Limit.
 func (s *Source[R]) All(ctx context.Context, q Search) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		for page, err := range s.Pages(ctx, q) {
@@ -107,7 +108,7 @@ func (s *Source[R]) All(ctx context.Context, q Search) iter.Seq2[R, error] {
 	}
 }
 
-// Collect gathers a walk, up to its first error.
+// Collect returns all elements up to the first error.
 func Collect[R any](walk iter.Seq2[R, error]) ([]R, error) {
 	var all []R
 	for r, err := range walk {
@@ -126,9 +127,9 @@ func dataset[R any](c *conn, name string) *Dataset[R] {
 	return &Dataset[R]{Source[R]{conn: c, path: "/data" + segment(name)}}
 }
 
-// Get returns one record, with up to 25 related ones of each kind that include
+// Get returns a record, with up to 25 related ones of each kind that include
 // names ("projects", "account", …: docs/api.md, "Get and include"). It costs a
-// credit; ErrNotFound costs none.
+// credit; ErrNotFound is free.
 func (d *Dataset[R]) Get(ctx context.Context, id string, include ...string) (R, error) {
 	r := request{method: http.MethodGet, path: d.path + segment(id), repeatable: true}
 	if len(include) > 0 {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Workspace is the workspace the client acts in.
+// Workspace is the client's workspace.
 type Workspace struct {
 	ID          string    `json:"id"`
 	Name        string    `json:"name"`
@@ -17,7 +17,7 @@ type Workspace struct {
 	CreatedAt   time.Time `json:"created_at"`
 }
 
-// Member is a person of the workspace.
+// Member is a user in the workspace.
 type Member struct {
 	ID       string    `json:"id"`
 	Email    string    `json:"email"`
@@ -26,22 +26,22 @@ type Member struct {
 	JoinedAt time.Time `json:"joined_at"`
 }
 
-// Members are the people of the workspace.
+// Members are the users in the workspace.
 type Members struct{ conn *conn }
 
-// List walks over the members: owners, admins, members, each by address.
+// List iterates over the members: owners, admins, members, each by address.
 func (m *Members) List(ctx context.Context) iter.Seq2[Member, error] {
 	return list[Member](ctx, m.conn, "/workspace/members", "members", nil)
 }
 
-// SetRole gives a member another role.
+// SetRole changes the role of a member.
 func (m *Members) SetRole(ctx context.Context, user, role string) (Member, error) {
 	body := map[string]string{"role": role}
 	a, err := call[struct{ Member Member }](ctx, m.conn, request{method: http.MethodPatch, path: "/workspace/members" + segment(user), body: body, repeatable: true})
 	return a.Data.Member, err
 }
 
-// Remove takes a person out of the workspace; false when they were not in it.
+// Remove removes a member from the workspace; false when there was none.
 func (m *Members) Remove(ctx context.Context, user string) (bool, error) {
 	a, err := call[struct{ Deleted bool }](ctx, m.conn, request{method: http.MethodDelete, path: "/workspace/members" + segment(user)})
 	return a.Data.Deleted, err
@@ -53,31 +53,31 @@ type Invitation struct {
 	Email     string    `json:"email"`
 	Role      string    `json:"role"`    // admin, member
 	Status    string    `json:"status"`  // Pending, Expired
-	SentAt    time.Time `json:"sent_at"` // zero: its letter was never tried
+	SentAt    time.Time `json:"sent_at"` // zero: no attempt to send its e-mail yet
 	ExpiresAt time.Time `json:"expires_at"`
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Invited is a new invitation with the link that accepts it, which no other
-// answer has.
+// Invited is a new invitation with its link, which no other response contains.
 type Invited struct {
 	Invitation Invitation `json:"invitation"`
 	AcceptURL  string     `json:"accept_url"`
 	Letter     Letter     `json:"letter"`
 }
 
-// Letter is what becomes of the letter of a new invitation, which stands in any
-// case.
+// Letter is the state of the e-mail of a new invitation. The invitation is
+// valid in any state.
 type Letter struct {
-	// Status is due (it is sent now), delayed (until DueAt), withheld (its turn
-	// would come after the invitation ends) or none (the service sends no mail).
+	// Status is due (being sent), delayed (until DueAt), withheld (it would be
+	// sent after the invitation expires) or none (the service sends no e-mail).
 	Status string    `json:"status"`
-	DueAt  time.Time `json:"due_at"` // zero: it is not sent
-	// PacedBy is what delays or withholds it: workspace or address; "": nothing.
+	DueAt  time.Time `json:"due_at"` // zero: it will not be sent
+	// PacedBy is the limit that delays or withholds it: workspace or address;
+	// "" for none.
 	PacedBy string `json:"paced_by"`
 }
 
-// Joined is what a person who accepted has joined.
+// Joined is the membership of a user who has accepted an invitation.
 type Joined struct {
 	WorkspaceID string `json:"workspace_id"`
 	Member      Member `json:"member"`
@@ -86,7 +86,7 @@ type Joined struct {
 // Invitations are the open invitations of the workspace.
 type Invitations struct{ conn *conn }
 
-// List walks over open invitations, newest first.
+// List iterates over open invitations, the newest first.
 func (i *Invitations) List(ctx context.Context) iter.Seq2[Invitation, error] {
 	return list[Invitation](ctx, i.conn, "/workspace/invitations", "invitations", nil)
 }
@@ -98,14 +98,14 @@ func (i *Invitations) Create(ctx context.Context, email, role string) (Invited, 
 	return a.Data, err
 }
 
-// Revoke ends an open invitation, else ErrNotFound.
+// Revoke ends an open invitation, or returns ErrNotFound.
 func (i *Invitations) Revoke(ctx context.Context, id string) error {
 	_, err := call[Nothing](ctx, i.conn, request{method: http.MethodDelete, path: "/workspace/invitations" + segment(id)})
 	return err
 }
 
-// Accept joins the inviting workspace as the user whose access token this client
-// has. token is that parameter of the invitation's link.
+// Accept adds the user of the access token to the inviting workspace. token is
+// the parameter of the invitation's link.
 func (i *Invitations) Accept(ctx context.Context, token string) (Joined, error) {
 	body := map[string]string{"token": token}
 	a, err := call[Joined](ctx, i.conn, request{method: http.MethodPost, path: "/workspace/invitations/accept", body: body})

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// What is unknown is null in an answer, and here the zero value: "" or a zero
-// time, for neither is ever a value of its own. Numbers are pointers where they
-// can be unknown, since 0 is a number.
+// Unknown values are null in a response, and the zero value here: "" or a zero
+// time, which are never real values. Numbers are pointers where they can be
+// unknown, because 0 is a number.
 //
-// Each record keeps the bytes it came as in Raw, with whatever the service has
-// learned to say since this version.
+// Each record keeps its JSON in Raw, including fields that this version does
+// not know.
 
-// Account is a firm.
+// Account is a company.
 type Account struct {
 	ID             string    `json:"id"`
 	Name           string    `json:"name"`
@@ -63,7 +63,7 @@ type Contact struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// Project is something that is being built.
+// Project is a construction project.
 type Project struct {
 	ID               string    `json:"id"`
 	Name             string    `json:"name"`
@@ -101,7 +101,7 @@ type Project struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// Signal is something that happened to a project.
+// Signal is an event of a project.
 type Signal struct {
 	ID          string    `json:"id"`
 	SignalType  string    `json:"signal_type"`
@@ -127,25 +127,25 @@ type Signal struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON keeps the bytes.
+// UnmarshalJSON also keeps the bytes in Raw.
 func (r *Account) UnmarshalJSON(b []byte) error {
 	type plain Account
 	return keepRaw(b, (*plain)(r), &r.Raw)
 }
 
-// UnmarshalJSON keeps the bytes.
+// UnmarshalJSON also keeps the bytes in Raw.
 func (r *Contact) UnmarshalJSON(b []byte) error {
 	type plain Contact
 	return keepRaw(b, (*plain)(r), &r.Raw)
 }
 
-// UnmarshalJSON keeps the bytes.
+// UnmarshalJSON also keeps the bytes in Raw.
 func (r *Project) UnmarshalJSON(b []byte) error {
 	type plain Project
 	return keepRaw(b, (*plain)(r), &r.Raw)
 }
 
-// UnmarshalJSON keeps the bytes.
+// UnmarshalJSON also keeps the bytes in Raw.
 func (r *Signal) UnmarshalJSON(b []byte) error {
 	type plain Signal
 	return keepRaw(b, (*plain)(r), &r.Raw)

@@ -10,36 +10,35 @@ import (
 	"time"
 )
 
-// Retry is how requests that failed are sent again. The zero value is the
+// Retry configures how failed requests are repeated. The zero value is the
 // default.
 //
-// By itself the client repeats only what nobody can tell was sent twice: reads,
-// searches, and writes that say how something shall be, such as an upsert of a
-// book's record. It does not repeat what creates (an invitation would be
-// already_invited, and its link lost), what another's change may have overtaken
-// (an upsert of a View with a revision), nor a deletion that answers 404 when it
-// is repeated: after a lost answer only the caller can know what to do. Two
-// failures are repeated whatever the request, for nothing was done: a connection
-// that was refused, and 429.
+// By default the client repeats only idempotent requests: reads, searches, and
+// writes that set a state, such as an upsert of a book's record. It does not
+// repeat a creation (an invitation would be already_invited, and its link
+// lost), a write that depends on a revision (an upsert of a View with one), or
+// a deletion, which would answer 404: after a lost response only the caller can
+// decide. It repeats every request after two failures that had no effect: a
+// refused connection, and 429.
 //
-// What is repeated is a lost connection or answer, 502, 503, 504, and 429 if it
-// asks for a short wait. A search whose answer was lost was charged all the
-// same, and is charged again.
+// It repeats after a lost connection or response, after 502, 503 and 504, and
+// after 429 with a short wait. A search whose response was lost has been
+// charged, and is charged again.
 type Retry struct {
-	// Attempts is how often a request is sent at most; 0: 5, or without bound when
-	// For is set; 1: never again.
+	// Attempts is the maximum number of attempts; 0: 5, or unlimited when For
+	// is set; 1: no retry.
 	Attempts int
-	// For bounds the time from the first attempt to the last one; 0: no bound.
+	// For bounds the time from the first to the last attempt; 0: no limit.
 	For time.Duration
-	// First is the wait before the second attempt; 0: 250 ms. Each further one is
-	// twice as long, up to Longest. Half of a wait is random, so that clients that
-	// failed together do not come back together.
+	// First is the wait before the second attempt; 0: 250 ms. It doubles up to
+	// Longest. Half of each wait is random, so that clients do not retry in
+	// step.
 	First time.Duration
-	// Longest bounds one wait; 0: 10 s. Retry-After is respected up to it: when the
-	// service asks for more, the error is returned at once.
+	// Longest bounds one wait; 0: 10 s. If Retry-After exceeds it, the error is
+	// returned at once.
 	Longest time.Duration
-	// Unsafe repeats every request, for callers who prefer an already_invited, or a
-	// 404 for what they deleted, to a lost connection.
+	// Unsafe repeats every request, for callers that prefer an already_invited,
+	// or a 404 for a deletion, to a lost connection.
 	Unsafe bool
 }
 
@@ -60,8 +59,8 @@ func (r Retry) longest() time.Duration {
 	return r.Longest
 }
 
-// after tells whether to send again after a failure, and when. passed is the time
-// since the first attempt began.
+// after decides whether and when to retry after a failure. passed is the time
+// since the start of the first attempt.
 func (r Retry) after(attempt int, passed time.Duration, failure error, repeatable bool) (time.Duration, bool) {
 	if attempt >= r.attempts() || !r.repeats(failure, repeatable || r.Unsafe) {
 		return 0, false
@@ -70,13 +69,14 @@ func (r Retry) after(attempt int, passed time.Duration, failure error, repeatabl
 	return wait, ok && (r.For == 0 || passed+wait <= r.For)
 }
 
-// wait is how long to wait after an attempt, if it is not too long.
+// wait is the pause after an attempt; false when it is too long.
 func (r Retry) wait(attempt int, failure error) (time.Duration, bool) {
 	if e, ok := errors.AsType[*Error](failure); ok && e.RetryAfter > 0 {
 		if e.RetryAfter > r.longest() {
 			return 0, false
 		}
-		// Never before, and spread over a quarter more, up to the longest.
+		// Not before the requested time, plus up to a quarter, at most the
+		// longest.
 		return min(e.RetryAfter+rand.N(e.RetryAfter/4+1), r.longest()), true // #nosec G404 -- spreads retries, guards nothing
 	}
 	wait := r.First
@@ -92,7 +92,7 @@ func (r Retry) wait(attempt int, failure error) (time.Duration, bool) {
 	return wait/2 + rand.N(wait/2+1), true // #nosec G404 -- spreads retries, guards nothing
 }
 
-// repeats tells whether a failure may pass, and repeating does no harm.
+// repeats tells whether a failure is transient and a retry is safe.
 func (r Retry) repeats(failure error, repeatable bool) bool {
 	if e, ok := errors.AsType[*Error](failure); ok {
 		switch e.Status {

@@ -17,18 +17,18 @@ import (
 //		Sort:      client.Desc("cost"),
 //	}
 type Search struct {
-	// Query is text all of whose terms must occur in the record, up to 500
+	// Query is text. All its terms must occur in the record; up to 500
 	// characters.
 	Query string `json:"query,omitzero"`
-	// Filters must all be met.
+	// Filters must all match.
 	Filters Filters `json:"filters,omitzero"`
-	// Relations must all be met: a record has, or has not, one related record that
-	// meets all of the given filters.
+	// Relations must all match: a record has, or has not, a related record that
+	// matches all given filters.
 	Relations Relations `json:"relations,omitzero"`
 	// Sort; nil: relevance on a dataset with a Query, else the dataset's default.
 	Sort *Sort `json:"sort,omitzero"`
-	// Limit of a page, 1 to 100; 0: 25 in Search, 100 in Pages and All. Each record
-	// of a page is paid for, read or not.
+	// Limit of a page, 1 to 100; 0: 25 in Search, 100 in Pages and All. Each
+	// record of a page costs a credit.
 	Limit int `json:"limit,omitzero"`
 	// Offset of the first record, up to 10,000; not with SearchAfter.
 	Offset int `json:"offset,omitzero"`
@@ -36,12 +36,12 @@ type Search struct {
 	SearchAfter string `json:"search_after,omitzero"`
 }
 
-// Filters are conditions on the record's own fields, by key. See Fields for the
-// keys there are.
+// Filters are conditions on the record's own fields, by key. Fields lists the
+// keys.
 type Filters map[string]Filter
 
-// Relations are conditions on related records, by has_… or without_…; empty
-// Filters mean any.
+// Relations are conditions on related records, by has_… or without_…. Empty
+// Filters match any.
 type Relations map[string]Filters
 
 // Filter is a condition on one field.
@@ -49,22 +49,22 @@ type Filter struct {
 	// Value is a value, an array of values, or a range [min, max]: docs/api.md,
 	// "Search requests".
 	Value any `json:"value"`
-	// ExactMatch compares the whole of a text instead of its terms.
+	// ExactMatch compares the whole text instead of its terms.
 	ExactMatch bool `json:"exact_match,omitzero"`
 }
 
-// Scalar is what a field can be compared with. A time is sent in UTC, to the
-// millisecond.
+// Scalar is a value to compare a field with. A time is sent in UTC with
+// milliseconds.
 type Scalar interface {
 	~string | ~int | ~int64 | ~float64 | time.Time
 }
 
-// Is matches one value: of a vocabulary, a number, a day or time, an id, or the
+// Is matches one value: an enum value, a number, a date or time, an id, or the
 // terms of a text.
 func Is[T Scalar](value T) Filter { return Filter{Value: scalar(value)} }
 
-// AnyOf matches any of 1 to 100 values of a vocabulary, ids or texts. (Two
-// numbers or dates would be a range: see Between.)
+// AnyOf matches any of 1 to 100 enum values, ids or texts. (Two numbers or
+// dates would be a range: see Between.)
 func AnyOf[T ~string](values ...T) Filter {
 	if values == nil {
 		values = []T{} // refused as an empty array, and not as another type
@@ -72,23 +72,23 @@ func AnyOf[T ~string](values ...T) Filter {
 	return Filter{Value: values}
 }
 
-// Exactly matches any of 1 to 100 texts as a whole, without regard to case and
-// accents.
+// Exactly matches any of 1 to 100 whole texts, ignoring case and accents.
 func Exactly[T ~string](texts ...T) Filter {
 	f := AnyOf(texts...)
 	f.ExactMatch = true
 	return f
 }
 
-// Between matches numbers, days or times from lowest to highest, both included.
+// Between matches numbers, dates or times from lowest to highest, both
+// included.
 func Between[T Scalar](lowest, highest T) Filter {
 	return Filter{Value: [2]any{scalar(lowest), scalar(highest)}}
 }
 
-// AtLeast matches numbers, days or times from lowest on.
+// AtLeast matches numbers, dates or times >= lowest.
 func AtLeast[T Scalar](lowest T) Filter { return Filter{Value: [2]any{scalar(lowest), nil}} }
 
-// AtMost matches numbers, days or times up to highest.
+// AtMost matches numbers, dates or times <= highest.
 func AtMost[T Scalar](highest T) Filter { return Filter{Value: [2]any{nil, scalar(highest)}} }
 
 func scalar(v any) any {
@@ -98,7 +98,7 @@ func scalar(v any) any {
 	return v
 }
 
-// Sort is the order of a search. Ties go by id.
+// Sort is the order of a search. Ties are ordered by id.
 type Sort struct {
 	Field string `json:"field"`
 	Order string `json:"order"` // asc, desc
@@ -110,11 +110,11 @@ func Asc(field string) *Sort { return &Sort{field, "asc"} }
 // Desc sorts by a field, highest first; unknown values come last.
 func Desc(field string) *Sort { return &Sort{field, "desc"} }
 
-// Relevance sorts by how well records match the Query. Its pages are best effort:
-// a record can be on two, or on none, when the data changes between them.
+// Relevance sorts by relevance to the Query. Paging is best effort: when the
+// data changes, a record can occur twice or not at all.
 func Relevance() *Sort { return Desc("relevance") }
 
-// MarshalJSON writes empty Filters as {}: a relation without conditions.
+// MarshalJSON encodes empty Filters as {}: a relation without conditions.
 func (f Filters) MarshalJSON() ([]byte, error) {
 	if f == nil {
 		return []byte("{}"), nil

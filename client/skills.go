@@ -15,7 +15,7 @@ type Skill struct {
 	Status      string `json:"status"`  // draft, published
 	Name        string `json:"name"`
 	Description string `json:"description"`
-	// Content is in the answers of Get and Create only.
+	// Content is set in the responses of Get and Create only.
 	Content   string    `json:"content"`
 	CreatedBy string    `json:"created_by"` // a user's id, "" for an API key
 	Revision  int       `json:"revision"`
@@ -23,7 +23,7 @@ type Skill struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// NewSkill is a draft to create.
+// NewSkill is the input of Create.
 type NewSkill struct {
 	Scope       string `json:"scope"`
 	Name        string `json:"name"`
@@ -32,13 +32,13 @@ type NewSkill struct {
 	Content     string `json:"content"`
 }
 
-// SkillFind narrows a walk over Skills to be used.
+// SkillFind selects published Skills.
 type SkillFind struct {
 	Query string // words of name or description
 	Scope string
 }
 
-// SkillList narrows a walk over all Skills.
+// SkillList selects Skills.
 type SkillList struct {
 	Scope  string
 	Status string
@@ -52,15 +52,15 @@ type skillPage struct {
 	Offset int    `json:"offset"`
 }
 
-// Skills are those of the workspace that the caller may see.
+// Skills are those that the caller may see.
 type Skills struct{ conn *conn }
 
-// Find walks over published Skills of the workspace and the user's own.
+// Find iterates over published Skills of the workspace and the user's own ones.
 func (s *Skills) Find(ctx context.Context, f SkillFind) iter.Seq2[Skill, error] {
 	return s.walk(ctx, "/workspace/skills/find", skillPage{Query: f.Query, Scope: f.Scope})
 }
 
-// List walks over all Skills that the caller may see, drafts included.
+// List iterates over all Skills that the caller may see, drafts included.
 func (s *Skills) List(ctx context.Context, l SkillList) iter.Seq2[Skill, error] {
 	return s.walk(ctx, "/workspace/skills/list", skillPage{Scope: l.Scope, Status: l.Status})
 }
@@ -73,14 +73,14 @@ func (s *Skills) walk(ctx context.Context, path string, page skillPage) iter.Seq
 	}, "skills")
 }
 
-// Get returns a Skill with its content, else ErrSkillNotFound.
+// Get returns a Skill with its content, or ErrSkillNotFound.
 func (s *Skills) Get(ctx context.Context, locator string) (Skill, error) {
 	body := map[string]string{"locator": locator}
 	a, err := call[struct{ Skill Skill }](ctx, s.conn, request{method: http.MethodPost, path: "/workspace/skills/get", body: body, repeatable: true})
 	return a.Data.Skill, err
 }
 
-// Create makes a draft.
+// Create creates a draft.
 func (s *Skills) Create(ctx context.Context, n NewSkill) (Skill, error) {
 	a, err := call[struct{ Skill Skill }](ctx, s.conn, request{method: http.MethodPost, path: "/workspace/skills/create", body: n})
 	return a.Data.Skill, err

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Subscription says that a type of signals is tracked, and how alerts of it are
-// delivered.
+// Subscription is a tracked type of signals and the delivery of its alerts.
 type Subscription struct {
 	ID             string    `json:"id"`
 	SignalType     string    `json:"signal_type"`
@@ -18,7 +17,7 @@ type Subscription struct {
 	UpdatedAt      time.Time `json:"updated_at"`
 }
 
-// Delivery of alerts. In an upsert, what is empty stays as it is.
+// Delivery of alerts. In an upsert, empty fields keep their values.
 type Delivery struct {
 	Channels  []string `json:"channels,omitzero"`  // in_app, email
 	Frequency string   `json:"frequency,omitzero"` // instant, daily, weekly
@@ -27,7 +26,7 @@ type Delivery struct {
 // Subscriptions are the workspace's signal subscriptions, one for each type.
 type Subscriptions struct{ conn *conn }
 
-// List walks over the subscriptions by type.
+// List iterates over the subscriptions by type.
 func (s *Subscriptions) List(ctx context.Context) iter.Seq2[Subscription, error] {
 	return list[Subscription](ctx, s.conn, "/workspace/signal-subscriptions", "subscriptions", nil)
 }
@@ -42,7 +41,7 @@ func (s *Subscriptions) Upsert(ctx context.Context, signalType string, d Deliver
 	return a.Data.Subscription, err
 }
 
-// Delete ends a subscription; one that is gone is fine.
+// Delete ends a subscription. It succeeds when there is none.
 func (s *Subscriptions) Delete(ctx context.Context, id string) error {
 	_, err := call[Nothing](ctx, s.conn, request{method: http.MethodDelete, path: "/workspace/signal-subscriptions" + segment(id), repeatable: true})
 	return err

@@ -11,7 +11,8 @@ type recordInput struct {
 	RecordID string `json:"record_id"`
 }
 
-// AddRecord puts a record into a Static View; one that is in it is fine.
+// AddRecord adds a record to a Static View. It succeeds when the View has it
+// already.
 func (v *Views) AddRecord(ctx context.Context, view, record string) error {
 	b, err := batch[Nothing](ctx, v.conn, request{method: http.MethodPost, path: viewRecords(view) + "/add", body: recordInput{record}, repeatable: true})
 	return oneItem(b, err)
@@ -26,8 +27,8 @@ func (v *Views) AddRecords(ctx context.Context, view string, records []string) (
 	return batch[Nothing](ctx, v.conn, request{method: http.MethodPost, path: viewRecords(view) + "/add/batch", body: in, repeatable: true})
 }
 
-// RemoveRecord takes a record out of a Static View; one that is not in it is
-// fine.
+// RemoveRecord removes a record from a Static View. It succeeds when the View
+// does not have it.
 func (v *Views) RemoveRecord(ctx context.Context, view, record string) error {
 	b, err := batch[Nothing](ctx, v.conn, request{method: http.MethodDelete, path: viewRecords(view) + segment(record), repeatable: true})
 	return oneItem(b, err)
@@ -38,7 +39,7 @@ func (v *Views) RemoveRecords(ctx context.Context, view string, records []string
 	return batch[Nothing](ctx, v.conn, request{method: http.MethodPost, path: viewRecords(view) + "/delete/batch", body: ids{records}, repeatable: true})
 }
 
-// oneItem is the error of a batch of one.
+// oneItem returns the error of a batch with one item.
 func oneItem(b Batch[Nothing], err error) error {
 	if err != nil || len(b.Items) == 0 {
 		return err
@@ -52,8 +53,8 @@ func viewSource[R any](v *Views, view string) *Source[R] {
 	return &Source[R]{conn: v.conn, path: viewRecords(view), nested: true}
 }
 
-// Records searches a View of any dataset; records are the bytes that came. What
-// a Search says narrows the View for that call.
+// Records searches a View of any dataset, with records as received. A Search
+// narrows the View for that call.
 func (v *Views) Records(view string) *Source[json.RawMessage] {
 	return viewSource[json.RawMessage](v, view)
 }
@@ -67,8 +68,8 @@ func (v *Views) Contacts(view string) *Source[ViewContact] { return viewSource[V
 // Projects searches a View of projects.
 func (v *Views) Projects(view string) *Source[ViewProject] { return viewSource[ViewProject](v, view) }
 
-// ViewAccount is an account of a View. What the workspace says of it is unknown
-// when it is not in the book; then UpdatedAt is zero.
+// ViewAccount is an account of a View. Its overlay is unknown, and UpdatedAt
+// zero, when it is not in the book.
 type ViewAccount struct {
 	ID           string    `json:"id"`
 	Name         string    `json:"name"`
@@ -113,19 +114,19 @@ type ViewProject struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON keeps the bytes.
+// UnmarshalJSON also keeps the bytes in Raw.
 func (r *ViewAccount) UnmarshalJSON(b []byte) error {
 	type plain ViewAccount
 	return keepRaw(b, (*plain)(r), &r.Raw)
 }
 
-// UnmarshalJSON keeps the bytes.
+// UnmarshalJSON also keeps the bytes in Raw.
 func (r *ViewContact) UnmarshalJSON(b []byte) error {
 	type plain ViewContact
 	return keepRaw(b, (*plain)(r), &r.Raw)
 }
 
-// UnmarshalJSON keeps the bytes.
+// UnmarshalJSON also keeps the bytes in Raw.
 func (r *ViewProject) UnmarshalJSON(b []byte) error {
 	type plain ViewProject
 	return keepRaw(b, (*plain)(r), &r.Raw)

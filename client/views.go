@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// View is a named choice of records of one dataset, shared by the workspace.
+// View is a named selection of records of one dataset, shared by the workspace.
 type View struct {
 	ID           string       `json:"id"`
 	WorkspaceID  string       `json:"workspace_id"`
@@ -23,31 +23,31 @@ type View struct {
 	UpdatedBy    string       `json:"updated_by"`
 	CreatedAt    time.Time    `json:"created_at"`
 	UpdatedAt    time.Time    `json:"updated_at"`
-	// IsFavorite and FavoritePosition are the calling user's own.
+	// IsFavorite and FavoritePosition are those of the calling user.
 	IsFavorite       bool `json:"is_favorite"`
 	FavoritePosition *int `json:"favorite_position"`
-	// RecordCount is there for Static Views.
+	// RecordCount is set for Static Views.
 	RecordCount *int `json:"record_count"`
 
 	Raw json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON keeps the bytes.
+// UnmarshalJSON also keeps the bytes in Raw.
 func (v *View) UnmarshalJSON(b []byte) error {
 	type plain View
 	return keepRaw(b, (*plain)(v), &v.Raw)
 }
 
-// Definition says which records a Dynamic View shows; the zero value is a Static
-// View's.
+// Definition selects the records of a Dynamic View. The zero value is that of a
+// Static View.
 type Definition struct {
 	// Version of the grammar; 0 means 1.
 	Version int
 	// Q is text as in Search.Query.
 	Q string
-	// Fields are conditions by key, each Values, Range or Days (docs/api.md, "View
-	// definitions"). Nil is a Static View; a Dynamic one without conditions has an
-	// empty map.
+	// Fields are conditions by key, each Values, Range or Days (docs/api.md,
+	// "View definitions"). Nil means a Static View; an empty map means a
+	// Dynamic one without conditions.
 	Fields map[string]any
 }
 
@@ -61,7 +61,7 @@ func Dynamic(q string, fields map[string]any) *Definition {
 
 // The values of a Definition's fields.
 type (
-	// Values are texts any of which may match.
+	// Values are texts; any of them matches.
 	Values []string
 	// Range is numbers from Min to Max, each of 1 to 15 digits, or "" for no bound.
 	Range struct {
@@ -81,7 +81,7 @@ type dynamicDefinition struct {
 	Fields  map[string]any `json:"fields"`
 }
 
-// MarshalJSON writes a Static View's definition without text and conditions.
+// MarshalJSON omits text and conditions for a Static View.
 func (d Definition) MarshalJSON() ([]byte, error) {
 	if d.Version == 0 {
 		d.Version = 1
@@ -95,25 +95,25 @@ func (d Definition) MarshalJSON() ([]byte, error) {
 	return json.Marshal(dynamicDefinition(d))
 }
 
-// UnmarshalJSON reads either kind; the conditions are plain maps and slices.
+// UnmarshalJSON decodes both kinds; conditions become plain maps and slices.
 func (d *Definition) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*dynamicDefinition)(d))
 }
 
-// Presentation is state of a web table, kept and not used by the service.
+// Presentation is the state of a web table. The service only stores it.
 type Presentation struct {
 	Version          int             `json:"version"`
 	Sorting          []ColumnSort    `json:"sorting"`
 	ColumnVisibility map[string]bool `json:"column_visibility"`
 }
 
-// ColumnSort is one column's part of the sorting.
+// ColumnSort is the sort of one column.
 type ColumnSort struct {
 	ID   string `json:"id"`
 	Desc bool   `json:"desc"`
 }
 
-// ViewUpsert creates a View, or with an ID changes what it gives.
+// ViewUpsert creates a View or, with an ID, changes the given fields.
 type ViewUpsert struct {
 	ID           string        `json:"id,omitzero"`
 	Dataset      string        `json:"dataset,omitzero"`   // account, contact, project
@@ -121,16 +121,16 @@ type ViewUpsert struct {
 	Name         string        `json:"name,omitzero"`
 	Definition   *Definition   `json:"definition,omitzero"`
 	Presentation *Presentation `json:"presentation,omitzero"`
-	// Revision that the change was made from: if the View has another by now,
-	// ErrRevisionConflict. 0: whatever it has.
+	// Revision that the change is based on. If the View has another one, the
+	// result is ErrRevisionConflict. 0: any.
 	Revision int `json:"revision,omitzero"`
 }
 
-// repeatable: creating twice is a conflict, and so is a change of a revision that
-// the first attempt replaced.
+// repeatable: a second creation, or a second change of one revision, would be a
+// conflict.
 func (u ViewUpsert) repeatable() bool { return u.ID != "" && u.Revision == 0 }
 
-// ViewList narrows a list of Views.
+// ViewList selects Views.
 type ViewList struct {
 	ID        string
 	Query     string // a part of the name
@@ -139,14 +139,14 @@ type ViewList struct {
 	Favorites bool   // only the user's own
 }
 
-// Views are the workspace's Views.
+// Views are those of the workspace.
 type Views struct{ conn *conn }
 
 type oneView struct {
 	View View `json:"view"`
 }
 
-// List walks over Views by name.
+// List iterates over Views by name.
 func (v *Views) List(ctx context.Context, l ViewList) iter.Seq2[View, error] {
 	params := url.Values{}
 	for name, value := range map[string]string{"id": l.ID, "query": l.Query, "dataset": l.Dataset, "view_type": l.Type} {
@@ -160,7 +160,7 @@ func (v *Views) List(ctx context.Context, l ViewList) iter.Seq2[View, error] {
 	return list[View](ctx, v.conn, "/workspace/views", "views", params)
 }
 
-// Get returns a View, else ErrViewNotFound.
+// Get returns a View, or ErrViewNotFound.
 func (v *Views) Get(ctx context.Context, id string) (View, error) {
 	a, err := call[oneView](ctx, v.conn, request{method: http.MethodGet, path: "/workspace/views" + segment(id), repeatable: true})
 	return a.Data.View, err
@@ -190,7 +190,7 @@ func viewBatch(ctx context.Context, c *conn, r request) (Batch[View], error) {
 	return views, err
 }
 
-// Delete deletes a View for everybody, else ErrViewNotFound.
+// Delete deletes a View for all users, or returns ErrViewNotFound.
 func (v *Views) Delete(ctx context.Context, id string) error {
 	_, err := call[Nothing](ctx, v.conn, request{method: http.MethodDelete, path: "/workspace/views" + segment(id)})
 	return err

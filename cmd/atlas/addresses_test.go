@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"atlas/cmd/internal/server"
 )
 
 // With several addresses given, a backend's dead server is no concern.
@@ -13,7 +15,7 @@ func TestSeveralAddresses(t *testing.T) {
 	several := func(url string) string {
 		return strings.Replace(url, "@", "@"+dead+",", 1) + "&target_session_attrs=read-write"
 	}
-	s := start(t, 1000, func(c *apiConfig) {
+	s := start(t, 1000, func(c *server.Config) {
 		c.ElasticsearchURL = append([]string{"http://" + dead}, c.ElasticsearchURL...)
 		c.PostgresURL, c.PostgresSystemURL = several(c.PostgresURL), several(c.PostgresSystemURL)
 	})

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"atlas/client"
+	"atlas/cmd/internal/cli"
+	"atlas/cmd/internal/server"
 	"atlas/search/query"
 )
 
@@ -14,8 +16,8 @@ import (
 // answer.
 func TestBoundsAreConfigured(t *testing.T) {
 	t.Parallel()
-	s := start(t, 0, func(c *apiConfig) {
-		c.boundsConfig = boundsConfig{MaxOpenInvitations: 1, MaxViews: 1, MaxWorkspaceSkills: 1, MaxPersonalSkills: 1, MaxBookAdditions: 1}
+	s := start(t, 0, func(c *server.Config) {
+		c.Bounds = server.Bounds{MaxOpenInvitations: 1, MaxViews: 1, MaxWorkspaceSkills: 1, MaxPersonalSkills: 1, MaxBookAdditions: 1}
 	})
 	c, ctx := s.client(s.key), t.Context()
 	ids := s.search(query.Projects, `{"limit":2}`).ids(t)
@@ -55,9 +57,9 @@ func TestBoundsAreConfigured(t *testing.T) {
 
 func TestBoundsOutOfBounds(t *testing.T) {
 	t.Parallel()
-	var f faults
-	boundsConfig{MaxViews: -1, MaxBookAdditions: 2_000_000_000, LettersDaily: 1_001, LettersHourly: 7}.check(&f)
-	err := f.err()
+	var f cli.Problems
+	server.Bounds{MaxViews: -1, MaxBookAdditions: 2_000_000_000, LettersDaily: 1_001, LettersHourly: 7}.Check(&f)
+	err := f.Err()
 	if err == nil || len(f) != 3 {
 		t.Fatalf("%v", err)
 	}

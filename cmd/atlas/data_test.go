@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"atlas/client"
+	"atlas/cmd/internal/server"
 	"atlas/internal/auth"
 	"atlas/search/query"
 	"atlas/workspace"
@@ -357,7 +358,7 @@ func TestBackendsAway(t *testing.T) {
 	const nowhere = "127.0.0.1:1"
 	t.Run("elasticsearch", func(t *testing.T) {
 		t.Parallel()
-		s := start(t, 0, func(c *apiConfig) { c.ElasticsearchURL = []string{"http://" + nowhere} })
+		s := start(t, 0, func(c *server.Config) { c.ElasticsearchURL = []string{"http://" + nowhere} })
 		a := s.call("POST", "/data/accounts/search", s.key, "{}")
 		if a.status != 503 || a.body.Error.Code != "unavailable" || a.header.Get("Retry-After") == "" || strings.Contains(string(a.raw), nowhere) {
 			t.Errorf("search: %d %s", a.status, a.raw)
@@ -391,7 +392,7 @@ func TestBackendsAway(t *testing.T) {
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
-		s := start(t, 0, func(c *apiConfig) { c.RedisURL = "redis://" + nowhere; c.RedisTimeout = 100 * time.Millisecond })
+		s := start(t, 0, func(c *server.Config) { c.RedisURL = "redis://" + nowhere; c.RedisTimeout = 100 * time.Millisecond })
 		for path, want := range map[string]int{"/data/usage": 503, "/workspace/credits": 503, "/workspace": 200, "/data/fields/accounts/name": 200} {
 			if a := s.call("GET", path, s.key, ""); a.status != want {
 				t.Errorf("%s: %d %s", path, a.status, a.raw)
@@ -410,7 +411,7 @@ func TestBackendsAway(t *testing.T) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		s := start(t, 0, func(c *apiConfig) {
+		s := start(t, 0, func(c *server.Config) {
 			c.PostgresURL = "postgres://atlas_app@" + nowhere + "/x"
 			c.PostgresSystemURL = "postgres://atlas_system@" + nowhere + "/x"
 		})
@@ -499,12 +500,12 @@ func TestSecretsAreNotLogged(t *testing.T) {
 
 func TestConfigurationFaultsAreToldAtOnce(t *testing.T) {
 	t.Parallel()
-	var c apiConfig
+	var c server.Config
 	c.Listen, c.IndexPrefix, c.RedisURL = "nowhere", "Über", "http://x"
 	c.ElasticsearchURL = []string{"ftp://x"}
 	c.CursorKeys = []string{"short"}
 	c.JWTSecret, c.JWKS = "short", "http://example.com/jwks"
-	err := c.check()
+	err := c.Check()
 	if err == nil {
 		t.Fatal("no fault")
 	}

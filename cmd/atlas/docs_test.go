@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"atlas/cmd/internal/server"
 	"atlas/indexer"
 	"atlas/indexer/permits"
 	"atlas/internal/devstack/backends"
@@ -60,7 +61,7 @@ func blocksOf(page string) []*block {
 	return all
 }
 
-// docsService is a service with the sample that `atlas dev` loads, and what the
+// docsService is a service with the sample that `atlas-dev dev` loads, and what the
 // examples of pages are run with.
 type docsService struct {
 	*service
@@ -81,7 +82,7 @@ func startDocs(t *testing.T) *docsService {
 			}
 		}
 	})
-	s := start(t, 0, func(c *apiConfig) { c.IndexPrefix = prefix })
+	s := start(t, 0, func(c *server.Config) { c.IndexPrefix = prefix })
 	return &docsService{s, t.TempDir()}
 }
 
@@ -291,7 +292,7 @@ func (s *docsService) program(ctx context.Context, b *block, argv []string) erro
 	return b.compare(string(out))
 }
 
-// The examples of the pages do what the pages say, on the data that `atlas dev`
+// The examples of the pages do what the pages say, on the data that `atlas-dev dev`
 // loads.
 func TestPages(t *testing.T) {
 	t.Parallel()

@@ -35,7 +35,7 @@ func document(t *testing.T, name string) string {
 // options of atlas serve, and the variables of the other commands.
 func TestSettingsAreDocumented(t *testing.T) {
 	t.Parallel()
-	parser, err := kong.New(&cli{}, kong.Vars{"accept_url": defaultAcceptURL})
+	parser, err := kong.New(&commands{}, program().Vars)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func otherSettingsTable(parser *kong.Kong, served map[string]bool) string {
 // docs/operators.md that the program does not have.
 func TestOperatorsPageIsTrue(t *testing.T) {
 	t.Parallel()
-	parser, err := kong.New(&cli{}, kong.Vars{"accept_url": defaultAcceptURL})
+	parser, err := kong.New(&commands{}, program().Vars)
 	if err != nil {
 		t.Fatal(err)
 	}

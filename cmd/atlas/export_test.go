@@ -24,6 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"atlas/client"
+	"atlas/cmd/internal/cli"
 	"atlas/workspace"
 )
 
@@ -76,10 +77,10 @@ func TestSearchAndExport(t *testing.T) {
 		if got := contents(t, in("projects.ndjson")); got != want || rows < 150 {
 			t.Errorf("%d rows, exported %d: %s", rows, strings.Count(got, "\n"), said)
 		}
-		if want := fmt.Sprintf("complete: %s rows of projects in %s; credits: %s now, %s in all, ", grouped(rows), in("projects.ndjson"), grouped(rows), grouped(rows)); !strings.Contains(said, want) {
+		if want := fmt.Sprintf("complete: %s rows of projects in %s; credits: %s now, %s in all, ", cli.Grouped(rows), in("projects.ndjson"), cli.Grouped(rows), cli.Grouped(rows)); !strings.Contains(said, want) {
 			t.Errorf("%s\nwant %s", said, want)
 		}
-		if again := s.export(0, args...); !strings.Contains(again, "complete already: "+grouped(rows)+" rows") {
+		if again := s.export(0, args...); !strings.Contains(again, "complete already: "+cli.Grouped(rows)+" rows") {
 			t.Error(again)
 		}
 		if said := s.export(1, append(args, "--sort", "cost")...); !strings.Contains(said, "belongs to another export") {
@@ -149,8 +150,10 @@ func TestSearchAndExport(t *testing.T) {
 				t.Errorf("%v: %s, want %q", args, said, want)
 			}
 		}
-		if err := (&exportCmd{apiAccess: apiAccess{URL: "http://127.0.0.1:1/elsewhere", APIKey: "k"}, searchOptions: searchOptions{Dataset: "accounts"}}).check(); err == nil || !strings.Contains(err.Error(), "must end in /api/v1") {
-			t.Error(err)
+		var errs bytes.Buffer
+		status := run(t.Context(), []string{"export", "accounts", "--out", in("x"), "--url", "http://127.0.0.1:1/elsewhere", "--api-key", "k"}, &bytes.Buffer{}, &errs)
+		if status != 2 || !strings.Contains(errs.String(), "must end in /api/v1") {
+			t.Error(status, &errs)
 		}
 		if said := s.export(1, "--view", workspace.NewID().String(), "--out", in("x")); !strings.Contains(said, "view_not_found") {
 			t.Error(said)
@@ -192,9 +195,9 @@ func (s *service) exportChangedView(t *testing.T, c *client.Client, v client.Vie
 		}
 	}
 	args := []string{"--view", v.ID, "--out", in("changed.ndjson"), "--max-credits", "30"}
-	s.export(outOfCreditsStatus, args...)
+	s.export(4, args...)
 	change(client.ViewUpsert{Name: "Renamed"}) // says nothing of its records
-	s.export(outOfCreditsStatus, args...)
+	s.export(4, args...)
 	change(client.ViewUpsert{Definition: client.Dynamic("nobody", nil)})
 	if said := s.export(1, args...); !strings.Contains(said, "the View has been changed since it began, from {") || !strings.Contains(said, "--restart") {
 		t.Error(said)
@@ -261,7 +264,11 @@ func TestExportIsKilled(t *testing.T) {
 	if got := contents(t, out); got != want {
 		t.Errorf("%d rows, want %d", strings.Count(got, "\n"), strings.Count(want, "\n"))
 	}
-	var state exportState
+	var state struct {
+		Bytes         int64
+		Rows, Credits int
+		Done          bool
+	}
 	if err := json.Unmarshal([]byte(contents(t, out+".cursor")), &state); err != nil || !state.Done || state.Rows != strings.Count(want, "\n") || state.Credits != state.Rows || state.Bytes != int64(len(want)) {
 		t.Errorf("%v %+v", err, state)
 	}
@@ -278,8 +285,8 @@ func TestExportWithADataKey(t *testing.T) {
 	s := start(t, 0)
 	s.key = s.newKey(workspace.NewKey{Name: "data", Workspaces: []workspace.ID{s.pro.ID}, Scopes: []workspace.Scope{workspace.DataRead}})
 	args := []string{"signals", "--max-credits", "5", "--out", filepath.Join(t.TempDir(), "out")}
-	s.export(outOfCreditsStatus, args...)
-	if said := s.export(outOfCreditsStatus, args...); !strings.Contains(said, "stopped after 10 rows") {
+	s.export(4, args...)
+	if said := s.export(4, args...); !strings.Contains(said, "stopped after 10 rows") {
 		t.Error(said)
 	}
 }
@@ -292,18 +299,18 @@ func TestExportStopsAtTheCeiling(t *testing.T) {
 	s := start(t, ceiling)
 	out := filepath.Join(t.TempDir(), "signals.csv")
 	args := []string{"signals", "--format", "csv", "--out", out}
-	said := s.export(outOfCreditsStatus, append(args, "--max-credits", "130")...)
+	said := s.export(4, append(args, "--max-credits", "130")...)
 	if rows := strings.Count(contents(t, out), "\n") - 1; rows != 130 || !strings.Contains(said, "stopped after 130 rows at --max-credits; credits: 130 now, 130 in all, 120 left; the same command goes on") {
 		t.Errorf("%d rows, %s", rows, said)
 	}
-	said = s.export(outOfCreditsStatus, args...)
+	said = s.export(4, args...)
 	if !strings.Contains(said, "going on after 130 rows") || !strings.Contains(said, "the credits are used up: 330 of 250 in the last 24 hours; they come back 24 hours after they were spent, the last by 2") {
 		t.Error(said)
 	}
-	if said = s.export(outOfCreditsStatus, args...); !strings.Contains(said, "stopped after 330 rows") || !strings.Contains(said, "credits: 0 now, 330 in all") {
+	if said = s.export(4, args...); !strings.Contains(said, "stopped after 330 rows") || !strings.Contains(said, "credits: 0 now, 330 in all") {
 		t.Error(said)
 	}
-	if status, _, said := s.atlas("search", "signals"); status != outOfCreditsStatus || !strings.Contains(said, "the credits are used up") {
+	if status, _, said := s.atlas("search", "signals"); status != 4 || !strings.Contains(said, "the credits are used up") {
 		t.Errorf("%d %s", status, said)
 	}
 	more := int64(1_000_000)
@@ -384,7 +391,7 @@ func (s *service) interruptedExport(t *testing.T, out string) {
 		if strings.Contains(said.String(), "does not answer") {
 			t.Error(said.String())
 		}
-		if got := contents(t, out); status != interruptedStatus || !strings.Contains(said.String(), "interrupted after") || !strings.HasSuffix(got, "}\n") {
+		if got := contents(t, out); status != 130 || !strings.Contains(said.String(), "interrupted after") || !strings.HasSuffix(got, "}\n") {
 			t.Errorf("%d %s", status, said.String())
 		}
 	case <-time.After(time.Minute):
@@ -428,18 +435,5 @@ func (s *service) searchCommand(t *testing.T) {
 	}
 	if status := run(t.Context(), []string{"search", "accounts", "--url", s.base, "--api-key", "nonsense"}, &bytes.Buffer{}, &bytes.Buffer{}); status != 1 {
 		t.Errorf("status %d without a key", status)
-	}
-}
-
-// What a record holds does not steer the terminal.
-func TestShownCells(t *testing.T) {
-	t.Parallel()
-	for raw, want := range map[string]string{
-		`null`: "-", `""`: "-", `"a\u001b[31mb\nc\td"`: "a\uFFFD[31mb c d", `["x","y"]`: "x, y", `12.50`: "12.50", `true`: "true", `{"a":1}`: `{"a":1}`, ``: "-",
-		`"2020-01-02T00:00:00.000Z"`: "2020-01-02", `"` + strings.Repeat("é", 50) + `"`: strings.Repeat("é", 43) + "…", `"\u202eevil"`: "\uFFFDevil",
-	} {
-		if got := shownCell(json.RawMessage(raw)); got != want {
-			t.Errorf("%s: %q, want %q", raw, got, want)
-		}
 	}
 }

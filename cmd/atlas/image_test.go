@@ -63,7 +63,7 @@ func dockerfile(t *testing.T) string {
 }
 
 // checked is what a command finds wrong with its options, before it begins.
-type checked interface{ check() error }
+type checked interface{ Check() error }
 
 // The commands that docker-compose.yml runs of the image are ones that the
 // program has, with settings that it takes. (Not parallel: it sets the
@@ -74,7 +74,7 @@ func TestComposeRunsCommandsThatExist(t *testing.T) {
 		t.Errorf("Elasticsearch's image is %s, the program is tested with %s", got, want)
 	}
 	known := map[string]bool{}
-	parser := parserOf(t, &cli{})
+	parser := parserOf(t)
 	for _, n := range parser.Model.Leaves(false) {
 		for _, group := range n.AllFlags(false) {
 			for _, flag := range group {
@@ -113,13 +113,13 @@ func TestComposeRunsCommandsThatExist(t *testing.T) {
 			for i := range args {
 				args[i] = strings.Replace(args[i], "/tmp/sample", sample, 1) // it has to exist
 			}
-			k, err := parserOf(t, &cli{}).Parse(args)
+			k, err := parserOf(t).Parse(args)
 			if err != nil {
 				t.Errorf("%s: atlas %s: %v", name, strings.Join(args, " "), err)
 				continue
 			}
 			if c, ok := k.Selected().Target.Addr().Interface().(checked); ok {
-				if err := c.check(); err != nil {
+				if err := c.Check(); err != nil {
 					t.Errorf("%s: atlas %s: %v", name, strings.Join(args, " "), err)
 				}
 			}
@@ -130,9 +130,9 @@ func TestComposeRunsCommandsThatExist(t *testing.T) {
 	}
 }
 
-func parserOf(t *testing.T, c *cli) *kong.Kong {
+func parserOf(t *testing.T) *kong.Kong {
 	t.Helper()
-	parser, err := kong.New(c, kong.Vars{"accept_url": defaultAcceptURL}, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
+	parser, err := kong.New(&commands{}, program().Vars, kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestImageBuildsTheProgram(t *testing.T) {
 	if user := regexp.MustCompile(`(?m)^USER (\d+)`).FindStringSubmatch(text); user == nil || user[1] == "0" {
 		t.Errorf("the user of the image is %v", user)
 	}
-	if !strings.Contains(text, "-X main.builtFrom=") {
+	if !strings.Contains(text, "-X atlas/cmd/internal/server.builtFrom=") {
 		t.Error("the image does not know its version")
 	}
 
@@ -223,14 +223,6 @@ func TestReadyCommand(t *testing.T) {
 	}
 	if code, _ := ask("nonsense"); code != 2 {
 		t.Errorf("no address: %d", code)
-	}
-	for listen, want := range map[string]string{
-		"127.0.0.1:8080": "http://127.0.0.1:8080", "0.0.0.0:80": "http://127.0.0.1:80", ":80": "http://127.0.0.1:80",
-		"[::]:80": "http://[::1]:80", "atlas.example:80": "http://atlas.example:80",
-	} {
-		if got := (&readyCmd{Listen: listen}).address(); got != want {
-			t.Errorf("%s is asked at %s, want %s", listen, got, want)
-		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"atlas/cmd/internal/server"
 	"atlas/search/query"
 	"atlas/workspace"
 )
@@ -155,7 +156,7 @@ func (s *service) metrics() string {
 // TestMetrics does a little of everything and reads what was counted.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	s := start(t, 20, func(c *apiConfig) {
+	s := start(t, 20, func(c *server.Config) {
 		c.SMTPURL, c.MailFrom = "smtp://127.0.0.1:1?tls=none", "Atlas <atlas@atlas.example>"
 	})
 	project := s.search(query.Projects, `{"limit": 5}`).ids(t)[0]

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"atlas/cmd/internal/operator"
 	"atlas/internal/auth"
 	"atlas/internal/devstack/backends"
 	"atlas/workspace"
@@ -26,15 +27,15 @@ func TestMain(m *testing.M) {
 	backends.Main(m)
 }
 
-// operator runs commands as the shell does, on a database of the test's own.
-type operator struct {
+// operatorCLI runs commands as the shell does, on a database of the test's own.
+type operatorCLI struct {
 	t   *testing.T
 	url string
 }
 
 // run returns what a command printed; it fails the test unless the command's
 // status is as wanted.
-func (o operator) run(status int, args ...string) (stdout, stderr string) {
+func (o operatorCLI) run(status int, args ...string) (stdout, stderr string) {
 	o.t.Helper()
 	var out, errs bytes.Buffer
 	if got := run(o.t.Context(), append(args, "--postgres-system-url="+o.url), &out, &errs); got != status {
@@ -43,7 +44,7 @@ func (o operator) run(status int, args ...string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-func (o operator) json(into any, args ...string) {
+func (o operatorCLI) json(into any, args ...string) {
 	o.t.Helper()
 	out, _ := o.run(0, append(args, "--json")...)
 	if err := json.Unmarshal([]byte(out), into); err != nil {
@@ -54,13 +55,13 @@ func (o operator) json(into any, args ...string) {
 func TestOperatorCommands(t *testing.T) {
 	t.Parallel()
 	d := pgtest.New(t)
-	o := operator{t, d.System}
+	o := operatorCLI{t, d.System}
 	out, _ := o.run(0, "migrate")
 	if !strings.Contains(out, "up to date") {
 		t.Errorf("migrate: %s", out)
 	}
 
-	var one, two workspaceRow
+	var one, two operator.WorkspaceReport
 	o.json(&one, "workspace", "create", "One")
 	o.json(&two, "workspace", "create", "Two", "--plan", "free", "--ceiling", "50")
 	if one.Plan != workspace.Pro || one.CreditCeiling != 250000 || two.Plan != workspace.Free || two.CreditCeiling != 50 {
@@ -85,7 +86,7 @@ func TestOperatorCommands(t *testing.T) {
 	}
 
 	var key struct {
-		keyRow
+		operator.KeyReport
 		Key string
 	}
 	o.json(&key, "key", "create", "--workspace", one.ID.String(), "--workspace", two.ID.String(), "--name", "k", "--scope", "data:read", "--expires-in", "720h")
@@ -106,7 +107,7 @@ func TestOperatorCommands(t *testing.T) {
 		{[]string{"key", "revoke", key.ID.String()}, "revoked"},
 		{[]string{"key", "restrict", key.ID.String(), "--off"}, "revoked"},
 	} {
-		var now keyRow
+		var now operator.KeyReport
 		if o.json(&now, step.args...); now.State != step.state {
 			t.Errorf("atlas %v: %s, want %s", step.args, now.State, step.state)
 		}
@@ -134,7 +135,7 @@ func TestOperatorCommands(t *testing.T) {
 func TestOperatorMistakes(t *testing.T) {
 	t.Parallel()
 	d := pgtest.New(t)
-	o := operator{t, d.System}
+	o := operatorCLI{t, d.System}
 	unknown := workspace.NewID().String()
 	jwt := "--jwt-secret=a development secret of 32 bytes, or more"
 	for _, c := range []struct {
@@ -165,8 +166,19 @@ func TestOperatorMistakes(t *testing.T) {
 			t.Errorf("atlas %v: %s, want %q", c.args, stderr, c.want)
 		}
 	}
-	away := operator{t, "postgres://atlas_system:hidden@127.0.0.1:1/atlas"}
+	away := operatorCLI{t, "postgres://atlas_system:hidden@127.0.0.1:1/atlas"}
 	if _, stderr := away.run(1, "workspace", "list"); !strings.Contains(stderr, "postgres") || strings.Contains(stderr, "hidden") {
 		t.Errorf("Postgres away: %s", stderr)
+	}
+}
+
+// An invocation from before atlas-dev existed names the new command.
+func TestMovedCommands(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"dev", "stack"} {
+		var out, errs bytes.Buffer
+		if code := run(t.Context(), []string{command, "run"}, &out, &errs); code != 2 || !strings.Contains(errs.String(), "run atlas-dev "+command) {
+			t.Errorf("atlas %s: status %d, %s", command, code, &errs)
+		}
 	}
 }

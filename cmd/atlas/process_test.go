@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"atlas/cmd/internal/server"
 )
 
 // process is `atlas serve` as a process of its own.
@@ -59,7 +61,7 @@ func startProcess(t *testing.T, s *service, env ...string) *process {
 }
 
 // environment is a configuration as variables, with nothing of the caller's own.
-func environment(c apiConfig) []string {
+func environment(c server.Config) []string {
 	var env []string
 	for _, e := range os.Environ() {
 		if !strings.HasPrefix(e, "ATLAS_") {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"atlas/cmd/internal/server"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
 	"atlas/mappings"
@@ -17,7 +18,7 @@ import (
 func TestReadyWithTheRightFieldsOnly(t *testing.T) {
 	t.Parallel()
 	x := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{})
-	if err := indicesReady(t.Context(), x.Client, x.Names); err != nil {
+	if err := server.IndicesReady(t.Context(), x.Client, x.Names); err != nil {
 		t.Fatal(err)
 	}
 	for _, body := range []string{`{"_meta":{"version":"of before"}}`, `{"_meta":{}}`} {
@@ -27,7 +28,7 @@ func TestReadyWithTheRightFieldsOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := indicesReady(t.Context(), x.Client, x.Names); !errors.Is(err, errOtherVersion) {
+		if err := server.IndicesReady(t.Context(), x.Client, x.Names); !errors.Is(err, server.ErrOtherVersion) {
 			t.Errorf("with %s: %v", body, err)
 		}
 	}

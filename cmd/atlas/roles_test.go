@@ -10,6 +10,8 @@ import (
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
 
+	"atlas/cmd/internal/cli"
+	"atlas/cmd/internal/server"
 	"atlas/internal/devstack/backends"
 	"atlas/workspace/postgres/pgtest"
 )
@@ -35,7 +37,7 @@ func TestWrongRolesRefuseToStart(t *testing.T) {
 			config.PostgresURL, config.PostgresSystemURL = c.app, c.system
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			err := serve(ctx, config, logConfig{}.logger(&syncBuffer{}), func(string) { cancel() })
+			err := server.Run(ctx, config, cli.Log{}.Logger(&syncBuffer{}), func(string) { cancel() })
 			if err == nil {
 				t.Fatal("it serves")
 			}
@@ -63,18 +65,18 @@ func TestWrongRoleComesToLight(t *testing.T) {
 	for name, right := range map[string]bool{"wrong": false, "right": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server, err := url.Parse(backends.Postgres(t))
+			node, err := url.Parse(backends.Postgres(t))
 			if err != nil {
 				t.Fatal(err)
 			}
-			proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "postgres", "127.0.0.1:0", server.Host)
+			proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()), "postgres", "127.0.0.1:0", node.Host)
 			if err := proxy.Start(); err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(proxy.Stop)
-			through := strings.NewReplacer(server.Host, proxy.Listen)
+			through := strings.NewReplacer(node.Host, proxy.Listen)
 			proxy.Stop()
-			s := start(t, 0, func(c *apiConfig) {
+			s := start(t, 0, func(c *server.Config) {
 				if !right {
 					c.PostgresURL = c.PostgresSystemURL
 				}
@@ -92,14 +94,14 @@ func TestWrongRoleComesToLight(t *testing.T) {
 			}
 			if right {
 				waitFor(t, "the server is ready", func() bool { ok, _ := ready(); return ok })
-				if told := s.lines(wrongRole); len(told) != 0 {
+				if told := s.lines(server.WrongRole); len(told) != 0 {
 					t.Errorf("the log blames the role: %v", told)
 				}
 				return
 			}
 			// It is told without anybody asking.
-			waitFor(t, "the log tells", func() bool { return len(s.lines(wrongRole)) > 0 })
-			told := s.lines(wrongRole)
+			waitFor(t, "the log tells", func() bool { return len(s.lines(server.WrongRole)) > 0 })
+			told := s.lines(server.WrongRole)
 			cause, _ := told[0]["error"].(string)
 			if len(told) != 1 || told[0]["level"] != "ERROR" || !strings.Contains(cause, "--postgres-url (ATLAS_POSTGRES_URL): ") || !strings.Contains(cause, "atlas_app") {
 				t.Errorf("told: %v", told)

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"atlas/cmd/internal/cli"
+	"atlas/cmd/internal/server"
 	"atlas/indexer/generate"
 	"atlas/internal/devstack"
 	"atlas/internal/elastic"
@@ -119,26 +121,26 @@ func TestSecuredElasticsearch(t *testing.T) {
 
 	for _, c := range []struct {
 		name   string
-		change func(*elasticConfig)
+		change func(*cli.Elastic)
 		serves bool
 	}{
-		{"password", func(c *elasticConfig) {}, true},
-		{"key", func(c *elasticConfig) {
+		{"password", func(c *cli.Elastic) {}, true},
+		{"key", func(c *cli.Elastic) {
 			c.ElasticsearchUser, c.ElasticsearchPassword, c.ElasticsearchAPIKey = "", "", serving
 		}, true},
-		{"any certificate", func(c *elasticConfig) { c.ElasticsearchCA, c.ElasticsearchInsecure = "", true }, true},
-		{"wrong password", func(c *elasticConfig) { c.ElasticsearchPassword = "s3cret-but-wrong" }, false},
-		{"nobody", func(c *elasticConfig) { c.ElasticsearchUser, c.ElasticsearchPassword = "", "" }, false},
-		{"unknown authority", func(c *elasticConfig) { c.ElasticsearchCA = "" }, false},
-		{"no TLS", func(c *elasticConfig) { c.ElasticsearchURL = []string{strings.Replace(node.URL, "https", "http", 1)} }, false},
+		{"any certificate", func(c *cli.Elastic) { c.ElasticsearchCA, c.ElasticsearchInsecure = "", true }, true},
+		{"wrong password", func(c *cli.Elastic) { c.ElasticsearchPassword = "s3cret-but-wrong" }, false},
+		{"nobody", func(c *cli.Elastic) { c.ElasticsearchUser, c.ElasticsearchPassword = "", "" }, false},
+		{"unknown authority", func(c *cli.Elastic) { c.ElasticsearchCA = "" }, false},
+		{"no TLS", func(c *cli.Elastic) { c.ElasticsearchURL = []string{strings.Replace(node.URL, "https", "http", 1)} }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, 1000, func(config *apiConfig) {
+			s := start(t, 1000, func(config *server.Config) {
 				config.ElasticsearchURL = []string{node.dead, node.URL}
 				config.ElasticsearchUser, config.ElasticsearchPassword, config.ElasticsearchCA = node.Username, node.Password, node.ca
 				config.IndexPrefix = securedPrefix
-				c.change(&config.elasticConfig)
+				c.change(&config.Elastic)
 			})
 			if c.serves {
 				s.searchesAndKeeps(t)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"atlas/cmd/internal/cli"
+	"atlas/cmd/internal/server"
 	"atlas/indexer"
 	"atlas/indexer/generate"
 	"atlas/internal/api"
@@ -64,7 +66,7 @@ const testSecret = "a secret of at least thirty-two bytes"
 // service is the program as `atlas serve` runs it, with a workspace in it.
 type service struct {
 	t         *testing.T
-	config    apiConfig
+	config    server.Config
 	root      string // http://host:port
 	base      string // root and the version
 	directory *workspace.Directory
@@ -75,25 +77,25 @@ type service struct {
 }
 
 // testConfig serves on the backends of the tests, with this database.
-func testConfig(t *testing.T, d *pgtest.Databases) apiConfig {
-	return apiConfig{
-		elasticConfig: elasticConfig{ElasticsearchURL: []string{backends.Elasticsearch(t)}, IndexPrefix: globalData(t), HeldIndexPrefix: "e2e-" + strings.ReplaceAll(d.Name, "_", "-") + "-"},
-		Listen:        "127.0.0.1:0", PostgresURL: d.App, PostgresSystemURL: d.System,
+func testConfig(t *testing.T, d *pgtest.Databases) server.Config {
+	return server.Config{
+		Elastic: cli.Elastic{ElasticsearchURL: []string{backends.Elasticsearch(t)}, IndexPrefix: globalData(t), HeldIndexPrefix: "e2e-" + strings.ReplaceAll(d.Name, "_", "-") + "-"},
+		Listen:  "127.0.0.1:0", PostgresURL: d.App, PostgresSystemURL: d.System,
 		RedisURL: backends.Redis(t), RedisPrefix: "e2e:" + d.Name + ":", RedisTimeout: 5 * time.Second, // a busy machine is no fault here
 		CursorKeys: []string{"0123456789abcdef"}, JWTSecret: testSecret, SearchTimeout: 30 * time.Second,
-		operationConfig: operationConfig{MaxRequests: api.DefaultMaxRequests, MaxCalls: defaultMaxCalls, Drain: 20 * time.Second, MetricsListen: "127.0.0.1:0"},
+		Operation: server.Operation{MaxRequests: api.DefaultMaxRequests, MaxCalls: server.DefaultMaxCalls, Drain: 20 * time.Second, MetricsListen: "127.0.0.1:0"},
 	}
 }
 
 // start serves on a database and Redis keys of the test's own.
-func start(t *testing.T, ceiling int64, change ...func(*apiConfig)) *service {
+func start(t *testing.T, ceiling int64, change ...func(*server.Config)) *service {
 	t.Helper()
 	d := pgtest.New(t)
 	s := &service{t: t, log: &syncBuffer{}, config: testConfig(t, d)}
 	for _, f := range change {
 		f(&s.config)
 	}
-	if err := s.config.check(); err != nil {
+	if err := s.config.Check(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { deleteHeld(t, s.config) })
@@ -111,7 +113,7 @@ func start(t *testing.T, ceiling int64, change ...func(*apiConfig)) *service {
 	ctx, cancel := context.WithCancel(context.Background())
 	address, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, s.config, logConfig{}.logger(s.log), func(a string) { address <- a })
+		ended <- server.Run(ctx, s.config, cli.Log{}.Logger(s.log), func(a string) { address <- a })
 	}()
 	s.stop = sync.OnceValue(func() error { cancel(); return <-ended })
 	t.Cleanup(func() {
@@ -130,7 +132,7 @@ func start(t *testing.T, ceiling int64, change ...func(*apiConfig)) *service {
 }
 
 // deleteHeld deletes the indices of held records, once nobody writes to them.
-func deleteHeld(t *testing.T, c apiConfig) {
+func deleteHeld(t *testing.T, c server.Config) {
 	// What the test configured may be away on purpose.
 	es, err := elastic.New(elastic.Config{Addresses: []string{backends.Elasticsearch(t)}})
 	if err != nil {
@@ -140,7 +142,7 @@ func deleteHeld(t *testing.T, c apiConfig) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	for _, d := range query.Held {
-		indices, err := es.Aliases(ctx, c.names().Held(string(d))+"-*")
+		indices, err := es.Aliases(ctx, c.Names().Held(string(d))+"-*")
 		if err != nil {
 			t.Error(err)
 		}

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"atlas/cmd/internal/server"
 	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/internal/devstack/backends"
@@ -107,14 +108,14 @@ func (g *gate) release() {
 func TestLoadIsShed(t *testing.T) {
 	t.Parallel()
 	const within, beyond, limit = 3, 12, 5
-	for name, bound := range map[string]func(*apiConfig){
-		"requests":      func(c *apiConfig) { c.MaxRequests = within },
-		"elasticsearch": func(c *apiConfig) { c.MaxCalls = within },
+	for name, bound := range map[string]func(*server.Config){
+		"requests":      func(c *server.Config) { c.MaxRequests = within },
+		"elasticsearch": func(c *server.Config) { c.MaxCalls = within },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newGate(t)
-			s := start(t, 1000, func(c *apiConfig) { c.ElasticsearchURL = []string{g.address} }, bound)
+			s := start(t, 1000, func(c *server.Config) { c.ElasticsearchURL = []string{g.address} }, bound)
 			body := fmt.Sprintf(`{"limit": %d}`, limit)
 			s.search("accounts", body) // the key is known from here on
 			g.shut()
@@ -175,7 +176,7 @@ func TestWorkspacesShare(t *testing.T) {
 	t.Parallel()
 	const places, share = 8, 6
 	g := newGate(t)
-	s := start(t, 1000, func(c *apiConfig) { c.ElasticsearchURL, c.MaxRequests = []string{g.address}, places })
+	s := start(t, 1000, func(c *server.Config) { c.ElasticsearchURL, c.MaxRequests = []string{g.address}, places })
 	key := s.otherKey(t)
 	s.search("accounts", `{}`) // the keys are known from here on
 	if a := s.call("GET", "/workspace", key, ""); a.status != http.StatusOK {
@@ -230,7 +231,7 @@ func TestSlowBodiesHoldNoPlaces(t *testing.T) {
 	const places, many = 8, 100
 	// Of 256 bodies that may come: a caller's, and those of all in no workspace.
 	const ofCaller, ofOutsiders = 32, 16
-	s := start(t, 1000, func(c *apiConfig) { c.MaxRequests = places })
+	s := start(t, 1000, func(c *server.Config) { c.MaxRequests = places })
 	strangers := make([]string, 10)
 	for i := range strangers {
 		var err error
@@ -284,7 +285,7 @@ func TestSlowBodiesHoldNoPlaces(t *testing.T) {
 func TestClientLeaves(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
-	s := start(t, 1000, func(c *apiConfig) { c.ElasticsearchURL = []string{g.address} })
+	s := start(t, 1000, func(c *server.Config) { c.ElasticsearchURL = []string{g.address} })
 	g.shut()
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan error, 1)
@@ -318,7 +319,7 @@ func TestClientLeaves(t *testing.T) {
 func TestRequestTimeout(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
-	s := start(t, 1000, func(c *apiConfig) {
+	s := start(t, 1000, func(c *server.Config) {
 		c.ElasticsearchURL = []string{g.address}
 		c.SearchTimeout, c.RequestTimeout = 5*time.Second, 5500*time.Millisecond // the search's way back may take 1 s more
 	})
@@ -347,7 +348,7 @@ func TestDrainLimit(t *testing.T) {
 	t.Parallel()
 	const drain, ceiling = 8 * time.Second, 100
 	g := newGate(t)
-	s := start(t, ceiling, func(c *apiConfig) {
+	s := start(t, ceiling, func(c *server.Config) {
 		c.ElasticsearchURL, c.Drain, c.DrainPause = []string{g.address}, drain, 3*time.Second
 	})
 	g.shut()

@@ -13,6 +13,8 @@ import (
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"atlas/cmd/internal/server"
 )
 
 // traceCollector takes what a server sends of its traces.
@@ -58,7 +60,7 @@ func newTraceCollector(t *testing.T) *traceCollector {
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	sink := newTraceCollector(t)
-	s := start(t, 1000, func(c *apiConfig) { c.Traces = sink.URL + "/" })
+	s := start(t, 1000, func(c *server.Config) { c.Traces = sink.URL + "/" })
 	const traceID, parent = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 	found := s.call("POST", "/data/projects/search", s.key, `{"query": "elephantine", "limit": 3}`, "traceparent", "00-"+traceID+"-"+parent+"-01")
 	if found.status != http.StatusOK {

@@ -20,8 +20,8 @@ type account struct {
 	uid, gid uint32
 }
 
-// unprivileged returns whom to run the servers as when the caller is root, and
-// nil for any other caller, who runs them as himself.
+// unprivileged returns the account that runs the servers when the caller is
+// root: they refuse root. It is nil for any other caller.
 func unprivileged() (*account, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -40,8 +40,8 @@ func unprivileged() (*account, error) {
 	return nil, fmt.Errorf("devstack: the servers do not run as root, and there is neither a user %s nor nobody: useradd --system %s", devUser, devUser)
 }
 
-// passable says whether a may enter the folder dir, or would once it exists.
-// Nil may enter everything: what he may not, his own calls will tell.
+// passable tells whether a may enter the folder dir, which need not exist yet.
+// A nil account, the caller, is not checked: its own calls fail.
 func passable(dir string, a *account) bool {
 	if a == nil {
 		return true

@@ -20,16 +20,16 @@ const (
 	Redis         Backend = "redis"
 )
 
-// Kill ends a backend as a crash of its process would (SIGKILL), and returns
-// when all of it is gone. What it wrote stays. Only
-// processes of this machine (Options.Local) can be killed, halted and resumed.
+// Kill ends a backend with SIGKILL and returns when all its processes are gone.
+// Its data stays. Only processes of this machine (Options.Local) can be killed,
+// halted and resumed.
 func (s *Stack) Kill(b Backend) error {
 	p, err := s.process(b)
 	if err != nil {
 		return err
 	}
-	// Postgres's processes are groups of their own, and end by themselves when
-	// they see that the first one is gone.
+	// The processes of Postgres are process groups of their own, and end when
+	// they notice that the postmaster is gone.
 	orphans := children(p.record.PID)
 	if err := syscall.Kill(p.record.PID, syscall.SIGKILL); err != nil {
 		return fmt.Errorf("devstack: kill %s: %w", b, err)
@@ -38,7 +38,7 @@ func (s *Stack) Kill(b Backend) error {
 	return errors.Join(killGroup(p.record), awaitEnd(orphans))
 }
 
-// Halt stops a backend gracefully, Postgres by its fast shutdown.
+// Halt stops a backend gracefully; Postgres by its fast shutdown.
 func (s *Stack) Halt(ctx context.Context, b Backend) error {
 	p, err := s.process(b)
 	if err != nil {
@@ -47,8 +47,8 @@ func (s *Stack) Halt(ctx context.Context, b Backend) error {
 	return p.end(ctx)
 }
 
-// Resume starts a backend again that was killed or halted, on its data and at
-// its address, and returns when it answers.
+// Resume restarts a killed or halted backend on its data and at its address,
+// and returns when it answers.
 func (s *Stack) Resume(ctx context.Context, b Backend) error {
 	if p, err := s.latest(b); err != nil {
 		return err
@@ -72,18 +72,18 @@ func (s *Stack) Resume(ctx context.Context, b Backend) error {
 	return nil
 }
 
-// Running tells whether a backend's process of this stack runs: one may end by
-// itself, where its disk is full for instance.
+// Running tells whether the process of a backend runs. A process may end by
+// itself, for instance when its disk is full.
 func (s *Stack) Running(b Backend) bool {
 	_, err := s.process(b)
 	return err == nil
 }
 
-// DataDir is the folder a backend keeps its data below, for tests that put an
-// earlier state back while it is halted.
+// DataDir is the folder of a backend's data, for tests that restore an earlier
+// state while the backend is halted.
 func (s *Stack) DataDir(b Backend) string { return filepath.Join(s.local.data, string(b)) }
 
-// process is the backend's process, which runs.
+// process returns the running process of a backend.
 func (s *Stack) process(b Backend) (*process, error) {
 	p, err := s.latest(b)
 	if err == nil && p.gone() {
@@ -99,7 +99,8 @@ func (s *Stack) latest(b Backend) (*process, error) {
 	return nil, fmt.Errorf("devstack: %s is not a process of this stack", b)
 }
 
-// latest is the process of a kind that was started last, nil when there was none.
+// latest returns the process of this kind that was started last, nil when there
+// is none.
 func (m *machine) latest(kind string) *process {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,7 +112,7 @@ func (m *machine) latest(kind string) *process {
 	return nil
 }
 
-// awaitEnd waits until processes that lost their parent have ended.
+// awaitEnd waits until the processes have ended.
 func awaitEnd(pids []int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()

@@ -5,19 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
-// Cluster is several nodes of Elasticsearch on this machine, for tests of what
-// the loss of one does. It is not for development: it takes a heap for each node
-// and, on two cores, most of a minute to start.
+// Cluster is several nodes of Elasticsearch on this machine, for tests of the
+// loss of a node. It is not for development: each node has its own heap, and on
+// two cores the start takes most of a minute.
 type Cluster struct {
 	// URLs are the addresses of the nodes, each without a slash at the end.
 	URLs []string
@@ -27,50 +23,29 @@ type Cluster struct {
 	stop    func(context.Context) error
 }
 
-// clusterWithin bounds the wait for each node: all start at once, and none
+// clusterWithin bounds the wait for each node. All start at once, and none
 // answers before a second one does.
 const clusterWithin = 10 * time.Minute
 
-// clusterHeap is the heap of each node unless Options say another.
+// clusterHeap is the default heap of each node.
 const clusterHeap = "512m"
 
-// StartCluster starts nodes that find each other, and returns when all are in
-// one cluster. opts is as for Start, with an empty Dir for a temporary folder;
-// the data is always ephemeral.
+// StartCluster starts nodes and returns when all have joined one cluster. opts
+// is as for Start; an empty Dir means a temporary folder. The data is always
+// ephemeral.
 func StartCluster(ctx context.Context, opts Options, nodes int) (_ *Cluster, err error) {
 	if nodes < 1 || nodes > 9 {
 		return nil, errors.New("devstack: a cluster has 1 to 9 nodes")
 	}
-	removeDir := func() error { return nil }
-	if opts.Dir == "" {
-		if opts.Dir, err = os.MkdirTemp("", "atlas-cluster-"); err != nil {
-			return nil, fmt.Errorf("devstack: %w", err)
-		}
-		dir := opts.Dir
-		removeDir = func() error { return os.RemoveAll(dir) }
-		// The servers' user has to pass through, when it is another one.
-		if err := os.Chmod(dir, 0o755); err != nil {
-			return nil, errors.Join(err, removeDir())
-		}
-	}
 	if opts.ESHeap == "" {
 		opts.ESHeap = clusterHeap
 	}
-	opts.Ephemeral = true
-	if err := opts.complete(); err != nil {
-		return nil, errors.Join(err, removeDir())
-	}
-	local, err := openMachine(ctx, opts)
-	if err != nil {
-		return nil, errors.Join(err, removeDir())
-	}
-	c := &Cluster{
-		URLs: make([]string, nodes), machine: local,
-		stop: func(ctx context.Context) error { return errors.Join(local.stop(ctx), removeDir()) },
+	c := &Cluster{URLs: make([]string, nodes)}
+	if c.machine, c.stop, err = openEphemeral(ctx, opts, "atlas-cluster-"); err != nil {
+		return nil, err
 	}
 	if err := c.start(ctx); err != nil {
-		// The cause is told, not how the clean-up of it went.
-		_ = c.Stop(context.WithoutCancel(ctx))
+		_ = c.Stop(context.WithoutCancel(ctx)) // the first error says more
 		return nil, err
 	}
 	return c, nil
@@ -79,8 +54,8 @@ func StartCluster(ctx context.Context, opts Options, nodes int) (_ *Cluster, err
 // Stop ends the nodes that run and removes their data.
 func (c *Cluster) Stop(ctx context.Context) error { return c.stop(ctx) }
 
-// Kill ends a node, counted from 0, as a loss of power would end its process.
-// What it wrote stays on disk, and it is not started again.
+// Kill ends a node, counted from 0, with SIGKILL. Its files stay, and it is not
+// started again.
 func (c *Cluster) Kill(node int) error {
 	victim := c.machine.latest(c.kinds[node])
 	if victim == nil || victim.gone() {
@@ -92,92 +67,44 @@ func (c *Cluster) Kill(node int) error {
 }
 
 func (c *Cluster) start(ctx context.Context) error {
-	m, n := c.machine, len(c.URLs)
-	java, err := findJava(ctx, m.account)
-	if err != nil {
-		return err
-	}
-	dist, err := m.distribution(ctx, java)
-	if err != nil {
-		return err
-	}
+	n := len(c.URLs)
 	var names, seeds []string
 	transports := make([]int, n)
 	for i := range n {
 		c.kinds = append(c.kinds, "elasticsearch-"+strconv.Itoa(i+1))
-		transports[i] = m.choosePort(c.kinds[i] + "-transport")
+		transports[i] = c.machine.choosePort(c.kinds[i] + "-transport")
 		names = append(names, strconv.Quote(c.kinds[i]))
 		seeds = append(seeds, strconv.Quote(loopback(transports[i])))
-	}
-	shared := []string{
-		"cluster.name: atlas-cluster",
-		"discovery.seed_hosts: [" + strings.Join(seeds, ", ") + "]",
-		"cluster.initial_master_nodes: [" + strings.Join(names, ", ") + "]",
-		"network.host: 127.0.0.1",
-		"xpack.security.enabled: false",
-		"cluster.routing.allocation.disk.threshold_enabled: false",
 	}
 	errs := make([]error, n)
 	var wg sync.WaitGroup
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	for i := range n {
+		node := esNode{kind: c.kinds[i], within: clusterWithin, settings: []string{
+			"cluster.name: atlas-cluster",
+			"node.name: " + names[i],
+			"transport.port: " + strconv.Itoa(transports[i]),
+			"discovery.seed_hosts: [" + strings.Join(seeds, ", ") + "]",
+			"cluster.initial_master_nodes: [" + strings.Join(names, ", ") + "]",
+			"xpack.security.enabled: false",
+		}}
 		wg.Go(func() {
-			if c.URLs[i], errs[i] = c.startNode(ctx, java, dist, c.kinds[i], transports[i], shared); errs[i] != nil {
-				giveUp() // the others wait for it in vain
+			port, err := c.machine.startNode(ctx, node, plainNodeAnswers)
+			if err != nil {
+				errs[i] = fmt.Errorf("%s: %w", node.kind, err)
+				giveUp() // without this node the others never answer
+				return
 			}
+			c.URLs[i] = "http://" + loopback(port)
+			c.machine.opts.Log("%s answers", node.kind)
 		})
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return err // the first cause, not the others' cancellation by it
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := causes(errs); err != nil {
 		return err
 	}
 	return c.wait(ctx)
-}
-
-func (c *Cluster) startNode(ctx context.Context, java, dist, kind string, transport int, shared []string) (string, error) {
-	m := c.machine
-	home, err := m.home(kind)
-	if err != nil {
-		return "", err
-	}
-	quote := strconv.Quote // a double-quoted YAML string
-	settings := append([]string{
-		"node.name: " + quote(kind),
-		"transport.port: " + strconv.Itoa(transport),
-		"path.data: " + quote(filepath.Join(home, "data")),
-		"path.logs: " + quote(filepath.Join(home, "logs")),
-	}, shared...)
-	node := esNode{name: kind, home: home, files: map[string]string{"elasticsearch.yml": strings.Join(settings, "\n") + "\n"}}
-	if err := m.writeConfig(node); err != nil {
-		return "", err
-	}
-	port, err := m.serve(ctx, server{
-		kind: kind, stopSignal: syscall.SIGTERM, home: home, within: clusterWithin,
-		command: func(port int) *exec.Cmd {
-			cmd := exec.Command(filepath.Join(dist, "bin", "elasticsearch"), "-Ehttp.port="+strconv.Itoa(port))
-			cmd.Env = []string{
-				"ES_JAVA_HOME=" + java,
-				"ES_PATH_CONF=" + filepath.Join(home, "config"),
-				"ES_TMPDIR=" + filepath.Join(home, "tmp"),
-				"ES_JAVA_OPTS=" + m.jvmOptions(),
-			}
-			return cmd
-		},
-		probe: func(ctx context.Context, port int) error {
-			return elasticsearchAnswers(ctx, &http.Transport{}, "http://"+loopback(port), nil)
-		},
-	})
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", kind, err)
-	}
-	m.opts.Log("%s answers", kind)
-	return "http://" + loopback(port), nil
 }
 
 // wait returns when all nodes are in the cluster.
@@ -192,7 +119,7 @@ func (c *Cluster) wait(ctx context.Context) error {
 		}
 		if res, err := client.Do(req); err == nil {
 			res.Body.Close()
-			if res.StatusCode == http.StatusOK { // it is 408 when the time was over
+			if res.StatusCode == http.StatusOK { // 408 after the timeout
 				return nil
 			}
 		}

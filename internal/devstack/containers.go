@@ -29,18 +29,17 @@ const (
 	redisImage         = "redis:7.4"
 )
 
-// engineWithin bounds the look for a container engine, which most machines
-// without one answer at once and some never.
+// engineWithin bounds the search for a container engine. Most machines without
+// one answer at once, some never.
 const engineWithin = 2 * time.Second
 
-// engineAnswers says whether a container engine answers where the environment
-// or the usual sockets say it is.
+// engineAnswers tells whether a container engine answers at the address of the
+// environment or at one of the usual sockets.
 func engineAnswers(ctx context.Context) (answers bool) {
 	tclog.SetDefault(quiet{})
 	ctx, cancel := context.WithTimeout(ctx, engineWithin)
 	defer cancel()
-	// The library panics on some faulty settings of an engine; whoever has
-	// those has no engine that could be used.
+	// The library panics on some invalid settings; such an engine is unusable.
 	defer func() {
 		if recover() != nil {
 			answers = false
@@ -65,7 +64,7 @@ type containerSpec struct {
 	port  string // as in "6379/tcp"
 	env   map[string]string
 	cmd   []string
-	data  string // the path in the container that outlives it
+	data  string // data path in the container, kept in a volume
 	// memory bounds the container, in bytes.
 	memory int64
 	ready  wait.Strategy
@@ -102,7 +101,8 @@ func postgresContainer(opts Options) containerSpec {
 		cmd:    []string{"postgres", "-c", "max_connections=200", "-c", "timezone=UTC"},
 		data:   "/var/lib/postgresql/data",
 		memory: 1 << 30,
-		// It says so twice: the first is the server that sets the cluster up.
+		// The message comes twice: first from the server that initializes the
+		// cluster.
 		ready: wait.ForAll(
 			wait.ForLog("database system is ready to accept connections").WithOccurrence(2).WithPollInterval(100*time.Millisecond),
 			wait.ForListeningPort("5432/tcp")),
@@ -128,9 +128,9 @@ func redisContainer(opts Options) containerSpec {
 	}
 }
 
-// engine runs the backends as containers. They go with this process even when
-// it is killed: the library's reaper sees to that. Their data is in volumes
-// named after the state folder, and stays, unless the stack is ephemeral.
+// engine runs the backends as containers. The library's reaper removes them
+// when this process dies. Their data is in volumes named after the state
+// folder, and is kept unless the stack is ephemeral.
 type engine struct {
 	opts Options
 
@@ -150,7 +150,7 @@ func (e *engine) volume(spec containerSpec) string {
 	return "atlas-" + hex.EncodeToString(sum[:6]) + "-" + image
 }
 
-// removeLeftovers ends the containers of a killed starter: the reaper gives
+// removeLeftovers ends the containers of a killed starter. The reaper leaves
 // them some seconds, in which two servers would write to one volume.
 func (e *engine) removeLeftovers(ctx context.Context) error {
 	cli, err := testcontainers.NewDockerClientWithOpts(ctx)
@@ -167,7 +167,7 @@ func (e *engine) removeLeftovers(ctx context.Context) error {
 	}
 	for _, c := range left.Items {
 		e.opts.Log("removing the container of %s, left behind by an earlier run", c.Image)
-		// Stopping lets it end gracefully; the reaper may be faster at both.
+		// Stopping is graceful; the reaper may be faster.
 		seconds := int(stopWithin.Seconds())
 		_, _ = cli.ContainerStop(ctx, c.ID, client.ContainerStopOptions{Timeout: &seconds})
 		if _, err := cli.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true}); err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
@@ -198,8 +198,8 @@ func (e *engine) run(ctx context.Context, describe func(Options) containerSpec) 
 			h.PortBindings = network.PortMap{port: {{HostIP: netip.MustParseAddr("127.0.0.1")}}}
 			h.Memory = spec.memory
 			if !e.opts.Ephemeral {
-				// A bind by name, not a mount of the library's: those are
-				// labelled for its reaper, which would remove the data.
+				// A bind by name, not a mount of the library: the reaper would
+				// remove the data of that.
 				h.Binds = append(h.Binds, e.volume(spec)+":"+spec.data)
 			}
 		}),
@@ -220,7 +220,7 @@ func (e *engine) run(ctx context.Context, describe func(Options) containerSpec) 
 	return spec.url(address), nil
 }
 
-// stop ends and removes the containers, all at once; volumes with a name stay.
+// stop ends and removes the containers in parallel. Named volumes stay.
 func (e *engine) stop(ctx context.Context) error {
 	e.mu.Lock()
 	running := e.running
@@ -237,7 +237,7 @@ func (e *engine) stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// removeVolume removes a volume that may not exist.
+// removeVolume removes a volume if it exists.
 func removeVolume(ctx context.Context, name string) error {
 	cli, err := testcontainers.NewDockerClientWithOpts(ctx)
 	if err != nil {
@@ -250,7 +250,7 @@ func removeVolume(ctx context.Context, name string) error {
 	return nil
 }
 
-// containerTail returns the end of a container's log, set off for an error.
+// containerTail returns the end of a container's log as a suffix of an error.
 func containerTail(ctx context.Context, c *testcontainers.DockerContainer) string {
 	const most = 4 << 10
 	if c == nil {
@@ -261,7 +261,7 @@ func containerTail(ctx context.Context, c *testcontainers.DockerContainer) strin
 		return ""
 	}
 	defer r.Close()
-	b, _ := io.ReadAll(io.LimitReader(r, 1<<20)) // what came before a cut helps too
+	b, _ := io.ReadAll(io.LimitReader(r, 1<<20)) // a partial log helps too
 	b = b[max(0, len(b)-most):]
 	return "; the end of its log:\n" + string(b)
 }

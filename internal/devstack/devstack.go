@@ -25,56 +25,52 @@ import (
 const ElasticsearchVersion = "8.19.7"
 
 const (
-	// readyWithin bounds the wait for one backend to answer after its start.
-	// Elasticsearch takes 12 s on two idle cores and was seen to take 55 s on
-	// two that four test runs shared; what is broken ends, and is not waited
-	// for.
+	// readyWithin bounds the wait for one backend to answer. Elasticsearch
+	// takes 12 s on two idle cores, and took 55 s on two that four test runs
+	// shared. A server that fails exits, so nobody waits for it.
 	readyWithin = 3 * time.Minute
-	// stopWithin bounds the wait for one backend to end by itself before it
-	// is killed.
+	// stopWithin bounds the graceful end of one backend, before SIGKILL.
 	stopWithin = 20 * time.Second
 )
 
-// Options say what to start and where. Dir is required, all else has a
-// default.
+// Options configure a stack. Only Dir is required.
 type Options struct {
-	// Dir is the state folder: data, logs, and the record of what runs. It is
-	// created when missing. One stack at a time uses it.
+	// Dir is the state folder with data, logs and the record of running
+	// processes. It is created if missing. Only one stack at a time can use it.
 	Dir string
-	// Cache is where downloaded servers are unpacked, shared by all stacks of
-	// a user. Default: the folder "atlas" in the user's cache folder.
+	// Cache is the folder of downloaded servers, shared by all stacks of a
+	// user. Default: "atlas" in the user's cache folder.
 	Cache string
 	// Fresh removes the data of earlier runs before starting.
 	Fresh bool
-	// Addresses of backends that exist already. What is given is used as it
-	// is: never started, stopped or emptied.
+	// Addresses of existing backends. They are used, and never started, stopped
+	// or emptied.
 	ElasticsearchURL, PostgresURL, RedisURL string
 	// ESHeap is Elasticsearch's heap in the JVM's notation. Default: "1g".
 	ESHeap string
 	// Ephemeral is for tests: data is written without fsync, and removed
 	// before the start and by Stop.
 	Ephemeral bool
-	// Local has the backends be processes of this machine even where a container
-	// engine answers: those can be killed and resumed one by one.
+	// Local runs the backends as processes of this machine even if a container
+	// engine answers: only these can be killed and resumed one by one.
 	Local bool
-	// Env is further environment (KEY=value) of a backend's processes.
+	// Env adds environment (KEY=value) to a backend's processes.
 	Env map[Backend][]string
-	// Log receives one line for each thing a person waits for. Default: none.
+	// Log receives a line for each step that takes noticeable time. Default:
+	// none.
 	Log func(format string, args ...any)
 
-	// outlive lets the servers outlive a killed starter, so that a test finds
-	// the leftovers which otherwise only a lost race leaves behind.
+	// outlive keeps the servers running after the starter was killed, for tests
+	// of the clean-up.
 	outlive bool
 }
 
-// Stack is three backends that answer. The addresses are fixed; all but Stop
-// is read-only.
+// Stack is the three backends. Its fields are read-only.
 type Stack struct {
 	// ElasticsearchURL is like http://127.0.0.1:23456, without a slash at the
 	// end.
 	ElasticsearchURL string
-	// PostgresURL is the address of the database "postgres" as an
-	// administrator, who may create roles and databases.
+	// PostgresURL is the address of the database "postgres" as a superuser.
 	PostgresURL string
 	// RedisURL is like redis://127.0.0.1:23456/0.
 	RedisURL string
@@ -86,12 +82,12 @@ type Stack struct {
 	stopErr  error
 }
 
-// Start brings up what opts does not give an address for, all at once, and
-// returns when all of it answers. On an error nothing is left running. What an
-// earlier, killed starter left running in the same Dir is stopped first, its
-// data kept. A second Start on a Dir in use is refused.
+// Start starts, in parallel, the backends without an address in opts, and
+// returns when all answer. On an error nothing keeps running. It first stops
+// what a killed starter left running in Dir, and keeps the data. It refuses a
+// Dir in use.
 //
-// The servers run until Stop, or until this process dies (Linux).
+// The servers run until Stop or, on Linux, until this process dies.
 func Start(ctx context.Context, opts Options) (*Stack, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
@@ -111,7 +107,7 @@ func Start(ctx context.Context, opts Options) (*Stack, error) {
 	stack.unlock = unlock
 
 	if err := stack.start(ctx, opts); err != nil {
-		// The cause is told, not how the clean-up of it went.
+		// The first error says more than those of the clean-up.
 		_ = stack.Stop(context.WithoutCancel(ctx))
 		return nil, err
 	}
@@ -126,8 +122,8 @@ func (s *Stack) start(ctx context.Context, opts Options) error {
 	}
 	wanted := slices.DeleteFunc(backends, func(b backend) bool { return *b.url != "" })
 
-	// Leftovers are cleaned up even when nothing is started: the addresses
-	// given now may not have been given to the run that was killed.
+	// Leftovers are stopped even when nothing is started: the killed run may
+	// have had other addresses.
 	local, err := openMachine(ctx, opts)
 	if err != nil {
 		return err
@@ -159,7 +155,7 @@ func (s *Stack) start(ctx context.Context, opts Options) error {
 			url, err := start(ctx, b)
 			if err != nil {
 				errs[i] = fmt.Errorf("%s: %w", b.name, err)
-				giveUp() // the others need not come up any more
+				giveUp() // the start has failed; the others can stop
 				return
 			}
 			*b.url = url
@@ -168,32 +164,30 @@ func (s *Stack) start(ctx context.Context, opts Options) error {
 	}
 	wg.Wait()
 
-	// The first cause is what helps, not the others' cancellation by it.
-	var causes []error
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			causes = append(causes, err)
-		}
-	}
-	if len(causes) == 0 {
-		return errors.Join(errs...)
-	}
-	return errors.Join(causes...)
+	return causes(errs)
 }
 
-// backend is one of the three: how it starts as a local server, and as a
+// causes joins the errors of parallel starts, without those that are only the
+// cancellation after another's failure.
+func causes(errs []error) error {
+	own := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return errors.Is(err, context.Canceled) })
+	if err := errors.Join(own...); err != nil {
+		return err
+	}
+	return errors.Join(errs...)
+}
+
+// backend is one of the three, with its start as a local server and as a
 // container.
 type backend struct {
 	name      string
 	local     func(*machine, context.Context) (string, error)
 	container func(Options) containerSpec
-	url       *string // where the address goes; not empty: given
+	url       *string // target of the address; not empty when given
 }
 
-// Stop ends exactly what Start started, each in its own graceful way and all
-// at once; what has not ended after 20 seconds is killed. It may be called
-// more than once. ctx is for its values and a shorter bound only: it is
-// honoured by killing earlier.
+// Stop ends what Start started, in parallel and gracefully; after 20 seconds,
+// or when ctx ends, by SIGKILL. Further calls return the same result.
 func (s *Stack) Stop(ctx context.Context) error {
 	s.stopOnce.Do(func() {
 		errs := make([]error, len(s.stops))
@@ -205,6 +199,42 @@ func (s *Stack) Stop(ctx context.Context) error {
 		s.stopErr = errors.Join(append(errs, s.unlock())...)
 	})
 	return s.stopErr
+}
+
+// temporary makes a temporary folder the state folder when none is given;
+// remove deletes it.
+func (o *Options) temporary(prefix string) (remove func() error, err error) {
+	if o.Dir != "" {
+		return func() error { return nil }, nil
+	}
+	dir, err := os.MkdirTemp("", prefix)
+	if err != nil {
+		return nil, fmt.Errorf("devstack: %w", err)
+	}
+	o.Dir = dir
+	remove = func() error { return os.RemoveAll(dir) }
+	// The account of the servers has to enter it.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return nil, errors.Join(fmt.Errorf("devstack: %w", err), remove())
+	}
+	return remove, nil
+}
+
+// openEphemeral opens a machine whose data, and temporary state folder, stop
+// removes.
+func openEphemeral(ctx context.Context, opts Options, prefix string) (m *machine, stop func(context.Context) error, err error) {
+	remove, err := opts.temporary(prefix)
+	if err != nil {
+		return nil, nil, err
+	}
+	opts.Ephemeral = true
+	if err = opts.complete(); err == nil {
+		m, err = openMachine(ctx, opts)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, remove())
+	}
+	return m, func(ctx context.Context) error { return errors.Join(m.stop(ctx), remove()) }, nil
 }
 
 // complete fills the defaults in and makes the folders absolute.

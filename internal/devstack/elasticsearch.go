@@ -1,13 +1,11 @@
 package devstack
 
 import (
-	"archive/zip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"net/http"
 	"net/url"
@@ -21,22 +19,22 @@ import (
 )
 
 const (
-	// elasticsearchArtifact is the server as Elastic publishes it for
-	// integration tests: the real one, without a JDK and with few modules.
+	// elasticsearchArtifact is the server that Elastic publishes for
+	// integration tests, without a JDK and with few modules.
 	elasticsearchArtifact = "org.elasticsearch.distribution.integ-test-zip:elasticsearch:" + ElasticsearchVersion + ":zip"
-	// copyGoal fetches an artifact by its coordinates and checks it.
-	copyGoal = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
+	// unpackGoal fetches an artifact by its coordinates, checks and unpacks it.
+	unpackGoal = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack"
 )
 
 // elasticsearch starts one node and returns its address.
 func (m *machine) elasticsearch(ctx context.Context) (string, error) {
-	home, err := m.home("elasticsearch")
-	if err != nil {
-		return "", err
-	}
-	port, err := m.startNode(ctx, esNode{name: "atlas", home: home}, func(ctx context.Context, port int) error {
-		return elasticsearchAnswers(ctx, &http.Transport{}, "http://"+loopback(port), nil)
-	})
+	node := esNode{kind: "elasticsearch", settings: []string{
+		"cluster.name: atlas-dev",
+		`node.name: "atlas"`,
+		"discovery.type: single-node",
+		"xpack.security.enabled: false",
+	}}
+	port, err := m.startNode(ctx, node, plainNodeAnswers)
 	return "http://" + loopback(port), err
 }
 
@@ -50,19 +48,24 @@ func (m *machine) startNode(ctx context.Context, node esNode, probe func(ctx con
 	if err != nil {
 		return 0, err
 	}
-	if err := m.writeConfig(node); err != nil {
+	home, err := m.home(node.kind)
+	if err != nil {
+		return 0, err
+	}
+	if err := m.writeConfig(home, node); err != nil {
 		return 0, err
 	}
 	return m.serve(ctx, server{
-		kind:       "elasticsearch",
+		kind:       node.kind,
 		stopSignal: syscall.SIGTERM,
-		home:       node.home,
+		home:       home,
+		within:     node.within,
 		command: func(port int) *exec.Cmd {
 			cmd := exec.Command(filepath.Join(dist, "bin", "elasticsearch"), "-Ehttp.port="+strconv.Itoa(port))
 			cmd.Env = []string{
 				"ES_JAVA_HOME=" + java,
-				"ES_PATH_CONF=" + filepath.Join(node.home, "config"),
-				"ES_TMPDIR=" + filepath.Join(node.home, "tmp"),
+				"ES_PATH_CONF=" + filepath.Join(home, "config"),
+				"ES_TMPDIR=" + filepath.Join(home, "tmp"),
 				"ES_JAVA_OPTS=" + m.jvmOptions(),
 			}
 			return cmd
@@ -71,8 +74,8 @@ func (m *machine) startNode(ctx context.Context, node esNode, probe func(ctx con
 	})
 }
 
-// jvmOptions are the heap and, for tests, what starts soonest: a node that
-// lives for minutes does not earn back what the second compiler costs.
+// jvmOptions are the heap and, for tests, the first compiler tier only: a node
+// that lives for minutes does not amortize the second one.
 func (m *machine) jvmOptions() string {
 	heap := "-Xms" + m.opts.ESHeap + " -Xmx" + m.opts.ESHeap
 	if m.opts.Ephemeral {
@@ -81,8 +84,8 @@ func (m *machine) jvmOptions() string {
 	return heap
 }
 
-// elasticsearchAnswers asks for the state of the shards: the node answers
-// earlier, but then refuses searches. user may be nil.
+// elasticsearchAnswers waits for the shards: a node answers earlier, but then
+// refuses searches. user may be nil.
 func elasticsearchAnswers(ctx context.Context, transport *http.Transport, address string, user *url.Userinfo) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -91,7 +94,7 @@ func elasticsearchAnswers(ctx context.Context, transport *http.Transport, addres
 		return err
 	}
 	req.URL.User = user
-	// A connection of its own: none stays open behind the caller's back.
+	// One connection per call: none stays open.
 	transport.DisableKeepAlives = true
 	client := http.Client{Transport: transport}
 	resp, err := client.Do(req)
@@ -112,34 +115,25 @@ func elasticsearchAnswers(ctx context.Context, transport *http.Transport, addres
 	return nil
 }
 
-// esNode is one node's name and folder; below it lie config, data, logs, tmp.
+// plainNodeAnswers probes a node without security.
+func plainNodeAnswers(ctx context.Context, port int) error {
+	return elasticsearchAnswers(ctx, &http.Transport{}, "http://"+loopback(port), nil)
+}
+
+// esNode is a node of Elasticsearch. kind names its process, its log and its
+// folder.
 type esNode struct {
-	name string
-	home string
-	// secured turns security and TLS on; files are then its certificate and
-	// its users, by their names in the folder config.
-	secured bool
-	files   map[string]string
+	kind string
+	// settings are lines of elasticsearch.yml beyond those of every node.
+	settings []string
+	// files are further files of the folder config: name → content.
+	files map[string]string
+	// within bounds the start, 0 means readyWithin.
+	within time.Duration
 }
 
-// settings are the node's elasticsearch.yml. A full disk must not turn a
-// developer's indices read-only, so the disk is not watched.
-func (n esNode) settings() string {
-	quote := strconv.Quote // a double-quoted YAML string
-	return strings.Join(append([]string{
-		"cluster.name: atlas-dev",
-		"node.name: " + quote(n.name),
-		"discovery.type: single-node",
-		"network.host: 127.0.0.1",
-		"path.data: " + quote(filepath.Join(n.home, "data")),
-		"path.logs: " + quote(filepath.Join(n.home, "logs")),
-		"xpack.security.enabled: " + strconv.FormatBool(n.secured),
-		"cluster.routing.allocation.disk.threshold_enabled: false",
-	}, n.security()...), "\n") + "\n"
-}
-
-// What the node's log4j2.properties and jvm.options hold: its log goes to the
-// standard output, which the machine keeps, and an overfull heap ends it.
+// The node's log4j2.properties and jvm.options. The node logs to its standard
+// output, which goes to a file of the machine, and exits when its heap is full.
 const (
 	esLogging = `status = error
 appender.console.type = Console
@@ -160,25 +154,32 @@ rootLogger.appenderRef.console.ref = console
 `
 )
 
-// writeConfig lays out the node's folder. What a killed node left in tmp goes.
-func (m *machine) writeConfig(n esNode) error {
-	if err := os.RemoveAll(filepath.Join(n.home, "tmp")); err != nil {
+// writeConfig makes the node's folder. A folder tmp of an earlier run is removed.
+func (m *machine) writeConfig(home string, n esNode) error {
+	if err := os.RemoveAll(filepath.Join(home, "tmp")); err != nil {
 		return err
 	}
 	for _, dir := range []string{"config", "config/jvm.options.d", "data", "logs", "tmp"} {
-		if err := os.MkdirAll(filepath.Join(n.home, dir), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o755); err != nil {
 			return err
 		}
 	}
-	files := map[string]string{"elasticsearch.yml": n.settings(), "log4j2.properties": esLogging, "jvm.options": esJVM}
+	settings := append([]string{
+		"network.host: 127.0.0.1",
+		"path.data: " + strconv.Quote(filepath.Join(home, "data")),
+		"path.logs: " + strconv.Quote(filepath.Join(home, "logs")),
+		// A full disk must not turn a developer's indices read-only.
+		"cluster.routing.allocation.disk.threshold_enabled: false",
+	}, n.settings...)
+	files := map[string]string{"elasticsearch.yml": strings.Join(settings, "\n") + "\n", "log4j2.properties": esLogging, "jvm.options": esJVM}
 	maps.Copy(files, n.files)
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(n.home, "config", name), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(home, "config", name), []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
 	for _, dir := range []string{"config", "data", "logs", "tmp"} {
-		if err := m.own(filepath.Join(n.home, dir)); err != nil {
+		if err := m.own(filepath.Join(home, dir)); err != nil {
 			return err
 		}
 	}
@@ -195,8 +196,8 @@ func (m *machine) cacheDir() (string, error) {
 	return dir, makeDir(dir)
 }
 
-// distribution returns the folder of the unpacked server, which it fetches
-// once per cache.
+// distribution returns the folder of the unpacked server. It fetches it once
+// per cache.
 func (m *machine) distribution(ctx context.Context, java string) (string, error) {
 	cache, err := m.cacheDir()
 	if err != nil {
@@ -205,7 +206,7 @@ func (m *machine) distribution(ctx context.Context, java string) (string, error)
 	name := "elasticsearch-" + ElasticsearchVersion
 	return fetchOnce(ctx, cache, name, filepath.Join("bin", "elasticsearch"), func(tmp string) (string, error) {
 		m.opts.Log("fetching Elasticsearch %s with Maven (98 MB, once)", ElasticsearchVersion)
-		mvn := exec.CommandContext(ctx, "mvn", "-q", "-B", copyGoal, "-Dartifact="+elasticsearchArtifact, "-DoutputDirectory="+tmp)
+		mvn := exec.CommandContext(ctx, "mvn", "-q", "-B", unpackGoal, "-Dartifact="+elasticsearchArtifact, "-DoutputDirectory="+tmp)
 		mvn.Dir = tmp
 		mvn.Env = append(os.Environ(), "JAVA_HOME="+java)
 		out, err := mvn.CombinedOutput()
@@ -215,16 +216,17 @@ func (m *machine) distribution(ctx context.Context, java string) (string, error)
 		if err != nil {
 			return "", fmt.Errorf("mvn: %w\n%s", err, out)
 		}
-		if err := unzip(filepath.Join(tmp, name+".zip"), tmp); err != nil {
-			return "", err
+		// The archive and the umask may close it to the account of the servers.
+		if out, err := exec.CommandContext(ctx, "chmod", "-R", "a+rX", tmp).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("chmod: %w\n%s", err, out)
 		}
 		return filepath.Join(tmp, name), nil
 	})
 }
 
-// fetchOnce returns the folder cache/name, which holds the file proof. When it
-// is not there, fetch makes it below a temporary folder and it is moved into
-// place whole. Two at once, of any process, fetch once.
+// fetchOnce returns the folder cache/name, which contains the file proof. If it
+// is missing, fetch creates it below a temporary folder, and a rename moves it
+// into place. Concurrent callers, in any process, fetch once.
 func fetchOnce(ctx context.Context, cache, name, proof string, fetch func(tmp string) (string, error)) (string, error) {
 	final := filepath.Join(cache, name)
 	complete := func() bool {
@@ -242,7 +244,7 @@ func fetchOnce(ctx context.Context, cache, name, proof string, fetch func(tmp st
 	if complete() {
 		return final, nil
 	}
-	tmp := final + ".unpacking" // under the lock: another's is a killed one's
+	tmp := final + ".unpacking" // the lock is held: an existing folder is of a killed process
 	if err := errors.Join(os.RemoveAll(tmp), os.RemoveAll(final)); err != nil {
 		return "", err
 	}
@@ -261,60 +263,4 @@ func fetchOnce(ctx context.Context, cache, name, proof string, fetch func(tmp st
 		return "", fmt.Errorf("%s has no %s", final, proof)
 	}
 	return final, nil
-}
-
-// unzip unpacks an archive so that every user may read and run what is in it.
-func unzip(archive, into string) error {
-	r, err := zip.OpenReader(archive)
-	if err != nil {
-		return fmt.Errorf("unpack %s: %w", filepath.Base(archive), err)
-	}
-	defer r.Close()
-	for _, f := range r.File {
-		if !filepath.IsLocal(f.Name) {
-			return fmt.Errorf("unpack %s: %q leads out of it", filepath.Base(archive), f.Name)
-		}
-		if err := unzipFile(f, filepath.Join(into, f.Name)); err != nil {
-			return fmt.Errorf("unpack %s: %w", f.Name, err)
-		}
-	}
-	return nil
-}
-
-func unzipFile(f *zip.File, path string) error {
-	if f.FileInfo().IsDir() {
-		return mkdirAllOpen(path)
-	}
-	if !f.Mode().IsRegular() {
-		return errors.New("is neither a file nor a folder")
-	}
-	if err := mkdirAllOpen(filepath.Dir(path)); err != nil {
-		return err
-	}
-	in, err := f.Open()
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	mode := fs.FileMode(0o644)
-	if f.Mode()&0o111 != 0 {
-		mode = 0o755
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Chmod(mode), out.Close())
-}
-
-// mkdirAllOpen is os.MkdirAll whatever the umask.
-func mkdirAllOpen(dir string) error {
-	if _, err := os.Stat(dir); err == nil {
-		return nil
-	}
-	if err := mkdirAllOpen(filepath.Dir(dir)); err != nil {
-		return err
-	}
-	return makeDir(dir)
 }

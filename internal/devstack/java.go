@@ -21,8 +21,8 @@ var (
 )
 
 // findJava returns the home of a Java of version 17 or later that the account
-// may run: the one of ES_JAVA_HOME or JAVA_HOME, the first in PATH, or one that
-// a system package installed.
+// may run: that of ES_JAVA_HOME or JAVA_HOME, the first in PATH, or one of a
+// system package.
 func findJava(ctx context.Context, a *account) (string, error) {
 	var candidates []string
 	for _, name := range []string{"ES_JAVA_HOME", "JAVA_HOME"} {

@@ -21,13 +21,13 @@ import (
 	"time"
 )
 
-// machine runs servers as processes of this machine. Each has its folder below
-// data and its log in the state folder, and is a process group of its own, so
-// that a terminal's Ctrl-C reaches only the starter, which stops them in order.
+// machine runs servers as processes of this machine. Each has a folder below
+// data, a log in the state folder and its own process group, so that Ctrl-C in
+// a terminal reaches only the starter, which stops the servers in order.
 type machine struct {
 	opts Options
-	// account is whom the servers run as; nil is the caller. Two of them
-	// refuse to run as root.
+	// account runs the servers; nil is the caller. Two of the servers refuse
+	// root.
 	account *account
 	data    string
 	starter *starter
@@ -35,11 +35,11 @@ type machine struct {
 	mu      sync.Mutex // guards what follows
 	state   state
 	running []*process
-	told    bool // that data lies elsewhere
+	told    bool // the log says where the data is
 }
 
-// openMachine stops what an earlier run left behind, and removes its data when
-// asked to. It starts nothing.
+// openMachine stops the leftovers of an earlier run, and removes its data if
+// requested. It starts nothing.
 func openMachine(ctx context.Context, opts Options) (*machine, error) {
 	m := &machine{opts: opts, state: readState(opts.Dir)}
 	var err error
@@ -59,8 +59,8 @@ func openMachine(ctx context.Context, opts Options) (*machine, error) {
 	return m, nil
 }
 
-// dataFolder is below the state folder, unless that is closed to the account,
-// as root's own folders are.
+// dataFolder is below the state folder, unless the account may not enter that,
+// as with the folders of root.
 func (m *machine) dataFolder() string {
 	if passable(m.opts.Dir, m.account) {
 		return filepath.Join(m.opts.Dir, "data")
@@ -69,7 +69,7 @@ func (m *machine) dataFolder() string {
 	return "/var/tmp/atlas-" + hex.EncodeToString(sum[:8])
 }
 
-// stop ends all servers at once, then forgets them.
+// stop ends all servers in parallel and removes their records.
 func (m *machine) stop(ctx context.Context) error {
 	m.mu.Lock()
 	running := m.running
@@ -104,8 +104,8 @@ func (m *machine) removeData() error {
 	return nil
 }
 
-// checkData refuses a data folder that somebody else made: outside the state
-// folder it lies where every user may create one.
+// checkData refuses a data folder of another owner: outside the state folder,
+// any user may have created it.
 func (m *machine) checkData() error {
 	info, err := os.Lstat(m.data)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,7 +120,7 @@ func (m *machine) checkData() error {
 	return nil
 }
 
-// home returns the folder of a server, made and owned by its account.
+// home creates the folder of a server, owned by the account.
 func (m *machine) home(kind string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -141,8 +141,8 @@ func (m *machine) home(kind string) (string, error) {
 	return home, m.own(home)
 }
 
-// own gives a folder with all in it to the account, if it is not already: an
-// earlier run may have been under another one.
+// own changes the owner of a folder and its content to the account. An earlier
+// run may have had another one.
 func (m *machine) own(dir string) error {
 	if m.account == nil {
 		return nil
@@ -168,7 +168,7 @@ func (m *machine) own(dir string) error {
 	if err != nil {
 		return err
 	}
-	// The folder itself last: its owner tells whether all was done.
+	// The folder itself comes last: its owner shows that all is done.
 	for i := len(dirs) - 1; i >= 0; i-- {
 		if err := os.Lchown(dirs[i], int(m.account.uid), int(m.account.gid)); err != nil {
 			return err
@@ -177,21 +177,22 @@ func (m *machine) own(dir string) error {
 	return nil
 }
 
-// server is how one kind of server is started and asked.
+// server is how to start and probe a server.
 type server struct {
 	kind string
-	// stopSignal ends it gracefully with clients still connected.
+	// stopSignal stops it gracefully, even with connected clients.
 	stopSignal syscall.Signal
 	home       string
 	command    func(port int) *exec.Cmd
-	// probe returns nil once the server takes work. Each call is bounded.
+	// probe returns nil when the server accepts work. It bounds its own
+	// duration.
 	probe func(ctx context.Context, port int) error
-	// within bounds the wait for it, 0 means readyWithin.
+	// within bounds the start; 0 means readyWithin.
 	within time.Duration
 }
 
-// serve starts a server on a free port and waits until it answers. A port that
-// somebody took between the look and the bind is replaced.
+// serve starts a server on a free port and waits until it answers. It retries
+// when another process has taken the port meanwhile.
 func (m *machine) serve(ctx context.Context, s server) (port int, err error) {
 	for attempt := 1; ; attempt++ {
 		port = m.choosePort(s.kind)
@@ -208,15 +209,15 @@ func (m *machine) serve(ctx context.Context, s server) (port int, err error) {
 	}
 }
 
-// launch starts the process and records it. Its environment is only what it
-// needs: a caller's PGDATA or JAVA_TOOL_OPTIONS must not reach it.
+// launch starts the process and records it. It inherits no environment: a
+// caller's PGDATA or JAVA_TOOL_OPTIONS would change it.
 func (m *machine) launch(s server, port int) (*process, error) {
 	logs := filepath.Join(m.opts.Dir, "logs")
 	if err := makeDir(logs); err != nil {
 		return nil, err
 	}
 	logPath := filepath.Join(logs, s.kind+".log")
-	// The log before this one is kept: it tells why the earlier run ended.
+	// The previous log is kept: it tells why the earlier run ended.
 	if err := os.Rename(logPath, logPath+".old"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -235,7 +236,7 @@ func (m *machine) launch(s server, port int) (*process, error) {
 		dieWithParent(cmd.SysProcAttr, s.stopSignal)
 	}
 
-	// Started and recorded under one lock: what Stop sees is complete.
+	// Start and record under one lock, so that stop sees both or neither.
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.starter.start(cmd); err != nil {
@@ -261,8 +262,8 @@ func (m *machine) launch(s server, port int) (*process, error) {
 	return p, nil
 }
 
-// confine makes cmd run as the account, in home, with a bare environment; what
-// cmd.Env holds already is kept.
+// confine runs cmd as the account, in home, with a minimal environment in
+// addition to cmd.Env.
 func (m *machine) confine(cmd *exec.Cmd, home string) {
 	cmd.Dir = home
 	cmd.Env = append(cmd.Env, "PATH="+os.Getenv("PATH"), "HOME="+home, "LANG=C.UTF-8", "TZ=UTC")
@@ -272,15 +273,15 @@ func (m *machine) confine(cmd *exec.Cmd, home string) {
 	}
 }
 
-// choosePort returns the kind's port of the run before, if it is free, else a
-// free one below the range that outgoing connections take theirs from.
+// choosePort returns the port of the previous run if it is free, otherwise a
+// free port below the ephemeral range.
 func (m *machine) choosePort(kind string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	port := m.state.Ports[kind]
 	for try := 0; port == 0 || !portFree(port); try++ {
 		if port = 20000 + rand.IntN(12000); try > 1000 {
-			break // the bind will say what is wrong
+			break // the bind will report the problem
 		}
 		for other, taken := range m.state.Ports {
 			if other != kind && taken == port {
@@ -303,7 +304,7 @@ func portFree(port int) bool {
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// process is a running server.
+// process is a started server.
 type process struct {
 	record     processRecord
 	stopSignal syscall.Signal
@@ -321,8 +322,8 @@ func (p *process) gone() bool {
 	}
 }
 
-// ready polls the probe until it succeeds, the process ends, or too
-// long has passed. Its errors end with the last lines of the server's log.
+// ready polls the probe until it succeeds, the process ends or the time is
+// over. Errors include the end of the server's log.
 func (p *process) ready(ctx context.Context, within time.Duration, probe func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("does not answer after %s", within))
 	defer cancel()
@@ -342,7 +343,7 @@ func (p *process) ready(ctx context.Context, within time.Duration, probe func(co
 	}
 }
 
-// logTail returns the last lines of the server's log, set off for an error.
+// logTail returns the end of the server's log as a suffix of an error.
 func (p *process) logTail() string {
 	const lines, most = 20, 16 << 10
 	b, err := os.ReadFile(p.log)
@@ -355,15 +356,15 @@ func (p *process) logTail() string {
 	return fmt.Sprintf("; the end of %s:\n    %s", p.log, strings.Join(all, "\n    "))
 }
 
-// end asks the process to stop and kills it, with what it started, when it
-// takes too long.
+// end stops the process, after stopWithin with SIGKILL, and kills its process
+// group.
 func (p *process) end(ctx context.Context) error {
 	if p.gone() {
 		return killGroup(p.record)
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopWithin)
 	defer cancel()
-	// It may have ended in between: that is what is wanted.
+	// It may have ended already.
 	_ = syscall.Kill(p.record.PID, p.stopSignal)
 	select {
 	case <-p.exited:
@@ -375,11 +376,11 @@ func (p *process) end(ctx context.Context) error {
 	}
 }
 
-// stopLeftovers ends what a killed starter left running in this state folder.
+// stopLeftovers ends the processes that a killed starter left running.
 func (m *machine) stopLeftovers(ctx context.Context) error {
 	records := m.state.Processes
 	if m.state.Boot != bootID() {
-		records = nil // they went with the machine's last boot
+		records = nil // they ended with that boot
 	}
 	records = append(records, m.orphanPostgres()...)
 	errs := make([]error, len(records))
@@ -410,8 +411,8 @@ func (m *machine) stopLeftover(ctx context.Context, r processRecord) error {
 			return fmt.Errorf("stop %s (process %d), left behind by an earlier run: %w", r.Kind, r.PID, err)
 		}
 	}
-	// Children are given the same time: they end by themselves when they see
-	// that their parent is gone.
+	// Children get the same time: they end when they notice the end of their
+	// parent.
 	bounded, cancel := context.WithTimeout(ctx, stopWithin)
 	defer cancel()
 	for alive() || len(groupMembers(r)) > 0 {

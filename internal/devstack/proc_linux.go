@@ -8,15 +8,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
-// starter starts processes that are to end with this one. The kernel ties that
-// to the thread which forked, not to the process, so one thread does all the
-// forking and stays until close.
+// starter starts processes that end with this one. The kernel ties their end to
+// the thread that forked them, so one thread does all forks and lives until
+// close.
 type starter struct {
 	work chan func()
 }
@@ -38,47 +39,42 @@ func (s *starter) start(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// close ends the thread, and what it started with it.
+// close ends the thread and, with it, the processes it started.
 func (s *starter) close() { close(s.work) }
 
-// dieWithParent has the kernel send a signal to the process when its starter's
-// thread is gone, which a kill -9 of the starter cannot prevent.
+// dieWithParent makes the kernel send a signal to the process when the starter's
+// thread ends, which also covers kill -9 of the starter.
 func dieWithParent(attr *syscall.SysProcAttr, signal syscall.Signal) { attr.Pdeathsig = signal }
 
-// procStat is what is of use in /proc/PID/stat.
-type procStat struct {
-	zombie  bool
-	parent  int
-	group   int
-	started uint64 // clock ticks since boot
+// running returns the state of a process; false when it has ended, also when it
+// is a zombie.
+func running(pid int) (procfs.ProcStat, bool) {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return procfs.ProcStat{}, false
+	}
+	s, err := p.Stat()
+	return s, err == nil && s.State != "Z" && s.State != "X"
 }
 
-func readStat(pid int) (procStat, bool) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return procStat{}, false
-	}
-	// The name before the last parenthesis may hold anything.
-	_, rest, ok := strings.Cut(string(b[max(0, strings.LastIndexByte(string(b), ')')):]), ") ")
-	fields := strings.Fields(rest)
-	if !ok || len(fields) < 20 {
-		return procStat{}, false
-	}
-	started, err := strconv.ParseUint(fields[19], 10, 64)
-	if err != nil {
-		return procStat{}, false
-	}
-	return procStat{zombie: fields[0] == "Z" || fields[0] == "X", parent: atoi(fields[1]), group: atoi(fields[2]), started: started}, true
-}
-
-// startTime returns when a process started, in clock ticks since boot; false
-// when it runs no longer. One that nobody waits for runs no longer.
+// startTime returns when a running process started, in clock ticks since boot.
 func startTime(pid int) (uint64, bool) {
-	s, ok := readStat(pid)
-	return s.started, ok && !s.zombie
+	s, ok := running(pid)
+	return s.Starttime, ok
 }
 
-// bootID returns what tells this boot of the machine from others.
+// processes returns the running processes that match.
+func processes(match func(procfs.ProcStat) bool) (pids []int) {
+	all, _ := procfs.AllProcs() // none where /proc is not mounted
+	for _, p := range all {
+		if s, ok := running(p.PID); ok && match(s) {
+			pids = append(pids, p.PID)
+		}
+	}
+	return pids
+}
+
+// bootID identifies this boot of the machine.
 func bootID() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -87,47 +83,23 @@ func bootID() string {
 	return strings.TrimSpace(string(b))
 }
 
-// groupMembers returns the running processes of the record's group, which has
-// its first process's number. Only those at home there: the number of a group
-// that is gone may have gone to another one.
+// groupMembers returns the running processes of the record's process group. The
+// kernel may have reused the group's number, so only processes that work below
+// the record's home count.
 func groupMembers(r processRecord) []int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
-	var pids []int
-	for _, e := range entries {
-		pid := atoi(e.Name())
-		if pid == 0 {
-			continue
-		}
-		s, ok := readStat(pid)
-		if ok && !s.zombie && s.group == r.PID && s.started >= r.Started && atHome(pid, r.Home) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+	return processes(func(s procfs.ProcStat) bool {
+		return s.PGRP == r.PID && s.Starttime >= r.Started && atHome(s.PID, r.Home)
+	})
 }
 
-// children returns the running processes that a process started.
+// children returns the running child processes of a process.
 func children(parent int) []int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
-	var pids []int
-	for _, e := range entries {
-		if pid := atoi(e.Name()); pid != 0 {
-			if s, ok := readStat(pid); ok && !s.zombie && s.parent == parent {
-				pids = append(pids, pid)
-			}
-		}
-	}
-	return pids
+	return processes(func(s procfs.ProcStat) bool { return s.PPID == parent })
 }
 
-// atHome says whether a process works below home. Where root may not look at
-// other users' processes, as in most containers, the owner has to do.
+// atHome tells whether the working folder of a process is home or below it. Where
+// root may not read that, as in most containers, the owner of the process is
+// compared instead.
 func atHome(pid int, home string) bool {
 	cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
 	if errors.Is(err, os.ErrPermission) {
@@ -144,8 +116,7 @@ func atHome(pid int, home string) bool {
 	return cwd == home || strings.HasPrefix(cwd, home+"/")
 }
 
-// killGroup kills what still runs of the record's group and waits until it is
-// gone.
+// killGroup kills the record's process group and waits for its end.
 func killGroup(r processRecord) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -1,20 +1,18 @@
 package devstack
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
-	"net"
 	"os/exec"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// redisSettings are the same for a server here and in a container. Credits are
-// counted in it: nothing may be evicted, and a crash loses a second at most.
+// redisSettings are those of a process and of a container. Redis counts
+// credits: it must not evict keys, and a crash may lose at most a second.
 func redisSettings(ephemeral bool) []string {
 	settings := []string{"--maxmemory-policy", "noeviction", "--save", ""}
 	if ephemeral {
@@ -49,29 +47,8 @@ func (m *machine) redis(ctx context.Context) (string, error) {
 	return "redis://" + loopback(port) + "/0", nil
 }
 
-// redisAnswers sends one PING: refused while the server reads its file.
+// redisAnswers sends one PING. Redis refuses it while it loads its file.
 func redisAnswers(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := conn.SetDeadline(deadline); err != nil {
-			return err
-		}
-	}
-	if _, err := conn.Write([]byte("PING\r\n")); err != nil {
-		return err
-	}
-	answer, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil {
-		return err
-	}
-	if answer = strings.TrimSpace(answer); answer != "+PONG" {
-		return fmt.Errorf("PING is answered %q", answer)
-	}
-	return nil
+	client := redis.NewClient(&redis.Options{Addr: address, DialTimeout: 3 * time.Second, ReadTimeout: 3 * time.Second, MaxRetries: -1})
+	return errors.Join(client.Ping(ctx).Err(), client.Close())
 }

@@ -12,28 +12,27 @@ import (
 	"time"
 )
 
-// The variables that give tests the address of a backend that runs already.
+// Environment variables with the addresses of running backends, for tests.
 const (
 	EnvElasticsearch = "ATLAS_TEST_ELASTICSEARCH_URL"
 	EnvPostgres      = "ATLAS_TEST_POSTGRES_URL"
 	EnvRedis         = "ATLAS_TEST_REDIS_URL"
 )
 
-// Environ returns the stack's addresses as KEY=value, for the tests of another
-// process.
+// Environ returns the addresses as KEY=value for the tests of another process.
 func (s *Stack) Environ() []string {
 	return []string{EnvElasticsearch + "=" + s.ElasticsearchURL, EnvPostgres + "=" + s.PostgresURL, EnvRedis + "=" + s.RedisURL}
 }
 
-// RunWith starts a stack for tests, runs a command with its addresses in the
-// environment, stops everything, and returns the command's exit status: 128
-// and the signal's number for one that a signal ended. An empty opts.Dir is a
-// temporary folder; the stack is always ephemeral.
+// RunWith starts an ephemeral stack, runs a command with its addresses in the
+// environment, stops the stack and returns the exit status of the command: 128
+// plus the signal's number when a signal ended it. An empty opts.Dir means a
+// temporary folder.
 //
-// SIGINT, SIGTERM and SIGHUP go to the command and, before it runs, end the
-// start. When ctx ends, the command gets SIGTERM and ten seconds.
-// The error is about the stack or a command that cannot be started; the code is
-// then not 0.
+// SIGINT, SIGTERM and SIGHUP are forwarded to the command; during the start
+// they end it. When ctx ends, the command gets SIGTERM and ten seconds. An
+// error is one of the stack or of a command that cannot be started; the status
+// is then not 0.
 func RunWith(ctx context.Context, opts Options, argv []string) (exitCode int, err error) {
 	if len(argv) == 0 {
 		return 2, errors.New("devstack: no command to run")
@@ -43,18 +42,11 @@ func RunWith(ctx context.Context, opts Options, argv []string) (exitCode int, er
 	defer signal.Stop(signals)
 
 	opts.Ephemeral = true
-	if opts.Dir == "" {
-		dir, err := os.MkdirTemp("", "atlas-stack-")
-		if err != nil {
-			return 1, fmt.Errorf("devstack: %w", err)
-		}
-		defer os.RemoveAll(dir)
-		// The servers' user has to pass through, when it is another one.
-		if err := os.Chmod(dir, 0o755); err != nil {
-			return 1, fmt.Errorf("devstack: %w", err)
-		}
-		opts.Dir = dir
+	remove, err := opts.temporary("atlas-stack-")
+	if err != nil {
+		return 1, err
 	}
+	defer func() { _ = remove() }()
 
 	stack, got, err := startUnless(ctx, signals, opts)
 	if got != nil {
@@ -71,7 +63,7 @@ func RunWith(ctx context.Context, opts Options, argv []string) (exitCode int, er
 	return code, err
 }
 
-// startUnless is Start, given up when a signal comes, which it then returns.
+// startUnless is Start, cancelled by a signal, which it then returns.
 func startUnless(ctx context.Context, signals <-chan os.Signal, opts Options) (*Stack, os.Signal, error) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
@@ -111,7 +103,7 @@ func runCommand(ctx context.Context, signals <-chan os.Signal, stack *Stack, arg
 		for {
 			select {
 			case s := <-signals:
-				_ = cmd.Process.Signal(s) // it may have ended: that is told by Wait
+				_ = cmd.Process.Signal(s) // an error means that it has ended
 			case <-done:
 				return
 			}

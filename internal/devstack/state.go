@@ -14,35 +14,34 @@ import (
 	"time"
 )
 
-// state is what stack.json in the state folder holds: enough for the next
-// start to find what a killed one left running, and to take the same ports.
+// state is the content of stack.json in the state folder. The next start uses
+// it to find the leftovers of a killed one, and to reuse the ports.
 type state struct {
-	// Boot identifies the machine's boot: start times count from it.
+	// Boot identifies the boot of the machine: start times count from it.
 	Boot string `json:"boot"`
-	// Ports are the last ones used, by kind, running or not.
+	// Ports are the last ones used, by kind.
 	Ports map[string]int `json:"ports"`
-	// Processes are those that run, or did when the starter was killed.
+	// Processes run, or ran when the starter was killed.
 	Processes []processRecord `json:"processes"`
 }
 
-// processRecord identifies a process beyond the reuse of its number.
+// processRecord identifies a process even after its number is reused.
 type processRecord struct {
 	Kind string `json:"kind"`
-	// PID is also the number of the process group.
+	// PID is also the process group.
 	PID int `json:"pid"`
-	// Started is the start time in clock ticks since boot, as the kernel
-	// counts it.
+	// Started is the start time in clock ticks since boot.
 	Started uint64 `json:"started"`
 	Port    int    `json:"port"`
-	// Home is the folder below which the process and its children have their
-	// working folders: tells a group of ours from one that got its number.
+	// Home is the working folder of the process, and above those of its
+	// children. It distinguishes our group from another with the same number.
 	Home string `json:"home"`
 }
 
 func statePath(dir string) string { return filepath.Join(dir, "stack.json") }
 
-// readState returns the recorded state, an empty one when there is none. A
-// record that is not readable is no reason not to start: it is only lost.
+// readState returns the recorded state, an empty one if there is none or it is
+// not readable.
 func readState(dir string) state {
 	s := state{}
 	if b, err := os.ReadFile(statePath(dir)); err == nil {
@@ -56,7 +55,7 @@ func readState(dir string) state {
 	return s
 }
 
-// write replaces the record whole, so that a kill in between loses nothing.
+// write replaces the record atomically.
 func (s state) write(dir string) error {
 	b, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -69,8 +68,8 @@ func (s state) write(dir string) error {
 	return os.Rename(tmp, statePath(dir))
 }
 
-// makeDir creates dir so that the unprivileged user may pass through it,
-// whatever the umask; one that exists keeps its permissions.
+// makeDir creates dir with mode 0755, whatever the umask, so that the account
+// may enter it. An existing folder keeps its mode.
 func makeDir(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -86,9 +85,8 @@ func makeDir(dir string) error {
 	return os.Chmod(dir, 0o755)
 }
 
-// lockDir takes the state folder for this process until unlock, or refuses
-// and names the process that has it. The kernel drops the lock with the
-// process, so a killed one leaves none.
+// lockDir locks the state folder until unlock, or returns an InUseError. The
+// kernel releases the lock when the process dies.
 func lockDir(dir string) (unlock func() error, err error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
@@ -110,10 +108,11 @@ func lockDir(dir string) (unlock func() error, err error) {
 	return f.Close, nil
 }
 
-// InUseError says that another process runs a stack in the same state folder.
+// InUseError reports that another process runs a stack in the same state
+// folder.
 type InUseError struct {
 	Dir string
-	// PID is the other process, 0 when it is not known.
+	// PID is the other process, 0 when unknown.
 	PID int
 }
 
@@ -125,8 +124,7 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("devstack: %s already runs a stack in %s; stop it first, or use another folder", who, e.Dir)
 }
 
-// lockFile waits for the exclusive lock of a file, which it creates, until ctx
-// ends.
+// lockFile creates and locks a file exclusively. It waits until ctx ends.
 func lockFile(ctx context.Context, path string) (unlock func() error, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -148,7 +146,7 @@ func lockFile(ctx context.Context, path string) (unlock func() error, err error)
 	}
 }
 
-// pause waits between two polls, or returns why ctx ended.
+// pause sleeps between two polls. It returns the cause when ctx ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -165,7 +163,7 @@ func writeAt0(f *os.File, s string) error {
 	return err
 }
 
-// atoi returns the number in s, 0 for anything else.
+// atoi returns the number in s, 0 when s is none.
 func atoi(s string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(s))
 	if err != nil {

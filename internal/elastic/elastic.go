@@ -15,10 +15,10 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/elastic/elastic-transport-go/v8/elastictransport"
-	"github.com/elastic/go-elasticsearch/v8"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -64,7 +64,8 @@ type Config struct {
 
 // Client is a connection pool to one cluster. It is safe for concurrent use.
 type Client struct {
-	es          *elasticsearch.BaseClient
+	es          *elastictransport.Client
+	genuine     atomic.Bool // the server has identified itself as Elasticsearch
 	bound       bound
 	connections int // the most, to all nodes
 	timeout     time.Duration
@@ -100,8 +101,13 @@ func New(c Config) (_ *Client, err error) {
 		// Elasticsearch is near; unpacking would cost more than it saves.
 		DisableCompression: true,
 	}
-	if err := checkAddresses(c.Addresses); err != nil {
+	urls, err := parseAddresses(c.Addresses)
+	if err != nil {
 		return nil, err
+	}
+	if user := urls[0].User; user != nil { // the first node's are those of all
+		c.Username = user.Username()
+		c.Password, _ = user.Password()
 	}
 	if transport.TLSClientConfig, err = c.tls(); err != nil {
 		return nil, err
@@ -110,15 +116,16 @@ func New(c Config) (_ *Client, err error) {
 	if c.Transport != nil {
 		nodes.transport = c.Transport
 	}
-	es, err := elasticsearch.NewBaseClient(elasticsearch.Config{
-		Addresses: c.Addresses, Username: c.Username, Password: c.Password, APIKey: c.APIKey,
-		Transport: nodes, ConnectionPoolFunc: nodes.use, Instrumentation: c.Spans,
+	es, err := elastictransport.NewClient(
+		elastictransport.WithURLs(urls...), elastictransport.WithUserAgent("atlas"),
+		elastictransport.WithBasicAuth(c.Username, c.Password), elastictransport.WithAPIKey(c.APIKey),
+		elastictransport.WithTransport(nodes), elastictransport.WithConnectionPoolFunc(nodes.use),
+		elastictransport.WithInstrumentation(c.Spans),
 		// Another node is tried when one does not answer; a busy node's answer
 		// is the caller's to judge.
-		MaxRetries:    2,
-		RetryOnError:  again,
-		RetryOnStatus: []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout},
-	})
+		elastictransport.WithRetry(2, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout),
+		elastictransport.WithRetryOnError(again),
+	)
 	if err != nil {
 		return nil, fmt.Errorf("elasticsearch: %w", err)
 	}
@@ -208,6 +215,9 @@ func (c *Client) Do(ctx context.Context, r Request) (_ Response, err error) {
 		return Response{}, away(err)
 	}
 	defer res.Body.Close()
+	if err := c.checkProduct(res); err != nil {
+		return Response{}, away(err)
+	}
 	data, err := bytesOf(res)
 	if err != nil {
 		return Response{}, away(err)
@@ -216,6 +226,19 @@ func (c *Client) Do(ctx context.Context, r Request) (_ Response, err error) {
 		return Response{}, newError(res.StatusCode, data)
 	}
 	return Response{res.StatusCode, data}, nil
+}
+
+// checkProduct refuses a server that is not Elasticsearch. The first successful
+// answer decides for all that follow.
+func (c *Client) checkProduct(res *http.Response) error {
+	if c.genuine.Load() || res.StatusCode >= 300 {
+		return nil
+	}
+	if res.Header.Get("X-Elastic-Product") != "Elasticsearch" {
+		return errors.New("the client noticed that the server is not Elasticsearch and we do not support this unknown product")
+	}
+	c.genuine.Store(true)
+	return nil
 }
 
 // Class says what can be done about an error.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -172,17 +173,19 @@ func (n *nodes) URLs() []*url.URL {
 // whose time is over.
 func again(req *http.Request, _ error) bool { return req.Context().Err() == nil }
 
-// checkAddresses refuses what is no http(s)://host[:port]. The addresses are
+// parseAddresses refuses what is no http(s)://host[:port]. The addresses are
 // not shown: they may hold a password.
-func checkAddresses(addresses []string) error {
+func parseAddresses(addresses []string) ([]*url.URL, error) {
 	if len(addresses) == 0 {
-		return errors.New("elasticsearch: no address is given")
+		return nil, errors.New("elasticsearch: no address is given")
 	}
+	urls := make([]*url.URL, len(addresses))
 	for i, address := range addresses {
-		u, err := url.Parse(address)
+		u, err := url.Parse(strings.TrimRight(address, "/"))
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("elasticsearch: address %d is not http(s)://host:port", i+1)
+			return nil, fmt.Errorf("elasticsearch: address %d is not http(s)://host:port", i+1)
 		}
+		urls[i] = u
 	}
-	return nil
+	return urls, nil
 }

@@ -1,14 +1,14 @@
-// Package mail sends the letters of invitations by SMTP, in the background: no
-// request waits for a mail server. The letters wait in the invitations
-// themselves (workspace.Outbox), so none is lost with a process: what a crash
-// interrupted is due again when its claim has run out.
+// Package mail sends the e-mails of invitations by SMTP in the background, so
+// that no request waits for a mail server. The queue is in the invitations
+// themselves (workspace.Outbox), so no e-mail is lost with a process: after a
+// crash it is due again when the claim expires.
 //
-// That makes delivery "at least once": when a process dies, or loses Postgres,
-// between the mail server's yes and noting it, the letter is sent again, under
-// the same Message-ID. docs/architecture.md, "Invitations by mail".
+// Delivery is at least once: if a process dies, or loses Postgres, between the
+// acceptance by the mail server and the record of it, the e-mail is sent again
+// with the same Message-ID. docs/architecture.md, "Invitations by mail".
 //
-// It is not for what an invitation is or who may make one (workspace), and not a
-// general mailing system: alerts are sent elsewhere.
+// What an invitation is and who may create one belongs to package workspace.
+// This is not a general mailing system.
 package mail
 
 import (
@@ -23,22 +23,22 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Config is the mail server. The zero value sends nothing.
+// Config is the mail server. The zero value disables sending.
 type Config struct {
-	// URL is smtp://[user:password@]host[:port][?tls=starttls|none] or
-	// smtps://…, which begins with TLS. Ports default to 587, 25 without TLS, and
-	// 465. smtp demands STARTTLS unless tls=none says otherwise; a password goes
+	// URL is smtp://[user:password@]host[:port][?tls=starttls|none], or
+	// smtps://… for implicit TLS. The default port is 587, 25 without TLS, and
+	// 465 for smtps. smtp requires STARTTLS unless tls=none. A password is sent
 	// without TLS to loopback only.
 	URL string
 	// From is the sender's address, with or without a name.
 	From string
 }
 
-// Enabled reports whether letters are sent at all.
+// Enabled reports whether e-mails are sent.
 func (c Config) Enabled() bool { return c.URL != "" }
 
-// Validate returns every fault of the configuration, joined. No message shows
-// the URL, which may hold a password.
+// Validate returns all problems of the configuration, joined. No message
+// contains the URL, which may hold a password.
 func (c Config) Validate() error {
 	if c.URL == "" {
 		if c.From != "" {
@@ -122,7 +122,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// client returns one for sending a single letter.
+// client returns an SMTP client for one e-mail.
 func (s server) client() (*gomail.Client, error) {
 	options := []gomail.Option{gomail.WithPort(s.port), gomail.WithTimeout(smtpTimeout), gomail.WithoutNoop(), gomail.WithoutRset()}
 	auth := gomail.SMTPAuthAutoDiscover
@@ -131,7 +131,7 @@ func (s server) client() (*gomail.Client, error) {
 		options = append(options, gomail.WithSSL())
 	case plain:
 		options = append(options, gomail.WithTLSPolicy(gomail.NoTLS))
-		auth = gomail.SMTPAuthPlain // what is not offered to a plain connection by discovery
+		auth = gomail.SMTPAuthPlain // automatic discovery does not use it without TLS
 	default:
 		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
 	}

@@ -10,14 +10,14 @@ import (
 	"atlas/workspace"
 )
 
-// compose writes the letter of an invitation. Names come from people: they go
+// compose writes the e-mail of an invitation. Names are user input: they go
 // into encoded headers and plain text only.
 func compose(from *netmail.Address, l workspace.InvitationEmail, link string) *gomail.Msg {
 	m := gomail.NewMsg()
 	m.FromMailAddress(from)
 	m.ToMailAddress(&netmail.Address{Address: l.Email})
 	_, domain, _ := strings.Cut(from.Address, "@")
-	// The same in each attempt, so that a mailbox can tell a repeated letter.
+	// Equal in each attempt, so that a mailbox can recognize duplicates.
 	m.SetMessageIDWithValue(l.Invitation.String() + "@" + domain)
 	m.SetDate()
 	m.SetGenHeader("Auto-Submitted", "auto-generated")

@@ -15,30 +15,30 @@ import (
 )
 
 const (
-	// smtpTimeout bounds dialling and greeting a mail server, and then sending.
+	// smtpTimeout bounds the connection to a mail server, and then the sending.
 	smtpTimeout = 10 * time.Second
-	// hold is how long a claim keeps others from a letter: well over what one
-	// attempt can take, so that only a sender who is gone is overtaken.
+	// hold is the duration of a claim. It exceeds the longest attempt, so that
+	// only the claim of a dead sender expires.
 	hold = 2 * time.Minute
-	// poll is how often the outbox is looked into unasked: for what is due
-	// again, and what other servers left.
+	// poll is the interval of unsolicited reads of the outbox, for retries and
+	// for what other servers left.
 	poll = 10 * time.Second
-	// firstPause is doubled after each attempt that failed, up to maxPause, until
-	// the invitation expires.
+	// firstPause doubles after each failed attempt, up to maxPause, until the
+	// invitation expires.
 	firstPause = 30 * time.Second
 	maxPause   = time.Hour
-	// settleTimeout bounds noting an attempt's outcome.
+	// settleTimeout bounds the recording of an outcome.
 	settleTimeout = 5 * time.Second
 )
 
-// Links makes the links of stored invitations again.
-// *workspace.InvitationLinks does.
+// Links rebuilds the links of stored invitations. *workspace.InvitationLinks
+// implements it.
 type Links interface {
 	URL(id workspace.InvitationID, seed workspace.InvitationSeed, hash workspace.SecretHash) (string, error)
 }
 
-// Mailer sends what is in an outbox. Any number of them, on any number of
-// servers, share one.
+// Mailer sends the e-mails of an outbox. Any number of mailers, on any number
+// of servers, can share one.
 type Mailer struct {
 	outbox workspace.Outbox
 	links  Links
@@ -51,22 +51,22 @@ type Mailer struct {
 	wake   chan struct{}
 }
 
-// Options of a Mailer. The zero value is fit for a server.
+// Options of a Mailer. The zero value suits a server.
 type Options struct {
-	// Now is the clock that letters are due by; nil is time.Now.
+	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Daily is how many letters one address gets in workspace.AddressEmailWindow, from
-	// whichever workspaces; 0 is that of workspace.DefaultLimits.
+	// Daily limits the e-mails to one address, from all workspaces, in
+	// workspace.AddressEmailWindow; 0 means workspace.DefaultLimits.
 	Daily int
-	// Log gets what fails; nil is slog.Default. Links and passwords are never
+	// Log receives failures; nil is slog.Default. Links and passwords are never
 	// logged.
 	Log *slog.Logger
-	// Tried, when set, is told how each attempt to send a letter ended: "ok",
-	// "later", which is tried again, or "given_up".
+	// Tried, when set, receives the outcome of each attempt: "ok", "later" (it
+	// is retried) or "given_up".
 	Tried func(outcome string)
 }
 
-// New returns a Mailer for an enabled configuration; Run sends.
+// New returns a Mailer for an enabled configuration. Call Run to send.
 func New(c Config, outbox workspace.Outbox, links Links, o Options) (*Mailer, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -94,16 +94,16 @@ func New(c Config, outbox workspace.Outbox, links Links, o Options) (*Mailer, er
 	}, nil
 }
 
-// Wake says that there is a letter. It never blocks.
+// Wake makes Run read the outbox. It never blocks.
 func (m *Mailer) Wake() {
 	select {
 	case m.wake <- struct{}{}:
-	default: // it is awake already, or about to be
+	default: // a wake-up is pending
 	}
 }
 
-// Run sends letters as they become due, until ctx ends. A letter that is being
-// sent then is sent to its end.
+// Run sends e-mails as they become due, until ctx ends. It completes an attempt
+// in progress.
 func (m *Mailer) Run(ctx context.Context) {
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
@@ -118,7 +118,7 @@ func (m *Mailer) Run(ctx context.Context) {
 	}
 }
 
-// drain sends all that is due.
+// drain sends all due e-mails.
 func (m *Mailer) drain(ctx context.Context) {
 	for ctx.Err() == nil {
 		letter, ok, err := m.outbox.ClaimEmail(ctx, m.stamp(), hold, m.daily)
@@ -132,11 +132,11 @@ func (m *Mailer) drain(ctx context.Context) {
 	}
 }
 
-// stamp is now as it is stored.
+// stamp is the current time in the precision of the database.
 func (m *Mailer) stamp() time.Time { return m.now().UTC().Truncate(time.Millisecond) }
 
-// deliver makes one attempt and notes its outcome. When that cannot be noted,
-// the letter is due again after hold.
+// deliver makes one attempt and records its outcome. If that fails, the e-mail
+// is due again after hold.
 func (m *Mailer) deliver(ctx context.Context, l workspace.InvitationEmail) {
 	log := m.log.With("invitation", l.Invitation.String(), "workspace", l.Workspace.String(), "attempt", l.Attempt)
 	err := m.send(ctx, l)
@@ -161,7 +161,7 @@ func (m *Mailer) deliver(ctx context.Context, l workspace.InvitationEmail) {
 	}
 }
 
-// pause is how long to wait after the attempt.
+// pause is the delay after the attempt.
 func pause(attempt int) time.Duration {
 	p := firstPause
 	for range attempt - 1 {
@@ -174,9 +174,9 @@ func pause(attempt int) time.Duration {
 
 var errUnsendable = errors.New("unsendable")
 
-// final reports whether trying again is of no use: the letter cannot be
-// written, or the server refuses this very mailbox or letter for good. Refusals
-// of a login or of the sender are the operator's to mend, and tried again.
+// final reports whether a retry is useless: the e-mail cannot be composed, or
+// the server permanently rejects this mailbox or e-mail. A rejected login or
+// sender is retried, because an operator can fix it.
 func final(err error) bool {
 	if errors.Is(err, errUnsendable) {
 		return true
@@ -192,8 +192,8 @@ func final(err error) bool {
 	return false
 }
 
-// send hands the letter to the mail server. The server's yes counts, whatever
-// happens to the connection afterwards.
+// send delivers to the mail server. Its acceptance is final, whatever happens
+// to the connection afterwards.
 func (m *Mailer) send(ctx context.Context, l workspace.InvitationEmail) error {
 	link, err := m.links.URL(l.Invitation, l.Seed, l.Hash)
 	if err != nil {
@@ -212,7 +212,7 @@ func (m *Mailer) send(ctx context.Context, l workspace.InvitationEmail) error {
 	if message.IsDelivered() {
 		err = nil
 	}
-	// What is said in parting changes nothing.
+	// Errors after the acceptance do not matter.
 	_ = client.CloseWithSMTPClient(session)
 	return err
 }

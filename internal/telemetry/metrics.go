@@ -12,15 +12,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Buckets of the histograms, in seconds: from what a cached answer takes to
-// what the longest search may.
+// Buckets of the histograms in seconds, from a cached response to the longest
+// search.
 var (
 	requestBuckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	backendBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
 )
 
-// Metrics is a registry of everything that is counted, and the methods that
-// count. It is safe for concurrent use.
+// Metrics is the registry of all metrics and the methods that count. It is safe
+// for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -39,7 +39,7 @@ type Metrics struct {
 	backlogErrors *prometheus.CounterVec
 }
 
-// New returns metrics of a program of this version.
+// New returns the metrics of a program with this version.
 func New(version string) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
@@ -78,57 +78,58 @@ func New(version string) *Metrics {
 	return m
 }
 
-// Handler answers with all metrics, in Prometheus's formats.
+// Handler serves all metrics in the formats of Prometheus.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry, MaxRequestsInFlight: 4, Timeout: scrapeTimeout})
 }
 
-// scrapeTimeout is under Prometheus's own of 10 s.
+// scrapeTimeout is below the default of Prometheus, 10 s.
 const scrapeTimeout = 8 * time.Second
 
-// Request counts an answer.
+// Request counts a response.
 func (m *Metrics) Request(operation string, status int, took time.Duration) {
 	m.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
 	m.durations.WithLabelValues(operation).Observe(took.Seconds())
 }
 
-// InFlight counts requests that begin (1) and end (-1).
+// InFlight counts the start (1) and the end (-1) of a request.
 func (m *Metrics) InFlight(change int) { m.inFlight.Add(float64(change)) }
 
-// RequestShed counts a request that found no place.
+// RequestShed counts a request that was rejected because of load.
 func (m *Metrics) RequestShed() { m.shed.Inc() }
 
-// Draining says that the server is about to stop.
+// Draining marks the server as stopping.
 func (m *Metrics) Draining() { m.draining.Set(1) }
 
-// BackendCall counts a call of a backend, and adds its time to its request's.
+// BackendCall counts a call of a backend, and adds its time to that of its
+// request.
 func (m *Metrics) BackendCall(ctx context.Context, backend, operation, outcome string, took time.Duration) {
 	spend(ctx, backend, took)
 	m.calls.WithLabelValues(backend, operation, outcome).Observe(took.Seconds())
 }
 
-// CreditsReserved counts credits that a request holds.
+// CreditsReserved counts reserved credits.
 func (m *Metrics) CreditsReserved(operation string, amount int64) {
 	m.reserved.WithLabelValues(operation).Add(float64(amount))
 }
 
-// CreditsCharged counts credits that a request has paid.
+// CreditsCharged counts charged credits.
 func (m *Metrics) CreditsCharged(operation string, amount int64) {
 	m.charged.WithLabelValues(operation).Add(float64(amount))
 }
 
-// CreditsRefused counts a request that got none.
+// CreditsRefused counts a request that was refused credits.
 func (m *Metrics) CreditsRefused(operation, reason string) {
 	m.refused.WithLabelValues(operation, reason).Inc()
 }
 
-// The jobs. Their label is called task: job is the scraper's own.
+// The jobs. Their label is "task", because Prometheus sets "job" itself.
 const (
 	JobSweep   = "projection_sweep"
 	JobLetters = "invitation_letters"
 )
 
-// JobDone counts a job's run. Of its outcomes "ok" is the good one.
+// JobDone counts a run of a job. The outcome of success is "ok".
 func (m *Metrics) JobDone(job, outcome string) {
 	m.jobs.WithLabelValues(job, outcome).Inc()
 	if outcome == "ok" {

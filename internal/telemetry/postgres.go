@@ -11,10 +11,10 @@ import (
 )
 
 // Postgres returns a tracer that counts the calls of a pool. A statement ends
-// when its rows were read; a batch, which is one round trip, counts once.
+// when its rows have been read. A batch is one round trip and counts once.
 func (m *Metrics) Postgres() *PostgresTracer { return &PostgresTracer{m} }
 
-// PostgresTracer counts statements, batches, connecting, and waiting for a
+// PostgresTracer counts statements, batches, connects, and waits for a
 // connection.
 type PostgresTracer struct{ metrics *Metrics }
 
@@ -32,8 +32,8 @@ type (
 	acquireBegan struct{}
 )
 
-// began notes the time under a key of the kind of call's own: one may run
-// inside another.
+// began stores the start time under a key per kind of call, because calls can
+// be nested.
 func began(ctx context.Context, key any) context.Context {
 	return context.WithValue(ctx, key, time.Now())
 }
@@ -52,7 +52,7 @@ func (t *PostgresTracer) ended(ctx context.Context, key any, operation string, e
 		outcome = "canceled"
 	default:
 		outcome = "error"
-		// What a rule of the schema refuses is an answer and no outage.
+		// A violated constraint is a response, not an outage.
 		if e, answered := errors.AsType[*pgconn.PgError](err); answered && len(e.Code) == 5 && (e.Code[:2] == "23" || e.Code[:2] == "40") {
 			outcome = "rejected"
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Redis returns a hook that counts the calls of a client. A pipeline, which is
-// one round trip, counts once. What a call waits for a connection is in it.
+// Redis returns a hook that counts the calls of a client. A pipeline is one
+// round trip and counts once. The time includes the wait for a connection.
 func (m *Metrics) Redis() redis.Hook { return redisHook{m} }
 
 type redisHook struct{ metrics *Metrics }
@@ -20,7 +20,8 @@ func (h redisHook) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		start := time.Now()
 		conn, err := next(ctx, network, address)
-		// Dialling is part of the call that asked for it, whose time it is in.
+		// Dialling is part of the call that needed the connection, and of its
+		// time.
 		h.metrics.calls.WithLabelValues(Redis, "connect", redisOutcome(ctx, err)).Observe(time.Since(start).Seconds())
 		return conn, err
 	}
@@ -61,7 +62,7 @@ func redisOutcome(ctx context.Context, err error) string {
 	case err == nil || errors.Is(err, redis.Nil):
 		return "ok"
 	case redis.HasErrorPrefix(err, "NOSCRIPT"):
-		return "rejected" // after a restart of Redis; the script is sent with the next call
+		return "rejected" // after a restart of Redis; the next call sends the script
 	case errors.Is(ctx.Err(), context.Canceled):
 		return "canceled"
 	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout():

@@ -11,9 +11,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// redisSpans makes a span of each call within a request. The library's own
-// (redisotel) hooks into the nodes of a Cluster one by one, with attributes that
-// they share and that each of them changes.
+// redisSpans creates a span for each call within a request. The hook of the
+// library redisotel is added to each node of a Cluster, and the nodes then
+// modify shared attributes concurrently.
 type redisSpans struct{ tracer trace.Tracer }
 
 func (h redisSpans) call(ctx context.Context, operation string, call func(context.Context) error) error {

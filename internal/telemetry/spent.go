@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// The backends that calls are counted by.
+// The backends of calls.
 const (
 	Elasticsearch = "elasticsearch"
 	Postgres      = "postgres"
 	Redis         = "redis"
 )
 
-// backends are in the order in which they are told.
+// backends is the order of Spent.Each.
 var backends = [...]string{Elasticsearch, Postgres, Redis}
 
-// Spent sums up what the backends took for one request. Calls that ran side by
-// side count each, so a sum may be more than the request's own duration. What
-// the request only waited for, because another one had begun it, is not in it.
+// Spent sums the time of one request in each backend. Concurrent calls count
+// fully, so a sum can exceed the duration of the request. It excludes waits for
+// a call that another request has started.
 type Spent struct{ nanos [len(backends)]atomic.Int64 }
 
 type spentKey struct{}
 
-// WithSpent returns a context whose backend calls are summed up.
+// WithSpent returns a context that sums the backend calls.
 func WithSpent(ctx context.Context) (context.Context, *Spent) {
 	s := &Spent{}
 	return context.WithValue(ctx, spentKey{}, s), s
 }
 
-// Each calls f for each backend that was called.
+// Each calls f for each backend with a call.
 func (s *Spent) Each(f func(backend string, took time.Duration)) {
 	for i, name := range backends {
 		if n := s.nanos[i].Load(); n > 0 {

@@ -8,17 +8,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Pool is the state of a pool of connections, or of places for calls.
+// Pool is the state of a pool of connections or of call slots.
 type Pool struct {
-	// InUse and Idle are connections now; Limit is the most there may be, 0 for
-	// no limit.
+	// InUse and Idle are current connections. Limit is the maximum, 0 for none.
 	InUse, Idle, Limit int
-	// Waits counts who found none free, and Waited sums up their waiting.
+	// Waits counts acquisitions that had to wait, Waited sums their time.
 	Waits  int64
 	Waited time.Duration
 }
 
-// Pools has the states of pools be asked for at each scrape, by name.
+// Pools registers functions that read the state of pools at each scrape, by
+// name.
 func (m *Metrics) Pools(pools map[string]func() Pool) { m.registry.MustRegister(poolCollector(pools)) }
 
 type poolCollector map[string]func() Pool
@@ -51,7 +51,8 @@ func (c poolCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// Breaker has the state of the breaker before the credits' Redis be asked for.
+// Breaker registers the function that reads the circuit breaker of the credits'
+// Redis.
 func (m *Metrics) Breaker(open func() bool) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "atlas_credits_breaker_open", Help: "1 while Redis failed so often that it is hardly asked.",
@@ -63,23 +64,23 @@ func (m *Metrics) Breaker(open func() bool) {
 	}))
 }
 
-// Backlog is work that waits.
+// Backlog is pending work.
 type Backlog struct {
-	// Pending counts it, as far as it was counted; Oldest is how long the
-	// oldest of it has waited.
+	// Pending is the number of items, up to the limit of the count. Oldest is
+	// the age of the oldest one.
 	Pending int64
 	Oldest  time.Duration
 }
 
 const (
-	// backlogFor is how long a reading is told without reading anew: whoever
-	// scrapes, and however often, costs the database one look in so long.
+	// backlogFor is how long a reading is reused, so that the load of the
+	// database does not depend on the number of scrapers.
 	backlogFor     = 5 * time.Second
 	backlogTimeout = 2 * time.Second
 )
 
-// Backlog has what waits be read at scrapes, under a name. Where that fails the
-// metric is left out, and the failure is counted.
+// Backlog registers a function that reads a backlog at scrapes. When it fails,
+// the metric is absent and the failure is counted.
 func (m *Metrics) Backlog(name string, read func(context.Context) (Backlog, error)) {
 	m.registry.MustRegister(&backlogCollector{
 		read: read, failed: m.backlogErrors.WithLabelValues(name),

@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// withTrace adds the id of the trace that a line belongs to, when there is one,
-// so that a trace is found from a line and lines from a trace.
+// withTrace adds the trace id to a log line, so that a trace can be found from
+// a line and the reverse.
 type withTrace struct{ slog.Handler }
 
 // Handle implements slog.Handler.

@@ -25,28 +25,27 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Tracing sends a trace of each API request, with a span for each call of a
-// backend, to an OpenTelemetry collector. Work that no request asked for (the
-// sweep, letters, health) has no trace: it never ends, and metrics show it. No
-// span holds what a request or a record says: neither bodies nor arguments of
-// statements.
+// Tracing sends a trace of each API request, with a span for each backend call,
+// to an OpenTelemetry collector. Background work (sweep, mail, health) has no
+// traces: it never ends, and metrics cover it. Spans contain no bodies and no
+// arguments of statements.
 //
-// Tracing that is off is nil, and all its methods may be called.
+// A nil Tracing is off; all its methods can be called.
 type Tracing struct {
 	provider *sdktrace.TracerProvider
 }
 
-// tracingStop is how long stopping waits for the last spans to be sent.
+// tracingStop bounds the sending of the last spans.
 const tracingStop = 3 * time.Second
 
-// TracingEndpoints are the variables of OpenTelemetry that turn tracing on.
+// TracingEndpoints are the variables of OpenTelemetry that enable tracing.
 var TracingEndpoints = []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"}
 
-// OpenTracing sends traces by OTLP over HTTP to endpoint, http(s)://host:port,
-// or where endpoint is empty to what the variables of OpenTelemetry say; it is
-// off when they say nothing. Their further variables hold too: for headers, TLS,
-// the sampler, batches, the service's name and attributes. It does not connect:
-// what cannot be sent is logged and lost.
+// OpenTracing exports traces by OTLP over HTTP to endpoint,
+// http(s)://host:port. An empty endpoint means that of the variables of
+// OpenTelemetry; without those tracing is off. Their other variables apply too:
+// headers, TLS, sampler, batches, service name and attributes. It does not
+// connect. Spans that cannot be sent are dropped, with a log line.
 func OpenTracing(ctx context.Context, endpoint, version string, log *slog.Logger) (*Tracing, error) {
 	if !tracingWanted(endpoint) {
 		return nil, nil
@@ -64,7 +63,7 @@ func OpenTracing(ctx context.Context, endpoint, version string, log *slog.Logger
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
-	// Of two that name the service, the later holds.
+	// The later of two service names applies.
 	described, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", "atlas"), attribute.String("service.version", version)),
 		resource.WithTelemetrySDK(), resource.WithHost(), resource.WithFromEnv())
@@ -85,7 +84,7 @@ func tracingWanted(endpoint string) bool {
 	return endpoint != ""
 }
 
-// Close sends what is left.
+// Close sends the remaining spans.
 func (t *Tracing) Close() {
 	if t == nil {
 		return
@@ -97,9 +96,9 @@ func (t *Tracing) Close() {
 	}
 }
 
-// Gin returns what runs around every request: its span, named by the route, in
-// the trace that the caller's traceparent header names, if it has one. Health is
-// left out. It is nil when tracing is off.
+// Gin returns the middleware that creates a span for each request, named by the
+// route, in the trace of the traceparent header if there is one. It skips the
+// health routes. It is nil when tracing is off.
 func (t *Tracing) Gin() gin.HandlerFunc {
 	if t == nil {
 		return nil
@@ -108,7 +107,7 @@ func (t *Tracing) Gin() gin.HandlerFunc {
 		otelgin.WithFilter(func(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/health/") }))
 }
 
-// Postgres returns a tracer that does what first does, and makes spans.
+// Postgres returns a tracer that calls first and creates spans.
 func (t *Tracing) Postgres(first pgx.QueryTracer) pgx.QueryTracer {
 	if t == nil {
 		return first
@@ -116,14 +115,15 @@ func (t *Tracing) Postgres(first pgx.QueryTracer) pgx.QueryTracer {
 	return multitracer.New(first, otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider), otelpgx.WithDisableConnectionDetailsInAttributes()))
 }
 
-// Redis has a client make spans.
+// Redis adds spans to a client.
 func (t *Tracing) Redis(client redis.UniversalClient) {
 	if t != nil {
 		client.AddHook(redisSpans{t.provider.Tracer("atlas/redis")})
 	}
 }
 
-// Elasticsearch returns what a client makes spans by; nil when tracing is off.
+// Elasticsearch returns the instrumentation of a client; nil when tracing is
+// off.
 func (t *Tracing) Elasticsearch() elastictransport.Instrumentation {
 	if t == nil {
 		return nil
@@ -131,7 +131,7 @@ func (t *Tracing) Elasticsearch() elastictransport.Instrumentation {
 	return elastictransport.NewOtelInstrumentation(withinRequests{TracerProvider: t.provider}, false, "")
 }
 
-// withinRequests makes spans within others only.
+// withinRequests creates spans only within other spans.
 type withinRequests struct{ trace.TracerProvider }
 
 // Tracer implements trace.TracerProvider.
@@ -144,7 +144,7 @@ type tracerWithinRequests struct{ trace.Tracer }
 // Start implements trace.Tracer.
 func (t tracerWithinRequests) Start(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
-		return ctx, trace.SpanFromContext(ctx) // one that does nothing
+		return ctx, trace.SpanFromContext(ctx) // a no-op span
 	}
 	return t.Tracer.Start(ctx, name, options...)
 }

@@ -51,7 +51,7 @@ run_experiments() {
 	fi
 
 	scripts/setup
-	go build -o bin/atlas ./cmd/atlas
+	go build -o bin/ ./cmd/atlas ./cmd/atlas-dev
 	results=$(mktemp)
 	trap 'rm -f "$results"' EXIT
 	export ATLAS_BINARY=$PWD/bin/atlas ATLAS_EXPERIMENT_RESULTS=$results
@@ -62,7 +62,7 @@ run_experiments() {
 		echo "== $name: $what"
 		# Those of scripts/experiments start, and break, backends of their own.
 		stack=()
-		if [[ "$package" != ./scripts/experiments/* ]]; then stack=(bin/atlas stack run --); fi
+		if [[ "$package" != ./scripts/experiments/* ]]; then stack=(bin/atlas-dev stack run --); fi
 		status=0
 		"${stack[@]}" go test -tags "$tag" -count=1 -timeout "${limit:-45m}" -v -run "^$test\$" "$package" "${flags[@]}" || status=$?
 		statuses+=("$name=$status")

@@ -4,11 +4,10 @@
 //
 //	func TestX(t *testing.T) { url := backends.Redis(t) … }
 //
-// Each is the address in the environment, which scripts/test sets, or else a
-// backend of a stack that is started for the first test that asks and shared
-// by all test processes of the user. What cannot be had fails the test; nothing
-// is skipped. The backends are shared, so a test keeps to names of its own: a
-// database, an index prefix, a key prefix.
+// Each address comes from the environment, which scripts/test sets, or from a
+// shared stack: the first test of the user that asks starts it. A missing
+// backend fails the test; no test is skipped. Backends are shared, so a test
+// uses its own names: a database, an index prefix, a key prefix.
 //
 // The package is for tests only.
 package backends
@@ -22,10 +21,9 @@ import (
 	"atlas/internal/devstack"
 )
 
-// Main runs the tests of a package and exits with their result. It must be all
-// that TestMain does after its own preparations: the shared stack is started
-// by running the test program once more, and Main is where that run turns
-// aside from the tests.
+// Main runs the tests of a package and exits with their result. It has to end
+// TestMain: the test program runs once more to own the shared stack, and Main
+// turns that run aside from the tests.
 func Main(m interface{ Run() int }) {
 	Prepare()
 	code := m.Run()
@@ -33,8 +31,8 @@ func Main(m interface{ Run() int }) {
 	os.Exit(code)
 }
 
-// Prepare is the part of Main before the tests run, for a TestMain that lets
-// something else run them.
+// Prepare is the part of Main before the tests, for a TestMain that runs them
+// in another way.
 func Prepare() {
 	if os.Getenv(ownerEnv) != "" {
 		os.Exit(own())
@@ -44,7 +42,7 @@ func Prepare() {
 
 var prepared atomic.Bool
 
-// The variables that give an address, the first that is set.
+// Environment variables with addresses, in order of preference.
 var (
 	elasticsearchNames = []string{devstack.EnvElasticsearch, "ATLAS_ELASTICSEARCH_URL"}
 	postgresNames      = []string{devstack.EnvPostgres, "ATLAS_POSTGRES_URL"}
@@ -67,8 +65,8 @@ func Elasticsearch(t testing.TB) string {
 	return address(t, elasticsearchNames, func(a addresses) string { return a.Elasticsearch })
 }
 
-// Postgres returns the address of a database as an administrator, who may
-// create roles and databases. An address in the environment has to be one too.
+// Postgres returns the address of a database as a superuser. An address in the
+// environment has to be one too.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	return address(t, postgresNames, func(a addresses) string { return a.Postgres })

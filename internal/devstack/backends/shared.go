@@ -18,26 +18,27 @@ import (
 	"atlas/internal/devstack"
 )
 
-// The shared stack belongs to a process of its own, the owner, since no test
-// process knows whether it is the last. Three locks on files, which the kernel
-// drops with their holder however it ends, keep count:
+// The shared stack belongs to a process of its own, the owner, because no test
+// process knows whether it is the last one. Three file locks, which the kernel
+// releases when a process ends, count the users:
 //
 //   - "users", held shared by every test process for its life. The owner stops
 //     the stack, and itself, once it could hold it alone for a while.
 //   - "starting", held alone while one looks for the owner and starts it.
 //   - the stack's own lock, held by the owner as long as it lives.
 //
-// A user looks only while it holds "users", and the owner holds that alone
-// while it stops, so nobody is given a stack that is about to go.
+// A user looks for the owner only while it holds "users", and the owner holds
+// that exclusively while it stops, so no user gets a stack that is about to
+// stop.
 const (
-	// ownerEnv tells a test program to be the owner, of the folder it names.
+	// ownerEnv makes a test program the owner of the folder it names.
 	ownerEnv = "ATLAS_TEST_STACK_OWNER"
-	// linger is how long a stack without users waits for the next: go test
-	// compiles and links between two packages.
+	// linger is how long an unused stack is kept: go test compiles and links
+	// between two packages.
 	linger = 10 * time.Second
 )
 
-// addresses are what the owner tells the users, by pipe and by file.
+// addresses are sent by the owner to the users, by pipe and by file.
 type addresses struct {
 	Elasticsearch string `json:"elasticsearch"`
 	Postgres      string `json:"postgres"`
@@ -45,8 +46,8 @@ type addresses struct {
 	Error         string `json:"error,omitempty"`
 }
 
-// sharedDir is the state folder of the user's test stack: one for each set of
-// addresses that the environment gives, since those are not started.
+// sharedDir is the state folder of the user's test stack, one for each set of
+// addresses in the environment, because those backends are not started.
 func sharedDir() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -61,18 +62,18 @@ func sharedDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// users is the locked file of that name, from join on.
+// users is the lock file of that name, open since join.
 var users *os.File
 
-// leave stops counting this process as a user; so does its end.
+// leave ends the use by this process, as its exit does.
 func leave() {
 	if users != nil {
 		users.Close()
 	}
 }
 
-// join returns the addresses of the stack in dir, started if it is not there,
-// and counts this process among its users.
+// join returns the addresses of the stack in dir, starts it if necessary, and
+// counts this process as a user.
 func join(dir string) (addresses, error) {
 	var err error
 	if users, err = lock(filepath.Join(dir, "users"), syscall.LOCK_SH); err != nil {
@@ -84,7 +85,8 @@ func join(dir string) (addresses, error) {
 	}
 	defer starting.Close()
 
-	// An owner without a word is starting, for a process that was killed since.
+	// An owner without an address file is still starting, for a process that
+	// was killed.
 	for owned(dir) {
 		if a, ok := readAddresses(dir); ok {
 			return a, nil

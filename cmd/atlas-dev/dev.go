@@ -1,0 +1,310 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/cmd/internal/cli"
+	"atlas/cmd/internal/server"
+	"atlas/internal/api"
+	"atlas/internal/auth"
+	"atlas/internal/devstack"
+	"atlas/workspace"
+	"atlas/workspace/postgres"
+)
+
+type devCmd struct {
+	cli.Log
+	server.Mail
+	server.Bounds
+
+	Port       int    `default:"0" help:"Port of the API on 127.0.0.1 (default: 8080, or a free one when that is taken)."`
+	Dir        string `default:".atlas" type:"path" help:"Folder of data, logs and dev.json (default: .atlas)."`
+	Fresh      bool   `help:"Begin without the data of earlier runs."`
+	Empty      bool   `help:"Load no sample data."`
+	Workspaces int    `default:"2" help:"How many Pro workspaces there are, 1 to 1000 (default: 2); a free one is added."`
+	Ceiling    int64  `default:"0" help:"Credit ceiling of each workspace in credits per 24 hours (default: 250000)."`
+
+	ElasticsearchURL  string `name:"elasticsearch-url" env:"ATLAS_ELASTICSEARCH_URL" placeholder:"URL" help:"Use this Elasticsearch instead of starting one."`
+	PostgresURL       string `name:"postgres-url" env:"ATLAS_POSTGRES_URL" placeholder:"URL" help:"Use this Postgres instead of starting one: an administrator's address, or with --postgres-system-url that of atlas_app."`
+	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Address of atlas_system in that Postgres."`
+	RedisURL          string `name:"redis-url" env:"ATLAS_REDIS_URL" placeholder:"URL" help:"Use this Redis instead of starting one."`
+
+	RedisTimeout time.Duration `name:"redis-timeout" env:"ATLAS_REDIS_TIMEOUT" default:"100ms" help:"What one call to Redis may take, 1ms to 10s (default: 100ms)."`
+}
+
+// Help is shown below the options.
+func (devCmd) Help() string {
+	return "Ctrl-C stops everything that was started. A later start goes on with the same data. Everything listens on loopback only; nothing here is fit for production."
+}
+
+func (c *devCmd) Check() error {
+	var f cli.Problems
+	if c.Port < 0 || c.Port > 65535 {
+		f.Add("--port must be 1 to 65535")
+	}
+	if c.Workspaces < 1 || c.Workspaces > 1000 {
+		f.Add("--workspaces must be 1 to 1000")
+	}
+	if c.Ceiling < 0 || c.Ceiling > workspace.MaxCeiling {
+		f.Add("--ceiling must be 1 to %d", workspace.MaxCeiling)
+	}
+	if c.PostgresSystemURL != "" && c.PostgresURL == "" {
+		f.Add("--postgres-system-url needs --postgres-url, the address of atlas_app")
+	}
+	return f.Err()
+}
+
+// devFile is .atlas/dev.json: what a developer or a test needs to call the
+// service.
+type devFile struct {
+	BaseURL          string         `json:"base_url"`
+	ElasticsearchURL string         `json:"elasticsearch_url"`
+	PostgresURL      string         `json:"postgres_url"`
+	RedisURL         string         `json:"redis_url"`
+	PID              int            `json:"pid"`
+	Workspaces       []devWorkspace `json:"workspaces"`
+}
+
+type devWorkspace struct {
+	ID     workspace.ID   `json:"id"`
+	Name   string         `json:"name"`
+	Plan   workspace.Plan `json:"plan"`
+	APIKey string         `json:"api_key"`
+	Users  []devUser      `json:"users"`
+}
+
+type devUser struct {
+	ID    workspace.UserID `json:"id"`
+	Email string           `json:"email"`
+	Role  workspace.Role   `json:"role"`
+	Token string           `json:"token"`
+}
+
+const (
+	devFileName    = "dev.json"
+	devSecretsName = "secrets.json"
+	devTokenTTL    = 30 * 24 * time.Hour
+	devStopTimeout = 40 * time.Second
+)
+
+// Run starts the missing backends, fills them, and serves until ctx ends.
+func (c *devCmd) Run(ctx context.Context, s *cli.Streams) (err error) {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	began := time.Now()
+	say := func(format string, args ...any) { fmt.Fprintf(s.Err, format+"\n", args...) }
+	stack, err := devstack.Start(ctx, devstack.Options{
+		Dir: c.Dir, Fresh: c.Fresh, Log: say,
+		ElasticsearchURL: c.ElasticsearchURL, PostgresURL: c.PostgresURL, RedisURL: c.RedisURL,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		say("stopping the backends")
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), devStopTimeout)
+		defer cancel()
+		err = errors.Join(err, stack.Stop(stop))
+	}()
+	urls := postgres.URLs{App: c.PostgresURL, System: c.PostgresSystemURL}
+	if urls.System == "" {
+		if urls, err = postgres.Prepare(ctx, stack.PostgresURL, "atlas"); err != nil {
+			return err
+		}
+	}
+	if _, err := postgres.Migrate(ctx, urls.System); err != nil {
+		return err
+	}
+	secrets, err := c.secrets()
+	if err != nil {
+		return err
+	}
+	config := c.serveConfig(stack, urls, secrets)
+	if err := config.Check(); err != nil {
+		return err
+	}
+	file := devFile{ElasticsearchURL: stack.ElasticsearchURL, PostgresURL: urls.App, RedisURL: stack.RedisURL, PID: os.Getpid()}
+	if file.Workspaces, err = c.seed(ctx, urls.System, secrets); err != nil {
+		return err
+	}
+	if err := c.fill(ctx, config, say); err != nil {
+		return err
+	}
+	logFile, err := os.OpenFile(filepath.Join(c.Dir, "atlas.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer logFile.Close()
+	return server.Run(ctx, config, c.Logger(logFile), func(addr string) {
+		file.BaseURL = "http://" + addr + "/api/v1"
+		if err := writeJSON(filepath.Join(c.Dir, devFileName), file); err != nil {
+			say("dev.json could not be written: %v", err)
+		}
+		welcome(s.Out, file, filepath.Join(c.Dir, devFileName), time.Since(began))
+	})
+}
+
+func (c *devCmd) serveConfig(stack *devstack.Stack, urls postgres.URLs, secrets devSecrets) server.Config {
+	return server.Config{
+		Mail:    c.Mail,
+		Bounds:  c.Bounds,
+		Elastic: cli.Elastic{ElasticsearchURL: []string{stack.ElasticsearchURL}, IndexPrefix: "atlas-"},
+		Listen:  c.listen(), PostgresURL: urls.App, PostgresSystemURL: urls.System, RedisURL: stack.RedisURL,
+		RedisPrefix: "atlas:credits:", CursorKeys: []string{secrets.CursorKey}, JWTSecret: secrets.JWTSecret,
+		SearchTimeout: 10 * time.Second, RedisTimeout: c.RedisTimeout,
+		Operation: server.Operation{MaxRequests: api.DefaultMaxRequests, MaxCalls: server.DefaultMaxCalls, Drain: 5 * time.Second},
+	}
+}
+
+// listen prefers port 8080.
+func (c *devCmd) listen() string {
+	const usual = "127.0.0.1:8080"
+	if c.Port != 0 {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Port))
+	}
+	l, err := net.Listen("tcp", usual)
+	if err != nil {
+		return "127.0.0.1:0"
+	}
+	_ = l.Close()
+	return usual
+}
+
+// devSecrets are stored, so that tokens and cursors stay valid after a restart.
+type devSecrets struct {
+	CursorKey string `json:"cursor_key"`
+	JWTSecret string `json:"jwt_secret"`
+}
+
+func (c *devCmd) secrets() (devSecrets, error) {
+	path := filepath.Join(c.Dir, devSecretsName)
+	var s devSecrets
+	if raw, err := os.ReadFile(path); err == nil && json.Unmarshal(raw, &s) == nil && s.CursorKey != "" && s.JWTSecret != "" { // #nosec G304 -- a file that who runs the command names
+		return s, nil
+	}
+	s = devSecrets{CursorKey: rand.Text(), JWTSecret: rand.Text() + rand.Text()}
+	return s, writeJSON(path, s)
+}
+
+// devNamespace makes the ids of workspaces and users equal in each run.
+var devNamespace = uuid.MustParse("6f0c1f64-6d2f-5d54-9d5c-3f0a3b1c7e10")
+
+// seed creates the workspaces with their members and keys. The text of a key is
+// known only at its creation, so the keys of the last run come from its
+// dev.json.
+func (c *devCmd) seed(ctx context.Context, systemURL string, secrets devSecrets) ([]devWorkspace, error) {
+	system, err := postgres.OpenSystem(ctx, systemURL, postgres.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer system.Close()
+	directory := workspace.NewDirectory(system, nil)
+	known := c.knownKeys()
+	var all []devWorkspace
+	for i := range c.Workspaces + 1 {
+		name, plan := fmt.Sprintf("Workspace %d", i+1), workspace.Pro
+		if i == c.Workspaces {
+			name, plan = "Free workspace", workspace.Free
+		}
+		w, err := c.seedOne(ctx, directory, name, plan, known, secrets)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+func (c *devCmd) seedOne(ctx context.Context, directory *workspace.Directory, name string, plan workspace.Plan, known map[workspace.ID]string, secrets devSecrets) (devWorkspace, error) {
+	id := workspace.ID(uuid.NewSHA1(devNamespace, []byte(name)))
+	w, err := directory.EnsureWorkspace(ctx, id, name, plan, c.Ceiling)
+	if err != nil {
+		return devWorkspace{}, err
+	}
+	out := devWorkspace{ID: w.ID, Name: w.Name, Plan: w.Plan, APIKey: known[w.ID], Users: []devUser{}}
+	accepted := false
+	if out.APIKey != "" {
+		if accepted, err = directory.Accepts(ctx, out.APIKey, w.ID); err != nil {
+			return devWorkspace{}, err
+		}
+	}
+	if !accepted {
+		_, out.APIKey, err = directory.CreateKey(ctx, workspace.NewKey{Name: "Development", Workspaces: []workspace.ID{w.ID}, Scopes: workspace.AllScopes()})
+		if err != nil {
+			return devWorkspace{}, err
+		}
+	}
+	for _, role := range []workspace.Role{workspace.Owner, workspace.Admin, workspace.MemberRole} {
+		user, err := c.seedUser(ctx, directory, w, role, secrets)
+		if err != nil {
+			return devWorkspace{}, err
+		}
+		out.Users = append(out.Users, user)
+	}
+	return out, nil
+}
+
+func (c *devCmd) seedUser(ctx context.Context, directory *workspace.Directory, w workspace.Workspace, role workspace.Role, secrets devSecrets) (devUser, error) {
+	user := uuid.NewSHA1(devNamespace, []byte(w.Name+"/"+string(role)))
+	email := fmt.Sprintf("%s@%s.example", role, w.ID.String()[:8])
+	m, err := directory.EnsureMember(ctx, w.ID, workspace.Member{ID: workspace.UserID(user), Email: email, Name: string(role) + " of " + w.Name, Role: role})
+	if err != nil {
+		return devUser{}, err
+	}
+	token, err := auth.Mint(secrets.JWTSecret, auth.Claims{User: m.ID, Email: m.Email, Name: m.Name}, devTokenTTL)
+	return devUser{m.ID, m.Email, m.Role, token}, err
+}
+
+func (c *devCmd) knownKeys() map[workspace.ID]string {
+	keys := map[workspace.ID]string{}
+	var last devFile
+	raw, err := os.ReadFile(filepath.Join(c.Dir, devFileName))
+	if err == nil && json.Unmarshal(raw, &last) == nil {
+		for _, w := range last.Workspaces {
+			keys[w.ID] = w.APIKey
+		}
+	}
+	return keys
+}
+
+func writeJSON(path string, v any) error {
+	raw, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	temporary := path + ".new"
+	if err := os.WriteFile(temporary, append(raw, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}
+
+func welcome(w io.Writer, f devFile, path string, took time.Duration) {
+	first := f.Workspaces[0]
+	fmt.Fprintf(w, `
+Atlas serves on %[1]s (started in %.0[4]f s; Ctrl-C stops it)
+
+API key of %[2]q:
+  %[3]s
+
+Try it:
+  curl -s %[1]s/data/projects/search -H 'Authorization: Bearer %[3]s' -H 'Content-Type: application/json' -d '{"query": "garage", "limit": 3}'
+  curl -s %[1]s/data/accounts/search -H 'Authorization: Bearer %[3]s' -H 'Content-Type: application/json' -d '{"relations": {"has_project": {"primary_use": {"value": "multifamily"}, "cost": {"value": [1000000, null]}}}, "sort": {"field": "projects_count", "order": "desc"}}'
+  curl -s '%[1]s/data/usage' -H 'Authorization: Bearer %[3]s'
+
+All workspaces, keys and users' tokens: %[5]s
+`, f.BaseURL, first.Name, first.APIKey, took.Seconds(), path)
+}

@@ -1,0 +1,24 @@
+// Command atlas-dev runs Atlas on a developer's machine. It starts
+// Elasticsearch, Postgres and Redis by itself; nothing here is for production.
+package main
+
+import (
+	"github.com/alecthomas/kong"
+
+	"atlas/cmd/internal/cli"
+	"atlas/cmd/internal/server"
+)
+
+type commands struct {
+	Dev   devCmd   `cmd:"" help:"Run everything on this machine: backends, sample data, API."`
+	Stack stackCmd `cmd:"" help:"Run a command beside backends that are started for it."`
+}
+
+func main() {
+	cli.Main(cli.Program{
+		Name:        "atlas-dev",
+		Description: "Atlas with its backends on this machine, for development and tests.",
+		Commands:    &commands{},
+		Vars:        kong.Vars{"accept_url": server.DefaultAcceptURL},
+	}.Run)
+}

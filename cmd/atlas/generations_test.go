@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"atlas/cmd/internal/index"
+	"atlas/indexer"
+	"atlas/indexer/generate"
+	"atlas/internal/devstack/backends"
+	"atlas/internal/elastic"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+	"atlas/workspace/postgres"
+	"atlas/workspace/postgres/pgtest"
+)
+
+// An operator looks after generations: loads twice, verifies, finds what was
+// damaged, goes back, and deletes.
+func TestLookingAfterGenerations(t *testing.T) {
+	t.Parallel()
+	database := pgtest.New(t)
+	es, err := elastic.New(elastic.Config{Addresses: []string{backends.Elasticsearch(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prefix := "e2e-" + strings.ToLower(uuid.NewString()[:8]) + "-"
+	t.Cleanup(func() { deleteIndices(t, es, prefix) })
+	dir := t.TempDir()
+	if _, err := generate.Generate(t.Context(), generate.Options{Records: 300, Seed: 3, Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	place := []string{"--elasticsearch-url", backends.Elasticsearch(t), "--index-prefix", prefix}
+	atlas := func(want int, args ...string) (stdout, stderr string) {
+		t.Helper()
+		if args[1] != "verify" {
+			args = append(args, "--postgres-system-url", database.System)
+		}
+		var out, errs bytes.Buffer
+		if code := run(t.Context(), append(args, place...), &out, &errs); code != want {
+			t.Fatalf("atlas %s: status %d, want %d\n%s%s", strings.Join(args, " "), code, want, &out, &errs)
+		}
+		return out.String(), errs.String()
+	}
+	parsed := func(text string, into any) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(text), into); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+	}
+	if out, _ := atlas(0, "index", "status"); !strings.Contains(out, "nothing has been loaded yet") {
+		t.Error(out)
+	}
+	load := func() (r indexer.Report) {
+		out, _ := atlas(0, "index", "load", dir, "--json", "--temp-dir", t.TempDir())
+		parsed(out, &r)
+		return r
+	}
+	first, second := load(), load()
+
+	var verified indexer.VerifyReport
+	out, _ := atlas(0, "index", "verify", dir, "--json")
+	if parsed(out, &verified); !verified.Equal || verified.Generation != second.Generation || verified.Datasets[0].Matching != 120 {
+		t.Errorf("%+v", verified)
+	}
+	lost := someID(t, es, prefix+"signals")
+	if _, err := es.Do(t.Context(), elastic.Request{Method: http.MethodDelete, Path: "/" + prefix + "signals-" + second.Generation + "/_doc/" + lost}); err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(t.TempDir(), "differences.ndjson")
+	out, errs := atlas(3, "index", "verify", dir, "--out", list)
+	if !strings.Contains(out, "is not equal") || !strings.Contains(errs, "missing signals "+lost) {
+		t.Error(out, errs)
+	}
+	raw, err := os.ReadFile(list)
+	var difference indexer.Difference
+	if parsed(string(raw), &difference); err != nil || difference.ID != lost || difference.Kind != indexer.Missing {
+		t.Errorf("%v %s", err, raw)
+	}
+	atlas(0, "index", "verify", dir, "--generation", first.Generation)
+	if _, errs := atlas(1, "index", "verify", dir, "--generation", "none"); !strings.Contains(errs, "there is no generation none") || !strings.Contains(errs, second.Generation) {
+		t.Error(errs)
+	}
+
+	var status index.StatusReport
+	out, _ = atlas(0, "index", "status", "--json")
+	parsed(out, &status)
+	if len(status.Generations) != 2 || status.Generations[0].State != indexer.Served || status.Generations[1].Documents != 300 || status.Writing != nil || len(status.Loads) != 0 {
+		t.Errorf("%+v", status)
+	}
+	var back indexer.RollbackReport
+	out, _ = atlas(0, "index", "rollback", "--json")
+	parsed(out, &back)
+	if diff := cmp.Diff(indexer.RollbackReport{Switched: true, From: []string{second.Generation}, To: first.Generation, Documents: 300}, back); diff != "" {
+		t.Error(diff)
+	}
+	if _, errs := atlas(1, "index", "rollback"); !strings.Contains(errs, second.Generation) {
+		t.Error(errs)
+	}
+	whileHeld(t, database.System, func() {
+		if _, errs := atlas(1, "index", "prune", "--keep", "0"); !strings.Contains(errs, "somebody") {
+			t.Error(errs)
+		}
+		if out, _ := atlas(0, "index", "status"); !strings.Contains(out, "being written by somebody") {
+			t.Error(out)
+		}
+	})
+	if out, _ := atlas(0, "index", "prune", "--keep", "0", "--dry-run"); !strings.Contains(out, "would delete "+second.Generation) {
+		t.Error(out)
+	}
+	if out, _ := atlas(0, "index", "prune"); !strings.Contains(out, "generations deleted: 0") {
+		t.Error(out)
+	}
+	if out, _ := atlas(0, "index", "prune", "--keep", "0"); !strings.Contains(out, "deleted "+second.Generation) {
+		t.Error(out)
+	}
+	atlas(2, "index", "prune", "--keep", "-1")
+	out, _ = atlas(0, "index", "status")
+	if !strings.Contains(out, first.Generation) || strings.Contains(out, second.Generation) || !strings.Contains(out, "nobody is loading") {
+		t.Error(out)
+	}
+}
+
+// someID is the id of a record of an index.
+func someID(t *testing.T, es *elastic.Client, index string) string {
+	t.Helper()
+	res, err := es.Do(t.Context(), elastic.Request{Method: http.MethodGet, Path: "/" + index + "/_search?size=1&sort=id"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct {
+		Hits struct {
+			Hits []struct {
+				ID string `json:"_id"`
+			}
+		}
+	}
+	if err := json.Unmarshal(res.Body, &answer); err != nil || len(answer.Hits.Hits) != 1 {
+		t.Fatal(err, string(res.Body))
+	}
+	return answer.Hits.Hits[0].ID
+}
+
+// whileHeld has the lease of loads for as long as work takes.
+func whileHeld(t *testing.T, url string, work func()) {
+	t.Helper()
+	system, err := postgres.OpenSystem(t.Context(), url, postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer system.Close()
+	if ok, err := system.AcquireLease(t.Context(), indexer.LeaseName, "somebody", time.Minute); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	work()
+	if err := system.ReleaseLease(t.Context(), indexer.LeaseName, "somebody"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deleteIndices deletes the generations below a prefix.
+func deleteIndices(t *testing.T, es *elastic.Client, prefix string) {
+	t.Helper()
+	for _, d := range query.Datasets {
+		searchtest.DeleteIndices(t, es, prefix+string(d)+"-*")
+	}
+}

@@ -1,0 +1,69 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"atlas/cmd/internal/cli"
+	"atlas/indexer"
+	"atlas/workspace/postgres"
+)
+
+// waitConfig holds how long a command waits for another writer of global
+// records.
+type waitConfig struct {
+	Wait time.Duration `default:"24h" help:"How long to wait while another load or delta is at work, 0s to 168h; 0s: not at all (default: 24h)."`
+}
+
+func (c waitConfig) Check(f *cli.Problems) { f.Duration("--wait", c.Wait, 0, 7*24*time.Hour) }
+
+// waitingLease waits while another process holds the lease. It prints the
+// holder once, and again when the holder changes.
+type waitingLease struct {
+	indexer.Lease
+	wait, every time.Duration
+	tell        io.Writer
+}
+
+func (c waitConfig) lease(of indexer.Lease, tell io.Writer) indexer.Lease {
+	return waitingLease{of, c.Wait, time.Second, tell}
+}
+
+// WithLease implements indexer.Lease.
+func (l waitingLease) WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error {
+	return l.waiting(ctx, func() error { return l.Lease.WithLease(ctx, name, who, ttl, work) })
+}
+
+// WithNamedLease lets a load take the lease over from its own killed process.
+func (l waitingLease) WithNamedLease(ctx context.Context, name, holder string, ttl time.Duration, work func(context.Context) error) error {
+	named, ok := l.Lease.(interface {
+		WithNamedLease(ctx context.Context, name, holder string, ttl time.Duration, work func(context.Context) error) error
+	})
+	if !ok {
+		return l.WithLease(ctx, name, holder, ttl, work)
+	}
+	return l.waiting(ctx, func() error { return named.WithNamedLease(ctx, name, holder, ttl, work) })
+}
+
+func (l waitingLease) waiting(ctx context.Context, try func() error) error {
+	since, holder := time.Now(), ""
+	for {
+		err := try()
+		held, ok := errors.AsType[*postgres.LeaseHeldError](err)
+		if !ok || time.Since(since) >= l.wait {
+			return err
+		}
+		if held.Holder != holder {
+			holder = held.Holder
+			_, _ = fmt.Fprintf(l.tell, "waiting: %v\n", held)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(min(l.every, max(0, l.wait-time.Since(since)))):
+		}
+	}
+}

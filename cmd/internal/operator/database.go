@@ -1,0 +1,53 @@
+package operator
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"atlas/cmd/internal/cli"
+	"atlas/workspace"
+	"atlas/workspace/postgres"
+)
+
+// database holds how the operator's commands reach Postgres and print.
+type database struct {
+	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" required:"" placeholder:"URL" help:"Postgres as the role atlas_system, for what crosses workspaces."`
+	JSON              bool   `name:"json" help:"Answer in JSON instead of a table."`
+}
+
+// with runs an action on the directory and explains its error.
+func (o database) with(ctx context.Context, act func(*workspace.Directory) error) error {
+	return withDirectory(ctx, o.PostgresSystemURL, act)
+}
+
+func withDirectory(ctx context.Context, systemURL string, act func(*workspace.Directory) error) error {
+	return withSystem(ctx, systemURL, func(s *postgres.System) error { return act(workspace.NewDirectory(s, nil)) })
+}
+
+// withSystem runs an action as the system role and explains its error.
+func withSystem(ctx context.Context, systemURL string, act func(*postgres.System) error) error {
+	system, err := postgres.OpenSystem(ctx, systemURL, postgres.Options{MaxConns: 2})
+	if err != nil {
+		return err
+	}
+	defer system.Close()
+	return cli.Explain(act(system))
+}
+
+// answer prints rows as a table under a heading, or value, the same data, as
+// JSON.
+func (o database) answer(out io.Writer, value any, heading string, rows [][]string) error {
+	if o.JSON {
+		return cli.PrintJSON(out, value)
+	}
+	return cli.PrintTable(out, heading, rows)
+}
+
+// when formats an optional time.
+func when(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,168 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"atlas/cmd/internal/cli"
+	"atlas/workspace"
+)
+
+// Key is `atlas key`.
+type Key struct {
+	Create   keyCreateCmd   `cmd:"" help:"Create an API key. Its text is printed this once."`
+	List     keyListCmd     `cmd:"" help:"List API keys, newest first, without their secrets."`
+	Revoke   keyRevokeCmd   `cmd:"" help:"End an API key for good. Servers follow within 5 s."`
+	Restrict keyRestrictCmd `cmd:"" help:"Refuse an API key's requests until --off. Servers follow within 5 s."`
+}
+
+type keyCreateCmd struct {
+	database
+	Workspace  []workspace.ID    `required:"" placeholder:"ID" help:"Workspace the key may act in; may be repeated, the first is its default."`
+	Name       string            `required:"" help:"Name, 1 to 120 characters."`
+	Scope      []workspace.Scope `enum:"data:read,workspace:read,workspace:write" help:"What it may do: data:read, workspace:read, workspace:write; may be repeated (default: all)."`
+	ExpiresIn  time.Duration     `placeholder:"720h" help:"Life of the key, for instance 720h (default: no end)."`
+	Restricted bool              `help:"Create it restricted: refused until atlas key restrict --off."`
+}
+
+// Run creates the key and prints its text.
+func (c *keyCreateCmd) Run(ctx context.Context, s *cli.Streams) error {
+	return c.with(ctx, func(d *workspace.Directory) error {
+		key, text, err := d.CreateKey(ctx, workspace.NewKey{
+			Name: c.Name, Workspaces: c.Workspace, Scopes: c.Scope, ExpiresIn: c.ExpiresIn, Restricted: c.Restricted,
+		})
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return cli.PrintJSON(s.Out, struct {
+				KeyReport
+				Key string `json:"key"`
+			}{keyReport(key), text})
+		}
+		if _, err := fmt.Fprintf(s.Out, "%s\n\nKeep it: it cannot be shown again.\n\n", text); err != nil {
+			return err
+		}
+		return c.answerKeys(s, nil, key)
+	})
+}
+
+type keyListCmd struct {
+	database
+	Workspace workspace.ID `placeholder:"ID" help:"Only keys that were granted this workspace."`
+}
+
+// Run lists the keys.
+func (c *keyListCmd) Run(ctx context.Context, s *cli.Streams) error {
+	return c.with(ctx, func(d *workspace.Directory) error {
+		all, err := d.Keys(ctx, c.Workspace)
+		if err != nil {
+			return err
+		}
+		rows := []KeyReport{}
+		for _, k := range all {
+			rows = append(rows, keyReport(k))
+		}
+		return c.answerKeys(s, rows, all...)
+	})
+}
+
+// keyArgument is the id of a key. It also accepts the whole key, from which it
+// takes the id.
+type keyArgument struct{ workspace.KeyID }
+
+// UnmarshalText reads an id, or a key.
+func (k *keyArgument) UnmarshalText(text []byte) error {
+	if id, _, err := workspace.ParseKey(string(text)); err == nil {
+		k.KeyID = id
+		return nil
+	}
+	if k.KeyID.UnmarshalText(text) != nil {
+		return errors.New("must be the id of an API key") // without the argument: it may be a secret
+	}
+	return nil
+}
+
+type keyRevokeCmd struct {
+	database
+	ID keyArgument `arg:"" help:"Id of the key (or the key itself)."`
+}
+
+// Run revokes the key and prints it.
+func (c *keyRevokeCmd) Run(ctx context.Context, s *cli.Streams) error {
+	return c.with(ctx, func(d *workspace.Directory) error {
+		key, err := d.RevokeKey(ctx, c.ID.KeyID)
+		if err != nil {
+			return err
+		}
+		return c.answerKeys(s, keyReport(key), key)
+	})
+}
+
+type keyRestrictCmd struct {
+	database
+	ID  keyArgument `arg:"" help:"Id of the key (or the key itself)."`
+	Off bool        `help:"Lift the restriction."`
+}
+
+// Run sets or lifts the restriction and prints the key.
+func (c *keyRestrictCmd) Run(ctx context.Context, s *cli.Streams) error {
+	return c.with(ctx, func(d *workspace.Directory) error {
+		key, err := d.RestrictKey(ctx, c.ID.KeyID, !c.Off)
+		if err != nil {
+			return err
+		}
+		return c.answerKeys(s, keyReport(key), key)
+	})
+}
+
+// KeyReport is an API key as --json prints it, without its secret.
+type KeyReport struct {
+	ID         workspace.KeyID   `json:"id"`
+	Name       string            `json:"name"`
+	State      string            `json:"state"`
+	Workspaces []workspace.ID    `json:"workspaces"`
+	Scopes     []workspace.Scope `json:"scopes"`
+	Restricted bool              `json:"restricted"`
+	ExpiresAt  *time.Time        `json:"expires_at"`
+	RevokedAt  *time.Time        `json:"revoked_at"`
+	LastUsedAt *time.Time        `json:"last_used_at"`
+	CreatedAt  time.Time         `json:"created_at"`
+}
+
+func keyReport(k workspace.Key) KeyReport {
+	return KeyReport{k.ID, k.Name, keyState(k), k.Workspaces, k.Scopes, k.Restricted, k.ExpiresAt, k.RevokedAt, k.LastUsedAt, k.CreatedAt}
+}
+
+// keyState is "active", or the reason why the key is refused.
+func keyState(k workspace.Key) string {
+	switch {
+	case k.RevokedAt != nil:
+		return "revoked"
+	case k.ExpiresAt != nil && !time.Now().Before(*k.ExpiresAt):
+		return "expired"
+	case k.Restricted:
+		return "restricted"
+	}
+	return "active"
+}
+
+func (o database) answerKeys(s *cli.Streams, value any, all ...workspace.Key) error {
+	var rows [][]string
+	for _, k := range all {
+		var scopes, granted []string
+		for _, scope := range k.Scopes {
+			scopes = append(scopes, string(scope))
+		}
+		for _, id := range k.Workspaces {
+			granted = append(granted, id.String())
+		}
+		rows = append(rows, []string{
+			k.ID.String(), keyState(k), strings.Join(scopes, ","), when(k.ExpiresAt), when(k.LastUsedAt), strings.Join(granted, ","), k.Name,
+		})
+	}
+	return o.answer(s.Out, value, "ID STATE SCOPES EXPIRES USED WORKSPACES NAME", rows)
+}

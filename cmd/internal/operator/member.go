@@ -1,0 +1,111 @@
+package operator
+
+import (
+	"context"
+	"strconv"
+
+	"atlas/cmd/internal/cli"
+	"atlas/workspace"
+	"atlas/workspace/postgres"
+)
+
+// Member is `atlas member`.
+type Member struct {
+	Add  memberAddCmd  `cmd:"" help:"Add a user to a workspace."`
+	List memberListCmd `cmd:"" help:"List the members of a workspace."`
+
+	SetRole memberSetRoleCmd `cmd:"" help:"Change a member's role. Servers follow within 5 s."`
+	Remove  memberRemoveCmd  `cmd:"" help:"Remove a member. Servers follow within 5 s."`
+}
+
+type memberAddCmd struct {
+	database
+	Workspace workspace.ID     `required:"" placeholder:"ID" help:"Workspace to add to."`
+	Email     string           `required:"" help:"E-mail address."`
+	Name      string           `required:"" help:"Name, 1 to 120 characters."`
+	Role      workspace.Role   `required:"" enum:"owner,admin,member" help:"owner, admin or member."`
+	User      workspace.UserID `placeholder:"UUID" help:"The user's id, the sub of their tokens (default: that of the known user with the address, else a new one)."`
+}
+
+// Run adds the member and prints it with its id.
+func (c *memberAddCmd) Run(ctx context.Context, s *cli.Streams) error {
+	return c.with(ctx, func(d *workspace.Directory) error {
+		m, err := d.AddMember(ctx, c.Workspace, workspace.Member{ID: c.User, Email: c.Email, Name: c.Name, Role: c.Role})
+		if err != nil {
+			return err
+		}
+		return c.answerMembers(s, m, m)
+	})
+}
+
+type memberListCmd struct {
+	database
+	Workspace workspace.ID `required:"" placeholder:"ID" help:"Workspace whose members to list."`
+}
+
+// Run lists the members by role, then address.
+func (c *memberListCmd) Run(ctx context.Context, s *cli.Streams) error {
+	return c.with(ctx, func(d *workspace.Directory) error {
+		all, err := d.Members(ctx, c.Workspace)
+		if err != nil {
+			return err
+		}
+		if all == nil {
+			all = []workspace.Member{}
+		}
+		return c.answerMembers(s, all, all...)
+	})
+}
+
+type memberSetRoleCmd struct {
+	database
+	Workspace workspace.ID     `required:"" placeholder:"ID" help:"Workspace of the member."`
+	User      workspace.UserID `arg:"" help:"The member's id, as atlas member list shows it."`
+	Role      workspace.Role   `arg:"" enum:"owner,admin,member" help:"owner, admin or member."`
+}
+
+// Run changes the role and prints the member.
+func (c *memberSetRoleCmd) Run(ctx context.Context, s *cli.Streams) error {
+	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
+		if _, err := system.WorkspaceByID(ctx, c.Workspace); err != nil {
+			return err
+		}
+		m, err := workspace.NewMembers(system, nil).SetRole(ctx, c.Workspace, workspace.OperatorActor, c.User, c.Role)
+		if err != nil {
+			return err
+		}
+		return c.answerMembers(s, m, m)
+	})
+}
+
+type memberRemoveCmd struct {
+	database
+	Workspace workspace.ID     `required:"" placeholder:"ID" help:"Workspace to remove from."`
+	User      workspace.UserID `arg:"" help:"The member's id, as atlas member list shows it."`
+}
+
+// Run removes the member. It succeeds when there is none.
+func (c *memberRemoveCmd) Run(ctx context.Context, s *cli.Streams) error {
+	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
+		if _, err := system.WorkspaceByID(ctx, c.Workspace); err != nil {
+			return err
+		}
+		removed, err := workspace.NewMembers(system, nil).Remove(ctx, c.Workspace, workspace.OperatorActor, c.User)
+		if err != nil {
+			return err
+		}
+		type answer struct {
+			ID      workspace.UserID `json:"id"`
+			Removed bool             `json:"removed"`
+		}
+		return c.answer(s.Out, answer{c.User, removed}, "ID REMOVED", [][]string{{c.User.String(), strconv.FormatBool(removed)}})
+	})
+}
+
+func (o database) answerMembers(s *cli.Streams, value any, all ...workspace.Member) error {
+	var rows [][]string
+	for _, m := range all {
+		rows = append(rows, []string{m.ID.String(), string(m.Role), when(&m.JoinedAt), m.Email, m.Name})
+	}
+	return o.answer(s.Out, value, "ID ROLE JOINED EMAIL NAME", rows)
+}

@@ -1,0 +1,110 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"atlas/client"
+	"atlas/cmd/internal/cli"
+)
+
+// apiAccess holds how commands reach a service.
+type apiAccess struct {
+	URL       string        `name:"url" env:"ATLAS_URL" default:"http://127.0.0.1:8080/api/v1" placeholder:"URL" help:"Base URL of the API (default: http://127.0.0.1:8080/api/v1)."`
+	APIKey    string        `name:"api-key" env:"ATLAS_API_KEY" placeholder:"KEY" help:"API key."`
+	Token     string        `env:"ATLAS_TOKEN" placeholder:"JWT" help:"A user's access token, instead of an API key; needs --workspace."`
+	Workspace string        `env:"ATLAS_WORKSPACE" placeholder:"ID" help:"Workspace to act in (default: the key's)."`
+	RetryFor  time.Duration `name:"retry-for" default:"1m" help:"How long a service that is away or busy is waited for, 0s to 24h (default: 1m)."`
+}
+
+func (a apiAccess) Check(f *cli.Problems) {
+	if (a.APIKey == "") == (a.Token == "") {
+		f.Add("give either --api-key (ATLAS_API_KEY) or --token (ATLAS_TOKEN)")
+	}
+	if a.Token != "" && a.Workspace == "" {
+		f.Add("--token (ATLAS_TOKEN) needs --workspace (ATLAS_WORKSPACE)")
+	}
+	f.Duration("--retry-for", a.RetryFor, 0, 24*time.Hour)
+	if _, err := a.open(nil); err != nil && !errors.Is(err, client.ErrNoCredentials) {
+		f.Add("--url (ATLAS_URL): %s", withoutName(err))
+	}
+}
+
+// open creates a client. observe, when not nil, receives every attempt.
+func (a apiAccess) open(observe func(client.Answer)) (*client.Client, error) {
+	options := []client.Option{client.WithUserAgent("atlas-cli"), client.WithWorkspace(a.Workspace)}
+	retry := client.Retry{For: a.RetryFor, Longest: 30 * time.Second}
+	if a.RetryFor == 0 {
+		retry.Attempts = 1
+	}
+	options = append(options, client.WithRetry(retry))
+	if token := a.APIKey + a.Token; token != "" { // only one is given
+		options = append(options, client.WithToken(func(context.Context) (string, error) { return token, nil }))
+	}
+	if observe != nil {
+		options = append(options, client.WithObserver(observe))
+	}
+	return client.New(a.URL, options...)
+}
+
+// Exit statuses in addition to 0, 1 and 2.
+const (
+	// outOfCreditsStatus: the credit ceiling is reached. Earlier records have
+	// been printed or written.
+	outOfCreditsStatus = 4
+	// interruptedStatus is the usual status after SIGINT.
+	interruptedStatus = 130
+)
+
+// apiError prints an error of a service, each issue on a line of its own, and
+// returns the exit status for it.
+func apiError(to io.Writer, err error) error {
+	say := func(status int, format string, args ...any) error {
+		_, _ = fmt.Fprintf(to, "atlas: "+format+"\n", args...)
+		return cli.ExitError(status)
+	}
+	if out, ok := errors.AsType[*client.OutOfCreditsError](err); ok {
+		return say(outOfCreditsStatus, "the credits are used up%s", whenBack(out))
+	}
+	e, ok := errors.AsType[*client.Error](err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return say(interruptedStatus, "interrupted")
+	case !ok && strings.HasPrefix(err.Error(), clientName):
+		return errors.New(withoutName(err))
+	case !ok:
+		return err
+	case e.Code == client.ErrInvalidInput:
+		lines := []string{"the service does not accept the request:"}
+		for _, issue := range e.Issues {
+			lines = append(lines, strings.TrimSpace(strings.Join(issue.Path, ".")+" "+issue.Message))
+		}
+		return say(2, "%s", strings.Join(lines, "\n  "))
+	case e.Status == http.StatusNotFound && e.Code != client.ErrViewNotFound:
+		return say(1, "%s (is %s the base URL of the service?)", e.Message, "--url")
+	}
+	return errors.New(withoutName(e))
+}
+
+// clientName is the prefix of the client's errors. The program prints its own
+// name instead.
+const clientName = "atlas: "
+
+func withoutName(err error) string { return strings.TrimPrefix(err.Error(), clientName) }
+
+// whenBack says how many credits there were and when they return.
+func whenBack(out *client.OutOfCreditsError) string {
+	var s string
+	if w := out.Window; w.Ceiling > 0 {
+		s = fmt.Sprintf(": %s of %s in the last 24 hours", cli.Grouped(w.Used), cli.Grouped(w.Ceiling))
+	}
+	if !out.Back.IsZero() {
+		s += fmt.Sprintf("; they come back 24 hours after they were spent, the last by %s", out.Back.UTC().Format(time.RFC3339))
+	}
+	return s
+}

@@ -1,0 +1,144 @@
+package search
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"atlas/internal/durable"
+)
+
+// cursorFile is the state of an export. It is replaced after each page, once
+// the page is on disk. So the output holds at least Bytes bytes, which are
+// exactly Rows rows. Any further bytes are an incomplete page, which the next
+// run removes.
+type cursorFile struct {
+	Version int             `json:"version"`
+	Of      json.RawMessage `json:"of"` // what is exported, an exportOf
+	// SearchAfter is the cursor of the next page; "" before the first.
+	SearchAfter string    `json:"search_after"`
+	Bytes       int64     `json:"bytes"`
+	Rows        int       `json:"rows"`
+	Credits     int       `json:"credits"` // sum over all runs
+	Columns     []string  `json:"columns,omitzero"`
+	Done        bool      `json:"done"`
+	UpdatedAt   time.Time `json:"updated_at"`
+}
+
+// cursorFileVersion 2 added the service.
+const cursorFileVersion = 2
+
+// exportFile is the output of an export and its cursor file.
+type exportFile struct {
+	out       *os.File
+	statePath string
+	state     cursorFile
+}
+
+// openExport continues the output at the position of the cursor file, or
+// creates both. It locks the output: a second export to the same file fails.
+func openExport(path, statePath string, of json.RawMessage, restart bool) (_ *exportFile, err error) {
+	out, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // #nosec G304 -- a file that who runs the command names
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = out.Close()
+		}
+	}()
+	info, err := out.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file, so an export to it could not go on", path)
+	}
+	if err := syscall.Flock(int(out.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, fmt.Errorf("another export writes %s: %w", path, err)
+	}
+	e := &exportFile{out: out, statePath: statePath}
+	known, err := e.readState()
+	if err != nil && !restart {
+		return nil, err
+	}
+	if !known && info.Size() > 0 && !restart {
+		return nil, fmt.Errorf("%s is there already, and no cursor file %s that belongs to it; --restart replaces it", path, statePath)
+	}
+	// An export without rows yet, for instance after a rejected request, does
+	// not block another one.
+	if begun := e.state.Bytes > 0 || e.state.Done; restart || !begun {
+		// The cursor file is written first: it marks whatever the output holds
+		// later as this export's.
+		e.state = cursorFile{Version: cursorFileVersion, Of: of, UpdatedAt: time.Now().UTC().Truncate(time.Second)}
+		if err := e.writeState(e.state); err != nil {
+			return nil, err
+		}
+	}
+	if other := otherExport(e.state.Of, of); other != "" {
+		return nil, fmt.Errorf("%s belongs to another export: %s; --restart begins a new one", statePath, other)
+	}
+	if info.Size() < e.state.Bytes && !restart {
+		return nil, fmt.Errorf("%s has %d bytes, and should have %d by %s: it is not what the export wrote; --restart begins anew", path, info.Size(), e.state.Bytes, statePath)
+	}
+	if err := out.Truncate(e.state.Bytes); err != nil {
+		return nil, err
+	}
+	_, err = out.Seek(e.state.Bytes, io.SeekStart)
+	return e, err
+}
+
+// readState tells whether there is a cursor file.
+func (e *exportFile) readState() (bool, error) {
+	raw, err := os.ReadFile(e.statePath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := json.Unmarshal(raw, &e.state); err != nil || e.state.Version != cursorFileVersion {
+		return false, fmt.Errorf("%s is no cursor file of this version; --restart replaces it", e.statePath)
+	}
+	return true, nil
+}
+
+// compact removes the whitespace of JSON.
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	_ = json.Compact(&b, raw) // it is valid JSON
+	return b.String()
+}
+
+// commit appends the bytes of a page, then advances the cursor.
+func (e *exportFile) commit(b []byte, next cursorFile) error {
+	if _, err := e.out.Write(b); err != nil {
+		return err
+	}
+	if err := e.out.Sync(); err != nil {
+		return err
+	}
+	next.Bytes = e.state.Bytes + int64(len(b))
+	if err := e.writeState(next); err != nil {
+		return err
+	}
+	e.state = next
+	return nil
+}
+
+// writeState replaces the cursor file atomically.
+func (e *exportFile) writeState(s cursorFile) error {
+	raw, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	return durable.Replace(e.statePath, append(raw, '\n'))
+}
+
+func (e *exportFile) close() { _ = e.out.Close() }

@@ -1,0 +1,334 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"atlas/client"
+	"atlas/cmd/internal/cli"
+)
+
+// Export is `atlas export`.
+type Export struct {
+	apiAccess
+	searchOptions
+
+	Format     string   `default:"ndjson" enum:"ndjson,csv" help:"ndjson, each record as it came; or csv (default: ndjson)."`
+	Out        string   `required:"" type:"path" placeholder:"FILE" help:"File to write."`
+	CursorFile string   `type:"path" placeholder:"FILE" help:"File that remembers how far the export is (default: the --out file's name and .cursor)."`
+	Restart    bool     `help:"Begin anew, and replace what is there."`
+	MaxCredits *int     `placeholder:"N" help:"Stop after this many credits, 1 or more (default: at the workspace's ceiling)."`
+	Columns    []string `placeholder:"NAME,…" help:"Columns of a csv file (default: all)."`
+	Formulas   bool     `help:"Write texts of a csv file that begin like a formula as they are, see below."`
+}
+
+// Help is shown below the options.
+func (Export) Help() string {
+	return filterHelp + `
+
+Goes to the end of a search. Whatever ends it before, kill -9 and the end of the credits included, the same command goes on where it stopped: no record is lost and none is in the file twice. Without --sort the order is that of created_at, which stays while a record changes.
+
+In a csv file a list is written as a;b, with \ before a ; or \ of an element, an unknown value as nothing, and a text that begins with = + - @, perhaps after spaces, gets a ' before it, so that no spreadsheet runs it as a formula. Numbers are left as they are.
+
+Status: 0 complete, 1 failed, 2 arguments make no sense, 4 stopped at a limit of credits, 130 interrupted; after 1, 4 and 130 the same command goes on.`
+}
+
+func (c *Export) Check() error {
+	var f cli.Problems
+	c.apiAccess.Check(&f)
+	c.searchOptions.Check(&f)
+	if sort, err := c.sort(); err == nil && sort != nil && sort.Field == "relevance" {
+		f.Add("--sort relevance moves with the data, so records would be lost or come twice: sort by a field")
+	}
+	if c.MaxCredits != nil && *c.MaxCredits < 1 {
+		f.Add("--max-credits must be 1 or more")
+	}
+	if c.Format != "csv" && (len(c.Columns) > 0 || c.Formulas) {
+		f.Add("--columns and --formulas are for --format csv")
+	}
+	if c.CursorFile == "" {
+		c.CursorFile = c.Out + ".cursor"
+	}
+	if c.CursorFile == c.Out {
+		f.Add("--cursor-file must be another file than --out")
+	}
+	return f.Err()
+}
+
+// exportOf identifies an export. A cursor file continues only the same one.
+type exportOf struct {
+	Service string `json:"service"` // base URL
+	// Workspace is the id of the workspace; "" when none is given and the key
+	// may not ask for its own, which then reads only global data.
+	Workspace  string          `json:"workspace,omitzero"`
+	Dataset    string          `json:"dataset,omitzero"`
+	Book       string          `json:"book,omitzero"`
+	View       string          `json:"view,omitzero"`
+	Definition json.RawMessage `json:"view_definition,omitzero"` // an export ends when it changes
+	Search     client.Search   `json:"search"`
+	Format     string          `json:"format"`
+	Columns    []string        `json:"columns,omitzero"`
+	Formulas   bool            `json:"formulas,omitzero"`
+}
+
+// describe returns the exportOf as JSON.
+func (c *Export) describe(ctx context.Context, api *client.Client, t target, q client.Search) (json.RawMessage, error) {
+	of := exportOf{
+		Service: strings.TrimRight(c.URL, "/"), Workspace: c.Workspace, Dataset: c.Dataset, Book: c.Book, View: c.View,
+		Definition: t.definition, Search: q, Format: c.Format, Columns: c.Columns, Formulas: c.Formulas,
+	}
+	if u, err := url.Parse(of.Service); err == nil {
+		u.User = nil // no password in the file
+		of.Service = u.String()
+	}
+	w, err := api.Workspace(ctx)
+	switch {
+	case err == nil:
+		of.Workspace = w.ID
+	case !errors.Is(err, client.ErrForbidden):
+		return nil, err
+	}
+	return json.Marshal(of)
+}
+
+// otherExport describes how a cursor file's export differs from the requested
+// one; "" when they are equal.
+func otherExport(was, is json.RawMessage) string {
+	type source struct {
+		Service    string          `json:"service"`
+		Workspace  string          `json:"workspace"`
+		View       string          `json:"view"`
+		Definition json.RawMessage `json:"view_definition"`
+	}
+	var before, now source
+	var rest [2]map[string]json.RawMessage
+	for i, raw := range []json.RawMessage{was, is} {
+		if json.Unmarshal(raw, []*source{&before, &now}[i]) != nil || json.Unmarshal(raw, &rest[i]) != nil {
+			return compact(was)
+		}
+		delete(rest[i], "workspace") // it is not always known, and compared below
+	}
+	switch {
+	case before.Service != now.Service:
+		return fmt.Sprintf("it is of the service %s, not %s", before.Service, now.Service)
+	case before.Workspace != now.Workspace && before.Workspace != "" && now.Workspace != "":
+		return fmt.Sprintf("it is of the workspace %s, not %s", before.Workspace, now.Workspace)
+	case before.View == now.View && compact(before.Definition) != compact(now.Definition):
+		return fmt.Sprintf("the View has been changed since it began, from %s to %s", compact(before.Definition), compact(now.Definition))
+	case !maps.EqualFunc(rest[0], rest[1], func(a, b json.RawMessage) bool { return compact(a) == compact(b) }):
+		return compact(was)
+	}
+	return ""
+}
+
+// Run exports to the end of the search or of the credits.
+func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	shown := newExportProgress(s.Err)
+	api, err := c.open(shown.observe)
+	if err != nil {
+		return err
+	}
+	t, q, err := c.resolve(ctx, api, c.Columns)
+	if err != nil {
+		return apiError(s.Err, err)
+	}
+	if q.Sort == nil {
+		q.Sort = client.Asc("created_at")
+	}
+	of, err := c.describe(ctx, api, t, q)
+	if err != nil {
+		return apiError(s.Err, err)
+	}
+	file, err := openExport(c.Out, c.CursorFile, of, c.Restart)
+	if err != nil {
+		return err
+	}
+	defer file.close()
+	e := exporting{target: t, request: q, file: file, shown: shown, rows: ndjsonRows{}}
+	if c.MaxCredits != nil {
+		e.maxCredits = *c.MaxCredits
+	}
+	if c.View != "" {
+		e.unchanged = func(ctx context.Context) error {
+			again, err := c.find(ctx, api)
+			if err == nil && !slices.Equal(again.definition, t.definition) {
+				err = errViewChanged
+			}
+			return err
+		}
+	}
+	if c.Format == "csv" {
+		e.rows = &csvRows{columns: c.Columns, members: t.members(), formulas: c.Formulas}
+	}
+	return c.finish(s, &e, e.run(ctx))
+}
+
+// finish prints how the export ended and returns its exit status.
+func (c *Export) finish(s *cli.Streams, e *exporting, err error) error {
+	e.shown.clear()
+	state := e.file.state
+	say := func(format string, args ...any) { _, _ = fmt.Fprintf(s.Err, format+"\n", args...) }
+	if note := e.rows.note(); note != "" {
+		say("note: %s", note)
+	}
+	spent := fmt.Sprintf("credits: %s now, %s in all", cli.Grouped(e.spent), cli.Grouped(state.Credits))
+	if e.window.Ceiling > 0 {
+		spent += fmt.Sprintf(", %s left", cli.Grouped(e.window.Remaining))
+	}
+	const goesOn = "the same command goes on"
+	out, outOfCredits := errors.AsType[*client.OutOfCreditsError](err)
+	switch {
+	case err == nil && e.complete:
+		say("complete already: %s rows of %s in %s (--restart exports them anew)", cli.Grouped(state.Rows), e.target.name, c.Out)
+	case err == nil:
+		say("complete: %s rows of %s in %s; %s", cli.Grouped(state.Rows), e.target.name, c.Out, spent)
+	case errors.Is(err, errBudget):
+		say("stopped after %s rows at --max-credits; %s; %s", cli.Grouped(state.Rows), spent, goesOn)
+		return cli.ExitError(outOfCreditsStatus)
+	case outOfCredits:
+		say("stopped after %s rows, the credits are used up%s; %s; %s", cli.Grouped(state.Rows), whenBack(out), spent, goesOn)
+		return cli.ExitError(outOfCreditsStatus)
+	case errors.Is(err, errViewChanged):
+		say("stopped after %s rows, the View was changed meanwhile; %s; --restart exports it as it is now", cli.Grouped(state.Rows), spent)
+		return cli.ExitError(1)
+	case errors.Is(err, context.Canceled):
+		say("interrupted after %s rows; %s; %s", cli.Grouped(state.Rows), spent, goesOn)
+		return cli.ExitError(interruptedStatus)
+	case errors.Is(err, client.ErrBadRequest) && state.SearchAfter != "":
+		say("after %s rows the service does not know the cursor of %s any more; --restart exports anew", cli.Grouped(state.Rows), c.CursorFile)
+		return apiError(s.Err, err)
+	case errors.Is(err, client.ErrInvalidInput):
+		return apiError(s.Err, err)
+	default:
+		say("stopped after %s rows; %s; %s", cli.Grouped(state.Rows), spent, goesOn)
+		return apiError(s.Err, err)
+	}
+	return nil
+}
+
+// exporting is one run of an export.
+type exporting struct {
+	target     target
+	request    client.Search
+	file       *exportFile
+	rows       rowFormat
+	shown      *exportProgress
+	maxCredits int // for this run; 0: no limit
+	// unchanged returns errViewChanged when the definition of the View has
+	// changed; nil for other searches.
+	unchanged func(context.Context) error
+
+	spent    int
+	window   client.Window
+	complete bool // already before this run
+}
+
+// rowFormat formats records. begin is called once, before the first records of
+// a new file, and returns the header and the columns. goOn replaces it when the
+// file has rows already, and takes those columns.
+type rowFormat interface {
+	begin(first []json.RawMessage) (head []byte, columns []string, err error)
+	goOn(columns []string)
+	append(b []byte, record json.RawMessage) ([]byte, error)
+	note() string
+}
+
+var (
+	errBudget      = errors.New("the credits that this run may spend are spent")
+	errViewChanged = errors.New("the View was changed")
+)
+
+// run fetches pages. It writes each page and its cursor before it requests the
+// next.
+func (e *exporting) run(ctx context.Context) error {
+	state := &e.file.state
+	if state.Done {
+		e.complete = true
+		return nil
+	}
+	if state.Bytes > 0 {
+		e.rows.goOn(state.Columns)
+	}
+	e.shown.begin(state.Rows)
+	for {
+		q := e.request
+		q.SearchAfter, q.Limit = state.SearchAfter, client.MaxPage
+		if e.maxCredits > 0 {
+			if q.Limit = min(q.Limit, e.maxCredits-e.spent); q.Limit <= 0 {
+				return errBudget
+			}
+		}
+		page, err := e.target.source.Search(ctx, q)
+		if err != nil {
+			return err
+		}
+		if page.Next != "" && page.Next == q.SearchAfter {
+			return errors.New("the service answered the same cursor again")
+		}
+		e.spent, e.window = e.spent+page.Credits, page.Window
+		if e.unchanged != nil {
+			// A cursor does not depend on the definition, so it is checked
+			// after the page: then the page is of this definition.
+			if err := e.unchanged(ctx); err != nil {
+				return err
+			}
+		}
+		if err := e.write(page); err != nil {
+			return err
+		}
+		e.shown.page(state.Rows, e.spent, page)
+		if state.Done {
+			return nil
+		}
+	}
+}
+
+// write adds a page to the file.
+func (e *exporting) write(page *client.Page[json.RawMessage]) error {
+	next := e.file.state
+	var b []byte
+	if next.Bytes == 0 {
+		var err error
+		if b, next.Columns, err = e.rows.begin(page.Records); err != nil {
+			return err
+		}
+	}
+	for _, record := range page.Records {
+		var err error
+		if b, err = e.rows.append(b, record); err != nil {
+			return err
+		}
+	}
+	next.Rows += len(page.Records)
+	next.Credits += page.Credits
+	next.SearchAfter, next.Done = page.Next, page.Next == ""
+	next.UpdatedAt = time.Now().UTC().Truncate(time.Second)
+	return e.file.commit(b, next)
+}
+
+// ndjsonRows writes records as received, one per line.
+type ndjsonRows struct{}
+
+func (ndjsonRows) begin([]json.RawMessage) ([]byte, []string, error) { return nil, nil, nil }
+func (ndjsonRows) goOn([]string)                                     {}
+func (ndjsonRows) note() string                                      { return "" }
+
+func (ndjsonRows) append(b []byte, record json.RawMessage) ([]byte, error) {
+	// Line breaks in JSON occur only between tokens and can be removed.
+	for _, c := range record {
+		if c != '\n' && c != '\r' {
+			b = append(b, c)
+		}
+	}
+	return append(b, '\n'), nil
+}

@@ -1,0 +1,186 @@
+package search
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"atlas/client"
+	"atlas/cmd/internal/cli"
+)
+
+// filterSet collects the --filter options.
+type filterSet struct {
+	filters   client.Filters
+	relations client.Relations
+	fields    []client.Field
+}
+
+// parseFilters parses --filter options. It calls describe for the fields of the
+// dataset when an option has the form key=value, because the meaning of the
+// value depends on the kind of the field.
+func parseFilters(args []string, describe func() ([]client.Field, error)) (client.Filters, client.Relations, error) {
+	set := filterSet{filters: client.Filters{}, relations: client.Relations{}}
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "{") {
+			if err := set.addJSON(arg); err != nil {
+				return nil, nil, cli.ConfigError{fmt.Sprintf("--filter %s: %v", arg, err)}
+			}
+			continue
+		}
+		if set.fields == nil {
+			var err error
+			if set.fields, err = describe(); err != nil {
+				return nil, nil, err
+			}
+		}
+		if err := set.addPair(arg); err != nil {
+			return nil, nil, cli.ConfigError{fmt.Sprintf("--filter %s: %v", arg, err)}
+		}
+	}
+	if len(set.filters) == 0 {
+		set.filters = nil
+	}
+	if len(set.relations) == 0 {
+		set.relations = nil
+	}
+	return set.filters, set.relations, nil
+}
+
+func isRelation(key string) bool {
+	return strings.HasPrefix(key, "has_") || strings.HasPrefix(key, "without_")
+}
+
+// addJSON adds an object of filters and relations, with its values unchanged.
+func (s *filterSet) addJSON(text string) error {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		return fmt.Errorf("is no JSON object: %w", err)
+	}
+	for key, raw := range object {
+		if !isRelation(key) {
+			f, err := jsonFilter(raw)
+			if err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+			s.filters[key] = f
+			continue
+		}
+		var sub map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &sub); err != nil {
+			return fmt.Errorf("%s is no JSON object: %w", key, err)
+		}
+		filters := client.Filters{}
+		for k, v := range sub {
+			f, err := jsonFilter(v)
+			if err != nil {
+				return fmt.Errorf("%s.%s: %w", key, k, err)
+			}
+			filters[k] = f
+		}
+		s.relations[key] = filters
+	}
+	return nil
+}
+
+func jsonFilter(raw json.RawMessage) (client.Filter, error) {
+	var f struct {
+		Value      json.RawMessage `json:"value"`
+		ExactMatch bool            `json:"exact_match"`
+	}
+	d := json.NewDecoder(strings.NewReader(string(raw)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil || f.Value == nil {
+		return client.Filter{}, fmt.Errorf(`must be {"value": …}`)
+	}
+	return client.Filter{Value: f.Value, ExactMatch: f.ExactMatch}, nil
+}
+
+// addPair adds key=value, key==value, relation.key=value or a relation alone.
+func (s *filterSet) addPair(arg string) error {
+	key, value, valued := strings.Cut(arg, "=")
+	value, exact := strings.CutPrefix(value, "=")
+	filters, fields := s.filters, s.fields
+	if isRelation(key) {
+		name, sub, dotted := strings.Cut(key, ".")
+		i := slices.IndexFunc(fields, func(f client.Field) bool { return f.Key == name && f.Kind == "relation" })
+		if i < 0 {
+			return fmt.Errorf("there is no relation %s", name)
+		}
+		if dotted != valued {
+			return fmt.Errorf("a relation stands alone (%s) or with a field and a value (%s.field=value)", name, name)
+		}
+		if s.relations[name] == nil {
+			s.relations[name] = client.Filters{}
+		}
+		if !dotted {
+			return nil
+		}
+		filters, fields, key = s.relations[name], fields[i].SubFields, sub
+	} else if !valued {
+		return fmt.Errorf("must be KEY=VALUE")
+	}
+	i := slices.IndexFunc(fields, func(f client.Field) bool { return f.Key == key && f.Kind != "relation" })
+	if i < 0 {
+		var keys []string
+		for _, f := range fields {
+			keys = append(keys, f.Key)
+		}
+		return fmt.Errorf("there is no key %s; known: %s", key, strings.Join(keys, ", "))
+	}
+	f, err := pairFilter(fields[i].Kind, value, exact, filters[key])
+	filters[key] = f
+	return err
+}
+
+// pairFilter parses a value for a kind of field. before is the filter from
+// earlier options of the same key.
+func pairFilter(kind, value string, exact bool, before client.Filter) (client.Filter, error) {
+	if kind == "enum" || kind == "text" {
+		if exact && kind != "text" {
+			return before, fmt.Errorf("== is for texts; this field is compared as a whole anyway")
+		}
+		all, given := before.Value.([]string)
+		if given && before.ExactMatch != exact || before.Value != nil && !given {
+			return before, fmt.Errorf("is given in another way before")
+		}
+		return client.Filter{Value: append(all, value), ExactMatch: exact}, nil
+	}
+	if exact {
+		return before, fmt.Errorf("== is for texts")
+	}
+	if before.Value != nil {
+		return before, fmt.Errorf("is given before; a range is written as from..to")
+	}
+	from, to, ranged := strings.Cut(value, "..")
+	if !ranged {
+		v, err := bound(kind, value)
+		if v == nil && err == nil {
+			err = fmt.Errorf("a value is missing")
+		}
+		return client.Filter{Value: v}, err
+	}
+	lowest, err := bound(kind, from)
+	if err != nil {
+		return before, err
+	}
+	highest, err := bound(kind, to)
+	return client.Filter{Value: [2]any{lowest, highest}}, err
+}
+
+// bound parses a number or a date. An empty bound is open.
+func bound(kind, text string) (any, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if kind != "number" {
+		return text, nil // the service checks dates
+	}
+	digit := func(b byte) bool { return '0' <= b && b <= '9' }
+	// Valid JSON that begins like this is a number, perhaps followed by spaces.
+	if !digit(text[0]) && text[0] != '-' || !digit(text[len(text)-1]) || !json.Valid([]byte(text)) {
+		return nil, fmt.Errorf("%q is not a number", text)
+	}
+	return json.Number(text), nil
+}

@@ -1,0 +1,96 @@
+package search
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/client"
+	"atlas/cmd/internal/cli"
+)
+
+// someFields are fields as the service describes them.
+func someFields() ([]client.Field, error) {
+	plain := []client.Field{{Key: "stage", Kind: "enum"}, {Key: "name", Kind: "text"}, {Key: "cost", Kind: "number"}, {Key: "filed_at", Kind: "date"}}
+	return append(plain, client.Field{Key: "has_signal", Kind: "relation", SubFields: plain}, client.Field{Key: "without_signal", Kind: "relation", SubFields: plain}), nil
+}
+
+func TestFilterOptions(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"":                            `{}`,
+		"stage=filed":                 `{"filters":{"stage":{"value":["filed"]}}}`,
+		"stage=filed|stage=approved":  `{"filters":{"stage":{"value":["filed","approved"]}}}`,
+		"name=a=b, c":                 `{"filters":{"name":{"value":["a=b, c"]}}}`,
+		"name==Whole Name":            `{"filters":{"name":{"value":["Whole Name"],"exact_match":true}}}`,
+		"cost=12345678901234567890.5": `{"filters":{"cost":{"value":12345678901234567890.5}}}`,
+		"cost=-1..2.50":               `{"filters":{"cost":{"value":[-1,2.50]}}}`,
+		"cost=10..":                   `{"filters":{"cost":{"value":[10,null]}}}`,
+		"filed_at=2020-01-01":         `{"filters":{"filed_at":{"value":"2020-01-01"}}}`,
+		"filed_at=..2020-01-01":       `{"filters":{"filed_at":{"value":[null,"2020-01-01"]}}}`,
+		"has_signal.stage=filed":      `{"relations":{"has_signal":{"stage":{"value":["filed"]}}}}`,
+		"has_signal.stage=x|has_signal.cost=1..|without_signal":                                                              `{"relations":{"has_signal":{"cost":{"value":[1,null]},"stage":{"value":["x"]}},"without_signal":{}}}`,
+		`{"colour":{"value":[1.50,null]},"has_signal":{"name":{"value":"x","exact_match":true}},"without_signal":{}}|cost=1`: `{"filters":{"colour":{"value":[1.50,null]},"cost":{"value":1}},"relations":{"has_signal":{"name":{"value":"x","exact_match":true}},"without_signal":{}}}`,
+	} {
+		var list []string
+		if args != "" {
+			list = strings.Split(args, "|")
+		}
+		filters, relations, err := parseFilters(list, someFields)
+		if err != nil {
+			t.Errorf("%s: %v", args, err)
+			continue
+		}
+		got, err := json.Marshal(client.Search{Filters: filters, Relations: relations})
+		if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", args, err, diff)
+		}
+	}
+}
+
+func TestFilterOptionsThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"stage":                        "must be KEY=VALUE",
+		"colour=red":                   "there is no key colour; known: stage, name",
+		"cost=ten":                     `"ten" is not a number`,
+		"cost=0x10":                    `"0x10" is not a number`,
+		"cost=":                        "a value is missing",
+		"cost=1..x":                    `"x" is not a number`,
+		"cost=1|cost=2":                "is given before",
+		"cost==1":                      "== is for texts",
+		"stage==filed":                 "compared as a whole anyway",
+		"name=a|name==b":               "in another way before",
+		"has_thing":                    "there is no relation has_thing",
+		"has_signal=filed":             "a relation stands alone",
+		"has_signal.stage":             "a relation stands alone",
+		"has_signal.colour=red":        "there is no key colour",
+		"has_signal.has_signal=x":      "there is no key has_signal",
+		`{"stage":"filed"}`:            `stage: must be {"value": …}`,
+		`{"stage":{"values":["x"]}}`:   `stage: must be {"value": …}`,
+		`{"has_signal":{"stage":"x"}}`: `has_signal.stage: must be {"value": …}`,
+		`{"has_signal":7}`:             "has_signal is no JSON object",
+		`{"stage"`:                     "is no JSON object",
+	} {
+		_, _, err := parseFilters(strings.Split(args, "|"), someFields)
+		if _, ok := errors.AsType[cli.ConfigError](err); !ok || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", args, err, want)
+		}
+	}
+}
+
+// JSON alone asks for no fields, and what asking comes to is passed on.
+func TestFilterOptionsAskForFieldsOnlyWhenNeeded(t *testing.T) {
+	t.Parallel()
+	away := errors.New("away")
+	none := func() ([]client.Field, error) { return nil, away }
+	if _, _, err := parseFilters([]string{`{"x":{"value":1}}`}, none); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := parseFilters([]string{"x=1"}, none); !errors.Is(err, away) {
+		t.Error(err)
+	}
+}

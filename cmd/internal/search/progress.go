@@ -1,0 +1,103 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"atlas/client"
+	"atlas/cmd/internal/cli"
+)
+
+// exportProgress shows the progress of an export: a line that is rewritten on a
+// terminal, otherwise a line every ProgressInterval.
+type exportProgress struct {
+	to       io.Writer
+	terminal bool
+
+	lock   sync.Mutex // the client calls observe from its own goroutine
+	before int        // rows of earlier runs
+	began  time.Time
+	last   time.Time
+	dirty  bool // the line on the terminal is not empty
+}
+
+// redrawEvery is the refresh interval of the line on a terminal.
+const redrawEvery = 200 * time.Millisecond
+
+func newExportProgress(to io.Writer) *exportProgress {
+	p := &exportProgress{to: to}
+	if file, ok := to.(*os.File); ok {
+		p.terminal = term.IsTerminal(int(file.Fd()))
+	}
+	return p
+}
+
+func (p *exportProgress) begin(rows int) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	p.before, p.began, p.last = rows, time.Now(), time.Now()
+	if rows > 0 {
+		_, _ = fmt.Fprintf(p.to, "going on after %s rows\n", cli.Grouped(rows))
+	}
+}
+
+// page shows the state after a page. rows counts all runs, spent the credits of
+// this run.
+func (p *exportProgress) page(rows, spent int, page *client.Page[json.RawMessage]) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	every := cli.ProgressInterval
+	if p.terminal {
+		every = redrawEvery
+	}
+	at := time.Now()
+	if at.Sub(p.last) < every {
+		return
+	}
+	p.last = at
+	line := cli.Grouped(rows) + " rows"
+	if !page.TotalIsCapped && p.before == 0 {
+		line = fmt.Sprintf("%s of %s rows", cli.Grouped(rows), cli.Grouped(page.Total))
+	}
+	line += fmt.Sprintf(", %.0f a second, credits: %s spent, %s left", float64(rows-p.before)/max(at.Sub(p.began).Seconds(), 0.001), cli.Grouped(spent), cli.Grouped(page.Window.Remaining))
+	p.show(line)
+}
+
+// observe reports failures that are retried, which may take a while.
+func (p *exportProgress) observe(a client.Answer) {
+	if a.Err == nil || a.Attempt%5 != 1 || errors.Is(a.Err, context.Canceled) {
+		return
+	}
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if a.Status == 0 || a.Status == 502 || a.Status == 503 || a.Status == 504 {
+		p.show(fmt.Sprintf("the service does not answer (attempt %d): %s", a.Attempt, withoutName(a.Err)))
+	}
+}
+
+func (p *exportProgress) show(line string) {
+	if p.terminal {
+		_, _ = fmt.Fprintf(p.to, "\r\x1b[K%s", line)
+		p.dirty = true
+		return
+	}
+	_, _ = fmt.Fprintln(p.to, line)
+}
+
+// clear removes the line from the terminal.
+func (p *exportProgress) clear() {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if p.dirty {
+		_, _ = fmt.Fprint(p.to, "\r\x1b[K")
+		p.dirty = false
+	}
+}

@@ -1,0 +1,197 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"atlas/client"
+	"atlas/cmd/internal/cli"
+)
+
+// Search is `atlas search`.
+type Search struct {
+	apiAccess
+	searchOptions
+
+	Limit   int      `default:"25" help:"Records to show, 1 to 10000 (default: 25). Each costs a credit."`
+	JSON    bool     `name:"json" help:"Print records as they come, one JSON object a line, instead of a table."`
+	Columns []string `placeholder:"NAME,…" help:"Columns of the table."`
+}
+
+// Help is shown below the options.
+func (Search) Help() string {
+	return filterHelp + `
+
+Status: 0 searched (perhaps without a find), 1 failed, 2 arguments make no sense, 4 the credits are used up.`
+}
+
+const maxShownRecords = 10_000
+
+func (c *Search) Check() error {
+	var f cli.Problems
+	c.apiAccess.Check(&f)
+	c.searchOptions.Check(&f)
+	if c.Limit < 1 || c.Limit > maxShownRecords {
+		f.Add("--limit must be 1 to %d", maxShownRecords)
+	}
+	return f.Err()
+}
+
+// Run searches and prints the records.
+func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	api, err := c.open(nil)
+	if err != nil {
+		return err
+	}
+	t, q, err := c.resolve(ctx, api, c.Columns)
+	if err != nil {
+		return apiError(s.Err, err)
+	}
+	found, err := gather(ctx, t, q, c.Limit)
+	if err == nil || len(found.records) > 0 { // print what was paid for, whatever failed later
+		if printErr := c.print(s, t, found.records); printErr != nil {
+			return printErr
+		}
+	}
+	if err != nil {
+		return apiError(s.Err, err)
+	}
+	total := cli.Grouped(found.total)
+	if found.capped {
+		total = "more than " + total
+	}
+	_, _ = fmt.Fprintf(s.Err, "%s of %s %s, credits: %s, left: %s\n",
+		cli.Grouped(len(found.records)), total, t.name, cli.Grouped(found.credits), cli.Grouped(found.window.Remaining))
+	return nil
+}
+
+// found is the result of a search.
+type found struct {
+	records []json.RawMessage
+	total   int
+	capped  bool
+	credits int
+	window  client.Window
+}
+
+// gather fetches pages up to limit records. The last page is no larger than
+// needed: every record costs a credit.
+func gather(ctx context.Context, t target, q client.Search, limit int) (found, error) {
+	var f found
+	for {
+		q.Limit = min(client.MaxPage, limit-len(f.records))
+		page, err := t.source.Search(ctx, q)
+		if err != nil {
+			return f, err
+		}
+		f.records = append(f.records, page.Records...)
+		f.credits += page.Credits
+		f.total, f.capped, f.window = page.Total, page.TotalIsCapped, page.Window
+		if q.SearchAfter = page.Next; page.Next == "" || len(f.records) >= limit {
+			return f, nil
+		}
+	}
+}
+
+func (c *Search) print(s *cli.Streams, t target, records []json.RawMessage) error {
+	if c.JSON {
+		for _, r := range records {
+			if _, err := fmt.Fprintf(s.Out, "%s\n", r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	columns := c.Columns
+	if len(columns) == 0 {
+		columns = t.shown()
+	}
+	rows := make([][]string, len(records))
+	for i, r := range records {
+		members, err := membersOf(r)
+		if err != nil {
+			return err
+		}
+		for _, name := range columns {
+			rows[i] = append(rows[i], shownCell(members[name]))
+		}
+	}
+	return cli.PrintTable(s.Out, strings.ToUpper(strings.Join(columns, " ")), rows)
+}
+
+// shown are the default columns of the table.
+func (t target) shown() []string {
+	glance := []string{"id", "signal_type", "title", "name", "project_name", "email", "account_name", "city", "stage", "account_types", "icp_tier",
+		"atlas_score", "workspace_status", "tags", "cost", "projects_count", "last_signal_at", "occurred_at"}
+	own := t.members()
+	return slices.DeleteFunc(glance, func(name string) bool { return !slices.Contains(own, name) })
+}
+
+// membersOf splits a record into its fields.
+func membersOf(record json.RawMessage) (map[string]json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(record, &members); err != nil {
+		return nil, fmt.Errorf("the service answered a record that is no JSON object: %w", err)
+	}
+	return members, nil
+}
+
+// maxShownCell is the maximum length of a table cell in characters.
+const maxShownCell = 44
+
+// shownCell formats a value for a terminal: one line, truncated, without
+// control characters, because the text may come from anyone.
+func shownCell(raw json.RawMessage) string {
+	text := strings.TrimSuffix(plainText(raw, ", "), "T00:00:00.000Z")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if !unicode.IsPrint(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
+	if runes := []rune(text); len(runes) > maxShownCell {
+		text = string(runes[:maxShownCell-1]) + "…"
+	}
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// plainText formats a JSON value: the characters of a string, the joined
+// elements of a list, "" for null, and the JSON text of all else, so that
+// numbers keep their digits.
+func plainText(raw json.RawMessage, separator string) string {
+	raw = bytes.TrimSpace(raw)
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return ""
+	case raw[0] == '"':
+		var s string
+		if json.Unmarshal(raw, &s) == nil {
+			return s
+		}
+	case raw[0] == '[':
+		var list []json.RawMessage
+		if json.Unmarshal(raw, &list) == nil {
+			texts := make([]string, len(list))
+			for i, element := range list {
+				texts[i] = plainText(element, separator)
+			}
+			return strings.Join(texts, separator)
+		}
+	}
+	return string(raw)
+}

@@ -1,0 +1,159 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"atlas/client"
+	"atlas/cmd/internal/cli"
+)
+
+// searchOptions hold what to search and for what.
+type searchOptions struct {
+	Dataset string   `arg:"" optional:"" help:"Global dataset: accounts, contacts, projects, signals."`
+	Book    string   `placeholder:"DATASET" help:"Search the workspace's book of accounts, contacts or projects instead."`
+	View    string   `placeholder:"ID" help:"Search a View instead."`
+	Query   string   `short:"q" help:"Text all of whose terms must occur in a record."`
+	Filter  []string `short:"f" sep:"none" placeholder:"KEY=VALUE" help:"Condition; may be repeated, see below."`
+	Sort    string   `placeholder:"FIELD[:desc]" help:"Order."`
+}
+
+// filterHelp is the help of commands with searchOptions.
+const filterHelp = `Conditions must all be met:
+  stage=permitted           a value; repeated for the same key, any of them
+  name=garage               terms of a text; name==garage is the whole text
+  cost=1000..50000          a range of numbers or dates; one end may be left out
+  has_signal.stage=filed    a related record; all conditions on one relation meet in one record
+  without_project           no related record
+  '{"stage":{"value":"permitted"}}'   filters and relations as docs/api.md has them
+Keys and their values: POST /data/fields/search.`
+
+func (o searchOptions) Check(f *cli.Problems) {
+	given := 0
+	for _, s := range []string{o.Dataset, o.Book, o.View} {
+		if s != "" {
+			given++
+		}
+	}
+	if given != 1 {
+		f.Add("give one of DATASET, --book and --view")
+	}
+	f.OneOf("DATASET", o.Dataset, "accounts", "contacts", "projects", "signals")
+	f.OneOf("--book", o.Book, "accounts", "contacts", "projects")
+	if _, err := o.sort(); err != nil {
+		f.Add("--sort %v", err)
+	}
+}
+
+func (o searchOptions) sort() (*client.Sort, error) {
+	field, order, ok := strings.Cut(o.Sort, ":")
+	switch {
+	case o.Sort == "":
+		return nil, nil
+	case !ok:
+		return client.Asc(field), nil
+	case order != "asc" && order != "desc":
+		return nil, fmt.Errorf("must end in :asc or :desc, if in anything")
+	}
+	return &client.Sort{Field: field, Order: order}, nil
+}
+
+// target is what is searched.
+type target struct {
+	source *client.Source[json.RawMessage]
+	// name for messages: "accounts", "accounts of the book", "records of the
+	// View".
+	name string
+	// fields is the dataset whose field descriptions apply.
+	fields string
+	record reflect.Type
+	// definition is that of a View when it was read; nil for others.
+	definition json.RawMessage
+}
+
+// resolve finds the target, builds the search and checks the columns.
+func (o searchOptions) resolve(ctx context.Context, c *client.Client, columns []string) (target, client.Search, error) {
+	t, err := o.find(ctx, c)
+	if err != nil {
+		return t, client.Search{}, err
+	}
+	q, err := o.request(ctx, c, t)
+	if err != nil {
+		return t, q, err
+	}
+	return t, q, t.checkColumns(columns)
+}
+
+// find resolves the target. It reads a View for its dataset, which is free.
+func (o searchOptions) find(ctx context.Context, c *client.Client) (target, error) {
+	switch {
+	case o.Book != "":
+		return target{source: &c.Book.Dataset(o.Book).Source, name: o.Book + " of the book", fields: "workspace_" + o.Book, record: bookRecords[o.Book]}, nil
+	case o.View != "":
+		v, err := c.Views.Get(ctx, o.View)
+		if err != nil {
+			return target{}, err
+		}
+		definition, err := json.Marshal(v.Definition)
+		return target{
+			source: c.Views.Records(v.ID), name: fmt.Sprintf("%ss of the View %q", v.Dataset, v.Name),
+			fields: "workspace_" + v.Dataset + "s", record: viewRecords[v.Dataset], definition: definition,
+		}, err
+	}
+	return target{source: &c.Dataset(o.Dataset).Source, name: o.Dataset, fields: o.Dataset, record: dataRecords[o.Dataset]}, nil
+}
+
+var (
+	dataRecords = map[string]reflect.Type{
+		"accounts": reflect.TypeFor[client.Account](), "contacts": reflect.TypeFor[client.Contact](),
+		"projects": reflect.TypeFor[client.Project](), "signals": reflect.TypeFor[client.Signal](),
+	}
+	bookRecords = map[string]reflect.Type{
+		"accounts": reflect.TypeFor[client.BookAccount](), "contacts": reflect.TypeFor[client.BookContact](), "projects": reflect.TypeFor[client.BookProject](),
+	}
+	viewRecords = map[string]reflect.Type{
+		"account": reflect.TypeFor[client.ViewAccount](), "contact": reflect.TypeFor[client.ViewContact](), "project": reflect.TypeFor[client.ViewProject](),
+	}
+)
+
+// members are the names of a record's fields, in order, without those that only
+// an include adds.
+func (t target) members() []string {
+	var names []string
+	for i := range t.record.NumField() {
+		name, options, _ := strings.Cut(t.record.Field(i).Tag.Get("json"), ",")
+		if name != "-" && options != "omitempty" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// checkColumns rejects columns that no record has.
+func (t target) checkColumns(names []string) error {
+	var f cli.Problems
+	for _, name := range names {
+		if all := t.members(); !slices.Contains(all, name) {
+			f.Add("--columns: %s have no %q; they have %s", t.name, name, strings.Join(all, ", "))
+		}
+	}
+	return f.Err()
+}
+
+// request builds the search from the options, without a page.
+func (o searchOptions) request(ctx context.Context, c *client.Client, t target) (client.Search, error) {
+	q := client.Search{Query: o.Query}
+	var err error
+	if q.Sort, err = o.sort(); err != nil {
+		return q, err
+	}
+	q.Filters, q.Relations, err = parseFilters(o.Filter, func() ([]client.Field, error) {
+		found, _, err := c.Fields.Search(ctx, client.FieldSearch{Dataset: t.fields})
+		return found, err
+	})
+	return q, err
+}

@@ -1,0 +1,89 @@
+package server
+
+import (
+	"errors"
+	"net"
+	"time"
+
+	"atlas/cmd/internal/cli"
+	"atlas/internal/auth"
+	"atlas/internal/credits"
+	"atlas/search"
+)
+
+// Config is everything `atlas serve` needs.
+type Config struct {
+	cli.Elastic
+	cli.Log
+	Mail
+	Held
+	Bounds
+	Operation
+
+	Listen            string        `env:"ATLAS_LISTEN" default:"127.0.0.1:8080" help:"Address the API listens on (default: 127.0.0.1:8080)."`
+	PostgresURL       string        `name:"postgres-url" env:"ATLAS_POSTGRES_URL" placeholder:"URL" help:"Postgres as the role atlas_app, which row-level security binds. Several hosts, separated by commas, with ?target_session_attrs=read-write: whichever is the primary."`
+	PostgresSystemURL string        `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, for what crosses workspaces."`
+	RedisURL          string        `name:"redis-url" env:"ATLAS_REDIS_URL" placeholder:"URL" help:"Redis; or several addresses separated by commas: nodes of a Cluster or, with ?master_name=NAME on the first, Sentinels."`
+	RedisPrefix       string        `name:"redis-prefix" env:"ATLAS_REDIS_PREFIX" default:"atlas:credits:" help:"What the names of all Redis keys begin with (default: atlas:credits:)."`
+	CursorKeys        []string      `name:"cursor-keys" env:"ATLAS_CURSOR_KEYS" sep:"," placeholder:"KEY" help:"Keys that sign cursors and make the links of invitations, separated by commas, at least 16 bytes each: the first signs, all are accepted."`
+	JWTSecret         string        `name:"jwt-secret" env:"ATLAS_JWT_SECRET" help:"Shared secret (HS256) of access tokens, for development."`
+	JWKS              string        `name:"jwks" env:"ATLAS_JWKS" placeholder:"FILE|URL" help:"JWKS document with the keys that sign access tokens; without it and --jwt-secret only API keys are accepted."`
+	JWTAlgorithms     []string      `name:"jwt-algorithms" env:"ATLAS_JWT_ALGORITHMS" sep:"," help:"Signature algorithms accepted with --jwks (default: RS256,ES256,EdDSA)."`
+	JWTIssuer         string        `name:"jwt-issuer" env:"ATLAS_JWT_ISSUER" help:"What iss must be; required with --jwks."`
+	JWTAudience       string        `name:"jwt-audience" env:"ATLAS_JWT_AUDIENCE" help:"What aud must contain; required with --jwks."`
+	JWTAnyIssuer      bool          `name:"jwt-accept-any-issuer" env:"ATLAS_JWT_ACCEPT_ANY_ISSUER" help:"Accept access tokens of every issuer whose keys are in --jwks, instead of --jwt-issuer."`
+	JWTAnyAudience    bool          `name:"jwt-accept-any-audience" env:"ATLAS_JWT_ACCEPT_ANY_AUDIENCE" help:"Accept access tokens that the issuer made for other applications, instead of --jwt-audience."`
+	JWTAbsentVerified bool          `name:"jwt-absent-email-verified" env:"ATLAS_JWT_ABSENT_EMAIL_VERIFIED" help:"Take the e-mail address of an access token without email_verified for verified: only for an issuer that verifies every address and never sends the claim."`
+	SearchTimeout     time.Duration `name:"search-timeout" env:"ATLAS_SEARCH_TIMEOUT" default:"10s" help:"What one search may take, 100ms to 60s (default: 10s)."`
+	RedisTimeout      time.Duration `name:"redis-timeout" env:"ATLAS_REDIS_TIMEOUT" default:"100ms" help:"What one call to Redis may take, 1ms to 10s (default: 100ms)."`
+}
+
+// Check returns a cli.ConfigError with every problem.
+func (c Config) Check() error {
+	var f cli.Problems
+	c.Elastic.Check(&f)
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		f.Add("--listen (ATLAS_LISTEN) must be host:port")
+	}
+	f.URL("--postgres-url (ATLAS_POSTGRES_URL)", c.PostgresURL, "postgres", "postgresql")
+	f.URL("--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL)", c.PostgresSystemURL, "postgres", "postgresql")
+	if client, err := credits.Open(c.RedisURL); err != nil {
+		f.Add("--redis-url (ATLAS_REDIS_URL): %v", err)
+	} else {
+		_ = client.Close() // it has not connected yet
+	}
+	if _, err := c.Cursors(); err != nil {
+		f.Add("--cursor-keys (ATLAS_CURSOR_KEYS): %v", err)
+	}
+	f.AddError(c.auth().Validate())
+	c.Mail.Check(&f)
+	c.Held.Check(&f)
+	c.Bounds.Check(&f)
+	f.Duration("--search-timeout (ATLAS_SEARCH_TIMEOUT)", c.SearchTimeout, 100*time.Millisecond, time.Minute)
+	f.Duration("--redis-timeout (ATLAS_REDIS_TIMEOUT)", c.RedisTimeout, time.Millisecond, 10*time.Second)
+	c.checkOperation(&f)
+	return f.Err()
+}
+
+// Cursors signs and checks cursors with the configured keys.
+func (c Config) Cursors() (*search.Cursors, error) { return search.NewCursors(c.cursorKeys()...) }
+
+func (c Config) cursorKeys() [][]byte {
+	var keys [][]byte
+	for _, k := range c.CursorKeys {
+		keys = append(keys, []byte(k))
+	}
+	return keys
+}
+
+func (c Config) auth() auth.Config {
+	return auth.Config{
+		Secret: c.JWTSecret, JWKS: c.JWKS, Algorithms: c.JWTAlgorithms, Issuer: c.JWTIssuer, Audience: c.JWTAudience,
+		AnyIssuer: c.JWTAnyIssuer, AnyAudience: c.JWTAnyAudience, AbsentEmailVerified: c.JWTAbsentVerified,
+	}
+}
+
+var (
+	ErrNotLoaded    = errors.New("no dataset has been loaded yet: run atlas index load")
+	ErrOtherVersion = errors.New("the records were loaded by a version of Atlas that indexes other fields: run atlas index load with this one")
+)

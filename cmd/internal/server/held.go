@@ -1,0 +1,85 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"atlas/cmd/internal/cli"
+	"atlas/internal/api"
+	"atlas/internal/elastic"
+	"atlas/internal/telemetry"
+	"atlas/mappings"
+	"atlas/search"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/postgres"
+	"atlas/workspace/projection"
+	"atlas/workspace/records"
+)
+
+// Held holds the settings of the indices of held records.
+type Held struct {
+	HeldShards   int `name:"held-shards" env:"ATLAS_HELD_SHARDS" default:"1" help:"Primary shards of a new index of held records, 1 to 1024 (default: 1); each workspace is on one of them."`
+	HeldReplicas int `name:"held-replicas" env:"ATLAS_HELD_REPLICAS" default:"0" help:"Copies of each shard of a new index of held records, 0 to 10 (default: 0)."`
+}
+
+func (c Held) Check(f *cli.Problems) {
+	if c.HeldShards < 0 || c.HeldShards > 1024 {
+		f.Add("--held-shards (ATLAS_HELD_SHARDS) must be 1 to 1024")
+	}
+	if c.HeldReplicas < 0 || c.HeldReplicas > 10 {
+		f.Add("--held-replicas (ATLAS_HELD_REPLICAS) must be 0 to 10")
+	}
+}
+
+func (c Held) Settings() mappings.Settings {
+	return mappings.Settings{Shards: c.HeldShards, Replicas: c.HeldReplicas}
+}
+
+// prepareTimeout bounds the creation of missing indices of held records at the
+// start. After it the service starts without them, and the sweep creates them.
+const prepareTimeout = 10 * time.Second
+
+// wireHeld wires books and Views, their searches, and the projector, which has
+// an Elasticsearch client of its own. stopSweep ends the sweep. closeProjector
+// ends the rest; call it after the last request.
+func wireHeld(ctx context.Context, c Config, s *api.Server, engine *search.Engine, background *elastic.Client, store *postgres.Store, system *postgres.System, metrics *telemetry.Metrics, log *slog.Logger) (stopSweep, closeProjector func()) {
+	projector := &projection.Projector{
+		Rows: store, System: system, Elastic: background, Names: c.Names(), Settings: c.Held.Settings(), Log: log,
+		Global: &search.Engine{Elastic: background, Names: engine.Names, Cursors: engine.Cursors, Timeout: engine.Timeout},
+		Swept:  countSweeps(metrics),
+	}
+	prepare, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	if err := projector.Prepare(prepare); err != nil {
+		log.Warn("the indices of held records are not there yet", "error", err.Error())
+	}
+	s.Book = &workspace.Book{Store: store, Global: engine, Limits: c.bounds(), Changed: projector.Wake}
+	views := workspace.NewViews(store, nil)
+	views.Limits = c.bounds()
+	s.Views = api.Views{
+		Views:       views,
+		Memberships: &workspace.Memberships{Store: store, Records: engine, Changed: projector.Wake},
+		Favorites:   workspace.NewFavorites(store),
+	}
+	s.Records = &records.Records{Searcher: searcher{engine}, Freshness: projector, Overlays: store, Views: store}
+	return inBackground(projector.Sweep, log), projector.Close
+}
+
+// searcher converts the pages of the engine to those of package records.
+type searcher struct{ engine *search.Engine }
+
+// Search implements records.Searcher.
+func (s searcher) Search(ctx context.Context, q query.Query) (records.Page, error) {
+	return page(s.engine.Search(ctx, q))
+}
+
+// SearchMerged implements records.Searcher.
+func (s searcher) SearchMerged(ctx context.Context, legs [2]query.Query, second query.Query) (records.Page, error) {
+	return page(s.engine.SearchMerged(ctx, legs, second))
+}
+
+func page(p search.Page, err error) (records.Page, error) {
+	return records.Page{Rows: p.Records, Total: p.Total, Capped: p.Capped, Next: p.Next}, err
+}

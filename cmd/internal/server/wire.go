@@ -1,0 +1,166 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"atlas/cmd/internal/cli"
+	"atlas/internal/api"
+	"atlas/internal/auth"
+	"atlas/internal/credits"
+	"atlas/internal/elastic"
+	"atlas/internal/telemetry"
+	"atlas/mappings"
+	"atlas/search"
+	"atlas/search/query"
+	"atlas/workspace/postgres"
+)
+
+// wired is the service on its backends.
+type wired struct {
+	server *api.Server
+	// jobs end the background jobs, and backends close the backends; both run
+	// in reverse order.
+	jobs, backends []func()
+}
+
+func (w *wired) stopJobs()      { callBackwards(w.jobs) }
+func (w *wired) closeBackends() { callBackwards(w.backends) }
+
+func callBackwards(all []func()) {
+	for i := len(all) - 1; i >= 0; i-- {
+		all[i]()
+	}
+}
+
+// wire opens the backends and wires the service.
+func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.Logger) (_ *wired, err error) {
+	w := &wired{}
+	defer func() {
+		if err != nil {
+			w.stopJobs()
+			w.closeBackends()
+		}
+	}()
+	tracing, err := telemetry.OpenTracing(ctx, c.Traces, version(), log)
+	if err != nil {
+		return nil, err
+	}
+	w.backends = append(w.backends, tracing.Close)
+	spans := func(e *elastic.Config) { e.Spans = tracing.Elasticsearch() }
+	es, err := c.Open(c.forRequests, observed(metrics), spans)
+	if err != nil {
+		return nil, err
+	}
+	background, err := c.Open(forBackground, observed(metrics), spans, cli.LogTimeouts(log))
+	if err != nil {
+		return nil, err
+	}
+	store, err := postgres.Open(ctx, c.PostgresURL, postgres.Options{AcquireTimeout: acquireTimeout, Tracer: tracing.Postgres(metrics.Postgres())})
+	if err != nil {
+		return nil, err
+	}
+	w.backends = append(w.backends, store.Close)
+	system, err := postgres.OpenSystem(ctx, c.PostgresSystemURL, postgres.Options{AcquireTimeout: acquireTimeout, Tracer: tracing.Postgres(metrics.Postgres())})
+	if err != nil {
+		return nil, err
+	}
+	w.backends = append(w.backends, system.Close)
+	roles := postgresRoles{store, system}
+	stopRoles, err := roles.settle(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	w.jobs = append(w.jobs, stopRoles)
+	redis, err := credits.Open(c.RedisURL)
+	if err != nil {
+		return nil, err
+	}
+	redis.AddHook(metrics.Redis())
+	tracing.Redis(redis)
+	w.backends = append(w.backends, func() { _ = redis.Close() })
+	ledger, err := credits.New(redis, credits.Options{Prefix: c.RedisPrefix, Timeout: c.RedisTimeout, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	authConfig := c.auth()
+	authConfig.Log = log
+	gate, err := auth.New(system, authConfig)
+	if err != nil {
+		return nil, err
+	}
+	w.backends = append(w.backends, gate.Close)
+	people, stopPeople, err := wirePeople(c, store, system, gate, metrics, log)
+	if err != nil {
+		return nil, err
+	}
+	w.jobs = append(w.jobs, stopPeople)
+	cursors, err := c.Cursors()
+	if err != nil {
+		return nil, err
+	}
+	engine := &search.Engine{Elastic: es, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
+	w.server = &api.Server{
+		Search:     engine,
+		Gate:       gate,
+		Ledger:     ledger,
+		Workspaces: store,
+		People:     people,
+		Probes: map[string]api.Probe{
+			// The background client: a server at its call limit is still ready.
+			"elasticsearch": func(ctx context.Context) error { return IndicesReady(ctx, background, c.Names()) },
+			"postgres":      roles.ready,
+			"redis":         ledger.Ready,
+			"tokens":        func(context.Context) error { return gate.Ready() },
+		},
+		Filling: system.Filling,
+		Log:     log,
+		Tracing: tracing.Gin(),
+		Meter:   metrics, MaxRequests: c.MaxRequests, RequestTimeout: c.requestTimeout(),
+	}
+	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, log)
+	w.jobs = append(w.jobs, stopSweep)
+	w.backends = append(w.backends, closeProjector)
+	gauges{es, background, store, system, redis, ledger, c.mail().Enabled()}.register(metrics)
+	return w, nil
+}
+
+// IndicesReady checks that the alias of each dataset answers with all shards,
+// and that the fields of its index are those of this version.
+func IndicesReady(ctx context.Context, es *elastic.Client, names mappings.Names) error {
+	aliases := make([]string, len(query.Datasets))
+	for i, d := range query.Datasets {
+		aliases[i] = names.Alias(string(d))
+	}
+	_, err := es.Do(ctx, elastic.Request{
+		Method: http.MethodPost, Path: "/" + strings.Join(aliases, ",") + "/_search",
+		Query: url.Values{"allow_partial_search_results": {"false"}, "filter_path": {"_shards.failed"}},
+		Body:  []byte(`{"size":0,"track_total_hits":false,"terminate_after":1}`),
+	})
+	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
+		return ErrNotLoaded
+	}
+	for i, d := range query.Datasets {
+		if err != nil {
+			break
+		}
+		err = madeByThisVersion(ctx, es, aliases[i], d)
+	}
+	return err
+}
+
+func madeByThisVersion(ctx context.Context, es *elastic.Client, alias string, d query.Dataset) error {
+	want, err := mappings.Version(string(d))
+	if err != nil {
+		return err
+	}
+	found, err := es.MappingVersion(ctx, alias)
+	if err == nil && found != want {
+		err = ErrOtherVersion
+	}
+	return err
+}

@@ -1,0 +1,42 @@
+package architecture
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// developmentOnly are paths of packages that atlas must not link, directly or
+// through others: what starts backends, what only tests use, and the typed API
+// of Elasticsearch, 860 packages that no call needs.
+var developmentOnly = []string{
+	"atlas/internal/devstack",
+	"github.com/docker/", "github.com/moby/", "github.com/testcontainers/",
+	"github.com/fergusstrange/embedded-postgres", "github.com/lib/pq",
+	"github.com/elastic/go-elasticsearch/",
+	"github.com/stretchr/", "github.com/google/go-cmp/", "pgregory.net/rapid", "github.com/Shopify/toxiproxy/", "testing",
+}
+
+func TestProductLeavesOutDevelopment(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "atlas/cmd/atlas").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	linked := strings.Fields(string(out))
+	if !slices.Contains(linked, "atlas/cmd/internal/server") {
+		t.Fatalf("go list shows %d packages, and not the server", len(linked))
+	}
+	for _, path := range linked {
+		name, ours := strings.CutPrefix(path, module)
+		if ours && slices.Contains(testsOnly, name) {
+			t.Errorf("atlas links %s, which is for tests only", path)
+		}
+		for _, left := range developmentOnly {
+			if path == left || strings.HasPrefix(path, strings.TrimSuffix(left, "/")+"/") {
+				t.Errorf("atlas links %s", path)
+			}
+		}
+	}
+}
