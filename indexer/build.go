@@ -106,7 +106,7 @@ func (l *load) checkWritten(d query.Dataset) error {
 	s := l.state.Datasets[d]
 	if s.Refused > 0 && s.Documents == 0 {
 		reason := "see the report"
-		if _, refused := l.letters.known(); len(refused) > 0 {
+		if _, refused := l.deadLetters.known(); len(refused) > 0 {
 			reason = refused[0].Reason
 		}
 		l.void = true

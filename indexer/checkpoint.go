@@ -136,7 +136,7 @@ func (l *load) save() error {
 	if err := durable.SyncFolder(l.store.path); err != nil {
 		return fault.Wrap(err, fault.Internal, "the work folder %s cannot be used", l.store.path)
 	}
-	l.state.Letters = l.letters.size()
-	l.state.Bad, l.state.Refused = l.letters.known()
+	l.state.Letters = l.deadLetters.file.Size()
+	l.state.Bad, l.state.Refused = l.deadLetters.known()
 	return l.store.save(checkpointName, l.state)
 }

@@ -74,7 +74,7 @@ func newDry(o DocumentOptions) (*load, error) {
 
 // buildAll is a load's work up to the writing.
 func (l *load) buildAll(ctx context.Context) (err error) {
-	if l.letters, err = openLetters("", l.state, func() {}); err != nil {
+	if l.deadLetters, err = openDeadLetters("", l.state, func() {}); err != nil {
 		return err
 	}
 	dir, err := newWorkDir(l.TempDir, l.Log)

@@ -39,7 +39,7 @@ func Load(ctx context.Context, o Options) (Report, error) {
 		return l.report, err
 	}
 	l.inputs, l.report.Notes = inputs, append(l.report.Notes, notes...)
-	if err := checkLettersPath(o.DeadLetters, inputs); err != nil {
+	if err := checkDeadLettersPath(o.DeadLetters, inputs); err != nil {
 		return l.report, err
 	}
 	if l.store, err = openStore(o.WorkDir); err != nil {
@@ -84,9 +84,9 @@ type load struct {
 	state    *state
 	saved    time.Time // when state.Seconds was true
 	// committed is when the last range was, or writing began.
-	committed time.Time
-	linked    map[query.Relation]*extsort.Sorter
-	letters   *letters
+	committed   time.Time
+	linked      map[query.Relation]*extsort.Sorter
+	deadLetters *deadLetters
 	// write takes documents; those that it will never take are returned.
 	write  func(context.Context, query.Dataset, *request) ([]elastic.Refusal, error)
 	report Report
@@ -120,10 +120,10 @@ func (l *load) run(ctx context.Context) (err error) {
 	if err := l.prepare(ctx); err != nil {
 		return err
 	}
-	if l.letters, err = openLetters(l.DeadLetters, l.state, func() { l.meter.letters.Add(1) }); err != nil {
+	if l.deadLetters, err = openDeadLetters(l.DeadLetters, l.state, func() { l.meter.letters.Add(1) }); err != nil {
 		return err
 	}
-	defer func() { err = both(err, l.letters.close()) }()
+	defer func() { err = both(err, l.deadLetters.close()) }()
 	if l.report.Switched { // by the process before, which did not get further
 		return l.tell(ctx)
 	}
@@ -177,7 +177,7 @@ func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 		if err := l.createIndices(ctx); err != nil {
 			return err
 		}
-		l.state.Created, l.state.LettersRead = true, l.letters.size()
+		l.state.Created, l.state.LettersRead = true, l.deadLetters.file.Size()
 		if err := l.save(); err != nil {
 			return err
 		}
@@ -236,8 +236,8 @@ func (l *load) fillReport(took time.Duration) {
 			Seconds: s.ReadTime + s.IndexTime, ReadSeconds: s.ReadTime, IndexSeconds: s.IndexTime,
 		})
 	}
-	if l.letters != nil {
-		l.report.Problems = l.letters.problems()
+	if l.deadLetters != nil {
+		l.report.Problems = l.deadLetters.problems()
 	}
 	if l.report.LeftOut() > 0 {
 		l.report.DeadLetters = l.DeadLetters

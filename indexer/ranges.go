@@ -115,7 +115,7 @@ func (l *load) commitRange(ctx context.Context, r *idRange) error {
 	now := time.Now()
 	s.IndexTime += now.Sub(l.committed).Seconds()
 	l.committed = now
-	if err := l.letters.take(&r.refusals); err != nil {
+	if err := l.deadLetters.addRefused(&r.refusals); err != nil {
 		return err
 	}
 	if err := l.save(); err != nil {

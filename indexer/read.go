@@ -226,14 +226,14 @@ func (r *reading) parse(batch *lineBatch, w *extsort.Writer) error {
 	for _, at := range batch.lines {
 		if at.unread != "" {
 			rejected++
-			l.letters.line(in.dataset, in.name(), at.number, []document.Problem{{Reason: at.unread}}, nil)
+			l.deadLetters.add(in.dataset, in.name(), at.number, []document.Problem{{Reason: at.unread}}, nil)
 			continue
 		}
 		line := batch.bytes[at.start:at.end]
 		record, problems := document.Parse(in.dataset, line, l.started)
 		if len(problems) > 0 {
 			rejected++
-			l.letters.line(in.dataset, in.name(), at.number, problems, line)
+			l.deadLetters.add(in.dataset, in.name(), at.number, problems, line)
 			continue
 		}
 		key = recordKey(key, document.IDBytes(record.ID()), record.Millis("updated_at"), at.number)
@@ -262,7 +262,7 @@ func (r *reading) commit(end *lineRange) error {
 		}
 		s.Read = true
 	}
-	if err := r.load.letters.sync(); err != nil {
+	if err := r.load.deadLetters.sync(); err != nil {
 		return err
 	}
 	return r.load.save()

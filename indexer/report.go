@@ -6,10 +6,6 @@ import (
 	"atlas/search/query"
 )
 
-// MaxProblems is how many problems a Report lists. All are counted, and
-// Report.DeadLetters has them all.
-const MaxProblems = 1_000
-
 // Report is what became of a load.
 type Report struct {
 	// Generation is the name of the new generation; it is served when Switched.
@@ -22,7 +18,7 @@ type Report struct {
 	Resumed int `json:"resumed"`
 	// Datasets has a row for each dataset, in the order of ndjson.Datasets.
 	Datasets []DatasetReport `json:"datasets"`
-	// Problems lists what was left out, by file and line, at most MaxProblems.
+	// Problems lists what was left out, by file and line, at most journal.MaxProblems.
 	Problems []Problem `json:"problems"`
 	// DeadLetters is the path of an NDJSON file of everything that was left out;
 	// "" when nothing was.
@@ -74,17 +70,6 @@ type Share struct {
 	Dataset query.Dataset `json:"dataset"`
 	Before  int64         `json:"before"`
 	Now     int64         `json:"now"`
-}
-
-// Problem is one reason why a line or a document was left out; a line may have
-// several.
-type Problem struct {
-	File  string `json:"file"`
-	Line  int64  `json:"line"`            // counted from 1, blank lines included
-	ID    string `json:"id,omitzero"`     // when Elasticsearch refused the document
-	Field string `json:"field,omitempty"` // empty when the line as a whole is wrong
-	// Reason is a sentence for people.
-	Reason string `json:"reason"`
 }
 
 // LeftOut is how many lines and documents were left out.

@@ -151,8 +151,8 @@ func (l *load) leave(ctx context.Context, err error) error {
 	case l.void:
 		err = both(err, l.dropIndices(ctx))
 		l.state.resetIndex()
-		if l.letters != nil {
-			err = both(err, l.letters.forgetRefused(l.state.Letters))
+		if l.deadLetters != nil {
+			err = both(err, l.deadLetters.dropRefused(l.state.Letters))
 		}
 		err = both(err, l.save())
 		l.report.WorkDir = l.WorkDir

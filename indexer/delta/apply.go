@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"atlas/indexer"
+	"atlas/indexer/extsort"
+	"atlas/indexer/journal"
 	"atlas/internal/fault"
 	"atlas/search/query"
 )
@@ -54,17 +56,17 @@ type apply struct {
 	notes   []string
 
 	// Of the delta being applied:
-	state     *state
-	resumed   bool
-	finished  bool
-	names     []string // of its files, in reports
-	letters   *letters
-	problems  []indexer.Problem
-	lettersAt string
-	dirty     map[query.Dataset]*idLog
-	told      map[query.Dataset]*idLog
-	reached   int64 // records dealt with in this call
-	began     time.Time
+	state         *state
+	resumed       bool
+	finished      bool
+	names         []string // of its files, in reports
+	deadLetters   *journal.DeadLetters
+	problems      []journal.Problem
+	deadLettersAt string // path of the file of a finished delta, "": there is none
+	dirty         map[query.Dataset]*idLog
+	told          map[query.Dataset]*idLog
+	reached       int64 // records dealt with in this call
+	began         time.Time
 }
 
 func (a *apply) note(note string) {
@@ -103,8 +105,8 @@ func (a *apply) run(ctx context.Context) (err error) {
 			return nil
 		}
 		note := fmt.Sprintf("the delta %s, which had been interrupted, was finished first", before.Delta)
-		if a.lettersAt != "" {
-			note += "; what it left out is in " + a.lettersAt
+		if a.deadLettersAt != "" {
+			note += "; what it left out is in " + a.deadLettersAt
 		}
 		a.note(note)
 		a.resumed, a.finished = false, false
@@ -138,7 +140,7 @@ func (a *apply) start(ctx context.Context, l live) error {
 	now := a.Now()
 	s := &state{
 		Version: stateVersion, Delta: indexer.NewName(now), Started: now.UTC(), Inputs: a.inputs, LettersTo: a.DeadLetters,
-		Entries: map[query.Dataset]int64{}, Counts: map[query.Dataset]*Counts{},
+		Lists: map[query.Dataset]extsort.Run{}, Counts: map[query.Dataset]*Counts{},
 	}
 	for _, d := range query.Datasets {
 		s.count(d)
@@ -158,10 +160,10 @@ func (a *apply) start(ctx context.Context, l live) error {
 func (a *apply) carryOut(ctx context.Context, s *state, l live) (err error) {
 	a.state = s
 	a.names = namesOf(s.Inputs)
-	if a.letters, err = openLetters(a.folder.letters(), s.Letters); err != nil {
+	if err := a.openDeadLetters(s.Letters); err != nil {
 		return err
 	}
-	defer a.letters.close()
+	defer a.deadLetters.Close()
 	a.dirty, a.told = map[query.Dataset]*idLog{}, map[query.Dataset]*idLog{}
 	for _, d := range query.Datasets {
 		for path, into := range map[string]map[query.Dataset]*idLog{a.folder.dirty(d): a.dirty, a.folder.told(d): a.told} {
@@ -239,20 +241,17 @@ func (a *apply) settle(s *state, l live) error {
 		*c = Counts{Lines: c.Lines, Rejected: c.Rejected, Replaced: c.Replaced}
 	}
 	s.Letters = s.ReadLetters
-	a.letters.close()
-	var err error
-	if a.letters, err = openLetters(a.folder.letters(), s.Letters); err != nil {
-		return err
+	if err := a.deadLetters.Truncate(s.Letters); err != nil {
+		return unusable(err, a.folder.deadLetters())
 	}
 	return a.save()
 }
 
 // save writes the checkpoint, and what it counts on before it.
 func (a *apply) save() error {
-	if err := a.letters.sync(); err != nil {
+	if err := a.syncDeadLetters(); err != nil {
 		return err
 	}
-	a.state.Letters = a.letters.size
 	for _, d := range query.Datasets {
 		if err := errors.Join(a.dirty[d].sync(), a.told[d].sync()); err != nil {
 			return err
@@ -293,16 +292,16 @@ func (a *apply) tell(ctx context.Context) error {
 // close puts what was left out where it was asked for, and ends the delta.
 func (a *apply) close() error {
 	var err error
-	if a.problems, err = a.letters.problems(); err != nil {
-		return err
+	if a.problems, err = journal.ReadProblems(a.folder.deadLetters()); err != nil {
+		return unusable(err, a.folder.deadLetters())
 	}
-	a.lettersAt = ""
+	a.deadLettersAt = ""
 	to := a.state.LettersTo
 	if to != "" {
-		err := a.letters.copyTo(to)
+		err := a.copyDeadLetters(to)
 		switch {
 		case err == nil:
-			a.lettersAt = to
+			a.deadLettersAt = to
 		case to == a.DeadLetters:
 			return fault.Wrap(err, fault.Internal, "what was left out cannot be written to %s", to)
 		default:
@@ -312,15 +311,15 @@ func (a *apply) close() error {
 			to = ""
 		}
 	}
-	if to == "" && a.letters.size > 0 {
+	if to == "" && a.deadLetters.Size() > 0 {
 		to = filepath.Join(a.folder.path, "dead-letters", a.state.Delta+".ndjson")
 		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			return broken(err, to)
+			return unusable(err, to)
 		}
-		if err := a.letters.copyTo(to); err != nil {
+		if err := a.copyDeadLetters(to); err != nil {
 			return fault.Wrap(err, fault.Internal, "what was left out cannot be written to %s", to)
 		}
-		a.lettersAt = to
+		a.deadLettersAt = to
 	}
 	if err := a.folder.forget(); err != nil {
 		return err
@@ -343,7 +342,7 @@ func namesOf(inputs []stamp) []string {
 }
 
 func (a *apply) report(took time.Duration) Report {
-	r := Report{Finished: a.finished, Resumed: a.resumed, Seconds: took.Seconds(), Problems: []indexer.Problem{}, Notes: []string{}, DeadLetters: a.lettersAt}
+	r := Report{Finished: a.finished, Resumed: a.resumed, Seconds: took.Seconds(), Problems: []journal.Problem{}, Notes: []string{}, DeadLetters: a.deadLettersAt}
 	r.Notes = append(r.Notes, a.notes...)
 	if a.problems != nil {
 		r.Problems = a.problems

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"atlas/indexer/extsort"
 	"atlas/search/document"
 	"atlas/search/query"
 )
@@ -22,7 +23,7 @@ func TestListIsWholeOrAnError(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "list")
 	const entries = 8_000
-	w, err := createList(path)
+	w, err := extsort.CreateRun(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,22 +37,21 @@ func TestListIsWholeOrAnError(t *testing.T) {
 			}
 			e.file, e.line = n%3, int64(n)
 		}
-		if err := w.add(e.id[:], e.append(nil)); err != nil {
-			t.Fatal(err)
-		}
+		w.Add(e.id[:], e.append(nil))
 	}
-	if err := w.close(); err != nil {
-		t.Fatal(err)
+	run, err := w.Close()
+	if err != nil || run.Entries != entries {
+		t.Fatal(run, err)
 	}
 	read := func(after recordID) (ids []recordID, err error) {
-		r, err := openList(path, query.Signals, entries)
+		it, err := extsort.Open(t.Context(), extsort.Options{Dir: filepath.Dir(path), KeySize: idSize, Keep: true}, []extsort.Run{run}, after[:])
 		if err != nil {
 			return nil, err
 		}
-		defer r.close()
-		for {
-			e, ok, err := r.next(after)
-			if err != nil || !ok {
+		defer it.Close()
+		for it.Next() {
+			e, err := decodeEntry(query.Signals, recordID(it.Key()), it.Payload())
+			if err != nil {
 				return ids, err
 			}
 			n := int(e.line)
@@ -61,6 +61,7 @@ func TestListIsWholeOrAnError(t *testing.T) {
 			}
 			ids = append(ids, e.id)
 		}
+		return ids, it.Err()
 	}
 	if ids, err := read(number(4_321)); err != nil || len(ids) != entries-4_322 || ids[0] != number(4_322) {
 		t.Errorf("%d entries, %v", len(ids), err)

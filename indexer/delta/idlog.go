@@ -29,7 +29,7 @@ const maxSeen = 1 << 16
 func openIDLog(path string) (*idLog, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // #nosec G304 -- a file of the work folder
 	if err != nil {
-		return nil, broken(err, path)
+		return nil, unusable(err, path)
 	}
 	info, err := file.Stat()
 	size := int64(0)
@@ -39,7 +39,7 @@ func openIDLog(path string) (*idLog, error) {
 	}
 	if err != nil {
 		_ = file.Close()
-		return nil, broken(err, path)
+		return nil, unusable(err, path)
 	}
 	return &idLog{file: file, size: size, seen: map[recordID]struct{}{}}, nil
 }
@@ -66,7 +66,7 @@ func (l *idLog) sync() error {
 		err = l.file.Sync()
 	}
 	if err != nil {
-		return broken(err, l.file.Name())
+		return unusable(err, l.file.Name())
 	}
 	l.size += int64(len(l.buf))
 	l.buf = l.buf[:0]
@@ -79,7 +79,7 @@ func (l *idLog) each(page int, f func([]recordID) error) error {
 	for at := int64(0); at < l.size; {
 		n := min(int64(len(raw)), l.size-at)
 		if _, err := l.file.ReadAt(raw[:n], at); err != nil {
-			return broken(err, l.file.Name())
+			return unusable(err, l.file.Name())
 		}
 		at += n
 		ids := make([]recordID, n/idSize)
@@ -98,7 +98,7 @@ func (l *idLog) clear() error {
 	l.buf, l.size = nil, 0
 	clear(l.seen)
 	if err := l.file.Truncate(0); err != nil {
-		return broken(err, l.file.Name())
+		return unusable(err, l.file.Name())
 	}
 	return nil
 }

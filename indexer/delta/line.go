@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"atlas/indexer"
+	"atlas/indexer/journal"
 	"atlas/internal/input"
 	"atlas/search/document"
 	"atlas/search/query"
@@ -110,12 +110,12 @@ func parseDeletion(line []byte) (entry, []document.Problem) {
 	return e, problems
 }
 
-// parseLetter takes the line out of a dead letter; known tells whether it is one
+// parseDeadLetter takes the line out of a dead letter; known tells whether it is one
 // at all. With a problem mended is the letter itself, so that nothing of it is
 // lost: a dead letter whose dataset is "" holds another one, and is read as that
 // when it comes back.
-func parseLetter(line []byte) (d query.Dataset, mended []byte, known bool, problems []document.Problem) {
-	var l indexer.Letter
+func parseDeadLetter(line []byte) (d query.Dataset, mended []byte, known bool, problems []document.Problem) {
+	var l journal.DeadLetter
 	if err := json.Unmarshal(line, &l); err != nil {
 		return "", line, false, []document.Problem{{Reason: "not a line of a file of what was left out: " + err.Error()}}
 	}
@@ -125,7 +125,7 @@ func parseLetter(line []byte) (d query.Dataset, mended []byte, known bool, probl
 	}
 	switch {
 	case l.Dataset == "" && len(mended) > 0:
-		d, mended, _, problems = parseLetter(mended)
+		d, mended, _, problems = parseDeadLetter(mended)
 		return d, mended, true, problems
 	case !query.IsDataset(string(l.Dataset)):
 		return "", line, len(mended) > 0, []document.Problem{{Field: "dataset", Reason: "is none of accounts, contacts, projects, signals"}}

@@ -57,7 +57,7 @@ func FuzzLetter(f *testing.F) {
 		f.Add([]byte(line))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		d, mended, known, problems := parseLetter(line)
+		d, mended, known, problems := parseDeadLetter(line)
 		switch {
 		case len(problems) == 0 && (!known || !query.IsDataset(string(d)) || len(mended) == 0):
 			t.Errorf("%q is read as %q of %q, known %v", line, mended, d, known)

@@ -34,17 +34,17 @@ const groupChildren = 10_000
 // one pass know nothing of each other.
 func (a *apply) pass(ctx context.Context, d query.Dataset, l live) error {
 	s := a.state
-	t, err := a.newTodo(ctx, s, d, a.dirty[d])
+	merged, err := a.newMergeIterator(ctx, s, d, a.dirty[d])
 	if err != nil {
 		return err
 	}
-	defer t.close()
+	defer merged.close()
 	touched := s.Begun != (recordID{})
 	groups := make(chan []*item, 1)
 	working, workCtx := errgroup.WithContext(ctx)
 	working.Go(func() error {
 		defer close(groups)
-		return a.prepare(workCtx, d, l, t, groups)
+		return a.prepare(workCtx, d, l, merged, groups)
 	})
 	working.Go(func() error {
 		for group := range groups {
@@ -94,9 +94,9 @@ type item struct {
 }
 
 // prepare makes groups of what there is to do, ready to be written.
-func (a *apply) prepare(ctx context.Context, d query.Dataset, l live, t *todo, groups chan<- []*item) error {
+func (a *apply) prepare(ctx context.Context, d query.Dataset, l live, merged *mergeIterator, groups chan<- []*item) error {
 	for {
-		page, err := t.page(a.Page)
+		page, err := merged.page(a.Page)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -239,7 +239,7 @@ func (a *apply) carry(ctx context.Context, d query.Dataset, l live, items []*ite
 func (a *apply) expected() int64 {
 	n := int64(0)
 	for _, d := range query.Datasets {
-		n += max(a.state.Entries[d], a.dirty[d].size/idSize)
+		n += max(a.state.Lists[d].Entries, a.dirty[d].size/idSize)
 	}
 	return n
 }

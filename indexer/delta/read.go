@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 
 	"atlas/indexer"
 	"atlas/indexer/extsort"
+	"atlas/indexer/journal"
 	"atlas/indexer/ndjson"
 	"atlas/internal/fault"
 	"atlas/search/document"
@@ -58,10 +60,10 @@ func (a *apply) read(ctx context.Context, s *state) error {
 		r.writers[d] = r.sorters[d].Writer()
 	}
 	var err error
-	if r.letters, err = openLetters(a.folder.letters(), 0); err != nil {
+	if err := a.openDeadLetters(0); err != nil {
 		return err
 	}
-	defer r.letters.close()
+	defer a.deadLetters.Close()
 	// Each is opened before any is read, so that a wrong one is known at once.
 	readers := make([]*ndjson.Reader, len(a.sources))
 	defer func() {
@@ -83,10 +85,10 @@ func (a *apply) read(ctx context.Context, s *state) error {
 		}
 		r.before += reader.Size()
 	}
-	if err := r.letters.sync(); err != nil {
+	if err := a.syncDeadLetters(); err != nil {
 		return err
 	}
-	s.Letters, s.ReadLetters = r.letters.size, r.letters.size
+	s.ReadLetters = s.Letters
 	for _, d := range query.Datasets {
 		if err := r.list(ctx, d); err != nil {
 			return err
@@ -102,7 +104,6 @@ type reading struct {
 	started       int64
 	sorters       map[query.Dataset]*extsort.Sorter
 	writers       map[query.Dataset]*extsort.Writer
-	letters       *letters
 	total, before int64 // bytes
 	lines         int64
 	key, payload  []byte
@@ -136,7 +137,7 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 		case isLong:
 			problems = []document.Problem{{Reason: long.Reason}}
 		case d == "":
-			d, raw, known, problems = parseLetter(raw)
+			d, raw, known, problems = parseDeadLetter(raw)
 		}
 		counts := r.state.count(d)
 		counts.Lines++
@@ -150,8 +151,8 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 		}
 		if len(problems) > 0 {
 			counts.Rejected++
-			if err := r.letters.add(d, name, line, problems, raw); err != nil {
-				return err
+			if err := r.deadLetters.Add(journal.NewDeadLetter(d, name, line, problems, raw)); err != nil {
+				return unusable(err, r.folder.deadLetters())
 			}
 			continue
 		}
@@ -189,32 +190,31 @@ func (r *reading) list(ctx context.Context, d query.Dataset) error {
 		return err
 	}
 	defer sorted.Close()
-	w, err := createList(r.folder.list(d))
+	w, err := extsort.CreateRun(r.folder.list(d))
 	if err != nil {
 		return err
 	}
 	var last recordID
-	for n := 0; sorted.Next(); n++ {
+	for n := 0; err == nil && sorted.Next(); n++ {
 		id := recordID(sorted.Key()[:idSize])
 		if n > 0 && id == last {
 			r.state.count(d).Replaced++
 			continue
 		}
 		last = id
-		if err = w.add(id[:], sorted.Payload()); err != nil {
-			break
-		}
+		w.Add(id[:], sorted.Payload())
 		if n%progressLines == 0 && ctx.Err() != nil {
 			err = context.Cause(ctx)
-			break
 		}
 	}
-	if err = errors.Join(err, sorted.Err()); err != nil {
-		w.abort()
-		return broken(err, w.path)
+	if err = cmp.Or(err, sorted.Err()); err != nil {
+		w.Abort()
+		return unusable(err, r.folder.list(d))
 	}
-	r.state.Entries[d] = w.entries
-	return w.close()
+	if r.state.Lists[d], err = w.Close(); err != nil {
+		return unusable(err, r.folder.list(d))
+	}
+	return nil
 }
 
 // count returns the counts of a dataset. Dead letters may name none; they are

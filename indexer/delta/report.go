@@ -3,7 +3,7 @@ package delta
 import (
 	"time"
 
-	"atlas/indexer"
+	"atlas/indexer/journal"
 	"atlas/search/query"
 )
 
@@ -21,9 +21,9 @@ type Report struct {
 	// Seconds is what this call took.
 	Seconds  float64         `json:"seconds"`
 	Datasets []DatasetReport `json:"datasets"`
-	// Problems lists what was left out, at most indexer.MaxProblems; DeadLetters
+	// Problems lists what was left out, at most journal.MaxProblems; DeadLetters
 	// is the file that has all of it, "" when there is nothing.
-	Problems    []indexer.Problem `json:"problems"`
+	Problems    []journal.Problem `json:"problems"`
 	DeadLetters string            `json:"dead_letters"`
 	Notes       []string          `json:"notes"`
 }

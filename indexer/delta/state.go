@@ -1,14 +1,14 @@
 package delta
 
 import (
-	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
+	"atlas/indexer/extsort"
 	"atlas/internal/durable"
 	"atlas/internal/fault"
 	"atlas/search/query"
@@ -49,16 +49,18 @@ type state struct {
 	Dataset    query.Dataset `json:"dataset"`
 	Done       recordID      `json:"done"`
 	Begun      recordID      `json:"begun"`
-	// Entries is how many entries each list has, Letters the length of the file
-	// of what was left out, in bytes, and ReadLetters the same when all was read.
-	Entries     map[query.Dataset]int64   `json:"entries"`
-	Letters     int64                     `json:"letters"`
-	ReadLetters int64                     `json:"read_letters"`
-	Counts      map[query.Dataset]*Counts `json:"counts"`
+	// Lists has the list of each dataset that has changes. Letters is the length of
+	// the file of dead letters, in bytes, and ReadLetters the same when all files
+	// had been read.
+	Lists       map[query.Dataset]extsort.Run `json:"lists"`
+	Letters     int64                         `json:"letters"`
+	ReadLetters int64                         `json:"read_letters"`
+	Counts      map[query.Dataset]*Counts     `json:"counts"`
 }
 
-// stateVersion changes when an older program's state means something else.
-const stateVersion = 1
+// stateVersion changes when the state or a file that it names changes its meaning.
+// Version 1 had lists in a format of their own.
+const stateVersion = 2
 
 // stamp tells an input from another one.
 type stamp struct {
@@ -102,16 +104,12 @@ type folder struct {
 }
 
 func openFolder(path string) (*folder, error) {
-	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600) // #nosec G304 -- a file of the work folder
-	if err != nil {
-		return nil, broken(err, path)
-	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = lock.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fault.New(fault.BadRequest, "the work folder %s is in use by another process", path)
-		}
-		return nil, broken(err, path)
+	lock, err := durable.Lock(filepath.Join(path, "lock"), 0o600)
+	switch {
+	case errors.Is(err, durable.ErrLocked):
+		return nil, fault.New(fault.BadRequest, "the work folder %s is in use by another process", path)
+	case err != nil:
+		return nil, unusable(err, path)
 	}
 	f := &folder{path, lock}
 	_ = os.RemoveAll(f.scratch())
@@ -122,7 +120,7 @@ func openFolder(path string) (*folder, error) {
 	}
 	if err := os.MkdirAll(f.scratch(), 0o700); err != nil {
 		f.close()
-		return nil, broken(err, path)
+		return nil, unusable(err, path)
 	}
 	return f, nil
 }
@@ -136,21 +134,28 @@ func (f *folder) scratch() string              { return filepath.Join(f.path, "s
 func (f *folder) list(d query.Dataset) string  { return filepath.Join(f.path, string(d)+".list") }
 func (f *folder) dirty(d query.Dataset) string { return filepath.Join(f.path, string(d)+".dirty") }
 func (f *folder) told(d query.Dataset) string  { return filepath.Join(f.path, string(d)+".told") }
-func (f *folder) letters() string              { return filepath.Join(f.path, "letters.ndjson") }
+func (f *folder) deadLetters() string          { return filepath.Join(f.path, "letters.ndjson") }
 func (f *folder) stateFile() string            { return filepath.Join(f.path, "state.json") }
 
 // read returns the state of a delta that was begun and is not finished, nil
-// when there is none.
+// when there is none. The state of another version is refused: its files may have
+// another format.
 func (f *folder) read() (*state, error) {
-	raw, err := os.ReadFile(f.stateFile())
-	if errors.Is(err, os.ErrNotExist) {
+	var of struct {
+		Version int `json:"version"`
+	}
+	found, err := durable.ReadJSON(f.stateFile(), &of)
+	if _, unreadable := errors.AsType[*fs.PathError](err); unreadable {
+		return nil, unusable(err, f.stateFile())
+	}
+	if err == nil && !found {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, broken(err, f.stateFile())
-	}
 	var s state
-	if err := json.Unmarshal(raw, &s); err != nil || s.Version != stateVersion {
+	if err == nil && of.Version == stateVersion {
+		_, err = durable.ReadJSON(f.stateFile(), &s)
+	}
+	if err != nil || of.Version != stateVersion {
 		return nil, fault.Wrap(err, fault.Internal,
 			"%s was written by another version of Atlas; finish the delta with that one, or give it up", f.stateFile())
 	}
@@ -159,12 +164,8 @@ func (f *folder) read() (*state, error) {
 
 // write replaces the state. It is on the disk when write returns.
 func (f *folder) write(s *state) error {
-	raw, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	if err := durable.Replace(f.stateFile(), raw); err != nil {
-		return broken(err, f.stateFile())
+	if err := durable.ReplaceJSON(f.stateFile(), s); err != nil {
+		return unusable(err, f.stateFile())
 	}
 	return nil
 }
@@ -172,7 +173,7 @@ func (f *folder) write(s *state) error {
 // forget ends the delta: its state first, without which the rest means nothing.
 func (f *folder) forget() error {
 	if err := os.Remove(f.stateFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return broken(err, f.stateFile())
+		return unusable(err, f.stateFile())
 	}
 	_ = durable.SyncFolder(f.path)
 	for _, d := range query.Datasets {
@@ -180,6 +181,10 @@ func (f *folder) forget() error {
 		_ = os.Remove(f.dirty(d))
 		_ = os.Remove(f.told(d))
 	}
-	_ = os.Remove(f.letters())
+	_ = os.Remove(f.deadLetters())
 	return nil
+}
+
+func unusable(err error, path string) error {
+	return fault.Wrap(err, fault.Internal, "the file %s of the work folder cannot be used", path)
 }

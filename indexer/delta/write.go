@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"atlas/indexer/journal"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search/document"
@@ -82,8 +83,9 @@ func (a *apply) write(ctx context.Context, d query.Dataset, l live, sent []*item
 		*it.outcome.in(counts)--
 		counts.Refused++
 		name := a.names[it.entry.file]
-		if err := a.letters.add(d, name, it.entry.line, []document.Problem{{Reason: reason}}, it.record.AppendPublic(nil)); err != nil {
-			return err
+		letter := journal.NewDeadLetter(d, name, it.entry.line, []document.Problem{{Reason: reason}}, it.record.AppendPublic(nil))
+		if err := a.deadLetters.Add(letter); err != nil {
+			return unusable(err, a.folder.deadLetters())
 		}
 	}
 	return nil

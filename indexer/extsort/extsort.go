@@ -106,7 +106,7 @@ func (s *Sorter) Runs() []Run {
 func (s *Sorter) Len() int64 { return s.entries.Load() }
 
 // create makes the next file; it counts once keep is called with it.
-func (s *Sorter) create() (*runWriter, error) {
+func (s *Sorter) create() (*RunWriter, error) {
 	s.mu.Lock()
 	s.made++
 	path := filepath.Join(s.opts.Dir, fmt.Sprintf("%s-%05d.run", s.opts.Name, s.made))
@@ -141,7 +141,7 @@ func (s *Sorter) IterateAfter(ctx context.Context, start []byte) (*Iterator, err
 	runs := s.runs
 	s.runs = nil
 	s.mu.Unlock()
-	return open(ctx, s.opts, runs, start)
+	return Open(ctx, s.opts, runs, start)
 }
 
 // Compact merges files until they can be read at once. After each merge commit
@@ -174,7 +174,7 @@ func (s *Sorter) Compact(ctx context.Context, commit func() error) error {
 func (s *Sorter) mergeRuns(ctx context.Context, runs []Run) (Run, error) {
 	kept := s.opts
 	kept.Keep = true
-	it, err := open(ctx, kept, runs, nil)
+	it, err := Open(ctx, kept, runs, nil)
 	if err != nil {
 		return Run{}, err
 	}
@@ -185,16 +185,16 @@ func (s *Sorter) mergeRuns(ctx context.Context, runs []Run) (Run, error) {
 	}
 	for n := 0; it.Next(); n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
-			w.abort()
+			w.Abort()
 			return Run{}, ctx.Err()
 		}
-		w.add(it.Key(), it.Payload())
+		w.Add(it.Key(), it.Payload())
 	}
 	if err := it.Err(); err != nil {
-		w.abort()
+		w.Abort()
 		return Run{}, err
 	}
-	return w.close()
+	return w.Close()
 }
 
 // Discard drops what was added and not iterated.

@@ -13,9 +13,10 @@ type Iterator struct {
 	err     error
 }
 
-// open takes the files over: unless they are kept they are removed as they end,
-// or by Close. It begins after the entries whose keys begin with start or less.
-func open(ctx context.Context, opts Options, runs []Run, start []byte) (*Iterator, error) {
+// Open merges files of a folder: Dir, KeySize and Keep of the options count. Files
+// that are not kept are removed when they end, or by Close. The first entry is the
+// first whose key begins with more than start; nil means the first of all.
+func Open(ctx context.Context, opts Options, runs []Run, start []byte) (*Iterator, error) {
 	it := &Iterator{}
 	for i, from := range runs {
 		r, err := openRun(opts, from)

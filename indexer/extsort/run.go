@@ -24,7 +24,8 @@ type Run struct {
 	Bytes   int64  `json:"bytes"` // the file's size
 }
 
-type runWriter struct {
+// RunWriter writes a Run. Entries must come in the order of their keys.
+type RunWriter struct {
 	path   string
 	file   *os.File
 	buf    *bufio.Writer
@@ -35,17 +36,20 @@ type runWriter struct {
 	err    error
 }
 
-func createRun(path string, sync bool) (*runWriter, error) {
+// CreateRun starts a file, which must not exist. Close makes it durable.
+func CreateRun(path string) (*RunWriter, error) { return createRun(path, true) }
+
+func createRun(path string, sync bool) (*RunWriter, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // #nosec G304 -- a file of the work folder
 	if err != nil {
 		return nil, failed(err, path, "created")
 	}
 	packer := s2.NewWriter(file, s2.WriterBlockSize(packSize), s2.WriterConcurrency(1))
-	return &runWriter{path: path, sync: sync, file: file, packer: packer, buf: bufio.NewWriterSize(packer, packSize)}, nil
+	return &RunWriter{path: path, sync: sync, file: file, packer: packer, buf: bufio.NewWriterSize(packer, packSize)}, nil
 }
 
-// add keeps the first error for close.
-func (w *runWriter) add(key, payload []byte) {
+// Add writes an entry. Close returns the first error.
+func (w *RunWriter) Add(key, payload []byte) {
 	if w.err != nil {
 		return
 	}
@@ -58,7 +62,8 @@ func (w *runWriter) add(key, payload []byte) {
 	w.count++
 }
 
-func (w *runWriter) close() (Run, error) {
+// Close completes the file. After an error the file is gone.
+func (w *RunWriter) Close() (Run, error) {
 	err := w.err
 	if err == nil {
 		err = w.buf.Flush()
@@ -79,7 +84,8 @@ func (w *runWriter) close() (Run, error) {
 	return Run{filepath.Base(w.path), w.count, size}, nil
 }
 
-func (w *runWriter) abort() {
+// Abort removes the file.
+func (w *RunWriter) Abort() {
 	_ = w.packer.Close()
 	_ = w.file.Close()
 	_ = os.Remove(w.path)

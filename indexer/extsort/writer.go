@@ -84,9 +84,9 @@ func (w *Writer) Flush() error {
 	}
 	for _, e := range w.entries {
 		key := w.key(e)
-		to.add(key, w.blocks[e.block][int(e.offset)+len(key):][:e.payload])
+		to.Add(key, w.blocks[e.block][int(e.offset)+len(key):][:e.payload])
 	}
-	written, err := to.close()
+	written, err := to.Close()
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"atlas/internal/durable"
 	"atlas/internal/fault"
 )
 
@@ -44,9 +45,16 @@ func Create(path string) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := createLocked(path + partialEnd)
+	// Locked, so that two processes do not write into one file.
+	file, err := durable.Lock(path+partialEnd, 0o644)
+	if errors.Is(err, durable.ErrLocked) {
+		return nil, fault.New(fault.BadRequest, "%s is being written by another process", path+partialEnd)
+	}
+	if err == nil {
+		err = file.Truncate(0)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fault.Wrap(err, fault.Internal, "%s cannot be created", path+partialEnd)
 	}
 	w := &Writer{path: path, file: file, toFile: bufio.NewWriterSize(file, writeBuffer)}
 	var sink io.Writer = w.toFile
@@ -141,11 +149,7 @@ func (w *Writer) publish() error {
 		return w.failed(err)
 	}
 	w.settled = true
-	err := w.file.Close()
-	if dir, openErr := os.Open(filepath.Dir(w.path)); openErr == nil {
-		err = errors.Join(err, dir.Sync(), dir.Close())
-	}
-	if err != nil {
+	if err := errors.Join(w.file.Close(), durable.SyncFolder(filepath.Dir(w.path))); err != nil {
 		return w.failed(err)
 	}
 	return nil

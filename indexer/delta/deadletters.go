@@ -2,12 +2,12 @@ package delta
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"atlas/indexer/journal"
 	"atlas/internal/durable"
 	"atlas/internal/fault"
 )
@@ -53,12 +53,35 @@ func replaceable(path string) error {
 	}
 }
 
-// copyTo writes the letters to where they were asked for, whole or not at all.
-func (l *letters) copyTo(path string) error {
+// openDeadLetters continues the file of dead letters after its first size bytes.
+func (a *apply) openDeadLetters(size int64) (err error) {
+	if a.deadLetters, err = journal.OpenDeadLetters(a.folder.deadLetters(), size); err != nil {
+		return unusable(err, a.folder.deadLetters())
+	}
+	return nil
+}
+
+// syncDeadLetters brings the file to the disk and puts its length into the state.
+func (a *apply) syncDeadLetters() error {
+	if err := a.deadLetters.Sync(); err != nil {
+		return unusable(err, a.folder.deadLetters())
+	}
+	a.state.Letters = a.deadLetters.Size()
+	return nil
+}
+
+// copyDeadLetters writes the dead letters to where they were asked for, whole or
+// not at all.
+func (a *apply) copyDeadLetters(path string) error {
 	if err := replaceable(path); err != nil {
 		return err
 	}
-	return durable.ReplaceFrom(path, io.NewSectionReader(l.file, 0, l.size))
+	file, err := os.Open(a.folder.deadLetters())
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return durable.ReplaceFrom(path, file)
 }
 
 // redirect decides where an interrupted delta leaves its dead letters: where

@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"syscall"
 
+	"atlas/internal/durable"
 	"atlas/internal/fault"
 )
 
@@ -25,10 +25,7 @@ func newWorkDir(parent string, log *slog.Logger) (*workDir, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "no temporary folder can be made in %s", parent)
 	}
-	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600) // #nosec G304 -- a file of the work folder
-	if err == nil {
-		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	}
+	lock, err := durable.Lock(filepath.Join(path, lockName), 0o600)
 	if err != nil {
 		_ = os.RemoveAll(path)
 		return nil, fault.Wrap(err, fault.Internal, "the temporary folder %s cannot be used", path)
@@ -45,16 +42,17 @@ func (w *workDir) remove() {
 func clearWorkDirs(parent string, log *slog.Logger) {
 	left, _ := filepath.Glob(filepath.Join(parent, scratchPrefix+"*"))
 	for _, path := range left {
-		// A folder without a lock is one that is just being made, or a crash of
-		// that very moment, which left nothing in it.
-		lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR, 0) // #nosec G304 -- a file of the work folder
+		// A folder without a lock is being made just now, or a crash left it empty.
+		name := filepath.Join(path, lockName)
+		if _, err := os.Stat(name); err != nil {
+			continue
+		}
+		lock, err := durable.Lock(name, 0o600)
 		if err != nil {
 			continue
 		}
-		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			if err := os.RemoveAll(path); err == nil {
-				log.Info("removed temporary files of a process that was killed", "folder", path)
-			}
+		if err := os.RemoveAll(path); err == nil {
+			log.Info("removed temporary files of a process that was killed", "folder", path)
 		}
 		_ = lock.Close()
 	}

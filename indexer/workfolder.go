@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"syscall"
 
-	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
 	"atlas/internal/durable"
@@ -74,30 +73,15 @@ func openStore(path string) (*store, error) {
 		} else if of, ok := info.Sys().(*syscall.Stat_t); ok && int(of.Uid) != os.Geteuid() && os.Geteuid() != 0 {
 			return nil, unusable(errors.New("it is another user's"))
 		}
-		lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_CREATE|os.O_RDWR, 0o600) // #nosec G304 -- a file of the work folder
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // the one before us was just removing it
-		}
-		if err != nil {
-			return nil, unusable(err)
-		}
-		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-			_ = lock.Close()
-			if errors.Is(err, syscall.EWOULDBLOCK) {
-				return nil, fault.New(fault.BadRequest, "the work folder %s is in use by another load", path)
-			}
-			return nil, unusable(err)
-		}
-		// Between opening and locking, the one before us may have removed it.
-		opened, err := lock.Stat()
-		if err == nil {
-			var named os.FileInfo
-			if named, err = os.Stat(lock.Name()); err == nil && os.SameFile(opened, named) {
-				return &store{path, lock}, nil
-			}
-		}
-		_ = lock.Close()
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		lock, err := durable.Lock(filepath.Join(path, lockName), 0o600)
+		switch {
+		case err == nil:
+			return &store{path, lock}, nil
+		case errors.Is(err, fs.ErrNotExist):
+			continue // its last user has just removed the folder
+		case errors.Is(err, durable.ErrLocked):
+			return nil, fault.New(fault.BadRequest, "the work folder %s is in use by another load", path)
+		default:
 			return nil, unusable(err)
 		}
 	}
@@ -118,40 +102,29 @@ func (s *store) holder() (string, error) {
 		host = "unknown host"
 	}
 	holder := host + ", load in " + s.path + " " + uuid.NewString()
-	return holder, s.write(holderName, []byte(holder))
+	return holder, s.saved(holderName, durable.Replace(s.file(holderName), []byte(holder)))
 }
 
-// write replaces a file as a whole: after a crash it is the old one or the new.
-func (s *store) write(name string, content []byte) error {
-	path := s.file(name)
-	if err := durable.Replace(path, content); err != nil {
-		return fault.Wrap(err, fault.Internal, "%s cannot be written", path)
+// save replaces a file with a value.
+func (s *store) save(name string, value any) error {
+	return s.saved(name, durable.ReplaceJSON(s.file(name), value))
+}
+
+func (s *store) saved(name string, err error) error {
+	if err != nil {
+		return fault.Wrap(err, fault.Internal, "%s cannot be written", s.file(name))
 	}
 	return nil
 }
 
-func (s *store) save(name string, value any) error {
-	raw, err := json.Marshal(value, json.Deterministic(true))
-	if err != nil {
-		return err
-	}
-	return s.write(name, raw)
-}
-
-// read reads what save wrote; false says that there is nothing.
+// read reads what save wrote. It returns false when there is no file.
 func (s *store) read(name string, into any) (bool, error) {
-	raw, err := os.ReadFile(s.file(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(raw, into)
-	}
+	found, err := durable.ReadJSON(s.file(name), into)
 	if err != nil {
 		return false, fault.Wrap(err, fault.BadRequest,
 			"%s cannot be read; load anew (--restart) to do without it", s.file(name))
 	}
-	return true, nil
+	return found, nil
 }
 
 // removeStray removes files of a load that the checkpoint does not name.

@@ -10,8 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
+	"atlas/internal/durable"
 	"atlas/mappings"
 	"atlas/search/query"
 )
@@ -46,7 +45,7 @@ func UnfinishedLoads(names mappings.Names, tempDir string, workDirs ...string) [
 	loads := []UnfinishedLoad{}
 	for _, path := range slices.Concat(found, workDirs) {
 		var m manifest
-		if !readJSON(filepath.Join(path, manifestName), &m) || m.Prefix != names.Prefix {
+		if ok, _ := durable.ReadJSON(filepath.Join(path, manifestName), &m); !ok || m.Prefix != names.Prefix {
 			continue
 		}
 		l := UnfinishedLoad{WorkDir: path, Generation: m.Generation, Started: m.Started.UTC(), Phase: Reading}
@@ -58,7 +57,7 @@ func UnfinishedLoads(names mappings.Names, tempDir string, workDirs ...string) [
 		holder, _ := os.ReadFile(filepath.Join(path, holderName)) // #nosec G304 -- a file of the work folder
 		l.Holder = string(holder)
 		s := newState()
-		if readJSON(filepath.Join(path, checkpointName), s) {
+		if ok, _ := durable.ReadJSON(filepath.Join(path, checkpointName), s); ok {
 			l.progress(s)
 		}
 		loads = append(loads, l)
@@ -101,9 +100,4 @@ func (l UnfinishedLoad) InUse() bool {
 	}
 	defer lock.Close()
 	return syscall.Flock(int(lock.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
-}
-
-func readJSON(path string, into any) bool {
-	raw, err := os.ReadFile(path) // #nosec G304 -- a file of the work folder
-	return err == nil && json.Unmarshal(raw, into) == nil
 }
