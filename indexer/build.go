@@ -1,7 +1,6 @@
 package indexer
 
 import (
-	"bytes"
 	"context"
 
 	"golang.org/x/sync/errgroup"
@@ -220,11 +219,4 @@ func (b *builder) build(c *chunk, it item) error {
 		}
 	}
 	return nil
-}
-
-// publicPart is the record in a document. Within a record's strings a quote is
-// escaped, so that the mark is found where it stands only.
-func publicPart(doc []byte) []byte {
-	public, _, _ := bytes.Cut(doc, []byte(`,"ix":{"query":[`))
-	return append(bytes.Clone(public), '}')
 }

@@ -1,9 +1,11 @@
 package indexer
 
 import (
+	"bytes"
 	"context"
 	"time"
 
+	"atlas/indexer/extsort"
 	"atlas/internal/elastic"
 	"atlas/search/query"
 )
@@ -13,6 +15,14 @@ type Document struct {
 	ID   string
 	Line int64  // of the dataset's file, where the record is
 	JSON []byte // one object, with `ix`
+}
+
+// Public is the record in the document, without what only searches see. Within the
+// strings of a record a quote is escaped, so that the mark is found only where it
+// stands.
+func (d Document) Public() []byte {
+	public, _, _ := bytes.Cut(d.JSON, []byte(`,"ix":{"query":[`))
+	return append(bytes.Clone(public), '}')
 }
 
 // DocumentOptions say which documents to build. Dir is required.
@@ -77,17 +87,17 @@ func (l *load) buildAll(ctx context.Context) (err error) {
 	if l.deadLetters, err = openDeadLetters("", l.state, func() {}); err != nil {
 		return err
 	}
-	dir, err := newWorkDir(l.TempDir, l.Log)
+	dir, err := extsort.NewScratch(l.TempDir, l.Log)
 	if err != nil {
 		return err
 	}
-	defer dir.remove()
-	l.dir = dir.path
+	defer dir.Remove()
+	l.dir = dir.Path
 	defer l.closeInputs()
 	if err := l.openInputs(); err != nil {
 		return err
 	}
-	stop := l.meter.start(l.Progress, Reading)
+	stop := l.meter.Start(l.Progress, Reading)
 	defer stop()
 	sorted, err := l.readAll(ctx)
 	if err != nil {

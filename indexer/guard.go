@@ -29,7 +29,7 @@ func (e *GuardError) Error() string {
 // is too small.
 func (l *load) guard(ctx context.Context) error {
 	l.report.Shares = []Share{}
-	before, err := l.listExisting(ctx, l.Retry)
+	before, err := l.servedIndices(ctx)
 	if err != nil {
 		return err
 	}
@@ -37,13 +37,13 @@ func (l *load) guard(ctx context.Context) error {
 	for _, d := range query.Datasets {
 		share, served := Share{Dataset: d, Now: l.state.Datasets[d].Documents}, false
 		for _, e := range before {
-			if e.dataset != d || !e.served {
+			if e.Dataset != d {
 				continue
 			}
 			served = true
 			var n int64
 			if err := l.Retry.Do(ctx, func(ctx context.Context) (err error) {
-				n, err = l.Elastic.Count(ctx, e.index)
+				n, err = l.Elastic.Count(ctx, e.Name)
 				return err
 			}); err != nil {
 				return err

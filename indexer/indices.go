@@ -3,119 +3,65 @@ package indexer
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"atlas/indexer/generation"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
 	"atlas/search/query"
 )
 
-// A generation is one index for each dataset, filled by one load, all of the
-// same generation name. Searches go to the one that the aliases point to.
-
-// NewName names a generation, or a delta, so that names sort by time.
-func NewName(now time.Time) string {
-	var random [3]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return now.UTC().Format("20060102t150405z") + "-" + hex.EncodeToString(random[:])
-}
-
-var generationName = regexp.MustCompile(`^\d{8}t\d{6}z-[0-9a-f]{6}$`)
-
-// loadingMark ends the alias that an index is filled through. The alias exists
-// until the switch: what is written to it after the index is gone is refused
-// rather than becoming a new index, and an index that still has it was never
-// finished.
-const loadingMark = "-loading"
-
-// DeltaMark is in the name of an alias that each index has while a delta is
-// being applied to it; the delta's name follows. The delta is written through
-// it, so that what comes late is refused when the index is gone, and who comes
-// later sees that it was not finished.
-const DeltaMark = "-delta-"
-
 func (l *load) indexName(d query.Dataset) string {
 	return l.Names.Generation(string(d), l.report.Generation)
 }
 
-func (l *load) loadingAlias(d query.Dataset) string { return l.indexName(d) + loadingMark }
-
-// existing is an index of a dataset: of a generation, or served.
-type existing struct {
-	dataset    query.Dataset
-	index      string
-	served     bool // the dataset's alias points to it
-	generation bool // it was made by a load
-	unfinished bool
-	deltas     []string // that were begun on it and not finished
+func (l *load) loadingAlias(d query.Dataset) string {
+	return generation.LoadingAlias(l.indexName(d))
 }
 
-// listExisting returns the indices of all datasets, in the order of
-// query.Datasets and of their names, which is that of their age.
-func listExisting(ctx context.Context, es *elastic.Client, names mappings.Names) ([]existing, error) {
-	var all []existing
-	for _, d := range query.Datasets {
-		alias := names.Alias(string(d))
-		indices, err := es.Aliases(ctx, alias+"*")
-		if err != nil {
-			return nil, err
-		}
-		for _, index := range slices.Sorted(maps.Keys(indices)) {
-			e := existing{
-				dataset: d, index: index,
-				served:     slices.Contains(indices[index], alias),
-				generation: generationName.MatchString(names.GenerationOf(string(d), index)),
-				unfinished: slices.Contains(indices[index], index+loadingMark),
-			}
-			for _, alias := range indices[index] {
-				if delta, ok := strings.CutPrefix(alias, index+DeltaMark); ok {
-					e.deltas = append(e.deltas, delta)
-				}
-			}
-			if e.served || e.generation {
-				all = append(all, e)
-			}
-		}
-	}
-	return all, nil
-}
+// firstTimeout bounds the retries while a load has done nothing yet that would be
+// lost: whoever started it is still there, and learns what is wrong.
+const firstTimeout = 10 * time.Second
 
-// firstPatience bounds the waiting while a load has done nothing yet that would
-// be lost: whoever started it is still there, and learns what is wrong.
-const firstPatience = 10 * time.Second
-
-func (l *load) atFirst() elastic.Retry {
+func (l *load) firstRetry() elastic.Retry {
 	r := l.Retry
-	r.For = min(cmp.Or(r.For, firstPatience), firstPatience)
+	r.For = min(cmp.Or(r.For, firstTimeout), firstTimeout)
 	return r
 }
 
-// listExisting returns the indices as they were before this load.
-func (l *load) listExisting(ctx context.Context, retry elastic.Retry) (all []existing, err error) {
+// listIndices returns the indices of all generations.
+func (l *load) listIndices(ctx context.Context, retry elastic.Retry) (all []generation.Index, err error) {
 	err = retry.Do(ctx, func(ctx context.Context) (err error) {
-		all, err = listExisting(ctx, l.Elastic, l.Names)
+		all, err = generation.Indices(ctx, l.Elastic, l.Names)
 		return err
 	})
-	return slices.DeleteFunc(all, func(e existing) bool { return e.index == l.indexName(e.dataset) }), err
+	return all, err
+}
+
+// otherIndices returns the indices of all generations but this load's.
+func (l *load) otherIndices(ctx context.Context, retry elastic.Retry) ([]generation.Index, error) {
+	all, err := l.listIndices(ctx, retry)
+	return slices.DeleteFunc(all, func(in generation.Index) bool { return in.Name == l.indexName(in.Dataset) }), err
+}
+
+// servedIndices returns the indices that searches go to, but this load's.
+func (l *load) servedIndices(ctx context.Context) ([]generation.Index, error) {
+	others, err := l.otherIndices(ctx, l.Retry)
+	return slices.DeleteFunc(others, func(in generation.Index) bool { return !in.Served }), err
 }
 
 // deleteUnfinished makes room that loads left which ended and cannot be
 // resumed: no work folder beside this one names them. The lease says that none
 // of them is still at work.
 func (l *load) deleteUnfinished(ctx context.Context) error {
-	before, err := l.listExisting(ctx, l.atFirst())
+	before, err := l.otherIndices(ctx, l.firstRetry())
 	if err != nil {
 		return err
 	}
@@ -123,11 +69,11 @@ func (l *load) deleteUnfinished(ctx context.Context) error {
 	otherLoads(l.TempDir, l.WorkDir, func(_ *store, m manifest) { resumable[m.Generation] = true })
 	var left []string
 	for _, e := range before {
-		if e.generation && e.unfinished && !e.served && !resumable[l.Names.GenerationOf(string(e.dataset), e.index)] {
-			left = append(left, e.index)
+		if e.Loaded && e.Unfinished && !e.Served && !resumable[l.Names.GenerationOf(string(e.Dataset), e.Name)] {
+			left = append(left, e.Name)
 		}
 	}
-	if err := l.atFirst().Do(ctx, func(ctx context.Context) error { return l.Elastic.DeleteIndices(ctx, left...) }); err != nil {
+	if err := l.firstRetry().Do(ctx, func(ctx context.Context) error { return l.Elastic.DeleteIndices(ctx, left...) }); err != nil {
 		return err
 	}
 	l.report.Deleted = append(l.report.Deleted, left...)
@@ -238,23 +184,23 @@ func (l *load) finishIndex(ctx context.Context, d query.Dataset) (count int64, e
 // switchAliases sends searches of all datasets to the new generation, in one
 // step.
 func (l *load) switchAliases(ctx context.Context) error {
-	before, err := l.listExisting(ctx, l.Retry)
+	served, err := l.servedIndices(ctx)
 	if err != nil {
 		return err
 	}
 	var changes []elastic.AliasChange
+	var indices []string
 	for _, d := range query.Datasets {
-		alias := l.Names.Alias(string(d))
+		index := l.indexName(d)
+		indices = append(indices, index)
 		changes = append(changes,
-			elastic.AliasChange{Index: l.indexName(d), Alias: l.loadingAlias(d), Remove: true},
-			elastic.AliasChange{Index: l.indexName(d), Alias: alias})
+			elastic.AliasChange{Index: index, Alias: l.loadingAlias(d), Remove: true},
+			elastic.AliasChange{Index: index, Alias: l.Names.Alias(string(d))})
 	}
-	for _, e := range before {
-		if e.served {
-			// Had someone else switched meanwhile, this would fail, and all with it.
-			changes = append(changes, elastic.AliasChange{Index: e.index, Alias: l.Names.Alias(string(e.dataset)), Remove: true})
-			l.report.Previous = append(l.report.Previous, e.index)
-		}
+	switching := generation.Options{Elastic: l.Elastic, Names: l.Names, Retry: l.Retry}
+	changes = append(changes, switching.RemoveAliases(served)...)
+	for _, in := range served {
+		l.report.Previous = append(l.report.Previous, in.Name)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -263,23 +209,14 @@ func (l *load) switchAliases(ctx context.Context) error {
 	if err := l.save(); err != nil {
 		return err
 	}
-	var unknown error
-	err = l.Retry.Do(ctx, func(ctx context.Context) error {
-		err := l.Elastic.ChangeAliases(ctx, changes)
-		if err == nil {
-			l.report.Switched = true
-			return nil
-		}
-		// The answer may have been lost, and the switch not. One that happens only
-		// after this look makes the next try fail, which looks again.
-		switched, lookErr := l.isServed(context.WithoutCancel(ctx))
-		if lookErr != nil {
-			unknown = errors.Join(fault.Wrap(err, fault.Unavailable,
-				"elasticsearch did not say whether the generation %s is served now, and nothing was deleted", l.report.Generation), lookErr)
-			return nil
-		}
-		if l.report.Switched = switched; switched {
-			return nil
+	var unknown error // not retried
+	err = l.Retry.Do(ctx, func(ctx context.Context) (err error) {
+		// A switch that happens only after its aliases were read makes the next try
+		// fail, which reads them again.
+		l.report.Switched, err = switching.Switch(ctx, changes, indices,
+			fmt.Sprintf("elasticsearch did not say whether the generation %s is served now, and nothing was deleted", l.report.Generation))
+		if _, ok := errors.AsType[*generation.UnknownSwitchError](err); ok {
+			unknown, err = err, nil
 		}
 		return err
 	})
@@ -289,27 +226,15 @@ func (l *load) switchAliases(ctx context.Context) error {
 	return cmp.Or(unknown, err)
 }
 
-func (l *load) isServed(ctx context.Context) (served bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	d := query.Accounts
-	err = l.Retry.Do(ctx, func(ctx context.Context) error {
-		indices, err := l.Elastic.Aliases(ctx, l.indexName(d))
-		served = slices.Contains(indices[l.indexName(d)], l.Names.Alias(string(d)))
-		return err
-	})
-	return served, err
-}
-
 // deleteOld deletes the generations before the previous one, and what older
 // loads left. What cannot be deleted is the next load's to delete.
 func (l *load) deleteOld(ctx context.Context) {
-	before, err := l.listExisting(ctx, l.atFirst())
+	before, err := l.otherIndices(ctx, l.firstRetry())
 	var old []string
 	for _, e := range before {
-		later := e.unfinished && l.Names.GenerationOf(string(e.dataset), e.index) > l.report.Generation
-		if e.generation && !e.served && !later && !slices.Contains(l.report.Previous, e.index) {
-			old = append(old, e.index)
+		later := e.Unfinished && l.Names.GenerationOf(string(e.Dataset), e.Name) > l.report.Generation
+		if e.Loaded && !e.Served && !later && !slices.Contains(l.report.Previous, e.Name) {
+			old = append(old, e.Name)
 		}
 	}
 	if err == nil {
@@ -328,14 +253,14 @@ func (l *load) dropIndices(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	err := l.Retry.Do(ctx, func(ctx context.Context) error {
-		all, err := listExisting(ctx, l.Elastic, l.Names)
+		all, err := generation.Indices(ctx, l.Elastic, l.Names)
 		if err != nil {
 			return err
 		}
 		var names []string
 		for _, e := range all {
-			if e.index == l.indexName(e.dataset) && e.unfinished && !e.served {
-				names = append(names, e.index)
+			if e.Name == l.indexName(e.Dataset) && e.Unfinished && !e.Served {
+				names = append(names, e.Name)
 			}
 		}
 		return l.Elastic.DeleteIndices(ctx, names...)

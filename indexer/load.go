@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"atlas/indexer/extsort"
+	"atlas/indexer/generation"
 	"atlas/indexer/ndjson"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
@@ -90,22 +91,22 @@ type load struct {
 	// write takes documents; those that it will never take are returned.
 	write  func(context.Context, query.Dataset, *request) ([]elastic.Refusal, error)
 	report Report
-	meter  meter
+	meter  Meter
 	// spoiled: an input is not what its name says. void: the new indices are of
 	// no use.
 	spoiled, void bool
 }
 
 func (l *load) underLease(ctx context.Context) error {
-	named, ok := l.Lease.(namedLease)
+	named, ok := l.Lease.(generation.NamedLease)
 	if !ok {
-		return Alone(ctx, l.Lease, l.run)
+		return generation.WithLease(ctx, l.Lease, l.run)
 	}
 	holder, err := l.store.holder()
 	if err != nil {
 		return err
 	}
-	return named.WithNamedLease(ctx, LeaseName, holder, leaseTTL, l.run)
+	return named.WithNamedLease(ctx, generation.LeaseName, holder, generation.LeaseTTL, l.run)
 }
 
 // run is the load under its lease.
@@ -135,7 +136,7 @@ func (l *load) run(ctx context.Context) (err error) {
 	if err := l.deleteUnfinished(ctx); err != nil {
 		return err
 	}
-	stop := l.meter.start(l.Progress, Reading)
+	stop := l.meter.Start(l.Progress, Reading)
 	defer stop()
 	sorted, err := l.readAll(ctx)
 	if err != nil {
@@ -198,7 +199,7 @@ func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 
 // tell does what follows a switch.
 func (l *load) tell(ctx context.Context) error {
-	if err := tellSwitched(ctx, l.Listener, l.manifest.Generation); err != nil {
+	if err := generation.NotifySwitched(ctx, l.Listener, l.manifest.Generation); err != nil {
 		return err
 	}
 	l.deleteOld(ctx)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"atlas/indexer/generation"
 	"atlas/internal/fault"
 	"atlas/mappings"
 	"atlas/search/query"
@@ -103,7 +104,7 @@ func (s source) checkUnchanged() error {
 // newManifest describes the load that the options ask for.
 func (l *load) newManifest() (manifest, error) {
 	m := manifest{
-		Format: format(), Generation: NewName(l.started), Started: l.started,
+		Format: format(), Generation: generation.NewName(l.started), Started: l.started,
 		Prefix: l.Names.Prefix, Shards: l.Settings.Shards, Replicas: l.Settings.Replicas,
 		AllowMissing: l.AllowMissing, DeadLetters: l.DeadLetters,
 	}

@@ -1,62 +1,17 @@
 package indexer
 
 import (
-	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
 	"time"
 
+	"atlas/indexer/generation"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
 )
-
-// Lease lets one writer of global records work at a time, across processes and
-// machines.
-type Lease interface {
-	// WithLease runs work while who holds the lease of that name, and ends the
-	// context of work, with a cause, when the lease is lost. A lease that
-	// another one holds is an error that says who, and work is not run. After a
-	// crash the lease is free again within ttl.
-	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
-}
-
-// LeaseName is the lease of everything that writes global records.
-const LeaseName = "writing global records"
-
-const leaseTTL = 30 * time.Second
-
-// Alone runs work while this process holds the lease of all who write global
-// records; work's context ends, with a cause, when the lease is lost. Without a
-// lease (nil) the caller keeps others out.
-func Alone(ctx context.Context, l Lease, work func(context.Context) error) error {
-	if l == nil {
-		return work(ctx)
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown host"
-	}
-	return l.WithLease(ctx, LeaseName, fmt.Sprintf("%s, process %d", host, os.Getpid()), leaseTTL, work)
-}
-
-// namedLease is a Lease whose holder may have a name that outlives its process,
-// and so take it over from itself. Only one process at a time may use the name:
-// the lock of the work folder sees to that.
-type namedLease interface {
-	WithNamedLease(ctx context.Context, name, holder string, ttl time.Duration, work func(context.Context) error) error
-}
-
-// Listener hears that global records changed, so that what is kept of them
-// elsewhere can follow. It is told after searches see the change, never before.
-type Listener interface {
-	// Switched says that all records may have changed: searches go to a new
-	// generation. An error does not undo the switch; Load returns it.
-	Switched(ctx context.Context, generation string) error
-}
 
 // Phase is a part of a load.
 type Phase string
@@ -110,9 +65,9 @@ type Options struct {
 	// the loss of a node ends the load.
 	Unreplicated bool
 	// Lease keeps other writers out. Nil: the caller does.
-	Lease Lease
+	Lease generation.Lease
 	// Listener is told of the switch. Nil: nobody is.
-	Listener Listener
+	Listener generation.Listener
 	// AllowMissing lets a dataset without a file be loaded as an empty one;
 	// otherwise it refuses the load.
 	AllowMissing bool
@@ -175,7 +130,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fault.New(fault.BadRequest, "%s is not a folder", o.Dir)
 	}
 	if o.TempDir == "" {
-		o.TempDir = defaultTempDir()
+		o.TempDir = DefaultTempDir()
 	}
 	if o.WorkDir == "" {
 		if o.WorkDir, err = defaultWorkDir(o.TempDir, o.Dir, o.Names.Prefix); err != nil {

@@ -128,15 +128,14 @@ func (l *load) send(ctx context.Context, p *pipeline) error {
 		}
 		for _, no := range refused {
 			reason := no.Type + ": " + no.Reason
-			if err := r.of.refusals.add(d, l.file(d), r.lines[no.Position], r.ids[no.Position], reason, publicPart(r.Doc(no.Position))); err != nil {
+			if err := r.of.refusals.add(d, l.file(d), r.lines[no.Position], r.ids[no.Position], reason, Document{JSON: r.Doc(no.Position)}.Public()); err != nil {
 				return err
 			}
 		}
 		r.of.refused.Add(int64(len(refused)))
 		r.of.documents.Add(int64(r.Len() - len(refused)))
 		r.of.finish()
-		l.meter.done.Add(int64(r.Len()))
-		l.meter.records.Add(int64(r.Len()))
+		l.meter.Add(int64(r.Len()))
 		l.meter.documents.Add(int64(r.Len() - len(refused)))
 		l.meter.bytes.Add(int64(r.Size()))
 		r.of = nil

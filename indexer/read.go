@@ -48,7 +48,7 @@ func (l *load) openInputs() error {
 			continue
 		case l.state.Datasets[in.dataset].Read:
 			if info, err := os.Stat(in.path); err == nil {
-				l.meter.total.Add(info.Size())
+				l.meter.Expect(info.Size())
 				l.meter.done.Add(info.Size())
 			}
 			continue
@@ -58,7 +58,7 @@ func (l *load) openInputs() error {
 			return err
 		}
 		l.readers[i] = r
-		l.meter.total.Add(r.Size())
+		l.meter.Expect(r.Size())
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"atlas/indexer/generation"
 	"atlas/search/query"
 )
 
@@ -62,25 +63,22 @@ func (l *load) adopt(m manifest) {
 
 // resume compares a checkpoint with the indices that there are.
 func (l *load) resume(ctx context.Context, asked manifest) error {
-	var all, mine []existing
-	err := l.atFirst().Do(ctx, func(ctx context.Context) (err error) {
-		all, err = listExisting(ctx, l.Elastic, l.Names)
-		return err
-	})
+	var mine []generation.Index
+	all, err := l.listIndices(ctx, l.firstRetry())
 	if err != nil {
 		return err
 	}
 	newer := ""
 	for _, e := range all {
-		switch of := l.Names.GenerationOf(string(e.dataset), e.index); {
-		case e.index == l.indexName(e.dataset):
+		switch of := l.Names.GenerationOf(string(e.Dataset), e.Name); {
+		case e.Name == l.indexName(e.Dataset):
 			mine = append(mine, e)
-		case e.served && e.generation && of > l.report.Generation: // names sort by age
+		case e.Served && e.Loaded && of > l.report.Generation: // names sort by age
 			newer = of
 		}
 	}
-	served := func(e existing) bool { return e.served }
-	filled := func(e existing) bool { return !e.unfinished }
+	served := func(in generation.Index) bool { return in.Served }
+	filled := func(in generation.Index) bool { return !in.Unfinished }
 	switch {
 	case slices.ContainsFunc(mine, served):
 		// All or none are served. What had to follow is done again.

@@ -41,7 +41,7 @@ type UnfinishedLoad struct {
 // caches, as for a load) or in one of the folders named. It only looks: a load at
 // work is not disturbed, and one whose files are just changing is left out.
 func UnfinishedLoads(names mappings.Names, tempDir string, workDirs ...string) []UnfinishedLoad {
-	found, _ := filepath.Glob(filepath.Join(cmp.Or(tempDir, defaultTempDir()), workPrefix+"*"))
+	found, _ := filepath.Glob(filepath.Join(cmp.Or(tempDir, DefaultTempDir()), workPrefix+"*"))
 	loads := []UnfinishedLoad{}
 	for _, path := range slices.Concat(found, workDirs) {
 		var m manifest

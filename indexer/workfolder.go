@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"atlas/indexer/generation"
 	"atlas/internal/durable"
 	"atlas/internal/fault"
 )
@@ -48,9 +49,9 @@ func defaultWorkDir(parent, dir, prefix string) (string, error) {
 	return filepath.Join(parent, workPrefix+hex.EncodeToString(key[:8])), nil
 }
 
-// defaultTempDir is a folder of the user's that survives a restart of the
+// DefaultTempDir is a folder of the user's that survives a restart of the
 // machine where there is one.
-func defaultTempDir() string {
+func DefaultTempDir() string {
 	if cache, err := os.UserCacheDir(); err == nil {
 		return filepath.Join(cache, "atlas")
 	}
@@ -97,11 +98,7 @@ func (s *store) holder() (string, error) {
 	if raw, err := os.ReadFile(s.file(holderName)); err == nil && len(raw) > 0 {
 		return string(raw), nil
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown host"
-	}
-	holder := host + ", load in " + s.path + " " + uuid.NewString()
+	holder := generation.Host() + ", load in " + s.path + " " + uuid.NewString()
 	return holder, s.saved(holderName, durable.Replace(s.file(holderName), []byte(holder)))
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"atlas/indexer"
+	"atlas/indexer/generation"
 	"atlas/internal/elastic"
 	"atlas/workspace/postgres"
 	"atlas/workspace/projection"
@@ -24,7 +24,7 @@ func (c generationsConfig) check(f *faults) {
 }
 
 // with runs what works on generations and words its error for a person.
-func (c generationsConfig) with(ctx context.Context, work func(*postgres.System, indexer.GenerationOptions) error) error {
+func (c generationsConfig) with(ctx context.Context, work func(*postgres.System, generation.Options) error) error {
 	var f faults
 	c.check(&f)
 	if err := f.err(); err != nil {
@@ -35,7 +35,7 @@ func (c generationsConfig) with(ctx context.Context, work func(*postgres.System,
 		return err
 	}
 	defer w.Close()
-	return operatorError(work(w.System, indexer.GenerationOptions{
+	return operatorError(work(w.System, generation.Options{
 		Elastic: w.elastic, Names: c.names(), Lease: w.System, Retry: elastic.Retry{}, Listener: w.listener,
 	}))
 }

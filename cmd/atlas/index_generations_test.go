@@ -15,6 +15,8 @@ import (
 
 	"atlas/indexer"
 	"atlas/indexer/generate"
+	"atlas/indexer/generation"
+	"atlas/indexer/verify"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
 	"atlas/search/query"
@@ -66,7 +68,7 @@ func TestLookingAfterGenerations(t *testing.T) {
 	}
 	first, second := load(), load()
 
-	var verified indexer.VerifyReport
+	var verified verify.Report
 	out, _ := atlas(0, "index", "verify", dir, "--json")
 	if parsed(out, &verified); !verified.Equal || verified.Generation != second.Generation || verified.Datasets[0].Matching != 120 {
 		t.Errorf("%+v", verified)
@@ -81,8 +83,8 @@ func TestLookingAfterGenerations(t *testing.T) {
 		t.Error(out, errs)
 	}
 	raw, err := os.ReadFile(list)
-	var difference indexer.Difference
-	if parsed(string(raw), &difference); err != nil || difference.ID != lost || difference.Kind != indexer.Missing {
+	var difference verify.Difference
+	if parsed(string(raw), &difference); err != nil || difference.ID != lost || difference.Kind != verify.Missing {
 		t.Errorf("%v %s", err, raw)
 	}
 	atlas(0, "index", "verify", dir, "--generation", first.Generation)
@@ -93,13 +95,13 @@ func TestLookingAfterGenerations(t *testing.T) {
 	var status indexStatus
 	out, _ = atlas(0, "index", "status", "--json")
 	parsed(out, &status)
-	if len(status.Generations) != 2 || status.Generations[0].State != indexer.Served || status.Generations[1].Documents != 300 || status.Writing != nil || len(status.Loads) != 0 {
+	if len(status.Generations) != 2 || status.Generations[0].State != generation.Served || status.Generations[1].Documents != 300 || status.Writing != nil || len(status.Loads) != 0 {
 		t.Errorf("%+v", status)
 	}
-	var back indexer.RollbackReport
+	var back generation.RollbackReport
 	out, _ = atlas(0, "index", "rollback", "--json")
 	parsed(out, &back)
-	if diff := cmp.Diff(indexer.RollbackReport{Switched: true, From: []string{second.Generation}, To: first.Generation, Documents: 300}, back); diff != "" {
+	if diff := cmp.Diff(generation.RollbackReport{Switched: true, From: []string{second.Generation}, To: first.Generation, Documents: 300}, back); diff != "" {
 		t.Error(diff)
 	}
 	if _, errs := atlas(1, "index", "rollback"); !strings.Contains(errs, second.Generation) {
@@ -169,11 +171,11 @@ func whileHeld(t *testing.T, url string, work func()) {
 		t.Fatal(err)
 	}
 	defer system.Close()
-	if ok, err := system.AcquireLease(t.Context(), indexer.LeaseName, "somebody", time.Minute); err != nil || !ok {
+	if ok, err := system.AcquireLease(t.Context(), generation.LeaseName, "somebody", time.Minute); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	work()
-	if err := system.ReleaseLease(t.Context(), indexer.LeaseName, "somebody"); err != nil {
+	if err := system.ReleaseLease(t.Context(), generation.LeaseName, "somebody"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -190,8 +192,8 @@ func deleteIndices(t *testing.T, es *elastic.Client, prefix string) {
 func TestStatusTellsOfUnfinishedDeltas(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	err := printIndexStatus(&streams{out: &out}, indexStatus{Generations: []indexer.Generation{
-		{Name: "20260304t050607z-abcdef", State: indexer.Served, Deltas: []string{"20260304t050709z-abcdef"}},
+	err := printIndexStatus(&streams{out: &out}, indexStatus{Generations: []generation.Generation{
+		{Name: "20260304t050607z-abcdef", State: generation.Served, Deltas: []string{"20260304t050709z-abcdef"}},
 	}})
 	if err != nil || !strings.Contains(out.String(), "the delta 20260304t050709z-abcdef was begun on 20260304t050607z-abcdef and is not finished\n") {
 		t.Errorf("%v %s", err, &out)

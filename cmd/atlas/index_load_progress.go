@@ -13,6 +13,7 @@ import (
 
 	"atlas/indexer"
 	"atlas/indexer/delta"
+	"atlas/indexer/verify"
 )
 
 // loadProgress shows a load's phases one after the other: a bar each on a
@@ -24,7 +25,7 @@ type loadProgress struct {
 	last  time.Time
 }
 
-var phaseNames = map[indexer.Phase]string{indexer.Reading: "reading", indexer.Indexing: "indexing", indexer.Ending: "finishing", indexer.Building: "building", indexer.Comparing: "comparing",
+var phaseNames = map[indexer.Phase]string{indexer.Reading: "reading", indexer.Indexing: "indexing", indexer.Ending: "finishing", verify.Building: "building", verify.Comparing: "comparing",
 	delta.Applying: "applying", delta.Telling: "telling"}
 
 func (l *loadProgress) show(p indexer.Progress) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"atlas/indexer"
+	"atlas/indexer/generation"
 	"atlas/workspace/postgres"
 )
 
@@ -27,9 +27,9 @@ func (c *indexPruneCmd) Run(ctx context.Context, s *streams) error {
 	if err := f.err(); err != nil {
 		return err
 	}
-	return c.with(ctx, func(_ *postgres.System, o indexer.GenerationOptions) error {
-		report, err := indexer.Prune(ctx, indexer.PruneOptions{
-			GenerationOptions: o, Keep: c.Keep, KeepUnfinished: c.KeepUnfinished, DryRun: c.DryRun,
+	return c.with(ctx, func(_ *postgres.System, o generation.Options) error {
+		report, err := generation.Prune(ctx, generation.PruneOptions{
+			Options: o, Keep: c.Keep, KeepUnfinished: c.KeepUnfinished, DryRun: c.DryRun,
 		})
 		if err != nil {
 			return err

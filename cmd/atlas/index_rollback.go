@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"atlas/indexer"
+	"atlas/indexer/generation"
 	"atlas/workspace/postgres"
 )
 
@@ -26,8 +26,8 @@ Status: 0 switched, 1 not switched (the message says why; when it says that the 
 
 // Run switches.
 func (c *indexRollbackCmd) Run(ctx context.Context, s *streams) error {
-	return c.with(ctx, func(_ *postgres.System, o indexer.GenerationOptions) error {
-		report, err := indexer.Rollback(ctx, o, c.To)
+	return c.with(ctx, func(_ *postgres.System, o generation.Options) error {
+		report, err := generation.Rollback(ctx, o, c.To)
 		if !report.Switched {
 			return err
 		}

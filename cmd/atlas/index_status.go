@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"atlas/indexer"
+	"atlas/indexer/generation"
 	"atlas/search/query"
 	"atlas/workspace/postgres"
 )
@@ -23,7 +24,7 @@ type indexStatusCmd struct {
 // indexStatus is the status as JSON.
 type indexStatus struct {
 	// Generations, the newest first.
-	Generations []indexer.Generation `json:"generations"`
+	Generations []generation.Generation `json:"generations"`
 	// Writing is who loads or applies a delta now; null when nobody does.
 	Writing *writing `json:"writing"`
 	// Loads are those that have a work folder on this machine.
@@ -47,13 +48,13 @@ type writing struct {
 
 // Run prints the status.
 func (c *indexStatusCmd) Run(ctx context.Context, s *streams) error {
-	return c.with(ctx, func(system *postgres.System, o indexer.GenerationOptions) error {
-		generations, err := indexer.Generations(ctx, o.Elastic, o.Names)
+	return c.with(ctx, func(system *postgres.System, o generation.Options) error {
+		generations, err := generation.List(ctx, o.Elastic, o.Names)
 		if err != nil {
 			return err
 		}
 		status := indexStatus{Generations: generations, Loads: []unfinishedLoad{}}
-		who, until, err := system.LeaseHolder(ctx, indexer.LeaseName)
+		who, until, err := system.LeaseHolder(ctx, generation.LeaseName)
 		if err != nil {
 			return err
 		}
@@ -137,7 +138,7 @@ func (l unfinishedLoad) String() string {
 }
 
 // worstHealth is that of the index that is worst off.
-func worstHealth(g indexer.Generation) string {
+func worstHealth(g generation.Generation) string {
 	worst := "green"
 	for _, in := range g.Datasets {
 		if in.Health == "red" || in.Health == "yellow" && worst == "green" {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"atlas/indexer"
+	"atlas/indexer/verify"
 	"atlas/internal/elastic"
 )
 
@@ -65,7 +65,7 @@ func (c *indexVerifyCmd) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	shown := &loadProgress{to: s.err}
-	report, err := indexer.Verify(ctx, indexer.VerifyOptions{
+	report, err := verify.Run(ctx, verify.Options{
 		Dir: c.Dir, Elastic: es, Names: c.names(), Generation: c.Generation, AllowMissing: c.AllowMissing, Each: list.write,
 		TempDir: c.TempDir, Workers: c.Workers, Retry: elastic.Retry{For: c.RetryFor}, Log: log, Progress: shown.show,
 	})
@@ -89,7 +89,7 @@ func (c *indexVerifyCmd) Run(ctx context.Context, s *streams) error {
 
 // printVerified prints a report for people: differences on the error stream, the
 // counts on the other.
-func printVerified(s *streams, r indexer.VerifyReport, out string) error {
+func printVerified(s *streams, r verify.Report, out string) error {
 	for i, d := range r.Differences {
 		if i == maxShown {
 			more := "--json shows more, --out FILE all"
@@ -150,7 +150,7 @@ func newDifferenceFile(path string) (*differenceFile, error) {
 	return &differenceFile{file, bufio.NewWriter(file)}, nil
 }
 
-func (f *differenceFile) write(d indexer.Difference) error {
+func (f *differenceFile) write(d verify.Difference) error {
 	if f.file == nil {
 		return nil
 	}

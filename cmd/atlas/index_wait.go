@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"atlas/indexer"
+	"atlas/indexer/generation"
 	"atlas/workspace/postgres"
 )
 
@@ -21,16 +21,16 @@ func (c waitConfig) check(f *faults) { f.within("--wait", c.Wait, 0, 7*24*time.H
 // waitingLease is a lease that is waited for. Who waits is told once, and again
 // when someone else has it.
 type waitingLease struct {
-	indexer.Lease
+	generation.Lease
 	wait, every time.Duration
 	tell        io.Writer
 }
 
-func (c waitConfig) lease(of indexer.Lease, tell io.Writer) indexer.Lease {
+func (c waitConfig) lease(of generation.Lease, tell io.Writer) generation.Lease {
 	return waitingLease{of, c.Wait, time.Second, tell}
 }
 
-// WithLease implements indexer.Lease.
+// WithLease implements generation.Lease.
 func (l waitingLease) WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error {
 	return l.waiting(ctx, func() error { return l.Lease.WithLease(ctx, name, who, ttl, work) })
 }

@@ -12,6 +12,7 @@ import (
 
 	"atlas/indexer"
 	"atlas/indexer/extsort"
+	"atlas/indexer/generation"
 	"atlas/indexer/journal"
 	"atlas/internal/fault"
 	"atlas/search/query"
@@ -43,7 +44,7 @@ func Apply(ctx context.Context, o Options) (Report, error) {
 		}
 	}
 	began := time.Now()
-	err = indexer.Alone(ctx, o.Lease, a.run)
+	err = generation.WithLease(ctx, o.Lease, a.run)
 	return a.report(time.Since(began)), err
 }
 
@@ -139,7 +140,7 @@ func (a *apply) unfinished() (*state, error) {
 func (a *apply) start(ctx context.Context, l live) error {
 	now := a.Now()
 	s := &state{
-		Version: stateVersion, Delta: indexer.NewName(now), Started: now.UTC(), Inputs: a.inputs, LettersTo: a.DeadLetters,
+		Version: stateVersion, Delta: generation.NewName(now), Started: now.UTC(), Inputs: a.inputs, LettersTo: a.DeadLetters,
 		Lists: map[query.Dataset]extsort.Run{}, Counts: map[query.Dataset]*Counts{},
 	}
 	for _, d := range query.Datasets {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/indexer"
+	"atlas/indexer/generation"
 	"atlas/indexer/ndjson"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
@@ -83,7 +84,7 @@ type Options struct {
 	// Tombstones remember deletions; nil: nothing does.
 	Tombstones Tombstones
 	// Lease keeps other writers out. Nil: the caller does.
-	Lease indexer.Lease
+	Lease generation.Lease
 	// Listener is told of what changed. Nil: nobody is.
 	Listener Listener
 	// WorkDir keeps the delta while it is being applied, so that one that was

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"atlas/indexer/generation"
 	"atlas/indexer/journal"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
@@ -58,7 +59,7 @@ func (a *apply) write(ctx context.Context, d query.Dataset, l live, sent []*item
 					batch.Delete(it.id.String())
 				}
 			}
-			all, err := a.Elastic.Bulk(ctx, a.mark(l.indices[d], a.state.Delta), &batch, a.Retry)
+			all, err := a.Elastic.Bulk(ctx, generation.DeltaAlias(l.indices[d], a.state.Delta), &batch, a.Retry)
 			for _, no := range all {
 				refused[i] = append(refused[i], refusal{part[no.Position], no})
 			}

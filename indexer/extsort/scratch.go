@@ -1,4 +1,4 @@
-package indexer
+package extsort
 
 import (
 	"log/slog"
@@ -9,41 +9,46 @@ import (
 	"atlas/internal/fault"
 )
 
-// workDir is a folder of temporary files that are of no use to another process.
-// A lock that goes with the process tells a folder in use from one that a crash
-// left.
-type workDir struct {
-	path string
+// Scratch is a folder of temporary files that are of no use to another process. It
+// is locked as long as its process lives: one without a holder is left by a crash.
+type Scratch struct {
+	Path string
 	lock *os.File
 }
 
 const scratchPrefix = "atlas-scratch-"
 
-func newWorkDir(parent string, log *slog.Logger) (*workDir, error) {
-	clearWorkDirs(parent, log)
+// NewScratch makes a folder in parent, which is made if it is missing, and removes
+// the folders there that crashes left.
+func NewScratch(parent string, log *slog.Logger) (*Scratch, error) {
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "no temporary folder can be made in %s", parent)
+	}
+	removeAbandoned(parent, log)
 	path, err := os.MkdirTemp(parent, scratchPrefix)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "no temporary folder can be made in %s", parent)
 	}
-	lock, err := durable.Lock(filepath.Join(path, lockName), 0o600)
+	lock, err := durable.Lock(filepath.Join(path, "lock"), 0o600)
 	if err != nil {
 		_ = os.RemoveAll(path)
 		return nil, fault.Wrap(err, fault.Internal, "the temporary folder %s cannot be used", path)
 	}
-	return &workDir{path, lock}, nil
+	return &Scratch{path, lock}, nil
 }
 
-func (w *workDir) remove() {
-	_ = os.RemoveAll(w.path)
-	_ = w.lock.Close()
+// Remove removes the folder.
+func (s *Scratch) Remove() {
+	_ = os.RemoveAll(s.Path)
+	_ = s.lock.Close()
 }
 
-// clearWorkDirs removes what processes left that were killed.
-func clearWorkDirs(parent string, log *slog.Logger) {
+// removeAbandoned removes the folders of processes that were killed.
+func removeAbandoned(parent string, log *slog.Logger) {
 	left, _ := filepath.Glob(filepath.Join(parent, scratchPrefix+"*"))
 	for _, path := range left {
 		// A folder without a lock is being made just now, or a crash left it empty.
-		name := filepath.Join(path, lockName)
+		name := filepath.Join(path, "lock")
 		if _, err := os.Stat(name); err != nil {
 			continue
 		}

@@ -1,4 +1,4 @@
-package indexer
+package generation
 
 import (
 	"cmp"
@@ -42,11 +42,11 @@ type Generation struct {
 	Bytes     int64 `json:"bytes"`
 	// Datasets has a row for each index there is, in the order of
 	// query.Datasets.
-	Datasets []GenerationIndex `json:"datasets"`
+	Datasets []DatasetIndex `json:"datasets"`
 }
 
-// GenerationIndex is one of a generation's indices.
-type GenerationIndex struct {
+// DatasetIndex is one of a generation's indices.
+type DatasetIndex struct {
 	Dataset query.Dataset `json:"dataset"`
 	Index   string        `json:"index"`
 	// Served: the alias of the dataset points to it.
@@ -63,23 +63,23 @@ type GenerationIndex struct {
 	unfinished bool
 }
 
-// Generations lists the generations of an installation, the newest first. What
+// List returns the generations of an installation, the newest first. What
 // changes meanwhile may or may not be seen.
-func Generations(ctx context.Context, es *elastic.Client, names mappings.Names) ([]Generation, error) {
-	all, err := listExisting(ctx, es, names)
+func List(ctx context.Context, es *elastic.Client, names mappings.Names) ([]Generation, error) {
+	all, err := Indices(ctx, es, names)
 	if err != nil {
 		return nil, err
 	}
-	facts, err := indexFacts(ctx, es, names)
+	stats, err := readStats(ctx, es, names)
 	if err != nil {
 		return nil, err
 	}
 	byName := map[string]*Generation{}
 	generations := []*Generation{}
 	for _, e := range all {
-		name := names.GenerationOf(string(e.dataset), e.index)
-		f, known := facts[e.index]
-		if !e.generation || !known { // it was deleted in between
+		name := names.GenerationOf(string(e.Dataset), e.Name)
+		f, known := stats[e.Name]
+		if !e.Loaded || !known { // it was deleted in between
 			continue
 		}
 		g := byName[name]
@@ -88,17 +88,17 @@ func Generations(ctx context.Context, es *elastic.Client, names mappings.Names) 
 			byName[name] = g
 			generations = append(generations, g)
 		}
-		in := GenerationIndex{
-			Dataset: e.dataset, Index: e.index, Served: e.served, unfinished: e.unfinished,
+		in := DatasetIndex{
+			Dataset: e.Dataset, Index: e.Name, Served: e.Served, unfinished: e.Unfinished,
 			Documents: f.written, Bytes: f.bytes, Health: f.health,
 		}
 		// Nothing is found in an index that is being filled: it is not refreshed.
-		if !e.unfinished && f.health != "red" {
-			if in.Documents, err = es.Count(ctx, e.index); err != nil {
+		if !e.Unfinished && f.health != "red" {
+			if in.Documents, err = es.Count(ctx, e.Name); err != nil {
 				return nil, err
 			}
 		}
-		for _, delta := range e.deltas {
+		for _, delta := range e.Deltas {
 			if !slices.Contains(g.Deltas, delta) {
 				g.Deltas = append(g.Deltas, delta)
 			}
@@ -122,7 +122,7 @@ func setStates(all []*Generation) {
 	served := -1
 	for i, g := range all {
 		switch {
-		case slices.ContainsFunc(g.Datasets, func(in GenerationIndex) bool { return in.Served }):
+		case slices.ContainsFunc(g.Datasets, func(in DatasetIndex) bool { return in.Served }):
 			g.State, served = Served, i
 		case g.complete():
 			g.State = Complete
@@ -145,7 +145,7 @@ func setStates(all []*Generation) {
 // complete tells whether searches could go to a generation.
 func (g *Generation) complete() bool {
 	return len(g.Datasets) == len(query.Datasets) &&
-		!slices.ContainsFunc(g.Datasets, func(in GenerationIndex) bool { return in.unfinished })
+		!slices.ContainsFunc(g.Datasets, func(in DatasetIndex) bool { return in.unfinished })
 }
 
 func (g *Generation) indices() []string {
@@ -162,19 +162,19 @@ func loadTime(generation string) time.Time {
 	if !generationName.MatchString(generation) {
 		return time.Time{}
 	}
-	at, _ := time.Parse("20060102t150405z", generation[:len("20060102t150405z")])
+	at, _ := time.Parse(timeLayout, generation[:len(timeLayout)])
 	return at
 }
 
-// indexFact is what Elasticsearch knows of an index without looking into it.
-type indexFact struct {
+// indexStats is what Elasticsearch knows of an index without looking into it.
+type indexStats struct {
 	health         string
 	bytes, written int64
 }
 
-// indexFacts asks about all indices of records at once. Counts of an index's
+// readStats asks about all indices of records at once. Counts of an index's
 // statistics include nested children; the operations that wrote it do not.
-func indexFacts(ctx context.Context, es *elastic.Client, names mappings.Names) (map[string]indexFact, error) {
+func readStats(ctx context.Context, es *elastic.Client, names mappings.Names) (map[string]indexStats, error) {
 	pattern := ""
 	for _, d := range query.Datasets {
 		if pattern != "" {
@@ -189,7 +189,7 @@ func indexFacts(ctx context.Context, es *elastic.Client, names mappings.Names) (
 	if err != nil {
 		return nil, err
 	}
-	var stats struct {
+	var answer struct {
 		Indices map[string]struct {
 			Health    string `json:"health"`
 			Primaries struct {
@@ -202,12 +202,12 @@ func indexFacts(ctx context.Context, es *elastic.Client, names mappings.Names) (
 			} `json:"primaries"`
 		} `json:"indices"`
 	}
-	if err := json.Unmarshal(res.Body, &stats); err != nil {
+	if err := json.Unmarshal(res.Body, &answer); err != nil {
 		return nil, err
 	}
-	facts := map[string]indexFact{}
-	for index, s := range stats.Indices {
-		facts[index] = indexFact{s.Health, s.Primaries.Store.Bytes, s.Primaries.Indexing.Total}
+	stats := map[string]indexStats{}
+	for index, s := range answer.Indices {
+		stats[index] = indexStats{s.Health, s.Primaries.Store.Bytes, s.Primaries.Indexing.Total}
 	}
-	return facts, nil
+	return stats, nil
 }

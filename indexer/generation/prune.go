@@ -1,4 +1,4 @@
-package indexer
+package generation
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 // PruneOptions say what Prune leaves.
 type PruneOptions struct {
-	GenerationOptions
+	Options
 	// Keep is how many complete generations stay beside the served one: the
 	// previous one first, then the newest.
 	Keep int
@@ -36,12 +36,12 @@ func Prune(ctx context.Context, o PruneOptions) (PruneReport, error) {
 	if o.Keep < 0 {
 		return report, fault.New(fault.BadRequest, "no fewer than 0 generations can be kept")
 	}
-	err := o.held(ctx, func(ctx context.Context) error { return o.prune(ctx, &report) })
+	err := WithLease(ctx, o.Lease, func(ctx context.Context) error { return o.prune(ctx, &report) })
 	return report, err
 }
 
 func (o PruneOptions) prune(ctx context.Context, report *PruneReport) error {
-	all, err := Generations(ctx, o.Elastic, o.Names)
+	all, err := List(ctx, o.Elastic, o.Names)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,13 @@
-package indexer
+package verify
 
 import (
 	"context"
 	"encoding/binary"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"atlas/indexer"
 	"atlas/indexer/extsort"
 	"atlas/search/document"
 )
@@ -13,14 +15,17 @@ import (
 // What a document should be, sorted by id: the key is id and line, the payload
 // the digest and the public record.
 
-const expectedKeySize = idSize + 8
+const (
+	idSize          = 16
+	expectedKeySize = idSize + 8
+)
 
-func expected(key, payload []byte, doc Document) (_, _ []byte) {
+func expected(key, payload []byte, doc indexer.Document) (_, _ []byte) {
 	id := document.IDBytes(doc.ID)
 	key = binary.BigEndian.AppendUint64(append(key[:0], id[:]...), uint64(doc.Line)) // #nosec G115 -- the same 64 bits, read back as written
 	digest, _ := document.Digest(doc.JSON)
 	payload = binary.BigEndian.AppendUint64(payload[:0], uint64(digest)) // #nosec G115 -- the same 64 bits, read back as written
-	return key, append(payload, publicPart(doc.JSON)...)
+	return key, append(payload, doc.Public()...)
 }
 
 // window is a range of ids with what the source has in it. The index is asked
@@ -38,7 +43,7 @@ type sourceRecord struct {
 	id     string
 	line   int64
 	digest int64
-	public span
+	public struct{ start, end int } // in window.bytes
 }
 
 // findings are what comparing a window found.
@@ -54,7 +59,7 @@ const (
 )
 
 // compare walks a dataset's expected documents and its index side by side.
-func (v *verification) compare(ctx context.Context, row *VerifiedDataset, sorted *extsort.Sorter) (err error) {
+func (v *verification) compare(ctx context.Context, row *DatasetReport, sorted *extsort.Sorter) (err error) {
 	digests, err := v.hasDigests(ctx, row.Index)
 	if err != nil {
 		return err
@@ -117,8 +122,8 @@ func cutWindows(ctx context.Context, entries *extsort.Iterator, work, order chan
 		start := len(w.bytes)
 		w.bytes = append(w.bytes, payload[8:]...)
 		w.source = append(w.source, sourceRecord{
-			id: idText(key), line: int64(binary.BigEndian.Uint64(key[idSize:])), // #nosec G115 -- the same 64 bits, read back as written
-			digest: int64(binary.BigEndian.Uint64(payload)), public: span{start, len(w.bytes)}, // #nosec G115 -- the same 64 bits, read back as written
+			id: uuid.UUID(key[:idSize]).String(), line: int64(binary.BigEndian.Uint64(key[idSize:])), // #nosec G115 -- the same 64 bits, read back as written
+			digest: int64(binary.BigEndian.Uint64(payload)), public: struct{ start, end int }{start, len(w.bytes)}, // #nosec G115 -- the same 64 bits, read back as written
 		})
 	}
 	if err := entries.Err(); err != nil {
@@ -128,7 +133,7 @@ func cutWindows(ctx context.Context, entries *extsort.Iterator, work, order chan
 }
 
 // collect takes windows in their order.
-func (v *verification) collect(ctx context.Context, row *VerifiedDataset, order <-chan *window) error {
+func (v *verification) collect(ctx context.Context, row *DatasetReport, order <-chan *window) error {
 	listed := 0
 	for w := range order {
 		select {
@@ -141,17 +146,16 @@ func (v *verification) collect(ctx context.Context, row *VerifiedDataset, order 
 		row.Extra += w.found.extra
 		row.Different += w.found.different
 		for _, difference := range w.found.differences {
-			if err := v.tell(difference, &listed); err != nil {
+			if err := v.add(difference, &listed); err != nil {
 				return err
 			}
 		}
-		v.meter.done.Add(int64(len(w.source)))
-		v.meter.records.Add(int64(len(w.source)))
+		v.meter.Add(int64(len(w.source)))
 	}
 	return nil
 }
 
-func (v *verification) tell(difference Difference, listed *int) error {
+func (v *verification) add(difference Difference, listed *int) error {
 	if *listed++; *listed <= MaxDifferences {
 		v.report.Differences = append(v.report.Differences, difference)
 	}
@@ -162,7 +166,7 @@ func (v *verification) tell(difference Difference, listed *int) error {
 }
 
 // compareWindow merges a window's records with the documents of the same range.
-func (v *verification) compareWindow(ctx context.Context, row *VerifiedDataset, w *window, digests bool) error {
+func (v *verification) compareWindow(ctx context.Context, row *DatasetReport, w *window, digests bool) error {
 	rest := w.source
 	missing := func(s sourceRecord) {
 		w.found.missing++

@@ -1,8 +1,7 @@
-package indexer
+package verify
 
 import (
 	"bytes"
-	"encoding/hex"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -119,16 +118,4 @@ func shownValue(v jsontext.Value) jsontext.Value {
 		return nil
 	}
 	return short
-}
-
-// idText writes the id that a key begins with.
-func idText(key []byte) string {
-	var s [36]byte
-	hex.Encode(s[0:8], key[0:4])
-	hex.Encode(s[9:13], key[4:6])
-	hex.Encode(s[14:18], key[6:8])
-	hex.Encode(s[19:23], key[8:10])
-	hex.Encode(s[24:36], key[10:16])
-	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
-	return string(s[:])
 }

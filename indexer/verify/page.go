@@ -1,4 +1,4 @@
-package indexer
+package verify
 
 import (
 	"context"
@@ -135,7 +135,7 @@ func (v *verification) hasDigests(ctx context.Context, index string) (has bool, 
 
 // countIndex compares what was walked with what the index says that it has: a
 // document without an id is in no range of ids.
-func (v *verification) countIndex(ctx context.Context, row *VerifiedDataset) error {
+func (v *verification) countIndex(ctx context.Context, row *DatasetReport) error {
 	err := v.Retry.Do(ctx, func(ctx context.Context) (err error) {
 		row.Documents, err = v.Elastic.Count(ctx, row.Index)
 		return err
