@@ -48,7 +48,7 @@ func (l *load) build(ctx context.Context, d query.Dataset, records *extsort.Sort
 // joinAndBuild is the work of build: one goroutine joins records and children,
 // Workers make documents and links of them.
 func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries *extsort.Iterator, streams []*linkStream, after []byte, p *pipeline) error {
-	up := l.linksUp(d)
+	up := l.parentLinks(d)
 	group, ctx := errgroup.WithContext(ctx)
 	chunks, free := make(chan *chunk, l.Workers), make(chan *chunk, 2*l.Workers+1)
 	group.Go(func() error {
@@ -67,7 +67,7 @@ func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries *extso
 // is then.
 func (l *load) compact(ctx context.Context, s *extsort.Sorter, p *pipeline, takeOver func()) error {
 	return s.Compact(ctx, func() error {
-		return p.inTurn(ctx, func(context.Context) error {
+		return p.commitAndWait(ctx, func(context.Context) error {
 			takeOver()
 			return l.save()
 		})
@@ -89,7 +89,7 @@ func (l *load) openLinks() error {
 }
 
 // linksUp are the sorters of the links that a dataset's records have.
-func (l *load) linksUp(d query.Dataset) map[query.Relation]*extsort.Sorter {
+func (l *load) parentLinks(d query.Dataset) map[query.Relation]*extsort.Sorter {
 	up := map[query.Relation]*extsort.Sorter{}
 	for r, s := range l.linked {
 		if r.Child == d {
@@ -108,7 +108,7 @@ func (l *load) checkWritten(d query.Dataset) error {
 		if _, refused := l.deadLetters.known(); len(refused) > 0 {
 			reason = refused[0].Reason
 		}
-		l.void = true
+		l.discard = true
 		return fault.New(fault.Internal, "elasticsearch refused all %d documents of %s: %s", s.Refused, d, reason)
 	}
 	return nil
@@ -119,13 +119,13 @@ type builder struct {
 	load        *load
 	dataset     query.Dataset
 	children    children
-	up          []upward
+	up          []linkWriter
 	pipeline    *pipeline
 	current     *request
 	key, linked []byte
 }
 
-type upward struct {
+type linkWriter struct {
 	relation query.Relation
 	links    *extsort.Writer
 }
@@ -134,13 +134,13 @@ func (l *load) newBuilder(d query.Dataset, up map[query.Relation]*extsort.Sorter
 	b := &builder{load: l, dataset: d, pipeline: p}
 	b.children.relations = query.RelationsOf(d)
 	for r, sorter := range up {
-		b.up = append(b.up, upward{r, sorter.Writer()})
+		b.up = append(b.up, linkWriter{r, sorter.Writer()})
 	}
 	return b
 }
 
 func (b *builder) run(ctx context.Context, chunks <-chan *chunk, free chan<- *chunk, up map[query.Relation]*extsort.Sorter) error {
-	b.take()
+	b.nextRequest()
 	for c := range chunks {
 		b.current.of = c.of
 		if c.end {
@@ -170,7 +170,7 @@ func (b *builder) run(ctx context.Context, chunks <-chan *chunk, free chan<- *ch
 	return nil
 }
 
-func (b *builder) take() {
+func (b *builder) nextRequest() {
 	select {
 	case b.current = <-b.pipeline.free:
 		b.current.reset()
@@ -184,10 +184,10 @@ func (b *builder) send(ctx context.Context) error {
 		return nil
 	}
 	b.current.of.pending.Add(1)
-	if err := give(ctx, b.pipeline.requests, b.current); err != nil {
+	if err := send(ctx, b.pipeline.requests, b.current); err != nil {
 		return err
 	}
-	b.take()
+	b.nextRequest()
 	return nil
 }
 

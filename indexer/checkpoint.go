@@ -127,16 +127,16 @@ func (s *state) resetIndex() {
 
 // save writes a checkpoint. What it names must be on the disk by then.
 func (l *load) save() error {
-	if l.store == nil {
+	if l.folder == nil {
 		return nil
 	}
 	now := time.Now()
 	l.state.Seconds += now.Sub(l.saved).Seconds()
 	l.saved = now
-	if err := durable.SyncFolder(l.store.path); err != nil {
-		return fault.Wrap(err, fault.Internal, "the work folder %s cannot be used", l.store.path)
+	if err := durable.SyncFolder(l.folder.path); err != nil {
+		return fault.Wrap(err, fault.Internal, "the work folder %s cannot be used", l.folder.path)
 	}
 	l.state.Letters = l.deadLetters.file.Size()
 	l.state.Bad, l.state.Refused = l.deadLetters.known()
-	return l.store.save(checkpointName, l.state)
+	return l.folder.save(checkpointName, l.state)
 }

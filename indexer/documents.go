@@ -48,7 +48,7 @@ type DocumentOptions struct {
 // returns, and its error ends the work. The report is that of a load whose
 // documents were all taken.
 func Documents(ctx context.Context, o DocumentOptions, take func(query.Dataset, []Document) error) (Report, error) {
-	l, err := newDry(o)
+	l, err := newDryRun(o)
 	if err != nil {
 		return Report{}, err
 	}
@@ -67,7 +67,7 @@ func Documents(ctx context.Context, o DocumentOptions, take func(query.Dataset, 
 }
 
 // newDry is a load that reads and builds, and writes nowhere yet.
-func newDry(o DocumentOptions) (*load, error) {
+func newDryRun(o DocumentOptions) (*load, error) {
 	options, err := Options{
 		Dir: o.Dir, AllowMissing: o.AllowMissing, TempDir: o.TempDir, Workers: o.Workers, Senders: 1,
 		BatchBytes: o.BatchBytes, SortMemory: o.SortMemory, Progress: o.Progress,

@@ -66,7 +66,7 @@ func (l *load) deleteUnfinished(ctx context.Context) error {
 		return err
 	}
 	resumable := map[string]bool{}
-	otherLoads(l.TempDir, l.WorkDir, func(_ *store, m manifest) { resumable[m.Generation] = true })
+	otherLoads(l.TempDir, l.WorkDir, func(_ *workFolder, m manifest) { resumable[m.Generation] = true })
 	var left []string
 	for _, e := range before {
 		if e.Loaded && e.Unfinished && !e.Served && !resumable[l.Names.GenerationOf(string(e.Dataset), e.Name)] {
@@ -150,7 +150,7 @@ func (l *load) finish(ctx context.Context) error {
 	}
 	for i, d := range query.Datasets {
 		if want := l.state.Datasets[d].Documents; counts[i] != want {
-			l.void = true
+			l.discard = true
 			return fault.New(fault.Internal, "the new index %s has %d documents, but %d were acknowledged", l.indexName(d), counts[i], want)
 		}
 	}

@@ -12,11 +12,11 @@ import (
 // chunk is records with their children on their way to a builder, their bytes
 // one after the other.
 type chunk struct {
-	of    *idRange
-	end   bool // of the range; nothing else is in it
-	bytes []byte
-	items []item
-	kids  []span
+	of       *idRange
+	end      bool // of the range; nothing else is in it
+	bytes    []byte
+	items    []item
+	children []span
 }
 
 type span struct{ start, end int }
@@ -24,10 +24,10 @@ type span struct{ start, end int }
 // item is a record and, by the relations in which it is the parent, how many
 // children it has and which of chunk.kids are the newest of them.
 type item struct {
-	record span
-	line   int64
-	counts [maxRelations]int64
-	kids   [maxRelations]span
+	record   span
+	line     int64
+	counts   [maxRelations]int64
+	children [maxRelations]span
 }
 
 // maxRelations is how many kinds of children a record can have.
@@ -51,7 +51,7 @@ func (c *chunk) recycle(free chan<- *chunk) {
 	}
 }
 
-func (c *chunk) reset() { c.bytes, c.items, c.kids = c.bytes[:0], c.items[:0], c.kids[:0] }
+func (c *chunk) reset() { c.bytes, c.items, c.children = c.bytes[:0], c.items[:0], c.children[:0] }
 
 func (c *chunk) add(payload []byte) span {
 	start := len(c.bytes)
@@ -81,7 +81,7 @@ type joiner struct {
 }
 
 func (j *joiner) run(ctx context.Context) error {
-	j.take()
+	j.nextChunk()
 	for j.records.Next() {
 		key := j.records.Key()
 		if len(j.id) > 0 && sameID(j.id, key) {
@@ -120,11 +120,11 @@ func (j *joiner) add(key []byte) {
 	j.id = append(j.id[:0], key[:idSize]...)
 	it := item{record: c.add(j.records.Payload()), line: lineOf(key)}
 	for i, s := range j.links {
-		first := len(c.kids)
+		first := len(c.children)
 		it.counts[i] = s.childrenOf(j.id, func(payload []byte) {
-			c.kids = append(c.kids, c.add(payload))
+			c.children = append(c.children, c.add(payload))
 		})
-		it.kids[i] = span{first, len(c.kids)}
+		it.children[i] = span{first, len(c.children)}
 	}
 	c.items = append(c.items, it)
 	j.count++
@@ -148,16 +148,16 @@ func (j *joiner) endRange(ctx context.Context, last bool) error {
 	}
 	j.of.after, j.of.last = lastID(j.id), last
 	for range j.load.Workers {
-		if err := j.hand(ctx, &chunk{of: j.of, end: true}); err != nil {
+		if err := j.sendBatch(ctx, &chunk{of: j.of, end: true}); err != nil {
 			return err
 		}
 	}
 	j.of, j.count, j.bytes = j.load.newRange(j.of.dataset), 0, 0
-	j.take()
+	j.nextChunk()
 	return nil
 }
 
-func (j *joiner) take() {
+func (j *joiner) nextChunk() {
 	select {
 	case j.current = <-j.free:
 		j.current.reset()
@@ -172,15 +172,15 @@ func (j *joiner) send(ctx context.Context) error {
 	if len(j.current.items) == 0 {
 		return nil
 	}
-	if err := j.hand(ctx, j.current); err != nil {
+	if err := j.sendBatch(ctx, j.current); err != nil {
 		return err
 	}
-	j.take()
+	j.nextChunk()
 	return nil
 }
 
-func (j *joiner) hand(ctx context.Context, c *chunk) error {
-	return give(ctx, j.full, c)
+func (j *joiner) sendBatch(ctx context.Context, c *chunk) error {
+	return send(ctx, j.full, c)
 }
 
 // linkStream is the links of one relation in the order of their parents.
@@ -239,8 +239,8 @@ func (k *children) set(c *chunk, it item) {
 	for i := range k.relations {
 		k.counts[i] = it.counts[i]
 		k.newest[i] = k.newest[i][:0]
-		for _, kid := range c.kids[it.kids[i].start:it.kids[i].end] {
-			k.newest[i] = append(k.newest[i], childOf(c.bytes[kid.start:kid.end]))
+		for _, child := range c.children[it.children[i].start:it.children[i].end] {
+			k.newest[i] = append(k.newest[i], decodeChild(c.bytes[child.start:child.end]))
 		}
 	}
 }

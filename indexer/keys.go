@@ -20,14 +20,14 @@ const (
 )
 
 // inverted sorts signed numbers from the highest to the lowest.
-func inverted(b []byte, n int64) []byte {
+func appendDescending(b []byte, n int64) []byte {
 	return binary.BigEndian.AppendUint64(b, ^(uint64(n) ^ 1<<63)) // #nosec G115 -- the same 64 bits, read back as written
 }
 
 func recordKey(b []byte, id [idSize]byte, updated, line int64) []byte {
 	b = append(b[:0], id[:]...)
-	b = inverted(b, updated)
-	return inverted(b, line)
+	b = appendDescending(b, updated)
+	return appendDescending(b, line)
 }
 
 // lineOf is the line in a record's key.
@@ -37,7 +37,7 @@ func lineOf(key []byte) int64 {
 
 func linkKey(b []byte, parent [idSize]byte, newest int64, child [idSize]byte) []byte {
 	b = append(b[:0], parent[:]...)
-	b = inverted(b, newest)
+	b = appendDescending(b, newest)
 	return append(b, child[:]...)
 }
 
@@ -50,6 +50,6 @@ func linkPayload(b []byte, detected int64, fragment []byte) []byte {
 	return append(b, fragment...)
 }
 
-func childOf(payload []byte) document.Child {
+func decodeChild(payload []byte) document.Child {
 	return document.Child{DetectedAt: int64(binary.BigEndian.Uint64(payload)), Fragment: payload[8:]} // #nosec G115 -- the same 64 bits, read back as written
 }

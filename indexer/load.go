@@ -43,13 +43,13 @@ func Load(ctx context.Context, o Options) (Report, error) {
 	if err := checkDeadLettersPath(o.DeadLetters, inputs); err != nil {
 		return l.report, err
 	}
-	if l.store, err = openStore(o.WorkDir); err != nil {
+	if l.folder, err = openWorkFolder(o.WorkDir); err != nil {
 		return l.report, err
 	}
-	defer l.store.close()
-	l.dir = l.store.path
+	defer l.folder.close()
+	l.dir = l.folder.path
 	if err = l.underLease(ctx); err != nil && l.manifest.Generation == "" {
-		l.store.removeEmpty() // nothing was begun
+		l.folder.removeEmpty() // nothing was begun
 	}
 	l.fillReport(time.Since(l.saved))
 	return l.report, err
@@ -79,8 +79,8 @@ type load struct {
 	started  time.Time
 	inputs   []input
 	readers  [len(ndjson.Datasets)]*ndjson.Reader
-	dir      string // of temporary files
-	store    *store // nil: nothing is kept to be gone on with
+	dir      string      // of temporary files
+	folder   *workFolder // nil: nothing is kept to be gone on with
 	manifest manifest
 	state    *state
 	saved    time.Time // when state.Seconds was true
@@ -94,7 +94,7 @@ type load struct {
 	meter  Meter
 	// spoiled: an input is not what its name says. void: the new indices are of
 	// no use.
-	spoiled, void bool
+	badInput, discard bool
 }
 
 func (l *load) underLease(ctx context.Context) error {
@@ -102,7 +102,7 @@ func (l *load) underLease(ctx context.Context) error {
 	if !ok {
 		return generation.WithLease(ctx, l.Lease, l.run)
 	}
-	holder, err := l.store.holder()
+	holder, err := l.folder.holder()
 	if err != nil {
 		return err
 	}
@@ -116,21 +116,21 @@ func (l *load) run(ctx context.Context) (err error) {
 		if err != nil && ctx.Err() != nil {
 			err = cmp.Or(context.Cause(ctx), err)
 		}
-		err = l.leave(ctx, err)
+		err = l.cleanUp(ctx, err)
 	}()
 	if err := l.prepare(ctx); err != nil {
 		return err
 	}
-	if l.deadLetters, err = openDeadLetters(l.DeadLetters, l.state, func() { l.meter.letters.Add(1) }); err != nil {
+	if l.deadLetters, err = openDeadLetters(l.DeadLetters, l.state, func() { l.meter.deadLetters.Add(1) }); err != nil {
 		return err
 	}
-	defer func() { err = both(err, l.deadLetters.close()) }()
+	defer func() { err = joinErrors(err, l.deadLetters.close()) }()
 	if l.report.Switched { // by the process before, which did not get further
-		return l.tell(ctx)
+		return l.notifySwitched(ctx)
 	}
 	defer l.closeInputs()
 	if err := l.openInputs(); err != nil {
-		return l.spoil(err)
+		return l.noteBadInput(err)
 	}
 	// Before the long work: an Elasticsearch that is not there is known at once.
 	if err := l.deleteUnfinished(ctx); err != nil {
@@ -140,18 +140,18 @@ func (l *load) run(ctx context.Context) (err error) {
 	defer stop()
 	sorted, err := l.readAll(ctx)
 	if err != nil {
-		return l.spoil(err)
+		return l.noteBadInput(err)
 	}
 	if err := l.writeAll(ctx, sorted); err != nil {
 		return err
 	}
-	return l.tell(ctx)
+	return l.notifySwitched(ctx)
 }
 
 // spoil notes when reading ended because an input is wrong: nothing good would
 // come of going on.
-func (l *load) spoil(err error) error {
-	l.spoiled = fault.CodeOf(err) == fault.BadRequest
+func (l *load) noteBadInput(err error) error {
+	l.badInput = fault.CodeOf(err) == fault.BadRequest
 	return err
 }
 
@@ -198,7 +198,7 @@ func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 }
 
 // tell does what follows a switch.
-func (l *load) tell(ctx context.Context) error {
+func (l *load) notifySwitched(ctx context.Context) error {
 	if err := generation.NotifySwitched(ctx, l.Listener, l.manifest.Generation); err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (l *load) tell(ctx context.Context) error {
 }
 
 // both joins two errors, and leaves one alone as it is.
-func both(first, second error) error {
+func joinErrors(first, second error) error {
 	if first == nil || second == nil {
 		return cmp.Or(first, second)
 	}

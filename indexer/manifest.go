@@ -21,10 +21,10 @@ import (
 // to go on with it.
 type manifest struct {
 	// Format stands for what the temporary files and the documents look like.
-	Format     string    `json:"format"`
-	Generation string    `json:"generation"`
-	Started    time.Time `json:"started"` // what records get that have no time
-	Inputs     []source  `json:"inputs"`
+	Format     string       `json:"format"`
+	Generation string       `json:"generation"`
+	Started    time.Time    `json:"started"` // what records get that have no time
+	Inputs     []inputStamp `json:"inputs"`
 
 	Prefix       string `json:"index_prefix"`
 	Shards       int    `json:"shards"`
@@ -38,7 +38,7 @@ type manifest struct {
 // or time of change is noticed always, one that was changed in place and given
 // its old time of change only where the parts are. Reading all of it would take
 // as long as loading it.
-type source struct {
+type inputStamp struct {
 	Dataset  query.Dataset `json:"dataset"`
 	Path     string        `json:"path"` // "" when the dataset has no file
 	Size     int64         `json:"size"`
@@ -51,8 +51,8 @@ const (
 	sampleSize  = 64 << 10
 )
 
-func newSource(in input) (source, error) {
-	s := source{Dataset: in.dataset, Path: in.path}
+func newInputStamp(in input) (inputStamp, error) {
+	s := inputStamp{Dataset: in.dataset, Path: in.path}
 	if in.path == "" {
 		return s, nil
 	}
@@ -90,7 +90,7 @@ func newSource(in input) (source, error) {
 }
 
 // checkUnchanged refuses an input that somebody wrote to while it was read.
-func (s source) checkUnchanged() error {
+func (s inputStamp) checkUnchanged() error {
 	info, err := os.Stat(s.Path)
 	if err != nil {
 		return fault.Wrap(err, fault.BadRequest, "%s went while it was read", s.Path)
@@ -109,7 +109,7 @@ func (l *load) newManifest() (manifest, error) {
 		AllowMissing: l.AllowMissing, DeadLetters: l.DeadLetters,
 	}
 	for _, in := range l.inputs {
-		s, err := newSource(in)
+		s, err := newInputStamp(in)
 		if err != nil {
 			return m, err
 		}

@@ -60,14 +60,14 @@ func (p *pipeline) commit(ctx context.Context) error {
 }
 
 // later has something done when all that was handed over before is committed.
-func (p *pipeline) later(ctx context.Context, do func(context.Context) error) error {
-	return give(ctx, p.commits, do)
+func (p *pipeline) enqueue(ctx context.Context, do func(context.Context) error) error {
+	return send(ctx, p.commits, do)
 }
 
 // inTurn is later, and waits for it.
-func (p *pipeline) inTurn(ctx context.Context, do func(context.Context) error) error {
+func (p *pipeline) commitAndWait(ctx context.Context, do func(context.Context) error) error {
 	done := make(chan struct{})
-	err := p.later(ctx, func(ctx context.Context) error {
+	err := p.enqueue(ctx, func(ctx context.Context) error {
 		if err := do(ctx); err != nil {
 			return err // ends the context
 		}
@@ -77,11 +77,11 @@ func (p *pipeline) inTurn(ctx context.Context, do func(context.Context) error) e
 	if err != nil {
 		return err
 	}
-	return await(ctx, done)
+	return wait(ctx, done)
 }
 
 // give hands a value on, unless ctx ends before it is taken.
-func give[T any](ctx context.Context, to chan<- T, value T) error {
+func send[T any](ctx context.Context, to chan<- T, value T) error {
 	select {
 	case to <- value:
 		return nil
@@ -91,7 +91,7 @@ func give[T any](ctx context.Context, to chan<- T, value T) error {
 }
 
 // await returns when a channel is closed, or ctx ends.
-func await(ctx context.Context, closed <-chan struct{}) error {
+func wait(ctx context.Context, closed <-chan struct{}) error {
 	select {
 	case <-closed:
 		return nil
@@ -134,7 +134,7 @@ func (l *load) send(ctx context.Context, p *pipeline) error {
 		}
 		r.of.refused.Add(int64(len(refused)))
 		r.of.documents.Add(int64(r.Len() - len(refused)))
-		r.of.finish()
+		r.of.requestDone()
 		l.meter.Add(int64(r.Len()))
 		l.meter.documents.Add(int64(r.Len() - len(refused)))
 		l.meter.bytes.Add(int64(r.Size()))

@@ -16,8 +16,8 @@ const progressEvery = 250 * time.Millisecond
 type Meter struct {
 	done, total, records atomic.Int64
 	// The following count all of the load that this process does.
-	documents, bytes, retries, letters atomic.Int64
-	pace                               *elastic.Pace
+	documents, bytes, retries, deadLetters atomic.Int64
+	pace                                   *elastic.Pace
 
 	mu     sync.Mutex
 	report func(Progress)
@@ -63,7 +63,7 @@ func (m *Meter) notify() {
 	if m.report != nil {
 		p := Progress{
 			Phase: m.phase, Done: m.done.Load(), Given: m.given, Total: m.total.Load(), Records: m.records.Load(), Elapsed: time.Since(m.began),
-			Documents: m.documents.Load(), Bytes: m.bytes.Load(), Retries: m.retries.Load(), DeadLetters: m.letters.Load(),
+			Documents: m.documents.Load(), Bytes: m.bytes.Load(), Retries: m.retries.Load(), DeadLetters: m.deadLetters.Load(),
 		}
 		if m.pace != nil {
 			p.BatchBytes = int64(m.pace.Size())

@@ -30,9 +30,9 @@ func newBarrier(n int) *barrier {
 
 // meet waits until all have come. The last does what is to be done before any
 // goes on; when that fails, its context's end lets the others go.
-func (b *barrier) meet(ctx context.Context, last func() error) error {
+func (b *barrier) wait(ctx context.Context, last func() error) error {
 	if b.left.Add(-1) > 0 {
-		return await(ctx, b.open)
+		return wait(ctx, b.open)
 	}
 	if err := last(); err != nil {
 		return err
@@ -46,7 +46,7 @@ type idRange struct {
 	dataset query.Dataset
 	after   string // the last id of it
 	last    bool   // of the dataset
-	meet    *barrier
+	barrier *barrier
 
 	// What the joining counts.
 	replaced int64
@@ -65,21 +65,21 @@ type idRange struct {
 }
 
 func (l *load) newRange(d query.Dataset) *idRange {
-	r := &idRange{dataset: d, meet: newBarrier(l.Workers), dangling: map[query.Dataset]int64{}, written: make(chan struct{})}
-	r.refusals.dir, r.refusals.count = l.dir, func() { l.meter.letters.Add(1) }
+	r := &idRange{dataset: d, barrier: newBarrier(l.Workers), dangling: map[query.Dataset]int64{}, written: make(chan struct{})}
+	r.refusals.dir, r.refusals.count = l.dir, func() { l.meter.deadLetters.Add(1) }
 	r.pending.Store(1)
 	return r
 }
 
 // finish ends a request of the range, or says that there will be no others.
-func (r *idRange) finish() {
+func (r *idRange) requestDone() {
 	if r.pending.Add(-1) == 0 {
 		close(r.written)
 	}
 }
 
 // sealLinks keeps the names of the files that hold a dataset's links by now.
-func (r *idRange) sealLinks(up map[query.Relation]*extsort.Sorter) {
+func (r *idRange) recordLinks(up map[query.Relation]*extsort.Sorter) {
 	r.links = map[string][]extsort.Run{}
 	for relation, sorter := range up {
 		r.links[linkName(relation)] = sorter.Runs()
@@ -91,7 +91,7 @@ func linkName(r query.Relation) string { return string(r.Parent) + "-" + string(
 // commitRange writes the checkpoint of a range when its documents are
 // acknowledged.
 func (l *load) commitRange(ctx context.Context, r *idRange) error {
-	if err := await(ctx, r.written); err != nil {
+	if err := wait(ctx, r.written); err != nil {
 		return err
 	}
 	d := r.dataset
@@ -121,7 +121,7 @@ func (l *load) commitRange(ctx context.Context, r *idRange) error {
 	if err := l.save(); err != nil {
 		return err
 	}
-	if l.store != nil {
+	if l.folder != nil {
 		extsort.Remove(l.dir, used)
 	}
 	if r.last {
@@ -140,10 +140,10 @@ func (b *builder) endRange(ctx context.Context, r *idRange, up map[query.Relatio
 			return err
 		}
 	}
-	return r.meet.meet(ctx, func() error {
-		r.sealLinks(up)
-		r.finish()
-		return b.pipeline.later(ctx, func(ctx context.Context) error { return b.load.commitRange(ctx, r) })
+	return r.barrier.wait(ctx, func() error {
+		r.recordLinks(up)
+		r.requestDone()
+		return b.pipeline.enqueue(ctx, func(ctx context.Context) error { return b.load.commitRange(ctx, r) })
 	})
 }
 
@@ -159,7 +159,7 @@ func lastID(key []byte) string {
 // with what a checkpoint says is in it.
 func (l *load) sorter(name string, keySize, memory int, runs []extsort.Run) (*extsort.Sorter, error) {
 	s, err := extsort.Reopen(extsort.Options{
-		Dir: l.dir, Name: name, KeySize: keySize, Memory: memory, Keep: l.store != nil,
+		Dir: l.dir, Name: name, KeySize: keySize, Memory: memory, Keep: l.folder != nil,
 	}, runs)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "the work folder %s lacks a file that its checkpoint names; load anew (--restart)", l.dir)

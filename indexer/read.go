@@ -33,7 +33,7 @@ type lineAt struct {
 type lineRange struct {
 	offset, line int64
 	last         bool // of the file
-	meet         *barrier
+	barrier      *barrier
 }
 
 // lineBatchSize is how much a worker gets at once, in bytes.
@@ -129,7 +129,7 @@ func (l *load) read(ctx context.Context, i int) (*extsort.Sorter, error) {
 
 // readLines hands the lines on, range by range.
 func (r *reading) readLines(ctx context.Context) error {
-	batch := r.take()
+	batch := r.nextBatch()
 	inRange, start := int64(0), r.reader.Offset()
 	for {
 		number, line, err := r.reader.Next()
@@ -155,31 +155,31 @@ func (r *reading) readLines(ctx context.Context) error {
 				return err
 			}
 			inRange, start = 0, r.reader.Offset()
-			batch = r.take()
+			batch = r.nextBatch()
 		case len(batch.bytes) >= lineBatchSize:
-			if err := r.hand(ctx, batch); err != nil {
+			if err := r.sendBatch(ctx, batch); err != nil {
 				return err
 			}
-			batch = r.take()
+			batch = r.nextBatch()
 		}
 	}
 }
 
 // endRange ends a range with the last line that was read.
 func (r *reading) endRange(ctx context.Context, batch *lineBatch, last bool) error {
-	if err := r.hand(ctx, batch); err != nil {
+	if err := r.sendBatch(ctx, batch); err != nil {
 		return err
 	}
-	end := &lineRange{offset: r.reader.Offset(), line: r.reader.Line(), last: last, meet: newBarrier(r.load.Workers)}
+	end := &lineRange{offset: r.reader.Offset(), line: r.reader.Line(), last: last, barrier: newBarrier(r.load.Workers)}
 	for range r.load.Workers {
-		if err := r.hand(ctx, &lineBatch{end: end}); err != nil {
+		if err := r.sendBatch(ctx, &lineBatch{end: end}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *reading) take() *lineBatch {
+func (r *reading) nextBatch() *lineBatch {
 	select {
 	case b := <-r.free:
 		b.bytes, b.lines = b.bytes[:0], b.lines[:0]
@@ -189,11 +189,11 @@ func (r *reading) take() *lineBatch {
 	}
 }
 
-func (r *reading) hand(ctx context.Context, b *lineBatch) error {
+func (r *reading) sendBatch(ctx context.Context, b *lineBatch) error {
 	now := r.reader.BytesRead()
 	r.load.meter.done.Add(now - r.seen)
 	r.seen = now
-	return give(ctx, r.full, b)
+	return send(ctx, r.full, b)
 }
 
 // work checks lines until there are no more.
@@ -203,7 +203,7 @@ func (r *reading) work(ctx context.Context, w *extsort.Writer) error {
 			if err := w.Flush(); err != nil {
 				return err
 			}
-			if err := end.meet.meet(ctx, func() error { return r.commit(end) }); err != nil {
+			if err := end.barrier.wait(ctx, func() error { return r.commit(end) }); err != nil {
 				return err
 			}
 			continue

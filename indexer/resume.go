@@ -18,45 +18,45 @@ func (l *load) prepare(ctx context.Context) error {
 		return err
 	}
 	var found manifest
-	there, err := l.store.read(manifestName, &found)
+	there, err := l.folder.read(manifestName, &found)
 	if l.Restart {
 		if err == nil && there {
-			l.adopt(found)
+			l.use(found)
 			err = l.dropIndices(ctx)
 		}
 		if there && err != nil {
 			return err
 		}
-		return l.begin(asked)
+		return l.startAnew(asked)
 	}
 	if err != nil {
 		return err
 	}
 	state := newState()
-	began, err := l.store.read(checkpointName, state)
+	began, err := l.folder.read(checkpointName, state)
 	if err != nil {
 		return err
 	}
 	if !there || !began || !state.began() {
-		return l.begin(asked)
+		return l.startAnew(asked)
 	}
 	if changes := found.changes(asked); len(changes) > 0 {
 		return &ChangedError{l.WorkDir, changes}
 	}
-	l.adopt(found)
+	l.use(found)
 	l.state = state
 	l.state.Resumed++
 	return l.resume(ctx, asked)
 }
 
 // begin makes the work folder one of a load that nothing was done of.
-func (l *load) begin(m manifest) error {
-	l.store.clear(false)
-	l.adopt(m)
-	return l.store.save(manifestName, m)
+func (l *load) startAnew(m manifest) error {
+	l.folder.clear(false)
+	l.use(m)
+	return l.folder.save(manifestName, m)
 }
 
-func (l *load) adopt(m manifest) {
+func (l *load) use(m manifest) {
 	l.manifest, l.started = m, m.Started
 	l.report.Generation, l.report.Started = m.Generation, m.Started.UTC()
 }
@@ -88,7 +88,7 @@ func (l *load) resume(ctx context.Context, asked manifest) error {
 	case slices.ContainsFunc(mine, filled):
 		l.note("the load had been finished, and another one after it; it begins anew")
 		l.state = newState()
-		return l.begin(asked)
+		return l.startAnew(asked)
 	case l.state.Created && len(mine) < len(query.Datasets), !l.state.Created && len(mine) > 0:
 		if err := l.dropIndices(ctx); err != nil {
 			return err
@@ -103,8 +103,8 @@ func (l *load) resume(ctx context.Context, asked manifest) error {
 	if newer != "" {
 		l.note(fmt.Sprintf("the generation %s, of a load that began later, is served now; this load serves what its files held when it began", newer))
 	}
-	l.store.removeStray(l.state.files())
-	l.note(fmt.Sprintf("resumed the load that began at %s: %s", l.started.UTC().Format(time.RFC3339), l.state.stage()))
+	l.folder.removeOrphans(l.state.files())
+	l.note(fmt.Sprintf("resumed the load that began at %s: %s", l.started.UTC().Format(time.RFC3339), l.state.progressText()))
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (l *load) note(text string) {
 }
 
 // stage tells people how far a load is.
-func (s *state) stage() string {
+func (s *state) progressText() string {
 	var lines, read int64
 	for _, d := range s.Datasets {
 		lines += d.Lines
@@ -129,30 +129,30 @@ func (s *state) stage() string {
 }
 
 // leave decides what stays after a load that ended with an error, or without.
-func (l *load) leave(ctx context.Context, err error) error {
+func (l *load) cleanUp(ctx context.Context, err error) error {
 	_, changed := errors.AsType[*ChangedError](err)
 	switch {
 	case err == nil:
 		l.clearOthers()
-		l.store.remove(l.state.Letters > 0)
+		l.folder.remove(l.state.Letters > 0)
 	case changed || l.report.Switched:
 		// What is there stays as it is.
 	case l.manifest.Generation == "":
 		// It was not even looked into.
-	case !l.state.began() || l.spoiled:
+	case !l.state.began() || l.badInput:
 		// There is nothing to go on with, or nothing good would come of it.
 		if l.state.Created {
-			err = both(err, l.dropIndices(ctx))
+			err = joinErrors(err, l.dropIndices(ctx))
 		}
-		l.store.remove(false)
+		l.folder.remove(false)
 		return err
-	case l.void:
-		err = both(err, l.dropIndices(ctx))
+	case l.discard:
+		err = joinErrors(err, l.dropIndices(ctx))
 		l.state.resetIndex()
 		if l.deadLetters != nil {
-			err = both(err, l.deadLetters.dropRefused(l.state.Letters))
+			err = joinErrors(err, l.deadLetters.dropRefused(l.state.Letters))
 		}
-		err = both(err, l.save())
+		err = joinErrors(err, l.save())
 		l.report.WorkDir = l.WorkDir
 	default:
 		l.report.WorkDir = l.WorkDir
@@ -163,7 +163,7 @@ func (l *load) leave(ctx context.Context, err error) error {
 // clearOthers removes what older loads of the same indices left that were not
 // finished: to go on with one would serve its older records again.
 func (l *load) clearOthers() {
-	otherLoads(l.TempDir, l.WorkDir, func(s *store, m manifest) {
+	otherLoads(l.TempDir, l.WorkDir, func(s *workFolder, m manifest) {
 		if m.Prefix == l.manifest.Prefix && m.Started.Before(l.manifest.Started) {
 			s.remove(false)
 			l.Log.Info("removed the work folder of an older load that was not finished", "folder", s.path)

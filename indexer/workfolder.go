@@ -21,7 +21,7 @@ import (
 // sorted, a manifest of what it is about, and a checkpoint of how far it is. A
 // lock that goes with the process keeps a second one out. The folder may hold
 // other files, which are left alone.
-type store struct {
+type workFolder struct {
 	path string
 	lock *os.File
 }
@@ -36,7 +36,7 @@ const (
 	lettersName    = "dead-letters.ndjson"
 )
 
-var passingFile = regexp.MustCompile(`^(accounts|contacts|projects|signals)(-(accounts|contacts|projects|signals))?-\d{5,}\.run$|^letters-\d+\.tmp$|^\.(manifest\.json|checkpoint\.json|holder)\.\d+$`)
+var temporaryFile = regexp.MustCompile(`^(accounts|contacts|projects|signals)(-(accounts|contacts|projects|signals))?-\d{5,}\.run$|^letters-\d+\.tmp$|^\.(manifest\.json|checkpoint\.json|holder)\.\d+$`)
 
 // defaultWorkDir is where a load of a folder into a prefix works when nobody
 // says otherwise: the same place each time, so that it is found again.
@@ -60,7 +60,7 @@ func DefaultTempDir() string {
 
 // openStore makes the folder, or takes it over from a process that ended. One
 // that is in use is a BadRequest error.
-func openStore(path string) (*store, error) {
+func openWorkFolder(path string) (*workFolder, error) {
 	unusable := func(err error) error {
 		return fault.Wrap(err, fault.Internal, "the work folder %s cannot be used", path)
 	}
@@ -77,7 +77,7 @@ func openStore(path string) (*store, error) {
 		lock, err := durable.Lock(filepath.Join(path, lockName), 0o600)
 		switch {
 		case err == nil:
-			return &store{path, lock}, nil
+			return &workFolder{path, lock}, nil
 		case errors.Is(err, fs.ErrNotExist):
 			continue // its last user has just removed the folder
 		case errors.Is(err, durable.ErrLocked):
@@ -88,13 +88,13 @@ func openStore(path string) (*store, error) {
 	}
 }
 
-func (s *store) close() { _ = s.lock.Close() }
+func (s *workFolder) close() { _ = s.lock.Close() }
 
-func (s *store) file(name string) string { return filepath.Join(s.path, name) }
+func (s *workFolder) file(name string) string { return filepath.Join(s.path, name) }
 
 // holder is a name for the lease that is the folder's own: whoever has the lock
 // of the folder may take the lease over from the one who had it before.
-func (s *store) holder() (string, error) {
+func (s *workFolder) holder() (string, error) {
 	if raw, err := os.ReadFile(s.file(holderName)); err == nil && len(raw) > 0 {
 		return string(raw), nil
 	}
@@ -103,11 +103,11 @@ func (s *store) holder() (string, error) {
 }
 
 // save replaces a file with a value.
-func (s *store) save(name string, value any) error {
+func (s *workFolder) save(name string, value any) error {
 	return s.saved(name, durable.ReplaceJSON(s.file(name), value))
 }
 
-func (s *store) saved(name string, err error) error {
+func (s *workFolder) saved(name string, err error) error {
 	if err != nil {
 		return fault.Wrap(err, fault.Internal, "%s cannot be written", s.file(name))
 	}
@@ -115,7 +115,7 @@ func (s *store) saved(name string, err error) error {
 }
 
 // read reads what save wrote. It returns false when there is no file.
-func (s *store) read(name string, into any) (bool, error) {
+func (s *workFolder) read(name string, into any) (bool, error) {
 	found, err := durable.ReadJSON(s.file(name), into)
 	if err != nil {
 		return false, fault.Wrap(err, fault.BadRequest,
@@ -125,10 +125,10 @@ func (s *store) read(name string, into any) (bool, error) {
 }
 
 // removeStray removes files of a load that the checkpoint does not name.
-func (s *store) removeStray(named map[string]bool) {
+func (s *workFolder) removeOrphans(named map[string]bool) {
 	entries, _ := os.ReadDir(s.path)
 	for _, e := range entries {
-		if passingFile.MatchString(e.Name()) && !named[e.Name()] {
+		if temporaryFile.MatchString(e.Name()) && !named[e.Name()] {
 			_ = os.Remove(s.file(e.Name()))
 		}
 	}
@@ -136,19 +136,19 @@ func (s *store) removeStray(named map[string]bool) {
 
 // clear removes what there is of a load. Its dead letters stay when they are
 // wanted; the folder goes when nothing is left.
-func (s *store) clear(keepLetters bool) {
+func (s *workFolder) clear(keepLetters bool) {
 	// The checkpoint goes first: what it names is there as long as it is. The
 	// holder's name stays, because the lease may be held under it.
 	_ = os.Remove(s.file(checkpointName))
 	_ = os.Remove(s.file(manifestName))
-	s.removeStray(nil)
+	s.removeOrphans(nil)
 	if !keepLetters {
 		_ = os.Remove(s.file(lettersName))
 	}
 }
 
 // remove is clear and the end of the folder, if it is empty then.
-func (s *store) remove(keepLetters bool) {
+func (s *workFolder) remove(keepLetters bool) {
 	s.clear(keepLetters)
 	_ = os.Remove(s.file(holderName))
 	_ = os.Remove(s.file(lockName))
@@ -156,7 +156,7 @@ func (s *store) remove(keepLetters bool) {
 }
 
 // removeEmpty removes a folder that holds no load.
-func (s *store) removeEmpty() {
+func (s *workFolder) removeEmpty() {
 	if _, err := os.Stat(s.file(manifestName)); errors.Is(err, fs.ErrNotExist) {
 		s.remove(true)
 	}
@@ -164,7 +164,7 @@ func (s *store) removeEmpty() {
 
 // otherLoads calls f with the manifest of every load that was not finished and
 // whose work folder is in a folder. Those at work are locked, and left out.
-func otherLoads(parent, except string, f func(*store, manifest)) {
+func otherLoads(parent, except string, f func(*workFolder, manifest)) {
 	paths, _ := filepath.Glob(filepath.Join(parent, workPrefix+"*"))
 	for _, path := range paths {
 		if path == except {
@@ -173,7 +173,7 @@ func otherLoads(parent, except string, f func(*store, manifest)) {
 		if _, err := os.Stat(filepath.Join(path, manifestName)); err != nil {
 			continue
 		}
-		s, err := openStore(path)
+		s, err := openWorkFolder(path)
 		if err != nil {
 			continue
 		}

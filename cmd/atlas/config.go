@@ -127,7 +127,7 @@ func (c elasticConfig) open(more ...func(*elastic.Config)) (*elastic.Client, err
 // warnOfSilence logs calls that were given up because nothing came back.
 func warnOfSilence(log *slog.Logger) func(*elastic.Config) {
 	return func(e *elastic.Config) {
-		e.GivenUp = func(ctx context.Context, operation string, after time.Duration) {
+		e.OnTimeout = func(ctx context.Context, operation string, after time.Duration) {
 			log.WarnContext(ctx, "elasticsearch gave no answer, and the call was given up", "operation", operation, "after", after.String())
 		}
 	}

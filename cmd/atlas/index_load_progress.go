@@ -26,7 +26,7 @@ type loadProgress struct {
 }
 
 var phaseNames = map[indexer.Phase]string{indexer.Reading: "reading", indexer.Indexing: "indexing", indexer.Ending: "finishing", verify.Building: "building", verify.Comparing: "comparing",
-	delta.Applying: "applying", delta.Telling: "telling"}
+	delta.Applying: "applying", delta.Notifying: "telling"}
 
 func (l *loadProgress) show(p indexer.Progress) {
 	began := p.Phase != l.phase

@@ -28,7 +28,7 @@ func (c *retryCmd) Run(ctx context.Context, s *streams) error {
 	if err := f.err(); err != nil {
 		return err
 	}
-	report, err := c.apply(ctx, s, delta.Options{Mended: c.Files})
+	report, err := c.apply(ctx, s, delta.Options{Corrected: c.Files})
 	if err != nil {
 		return err
 	}

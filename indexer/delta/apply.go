@@ -32,14 +32,14 @@ func Apply(ctx context.Context, o Options) (Report, error) {
 	}
 	a := &apply{Options: o, sources: o.sources()}
 	for _, from := range a.sources {
-		s, err := stampOf(from.dataset, from.path)
+		s, err := newInputStamp(from.dataset, from.path)
 		if err != nil {
 			return Report{}, err
 		}
 		a.inputs = append(a.inputs, s)
 	}
 	if o.DeadLetters != "" {
-		if err := checkTarget(o.DeadLetters, a.inputs); err != nil {
+		if err := checkDeadLettersPath(o.DeadLetters, a.inputs); err != nil {
 			return Report{}, err
 		}
 	}
@@ -52,7 +52,7 @@ func Apply(ctx context.Context, o Options) (Report, error) {
 type apply struct {
 	Options
 	sources []source
-	inputs  []stamp
+	inputs  []inputStamp
 	folder  *folder
 	notes   []string
 
@@ -65,8 +65,8 @@ type apply struct {
 	problems      []journal.Problem
 	deadLettersAt string // path of the file of a finished delta, "": there is none
 	dirty         map[query.Dataset]*idLog
-	told          map[query.Dataset]*idLog
-	reached       int64 // records dealt with in this call
+	changed       map[query.Dataset]*idLog
+	processed     int64 // records dealt with in this call
 	began         time.Time
 }
 
@@ -99,10 +99,10 @@ func (a *apply) run(ctx context.Context) (err error) {
 	if before != nil {
 		a.resumed = true
 		a.redirect(before)
-		if err := a.carryOut(ctx, before, l); err != nil {
+		if err := a.execute(ctx, before, l); err != nil {
 			return err
 		}
-		if sameInputs(before.Inputs, a.inputs) {
+		if equalInputs(before.Inputs, a.inputs) {
 			return nil
 		}
 		note := fmt.Sprintf("the delta %s, which had been interrupted, was finished first", before.Delta)
@@ -124,13 +124,13 @@ func (a *apply) unfinished() (*state, error) {
 	switch {
 	case err != nil && a.Abandon:
 		a.note("given up: the delta in the work folder, which cannot be read")
-		return nil, a.folder.forget()
+		return nil, a.folder.clear()
 	case err != nil || s == nil:
 		return nil, err
 	case a.Abandon:
 		// Also when it has the same files. Its mark is a foreign one from here on.
 		a.note("given up: the delta " + s.Delta + " in the work folder")
-		return nil, a.folder.forget()
+		return nil, a.folder.clear()
 	default:
 		return s, nil
 	}
@@ -148,26 +148,26 @@ func (a *apply) start(ctx context.Context, l live) error {
 	}
 	a.state, a.names = s, namesOf(a.inputs)
 	// Whatever a crash left from before it had a state.
-	if err := a.folder.forget(); err != nil {
+	if err := a.folder.clear(); err != nil {
 		return err
 	}
 	if err := a.read(ctx, s); err != nil {
 		return err
 	}
-	return a.carryOut(ctx, s, l)
+	return a.execute(ctx, s, l)
 }
 
 // carryOut applies a delta from where its state says it is.
-func (a *apply) carryOut(ctx context.Context, s *state, l live) (err error) {
+func (a *apply) execute(ctx context.Context, s *state, l live) (err error) {
 	a.state = s
 	a.names = namesOf(s.Inputs)
 	if err := a.openDeadLetters(s.Letters); err != nil {
 		return err
 	}
 	defer a.deadLetters.Close()
-	a.dirty, a.told = map[query.Dataset]*idLog{}, map[query.Dataset]*idLog{}
+	a.dirty, a.changed = map[query.Dataset]*idLog{}, map[query.Dataset]*idLog{}
 	for _, d := range query.Datasets {
-		for path, into := range map[string]map[query.Dataset]*idLog{a.folder.dirty(d): a.dirty, a.folder.told(d): a.told} {
+		for path, into := range map[string]map[query.Dataset]*idLog{a.folder.dirty(d): a.dirty, a.folder.changed(d): a.changed} {
 			log, err := openIDLog(path)
 			if err != nil {
 				return err
@@ -189,10 +189,10 @@ func (a *apply) carryOut(ctx context.Context, s *state, l live) (err error) {
 
 // applyAll writes what there is to write and tells who is to know.
 func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
-	if err := a.admit(ctx, l, s.Delta); err != nil {
+	if err := a.refuseForeign(ctx, l, s.Delta); err != nil {
 		return err
 	}
-	if err := a.settle(s, l); err != nil {
+	if err := a.chooseStart(s, l); err != nil {
 		return err
 	}
 	if err := a.setMarks(ctx, l, false, s.Delta); err != nil {
@@ -209,7 +209,7 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 			return err
 		}
 	}
-	if err := a.tell(ctx); err != nil {
+	if err := a.notify(ctx); err != nil {
 		return err
 	}
 	s.Stage = done
@@ -218,10 +218,10 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 
 // settle decides where to begin: where the state says, or from the start when
 // what is served is not what was written to.
-func (a *apply) settle(s *state, l live) error {
+func (a *apply) chooseStart(s *state, l live) error {
 	marked := slices.Contains(l.marks, s.Delta)
 	switch {
-	case s.Generation == l.generation && (marked || s.Stage == telling):
+	case s.Generation == l.generation && (marked || s.Stage == notifying):
 		return nil
 	case s.Generation == l.generation:
 		// Nothing was begun, or another one gave the delta up and may have
@@ -231,7 +231,7 @@ func (a *apply) settle(s *state, l live) error {
 	default:
 		a.note(fmt.Sprintf("the generation %s is served now instead of %s: the delta starts over", l.generation, s.Generation))
 		for _, d := range query.Datasets {
-			if err := errors.Join(a.dirty[d].clear(), a.told[d].clear()); err != nil {
+			if err := errors.Join(a.dirty[d].clear(), a.changed[d].clear()); err != nil {
 				return err
 			}
 		}
@@ -254,7 +254,7 @@ func (a *apply) save() error {
 		return err
 	}
 	for _, d := range query.Datasets {
-		if err := errors.Join(a.dirty[d].sync(), a.told[d].sync()); err != nil {
+		if err := errors.Join(a.dirty[d].sync(), a.changed[d].sync()); err != nil {
 			return err
 		}
 	}
@@ -262,11 +262,11 @@ func (a *apply) save() error {
 }
 
 // toldPage is how many records a listener is told of at once.
-const toldPage = 1_000
+const notifyPage = 1_000
 
 // tell tells the listener what changed. Searches see all of it by now.
-func (a *apply) tell(ctx context.Context) error {
-	a.Progress(indexer.Progress{Phase: Telling, Elapsed: time.Since(a.began)})
+func (a *apply) notify(ctx context.Context) error {
+	a.Progress(indexer.Progress{Phase: Notifying, Elapsed: time.Since(a.began)})
 	if a.Tombstones != nil {
 		if err := a.Retry.Do(ctx, a.Tombstones.ForgetDeleted); err != nil {
 			return err
@@ -276,7 +276,7 @@ func (a *apply) tell(ctx context.Context) error {
 		return nil
 	}
 	for _, d := range query.Datasets {
-		err := a.told[d].each(toldPage, func(page []recordID) error {
+		err := a.changed[d].each(notifyPage, func(page []recordID) error {
 			ids := make([]string, len(page))
 			for i, id := range page {
 				ids[i] = id.String()
@@ -322,7 +322,7 @@ func (a *apply) close() error {
 		}
 		a.deadLettersAt = to
 	}
-	if err := a.folder.forget(); err != nil {
+	if err := a.folder.clear(); err != nil {
 		return err
 	}
 	a.finished = true
@@ -330,7 +330,7 @@ func (a *apply) close() error {
 }
 
 // namesOf are the names of the files as sources gives them.
-func namesOf(inputs []stamp) []string {
+func namesOf(inputs []inputStamp) []string {
 	var o Options
 	for _, in := range inputs {
 		o.Files = append(o.Files, File{in.Dataset, in.Path})

@@ -16,7 +16,7 @@ import (
 // anything is done for which they would be needed. The file takes the place of
 // what has its name: of another file, but not of an input, nor of a device, a
 // pipe, a link or a folder, for which it would be no replacement.
-func checkTarget(path string, inputs []stamp) error {
+func checkDeadLettersPath(path string, inputs []inputStamp) error {
 	if err := replaceable(path); err != nil {
 		return fault.Wrap(err, fault.BadRequest, "the dead letters cannot be written to %s", path)
 	}
@@ -89,11 +89,11 @@ func (a *apply) copyDeadLetters(path string) error {
 // neither be replaced by this call's, nor replace what it is to read.
 func (a *apply) redirect(before *state) {
 	switch to := before.LettersTo; {
-	case sameInputs(before.Inputs, a.inputs):
+	case equalInputs(before.Inputs, a.inputs):
 		if a.DeadLetters != "" {
 			before.LettersTo = a.DeadLetters
 		}
-	case to == a.DeadLetters || slices.ContainsFunc(a.inputs, func(in stamp) bool { return in.Path == to }):
+	case to == a.DeadLetters || slices.ContainsFunc(a.inputs, func(in inputStamp) bool { return in.Path == to }):
 		before.LettersTo = ""
 	}
 }

@@ -24,7 +24,7 @@ const (
 func (o outcome) changes() bool { return o == created || o == updated || o == deleted }
 
 // in is where an outcome is counted.
-func (o outcome) in(c *Counts) *int64 {
+func (o outcome) counter(c *Counts) *int64 {
 	switch o {
 	case older:
 		return &c.Older
@@ -52,13 +52,13 @@ func (o outcome) in(c *Counts) *int64 {
 // The entry's record gets the times that its line did not give: created_at and
 // detected_at stay as they are, updated_at is the time of the delta, unless
 // nothing else changes.
-func judge(e entry, old *document.Record, gone *int64, started int64) outcome {
-	at := e.given(started)
+func decide(e entry, old *document.Record, gone *int64, started int64) outcome {
+	at := e.updatedAt(started)
 	if e.deleted {
 		switch {
 		case old == nil:
 			return absent
-		case e.updated != never.UnixMilli() && at < old.Millis("updated_at"):
+		case e.updated != noTime.UnixMilli() && at < old.Millis("updated_at"):
 			return older
 		default:
 			return deleted
@@ -66,7 +66,7 @@ func judge(e entry, old *document.Record, gone *int64, started int64) outcome {
 	}
 	r := e.record
 	for _, name := range []string{"created_at", "detected_at"} {
-		if r.Millis(name) != never.UnixMilli() {
+		if r.Millis(name) != noTime.UnixMilli() {
 			continue
 		}
 		if old != nil {
@@ -82,9 +82,9 @@ func judge(e entry, old *document.Record, gone *int64, started int64) outcome {
 		}
 		return created
 	}
-	if r.Millis("updated_at") == never.UnixMilli() {
+	if r.Millis("updated_at") == noTime.UnixMilli() {
 		r.SetMillis("updated_at", old.Millis("updated_at"))
-		if same(r, *old, false) {
+		if equalValues(r, *old, false) {
 			return unchanged
 		}
 		r.SetMillis("updated_at", at)
@@ -92,7 +92,7 @@ func judge(e entry, old *document.Record, gone *int64, started int64) outcome {
 	switch {
 	case at < old.Millis("updated_at"):
 		return older
-	case same(r, *old, false):
+	case equalValues(r, *old, false):
 		return unchanged
 	default:
 		return updated
@@ -102,8 +102,8 @@ func judge(e entry, old *document.Record, gone *int64, started int64) outcome {
 // deletedAt is the updated_at that a deletion is remembered with. One without is
 // later than whatever it deletes.
 func (e entry) deletedAt(old *document.Record, started int64) int64 {
-	at := e.given(started)
-	if old != nil && e.updated == never.UnixMilli() {
+	at := e.updatedAt(started)
+	if old != nil && e.updated == noTime.UnixMilli() {
 		at = max(at, old.Millis("updated_at")+1)
 	}
 	return at
@@ -112,7 +112,7 @@ func (e entry) deletedAt(old *document.Record, started int64) int64 {
 // same tells whether two records have the same values: those that lines give
 // and, with derived set, the others too. A list that is not given is an empty
 // one.
-func same(a, b document.Record, derived bool) bool {
+func equalValues(a, b document.Record, derived bool) bool {
 	for _, f := range query.Fields(a.Dataset) {
 		if f.Derive != nil && !derived {
 			continue

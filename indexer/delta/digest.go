@@ -15,7 +15,7 @@ import (
 // dropSame takes the documents away that are in the index as they are. Their
 // records are equal, and so may be what only searches see of them, which is told
 // by the digests alone.
-func (a *apply) dropSame(ctx context.Context, index string, items []*item) error {
+func (a *apply) skipUnchanged(ctx context.Context, index string, items []*item) error {
 	if len(items) == 0 {
 		return nil
 	}

@@ -15,7 +15,7 @@ const idSize = 16
 type recordID [idSize]byte
 
 // never stands for a time that a line does not give. No line can hold it.
-var never = time.UnixMilli(-1 << 60)
+var noTime = time.UnixMilli(-1 << 60)
 
 // entry is what a delta says of one record.
 type entry struct {
@@ -34,12 +34,12 @@ type entry struct {
 
 // given is the entry's updated_at: one that is not given is the time at which
 // the delta was begun.
-func (e entry) given(started int64) int64 {
+func (e entry) updatedAt(started int64) int64 {
 	updated := e.updated
 	if !e.deleted {
 		updated = e.record.Millis("updated_at")
 	}
-	if updated == never.UnixMilli() {
+	if updated == noTime.UnixMilli() {
 		return started
 	}
 	return updated
@@ -86,7 +86,7 @@ func decodeEntry(d query.Dataset, id recordID, b []byte) (entry, error) {
 // and in it the last line.
 func (e entry) sortKey(b []byte, started int64) []byte {
 	b = append(b[:0], e.id[:]...)
-	for _, n := range []int64{e.given(started), int64(e.file), e.line} {
+	for _, n := range []int64{e.updatedAt(started), int64(e.file), e.line} {
 		b = binary.BigEndian.AppendUint64(b, ^(uint64(n) ^ 1<<63)) // #nosec G115 -- the same 64 bits, ordered as signed
 	}
 	return b

@@ -56,7 +56,7 @@ func TestListIsWholeOrAnError(t *testing.T) {
 			}
 			n := int(e.line)
 			if e.id != number(n) || e.file != n%3 || e.deleted != (n%2 == 0) || e.deleted && e.updated != int64(-n) ||
-				!e.deleted && (e.record.Value("title") != fmt.Sprint("Signal ", n) || e.given(7) != 7) {
+				!e.deleted && (e.record.Value("title") != fmt.Sprint("Signal ", n) || e.updatedAt(7) != 7) {
 				t.Fatalf("%+v", e)
 			}
 			ids = append(ids, e.id)
@@ -142,12 +142,12 @@ func TestIDLogKeepsWhatWasSynced(t *testing.T) {
 func TestNeverIsNoTime(t *testing.T) {
 	t.Parallel()
 	for _, year := range []int{1, 9999} {
-		if at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); at.UnixMilli() == never.UnixMilli() || at.Before(never) {
+		if at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); at.UnixMilli() == noTime.UnixMilli() || at.Before(noTime) {
 			t.Errorf("%v", at)
 		}
 	}
 	e, problems := parseLine(query.Accounts, []byte(`{"id":"00000000-0000-0000-0000-000000000001","name":"Firm","updated_at":"0001-01-01"}`))
-	if len(problems) > 0 || e.given(5) != time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() {
-		t.Errorf("%v %d", problems, e.given(5))
+	if len(problems) > 0 || e.updatedAt(5) != time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() {
+		t.Errorf("%v %d", problems, e.updatedAt(5))
 	}
 }

@@ -10,7 +10,7 @@ import (
 func (id recordID) String() string { return uuid.UUID(id).String() }
 
 // past tells whether the id comes after another one.
-func (id recordID) past(other recordID) bool { return bytes.Compare(id[:], other[:]) > 0 }
+func (id recordID) after(other recordID) bool { return bytes.Compare(id[:], other[:]) > 0 }
 
 // idLog is a file that ids are added to, one after the other. What a crash left
 // of a half-written id is cut off, and an id that means nothing does no harm.

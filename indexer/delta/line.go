@@ -49,7 +49,7 @@ func parseLine(d query.Dataset, line []byte) (entry, []document.Problem) {
 }
 
 func parseRecord(d query.Dataset, line []byte) (entry, []document.Problem) {
-	record, problems := document.Parse(d, line, never)
+	record, problems := document.Parse(d, line, noTime)
 	if len(problems) > 0 {
 		return entry{}, problems
 	}
@@ -60,7 +60,7 @@ func parseRecord(d query.Dataset, line []byte) (entry, []document.Problem) {
 // holds is a mistake: who sends a whole record may mean something else by the
 // key.
 func parseDeletion(line []byte) (entry, []document.Problem) {
-	e := entry{deleted: true, updated: never.UnixMilli()}
+	e := entry{deleted: true, updated: noTime.UnixMilli()}
 	var problems []document.Problem
 	fail := func(field, reason string) {
 		problems = append(problems, document.Problem{Field: field, Reason: reason})
@@ -114,24 +114,24 @@ func parseDeletion(line []byte) (entry, []document.Problem) {
 // at all. With a problem mended is the letter itself, so that nothing of it is
 // lost: a dead letter whose dataset is "" holds another one, and is read as that
 // when it comes back.
-func parseDeadLetter(line []byte) (d query.Dataset, mended []byte, known bool, problems []document.Problem) {
+func parseDeadLetter(line []byte) (d query.Dataset, corrected []byte, known bool, problems []document.Problem) {
 	var l journal.DeadLetter
 	if err := json.Unmarshal(line, &l); err != nil {
 		return "", line, false, []document.Problem{{Reason: "not a line of a file of what was left out: " + err.Error()}}
 	}
-	mended = l.Record
-	if len(mended) == 0 {
-		mended = []byte(l.Text)
+	corrected = l.Record
+	if len(corrected) == 0 {
+		corrected = []byte(l.Text)
 	}
 	switch {
-	case l.Dataset == "" && len(mended) > 0:
-		d, mended, _, problems = parseDeadLetter(mended)
-		return d, mended, true, problems
+	case l.Dataset == "" && len(corrected) > 0:
+		d, corrected, _, problems = parseDeadLetter(corrected)
+		return d, corrected, true, problems
 	case !query.IsDataset(string(l.Dataset)):
-		return "", line, len(mended) > 0, []document.Problem{{Field: "dataset", Reason: "is none of accounts, contacts, projects, signals"}}
-	case len(mended) == 0:
+		return "", line, len(corrected) > 0, []document.Problem{{Field: "dataset", Reason: "is none of accounts, contacts, projects, signals"}}
+	case len(corrected) == 0:
 		return "", line, true, []document.Problem{{Reason: "neither a record nor a text"}}
 	default:
-		return l.Dataset, mended, true, nil
+		return l.Dataset, corrected, true, nil
 	}
 }

@@ -81,7 +81,7 @@ func (a *apply) setMarks(ctx context.Context, l live, remove bool, deltas ...str
 // admit refuses to go on beside a delta that was begun elsewhere and not
 // finished: related records may not follow yet what it changed, and only its own
 // work folder knows which.
-func (a *apply) admit(ctx context.Context, l live, own string) error {
+func (a *apply) refuseForeign(ctx context.Context, l live, own string) error {
 	foreign := slices.DeleteFunc(slices.Clone(l.marks), func(delta string) bool { return delta == own })
 	if len(foreign) == 0 {
 		return nil

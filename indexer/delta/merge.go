@@ -40,19 +40,19 @@ func (a *apply) newMergeIterator(ctx context.Context, s *state, d query.Dataset,
 	if err != nil {
 		return nil, err
 	}
-	var reached []byte
+	var processed []byte
 	if s.Done != (recordID{}) {
-		reached = s.Done[:]
+		processed = s.Done[:]
 	}
 	it := &mergeIterator{dataset: d, path: a.folder.list(d)}
-	if it.dirty, err = sorter.IterateAfter(ctx, reached); err != nil {
+	if it.dirty, err = sorter.IterateAfter(ctx, processed); err != nil {
 		return nil, err
 	}
 	var runs []extsort.Run
 	if run, has := s.Lists[d]; has {
 		runs = append(runs, run)
 	}
-	if it.list, err = extsort.Open(ctx, extsort.Options{Dir: a.folder.path, KeySize: idSize, Keep: true}, runs, reached); err != nil {
+	if it.list, err = extsort.Open(ctx, extsort.Options{Dir: a.folder.path, KeySize: idSize, Keep: true}, runs, processed); err != nil {
 		it.dirty.Close()
 		return nil, unusable(err, it.path)
 	}
@@ -69,7 +69,7 @@ func (it *mergeIterator) page(size int) ([]*work, error) {
 			w.id = recordID(it.list.Key())
 		}
 		if it.hasDirty {
-			if dirty := recordID(it.dirty.Key()); !it.hasListed || !dirty.past(w.id) {
+			if dirty := recordID(it.dirty.Key()); !it.hasListed || !dirty.after(w.id) {
 				w.id, w.dirty = dirty, true
 			}
 		}

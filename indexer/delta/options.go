@@ -77,10 +77,10 @@ type Options struct {
 	Files []File
 	// Mended are files of dead letters: lines that were left out of a load or a
 	// delta and were mended since. They are read after Files.
-	Mended  []string
-	Elastic *elastic.Client
-	Names   mappings.Names
-	Live    Live
+	Corrected []string
+	Elastic   *elastic.Client
+	Names     mappings.Names
+	Live      Live
 	// Tombstones remember deletions; nil: nothing does.
 	Tombstones Tombstones
 	// Lease keeps other writers out. Nil: the caller does.
@@ -115,7 +115,7 @@ const (
 	// as they are known.
 	Applying indexer.Phase = "apply"
 	// Telling: who keeps copies is told. No Total.
-	Telling indexer.Phase = "tell"
+	Notifying indexer.Phase = "tell"
 )
 
 func (o Options) withDefaults() (Options, error) {
@@ -124,7 +124,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fault.New(fault.Internal, "a delta needs an Elasticsearch client and what the served generation has")
 	case o.WorkDir == "":
 		return o, fault.New(fault.BadRequest, "a delta needs a work folder")
-	case len(o.Files)+len(o.Mended) == 0:
+	case len(o.Files)+len(o.Corrected) == 0:
 		return o, fault.New(fault.BadRequest, "a delta needs a file")
 	}
 	for _, path := range []*string{&o.WorkDir, &o.DeadLetters} {

@@ -49,7 +49,7 @@ func (a *apply) pass(ctx context.Context, d query.Dataset, l live) error {
 	working.Go(func() error {
 		for group := range groups {
 			touched = true
-			if err := a.carry(workCtx, d, l, group); err != nil {
+			if err := a.writeGroup(workCtx, d, l, group); err != nil {
 				return err
 			}
 		}
@@ -59,7 +59,7 @@ func (a *apply) pass(ctx context.Context, d query.Dataset, l live) error {
 		return err
 	}
 	s.Done, s.Begun = recordID{}, recordID{}
-	s.Stage, s.Dataset = telling, ""
+	s.Stage, s.Dataset = notifying, ""
 	for i, one := range query.Datasets[:len(query.Datasets)-1] {
 		if one == d {
 			s.Stage, s.Dataset = applying, query.Datasets[i+1]
@@ -100,7 +100,7 @@ func (a *apply) prepare(ctx context.Context, d query.Dataset, l live, merged *me
 		if err != nil || len(page) == 0 {
 			return err
 		}
-		items, err := a.look(ctx, d, page)
+		items, err := a.lookUp(ctx, d, page)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (a *apply) prepare(ctx context.Context, d query.Dataset, l live, merged *me
 }
 
 // look finds what is there of each record, and judges.
-func (a *apply) look(ctx context.Context, d query.Dataset, page []*work) ([]*item, error) {
+func (a *apply) lookUp(ctx context.Context, d query.Dataset, page []*work) ([]*item, error) {
 	ids := make([]string, len(page))
 	for i, w := range page {
 		ids[i] = w.id.String()
@@ -169,7 +169,7 @@ func (a *apply) look(ctx context.Context, d query.Dataset, page []*work) ([]*ite
 				ms := t.UnixMilli()
 				at = &ms
 			}
-			it.outcome = judge(*it.entry, it.old, at, a.state.Started.UnixMilli())
+			it.outcome = decide(*it.entry, it.old, at, a.state.Started.UnixMilli())
 		}
 		if it.outcome == created || it.outcome == updated {
 			it.record = it.entry.record
@@ -200,24 +200,24 @@ func (it *item) children() int64 {
 }
 
 // carry writes a group.
-func (a *apply) carry(ctx context.Context, d query.Dataset, l live, items []*item) error {
+func (a *apply) writeGroup(ctx context.Context, d query.Dataset, l live, items []*item) error {
 	s := a.state
 	last := items[len(items)-1].id
 	var sent []*item
 	for _, it := range items {
-		a.follow(d, it)
+		a.markDependents(d, it)
 		if it.doc != nil || it.outcome == deleted {
 			sent = append(sent, it)
 		}
-		if it.id.past(s.Begun) && (it.entry != nil || it.doc != nil) {
-			*it.outcome.in(s.count(d))++
+		if it.id.after(s.Begun) && (it.entry != nil || it.doc != nil) {
+			*it.outcome.counter(s.count(d))++
 		}
 	}
-	if last.past(s.Begun) {
+	if last.after(s.Begun) {
 		s.Begun = last
 	}
-	a.reached += int64(len(items))
-	if err := a.forget(ctx, d, items); err != nil {
+	a.processed += int64(len(items))
+	if err := a.noteDeletions(ctx, d, items); err != nil {
 		return err
 	}
 	if len(sent) > 0 {
@@ -230,7 +230,7 @@ func (a *apply) carry(ctx context.Context, d query.Dataset, l live, items []*ite
 		}
 	}
 	s.Done = last
-	a.Progress(indexer.Progress{Phase: Applying, Done: a.reached, Total: max(a.reached, a.expected()), Records: a.reached, Elapsed: time.Since(a.began)})
+	a.Progress(indexer.Progress{Phase: Applying, Done: a.processed, Total: max(a.processed, a.expected()), Records: a.processed, Elapsed: time.Since(a.began)})
 	return nil
 }
 
@@ -285,22 +285,22 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 			it.record = record
 		}
 		it.doc = document.Build(it.record, of)
-		if it.old != nil && same(it.record, *it.old, true) {
+		if it.old != nil && equalValues(it.record, *it.old, true) {
 			alike = append(alike, it)
 		}
 	}
-	return a.dropSame(ctx, l.indices[d], alike)
+	return a.skipUnchanged(ctx, l.indices[d], alike)
 }
 
 // follow notes what follows from an item: parents whose documents hold another
 // fragment of it, and that whoever keeps a copy is to know.
-func (a *apply) follow(d query.Dataset, it *item) {
+func (a *apply) markDependents(d query.Dataset, it *item) {
 	if !it.outcome.changes() && !it.builds() {
 		return
 	}
 	// Also when the document is the same: what is counted of related records
 	// elsewhere may be more than a document holds.
-	a.told[d].add(it.id)
+	a.changed[d].add(it.id)
 	var before, after []byte
 	if it.old != nil {
 		before = document.Fragment(*it.old)
@@ -316,15 +316,15 @@ func (a *apply) follow(d query.Dataset, it *item) {
 			continue
 		}
 		if it.old != nil {
-			a.spread(rel, *it.old)
+			a.markParents(rel, *it.old)
 		}
 		if it.outcome != deleted {
-			a.spread(rel, it.record)
+			a.markParents(rel, it.record)
 		}
 	}
 }
 
-func (a *apply) spread(rel query.Relation, r document.Record) {
+func (a *apply) markParents(rel query.Relation, r document.Record) {
 	for _, parent := range r.Parents(rel) {
 		a.dirty[rel.Parent].add(document.IDBytes(parent))
 	}

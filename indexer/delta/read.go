@@ -32,7 +32,7 @@ func (o Options) sources() []source {
 	for _, f := range o.Files {
 		all = append(all, source{dataset: f.Dataset, path: f.Path})
 	}
-	for _, path := range o.Mended {
+	for _, path := range o.Corrected {
 		all = append(all, source{path: path})
 	}
 	names := map[string]int{}

@@ -29,19 +29,19 @@ import (
 type stage string
 
 const (
-	applying stage = "apply" // records are being written
-	telling  stage = "tell"  // all are written and found by searches
-	done     stage = "done"  // only cleaning up is left
+	applying  stage = "apply" // records are being written
+	notifying stage = "tell"  // all are written and found by searches
+	done      stage = "done"  // only cleaning up is left
 )
 
 // state is the checkpoint. It is replaced as a whole.
 type state struct {
-	Version   int       `json:"version"`
-	Delta     string    `json:"delta"`
-	Started   time.Time `json:"started"`
-	Inputs    []stamp   `json:"inputs"`
-	LettersTo string    `json:"letters_to"`
-	Stage     stage     `json:"stage"`
+	Version   int          `json:"version"`
+	Delta     string       `json:"delta"`
+	Started   time.Time    `json:"started"`
+	Inputs    []inputStamp `json:"inputs"`
+	LettersTo string       `json:"letters_to"`
+	Stage     stage        `json:"stage"`
 	// Generation is what is written to. Done and Begun are places in Dataset:
 	// everything up to Done is written, everything up to Begun is counted and in
 	// the files that say what follows, and may be written.
@@ -63,27 +63,27 @@ type state struct {
 const stateVersion = 2
 
 // stamp tells an input from another one.
-type stamp struct {
+type inputStamp struct {
 	Dataset query.Dataset `json:"dataset,omitempty"`
 	Path    string        `json:"path"`
 	Size    int64         `json:"size"`
 	Time    time.Time     `json:"time"`
 }
 
-func stampOf(d query.Dataset, path string) (stamp, error) {
+func newInputStamp(d query.Dataset, path string) (inputStamp, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return stamp{}, fault.Wrap(err, fault.Internal, "%s cannot be found", path)
+		return inputStamp{}, fault.Wrap(err, fault.Internal, "%s cannot be found", path)
 	}
 	info, err := os.Stat(absolute)
 	if err != nil {
-		return stamp{}, fault.Wrap(err, fault.BadRequest, "%s cannot be read", path)
+		return inputStamp{}, fault.Wrap(err, fault.BadRequest, "%s cannot be read", path)
 	}
-	return stamp{d, absolute, info.Size(), info.ModTime().UTC()}, nil
+	return inputStamp{d, absolute, info.Size(), info.ModTime().UTC()}, nil
 }
 
-func sameInputs(a, b []stamp) bool {
-	return slices.EqualFunc(a, b, func(a, b stamp) bool {
+func equalInputs(a, b []inputStamp) bool {
+	return slices.EqualFunc(a, b, func(a, b inputStamp) bool {
 		return a.Dataset == b.Dataset && a.Path == b.Path && a.Size == b.Size && a.Time.Equal(b.Time)
 	})
 }
@@ -130,12 +130,12 @@ func (f *folder) close() {
 	_ = f.lock.Close()
 }
 
-func (f *folder) scratch() string              { return filepath.Join(f.path, "scratch") }
-func (f *folder) list(d query.Dataset) string  { return filepath.Join(f.path, string(d)+".list") }
-func (f *folder) dirty(d query.Dataset) string { return filepath.Join(f.path, string(d)+".dirty") }
-func (f *folder) told(d query.Dataset) string  { return filepath.Join(f.path, string(d)+".told") }
-func (f *folder) deadLetters() string          { return filepath.Join(f.path, "letters.ndjson") }
-func (f *folder) stateFile() string            { return filepath.Join(f.path, "state.json") }
+func (f *folder) scratch() string                { return filepath.Join(f.path, "scratch") }
+func (f *folder) list(d query.Dataset) string    { return filepath.Join(f.path, string(d)+".list") }
+func (f *folder) dirty(d query.Dataset) string   { return filepath.Join(f.path, string(d)+".dirty") }
+func (f *folder) changed(d query.Dataset) string { return filepath.Join(f.path, string(d)+".told") }
+func (f *folder) deadLetters() string            { return filepath.Join(f.path, "letters.ndjson") }
+func (f *folder) stateFile() string              { return filepath.Join(f.path, "state.json") }
 
 // read returns the state of a delta that was begun and is not finished, nil
 // when there is none. The state of another version is refused: its files may have
@@ -171,7 +171,7 @@ func (f *folder) write(s *state) error {
 }
 
 // forget ends the delta: its state first, without which the rest means nothing.
-func (f *folder) forget() error {
+func (f *folder) clear() error {
 	if err := os.Remove(f.stateFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return unusable(err, f.stateFile())
 	}
@@ -179,7 +179,7 @@ func (f *folder) forget() error {
 	for _, d := range query.Datasets {
 		_ = os.Remove(f.list(d))
 		_ = os.Remove(f.dirty(d))
-		_ = os.Remove(f.told(d))
+		_ = os.Remove(f.changed(d))
 	}
 	_ = os.Remove(f.deadLetters())
 	return nil

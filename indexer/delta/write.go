@@ -17,7 +17,7 @@ import (
 )
 
 // forget notes deletions before they happen.
-func (a *apply) forget(ctx context.Context, d query.Dataset, items []*item) error {
+func (a *apply) noteDeletions(ctx context.Context, d query.Dataset, items []*item) error {
 	if a.Tombstones == nil {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (a *apply) write(ctx context.Context, d query.Dataset, l live, sent []*item
 			a.note(fmt.Sprintf("elasticsearch refuses to write %s of %s anew: %s", it.id, d, reason))
 			continue
 		}
-		*it.outcome.in(counts)--
+		*it.outcome.counter(counts)--
 		counts.Refused++
 		name := a.names[it.entry.file]
 		letter := journal.NewDeadLetter(d, name, it.entry.line, []document.Problem{{Reason: reason}}, it.record.AppendPublic(nil))

@@ -78,14 +78,14 @@ func Reopen(opts Options, runs []Run) (*Sorter, error) {
 		path := filepath.Join(opts.Dir, r.File)
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, failed(err, path, "found")
+			return nil, fileError(err, path, "found")
 		}
 		if info.Size() != r.Bytes {
-			return nil, failed(fmt.Errorf("it has %d bytes, not %d", info.Size(), r.Bytes), path, "used")
+			return nil, fileError(fmt.Errorf("it has %d bytes, not %d", info.Size(), r.Bytes), path, "used")
 		}
 		number := 0
 		if _, err := fmt.Sscanf(strings.TrimPrefix(r.File, opts.Name+"-"), "%d", &number); err != nil {
-			return nil, failed(err, path, "used")
+			return nil, fileError(err, path, "used")
 		}
 		s.made = max(s.made, number)
 		s.entries.Add(r.Entries)
@@ -114,7 +114,7 @@ func (s *Sorter) create() (*RunWriter, error) {
 	return createRun(path, s.opts.Keep)
 }
 
-func (s *Sorter) keep(r Run) {
+func (s *Sorter) addRun(r Run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runs = append(s.runs, r)
@@ -212,6 +212,6 @@ func Remove(dir string, runs []Run) {
 	}
 }
 
-func failed(err error, path, what string) error {
+func fileError(err error, path, what string) error {
 	return fault.Wrap(err, fault.Internal, "the temporary file %s cannot be %s", path, what)
 }

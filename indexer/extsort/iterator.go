@@ -23,7 +23,7 @@ func Open(ctx context.Context, opts Options, runs []Run, start []byte) (*Iterato
 		more := false
 		if err == nil {
 			it.heap = append(it.heap, r)
-			more, err = r.after(ctx, start)
+			more, err = r.seek(ctx, start)
 		}
 		if err != nil {
 			it.Close()
@@ -38,7 +38,7 @@ func Open(ctx context.Context, opts Options, runs []Run, start []byte) (*Iterato
 		}
 	}
 	for i := len(it.heap)/2 - 1; i >= 0; i-- {
-		it.down(i)
+		it.siftDown(i)
 	}
 	return it, nil
 }
@@ -64,7 +64,7 @@ func (it *Iterator) Next() bool {
 		it.heap[0] = it.heap[last]
 		it.heap = it.heap[:last]
 	}
-	it.down(0)
+	it.siftDown(0)
 	return len(it.heap) > 0
 }
 
@@ -93,7 +93,7 @@ func (it *Iterator) less(i, j int) bool {
 	return bytes.Compare(a.entry[8:a.keySize], b.entry[8:b.keySize]) < 0
 }
 
-func (it *Iterator) down(i int) {
+func (it *Iterator) siftDown(i int) {
 	for {
 		least := i
 		for child := 2*i + 1; child <= 2*i+2 && child < len(it.heap); child++ {

@@ -42,7 +42,7 @@ func CreateRun(path string) (*RunWriter, error) { return createRun(path, true) }
 func createRun(path string, sync bool) (*RunWriter, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // #nosec G304 -- a file of the work folder
 	if err != nil {
-		return nil, failed(err, path, "created")
+		return nil, fileError(err, path, "created")
 	}
 	packer := s2.NewWriter(file, s2.WriterBlockSize(packSize), s2.WriterConcurrency(1))
 	return &RunWriter{path: path, sync: sync, file: file, packer: packer, buf: bufio.NewWriterSize(packer, packSize)}, nil
@@ -79,7 +79,7 @@ func (w *RunWriter) Close() (Run, error) {
 	err = cmp.Or(err, w.file.Close())
 	if err != nil {
 		_ = os.Remove(w.path)
-		return Run{}, failed(err, w.path, "written")
+		return Run{}, fileError(err, w.path, "written")
 	}
 	return Run{filepath.Base(w.path), w.count, size}, nil
 }
@@ -92,29 +92,29 @@ func (w *RunWriter) Abort() {
 }
 
 type runReader struct {
-	path    string
-	keep    bool
-	file    *os.File
-	buf     *bufio.Reader
-	prefix  uint64
-	entry   []byte // key and payload
-	keySize int
-	left    int64
+	path      string
+	keep      bool
+	file      *os.File
+	buf       *bufio.Reader
+	prefix    uint64
+	entry     []byte // key and payload
+	keySize   int
+	remaining int64
 }
 
 func openRun(opts Options, from Run) (*runReader, error) {
 	path := filepath.Join(opts.Dir, from.File)
 	file, err := os.Open(path) // #nosec G304 -- a file of the work folder
 	if err != nil {
-		return nil, failed(err, path, "opened")
+		return nil, fileError(err, path, "opened")
 	}
 	unpack := s2.NewReader(file, s2.ReaderMaxBlockSize(packSize), s2.ReaderAllocBlock(packSize))
 	return &runReader{path: path, keep: opts.Keep, file: file, buf: bufio.NewReaderSize(unpack, 16<<10),
-		keySize: opts.KeySize, left: from.Entries}, nil
+		keySize: opts.KeySize, remaining: from.Entries}, nil
 }
 
 // after moves to the first entry whose key begins with more than start.
-func (r *runReader) after(ctx context.Context, start []byte) (more bool, err error) {
+func (r *runReader) seek(ctx context.Context, start []byte) (more bool, err error) {
 	for n := 0; ; n++ {
 		if more, err := r.next(); !more || err != nil {
 			return more, err
@@ -130,13 +130,13 @@ func (r *runReader) after(ctx context.Context, start []byte) (more bool, err err
 
 // next reads an entry; false says that there is none left.
 func (r *runReader) next() (bool, error) {
-	if r.left == 0 {
+	if r.remaining == 0 {
 		return false, nil
 	}
-	r.left--
+	r.remaining--
 	length, err := binary.ReadUvarint(r.buf)
 	if err != nil {
-		return false, failed(err, r.path, "read")
+		return false, fileError(err, r.path, "read")
 	}
 	n := r.keySize + int(length) // #nosec G115 -- a length that this program wrote
 	if cap(r.entry) < n {
@@ -144,7 +144,7 @@ func (r *runReader) next() (bool, error) {
 	}
 	r.entry = r.entry[:n]
 	if _, err := io.ReadFull(r.buf, r.entry); err != nil {
-		return false, failed(err, r.path, "read")
+		return false, fileError(err, r.path, "read")
 	}
 	r.prefix = binary.BigEndian.Uint64(r.entry)
 	return true, nil

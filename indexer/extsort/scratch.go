@@ -45,8 +45,8 @@ func (s *Scratch) Remove() {
 
 // removeAbandoned removes the folders of processes that were killed.
 func removeAbandoned(parent string, log *slog.Logger) {
-	left, _ := filepath.Glob(filepath.Join(parent, scratchPrefix+"*"))
-	for _, path := range left {
+	remaining, _ := filepath.Glob(filepath.Join(parent, scratchPrefix+"*"))
+	for _, path := range remaining {
 		// A folder without a lock is being made just now, or a crash left it empty.
 		name := filepath.Join(path, "lock")
 		if _, err := os.Stat(name); err != nil {

@@ -25,11 +25,11 @@ type entry struct {
 
 // Writer adds entries to a Sorter. Each goroutine has its own.
 type Writer struct {
-	sorter  *Sorter
-	blocks  [][]byte
-	entries []entry
-	block   int // the one being filled
-	held    int // bytes of all entries
+	sorter   *Sorter
+	blocks   [][]byte
+	entries  []entry
+	block    int // the one being filled
+	buffered int // bytes of all entries
 }
 
 // Writer returns a new Writer, which must be closed before Iterate.
@@ -38,22 +38,22 @@ func (s *Sorter) Writer() *Writer { return &Writer{sorter: s} }
 // Add copies an entry. A full Writer sorts and writes a file first.
 func (w *Writer) Add(key, payload []byte) error {
 	size := len(key) + len(payload)
-	if w.held > 0 && w.held+size+entrySize > w.sorter.opts.Memory {
+	if w.buffered > 0 && w.buffered+size+entrySize > w.sorter.opts.Memory {
 		if err := w.Flush(); err != nil {
 			return err
 		}
 	}
-	block := w.room(size)
+	block := w.freeBlock(size)
 	e := entry{binary.BigEndian.Uint64(key), int32(w.block), int32(len(*block)), int32(len(payload))} // #nosec G115 -- blocks are smaller
 	*block = append(append(*block, key...), payload...)
 	w.entries = append(w.entries, e)
-	w.held += size + entrySize
+	w.buffered += size + entrySize
 	w.sorter.entries.Add(1)
 	return nil
 }
 
 // room returns a block with that many bytes free.
-func (w *Writer) room(size int) *[]byte {
+func (w *Writer) freeBlock(size int) *[]byte {
 	for ; w.block < len(w.blocks); w.block++ {
 		if b := &w.blocks[w.block]; cap(*b)-len(*b) >= size {
 			return b
@@ -90,8 +90,8 @@ func (w *Writer) Flush() error {
 	if err != nil {
 		return err
 	}
-	w.sorter.keep(written)
-	w.entries, w.block, w.held = w.entries[:0], 0, 0
+	w.sorter.addRun(written)
+	w.entries, w.block, w.buffered = w.entries[:0], 0, 0
 	for i := range w.blocks {
 		if cap(w.blocks[i]) > blockSize {
 			w.blocks[i] = make([]byte, 0, blockSize)

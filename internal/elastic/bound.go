@@ -35,7 +35,7 @@ const (
 
 // ErrCrowded is the cause of calls that were refused because Config.MaxCalls
 // were under way.
-var ErrCrowded error = fault.Shed("not asked: too many calls are under way")
+var ErrTooManyCalls error = fault.Shed("not asked: too many calls are under way")
 
 // bound counts calls under way. One past the limit is refused at once: whoever
 // waited here would add to what the cluster is behind with, and be answered
@@ -45,7 +45,7 @@ type bound struct {
 	calls atomic.Int64
 }
 
-func (b *bound) enter() bool {
+func (b *bound) acquire() bool {
 	if n := b.calls.Add(1); b.limit > 0 && n > b.limit {
 		b.calls.Add(-1)
 		return false
@@ -64,11 +64,11 @@ func (c *Client) MaxCalls() int { return int(c.bound.limit) }
 func (c *Client) MaxConnections() int { return c.connections }
 
 // enter takes a place for a call; done gives it back and tells the observer.
-func (c *Client) enter(ctx context.Context, r Request) (done func(error), err error) {
+func (c *Client) acquire(ctx context.Context, r Request) (done func(error), err error) {
 	began := time.Now()
-	if !c.bound.enter() {
+	if !c.bound.acquire() {
 		c.observe(ctx, Call{Operation: operation(r), Outcome: Shed})
-		return nil, fault.Away(ErrCrowded, "elasticsearch")
+		return nil, fault.Away(ErrTooManyCalls, "elasticsearch")
 	}
 	return func(err error) {
 		c.bound.calls.Add(-1)

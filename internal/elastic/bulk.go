@@ -32,48 +32,53 @@ func (b *Batch) Index(id string, doc []byte) {
 	b.IndexFunc(id, func(body []byte) []byte { return append(body, doc...) })
 }
 
-// IndexFunc is Index for a document that is made by appending it to the request:
-// it is not copied.
+// IndexFunc is Index for a document that appendDoc appends to the request: it is not
+// copied.
 func (b *Batch) IndexFunc(id string, appendDoc func([]byte) []byte) {
-	item := batchItem{start: len(b.body)}
-	b.body = append(b.body, `{"index":{"_id":`...)
-	// An invalid id is refused by Elasticsearch, not here.
-	b.body, _ = jsontext.AppendQuote(b.body, id)
-	b.body = append(b.body, "}}\n"...)
-	item.doc = len(b.body)
-	b.body = append(appendDoc(b.body), '\n')
-	item.end = len(b.body)
-	b.items = append(b.items, item)
+	b.add("index", id, nil, appendDoc)
 }
 
-// IndexAt is Index for a document that has a version of its own (its author's,
-// not Elasticsearch's) and is routed: it replaces one of the same or a lower
-// version only, and is refused with status 409 by one of a higher.
+// IndexAt is Index for a document with routing and an external version: it replaces
+// one of the same or a lower version only, and is refused with status 409 by one of
+// a higher version.
 func (b *Batch) IndexAt(id, routing string, version int64, doc []byte) {
-	item := batchItem{start: len(b.body)}
-	b.external("index", id, routing, version)
-	item.doc = len(b.body)
-	b.body = append(append(b.body, doc...), '\n')
-	item.end = len(b.body)
-	b.items = append(b.items, item)
+	b.add("index", id, &versioned{routing, version}, func(body []byte) []byte { return append(body, doc...) })
 }
 
-// DeleteAt deletes a document as IndexAt replaces one. One that is not there is
+// Delete deletes a document. One that does not exist is fine.
+func (b *Batch) Delete(id string) { b.add("delete", id, nil, nil) }
+
+// DeleteAt deletes a document as IndexAt replaces one. One that does not exist is
 // fine.
 func (b *Batch) DeleteAt(id, routing string, version int64) {
-	item := batchItem{start: len(b.body)}
-	b.external("delete", id, routing, version)
-	item.end = len(b.body)
-	item.doc = item.end - 1 // no document
-	b.items = append(b.items, item)
+	b.add("delete", id, &versioned{routing, version}, nil)
 }
 
-func (b *Batch) external(action, id, routing string, version int64) {
-	b.body = append(append(b.body, `{"`...), action...)
-	b.body, _ = jsontext.AppendQuote(append(b.body, `":{"_id":`...), id)
-	b.body, _ = jsontext.AppendQuote(append(b.body, `,"routing":`...), routing)
-	b.body = strconv.AppendInt(append(b.body, `,"version":`...), version, 10)
-	b.body = append(b.body, `,"version_type":"external_gte"}}`+"\n"...)
+type versioned struct {
+	routing string
+	version int64
+}
+
+// add appends an action. at is nil without routing and version, appendDoc without a
+// document.
+func (b *Batch) add(action, id string, at *versioned, appendDoc func([]byte) []byte) {
+	item := batchItem{start: len(b.body)}
+	b.body = append(append(append(b.body, `{"`...), action...), `":{"_id":`...)
+	// An invalid id is refused by Elasticsearch, not here.
+	b.body, _ = jsontext.AppendQuote(b.body, id)
+	if at != nil {
+		b.body, _ = jsontext.AppendQuote(append(b.body, `,"routing":`...), at.routing)
+		b.body = strconv.AppendInt(append(b.body, `,"version":`...), at.version, 10)
+		b.body = append(b.body, `,"version_type":"external_gte"`...)
+	}
+	b.body = append(b.body, "}}\n"...)
+	if item.doc = len(b.body); appendDoc != nil {
+		b.body = append(appendDoc(b.body), '\n')
+	} else {
+		item.doc-- // an empty document
+	}
+	item.end = len(b.body)
+	b.items = append(b.items, item)
 }
 
 // Len returns how many documents the batch has.
@@ -213,12 +218,12 @@ func sortItems(positions []int, items []bulkOutcome) (sorted sortedItems, err er
 	for i, item := range items {
 		switch item.verdict() {
 		case acknowledged:
-		case passing:
+		case transient:
 			sorted.again = append(sorted.again, positions[i])
 			if sorted.why == nil || item.Status == http.StatusTooManyRequests {
 				sorted.why = item.asError()
 			}
-		case refusedForGood:
+		case rejected:
 			sorted.refused = append(sorted.refused, Refusal{positions[i], item.Status, item.Error.Type, item.reason()})
 		default:
 			return sorted, item.asError()
@@ -273,8 +278,8 @@ type verdict uint8
 
 const (
 	acknowledged verdict = iota
-	passing
-	refusedForGood
+	transient
+	rejected
 	fatal // it is not about the document: the index is gone, writing is forbidden
 )
 
@@ -283,9 +288,9 @@ func (o bulkOutcome) verdict() verdict {
 	case o.Status >= 200 && o.Status < 300, o.deleted && o.Status == http.StatusNotFound && o.Error.Type == "":
 		return acknowledged
 	case o.Status == http.StatusTooManyRequests || o.Status >= 500:
-		return passing
+		return transient
 	case o.Status == http.StatusBadRequest || o.Status == http.StatusRequestEntityTooLarge || o.Status == http.StatusConflict:
-		return refusedForGood
+		return rejected
 	default:
 		return fatal
 	}

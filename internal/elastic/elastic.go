@@ -47,7 +47,7 @@ type Config struct {
 	// never answers would be waited for without end.
 	CallTimeout time.Duration
 	// GivenUp, when set, is told of every call that was ended by that bound.
-	GivenUp func(ctx context.Context, operation string, after time.Duration)
+	OnTimeout func(ctx context.Context, operation string, after time.Duration)
 	// MaxCalls is how many calls may be under way at once; one more is refused
 	// with fault.Unavailable. 0: any number.
 	MaxCalls int
@@ -69,7 +69,7 @@ type Client struct {
 	connections int // the most, to all nodes
 	timeout     time.Duration
 	observe     func(context.Context, Call)
-	givenUp     func(context.Context, string, time.Duration)
+	onTimeout   func(context.Context, string, time.Duration)
 	spans       elastictransport.Instrumentation
 	jitter      func(time.Duration) time.Duration
 }
@@ -85,8 +85,8 @@ func New(c Config) (_ *Client, err error) {
 	if c.CallTimeout == 0 {
 		c.CallTimeout = 90 * time.Second // more than any search is given
 	}
-	if c.GivenUp == nil {
-		c.GivenUp = func(context.Context, string, time.Duration) {}
+	if c.OnTimeout == nil {
+		c.OnTimeout = func(context.Context, string, time.Duration) {}
 	}
 	if c.DialTimeout == 0 {
 		c.DialTimeout = 2 * time.Second
@@ -112,11 +112,11 @@ func New(c Config) (_ *Client, err error) {
 	}
 	es, err := elasticsearch.NewBaseClient(elasticsearch.Config{
 		Addresses: c.Addresses, Username: c.Username, Password: c.Password, APIKey: c.APIKey,
-		Transport: nodes, ConnectionPoolFunc: nodes.use, Instrumentation: c.Spans,
+		Transport: nodes, ConnectionPoolFunc: nodes.setConnections, Instrumentation: c.Spans,
 		// Another node is tried when one does not answer; a busy node's answer
 		// is the caller's to judge.
 		MaxRetries:    2,
-		RetryOnError:  again,
+		RetryOnError:  canRetry,
 		RetryOnStatus: []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout},
 	})
 	if err != nil {
@@ -124,7 +124,7 @@ func New(c Config) (_ *Client, err error) {
 	}
 	return &Client{
 		es: es, bound: bound{limit: int64(c.MaxCalls)}, connections: c.MaxConnections * len(c.Addresses),
-		timeout: c.CallTimeout, observe: c.Observe, givenUp: c.GivenUp, spans: c.Spans, jitter: c.Jitter,
+		timeout: c.CallTimeout, observe: c.Observe, onTimeout: c.OnTimeout, spans: c.Spans, jitter: c.Jitter,
 	}, nil
 }
 
@@ -167,7 +167,7 @@ type Request struct {
 // fault.Unavailable when it did not in time; FaultOf turns the first into the
 // second where the caller cannot do better.
 func (c *Client) Do(ctx context.Context, r Request) (_ Response, err error) {
-	done, err := c.enter(ctx, r)
+	done, err := c.acquire(ctx, r)
 	if err != nil {
 		return Response{}, err
 	}
@@ -177,7 +177,7 @@ func (c *Client) Do(ctx context.Context, r Request) (_ Response, err error) {
 	defer cancel()
 	away := func(err error) error {
 		if caller.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			c.givenUp(caller, operation(r), limit)
+			c.onTimeout(caller, operation(r), limit)
 			err = fmt.Errorf("it gave no answer within %v: %w", limit, context.DeadlineExceeded)
 		}
 		return fault.Away(err, "elasticsearch")

@@ -53,7 +53,7 @@ func (c *Client) Refresh(ctx context.Context, indices ...string) error {
 	if err != nil {
 		return err
 	}
-	return wholeAnswer(res.Body)
+	return checkShards(res.Body)
 }
 
 // Count returns how many documents an index or alias has, as of its last
@@ -63,7 +63,7 @@ func (c *Client) Count(ctx context.Context, index string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := wholeAnswer(res.Body); err != nil {
+	if err := checkShards(res.Body); err != nil {
 		return 0, err
 	}
 	var answer struct {
@@ -73,7 +73,7 @@ func (c *Client) Count(ctx context.Context, index string) (int64, error) {
 }
 
 // wholeAnswer turns failed shards into a passing error.
-func wholeAnswer(body []byte) error {
+func checkShards(body []byte) error {
 	var answer struct {
 		Shards struct {
 			Total  int `json:"total"`

@@ -48,7 +48,7 @@ var (
 )
 
 // use sets the nodes; the library calls it once, when the client is made.
-func (n *nodes) use(connections []*elastictransport.Connection, _ elastictransport.Selector) elastictransport.ConnectionPool {
+func (n *nodes) setConnections(connections []*elastictransport.Connection, _ elastictransport.Selector) elastictransport.ConnectionPool {
 	n.byHost = make(map[string]*node, len(connections))
 	for _, c := range connections {
 		if n.byHost[c.URL.Host] != nil {
@@ -76,7 +76,7 @@ func (n *nodes) Next() (*elastictransport.Connection, error) {
 	for i, each := range inTurn {
 		if each.failures == 0 {
 			n.turn = (n.turn + i) % len(n.all)
-			n.tryOut(now)
+			n.probeFailed(now)
 			return each.connection, nil
 		}
 	}
@@ -88,22 +88,22 @@ func (n *nodes) Next() (*elastictransport.Connection, error) {
 }
 
 // tryOut asks those again that failed and whose pause is over.
-func (n *nodes) tryOut(now time.Time) {
+func (n *nodes) probeFailed(now time.Time) {
 	for _, failed := range n.all {
 		if failed.failures > 0 && !now.Before(failed.until) {
-			failed.until = now.Add(tryFor)
-			go n.try(failed.connection.URL)
+			failed.until = now.Add(probeTimeout)
+			go n.probe(failed.connection.URL)
 		}
 	}
 }
 
 // tryFor is what a node that failed has for showing that it answers again.
-const tryFor = 2 * time.Second
+const probeTimeout = 2 * time.Second
 
 // try asks a node that failed for anything. Whatever it answers, without
 // credentials, it is there again.
-func (n *nodes) try(at *url.URL) {
-	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
+func (n *nodes) probe(at *url.URL) {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.JoinPath("/").String(), nil)
 	if err != nil {
@@ -121,7 +121,7 @@ func (n *nodes) RoundTrip(req *http.Request) (*http.Response, error) {
 	began := time.Now()
 	res, err := n.transport.RoundTrip(req)
 	if err == nil {
-		err = readWhole(res)
+		err = bufferBody(res)
 	}
 	if err == nil || !errors.Is(context.Cause(req.Context()), context.Canceled) {
 		n.report(req.URL.Host, began, err)
@@ -170,7 +170,7 @@ func (n *nodes) URLs() []*url.URL {
 
 // again tells whether another node is asked after an error: not for a caller
 // whose time is over.
-func again(req *http.Request, _ error) bool { return req.Context().Err() == nil }
+func canRetry(req *http.Request, _ error) bool { return req.Context().Err() == nil }
 
 // checkAddresses refuses what is no http(s)://host[:port]. The addresses are
 // not shown: they may hold a password.

@@ -50,7 +50,7 @@ func (r Retry) Do(ctx context.Context, op func(context.Context) error) error {
 }
 
 // pauses is the state of one retried operation.
-type pauses struct {
+type backoff struct {
 	Retry
 	since  time.Time // of the last success, or of the beginning
 	next   time.Duration
@@ -58,7 +58,7 @@ type pauses struct {
 }
 
 // start takes where the lengths of pauses come from; nil: from chance.
-func (r Retry) start(jitter func(time.Duration) time.Duration) *pauses {
+func (r Retry) start(jitter func(time.Duration) time.Duration) *backoff {
 	if r.For <= 0 {
 		r.For = 5 * time.Minute
 	}
@@ -71,17 +71,17 @@ func (r Retry) start(jitter func(time.Duration) time.Duration) *pauses {
 	if jitter == nil {
 		jitter = func(most time.Duration) time.Duration { return rand.N(most) + 1 } // #nosec G404 -- spreads retries, guards nothing
 	}
-	p := &pauses{Retry: r, jitter: jitter}
+	p := &backoff{Retry: r, jitter: jitter}
 	p.progress()
 	return p
 }
 
 // progress begins anew after a success.
-func (p *pauses) progress() { p.since, p.next = time.Now(), p.First }
+func (p *backoff) progress() { p.since, p.next = time.Now(), p.First }
 
 // wait pauses after a failure. It returns an error when there is no time left,
 // or the context ended.
-func (p *pauses) wait(ctx context.Context, cause error) error {
+func (p *backoff) wait(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
