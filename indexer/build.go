@@ -11,10 +11,10 @@ import (
 	"atlas/search/query"
 )
 
-// build makes the documents of a dataset whose children's links are complete,
-// hands them to the pipeline, and collects the dataset's own links upwards. It
-// goes on where the last checkpoint is. When it returns the links are complete,
-// and the last documents may be on their way.
+// build sends the documents of a dataset to the pipeline and collects the dataset's
+// own links to its parents, from the last checkpoint on. The links of its children
+// must be complete. When it returns, its own links are complete, and the last
+// documents may still be under way.
 func (l *load) build(ctx context.Context, d query.Dataset, records *extsort.Sorter, p *pipeline) error {
 	state := l.state.Datasets[d]
 	if state.Indexed {
@@ -45,8 +45,8 @@ func (l *load) build(ctx context.Context, d query.Dataset, records *extsort.Sort
 	return l.joinAndBuild(ctx, d, entries, streams, after, p)
 }
 
-// joinAndBuild is the work of build: one goroutine joins records and children,
-// Workers make documents and links of them.
+// joinAndBuild runs one goroutine that joins records with their children, and
+// Workers that build documents and links.
 func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries *extsort.Iterator, streams []*linkStream, after []byte, p *pipeline) error {
 	up := l.parentLinks(d)
 	group, ctx := errgroup.WithContext(ctx)
@@ -63,8 +63,8 @@ func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries *extso
 	return group.Wait()
 }
 
-// compact merges files until they can be read at once; takeOver notes what there
-// is then.
+// compact merges files until they can be read at once. takeOver puts the merged
+// files into the state.
 func (l *load) compact(ctx context.Context, s *extsort.Sorter, p *pipeline, takeOver func()) error {
 	return s.Compact(ctx, func() error {
 		return p.commitAndWait(ctx, func(context.Context) error {
@@ -78,7 +78,7 @@ func (l *load) compact(ctx context.Context, s *extsort.Sorter, p *pipeline, take
 func (l *load) openLinks() error {
 	for _, r := range query.Relations {
 		name := linkName(r)
-		// No dataset links to more than two others.
+		// A dataset links to at most two others.
 		s, err := l.sorter(name, linkKeySize, l.SortMemory/l.Workers/2, l.state.Links[name])
 		if err != nil {
 			return err
@@ -88,7 +88,8 @@ func (l *load) openLinks() error {
 	return nil
 }
 
-// linksUp are the sorters of the links that a dataset's records have.
+// parentLinks are the sorters of the links from a dataset's records to their
+// parents.
 func (l *load) parentLinks(d query.Dataset) map[query.Relation]*extsort.Sorter {
 	up := map[query.Relation]*extsort.Sorter{}
 	for r, s := range l.linked {
@@ -99,8 +100,8 @@ func (l *load) parentLinks(d query.Dataset) map[query.Relation]*extsort.Sorter {
 	return up
 }
 
-// checkWritten refuses to go on when Elasticsearch took nothing of a dataset:
-// that is no matter of single records.
+// checkWritten fails when Elasticsearch refused every document of a dataset: then
+// not single records are wrong.
 func (l *load) checkWritten(d query.Dataset) error {
 	s := l.state.Datasets[d]
 	if s.Refused > 0 && s.Documents == 0 {
@@ -197,7 +198,7 @@ func (b *builder) build(c *chunk, it item) error {
 		return fault.Wrap(err, fault.Internal, "a temporary file of %s holds something else", b.dataset)
 	}
 	b.children.set(c, it)
-	// The fragment holds what building the document derives.
+	// The nested object of a link holds values that building the document derives.
 	b.linked = linkPayload(b.linked, record.Millis("detected_at"), nil)
 	b.current.IndexFunc(record.ID(), func(body []byte) []byte {
 		body, b.linked = document.AppendBoth(body, b.linked, record, &b.children)

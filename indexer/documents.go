@@ -10,16 +10,15 @@ import (
 	"atlas/search/query"
 )
 
-// Document is what a load writes of one record.
+// Document is what a load writes for one record.
 type Document struct {
 	ID   string
 	Line int64  // of the dataset's file, where the record is
 	JSON []byte // one object, with `ix`
 }
 
-// Public is the record in the document, without what only searches see. Within the
-// strings of a record a quote is escaped, so that the mark is found only where it
-// stands.
+// Public returns the record without the fields that only searches use. Strings of a
+// record escape quotes, so the separator cannot occur in one.
 func (d Document) Public() []byte {
 	public, _, _ := bytes.Cut(d.JSON, []byte(`,"ix":{"query":[`))
 	return append(bytes.Clone(public), '}')
@@ -29,9 +28,9 @@ func (d Document) Public() []byte {
 type DocumentOptions struct {
 	// Dir is the folder with the dataset files.
 	Dir string
-	// AllowMissing takes a dataset without a file for an empty one.
+	// AllowMissing treats a dataset without a file as empty.
 	AllowMissing bool
-	// LoadedAt is the time that records get which have none.
+	// LoadedAt is the time of records that have none.
 	LoadedAt time.Time
 	// TempDir, Workers, BatchBytes and SortMemory are as in Options.
 	TempDir                         string
@@ -40,13 +39,12 @@ type DocumentOptions struct {
 	Progress func(Progress)
 }
 
-// Documents builds the documents that Load would write of a folder, by the same
-// reading, sorting and joining, and hands them to take instead of to an
-// Elasticsearch: dataset by dataset in the order of query.Datasets, in batches
-// of about BatchBytes; within a batch by id, the batches in no particular order.
-// take is called from one goroutine at a time; what it is given is good until it
-// returns, and its error ends the work. The report is that of a load whose
-// documents were all taken.
+// Documents builds the documents that Load would write, by the same reading,
+// sorting and joining, and passes them to take instead of Elasticsearch: dataset by
+// dataset in the order of query.Datasets, in batches of about BatchBytes. A batch
+// is in the order of ids; the batches have no order. take is called by one
+// goroutine at a time. Its batch is valid until it returns, and its error ends the
+// work. The report is that of a load that refused no document.
 func Documents(ctx context.Context, o DocumentOptions, take func(query.Dataset, []Document) error) (Report, error) {
 	l, err := newDryRun(o)
 	if err != nil {
@@ -66,7 +64,7 @@ func Documents(ctx context.Context, o DocumentOptions, take func(query.Dataset, 
 	return l.report, err
 }
 
-// newDry is a load that reads and builds, and writes nowhere yet.
+// newDryRun returns a load that reads and builds. The caller sets write.
 func newDryRun(o DocumentOptions) (*load, error) {
 	options, err := Options{
 		Dir: o.Dir, AllowMissing: o.AllowMissing, TempDir: o.TempDir, Workers: o.Workers, Senders: 1,
@@ -82,7 +80,7 @@ func newDryRun(o DocumentOptions) (*load, error) {
 	return l, err
 }
 
-// buildAll is a load's work up to the writing.
+// buildAll does the work of a load up to the writing.
 func (l *load) buildAll(ctx context.Context) (err error) {
 	if l.deadLetters, err = openDeadLetters("", l.state, func() {}); err != nil {
 		return err

@@ -8,10 +8,10 @@ import (
 	"atlas/search/query"
 )
 
-// GuardError means that the new generation was not switched to because it has
-// too few records of a dataset: more likely something is wrong with the input
-// than that they are gone. The generation stays, and the same load with
-// Options.Force switches to it.
+// GuardError means that searches were not switched to the new generation because it
+// has too few records of a dataset: an incomplete input is more likely than that many
+// deletions. The generation stays, and the same load with Options.Force switches to
+// it.
 type GuardError struct {
 	MinShare float64
 	Short    []Share // the datasets that are too small
@@ -25,8 +25,7 @@ func (e *GuardError) Error() string {
 	return fmt.Sprintf("searches were not switched: %s; at least %.1f %% are asked for", strings.Join(all, ", "), 100*e.MinShare)
 }
 
-// guard compares the new generation with what is served, and refuses it when it
-// is too small.
+// guard refuses a new generation that is too small beside the served one.
 func (l *load) guard(ctx context.Context) error {
 	l.report.Shares = []Share{}
 	before, err := l.servedIndices(ctx)

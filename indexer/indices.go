@@ -26,8 +26,8 @@ func (l *load) loadingAlias(d query.Dataset) string {
 	return generation.LoadingAlias(l.indexName(d))
 }
 
-// firstTimeout bounds the retries while a load has done nothing yet that would be
-// lost: whoever started it is still there, and learns what is wrong.
+// firstTimeout bounds the retries while a load has nothing to lose yet: an operator
+// who has just started it learns soon what is wrong.
 const firstTimeout = 10 * time.Second
 
 func (l *load) firstRetry() elastic.Retry {
@@ -57,9 +57,9 @@ func (l *load) servedIndices(ctx context.Context) ([]generation.Index, error) {
 	return slices.DeleteFunc(others, func(in generation.Index) bool { return !in.Served }), err
 }
 
-// deleteUnfinished makes room that loads left which ended and cannot be
-// resumed: no work folder beside this one names them. The lease says that none
-// of them is still at work.
+// deleteUnfinished deletes indices of loads that ended and cannot be resumed,
+// because no other work folder names them. The lease proves that none of those
+// loads is running.
 func (l *load) deleteUnfinished(ctx context.Context) error {
 	before, err := l.otherIndices(ctx, l.firstRetry())
 	if err != nil {
@@ -80,7 +80,8 @@ func (l *load) deleteUnfinished(ctx context.Context) error {
 	return nil
 }
 
-// createIndices makes the new generation's indices, set up to be filled.
+// createIndices creates the indices of the new generation with settings for
+// filling.
 func (l *load) createIndices(ctx context.Context) error {
 	replicas, err := l.replicasWhileLoading(ctx)
 	if err != nil {
@@ -91,9 +92,9 @@ func (l *load) createIndices(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// Refreshes while an index is filled would be work for nobody. The
-		// durability is said so that no template can weaken it: a checkpoint
-		// counts on acknowledged documents being on the disk.
+		// Refreshing while an index is filled would be wasted. The durability is
+		// explicit so that no template weakens it: a checkpoint relies on
+		// acknowledged documents being on the disk.
 		settings["number_of_replicas"], settings["refresh_interval"] = replicas, "-1"
 		settings["translog.durability"] = "request"
 		body["aliases"] = map[string]any{l.loadingAlias(d): map[string]any{}}
@@ -105,12 +106,12 @@ func (l *load) createIndices(ctx context.Context) error {
 			return err
 		}
 	}
-	return l.awaitCopies(ctx, replicas)
+	return l.awaitReplicas(ctx, replicas)
 }
 
-// createIndex makes an index of the new generation. One that is there already is
-// this load's, of a try whose answer was lost: nobody else uses the name, and
-// what a process before left was deleted on resuming.
+// createIndex creates an index of the new generation. One that exists already is
+// from an earlier try whose answer was lost: nothing else uses the name, and
+// resuming deleted the indices of an earlier process.
 func (l *load) createIndex(ctx context.Context, name string, body []byte) error {
 	return l.Retry.Do(ctx, func(ctx context.Context) error {
 		err := l.Elastic.CreateIndex(ctx, name, body)
@@ -121,8 +122,8 @@ func (l *load) createIndex(ctx context.Context, name string, body []byte) error 
 	})
 }
 
-// indexBody is what makes a dataset's index as it is served, and the settings
-// in it.
+// indexBody returns the body that creates a dataset's index as it is served, and
+// the settings in it.
 func (l *load) indexBody(d query.Dataset) (body, settings map[string]any, err error) {
 	raw, err := mappings.Index(string(d), l.Settings)
 	if err != nil {
@@ -134,8 +135,8 @@ func (l *load) indexBody(d query.Dataset) (body, settings map[string]any, err er
 	return body, body["settings"].(map[string]any)["index"].(map[string]any), nil
 }
 
-// finish makes the new indices ready to be served, and makes sure that each
-// holds what was acknowledged.
+// finish makes the new indices ready to be served and checks that each holds what
+// was acknowledged.
 func (l *load) finish(ctx context.Context) error {
 	counts := make([]int64, len(query.Datasets))
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -157,7 +158,7 @@ func (l *load) finish(ctx context.Context) error {
 	return nil
 }
 
-// finishIndex makes one index as it will be served, and counts it.
+// finishIndex gives an index the settings of a served one and counts its documents.
 func (l *load) finishIndex(ctx context.Context, d query.Dataset) (count int64, err error) {
 	index := l.indexName(d)
 	_, settings, err := l.indexBody(d)
@@ -211,8 +212,8 @@ func (l *load) switchAliases(ctx context.Context) error {
 	}
 	var unknown error // not retried
 	err = l.Retry.Do(ctx, func(ctx context.Context) (err error) {
-		// A switch that happens only after its aliases were read makes the next try
-		// fail, which reads them again.
+		// A switch that takes effect only after the aliases were read makes the
+		// next try fail, which reads them again.
 		l.report.Switched, err = switching.Switch(ctx, changes, indices,
 			fmt.Sprintf("elasticsearch did not say whether the generation %s is served now, and nothing was deleted", l.report.Generation))
 		if _, ok := errors.AsType[*generation.UnknownSwitchError](err); ok {
@@ -226,8 +227,8 @@ func (l *load) switchAliases(ctx context.Context) error {
 	return cmp.Or(unknown, err)
 }
 
-// deleteOld deletes the generations before the previous one, and what older
-// loads left. What cannot be deleted is the next load's to delete.
+// deleteOld deletes the generations before the previous one and the remains of
+// older loads. The next load deletes what this one cannot.
 func (l *load) deleteOld(ctx context.Context) {
 	before, err := l.otherIndices(ctx, l.firstRetry())
 	var old []string
@@ -248,7 +249,7 @@ func (l *load) deleteOld(ctx context.Context) {
 	l.report.Deleted = append(l.report.Deleted, old...)
 }
 
-// dropIndices deletes the new indices, unless they were finished.
+// dropIndices deletes the new indices, unless they are finished.
 func (l *load) dropIndices(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()

@@ -15,18 +15,17 @@ import (
 )
 
 // Load reads the four datasets of a folder into a new generation and switches
-// searches to it (docs/data.md, "Loading"). Lines that are no records and
-// documents that Elasticsearch refuses are left out and reported; everything
-// else that goes wrong ends the load, and the generation served before is
-// served on: an input that is not what its name says (fault.BadRequest), an
-// Elasticsearch away for too long (fault.Unavailable), a lost lease, a context
-// that ends, a new generation that is too small (*GuardError).
+// searches to it (docs/data.md, "Loading"). It leaves out and reports lines that are
+// not records and documents that Elasticsearch refuses. Every other failure ends the
+// load, and searches stay on the generation before: an input that is not what its
+// name says (fault.BadRequest), an Elasticsearch that is unavailable for too long
+// (fault.Unavailable), a lost lease, a cancelled context, a new generation that is
+// too small (*GuardError).
 //
-// A load that ended, however that was, is gone on with by the next one with the
-// same options, unless its inputs were not what their names say. When the inputs
-// have changed that is a *ChangedError. The Report is good after an error too,
-// as of the last checkpoint; when it says Switched, the new generation is served
-// all the same.
+// The next call with the same options resumes a load that ended, unless an input was
+// not what its name says. Changed inputs are a *ChangedError. The Report is valid
+// after an error too, as of the last checkpoint. When it says Switched, the new
+// generation is served despite the error.
 func Load(ctx context.Context, o Options) (Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -55,7 +54,7 @@ func Load(ctx context.Context, o Options) (Report, error) {
 	return l.report, err
 }
 
-// newLoad is a load that nothing was done of.
+// newLoad returns a load that has done nothing.
 func newLoad(o Options, started time.Time) *load {
 	l := &load{
 		Options: o, started: started, saved: time.Now(), state: newState(),
@@ -88,12 +87,12 @@ type load struct {
 	committed   time.Time
 	linked      map[query.Relation]*extsort.Sorter
 	deadLetters *deadLetters
-	// write takes documents; those that it will never take are returned.
+	// write writes documents and returns those that are refused for good.
 	write  func(context.Context, query.Dataset, *request) ([]elastic.Refusal, error)
 	report Report
 	meter  Meter
-	// spoiled: an input is not what its name says. void: the new indices are of
-	// no use.
+	// badInput: an input is not what its name says. discard: the new indices are
+	// useless.
 	badInput, discard bool
 }
 
@@ -112,7 +111,7 @@ func (l *load) underLease(ctx context.Context) error {
 // run is the load under its lease.
 func (l *load) run(ctx context.Context) (err error) {
 	defer func() {
-		// What cancelled the work says more than that it was cancelled.
+		// The cause of a cancellation says more than that there was one.
 		if err != nil && ctx.Err() != nil {
 			err = cmp.Or(context.Cause(ctx), err)
 		}
@@ -125,14 +124,14 @@ func (l *load) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = joinErrors(err, l.deadLetters.close()) }()
-	if l.report.Switched { // by the process before, which did not get further
+	if l.report.Switched { // by the process before, which ended there
 		return l.notifySwitched(ctx)
 	}
 	defer l.closeInputs()
 	if err := l.openInputs(); err != nil {
 		return l.noteBadInput(err)
 	}
-	// Before the long work: an Elasticsearch that is not there is known at once.
+	// Before the long work, so that an unavailable Elasticsearch is reported at once.
 	if err := l.deleteUnfinished(ctx); err != nil {
 		return err
 	}
@@ -148,8 +147,8 @@ func (l *load) run(ctx context.Context) (err error) {
 	return l.notifySwitched(ctx)
 }
 
-// spoil notes when reading ended because an input is wrong: nothing good would
-// come of going on.
+// noteBadInput notes whether reading ended because an input is wrong: resuming would
+// not help.
 func (l *load) noteBadInput(err error) error {
 	l.badInput = fault.CodeOf(err) == fault.BadRequest
 	return err
@@ -197,7 +196,7 @@ func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 	return l.switchAliases(ctx)
 }
 
-// tell does what follows a switch.
+// notifySwitched does what follows a switch.
 func (l *load) notifySwitched(ctx context.Context) error {
 	if err := generation.NotifySwitched(ctx, l.Listener, l.manifest.Generation); err != nil {
 		return err
@@ -206,7 +205,7 @@ func (l *load) notifySwitched(ctx context.Context) error {
 	return nil
 }
 
-// both joins two errors, and leaves one alone as it is.
+// joinErrors joins two errors. A single one stays as it is.
 func joinErrors(first, second error) error {
 	if first == nil || second == nil {
 		return cmp.Or(first, second)

@@ -15,7 +15,7 @@ const progressEvery = 250 * time.Millisecond
 // ready for use.
 type Meter struct {
 	done, total, records atomic.Int64
-	// The following count all of the load that this process does.
+	// The following count all phases of this process.
 	documents, bytes, retries, deadLetters atomic.Int64
 	pace                                   *elastic.Pace
 
@@ -23,7 +23,7 @@ type Meter struct {
 	report func(Progress)
 	phase  Phase
 	began  time.Time
-	// What others had done of the phase when this process began with it.
+	// What other processes had done of the phase before this one.
 	given int64
 }
 
@@ -81,7 +81,7 @@ func (m *Meter) Add(records int64) {
 	m.records.Add(records)
 }
 
-// begin says that what is done by now was done before, or passed over.
+// begin restarts the measurement: what is done so far was done before, or skipped.
 func (m *Meter) begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +89,7 @@ func (m *Meter) begin() {
 	m.records.Store(0)
 }
 
-// next ends a phase and begins another, of which something is done.
+// next ends a phase and begins another, of which done is done already.
 func (m *Meter) next(phase Phase, done, total int64) {
 	m.notify()
 	m.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"atlas/search/query"
 )
 
-// prepare goes on with the load that is in the work folder, or begins one.
+// prepare resumes the load of the work folder, or starts a new one.
 func (l *load) prepare(ctx context.Context) error {
 	asked, err := l.newManifest()
 	if err != nil {
@@ -49,7 +49,7 @@ func (l *load) prepare(ctx context.Context) error {
 	return l.resume(ctx, asked)
 }
 
-// begin makes the work folder one of a load that nothing was done of.
+// startAnew clears the work folder for a new load.
 func (l *load) startAnew(m manifest) error {
 	l.folder.clear(false)
 	l.use(m)
@@ -61,7 +61,7 @@ func (l *load) use(m manifest) {
 	l.report.Generation, l.report.Started = m.Generation, m.Started.UTC()
 }
 
-// resume compares a checkpoint with the indices that there are.
+// resume compares a checkpoint with the indices that exist.
 func (l *load) resume(ctx context.Context, asked manifest) error {
 	var mine []generation.Index
 	all, err := l.listIndices(ctx, l.firstRetry())
@@ -81,7 +81,7 @@ func (l *load) resume(ctx context.Context, asked manifest) error {
 	filled := func(in generation.Index) bool { return !in.Unfinished }
 	switch {
 	case slices.ContainsFunc(mine, served):
-		// All or none are served. What had to follow is done again.
+		// Either all or none are served. What follows the switch is repeated.
 		l.report.Switched, l.report.Previous = true, append(l.report.Previous, l.state.Previous...)
 		l.note("the load had been finished, but for telling of it")
 		return nil
@@ -95,8 +95,9 @@ func (l *load) resume(ctx context.Context, asked manifest) error {
 		}
 		if l.state.Created {
 			l.note("the indices that were being filled are gone; they are filled anew")
-			// One that ended while they were being made is there already, and has not
-			// noted yet how long its dead letters were when all lines had been read.
+			// A load that ended while it created the indices has its checkpoint of
+			// before, without the length of the dead letters when all lines had
+			// been read.
 			l.state.resetIndex()
 		}
 	}
@@ -113,7 +114,7 @@ func (l *load) note(text string) {
 	l.Log.Info(text, "generation", l.report.Generation, "work_dir", l.WorkDir)
 }
 
-// stage tells people how far a load is.
+// progressText describes the progress of a load for people.
 func (s *state) progressText() string {
 	var lines, read int64
 	for _, d := range s.Datasets {
@@ -128,7 +129,7 @@ func (s *state) progressText() string {
 	return fmt.Sprintf("all %d lines were read, %d documents written", lines, s.done())
 }
 
-// leave decides what stays after a load that ended with an error, or without.
+// cleanUp decides what stays after a load that ended, with an error or without.
 func (l *load) cleanUp(ctx context.Context, err error) error {
 	_, changed := errors.AsType[*ChangedError](err)
 	switch {
@@ -136,11 +137,11 @@ func (l *load) cleanUp(ctx context.Context, err error) error {
 		l.clearOthers()
 		l.folder.remove(l.state.Letters > 0)
 	case changed || l.report.Switched:
-		// What is there stays as it is.
+		// Everything stays.
 	case l.manifest.Generation == "":
-		// It was not even looked into.
+		// The work folder was not looked at.
 	case !l.state.began() || l.badInput:
-		// There is nothing to go on with, or nothing good would come of it.
+		// There is nothing to resume, or resuming would fail again.
 		if l.state.Created {
 			err = joinErrors(err, l.dropIndices(ctx))
 		}
@@ -160,8 +161,8 @@ func (l *load) cleanUp(ctx context.Context, err error) error {
 	return err
 }
 
-// clearOthers removes what older loads of the same indices left that were not
-// finished: to go on with one would serve its older records again.
+// clearOthers removes the work folders of older unfinished loads into the same
+// indices: resuming one would serve older records.
 func (l *load) clearOthers() {
 	otherLoads(l.TempDir, l.WorkDir, func(s *workFolder, m manifest) {
 		if m.Prefix == l.manifest.Prefix && m.Started.Before(l.manifest.Started) {

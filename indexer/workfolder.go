@@ -17,16 +17,15 @@ import (
 	"atlas/internal/fault"
 )
 
-// store is the work folder of a load that can be resumed: what was read and
-// sorted, a manifest of what it is about, and a checkpoint of how far it is. A
-// lock that goes with the process keeps a second one out. The folder may hold
-// other files, which are left alone.
+// workFolder holds a load that can be resumed: sorted files, the manifest that
+// identifies it and the checkpoint with its progress. A lock keeps a second process
+// out. Other files in the folder are left alone.
 type workFolder struct {
 	path string
 	lock *os.File
 }
 
-// Files of a work folder. Nothing else in it is touched.
+// The files of a work folder.
 const (
 	workPrefix     = "atlas-load-"
 	lockName       = "lock"
@@ -38,8 +37,8 @@ const (
 
 var temporaryFile = regexp.MustCompile(`^(accounts|contacts|projects|signals)(-(accounts|contacts|projects|signals))?-\d{5,}\.run$|^letters-\d+\.tmp$|^\.(manifest\.json|checkpoint\.json|holder)\.\d+$`)
 
-// defaultWorkDir is where a load of a folder into a prefix works when nobody
-// says otherwise: the same place each time, so that it is found again.
+// defaultWorkDir is the default work folder for a folder of records and a prefix.
+// It is the same each time, so that a load finds the one before.
 func defaultWorkDir(parent, dir, prefix string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -49,8 +48,8 @@ func defaultWorkDir(parent, dir, prefix string) (string, error) {
 	return filepath.Join(parent, workPrefix+hex.EncodeToString(key[:8])), nil
 }
 
-// DefaultTempDir is a folder of the user's that survives a restart of the
-// machine where there is one.
+// DefaultTempDir is the user's cache folder, which survives a restart of the
+// machine, or else the system's folder of temporary files.
 func DefaultTempDir() string {
 	if cache, err := os.UserCacheDir(); err == nil {
 		return filepath.Join(cache, "atlas")
@@ -58,14 +57,14 @@ func DefaultTempDir() string {
 	return os.TempDir()
 }
 
-// openStore makes the folder, or takes it over from a process that ended. One
-// that is in use is a BadRequest error.
+// openWorkFolder creates the folder, or takes it over from a process that ended. A
+// folder in use is a BadRequest error.
 func openWorkFolder(path string) (*workFolder, error) {
 	unusable := func(err error) error {
 		return fault.Wrap(err, fault.Internal, "the work folder %s cannot be used", path)
 	}
 	for {
-		// Records may be about people: the folder is its owner's.
+		// Records can be about people, so only the owner reads the folder.
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			return nil, unusable(err)
 		}
@@ -92,8 +91,8 @@ func (s *workFolder) close() { _ = s.lock.Close() }
 
 func (s *workFolder) file(name string) string { return filepath.Join(s.path, name) }
 
-// holder is a name for the lease that is the folder's own: whoever has the lock
-// of the folder may take the lease over from the one who had it before.
+// holder is the name under which loads of this folder hold the lease: the process
+// that has the lock of the folder may take the lease over from the one before.
 func (s *workFolder) holder() (string, error) {
 	if raw, err := os.ReadFile(s.file(holderName)); err == nil && len(raw) > 0 {
 		return string(raw), nil
@@ -124,7 +123,7 @@ func (s *workFolder) read(name string, into any) (bool, error) {
 	return found, nil
 }
 
-// removeStray removes files of a load that the checkpoint does not name.
+// removeOrphans removes files of a load that the checkpoint does not name.
 func (s *workFolder) removeOrphans(named map[string]bool) {
 	entries, _ := os.ReadDir(s.path)
 	for _, e := range entries {
@@ -134,11 +133,11 @@ func (s *workFolder) removeOrphans(named map[string]bool) {
 	}
 }
 
-// clear removes what there is of a load. Its dead letters stay when they are
-// wanted; the folder goes when nothing is left.
+// clear removes the files of a load, and its dead letters unless they are to be
+// kept.
 func (s *workFolder) clear(keepLetters bool) {
-	// The checkpoint goes first: what it names is there as long as it is. The
-	// holder's name stays, because the lease may be held under it.
+	// The checkpoint goes first: the files that it names exist as long as it does.
+	// The holder's name stays, because the lease may be held under it.
 	_ = os.Remove(s.file(checkpointName))
 	_ = os.Remove(s.file(manifestName))
 	s.removeOrphans(nil)
@@ -147,7 +146,7 @@ func (s *workFolder) clear(keepLetters bool) {
 	}
 }
 
-// remove is clear and the end of the folder, if it is empty then.
+// remove clears the folder and removes it if it is empty then.
 func (s *workFolder) remove(keepLetters bool) {
 	s.clear(keepLetters)
 	_ = os.Remove(s.file(holderName))
@@ -155,15 +154,15 @@ func (s *workFolder) remove(keepLetters bool) {
 	_ = os.Remove(s.path)
 }
 
-// removeEmpty removes a folder that holds no load.
+// removeEmpty removes a folder without a load.
 func (s *workFolder) removeEmpty() {
 	if _, err := os.Stat(s.file(manifestName)); errors.Is(err, fs.ErrNotExist) {
 		s.remove(true)
 	}
 }
 
-// otherLoads calls f with the manifest of every load that was not finished and
-// whose work folder is in a folder. Those at work are locked, and left out.
+// otherLoads calls f with the manifest of every unfinished load whose work folder
+// is in parent. Running loads have their folder locked, and are left out.
 func otherLoads(parent, except string, f func(*workFolder, manifest)) {
 	paths, _ := filepath.Glob(filepath.Join(parent, workPrefix+"*"))
 	for _, path := range paths {

@@ -18,13 +18,13 @@ import (
 	"atlas/search/query"
 )
 
-// Apply brings the changes of files into the served generation (docs/data.md,
-// "Deltas"). Lines that say nothing and records that Elasticsearch refuses are
-// left out and reported; everything else that goes wrong ends it, and calling it
-// again goes on: an input that is not what it should be (fault.BadRequest), a
-// backend away for too long (fault.Unavailable), a lost lease, a context that
-// ends, a crash. A delta that was begun and not finished is finished first, also
-// by a call with other files. The Report is good after an error too.
+// Apply applies the changes of files to the served generation (docs/data.md,
+// "Deltas"). It leaves out and reports lines that are neither records nor
+// deletions, and records that Elasticsearch refuses. Every other failure ends it,
+// and the same call resumes it: a wrong input (fault.BadRequest), a backend that is
+// unavailable for too long (fault.Unavailable), a lost lease, a cancelled context,
+// a crash. An unfinished delta is finished first, also by a call with other files.
+// The Report is valid after an error too.
 func Apply(ctx context.Context, o Options) (Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *apply) note(note string) {
 // run is the call under its lease.
 func (a *apply) run(ctx context.Context) (err error) {
 	defer func() {
-		// What cancelled the work says more than that it was cancelled.
+		// The cause of a cancellation says more than that there was one.
 		if err != nil && ctx.Err() != nil {
 			err = cmp.Or(context.Cause(ctx), err)
 		}
@@ -118,7 +118,8 @@ func (a *apply) run(ctx context.Context) (err error) {
 	return a.start(ctx, l)
 }
 
-// unfinished returns the delta that the work folder holds and that is to go on.
+// unfinished returns the delta of the work folder that is to be resumed, nil when
+// there is none.
 func (a *apply) unfinished() (*state, error) {
 	s, err := a.folder.read()
 	switch {
@@ -128,7 +129,7 @@ func (a *apply) unfinished() (*state, error) {
 	case err != nil || s == nil:
 		return nil, err
 	case a.Abandon:
-		// Also when it has the same files. Its mark is a foreign one from here on.
+		// Also with the same files. Its mark counts as a foreign one from here on.
 		a.note("given up: the delta " + s.Delta + " in the work folder")
 		return nil, a.folder.clear()
 	default:
@@ -147,7 +148,7 @@ func (a *apply) start(ctx context.Context, l live) error {
 		s.count(d)
 	}
 	a.state, a.names = s, namesOf(a.inputs)
-	// Whatever a crash left from before it had a state.
+	// Remove what a crash before the first state left.
 	if err := a.folder.clear(); err != nil {
 		return err
 	}
@@ -157,7 +158,7 @@ func (a *apply) start(ctx context.Context, l live) error {
 	return a.execute(ctx, s, l)
 }
 
-// carryOut applies a delta from where its state says it is.
+// execute applies a delta from where its state is.
 func (a *apply) execute(ctx context.Context, s *state, l live) (err error) {
 	a.state = s
 	a.names = namesOf(s.Inputs)
@@ -187,7 +188,7 @@ func (a *apply) execute(ctx context.Context, s *state, l live) (err error) {
 	return a.close()
 }
 
-// applyAll writes what there is to write and tells who is to know.
+// applyAll writes all datasets and notifies the listener.
 func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 	if err := a.refuseForeign(ctx, l, s.Delta); err != nil {
 		return err
@@ -198,7 +199,7 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 	if err := a.setMarks(ctx, l, false, s.Delta); err != nil {
 		return err
 	}
-	// Whoever wrote last may have been killed before its records were found.
+	// The writer before may have been killed before its records were searchable.
 	for _, d := range query.Datasets {
 		if err := a.refresh(ctx, l.indices[d]); err != nil {
 			return err
@@ -216,18 +217,18 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 	return a.save()
 }
 
-// settle decides where to begin: where the state says, or from the start when
-// what is served is not what was written to.
+// chooseStart continues at the state's place, or starts over when another
+// generation is served.
 func (a *apply) chooseStart(s *state, l live) error {
 	marked := slices.Contains(l.marks, s.Delta)
 	switch {
 	case s.Generation == l.generation && (marked || s.Stage == notifying):
 		return nil
 	case s.Generation == l.generation:
-		// Nothing was begun, or another one gave the delta up and may have
-		// written since. What is known to follow is kept.
+		// Nothing was begun, or another process gave the delta up and may have
+		// written since. Dirty records stay dirty.
 	case s.Generation == "":
-		// It begins.
+		// A new delta.
 	default:
 		a.note(fmt.Sprintf("the generation %s is served now instead of %s: the delta starts over", l.generation, s.Generation))
 		for _, d := range query.Datasets {
@@ -248,7 +249,7 @@ func (a *apply) chooseStart(s *state, l live) error {
 	return a.save()
 }
 
-// save writes the checkpoint, and what it counts on before it.
+// save syncs the files that the state refers to, then writes the state.
 func (a *apply) save() error {
 	if err := a.syncDeadLetters(); err != nil {
 		return err
@@ -261,10 +262,10 @@ func (a *apply) save() error {
 	return a.folder.write(a.state)
 }
 
-// toldPage is how many records a listener is told of at once.
+// notifyPage is how many records the listener gets in one call.
 const notifyPage = 1_000
 
-// tell tells the listener what changed. Searches see all of it by now.
+// notify tells the listener what changed. Searches see all changes by now.
 func (a *apply) notify(ctx context.Context) error {
 	a.Progress(indexer.Progress{Phase: Notifying, Elapsed: time.Since(a.began)})
 	if a.Tombstones != nil {
@@ -290,7 +291,7 @@ func (a *apply) notify(ctx context.Context) error {
 	return nil
 }
 
-// close puts what was left out where it was asked for, and ends the delta.
+// close puts the dead letters where they were asked for, and ends the delta.
 func (a *apply) close() error {
 	var err error
 	if a.problems, err = journal.ReadProblems(a.folder.deadLetters()); err != nil {
@@ -306,8 +307,8 @@ func (a *apply) close() error {
 		case to == a.DeadLetters:
 			return fault.Wrap(err, fault.Internal, "what was left out cannot be written to %s", to)
 		default:
-			// An earlier call asked for it. The delta must not stay unfinished
-			// for it, and all later ones with it.
+			// An earlier call asked for it. Failing would keep this delta, and all
+			// later ones, from finishing.
 			a.note(fmt.Sprintf("what the delta %s left out cannot be written to %s, and is in the work folder: %v", a.state.Delta, to, err))
 			to = ""
 		}
@@ -329,7 +330,7 @@ func (a *apply) close() error {
 	return nil
 }
 
-// namesOf are the names of the files as sources gives them.
+// namesOf returns the names of the files in reports.
 func namesOf(inputs []inputStamp) []string {
 	var o Options
 	for _, in := range inputs {

@@ -12,10 +12,9 @@ import (
 	"atlas/internal/fault"
 )
 
-// checkTarget tries whether dead letters can be written to a path, before
-// anything is done for which they would be needed. The file takes the place of
-// what has its name: of another file, but not of an input, nor of a device, a
-// pipe, a link or a folder, for which it would be no replacement.
+// checkDeadLettersPath refuses a path that dead letters cannot be written to,
+// before anything is done. The file replaces another file of that name, but not an
+// input, a device, a pipe, a link or a folder.
 func checkDeadLettersPath(path string, inputs []inputStamp) error {
 	if err := replaceable(path); err != nil {
 		return fault.Wrap(err, fault.BadRequest, "the dead letters cannot be written to %s", path)
@@ -38,7 +37,7 @@ func checkDeadLettersPath(path string, inputs []inputStamp) error {
 
 var errNoFile = errors.New("it is there and is no file, but a device, a pipe, a link or a folder")
 
-// replaceable tells whether a file may be renamed to a path.
+// replaceable returns nil when a file can be renamed to a path.
 func replaceable(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -70,7 +69,7 @@ func (a *apply) syncDeadLetters() error {
 	return nil
 }
 
-// copyDeadLetters writes the dead letters to where they were asked for, whole or
+// copyDeadLetters copies the dead letters to where they were asked for, whole or
 // not at all.
 func (a *apply) copyDeadLetters(path string) error {
 	if err := replaceable(path); err != nil {
@@ -84,9 +83,9 @@ func (a *apply) copyDeadLetters(path string) error {
 	return durable.ReplaceFrom(path, file)
 }
 
-// redirect decides where an interrupted delta leaves its dead letters: where
-// this call says, when it is the same delta. The dead letters of another one must
-// neither be replaced by this call's, nor replace what it is to read.
+// redirect decides where an interrupted delta puts its dead letters: where this
+// call says when it is the same delta. The dead letters of another delta must not
+// be replaced by those of this call, nor replace one of its inputs.
 func (a *apply) redirect(before *state) {
 	switch to := before.LettersTo; {
 	case equalInputs(before.Inputs, a.inputs):

@@ -7,7 +7,7 @@ import (
 	"atlas/search/query"
 )
 
-// outcome is what becomes of an entry.
+// outcome is what an entry does.
 type outcome uint8
 
 const (
@@ -20,10 +20,10 @@ const (
 	absent // there is nothing to delete
 )
 
-// changes tells whether the record is another one afterwards.
+// changes reports whether the record is different afterwards.
 func (o outcome) changes() bool { return o == created || o == updated || o == deleted }
 
-// in is where an outcome is counted.
+// counter is the counter of an outcome.
 func (o outcome) counter(c *Counts) *int64 {
 	switch o {
 	case older:
@@ -43,15 +43,14 @@ func (o outcome) counter(c *Counts) *int64 {
 	}
 }
 
-// judge decides what an entry does to the record that is there, nil for none.
-// gone is the updated_at of a deletion that is remembered, started the time of
-// the delta, both in milliseconds. The later updated_at counts; with the same
-// one the delta does, so that applying it again changes nothing. A deletion
-// without updated_at counts whatever date the record has.
+// decide returns what an entry does to the present record, nil for none. gone is
+// the updated_at of a remembered deletion, started the time of the delta, both in
+// milliseconds. The later updated_at wins; with equal ones the delta wins, so that
+// applying it again changes nothing. A deletion without updated_at always wins.
 //
-// The entry's record gets the times that its line did not give: created_at and
-// detected_at stay as they are, updated_at is the time of the delta, unless
-// nothing else changes.
+// The entry's record gets the times that its line leaves out: created_at and
+// detected_at of the present record, and the time of the delta as updated_at,
+// unless nothing else changes.
 func decide(e entry, old *document.Record, gone *int64, started int64) outcome {
 	at := e.updatedAt(started)
 	if e.deleted {
@@ -99,8 +98,8 @@ func decide(e entry, old *document.Record, gone *int64, started int64) outcome {
 	}
 }
 
-// deletedAt is the updated_at that a deletion is remembered with. One without is
-// later than whatever it deletes.
+// deletedAt is the updated_at of a tombstone. Without one in the line it is later
+// than the record that is deleted.
 func (e entry) deletedAt(old *document.Record, started int64) int64 {
 	at := e.updatedAt(started)
 	if old != nil && e.updated == noTime.UnixMilli() {
@@ -109,9 +108,8 @@ func (e entry) deletedAt(old *document.Record, started int64) int64 {
 	return at
 }
 
-// same tells whether two records have the same values: those that lines give
-// and, with derived set, the others too. A list that is not given is an empty
-// one.
+// equalValues compares the values that lines give and, with derived set, the
+// derived ones. A missing list equals an empty one.
 func equalValues(a, b document.Record, derived bool) bool {
 	for _, f := range query.Fields(a.Dataset) {
 		if f.Derive != nil && !derived {

@@ -9,21 +9,20 @@ import (
 
 func (id recordID) String() string { return uuid.UUID(id).String() }
 
-// past tells whether the id comes after another one.
+// after reports whether the id sorts after another one.
 func (id recordID) after(other recordID) bool { return bytes.Compare(id[:], other[:]) > 0 }
 
-// idLog is a file that ids are added to, one after the other. What a crash left
-// of a half-written id is cut off, and an id that means nothing does no harm.
+// idLog is an append-only file of ids. Opening it cuts off a half-written id. An id
+// that should not be in it does no harm.
 type idLog struct {
 	file *os.File
 	buf  []byte
 	size int64
-	// seen are ids that were added lately. Parents are named by many records in
-	// a row.
+	// seen are recently added ids: many records in a row name the same parents.
 	seen map[recordID]struct{}
 }
 
-// maxSeen bounds what is remembered of a log, about 3 MB.
+// maxSeen bounds seen, to about 3 MB.
 const maxSeen = 1 << 16
 
 func openIDLog(path string) (*idLog, error) {
@@ -44,7 +43,7 @@ func openIDLog(path string) (*idLog, error) {
 	return &idLog{file: file, size: size, seen: map[recordID]struct{}{}}, nil
 }
 
-// add adds an id, unless it was added lately.
+// add adds an id, unless it was added recently.
 func (l *idLog) add(id recordID) {
 	if _, again := l.seen[id]; again {
 		return
@@ -56,7 +55,7 @@ func (l *idLog) add(id recordID) {
 	l.buf = append(l.buf, id[:]...)
 }
 
-// sync makes everything that was added durable.
+// sync brings all added ids to the disk.
 func (l *idLog) sync() error {
 	if len(l.buf) == 0 {
 		return nil
@@ -93,7 +92,7 @@ func (l *idLog) each(page int, f func([]recordID) error) error {
 	return nil
 }
 
-// clear forgets all ids.
+// clear removes all ids.
 func (l *idLog) clear() error {
 	l.buf, l.size = nil, 0
 	clear(l.seen)

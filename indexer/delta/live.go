@@ -21,7 +21,7 @@ type live struct {
 	marks []string
 }
 
-// findLive finds where searches go.
+// findLive finds the generation that searches go to.
 func (a *apply) findLive(ctx context.Context) (live, error) {
 	l := live{indices: map[query.Dataset]string{}}
 	var all []generation.Index
@@ -78,9 +78,9 @@ func (a *apply) setMarks(ctx context.Context, l live, remove bool, deltas ...str
 	})
 }
 
-// admit refuses to go on beside a delta that was begun elsewhere and not
-// finished: related records may not follow yet what it changed, and only its own
-// work folder knows which.
+// refuseForeign refuses to apply a delta beside an unfinished one of another work
+// folder: related records may not follow its changes yet, and only its work folder
+// knows which.
 func (a *apply) refuseForeign(ctx context.Context, l live, own string) error {
 	foreign := slices.DeleteFunc(slices.Clone(l.marks), func(delta string) bool { return delta == own })
 	if len(foreign) == 0 {

@@ -7,7 +7,7 @@ import (
 	"atlas/search/query"
 )
 
-// work is what there is to do about one record.
+// work is what is to be done for one record.
 type work struct {
 	id    recordID
 	entry *entry // nil: no line is about it

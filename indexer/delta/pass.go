@@ -14,24 +14,23 @@ import (
 	"atlas/search/query"
 )
 
-// A delta is applied in passes, a dataset each, children before parents
-// (query.Datasets): when a record is built, everything that its document is made
-// of is in the index and found. So each document is written once, and a change
-// goes up as far as anything follows from it: what a parent's document holds of
-// a record is its document.Fragment, and where that changes, the parents of the
-// old and of the new version become dirty and are dealt with in their own pass.
+// A delta is applied in passes, one for each dataset, children before parents
+// (query.Datasets): when a document is built, its children are final and
+// searchable. So each document is written once. What the document of a parent holds
+// of a record is its document.Fragment. Where that changes, the parents of the old
+// and of the new version become dirty, and their own pass rebuilds them.
 //
-// Records of a pass are dealt with in groups. Before a group is written it is
-// noted on the disk what follows from it; a crash while it is written has it
-// written again, from what is in the index then.
+// A pass goes in groups. Before a group is written, the dirty records that follow
+// from it are on the disk. After a crash the group is decided and written again,
+// from what is in the index then.
 
-// groupChildren is how many related records a group's documents hold, as far as
-// their old versions tell. Those of three groups are in memory together.
+// groupChildren bounds the related records in the documents of a group, as counted
+// in their old versions. Three groups are in memory at once.
 const groupChildren = 10_000
 
-// pass deals with a dataset. What is there of the records of the next group is
-// looked up, and their documents are built, while a group is written: records of
-// one pass know nothing of each other.
+// pass applies a dataset. While a group is written, the records of the next one are
+// looked up and their documents built: records of one pass do not depend on each
+// other.
 func (a *apply) pass(ctx context.Context, d query.Dataset, l live) error {
 	s := a.state
 	merged, err := a.newMergeIterator(ctx, s, d, a.dirty[d])
@@ -83,7 +82,7 @@ func (a *apply) refresh(ctx context.Context, index string) error {
 	return a.Retry.Do(ctx, func(ctx context.Context) error { return a.Elastic.Refresh(ctx, index) })
 }
 
-// item is a record that is dealt with.
+// item is a record of a group.
 type item struct {
 	work
 	outcome outcome
@@ -93,7 +92,7 @@ type item struct {
 	doc     []byte           // nil when nothing is written
 }
 
-// prepare makes groups of what there is to do, ready to be written.
+// prepare makes groups that are ready to be written.
 func (a *apply) prepare(ctx context.Context, d query.Dataset, l live, merged *mergeIterator, groups chan<- []*item) error {
 	for {
 		page, err := merged.page(a.Page)
@@ -123,7 +122,7 @@ func (a *apply) prepare(ctx context.Context, d query.Dataset, l live, merged *me
 	}
 }
 
-// look finds what is there of each record, and judges.
+// lookUp reads the present record of each id and decides the outcome.
 func (a *apply) lookUp(ctx context.Context, d query.Dataset, page []*work) ([]*item, error) {
 	ids := make([]string, len(page))
 	for i, w := range page {
@@ -179,12 +178,12 @@ func (a *apply) lookUp(ctx context.Context, d query.Dataset, page []*work) ([]*i
 	return items, nil
 }
 
-// builds tells whether the record needs a document.
+// builds reports whether the record needs a document.
 func (it *item) builds() bool {
 	return it.outcome == created || it.outcome == updated || it.dirty && it.old != nil && it.outcome != deleted
 }
 
-// children is about how many related records the item's document holds.
+// children estimates the related records in the item's document.
 func (it *item) children() int64 {
 	if !it.builds() || it.old == nil {
 		return 0
@@ -199,7 +198,7 @@ func (it *item) children() int64 {
 	return n
 }
 
-// carry writes a group.
+// writeGroup writes a group.
 func (a *apply) writeGroup(ctx context.Context, d query.Dataset, l live, items []*item) error {
 	s := a.state
 	last := items[len(items)-1].id
@@ -221,7 +220,7 @@ func (a *apply) writeGroup(ctx context.Context, d query.Dataset, l live, items [
 		return err
 	}
 	if len(sent) > 0 {
-		// What follows is on the disk before anything is written.
+		// The dirty records must be on the disk before anything is written.
 		if err := a.save(); err != nil {
 			return err
 		}
@@ -234,8 +233,8 @@ func (a *apply) writeGroup(ctx context.Context, d query.Dataset, l live, items [
 	return nil
 }
 
-// expected is how many records there are to deal with, as far as is known: more
-// follow, and some are both in a list and dirty.
+// expected estimates how many records there are: more can become dirty, and some
+// are both in a list and dirty.
 func (a *apply) expected() int64 {
 	n := int64(0)
 	for _, d := range query.Datasets {
@@ -244,8 +243,7 @@ func (a *apply) expected() int64 {
 	return n
 }
 
-// build makes the documents of the items that need one and whose document is
-// another one than is there.
+// build builds the documents that differ from those in the index.
 func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*item) error {
 	var ids []string
 	for _, it := range items {
@@ -275,8 +273,8 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 		if found := children[it.id.String()]; found != nil {
 			of = found
 		}
-		// The old version's derived values are looked at again: Build replaces
-		// those of the record it is given.
+		// Decoded again, because Build replaces the derived values of its record,
+		// and old must keep those of the old version.
 		if it.outcome != created && it.outcome != updated {
 			record, err := document.FromPublic(d, it.public)
 			if err != nil {
@@ -292,14 +290,14 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 	return a.skipUnchanged(ctx, l.indices[d], alike)
 }
 
-// follow notes what follows from an item: parents whose documents hold another
-// fragment of it, and that whoever keeps a copy is to know.
+// markDependents adds the record to those that the listener hears of, and marks
+// parents as dirty whose documents hold another fragment of it.
 func (a *apply) markDependents(d query.Dataset, it *item) {
 	if !it.outcome.changes() && !it.builds() {
 		return
 	}
-	// Also when the document is the same: what is counted of related records
-	// elsewhere may be more than a document holds.
+	// Also with an unchanged document: counts of related records elsewhere may
+	// exceed what a document holds.
 	a.changed[d].add(it.id)
 	var before, after []byte
 	if it.old != nil {

@@ -17,16 +17,16 @@ import (
 	"atlas/search/query"
 )
 
-// source is one file of a delta; dataset is "" for a file of dead letters, whose
-// lines name theirs.
+// source is a file of a delta. dataset is "" for a file of dead letters, whose
+// lines name their dataset.
 type source struct {
 	dataset query.Dataset
 	path    string
 	name    string // in reports
 }
 
-// sources lists the files in the order that decides between equal lines. A file
-// is called by its name, or by its path where two have the same name.
+// sources returns the files in the order that decides between equal lines. A file
+// is reported by its name, or by its path where two have the same name.
 func (o Options) sources() []source {
 	var all []source
 	for _, f := range o.Files {
@@ -48,11 +48,10 @@ func (o Options) sources() []source {
 	return all
 }
 
-// sortMemory is what sorting holds in memory for each dataset, in bytes.
+// sortMemory is the memory for sorting a dataset, in bytes.
 const sortMemory = 12 << 20
 
-// read makes the lists of what the files say of each record, and begins the
-// state with what there is to say of their lines.
+// read makes the list of each dataset, and puts the counts of lines into the state.
 func (a *apply) read(ctx context.Context, s *state) error {
 	r := &reading{apply: a, state: s, started: s.Started.UnixMilli(), sorters: map[query.Dataset]*extsort.Sorter{}, writers: map[query.Dataset]*extsort.Writer{}}
 	for _, d := range query.Datasets {
@@ -64,7 +63,7 @@ func (a *apply) read(ctx context.Context, s *state) error {
 		return err
 	}
 	defer a.deadLetters.Close()
-	// Each is opened before any is read, so that a wrong one is known at once.
+	// All are opened before any is read, so that a wrong one is reported at once.
 	readers := make([]*ndjson.Reader, len(a.sources))
 	defer func() {
 		for _, reader := range readers {
@@ -97,7 +96,7 @@ func (a *apply) read(ctx context.Context, s *state) error {
 	return nil
 }
 
-// reading is the state of reading the files.
+// reading reads the files.
 type reading struct {
 	*apply
 	state         *state
@@ -109,7 +108,7 @@ type reading struct {
 	key, payload  []byte
 }
 
-// progressLines is how often reading and applying tell how far they are.
+// progressLines is the number of lines between two reports of progress.
 const progressLines = 10_000
 
 func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) error {
@@ -146,7 +145,7 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 			e, problems = parseLine(d, raw)
 		}
 		if known {
-			// A letter is one, whether or not what it holds is mended.
+			// A dead letter counts, whether or not its record is corrected.
 			good++
 		}
 		if len(problems) > 0 {
@@ -166,8 +165,8 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 			return err
 		}
 	}
-	// One bad line is a bad line. Lines of which none is a record are another
-	// dataset's, or another program's.
+	// A single bad line is only that. A file without any good line belongs to
+	// another dataset or program.
 	if lines > 1 && good == 0 {
 		if from.dataset == "" {
 			return fault.New(fault.BadRequest, "%s is not what it should be: none of its %d lines is a dead letter of a load or a delta", from.path, lines)
@@ -177,7 +176,7 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 	return nil
 }
 
-// list writes what counts of a dataset, in the order of ids.
+// list writes the entries of a dataset that count, in the order of ids.
 func (r *reading) list(ctx context.Context, d query.Dataset) error {
 	if err := r.writers[d].Close(); err != nil {
 		return err
@@ -217,8 +216,8 @@ func (r *reading) list(ctx context.Context, d query.Dataset) error {
 	return nil
 }
 
-// count returns the counts of a dataset. Dead letters may name none; they are
-// counted under "".
+// count returns the counts of a dataset. Dead letters without a dataset are counted
+// under "".
 func (s *state) count(d query.Dataset) *Counts {
 	if s.Counts[d] == nil {
 		s.Counts[d] = &Counts{}

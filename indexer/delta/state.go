@@ -17,14 +17,13 @@ import (
 // The work folder of an installation holds the one delta that is being applied:
 //
 //	lock            held by the process that applies it
-//	state.json      how far it is; without it nothing was begun
-//	<dataset>.list  what is to be applied
+//	state.json      the checkpoint; without it nothing was begun
+//	<dataset>.list  the entries that count, sorted by id
 //	<dataset>.dirty records of the dataset whose related records changed
-//	<dataset>.told  records of the dataset that changed, for who keeps copies
-//	letters.ndjson  what was left out
+//	<dataset>.told  records of the dataset that changed, for the listener
+//	letters.ndjson  dead letters
 //	scratch/        temporary files
-//	dead-letters/   what was left out of finished deltas, where nothing else
-//	                was asked for
+//	dead-letters/   dead letters of finished deltas that were asked for nowhere else
 
 type stage string
 
@@ -42,9 +41,9 @@ type state struct {
 	Inputs    []inputStamp `json:"inputs"`
 	LettersTo string       `json:"letters_to"`
 	Stage     stage        `json:"stage"`
-	// Generation is what is written to. Done and Begun are places in Dataset:
-	// everything up to Done is written, everything up to Begun is counted and in
-	// the files that say what follows, and may be written.
+	// Generation is the one that is written to. Done and Begun are places in
+	// Dataset: everything up to Done is written. Everything up to Begun is counted,
+	// its dirty records are on the disk, and it may be written.
 	Generation string        `json:"generation"`
 	Dataset    query.Dataset `json:"dataset"`
 	Done       recordID      `json:"done"`
@@ -58,11 +57,11 @@ type state struct {
 	Counts      map[query.Dataset]*Counts     `json:"counts"`
 }
 
-// stateVersion changes when the state or a file that it names changes its meaning.
-// Version 1 had lists in a format of their own.
+// stateVersion increases when the meaning of the state or of a file that it names
+// changes. Version 1 had lists in another format.
 const stateVersion = 2
 
-// stamp tells an input from another one.
+// inputStamp identifies an input.
 type inputStamp struct {
 	Dataset query.Dataset `json:"dataset,omitempty"`
 	Path    string        `json:"path"`
@@ -113,7 +112,7 @@ func openFolder(path string) (*folder, error) {
 	}
 	f := &folder{path, lock}
 	_ = os.RemoveAll(f.scratch())
-	// What a process left that was killed while it replaced its state.
+	// Left by a process that was killed while it replaced its state.
 	begun, _ := filepath.Glob(filepath.Join(path, ".state.json.*"))
 	for _, name := range begun {
 		_ = os.Remove(name)
@@ -137,9 +136,8 @@ func (f *folder) changed(d query.Dataset) string { return filepath.Join(f.path, 
 func (f *folder) deadLetters() string            { return filepath.Join(f.path, "letters.ndjson") }
 func (f *folder) stateFile() string              { return filepath.Join(f.path, "state.json") }
 
-// read returns the state of a delta that was begun and is not finished, nil
-// when there is none. The state of another version is refused: its files may have
-// another format.
+// read returns the state of an unfinished delta, nil when there is none. The state
+// of another version is refused: its files can have another format.
 func (f *folder) read() (*state, error) {
 	var of struct {
 		Version int `json:"version"`
@@ -170,7 +168,8 @@ func (f *folder) write(s *state) error {
 	return nil
 }
 
-// forget ends the delta: its state first, without which the rest means nothing.
+// clear ends the delta. The state goes first: without it the other files mean
+// nothing.
 func (f *folder) clear() error {
 	if err := os.Remove(f.stateFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return unusable(err, f.stateFile())

@@ -16,7 +16,7 @@ import (
 	"atlas/search/query"
 )
 
-// forget notes deletions before they happen.
+// noteDeletions adds tombstones before the records are deleted.
 func (a *apply) noteDeletions(ctx context.Context, d query.Dataset, items []*item) error {
 	if a.Tombstones == nil {
 		return nil
@@ -33,7 +33,7 @@ func (a *apply) noteDeletions(ctx context.Context, d query.Dataset, items []*ite
 	return a.Retry.Do(ctx, func(ctx context.Context) error { return a.Tombstones.NoteDeleted(ctx, d, gone) })
 }
 
-// senders is in how many requests a group is sent at once. A shard deals with a
+// senders is the number of requests that a group is split into: a shard processes a
 // request on one processor.
 const senders = 2
 
@@ -77,7 +77,7 @@ func (a *apply) write(ctx context.Context, d query.Dataset, l live, sent []*item
 		counts := a.state.count(d)
 		reason := no.Type + ": " + no.Reason
 		if it.entry == nil {
-			// Its next load will be refused too; nothing else can be done here.
+			// Its next load will be refused too. Nothing else can be done here.
 			a.note(fmt.Sprintf("elasticsearch refuses to write %s of %s anew: %s", it.id, d, reason))
 			continue
 		}
