@@ -1,9 +1,8 @@
-// Package extsort sorts more entries than memory holds: a key of fixed size
-// and a payload each, sorted in memory by parts, the parts kept as compressed
-// files, and merged when they are read. It compares keys as bytes and knows
-// nothing of what they or the payloads mean. A Sorter that keeps its files can
-// be opened again by another process, to go on where the first ended. It is not
-// for keeping data: the files follow no promised format.
+// Package extsort sorts more entries than fit into memory. An entry is a key of
+// fixed size and a payload. Parts are sorted in memory, written to compressed files
+// and merged when they are read. Keys are compared as bytes; the package does not
+// know what keys and payloads mean. Another process can reopen a Sorter that keeps
+// its files. It does not store data: the format of the files can change.
 package extsort
 
 import (
@@ -144,9 +143,9 @@ func (s *Sorter) IterateAfter(ctx context.Context, start []byte) (*Iterator, err
 	return Open(ctx, s.opts, runs, start)
 }
 
-// Compact merges files until they can be read at once. After each merge commit
-// is called, and the files that were merged go when it returns: a process that
-// dies has lost none.
+// Compact merges files until they can be read at once. It calls commit after each
+// merge and removes the merged files when commit returns, so that a crash loses
+// none.
 func (s *Sorter) Compact(ctx context.Context, commit func() error) error {
 	runs := s.Runs()
 	for len(runs) > s.opts.FanIn {
@@ -170,7 +169,7 @@ func (s *Sorter) Compact(ctx context.Context, commit func() error) error {
 	return nil
 }
 
-// mergeRuns makes one file of several, which stay.
+// mergeRuns merges files into one and keeps them.
 func (s *Sorter) mergeRuns(ctx context.Context, runs []Run) (Run, error) {
 	kept := s.opts
 	kept.Keep = true
@@ -205,7 +204,7 @@ func (s *Sorter) Discard() {
 	s.runs = nil
 }
 
-// Remove removes files of a folder. One that is gone already is fine.
+// Remove removes files of a folder. Missing ones are fine.
 func Remove(dir string, runs []Run) {
 	for _, r := range runs {
 		_ = os.Remove(filepath.Join(dir, r.File))

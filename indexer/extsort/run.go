@@ -13,11 +13,11 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// packSize is how much of a file is compressed, and held, at once, in bytes.
+// packSize is the size of a compressed block, in bytes.
 const packSize = 64 << 10
 
-// Run is a file of sorted entries: payload length, key, payload each. Their
-// number is kept here, so that a file that lost its end does not pass for whole.
+// Run is a file of sorted entries: payload length, key, payload each. Entries
+// reveals a file that lost its end.
 type Run struct {
 	File    string `json:"file"` // its name in Options.Dir
 	Entries int64  `json:"entries"`
@@ -113,7 +113,7 @@ func openRun(opts Options, from Run) (*runReader, error) {
 		keySize: opts.KeySize, remaining: from.Entries}, nil
 }
 
-// after moves to the first entry whose key begins with more than start.
+// seek moves to the first entry whose key begins with more than start.
 func (r *runReader) seek(ctx context.Context, start []byte) (more bool, err error) {
 	for n := 0; ; n++ {
 		if more, err := r.next(); !more || err != nil {
@@ -128,7 +128,7 @@ func (r *runReader) seek(ctx context.Context, start []byte) (more bool, err erro
 	}
 }
 
-// next reads an entry; false says that there is none left.
+// next reads an entry. It returns false after the last one.
 func (r *runReader) next() (bool, error) {
 	if r.remaining == 0 {
 		return false, nil

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// blockSize is how memory is taken, in bytes: blocks instead of one growing
-// slice, so that small inputs take little and nothing is copied.
+// blockSize is the unit of allocation, in bytes. Blocks instead of one growing
+// slice: small inputs take little memory and nothing is copied.
 const blockSize = 1 << 20
 
-// entrySize is what an entry costs beside its bytes.
+// entrySize is the memory of an entry beside its bytes.
 const entrySize = 24
 
-// entry points at key and payload in a block. The key's beginning is here so
-// that most comparisons touch nothing else.
+// entry refers to key and payload in a block. The prefix of the key decides most
+// comparisons.
 type entry struct {
 	prefix  uint64
 	block   int32
@@ -52,7 +52,7 @@ func (w *Writer) Add(key, payload []byte) error {
 	return nil
 }
 
-// room returns a block with that many bytes free.
+// freeBlock returns a block with that many free bytes.
 func (w *Writer) freeBlock(size int) *[]byte {
 	for ; w.block < len(w.blocks); w.block++ {
 		if b := &w.blocks[w.block]; cap(*b)-len(*b) >= size {
@@ -67,7 +67,7 @@ func (w *Writer) key(e entry) []byte {
 	return w.blocks[e.block][e.offset:][:w.sorter.opts.KeySize]
 }
 
-// Flush writes what is held, sorted, to a file.
+// Flush writes the buffered entries, sorted, to a file.
 func (w *Writer) Flush() error {
 	if len(w.entries) == 0 {
 		return nil
@@ -101,7 +101,7 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// Close writes the rest and gives the memory back.
+// Close writes the rest and frees the memory.
 func (w *Writer) Close() error {
 	err := w.Flush()
 	w.blocks, w.entries = nil, nil

@@ -15,11 +15,11 @@ import (
 	"atlas/search/query"
 )
 
-// State is what a generation is there for.
+// State is the role of a generation.
 type State string
 
-// The states. A generation is complete when it has an index of each dataset and
-// the load that made them was finished.
+// The states. A complete generation has an index for each dataset, all of them from
+// a load that was finished.
 const (
 	Served     State = "served"     // searches go to it
 	Previous   State = "previous"   // complete: what a rollback goes to when none is named
@@ -27,44 +27,43 @@ const (
 	Unfinished State = "unfinished" // being filled, left by a load that ended, or without some of its indices
 )
 
-// Generation is one load's indices.
+// Generation is the indices of one load.
 type Generation struct {
 	Name string `json:"generation"`
 	// State of all its indices together.
 	State State `json:"state"`
 	// Created is when its load began, to the second.
 	Created time.Time `json:"created"`
-	// Deltas were begun on it and are not finished: some related records may not
-	// follow yet what they changed.
+	// Deltas were begun on it and are not finished: related records may not follow
+	// their changes yet.
 	Deltas []string `json:"deltas"`
 	// Documents and Bytes are sums over the datasets.
 	Documents int64 `json:"documents"`
 	Bytes     int64 `json:"bytes"`
-	// Datasets has a row for each index there is, in the order of
-	// query.Datasets.
+	// Datasets has a row for each existing index, in the order of query.Datasets.
 	Datasets []DatasetIndex `json:"datasets"`
 }
 
-// DatasetIndex is one of a generation's indices.
+// DatasetIndex is an index of a generation.
 type DatasetIndex struct {
 	Dataset query.Dataset `json:"dataset"`
 	Index   string        `json:"index"`
 	// Served: the alias of the dataset points to it.
 	Served bool `json:"served"`
-	// Documents is how many records can be found; while the index is filled,
-	// how many were written so far, those twice that were sent twice.
+	// Documents is the number of searchable records. While the index is filled, it
+	// is the number of writes, which counts a document twice that was sent twice.
 	Documents int64 `json:"documents"`
 	// Bytes are those of the primary shards on disk, without replicas.
 	Bytes int64 `json:"bytes"`
-	// Health is green (all copies there), yellow (replicas missing) or red
+	// Health is green (all copies placed), yellow (replicas missing) or red
 	// (records missing).
 	Health string `json:"health"`
 
 	unfinished bool
 }
 
-// List returns the generations of an installation, the newest first. What
-// changes meanwhile may or may not be seen.
+// List returns the generations of an installation, the newest first. It may or may
+// not see concurrent changes.
 func List(ctx context.Context, es *elastic.Client, names mappings.Names) ([]Generation, error) {
 	all, err := Indices(ctx, es, names)
 	if err != nil {
@@ -92,7 +91,7 @@ func List(ctx context.Context, es *elastic.Client, names mappings.Names) ([]Gene
 			Dataset: e.Dataset, Index: e.Name, Served: e.Served, unfinished: e.Unfinished,
 			Documents: f.written, Bytes: f.bytes, Health: f.health,
 		}
-		// Nothing is found in an index that is being filled: it is not refreshed.
+		// An index that is being filled is not refreshed: nothing is found in it.
 		if !e.Unfinished && f.health != "red" {
 			if in.Documents, err = es.Count(ctx, e.Name); err != nil {
 				return nil, err
@@ -117,7 +116,7 @@ func List(ctx context.Context, es *elastic.Client, names mappings.Names) ([]Gene
 	return list, nil
 }
 
-// setStates tells what each generation is, of all of them, the newest first.
+// setStates sets the states of all generations, the newest first.
 func setStates(all []*Generation) {
 	served := -1
 	for i, g := range all {
@@ -130,8 +129,8 @@ func setStates(all []*Generation) {
 			g.State = Unfinished
 		}
 	}
-	// The newest of those before the served one; where there is none, the newest
-	// of those after it, which a rollback left.
+	// The newest of those before the served one. Without any, the newest of those
+	// after it, which a rollback left.
 	for _, from := range [][]*Generation{all[served+1:], all[:max(served, 0)]} {
 		for _, g := range from {
 			if g.State == Complete {
@@ -142,7 +141,7 @@ func setStates(all []*Generation) {
 	}
 }
 
-// complete tells whether searches could go to a generation.
+// complete reports whether searches could go to a generation.
 func (g *Generation) complete() bool {
 	return len(g.Datasets) == len(query.Datasets) &&
 		!slices.ContainsFunc(g.Datasets, func(in DatasetIndex) bool { return in.unfinished })
@@ -156,8 +155,8 @@ func (g *Generation) indices() []string {
 	return names
 }
 
-// loadTime is when the load of a generation began, by its name, zero when it is
-// no name of a generation. It is the time that records get which have none.
+// loadTime is the time in the name of a generation, when its load began; zero for
+// other names. Records without times of their own have it.
 func loadTime(generation string) time.Time {
 	if !generationName.MatchString(generation) {
 		return time.Time{}
@@ -166,14 +165,14 @@ func loadTime(generation string) time.Time {
 	return at
 }
 
-// indexStats is what Elasticsearch knows of an index without looking into it.
+// indexStats are statistics of an index.
 type indexStats struct {
 	health         string
 	bytes, written int64
 }
 
-// readStats asks about all indices of records at once. Counts of an index's
-// statistics include nested children; the operations that wrote it do not.
+// readStats returns the statistics of all indices of records. written counts
+// operations, because the document count includes nested children.
 func readStats(ctx context.Context, es *elastic.Client, names mappings.Names) (map[string]indexStats, error) {
 	pattern := ""
 	for _, d := range query.Datasets {

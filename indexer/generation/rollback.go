@@ -11,26 +11,26 @@ import (
 	"atlas/internal/fault"
 )
 
-// RollbackReport is what became of a rollback.
+// RollbackReport is the outcome of a rollback.
 type RollbackReport struct {
 	// Switched: searches go to the generation To.
 	Switched bool `json:"switched"`
-	// From are the generations that were served before: one, unless somebody
-	// has changed the aliases by hand.
+	// From are the generations that were served before: one, unless the aliases
+	// were changed by hand.
 	From []string `json:"from"`
 	To   string   `json:"to"`
 	// Documents of the generation that is served now.
 	Documents int64 `json:"documents"`
-	// Notes say what is not as it should be in that generation.
+	// Notes say what is wrong with that generation.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Rollback switches searches of all datasets to another complete generation in
-// one step: to the one named, or, when to is "", to the newest of those before
-// the served one. Nothing is deleted. It is refused (fault.BadRequest) when
-// there is no such generation, when it is not complete, cannot be read whole, or
-// is served already. The Listener is told after the switch, as by Load; when
-// that fails, the report says Switched all the same.
+// Rollback switches searches of all datasets to another complete generation in one
+// step: to the named one or, when to is "", to the newest one before the served
+// one. Nothing is deleted. It is refused (fault.BadRequest) when the generation
+// does not exist, is not complete, has missing shards or is served already. The
+// Listener is notified after the switch; when that fails, the report says Switched
+// despite the error.
 func Rollback(ctx context.Context, o Options, to string) (RollbackReport, error) {
 	report := RollbackReport{From: []string{}}
 	err := WithLease(ctx, o.Lease, func(ctx context.Context) error { return o.rollback(ctx, to, &report) })
@@ -48,7 +48,7 @@ func (o Options) rollback(ctx context.Context, to string, report *RollbackReport
 	}
 	report.To, report.Documents = target.Name, target.Documents
 	for _, delta := range target.Deltas {
-		// Whoever goes back may have nowhere better to go: it is said, and done.
+		// Only a note: there may be no better generation to go back to.
 		report.Notes = append(report.Notes, fmt.Sprintf(
 			"the delta %s was begun on the generation %s and not finished: some related records, counts and dates may not follow what it changed, until it is applied again where it was begun, or all is loaded again",
 			delta, target.Name))
@@ -68,7 +68,7 @@ func (o Options) rollback(ctx context.Context, to string, report *RollbackReport
 	return NotifySwitched(ctx, o.Listener, target.Name)
 }
 
-// aliasChanges move every alias from what it points to now.
+// aliasChanges move the alias of every dataset to the target.
 func (o Options) aliasChanges(ctx context.Context, target Generation, report *RollbackReport) ([]elastic.AliasChange, error) {
 	now, err := Indices(ctx, o.Elastic, o.Names)
 	if err != nil {
@@ -92,7 +92,8 @@ func (o Options) aliasChanges(ctx context.Context, target Generation, report *Ro
 	return append(changes, o.RemoveAliases(served)...), nil
 }
 
-// rollbackTarget is the generation to go to, which must be fit to be served.
+// rollbackTarget returns the generation to switch to, which must be complete and
+// readable.
 func rollbackTarget(all []Generation, to string) (Generation, error) {
 	if to == "" {
 		served := slices.IndexFunc(all, func(g Generation) bool { return g.State == Served })

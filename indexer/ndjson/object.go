@@ -11,10 +11,9 @@ import (
 // timeLayout is RFC 3339 in UTC with milliseconds, as records carry times.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// Object builds one line: a flat JSON object, its keys in the order they are
-// added. Millions of records go through it, so it appends to one buffer and
-// uses no reflection. Keys are taken as they are and must need no escaping.
-// The zero Object is ready for use.
+// Object builds one line: a flat JSON object with its keys in the order of adding.
+// It is made for millions of records: it appends to one buffer and uses no
+// reflection. Keys must need no escaping. The zero Object is ready for use.
 type Object struct {
 	b []byte
 }
@@ -22,7 +21,7 @@ type Object struct {
 // Reset starts a new line in the same buffer.
 func (o *Object) Reset() { o.b = append(o.b[:0], '{') }
 
-// Line ends the object and returns it, without a line end. The bytes are good
+// Line ends the object and returns it, without a line end. The bytes are valid
 // until the next Reset.
 func (o *Object) Line() []byte {
 	if len(o.b) == 0 {

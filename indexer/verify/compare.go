@@ -12,8 +12,8 @@ import (
 	"atlas/search/document"
 )
 
-// What a document should be, sorted by id: the key is id and line, the payload
-// the digest and the public record.
+// The expected documents are sorted by id: the key is id and line, the payload the
+// digest and the public record.
 
 const (
 	idSize          = 16
@@ -28,9 +28,8 @@ func expected(key, payload []byte, doc indexer.Document) (_, _ []byte) {
 	return key, append(payload, doc.Public()...)
 }
 
-// window is a range of ids with what the source has in it. The index is asked
-// for the same range, so that each search reads as much as is compared, however
-// large the index is.
+// window is a range of ids with the source's records. The index is searched for the
+// same range, so that each search reads only what is compared.
 type window struct {
 	after, upto string // ids; "" is open
 	bytes       []byte
@@ -46,19 +45,19 @@ type sourceRecord struct {
 	public struct{ start, end int } // in window.bytes
 }
 
-// findings are what comparing a window found.
+// findings are the result of comparing a window.
 type findings struct {
 	matching, missing, extra, different int64
 	differences                         []Difference
 }
 
-// A window is closed when it has so many records or bytes.
+// A window is full with so many records or bytes.
 const (
 	windowRecords = 1_000
 	windowBytes   = 4 << 20
 )
 
-// compare walks a dataset's expected documents and its index side by side.
+// compare merges a dataset's expected documents with its index.
 func (v *verification) compare(ctx context.Context, row *DatasetReport, sorted *extsort.Sorter) (err error) {
 	digests, err := v.hasDigests(ctx, row.Index)
 	if err != nil {
@@ -97,7 +96,7 @@ func (v *verification) compare(ctx context.Context, row *DatasetReport, sorted *
 	return v.countIndex(ctx, row)
 }
 
-// cutWindows hands on the source in windows that cover all ids there can be.
+// cutWindows sends the source in windows that cover all possible ids.
 func cutWindows(ctx context.Context, entries *extsort.Iterator, work, order chan<- *window) error {
 	w := &window{done: make(chan struct{})}
 	send := func() error {
@@ -132,7 +131,7 @@ func cutWindows(ctx context.Context, entries *extsort.Iterator, work, order chan
 	return send()
 }
 
-// collect takes windows in their order.
+// collect adds up the windows in their order.
 func (v *verification) collect(ctx context.Context, row *DatasetReport, order <-chan *window) error {
 	listed := 0
 	for w := range order {

@@ -30,25 +30,25 @@ type Options struct {
 	Names   mappings.Names
 	// Generation to compare with; "" means the served one.
 	Generation string
-	// AllowMissing takes a dataset without a file for an empty one.
+	// AllowMissing treats a dataset without a file as empty.
 	AllowMissing bool
 	// Each, when set, is called with every difference, dataset by dataset in the
 	// order of ids. Its error ends the work.
 	Each func(Difference) error
-	// TempDir takes the temporary files, about three times the size of the
-	// unpacked input; "" means the user's folder for caches.
+	// TempDir holds the temporary files, about three times the size of the unpacked
+	// input. "" means the user's cache folder.
 	TempDir string
-	// Workers is how many goroutines read lines and build documents, and how many
-	// searches are under way at once; 0 means one for each processor.
+	// Workers is the number of goroutines that read lines and build documents, and
+	// of concurrent searches. 0 means one for each processor.
 	Workers int
 	// SortMemory is as in indexer.Options.
 	SortMemory int
-	// Retry is how long an Elasticsearch that is away or busy is borne.
+	// Retry bounds how long Elasticsearch may be unavailable or busy.
 	Retry elastic.Retry
 	// Progress, when set, is called as by indexer.Load. The phases are indexer.Reading,
 	// Building and Comparing.
 	Progress func(indexer.Progress)
-	// Log hears what is worth knowing while the work goes on; nil: nothing.
+	// Log gets events of the work. Nil: none.
 	Log *slog.Logger
 }
 
@@ -58,15 +58,15 @@ const (
 	Comparing indexer.Phase = "compare" // the index is read beside them
 )
 
-// MaxDifferences is how many differences of each dataset a Report lists.
-// All are counted, and Options.Each is told of all.
+// MaxDifferences is how many differences of each dataset a Report lists. All are
+// counted and passed to Options.Each.
 const MaxDifferences = 250
 
-// Report is how a generation compares with its source.
+// Report compares a generation with its source.
 type Report struct {
 	Generation string `json:"generation"`
-	// Equal: the index holds the records of the source and no others, each with
-	// what it should have.
+	// Equal: the index holds exactly the records of the source, with equal
+	// contents.
 	Equal   bool      `json:"equal"`
 	Started time.Time `json:"started"`
 	Seconds float64   `json:"seconds"`
@@ -78,8 +78,8 @@ type Report struct {
 	Notes []string `json:"notes"`
 }
 
-// DatasetReport counts what was found. Records = Matching + Different +
-// Missing; Documents = Matching + Different + Extra.
+// DatasetReport counts records. Records = Matching + Different + Missing; Documents
+// = Matching + Different + Extra.
 type DatasetReport struct {
 	Dataset query.Dataset `json:"dataset"`
 	File    string        `json:"file"`
@@ -89,7 +89,7 @@ type DatasetReport struct {
 	Rejected int64 `json:"rejected"`
 	Replaced int64 `json:"replaced"`
 	Records  int64 `json:"records"`
-	// Documents is how many the index says that it has.
+	// Documents is the count of the index.
 	Documents int64 `json:"documents"`
 	Matching  int64 `json:"matching"`
 	Missing   int64 `json:"missing"`
@@ -97,10 +97,10 @@ type DatasetReport struct {
 	Different int64 `json:"different"`
 }
 
-// Equal tells whether nothing is missing, extra or different.
+// Equal reports whether nothing is missing, extra or different.
 func (d DatasetReport) Equal() bool { return d.Missing+d.Extra+d.Different == 0 }
 
-// Rejected is how many lines of the source are no records, and so were not
+// Rejected is the number of source lines that are not records and so were not
 // compared.
 func (r Report) Rejected() (n int64) {
 	for _, d := range r.Datasets {
@@ -109,23 +109,23 @@ func (r Report) Rejected() (n int64) {
 	return n
 }
 
-// verification is the state of one.
+// verification is the state of one Run.
 type verification struct {
 	Options
 	report Report
 	log    *slog.Logger
 	meter  indexer.Meter
-	// loadedAt is the time that records get which have none.
+	// loadedAt is the time of records that have none.
 	loadedAt time.Time
 }
 
-// Verify compares a folder with a generation, by count and by content: every
-// document is built as indexer.Load would build it, and must be in the index, the same
-// in each field of the public record and, by its digest, in what only searches
-// see (docs/data.md). Nothing is changed. Memory does not grow with the data.
+// Run compares a folder with a generation, by count and by content: every document
+// is built as indexer.Load builds it, and must be in the index with equal fields of
+// the public record and, by its digest, equal fields that only searches use
+// (docs/data.md). It changes nothing. Memory does not grow with the data.
 //
-// Differences are no error: see the report. What is written meanwhile may or may
-// not be seen.
+// Differences are not an error: see the report. Concurrent writes may or may not be
+// seen.
 func Run(ctx context.Context, o Options) (Report, error) {
 	if o.Elastic == nil {
 		return Report{}, fault.New(fault.Internal, "verifying needs an Elasticsearch client")
@@ -148,7 +148,7 @@ func (v *verification) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// What was written is only found when it has been refreshed.
+	// Only refreshed documents are found.
 	if err := v.Retry.Do(ctx, func(ctx context.Context) error {
 		return v.Elastic.Refresh(ctx, slices.Collect(maps.Values(indices))...)
 	}); err != nil {
@@ -188,7 +188,7 @@ func (v *verification) run(ctx context.Context) error {
 	return nil
 }
 
-// findIndices resolves the generation once: a switch meanwhile changes nothing.
+// findIndices resolves the generation once, so that a later switch does not matter.
 func (v *verification) findIndices(ctx context.Context) (map[query.Dataset]string, error) {
 	all, err := generation.List(ctx, v.Elastic, v.Names)
 	if err != nil {
@@ -214,8 +214,7 @@ func (v *verification) findIndices(ctx context.Context) (map[query.Dataset]strin
 	return nil, fault.New(fault.BadRequest, "there is no generation %s%s", v.Generation, generation.Suggest(all, generation.Served, generation.Previous, generation.Complete))
 }
 
-// expect builds the documents that the index should have, and sorts what is
-// compared of them by id.
+// expect builds the documents that the index should have and sorts them by id.
 func (v *verification) expect(ctx context.Context, dir string) (map[query.Dataset]*extsort.Sorter, indexer.Report, error) {
 	sorted := map[query.Dataset]*extsort.Sorter{}
 	for _, d := range query.Datasets {
@@ -259,7 +258,7 @@ func (v *verification) expect(ctx context.Context, dir string) (map[query.Datase
 	return sorted, report, cmp.Or(err, next(""))
 }
 
-// building passes on the progress of Documents.
+// building adapts the progress of indexer.Documents.
 func (v *verification) building() func(indexer.Progress) {
 	if v.Progress == nil {
 		return nil

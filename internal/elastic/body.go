@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// wholeBody is the body of an answer that has been read already.
+// bufferedBody is the body of an answer that has been read already.
 type bufferedBody struct {
 	bytes.Reader
 	data []byte
@@ -16,7 +16,7 @@ type bufferedBody struct {
 // Close implements io.Closer.
 func (*bufferedBody) Close() error { return nil }
 
-// readWhole takes the body of an answer off its connection and keeps it.
+// bufferBody reads the body of an answer and keeps it in memory.
 func bufferBody(res *http.Response) error {
 	data, err := read(res)
 	_ = res.Body.Close() // what is wanted of it is there, or err says why not
@@ -34,16 +34,15 @@ func bytesOf(res *http.Response) ([]byte, error) {
 	return io.ReadAll(res.Body) // the library put another in its place
 }
 
-// buffers are what bodies are read into.
+// buffers are reused to read bodies.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// largestKept is the size of a buffer that is not kept, in bytes: pages are some
+// maxPooledBuffer is the largest buffer that is reused, in bytes: pages are some
 // tens of KiB, and few answers are much larger.
 const maxPooledBuffer = 1 << 20
 
-// read takes the whole body. Searches answer in chunks, without a length: a
-// buffer that has grown before takes one, and the body's own memory is made when
-// its size is known.
+// read reads the whole body. Searches answer in chunks without a length, so the
+// body is read into a reused buffer first and copied when its size is known.
 func read(res *http.Response) ([]byte, error) {
 	b := buffers.Get().(*bytes.Buffer)
 	b.Reset()

@@ -105,8 +105,8 @@ func (b *Batch) all() []int {
 	return positions
 }
 
-// portion is the first of some items, as many as fit into a size, at least one,
-// and their request.
+// portion returns the first positions whose items fit into size, at least one, and
+// their request.
 func (b *Batch) portion(positions []int, size int) ([]int, []byte) {
 	if len(positions) == len(b.items) && len(b.body) <= size {
 		return positions, b.body
@@ -131,7 +131,7 @@ func (b *Batch) portion(positions []int, size int) ([]int, []byte) {
 	return positions, body
 }
 
-// Refusal is a document that Elasticsearch will not take, however often.
+// Refusal is a document that Elasticsearch refuses for good.
 type Refusal struct {
 	Position int // in the batch
 	Status   int
@@ -139,16 +139,15 @@ type Refusal struct {
 	Reason   string
 }
 
-// Bulk writes a batch to an alias, which must exist: a name that is gone is an
-// error and never becomes a new index. Every item's outcome is looked at.
-// What is busy (429) or broken (5xx) or lost with its connection is sent again,
-// alone, as retry says; the documents refused for good are returned, in no
-// particular order, and all others are acknowledged when the error is nil. They
-// are on Elasticsearch's disks then, unless an index says otherwise
-// (index.translog.durability).
+// Bulk writes a batch to an alias, which must exist: a missing alias is an error
+// and never becomes a new index. The outcome of every item is checked. Items that
+// failed with 429 or 5xx, or whose connection was lost, are sent again as retry
+// says. Documents that are refused for good are returned, in no particular order;
+// all others are acknowledged when the error is nil. They are on the disks of
+// Elasticsearch then, unless an index says otherwise (index.translog.durability).
 //
-// A batch larger than retry.Pace allows by now is sent in portions, and so is
-// one that Elasticsearch is too busy for or does not take whole.
+// A batch larger than retry.Pace is sent in portions, and so is one for which
+// Elasticsearch is too busy or which is too large for it.
 func (c *Client) Bulk(ctx context.Context, alias string, b *Batch, retry Retry) ([]Refusal, error) {
 	var refused []Refusal
 	pauses := retry.start(c.jitter)
@@ -206,14 +205,14 @@ func isBusy(err error) bool {
 	return ok && e.Class() == Busy
 }
 
-// sortedItems are the items of an answer by what is to be done about them.
+// sortedItems are the items of an answer by their class.
 type sortedItems struct {
 	again   []int // positions to be sent again
 	why     error // of one of them
 	refused []Refusal
 }
 
-// sortItems judges an answer. An error is about all of the batch.
+// sortItems classifies the items of an answer. An error concerns the whole batch.
 func sortItems(positions []int, items []bulkOutcome) (sorted sortedItems, err error) {
 	for i, item := range items {
 		switch item.verdict() {

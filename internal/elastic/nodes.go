@@ -13,19 +13,18 @@ import (
 	"github.com/elastic/elastic-transport-go/v8/elastictransport"
 )
 
-// A node that failed is left out for firstPause, then for twice as long with
-// each further failure, up to longestPause. Short, since a node that restarts
-// is back within seconds, and asking in vain costs one request a retry.
+// A node that failed is left out for firstPause, doubled with each further failure
+// up to longestPause. The pauses are short: a node that restarts is back within
+// seconds, and a vain request costs one retry.
 const (
 	firstPause   = time.Second
 	longestPause = 30 * time.Second
 )
 
-// nodes chooses which node a request goes to: each in turn, leaving out those
-// that failed lately. The library's own pool would do but for two things. It
-// takes a request whose caller gave up for a failure of the node, so that
-// impatient callers put healthy nodes aside; and it leaves a node out for a
-// minute at least.
+// nodes chooses the node of a request: each in turn, without those that failed
+// recently. It replaces the library's pool, which has two faults: it counts a
+// request that its caller cancelled as a failure of the node, so that impatient
+// callers exclude healthy nodes; and it excludes a node for at least a minute.
 type nodes struct {
 	transport http.RoundTripper
 
@@ -47,7 +46,8 @@ var (
 	_ http.RoundTripper               = (*nodes)(nil)
 )
 
-// use sets the nodes; the library calls it once, when the client is made.
+// setConnections sets the nodes. The library calls it once, when the client is
+// made.
 func (n *nodes) setConnections(connections []*elastictransport.Connection, _ elastictransport.Selector) elastictransport.ConnectionPool {
 	n.byHost = make(map[string]*node, len(connections))
 	for _, c := range connections {
@@ -61,9 +61,9 @@ func (n *nodes) setConnections(connections []*elastictransport.Connection, _ ela
 	return n
 }
 
-// Next implements elastictransport.ConnectionPool. Nobody's request waits for a
-// node that may not answer: those that failed are tried out beside it. When all
-// have failed, it is the one whose pause ends first: there is nothing to lose.
+// Next implements elastictransport.ConnectionPool. No request waits for a node that
+// may not answer: failed nodes are probed in the background. When all have failed,
+// the one whose pause ends first is used.
 func (n *nodes) Next() (*elastictransport.Connection, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -87,7 +87,7 @@ func (n *nodes) Next() (*elastictransport.Connection, error) {
 	return first.connection, nil
 }
 
-// tryOut asks those again that failed and whose pause is over.
+// probeFailed probes the failed nodes whose pause is over.
 func (n *nodes) probeFailed(now time.Time) {
 	for _, failed := range n.all {
 		if failed.failures > 0 && !now.Before(failed.until) {
@@ -97,11 +97,11 @@ func (n *nodes) probeFailed(now time.Time) {
 	}
 }
 
-// tryFor is what a node that failed has for showing that it answers again.
+// probeTimeout bounds a probe.
 const probeTimeout = 2 * time.Second
 
-// try asks a node that failed for anything. Whatever it answers, without
-// credentials, it is there again.
+// probe sends a request without credentials to a failed node. Any answer shows that
+// the node is back.
 func (n *nodes) probe(at *url.URL) {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
@@ -114,9 +114,9 @@ func (n *nodes) probe(at *url.URL) {
 	}
 }
 
-// RoundTrip implements http.RoundTripper, and learns from it how the node does.
-// The answer has been read whole when it returns, so that one which breaks off is
-// a failure of the node like any other, after which another one is asked.
+// RoundTrip implements http.RoundTripper and records how the node does. It reads
+// the whole answer, so that an answer that breaks off counts as a failure of the
+// node, after which another one is asked.
 func (n *nodes) RoundTrip(req *http.Request) (*http.Response, error) {
 	began := time.Now()
 	res, err := n.transport.RoundTrip(req)
@@ -132,8 +132,8 @@ func (n *nodes) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// report takes in how a request that began then ended. Requests that were under
-// way together and failed together are one failure.
+// report records the end of a request that began then. Concurrent requests that
+// fail together count as one failure.
 func (n *nodes) report(host string, began time.Time, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -153,10 +153,10 @@ func (n *nodes) report(host string, began time.Time, err error) {
 	}
 }
 
-// OnSuccess implements elastictransport.ConnectionPool: RoundTrip knows more.
+// OnSuccess implements elastictransport.ConnectionPool. RoundTrip records it.
 func (*nodes) OnSuccess(*elastictransport.Connection) error { return nil }
 
-// OnFailure implements elastictransport.ConnectionPool: RoundTrip knows more.
+// OnFailure implements elastictransport.ConnectionPool. RoundTrip records it.
 func (*nodes) OnFailure(*elastictransport.Connection) error { return nil }
 
 // URLs implements elastictransport.ConnectionPool.
@@ -168,12 +168,12 @@ func (n *nodes) URLs() []*url.URL {
 	return urls
 }
 
-// again tells whether another node is asked after an error: not for a caller
-// whose time is over.
+// canRetry reports whether another node is asked after an error: not when the
+// context of the request has ended.
 func canRetry(req *http.Request, _ error) bool { return req.Context().Err() == nil }
 
-// checkAddresses refuses what is no http(s)://host[:port]. The addresses are
-// not shown: they may hold a password.
+// checkAddresses refuses addresses other than http(s)://host[:port]. Its errors do
+// not show them: they can contain a password.
 func checkAddresses(addresses []string) error {
 	if len(addresses) == 0 {
 		return errors.New("elasticsearch: no address is given")
