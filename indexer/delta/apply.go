@@ -330,15 +330,18 @@ func (a *apply) close() error {
 	return nil
 }
 
-// namesOf returns the names of the files in reports.
+// namesOf returns the names of the files in reports: their names without a folder,
+// or their paths where two have the same name.
 func namesOf(inputs []inputStamp) []string {
-	var o Options
+	count := map[string]int{}
 	for _, in := range inputs {
-		o.Files = append(o.Files, File{in.Dataset, in.Path})
+		count[filepath.Base(in.Path)]++
 	}
-	var names []string
-	for _, from := range o.sources() {
-		names = append(names, from.name)
+	names := make([]string, len(inputs))
+	for i, in := range inputs {
+		if names[i] = filepath.Base(in.Path); count[names[i]] > 1 {
+			names[i] = in.Path
+		}
 	}
 	return names
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
 	"time"
 
 	"atlas/indexer"
@@ -22,11 +21,9 @@ import (
 type source struct {
 	dataset query.Dataset
 	path    string
-	name    string // in reports
 }
 
-// sources returns the files in the order that decides between equal lines. A file
-// is reported by its name, or by its path where two have the same name.
+// sources returns the files in the order that decides between equal lines.
 func (o Options) sources() []source {
 	var all []source
 	for _, f := range o.Files {
@@ -34,16 +31,6 @@ func (o Options) sources() []source {
 	}
 	for _, path := range o.Corrected {
 		all = append(all, source{path: path})
-	}
-	names := map[string]int{}
-	for i := range all {
-		all[i].name = filepath.Base(all[i].path)
-		names[all[i].name]++
-	}
-	for i := range all {
-		if names[all[i].name] > 1 {
-			all[i].name = all[i].path
-		}
 	}
 	return all
 }
