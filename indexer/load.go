@@ -79,7 +79,7 @@ type load struct {
 	inputs   []input
 	readers  [len(ndjson.Datasets)]*ndjson.Reader
 	dir      string      // of temporary files
-	folder   *workFolder // nil: nothing is kept to be gone on with
+	folder   *workFolder // nil: the load cannot be resumed
 	manifest manifest
 	state    *state
 	saved    time.Time // when state.Seconds was true
