@@ -1,7 +1,6 @@
 package indexer
 
 import (
-	"bytes"
 	"context"
 
 	"golang.org/x/sync/errgroup"
@@ -12,10 +11,10 @@ import (
 	"atlas/search/query"
 )
 
-// build makes the documents of a dataset whose children's links are complete,
-// hands them to the pipeline, and collects the dataset's own links upwards. It
-// goes on where the last checkpoint is. When it returns the links are complete,
-// and the last documents may be on their way.
+// build sends the documents of a dataset to the pipeline and collects the dataset's
+// own links to its parents, from the last checkpoint on. The links of its children
+// must be complete. When it returns, its own links are complete, and the last
+// documents may still be under way.
 func (l *load) build(ctx context.Context, d query.Dataset, records *extsort.Sorter, p *pipeline) error {
 	state := l.state.Datasets[d]
 	if state.Indexed {
@@ -46,10 +45,10 @@ func (l *load) build(ctx context.Context, d query.Dataset, records *extsort.Sort
 	return l.joinAndBuild(ctx, d, entries, streams, after, p)
 }
 
-// joinAndBuild is the work of build: one goroutine joins records and children,
-// Workers make documents and links of them.
+// joinAndBuild runs one goroutine that joins records with their children, and
+// Workers that build documents and links.
 func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries *extsort.Iterator, streams []*linkStream, after []byte, p *pipeline) error {
-	up := l.linksUp(d)
+	up := l.parentLinks(d)
 	group, ctx := errgroup.WithContext(ctx)
 	chunks, free := make(chan *chunk, l.Workers), make(chan *chunk, 2*l.Workers+1)
 	group.Go(func() error {
@@ -64,11 +63,11 @@ func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries *extso
 	return group.Wait()
 }
 
-// compact merges files until they can be read at once; takeOver notes what there
-// is then.
+// compact merges files until they can be read at once. takeOver puts the merged
+// files into the state.
 func (l *load) compact(ctx context.Context, s *extsort.Sorter, p *pipeline, takeOver func()) error {
 	return s.Compact(ctx, func() error {
-		return p.inTurn(ctx, func(context.Context) error {
+		return p.commitAndWait(ctx, func(context.Context) error {
 			takeOver()
 			return l.save()
 		})
@@ -79,7 +78,7 @@ func (l *load) compact(ctx context.Context, s *extsort.Sorter, p *pipeline, take
 func (l *load) openLinks() error {
 	for _, r := range query.Relations {
 		name := linkName(r)
-		// No dataset links to more than two others.
+		// A dataset links to at most two others.
 		s, err := l.sorter(name, linkKeySize, l.SortMemory/l.Workers/2, l.state.Links[name])
 		if err != nil {
 			return err
@@ -89,8 +88,9 @@ func (l *load) openLinks() error {
 	return nil
 }
 
-// linksUp are the sorters of the links that a dataset's records have.
-func (l *load) linksUp(d query.Dataset) map[query.Relation]*extsort.Sorter {
+// parentLinks are the sorters of the links from a dataset's records to their
+// parents.
+func (l *load) parentLinks(d query.Dataset) map[query.Relation]*extsort.Sorter {
 	up := map[query.Relation]*extsort.Sorter{}
 	for r, s := range l.linked {
 		if r.Child == d {
@@ -100,16 +100,16 @@ func (l *load) linksUp(d query.Dataset) map[query.Relation]*extsort.Sorter {
 	return up
 }
 
-// checkWritten refuses to go on when Elasticsearch took nothing of a dataset:
-// that is no matter of single records.
+// checkWritten fails when Elasticsearch refused every document of a dataset: then
+// not single records are wrong.
 func (l *load) checkWritten(d query.Dataset) error {
 	s := l.state.Datasets[d]
 	if s.Refused > 0 && s.Documents == 0 {
 		reason := "see the report"
-		if _, refused := l.letters.known(); len(refused) > 0 {
+		if _, refused := l.deadLetters.known(); len(refused) > 0 {
 			reason = refused[0].Reason
 		}
-		l.void = true
+		l.discard = true
 		return fault.New(fault.Internal, "elasticsearch refused all %d documents of %s: %s", s.Refused, d, reason)
 	}
 	return nil
@@ -120,13 +120,13 @@ type builder struct {
 	load        *load
 	dataset     query.Dataset
 	children    children
-	up          []upward
+	up          []linkWriter
 	pipeline    *pipeline
 	current     *request
 	key, linked []byte
 }
 
-type upward struct {
+type linkWriter struct {
 	relation query.Relation
 	links    *extsort.Writer
 }
@@ -135,13 +135,13 @@ func (l *load) newBuilder(d query.Dataset, up map[query.Relation]*extsort.Sorter
 	b := &builder{load: l, dataset: d, pipeline: p}
 	b.children.relations = query.RelationsOf(d)
 	for r, sorter := range up {
-		b.up = append(b.up, upward{r, sorter.Writer()})
+		b.up = append(b.up, linkWriter{r, sorter.Writer()})
 	}
 	return b
 }
 
 func (b *builder) run(ctx context.Context, chunks <-chan *chunk, free chan<- *chunk, up map[query.Relation]*extsort.Sorter) error {
-	b.take()
+	b.nextRequest()
 	for c := range chunks {
 		b.current.of = c.of
 		if c.end {
@@ -171,7 +171,7 @@ func (b *builder) run(ctx context.Context, chunks <-chan *chunk, free chan<- *ch
 	return nil
 }
 
-func (b *builder) take() {
+func (b *builder) nextRequest() {
 	select {
 	case b.current = <-b.pipeline.free:
 		b.current.reset()
@@ -185,10 +185,10 @@ func (b *builder) send(ctx context.Context) error {
 		return nil
 	}
 	b.current.of.pending.Add(1)
-	if err := give(ctx, b.pipeline.requests, b.current); err != nil {
+	if err := send(ctx, b.pipeline.requests, b.current); err != nil {
 		return err
 	}
-	b.take()
+	b.nextRequest()
 	return nil
 }
 
@@ -198,7 +198,7 @@ func (b *builder) build(c *chunk, it item) error {
 		return fault.Wrap(err, fault.Internal, "a temporary file of %s holds something else", b.dataset)
 	}
 	b.children.set(c, it)
-	// The fragment holds what building the document derives.
+	// The nested object of a link holds values that building the document derives.
 	b.linked = linkPayload(b.linked, record.Millis("detected_at"), nil)
 	b.current.IndexFunc(record.ID(), func(body []byte) []byte {
 		body, b.linked = document.AppendBoth(body, b.linked, record, &b.children)
@@ -220,11 +220,4 @@ func (b *builder) build(c *chunk, it item) error {
 		}
 	}
 	return nil
-}
-
-// publicPart is the record in a document. Within a record's strings a quote is
-// escaped, so that the mark is found where it stands only.
-func publicPart(doc []byte) []byte {
-	public, _, _ := bytes.Cut(doc, []byte(`,"ix":{"query":[`))
-	return append(bytes.Clone(public), '}')
 }

@@ -10,25 +10,24 @@ import (
 	"atlas/search/query"
 )
 
-// state is how far a load is: what a checkpoint keeps, and all that its report
-// is made of. It changes at checkpoints only. What happened since the last one
-// is done again by the process that resumes the load, and counted then.
+// state is the progress of a load: the content of a checkpoint, from which the report
+// is made. It changes at checkpoints only. The process that resumes the load repeats
+// what followed the last checkpoint, and counts it then.
 type state struct {
-	// Resumed counts the processes that went on with the load.
+	// Resumed counts the processes that resumed the load.
 	Resumed int `json:"resumed"`
 	// Seconds is the time spent by all of them.
 	Seconds  float64                         `json:"seconds"`
 	Datasets map[query.Dataset]*datasetState `json:"datasets"`
-	// Links are files of links, by the relation; they go with the parents' being
-	// indexed.
+	// Links are the files of links by relation. They are removed when their parents
+	// are indexed.
 	Links map[string][]extsort.Run `json:"links"`
-	// Created: the new indices are there, with all that the datasets count.
+	// Created: the new indices exist, with all that the datasets count.
 	Created bool `json:"created"`
-	// Previous are the indices that were served when the switch was about to be
-	// made.
+	// Previous are the indices that were served just before the switch.
 	Previous []string `json:"previous,omitempty"`
-	// Letters is the length of the dead letters in bytes; LettersRead what it
-	// was when all lines had been read.
+	// Letters is the length of the file of dead letters, in bytes, and LettersRead
+	// that length when all lines had been read.
 	Letters     int64 `json:"letters"`
 	LettersRead int64 `json:"letters_read"`
 	// Bad and Refused are the problems of lines and of documents that a report
@@ -39,16 +38,15 @@ type state struct {
 
 type datasetState struct {
 	counters
-	// Read: all lines are read and sorted. Until then Offset and Line say how
-	// many are.
+	// Read: all lines are read and sorted. Before, Offset and Line say how many are.
 	Read   bool  `json:"read"`
 	Offset int64 `json:"offset"`
 	Line   int64 `json:"line"`
-	// Runs are the files of sorted records. They stay until the switch: should
-	// the new indices be lost, they are filled again from them.
+	// Runs are the files of sorted records. They stay until the switch, so that lost
+	// indices can be filled again.
 	Runs []extsort.Run `json:"runs,omitempty"`
-	// Indexed: all documents are acknowledged. Until then those up to and with
-	// the id After are; "" stands for none.
+	// Indexed: all documents are acknowledged. Before, those up to and including the
+	// id After are; "" means none.
 	Indexed bool   `json:"indexed"`
 	After   string `json:"after"`
 }
@@ -72,7 +70,7 @@ func newState() *state {
 	return s
 }
 
-// after is the id that indexing goes on after, nil when it begins.
+// after is the id after which indexing continues, nil at its start.
 func (d *datasetState) after() []byte {
 	id, err := hex.DecodeString(d.After)
 	if err != nil || len(id) != idSize {
@@ -81,7 +79,7 @@ func (d *datasetState) after() []byte {
 	return id
 }
 
-// began tells whether there is anything to resume.
+// began reports whether there is anything to resume.
 func (s *state) began() bool {
 	for _, d := range s.Datasets {
 		if d.Read || d.Line > 0 {
@@ -91,7 +89,7 @@ func (s *state) began() bool {
 	return false
 }
 
-// done is how many records were dealt with by indexing.
+// done is the number of records that indexing has processed.
 func (s *state) done() (n int64) {
 	for _, d := range s.Datasets {
 		n += d.Replaced + d.Refused + d.Documents
@@ -99,7 +97,7 @@ func (s *state) done() (n int64) {
 	return n
 }
 
-// files names the files that are needed.
+// files are the names of the files that the state needs.
 func (s *state) files() map[string]bool {
 	named := map[string]bool{}
 	for _, d := range s.Datasets {
@@ -125,18 +123,18 @@ func (s *state) resetIndex() {
 	}
 }
 
-// save writes a checkpoint. What it names must be on the disk by then.
+// save writes a checkpoint. The files that it names must be on the disk before.
 func (l *load) save() error {
-	if l.store == nil {
+	if l.folder == nil {
 		return nil
 	}
 	now := time.Now()
 	l.state.Seconds += now.Sub(l.saved).Seconds()
 	l.saved = now
-	if err := durable.SyncFolder(l.store.path); err != nil {
-		return fault.Wrap(err, fault.Internal, "the work folder %s cannot be used", l.store.path)
+	if err := durable.SyncFolder(l.folder.path); err != nil {
+		return fault.Wrap(err, fault.Internal, "the work folder %s cannot be used", l.folder.path)
 	}
-	l.state.Letters = l.letters.size()
-	l.state.Bad, l.state.Refused = l.letters.known()
-	return l.store.save(checkpointName, l.state)
+	l.state.Letters = l.deadLetters.file.Size()
+	l.state.Bad, l.state.Refused = l.deadLetters.known()
+	return l.folder.save(checkpointName, l.state)
 }

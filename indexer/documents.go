@@ -1,27 +1,36 @@
 package indexer
 
 import (
+	"bytes"
 	"context"
 	"time"
 
+	"atlas/indexer/extsort"
 	"atlas/internal/elastic"
 	"atlas/search/query"
 )
 
-// Document is what a load writes of one record.
+// Document is what a load writes for one record.
 type Document struct {
 	ID   string
 	Line int64  // of the dataset's file, where the record is
 	JSON []byte // one object, with `ix`
 }
 
+// Public returns the record without the fields that only searches use. Strings of a
+// record escape quotes, so the separator cannot occur in one.
+func (d Document) Public() []byte {
+	public, _, _ := bytes.Cut(d.JSON, []byte(`,"ix":{"query":[`))
+	return append(bytes.Clone(public), '}')
+}
+
 // DocumentOptions say which documents to build. Dir is required.
 type DocumentOptions struct {
 	// Dir is the folder with the dataset files.
 	Dir string
-	// AllowMissing takes a dataset without a file for an empty one.
+	// AllowMissing treats a dataset without a file as empty.
 	AllowMissing bool
-	// LoadedAt is the time that records get which have none.
+	// LoadedAt is the time of records that have none.
 	LoadedAt time.Time
 	// TempDir, Workers, BatchBytes and SortMemory are as in Options.
 	TempDir                         string
@@ -30,15 +39,14 @@ type DocumentOptions struct {
 	Progress func(Progress)
 }
 
-// Documents builds the documents that Load would write of a folder, by the same
-// reading, sorting and joining, and hands them to take instead of to an
-// Elasticsearch: dataset by dataset in the order of query.Datasets, in batches
-// of about BatchBytes; within a batch by id, the batches in no particular order.
-// take is called from one goroutine at a time; what it is given is good until it
-// returns, and its error ends the work. The report is that of a load whose
-// documents were all taken.
+// Documents builds the documents that Load would write, by the same reading,
+// sorting and joining, and passes them to take instead of Elasticsearch: dataset by
+// dataset in the order of query.Datasets, in batches of about BatchBytes. A batch
+// is in the order of ids; the batches have no order. take is called by one
+// goroutine at a time. Its batch is valid until it returns, and its error ends the
+// work. The report is that of a load that refused no document.
 func Documents(ctx context.Context, o DocumentOptions, take func(query.Dataset, []Document) error) (Report, error) {
-	l, err := newDry(o)
+	l, err := newDryRun(o)
 	if err != nil {
 		return Report{}, err
 	}
@@ -56,8 +64,8 @@ func Documents(ctx context.Context, o DocumentOptions, take func(query.Dataset, 
 	return l.report, err
 }
 
-// newDry is a load that reads and builds, and writes nowhere yet.
-func newDry(o DocumentOptions) (*load, error) {
+// newDryRun returns a load that reads and builds. The caller sets write.
+func newDryRun(o DocumentOptions) (*load, error) {
 	options, err := Options{
 		Dir: o.Dir, AllowMissing: o.AllowMissing, TempDir: o.TempDir, Workers: o.Workers, Senders: 1,
 		BatchBytes: o.BatchBytes, SortMemory: o.SortMemory, Progress: o.Progress,
@@ -72,22 +80,22 @@ func newDry(o DocumentOptions) (*load, error) {
 	return l, err
 }
 
-// buildAll is a load's work up to the writing.
+// buildAll does the work of a load up to the writing.
 func (l *load) buildAll(ctx context.Context) (err error) {
-	if l.letters, err = openLetters("", l.state, func() {}); err != nil {
+	if l.deadLetters, err = openDeadLetters("", l.state, func() {}); err != nil {
 		return err
 	}
-	dir, err := newWorkDir(l.TempDir, l.Log)
+	dir, err := extsort.NewScratch(l.TempDir, l.Log)
 	if err != nil {
 		return err
 	}
-	defer dir.remove()
-	l.dir = dir.path
+	defer dir.Remove()
+	l.dir = dir.Path
 	defer l.closeInputs()
 	if err := l.openInputs(); err != nil {
 		return err
 	}
-	stop := l.meter.start(l.Progress, Reading)
+	stop := l.meter.Start(l.Progress, Reading)
 	defer stop()
 	sorted, err := l.readAll(ctx)
 	if err != nil {

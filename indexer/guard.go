@@ -8,10 +8,10 @@ import (
 	"atlas/search/query"
 )
 
-// GuardError means that the new generation was not switched to because it has
-// too few records of a dataset: more likely something is wrong with the input
-// than that they are gone. The generation stays, and the same load with
-// Options.Force switches to it.
+// GuardError means that searches were not switched to the new generation because it
+// has too few records of a dataset: an incomplete input is more likely than that many
+// deletions. The generation stays, and the same load with Options.Force switches to
+// it.
 type GuardError struct {
 	MinShare float64
 	Short    []Share // the datasets that are too small
@@ -25,11 +25,10 @@ func (e *GuardError) Error() string {
 	return fmt.Sprintf("searches were not switched: %s; at least %.1f %% are asked for", strings.Join(all, ", "), 100*e.MinShare)
 }
 
-// guard compares the new generation with what is served, and refuses it when it
-// is too small.
+// guard refuses a new generation that is too small beside the served one.
 func (l *load) guard(ctx context.Context) error {
 	l.report.Shares = []Share{}
-	before, err := l.listExisting(ctx, l.Retry)
+	before, err := l.servedIndices(ctx)
 	if err != nil {
 		return err
 	}
@@ -37,13 +36,13 @@ func (l *load) guard(ctx context.Context) error {
 	for _, d := range query.Datasets {
 		share, served := Share{Dataset: d, Now: l.state.Datasets[d].Documents}, false
 		for _, e := range before {
-			if e.dataset != d || !e.served {
+			if e.Dataset != d {
 				continue
 			}
 			served = true
 			var n int64
 			if err := l.Retry.Do(ctx, func(ctx context.Context) (err error) {
-				n, err = l.Elastic.Count(ctx, e.index)
+				n, err = l.Elastic.Count(ctx, e.Name)
 				return err
 			}); err != nil {
 				return err

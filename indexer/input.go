@@ -11,7 +11,7 @@ import (
 	"atlas/search/query"
 )
 
-// input is a dataset's file; path is "" when there is none.
+// input is the file of a dataset. path is "" without a file.
 type input struct {
 	dataset query.Dataset
 	path    string
@@ -25,8 +25,8 @@ func (in input) name() string {
 	return filepath.Base(in.path)
 }
 
-// findInputs returns the files of the four datasets, in the order they are
-// read, and notes on what else is in the folder.
+// findInputs returns the files of the four datasets, in the order of reading, and
+// notes on other files of the folder.
 func findInputs(dir string, allowMissing bool) (inputs []input, notes []string, err error) {
 	used := map[string]bool{}
 	var missing []string
@@ -72,5 +72,5 @@ func findInputs(dir string, allowMissing bool) (inputs []input, notes []string, 
 	return inputs, notes, nil
 }
 
-// maxIgnoredNotes keeps a report of a wrong folder readable.
+// maxIgnoredNotes bounds the notes on a wrong folder.
 const maxIgnoredNotes = 10

@@ -9,38 +9,38 @@ import (
 	"atlas/search/query"
 )
 
-// chunk is records with their children on their way to a builder, their bytes
-// one after the other.
+// chunk is a batch of records with their children for a builder. Their bytes follow
+// each other in bytes.
 type chunk struct {
-	of    *idRange
-	end   bool // of the range; nothing else is in it
-	bytes []byte
-	items []item
-	kids  []span
+	of       *idRange
+	end      bool // of the range; nothing else is in it
+	bytes    []byte
+	items    []item
+	children []span
 }
 
 type span struct{ start, end int }
 
-// item is a record and, by the relations in which it is the parent, how many
-// children it has and which of chunk.kids are the newest of them.
+// item is a record with, for each relation in which it is the parent, the number of
+// its children and the range of the newest of them in chunk.children.
 type item struct {
-	record span
-	line   int64
-	counts [maxRelations]int64
-	kids   [maxRelations]span
+	record   span
+	line     int64
+	counts   [maxRelations]int64
+	children [maxRelations]span
 }
 
 // maxRelations is how many kinds of children a record can have.
 const maxRelations = 3
 
-// A chunk is handed on when it has that many bytes or records.
+// A chunk is full with this many bytes or records.
 const (
 	chunkBytes = 512 << 10
 	chunkItems = 1_000
 )
 
-// recycle keeps a chunk's memory for the next, unless a few records with many
-// children made it large: such memory would add up.
+// recycle reuses the memory of a chunk, unless a few records with many children
+// made it large: such memory would add up.
 func (c *chunk) recycle(free chan<- *chunk) {
 	if cap(c.bytes) > 2*chunkBytes {
 		return
@@ -51,7 +51,7 @@ func (c *chunk) recycle(free chan<- *chunk) {
 	}
 }
 
-func (c *chunk) reset() { c.bytes, c.items, c.kids = c.bytes[:0], c.items[:0], c.kids[:0] }
+func (c *chunk) reset() { c.bytes, c.items, c.children = c.bytes[:0], c.items[:0], c.children[:0] }
 
 func (c *chunk) add(payload []byte) span {
 	start := len(c.bytes)
@@ -59,14 +59,14 @@ func (c *chunk) add(payload []byte) span {
 	return span{start, len(c.bytes)}
 }
 
-// rangeBytes is how much of records and their children makes a range of ids,
-// and how much of a file one of lines, however few they are.
+// rangeBytes bounds a range: bytes of records with their children, or bytes of a
+// file.
 const rangeBytes = 256 << 20
 
-// joiner walks the records of a dataset in the order of their ids, and beside
-// them the links to them, and hands on each with its children. Of a repeated id
-// the first counts. A parent of millions takes no more memory than one of
-// query.MaxChildren: the others are counted in passing.
+// joiner merges the records of a dataset, in the order of their ids, with the links
+// to them, and sends each with its children. The first record of an id counts. A
+// parent with millions of children takes no more memory than one with
+// query.MaxChildren: the others are only counted.
 type joiner struct {
 	load       *load
 	of         *idRange // the one being filled
@@ -81,7 +81,7 @@ type joiner struct {
 }
 
 func (j *joiner) run(ctx context.Context) error {
-	j.take()
+	j.nextChunk()
 	for j.records.Next() {
 		key := j.records.Key()
 		if len(j.id) > 0 && sameID(j.id, key) {
@@ -89,7 +89,7 @@ func (j *joiner) run(ctx context.Context) error {
 			j.load.meter.done.Add(1)
 			continue
 		}
-		// A range ends between two ids, so that all lines of one are in it.
+		// A range ends between two ids, so that it has all lines of each id.
 		if j.count >= j.load.CheckpointRecords || j.bytes >= rangeBytes {
 			if err := j.endRange(ctx, false); err != nil {
 				return err
@@ -120,24 +120,24 @@ func (j *joiner) add(key []byte) {
 	j.id = append(j.id[:0], key[:idSize]...)
 	it := item{record: c.add(j.records.Payload()), line: lineOf(key)}
 	for i, s := range j.links {
-		first := len(c.kids)
+		first := len(c.children)
 		it.counts[i] = s.childrenOf(j.id, func(payload []byte) {
-			c.kids = append(c.kids, c.add(payload))
+			c.children = append(c.children, c.add(payload))
 		})
-		it.kids[i] = span{first, len(c.kids)}
+		it.children[i] = span{first, len(c.children)}
 	}
 	c.items = append(c.items, it)
 	j.count++
 	j.bytes += int64(len(c.bytes) - before)
 }
 
-// endRange ends the range after the last record, and begins another.
+// endRange ends the range after the last record and begins the next.
 func (j *joiner) endRange(ctx context.Context, last bool) error {
 	if err := j.send(ctx); err != nil {
 		return err
 	}
 	for _, s := range j.links {
-		// A stream that fails ends like one that is complete.
+		// A stream that failed looks like one that is complete.
 		if err := s.entries.Err(); err != nil {
 			return err
 		}
@@ -148,16 +148,16 @@ func (j *joiner) endRange(ctx context.Context, last bool) error {
 	}
 	j.of.after, j.of.last = lastID(j.id), last
 	for range j.load.Workers {
-		if err := j.hand(ctx, &chunk{of: j.of, end: true}); err != nil {
+		if err := j.sendBatch(ctx, &chunk{of: j.of, end: true}); err != nil {
 			return err
 		}
 	}
 	j.of, j.count, j.bytes = j.load.newRange(j.of.dataset), 0, 0
-	j.take()
+	j.nextChunk()
 	return nil
 }
 
-func (j *joiner) take() {
+func (j *joiner) nextChunk() {
 	select {
 	case j.current = <-j.free:
 		j.current.reset()
@@ -167,20 +167,20 @@ func (j *joiner) take() {
 	j.current.of = j.of
 }
 
-// send hands the chunk on and takes another.
+// send sends the chunk and takes another.
 func (j *joiner) send(ctx context.Context) error {
 	if len(j.current.items) == 0 {
 		return nil
 	}
-	if err := j.hand(ctx, j.current); err != nil {
+	if err := j.sendBatch(ctx, j.current); err != nil {
 		return err
 	}
-	j.take()
+	j.nextChunk()
 	return nil
 }
 
-func (j *joiner) hand(ctx context.Context, c *chunk) error {
-	return give(ctx, j.full, c)
+func (j *joiner) sendBatch(ctx context.Context, c *chunk) error {
+	return send(ctx, j.full, c)
 }
 
 // linkStream is the links of one relation in the order of their parents.
@@ -195,9 +195,9 @@ func newLinkStream(r query.Relation, entries *extsort.Iterator) *linkStream {
 	return &linkStream{relation: r, entries: entries, has: entries.Next()}
 }
 
-// childrenOf counts a parent's links and passes on those of its newest
-// children. Parents must be asked for in the order of their ids; links to ids
-// in between dangle.
+// childrenOf counts the links of a parent and passes its newest children to newest.
+// Parents must come in the order of their ids. Links to ids in between are
+// dangling.
 func (s *linkStream) childrenOf(parent []byte, newest func(payload []byte)) int64 {
 	count := int64(0)
 	for ; s.has; s.has = s.entries.Next() {
@@ -215,8 +215,8 @@ func (s *linkStream) childrenOf(parent []byte, newest func(payload []byte)) int6
 	return count
 }
 
-// drain counts the links past the last parent, and returns what went wrong
-// with the stream, if anything did.
+// drain counts the links after the last parent as dangling, and returns the error
+// of the stream.
 func (s *linkStream) drain(ctx context.Context) error {
 	for ; s.has; s.has = s.entries.Next() {
 		if s.dangling++; s.dangling%65536 == 0 && ctx.Err() != nil {
@@ -226,7 +226,7 @@ func (s *linkStream) drain(ctx context.Context) error {
 	return s.entries.Err()
 }
 
-// children is the document.Children of an item. It is reused, item by item.
+// children implements document.Children for an item. It is reused for the next one.
 type children struct {
 	relations []query.Relation
 	counts    [maxRelations]int64
@@ -239,8 +239,8 @@ func (k *children) set(c *chunk, it item) {
 	for i := range k.relations {
 		k.counts[i] = it.counts[i]
 		k.newest[i] = k.newest[i][:0]
-		for _, kid := range c.kids[it.kids[i].start:it.kids[i].end] {
-			k.newest[i] = append(k.newest[i], childOf(c.bytes[kid.start:kid.end]))
+		for _, child := range c.children[it.children[i].start:it.children[i].end] {
+			k.newest[i] = append(k.newest[i], decodeChild(c.bytes[child.start:child.end]))
 		}
 	}
 }

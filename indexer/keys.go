@@ -7,37 +7,37 @@ import (
 	"atlas/search/document"
 )
 
-// Keys are compared as bytes. What should come last first is inverted.
+// Keys are compared as bytes. Descending parts are inverted.
 
 const (
 	idSize = 16
-	// A record's key: id, updated_at inverted, line inverted. So of the records
-	// of one id the one that counts comes first.
+	// A record's key: id, updated_at descending, line descending. So the first
+	// record of an id is the one that counts.
 	recordKeySize = idSize + 8 + 8
-	// A link's key: parent's id, the child's time inverted, child's id. So a
-	// parent's newest children come first, ties by id.
+	// A link's key: parent's id, the child's time descending, child's id. So the
+	// newest children of a parent come first, ties by id.
 	linkKeySize = idSize + 8 + idSize
 )
 
-// inverted sorts signed numbers from the highest to the lowest.
-func inverted(b []byte, n int64) []byte {
+// appendDescending appends a signed number so that higher ones sort first.
+func appendDescending(b []byte, n int64) []byte {
 	return binary.BigEndian.AppendUint64(b, ^(uint64(n) ^ 1<<63)) // #nosec G115 -- the same 64 bits, read back as written
 }
 
 func recordKey(b []byte, id [idSize]byte, updated, line int64) []byte {
 	b = append(b[:0], id[:]...)
-	b = inverted(b, updated)
-	return inverted(b, line)
+	b = appendDescending(b, updated)
+	return appendDescending(b, line)
 }
 
-// lineOf is the line in a record's key.
+// lineOf is the line number in a record's key.
 func lineOf(key []byte) int64 {
 	return int64(^binary.BigEndian.Uint64(key[idSize+8:]) ^ 1<<63) // #nosec G115 -- the same 64 bits, read back as written
 }
 
 func linkKey(b []byte, parent [idSize]byte, newest int64, child [idSize]byte) []byte {
 	b = append(b[:0], parent[:]...)
-	b = inverted(b, newest)
+	b = appendDescending(b, newest)
 	return append(b, child[:]...)
 }
 
@@ -50,6 +50,6 @@ func linkPayload(b []byte, detected int64, fragment []byte) []byte {
 	return append(b, fragment...)
 }
 
-func childOf(payload []byte) document.Child {
+func decodeChild(payload []byte) document.Child {
 	return document.Child{DetectedAt: int64(binary.BigEndian.Uint64(payload)), Fragment: payload[8:]} // #nosec G115 -- the same 64 bits, read back as written
 }

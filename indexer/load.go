@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"atlas/indexer/extsort"
+	"atlas/indexer/generation"
 	"atlas/indexer/ndjson"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
@@ -14,18 +15,17 @@ import (
 )
 
 // Load reads the four datasets of a folder into a new generation and switches
-// searches to it (docs/data.md, "Loading"). Lines that are no records and
-// documents that Elasticsearch refuses are left out and reported; everything
-// else that goes wrong ends the load, and the generation served before is
-// served on: an input that is not what its name says (fault.BadRequest), an
-// Elasticsearch away for too long (fault.Unavailable), a lost lease, a context
-// that ends, a new generation that is too small (*GuardError).
+// searches to it (docs/data.md, "Loading"). It leaves out and reports lines that are
+// not records and documents that Elasticsearch refuses. Every other failure ends the
+// load, and searches stay on the generation before: an input that is not what its
+// name says (fault.BadRequest), an Elasticsearch that is unavailable for too long
+// (fault.Unavailable), a lost lease, a cancelled context, a new generation that is
+// too small (*GuardError).
 //
-// A load that ended, however that was, is gone on with by the next one with the
-// same options, unless its inputs were not what their names say. When the inputs
-// have changed that is a *ChangedError. The Report is good after an error too,
-// as of the last checkpoint; when it says Switched, the new generation is served
-// all the same.
+// The next call with the same options resumes a load that ended, unless an input was
+// not what its name says. Changed inputs are a *ChangedError. The Report is valid
+// after an error too, as of the last checkpoint. When it says Switched, the new
+// generation is served despite the error.
 func Load(ctx context.Context, o Options) (Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -39,22 +39,22 @@ func Load(ctx context.Context, o Options) (Report, error) {
 		return l.report, err
 	}
 	l.inputs, l.report.Notes = inputs, append(l.report.Notes, notes...)
-	if err := checkLettersPath(o.DeadLetters, inputs); err != nil {
+	if err := checkDeadLettersPath(o.DeadLetters, inputs); err != nil {
 		return l.report, err
 	}
-	if l.store, err = openStore(o.WorkDir); err != nil {
+	if l.folder, err = openWorkFolder(o.WorkDir); err != nil {
 		return l.report, err
 	}
-	defer l.store.close()
-	l.dir = l.store.path
+	defer l.folder.close()
+	l.dir = l.folder.path
 	if err = l.underLease(ctx); err != nil && l.manifest.Generation == "" {
-		l.store.removeEmpty() // nothing was begun
+		l.folder.removeEmpty() // nothing was begun
 	}
 	l.fillReport(time.Since(l.saved))
 	return l.report, err
 }
 
-// newLoad is a load that nothing was done of.
+// newLoad returns a load that has done nothing.
 func newLoad(o Options, started time.Time) *load {
 	l := &load{
 		Options: o, started: started, saved: time.Now(), state: newState(),
@@ -78,79 +78,79 @@ type load struct {
 	started  time.Time
 	inputs   []input
 	readers  [len(ndjson.Datasets)]*ndjson.Reader
-	dir      string // of temporary files
-	store    *store // nil: nothing is kept to be gone on with
+	dir      string      // of temporary files
+	folder   *workFolder // nil: the load cannot be resumed
 	manifest manifest
 	state    *state
 	saved    time.Time // when state.Seconds was true
 	// committed is when the last range was, or writing began.
-	committed time.Time
-	linked    map[query.Relation]*extsort.Sorter
-	letters   *letters
-	// write takes documents; those that it will never take are returned.
+	committed   time.Time
+	linked      map[query.Relation]*extsort.Sorter
+	deadLetters *deadLetters
+	// write writes documents and returns those that are refused for good.
 	write  func(context.Context, query.Dataset, *request) ([]elastic.Refusal, error)
 	report Report
-	meter  meter
-	// spoiled: an input is not what its name says. void: the new indices are of
-	// no use.
-	spoiled, void bool
+	meter  Meter
+	// badInput: an input is not what its name says. discard: the new indices are
+	// useless.
+	badInput, discard bool
 }
 
 func (l *load) underLease(ctx context.Context) error {
-	named, ok := l.Lease.(namedLease)
+	named, ok := l.Lease.(generation.NamedLease)
 	if !ok {
-		return Alone(ctx, l.Lease, l.run)
+		return generation.WithLease(ctx, l.Lease, l.run)
 	}
-	holder, err := l.store.holder()
+	holder, err := l.folder.holder()
 	if err != nil {
 		return err
 	}
-	return named.WithNamedLease(ctx, LeaseName, holder, leaseTTL, l.run)
+	return named.WithNamedLease(ctx, generation.LeaseName, holder, generation.LeaseTTL, l.run)
 }
 
 // run is the load under its lease.
 func (l *load) run(ctx context.Context) (err error) {
 	defer func() {
-		// What cancelled the work says more than that it was cancelled.
+		// The cause of a cancellation says more than that there was one.
 		if err != nil && ctx.Err() != nil {
 			err = cmp.Or(context.Cause(ctx), err)
 		}
-		err = l.leave(ctx, err)
+		err = l.cleanUp(ctx, err)
 	}()
 	if err := l.prepare(ctx); err != nil {
 		return err
 	}
-	if l.letters, err = openLetters(l.DeadLetters, l.state, func() { l.meter.letters.Add(1) }); err != nil {
+	if l.deadLetters, err = openDeadLetters(l.DeadLetters, l.state, func() { l.meter.deadLetters.Add(1) }); err != nil {
 		return err
 	}
-	defer func() { err = both(err, l.letters.close()) }()
-	if l.report.Switched { // by the process before, which did not get further
-		return l.tell(ctx)
+	defer func() { err = joinErrors(err, l.deadLetters.close()) }()
+	if l.report.Switched { // by the process before, which ended there
+		return l.notifySwitched(ctx)
 	}
 	defer l.closeInputs()
 	if err := l.openInputs(); err != nil {
-		return l.spoil(err)
+		return l.noteBadInput(err)
 	}
-	// Before the long work: an Elasticsearch that is not there is known at once.
+	// Before the long work, so that an unavailable Elasticsearch is reported at once.
 	if err := l.deleteUnfinished(ctx); err != nil {
 		return err
 	}
-	stop := l.meter.start(l.Progress, Reading)
+	stop := l.meter.Start(l.Progress, Reading)
 	defer stop()
 	sorted, err := l.readAll(ctx)
 	if err != nil {
-		return l.spoil(err)
+		return l.noteBadInput(err)
 	}
 	if err := l.writeAll(ctx, sorted); err != nil {
 		return err
 	}
-	return l.tell(ctx)
+	return l.notifySwitched(ctx)
 }
 
-// spoil notes when reading ended because an input is wrong: nothing good would
-// come of going on.
-func (l *load) spoil(err error) error {
-	l.spoiled = fault.CodeOf(err) == fault.BadRequest
+// noteBadInput notes whether reading ended because an input is wrong: resuming would
+// not help.
+func (l *load) noteBadInput(err error) error {
+	l.badInput = fault.CodeOf(err) == fault.BadRequest
 	return err
 }
 
@@ -177,7 +177,7 @@ func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 		if err := l.createIndices(ctx); err != nil {
 			return err
 		}
-		l.state.Created, l.state.LettersRead = true, l.letters.size()
+		l.state.Created, l.state.LettersRead = true, l.deadLetters.file.Size()
 		if err := l.save(); err != nil {
 			return err
 		}
@@ -196,17 +196,17 @@ func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 	return l.switchAliases(ctx)
 }
 
-// tell does what follows a switch.
-func (l *load) tell(ctx context.Context) error {
-	if err := tellSwitched(ctx, l.Listener, l.manifest.Generation); err != nil {
+// notifySwitched does what follows a switch.
+func (l *load) notifySwitched(ctx context.Context) error {
+	if err := generation.NotifySwitched(ctx, l.Listener, l.manifest.Generation); err != nil {
 		return err
 	}
 	l.deleteOld(ctx)
 	return nil
 }
 
-// both joins two errors, and leaves one alone as it is.
-func both(first, second error) error {
+// joinErrors joins two errors. A single one stays as it is.
+func joinErrors(first, second error) error {
 	if first == nil || second == nil {
 		return cmp.Or(first, second)
 	}
@@ -236,8 +236,8 @@ func (l *load) fillReport(took time.Duration) {
 			Seconds: s.ReadTime + s.IndexTime, ReadSeconds: s.ReadTime, IndexSeconds: s.IndexTime,
 		})
 	}
-	if l.letters != nil {
-		l.report.Problems = l.letters.problems()
+	if l.deadLetters != nil {
+		l.report.Problems = l.deadLetters.problems()
 	}
 	if l.report.LeftOut() > 0 {
 		l.report.DeadLetters = l.DeadLetters

@@ -11,19 +11,20 @@ import (
 	"strings"
 	"time"
 
+	"atlas/indexer/generation"
 	"atlas/internal/fault"
 	"atlas/mappings"
 	"atlas/search/query"
 )
 
-// manifest says what a load is about: what must be the same for another process
-// to go on with it.
+// manifest identifies a load: another process resumes it only when all of it is the
+// same.
 type manifest struct {
-	// Format stands for what the temporary files and the documents look like.
-	Format     string    `json:"format"`
-	Generation string    `json:"generation"`
-	Started    time.Time `json:"started"` // what records get that have no time
-	Inputs     []source  `json:"inputs"`
+	// Format identifies the format of the sorted files and of the documents.
+	Format     string       `json:"format"`
+	Generation string       `json:"generation"`
+	Started    time.Time    `json:"started"` // what records get that have no time
+	Inputs     []inputStamp `json:"inputs"`
 
 	Prefix       string `json:"index_prefix"`
 	Shards       int    `json:"shards"`
@@ -32,12 +33,12 @@ type manifest struct {
 	DeadLetters  string `json:"dead_letters"` // a path
 }
 
-// source is an input as it was when the load began. Sample is the digest of its
-// size and of up to 64 parts of 64 KiB spread over it: an input of another size
-// or time of change is noticed always, one that was changed in place and given
-// its old time of change only where the parts are. Reading all of it would take
-// as long as loading it.
-type source struct {
+// inputStamp is an input as it was when the load began. Sample is a digest of its
+// size and of up to 64 parts of 64 KiB spread over it. A changed size or
+// modification time is always noticed. A change in place that restores the
+// modification time is noticed only in those parts: reading the whole file would
+// take as long as loading it.
+type inputStamp struct {
 	Dataset  query.Dataset `json:"dataset"`
 	Path     string        `json:"path"` // "" when the dataset has no file
 	Size     int64         `json:"size"`
@@ -50,8 +51,8 @@ const (
 	sampleSize  = 64 << 10
 )
 
-func newSource(in input) (source, error) {
-	s := source{Dataset: in.dataset, Path: in.path}
+func newInputStamp(in input) (inputStamp, error) {
+	s := inputStamp{Dataset: in.dataset, Path: in.path}
 	if in.path == "" {
 		return s, nil
 	}
@@ -88,8 +89,8 @@ func newSource(in input) (source, error) {
 	return s, nil
 }
 
-// checkUnchanged refuses an input that somebody wrote to while it was read.
-func (s source) checkUnchanged() error {
+// checkUnchanged refuses an input that was written to while it was read.
+func (s inputStamp) checkUnchanged() error {
 	info, err := os.Stat(s.Path)
 	if err != nil {
 		return fault.Wrap(err, fault.BadRequest, "%s went while it was read", s.Path)
@@ -100,15 +101,15 @@ func (s source) checkUnchanged() error {
 	return nil
 }
 
-// newManifest describes the load that the options ask for.
+// newManifest describes the load of the options.
 func (l *load) newManifest() (manifest, error) {
 	m := manifest{
-		Format: format(), Generation: NewName(l.started), Started: l.started,
+		Format: format(), Generation: generation.NewName(l.started), Started: l.started,
 		Prefix: l.Names.Prefix, Shards: l.Settings.Shards, Replicas: l.Settings.Replicas,
 		AllowMissing: l.AllowMissing, DeadLetters: l.DeadLetters,
 	}
 	for _, in := range l.inputs {
-		s, err := newSource(in)
+		s, err := newInputStamp(in)
 		if err != nil {
 			return m, err
 		}
@@ -117,8 +118,8 @@ func (l *load) newManifest() (manifest, error) {
 	return m, nil
 }
 
-// formatVersion goes up with each change of what temporary files mean that
-// format does not see.
+// formatVersion increases with each change of the sorted files that format does not
+// see.
 const formatVersion = 1
 
 func format() string {
@@ -134,10 +135,10 @@ func format() string {
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// ChangedError means that a load that was not finished cannot be resumed as it
-// is asked for now. Nothing was touched; Options.Restart begins anew.
+// ChangedError means that an unfinished load cannot be resumed with the present
+// options or inputs. Nothing was changed. Options.Restart starts anew.
 type ChangedError struct {
-	// WorkDir is where the unfinished load is.
+	// WorkDir is the work folder of the unfinished load.
 	WorkDir string
 	// Changes are sentences for people.
 	Changes []string
@@ -147,8 +148,8 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("the load that was not finished (in %s) cannot be resumed: %s", e.WorkDir, strings.Join(e.Changes, "; "))
 }
 
-// changes tells people in what a load that is asked for differs from the one
-// that is there.
+// changes lists the differences to the load that is asked for now, as sentences for
+// people.
 func (m manifest) changes(now manifest) []string {
 	var all []string
 	if m.Format != now.Format {

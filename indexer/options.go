@@ -1,62 +1,17 @@
 package indexer
 
 import (
-	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
 	"time"
 
+	"atlas/indexer/generation"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
 )
-
-// Lease lets one writer of global records work at a time, across processes and
-// machines.
-type Lease interface {
-	// WithLease runs work while who holds the lease of that name, and ends the
-	// context of work, with a cause, when the lease is lost. A lease that
-	// another one holds is an error that says who, and work is not run. After a
-	// crash the lease is free again within ttl.
-	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
-}
-
-// LeaseName is the lease of everything that writes global records.
-const LeaseName = "writing global records"
-
-const leaseTTL = 30 * time.Second
-
-// Alone runs work while this process holds the lease of all who write global
-// records; work's context ends, with a cause, when the lease is lost. Without a
-// lease (nil) the caller keeps others out.
-func Alone(ctx context.Context, l Lease, work func(context.Context) error) error {
-	if l == nil {
-		return work(ctx)
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown host"
-	}
-	return l.WithLease(ctx, LeaseName, fmt.Sprintf("%s, process %d", host, os.Getpid()), leaseTTL, work)
-}
-
-// namedLease is a Lease whose holder may have a name that outlives its process,
-// and so take it over from itself. Only one process at a time may use the name:
-// the lock of the work folder sees to that.
-type namedLease interface {
-	WithNamedLease(ctx context.Context, name, holder string, ttl time.Duration, work func(context.Context) error) error
-}
-
-// Listener hears that global records changed, so that what is kept of them
-// elsewhere can follow. It is told after searches see the change, never before.
-type Listener interface {
-	// Switched says that all records may have changed: searches go to a new
-	// generation. An error does not undo the switch; Load returns it.
-	Switched(ctx context.Context, generation string) error
-}
 
 // Phase is a part of a load.
 type Phase string
@@ -72,23 +27,22 @@ const (
 type Progress struct {
 	Phase       Phase
 	Done, Total int64
-	// Given is how much of Done another process had done, before this one
-	// resumed the load.
+	// Given is how much of Done another process had done before this one resumed
+	// the load.
 	Given int64
-	// Records is how many records this process has dealt with in the phase.
+	// Records is how many records this process has processed in the phase.
 	Records int64
 	// Elapsed is the time since this process began with the phase.
 	Elapsed time.Duration
 
-	// The following are of all phases, and of this process: documents that were
-	// acknowledged, bytes of requests for them, requests of which all or some
-	// had to be sent again, lines and documents that were left out, and how
-	// large a request is by now.
+	// The following count all phases of this process: documents that were
+	// acknowledged, the bytes of their requests, requests that were sent again in
+	// whole or in part, lines and documents that were left out. BatchBytes is the
+	// present size of a request.
 	Documents, Bytes, Retries, DeadLetters, BatchBytes int64
 }
 
-// Left is the time that the rest of the phase takes at its speed so far; zero
-// when that is not known.
+// Left estimates the rest of the phase from its speed so far. Zero means unknown.
 func (p Progress) Left() time.Duration {
 	if p.Total <= 0 || p.Done <= p.Given {
 		return 0
@@ -102,59 +56,56 @@ type Options struct {
 	Dir     string
 	Elastic *elastic.Client
 	Names   mappings.Names
-	// Settings are those of the new indices once they are served. While they
-	// are filled they are not refreshed, and on a single node have no replicas.
+	// Settings apply to the new indices once they are served. While they are
+	// filled they are not refreshed, and have no replicas on a single node.
 	Settings mappings.Settings
-	// Unreplicated keeps no copies of the new indices while they are filled,
-	// also where there is more than one node to hold them. That is faster, and
-	// the loss of a node ends the load.
+	// Unreplicated keeps no replicas of the new indices while they are filled, on
+	// any number of nodes. That is faster, but the loss of a node ends the load.
 	Unreplicated bool
 	// Lease keeps other writers out. Nil: the caller does.
-	Lease Lease
-	// Listener is told of the switch. Nil: nobody is.
-	Listener Listener
-	// AllowMissing lets a dataset without a file be loaded as an empty one;
-	// otherwise it refuses the load.
+	Lease generation.Lease
+	// Listener is notified of the switch. Nil: no one is.
+	Listener generation.Listener
+	// AllowMissing loads a dataset without a file as an empty one. Without it a
+	// missing file refuses the load.
 	AllowMissing bool
-	// DeadLetters is the path of an NDJSON file for every line and document that
-	// was left out, with the reason; "" means dead-letters.ndjson in the work
-	// folder, which stays there when something was left out.
+	// DeadLetters is the path of an NDJSON file with every line and document that
+	// was left out, and the reason. "" means dead-letters.ndjson in the work
+	// folder, where it stays when it is not empty.
 	DeadLetters string
-	// WorkDir is the folder for what is read and sorted, about twice the size of
-	// the unpacked input, and for the checkpoints: Load goes on with the load that
-	// it finds there. "" means a folder of its own in TempDir for each pair of Dir
-	// and Names.Prefix. When the load is finished it is removed.
+	// WorkDir is the folder for sorted records (about twice the size of the unpacked
+	// input) and checkpoints. Load resumes the load that it finds there. "" means a
+	// folder in TempDir for each pair of Dir and Names.Prefix. A finished load
+	// removes it.
 	WorkDir string
-	// TempDir is where that folder is; "" means the user's folder for caches.
+	// TempDir holds that folder. "" means the user's cache folder.
 	TempDir string
-	// Restart drops an unfinished load of WorkDir instead of going on with it.
+	// Restart drops an unfinished load of WorkDir instead of resuming it.
 	Restart bool
-	// CheckpointRecords is how many records there are between two checkpoints; a
-	// load that is resumed does again what came after the last one. 0 means
-	// 100,000.
+	// CheckpointRecords is the number of records between two checkpoints. A resumed
+	// load repeats what came after the last one. 0 means 100,000.
 	CheckpointRecords int64
-	// MinShare is how large the new generation of each dataset must be, as a share
-	// of the records that are served, for searches to be switched to it. 0 means
-	// that it may be of any size.
+	// MinShare is the least size of each new index, as a share of the records that
+	// are served. Searches are not switched to a smaller one. 0 allows any size.
 	MinShare float64
-	// Force switches whatever MinShare says.
+	// Force ignores MinShare.
 	Force bool
-	// Workers is how many goroutines read lines and build documents; 0 means
-	// one for each processor.
+	// Workers is the number of goroutines that read lines and build documents. 0
+	// means one for each processor.
 	Workers int
-	// Senders is how many `_bulk` requests are under way at once; 0 means 2.
+	// Senders is the number of concurrent `_bulk` requests. 0 means 2.
 	Senders int
-	// BatchBytes is how large a `_bulk` request gets, give or take a document;
+	// BatchBytes is the size of a `_bulk` request, exceeded by less than a document.
 	// 0 means 4 MiB.
 	BatchBytes int
-	// SortMemory is what sorting holds in memory, in bytes; 0 means 64 MiB.
+	// SortMemory is the memory for sorting, in bytes. 0 means 64 MiB.
 	SortMemory int
-	// Retry is how long an Elasticsearch that is away or busy is borne.
+	// Retry bounds how long Elasticsearch may be unavailable or busy.
 	Retry elastic.Retry
 	// Progress, when set, is called a few times a second, from one goroutine at
 	// a time.
 	Progress func(Progress)
-	// Log hears what is worth knowing while the load goes on; nil: nothing.
+	// Log gets events of the load. Nil: none.
 	Log *slog.Logger
 	// Now is the clock; nil means the system's.
 	Now func() time.Time
@@ -175,7 +126,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fault.New(fault.BadRequest, "%s is not a folder", o.Dir)
 	}
 	if o.TempDir == "" {
-		o.TempDir = defaultTempDir()
+		o.TempDir = DefaultTempDir()
 	}
 	if o.WorkDir == "" {
 		if o.WorkDir, err = defaultWorkDir(o.TempDir, o.Dir, o.Names.Prefix); err != nil {

@@ -11,22 +11,22 @@ import (
 	"atlas/search/query"
 )
 
-// pipeline is where documents of all datasets go through: builders, of one
-// dataset after the other, fill requests, Senders write them, and one goroutine
-// commits, which is the only one to change the load's state. A dataset's builders
-// begin when those of its children are done, while the children's last requests
-// are still on their way: Elasticsearch is not left waiting in between.
+// pipeline carries the documents of all datasets: builders fill requests, dataset by
+// dataset, Senders write them, and one goroutine commits. Only that one changes the
+// state of the load. The builders of a dataset begin when those of its children are
+// done, while the last requests of the children are still under way, so that
+// Elasticsearch is never idle in between.
 type pipeline struct {
 	requests chan *request
 	free     chan *request // for builders to fill
-	// commits are run one after the other, in the order they were handed over.
+	// commits run one after the other, in the order of enqueue.
 	commits chan func(context.Context) error
 }
 
 // indexAll builds and writes the documents of every dataset, in the order of
 // query.Datasets.
 func (l *load) indexAll(ctx context.Context, sorted map[query.Dataset]*extsort.Sorter) error {
-	// While commits change what the state says of links, nothing else reads it.
+	// Before the commits, which change the links of the state.
 	if err := l.openLinks(); err != nil {
 		return err
 	}
@@ -59,15 +59,15 @@ func (p *pipeline) commit(ctx context.Context) error {
 	return nil
 }
 
-// later has something done when all that was handed over before is committed.
-func (p *pipeline) later(ctx context.Context, do func(context.Context) error) error {
-	return give(ctx, p.commits, do)
+// enqueue runs a function after all commits that were enqueued before.
+func (p *pipeline) enqueue(ctx context.Context, do func(context.Context) error) error {
+	return send(ctx, p.commits, do)
 }
 
-// inTurn is later, and waits for it.
-func (p *pipeline) inTurn(ctx context.Context, do func(context.Context) error) error {
+// commitAndWait is enqueue, and waits for the function to return.
+func (p *pipeline) commitAndWait(ctx context.Context, do func(context.Context) error) error {
 	done := make(chan struct{})
-	err := p.later(ctx, func(ctx context.Context) error {
+	err := p.enqueue(ctx, func(ctx context.Context) error {
 		if err := do(ctx); err != nil {
 			return err // ends the context
 		}
@@ -77,11 +77,11 @@ func (p *pipeline) inTurn(ctx context.Context, do func(context.Context) error) e
 	if err != nil {
 		return err
 	}
-	return await(ctx, done)
+	return wait(ctx, done)
 }
 
-// give hands a value on, unless ctx ends before it is taken.
-func give[T any](ctx context.Context, to chan<- T, value T) error {
+// send sends a value, unless ctx ends first.
+func send[T any](ctx context.Context, to chan<- T, value T) error {
 	select {
 	case to <- value:
 		return nil
@@ -90,8 +90,8 @@ func give[T any](ctx context.Context, to chan<- T, value T) error {
 	}
 }
 
-// await returns when a channel is closed, or ctx ends.
-func await(ctx context.Context, closed <-chan struct{}) error {
+// wait returns when a channel is closed, or ctx ends.
+func wait(ctx context.Context, closed <-chan struct{}) error {
 	select {
 	case <-closed:
 		return nil
@@ -100,7 +100,7 @@ func await(ctx context.Context, closed <-chan struct{}) error {
 	}
 }
 
-// request is documents of a range on their way to Elasticsearch.
+// request is a _bulk request with documents of one range.
 type request struct {
 	elastic.Batch
 	of    *idRange
@@ -113,7 +113,7 @@ func (r *request) reset() {
 	r.ids, r.lines = r.ids[:0], r.lines[:0]
 }
 
-// bulk is the load's write.
+// bulk is the write of a load into Elasticsearch.
 func (l *load) bulk(ctx context.Context, d query.Dataset, r *request) ([]elastic.Refusal, error) {
 	return l.Elastic.Bulk(ctx, l.loadingAlias(d), &r.Batch, l.Retry)
 }
@@ -128,20 +128,19 @@ func (l *load) send(ctx context.Context, p *pipeline) error {
 		}
 		for _, no := range refused {
 			reason := no.Type + ": " + no.Reason
-			if err := r.of.refusals.add(d, l.file(d), r.lines[no.Position], r.ids[no.Position], reason, publicPart(r.Doc(no.Position))); err != nil {
+			if err := r.of.refusals.add(d, l.file(d), r.lines[no.Position], r.ids[no.Position], reason, Document{JSON: r.Doc(no.Position)}.Public()); err != nil {
 				return err
 			}
 		}
 		r.of.refused.Add(int64(len(refused)))
 		r.of.documents.Add(int64(r.Len() - len(refused)))
-		r.of.finish()
-		l.meter.done.Add(int64(r.Len()))
-		l.meter.records.Add(int64(r.Len()))
+		r.of.requestDone()
+		l.meter.Add(int64(r.Len()))
 		l.meter.documents.Add(int64(r.Len() - len(refused)))
 		l.meter.bytes.Add(int64(r.Size()))
 		r.of = nil
 		if r.Size() > 2*l.BatchBytes {
-			continue // a very large document; its memory is not kept
+			continue // its memory is too large to keep
 		}
 		select {
 		case p.free <- r:

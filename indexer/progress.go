@@ -11,23 +11,25 @@ import (
 // progressEvery is how often Options.Progress is called.
 const progressEvery = 250 * time.Millisecond
 
-// meter is what workers count up and Options.Progress is told of.
-type meter struct {
+// Meter counts what workers have done and reports it as Progress. The zero Meter is
+// ready for use.
+type Meter struct {
 	done, total, records atomic.Int64
-	// The following count all of the load that this process does.
-	documents, bytes, retries, letters atomic.Int64
-	pace                               *elastic.Pace
+	// The following count all phases of this process.
+	documents, bytes, retries, deadLetters atomic.Int64
+	pace                                   *elastic.Pace
 
 	mu     sync.Mutex
 	report func(Progress)
 	phase  Phase
 	began  time.Time
-	// What others had done of the phase when this process began with it.
+	// What other processes had done of the phase before this one.
 	given int64
 }
 
-// start begins to report. stop ends it after a last report.
-func (m *meter) start(report func(Progress), first Phase) (stop func()) {
+// Start begins to report: every 250 ms and, when stop is called, once more. A nil
+// report is not called.
+func (m *Meter) Start(report func(Progress), first Phase) (stop func()) {
 	if report == nil {
 		return func() {}
 	}
@@ -44,24 +46,24 @@ func (m *meter) start(report func(Progress), first Phase) (stop func()) {
 			case <-end:
 				return
 			case <-tick.C:
-				m.tell()
+				m.notify()
 			}
 		}
 	}()
 	return func() {
 		close(end)
 		<-ended
-		m.tell()
+		m.notify()
 	}
 }
 
-func (m *meter) tell() {
+func (m *Meter) notify() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.report != nil {
 		p := Progress{
 			Phase: m.phase, Done: m.done.Load(), Given: m.given, Total: m.total.Load(), Records: m.records.Load(), Elapsed: time.Since(m.began),
-			Documents: m.documents.Load(), Bytes: m.bytes.Load(), Retries: m.retries.Load(), DeadLetters: m.letters.Load(),
+			Documents: m.documents.Load(), Bytes: m.bytes.Load(), Retries: m.retries.Load(), DeadLetters: m.deadLetters.Load(),
 		}
 		if m.pace != nil {
 			p.BatchBytes = int64(m.pace.Size())
@@ -70,22 +72,31 @@ func (m *meter) tell() {
 	}
 }
 
-// begin says that what is done by now was done before, or passed over.
-func (m *meter) begin() {
+// Expect adds to the Total of the phase.
+func (m *Meter) Expect(n int64) { m.total.Add(n) }
+
+// Add counts records of the phase that are done.
+func (m *Meter) Add(records int64) {
+	m.done.Add(records)
+	m.records.Add(records)
+}
+
+// begin restarts the measurement: what is done so far was done before, or skipped.
+func (m *Meter) begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.given, m.began = m.done.Load(), time.Now()
 	m.records.Store(0)
 }
 
-// next ends a phase and begins another, of which something is done.
-func (m *meter) next(phase Phase, done, total int64) {
-	m.tell()
+// next ends a phase and begins another, of which done is done already.
+func (m *Meter) next(phase Phase, done, total int64) {
+	m.notify()
 	m.mu.Lock()
 	m.phase, m.began, m.given = phase, time.Now(), done
 	m.done.Store(done)
 	m.records.Store(0)
 	m.total.Store(total)
 	m.mu.Unlock()
-	m.tell()
+	m.notify()
 }

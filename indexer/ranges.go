@@ -11,10 +11,10 @@ import (
 	"atlas/search/query"
 )
 
-// An input range is some lines of a file, an id range some records of a dataset
-// in the order of their ids. Each ends with a checkpoint. Workers meet at the
-// end of a range, so that what they hold of it is on the disk before one of them
-// begins with the next.
+// A load is cut into ranges: lineRange is lines of a file, idRange records of a dataset
+// in the order of their ids. Each ends with a checkpoint. Workers wait for each other
+// at the end of a range, so that all of it is on the disk before one of them begins
+// with the next.
 
 // barrier lets a number of goroutines wait for each other.
 type barrier struct {
@@ -28,11 +28,11 @@ func newBarrier(n int) *barrier {
 	return b
 }
 
-// meet waits until all have come. The last does what is to be done before any
-// goes on; when that fails, its context's end lets the others go.
-func (b *barrier) meet(ctx context.Context, last func() error) error {
+// wait blocks until all goroutines have called it. The last one calls last before any
+// goes on. When that fails, the end of the context releases the others.
+func (b *barrier) wait(ctx context.Context, last func() error) error {
 	if b.left.Add(-1) > 0 {
-		return await(ctx, b.open)
+		return wait(ctx, b.open)
 	}
 	if err := last(); err != nil {
 		return err
@@ -41,45 +41,45 @@ func (b *barrier) meet(ctx context.Context, last func() error) error {
 	return nil
 }
 
-// idRange is records of a dataset that are under way together.
+// idRange is a range of records of a dataset.
 type idRange struct {
 	dataset query.Dataset
 	after   string // the last id of it
 	last    bool   // of the dataset
-	meet    *barrier
+	barrier *barrier
 
-	// What the joining counts.
+	// Counted by the joiner.
 	replaced int64
 	dangling map[query.Dataset]int64
-	// What the writing counts.
+	// Counted by the senders.
 	documents, refused atomic.Int64
 	refusals           refusals
 
-	// links are the files of links when the range's own are in them.
+	// links are the files of links that include those of the range.
 	links map[string][]extsort.Run
 
-	// pending counts requests, and one more while there may be others. written
-	// is closed when there are none.
+	// pending counts requests, and one more while requests can follow. written is
+	// closed when it is zero.
 	pending atomic.Int64
 	written chan struct{}
 }
 
 func (l *load) newRange(d query.Dataset) *idRange {
-	r := &idRange{dataset: d, meet: newBarrier(l.Workers), dangling: map[query.Dataset]int64{}, written: make(chan struct{})}
-	r.refusals.dir, r.refusals.count = l.dir, func() { l.meter.letters.Add(1) }
+	r := &idRange{dataset: d, barrier: newBarrier(l.Workers), dangling: map[query.Dataset]int64{}, written: make(chan struct{})}
+	r.refusals.dir, r.refusals.count = l.dir, func() { l.meter.deadLetters.Add(1) }
 	r.pending.Store(1)
 	return r
 }
 
-// finish ends a request of the range, or says that there will be no others.
-func (r *idRange) finish() {
+// requestDone ends a request of the range, or says that none will follow.
+func (r *idRange) requestDone() {
 	if r.pending.Add(-1) == 0 {
 		close(r.written)
 	}
 }
 
-// sealLinks keeps the names of the files that hold a dataset's links by now.
-func (r *idRange) sealLinks(up map[query.Relation]*extsort.Sorter) {
+// recordLinks records the files that hold a dataset's links up to this range.
+func (r *idRange) recordLinks(up map[query.Relation]*extsort.Sorter) {
 	r.links = map[string][]extsort.Run{}
 	for relation, sorter := range up {
 		r.links[linkName(relation)] = sorter.Runs()
@@ -88,10 +88,10 @@ func (r *idRange) sealLinks(up map[query.Relation]*extsort.Sorter) {
 
 func linkName(r query.Relation) string { return string(r.Parent) + "-" + string(r.Child) }
 
-// commitRange writes the checkpoint of a range when its documents are
-// acknowledged.
+// commitRange waits for the acknowledgement of a range's documents and writes its
+// checkpoint.
 func (l *load) commitRange(ctx context.Context, r *idRange) error {
-	if err := await(ctx, r.written); err != nil {
+	if err := wait(ctx, r.written); err != nil {
 		return err
 	}
 	d := r.dataset
@@ -115,13 +115,13 @@ func (l *load) commitRange(ctx context.Context, r *idRange) error {
 	now := time.Now()
 	s.IndexTime += now.Sub(l.committed).Seconds()
 	l.committed = now
-	if err := l.letters.take(&r.refusals); err != nil {
+	if err := l.deadLetters.addRefused(&r.refusals); err != nil {
 		return err
 	}
 	if err := l.save(); err != nil {
 		return err
 	}
-	if l.store != nil {
+	if l.folder != nil {
 		extsort.Remove(l.dir, used)
 	}
 	if r.last {
@@ -130,7 +130,7 @@ func (l *load) commitRange(ctx context.Context, r *idRange) error {
 	return nil
 }
 
-// endRange is what a builder does at the end of a range.
+// endRange sends and flushes what the builder has of a range.
 func (b *builder) endRange(ctx context.Context, r *idRange, up map[query.Relation]*extsort.Sorter) error {
 	if err := b.send(ctx); err != nil {
 		return err
@@ -140,14 +140,14 @@ func (b *builder) endRange(ctx context.Context, r *idRange, up map[query.Relatio
 			return err
 		}
 	}
-	return r.meet.meet(ctx, func() error {
-		r.sealLinks(up)
-		r.finish()
-		return b.pipeline.later(ctx, func(ctx context.Context) error { return b.load.commitRange(ctx, r) })
+	return r.barrier.wait(ctx, func() error {
+		r.recordLinks(up)
+		r.requestDone()
+		return b.pipeline.enqueue(ctx, func(ctx context.Context) error { return b.load.commitRange(ctx, r) })
 	})
 }
 
-// lastID names the end of a range.
+// lastID is the text of the last id of a range, "" without records.
 func lastID(key []byte) string {
 	if len(key) == 0 {
 		return ""
@@ -159,7 +159,7 @@ func lastID(key []byte) string {
 // with what a checkpoint says is in it.
 func (l *load) sorter(name string, keySize, memory int, runs []extsort.Run) (*extsort.Sorter, error) {
 	s, err := extsort.Reopen(extsort.Options{
-		Dir: l.dir, Name: name, KeySize: keySize, Memory: memory, Keep: l.store != nil,
+		Dir: l.dir, Name: name, KeySize: keySize, Memory: memory, Keep: l.folder != nil,
 	}, runs)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "the work folder %s lacks a file that its checkpoint names; load anew (--restart)", l.dir)

@@ -29,18 +29,18 @@ type lineAt struct {
 	unread     string // why the line could not be read, if it could not
 }
 
-// lineRange is lines that are under way together, up to a place in the file.
+// lineRange is the end of a range of lines.
 type lineRange struct {
 	offset, line int64
 	last         bool // of the file
-	meet         *barrier
+	barrier      *barrier
 }
 
-// lineBatchSize is how much a worker gets at once, in bytes.
+// lineBatchSize is the size of a batch of lines, in bytes.
 const lineBatchSize = 256 << 10
 
-// openInputs opens every file before any is read, so that a wrong one is known
-// at once; not those that are read already.
+// openInputs opens every file that is not read yet, before any is read, so that a
+// wrong one is reported at once.
 func (l *load) openInputs() error {
 	for i, in := range l.inputs {
 		switch {
@@ -48,7 +48,7 @@ func (l *load) openInputs() error {
 			continue
 		case l.state.Datasets[in.dataset].Read:
 			if info, err := os.Stat(in.path); err == nil {
-				l.meter.total.Add(info.Size())
+				l.meter.Expect(info.Size())
 				l.meter.done.Add(info.Size())
 			}
 			continue
@@ -58,7 +58,7 @@ func (l *load) openInputs() error {
 			return err
 		}
 		l.readers[i] = r
-		l.meter.total.Add(r.Size())
+		l.meter.Expect(r.Size())
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (l *load) closeInputs() {
 	}
 }
 
-// reading is the work on one file.
+// reading reads one file.
 type reading struct {
 	load       *load
 	in         input
@@ -87,8 +87,8 @@ type reading struct {
 	seen            int64 // bytes that the meter knows of
 }
 
-// read checks a dataset's lines and sorts its records by id. It goes on where
-// the last checkpoint is.
+// read checks the lines of a dataset and sorts its records by id, from the last
+// checkpoint on.
 func (l *load) read(ctx context.Context, i int) (*extsort.Sorter, error) {
 	in := l.inputs[i]
 	state := l.state.Datasets[in.dataset]
@@ -127,9 +127,9 @@ func (l *load) read(ctx context.Context, i int) (*extsort.Sorter, error) {
 	return sorter, nil
 }
 
-// readLines hands the lines on, range by range.
+// readLines sends the lines to the workers, range by range.
 func (r *reading) readLines(ctx context.Context) error {
-	batch := r.take()
+	batch := r.nextBatch()
 	inRange, start := int64(0), r.reader.Offset()
 	for {
 		number, line, err := r.reader.Next()
@@ -155,31 +155,31 @@ func (r *reading) readLines(ctx context.Context) error {
 				return err
 			}
 			inRange, start = 0, r.reader.Offset()
-			batch = r.take()
+			batch = r.nextBatch()
 		case len(batch.bytes) >= lineBatchSize:
-			if err := r.hand(ctx, batch); err != nil {
+			if err := r.sendBatch(ctx, batch); err != nil {
 				return err
 			}
-			batch = r.take()
+			batch = r.nextBatch()
 		}
 	}
 }
 
-// endRange ends a range with the last line that was read.
+// endRange ends a range after the last line that was read.
 func (r *reading) endRange(ctx context.Context, batch *lineBatch, last bool) error {
-	if err := r.hand(ctx, batch); err != nil {
+	if err := r.sendBatch(ctx, batch); err != nil {
 		return err
 	}
-	end := &lineRange{offset: r.reader.Offset(), line: r.reader.Line(), last: last, meet: newBarrier(r.load.Workers)}
+	end := &lineRange{offset: r.reader.Offset(), line: r.reader.Line(), last: last, barrier: newBarrier(r.load.Workers)}
 	for range r.load.Workers {
-		if err := r.hand(ctx, &lineBatch{end: end}); err != nil {
+		if err := r.sendBatch(ctx, &lineBatch{end: end}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *reading) take() *lineBatch {
+func (r *reading) nextBatch() *lineBatch {
 	select {
 	case b := <-r.free:
 		b.bytes, b.lines = b.bytes[:0], b.lines[:0]
@@ -189,21 +189,21 @@ func (r *reading) take() *lineBatch {
 	}
 }
 
-func (r *reading) hand(ctx context.Context, b *lineBatch) error {
+func (r *reading) sendBatch(ctx context.Context, b *lineBatch) error {
 	now := r.reader.BytesRead()
 	r.load.meter.done.Add(now - r.seen)
 	r.seen = now
-	return give(ctx, r.full, b)
+	return send(ctx, r.full, b)
 }
 
-// work checks lines until there are no more.
+// work checks lines until the channel is closed.
 func (r *reading) work(ctx context.Context, w *extsort.Writer) error {
 	for batch := range r.full {
 		if end := batch.end; end != nil {
 			if err := w.Flush(); err != nil {
 				return err
 			}
-			if err := end.meet.meet(ctx, func() error { return r.commit(end) }); err != nil {
+			if err := end.barrier.wait(ctx, func() error { return r.commit(end) }); err != nil {
 				return err
 			}
 			continue
@@ -226,14 +226,14 @@ func (r *reading) parse(batch *lineBatch, w *extsort.Writer) error {
 	for _, at := range batch.lines {
 		if at.unread != "" {
 			rejected++
-			l.letters.line(in.dataset, in.name(), at.number, []document.Problem{{Reason: at.unread}}, nil)
+			l.deadLetters.add(in.dataset, in.name(), at.number, []document.Problem{{Reason: at.unread}}, nil)
 			continue
 		}
 		line := batch.bytes[at.start:at.end]
 		record, problems := document.Parse(in.dataset, line, l.started)
 		if len(problems) > 0 {
 			rejected++
-			l.letters.line(in.dataset, in.name(), at.number, problems, line)
+			l.deadLetters.add(in.dataset, in.name(), at.number, problems, line)
 			continue
 		}
 		key = recordKey(key, document.IDBytes(record.ID()), record.Millis("updated_at"), at.number)
@@ -248,7 +248,7 @@ func (r *reading) parse(batch *lineBatch, w *extsort.Writer) error {
 	return nil
 }
 
-// commit writes the checkpoint at the end of a range. All workers wait for it.
+// commit writes the checkpoint at the end of a range, while all workers wait.
 func (r *reading) commit(end *lineRange) error {
 	s, now := r.state, time.Now()
 	s.Lines += r.lines.Swap(0)
@@ -262,15 +262,14 @@ func (r *reading) commit(end *lineRange) error {
 		}
 		s.Read = true
 	}
-	if err := r.load.letters.sync(); err != nil {
+	if err := r.load.deadLetters.sync(); err != nil {
 		return err
 	}
 	return r.load.save()
 }
 
-// checkFile judges a file that was read to its end. Lines of which none is a
-// record are another dataset's, or another program's, also when it is only one:
-// loading nothing of them would empty the dataset.
+// checkFile refuses a file that was read to its end and has no record in any line:
+// it belongs to another dataset or program, and loading it would empty the dataset.
 func (r *reading) checkFile() error {
 	switch s := r.state; {
 	case s.Lines == 0 || s.Lines > s.Rejected:

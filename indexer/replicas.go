@@ -15,10 +15,10 @@ import (
 	"atlas/search/query"
 )
 
-// replicasWhileLoading is how many copies the shards of an index have while it
-// is filled. On a single node none: they could not be placed. In a cluster as
-// many as once it is served: a shard without a copy is gone with its node, and
-// what was acknowledged with it.
+// replicasWhileLoading is the number of replicas of an index while it is filled. On
+// a single node it is 0, because replicas could not be placed. In a cluster it is
+// that of the served index: a shard without a replica is lost with its node, and so
+// are acknowledged documents.
 func (l *load) replicasWhileLoading(ctx context.Context) (replicas int, err error) {
 	if l.Unreplicated || l.Settings.Replicas == 0 {
 		return 0, nil
@@ -34,14 +34,14 @@ func (l *load) replicasWhileLoading(ctx context.Context) (replicas int, err erro
 	return l.Settings.Replicas, nil
 }
 
-// copiesWithin bounds the wait for copies: empty ones are there in a moment, or
-// there is no node to hold them.
-const copiesWithin = 30 * time.Second
+// replicaTimeout bounds the wait for replicas: empty ones are placed at once, or
+// there is no node for them.
+const replicaTimeout = 30 * time.Second
 
-// awaitCopies gives the copies of new indices time to be there before anything
-// is written: until then the loss of a node would be the loss of its shards.
-// With fewer nodes than copies some never are, which is no reason not to load.
-func (l *load) awaitCopies(ctx context.Context, replicas int) error {
+// awaitReplicas waits until the replicas of new indices are placed, before anything
+// is written: until then the loss of a node loses its shards. With fewer nodes than
+// replicas some are never placed, and the load goes on.
+func (l *load) awaitReplicas(ctx context.Context, replicas int) error {
 	if replicas == 0 {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (l *load) awaitCopies(ctx context.Context, replicas int) error {
 	return l.Retry.Do(ctx, func(ctx context.Context) error {
 		_, err := l.Elastic.Do(ctx, elastic.Request{
 			Method: http.MethodGet, Path: "/_cluster/health/" + strings.Join(names, ","),
-			Query: url.Values{"wait_for_status": {"green"}, "timeout": {strconv.Itoa(int(copiesWithin.Seconds())) + "s"}},
+			Query: url.Values{"wait_for_status": {"green"}, "timeout": {strconv.Itoa(int(replicaTimeout.Seconds())) + "s"}},
 		})
 		if e, ok := errors.AsType[*elastic.Error](err); ok && e.Status == http.StatusRequestTimeout {
 			l.Log.Warn("not all copies of the new indices have a node; the loss of one may end the load", "replicas", replicas)
@@ -62,7 +62,7 @@ func (l *load) awaitCopies(ctx context.Context, replicas int) error {
 	})
 }
 
-// dataNodes is how many nodes can hold shards.
+// dataNodes is the number of nodes that can hold shards.
 func dataNodes(ctx context.Context, es *elastic.Client) (int, error) {
 	res, err := es.Do(ctx, elastic.Request{Method: http.MethodGet, Path: "/_cluster/health"})
 	if err != nil {

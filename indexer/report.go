@@ -6,32 +6,27 @@ import (
 	"atlas/search/query"
 )
 
-// MaxProblems is how many problems a Report lists. All are counted, and
-// Report.DeadLetters has them all.
-const MaxProblems = 1_000
-
-// Report is what became of a load.
+// Report is the outcome of a load.
 type Report struct {
 	// Generation is the name of the new generation; it is served when Switched.
 	Generation string    `json:"generation"`
 	Switched   bool      `json:"switched"`
 	Started    time.Time `json:"started"`
-	// Seconds is the time spent, by all processes when the load was resumed.
+	// Seconds is the time of all processes of the load.
 	Seconds float64 `json:"seconds"`
-	// Resumed is how often the load was gone on with after its process had ended.
+	// Resumed is how often the load was resumed.
 	Resumed int `json:"resumed"`
 	// Datasets has a row for each dataset, in the order of ndjson.Datasets.
 	Datasets []DatasetReport `json:"datasets"`
-	// Problems lists what was left out, by file and line, at most MaxProblems.
+	// Problems lists what was left out, by file and line, at most journal.MaxProblems.
 	Problems []Problem `json:"problems"`
-	// DeadLetters is the path of an NDJSON file of everything that was left out;
+	// DeadLetters is the path of the NDJSON file with everything that was left out,
 	// "" when nothing was.
 	DeadLetters string `json:"dead_letters"`
-	// WorkDir is where an unfinished load can be gone on with; "" when there is
-	// nothing to be gone on with.
+	// WorkDir is the folder from which an unfinished load can be resumed, "" when
+	// there is nothing to resume.
 	WorkDir string `json:"work_dir"`
-	// Shares compare the new generation with what was served before; empty when
-	// nothing was.
+	// Shares compare the new generation with the one served before, if any.
 	Shares []Share `json:"shares"`
 	// Notes are for people: ignored files, missing datasets.
 	Notes []string `json:"notes"`
@@ -41,50 +36,39 @@ type Report struct {
 	Deleted  []string `json:"deleted"`
 }
 
-// DatasetReport counts what became of a dataset's lines. Lines = Rejected +
-// Replaced + Documents + Refused.
+// DatasetReport counts the lines of a dataset. Lines = Rejected + Replaced +
+// Documents + Refused.
 type DatasetReport struct {
 	Dataset query.Dataset `json:"dataset"`
 	File    string        `json:"file"`  // "" when there was none
 	Lines   int64         `json:"lines"` // blank ones are not counted
-	// Rejected lines are no records: see Problems.
+	// Rejected lines are not records: see Problems.
 	Rejected int64 `json:"rejected"`
-	// Replaced records gave way to one of the same id with a later updated_at,
-	// or a later line.
+	// Replaced records have a newer record of the same id: one with a later
+	// updated_at, or a later line.
 	Replaced int64 `json:"replaced"`
-	// Records are the different ones that are left.
+	// Records are the distinct records.
 	Records int64 `json:"records"`
-	// Refused documents were not taken by Elasticsearch: see Problems.
+	// Refused documents were rejected by Elasticsearch: see Problems.
 	Refused int64 `json:"refused"`
 	// Documents are in the index.
 	Documents int64 `json:"documents"`
 	// Dangling counts references to records that are not in the load. They are
 	// kept.
 	Dangling int64 `json:"dangling"`
-	// Seconds is the time spent on the dataset alone, and its parts: reading and
-	// sorting the lines, and building and writing the documents.
+	// Seconds is the time of this dataset: ReadSeconds for reading and sorting its
+	// lines, IndexSeconds for building and writing its documents.
 	Seconds      float64 `json:"seconds"`
 	ReadSeconds  float64 `json:"read_seconds"`
 	IndexSeconds float64 `json:"index_seconds"`
 }
 
-// Share is how many records a dataset has in the new generation and in the one
-// served before.
+// Share is the number of records of a dataset in the new generation and in the
+// served one.
 type Share struct {
 	Dataset query.Dataset `json:"dataset"`
 	Before  int64         `json:"before"`
 	Now     int64         `json:"now"`
-}
-
-// Problem is one reason why a line or a document was left out; a line may have
-// several.
-type Problem struct {
-	File  string `json:"file"`
-	Line  int64  `json:"line"`            // counted from 1, blank lines included
-	ID    string `json:"id,omitzero"`     // when Elasticsearch refused the document
-	Field string `json:"field,omitempty"` // empty when the line as a whole is wrong
-	// Reason is a sentence for people.
-	Reason string `json:"reason"`
 }
 
 // LeftOut is how many lines and documents were left out.

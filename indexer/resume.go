@@ -7,106 +7,105 @@ import (
 	"slices"
 	"time"
 
+	"atlas/indexer/generation"
 	"atlas/search/query"
 )
 
-// prepare goes on with the load that is in the work folder, or begins one.
+// prepare resumes the load of the work folder, or starts a new one.
 func (l *load) prepare(ctx context.Context) error {
 	asked, err := l.newManifest()
 	if err != nil {
 		return err
 	}
 	var found manifest
-	there, err := l.store.read(manifestName, &found)
+	there, err := l.folder.read(manifestName, &found)
 	if l.Restart {
 		if err == nil && there {
-			l.adopt(found)
+			l.use(found)
 			err = l.dropIndices(ctx)
 		}
 		if there && err != nil {
 			return err
 		}
-		return l.begin(asked)
+		return l.startAnew(asked)
 	}
 	if err != nil {
 		return err
 	}
 	state := newState()
-	began, err := l.store.read(checkpointName, state)
+	began, err := l.folder.read(checkpointName, state)
 	if err != nil {
 		return err
 	}
 	if !there || !began || !state.began() {
-		return l.begin(asked)
+		return l.startAnew(asked)
 	}
 	if changes := found.changes(asked); len(changes) > 0 {
 		return &ChangedError{l.WorkDir, changes}
 	}
-	l.adopt(found)
+	l.use(found)
 	l.state = state
 	l.state.Resumed++
 	return l.resume(ctx, asked)
 }
 
-// begin makes the work folder one of a load that nothing was done of.
-func (l *load) begin(m manifest) error {
-	l.store.clear(false)
-	l.adopt(m)
-	return l.store.save(manifestName, m)
+// startAnew clears the work folder for a new load.
+func (l *load) startAnew(m manifest) error {
+	l.folder.clear(false)
+	l.use(m)
+	return l.folder.save(manifestName, m)
 }
 
-func (l *load) adopt(m manifest) {
+func (l *load) use(m manifest) {
 	l.manifest, l.started = m, m.Started
 	l.report.Generation, l.report.Started = m.Generation, m.Started.UTC()
 }
 
-// resume compares a checkpoint with the indices that there are.
+// resume compares a checkpoint with the indices that exist.
 func (l *load) resume(ctx context.Context, asked manifest) error {
-	var all, mine []existing
-	err := l.atFirst().Do(ctx, func(ctx context.Context) (err error) {
-		all, err = listExisting(ctx, l.Elastic, l.Names)
-		return err
-	})
+	var mine []generation.Index
+	all, err := l.listIndices(ctx, l.firstRetry())
 	if err != nil {
 		return err
 	}
 	newer := ""
 	for _, e := range all {
-		switch of := l.Names.GenerationOf(string(e.dataset), e.index); {
-		case e.index == l.indexName(e.dataset):
+		switch of := l.Names.GenerationOf(string(e.Dataset), e.Name); {
+		case e.Name == l.indexName(e.Dataset):
 			mine = append(mine, e)
-		case e.served && e.generation && of > l.report.Generation: // names sort by age
+		case e.Served && e.Loaded && of > l.report.Generation: // names sort by age
 			newer = of
 		}
 	}
-	served := func(e existing) bool { return e.served }
-	filled := func(e existing) bool { return !e.unfinished }
+	served := func(in generation.Index) bool { return in.Served }
+	filled := func(in generation.Index) bool { return !in.Unfinished }
 	switch {
 	case slices.ContainsFunc(mine, served):
-		// All or none are served. What had to follow is done again.
+		// Either all or none are served. What follows the switch is repeated.
 		l.report.Switched, l.report.Previous = true, append(l.report.Previous, l.state.Previous...)
 		l.note("the load had been finished, but for telling of it")
 		return nil
 	case slices.ContainsFunc(mine, filled):
 		l.note("the load had been finished, and another one after it; it begins anew")
 		l.state = newState()
-		return l.begin(asked)
+		return l.startAnew(asked)
 	case l.state.Created && len(mine) < len(query.Datasets), !l.state.Created && len(mine) > 0:
 		if err := l.dropIndices(ctx); err != nil {
 			return err
 		}
 		if l.state.Created {
 			l.note("the indices that were being filled are gone; they are filled anew")
-			// One that ended while they were being made is there already, and has not
-			// noted yet how long its dead letters were when all lines had been read.
+			// A load that ended while it created the indices has its checkpoint of
+			// before, without the length of the dead letters when all lines had
+			// been read.
 			l.state.resetIndex()
 		}
 	}
 	if newer != "" {
 		l.note(fmt.Sprintf("the generation %s, of a load that began later, is served now; this load serves what its files held when it began", newer))
 	}
-	l.store.removeStray(l.state.files())
-	l.note(fmt.Sprintf("resumed the load that began at %s: %s", l.started.UTC().Format(time.RFC3339), l.state.stage()))
+	l.folder.removeOrphans(l.state.files())
+	l.note(fmt.Sprintf("resumed the load that began at %s: %s", l.started.UTC().Format(time.RFC3339), l.state.progressText()))
 	return nil
 }
 
@@ -115,8 +114,8 @@ func (l *load) note(text string) {
 	l.Log.Info(text, "generation", l.report.Generation, "work_dir", l.WorkDir)
 }
 
-// stage tells people how far a load is.
-func (s *state) stage() string {
+// progressText describes the progress of a load for people.
+func (s *state) progressText() string {
 	var lines, read int64
 	for _, d := range s.Datasets {
 		lines += d.Lines
@@ -130,31 +129,31 @@ func (s *state) stage() string {
 	return fmt.Sprintf("all %d lines were read, %d documents written", lines, s.done())
 }
 
-// leave decides what stays after a load that ended with an error, or without.
-func (l *load) leave(ctx context.Context, err error) error {
+// cleanUp decides what stays after a load that ended, with an error or without.
+func (l *load) cleanUp(ctx context.Context, err error) error {
 	_, changed := errors.AsType[*ChangedError](err)
 	switch {
 	case err == nil:
 		l.clearOthers()
-		l.store.remove(l.state.Letters > 0)
+		l.folder.remove(l.state.Letters > 0)
 	case changed || l.report.Switched:
-		// What is there stays as it is.
+		// Everything stays.
 	case l.manifest.Generation == "":
-		// It was not even looked into.
-	case !l.state.began() || l.spoiled:
-		// There is nothing to go on with, or nothing good would come of it.
+		// The work folder was not looked at.
+	case !l.state.began() || l.badInput:
+		// There is nothing to resume, or resuming would fail again.
 		if l.state.Created {
-			err = both(err, l.dropIndices(ctx))
+			err = joinErrors(err, l.dropIndices(ctx))
 		}
-		l.store.remove(false)
+		l.folder.remove(false)
 		return err
-	case l.void:
-		err = both(err, l.dropIndices(ctx))
+	case l.discard:
+		err = joinErrors(err, l.dropIndices(ctx))
 		l.state.resetIndex()
-		if l.letters != nil {
-			err = both(err, l.letters.forgetRefused(l.state.Letters))
+		if l.deadLetters != nil {
+			err = joinErrors(err, l.deadLetters.dropRefused(l.state.Letters))
 		}
-		err = both(err, l.save())
+		err = joinErrors(err, l.save())
 		l.report.WorkDir = l.WorkDir
 	default:
 		l.report.WorkDir = l.WorkDir
@@ -162,10 +161,10 @@ func (l *load) leave(ctx context.Context, err error) error {
 	return err
 }
 
-// clearOthers removes what older loads of the same indices left that were not
-// finished: to go on with one would serve its older records again.
+// clearOthers removes the work folders of older unfinished loads into the same
+// indices: resuming one would serve older records.
 func (l *load) clearOthers() {
-	otherLoads(l.TempDir, l.WorkDir, func(s *store, m manifest) {
+	otherLoads(l.TempDir, l.WorkDir, func(s *workFolder, m manifest) {
 		if m.Prefix == l.manifest.Prefix && m.Started.Before(l.manifest.Started) {
 			s.remove(false)
 			l.Log.Info("removed the work folder of an older load that was not finished", "folder", s.path)

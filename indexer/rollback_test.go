@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"atlas/indexer"
+	"atlas/indexer/generation"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
@@ -47,14 +48,14 @@ func (w world) unfinished(t *testing.T, datasets ...query.Dataset) string {
 	return generation
 }
 
-func (w world) places() indexer.GenerationOptions {
-	return indexer.GenerationOptions{Elastic: w.elastic, Names: w.names, Retry: elastic.Retry{For: 10 * time.Second, First: time.Millisecond, Max: 20 * time.Millisecond}}
+func (w world) places() generation.Options {
+	return generation.Options{Elastic: w.elastic, Names: w.names, Retry: elastic.Retry{For: 10 * time.Second, First: time.Millisecond, Max: 20 * time.Millisecond}}
 }
 
 // states lists the generations as "name state", the newest first.
 func (w world) states(t *testing.T) (states []string) {
 	t.Helper()
-	all, err := indexer.Generations(t.Context(), w.elastic, w.names)
+	all, err := generation.List(t.Context(), w.elastic, w.names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,13 +72,13 @@ func TestGenerationsAndRollback(t *testing.T) {
 		t.Errorf("before any load: %v", states)
 	}
 	first := w.loadAt(t, 0, 2)
-	if _, err := indexer.Rollback(t.Context(), w.places(), ""); fault.CodeOf(err) != fault.BadRequest {
+	if _, err := generation.Rollback(t.Context(), w.places(), ""); fault.CodeOf(err) != fault.BadRequest {
 		t.Errorf("a rollback to nothing: %v", err)
 	}
 	second := w.loadAt(t, 1, 3)
 	broken := w.unfinished(t, query.Accounts, query.Signals)
 
-	all, err := indexer.Generations(t.Context(), w.elastic, w.names)
+	all, err := generation.List(t.Context(), w.elastic, w.names)
 	if err != nil || len(all) != 3 {
 		t.Fatal(all, err)
 	}
@@ -94,7 +95,7 @@ func TestGenerationsAndRollback(t *testing.T) {
 	for to, reason := range map[string]string{
 		broken: "not complete", second.Generation: "served already", "20200101t000000z-abcdef": first.Generation,
 	} {
-		report, err := indexer.Rollback(t.Context(), w.places(), to)
+		report, err := generation.Rollback(t.Context(), w.places(), to)
 		if fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), reason) || report.Switched {
 			t.Errorf("to %s: %v", to, err)
 		}
@@ -106,8 +107,8 @@ func TestGenerationsAndRollback(t *testing.T) {
 	}}
 	o := w.places()
 	o.Listener = told
-	report, err := indexer.Rollback(t.Context(), o, "")
-	if diff := cmp.Diff(indexer.RollbackReport{Switched: true, From: []string{second.Generation}, To: first.Generation, Documents: 2}, report); diff != "" || err != nil {
+	report, err := generation.Rollback(t.Context(), o, "")
+	if diff := cmp.Diff(generation.RollbackReport{Switched: true, From: []string{second.Generation}, To: first.Generation, Documents: 2}, report); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
 	if n := w.search(t, "accounts", `{}`).Hits.Total.Value; n != 2 {
@@ -117,7 +118,7 @@ func TestGenerationsAndRollback(t *testing.T) {
 		t.Errorf("heard %v", told.heard)
 	}
 	// There is nothing before it, and the way back has to be named.
-	if _, err := indexer.Rollback(t.Context(), o, ""); fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), second.Generation) {
+	if _, err := generation.Rollback(t.Context(), o, ""); fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), second.Generation) {
 		t.Errorf("a second rollback: %v", err)
 	}
 	want[1], want[2] = second.Generation+" previous", first.Generation+" served"
@@ -125,7 +126,7 @@ func TestGenerationsAndRollback(t *testing.T) {
 		t.Error(diff)
 	}
 	told.err = errors.New("nobody there")
-	if report, err := indexer.Rollback(t.Context(), o, second.Generation); !report.Switched || !errors.Is(err, told.err) {
+	if report, err := generation.Rollback(t.Context(), o, second.Generation); !report.Switched || !errors.Is(err, told.err) {
 		t.Errorf("a listener that fails: %+v %v", report, err)
 	}
 	if _, served := w.generations(t); served != second.Generation {
@@ -145,7 +146,7 @@ func TestRollbackWithoutAnAnswer(t *testing.T) {
 		}
 		return answer
 	})
-	report, err := indexer.Rollback(t.Context(), o, first.Generation)
+	report, err := generation.Rollback(t.Context(), o, first.Generation)
 	if err != nil || !report.Switched {
 		t.Errorf("the answer was lost: %+v %v", report, err)
 	}
@@ -156,7 +157,7 @@ func TestRollbackWithoutAnAnswer(t *testing.T) {
 		}
 		return false
 	}, nil)
-	if report, err := indexer.Rollback(t.Context(), o, second.Generation); err == nil || report.Switched {
+	if report, err := generation.Rollback(t.Context(), o, second.Generation); err == nil || report.Switched {
 		t.Errorf("the switch was refused: %+v %v", report, err)
 	}
 	if _, served := w.generations(t); served != first.Generation {
@@ -177,21 +178,21 @@ func TestPrune(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first, second := w.loadAt(t, 0, 1), w.loadAt(t, 1, 2)
-	if _, err := indexer.Rollback(t.Context(), w.places(), ""); err != nil {
+	if _, err := generation.Rollback(t.Context(), w.places(), ""); err != nil {
 		t.Fatal(err)
 	}
 	broken := w.unfinished(t, query.Contacts)
-	names := func(all []indexer.Generation) []string {
+	names := func(all []generation.Generation) []string {
 		list := []string{}
 		for _, g := range all {
 			list = append(list, g.Name)
 		}
 		return list
 	}
-	check := func(o indexer.PruneOptions, deleted, left []string) {
+	check := func(o generation.PruneOptions, deleted, left []string) {
 		t.Helper()
-		o.GenerationOptions = w.places()
-		report, err := indexer.Prune(t.Context(), o)
+		o.Options = w.places()
+		report, err := generation.Prune(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,18 +207,18 @@ func TestPrune(t *testing.T) {
 	}
 	o := w.places()
 	o.Lease = busy{}
-	if _, err := indexer.Prune(t.Context(), indexer.PruneOptions{GenerationOptions: o}); !errors.Is(err, errBusy) {
+	if _, err := generation.Prune(t.Context(), generation.PruneOptions{Options: o}); !errors.Is(err, errBusy) {
 		t.Errorf("while another one loads: %v", err)
 	}
-	if _, err := indexer.Prune(t.Context(), indexer.PruneOptions{GenerationOptions: w.places(), Keep: -1}); fault.CodeOf(err) != fault.BadRequest {
+	if _, err := generation.Prune(t.Context(), generation.PruneOptions{Options: w.places(), Keep: -1}); fault.CodeOf(err) != fault.BadRequest {
 		t.Errorf("keep -1: %v", err)
 	}
 	all := []string{first.Generation, second.Generation, broken}
-	check(indexer.PruneOptions{Keep: 0, DryRun: true}, []string{broken, second.Generation}, all)
-	check(indexer.PruneOptions{Keep: 1, KeepUnfinished: true}, []string{}, all)
-	check(indexer.PruneOptions{Keep: 1}, []string{broken}, []string{first.Generation, second.Generation})
-	check(indexer.PruneOptions{Keep: 0}, []string{second.Generation}, []string{first.Generation})
-	check(indexer.PruneOptions{Keep: 0}, []string{}, []string{first.Generation})
+	check(generation.PruneOptions{Keep: 0, DryRun: true}, []string{broken, second.Generation}, all)
+	check(generation.PruneOptions{Keep: 1, KeepUnfinished: true}, []string{}, all)
+	check(generation.PruneOptions{Keep: 1}, []string{broken}, []string{first.Generation, second.Generation})
+	check(generation.PruneOptions{Keep: 0}, []string{second.Generation}, []string{first.Generation})
+	check(generation.PruneOptions{Keep: 0}, []string{}, []string{first.Generation})
 }
 
 // A generation to which a delta was not applied whole says so, and so does going
@@ -229,19 +230,19 @@ func TestHalfAppliedGenerationIsTold(t *testing.T) {
 	const name = "20260304t050709z-abcdef"
 	for _, d := range query.Datasets {
 		index := w.names.Generation(string(d), first.Generation)
-		if err := w.elastic.ChangeAliases(t.Context(), []elastic.AliasChange{{Index: index, Alias: index + indexer.DeltaMark + name}}); err != nil {
+		if err := w.elastic.ChangeAliases(t.Context(), []elastic.AliasChange{{Index: index, Alias: generation.DeltaAlias(index, name)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	w.loadAt(t, 1, 2)
-	all, err := indexer.Generations(t.Context(), w.elastic, w.names)
+	all, err := generation.List(t.Context(), w.elastic, w.names)
 	if err != nil || len(all) != 2 {
 		t.Fatal(all, err)
 	}
 	if diff := cmp.Diff([][]string{{}, {name}}, [][]string{all[0].Deltas, all[1].Deltas}); diff != "" {
 		t.Error(diff)
 	}
-	report, err := indexer.Rollback(t.Context(), w.places(), first.Generation)
+	report, err := generation.Rollback(t.Context(), w.places(), first.Generation)
 	if err != nil || !report.Switched || len(report.Notes) != 1 || !strings.Contains(report.Notes[0], name) {
 		t.Errorf("%+v %v", report, err)
 	}

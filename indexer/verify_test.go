@@ -16,20 +16,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"atlas/indexer"
+	"atlas/indexer/verify"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search/query"
 )
 
-func (w world) verify(t *testing.T, o indexer.VerifyOptions) (indexer.VerifyReport, []indexer.Difference) {
+func (w world) verify(t *testing.T, o verify.Options) (verify.Report, []verify.Difference) {
 	t.Helper()
-	var all []indexer.Difference
+	var all []verify.Difference
 	o.Elastic, o.Names, o.TempDir, o.Retry = w.elastic, w.names, w.temp, w.places().Retry
-	o.Each = func(d indexer.Difference) error {
+	o.Each = func(d verify.Difference) error {
 		all = append(all, d)
 		return nil
 	}
-	report, err := indexer.Verify(t.Context(), o)
+	report, err := verify.Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,9 +86,9 @@ func TestVerify(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := folder(t, relatedFiles(""))
-	o := indexer.VerifyOptions{Dir: dir}
+	o := verify.Options{Dir: dir}
 	o.Elastic, o.Names = w.elastic, w.names
-	if _, err := indexer.Verify(t.Context(), o); fault.CodeOf(err) != fault.BadRequest {
+	if _, err := verify.Run(t.Context(), o); fault.CodeOf(err) != fault.BadRequest {
 		t.Errorf("before any load: %v", err)
 	}
 	load := w.options(dir)
@@ -99,7 +100,7 @@ func TestVerify(t *testing.T) {
 		t.Errorf("%+v %+v", report, differences)
 	}
 	accounts := report.Datasets[3]
-	want := indexer.VerifiedDataset{
+	want := verify.DatasetReport{
 		Dataset: query.Accounts, File: "accounts.ndjson", Index: w.names.Generation("accounts", loaded.Generation),
 		Lines: 4, Rejected: 1, Replaced: 1, Records: 2, Documents: 2, Matching: 2,
 	}
@@ -128,7 +129,7 @@ func TestVerify(t *testing.T) {
 	w.put(t, query.Projects, map[string]string{project(1): "", "nameless": `{"name":"nobody"}`})
 	w.put(t, query.Signals, map[string]string{"elsewhere": other[query.Signals][signal(1)], signal(1): ""})
 
-	report, differences = w.verify(t, indexer.VerifyOptions{Dir: dir, Generation: loaded.Generation})
+	report, differences = w.verify(t, verify.Options{Dir: dir, Generation: loaded.Generation})
 	text := func(s string) json.RawMessage { return json.RawMessage(`"` + s + `"`) }
 	type field struct {
 		Field         string
@@ -161,18 +162,18 @@ func TestVerify(t *testing.T) {
 	}
 
 	stop := errors.New("enough")
-	o.Each = func(indexer.Difference) error { return stop }
-	if _, err := indexer.Verify(t.Context(), o); !errors.Is(err, stop) {
+	o.Each = func(verify.Difference) error { return stop }
+	if _, err := verify.Run(t.Context(), o); !errors.Is(err, stop) {
 		t.Errorf("after an error of Each: %v", err)
 	}
 	o.Generation = "20200101t000000z-abcdef"
-	if _, err := indexer.Verify(t.Context(), o); fault.CodeOf(err) != fault.BadRequest {
+	if _, err := verify.Run(t.Context(), o); fault.CodeOf(err) != fault.BadRequest {
 		t.Errorf("an unknown generation: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	o.Generation = ""
-	if _, err := indexer.Verify(ctx, o); !errors.Is(err, context.Canceled) {
+	if _, err := verify.Run(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -195,8 +196,8 @@ func TestVerifyFindsTheDeadLetters(t *testing.T) {
 	if err != nil || report.LeftOut() != 2 {
 		t.Fatalf("%+v %v", report, err)
 	}
-	verified, differences := w.verify(t, indexer.VerifyOptions{Dir: dir})
-	want := []indexer.Difference{{Dataset: query.Projects, Kind: indexer.Missing, ID: poison, File: "projects.ndjson", Line: 2}}
+	verified, differences := w.verify(t, verify.Options{Dir: dir})
+	want := []verify.Difference{{Dataset: query.Projects, Kind: verify.Missing, ID: poison, File: "projects.ndjson", Line: 2}}
 	if diff := cmp.Diff(want, differences); diff != "" || verified.Equal {
 		t.Error(verified.Equal, diff)
 	}
@@ -238,7 +239,7 @@ func TestVerifyFindsRandomDamage(t *testing.T) {
 	dir := folder(t, simple(size))
 	w.load(t, w.options(dir))
 	random := rand.New(rand.NewPCG(1, 2))
-	model, damage := map[string]indexer.DifferenceKind{}, map[string]string{}
+	model, damage := map[string]verify.DifferenceKind{}, map[string]string{}
 	whole := w.record(t, "accounts", account(1))
 	doc := func(n int, name string) string {
 		r := maps.Clone(whole)
@@ -256,30 +257,30 @@ func TestVerifyFindsRandomDamage(t *testing.T) {
 			n = 1998 + random.IntN(5)
 		}
 		if random.IntN(2) == 0 {
-			model[account(n)], damage[account(n)] = indexer.Missing, ""
+			model[account(n)], damage[account(n)] = verify.Missing, ""
 		} else {
-			model[account(n)], damage[account(n)] = indexer.Different, doc(n, "X")
+			model[account(n)], damage[account(n)] = verify.Different, doc(n, "X")
 		}
 	}
 	// More extra documents in one range than a search returns, and some after all
 	// others.
 	for n := size + 10; n < size+1_500; n++ {
-		model[account(n)], damage[account(n)] = indexer.Extra, doc(n, "Y")
+		model[account(n)], damage[account(n)] = verify.Extra, doc(n, "Y")
 	}
 	w.put(t, query.Accounts, damage)
-	report, differences := w.verify(t, indexer.VerifyOptions{Dir: dir, Workers: 3})
-	got := map[string]indexer.DifferenceKind{}
+	report, differences := w.verify(t, verify.Options{Dir: dir, Workers: 3})
+	got := map[string]verify.DifferenceKind{}
 	for _, d := range differences {
 		got[d.ID] = d.Kind
 	}
 	if diff := cmp.Diff(model, got); diff != "" || len(got) != len(differences) {
 		t.Error(diff)
 	}
-	if !slices.IsSortedFunc(differences, func(a, b indexer.Difference) int { return strings.Compare(a.ID, b.ID) }) {
+	if !slices.IsSortedFunc(differences, func(a, b verify.Difference) int { return strings.Compare(a.ID, b.ID) }) {
 		t.Error("not in the order of ids")
 	}
 	row := report.Datasets[3]
-	if row.Missing+row.Different+row.Matching != size || row.Matching+row.Different+row.Extra != row.Documents || len(report.Differences) != indexer.MaxDifferences {
+	if row.Missing+row.Different+row.Matching != size || row.Matching+row.Different+row.Extra != row.Documents || len(report.Differences) != verify.MaxDifferences {
 		t.Errorf("%+v, %d listed", row, len(report.Differences))
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/cmd/internal/server"
-	"atlas/indexer"
 	"atlas/indexer/delta"
+	"atlas/indexer/generation"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
 	"atlas/search/query"
@@ -234,7 +234,7 @@ func TestDeltaWaitsForALoad(t *testing.T) {
 	changes := w.file(`{"id":"` + firm + `","name":"New"}`)
 	working, end, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- system.WithLease(t.Context(), indexer.LeaseName, "a load", time.Minute, func(ctx context.Context) error {
+		ended <- system.WithLease(t.Context(), generation.LeaseName, "a load", time.Minute, func(ctx context.Context) error {
 			close(working)
 			<-end
 			return nil

@@ -16,6 +16,7 @@ import (
 
 	"atlas/indexer"
 	"atlas/indexer/generate"
+	"atlas/indexer/generation"
 	"atlas/internal/devstack"
 	"atlas/internal/elastic"
 	"atlas/mappings"
@@ -90,7 +91,7 @@ func TestFaultNodeLostWhileLoading(t *testing.T) {
 		if r, over := early(); over {
 			t.Fatalf("the load ended before the node was killed: %d %s", r.code, r.stderr)
 		}
-		all, err := indexer.Generations(ctx, es, mappings.Names{Prefix: prefix})
+		all, err := generation.List(ctx, es, mappings.Names{Prefix: prefix})
 		if err != nil || len(all) == 0 {
 			return errors.Join(err, errors.New("no generation"))
 		}

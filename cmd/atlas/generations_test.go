@@ -16,6 +16,8 @@ import (
 	"atlas/cmd/internal/index"
 	"atlas/indexer"
 	"atlas/indexer/generate"
+	"atlas/indexer/generation"
+	"atlas/indexer/verify"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
 	"atlas/search/query"
@@ -67,7 +69,7 @@ func TestLookingAfterGenerations(t *testing.T) {
 	}
 	first, second := load(), load()
 
-	var verified indexer.VerifyReport
+	var verified verify.Report
 	out, _ := atlas(0, "index", "verify", dir, "--json")
 	if parsed(out, &verified); !verified.Equal || verified.Generation != second.Generation || verified.Datasets[0].Matching != 120 {
 		t.Errorf("%+v", verified)
@@ -82,8 +84,8 @@ func TestLookingAfterGenerations(t *testing.T) {
 		t.Error(out, errs)
 	}
 	raw, err := os.ReadFile(list)
-	var difference indexer.Difference
-	if parsed(string(raw), &difference); err != nil || difference.ID != lost || difference.Kind != indexer.Missing {
+	var difference verify.Difference
+	if parsed(string(raw), &difference); err != nil || difference.ID != lost || difference.Kind != verify.Missing {
 		t.Errorf("%v %s", err, raw)
 	}
 	atlas(0, "index", "verify", dir, "--generation", first.Generation)
@@ -94,13 +96,13 @@ func TestLookingAfterGenerations(t *testing.T) {
 	var status index.StatusReport
 	out, _ = atlas(0, "index", "status", "--json")
 	parsed(out, &status)
-	if len(status.Generations) != 2 || status.Generations[0].State != indexer.Served || status.Generations[1].Documents != 300 || status.Writing != nil || len(status.Loads) != 0 {
+	if len(status.Generations) != 2 || status.Generations[0].State != generation.Served || status.Generations[1].Documents != 300 || status.Writing != nil || len(status.Loads) != 0 {
 		t.Errorf("%+v", status)
 	}
-	var back indexer.RollbackReport
+	var back generation.RollbackReport
 	out, _ = atlas(0, "index", "rollback", "--json")
 	parsed(out, &back)
-	if diff := cmp.Diff(indexer.RollbackReport{Switched: true, From: []string{second.Generation}, To: first.Generation, Documents: 300}, back); diff != "" {
+	if diff := cmp.Diff(generation.RollbackReport{Switched: true, From: []string{second.Generation}, To: first.Generation, Documents: 300}, back); diff != "" {
 		t.Error(diff)
 	}
 	if _, errs := atlas(1, "index", "rollback"); !strings.Contains(errs, second.Generation) {
@@ -158,11 +160,11 @@ func whileHeld(t *testing.T, url string, work func()) {
 		t.Fatal(err)
 	}
 	defer system.Close()
-	if ok, err := system.AcquireLease(t.Context(), indexer.LeaseName, "somebody", time.Minute); err != nil || !ok {
+	if ok, err := system.AcquireLease(t.Context(), generation.LeaseName, "somebody", time.Minute); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	work()
-	if err := system.ReleaseLease(t.Context(), indexer.LeaseName, "somebody"); err != nil {
+	if err := system.ReleaseLease(t.Context(), generation.LeaseName, "somebody"); err != nil {
 		t.Fatal(err)
 	}
 }

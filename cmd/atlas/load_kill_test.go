@@ -24,6 +24,7 @@ import (
 
 	"atlas/indexer"
 	"atlas/indexer/generate"
+	"atlas/indexer/verify"
 	"atlas/internal/devstack/backends"
 	"atlas/internal/elastic"
 	"atlas/mappings"
@@ -487,7 +488,7 @@ func (f *faultyElastic) verify(t *testing.T, dir, prefix string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code := run(t.Context(), []string{"index", "verify", dir, "--json", "--temp-dir", t.TempDir(), "--elasticsearch-url", f.direct, "--index-prefix", prefix}, &out, &errs)
-	var report indexer.VerifyReport
+	var report verify.Report
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil || code != 3 {
 		t.Fatalf("verify ended with %d, %v: %s", code, err, &errs)
 	}

@@ -11,17 +11,20 @@ import (
 	"time"
 
 	"atlas/indexer"
+	"atlas/indexer/extsort"
+	"atlas/indexer/generation"
+	"atlas/indexer/journal"
 	"atlas/internal/fault"
 	"atlas/search/query"
 )
 
-// Apply brings the changes of files into the served generation (docs/data.md,
-// "Deltas"). Lines that say nothing and records that Elasticsearch refuses are
-// left out and reported; everything else that goes wrong ends it, and calling it
-// again goes on: an input that is not what it should be (fault.BadRequest), a
-// backend away for too long (fault.Unavailable), a lost lease, a context that
-// ends, a crash. A delta that was begun and not finished is finished first, also
-// by a call with other files. The Report is good after an error too.
+// Apply applies the changes of files to the served generation (docs/data.md,
+// "Deltas"). It leaves out and reports lines that are neither records nor
+// deletions, and records that Elasticsearch refuses. Every other failure ends it,
+// and the same call resumes it: a wrong input (fault.BadRequest), a backend that is
+// unavailable for too long (fault.Unavailable), a lost lease, a cancelled context,
+// a crash. An unfinished delta is finished first, also by a call with other files.
+// The Report is valid after an error too.
 func Apply(ctx context.Context, o Options) (Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -29,19 +32,19 @@ func Apply(ctx context.Context, o Options) (Report, error) {
 	}
 	a := &apply{Options: o, sources: o.sources()}
 	for _, from := range a.sources {
-		s, err := stampOf(from.dataset, from.path)
+		s, err := newInputStamp(from.dataset, from.path)
 		if err != nil {
 			return Report{}, err
 		}
 		a.inputs = append(a.inputs, s)
 	}
 	if o.DeadLetters != "" {
-		if err := checkTarget(o.DeadLetters, a.inputs); err != nil {
+		if err := checkDeadLettersPath(o.DeadLetters, a.inputs); err != nil {
 			return Report{}, err
 		}
 	}
 	began := time.Now()
-	err = indexer.Alone(ctx, o.Lease, a.run)
+	err = generation.WithLease(ctx, o.Lease, a.run)
 	return a.report(time.Since(began)), err
 }
 
@@ -49,22 +52,22 @@ func Apply(ctx context.Context, o Options) (Report, error) {
 type apply struct {
 	Options
 	sources []source
-	inputs  []stamp
+	inputs  []inputStamp
 	folder  *folder
 	notes   []string
 
 	// Of the delta being applied:
-	state     *state
-	resumed   bool
-	finished  bool
-	names     []string // of its files, in reports
-	letters   *letters
-	problems  []indexer.Problem
-	lettersAt string
-	dirty     map[query.Dataset]*idLog
-	told      map[query.Dataset]*idLog
-	reached   int64 // records dealt with in this call
-	began     time.Time
+	state         *state
+	resumed       bool
+	finished      bool
+	names         []string // of its files, in reports
+	deadLetters   *journal.DeadLetters
+	problems      []journal.Problem
+	deadLettersAt string // path of the file of a finished delta, "": there is none
+	dirty         map[query.Dataset]*idLog
+	changed       map[query.Dataset]*idLog
+	processed     int64 // records dealt with in this call
+	began         time.Time
 }
 
 func (a *apply) note(note string) {
@@ -75,7 +78,7 @@ func (a *apply) note(note string) {
 // run is the call under its lease.
 func (a *apply) run(ctx context.Context) (err error) {
 	defer func() {
-		// What cancelled the work says more than that it was cancelled.
+		// The cause of a cancellation says more than that there was one.
 		if err != nil && ctx.Err() != nil {
 			err = cmp.Or(context.Cause(ctx), err)
 		}
@@ -96,15 +99,15 @@ func (a *apply) run(ctx context.Context) (err error) {
 	if before != nil {
 		a.resumed = true
 		a.redirect(before)
-		if err := a.carryOut(ctx, before, l); err != nil {
+		if err := a.execute(ctx, before, l); err != nil {
 			return err
 		}
-		if sameInputs(before.Inputs, a.inputs) {
+		if equalInputs(before.Inputs, a.inputs) {
 			return nil
 		}
 		note := fmt.Sprintf("the delta %s, which had been interrupted, was finished first", before.Delta)
-		if a.lettersAt != "" {
-			note += "; what it left out is in " + a.lettersAt
+		if a.deadLettersAt != "" {
+			note += "; what it left out is in " + a.deadLettersAt
 		}
 		a.note(note)
 		a.resumed, a.finished = false, false
@@ -115,19 +118,20 @@ func (a *apply) run(ctx context.Context) (err error) {
 	return a.start(ctx, l)
 }
 
-// unfinished returns the delta that the work folder holds and that is to go on.
+// unfinished returns the delta of the work folder that is to be resumed, nil when
+// there is none.
 func (a *apply) unfinished() (*state, error) {
 	s, err := a.folder.read()
 	switch {
 	case err != nil && a.Abandon:
 		a.note("given up: the delta in the work folder, which cannot be read")
-		return nil, a.folder.forget()
+		return nil, a.folder.clear()
 	case err != nil || s == nil:
 		return nil, err
 	case a.Abandon:
-		// Also when it has the same files. Its mark is a foreign one from here on.
+		// Also with the same files. Its mark counts as a foreign one from here on.
 		a.note("given up: the delta " + s.Delta + " in the work folder")
-		return nil, a.folder.forget()
+		return nil, a.folder.clear()
 	default:
 		return s, nil
 	}
@@ -137,34 +141,34 @@ func (a *apply) unfinished() (*state, error) {
 func (a *apply) start(ctx context.Context, l live) error {
 	now := a.Now()
 	s := &state{
-		Version: stateVersion, Delta: indexer.NewName(now), Started: now.UTC(), Inputs: a.inputs, LettersTo: a.DeadLetters,
-		Entries: map[query.Dataset]int64{}, Counts: map[query.Dataset]*Counts{},
+		Version: stateVersion, Delta: generation.NewName(now), Started: now.UTC(), Inputs: a.inputs, LettersTo: a.DeadLetters,
+		Lists: map[query.Dataset]extsort.Run{}, Counts: map[query.Dataset]*Counts{},
 	}
 	for _, d := range query.Datasets {
 		s.count(d)
 	}
 	a.state, a.names = s, namesOf(a.inputs)
-	// Whatever a crash left from before it had a state.
-	if err := a.folder.forget(); err != nil {
+	// Remove what a crash before the first state left.
+	if err := a.folder.clear(); err != nil {
 		return err
 	}
 	if err := a.read(ctx, s); err != nil {
 		return err
 	}
-	return a.carryOut(ctx, s, l)
+	return a.execute(ctx, s, l)
 }
 
-// carryOut applies a delta from where its state says it is.
-func (a *apply) carryOut(ctx context.Context, s *state, l live) (err error) {
+// execute applies a delta from where its state is.
+func (a *apply) execute(ctx context.Context, s *state, l live) (err error) {
 	a.state = s
 	a.names = namesOf(s.Inputs)
-	if a.letters, err = openLetters(a.folder.letters(), s.Letters); err != nil {
+	if err := a.openDeadLetters(s.Letters); err != nil {
 		return err
 	}
-	defer a.letters.close()
-	a.dirty, a.told = map[query.Dataset]*idLog{}, map[query.Dataset]*idLog{}
+	defer a.deadLetters.Close()
+	a.dirty, a.changed = map[query.Dataset]*idLog{}, map[query.Dataset]*idLog{}
 	for _, d := range query.Datasets {
-		for path, into := range map[string]map[query.Dataset]*idLog{a.folder.dirty(d): a.dirty, a.folder.told(d): a.told} {
+		for path, into := range map[string]map[query.Dataset]*idLog{a.folder.dirty(d): a.dirty, a.folder.changed(d): a.changed} {
 			log, err := openIDLog(path)
 			if err != nil {
 				return err
@@ -184,18 +188,18 @@ func (a *apply) carryOut(ctx context.Context, s *state, l live) (err error) {
 	return a.close()
 }
 
-// applyAll writes what there is to write and tells who is to know.
+// applyAll writes all datasets and notifies the listener.
 func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
-	if err := a.admit(ctx, l, s.Delta); err != nil {
+	if err := a.refuseForeign(ctx, l, s.Delta); err != nil {
 		return err
 	}
-	if err := a.settle(s, l); err != nil {
+	if err := a.chooseStart(s, l); err != nil {
 		return err
 	}
 	if err := a.setMarks(ctx, l, false, s.Delta); err != nil {
 		return err
 	}
-	// Whoever wrote last may have been killed before its records were found.
+	// The writer before may have been killed before its records were searchable.
 	for _, d := range query.Datasets {
 		if err := a.refresh(ctx, l.indices[d]); err != nil {
 			return err
@@ -206,29 +210,29 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 			return err
 		}
 	}
-	if err := a.tell(ctx); err != nil {
+	if err := a.notify(ctx); err != nil {
 		return err
 	}
 	s.Stage = done
 	return a.save()
 }
 
-// settle decides where to begin: where the state says, or from the start when
-// what is served is not what was written to.
-func (a *apply) settle(s *state, l live) error {
+// chooseStart continues at the state's place, or starts over when another
+// generation is served.
+func (a *apply) chooseStart(s *state, l live) error {
 	marked := slices.Contains(l.marks, s.Delta)
 	switch {
-	case s.Generation == l.generation && (marked || s.Stage == telling):
+	case s.Generation == l.generation && (marked || s.Stage == notifying):
 		return nil
 	case s.Generation == l.generation:
-		// Nothing was begun, or another one gave the delta up and may have
-		// written since. What is known to follow is kept.
+		// Nothing was begun, or another process gave the delta up and may have
+		// written since. Dirty records stay dirty.
 	case s.Generation == "":
-		// It begins.
+		// A new delta.
 	default:
 		a.note(fmt.Sprintf("the generation %s is served now instead of %s: the delta starts over", l.generation, s.Generation))
 		for _, d := range query.Datasets {
-			if err := errors.Join(a.dirty[d].clear(), a.told[d].clear()); err != nil {
+			if err := errors.Join(a.dirty[d].clear(), a.changed[d].clear()); err != nil {
 				return err
 			}
 		}
@@ -239,34 +243,31 @@ func (a *apply) settle(s *state, l live) error {
 		*c = Counts{Lines: c.Lines, Rejected: c.Rejected, Replaced: c.Replaced}
 	}
 	s.Letters = s.ReadLetters
-	a.letters.close()
-	var err error
-	if a.letters, err = openLetters(a.folder.letters(), s.Letters); err != nil {
-		return err
+	if err := a.deadLetters.Truncate(s.Letters); err != nil {
+		return unusable(err, a.folder.deadLetters())
 	}
 	return a.save()
 }
 
-// save writes the checkpoint, and what it counts on before it.
+// save syncs the files that the state refers to, then writes the state.
 func (a *apply) save() error {
-	if err := a.letters.sync(); err != nil {
+	if err := a.syncDeadLetters(); err != nil {
 		return err
 	}
-	a.state.Letters = a.letters.size
 	for _, d := range query.Datasets {
-		if err := errors.Join(a.dirty[d].sync(), a.told[d].sync()); err != nil {
+		if err := errors.Join(a.dirty[d].sync(), a.changed[d].sync()); err != nil {
 			return err
 		}
 	}
 	return a.folder.write(a.state)
 }
 
-// toldPage is how many records a listener is told of at once.
-const toldPage = 1_000
+// notifyPage is how many records the listener gets in one call.
+const notifyPage = 1_000
 
-// tell tells the listener what changed. Searches see all of it by now.
-func (a *apply) tell(ctx context.Context) error {
-	a.Progress(indexer.Progress{Phase: Telling, Elapsed: time.Since(a.began)})
+// notify tells the listener what changed. Searches see all changes by now.
+func (a *apply) notify(ctx context.Context) error {
+	a.Progress(indexer.Progress{Phase: Notifying, Elapsed: time.Since(a.began)})
 	if a.Tombstones != nil {
 		if err := a.Retry.Do(ctx, a.Tombstones.ForgetDeleted); err != nil {
 			return err
@@ -276,7 +277,7 @@ func (a *apply) tell(ctx context.Context) error {
 		return nil
 	}
 	for _, d := range query.Datasets {
-		err := a.told[d].each(toldPage, func(page []recordID) error {
+		err := a.changed[d].each(notifyPage, func(page []recordID) error {
 			ids := make([]string, len(page))
 			for i, id := range page {
 				ids[i] = id.String()
@@ -290,60 +291,63 @@ func (a *apply) tell(ctx context.Context) error {
 	return nil
 }
 
-// close puts what was left out where it was asked for, and ends the delta.
+// close puts the dead letters where they were asked for, and ends the delta.
 func (a *apply) close() error {
 	var err error
-	if a.problems, err = a.letters.problems(); err != nil {
-		return err
+	if a.problems, err = journal.ReadProblems(a.folder.deadLetters()); err != nil {
+		return unusable(err, a.folder.deadLetters())
 	}
-	a.lettersAt = ""
+	a.deadLettersAt = ""
 	to := a.state.LettersTo
 	if to != "" {
-		err := a.letters.copyTo(to)
+		err := a.copyDeadLetters(to)
 		switch {
 		case err == nil:
-			a.lettersAt = to
+			a.deadLettersAt = to
 		case to == a.DeadLetters:
 			return fault.Wrap(err, fault.Internal, "what was left out cannot be written to %s", to)
 		default:
-			// An earlier call asked for it. The delta must not stay unfinished
-			// for it, and all later ones with it.
+			// An earlier call asked for it. Failing would keep this delta, and all
+			// later ones, from finishing.
 			a.note(fmt.Sprintf("what the delta %s left out cannot be written to %s, and is in the work folder: %v", a.state.Delta, to, err))
 			to = ""
 		}
 	}
-	if to == "" && a.letters.size > 0 {
+	if to == "" && a.deadLetters.Size() > 0 {
 		to = filepath.Join(a.folder.path, "dead-letters", a.state.Delta+".ndjson")
 		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			return broken(err, to)
+			return unusable(err, to)
 		}
-		if err := a.letters.copyTo(to); err != nil {
+		if err := a.copyDeadLetters(to); err != nil {
 			return fault.Wrap(err, fault.Internal, "what was left out cannot be written to %s", to)
 		}
-		a.lettersAt = to
+		a.deadLettersAt = to
 	}
-	if err := a.folder.forget(); err != nil {
+	if err := a.folder.clear(); err != nil {
 		return err
 	}
 	a.finished = true
 	return nil
 }
 
-// namesOf are the names of the files as sources gives them.
-func namesOf(inputs []stamp) []string {
-	var o Options
+// namesOf returns the names of the files in reports: their names without a folder,
+// or their paths where two have the same name.
+func namesOf(inputs []inputStamp) []string {
+	count := map[string]int{}
 	for _, in := range inputs {
-		o.Files = append(o.Files, File{in.Dataset, in.Path})
+		count[filepath.Base(in.Path)]++
 	}
-	var names []string
-	for _, from := range o.sources() {
-		names = append(names, from.name)
+	names := make([]string, len(inputs))
+	for i, in := range inputs {
+		if names[i] = filepath.Base(in.Path); count[names[i]] > 1 {
+			names[i] = in.Path
+		}
 	}
 	return names
 }
 
 func (a *apply) report(took time.Duration) Report {
-	r := Report{Finished: a.finished, Resumed: a.resumed, Seconds: took.Seconds(), Problems: []indexer.Problem{}, Notes: []string{}, DeadLetters: a.lettersAt}
+	r := Report{Finished: a.finished, Resumed: a.resumed, Seconds: took.Seconds(), Problems: []journal.Problem{}, Notes: []string{}, DeadLetters: a.deadLettersAt}
 	r.Notes = append(r.Notes, a.notes...)
 	if a.problems != nil {
 		r.Problems = a.problems

@@ -12,10 +12,10 @@ import (
 	"atlas/search/document"
 )
 
-// dropSame takes the documents away that are in the index as they are. Their
-// records are equal, and so may be what only searches see of them, which is told
-// by the digests alone.
-func (a *apply) dropSame(ctx context.Context, index string, items []*item) error {
+// skipUnchanged drops the documents that the index already has. The records of the
+// items are equal; only the digests tell whether the fields that only searches use
+// are equal too.
+func (a *apply) skipUnchanged(ctx context.Context, index string, items []*item) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (a *apply) dropSame(ctx context.Context, index string, items []*item) error
 	return nil
 }
 
-// digests are those of the documents in the index, as its last refresh has them.
+// digests returns those of the documents in the index, as of its last refresh.
 func (a *apply) digests(ctx context.Context, index string, items []*item) (map[string]int64, error) {
 	ids := make([]string, len(items))
 	for i, it := range items {

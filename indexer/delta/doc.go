@@ -1,8 +1,7 @@
-// Package delta brings single changes of global records into the generation
-// that is served: records that are new or changed, records that are gone, and
-// what follows from them for the related records above (docs/data.md,
-// "Deltas"). It writes in place what package indexer writes anew, with the same
-// documents as a result, and tells who keeps copies which records changed.
+// Package delta applies single changes of global records to the served generation:
+// new and changed records, deletions, and what follows for the related records
+// above them (docs/data.md, "Deltas"). It writes in place the same documents that
+// package indexer would write, and notifies a listener of the changed records.
 //
-// It is not for searching, makes no indices, and knows nothing of workspaces.
+// It does not search, creates no indices, and knows nothing of workspaces.
 package delta

@@ -11,35 +11,34 @@ import (
 
 const idSize = 16
 
-// recordID is a record's id, as its bytes sort.
+// recordID is a record's id as bytes, which sort as ids do.
 type recordID [idSize]byte
 
-// never stands for a time that a line does not give. No line can hold it.
-var never = time.UnixMilli(-1 << 60)
+// noTime stands for a time that a line leaves out. No line can hold it.
+var noTime = time.UnixMilli(-1 << 60)
 
-// entry is what a delta says of one record.
+// entry is a change of one record.
 type entry struct {
 	id recordID
-	// file and line are where it was read: file counts Files and then
-	// Mended.
+	// file and line are where it was read. file counts Options.Files and then
+	// Options.Corrected.
 	file int
 	line int64
-	// deleted: the record is to go, and there is no record.
+	// deleted: the record is deleted; record is empty.
 	deleted bool
-	// updated is the updated_at of the deletion, in milliseconds; never when it
-	// has none.
+	// updated is the updated_at of a deletion, in milliseconds; noTime without one.
 	updated int64
 	record  document.Record
 }
 
-// given is the entry's updated_at: one that is not given is the time at which
-// the delta was begun.
-func (e entry) given(started int64) int64 {
+// updatedAt is the entry's updated_at, by default the time at which the delta was
+// begun, both in milliseconds.
+func (e entry) updatedAt(started int64) int64 {
 	updated := e.updated
 	if !e.deleted {
 		updated = e.record.Millis("updated_at")
 	}
-	if updated == never.UnixMilli() {
+	if updated == noTime.UnixMilli() {
 		return started
 	}
 	return updated
@@ -58,7 +57,7 @@ func (e entry) append(b []byte) []byte {
 
 var errEntry = errors.New("not an entry of a delta")
 
-// decodeEntry reads what append wrote.
+// decodeEntry decodes what append wrote.
 func decodeEntry(d query.Dataset, id recordID, b []byte) (entry, error) {
 	e := entry{id: id}
 	file, n := binary.Uvarint(b)
@@ -81,12 +80,11 @@ func decodeEntry(d query.Dataset, id recordID, b []byte) (entry, error) {
 	return e, err
 }
 
-// sortKey orders the entries of a dataset by id, and those of one id so that the
-// one that counts comes first: the latest updated_at, of those the last file,
-// and in it the last line.
+// sortKey orders entries by id. Entries of one id are in descending order of
+// updated_at, file and line, so that the first one counts.
 func (e entry) sortKey(b []byte, started int64) []byte {
 	b = append(b[:0], e.id[:]...)
-	for _, n := range []int64{e.given(started), int64(e.file), e.line} {
+	for _, n := range []int64{e.updatedAt(started), int64(e.file), e.line} {
 		b = binary.BigEndian.AppendUint64(b, ^(uint64(n) ^ 1<<63)) // #nosec G115 -- the same 64 bits, ordered as signed
 	}
 	return b

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"atlas/indexer/extsort"
 	"atlas/search/document"
 	"atlas/search/query"
 )
@@ -22,7 +23,7 @@ func TestListIsWholeOrAnError(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "list")
 	const entries = 8_000
-	w, err := createList(path)
+	w, err := extsort.CreateRun(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,31 +37,31 @@ func TestListIsWholeOrAnError(t *testing.T) {
 			}
 			e.file, e.line = n%3, int64(n)
 		}
-		if err := w.add(e.id[:], e.append(nil)); err != nil {
-			t.Fatal(err)
-		}
+		w.Add(e.id[:], e.append(nil))
 	}
-	if err := w.close(); err != nil {
-		t.Fatal(err)
+	run, err := w.Close()
+	if err != nil || run.Entries != entries {
+		t.Fatal(run, err)
 	}
 	read := func(after recordID) (ids []recordID, err error) {
-		r, err := openList(path, query.Signals, entries)
+		it, err := extsort.Open(t.Context(), extsort.Options{Dir: filepath.Dir(path), KeySize: idSize, Keep: true}, []extsort.Run{run}, after[:])
 		if err != nil {
 			return nil, err
 		}
-		defer r.close()
-		for {
-			e, ok, err := r.next(after)
-			if err != nil || !ok {
+		defer it.Close()
+		for it.Next() {
+			e, err := decodeEntry(query.Signals, recordID(it.Key()), it.Payload())
+			if err != nil {
 				return ids, err
 			}
 			n := int(e.line)
 			if e.id != number(n) || e.file != n%3 || e.deleted != (n%2 == 0) || e.deleted && e.updated != int64(-n) ||
-				!e.deleted && (e.record.Value("title") != fmt.Sprint("Signal ", n) || e.given(7) != 7) {
+				!e.deleted && (e.record.Value("title") != fmt.Sprint("Signal ", n) || e.updatedAt(7) != 7) {
 				t.Fatalf("%+v", e)
 			}
 			ids = append(ids, e.id)
 		}
+		return ids, it.Err()
 	}
 	if ids, err := read(number(4_321)); err != nil || len(ids) != entries-4_322 || ids[0] != number(4_322) {
 		t.Errorf("%d entries, %v", len(ids), err)
@@ -141,12 +142,12 @@ func TestIDLogKeepsWhatWasSynced(t *testing.T) {
 func TestNeverIsNoTime(t *testing.T) {
 	t.Parallel()
 	for _, year := range []int{1, 9999} {
-		if at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); at.UnixMilli() == never.UnixMilli() || at.Before(never) {
+		if at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); at.UnixMilli() == noTime.UnixMilli() || at.Before(noTime) {
 			t.Errorf("%v", at)
 		}
 	}
 	e, problems := parseLine(query.Accounts, []byte(`{"id":"00000000-0000-0000-0000-000000000001","name":"Firm","updated_at":"0001-01-01"}`))
-	if len(problems) > 0 || e.given(5) != time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() {
-		t.Errorf("%v %d", problems, e.given(5))
+	if len(problems) > 0 || e.updatedAt(5) != time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() {
+		t.Errorf("%v %d", problems, e.updatedAt(5))
 	}
 }

@@ -9,27 +9,26 @@ import (
 
 func (id recordID) String() string { return uuid.UUID(id).String() }
 
-// past tells whether the id comes after another one.
-func (id recordID) past(other recordID) bool { return bytes.Compare(id[:], other[:]) > 0 }
+// after reports whether the id sorts after another one.
+func (id recordID) after(other recordID) bool { return bytes.Compare(id[:], other[:]) > 0 }
 
-// idLog is a file that ids are added to, one after the other. What a crash left
-// of a half-written id is cut off, and an id that means nothing does no harm.
+// idLog is an append-only file of ids. Opening it cuts off a half-written id. An id
+// that should not be in it does no harm.
 type idLog struct {
 	file *os.File
 	buf  []byte
 	size int64
-	// seen are ids that were added lately. Parents are named by many records in
-	// a row.
+	// seen are recently added ids: many records in a row name the same parents.
 	seen map[recordID]struct{}
 }
 
-// maxSeen bounds what is remembered of a log, about 3 MB.
+// maxSeen bounds seen, to about 3 MB.
 const maxSeen = 1 << 16
 
 func openIDLog(path string) (*idLog, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // #nosec G304 -- a file of the work folder
 	if err != nil {
-		return nil, broken(err, path)
+		return nil, unusable(err, path)
 	}
 	info, err := file.Stat()
 	size := int64(0)
@@ -39,12 +38,12 @@ func openIDLog(path string) (*idLog, error) {
 	}
 	if err != nil {
 		_ = file.Close()
-		return nil, broken(err, path)
+		return nil, unusable(err, path)
 	}
 	return &idLog{file: file, size: size, seen: map[recordID]struct{}{}}, nil
 }
 
-// add adds an id, unless it was added lately.
+// add adds an id, unless it was added recently.
 func (l *idLog) add(id recordID) {
 	if _, again := l.seen[id]; again {
 		return
@@ -56,7 +55,7 @@ func (l *idLog) add(id recordID) {
 	l.buf = append(l.buf, id[:]...)
 }
 
-// sync makes everything that was added durable.
+// sync brings all added ids to the disk.
 func (l *idLog) sync() error {
 	if len(l.buf) == 0 {
 		return nil
@@ -66,7 +65,7 @@ func (l *idLog) sync() error {
 		err = l.file.Sync()
 	}
 	if err != nil {
-		return broken(err, l.file.Name())
+		return unusable(err, l.file.Name())
 	}
 	l.size += int64(len(l.buf))
 	l.buf = l.buf[:0]
@@ -79,7 +78,7 @@ func (l *idLog) each(page int, f func([]recordID) error) error {
 	for at := int64(0); at < l.size; {
 		n := min(int64(len(raw)), l.size-at)
 		if _, err := l.file.ReadAt(raw[:n], at); err != nil {
-			return broken(err, l.file.Name())
+			return unusable(err, l.file.Name())
 		}
 		at += n
 		ids := make([]recordID, n/idSize)
@@ -93,12 +92,12 @@ func (l *idLog) each(page int, f func([]recordID) error) error {
 	return nil
 }
 
-// clear forgets all ids.
+// clear removes all ids.
 func (l *idLog) clear() error {
 	l.buf, l.size = nil, 0
 	clear(l.seen)
 	if err := l.file.Truncate(0); err != nil {
-		return broken(err, l.file.Name())
+		return unusable(err, l.file.Name())
 	}
 	return nil
 }

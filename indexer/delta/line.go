@@ -9,25 +9,25 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"atlas/indexer"
+	"atlas/indexer/journal"
 	"atlas/internal/input"
 	"atlas/search/document"
 	"atlas/search/query"
 )
 
-// deletedKey is what tells a deletion from a record.
+// deletedKey distinguishes a deletion from a record.
 const deletedKey = "deleted"
 
-// parseLine reads a line of a dataset: a record, as in a load, or
-// {"id": …, "deleted": true} with or without updated_at. A line with a problem
-// is neither.
+// parseLine parses a line of a dataset: a record, as in a load, or a deletion,
+// {"id": …, "deleted": true} with or without updated_at. A line with problems is
+// neither.
 func parseLine(d query.Dataset, line []byte) (entry, []document.Problem) {
 	if !bytes.Contains(line, []byte(`"`+deletedKey+`"`)) {
 		return parseRecord(d, line)
 	}
 	var members map[string]jsontext.Value
 	if json.Unmarshal(line, &members) != nil {
-		// Reading it as a record knows what to say, but for the key.
+		// Parsing it as a record finds the problems; the key is not one of them.
 		e, problems := parseRecord(d, line)
 		return e, slices.DeleteFunc(problems, func(p document.Problem) bool { return p.Field == deletedKey })
 	}
@@ -49,18 +49,17 @@ func parseLine(d query.Dataset, line []byte) (entry, []document.Problem) {
 }
 
 func parseRecord(d query.Dataset, line []byte) (entry, []document.Problem) {
-	record, problems := document.Parse(d, line, never)
+	record, problems := document.Parse(d, line, noTime)
 	if len(problems) > 0 {
 		return entry{}, problems
 	}
 	return entry{id: document.IDBytes(record.ID()), record: record}, nil
 }
 
-// parseDeletion reads an object that says "deleted": true. Whatever else it
-// holds is a mistake: who sends a whole record may mean something else by the
-// key.
+// parseDeletion parses an object with "deleted": true. Other keys are problems: in
+// a whole record the key may mean something else.
 func parseDeletion(line []byte) (entry, []document.Problem) {
-	e := entry{deleted: true, updated: never.UnixMilli()}
+	e := entry{deleted: true, updated: noTime.UnixMilli()}
 	var problems []document.Problem
 	fail := func(field, reason string) {
 		problems = append(problems, document.Problem{Field: field, Reason: reason})
@@ -110,28 +109,28 @@ func parseDeletion(line []byte) (entry, []document.Problem) {
 	return e, problems
 }
 
-// parseLetter takes the line out of a dead letter; known tells whether it is one
-// at all. With a problem mended is the letter itself, so that nothing of it is
-// lost: a dead letter whose dataset is "" holds another one, and is read as that
-// when it comes back.
-func parseLetter(line []byte) (d query.Dataset, mended []byte, known bool, problems []document.Problem) {
-	var l indexer.Letter
+// parseDeadLetter returns the line in a dead letter; known reports whether it is a
+// dead letter at all. With a problem, corrected is the dead letter itself, so that
+// nothing is lost: a dead letter without a dataset contains another one, and is
+// parsed as that when it comes back.
+func parseDeadLetter(line []byte) (d query.Dataset, corrected []byte, known bool, problems []document.Problem) {
+	var l journal.DeadLetter
 	if err := json.Unmarshal(line, &l); err != nil {
 		return "", line, false, []document.Problem{{Reason: "not a line of a file of what was left out: " + err.Error()}}
 	}
-	mended = l.Record
-	if len(mended) == 0 {
-		mended = []byte(l.Text)
+	corrected = l.Record
+	if len(corrected) == 0 {
+		corrected = []byte(l.Text)
 	}
 	switch {
-	case l.Dataset == "" && len(mended) > 0:
-		d, mended, _, problems = parseLetter(mended)
-		return d, mended, true, problems
+	case l.Dataset == "" && len(corrected) > 0:
+		d, corrected, _, problems = parseDeadLetter(corrected)
+		return d, corrected, true, problems
 	case !query.IsDataset(string(l.Dataset)):
-		return "", line, len(mended) > 0, []document.Problem{{Field: "dataset", Reason: "is none of accounts, contacts, projects, signals"}}
-	case len(mended) == 0:
+		return "", line, len(corrected) > 0, []document.Problem{{Field: "dataset", Reason: "is none of accounts, contacts, projects, signals"}}
+	case len(corrected) == 0:
 		return "", line, true, []document.Problem{{Reason: "neither a record nor a text"}}
 	default:
-		return l.Dataset, mended, true, nil
+		return l.Dataset, corrected, true, nil
 	}
 }

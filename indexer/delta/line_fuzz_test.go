@@ -57,11 +57,11 @@ func FuzzLetter(f *testing.F) {
 		f.Add([]byte(line))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		d, mended, known, problems := parseLetter(line)
+		d, corrected, known, problems := parseDeadLetter(line)
 		switch {
-		case len(problems) == 0 && (!known || !query.IsDataset(string(d)) || len(mended) == 0):
-			t.Errorf("%q is read as %q of %q, known %v", line, mended, d, known)
-		case len(problems) > 0 && (len(mended) == 0 && len(line) > 0 || problems[0].Reason == ""):
+		case len(problems) == 0 && (!known || !query.IsDataset(string(d)) || len(corrected) == 0):
+			t.Errorf("%q is read as %q of %q, known %v", line, corrected, d, known)
+		case len(problems) > 0 && (len(corrected) == 0 && len(line) > 0 || problems[0].Reason == ""):
 			t.Errorf("%q: nothing is kept of it, %v", line, problems)
 		}
 	})

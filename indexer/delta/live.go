@@ -1,13 +1,13 @@
 package delta
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	"atlas/indexer"
+	"atlas/indexer/generation"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search/query"
@@ -21,68 +21,53 @@ type live struct {
 	marks []string
 }
 
-func (a *apply) mark(index, delta string) string { return index + indexer.DeltaMark + delta }
-
-// findLive looks where searches go.
+// findLive finds the generation that searches go to.
 func (a *apply) findLive(ctx context.Context) (live, error) {
 	l := live{indices: map[query.Dataset]string{}}
-	all, err := a.aliases(ctx)
+	var all []generation.Index
+	err := a.Retry.Do(ctx, func(ctx context.Context) (err error) {
+		all, err = generation.Indices(ctx, a.Elastic, a.Names)
+		return err
+	})
 	if err != nil {
 		return l, err
 	}
-	marks := map[string]bool{}
-	for _, d := range query.Datasets {
-		for index, aliases := range all {
-			if !slices.Contains(aliases, a.Names.Alias(string(d))) {
-				continue
-			}
-			generation := a.Names.GenerationOf(string(d), index)
-			if l.generation == "" {
-				l.generation = generation
-			}
-			if l.indices[d] != "" || generation == "" || generation != l.generation {
-				return l, fault.New(fault.Internal, "the datasets are not of one generation: %s is %s, and another one %s", d, index, l.generation)
-			}
-			l.indices[d] = index
-			for _, alias := range aliases {
-				if delta, ok := strings.CutPrefix(alias, index+indexer.DeltaMark); ok {
-					marks[delta] = true
-				}
-			}
+	for _, in := range all {
+		if !in.Served {
+			continue
 		}
+		name := a.Names.GenerationOf(string(in.Dataset), in.Name)
+		l.generation = cmp.Or(l.generation, name)
+		if l.indices[in.Dataset] != "" || name == "" || name != l.generation {
+			return l, fault.New(fault.Internal, "the datasets are not of one generation: %s is %s, and another one %s", in.Dataset, in.Name, l.generation)
+		}
+		l.indices[in.Dataset] = in.Name
+		l.marks = append(l.marks, in.Deltas...)
+	}
+	for _, d := range query.Datasets {
 		if l.indices[d] == "" {
 			return l, fault.New(fault.BadRequest, "no records of %s are served yet: load all first", d)
 		}
 	}
-	l.marks = slices.Sorted(maps.Keys(marks))
+	slices.Sort(l.marks)
+	l.marks = slices.Compact(l.marks)
 	return l, nil
 }
 
-// aliases are the installation's indices, each with its aliases.
-func (a *apply) aliases(ctx context.Context) (indices map[string][]string, err error) {
-	err = a.Retry.Do(ctx, func(ctx context.Context) (err error) {
-		indices, err = a.Elastic.Aliases(ctx, a.Names.Prefix+"*")
-		return err
-	})
-	return indices, err
-}
-
-// setMarks gives the indices the mark of a delta or, with remove, takes away
-// those of deltas.
+// setMarks gives the indices the alias of a delta or, with remove, takes away those
+// of deltas.
 func (a *apply) setMarks(ctx context.Context, l live, remove bool, deltas ...string) error {
 	return a.Retry.Do(ctx, func(ctx context.Context) error {
-		// Looked at each time: an answer may have been lost, and the change not.
-		there, err := a.aliases(ctx)
+		// Read each time: an answer may have been lost although the change was made.
+		all, err := generation.Indices(ctx, a.Elastic, a.Names)
 		if err != nil {
 			return err
 		}
 		var changes []elastic.AliasChange
-		for _, d := range query.Datasets {
-			index := l.indices[d]
+		for _, in := range all {
 			for _, delta := range deltas {
-				alias := a.mark(index, delta)
-				if slices.Contains(there[index], alias) == remove {
-					changes = append(changes, elastic.AliasChange{Index: index, Alias: alias, Remove: remove})
+				if in.Name == l.indices[in.Dataset] && slices.Contains(in.Deltas, delta) == remove {
+					changes = append(changes, elastic.AliasChange{Index: in.Name, Alias: generation.DeltaAlias(in.Name, delta), Remove: remove})
 				}
 			}
 		}
@@ -93,10 +78,10 @@ func (a *apply) setMarks(ctx context.Context, l live, remove bool, deltas ...str
 	})
 }
 
-// admit refuses to go on beside a delta that was begun elsewhere and not
-// finished: related records may not follow yet what it changed, and only its own
-// work folder knows which.
-func (a *apply) admit(ctx context.Context, l live, own string) error {
+// refuseForeign refuses to apply a delta beside an unfinished one of another work
+// folder: related records may not follow its changes yet, and only its work folder
+// knows which.
+func (a *apply) refuseForeign(ctx context.Context, l live, own string) error {
 	foreign := slices.DeleteFunc(slices.Clone(l.marks), func(delta string) bool { return delta == own })
 	if len(foreign) == 0 {
 		return nil

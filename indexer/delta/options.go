@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/indexer"
+	"atlas/indexer/generation"
 	"atlas/indexer/ndjson"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
@@ -18,27 +19,27 @@ import (
 	"atlas/search/query"
 )
 
-// Live tells what the served generation has. *search.Engine does.
+// Live reads the served generation. *search.Engine implements it.
 type Live interface {
-	// Lookup returns the public records of ids as they are now, whatever
-	// searches see; ids that the dataset has not are missing.
+	// Lookup returns the present public records of ids, also those that searches do
+	// not see yet. Ids that the dataset does not have are missing.
 	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
-	// Children finds the related records of records as the last refresh has
-	// them. Every id has an entry.
+	// Children returns the related records of records as of the last refresh. Every
+	// id has an entry.
 	Children(ctx context.Context, d query.Dataset, ids []string) (map[string]document.Children, error)
 }
 
-// Tombstones remember for some days which records were deleted, each with the
-// updated_at of its deletion. *postgres.System does.
+// Tombstones remember deleted records for some days, with the updated_at of the
+// deletion. *postgres.System implements it.
 type Tombstones interface {
 	NoteDeleted(ctx context.Context, d query.Dataset, deleted map[string]time.Time) error
 	Deleted(ctx context.Context, d query.Dataset, ids []string) (map[string]time.Time, error)
 	ForgetDeleted(ctx context.Context) error
 }
 
-// Listener hears which global records changed, after searches see the changes,
-// so that what is kept of them elsewhere can follow. It may hear of a record
-// several times, and of one that did not change.
+// Listener hears which global records changed, after searches see the changes, so
+// that copies elsewhere can follow. It may hear of a record several times, and of
+// unchanged records.
 type Listener interface {
 	Changed(ctx context.Context, d query.Dataset, ids []string) error
 }
@@ -49,8 +50,8 @@ type File struct {
 	Path    string
 }
 
-// Folder lists the files of a folder's datasets, under the names that a load
-// reads. Not one: fault.BadRequest.
+// Folder returns the dataset files of a folder, under the names that a load reads.
+// A folder without any is fault.BadRequest.
 func Folder(dir string) ([]File, error) {
 	var files []File
 	for _, d := range ndjson.Datasets {
@@ -68,41 +69,41 @@ func Folder(dir string) ([]File, error) {
 	return files, nil
 }
 
-// Options say what to apply and where to. Files or Mended, Elastic, Live
-// and WorkDir are required.
+// Options say what to apply and where to. Files or Corrected, Elastic, Live and
+// WorkDir are required.
 type Options struct {
-	// Files are read in this order, which decides between lines with the same id
-	// and the same updated_at: the last one counts.
+	// Files are read in this order. Of lines with the same id and updated_at the
+	// last one counts.
 	Files []File
-	// Mended are files of dead letters: lines that were left out of a load or a
-	// delta and were mended since. They are read after Files.
-	Mended  []string
-	Elastic *elastic.Client
-	Names   mappings.Names
-	Live    Live
-	// Tombstones remember deletions; nil: nothing does.
+	// Corrected are files of dead letters of a load or a delta whose records were
+	// corrected. They are read after Files.
+	Corrected []string
+	Elastic   *elastic.Client
+	Names     mappings.Names
+	Live      Live
+	// Tombstones remember deletions. Nil: none are remembered.
 	Tombstones Tombstones
 	// Lease keeps other writers out. Nil: the caller does.
-	Lease indexer.Lease
-	// Listener is told of what changed. Nil: nobody is.
+	Lease generation.Lease
+	// Listener is notified of changed records. Nil: no one is.
 	Listener Listener
-	// WorkDir keeps the delta while it is being applied, so that one that was
-	// killed can go on. It belongs to one installation, and outlives deltas.
+	// WorkDir keeps the delta while it is being applied, so that it can be resumed.
+	// It belongs to one installation and serves all its deltas.
 	WorkDir string
-	// DeadLetters is the path of an NDJSON file for every line and record that was
-	// left out, with the reason; "": a file in WorkDir, when there is something to
-	// write. It is replaced when it is there, and has to be a file. Of a delta that
-	// goes on it is what counts, and not what an earlier call said.
+	// DeadLetters is the path of an NDJSON file with every line and record that was
+	// left out, and the reason. "" means a file in WorkDir, unless there are none.
+	// An existing file is replaced; the path must not be anything else than a file.
+	// For a resumed delta it replaces the path of the call before.
 	DeadLetters string
-	// Abandon gives up a delta that was begun and not finished, here or elsewhere.
+	// Abandon gives up an unfinished delta, of this work folder or another.
 	Abandon bool
-	// Retry is how long a backend that is away or busy is borne.
+	// Retry bounds how long a backend may be unavailable or busy.
 	Retry elastic.Retry
-	// Page is how many records are looked up at once; 0 means 500.
+	// Page is how many records are looked up at once. 0 means 500.
 	Page int
-	// Progress, when set, is called now and then.
+	// Progress, when set, is called from time to time.
 	Progress func(indexer.Progress)
-	// Log hears what is worth knowing meanwhile; nil: nothing.
+	// Log gets events of the delta. Nil: none.
 	Log *slog.Logger
 	// Now is the clock; nil means the system's.
 	Now func() time.Time
@@ -110,11 +111,11 @@ type Options struct {
 
 // The phases of a delta after indexer.Reading, in their order.
 const (
-	// Applying: Done and Total are records, those that follow included as far
-	// as they are known.
+	// Applying: Done and Total count records, with the dependent ones that are
+	// known so far.
 	Applying indexer.Phase = "apply"
-	// Telling: who keeps copies is told. No Total.
-	Telling indexer.Phase = "tell"
+	// Notifying: the listener is called. No Total.
+	Notifying indexer.Phase = "tell"
 )
 
 func (o Options) withDefaults() (Options, error) {
@@ -123,7 +124,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fault.New(fault.Internal, "a delta needs an Elasticsearch client and what the served generation has")
 	case o.WorkDir == "":
 		return o, fault.New(fault.BadRequest, "a delta needs a work folder")
-	case len(o.Files)+len(o.Mended) == 0:
+	case len(o.Files)+len(o.Corrected) == 0:
 		return o, fault.New(fault.BadRequest, "a delta needs a file")
 	}
 	for _, path := range []*string{&o.WorkDir, &o.DeadLetters} {

@@ -14,42 +14,41 @@ import (
 	"atlas/search/query"
 )
 
-// A delta is applied in passes, a dataset each, children before parents
-// (query.Datasets): when a record is built, everything that its document is made
-// of is in the index and found. So each document is written once, and a change
-// goes up as far as anything follows from it: what a parent's document holds of
-// a record is its document.Fragment, and where that changes, the parents of the
-// old and of the new version become dirty and are dealt with in their own pass.
+// A delta is applied in passes, one for each dataset, children before parents
+// (query.Datasets): when a document is built, its children are final and
+// searchable. So each document is written once. What the document of a parent holds
+// of a record is its document.Fragment. Where that changes, the parents of the old
+// and of the new version become dirty, and their own pass rebuilds them.
 //
-// Records of a pass are dealt with in groups. Before a group is written it is
-// noted on the disk what follows from it; a crash while it is written has it
-// written again, from what is in the index then.
+// A pass goes in groups. Before a group is written, the dirty records that follow
+// from it are on the disk. After a crash the group is decided and written again,
+// from what is in the index then.
 
-// groupChildren is how many related records a group's documents hold, as far as
-// their old versions tell. Those of three groups are in memory together.
+// groupChildren bounds the related records in the documents of a group, as counted
+// in their old versions. Three groups are in memory at once.
 const groupChildren = 10_000
 
-// pass deals with a dataset. What is there of the records of the next group is
-// looked up, and their documents are built, while a group is written: records of
-// one pass know nothing of each other.
+// pass applies a dataset. While a group is written, the records of the next one are
+// looked up and their documents built: records of one pass do not depend on each
+// other.
 func (a *apply) pass(ctx context.Context, d query.Dataset, l live) error {
 	s := a.state
-	t, err := a.newTodo(ctx, s, d, a.dirty[d])
+	merged, err := a.newMergeIterator(ctx, s, d, a.dirty[d])
 	if err != nil {
 		return err
 	}
-	defer t.close()
+	defer merged.close()
 	touched := s.Begun != (recordID{})
 	groups := make(chan []*item, 1)
 	working, workCtx := errgroup.WithContext(ctx)
 	working.Go(func() error {
 		defer close(groups)
-		return a.prepare(workCtx, d, l, t, groups)
+		return a.prepare(workCtx, d, l, merged, groups)
 	})
 	working.Go(func() error {
 		for group := range groups {
 			touched = true
-			if err := a.carry(workCtx, d, l, group); err != nil {
+			if err := a.writeGroup(workCtx, d, l, group); err != nil {
 				return err
 			}
 		}
@@ -59,7 +58,7 @@ func (a *apply) pass(ctx context.Context, d query.Dataset, l live) error {
 		return err
 	}
 	s.Done, s.Begun = recordID{}, recordID{}
-	s.Stage, s.Dataset = telling, ""
+	s.Stage, s.Dataset = notifying, ""
 	for i, one := range query.Datasets[:len(query.Datasets)-1] {
 		if one == d {
 			s.Stage, s.Dataset = applying, query.Datasets[i+1]
@@ -83,7 +82,7 @@ func (a *apply) refresh(ctx context.Context, index string) error {
 	return a.Retry.Do(ctx, func(ctx context.Context) error { return a.Elastic.Refresh(ctx, index) })
 }
 
-// item is a record that is dealt with.
+// item is a record of a group.
 type item struct {
 	work
 	outcome outcome
@@ -93,14 +92,14 @@ type item struct {
 	doc     []byte           // nil when nothing is written
 }
 
-// prepare makes groups of what there is to do, ready to be written.
-func (a *apply) prepare(ctx context.Context, d query.Dataset, l live, t *todo, groups chan<- []*item) error {
+// prepare makes groups that are ready to be written.
+func (a *apply) prepare(ctx context.Context, d query.Dataset, l live, merged *mergeIterator, groups chan<- []*item) error {
 	for {
-		page, err := t.page(a.Page)
+		page, err := merged.page(a.Page)
 		if err != nil || len(page) == 0 {
 			return err
 		}
-		items, err := a.look(ctx, d, page)
+		items, err := a.lookUp(ctx, d, page)
 		if err != nil {
 			return err
 		}
@@ -123,8 +122,8 @@ func (a *apply) prepare(ctx context.Context, d query.Dataset, l live, t *todo, g
 	}
 }
 
-// look finds what is there of each record, and judges.
-func (a *apply) look(ctx context.Context, d query.Dataset, page []*work) ([]*item, error) {
+// lookUp reads the present record of each id and decides the outcome.
+func (a *apply) lookUp(ctx context.Context, d query.Dataset, page []*work) ([]*item, error) {
 	ids := make([]string, len(page))
 	for i, w := range page {
 		ids[i] = w.id.String()
@@ -169,7 +168,7 @@ func (a *apply) look(ctx context.Context, d query.Dataset, page []*work) ([]*ite
 				ms := t.UnixMilli()
 				at = &ms
 			}
-			it.outcome = judge(*it.entry, it.old, at, a.state.Started.UnixMilli())
+			it.outcome = decide(*it.entry, it.old, at, a.state.Started.UnixMilli())
 		}
 		if it.outcome == created || it.outcome == updated {
 			it.record = it.entry.record
@@ -179,12 +178,12 @@ func (a *apply) look(ctx context.Context, d query.Dataset, page []*work) ([]*ite
 	return items, nil
 }
 
-// builds tells whether the record needs a document.
+// builds reports whether the record needs a document.
 func (it *item) builds() bool {
 	return it.outcome == created || it.outcome == updated || it.dirty && it.old != nil && it.outcome != deleted
 }
 
-// children is about how many related records the item's document holds.
+// children estimates the related records in the item's document.
 func (it *item) children() int64 {
 	if !it.builds() || it.old == nil {
 		return 0
@@ -199,29 +198,29 @@ func (it *item) children() int64 {
 	return n
 }
 
-// carry writes a group.
-func (a *apply) carry(ctx context.Context, d query.Dataset, l live, items []*item) error {
+// writeGroup writes a group.
+func (a *apply) writeGroup(ctx context.Context, d query.Dataset, l live, items []*item) error {
 	s := a.state
 	last := items[len(items)-1].id
 	var sent []*item
 	for _, it := range items {
-		a.follow(d, it)
+		a.markDependents(d, it)
 		if it.doc != nil || it.outcome == deleted {
 			sent = append(sent, it)
 		}
-		if it.id.past(s.Begun) && (it.entry != nil || it.doc != nil) {
-			*it.outcome.in(s.count(d))++
+		if it.id.after(s.Begun) && (it.entry != nil || it.doc != nil) {
+			*it.outcome.counter(s.count(d))++
 		}
 	}
-	if last.past(s.Begun) {
+	if last.after(s.Begun) {
 		s.Begun = last
 	}
-	a.reached += int64(len(items))
-	if err := a.forget(ctx, d, items); err != nil {
+	a.processed += int64(len(items))
+	if err := a.noteDeletions(ctx, d, items); err != nil {
 		return err
 	}
 	if len(sent) > 0 {
-		// What follows is on the disk before anything is written.
+		// The dirty records must be on the disk before anything is written.
 		if err := a.save(); err != nil {
 			return err
 		}
@@ -230,22 +229,21 @@ func (a *apply) carry(ctx context.Context, d query.Dataset, l live, items []*ite
 		}
 	}
 	s.Done = last
-	a.Progress(indexer.Progress{Phase: Applying, Done: a.reached, Total: max(a.reached, a.expected()), Records: a.reached, Elapsed: time.Since(a.began)})
+	a.Progress(indexer.Progress{Phase: Applying, Done: a.processed, Total: max(a.processed, a.expected()), Records: a.processed, Elapsed: time.Since(a.began)})
 	return nil
 }
 
-// expected is how many records there are to deal with, as far as is known: more
-// follow, and some are both in a list and dirty.
+// expected estimates how many records there are: more can become dirty, and some
+// are both in a list and dirty.
 func (a *apply) expected() int64 {
 	n := int64(0)
 	for _, d := range query.Datasets {
-		n += max(a.state.Entries[d], a.dirty[d].size/idSize)
+		n += max(a.state.Lists[d].Entries, a.dirty[d].size/idSize)
 	}
 	return n
 }
 
-// build makes the documents of the items that need one and whose document is
-// another one than is there.
+// build builds the documents that differ from those in the index.
 func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*item) error {
 	var ids []string
 	for _, it := range items {
@@ -275,8 +273,8 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 		if found := children[it.id.String()]; found != nil {
 			of = found
 		}
-		// The old version's derived values are looked at again: Build replaces
-		// those of the record it is given.
+		// Decoded again, because Build replaces the derived values of its record,
+		// and old must keep those of the old version.
 		if it.outcome != created && it.outcome != updated {
 			record, err := document.FromPublic(d, it.public)
 			if err != nil {
@@ -285,22 +283,22 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 			it.record = record
 		}
 		it.doc = document.Build(it.record, of)
-		if it.old != nil && same(it.record, *it.old, true) {
+		if it.old != nil && equalValues(it.record, *it.old, true) {
 			alike = append(alike, it)
 		}
 	}
-	return a.dropSame(ctx, l.indices[d], alike)
+	return a.skipUnchanged(ctx, l.indices[d], alike)
 }
 
-// follow notes what follows from an item: parents whose documents hold another
-// fragment of it, and that whoever keeps a copy is to know.
-func (a *apply) follow(d query.Dataset, it *item) {
+// markDependents adds the record to those that the listener hears of, and marks
+// parents as dirty whose documents hold another fragment of it.
+func (a *apply) markDependents(d query.Dataset, it *item) {
 	if !it.outcome.changes() && !it.builds() {
 		return
 	}
-	// Also when the document is the same: what is counted of related records
-	// elsewhere may be more than a document holds.
-	a.told[d].add(it.id)
+	// Also with an unchanged document: counts of related records elsewhere may
+	// exceed what a document holds.
+	a.changed[d].add(it.id)
 	var before, after []byte
 	if it.old != nil {
 		before = document.Fragment(*it.old)
@@ -316,15 +314,15 @@ func (a *apply) follow(d query.Dataset, it *item) {
 			continue
 		}
 		if it.old != nil {
-			a.spread(rel, *it.old)
+			a.markParents(rel, *it.old)
 		}
 		if it.outcome != deleted {
-			a.spread(rel, it.record)
+			a.markParents(rel, it.record)
 		}
 	}
 }
 
-func (a *apply) spread(rel query.Relation, r document.Record) {
+func (a *apply) markParents(rel query.Relation, r document.Record) {
 	for _, parent := range r.Parents(rel) {
 		a.dirty[rel.Parent].add(document.IDBytes(parent))
 	}

@@ -1,56 +1,44 @@
 package delta
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
 	"time"
 
 	"atlas/indexer"
 	"atlas/indexer/extsort"
+	"atlas/indexer/journal"
 	"atlas/indexer/ndjson"
 	"atlas/internal/fault"
 	"atlas/search/document"
 	"atlas/search/query"
 )
 
-// source is one file of a delta; dataset is "" for a file of dead letters, whose
-// lines name theirs.
+// source is a file of a delta. dataset is "" for a file of dead letters, whose
+// lines name their dataset.
 type source struct {
 	dataset query.Dataset
 	path    string
-	name    string // in reports
 }
 
-// sources lists the files in the order that decides between equal lines. A file
-// is called by its name, or by its path where two have the same name.
+// sources returns the files in the order that decides between equal lines.
 func (o Options) sources() []source {
 	var all []source
 	for _, f := range o.Files {
 		all = append(all, source{dataset: f.Dataset, path: f.Path})
 	}
-	for _, path := range o.Mended {
+	for _, path := range o.Corrected {
 		all = append(all, source{path: path})
-	}
-	names := map[string]int{}
-	for i := range all {
-		all[i].name = filepath.Base(all[i].path)
-		names[all[i].name]++
-	}
-	for i := range all {
-		if names[all[i].name] > 1 {
-			all[i].name = all[i].path
-		}
 	}
 	return all
 }
 
-// sortMemory is what sorting holds in memory for each dataset, in bytes.
+// sortMemory is the memory for sorting a dataset, in bytes.
 const sortMemory = 12 << 20
 
-// read makes the lists of what the files say of each record, and begins the
-// state with what there is to say of their lines.
+// read makes the list of each dataset, and puts the counts of lines into the state.
 func (a *apply) read(ctx context.Context, s *state) error {
 	r := &reading{apply: a, state: s, started: s.Started.UnixMilli(), sorters: map[query.Dataset]*extsort.Sorter{}, writers: map[query.Dataset]*extsort.Writer{}}
 	for _, d := range query.Datasets {
@@ -58,11 +46,11 @@ func (a *apply) read(ctx context.Context, s *state) error {
 		r.writers[d] = r.sorters[d].Writer()
 	}
 	var err error
-	if r.letters, err = openLetters(a.folder.letters(), 0); err != nil {
+	if err := a.openDeadLetters(0); err != nil {
 		return err
 	}
-	defer r.letters.close()
-	// Each is opened before any is read, so that a wrong one is known at once.
+	defer a.deadLetters.Close()
+	// All are opened before any is read, so that a wrong one is reported at once.
 	readers := make([]*ndjson.Reader, len(a.sources))
 	defer func() {
 		for _, reader := range readers {
@@ -83,10 +71,10 @@ func (a *apply) read(ctx context.Context, s *state) error {
 		}
 		r.before += reader.Size()
 	}
-	if err := r.letters.sync(); err != nil {
+	if err := a.syncDeadLetters(); err != nil {
 		return err
 	}
-	s.Letters, s.ReadLetters = r.letters.size, r.letters.size
+	s.ReadLetters = s.Letters
 	for _, d := range query.Datasets {
 		if err := r.list(ctx, d); err != nil {
 			return err
@@ -95,20 +83,19 @@ func (a *apply) read(ctx context.Context, s *state) error {
 	return nil
 }
 
-// reading is the state of reading the files.
+// reading reads the files.
 type reading struct {
 	*apply
 	state         *state
 	started       int64
 	sorters       map[query.Dataset]*extsort.Sorter
 	writers       map[query.Dataset]*extsort.Writer
-	letters       *letters
 	total, before int64 // bytes
 	lines         int64
 	key, payload  []byte
 }
 
-// progressLines is how often reading and applying tell how far they are.
+// progressLines is the number of lines between two reports of progress.
 const progressLines = 10_000
 
 func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) error {
@@ -136,7 +123,7 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 		case isLong:
 			problems = []document.Problem{{Reason: long.Reason}}
 		case d == "":
-			d, raw, known, problems = parseLetter(raw)
+			d, raw, known, problems = parseDeadLetter(raw)
 		}
 		counts := r.state.count(d)
 		counts.Lines++
@@ -145,13 +132,13 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 			e, problems = parseLine(d, raw)
 		}
 		if known {
-			// A letter is one, whether or not what it holds is mended.
+			// A dead letter counts, whether or not its record is corrected.
 			good++
 		}
 		if len(problems) > 0 {
 			counts.Rejected++
-			if err := r.letters.add(d, name, line, problems, raw); err != nil {
-				return err
+			if err := r.deadLetters.Add(journal.NewDeadLetter(d, name, line, problems, raw)); err != nil {
+				return unusable(err, r.folder.deadLetters())
 			}
 			continue
 		}
@@ -165,8 +152,8 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 			return err
 		}
 	}
-	// One bad line is a bad line. Lines of which none is a record are another
-	// dataset's, or another program's.
+	// A single bad line is only that. A file without any good line belongs to
+	// another dataset or program.
 	if lines > 1 && good == 0 {
 		if from.dataset == "" {
 			return fault.New(fault.BadRequest, "%s is not what it should be: none of its %d lines is a dead letter of a load or a delta", from.path, lines)
@@ -176,7 +163,7 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 	return nil
 }
 
-// list writes what counts of a dataset, in the order of ids.
+// list writes the entries of a dataset that count, in the order of ids.
 func (r *reading) list(ctx context.Context, d query.Dataset) error {
 	if err := r.writers[d].Close(); err != nil {
 		return err
@@ -189,36 +176,35 @@ func (r *reading) list(ctx context.Context, d query.Dataset) error {
 		return err
 	}
 	defer sorted.Close()
-	w, err := createList(r.folder.list(d))
+	w, err := extsort.CreateRun(r.folder.list(d))
 	if err != nil {
 		return err
 	}
 	var last recordID
-	for n := 0; sorted.Next(); n++ {
+	for n := 0; err == nil && sorted.Next(); n++ {
 		id := recordID(sorted.Key()[:idSize])
 		if n > 0 && id == last {
 			r.state.count(d).Replaced++
 			continue
 		}
 		last = id
-		if err = w.add(id[:], sorted.Payload()); err != nil {
-			break
-		}
+		w.Add(id[:], sorted.Payload())
 		if n%progressLines == 0 && ctx.Err() != nil {
 			err = context.Cause(ctx)
-			break
 		}
 	}
-	if err = errors.Join(err, sorted.Err()); err != nil {
-		w.abort()
-		return broken(err, w.path)
+	if err = cmp.Or(err, sorted.Err()); err != nil {
+		w.Abort()
+		return unusable(err, r.folder.list(d))
 	}
-	r.state.Entries[d] = w.entries
-	return w.close()
+	if r.state.Lists[d], err = w.Close(); err != nil {
+		return unusable(err, r.folder.list(d))
+	}
+	return nil
 }
 
-// count returns the counts of a dataset. Dead letters may name none; they are
-// counted under "".
+// count returns the counts of a dataset. Dead letters without a dataset are counted
+// under "".
 func (s *state) count(d query.Dataset) *Counts {
 	if s.Counts[d] == nil {
 		s.Counts[d] = &Counts{}

@@ -3,59 +3,59 @@ package delta
 import (
 	"time"
 
-	"atlas/indexer"
+	"atlas/indexer/journal"
 	"atlas/search/query"
 )
 
-// Report is what became of a delta.
+// Report is the outcome of a delta.
 type Report struct {
-	// Delta is its name; Generation what it was written to.
+	// Delta is its name, Generation the one that was written to.
 	Delta      string `json:"delta"`
 	Generation string `json:"generation"`
-	// Finished tells that everything is written, found by searches, and told to
-	// who keeps copies. Otherwise the same call goes on with it.
+	// Finished: everything is written and searchable, and the listener was
+	// notified. Otherwise the same call resumes the delta.
 	Finished bool `json:"finished"`
-	// Resumed tells that a part of it was applied by an earlier call.
+	// Resumed: an earlier call applied a part of it.
 	Resumed bool      `json:"resumed"`
 	Started time.Time `json:"started"`
-	// Seconds is what this call took.
+	// Seconds is the time of this call.
 	Seconds  float64         `json:"seconds"`
 	Datasets []DatasetReport `json:"datasets"`
-	// Problems lists what was left out, at most indexer.MaxProblems; DeadLetters
-	// is the file that has all of it, "" when there is nothing.
-	Problems    []indexer.Problem `json:"problems"`
+	// Problems lists what was left out, at most journal.MaxProblems. DeadLetters is
+	// the file with all of it, "" when nothing was left out.
+	Problems    []journal.Problem `json:"problems"`
 	DeadLetters string            `json:"dead_letters"`
 	Notes       []string          `json:"notes"`
 }
 
-// DatasetReport is what became of a dataset's lines.
+// DatasetReport counts the lines of a dataset.
 type DatasetReport struct {
 	Dataset query.Dataset `json:"dataset"`
 	Counts
 }
 
-// Counts count lines: Lines = Rejected + Replaced + Older + Unchanged + Created
-// + Updated + Deleted + Absent + Refused.
+// Counts count lines: Lines = Rejected + Replaced + Older + Unchanged + Created +
+// Updated + Deleted + Absent + Refused.
 type Counts struct {
 	Lines int64 `json:"lines"` // blank ones are not counted
 	// Rejected lines are neither records nor deletions: see Problems.
 	Rejected int64 `json:"rejected"`
-	// Replaced lines gave way to another of the same id.
+	// Replaced lines have a newer line of the same id.
 	Replaced int64 `json:"replaced"`
-	// Older lines have an earlier updated_at than the record that is there, or
-	// than its deletion.
+	// Older lines have an earlier updated_at than the present record, or than its
+	// deletion.
 	Older int64 `json:"older"`
-	// Unchanged records are there already, the same.
+	// Unchanged lines equal the present record.
 	Unchanged int64 `json:"unchanged"`
 	Created   int64 `json:"created"`
 	Updated   int64 `json:"updated"`
 	Deleted   int64 `json:"deleted"`
-	// Absent are deletions of records that are not there.
+	// Absent are deletions of records that do not exist.
 	Absent int64 `json:"absent"`
-	// Refused records were not taken by Elasticsearch: see Problems.
+	// Refused records were rejected by Elasticsearch: see Problems.
 	Refused int64 `json:"refused"`
-	// Followed counts records that no line is about and that were written
-	// because related records changed.
+	// Followed counts records without a line that were written because related
+	// records changed.
 	Followed int64 `json:"followed"`
 }
 
@@ -68,7 +68,7 @@ func (r Report) LeftOut() int64 {
 	return n
 }
 
-// Changed is how many records were written or deleted for a line of the delta.
+// Changed is how many records were written or deleted because of a line.
 func (r Report) Changed() int64 {
 	var n int64
 	for _, d := range r.Datasets {

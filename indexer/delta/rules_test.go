@@ -154,7 +154,7 @@ func TestBadLinesAreLeftOut(t *testing.T) {
 	write(t, letters, lines(`{"dataset":"accounts","file":"a","line":1,"problems":[],"record":{"id":"`+account(1)+`","name":"Mended"}}`,
 		`{"dataset":"accounts","text":"{\"id\":\"`+account(2)+`\",\"name\":\"From a text\"}"}`, `{"dataset":"firms","record":{}}`, `{"dataset":"accounts"}`, `nothing`))
 	o = w.options(t, nil)
-	o.Mended = []string{letters}
+	o.Corrected = []string{letters}
 	report = w.apply(t, o)
 	if report.Changed() != 2 || report.LeftOut() != 3 || w.record(t, query.Accounts, account(1)) == nil || w.record(t, query.Accounts, account(2)) == nil {
 		t.Errorf("%+v", report)
@@ -208,7 +208,7 @@ func TestRefusedRecordsAreLeftOut(t *testing.T) {
 	// Mended it goes in, and is told.
 	w.told.take()
 	o = w.options(t, nil)
-	o.Mended = []string{report.DeadLetters}
+	o.Corrected = []string{report.DeadLetters}
 	if report := w.apply(t, o); report.Changed() != 1 || w.told.take()[project(1)] != 1 {
 		t.Errorf("%+v", report)
 	}

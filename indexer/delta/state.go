@@ -1,14 +1,14 @@
 package delta
 
 import (
-	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
+	"atlas/indexer/extsort"
 	"atlas/internal/durable"
 	"atlas/internal/fault"
 	"atlas/search/query"
@@ -17,71 +17,72 @@ import (
 // The work folder of an installation holds the one delta that is being applied:
 //
 //	lock            held by the process that applies it
-//	state.json      how far it is; without it nothing was begun
-//	<dataset>.list  what is to be applied
+//	state.json      the checkpoint; without it nothing was begun
+//	<dataset>.list  the entries that count, sorted by id
 //	<dataset>.dirty records of the dataset whose related records changed
-//	<dataset>.told  records of the dataset that changed, for who keeps copies
-//	letters.ndjson  what was left out
+//	<dataset>.told  records of the dataset that changed, for the listener
+//	letters.ndjson  dead letters
 //	scratch/        temporary files
-//	dead-letters/   what was left out of finished deltas, where nothing else
-//	                was asked for
+//	dead-letters/   dead letters of finished deltas that were asked for nowhere else
 
 type stage string
 
 const (
-	applying stage = "apply" // records are being written
-	telling  stage = "tell"  // all are written and found by searches
-	done     stage = "done"  // only cleaning up is left
+	applying  stage = "apply" // records are being written
+	notifying stage = "tell"  // all are written and found by searches
+	done      stage = "done"  // only cleaning up is left
 )
 
 // state is the checkpoint. It is replaced as a whole.
 type state struct {
-	Version   int       `json:"version"`
-	Delta     string    `json:"delta"`
-	Started   time.Time `json:"started"`
-	Inputs    []stamp   `json:"inputs"`
-	LettersTo string    `json:"letters_to"`
-	Stage     stage     `json:"stage"`
-	// Generation is what is written to. Done and Begun are places in Dataset:
-	// everything up to Done is written, everything up to Begun is counted and in
-	// the files that say what follows, and may be written.
+	Version   int          `json:"version"`
+	Delta     string       `json:"delta"`
+	Started   time.Time    `json:"started"`
+	Inputs    []inputStamp `json:"inputs"`
+	LettersTo string       `json:"letters_to"`
+	Stage     stage        `json:"stage"`
+	// Generation is the one that is written to. Done and Begun are places in
+	// Dataset: everything up to Done is written. Everything up to Begun is counted,
+	// its dirty records are on the disk, and it may be written.
 	Generation string        `json:"generation"`
 	Dataset    query.Dataset `json:"dataset"`
 	Done       recordID      `json:"done"`
 	Begun      recordID      `json:"begun"`
-	// Entries is how many entries each list has, Letters the length of the file
-	// of what was left out, in bytes, and ReadLetters the same when all was read.
-	Entries     map[query.Dataset]int64   `json:"entries"`
-	Letters     int64                     `json:"letters"`
-	ReadLetters int64                     `json:"read_letters"`
-	Counts      map[query.Dataset]*Counts `json:"counts"`
+	// Lists has the list of each dataset that has changes. Letters is the length of
+	// the file of dead letters, in bytes, and ReadLetters the same when all files
+	// had been read.
+	Lists       map[query.Dataset]extsort.Run `json:"lists"`
+	Letters     int64                         `json:"letters"`
+	ReadLetters int64                         `json:"read_letters"`
+	Counts      map[query.Dataset]*Counts     `json:"counts"`
 }
 
-// stateVersion changes when an older program's state means something else.
-const stateVersion = 1
+// stateVersion increases when the meaning of the state or of a file that it names
+// changes. Version 1 had lists in another format.
+const stateVersion = 2
 
-// stamp tells an input from another one.
-type stamp struct {
+// inputStamp identifies an input.
+type inputStamp struct {
 	Dataset query.Dataset `json:"dataset,omitempty"`
 	Path    string        `json:"path"`
 	Size    int64         `json:"size"`
 	Time    time.Time     `json:"time"`
 }
 
-func stampOf(d query.Dataset, path string) (stamp, error) {
+func newInputStamp(d query.Dataset, path string) (inputStamp, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return stamp{}, fault.Wrap(err, fault.Internal, "%s cannot be found", path)
+		return inputStamp{}, fault.Wrap(err, fault.Internal, "%s cannot be found", path)
 	}
 	info, err := os.Stat(absolute)
 	if err != nil {
-		return stamp{}, fault.Wrap(err, fault.BadRequest, "%s cannot be read", path)
+		return inputStamp{}, fault.Wrap(err, fault.BadRequest, "%s cannot be read", path)
 	}
-	return stamp{d, absolute, info.Size(), info.ModTime().UTC()}, nil
+	return inputStamp{d, absolute, info.Size(), info.ModTime().UTC()}, nil
 }
 
-func sameInputs(a, b []stamp) bool {
-	return slices.EqualFunc(a, b, func(a, b stamp) bool {
+func equalInputs(a, b []inputStamp) bool {
+	return slices.EqualFunc(a, b, func(a, b inputStamp) bool {
 		return a.Dataset == b.Dataset && a.Path == b.Path && a.Size == b.Size && a.Time.Equal(b.Time)
 	})
 }
@@ -102,27 +103,23 @@ type folder struct {
 }
 
 func openFolder(path string) (*folder, error) {
-	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_CREATE|os.O_RDWR, 0o600) // #nosec G304 -- a file of the work folder
-	if err != nil {
-		return nil, broken(err, path)
-	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = lock.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fault.New(fault.BadRequest, "the work folder %s is in use by another process", path)
-		}
-		return nil, broken(err, path)
+	lock, err := durable.Lock(filepath.Join(path, "lock"), 0o600)
+	switch {
+	case errors.Is(err, durable.ErrLocked):
+		return nil, fault.New(fault.BadRequest, "the work folder %s is in use by another process", path)
+	case err != nil:
+		return nil, unusable(err, path)
 	}
 	f := &folder{path, lock}
 	_ = os.RemoveAll(f.scratch())
-	// What a process left that was killed while it replaced its state.
+	// Left by a process that was killed while it replaced its state.
 	begun, _ := filepath.Glob(filepath.Join(path, ".state.json.*"))
 	for _, name := range begun {
 		_ = os.Remove(name)
 	}
 	if err := os.MkdirAll(f.scratch(), 0o700); err != nil {
 		f.close()
-		return nil, broken(err, path)
+		return nil, unusable(err, path)
 	}
 	return f, nil
 }
@@ -132,25 +129,31 @@ func (f *folder) close() {
 	_ = f.lock.Close()
 }
 
-func (f *folder) scratch() string              { return filepath.Join(f.path, "scratch") }
-func (f *folder) list(d query.Dataset) string  { return filepath.Join(f.path, string(d)+".list") }
-func (f *folder) dirty(d query.Dataset) string { return filepath.Join(f.path, string(d)+".dirty") }
-func (f *folder) told(d query.Dataset) string  { return filepath.Join(f.path, string(d)+".told") }
-func (f *folder) letters() string              { return filepath.Join(f.path, "letters.ndjson") }
-func (f *folder) stateFile() string            { return filepath.Join(f.path, "state.json") }
+func (f *folder) scratch() string                { return filepath.Join(f.path, "scratch") }
+func (f *folder) list(d query.Dataset) string    { return filepath.Join(f.path, string(d)+".list") }
+func (f *folder) dirty(d query.Dataset) string   { return filepath.Join(f.path, string(d)+".dirty") }
+func (f *folder) changed(d query.Dataset) string { return filepath.Join(f.path, string(d)+".told") }
+func (f *folder) deadLetters() string            { return filepath.Join(f.path, "letters.ndjson") }
+func (f *folder) stateFile() string              { return filepath.Join(f.path, "state.json") }
 
-// read returns the state of a delta that was begun and is not finished, nil
-// when there is none.
+// read returns the state of an unfinished delta, nil when there is none. The state
+// of another version is refused: its files can have another format.
 func (f *folder) read() (*state, error) {
-	raw, err := os.ReadFile(f.stateFile())
-	if errors.Is(err, os.ErrNotExist) {
+	var of struct {
+		Version int `json:"version"`
+	}
+	found, err := durable.ReadJSON(f.stateFile(), &of)
+	if _, unreadable := errors.AsType[*fs.PathError](err); unreadable {
+		return nil, unusable(err, f.stateFile())
+	}
+	if err == nil && !found {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, broken(err, f.stateFile())
-	}
 	var s state
-	if err := json.Unmarshal(raw, &s); err != nil || s.Version != stateVersion {
+	if err == nil && of.Version == stateVersion {
+		_, err = durable.ReadJSON(f.stateFile(), &s)
+	}
+	if err != nil || of.Version != stateVersion {
 		return nil, fault.Wrap(err, fault.Internal,
 			"%s was written by another version of Atlas; finish the delta with that one, or give it up", f.stateFile())
 	}
@@ -159,27 +162,28 @@ func (f *folder) read() (*state, error) {
 
 // write replaces the state. It is on the disk when write returns.
 func (f *folder) write(s *state) error {
-	raw, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	if err := durable.Replace(f.stateFile(), raw); err != nil {
-		return broken(err, f.stateFile())
+	if err := durable.ReplaceJSON(f.stateFile(), s); err != nil {
+		return unusable(err, f.stateFile())
 	}
 	return nil
 }
 
-// forget ends the delta: its state first, without which the rest means nothing.
-func (f *folder) forget() error {
+// clear ends the delta. The state goes first: without it the other files mean
+// nothing.
+func (f *folder) clear() error {
 	if err := os.Remove(f.stateFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return broken(err, f.stateFile())
+		return unusable(err, f.stateFile())
 	}
 	_ = durable.SyncFolder(f.path)
 	for _, d := range query.Datasets {
 		_ = os.Remove(f.list(d))
 		_ = os.Remove(f.dirty(d))
-		_ = os.Remove(f.told(d))
+		_ = os.Remove(f.changed(d))
 	}
-	_ = os.Remove(f.letters())
+	_ = os.Remove(f.deadLetters())
 	return nil
+}
+
+func unusable(err error, path string) error {
+	return fault.Wrap(err, fault.Internal, "the file %s of the work folder cannot be used", path)
 }

@@ -164,18 +164,18 @@ func TestDeadLettersLoseNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.load(t, nil)
-	mended := filepath.Join(t.TempDir(), "mended.ndjson")
-	write(t, mended, lines(
+	corrected := filepath.Join(t.TempDir(), "mended.ndjson")
+	write(t, corrected, lines(
 		`{"dataset":"accounts","file":"a","line":1,"problems":[],"record":{"id":"`+account(1)+`","name":"Slip"}`,
 		`{"dataset":"acounts","file":"a","line":2,"problems":[],"record":{"id":"`+account(2)+`","name":"Misnamed"}}`,
 		`{"dataset":"accounts","file":"a","line":3,"problems":[],"record":{"id":"`+account(3)+`"}}`))
 	retry := func(path string) delta.Report {
 		o := w.options(t, nil)
-		o.Mended = []string{path}
+		o.Corrected = []string{path}
 		o.DeadLetters = filepath.Join(t.TempDir(), "again.ndjson")
 		return w.apply(t, o)
 	}
-	report := retry(mended)
+	report := retry(corrected)
 	for range 2 {
 		if report = retry(report.DeadLetters); report.LeftOut() != 3 {
 			t.Fatalf("%+v", report)
@@ -189,14 +189,14 @@ func TestDeadLettersLoseNothing(t *testing.T) {
 		}
 		left = bytes.Replace(left, []byte(from), []byte(to), 1)
 	}
-	write(t, mended, string(left))
-	if report := retry(mended); report.LeftOut() != 0 || report.Changed() != 3 {
+	write(t, corrected, string(left))
+	if report := retry(corrected); report.LeftOut() != 0 || report.Changed() != 3 {
 		t.Errorf("%+v from %s", report, left)
 	}
 
-	write(t, mended, firms(7, 8)[query.Accounts])
+	write(t, corrected, firms(7, 8)[query.Accounts])
 	o := w.options(t, nil)
-	o.Mended = []string{mended}
+	o.Corrected = []string{corrected}
 	if _, err := delta.Apply(t.Context(), o); fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), "none of its 3 lines is a dead letter") {
 		t.Error(err)
 	}

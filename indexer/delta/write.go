@@ -8,14 +8,16 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"atlas/indexer/generation"
+	"atlas/indexer/journal"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search/document"
 	"atlas/search/query"
 )
 
-// forget notes deletions before they happen.
-func (a *apply) forget(ctx context.Context, d query.Dataset, items []*item) error {
+// noteDeletions adds tombstones before the records are deleted.
+func (a *apply) noteDeletions(ctx context.Context, d query.Dataset, items []*item) error {
 	if a.Tombstones == nil {
 		return nil
 	}
@@ -31,7 +33,7 @@ func (a *apply) forget(ctx context.Context, d query.Dataset, items []*item) erro
 	return a.Retry.Do(ctx, func(ctx context.Context) error { return a.Tombstones.NoteDeleted(ctx, d, gone) })
 }
 
-// senders is in how many requests a group is sent at once. A shard deals with a
+// senders is the number of requests that a group is split into: a shard processes a
 // request on one processor.
 const senders = 2
 
@@ -57,7 +59,7 @@ func (a *apply) write(ctx context.Context, d query.Dataset, l live, sent []*item
 					batch.Delete(it.id.String())
 				}
 			}
-			all, err := a.Elastic.Bulk(ctx, a.mark(l.indices[d], a.state.Delta), &batch, a.Retry)
+			all, err := a.Elastic.Bulk(ctx, generation.DeltaAlias(l.indices[d], a.state.Delta), &batch, a.Retry)
 			for _, no := range all {
 				refused[i] = append(refused[i], refusal{part[no.Position], no})
 			}
@@ -75,15 +77,16 @@ func (a *apply) write(ctx context.Context, d query.Dataset, l live, sent []*item
 		counts := a.state.count(d)
 		reason := no.Type + ": " + no.Reason
 		if it.entry == nil {
-			// Its next load will be refused too; nothing else can be done here.
+			// Its next load will be refused too. Nothing else can be done here.
 			a.note(fmt.Sprintf("elasticsearch refuses to write %s of %s anew: %s", it.id, d, reason))
 			continue
 		}
-		*it.outcome.in(counts)--
+		*it.outcome.counter(counts)--
 		counts.Refused++
 		name := a.names[it.entry.file]
-		if err := a.letters.add(d, name, it.entry.line, []document.Problem{{Reason: reason}}, it.record.AppendPublic(nil)); err != nil {
-			return err
+		letter := journal.NewDeadLetter(d, name, it.entry.line, []document.Problem{{Reason: reason}}, it.record.AppendPublic(nil))
+		if err := a.deadLetters.Add(letter); err != nil {
+			return unusable(err, a.folder.deadLetters())
 		}
 	}
 	return nil

@@ -1,9 +1,8 @@
-// Package extsort sorts more entries than memory holds: a key of fixed size
-// and a payload each, sorted in memory by parts, the parts kept as compressed
-// files, and merged when they are read. It compares keys as bytes and knows
-// nothing of what they or the payloads mean. A Sorter that keeps its files can
-// be opened again by another process, to go on where the first ended. It is not
-// for keeping data: the files follow no promised format.
+// Package extsort sorts more entries than fit into memory. An entry is a key of
+// fixed size and a payload. Parts are sorted in memory, written to compressed files
+// and merged when they are read. Keys are compared as bytes; the package does not
+// know what keys and payloads mean. Another process can reopen a Sorter that keeps
+// its files. It does not store data: the format of the files can change.
 package extsort
 
 import (
@@ -78,14 +77,14 @@ func Reopen(opts Options, runs []Run) (*Sorter, error) {
 		path := filepath.Join(opts.Dir, r.File)
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, failed(err, path, "found")
+			return nil, fileError(err, path, "found")
 		}
 		if info.Size() != r.Bytes {
-			return nil, failed(fmt.Errorf("it has %d bytes, not %d", info.Size(), r.Bytes), path, "used")
+			return nil, fileError(fmt.Errorf("it has %d bytes, not %d", info.Size(), r.Bytes), path, "used")
 		}
 		number := 0
 		if _, err := fmt.Sscanf(strings.TrimPrefix(r.File, opts.Name+"-"), "%d", &number); err != nil {
-			return nil, failed(err, path, "used")
+			return nil, fileError(err, path, "used")
 		}
 		s.made = max(s.made, number)
 		s.entries.Add(r.Entries)
@@ -106,7 +105,7 @@ func (s *Sorter) Runs() []Run {
 func (s *Sorter) Len() int64 { return s.entries.Load() }
 
 // create makes the next file; it counts once keep is called with it.
-func (s *Sorter) create() (*runWriter, error) {
+func (s *Sorter) create() (*RunWriter, error) {
 	s.mu.Lock()
 	s.made++
 	path := filepath.Join(s.opts.Dir, fmt.Sprintf("%s-%05d.run", s.opts.Name, s.made))
@@ -114,7 +113,7 @@ func (s *Sorter) create() (*runWriter, error) {
 	return createRun(path, s.opts.Keep)
 }
 
-func (s *Sorter) keep(r Run) {
+func (s *Sorter) addRun(r Run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runs = append(s.runs, r)
@@ -141,12 +140,12 @@ func (s *Sorter) IterateAfter(ctx context.Context, start []byte) (*Iterator, err
 	runs := s.runs
 	s.runs = nil
 	s.mu.Unlock()
-	return open(ctx, s.opts, runs, start)
+	return Open(ctx, s.opts, runs, start)
 }
 
-// Compact merges files until they can be read at once. After each merge commit
-// is called, and the files that were merged go when it returns: a process that
-// dies has lost none.
+// Compact merges files until they can be read at once. It calls commit after each
+// merge and removes the merged files when commit returns, so that a crash loses
+// none.
 func (s *Sorter) Compact(ctx context.Context, commit func() error) error {
 	runs := s.Runs()
 	for len(runs) > s.opts.FanIn {
@@ -170,11 +169,11 @@ func (s *Sorter) Compact(ctx context.Context, commit func() error) error {
 	return nil
 }
 
-// mergeRuns makes one file of several, which stay.
+// mergeRuns merges files into one and keeps them.
 func (s *Sorter) mergeRuns(ctx context.Context, runs []Run) (Run, error) {
 	kept := s.opts
 	kept.Keep = true
-	it, err := open(ctx, kept, runs, nil)
+	it, err := Open(ctx, kept, runs, nil)
 	if err != nil {
 		return Run{}, err
 	}
@@ -185,16 +184,16 @@ func (s *Sorter) mergeRuns(ctx context.Context, runs []Run) (Run, error) {
 	}
 	for n := 0; it.Next(); n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
-			w.abort()
+			w.Abort()
 			return Run{}, ctx.Err()
 		}
-		w.add(it.Key(), it.Payload())
+		w.Add(it.Key(), it.Payload())
 	}
 	if err := it.Err(); err != nil {
-		w.abort()
+		w.Abort()
 		return Run{}, err
 	}
-	return w.close()
+	return w.Close()
 }
 
 // Discard drops what was added and not iterated.
@@ -205,13 +204,13 @@ func (s *Sorter) Discard() {
 	s.runs = nil
 }
 
-// Remove removes files of a folder. One that is gone already is fine.
+// Remove removes files of a folder. Missing ones are fine.
 func Remove(dir string, runs []Run) {
 	for _, r := range runs {
 		_ = os.Remove(filepath.Join(dir, r.File))
 	}
 }
 
-func failed(err error, path, what string) error {
+func fileError(err error, path, what string) error {
 	return fault.Wrap(err, fault.Internal, "the temporary file %s cannot be %s", path, what)
 }

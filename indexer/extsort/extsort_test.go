@@ -86,8 +86,8 @@ func TestSortsLikeMemory(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			rt.Fatal(diff)
 		}
-		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-			rt.Fatalf("files stay: %v %v", left, err)
+		if remaining, err := os.ReadDir(dir); err != nil || len(remaining) > 0 {
+			rt.Fatalf("files stay: %v %v", remaining, err)
 		}
 	})
 }
@@ -171,8 +171,8 @@ func TestDiscard(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Discard()
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("files stay: %v %v", left, err)
+	if remaining, err := os.ReadDir(dir); err != nil || len(remaining) > 0 {
+		t.Errorf("files stay: %v %v", remaining, err)
 	}
 }
 

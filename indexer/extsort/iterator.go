@@ -13,16 +13,17 @@ type Iterator struct {
 	err     error
 }
 
-// open takes the files over: unless they are kept they are removed as they end,
-// or by Close. It begins after the entries whose keys begin with start or less.
-func open(ctx context.Context, opts Options, runs []Run, start []byte) (*Iterator, error) {
+// Open merges files of a folder: Dir, KeySize and Keep of the options count. Files
+// that are not kept are removed when they end, or by Close. The first entry is the
+// first whose key begins with more than start; nil means the first of all.
+func Open(ctx context.Context, opts Options, runs []Run, start []byte) (*Iterator, error) {
 	it := &Iterator{}
 	for i, from := range runs {
 		r, err := openRun(opts, from)
 		more := false
 		if err == nil {
 			it.heap = append(it.heap, r)
-			more, err = r.after(ctx, start)
+			more, err = r.seek(ctx, start)
 		}
 		if err != nil {
 			it.Close()
@@ -37,7 +38,7 @@ func open(ctx context.Context, opts Options, runs []Run, start []byte) (*Iterato
 		}
 	}
 	for i := len(it.heap)/2 - 1; i >= 0; i-- {
-		it.down(i)
+		it.siftDown(i)
 	}
 	return it, nil
 }
@@ -63,7 +64,7 @@ func (it *Iterator) Next() bool {
 		it.heap[0] = it.heap[last]
 		it.heap = it.heap[:last]
 	}
-	it.down(0)
+	it.siftDown(0)
 	return len(it.heap) > 0
 }
 
@@ -92,7 +93,7 @@ func (it *Iterator) less(i, j int) bool {
 	return bytes.Compare(a.entry[8:a.keySize], b.entry[8:b.keySize]) < 0
 }
 
-func (it *Iterator) down(i int) {
+func (it *Iterator) siftDown(i int) {
 	for {
 		least := i
 		for child := 2*i + 1; child <= 2*i+2 && child < len(it.heap); child++ {

@@ -13,18 +13,19 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// packSize is how much of a file is compressed, and held, at once, in bytes.
+// packSize is the size of a compressed block, in bytes.
 const packSize = 64 << 10
 
-// Run is a file of sorted entries: payload length, key, payload each. Their
-// number is kept here, so that a file that lost its end does not pass for whole.
+// Run is a file of sorted entries: payload length, key, payload each. Entries
+// reveals a file that lost its end.
 type Run struct {
 	File    string `json:"file"` // its name in Options.Dir
 	Entries int64  `json:"entries"`
 	Bytes   int64  `json:"bytes"` // the file's size
 }
 
-type runWriter struct {
+// RunWriter writes a Run. Entries must come in the order of their keys.
+type RunWriter struct {
 	path   string
 	file   *os.File
 	buf    *bufio.Writer
@@ -35,17 +36,20 @@ type runWriter struct {
 	err    error
 }
 
-func createRun(path string, sync bool) (*runWriter, error) {
+// CreateRun starts a file, which must not exist. Close makes it durable.
+func CreateRun(path string) (*RunWriter, error) { return createRun(path, true) }
+
+func createRun(path string, sync bool) (*RunWriter, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // #nosec G304 -- a file of the work folder
 	if err != nil {
-		return nil, failed(err, path, "created")
+		return nil, fileError(err, path, "created")
 	}
 	packer := s2.NewWriter(file, s2.WriterBlockSize(packSize), s2.WriterConcurrency(1))
-	return &runWriter{path: path, sync: sync, file: file, packer: packer, buf: bufio.NewWriterSize(packer, packSize)}, nil
+	return &RunWriter{path: path, sync: sync, file: file, packer: packer, buf: bufio.NewWriterSize(packer, packSize)}, nil
 }
 
-// add keeps the first error for close.
-func (w *runWriter) add(key, payload []byte) {
+// Add writes an entry. Close returns the first error.
+func (w *RunWriter) Add(key, payload []byte) {
 	if w.err != nil {
 		return
 	}
@@ -58,7 +62,8 @@ func (w *runWriter) add(key, payload []byte) {
 	w.count++
 }
 
-func (w *runWriter) close() (Run, error) {
+// Close completes the file. After an error the file is gone.
+func (w *RunWriter) Close() (Run, error) {
 	err := w.err
 	if err == nil {
 		err = w.buf.Flush()
@@ -74,41 +79,42 @@ func (w *runWriter) close() (Run, error) {
 	err = cmp.Or(err, w.file.Close())
 	if err != nil {
 		_ = os.Remove(w.path)
-		return Run{}, failed(err, w.path, "written")
+		return Run{}, fileError(err, w.path, "written")
 	}
 	return Run{filepath.Base(w.path), w.count, size}, nil
 }
 
-func (w *runWriter) abort() {
+// Abort removes the file.
+func (w *RunWriter) Abort() {
 	_ = w.packer.Close()
 	_ = w.file.Close()
 	_ = os.Remove(w.path)
 }
 
 type runReader struct {
-	path    string
-	keep    bool
-	file    *os.File
-	buf     *bufio.Reader
-	prefix  uint64
-	entry   []byte // key and payload
-	keySize int
-	left    int64
+	path      string
+	keep      bool
+	file      *os.File
+	buf       *bufio.Reader
+	prefix    uint64
+	entry     []byte // key and payload
+	keySize   int
+	remaining int64
 }
 
 func openRun(opts Options, from Run) (*runReader, error) {
 	path := filepath.Join(opts.Dir, from.File)
 	file, err := os.Open(path) // #nosec G304 -- a file of the work folder
 	if err != nil {
-		return nil, failed(err, path, "opened")
+		return nil, fileError(err, path, "opened")
 	}
 	unpack := s2.NewReader(file, s2.ReaderMaxBlockSize(packSize), s2.ReaderAllocBlock(packSize))
 	return &runReader{path: path, keep: opts.Keep, file: file, buf: bufio.NewReaderSize(unpack, 16<<10),
-		keySize: opts.KeySize, left: from.Entries}, nil
+		keySize: opts.KeySize, remaining: from.Entries}, nil
 }
 
-// after moves to the first entry whose key begins with more than start.
-func (r *runReader) after(ctx context.Context, start []byte) (more bool, err error) {
+// seek moves to the first entry whose key begins with more than start.
+func (r *runReader) seek(ctx context.Context, start []byte) (more bool, err error) {
 	for n := 0; ; n++ {
 		if more, err := r.next(); !more || err != nil {
 			return more, err
@@ -122,15 +128,15 @@ func (r *runReader) after(ctx context.Context, start []byte) (more bool, err err
 	}
 }
 
-// next reads an entry; false says that there is none left.
+// next reads an entry. It returns false after the last one.
 func (r *runReader) next() (bool, error) {
-	if r.left == 0 {
+	if r.remaining == 0 {
 		return false, nil
 	}
-	r.left--
+	r.remaining--
 	length, err := binary.ReadUvarint(r.buf)
 	if err != nil {
-		return false, failed(err, r.path, "read")
+		return false, fileError(err, r.path, "read")
 	}
 	n := r.keySize + int(length) // #nosec G115 -- a length that this program wrote
 	if cap(r.entry) < n {
@@ -138,7 +144,7 @@ func (r *runReader) next() (bool, error) {
 	}
 	r.entry = r.entry[:n]
 	if _, err := io.ReadFull(r.buf, r.entry); err != nil {
-		return false, failed(err, r.path, "read")
+		return false, fileError(err, r.path, "read")
 	}
 	r.prefix = binary.BigEndian.Uint64(r.entry)
 	return true, nil

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// blockSize is how memory is taken, in bytes: blocks instead of one growing
-// slice, so that small inputs take little and nothing is copied.
+// blockSize is the unit of allocation, in bytes. Blocks instead of one growing
+// slice: small inputs take little memory and nothing is copied.
 const blockSize = 1 << 20
 
-// entrySize is what an entry costs beside its bytes.
+// entrySize is the memory of an entry beside its bytes.
 const entrySize = 24
 
-// entry points at key and payload in a block. The key's beginning is here so
-// that most comparisons touch nothing else.
+// entry refers to key and payload in a block. The prefix of the key decides most
+// comparisons.
 type entry struct {
 	prefix  uint64
 	block   int32
@@ -25,11 +25,11 @@ type entry struct {
 
 // Writer adds entries to a Sorter. Each goroutine has its own.
 type Writer struct {
-	sorter  *Sorter
-	blocks  [][]byte
-	entries []entry
-	block   int // the one being filled
-	held    int // bytes of all entries
+	sorter   *Sorter
+	blocks   [][]byte
+	entries  []entry
+	block    int // the one being filled
+	buffered int // bytes of all entries
 }
 
 // Writer returns a new Writer, which must be closed before Iterate.
@@ -38,22 +38,22 @@ func (s *Sorter) Writer() *Writer { return &Writer{sorter: s} }
 // Add copies an entry. A full Writer sorts and writes a file first.
 func (w *Writer) Add(key, payload []byte) error {
 	size := len(key) + len(payload)
-	if w.held > 0 && w.held+size+entrySize > w.sorter.opts.Memory {
+	if w.buffered > 0 && w.buffered+size+entrySize > w.sorter.opts.Memory {
 		if err := w.Flush(); err != nil {
 			return err
 		}
 	}
-	block := w.room(size)
+	block := w.freeBlock(size)
 	e := entry{binary.BigEndian.Uint64(key), int32(w.block), int32(len(*block)), int32(len(payload))} // #nosec G115 -- blocks are smaller
 	*block = append(append(*block, key...), payload...)
 	w.entries = append(w.entries, e)
-	w.held += size + entrySize
+	w.buffered += size + entrySize
 	w.sorter.entries.Add(1)
 	return nil
 }
 
-// room returns a block with that many bytes free.
-func (w *Writer) room(size int) *[]byte {
+// freeBlock returns a block with that many free bytes.
+func (w *Writer) freeBlock(size int) *[]byte {
 	for ; w.block < len(w.blocks); w.block++ {
 		if b := &w.blocks[w.block]; cap(*b)-len(*b) >= size {
 			return b
@@ -67,7 +67,7 @@ func (w *Writer) key(e entry) []byte {
 	return w.blocks[e.block][e.offset:][:w.sorter.opts.KeySize]
 }
 
-// Flush writes what is held, sorted, to a file.
+// Flush writes the buffered entries, sorted, to a file.
 func (w *Writer) Flush() error {
 	if len(w.entries) == 0 {
 		return nil
@@ -84,14 +84,14 @@ func (w *Writer) Flush() error {
 	}
 	for _, e := range w.entries {
 		key := w.key(e)
-		to.add(key, w.blocks[e.block][int(e.offset)+len(key):][:e.payload])
+		to.Add(key, w.blocks[e.block][int(e.offset)+len(key):][:e.payload])
 	}
-	written, err := to.close()
+	written, err := to.Close()
 	if err != nil {
 		return err
 	}
-	w.sorter.keep(written)
-	w.entries, w.block, w.held = w.entries[:0], 0, 0
+	w.sorter.addRun(written)
+	w.entries, w.block, w.buffered = w.entries[:0], 0, 0
 	for i := range w.blocks {
 		if cap(w.blocks[i]) > blockSize {
 			w.blocks[i] = make([]byte, 0, blockSize)
@@ -101,7 +101,7 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// Close writes the rest and gives the memory back.
+// Close writes the rest and frees the memory.
 func (w *Writer) Close() error {
 	err := w.Flush()
 	w.blocks, w.entries = nil, nil

@@ -12,9 +12,9 @@ import (
 // trade is the main type of an account.
 func trade(i int64) string { return trades[i%int64(len(trades))] }
 
-// accountName tells an account's name and domains, which its contacts need
-// too. One in five has no domain, one in ten more than one, and one in fifty
-// uses its neighbour's.
+// accountName returns an account's name and domains, which its contacts need too.
+// One account in five has no domain, one in ten several, and one in fifty that of
+// the account before it.
 func (w world) accountName(d dice, i int64) (name string, domains []string) {
 	d.set(w, accountName, i)
 	name = d.firmName(i)
@@ -22,7 +22,7 @@ func (w world) accountName(d dice, i int64) (name string, domains []string) {
 	case n < 20:
 		return name, nil
 	case n < 22 && i > 0:
-		// Told by the neighbour's name alone, which does not ask further.
+		// It follows from the name of that account alone.
 		d.set(w, accountName, i-1)
 		return name, []string{domain(d.firmName(i-1), i-1, "")}
 	case n < 32:
@@ -48,7 +48,7 @@ func domain(name string, i int64, part string) string {
 	return host + ".example"
 }
 
-// accountCity is where an account sits, nil when that is unknown.
+// accountCity is the city of an account, nil when it is unknown.
 func (w world) accountCity(d dice, i int64) *city {
 	d.set(w, accountPlace, i)
 	if d.chance(4) {

@@ -8,9 +8,9 @@ import (
 	"atlas/indexer/ndjson"
 )
 
-// Contacts are laid out in three runs, so that who works where can be told in
-// both directions: first those spread evenly over the accounts, then those
-// spread by Zipf's law, last those without an account.
+// Contacts come in three runs, so that employer and staff can be computed from each
+// other: contacts spread evenly over the accounts, contacts spread by Zipf's law,
+// and contacts without an account.
 func (w world) runs() (even, skewed int64) {
 	employed := w.Contacts * 93 / 100
 	even = employed * 45 / 100
@@ -26,7 +26,7 @@ func (w world) employer(c int64) int64 {
 	case c < even+skewed:
 		j := c - even
 		r := rank((float64(j)+0.5)/float64(skewed), w.Accounts)
-		// Where rounding put the guess beside the run that holds j.
+		// Rounding can put the guess beside the run that contains j.
 		for r > 0 && j < w.skewedFrom(r, skewed) {
 			r--
 		}
@@ -47,8 +47,7 @@ func (w world) skewedFrom(r, skewed int64) int64 {
 	return int64(below(r, w.Accounts) * float64(skewed))
 }
 
-// staff returns one of the contacts of an account by a random number, -1 when
-// it has none.
+// staff returns a random contact of an account, -1 when it has none.
 func (w world) staff(d dice, account int64) int64 {
 	even, skewed := w.runs()
 	var from, to int64
@@ -132,9 +131,8 @@ func (w world) writeContacts(ctx context.Context, write func([]byte) error, p *p
 	})
 }
 
-// address is an e-mail address. Most are the person's alone; where a firm
-// writes to all through one mailbox, or two of a name share it, several
-// contacts have the same.
+// address is an e-mail address. Most belong to one contact. Contacts of a firm with
+// one mailbox, or of the same name, can share one.
 func address(d dice, first, last string, domains []string, i int64) string {
 	at := one(d, publicDomains)
 	if len(domains) > 0 {

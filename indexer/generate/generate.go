@@ -12,8 +12,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// Reference is the day the generated world stands still at: no date is later,
-// whenever the program runs.
+// Reference is the present of the generated world: no date is later, whenever the
+// program runs.
 var Reference = time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
 
 // MaxRecords bounds a dataset, so that arithmetic on numbers of records cannot
@@ -59,7 +59,7 @@ func Generate(ctx context.Context, options Options) (Report, error) {
 	}
 	defer out.Abort()
 	w := newWorld(options.Seed, options.Records)
-	p := &progress{total: options.Records, tell: options.Progress}
+	p := &progress{total: options.Records, notify: options.Progress}
 	err = w.stream(ctx, sinks{out.Accounts.Write, out.Contacts.Write, out.Projects.Write, out.Signals.Write}, p)
 	if err != nil {
 		return Report{}, err
@@ -108,23 +108,23 @@ func each(ctx context.Context, n int64, p *progress, make func(i int64) error) e
 
 // progress adds up what the goroutines have done.
 type progress struct {
-	total int64
-	tell  func(done, total int64)
-	done  atomic.Int64
-	one   sync.Mutex
+	total  int64
+	notify func(done, total int64)
+	done   atomic.Int64
+	one    sync.Mutex
 }
 
 func (p *progress) add(n int64) {
 	p.done.Add(n)
 	// Who comes while another is telling need not tell.
-	if p.tell != nil && p.one.TryLock() {
-		p.tell(p.done.Load(), p.total)
+	if p.notify != nil && p.one.TryLock() {
+		p.notify(p.done.Load(), p.total)
 		p.one.Unlock()
 	}
 }
 
 func (p *progress) finish() {
-	if p.tell != nil {
-		p.tell(p.total, p.total)
+	if p.notify != nil {
+		p.notify(p.total, p.total)
 	}
 }

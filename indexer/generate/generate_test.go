@@ -183,7 +183,7 @@ func TestMemoryIsFlat(t *testing.T) {
 	w := newWorld(5, memoryRecords)
 	p := &progress{total: memoryRecords}
 	last := int64(0)
-	p.tell = func(done, _ int64) {
+	p.notify = func(done, _ int64) {
 		if done-last < memoryRecords/20 {
 			return
 		}

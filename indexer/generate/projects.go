@@ -132,15 +132,15 @@ func (w world) link(d dice, i int64, p *project) {
 	}
 	for _, a := range p.firms {
 		for n := 0; n < 3 && (n == 0 || d.chance(30)); n++ {
-			p.meet(w.staff(d, a))
+			p.addPerson(w.staff(d, a))
 		}
 	}
 	if d.chance(12) {
-		p.meet(w.freelancer(d))
+		p.addPerson(w.freelancer(d))
 	}
 }
 
-func (p *project) meet(contact int64) {
+func (p *project) addPerson(contact int64) {
 	if contact >= 0 && !slices.Contains(p.people, contact) {
 		p.people = append(p.people, contact)
 	}

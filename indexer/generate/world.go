@@ -1,10 +1,11 @@
 package generate
 
 import (
-	"encoding/hex"
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"github.com/google/uuid"
 
 	"atlas/indexer/ndjson"
 )
@@ -62,21 +63,14 @@ func (w world) hash(k kind, i int64) (uint64, uint64) {
 // met twice.
 func (w world) id(k kind, i int64) string {
 	a, b := w.hash(k, i)
-	var raw [16]byte
+	var raw uuid.UUID
 	for n := range 8 {
 		raw[n] = byte(a >> (8 * n))   // #nosec G115 -- mixes bits
 		raw[n+8] = byte(b >> (8 * n)) // #nosec G115 -- mixes bits
 	}
 	raw[6] = raw[6]&0x0f | 0x40
 	raw[8] = raw[8]&0x3f | 0x80
-	var text [36]byte
-	hex.Encode(text[0:8], raw[0:4])
-	hex.Encode(text[9:13], raw[4:6])
-	hex.Encode(text[14:18], raw[6:8])
-	hex.Encode(text[19:23], raw[8:10])
-	hex.Encode(text[24:36], raw[10:16])
-	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
-	return string(text[:])
+	return raw.String()
 }
 
 // ids gives the ids of several records of a kind in list's memory.

@@ -1,8 +1,7 @@
-// Package ndjson reads and writes the files records travel in: one JSON object
-// a line, UTF-8, one file a dataset, plain or compressed (.ndjson, .ndjson.gz,
-// .ndjson.zst). It knows file names, lines, compression, what a damaged file
-// looks like, and how to build a line. It is not for reading JSON or knowing a
-// dataset's fields: what a line says is for those who read it.
+// Package ndjson reads and writes files of records: one JSON object a line, UTF-8,
+// one file for each dataset, plain or compressed (.ndjson, .ndjson.gz,
+// .ndjson.zst). It handles file names, lines, compression and damaged files, and
+// builds lines. It does not parse JSON and does not know the fields of a dataset.
 package ndjson
 
 import (
@@ -13,14 +12,14 @@ import (
 	"atlas/internal/fault"
 )
 
-// MaxLine is the longest line a Reader hands out, in bytes without the line
-// end. A longer one is an error of that line only.
+// MaxLine is the longest line that a Reader returns, in bytes without the line end.
+// A longer one is an error of that line only.
 const MaxLine = 4 << 20
 
 // Datasets are the names of the dataset files, in the order reports list them.
 var Datasets = [4]string{"accounts", "contacts", "projects", "signals"}
 
-// Compression is how a file is packed; it is told by the end of its name.
+// Compression is the compression of a file, as the end of its name says.
 type Compression string
 
 // The compressions a dataset file may have.
@@ -30,7 +29,7 @@ const (
 	Zstd  Compression = "zst"
 )
 
-// Valid says whether c is one of the known compressions.
+// Valid reports whether c is a known compression.
 func (c Compression) Valid() bool { return c == Plain || c == Gzip || c == Zstd }
 
 // FileName returns the name of a dataset's file: "accounts.ndjson.gz".
@@ -55,9 +54,9 @@ func CompressionOf(path string) (Compression, error) {
 		"%s: the name must end in .ndjson, .ndjson.gz or .ndjson.zst", path)
 }
 
-// Find returns the path of a dataset's file in dir and "" when there is none.
-// Two files for one dataset, say accounts.ndjson beside accounts.ndjson.gz,
-// are a BadRequest error: nothing says which of them is meant.
+// Find returns the path of a dataset's file in dir, "" when there is none. Two
+// files for one dataset, such as accounts.ndjson and accounts.ndjson.gz, are a
+// BadRequest error.
 func Find(dir, dataset string) (string, error) {
 	found := ""
 	for _, c := range []Compression{Plain, Gzip, Zstd} {

@@ -7,18 +7,16 @@ import (
 	"atlas/internal/fault"
 )
 
-// Folder writes the four dataset files of one folder, which get their names
-// together at the end, so that a folder never mixes files of two runs unless
-// the machine stops in that very moment. Its Writers may be used by one
-// goroutine each.
+// Folder writes the four dataset files of a folder. They get their names together
+// at the end, so that a folder mixes files of two runs only when the machine stops
+// in that moment. Each Writer is for one goroutine.
 type Folder struct {
 	Accounts, Contacts, Projects, Signals *Writer
 }
 
-// CreateFolder makes dir when it is not there and starts the four files.
-// Finished files of the same names are replaced by Commit. A file of one of
-// the datasets with another compression is a BadRequest error, because a
-// reader of the folder could not tell which of the two counts.
+// CreateFolder creates dir if it is missing and starts the four files. Commit
+// replaces files of the same names. A file of a dataset with another compression is
+// a BadRequest error, because Find could not choose.
 func CreateFolder(dir string, c Compression) (*Folder, error) {
 	if !c.Valid() {
 		return nil, fault.New(fault.BadRequest, "unknown compression %q; use gz, zst or none", string(c))
@@ -74,7 +72,7 @@ func (f *Folder) Counts() Counts {
 	return Counts{f.Accounts.Lines(), f.Contacts.Lines(), f.Projects.Lines(), f.Signals.Lines()}
 }
 
-// Commit makes all four durable, then gives them their names. When one cannot
+// Commit makes all four files durable, then gives them their names. When one cannot
 // be finished, none gets its name.
 func (f *Folder) Commit() error {
 	for _, w := range f.Writers() {
@@ -92,7 +90,7 @@ func (f *Folder) Commit() error {
 	return nil
 }
 
-// Abort drops what has no name yet. After Commit it does nothing.
+// Abort drops the files without a name. After Commit it does nothing.
 func (f *Folder) Abort() {
 	for _, w := range f.Writers() {
 		if w != nil {

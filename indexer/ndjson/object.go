@@ -4,16 +4,16 @@ import (
 	"math"
 	"strconv"
 	"time"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // timeLayout is RFC 3339 in UTC with milliseconds, as records carry times.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// Object builds one line: a flat JSON object, its keys in the order they are
-// added. Millions of records go through it, so it appends to one buffer and
-// uses no reflection. Keys are taken as they are and must need no escaping.
-// The zero Object is ready for use.
+// Object builds one line: a flat JSON object with its keys in the order of adding.
+// It is made for millions of records: it appends to one buffer and uses no
+// reflection. Keys must need no escaping. The zero Object is ready for use.
 type Object struct {
 	b []byte
 }
@@ -21,7 +21,7 @@ type Object struct {
 // Reset starts a new line in the same buffer.
 func (o *Object) Reset() { o.b = append(o.b[:0], '{') }
 
-// Line ends the object and returns it, without a line end. The bytes are good
+// Line ends the object and returns it, without a line end. The bytes are valid
 // until the next Reset.
 func (o *Object) Line() []byte {
 	if len(o.b) == 0 {
@@ -49,7 +49,7 @@ func (o *Object) Text(key, value string) {
 		return
 	}
 	o.key(key)
-	o.b = appendString(o.b, value)
+	o.b = quoted(o.b, value)
 }
 
 // List adds a list of strings, [] when there are none.
@@ -60,7 +60,7 @@ func (o *Object) List(key string, values []string) {
 		if i > 0 {
 			o.b = append(o.b, ',')
 		}
-		o.b = appendString(o.b, v)
+		o.b = quoted(o.b, v)
 	}
 	o.b = append(o.b, ']')
 }
@@ -93,47 +93,8 @@ func (o *Object) Time(key string, value time.Time) {
 	o.b = append(o.b, '"')
 }
 
-const hexDigits = "0123456789abcdef"
-
-// appendString appends a JSON string. Bytes that are no UTF-8 become the
-// replacement character.
-func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if c >= ' ' && c != '"' && c != '\\' {
-				i++
-				continue
-			}
-			b = append(b, s[from:i]...)
-			switch c {
-			case '"', '\\':
-				b = append(b, '\\', c)
-			case '\n':
-				b = append(b, '\\', 'n')
-			case '\r':
-				b = append(b, '\\', 'r')
-			case '\t':
-				b = append(b, '\\', 't')
-			default:
-				b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-			}
-			i++
-			from = i
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && size == 1 {
-			b = append(b, s[from:i]...)
-			b = append(b, "\uFFFD"...)
-			i++
-			from = i
-			continue
-		}
-		i += size
-	}
-	b = append(b, s[from:]...)
-	return append(b, '"')
+// quoted appends a JSON string. Invalid UTF-8 becomes the replacement character.
+func quoted(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
 }

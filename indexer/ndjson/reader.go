@@ -20,8 +20,7 @@ import (
 // what the zstd command reads without being told otherwise.
 const maxZstdWindow = 128 << 20
 
-// LineError is what is wrong with one line of a file; the lines after it can
-// be read.
+// LineError is an error of one line. The following lines can be read.
 type LineError struct {
 	Path   string
 	Line   int64 // counted from 1, blank lines included
@@ -32,8 +31,8 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("%s: line %d: %s", e.Path, e.Line, e.Reason)
 }
 
-// Reader reads one dataset file line by line. It is for one goroutine;
-// BytesRead alone may be called from others.
+// Reader reads a dataset file line by line. It is for one goroutine; only BytesRead
+// is safe for others.
 type Reader struct {
 	path   string
 	file   *os.File
@@ -48,10 +47,10 @@ type Reader struct {
 	failed error
 }
 
-// Open opens a file, unpacking it as its name says. What is plainly not what
-// the name says (a folder, a .gz without gzip data, a .ndjson that is
-// compressed, binary, UTF-16, one JSON array or no JSON at all) is a
-// BadRequest error; what the file system refuses is Internal.
+// Open opens a file and decompresses it as its name says. A file that is not what
+// its name says (a folder, a .gz without gzip data, a .ndjson that is compressed,
+// binary, UTF-16, one JSON array or no JSON at all) is a BadRequest error, an error
+// of the file system Internal.
 func Open(path string) (*Reader, error) {
 	c, err := CompressionOf(path)
 	if err != nil {
@@ -124,8 +123,8 @@ func (r *Reader) start(c Compression) error {
 //   - a *fault.Error when the file cannot be read further (damaged or cut
 //     short: BadRequest; the disk: Internal). Every later call returns it again.
 //
-// A damaged file never passes for a short one, and what it holds of the line
-// the damage is in is not handed out.
+// A damaged file is never mistaken for a short one, and no part of the damaged line
+// is returned.
 func (r *Reader) Next() (int64, []byte, error) {
 	for r.failed == nil {
 		line, err := r.readLine()
@@ -142,16 +141,15 @@ func (r *Reader) Next() (int64, []byte, error) {
 	return r.line, nil, r.failed
 }
 
-// Offset returns where in the unpacked file the line after the last one begins,
-// for Resume.
+// Offset is the offset of the next line in the unpacked file, for Resume.
 func (r *Reader) Offset() int64 { return r.offset }
 
 // Line returns the number of the last line, blank ones included.
 func (r *Reader) Line() int64 { return r.line }
 
-// Resume moves a Reader that was just opened to where another one of the same
-// file was, by its Offset and Line. A packed file is unpacked up to there. A
-// file that ends before is a BadRequest error.
+// Resume moves a newly opened Reader to the Offset and Line of another Reader of
+// the same file. A compressed file is decompressed up to there. A file that ends
+// before is a BadRequest error.
 func (r *Reader) Resume(ctx context.Context, offset, line int64) error {
 	if offset < r.offset {
 		return nil // nothing but a byte order mark had been read
@@ -183,10 +181,10 @@ func (r *Reader) Resume(ctx context.Context, offset, line int64) error {
 	return nil
 }
 
-// resumeStep is how much is passed over between looks at the context, in bytes.
+// resumeStep is how much is skipped between checks of the context, in bytes.
 const resumeStep = 16 << 20
 
-// readLine returns a line without its end, blank ones too.
+// readLine returns a line, possibly blank, without its end.
 func (r *Reader) readLine() ([]byte, error) {
 	part, err := r.buf.ReadSlice('\n')
 	r.offset += int64(len(part))
@@ -222,7 +220,7 @@ func (r *Reader) readLine() ([]byte, error) {
 	}
 }
 
-// lastLine is a line that ended with the file rather than with a line end.
+// lastLine returns a line that ends with the file instead of a line end.
 func (r *Reader) lastLine(part []byte, err error) ([]byte, error) {
 	if !errors.Is(err, io.EOF) {
 		return nil, r.broken(err)
@@ -233,7 +231,7 @@ func (r *Reader) lastLine(part []byte, err error) ([]byte, error) {
 	return part, nil
 }
 
-// broken turns an error of the file or its unpacking into one that says where.
+// broken adds the place to an error of the file or its decompression.
 func (r *Reader) broken(err error) error {
 	if _, ok := errors.AsType[*os.PathError](err); ok {
 		return fault.Wrap(err, fault.Internal, "%s cannot be read after line %d", r.path, r.line)

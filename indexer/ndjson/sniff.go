@@ -9,8 +9,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// sniffed is how much of a file is looked at to tell whether it is what its
-// name says, in bytes.
+// sniffed is the size of the sample that is checked against a file's name, in
+// bytes.
 const sniffed = 64 << 10
 
 var (
@@ -34,7 +34,7 @@ var (
 	}
 )
 
-// checkPacking holds the first bytes of the file against its name.
+// checkPacking checks the first bytes of a file against its name.
 func checkPacking(path string, c Compression, file *bufio.Reader) error {
 	head, err := file.Peek(8)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -54,9 +54,9 @@ func checkPacking(path string, c Compression, file *bufio.Reader) error {
 	return nil
 }
 
-// checkText looks at the first unpacked bytes; more says that the file goes on
-// after them. It refuses what is another kind of file as a whole and leaves
-// single bad lines to those who parse lines.
+// checkText checks the first decompressed bytes; more says that the file goes on.
+// It refuses other kinds of files as a whole. Single bad lines are left to the
+// parser.
 func checkText(path string, sample []byte, more bool) error {
 	for _, other := range otherMagic {
 		if bytes.HasPrefix(sample, other.magic) {
@@ -64,15 +64,15 @@ func checkText(path string, sample []byte, more bool) error {
 		}
 	}
 	text := bytes.TrimSpace(bytes.TrimPrefix(sample, utf8BOM))
-	// A stray NUL in a file of records is a fault of its line.
+	// A stray NUL in a file of records is an error of its line.
 	if bytes.IndexByte(sample, 0) >= 0 && text[0] != '{' {
 		return fault.New(fault.BadRequest, "%s is not what its name says: it holds binary data", path)
 	}
 	if isArray(text) {
 		return fault.New(fault.BadRequest, "%s holds one JSON array; records go one a line", path)
 	}
-	// A file of one line may be a single bad record; one with several lines and
-	// not a single object among them is something else.
+	// A file of one line may be a single bad record. Several lines without any
+	// object are another kind of file.
 	lines, objects := 0, 0
 	for len(text) > 0 {
 		line, rest, whole := bytes.Cut(text, []byte("\n"))
@@ -92,8 +92,8 @@ func checkText(path string, sample []byte, more bool) error {
 	return nil
 }
 
-// isArray tells a JSON array of objects from a line that happens to begin with
-// a bracket.
+// isArray distinguishes a JSON array of objects from a line that happens to begin
+// with a bracket.
 func isArray(text []byte) bool {
 	if len(text) == 0 || text[0] != '[' {
 		return false

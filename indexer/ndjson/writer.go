@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"atlas/internal/durable"
 	"atlas/internal/fault"
 )
 
@@ -17,15 +18,13 @@ import (
 // one in front of the file, in bytes.
 const writeBuffer = 256 << 10
 
-// partialEnd marks a file that is still being written. No reader takes such a
-// name for a dataset.
+// partialEnd ends the name of a file that is still being written. No reader takes
+// such a name for a dataset.
 const partialEnd = ".partial"
 
-// Writer writes one dataset file. The file has its own name only once it is
-// whole: until Close the lines stand in a file beside it whose name ends in
-// ".partial", so a run that is killed never leaves half a file that looks
-// finished; the next run overwrites what it left. A Writer is for one
-// goroutine.
+// Writer writes one dataset file. Until Close the lines are in a file beside it
+// whose name ends in ".partial", so that a killed run never leaves half a file that
+// looks finished. The next run overwrites it. A Writer is for one goroutine.
 type Writer struct {
 	path    string
 	file    *os.File
@@ -36,17 +35,24 @@ type Writer struct {
 	settled bool
 }
 
-// Create starts a file, packed as its name says. It returns a BadRequest error
-// for a name it does not know and for a file another process is writing right
-// now, and Internal when the file system refuses.
+// Create starts a file with the compression of its name. An unknown name and a file
+// that another process is writing are BadRequest errors, an error of the file
+// system Internal.
 func Create(path string) (*Writer, error) {
 	c, err := CompressionOf(path)
 	if err != nil {
 		return nil, err
 	}
-	file, err := createLocked(path + partialEnd)
+	// Locked, so that two processes do not write into one file.
+	file, err := durable.Lock(path+partialEnd, 0o644)
+	if errors.Is(err, durable.ErrLocked) {
+		return nil, fault.New(fault.BadRequest, "%s is being written by another process", path+partialEnd)
+	}
+	if err == nil {
+		err = file.Truncate(0)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fault.Wrap(err, fault.Internal, "%s cannot be created", path+partialEnd)
 	}
 	w := &Writer{path: path, file: file, toFile: bufio.NewWriterSize(file, writeBuffer)}
 	var sink io.Writer = w.toFile
@@ -72,7 +78,7 @@ func Create(path string) (*Writer, error) {
 	return w, nil
 }
 
-// Write appends one line; the line end is added. The line must hold none.
+// Write appends one line and a line end. The line must not contain one.
 func (w *Writer) Write(line []byte) error {
 	if _, err := w.lines.Write(line); err != nil {
 		return w.failed(err)
@@ -109,13 +115,12 @@ func (w *Writer) Abort() {
 		return
 	}
 	w.settled = true
-	// Removed while the lock is still held, so that no other writer's file can
-	// be hit.
+	// Removed under the lock, so that it cannot be another writer's file.
 	_ = os.Remove(w.path + partialEnd)
 	_ = w.file.Close()
 }
 
-// finish brings every byte to the disk, still under the partial name.
+// finish brings the file to the disk, still under its partial name.
 func (w *Writer) finish() error {
 	if err := w.lines.Flush(); err != nil {
 		return w.failed(err)
@@ -141,11 +146,7 @@ func (w *Writer) publish() error {
 		return w.failed(err)
 	}
 	w.settled = true
-	err := w.file.Close()
-	if dir, openErr := os.Open(filepath.Dir(w.path)); openErr == nil {
-		err = errors.Join(err, dir.Sync(), dir.Close())
-	}
-	if err != nil {
+	if err := errors.Join(w.file.Close(), durable.SyncFolder(filepath.Dir(w.path))); err != nil {
 		return w.failed(err)
 	}
 	return nil

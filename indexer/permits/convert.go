@@ -10,38 +10,38 @@ import (
 	"atlas/internal/fault"
 )
 
-// Options says where the records go.
+// Options say where the records go.
 type Options struct {
-	// Dir is the folder of the four files; it is made when it is not there,
-	// and older files of the same names are replaced.
+	// Dir is the folder of the four files. It is created if it is missing, and
+	// files of the same names are replaced.
 	Dir string
 	// Compression of the files; none by default.
 	Compression ndjson.Compression
-	// Sample adds what the permits lack, plainly fictitious: a domain for each
-	// account and contacts.
+	// Sample adds what the permits lack: a fictitious domain for each account, and
+	// fictitious contacts.
 	Sample bool
-	// Progress, when set, is called after each row with the bytes of the input
-	// read so far, give or take a buffer.
+	// Progress, when set, is called after each row with the bytes of the input read
+	// so far, accurate to a buffer.
 	Progress func(bytes int64)
 }
 
 // MaxRefusals is how many refused rows a report shows; all are counted.
 const MaxRefusals = 1000
 
-// Report is what became of a file.
+// Report is the outcome of Convert.
 type Report struct {
-	// Rows were read, the first one with the columns' names not counted.
+	// Rows were read, without the header.
 	Rows int64 `json:"rows"`
 	// Records written, by dataset.
 	Records ndjson.Counts `json:"records"`
 	// UnknownStatuses counts the rows with a status that has no rule; they
 	// count as filed.
 	UnknownStatuses map[string]int64 `json:"unknown_statuses"`
-	// RepeatedPermits counts rows whose permit number stood in an earlier row.
-	// Both are written, under one id.
+	// RepeatedPermits counts rows with the permit number of an earlier row. Both
+	// are written, under one id.
 	RepeatedPermits int64 `json:"repeated_permits"`
-	// RefusedRows counts the rows that gave no records; Refused shows the
-	// first MaxRefusals.
+	// RefusedRows counts the rows that gave no records. Refused shows the first
+	// MaxRefusals.
 	RefusedRows int64     `json:"refused_rows"`
 	Refused     []Refusal `json:"refused"`
 }
@@ -50,17 +50,16 @@ type Report struct {
 type Refusal struct {
 	// Line the row begins on, counted from 1.
 	Line int64 `json:"line"`
-	// Field is the column that cannot be used, "" when the row as a whole is
-	// no CSV.
+	// Field is the wrong column, "" when the row as a whole is not CSV.
 	Field  string `json:"field"`
 	Reason string `json:"reason"`
 }
 
-// Convert reads permits and writes records. Equal input gives equal files. A
-// row that cannot be used is left out and reported. The files get their names
-// only when all is done: after an error the folder holds what it held before.
-// A file that is no permits file is a BadRequest error; a file that cannot be
-// read or written is Internal; a cancelled ctx is returned as it is.
+// Convert reads permits and writes records. Equal input gives equal files. A row
+// that cannot be used is left out and reported. The files get their names only at
+// the end: after an error the folder is unchanged. A file that is not a permits
+// file is a BadRequest error, a file that cannot be read or written Internal. The
+// error of a cancelled ctx is returned as it is.
 func Convert(ctx context.Context, csv io.Reader, options Options) (Report, error) {
 	report := Report{UnknownStatuses: map[string]int64{}, Refused: []Refusal{}}
 	counted := &counter{from: csv}
@@ -144,18 +143,18 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// firm is an account in the making: its dates and roles are known when the
-// last row has been read.
+// firm is an account under construction: its dates and roles are known after the
+// last row.
 type firm struct {
 	id, key, name    string
 	created, updated time.Time
 	contracts        bool
 	applies          bool
-	people           troupe
+	people           staff
 }
 
-// converter writes projects and signals row by row and keeps only the firms,
-// of which there are few against permits.
+// converter writes projects and signals row by row. It keeps only the firms, which
+// are few.
 type converter struct {
 	out    *ndjson.Folder
 	report *Report
@@ -166,8 +165,8 @@ type converter struct {
 	object ndjson.Object
 }
 
-// meet returns the firm of a name, nil for an empty one.
-func (c *converter) meet(name string) *firm {
+// firmOf returns the firm of a name, nil for an empty one.
+func (c *converter) firmOf(name string) *firm {
 	key := firmKey(name)
 	if key == "" {
 		return nil
@@ -190,17 +189,17 @@ func (c *converter) convert(p permit) error {
 		c.report.RepeatedPermits++
 	}
 	c.seen[p.number] = struct{}{}
-	stage, disposition, known := p.standing()
+	stage, disposition, known := p.stageOf()
 	if !known {
 		c.report.UnknownStatuses[p.status]++
 	}
 	var firms []*firm
-	if f := c.meet(p.applicant); f != nil {
+	if f := c.firmOf(p.applicant); f != nil {
 		f.applies = true
 		firms = append(firms, f)
 	}
 	gc := "unknown"
-	if f := c.meet(p.contractor); f != nil {
+	if f := c.firmOf(p.contractor); f != nil {
 		f.contracts = true
 		gc = "assigned"
 		if len(firms) == 0 || firms[0] != f {

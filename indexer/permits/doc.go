@@ -1,8 +1,8 @@
-// Package permits turns a CSV file of City of Calgary building permits into
-// the four dataset files: a permit becomes a project, each firm it names an
-// account, its dates signals (README.md beside this file has the rules). The city's
-// file has no contacts; for trying things out, fictitious ones can be added.
-// It is not for loading records, nor for CSV files of other shapes.
+// Package permits converts a CSV file of City of Calgary building permits to the
+// four dataset files: a permit becomes a project, each firm in it an account, its
+// dates signals (README.md beside this file has the rules). The city's file has no
+// contacts; fictitious ones can be added for trials. It does not load records and
+// does not read other CSV files.
 package permits
 
 import (

@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// maxJoined is how many lines a quoted field may run over. It bounds what
-	// a stray quote can swallow before it is found out.
+	// maxJoined is how many lines a quoted field may span. It bounds what a stray
+	// quote can swallow.
 	maxJoined = 64
 	// maxRow is the longest line, in bytes.
 	maxRow = 1 << 20
 )
 
-// rows reads CSV rows and survives bad ones: whatever is wrong with a row
-// costs that row alone. encoding/csv by itself reads from a stray quote to the
-// next one, however many good rows are in between.
+// rows reads CSV rows. An error costs only its own row: encoding/csv by itself
+// reads from a stray quote to the next one, over any number of good rows.
 type rows struct {
 	from  *bufio.Reader
 	ahead [][]byte // lines read, not yet used
@@ -126,8 +125,8 @@ func (r *rows) peek(n int) ([]byte, bool) {
 	return nil, false
 }
 
-// readLine returns a line of its own memory. Of one that is too long it keeps
-// just enough to tell.
+// readLine returns a copy of a line. A line that is too long is cut, but stays too
+// long.
 func (r *rows) readLine() ([]byte, error) {
 	var line []byte
 	for {
@@ -147,8 +146,8 @@ func (r *rows) drop(n int) {
 	r.next += int64(n)
 }
 
-// rowError is what is wrong with a row; field is a column's name, "" when the
-// row as a whole is meant.
+// rowError is an error of a row; field is a column's name, "" for the row as a
+// whole.
 type rowError struct {
 	field, reason string
 }

@@ -30,15 +30,14 @@ type permit struct {
 	latitude, longitude       *float64
 }
 
-// needed are the columns that are read; the file may have them in any order
-// and others beside them.
-var needed = []string{
+// requiredColumns may be in any order, with others between them.
+var requiredColumns = []string{
 	"permitnum", "statuscurrent", "applieddate", "issueddate", "completeddate", "permitclass", "permitclassgroup",
 	"description", "applicantname", "contractorname", "housingunits", "estprojectcost", "totalsqft",
 	"originaladdress", "latitude", "longitude",
 }
 
-// header says where each column stands.
+// header has the position of each column.
 type header struct {
 	width int
 	at    map[string]int
@@ -50,13 +49,13 @@ func parseHeader(fields []string) (header, error) {
 	h := header{width: len(fields), at: make(map[string]int, len(fields))}
 	for i, name := range fields {
 		name = strings.ToLower(name)
-		if _, twice := h.at[name]; twice && slices.Contains(needed, name) {
+		if _, twice := h.at[name]; twice && slices.Contains(requiredColumns, name) {
 			return h, fault.New(fault.BadRequest, "this is not a permits file: its first row has the column %s twice", name)
 		}
 		h.at[name] = i
 	}
 	var missing []string
-	for _, name := range needed {
+	for _, name := range requiredColumns {
 		if _, ok := h.at[name]; !ok {
 			missing = append(missing, name)
 		}
@@ -67,7 +66,7 @@ func parseHeader(fields []string) (header, error) {
 	return h, nil
 }
 
-// cells reads the columns of one row and keeps the first thing that is wrong.
+// cells reads the columns of one row and keeps the first error.
 type cells struct {
 	header
 	fields []string
@@ -112,7 +111,7 @@ func (c *cells) number(column string) *float64 {
 	if s == "" {
 		return nil
 	}
-	// ParseFloat also takes words and hexadecimal; no permit means those.
+	// ParseFloat also accepts words and hexadecimal numbers, which no permit has.
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsInf(f, 0) || strings.Trim(s, "0123456789.+-eE") != "" {
 		c.refuse(column, quoted(s)+" is not a number")
@@ -173,7 +172,7 @@ func (h header) parse(fields []string) (permit, *rowError) {
 	if name == "" {
 		c.refuse("originaladdress", "empty, as is the permit class: the project would have no name")
 	}
-	// A signal's title is the longest text a name goes into.
+	// A signal's title is the longest text that contains the name.
 	for _, e := range p.events() {
 		if utf8.RuneCountInString(e.title(name)) > maxText {
 			c.refuse("originaladdress", "too long, with the permit class, for a name")

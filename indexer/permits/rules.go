@@ -8,8 +8,7 @@ import (
 	"atlas/search/query"
 )
 
-// How a permit's status reads as a project's stage, for those that go on or
-// are done.
+// The stages of active and completed projects, by the status of the permit.
 var stages = map[string]string{
 	"Completed":                       "completed",
 	"Issued Permit":                   "permitted",
@@ -22,10 +21,10 @@ var stages = map[string]string{
 	"Application Received":            "filed",
 }
 
-// hold begins the statuses of a hold, whatever they say of its reason.
+// hold begins the statuses of all holds, whatever their reason.
 const hold = "Hold"
 
-// How it reads as a disposition, for those that stopped, holds aside.
+// The dispositions of stopped projects by status, except holds.
 var dispositions = map[string]string{
 	"Cancelled":   "cancelled",
 	"Expired":     "expired",
@@ -33,9 +32,9 @@ var dispositions = map[string]string{
 	"File Closed": "expired",
 }
 
-// standing returns stage and disposition; known is false for a status this
-// package has never heard of, which counts as filed.
-func (p permit) standing() (stage, disposition string, known bool) {
+// stageOf returns stage and disposition. known is false for an unknown status,
+// which counts as filed.
+func (p permit) stageOf() (stage, disposition string, known bool) {
 	if stage, ok := stages[p.status]; ok {
 		return stage, "active", true
 	}
@@ -52,8 +51,8 @@ func (p permit) standing() (stage, disposition string, known bool) {
 	return "filed", "active", false
 }
 
-// primaryUse tells the use by the group of the permit class; commercial ones
-// by words of the class itself, an office before a shop before a hotel.
+// primaryUse is derived from the group of the permit class, for commercial classes
+// from words of the class: office before retail before hotel.
 func (p permit) primaryUse() string {
 	switch p.group {
 	case "Single Family", "Garage":
@@ -82,7 +81,7 @@ func (p permit) primaryUse() string {
 // it: "1106 - Single Family House", "9999  Online".
 var classCode = regexp.MustCompile(`^[0-9]{4}(\s*-\s*|\s+|$)`)
 
-// name is what the project is called; "" when the row has nothing to call it.
+// name is the name of the project, "" when the row has none.
 func (p permit) name() string {
 	class := classCode.ReplaceAllString(p.class, "")
 	switch {
@@ -114,7 +113,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// firmKey is what makes two spellings one firm.
+// firmKey is equal for all spellings of one firm.
 func firmKey(name string) string {
 	return strings.ToUpper(strings.Join(strings.Fields(name), " "))
 }
@@ -138,9 +137,9 @@ var stops = map[string]string{
 	"expired":   "permit_expired",
 }
 
-// events lists what the row's dates tell. What has no date is not told.
+// events returns the dated events of the row.
 func (p permit) events() []event {
-	stage, disposition, _ := p.standing()
+	stage, disposition, _ := p.stageOf()
 	var list []event
 	add := func(kind string, at time.Time, stage string) {
 		if !at.IsZero() {

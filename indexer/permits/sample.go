@@ -11,24 +11,22 @@ import (
 )
 
 const (
-	// idleEvery is the rhythm of contacts without a project: the 40th of each
-	// hundred.
+	// Every hundredth contact, beginning with the 40th, has no project.
 	idleEvery, idleAt = 100, 40
-	// growEvery is after how many projects a firm hires once more.
+	// A firm hires once more after every growEvery projects.
 	growEvery = 12
 )
 
-// cast gives the firms of the sample domains and people. Who is made up, and
-// where they work, depends only on the permits read so far, so equal input
-// gives equal people.
+// cast adds fictitious domains and people to firms. They depend only on the permits
+// read so far, so equal input gives equal people.
 type cast struct {
 	slugs  map[string]bool
 	firms  []*firm
 	people int
 }
 
-// troupe is what the sample adds to one firm.
-type troupe struct {
+// staff is what the sample adds to one firm.
+type staff struct {
 	domains  []string
 	members  []*member
 	boxes    map[string]bool
@@ -45,8 +43,8 @@ type member struct {
 
 func newCast() *cast { return &cast{slugs: map[string]bool{}} }
 
-// join gives a firm a domain of its own. The second firm of all has the
-// first's too, so that a domain can name two accounts.
+// join gives a firm its own domain. The second firm also has that of the first, so
+// that a domain can identify two accounts.
 func (c *cast) join(f *firm) {
 	slug := fiction.Slug(f.name)
 	for n := 2; c.slugs[slug]; n++ {
@@ -55,7 +53,7 @@ func (c *cast) join(f *firm) {
 	c.slugs[slug] = true
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(f.key))
-	f.people = troupe{
+	f.people = staff{
 		domains: []string{slug + ".example"},
 		boxes:   map[string]bool{},
 		random:  rand.New(rand.NewPCG(hash.Sum64(), 0)), // #nosec G404 -- made-up data that a seed repeats
@@ -66,8 +64,8 @@ func (c *cast) join(f *firm) {
 	}
 }
 
-// work puts people of the firms on a project and returns their ids. A firm's
-// first project has all of its first people, later ones have one or two.
+// work assigns people of the firms to a project and returns their ids: for a firm's
+// first project all of its people, later one or two.
 func (c *cast) work(p permit, firms []*firm) []string {
 	var ids []string
 	for _, f := range firms {

@@ -11,13 +11,13 @@ import (
 // Replace gives a file a new content, as a whole or not at all, readable by its
 // owner only. The content is on the disk when Replace returns without an error.
 //
-// It is written under a name of its own first, in the same folder and hidden: a
-// fixed one might be that of another file.
+// The content is first written to a hidden file of the same folder with a random
+// name: a fixed name could be another file's.
 func Replace(path string, content []byte) error {
 	return ReplaceFrom(path, bytes.NewReader(content))
 }
 
-// ReplaceFrom is Replace with what a reader has.
+// ReplaceFrom is Replace with the content of a reader.
 func ReplaceFrom(path string, content io.Reader) error {
 	folder, name := filepath.Split(path)
 	folder = filepath.Clean(folder)
@@ -38,7 +38,7 @@ func ReplaceFrom(path string, content io.Reader) error {
 	return SyncFolder(folder)
 }
 
-// SyncFolder makes the names in a folder durable: of files that were made,
+// SyncFolder makes the names in a folder durable: of files that were created,
 // renamed or removed.
 func SyncFolder(path string) error {
 	dir, err := os.Open(path) // #nosec G304 -- a folder of a file just written

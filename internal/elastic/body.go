@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// wholeBody is the body of an answer that has been read already.
-type wholeBody struct {
+// bufferedBody is the body of an answer that has been read already.
+type bufferedBody struct {
 	bytes.Reader
 	data []byte
 }
 
 // Close implements io.Closer.
-func (*wholeBody) Close() error { return nil }
+func (*bufferedBody) Close() error { return nil }
 
-// readWhole takes the body of an answer off its connection and keeps it.
-func readWhole(res *http.Response) error {
+// bufferBody reads the body of an answer and keeps it in memory.
+func bufferBody(res *http.Response) error {
 	data, err := read(res)
 	_ = res.Body.Close() // what is wanted of it is there, or err says why not
-	whole := &wholeBody{data: data}
+	whole := &bufferedBody{data: data}
 	whole.Reset(data)
 	res.Body = whole
 	return err
@@ -28,28 +28,27 @@ func readWhole(res *http.Response) error {
 
 // bytesOf is the body of an answer.
 func bytesOf(res *http.Response) ([]byte, error) {
-	if whole, ok := res.Body.(*wholeBody); ok {
+	if whole, ok := res.Body.(*bufferedBody); ok {
 		return whole.data, nil
 	}
 	return io.ReadAll(res.Body) // the library put another in its place
 }
 
-// buffers are what bodies are read into.
+// buffers are reused to read bodies.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// largestKept is the size of a buffer that is not kept, in bytes: pages are some
+// maxPooledBuffer is the largest buffer that is reused, in bytes: pages are some
 // tens of KiB, and few answers are much larger.
-const largestKept = 1 << 20
+const maxPooledBuffer = 1 << 20
 
-// read takes the whole body. Searches answer in chunks, without a length: a
-// buffer that has grown before takes one, and the body's own memory is made when
-// its size is known.
+// read reads the whole body. Searches answer in chunks without a length, so the
+// body is read into a reused buffer first and copied when its size is known.
 func read(res *http.Response) ([]byte, error) {
 	b := buffers.Get().(*bytes.Buffer)
 	b.Reset()
 	_, err := b.ReadFrom(res.Body)
 	body := bytes.Clone(b.Bytes())
-	if b.Cap() <= largestKept {
+	if b.Cap() <= maxPooledBuffer {
 		buffers.Put(b)
 	}
 	return body, err

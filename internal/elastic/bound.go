@@ -11,12 +11,12 @@ import (
 	"atlas/internal/fault"
 )
 
-// Call is what an observer is told of a call when it has ended.
+// Call describes a call that has ended.
 type Call struct {
-	// Operation is what was called: one of a few names, whatever the index.
+	// Operation is one of a few names, without the index.
 	Operation string
 	Outcome   Outcome
-	// Took is the time from asking to having read the answer; 0 for Shed.
+	// Took is the time until the answer was read; 0 for Shed.
 	Took time.Duration
 }
 
@@ -33,19 +33,18 @@ const (
 	Shed      Outcome = "shed"     // not sent: too many are under way
 )
 
-// ErrCrowded is the cause of calls that were refused because Config.MaxCalls
-// were under way.
-var ErrCrowded error = fault.Shed("not asked: too many calls are under way")
+// ErrTooManyCalls is the cause of calls that were refused because Config.MaxCalls
+// were running.
+var ErrTooManyCalls error = fault.Shed("not asked: too many calls are under way")
 
-// bound counts calls under way. One past the limit is refused at once: whoever
-// waited here would add to what the cluster is behind with, and be answered
-// when nobody cares any more.
+// bound counts running calls. A call past the limit is refused at once: waiting
+// would add to the backlog of the cluster, and the answer would come too late.
 type bound struct {
 	limit int64 // 0: none
 	calls atomic.Int64
 }
 
-func (b *bound) enter() bool {
+func (b *bound) acquire() bool {
 	if n := b.calls.Add(1); b.limit > 0 && n > b.limit {
 		b.calls.Add(-1)
 		return false
@@ -53,22 +52,22 @@ func (b *bound) enter() bool {
 	return true
 }
 
-// InFlight is how many calls are under way.
+// InFlight is the number of running calls.
 func (c *Client) InFlight() int { return int(c.bound.calls.Load()) }
 
-// MaxCalls is how many may be; 0 is any number.
+// MaxCalls is the limit of running calls; 0 means none.
 func (c *Client) MaxCalls() int { return int(c.bound.limit) }
 
-// MaxConnections is how many calls all nodes together can be sent at once; more
-// wait for a connection.
+// MaxConnections is the number of calls that all nodes together can be sent at
+// once. More wait for a connection.
 func (c *Client) MaxConnections() int { return c.connections }
 
-// enter takes a place for a call; done gives it back and tells the observer.
-func (c *Client) enter(ctx context.Context, r Request) (done func(error), err error) {
+// acquire counts a call; done ends it and calls the observer.
+func (c *Client) acquire(ctx context.Context, r Request) (done func(error), err error) {
 	began := time.Now()
-	if !c.bound.enter() {
+	if !c.bound.acquire() {
 		c.observe(ctx, Call{Operation: operation(r), Outcome: Shed})
-		return nil, fault.Away(ErrCrowded, "elasticsearch")
+		return nil, fault.Away(ErrTooManyCalls, "elasticsearch")
 	}
 	return func(err error) {
 		c.bound.calls.Add(-1)
@@ -94,15 +93,14 @@ func outcome(ctx context.Context, err error) Outcome {
 	}
 }
 
-// operations are the calls that have a name of their own, by the part of the
-// path that tells them.
+// operations are the names of calls, by the part of the path that identifies them.
 var operations = map[string]string{
 	"_search": "search", "_msearch": "msearch", "_source": "get", "_mget": "mget", "_bulk": "bulk", "_doc": "write",
 	"_refresh": "refresh", "_count": "count", "_aliases": "aliases", "_alias": "aliases", "_settings": "settings", "_mapping": "mapping",
 }
 
-// operation names what a request calls; "other" covers the rest, so that there
-// are only so many names.
+// operation names a request. All others are "other", so that the number of names is
+// bounded.
 func operation(r Request) string {
 	for part := range strings.SplitSeq(r.Path, "/") {
 		if name, known := operations[part]; known {
@@ -112,12 +110,12 @@ func operation(r Request) string {
 	return "other"
 }
 
-// quoted is where Elasticsearch shows a value of a document or a query in the
-// reason of an error.
+// quoted matches where the reason of an error shows a value of a document or a
+// query.
 var quoted = regexp.MustCompile(`(?s)(Preview of field's value: ').*|(For input string: ").*|(failed to parse date field \[)[^\]]*`)
 
-// withoutValues takes what a document or a query held out of a reason, so that
-// it can be logged.
+// withoutValues removes values of documents and queries from a reason, so that it
+// can be logged.
 func withoutValues(reason string) string {
 	return quoted.ReplaceAllString(reason, "${1}${2}${3}…")
 }

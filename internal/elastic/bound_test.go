@@ -67,7 +67,7 @@ func TestCallsPastTheBoundAreRefusedAtOnce(t *testing.T) {
 	}
 	refused := ask()
 	f, ok := errors.AsType[*fault.Error](refused)
-	if !ok || f.Code != fault.Unavailable || f.RetryAfter != time.Second || !errors.Is(refused, elastic.ErrCrowded) {
+	if !ok || f.Code != fault.Unavailable || f.RetryAfter != time.Second || !errors.Is(refused, elastic.ErrTooManyCalls) {
 		t.Errorf("past the bound: %v", refused)
 	}
 	close(answer)
@@ -176,11 +176,11 @@ func TestCallsWithoutAnAnswerAreGivenUp(t *testing.T) {
 	defer listener.Close()
 	const limit = 50 * time.Millisecond
 	var seen observed
-	var givenUp []string
+	var onTimeout []string
 	c, err := elastic.New(elastic.Config{
 		Addresses: []string{"http://" + listener.Addr().String()}, CallTimeout: limit, Observe: seen.see,
-		GivenUp: func(_ context.Context, operation string, after time.Duration) {
-			givenUp = append(givenUp, operation+" "+after.String())
+		OnTimeout: func(_ context.Context, operation string, after time.Duration) {
+			onTimeout = append(onTimeout, operation+" "+after.String())
 		},
 	})
 	if err != nil {
@@ -190,14 +190,14 @@ func TestCallsWithoutAnAnswerAreGivenUp(t *testing.T) {
 	if fault.CodeOf(err) != fault.Unavailable || !elastic.Passing(err) || !strings.Contains(errors.Unwrap(err).Error(), "gave no answer within 50ms") {
 		t.Errorf("%v", err)
 	}
-	if diff := cmp.Diff([]string{"count 50ms"}, givenUp); diff != "" || seen.calls[0].Outcome != elastic.TimedOut {
+	if diff := cmp.Diff([]string{"count 50ms"}, onTimeout); diff != "" || seen.calls[0].Outcome != elastic.TimedOut {
 		t.Error(diff, seen.calls)
 	}
 	err = elastic.Retry{For: limit / 2, First: time.Millisecond, Max: time.Millisecond}.Do(t.Context(), func(ctx context.Context) error {
 		_, err := c.Count(ctx, "things")
 		return err
 	})
-	if err == nil || !strings.Contains(err.Error(), "did not recover") || len(givenUp) != 2 {
-		t.Errorf("%v after %v", err, givenUp)
+	if err == nil || !strings.Contains(err.Error(), "did not recover") || len(onTimeout) != 2 {
+		t.Errorf("%v after %v", err, onTimeout)
 	}
 }

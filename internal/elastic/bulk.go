@@ -32,48 +32,53 @@ func (b *Batch) Index(id string, doc []byte) {
 	b.IndexFunc(id, func(body []byte) []byte { return append(body, doc...) })
 }
 
-// IndexFunc is Index for a document that is made by appending it to the request:
-// it is not copied.
+// IndexFunc is Index for a document that appendDoc appends to the request: it is not
+// copied.
 func (b *Batch) IndexFunc(id string, appendDoc func([]byte) []byte) {
-	item := batchItem{start: len(b.body)}
-	b.body = append(b.body, `{"index":{"_id":`...)
-	// An invalid id is refused by Elasticsearch, not here.
-	b.body, _ = jsontext.AppendQuote(b.body, id)
-	b.body = append(b.body, "}}\n"...)
-	item.doc = len(b.body)
-	b.body = append(appendDoc(b.body), '\n')
-	item.end = len(b.body)
-	b.items = append(b.items, item)
+	b.add("index", id, nil, appendDoc)
 }
 
-// IndexAt is Index for a document that has a version of its own (its author's,
-// not Elasticsearch's) and is routed: it replaces one of the same or a lower
-// version only, and is refused with status 409 by one of a higher.
+// IndexAt is Index for a document with routing and an external version: it replaces
+// one of the same or a lower version only, and is refused with status 409 by one of
+// a higher version.
 func (b *Batch) IndexAt(id, routing string, version int64, doc []byte) {
-	item := batchItem{start: len(b.body)}
-	b.external("index", id, routing, version)
-	item.doc = len(b.body)
-	b.body = append(append(b.body, doc...), '\n')
-	item.end = len(b.body)
-	b.items = append(b.items, item)
+	b.add("index", id, &versioned{routing, version}, func(body []byte) []byte { return append(body, doc...) })
 }
 
-// DeleteAt deletes a document as IndexAt replaces one. One that is not there is
+// Delete deletes a document. One that does not exist is fine.
+func (b *Batch) Delete(id string) { b.add("delete", id, nil, nil) }
+
+// DeleteAt deletes a document as IndexAt replaces one. One that does not exist is
 // fine.
 func (b *Batch) DeleteAt(id, routing string, version int64) {
-	item := batchItem{start: len(b.body)}
-	b.external("delete", id, routing, version)
-	item.end = len(b.body)
-	item.doc = item.end - 1 // no document
-	b.items = append(b.items, item)
+	b.add("delete", id, &versioned{routing, version}, nil)
 }
 
-func (b *Batch) external(action, id, routing string, version int64) {
-	b.body = append(append(b.body, `{"`...), action...)
-	b.body, _ = jsontext.AppendQuote(append(b.body, `":{"_id":`...), id)
-	b.body, _ = jsontext.AppendQuote(append(b.body, `,"routing":`...), routing)
-	b.body = strconv.AppendInt(append(b.body, `,"version":`...), version, 10)
-	b.body = append(b.body, `,"version_type":"external_gte"}}`+"\n"...)
+type versioned struct {
+	routing string
+	version int64
+}
+
+// add appends an action. at is nil without routing and version, appendDoc without a
+// document.
+func (b *Batch) add(action, id string, at *versioned, appendDoc func([]byte) []byte) {
+	item := batchItem{start: len(b.body)}
+	b.body = append(append(append(b.body, `{"`...), action...), `":{"_id":`...)
+	// An invalid id is refused by Elasticsearch, not here.
+	b.body, _ = jsontext.AppendQuote(b.body, id)
+	if at != nil {
+		b.body, _ = jsontext.AppendQuote(append(b.body, `,"routing":`...), at.routing)
+		b.body = strconv.AppendInt(append(b.body, `,"version":`...), at.version, 10)
+		b.body = append(b.body, `,"version_type":"external_gte"`...)
+	}
+	b.body = append(b.body, "}}\n"...)
+	if item.doc = len(b.body); appendDoc != nil {
+		b.body = append(appendDoc(b.body), '\n')
+	} else {
+		item.doc-- // an empty document
+	}
+	item.end = len(b.body)
+	b.items = append(b.items, item)
 }
 
 // Len returns how many documents the batch has.
@@ -100,8 +105,8 @@ func (b *Batch) all() []int {
 	return positions
 }
 
-// portion is the first of some items, as many as fit into a size, at least one,
-// and their request.
+// portion returns the first positions whose items fit into size, at least one, and
+// their request.
 func (b *Batch) portion(positions []int, size int) ([]int, []byte) {
 	if len(positions) == len(b.items) && len(b.body) <= size {
 		return positions, b.body
@@ -126,7 +131,7 @@ func (b *Batch) portion(positions []int, size int) ([]int, []byte) {
 	return positions, body
 }
 
-// Refusal is a document that Elasticsearch will not take, however often.
+// Refusal is a document that Elasticsearch refuses for good.
 type Refusal struct {
 	Position int // in the batch
 	Status   int
@@ -134,16 +139,15 @@ type Refusal struct {
 	Reason   string
 }
 
-// Bulk writes a batch to an alias, which must exist: a name that is gone is an
-// error and never becomes a new index. Every item's outcome is looked at.
-// What is busy (429) or broken (5xx) or lost with its connection is sent again,
-// alone, as retry says; the documents refused for good are returned, in no
-// particular order, and all others are acknowledged when the error is nil. They
-// are on Elasticsearch's disks then, unless an index says otherwise
-// (index.translog.durability).
+// Bulk writes a batch to an alias, which must exist: a missing alias is an error
+// and never becomes a new index. The outcome of every item is checked. Items that
+// failed with 429 or 5xx, or whose connection was lost, are sent again as retry
+// says. Documents that are refused for good are returned, in no particular order;
+// all others are acknowledged when the error is nil. They are on the disks of
+// Elasticsearch then, unless an index says otherwise (index.translog.durability).
 //
-// A batch larger than retry.Pace allows by now is sent in portions, and so is
-// one that Elasticsearch is too busy for or does not take whole.
+// A batch larger than retry.Pace is sent in portions, and so is one for which
+// Elasticsearch is too busy or which is too large for it.
 func (c *Client) Bulk(ctx context.Context, alias string, b *Batch, retry Retry) ([]Refusal, error) {
 	var refused []Refusal
 	pauses := retry.start(c.jitter)
@@ -201,24 +205,24 @@ func isBusy(err error) bool {
 	return ok && e.Class() == Busy
 }
 
-// sortedItems are the items of an answer by what is to be done about them.
+// sortedItems are the items of an answer by their class.
 type sortedItems struct {
 	again   []int // positions to be sent again
 	why     error // of one of them
 	refused []Refusal
 }
 
-// sortItems judges an answer. An error is about all of the batch.
+// sortItems classifies the items of an answer. An error concerns the whole batch.
 func sortItems(positions []int, items []bulkOutcome) (sorted sortedItems, err error) {
 	for i, item := range items {
 		switch item.verdict() {
 		case acknowledged:
-		case passing:
+		case transient:
 			sorted.again = append(sorted.again, positions[i])
 			if sorted.why == nil || item.Status == http.StatusTooManyRequests {
 				sorted.why = item.asError()
 			}
-		case refusedForGood:
+		case rejected:
 			sorted.refused = append(sorted.refused, Refusal{positions[i], item.Status, item.Error.Type, item.reason()})
 		default:
 			return sorted, item.asError()
@@ -273,8 +277,8 @@ type verdict uint8
 
 const (
 	acknowledged verdict = iota
-	passing
-	refusedForGood
+	transient
+	rejected
 	fatal // it is not about the document: the index is gone, writing is forbidden
 )
 
@@ -283,9 +287,9 @@ func (o bulkOutcome) verdict() verdict {
 	case o.Status >= 200 && o.Status < 300, o.deleted && o.Status == http.StatusNotFound && o.Error.Type == "":
 		return acknowledged
 	case o.Status == http.StatusTooManyRequests || o.Status >= 500:
-		return passing
+		return transient
 	case o.Status == http.StatusBadRequest || o.Status == http.StatusRequestEntityTooLarge || o.Status == http.StatusConflict:
-		return refusedForGood
+		return rejected
 	default:
 		return fatal
 	}

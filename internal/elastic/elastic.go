@@ -1,5 +1,5 @@
-// Package elastic talks to Elasticsearch: one client, bytes in, bytes out,
-// errors in classes. It knows nothing of what the indices mean.
+// Package elastic is a client of Elasticsearch: requests and answers are bytes,
+// errors have classes. It does not know what the indices mean.
 package elastic
 
 import (
@@ -27,37 +27,37 @@ import (
 
 // Config says how to reach a cluster.
 type Config struct {
-	// Addresses of the nodes, at least one: http(s)://host:port. Each is asked in
-	// turn; one that does not answer is left out for a while.
+	// Addresses of the nodes, at least one: http(s)://host:port. They take turns; a
+	// node that does not answer is left out for a while.
 	Addresses []string
-	// Username and Password, or APIKey (base64 as Elasticsearch issues it);
-	// all empty where security is off.
+	// Username and Password, or APIKey (base64 as Elasticsearch issues it). All are
+	// empty without security.
 	Username, Password, APIKey string
-	// CACert is a PEM bundle of what signs the nodes' certificates, in the place
-	// of the system's authorities; empty: those.
+	// CACert is a PEM bundle of the authorities that sign the nodes' certificates.
+	// Empty means those of the system.
 	CACert []byte
-	// InsecureTLS accepts any certificate; for trials only.
+	// InsecureTLS accepts any certificate. For trials only.
 	InsecureTLS bool
 	// MaxConnections per node, default 64.
 	MaxConnections int
 	// DialTimeout bounds connecting to a node, default 2 s.
 	DialTimeout time.Duration
-	// CallTimeout bounds a call, with all that is tried for it, where its context
-	// does not end earlier; default 90 s, Request.Timeout goes before it. A node that takes connections and
-	// never answers would be waited for without end.
+	// CallTimeout bounds a call with all its attempts, unless its context ends
+	// earlier; default 90 s. Request.Timeout overrides it. Without it a node that
+	// accepts connections and never answers would be waited for without end.
 	CallTimeout time.Duration
-	// GivenUp, when set, is told of every call that was ended by that bound.
-	GivenUp func(ctx context.Context, operation string, after time.Duration)
-	// MaxCalls is how many calls may be under way at once; one more is refused
-	// with fault.Unavailable. 0: any number.
+	// OnTimeout, when set, is called for every call that CallTimeout ended.
+	OnTimeout func(ctx context.Context, operation string, after time.Duration)
+	// MaxCalls is the limit of concurrent calls. One more is refused with
+	// fault.Unavailable. 0: any number.
 	MaxCalls int
-	// Observe, when set, is told of every call, with its context.
+	// Observe, when set, is called after every call, with its context.
 	Observe func(context.Context, Call)
 	// Spans, when set, makes a span of every call that is sent.
 	Spans elastictransport.Instrumentation
-	// Transport, when set, takes the requests in the place of connections to the
-	// nodes, and Jitter chooses the pauses of Bulk, up to a length, in the place
-	// of chance: for simulation.
+	// For simulation: Transport, when set, replaces the connections to the nodes,
+	// and Jitter chooses the pauses of Bulk, up to a length, in place of random
+	// ones.
 	Transport http.RoundTripper
 	Jitter    func(most time.Duration) time.Duration
 }
@@ -70,7 +70,7 @@ type Client struct {
 	connections int // the most, to all nodes
 	timeout     time.Duration
 	observe     func(context.Context, Call)
-	givenUp     func(context.Context, string, time.Duration)
+	onTimeout   func(context.Context, string, time.Duration)
 	spans       elastictransport.Instrumentation
 	jitter      func(time.Duration) time.Duration
 }
@@ -86,8 +86,8 @@ func New(c Config) (_ *Client, err error) {
 	if c.CallTimeout == 0 {
 		c.CallTimeout = 90 * time.Second // more than any search is given
 	}
-	if c.GivenUp == nil {
-		c.GivenUp = func(context.Context, string, time.Duration) {}
+	if c.OnTimeout == nil {
+		c.OnTimeout = func(context.Context, string, time.Duration) {}
 	}
 	if c.DialTimeout == 0 {
 		c.DialTimeout = 2 * time.Second
@@ -98,7 +98,7 @@ func New(c Config) (_ *Client, err error) {
 		MaxConnsPerHost:     c.MaxConnections,
 		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: 5 * time.Second,
-		// Elasticsearch is near; unpacking would cost more than it saves.
+		// Elasticsearch is near: decompression would cost more than it saves.
 		DisableCompression: true,
 	}
 	urls, err := parseAddresses(c.Addresses)
@@ -119,24 +119,24 @@ func New(c Config) (_ *Client, err error) {
 	es, err := elastictransport.NewClient(
 		elastictransport.WithURLs(urls...), elastictransport.WithUserAgent("atlas"),
 		elastictransport.WithBasicAuth(c.Username, c.Password), elastictransport.WithAPIKey(c.APIKey),
-		elastictransport.WithTransport(nodes), elastictransport.WithConnectionPoolFunc(nodes.use),
+		elastictransport.WithTransport(nodes), elastictransport.WithConnectionPoolFunc(nodes.setConnections),
 		elastictransport.WithInstrumentation(c.Spans),
-		// Another node is tried when one does not answer; a busy node's answer
-		// is the caller's to judge.
+		// Another node is tried when one does not answer. The caller handles the
+		// answer of a busy node.
 		elastictransport.WithRetry(2, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout),
-		elastictransport.WithRetryOnError(again),
+		elastictransport.WithRetryOnError(canRetry),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("elasticsearch: %w", err)
 	}
 	return &Client{
 		es: es, bound: bound{limit: int64(c.MaxCalls)}, connections: c.MaxConnections * len(c.Addresses),
-		timeout: c.CallTimeout, observe: c.Observe, givenUp: c.GivenUp, spans: c.Spans, jitter: c.Jitter,
+		timeout: c.CallTimeout, observe: c.Observe, onTimeout: c.OnTimeout, spans: c.Spans, jitter: c.Jitter,
 	}, nil
 }
 
-// tls trusts what the configuration says, and nothing else where it says
-// something.
+// tls returns the TLS configuration. A configured authority replaces those of the
+// system.
 func (c Config) tls() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(c.CACert) > 0 {
@@ -166,15 +166,15 @@ type Request struct {
 	NDJSON bool
 	// Missing: 404 is an answer, not an error.
 	Missing bool
-	// Timeout is Config.CallTimeout for a call that takes longer by its nature.
+	// Timeout, when set, replaces Config.CallTimeout for a call that takes longer.
 	Timeout time.Duration
 }
 
-// Do sends a request. An error is an *Error when Elasticsearch answered, a
-// fault.Unavailable when it did not in time; FaultOf turns the first into the
-// second where the caller cannot do better.
+// Do sends a request. An error is an *Error when Elasticsearch answered, and
+// fault.Unavailable when it did not answer in time. FaultOf turns the first into
+// the second where the caller cannot do better.
 func (c *Client) Do(ctx context.Context, r Request) (_ Response, err error) {
-	done, err := c.enter(ctx, r)
+	done, err := c.acquire(ctx, r)
 	if err != nil {
 		return Response{}, err
 	}
@@ -184,7 +184,7 @@ func (c *Client) Do(ctx context.Context, r Request) (_ Response, err error) {
 	defer cancel()
 	away := func(err error) error {
 		if caller.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			c.givenUp(caller, operation(r), limit)
+			c.onTimeout(caller, operation(r), limit)
 			err = fmt.Errorf("it gave no answer within %v: %w", limit, context.DeadlineExceeded)
 		}
 		return fault.Away(err, "elasticsearch")
@@ -241,7 +241,7 @@ func (c *Client) checkProduct(res *http.Response) error {
 	return nil
 }
 
-// Class says what can be done about an error.
+// Class groups errors by what can be done about them.
 type Class uint8
 
 // The classes.
@@ -287,7 +287,7 @@ func (e *Error) Error() string {
 	return "elasticsearch answered " + strconv.Itoa(e.Status) + " " + e.Type + ": " + e.Reason
 }
 
-// Class returns what can be done about it.
+// Class returns the error's class.
 func (e *Error) Class() Class {
 	switch {
 	case e.Status == http.StatusTooManyRequests:
@@ -299,9 +299,9 @@ func (e *Error) Class() Class {
 	}
 }
 
-// FaultOf is the error for a caller's caller: what is passing is Unavailable,
-// also a missing index, which means that nothing was loaded yet, and refused
-// credentials, which an operator can mend; what is left is a mistake of ours.
+// FaultOf turns an error into one for the callers above. Unavailable: transient
+// errors, a missing index (nothing was loaded yet) and refused credentials (an
+// operator can correct them). Internal: all others, which are our mistakes.
 func FaultOf(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	switch {

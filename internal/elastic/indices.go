@@ -42,8 +42,7 @@ func (c *Client) PutIndexSettings(ctx context.Context, settings map[string]any, 
 	return err
 }
 
-// refreshTimeout leaves time for what was written since the last refresh, which
-// is all of an index that was just filled.
+// refreshTimeout bounds a refresh: after a load it covers the whole index.
 const refreshTimeout = 2 * time.Minute
 
 // Refresh makes everything that was written to the indices searchable. A shard
@@ -53,7 +52,7 @@ func (c *Client) Refresh(ctx context.Context, indices ...string) error {
 	if err != nil {
 		return err
 	}
-	return wholeAnswer(res.Body)
+	return checkShards(res.Body)
 }
 
 // Count returns how many documents an index or alias has, as of its last
@@ -63,7 +62,7 @@ func (c *Client) Count(ctx context.Context, index string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := wholeAnswer(res.Body); err != nil {
+	if err := checkShards(res.Body); err != nil {
 		return 0, err
 	}
 	var answer struct {
@@ -72,8 +71,8 @@ func (c *Client) Count(ctx context.Context, index string) (int64, error) {
 	return answer.Count, json.Unmarshal(res.Body, &answer)
 }
 
-// wholeAnswer turns failed shards into a passing error.
-func wholeAnswer(body []byte) error {
+// checkShards returns a transient error when shards failed.
+func checkShards(body []byte) error {
 	var answer struct {
 		Shards struct {
 			Total  int `json:"total"`
@@ -90,17 +89,17 @@ func wholeAnswer(body []byte) error {
 	return nil
 }
 
-// Index is what tells one index from another.
+// Index identifies an index.
 type Index struct {
-	// UUID is Elasticsearch's own id of it: one that was deleted and made again,
+	// UUID is Elasticsearch's own id. An index that was deleted and created again,
 	// or restored, under the same name has another.
 	UUID string
-	// Aliases are in order.
+	// Aliases are sorted.
 	Aliases []string
 }
 
-// Indices returns the indices whose names match one of some patterns (`*` stands
-// for anything), by name.
+// Indices returns the indices whose names match one of the patterns (`*` matches
+// anything), by name.
 func (c *Client) Indices(ctx context.Context, patterns ...string) (map[string]Index, error) {
 	res, err := c.Do(ctx, Request{
 		Method: http.MethodGet, Path: "/" + joined(patterns), Missing: true,
@@ -143,14 +142,14 @@ func (c *Client) Aliases(ctx context.Context, pattern string) (map[string][]stri
 	return aliases, nil
 }
 
-// AliasChange adds an alias to an index or takes it away.
+// AliasChange adds an alias to an index or removes it.
 type AliasChange struct {
 	Index, Alias string
-	// Remove: the alias is taken away, and has to be there.
+	// Remove: the alias is removed, and must exist.
 	Remove bool
 }
 
-// ChangeAliases makes all changes at once, or none.
+// ChangeAliases makes all changes in one step, or none.
 func (c *Client) ChangeAliases(ctx context.Context, changes []AliasChange) error {
 	type target struct {
 		Index     string `json:"index"`
@@ -181,8 +180,8 @@ func joined(indices []string) string {
 	return strings.Join(escaped, ",")
 }
 
-// MappingVersion is mappings._meta.version of an index, by an alias that is its
-// alone; "" when it has none.
+// MappingVersion is mappings._meta.version of the only index of an alias; "" when
+// it has none.
 func (c *Client) MappingVersion(ctx context.Context, alias string) (version string, err error) {
 	res, err := c.Do(ctx, Request{
 		Method: http.MethodGet, Path: "/" + url.PathEscape(alias) + "/_mapping",

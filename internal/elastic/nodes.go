@@ -14,19 +14,18 @@ import (
 	"github.com/elastic/elastic-transport-go/v8/elastictransport"
 )
 
-// A node that failed is left out for firstPause, then for twice as long with
-// each further failure, up to longestPause. Short, since a node that restarts
-// is back within seconds, and asking in vain costs one request a retry.
+// A node that failed is left out for firstPause, doubled with each further failure
+// up to longestPause. The pauses are short: a node that restarts is back within
+// seconds, and a vain request costs one retry.
 const (
 	firstPause   = time.Second
 	longestPause = 30 * time.Second
 )
 
-// nodes chooses which node a request goes to: each in turn, leaving out those
-// that failed lately. The library's own pool would do but for two things. It
-// takes a request whose caller gave up for a failure of the node, so that
-// impatient callers put healthy nodes aside; and it leaves a node out for a
-// minute at least.
+// nodes chooses the node of a request: each in turn, without those that failed
+// recently. It replaces the library's pool, which has two faults: it counts a
+// request that its caller cancelled as a failure of the node, so that impatient
+// callers exclude healthy nodes; and it excludes a node for at least a minute.
 type nodes struct {
 	transport http.RoundTripper
 
@@ -48,8 +47,9 @@ var (
 	_ http.RoundTripper               = (*nodes)(nil)
 )
 
-// use sets the nodes; the library calls it once, when the client is made.
-func (n *nodes) use(connections []*elastictransport.Connection, _ elastictransport.Selector) elastictransport.ConnectionPool {
+// setConnections sets the nodes. The library calls it once, when the client is
+// made.
+func (n *nodes) setConnections(connections []*elastictransport.Connection, _ elastictransport.Selector) elastictransport.ConnectionPool {
 	n.byHost = make(map[string]*node, len(connections))
 	for _, c := range connections {
 		if n.byHost[c.URL.Host] != nil {
@@ -62,9 +62,9 @@ func (n *nodes) use(connections []*elastictransport.Connection, _ elastictranspo
 	return n
 }
 
-// Next implements elastictransport.ConnectionPool. Nobody's request waits for a
-// node that may not answer: those that failed are tried out beside it. When all
-// have failed, it is the one whose pause ends first: there is nothing to lose.
+// Next implements elastictransport.ConnectionPool. No request waits for a node that
+// may not answer: failed nodes are probed in the background. When all have failed,
+// the one whose pause ends first is used.
 func (n *nodes) Next() (*elastictransport.Connection, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -77,7 +77,7 @@ func (n *nodes) Next() (*elastictransport.Connection, error) {
 	for i, each := range inTurn {
 		if each.failures == 0 {
 			n.turn = (n.turn + i) % len(n.all)
-			n.tryOut(now)
+			n.probeFailed(now)
 			return each.connection, nil
 		}
 	}
@@ -88,23 +88,23 @@ func (n *nodes) Next() (*elastictransport.Connection, error) {
 	return first.connection, nil
 }
 
-// tryOut asks those again that failed and whose pause is over.
-func (n *nodes) tryOut(now time.Time) {
+// probeFailed probes the failed nodes whose pause is over.
+func (n *nodes) probeFailed(now time.Time) {
 	for _, failed := range n.all {
 		if failed.failures > 0 && !now.Before(failed.until) {
-			failed.until = now.Add(tryFor)
-			go n.try(failed.connection.URL)
+			failed.until = now.Add(probeTimeout)
+			go n.probe(failed.connection.URL)
 		}
 	}
 }
 
-// tryFor is what a node that failed has for showing that it answers again.
-const tryFor = 2 * time.Second
+// probeTimeout bounds a probe.
+const probeTimeout = 2 * time.Second
 
-// try asks a node that failed for anything. Whatever it answers, without
-// credentials, it is there again.
-func (n *nodes) try(at *url.URL) {
-	ctx, cancel := context.WithTimeout(context.Background(), tryFor)
+// probe sends a request without credentials to a failed node. Any answer shows that
+// the node is back.
+func (n *nodes) probe(at *url.URL) {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.JoinPath("/").String(), nil)
 	if err != nil {
@@ -115,14 +115,14 @@ func (n *nodes) try(at *url.URL) {
 	}
 }
 
-// RoundTrip implements http.RoundTripper, and learns from it how the node does.
-// The answer has been read whole when it returns, so that one which breaks off is
-// a failure of the node like any other, after which another one is asked.
+// RoundTrip implements http.RoundTripper and records how the node does. It reads
+// the whole answer, so that an answer that breaks off counts as a failure of the
+// node, after which another one is asked.
 func (n *nodes) RoundTrip(req *http.Request) (*http.Response, error) {
 	began := time.Now()
 	res, err := n.transport.RoundTrip(req)
 	if err == nil {
-		err = readWhole(res)
+		err = bufferBody(res)
 	}
 	if err == nil || !errors.Is(context.Cause(req.Context()), context.Canceled) {
 		n.report(req.URL.Host, began, err)
@@ -133,8 +133,8 @@ func (n *nodes) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// report takes in how a request that began then ended. Requests that were under
-// way together and failed together are one failure.
+// report records the end of a request that began then. Concurrent requests that
+// fail together count as one failure.
 func (n *nodes) report(host string, began time.Time, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -154,10 +154,10 @@ func (n *nodes) report(host string, began time.Time, err error) {
 	}
 }
 
-// OnSuccess implements elastictransport.ConnectionPool: RoundTrip knows more.
+// OnSuccess implements elastictransport.ConnectionPool. RoundTrip records it.
 func (*nodes) OnSuccess(*elastictransport.Connection) error { return nil }
 
-// OnFailure implements elastictransport.ConnectionPool: RoundTrip knows more.
+// OnFailure implements elastictransport.ConnectionPool. RoundTrip records it.
 func (*nodes) OnFailure(*elastictransport.Connection) error { return nil }
 
 // URLs implements elastictransport.ConnectionPool.
@@ -169,12 +169,12 @@ func (n *nodes) URLs() []*url.URL {
 	return urls
 }
 
-// again tells whether another node is asked after an error: not for a caller
-// whose time is over.
-func again(req *http.Request, _ error) bool { return req.Context().Err() == nil }
+// canRetry reports whether another node is asked after an error: not when the
+// context of the request has ended.
+func canRetry(req *http.Request, _ error) bool { return req.Context().Err() == nil }
 
-// parseAddresses refuses what is no http(s)://host[:port]. The addresses are
-// not shown: they may hold a password.
+// parseAddresses refuses addresses other than http(s)://host[:port]. Its errors do
+// not show them: they can contain a password.
 func parseAddresses(addresses []string) ([]*url.URL, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("elasticsearch: no address is given")

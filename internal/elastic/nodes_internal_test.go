@@ -33,7 +33,7 @@ func nodesOf(t *testing.T, transport http.RoundTripper, hosts ...string) *nodes 
 	for _, h := range hosts {
 		connections = append(connections, &elastictransport.Connection{URL: &url.URL{Scheme: "http", Host: h}})
 	}
-	n.use(connections, nil)
+	n.setConnections(connections, nil)
 	return n
 }
 
@@ -156,7 +156,7 @@ func TestHungNodeIsWaitedForOnce(t *testing.T) {
 		if waited != 1 {
 			t.Errorf("%d requests waited for it", waited)
 		}
-		time.Sleep(tryFor) // the last try is over
+		time.Sleep(probeTimeout) // the last try is over
 	})
 }
 

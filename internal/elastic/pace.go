@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Pace is how large `_bulk` requests are made, in bytes: as large as allowed
-// until Elasticsearch is too busy for them (429), does not take them (413) or is
-// slow, then half, and growing back while it keeps up. Those who write to one
-// cluster share one. The nil Pace allows any size and learns nothing.
+// Pace adapts the size of `_bulk` requests, in bytes. It starts at the limit,
+// halves when Elasticsearch is too busy (429), refuses the size (413) or is slow,
+// and grows back while Elasticsearch keeps up. All writers to one cluster share
+// one. The nil Pace allows any size.
 type Pace struct {
 	mu         sync.Mutex
 	size       int
@@ -18,24 +18,24 @@ type Pace struct {
 }
 
 const (
-	// slowBulk is how long a request may take before the next ones get smaller.
+	// A request that takes longer than slowBulk makes the next ones smaller.
 	slowBulk = 10 * time.Second
-	// quickBulk is how long one may take for the next ones to get larger.
+	// A request that takes less than quickBulk makes the next ones larger.
 	quickBulk = slowBulk / 4
-	// leastBulk is the size that Elasticsearch being busy does not go below: what
-	// it cannot take in such portions it will not take in smaller ones either.
+	// leastBulk is the least size while Elasticsearch is busy: smaller requests
+	// would not help.
 	leastBulk = 64 << 10
-	// growSteps is in how many successes a request grows from nothing to all.
+	// growSteps is the number of successes in which a request grows to the limit.
 	growSteps = 16
 )
 
-// NewPace begins with requests of that many bytes, and never exceeds them by
-// more than a document.
+// NewPace starts with requests of that many bytes, which is also the limit. A
+// request exceeds it by less than a document.
 func NewPace(most int) *Pace {
 	return &Pace{size: most, least: min(most, leastBulk), most: most, step: max(1, most/growSteps)}
 }
 
-// Size is how large a request is to be now.
+// Size is the present size of a request.
 func (p *Pace) Size() int {
 	if p == nil {
 		return math.MaxInt
@@ -55,7 +55,7 @@ func (p *Pace) busy() {
 	p.size = max(p.size/2, p.least)
 }
 
-// tooLarge keeps below a size that was refused: that limit does not pass.
+// tooLarge lowers the limit below a size that was refused, for good.
 func (p *Pace) tooLarge(sent int) {
 	if p == nil {
 		return
@@ -66,7 +66,7 @@ func (p *Pace) tooLarge(sent int) {
 	p.size, p.least = min(p.size, p.most), min(p.least, p.most)
 }
 
-// took takes in how long a request of a size took that was answered.
+// took records the duration of an answered request of a size.
 func (p *Pace) took(sent int, time time.Duration) {
 	if p == nil {
 		return

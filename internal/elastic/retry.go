@@ -10,23 +10,24 @@ import (
 	"atlas/internal/fault"
 )
 
-// Retry says how failures that pass are borne: Elasticsearch is away, busy
-// (429) or broken (5xx). The zero value has the defaults.
+// Retry bounds the retries of transient failures: Elasticsearch is unavailable,
+// busy (429) or broken (5xx). The zero value has the defaults.
 type Retry struct {
-	// For is how long to go on without any success, default 5 minutes.
+	// For is the time without any success after which to stop, default 5 minutes.
 	For time.Duration
 	// First and Max bound the pauses, default 200 ms and 15 s. A pause is a random
-	// part of First, of twice that the next time, and so on up to Max: those who
-	// failed together do not come back together.
+	// part of First, then of twice that, and so on up to Max, so that clients that
+	// failed together do not retry together.
 	First, Max time.Duration
-	// Pace, when set, is how large the requests of Bulk get, and learns from them.
+	// Pace, when set, is the size of the requests of Bulk, and adapts to their
+	// outcome.
 	Pace *Pace
-	// Notify, when set, hears of each failure and the pause after it. It may be
-	// called from several goroutines.
+	// Notify, when set, is called with each failure and the pause after it, also by
+	// several goroutines at once.
 	Notify func(err error, pause time.Duration)
 }
 
-// Passing tells whether trying again can help.
+// Passing reports whether a retry can help.
 func Passing(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Class() != Rejected
@@ -34,8 +35,7 @@ func Passing(err error) bool {
 	return fault.CodeOf(err) == fault.Unavailable
 }
 
-// Do calls op until it succeeds, fails in a way that does not pass, or For is
-// over. op is told nothing of the attempts before it.
+// Do calls op until it succeeds, fails for good, or For is over.
 func (r Retry) Do(ctx context.Context, op func(context.Context) error) error {
 	pauses := r.start(nil)
 	for {
@@ -49,16 +49,16 @@ func (r Retry) Do(ctx context.Context, op func(context.Context) error) error {
 	}
 }
 
-// pauses is the state of one retried operation.
-type pauses struct {
+// backoff is the state of one retried operation.
+type backoff struct {
 	Retry
 	since  time.Time // of the last success, or of the beginning
 	next   time.Duration
 	jitter func(most time.Duration) time.Duration
 }
 
-// start takes where the lengths of pauses come from; nil: from chance.
-func (r Retry) start(jitter func(time.Duration) time.Duration) *pauses {
+// start begins an operation. jitter chooses the pauses; nil means at random.
+func (r Retry) start(jitter func(time.Duration) time.Duration) *backoff {
 	if r.For <= 0 {
 		r.For = 5 * time.Minute
 	}
@@ -71,17 +71,16 @@ func (r Retry) start(jitter func(time.Duration) time.Duration) *pauses {
 	if jitter == nil {
 		jitter = func(most time.Duration) time.Duration { return rand.N(most) + 1 } // #nosec G404 -- spreads retries, guards nothing
 	}
-	p := &pauses{Retry: r, jitter: jitter}
+	p := &backoff{Retry: r, jitter: jitter}
 	p.progress()
 	return p
 }
 
-// progress begins anew after a success.
-func (p *pauses) progress() { p.since, p.next = time.Now(), p.First }
+// progress restarts the backoff after a success.
+func (p *backoff) progress() { p.since, p.next = time.Now(), p.First }
 
-// wait pauses after a failure. It returns an error when there is no time left,
-// or the context ended.
-func (p *pauses) wait(ctx context.Context, cause error) error {
+// wait pauses after a failure. It fails when the time is over or the context ended.
+func (p *backoff) wait(ctx context.Context, cause error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

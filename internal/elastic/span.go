@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// span begins the span of a call, named by its operation; end ends it. Neither
-// the query nor the documents are in it.
+// span starts the span of a call, named by its operation; end ends it. It contains
+// neither the query nor documents.
 func (c *Client) span(ctx context.Context, r Request) (_ context.Context, end func(*http.Request, error)) {
 	if c.spans == nil {
 		return ctx, func(*http.Request, error) {}

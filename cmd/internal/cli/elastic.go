@@ -82,7 +82,7 @@ func (c Elastic) Open(more ...func(*elastic.Config)) (*elastic.Client, error) {
 // LogTimeouts logs calls that ended at the time limit of the client.
 func LogTimeouts(log *slog.Logger) func(*elastic.Config) {
 	return func(e *elastic.Config) {
-		e.GivenUp = func(ctx context.Context, operation string, after time.Duration) {
+		e.OnTimeout = func(ctx context.Context, operation string, after time.Duration) {
 			log.WarnContext(ctx, "elasticsearch gave no answer, and the call was given up", "operation", operation, "after", after.String())
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"atlas/cmd/internal/cli"
-	"atlas/indexer"
+	"atlas/indexer/generation"
 	"atlas/internal/elastic"
 	"atlas/workspace/postgres"
 	"atlas/workspace/projection"
@@ -25,7 +25,7 @@ func (c generationsConfig) Check(f *cli.Problems) {
 }
 
 // with runs work on the generations and explains its error.
-func (c generationsConfig) with(ctx context.Context, work func(*postgres.System, indexer.GenerationOptions) error) error {
+func (c generationsConfig) with(ctx context.Context, work func(*postgres.System, generation.Options) error) error {
 	var f cli.Problems
 	c.Check(&f)
 	if err := f.Err(); err != nil {
@@ -36,7 +36,7 @@ func (c generationsConfig) with(ctx context.Context, work func(*postgres.System,
 		return err
 	}
 	defer w.Close()
-	return cli.Explain(work(w.System, indexer.GenerationOptions{
+	return cli.Explain(work(w.System, generation.Options{
 		Elastic: w.elastic, Names: c.Names(), Lease: w.System, Retry: elastic.Retry{}, Listener: w.listener,
 	}))
 }

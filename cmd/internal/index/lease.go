@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"atlas/cmd/internal/cli"
-	"atlas/indexer"
+	"atlas/indexer/generation"
 	"atlas/workspace/postgres"
 )
 
@@ -23,16 +23,16 @@ func (c waitConfig) Check(f *cli.Problems) { f.Duration("--wait", c.Wait, 0, 7*2
 // waitingLease waits while another process holds the lease. It prints the
 // holder once, and again when the holder changes.
 type waitingLease struct {
-	indexer.Lease
+	generation.Lease
 	wait, every time.Duration
 	tell        io.Writer
 }
 
-func (c waitConfig) lease(of indexer.Lease, tell io.Writer) indexer.Lease {
+func (c waitConfig) lease(of generation.Lease, tell io.Writer) generation.Lease {
 	return waitingLease{of, c.Wait, time.Second, tell}
 }
 
-// WithLease implements indexer.Lease.
+// WithLease implements generation.Lease.
 func (l waitingLease) WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error {
 	return l.waiting(ctx, func() error { return l.Lease.WithLease(ctx, name, who, ttl, work) })
 }

@@ -49,7 +49,7 @@ var loadMetricsList = []loadMetric{
 
 var (
 	loadPhase  = prometheus.NewDesc("atlas_load_phase", "1 for the phase the load or delta is in, 0 for the others.", []string{"phase"}, nil)
-	loadPhases = []indexer.Phase{indexer.Reading, indexer.Indexing, indexer.Ending, delta.Applying, delta.Telling}
+	loadPhases = []indexer.Phase{indexer.Reading, indexer.Indexing, indexer.Ending, delta.Applying, delta.Notifying}
 )
 
 // Describe implements prometheus.Collector.

@@ -14,6 +14,7 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/indexer"
 	"atlas/indexer/delta"
+	"atlas/indexer/verify"
 )
 
 // loadProgress shows the phases of a load: a bar for each on a terminal,
@@ -25,8 +26,8 @@ type loadProgress struct {
 	last  time.Time
 }
 
-var phaseNames = map[indexer.Phase]string{indexer.Reading: "reading", indexer.Indexing: "indexing", indexer.Ending: "finishing", indexer.Building: "building", indexer.Comparing: "comparing",
-	delta.Applying: "applying", delta.Telling: "telling"}
+var phaseNames = map[indexer.Phase]string{indexer.Reading: "reading", indexer.Indexing: "indexing", indexer.Ending: "finishing", verify.Building: "building", verify.Comparing: "comparing",
+	delta.Applying: "applying", delta.Notifying: "telling"}
 
 func (l *loadProgress) show(p indexer.Progress) {
 	began := p.Phase != l.phase

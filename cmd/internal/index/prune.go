@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"atlas/cmd/internal/cli"
-	"atlas/indexer"
+	"atlas/indexer/generation"
 	"atlas/workspace/postgres"
 )
 
@@ -28,9 +28,9 @@ func (c *Prune) Run(ctx context.Context, s *cli.Streams) error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	return c.with(ctx, func(_ *postgres.System, o indexer.GenerationOptions) error {
-		report, err := indexer.Prune(ctx, indexer.PruneOptions{
-			GenerationOptions: o, Keep: c.Keep, KeepUnfinished: c.KeepUnfinished, DryRun: c.DryRun,
+	return c.with(ctx, func(_ *postgres.System, o generation.Options) error {
+		report, err := generation.Prune(ctx, generation.PruneOptions{
+			Options: o, Keep: c.Keep, KeepUnfinished: c.KeepUnfinished, DryRun: c.DryRun,
 		})
 		if err != nil {
 			return err

@@ -28,7 +28,7 @@ func (c *Retry) Run(ctx context.Context, s *cli.Streams) error {
 	if err := f.Err(); err != nil {
 		return err
 	}
-	report, err := c.apply(ctx, s, delta.Options{Mended: c.Files})
+	report, err := c.apply(ctx, s, delta.Options{Corrected: c.Files})
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"atlas/cmd/internal/cli"
-	"atlas/indexer"
+	"atlas/indexer/generation"
 	"atlas/workspace/postgres"
 )
 
@@ -27,8 +27,8 @@ Status: 0 switched, 1 not switched (the message says why; when it says that the 
 
 // Run switches and prints both generations.
 func (c *Rollback) Run(ctx context.Context, s *cli.Streams) error {
-	return c.with(ctx, func(_ *postgres.System, o indexer.GenerationOptions) error {
-		report, err := indexer.Rollback(ctx, o, c.To)
+	return c.with(ctx, func(_ *postgres.System, o generation.Options) error {
+		report, err := generation.Rollback(ctx, o, c.To)
 		if !report.Switched {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"atlas/cmd/internal/cli"
 	"atlas/indexer"
+	"atlas/indexer/generation"
 	"atlas/search/query"
 	"atlas/workspace/postgres"
 )
@@ -24,7 +25,7 @@ type Status struct {
 // StatusReport is the status as --json prints it.
 type StatusReport struct {
 	// Generations are ordered from the newest.
-	Generations []indexer.Generation `json:"generations"`
+	Generations []generation.Generation `json:"generations"`
 	// Writing is the process that loads or applies a delta now; null when there
 	// is none.
 	Writing *writing `json:"writing"`
@@ -50,13 +51,13 @@ type writing struct {
 
 // Run prints the status.
 func (c *Status) Run(ctx context.Context, s *cli.Streams) error {
-	return c.with(ctx, func(system *postgres.System, o indexer.GenerationOptions) error {
-		generations, err := indexer.Generations(ctx, o.Elastic, o.Names)
+	return c.with(ctx, func(system *postgres.System, o generation.Options) error {
+		generations, err := generation.List(ctx, o.Elastic, o.Names)
 		if err != nil {
 			return err
 		}
 		status := StatusReport{Generations: generations, Loads: []unfinishedLoad{}}
-		who, until, err := system.LeaseHolder(ctx, indexer.LeaseName)
+		who, until, err := system.LeaseHolder(ctx, generation.LeaseName)
 		if err != nil {
 			return err
 		}
@@ -140,7 +141,7 @@ func (l unfinishedLoad) String() string {
 }
 
 // worstHealth is the health of the unhealthiest index.
-func worstHealth(g indexer.Generation) string {
+func worstHealth(g generation.Generation) string {
 	worst := "green"
 	for _, in := range g.Datasets {
 		if in.Health == "red" || in.Health == "yellow" && worst == "green" {

@@ -7,6 +7,7 @@ import (
 
 	"atlas/cmd/internal/cli"
 	"atlas/indexer"
+	"atlas/indexer/generation"
 )
 
 func TestUnfinishedLoadLine(t *testing.T) {
@@ -25,8 +26,8 @@ func TestUnfinishedLoadLine(t *testing.T) {
 func TestStatusTellsOfUnfinishedDeltas(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	err := printStatus(&cli.Streams{Out: &out}, StatusReport{Generations: []indexer.Generation{
-		{Name: "20260304t050607z-abcdef", State: indexer.Served, Deltas: []string{"20260304t050709z-abcdef"}},
+	err := printStatus(&cli.Streams{Out: &out}, StatusReport{Generations: []generation.Generation{
+		{Name: "20260304t050607z-abcdef", State: generation.Served, Deltas: []string{"20260304t050709z-abcdef"}},
 	}})
 	if err != nil || !strings.Contains(out.String(), "the delta 20260304t050709z-abcdef was begun on 20260304t050607z-abcdef and is not finished\n") {
 		t.Errorf("%v %s", err, &out)

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"atlas/cmd/internal/cli"
-	"atlas/indexer"
+	"atlas/indexer/verify"
 	"atlas/internal/elastic"
 )
 
@@ -66,7 +66,7 @@ func (c *Verify) Run(ctx context.Context, s *cli.Streams) error {
 		return err
 	}
 	shown := &loadProgress{to: s.Err}
-	report, err := indexer.Verify(ctx, indexer.VerifyOptions{
+	report, err := verify.Run(ctx, verify.Options{
 		Dir: c.Dir, Elastic: es, Names: c.Names(), Generation: c.Generation, AllowMissing: c.AllowMissing, Each: list.write,
 		TempDir: c.TempDir, Workers: c.Workers, Retry: elastic.Retry{For: c.RetryFor}, Log: log, Progress: shown.show,
 	})
@@ -90,7 +90,7 @@ func (c *Verify) Run(ctx context.Context, s *cli.Streams) error {
 
 // printVerified prints a report: differences on the error stream, counts on the
 // other.
-func printVerified(s *cli.Streams, r indexer.VerifyReport, out string) error {
+func printVerified(s *cli.Streams, r verify.Report, out string) error {
 	for i, d := range r.Differences {
 		if i == maxShown {
 			more := "--json shows more, --out FILE all"
@@ -152,7 +152,7 @@ func newDifferenceFile(path string) (*differenceFile, error) {
 	return &differenceFile{file, bufio.NewWriter(file)}, nil
 }
 
-func (f *differenceFile) write(d indexer.Difference) error {
+func (f *differenceFile) write(d verify.Difference) error {
 	if f.file == nil {
 		return nil
 	}

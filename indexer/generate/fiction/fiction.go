@@ -1,5 +1,5 @@
 // Package fiction makes up people: names, roles, titles, mailboxes and phone
-// numbers for records that need contacts nobody has. It is not for firms,
+// numbers for records that need fictitious contacts. It is not for firms,
 // places or projects, and nothing in it is taken from a real person: addresses
 // stand under reserved domains (.example), phone numbers in the range 555-0100
 // to 555-0199 that is set aside for stories.
@@ -95,7 +95,7 @@ func Title(r *rand.Rand, role string) string {
 	return list[r.IntN(len(list))]
 }
 
-// Phone returns a North American number that nobody has.
+// Phone returns a North American number that is not assigned.
 func Phone(r *rand.Rand, area int) string {
 	return "+1 " + strconv.Itoa(area) + " 555 01" + strconv.Itoa(r.IntN(10)) + strconv.Itoa(r.IntN(10))
 }

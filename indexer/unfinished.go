@@ -10,43 +10,42 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
+	"atlas/internal/durable"
 	"atlas/mappings"
 	"atlas/search/query"
 )
 
-// UnfinishedLoad is how far a load was at its last checkpoint.
+// UnfinishedLoad is the progress of a load at its last checkpoint.
 type UnfinishedLoad struct {
-	// WorkDir is where it is gone on with, Holder the name under which its
-	// process has the lease while it works.
+	// WorkDir is the folder to resume it from. Holder is the name under which its
+	// process holds the lease.
 	WorkDir string `json:"work_dir"`
 	Holder  string `json:"-"`
-	// Generation that it fills, of the files in Dir.
+	// Generation is filled from the files in Dir.
 	Generation string    `json:"generation"`
 	Dir        string    `json:"dir"`
 	Started    time.Time `json:"started"`
-	// Phase it is in. Done and Total are records in the phase Indexing, Done is
-	// lines in the phase Reading, which has no Total.
+	// Done and Total count records in the phase Indexing. In the phase Reading,
+	// Done counts lines and there is no Total.
 	Phase Phase `json:"phase"`
 	Done  int64 `json:"done"`
 	Total int64 `json:"total,omitzero"`
-	// Resumed counts the processes that went on with it, Seconds what all of them
-	// took.
+	// Resumed counts the processes that resumed it. Seconds is the time of all of
+	// them.
 	Resumed int     `json:"resumed"`
 	Seconds float64 `json:"seconds"`
 }
 
-// UnfinishedLoads lists the loads into an installation's indices that have a
-// work folder on this machine: in tempDir ("" means the user's folder for
-// caches, as for a load) or in one of the folders named. It only looks: a load at
-// work is not disturbed, and one whose files are just changing is left out.
+// UnfinishedLoads lists the loads into an installation's indices that have a work
+// folder on this machine: in tempDir ("" means the user's cache folder, as for a
+// load) or in workDirs. It only reads: running loads are not disturbed, and one
+// whose files are being replaced is left out.
 func UnfinishedLoads(names mappings.Names, tempDir string, workDirs ...string) []UnfinishedLoad {
-	found, _ := filepath.Glob(filepath.Join(cmp.Or(tempDir, defaultTempDir()), workPrefix+"*"))
+	found, _ := filepath.Glob(filepath.Join(cmp.Or(tempDir, DefaultTempDir()), workPrefix+"*"))
 	loads := []UnfinishedLoad{}
 	for _, path := range slices.Concat(found, workDirs) {
 		var m manifest
-		if !readJSON(filepath.Join(path, manifestName), &m) || m.Prefix != names.Prefix {
+		if ok, _ := durable.ReadJSON(filepath.Join(path, manifestName), &m); !ok || m.Prefix != names.Prefix {
 			continue
 		}
 		l := UnfinishedLoad{WorkDir: path, Generation: m.Generation, Started: m.Started.UTC(), Phase: Reading}
@@ -58,7 +57,7 @@ func UnfinishedLoads(names mappings.Names, tempDir string, workDirs ...string) [
 		holder, _ := os.ReadFile(filepath.Join(path, holderName)) // #nosec G304 -- a file of the work folder
 		l.Holder = string(holder)
 		s := newState()
-		if readJSON(filepath.Join(path, checkpointName), s) {
+		if ok, _ := durable.ReadJSON(filepath.Join(path, checkpointName), s); ok {
 			l.progress(s)
 		}
 		loads = append(loads, l)
@@ -91,9 +90,9 @@ func (l *UnfinishedLoad) progress(s *state) {
 	}
 }
 
-// InUse tells whether a process has the folder. Asking takes its lock for a
-// moment, so only a load that may be at work should be asked about. Where the
-// lock cannot be looked at, the answer is yes.
+// InUse reports whether a process has locked the folder. It takes the lock for a
+// moment, so call it only for a load that may be running. A lock that cannot be
+// opened counts as in use.
 func (l UnfinishedLoad) InUse() bool {
 	lock, err := os.Open(filepath.Join(l.WorkDir, lockName))
 	if err != nil {
@@ -101,9 +100,4 @@ func (l UnfinishedLoad) InUse() bool {
 	}
 	defer lock.Close()
 	return syscall.Flock(int(lock.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
-}
-
-func readJSON(path string, into any) bool {
-	raw, err := os.ReadFile(path) // #nosec G304 -- a file of the work folder
-	return err == nil && json.Unmarshal(raw, into) == nil
 }

@@ -1,4 +1,7 @@
-package indexer
+// Package verify compares the files of a load with the generation that it filled
+// (docs/data.md): every document is built again and compared with the one in the
+// index. It changes nothing.
+package verify
 
 import (
 	"cmp"
@@ -10,72 +13,74 @@ import (
 	"slices"
 	"time"
 
+	"atlas/indexer"
 	"atlas/indexer/extsort"
+	"atlas/indexer/generation"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/mappings"
 	"atlas/search/query"
 )
 
-// VerifyOptions say what to compare. Dir and Elastic are required.
-type VerifyOptions struct {
+// Options say what to compare. Dir and Elastic are required.
+type Options struct {
 	// Dir is the folder with the dataset files.
 	Dir     string
 	Elastic *elastic.Client
 	Names   mappings.Names
 	// Generation to compare with; "" means the served one.
 	Generation string
-	// AllowMissing takes a dataset without a file for an empty one.
+	// AllowMissing treats a dataset without a file as empty.
 	AllowMissing bool
 	// Each, when set, is called with every difference, dataset by dataset in the
 	// order of ids. Its error ends the work.
 	Each func(Difference) error
-	// TempDir takes the temporary files, about three times the size of the
-	// unpacked input; "" means the user's folder for caches.
+	// TempDir holds the temporary files, about three times the size of the unpacked
+	// input. "" means the user's cache folder.
 	TempDir string
-	// Workers is how many goroutines read lines and build documents, and how many
-	// searches are under way at once; 0 means one for each processor.
+	// Workers is the number of goroutines that read lines and build documents, and
+	// of concurrent searches. 0 means one for each processor.
 	Workers int
-	// SortMemory is as in Options.
+	// SortMemory is as in indexer.Options.
 	SortMemory int
-	// Retry is how long an Elasticsearch that is away or busy is borne.
+	// Retry bounds how long Elasticsearch may be unavailable or busy.
 	Retry elastic.Retry
-	// Progress, when set, is called as by Load. The phases are Reading,
+	// Progress, when set, is called as by indexer.Load. The phases are indexer.Reading,
 	// Building and Comparing.
-	Progress func(Progress)
-	// Log hears what is worth knowing while the work goes on; nil: nothing.
+	Progress func(indexer.Progress)
+	// Log gets events of the work. Nil: none.
 	Log *slog.Logger
 }
 
-// The phases of a verification after Reading. Done and Total are records.
+// The phases of a verification after indexer.Reading. Done and Total are records.
 const (
-	Building  Phase = "build"   // documents are built as for an index
-	Comparing Phase = "compare" // the index is read beside them
+	Building  indexer.Phase = "build"   // documents are built as for an index
+	Comparing indexer.Phase = "compare" // the index is read beside them
 )
 
-// MaxDifferences is how many differences of each dataset a VerifyReport lists.
-// All are counted, and VerifyOptions.Each is told of all.
+// MaxDifferences is how many differences of each dataset a Report lists. All are
+// counted and passed to Options.Each.
 const MaxDifferences = 250
 
-// VerifyReport is how a generation compares with its source.
-type VerifyReport struct {
+// Report compares a generation with its source.
+type Report struct {
 	Generation string `json:"generation"`
-	// Equal: the index holds the records of the source and no others, each with
-	// what it should have.
+	// Equal: the index holds exactly the records of the source, with equal
+	// contents.
 	Equal   bool      `json:"equal"`
 	Started time.Time `json:"started"`
 	Seconds float64   `json:"seconds"`
 	// Datasets has a row for each dataset, in the order of query.Datasets.
-	Datasets []VerifiedDataset `json:"datasets"`
+	Datasets []DatasetReport `json:"datasets"`
 	// Differences are the first of each dataset by id, at most MaxDifferences.
 	Differences []Difference `json:"differences"`
 	// Notes are for people.
 	Notes []string `json:"notes"`
 }
 
-// VerifiedDataset counts what was found. Records = Matching + Different +
-// Missing; Documents = Matching + Different + Extra.
-type VerifiedDataset struct {
+// DatasetReport counts records. Records = Matching + Different + Missing; Documents
+// = Matching + Different + Extra.
+type DatasetReport struct {
 	Dataset query.Dataset `json:"dataset"`
 	File    string        `json:"file"`
 	Index   string        `json:"index"`
@@ -84,7 +89,7 @@ type VerifiedDataset struct {
 	Rejected int64 `json:"rejected"`
 	Replaced int64 `json:"replaced"`
 	Records  int64 `json:"records"`
-	// Documents is how many the index says that it has.
+	// Documents is the count of the index.
 	Documents int64 `json:"documents"`
 	Matching  int64 `json:"matching"`
 	Missing   int64 `json:"missing"`
@@ -92,42 +97,44 @@ type VerifiedDataset struct {
 	Different int64 `json:"different"`
 }
 
-// Equal tells whether nothing is missing, extra or different.
-func (d VerifiedDataset) Equal() bool { return d.Missing+d.Extra+d.Different == 0 }
+// Equal reports whether nothing is missing, extra or different.
+func (d DatasetReport) Equal() bool { return d.Missing+d.Extra+d.Different == 0 }
 
-// Rejected is how many lines of the source are no records, and so were not
+// Rejected is the number of source lines that are not records and so were not
 // compared.
-func (r VerifyReport) Rejected() (n int64) {
+func (r Report) Rejected() (n int64) {
 	for _, d := range r.Datasets {
 		n += d.Rejected
 	}
 	return n
 }
 
-// verification is the state of one.
+// verification is the state of one Run.
 type verification struct {
-	VerifyOptions
-	report VerifyReport
+	Options
+	report Report
 	log    *slog.Logger
-	meter  meter
+	meter  indexer.Meter
+	// loadedAt is the time of records that have none.
+	loadedAt time.Time
 }
 
-// Verify compares a folder with a generation, by count and by content: every
-// document is built as Load would build it, and must be in the index, the same
-// in each field of the public record and, by its digest, in what only searches
-// see (docs/data.md). Nothing is changed. Memory does not grow with the data.
+// Run compares a folder with a generation, by count and by content: every document
+// is built as indexer.Load builds it, and must be in the index with equal fields of
+// the public record and, by its digest, equal fields that only searches use
+// (docs/data.md). It changes nothing. Memory does not grow with the data.
 //
-// Differences are no error: see the report. What is written meanwhile may or may
-// not be seen.
-func Verify(ctx context.Context, o VerifyOptions) (VerifyReport, error) {
+// Differences are not an error: see the report. Concurrent writes may or may not be
+// seen.
+func Run(ctx context.Context, o Options) (Report, error) {
 	if o.Elastic == nil {
-		return VerifyReport{}, fault.New(fault.Internal, "verifying needs an Elasticsearch client")
+		return Report{}, fault.New(fault.Internal, "verifying needs an Elasticsearch client")
 	}
-	v := &verification{VerifyOptions: o, log: o.Log}
+	v := &verification{Options: o, log: o.Log}
 	if v.log == nil {
 		v.log = slog.New(slog.DiscardHandler)
 	}
-	v.report = VerifyReport{Started: time.Now().UTC(), Datasets: []VerifiedDataset{}, Differences: []Difference{}, Notes: []string{}}
+	v.report = Report{Started: time.Now().UTC(), Datasets: []DatasetReport{}, Differences: []Difference{}, Notes: []string{}}
 	err := v.run(ctx)
 	v.report.Seconds = time.Since(v.report.Started).Seconds()
 	if err != nil && ctx.Err() != nil {
@@ -141,22 +148,18 @@ func (v *verification) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// What was written is only found when it has been refreshed.
+	// Only refreshed documents are found.
 	if err := v.Retry.Do(ctx, func(ctx context.Context) error {
 		return v.Elastic.Refresh(ctx, slices.Collect(maps.Values(indices))...)
 	}); err != nil {
 		return err
 	}
-	parent := cmp.Or(v.TempDir, defaultTempDir())
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return fault.Wrap(err, fault.Internal, "no temporary folder can be made in %s", parent)
-	}
-	dir, err := newWorkDir(parent, v.log)
+	dir, err := extsort.NewScratch(cmp.Or(v.TempDir, indexer.DefaultTempDir()), v.log)
 	if err != nil {
 		return err
 	}
-	defer dir.remove()
-	sorted, source, err := v.expect(ctx, dir.path)
+	defer dir.Remove()
+	sorted, source, err := v.expect(ctx, dir.Path)
 	if err != nil {
 		return err
 	}
@@ -165,12 +168,12 @@ func (v *verification) run(ctx context.Context) error {
 	for _, s := range sorted {
 		total += s.Len()
 	}
-	v.meter.total.Store(total)
-	stop := v.meter.start(v.Progress, Comparing)
+	v.meter.Expect(total)
+	stop := v.meter.Start(v.Progress, Comparing)
 	defer stop()
 	v.report.Equal = true
 	for _, d := range query.Datasets {
-		row := VerifiedDataset{Dataset: d, Index: indices[d]}
+		row := DatasetReport{Dataset: d, Index: indices[d]}
 		for _, s := range source.Datasets {
 			if s.Dataset == d {
 				row.File, row.Lines, row.Rejected, row.Replaced, row.Records = s.File, s.Lines, s.Rejected, s.Replaced, s.Records
@@ -185,20 +188,20 @@ func (v *verification) run(ctx context.Context) error {
 	return nil
 }
 
-// findIndices resolves the generation once: a switch meanwhile changes nothing.
+// findIndices resolves the generation once, so that a later switch does not matter.
 func (v *verification) findIndices(ctx context.Context) (map[query.Dataset]string, error) {
-	all, err := Generations(ctx, v.Elastic, v.Names)
+	all, err := generation.List(ctx, v.Elastic, v.Names)
 	if err != nil {
 		return nil, err
 	}
 	for _, g := range all {
-		if g.Name != v.Generation && (v.Generation != "" || g.State != Served) {
+		if g.Name != v.Generation && (v.Generation != "" || g.State != generation.Served) {
 			continue
 		}
 		if len(g.Datasets) != len(query.Datasets) {
 			return nil, fault.New(fault.BadRequest, "the generation %s has indices of %d datasets only", g.Name, len(g.Datasets))
 		}
-		v.report.Generation = g.Name
+		v.report.Generation, v.loadedAt = g.Name, g.Created
 		indices := map[query.Dataset]string{}
 		for _, in := range g.Datasets {
 			indices[in.Dataset] = in.Index
@@ -208,12 +211,11 @@ func (v *verification) findIndices(ctx context.Context) (map[query.Dataset]strin
 	if v.Generation == "" {
 		return nil, fault.New(fault.BadRequest, "no generation is served: nothing has been loaded yet")
 	}
-	return nil, fault.New(fault.BadRequest, "there is no generation %s%s", v.Generation, others(all, Served, Previous, Complete))
+	return nil, fault.New(fault.BadRequest, "there is no generation %s%s", v.Generation, generation.Suggest(all, generation.Served, generation.Previous, generation.Complete))
 }
 
-// expect builds the documents that the index should have, and sorts what is
-// compared of them by id.
-func (v *verification) expect(ctx context.Context, dir string) (map[query.Dataset]*extsort.Sorter, Report, error) {
+// expect builds the documents that the index should have and sorts them by id.
+func (v *verification) expect(ctx context.Context, dir string) (map[query.Dataset]*extsort.Sorter, indexer.Report, error) {
 	sorted := map[query.Dataset]*extsort.Sorter{}
 	for _, d := range query.Datasets {
 		sorted[d] = extsort.New(extsort.Options{
@@ -222,7 +224,7 @@ func (v *verification) expect(ctx context.Context, dir string) (map[query.Datase
 	}
 	documents := filepath.Join(dir, "documents")
 	if err := os.Mkdir(documents, 0o700); err != nil {
-		return nil, Report{}, fault.Wrap(err, fault.Internal, "the temporary folder %s cannot be used", dir)
+		return nil, indexer.Report{}, fault.Wrap(err, fault.Internal, "the temporary folder %s cannot be used", dir)
 	}
 	var (
 		writer       *extsort.Writer
@@ -235,10 +237,10 @@ func (v *verification) expect(ctx context.Context, dir string) (map[query.Datase
 		}
 		return writer.Close()
 	}
-	report, err := Documents(ctx, DocumentOptions{
-		Dir: v.Dir, AllowMissing: v.AllowMissing, LoadedAt: loadTime(v.report.Generation), TempDir: documents,
+	report, err := indexer.Documents(ctx, indexer.DocumentOptions{
+		Dir: v.Dir, AllowMissing: v.AllowMissing, LoadedAt: v.loadedAt, TempDir: documents,
 		Workers: v.Workers, SortMemory: v.SortMemory, Progress: v.building(),
-	}, func(d query.Dataset, batch []Document) error {
+	}, func(d query.Dataset, batch []indexer.Document) error {
 		if d != dataset {
 			if err := next(d); err != nil {
 				return err
@@ -253,16 +255,16 @@ func (v *verification) expect(ctx context.Context, dir string) (map[query.Datase
 		}
 		return nil
 	})
-	return sorted, report, both(err, next(""))
+	return sorted, report, cmp.Or(err, next(""))
 }
 
-// building passes on the progress of Documents.
-func (v *verification) building() func(Progress) {
+// building adapts the progress of indexer.Documents.
+func (v *verification) building() func(indexer.Progress) {
 	if v.Progress == nil {
 		return nil
 	}
-	return func(p Progress) {
-		if p.Phase == Indexing {
+	return func(p indexer.Progress) {
+		if p.Phase == indexer.Indexing {
 			p.Phase = Building
 		}
 		v.Progress(p)

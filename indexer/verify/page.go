@@ -1,4 +1,4 @@
-package indexer
+package verify
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"atlas/search/document"
 )
 
-// indexed is a document as the index has it.
+// indexed is a document in the index.
 type indexed struct {
 	id, elasticID string
 	source        jsontext.Value
@@ -23,8 +23,8 @@ type indexed struct {
 	hasDigest     bool
 }
 
-// pageSize is how many documents a search asks for: a window, and the one more
-// that tells of extra ones.
+// pageSize is the size of a search: a window and one more, which shows that there
+// are extra documents.
 const pageSize = windowRecords + 1
 
 // pageTimeout bounds one attempt of a search.
@@ -37,7 +37,7 @@ func (v *verification) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// eachDocument passes on the documents of a range of ids, in their order.
+// eachDocument calls take with the documents of a range of ids, in their order.
 func (v *verification) eachDocument(ctx context.Context, index, after, upto string, take func(indexed)) error {
 	for {
 		page, err := v.page(ctx, index, after, upto)
@@ -64,7 +64,7 @@ func (v *verification) page(ctx context.Context, index, after, upto string) ([]i
 	}
 	body, err := json.Marshal(map[string]any{
 		"size": pageSize, "sort": []string{"id"}, "track_total_hits": false,
-		// Without bounds this finds what has an id.
+		// Without bounds this matches all documents with an id.
 		"query":           map[string]any{"range": map[string]any{"id": bounds}},
 		"docvalue_fields": []string{document.DigestField},
 	}, json.Deterministic(true))
@@ -112,7 +112,7 @@ func (v *verification) page(ctx context.Context, index, after, upto string) ([]i
 	return docs, nil
 }
 
-// hasDigests tells whether an index was made with a place for digests.
+// hasDigests reports whether the mapping of an index has digests.
 func (v *verification) hasDigests(ctx context.Context, index string) (has bool, err error) {
 	err = v.Retry.Do(ctx, func(ctx context.Context) error {
 		res, err := v.Elastic.Do(ctx, elastic.Request{
@@ -133,9 +133,9 @@ func (v *verification) hasDigests(ctx context.Context, index string) (has bool, 
 	return has, err
 }
 
-// countIndex compares what was walked with what the index says that it has: a
-// document without an id is in no range of ids.
-func (v *verification) countIndex(ctx context.Context, row *VerifiedDataset) error {
+// countIndex compares the documents that were read with the count of the index:
+// documents without an id are in no range of ids.
+func (v *verification) countIndex(ctx context.Context, row *DatasetReport) error {
 	err := v.Retry.Do(ctx, func(ctx context.Context) (err error) {
 		row.Documents, err = v.Elastic.Count(ctx, row.Index)
 		return err

@@ -1,4 +1,4 @@
-package indexer
+package generation
 
 import (
 	"context"
@@ -6,13 +6,13 @@ import (
 	"atlas/internal/fault"
 )
 
-// PruneOptions say what Prune leaves.
+// PruneOptions say what Prune keeps.
 type PruneOptions struct {
-	GenerationOptions
-	// Keep is how many complete generations stay beside the served one: the
-	// previous one first, then the newest.
+	Options
+	// Keep is the number of complete generations that stay beside the served one:
+	// the previous one first, then the newest.
 	Keep int
-	// KeepUnfinished leaves what loads left that may be resumed.
+	// KeepUnfinished keeps the indices of loads that may be resumed.
 	KeepUnfinished bool
 	// DryRun deletes nothing.
 	DryRun bool
@@ -25,23 +25,23 @@ type PruneReport struct {
 	// never among the deleted.
 	Deleted []Generation `json:"deleted"`
 	Kept    []Generation `json:"kept"`
-	// Freed is what the deleted ones took on disk, without replicas, in bytes.
+	// Freed is the size of the deleted ones on disk, in bytes, without replicas.
 	Freed int64 `json:"freed_bytes"`
 }
 
-// Prune deletes generations that no search goes to. It holds the lease of
-// loads, so that what is unfinished then is nobody's work.
+// Prune deletes generations that are not served. It holds the lease of loads, so no
+// load is filling an unfinished one.
 func Prune(ctx context.Context, o PruneOptions) (PruneReport, error) {
 	report := PruneReport{DryRun: o.DryRun, Deleted: []Generation{}, Kept: []Generation{}}
 	if o.Keep < 0 {
 		return report, fault.New(fault.BadRequest, "no fewer than 0 generations can be kept")
 	}
-	err := o.held(ctx, func(ctx context.Context) error { return o.prune(ctx, &report) })
+	err := WithLease(ctx, o.Lease, func(ctx context.Context) error { return o.prune(ctx, &report) })
 	return report, err
 }
 
 func (o PruneOptions) prune(ctx context.Context, report *PruneReport) error {
-	all, err := Generations(ctx, o.Elastic, o.Names)
+	all, err := List(ctx, o.Elastic, o.Names)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (o PruneOptions) prune(ctx context.Context, report *PruneReport) error {
 	return o.Retry.Do(ctx, func(ctx context.Context) error { return o.Elastic.DeleteIndices(ctx, indices...) })
 }
 
-// keep tells which generations stay, of all of them, the newest first.
+// keep returns which generations stay, of all of them, the newest first.
 func (o PruneOptions) keep(all []Generation) map[string]bool {
 	keep, left := map[string]bool{}, o.Keep
 	for _, state := range []State{Previous, Complete} {

@@ -1,4 +1,4 @@
-package indexer
+package generation
 
 import (
 	"cmp"
@@ -15,11 +15,11 @@ import (
 	"atlas/search/query"
 )
 
-// State is what a generation is there for.
+// State is the role of a generation.
 type State string
 
-// The states. A generation is complete when it has an index of each dataset and
-// the load that made them was finished.
+// The states. A complete generation has an index for each dataset, all of them from
+// a load that was finished.
 const (
 	Served     State = "served"     // searches go to it
 	Previous   State = "previous"   // complete: what a rollback goes to when none is named
@@ -27,59 +27,58 @@ const (
 	Unfinished State = "unfinished" // being filled, left by a load that ended, or without some of its indices
 )
 
-// Generation is one load's indices.
+// Generation is the indices of one load.
 type Generation struct {
 	Name string `json:"generation"`
 	// State of all its indices together.
 	State State `json:"state"`
 	// Created is when its load began, to the second.
 	Created time.Time `json:"created"`
-	// Deltas were begun on it and are not finished: some related records may not
-	// follow yet what they changed.
+	// Deltas were begun on it and are not finished: related records may not follow
+	// their changes yet.
 	Deltas []string `json:"deltas"`
 	// Documents and Bytes are sums over the datasets.
 	Documents int64 `json:"documents"`
 	Bytes     int64 `json:"bytes"`
-	// Datasets has a row for each index there is, in the order of
-	// query.Datasets.
-	Datasets []GenerationIndex `json:"datasets"`
+	// Datasets has a row for each existing index, in the order of query.Datasets.
+	Datasets []DatasetIndex `json:"datasets"`
 }
 
-// GenerationIndex is one of a generation's indices.
-type GenerationIndex struct {
+// DatasetIndex is an index of a generation.
+type DatasetIndex struct {
 	Dataset query.Dataset `json:"dataset"`
 	Index   string        `json:"index"`
 	// Served: the alias of the dataset points to it.
 	Served bool `json:"served"`
-	// Documents is how many records can be found; while the index is filled,
-	// how many were written so far, those twice that were sent twice.
+	// Documents is the number of searchable records. While the index is filled, it
+	// is the number of writes, which counts a document twice that was sent twice.
 	Documents int64 `json:"documents"`
 	// Bytes are those of the primary shards on disk, without replicas.
 	Bytes int64 `json:"bytes"`
-	// Health is green (all copies there), yellow (replicas missing) or red
+	// Health is green (all copies placed), yellow (replicas missing) or red
 	// (records missing).
 	Health string `json:"health"`
 
 	unfinished bool
 }
 
-// Generations lists the generations of an installation, the newest first. What
-// changes meanwhile may or may not be seen.
-func Generations(ctx context.Context, es *elastic.Client, names mappings.Names) ([]Generation, error) {
-	all, err := listExisting(ctx, es, names)
+// List returns the generations of an installation, the newest first. It may or may
+// not see concurrent changes.
+func List(ctx context.Context, es *elastic.Client, names mappings.Names) ([]Generation, error) {
+	all, err := Indices(ctx, es, names)
 	if err != nil {
 		return nil, err
 	}
-	facts, err := indexFacts(ctx, es, names)
+	stats, err := readStats(ctx, es, names)
 	if err != nil {
 		return nil, err
 	}
 	byName := map[string]*Generation{}
 	generations := []*Generation{}
 	for _, e := range all {
-		name := names.GenerationOf(string(e.dataset), e.index)
-		f, known := facts[e.index]
-		if !e.generation || !known { // it was deleted in between
+		name := names.GenerationOf(string(e.Dataset), e.Name)
+		f, known := stats[e.Name]
+		if !e.Loaded || !known { // it was deleted in between
 			continue
 		}
 		g := byName[name]
@@ -88,17 +87,17 @@ func Generations(ctx context.Context, es *elastic.Client, names mappings.Names) 
 			byName[name] = g
 			generations = append(generations, g)
 		}
-		in := GenerationIndex{
-			Dataset: e.dataset, Index: e.index, Served: e.served, unfinished: e.unfinished,
+		in := DatasetIndex{
+			Dataset: e.Dataset, Index: e.Name, Served: e.Served, unfinished: e.Unfinished,
 			Documents: f.written, Bytes: f.bytes, Health: f.health,
 		}
-		// Nothing is found in an index that is being filled: it is not refreshed.
-		if !e.unfinished && f.health != "red" {
-			if in.Documents, err = es.Count(ctx, e.index); err != nil {
+		// An index that is being filled is not refreshed: nothing is found in it.
+		if !e.Unfinished && f.health != "red" {
+			if in.Documents, err = es.Count(ctx, e.Name); err != nil {
 				return nil, err
 			}
 		}
-		for _, delta := range e.deltas {
+		for _, delta := range e.Deltas {
 			if !slices.Contains(g.Deltas, delta) {
 				g.Deltas = append(g.Deltas, delta)
 			}
@@ -117,12 +116,12 @@ func Generations(ctx context.Context, es *elastic.Client, names mappings.Names) 
 	return list, nil
 }
 
-// setStates tells what each generation is, of all of them, the newest first.
+// setStates sets the states of all generations, the newest first.
 func setStates(all []*Generation) {
 	served := -1
 	for i, g := range all {
 		switch {
-		case slices.ContainsFunc(g.Datasets, func(in GenerationIndex) bool { return in.Served }):
+		case slices.ContainsFunc(g.Datasets, func(in DatasetIndex) bool { return in.Served }):
 			g.State, served = Served, i
 		case g.complete():
 			g.State = Complete
@@ -130,8 +129,8 @@ func setStates(all []*Generation) {
 			g.State = Unfinished
 		}
 	}
-	// The newest of those before the served one; where there is none, the newest
-	// of those after it, which a rollback left.
+	// The newest of those before the served one. Without any, the newest of those
+	// after it, which a rollback left.
 	for _, from := range [][]*Generation{all[served+1:], all[:max(served, 0)]} {
 		for _, g := range from {
 			if g.State == Complete {
@@ -142,10 +141,10 @@ func setStates(all []*Generation) {
 	}
 }
 
-// complete tells whether searches could go to a generation.
+// complete reports whether searches could go to a generation.
 func (g *Generation) complete() bool {
 	return len(g.Datasets) == len(query.Datasets) &&
-		!slices.ContainsFunc(g.Datasets, func(in GenerationIndex) bool { return in.unfinished })
+		!slices.ContainsFunc(g.Datasets, func(in DatasetIndex) bool { return in.unfinished })
 }
 
 func (g *Generation) indices() []string {
@@ -156,25 +155,25 @@ func (g *Generation) indices() []string {
 	return names
 }
 
-// loadTime is when the load of a generation began, by its name, zero when it is
-// no name of a generation. It is the time that records get which have none.
+// loadTime is the time in the name of a generation, when its load began; zero for
+// other names. Records without times of their own have it.
 func loadTime(generation string) time.Time {
 	if !generationName.MatchString(generation) {
 		return time.Time{}
 	}
-	at, _ := time.Parse("20060102t150405z", generation[:len("20060102t150405z")])
+	at, _ := time.Parse(timeLayout, generation[:len(timeLayout)])
 	return at
 }
 
-// indexFact is what Elasticsearch knows of an index without looking into it.
-type indexFact struct {
+// indexStats are statistics of an index.
+type indexStats struct {
 	health         string
 	bytes, written int64
 }
 
-// indexFacts asks about all indices of records at once. Counts of an index's
-// statistics include nested children; the operations that wrote it do not.
-func indexFacts(ctx context.Context, es *elastic.Client, names mappings.Names) (map[string]indexFact, error) {
+// readStats returns the statistics of all indices of records. written counts
+// operations, because the document count includes nested children.
+func readStats(ctx context.Context, es *elastic.Client, names mappings.Names) (map[string]indexStats, error) {
 	pattern := ""
 	for _, d := range query.Datasets {
 		if pattern != "" {
@@ -189,7 +188,7 @@ func indexFacts(ctx context.Context, es *elastic.Client, names mappings.Names) (
 	if err != nil {
 		return nil, err
 	}
-	var stats struct {
+	var answer struct {
 		Indices map[string]struct {
 			Health    string `json:"health"`
 			Primaries struct {
@@ -202,12 +201,12 @@ func indexFacts(ctx context.Context, es *elastic.Client, names mappings.Names) (
 			} `json:"primaries"`
 		} `json:"indices"`
 	}
-	if err := json.Unmarshal(res.Body, &stats); err != nil {
+	if err := json.Unmarshal(res.Body, &answer); err != nil {
 		return nil, err
 	}
-	facts := map[string]indexFact{}
-	for index, s := range stats.Indices {
-		facts[index] = indexFact{s.Health, s.Primaries.Store.Bytes, s.Primaries.Indexing.Total}
+	stats := map[string]indexStats{}
+	for index, s := range answer.Indices {
+		stats[index] = indexStats{s.Health, s.Primaries.Store.Bytes, s.Primaries.Indexing.Total}
 	}
-	return facts, nil
+	return stats, nil
 }

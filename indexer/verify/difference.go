@@ -1,8 +1,7 @@
-package indexer
+package verify
 
 import (
 	"bytes"
-	"encoding/hex"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -22,35 +21,34 @@ const (
 	Different DifferenceKind = "different" // in both, not the same
 )
 
-// Difference is a record that is not as it should be.
+// Difference is a record that differs between source and index.
 type Difference struct {
 	Dataset query.Dataset  `json:"dataset"`
 	Kind    DifferenceKind `json:"kind"`
 	ID      string         `json:"id"`
-	// File and Line are where the source has the record; "" and 0 of an extra one.
+	// File and Line are the place in the source; "" and 0 of an extra record.
 	File string `json:"file,omitempty"`
 	Line int64  `json:"line,omitzero"`
-	// Fields are those that differ.
+	// Fields are the fields that differ.
 	Fields []FieldDifference `json:"fields,omitempty"`
 }
 
-// FieldDifference is one value that differs. Of the field "ix", which only
-// searches see (folded texts, nested related records), no values are known.
+// FieldDifference is a value that differs. The field "ix", which only searches use
+// (folded texts, nested related records), has no values here.
 type FieldDifference struct {
 	Field  string         `json:"field"`
 	Source jsontext.Value `json:"source,omitempty"`
 	Index  jsontext.Value `json:"index,omitempty"`
 }
 
-// searchedPart is the name of what `_source` does not have.
+// searchedPart is the field that `_source` leaves out.
 const searchedPart = "ix"
 
 // maxShownValue is how much of a value a difference shows, in bytes.
 const maxShownValue = 500
 
 // differentFields compares a public record and its digest with a document of the
-// same id. The document's bytes are Elasticsearch's own, so the values are
-// compared and not their spelling.
+// same id, by values: Elasticsearch may spell them differently.
 func differentFields(d query.Dataset, source []byte, digest int64, doc indexed, digests bool) []FieldDifference {
 	record, err := document.FromPublic(d, doc.source)
 	if err != nil {
@@ -67,8 +65,8 @@ func differentFields(d query.Dataset, source []byte, digest int64, doc indexed, 
 		should, _ := jsontext.AppendQuote(nil, doc.id)
 		fields = append(fields, FieldDifference{"_id", should, is})
 	}
-	// The digest is that of the public record too: only when that is equal does
-	// it tell of the rest.
+	// The digest covers the public record too. So it tells about the rest only when
+	// that is equal.
 	if digests && len(fields) == 0 && (!doc.hasDigest || doc.digest != digest) {
 		fields = append(fields, FieldDifference{Field: searchedPart})
 	}
@@ -109,7 +107,7 @@ func differentValues(source, actual []byte) (fields []FieldDifference) {
 	return fields
 }
 
-// shownValue shortens a long value, which becomes a text.
+// shownValue shortens a long value and turns it into a text.
 func shownValue(v jsontext.Value) jsontext.Value {
 	if len(v) <= maxShownValue {
 		return v
@@ -119,16 +117,4 @@ func shownValue(v jsontext.Value) jsontext.Value {
 		return nil
 	}
 	return short
-}
-
-// idText writes the id that a key begins with.
-func idText(key []byte) string {
-	var s [36]byte
-	hex.Encode(s[0:8], key[0:4])
-	hex.Encode(s[9:13], key[4:6])
-	hex.Encode(s[14:18], key[6:8])
-	hex.Encode(s[19:23], key[8:10])
-	hex.Encode(s[24:36], key[10:16])
-	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
-	return string(s[:])
 }

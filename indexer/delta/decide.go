@@ -7,7 +7,7 @@ import (
 	"atlas/search/query"
 )
 
-// outcome is what becomes of an entry.
+// outcome is what an entry does.
 type outcome uint8
 
 const (
@@ -20,11 +20,11 @@ const (
 	absent // there is nothing to delete
 )
 
-// changes tells whether the record is another one afterwards.
+// changes reports whether the record is different afterwards.
 func (o outcome) changes() bool { return o == created || o == updated || o == deleted }
 
-// in is where an outcome is counted.
-func (o outcome) in(c *Counts) *int64 {
+// counter is the counter of an outcome.
+func (o outcome) counter(c *Counts) *int64 {
 	switch o {
 	case older:
 		return &c.Older
@@ -43,22 +43,21 @@ func (o outcome) in(c *Counts) *int64 {
 	}
 }
 
-// judge decides what an entry does to the record that is there, nil for none.
-// gone is the updated_at of a deletion that is remembered, started the time of
-// the delta, both in milliseconds. The later updated_at counts; with the same
-// one the delta does, so that applying it again changes nothing. A deletion
-// without updated_at counts whatever date the record has.
+// decide returns what an entry does to the present record, nil for none. gone is
+// the updated_at of a remembered deletion, started the time of the delta, both in
+// milliseconds. The later updated_at wins; with equal ones the delta wins, so that
+// applying it again changes nothing. A deletion without updated_at always wins.
 //
-// The entry's record gets the times that its line did not give: created_at and
-// detected_at stay as they are, updated_at is the time of the delta, unless
-// nothing else changes.
-func judge(e entry, old *document.Record, gone *int64, started int64) outcome {
-	at := e.given(started)
+// The entry's record gets the times that its line leaves out: created_at and
+// detected_at of the present record, and the time of the delta as updated_at,
+// unless nothing else changes.
+func decide(e entry, old *document.Record, gone *int64, started int64) outcome {
+	at := e.updatedAt(started)
 	if e.deleted {
 		switch {
 		case old == nil:
 			return absent
-		case e.updated != never.UnixMilli() && at < old.Millis("updated_at"):
+		case e.updated != noTime.UnixMilli() && at < old.Millis("updated_at"):
 			return older
 		default:
 			return deleted
@@ -66,7 +65,7 @@ func judge(e entry, old *document.Record, gone *int64, started int64) outcome {
 	}
 	r := e.record
 	for _, name := range []string{"created_at", "detected_at"} {
-		if r.Millis(name) != never.UnixMilli() {
+		if r.Millis(name) != noTime.UnixMilli() {
 			continue
 		}
 		if old != nil {
@@ -82,9 +81,9 @@ func judge(e entry, old *document.Record, gone *int64, started int64) outcome {
 		}
 		return created
 	}
-	if r.Millis("updated_at") == never.UnixMilli() {
+	if r.Millis("updated_at") == noTime.UnixMilli() {
 		r.SetMillis("updated_at", old.Millis("updated_at"))
-		if same(r, *old, false) {
+		if equalValues(r, *old, false) {
 			return unchanged
 		}
 		r.SetMillis("updated_at", at)
@@ -92,27 +91,26 @@ func judge(e entry, old *document.Record, gone *int64, started int64) outcome {
 	switch {
 	case at < old.Millis("updated_at"):
 		return older
-	case same(r, *old, false):
+	case equalValues(r, *old, false):
 		return unchanged
 	default:
 		return updated
 	}
 }
 
-// deletedAt is the updated_at that a deletion is remembered with. One without is
-// later than whatever it deletes.
+// deletedAt is the updated_at of a tombstone. Without one in the line it is later
+// than the record that is deleted.
 func (e entry) deletedAt(old *document.Record, started int64) int64 {
-	at := e.given(started)
-	if old != nil && e.updated == never.UnixMilli() {
+	at := e.updatedAt(started)
+	if old != nil && e.updated == noTime.UnixMilli() {
 		at = max(at, old.Millis("updated_at")+1)
 	}
 	return at
 }
 
-// same tells whether two records have the same values: those that lines give
-// and, with derived set, the others too. A list that is not given is an empty
-// one.
-func same(a, b document.Record, derived bool) bool {
+// equalValues compares the values that lines give and, with derived set, the
+// derived ones. A missing list equals an empty one.
+func equalValues(a, b document.Record, derived bool) bool {
 	for _, f := range query.Fields(a.Dataset) {
 		if f.Derive != nil && !derived {
 			continue

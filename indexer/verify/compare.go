@@ -1,31 +1,35 @@
-package indexer
+package verify
 
 import (
 	"context"
 	"encoding/binary"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"atlas/indexer"
 	"atlas/indexer/extsort"
 	"atlas/search/document"
 )
 
-// What a document should be, sorted by id: the key is id and line, the payload
-// the digest and the public record.
+// The expected documents are sorted by id: the key is id and line, the payload the
+// digest and the public record.
 
-const expectedKeySize = idSize + 8
+const (
+	idSize          = 16
+	expectedKeySize = idSize + 8
+)
 
-func expected(key, payload []byte, doc Document) (_, _ []byte) {
+func expected(key, payload []byte, doc indexer.Document) (_, _ []byte) {
 	id := document.IDBytes(doc.ID)
 	key = binary.BigEndian.AppendUint64(append(key[:0], id[:]...), uint64(doc.Line)) // #nosec G115 -- the same 64 bits, read back as written
 	digest, _ := document.Digest(doc.JSON)
 	payload = binary.BigEndian.AppendUint64(payload[:0], uint64(digest)) // #nosec G115 -- the same 64 bits, read back as written
-	return key, append(payload, publicPart(doc.JSON)...)
+	return key, append(payload, doc.Public()...)
 }
 
-// window is a range of ids with what the source has in it. The index is asked
-// for the same range, so that each search reads as much as is compared, however
-// large the index is.
+// window is a range of ids with the source's records. The index is searched for the
+// same range, so that each search reads only what is compared.
 type window struct {
 	after, upto string // ids; "" is open
 	bytes       []byte
@@ -38,23 +42,23 @@ type sourceRecord struct {
 	id     string
 	line   int64
 	digest int64
-	public span
+	public struct{ start, end int } // in window.bytes
 }
 
-// findings are what comparing a window found.
+// findings are the result of comparing a window.
 type findings struct {
 	matching, missing, extra, different int64
 	differences                         []Difference
 }
 
-// A window is closed when it has so many records or bytes.
+// A window is full with so many records or bytes.
 const (
 	windowRecords = 1_000
 	windowBytes   = 4 << 20
 )
 
-// compare walks a dataset's expected documents and its index side by side.
-func (v *verification) compare(ctx context.Context, row *VerifiedDataset, sorted *extsort.Sorter) (err error) {
+// compare merges a dataset's expected documents with its index.
+func (v *verification) compare(ctx context.Context, row *DatasetReport, sorted *extsort.Sorter) (err error) {
 	digests, err := v.hasDigests(ctx, row.Index)
 	if err != nil {
 		return err
@@ -92,7 +96,7 @@ func (v *verification) compare(ctx context.Context, row *VerifiedDataset, sorted
 	return v.countIndex(ctx, row)
 }
 
-// cutWindows hands on the source in windows that cover all ids there can be.
+// cutWindows sends the source in windows that cover all possible ids.
 func cutWindows(ctx context.Context, entries *extsort.Iterator, work, order chan<- *window) error {
 	w := &window{done: make(chan struct{})}
 	send := func() error {
@@ -117,8 +121,8 @@ func cutWindows(ctx context.Context, entries *extsort.Iterator, work, order chan
 		start := len(w.bytes)
 		w.bytes = append(w.bytes, payload[8:]...)
 		w.source = append(w.source, sourceRecord{
-			id: idText(key), line: int64(binary.BigEndian.Uint64(key[idSize:])), // #nosec G115 -- the same 64 bits, read back as written
-			digest: int64(binary.BigEndian.Uint64(payload)), public: span{start, len(w.bytes)}, // #nosec G115 -- the same 64 bits, read back as written
+			id: uuid.UUID(key[:idSize]).String(), line: int64(binary.BigEndian.Uint64(key[idSize:])), // #nosec G115 -- the same 64 bits, read back as written
+			digest: int64(binary.BigEndian.Uint64(payload)), public: struct{ start, end int }{start, len(w.bytes)}, // #nosec G115 -- the same 64 bits, read back as written
 		})
 	}
 	if err := entries.Err(); err != nil {
@@ -127,8 +131,8 @@ func cutWindows(ctx context.Context, entries *extsort.Iterator, work, order chan
 	return send()
 }
 
-// collect takes windows in their order.
-func (v *verification) collect(ctx context.Context, row *VerifiedDataset, order <-chan *window) error {
+// collect adds up the windows in their order.
+func (v *verification) collect(ctx context.Context, row *DatasetReport, order <-chan *window) error {
 	listed := 0
 	for w := range order {
 		select {
@@ -141,17 +145,16 @@ func (v *verification) collect(ctx context.Context, row *VerifiedDataset, order 
 		row.Extra += w.found.extra
 		row.Different += w.found.different
 		for _, difference := range w.found.differences {
-			if err := v.tell(difference, &listed); err != nil {
+			if err := v.add(difference, &listed); err != nil {
 				return err
 			}
 		}
-		v.meter.done.Add(int64(len(w.source)))
-		v.meter.records.Add(int64(len(w.source)))
+		v.meter.Add(int64(len(w.source)))
 	}
 	return nil
 }
 
-func (v *verification) tell(difference Difference, listed *int) error {
+func (v *verification) add(difference Difference, listed *int) error {
 	if *listed++; *listed <= MaxDifferences {
 		v.report.Differences = append(v.report.Differences, difference)
 	}
@@ -162,7 +165,7 @@ func (v *verification) tell(difference Difference, listed *int) error {
 }
 
 // compareWindow merges a window's records with the documents of the same range.
-func (v *verification) compareWindow(ctx context.Context, row *VerifiedDataset, w *window, digests bool) error {
+func (v *verification) compareWindow(ctx context.Context, row *DatasetReport, w *window, digests bool) error {
 	rest := w.source
 	missing := func(s sourceRecord) {
 		w.found.missing++

@@ -1,0 +1,98 @@
+package delta
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"atlas/indexer/journal"
+	"atlas/internal/durable"
+	"atlas/internal/fault"
+)
+
+// checkDeadLettersPath refuses a path that dead letters cannot be written to,
+// before anything is done. The file replaces another file of that name, but not an
+// input, a device, a pipe, a link or a folder.
+func checkDeadLettersPath(path string, inputs []inputStamp) error {
+	if err := replaceable(path); err != nil {
+		return fault.Wrap(err, fault.BadRequest, "the dead letters cannot be written to %s", path)
+	}
+	there, err := os.Lstat(path)
+	for _, in := range inputs {
+		given, statErr := os.Stat(in.Path)
+		if in.Path == path || err == nil && statErr == nil && os.SameFile(there, given) {
+			return fault.New(fault.BadRequest, "the dead letters cannot be written to %s, which is to be read", path)
+		}
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".dead-letters-*")
+	if err != nil {
+		return fault.Wrap(err, fault.BadRequest, "the dead letters cannot be written to %s", path)
+	}
+	_ = temp.Close()
+	_ = os.Remove(temp.Name())
+	return nil
+}
+
+var errNoFile = errors.New("it is there and is no file, but a device, a pipe, a link or a folder")
+
+// replaceable returns nil when a file can be renamed to a path.
+func replaceable(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return errNoFile
+	default:
+		return nil
+	}
+}
+
+// openDeadLetters continues the file of dead letters after its first size bytes.
+func (a *apply) openDeadLetters(size int64) (err error) {
+	if a.deadLetters, err = journal.OpenDeadLetters(a.folder.deadLetters(), size); err != nil {
+		return unusable(err, a.folder.deadLetters())
+	}
+	return nil
+}
+
+// syncDeadLetters brings the file to the disk and puts its length into the state.
+func (a *apply) syncDeadLetters() error {
+	if err := a.deadLetters.Sync(); err != nil {
+		return unusable(err, a.folder.deadLetters())
+	}
+	a.state.Letters = a.deadLetters.Size()
+	return nil
+}
+
+// copyDeadLetters copies the dead letters to where they were asked for, whole or
+// not at all.
+func (a *apply) copyDeadLetters(path string) error {
+	if err := replaceable(path); err != nil {
+		return err
+	}
+	file, err := os.Open(a.folder.deadLetters())
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return durable.ReplaceFrom(path, file)
+}
+
+// redirect decides where an interrupted delta puts its dead letters: where this
+// call says when it is the same delta. The dead letters of another delta must not
+// be replaced by those of this call, nor replace one of its inputs.
+func (a *apply) redirect(before *state) {
+	switch to := before.LettersTo; {
+	case equalInputs(before.Inputs, a.inputs):
+		if a.DeadLetters != "" {
+			before.LettersTo = a.DeadLetters
+		}
+	case to == a.DeadLetters || slices.ContainsFunc(a.inputs, func(in inputStamp) bool { return in.Path == to }):
+		before.LettersTo = ""
+	}
+}

@@ -1,0 +1,98 @@
+package delta
+
+import (
+	"context"
+
+	"atlas/indexer/extsort"
+	"atlas/search/query"
+)
+
+// work is what is to be done for one record.
+type work struct {
+	id    recordID
+	entry *entry // nil: no line is about it
+	dirty bool   // its related records changed
+}
+
+// mergeIterator merges the list of a dataset with its dirty records, in the order
+// of ids, from the place that was reached.
+type mergeIterator struct {
+	dataset             query.Dataset
+	path                string // of the list
+	list, dirty         *extsort.Iterator
+	hasListed, hasDirty bool // whether list and dirty stand on an entry
+}
+
+func (a *apply) newMergeIterator(ctx context.Context, s *state, d query.Dataset, dirty *idLog) (*mergeIterator, error) {
+	sorter := extsort.New(extsort.Options{Dir: a.folder.scratch(), Name: string(d) + "-dirty", KeySize: idSize, Memory: sortMemory})
+	w := sorter.Writer()
+	err := dirty.each(4096, func(ids []recordID) error {
+		for _, id := range ids {
+			if err := w.Add(id[:], nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	var processed []byte
+	if s.Done != (recordID{}) {
+		processed = s.Done[:]
+	}
+	it := &mergeIterator{dataset: d, path: a.folder.list(d)}
+	if it.dirty, err = sorter.IterateAfter(ctx, processed); err != nil {
+		return nil, err
+	}
+	var runs []extsort.Run
+	if run, has := s.Lists[d]; has {
+		runs = append(runs, run)
+	}
+	if it.list, err = extsort.Open(ctx, extsort.Options{Dir: a.folder.path, KeySize: idSize, Keep: true}, runs, processed); err != nil {
+		it.dirty.Close()
+		return nil, unusable(err, it.path)
+	}
+	it.hasListed, it.hasDirty = it.list.Next(), it.dirty.Next()
+	return it, nil
+}
+
+// page returns the next records, at most size.
+func (it *mergeIterator) page(size int) ([]*work, error) {
+	var page []*work
+	for len(page) < size && (it.hasListed || it.hasDirty) {
+		w := &work{}
+		if it.hasListed {
+			w.id = recordID(it.list.Key())
+		}
+		if it.hasDirty {
+			if dirty := recordID(it.dirty.Key()); !it.hasListed || !dirty.after(w.id) {
+				w.id, w.dirty = dirty, true
+			}
+		}
+		for it.hasDirty && recordID(it.dirty.Key()) == w.id {
+			it.hasDirty = it.dirty.Next()
+		}
+		if it.hasListed && recordID(it.list.Key()) == w.id {
+			e, err := decodeEntry(it.dataset, w.id, it.list.Payload())
+			if err != nil {
+				return nil, unusable(err, it.path)
+			}
+			w.entry = &e
+			it.hasListed = it.list.Next()
+		}
+		page = append(page, w)
+	}
+	if err := it.list.Err(); err != nil {
+		return nil, unusable(err, it.path)
+	}
+	return page, it.dirty.Err()
+}
+
+func (it *mergeIterator) close() {
+	it.dirty.Close()
+	it.list.Close()
+}

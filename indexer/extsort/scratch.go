@@ -1,0 +1,64 @@
+package extsort
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"atlas/internal/durable"
+	"atlas/internal/fault"
+)
+
+// Scratch is a folder of temporary files that are of no use to another process. It
+// is locked as long as its process lives: one without a holder is left by a crash.
+type Scratch struct {
+	Path string
+	lock *os.File
+}
+
+const scratchPrefix = "atlas-scratch-"
+
+// NewScratch makes a folder in parent, which is made if it is missing, and removes
+// the folders there that crashes left.
+func NewScratch(parent string, log *slog.Logger) (*Scratch, error) {
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "no temporary folder can be made in %s", parent)
+	}
+	removeAbandoned(parent, log)
+	path, err := os.MkdirTemp(parent, scratchPrefix)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "no temporary folder can be made in %s", parent)
+	}
+	lock, err := durable.Lock(filepath.Join(path, "lock"), 0o600)
+	if err != nil {
+		_ = os.RemoveAll(path)
+		return nil, fault.Wrap(err, fault.Internal, "the temporary folder %s cannot be used", path)
+	}
+	return &Scratch{path, lock}, nil
+}
+
+// Remove removes the folder.
+func (s *Scratch) Remove() {
+	_ = os.RemoveAll(s.Path)
+	_ = s.lock.Close()
+}
+
+// removeAbandoned removes the folders of processes that were killed.
+func removeAbandoned(parent string, log *slog.Logger) {
+	remaining, _ := filepath.Glob(filepath.Join(parent, scratchPrefix+"*"))
+	for _, path := range remaining {
+		// A folder without a lock is being made just now, or a crash left it empty.
+		name := filepath.Join(path, "lock")
+		if _, err := os.Stat(name); err != nil {
+			continue
+		}
+		lock, err := durable.Lock(name, 0o600)
+		if err != nil {
+			continue
+		}
+		if err := os.RemoveAll(path); err == nil {
+			log.Info("removed temporary files of a process that was killed", "folder", path)
+		}
+		_ = lock.Close()
+	}
+}

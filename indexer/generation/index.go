@@ -1,0 +1,81 @@
+package generation
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"atlas/internal/elastic"
+	"atlas/mappings"
+	"atlas/search/query"
+)
+
+// NewName names a generation, or a delta. Names sort by time.
+func NewName(now time.Time) string {
+	var random [3]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return now.UTC().Format(timeLayout) + "-" + hex.EncodeToString(random[:])
+}
+
+const timeLayout = "20060102t150405z"
+
+var generationName = regexp.MustCompile(`^\d{8}t\d{6}z-[0-9a-f]{6}$`)
+
+// LoadingAlias is the alias that a load fills an index through. It exists until
+// the switch: Elasticsearch refuses what is written to it after the index is gone,
+// instead of creating a new index. An index that still has it was never finished.
+func LoadingAlias(index string) string { return index + "-loading" }
+
+// DeltaAlias is the alias that a delta writes to an index through. It exists while
+// the delta is being applied: Elasticsearch refuses what comes after the index is
+// gone, and later writers see that the delta was not finished.
+func DeltaAlias(index, delta string) string { return index + deltaMark + delta }
+
+const deltaMark = "-delta-"
+
+// Index is an index of a dataset: one of a generation, or one that is served.
+type Index struct {
+	Dataset query.Dataset
+	Name    string
+	// Served: the dataset's alias points to it.
+	Served bool
+	// Loaded: a load made it. Unfinished: that load did not finish it.
+	Loaded, Unfinished bool
+	// Deltas were begun on it and not finished.
+	Deltas []string
+}
+
+// Indices returns the indices of all datasets, in the order of query.Datasets and
+// of their names, which is the order of their age.
+func Indices(ctx context.Context, es *elastic.Client, names mappings.Names) ([]Index, error) {
+	var all []Index
+	for _, d := range query.Datasets {
+		alias := names.Alias(string(d))
+		indices, err := es.Aliases(ctx, alias+"*")
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range slices.Sorted(maps.Keys(indices)) {
+			in := Index{
+				Dataset: d, Name: name,
+				Served:     slices.Contains(indices[name], alias),
+				Loaded:     generationName.MatchString(names.GenerationOf(string(d), name)),
+				Unfinished: slices.Contains(indices[name], LoadingAlias(name)),
+			}
+			for _, alias := range indices[name] {
+				if delta, ok := strings.CutPrefix(alias, name+deltaMark); ok {
+					in.Deltas = append(in.Deltas, delta)
+				}
+			}
+			if in.Served || in.Loaded {
+				all = append(all, in)
+			}
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,51 @@
+package generation
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Lease lets one writer of global records work at a time, across processes and
+// machines.
+type Lease interface {
+	// WithLease runs work while who holds the lease of that name, and ends the
+	// context of work, with a cause, when the lease is lost. A lease that another
+	// one holds is an error that names the holder, and work is not run. After a
+	// crash the lease is free again within ttl.
+	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
+}
+
+// NamedLease is a Lease whose holder can have a name that outlives its process: the
+// next process of that name takes the lease over without waiting. Only one process
+// at a time may use a name.
+type NamedLease interface {
+	WithNamedLease(ctx context.Context, name, holder string, ttl time.Duration, work func(context.Context) error) error
+}
+
+// LeaseName is the lease of everything that writes global records, LeaseTTL how
+// long it outlives a crash.
+const (
+	LeaseName = "writing global records"
+	LeaseTTL  = 30 * time.Second
+)
+
+// WithLease runs work while this process holds the lease of all writers of global
+// records. The context of work ends, with a cause, when the lease is lost. Without
+// a lease (nil) the caller keeps other writers out.
+func WithLease(ctx context.Context, l Lease, work func(context.Context) error) error {
+	if l == nil {
+		return work(ctx)
+	}
+	return l.WithLease(ctx, LeaseName, fmt.Sprintf("%s, process %d", Host(), os.Getpid()), LeaseTTL, work)
+}
+
+// Host names this machine in the names of holders.
+func Host() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return "unknown host"
+	}
+	return host
+}

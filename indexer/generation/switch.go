@@ -1,0 +1,100 @@
+package generation
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"atlas/internal/elastic"
+	"atlas/internal/fault"
+	"atlas/mappings"
+)
+
+// Options say where generations are and who else may write. Elastic is required.
+type Options struct {
+	Elastic *elastic.Client
+	Names   mappings.Names
+	// Lease keeps loads and deltas out. Nil: the caller does.
+	Lease Lease
+	// Listener is notified of a switch. Nil: no one is.
+	Listener Listener
+	// Retry bounds how long Elasticsearch may be unavailable or busy.
+	Retry elastic.Retry
+}
+
+// Listener hears that global records changed, so that copies elsewhere can follow.
+// It is called after searches see the change, never before.
+type Listener interface {
+	// Switched says that all records may have changed: searches go to a new
+	// generation. An error does not undo the switch; the caller returns it.
+	Switched(ctx context.Context, generation string) error
+}
+
+// UnknownSwitchError means that a switch failed or succeeded: neither its answer
+// nor the aliases could be read.
+type UnknownSwitchError struct{ Change, Look error }
+
+func (e *UnknownSwitchError) Error() string { return errors.Join(e.Change, e.Look).Error() }
+
+// Unwrap returns both errors.
+func (e *UnknownSwitchError) Unwrap() []error { return []error{e.Change, e.Look} }
+
+// Switch changes aliases in one step, so that searches go to indices of a
+// generation, and tells whether they do. The answer of Elasticsearch may be lost
+// although the switch was made: after an error the aliases are read. unknown is
+// what to say when they cannot be read (fault.Unavailable).
+func (o Options) Switch(ctx context.Context, changes []elastic.AliasChange, to []string, unknown string) (bool, error) {
+	err := o.Elastic.ChangeAliases(ctx, changes)
+	if err == nil {
+		return true, nil
+	}
+	served, lookErr := o.areServed(context.WithoutCancel(ctx), to)
+	switch {
+	case lookErr != nil:
+		return false, &UnknownSwitchError{fault.Wrap(err, fault.Unavailable, "%s", unknown), lookErr}
+	case served:
+		return true, nil
+	default:
+		return false, err
+	}
+}
+
+// areServed tells whether searches of all these indices' datasets go to them.
+func (o Options) areServed(ctx context.Context, indices []string) (served bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	err = o.Retry.Do(ctx, func(ctx context.Context) error {
+		now, err := Indices(ctx, o.Elastic, o.Names)
+		served = true
+		for _, name := range indices {
+			served = served && slices.ContainsFunc(now, func(in Index) bool { return in.Served && in.Name == name })
+		}
+		return err
+	})
+	return served, err
+}
+
+// RemoveAliases are the changes that take the aliases of searches from indices. A
+// change fails, and all with it, when someone else has switched meanwhile.
+func (o Options) RemoveAliases(from []Index) []elastic.AliasChange {
+	var changes []elastic.AliasChange
+	for _, in := range from {
+		changes = append(changes, elastic.AliasChange{Index: in.Name, Alias: o.Names.Alias(string(in.Dataset)), Remove: true})
+	}
+	return changes
+}
+
+// NotifySwitched calls the listener after a switch, even when ctx is cancelled:
+// the switch has happened.
+func NotifySwitched(ctx context.Context, l Listener, generation string) error {
+	if l == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if err := l.Switched(ctx, generation); err != nil {
+		return fault.Wrap(err, fault.Internal, "the generation %s is served, but those who keep copies of its records could not be told", generation)
+	}
+	return nil
+}
