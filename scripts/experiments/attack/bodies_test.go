@@ -9,12 +9,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"atlas/internal/api/openapi/conformance"
 	"atlas/scripts/experiments/figures"
@@ -35,21 +36,15 @@ func TestBodies(t *testing.T) {
 	s := r.Serve(rig.PatientRedis)
 	b := newBombardment(t, r, s, seed)
 	idle, err := s.Goroutines(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	b.send(0, requests/5)
 	early, err := resident(s.PID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	most := early
 	for part := 1; part < 5; part++ {
 		b.send(part*requests/5, (part+1)*requests/5)
 		now, err := resident(s.PID())
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		most = max(most, now)
 		t.Logf("after %d requests: %d MB resident", (part+1)*requests/5, now>>20)
 	}
@@ -94,33 +89,24 @@ type bombardment struct {
 
 func newBombardment(t *testing.T, r *rig.Rig, s *rig.Server, seed uint64) *bombardment {
 	t.Helper()
-	w := newWorkspace(t, r, "Bodies")
-	_, owner := newMember(t, r, w.ID, "owner", "Owner", "owner@bodies.example")
+	w := r.Workspace(rig.Unlimited, "Bodies")
+	_, owner := w.AddMember("owner", "Owner", "owner@bodies.example")
 	b := &bombardment{t: t, tokens: []rig.Caller{s.By(w), s.ByUser(w, owner)}}
 	key := b.tokens[0]
 	text := must(t, key, "GET", "/openapi.json", nil).Raw
 	var err error
-	if b.document, err = conformance.Read(text); err != nil {
-		t.Fatal(err)
-	}
-	if b.root, err = url.Parse(s.Base); err != nil {
-		t.Fatal(err)
-	}
+	b.document, err = conformance.Read(text)
+	rig.Check(t, err)
+	b.root, err = url.Parse(s.Base)
+	rig.Check(t, err)
 	ids := []string{sample}
 	for _, d := range append(held, "signals") {
 		some, err := must(t, key, "POST", "/data/"+d+"/search", object{"limit": 3}).IDs()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		ids = append(ids, some...)
 	}
 	for _, d := range held {
-		for _, kind := range []object{{"view_type": "static"}, {"view_type": "dynamic", "definition": object{"version": 1, "q": "", "fields": object{}}}} {
-			kind["dataset"], kind["name"] = singular(d), "Bodies"+fmt.Sprint(kind["view_type"])
-			var made struct{ View struct{ ID string } }
-			decode(t, must(t, key, "POST", "/workspace/views/upsert", kind), &made)
-			ids = append(ids, made.View.ID)
-		}
+		ids = append(ids, makeView(t, key, singular(d), "static", "Bodies static"), makeView(t, key, singular(d), "dynamic", "Bodies dynamic"))
 	}
 	b.generator = &generator{spec: readSpec(t, text), seed: seed, ids: ids}
 	return b
@@ -235,13 +221,10 @@ func escaped(target string) string {
 
 // resident is the resident memory of a process, in bytes.
 func resident(pid int) (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return 0, err
 	}
-	var total, pages int64
-	if _, err := fmt.Sscan(string(text), &total, &pages); err != nil {
-		return 0, err
-	}
-	return pages * int64(os.Getpagesize()), nil
+	stat, err := p.Stat()
+	return int64(stat.ResidentMemory()), err
 }

@@ -41,7 +41,7 @@ func TestCost(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 14))
 	r := rig.Start(t, rig.Options{Seed: seed, Records: int64(records)})
 	s := r.Serve(rig.PatientRedis, "ATLAS_SEARCH_TIMEOUT="+searchTimeout.String())
-	c := s.By(newWorkspace(t, r, "Cost"))
+	c := s.By(r.Workspace(rig.Unlimited, "Cost"))
 	grammars := readGrammars(t, c)
 
 	worst := climb(t, c, grammars, searches, random)
@@ -49,8 +49,8 @@ func TestCost(t *testing.T) {
 		t.Logf("%2d. %6.0f ms, %d: %s", i+1, m.took.Seconds()*1e3, m.status, m.request)
 	}
 	ordinary := ordinaryRequests(grammars, random)
-	alone, failedAlone := healthy(t, s.By(newWorkspace(t, r, "Ordinary")), ordinary, 10*time.Second)
-	other := s.By(newWorkspace(t, r, "Ordinary too"))
+	alone, failedAlone := healthy(t, s.By(r.Workspace(rig.Unlimited, "Ordinary")), ordinary, 10*time.Second)
+	other := s.By(r.Workspace(rig.Unlimited, "Ordinary too"))
 	ctx, stop := context.WithTimeout(t.Context(), attackFor)
 	defer stop()
 	a := attack(ctx, c, worst)
@@ -91,9 +91,7 @@ func climb(t *testing.T, c rig.Caller, grammars []*grammar, searches int, random
 	var tried []measured
 	try := func(q request) {
 		a, err := c.Do(t.Context(), "POST", q.path(), q.body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		switch a.Status {
 		case 200, 503:
 			tried = append(tried, measured{q, a.Took, a.Status})
@@ -131,9 +129,7 @@ func climb(t *testing.T, c rig.Caller, grammars []*grammar, searches int, random
 		times := []time.Duration{}
 		for range 3 {
 			a, err := c.Do(t.Context(), "POST", worst[i].path(), worst[i].body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rig.Check(t, err)
 			times = append(times, a.Took)
 		}
 		slices.Sort(times)
@@ -217,9 +213,7 @@ func breakers(t *testing.T, r *rig.Rig) (tripped int64, heap float64) {
 			}
 		}
 	}
-	if err := r.Ask(t.Context(), "GET", "/_nodes/stats/breaker,jvm", "", &stats); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, r.Ask(t.Context(), "GET", "/_nodes/stats/breaker,jvm", "", &stats))
 	if len(stats.Nodes) == 0 {
 		t.Fatal("Elasticsearch tells of no node")
 	}

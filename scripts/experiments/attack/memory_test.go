@@ -24,16 +24,12 @@ func TestMemory(t *testing.T) {
 	f := figures.New(t, "memory", fmt.Sprintf("bodies of 1 MiB made of the smallest values, from %d clients at once", clients), seed)
 	r := rig.Start(t, rig.Options{Seed: seed})
 	s := r.Serve(rig.PatientRedis)
-	c, other := s.By(newWorkspace(t, r, "Memory")), s.By(newWorkspace(t, r, "Other"))
+	c, other := s.By(r.Workspace(rig.Unlimited, "Memory")), s.By(r.Workspace(rig.Unlimited, "Other"))
 	ids, err := must(t, c, "POST", "/data/projects/search", object{"limit": 1}).IDs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	bombs := bombsWith(ids[0])
 	idle, err := resident(s.PID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 
 	ctx, stop := context.WithTimeout(t.Context(), lasting)
 	defer stop()

@@ -36,13 +36,9 @@ func TestDiskFull(t *testing.T) {
 	for range rounds {
 		waitForWrites(t, writers, writersAtOnce, time.Minute)
 		for began := time.Now(); time.Since(began) < full; lasts(t, 100*time.Millisecond) {
-			if err := r.FillDisk(); err != nil {
-				t.Fatal(err)
-			}
+			rig.Check(t, r.FillDisk())
 		}
-		if err := r.FreeDisk(); err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, r.FreeDisk())
 		room := time.Now()
 		for _, b := range []devstack.Backend{devstack.Postgres, devstack.Redis, devstack.Elasticsearch} {
 			if !r.Stack.Running(b) {

@@ -4,11 +4,7 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"math/rand/v2"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -72,49 +68,20 @@ func (s *stage) audit(ctx context.Context, w *realm) error {
 	if err != nil {
 		return err
 	}
-	s.took(&s.total.wrongCredits, w.ledger.Close(used, s.unsettledOf(w)))
-	return nil
-}
-
-// unsettledOf is what the servers logged since the ledger began that they could
-// not tell whether it was charged.
-func (s *stage) unsettledOf(w *realm) (sum int64) {
+	var unsettled int64
 	for _, v := range s.victims {
-		for line := range strings.Lines(v.Log()) {
-			var l struct {
-				Time           time.Time
-				Msg, Workspace string
-				Delivered      int64
-			}
-			if json.Unmarshal([]byte(line), &l) == nil && strings.HasPrefix(l.Msg, "credits not settled") && l.Workspace == w.ID && !l.Time.Before(w.opened) {
-				sum += l.Delivered
-			}
-		}
+		unsettled += v.Unsettled(w.ID, w.opened)
 	}
-	return sum
+	s.took(&s.total.wrongCredits, w.ledger.Close(used, unsettled))
+	return nil
 }
 
 // smallRealm makes a workspace with a small ceiling.
 func (s *stage) smallRealm(ctx context.Context) (*realm, error) {
 	w := &realm{opened: time.Now(), ledger: &history.Ledger{Ceiling: smallCeiling, Page: smallPage}}
-	var made struct{ ID, Key string }
-	for _, command := range [][]string{
-		{"workspace", "create", "Small", "--plan", "pro", "--ceiling", strconv.Itoa(smallCeiling), "--json"},
-		{"key", "create", "--name", "Small", "--json", "--workspace"},
-	} {
-		if w.ID = made.ID; w.ID != "" {
-			command = append(command, w.ID)
-		}
-		code, stdout, stderr := s.rig.Run(ctx, command...)
-		if code != 0 {
-			return nil, fmt.Errorf("atlas %v: status %d %s", command, code, stderr)
-		}
-		if err := json.Unmarshal([]byte(stdout), &made); err != nil {
-			return nil, err
-		}
-	}
-	w.Workspace = rig.Workspace{ID: w.ID, Key: made.Key}
-	return w, nil
+	var err error
+	w.Workspace, err = s.rig.NewWorkspace(ctx, "Small", smallCeiling)
+	return w, err
 }
 
 // spend searches until the ceiling is used up.

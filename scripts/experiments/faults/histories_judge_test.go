@@ -33,9 +33,7 @@ func (s *stage) judge(log *history.Log, count *tally) {
 	}
 	t.settled = max(t.settled, time.Since(began))
 	verdict, err := log.Judge(filepath.Join(s.drawing, strconv.Itoa(t.rounds)))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	rig.Check(s.t, err)
 	t.things, t.operations, t.undecided = t.things+verdict.Things, t.operations+verdict.Operations, t.undecided+len(verdict.Undecided)
 	s.took(&t.violations, verdict.Violations)
 	s.took(&t.odd, count.odd)
@@ -184,13 +182,9 @@ func afterDamage(t *testing.T, r *rig.Rig) (differences int) {
 		t.Fatalf("no document to delete: %v", err)
 	}
 	one := all.Hits.Hits[0]
-	if err := r.Ask(t.Context(), "DELETE", "/"+r.Held(dataset)+"/_doc/"+one.ID+"?routing="+one.Routing, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, r.Ask(t.Context(), "DELETE", "/"+r.Held(dataset)+"/_doc/"+one.ID+"?routing="+one.Routing, "", nil))
 	_, found, err := disagreements(t.Context(), r, dataset)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	for _, text := range found {
 		if strings.HasPrefix(text, one.ID+" is in Postgres and not in the index") {
 			differences++

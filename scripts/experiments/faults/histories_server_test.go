@@ -54,9 +54,7 @@ func newVictim(t *testing.T, r *rig.Rig, n int, further ...string) *victim {
 	none := func(pgx.Rows) error { return nil }
 	for _, role := range []string{"atlas_app", "atlas_system"} {
 		own := fmt.Sprintf("%s_%d", role, n)
-		if err := r.Rows(t.Context(), none, fmt.Sprintf("CREATE ROLE %s LOGIN IN ROLE %s", own, role)); err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, r.Rows(t.Context(), none, fmt.Sprintf("CREATE ROLE %s LOGIN IN ROLE %s", own, role)))
 		v.roles = append(v.roles, own)
 		for i, s := range settings {
 			name, address, _ := strings.Cut(s, "=")

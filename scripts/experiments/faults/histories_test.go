@@ -112,9 +112,7 @@ func newStage(t *testing.T, experiment, done string) *stage {
 	s.rig = rig.Start(t, rig.Options{Records: -1, ESHeap: "1g", Clock: slices.Contains(chosenTrouble(t), clocks)})
 	s.globe = newGlobe(s.rig, rand.New(rand.NewPCG(s.seed, 2)), s.seed, mortalRecords+sharedRecords+realmClients*ownRecords)
 	dir, err := s.globe.folder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	s.rig.Load(dir)
 	limits := []string{"ATLAS_SEARCH_TIMEOUT=4s", "ATLAS_REQUEST_TIMEOUT=6s", "ATLAS_REDIS_TIMEOUT=1s"}
 	s.victims = []*victim{newVictim(t, s.rig, 1, limits...), newVictim(t, s.rig, 2, limits...)}
@@ -133,9 +131,7 @@ func (s *stage) newRealm(n int) {
 	view := func(body map[string]any) string {
 		a, err := s.victims[0].By(w.Workspace).Want(s.t.Context(), http.StatusOK, "POST", viewsPath+"/upsert", body)
 		var got struct{ View viewData }
-		if err := errors.Join(err, a.Data(&got)); err != nil {
-			s.t.Fatal(err)
-		}
+		rig.Check(s.t, errors.Join(err, a.Data(&got)))
 		return got.View.ID
 	}
 	w.everyone = view(map[string]any{"dataset": "contact", "view_type": "dynamic", "name": "Everyone", "definition": map[string]any{"version": 1, "q": "", "fields": map[string]any{}}})
@@ -212,9 +208,7 @@ func (s *stage) open(ctx context.Context, log *history.Log) error {
 func (s *stage) round(length, killEach time.Duration) {
 	s.t.Helper()
 	log, count := history.NewLog(s.began), &tally{}
-	if err := s.open(s.t.Context(), log); err != nil {
-		s.t.Fatal(err)
-	}
+	rig.Check(s.t, s.open(s.t.Context(), log))
 	group, ctx := errgroup.WithContext(s.t.Context())
 	stop := make(chan struct{})
 	for _, a := range s.actors {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"atlas/scripts/experiments/figures"
+	"atlas/scripts/experiments/rig"
 	"atlas/workspace/projection/simulation"
 )
 
@@ -84,9 +85,7 @@ func simulatePart(t *testing.T, of string) {
 		}
 	})
 	told, err := json.Marshal(sum)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	fmt.Printf("%s%s\n", part, told)
 }
 

@@ -53,9 +53,7 @@ func newCrowd(t *testing.T, s *rig.Server, kind string, be func(*slowClient) err
 	for range slowOfAKind {
 		// Little fits in between, so that the server notices who does not read.
 		c, err := connect(t.Context(), s.Address, 2048, 536)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		c.crowd = k
 		k.clients = append(k.clients, c)
 		go func() {
@@ -104,9 +102,7 @@ func openIdle(t *testing.T, s *rig.Server, n int) *crowd {
 		})
 	}
 	t.Cleanup(k.close)
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, group.Wait())
 	return k
 }
 

@@ -144,9 +144,7 @@ type usage struct{ goroutines, files, memory float64 }
 func usageOf(t *testing.T, s *rig.Server) usage {
 	t.Helper()
 	m, err := s.Metrics(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	return usage{m["go_goroutines"], m["process_open_fds"], m["process_resident_memory_bytes"]}
 }
 

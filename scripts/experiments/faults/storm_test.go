@@ -48,9 +48,7 @@ func knownPages(t *testing.T, c rig.Caller) []page {
 		page{path: "/data/projects/search", body: `{"limit": 20, "query": "a"}`})
 	for i := range all {
 		a, err := c.Want(t.Context(), 200, "POST", all[i].path, all[i].body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		if all[i].data, err = dataOf(a); err != nil || len(all[i].data) < 100 {
 			t.Fatalf("%s %s answers too little: %v %s", all[i].path, all[i].body, err, a.Raw)
 		}
@@ -176,9 +174,7 @@ func (s *storm) waitFor(t *testing.T, status, n int, most time.Duration) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 }
 
 // within are the exchanges that lie wholly between two moments.
@@ -255,8 +251,6 @@ func recovery(t *testing.T, s *rig.Server, all []exchange, back time.Time, b dev
 func used(t *testing.T, c rig.Caller) int64 {
 	t.Helper()
 	n, err := c.Used(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	return n
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/client"
+	"atlas/scripts/experiments/rig"
 )
 
 // source is a search that can be paged through.
@@ -122,9 +123,7 @@ func once(t testing.TB, base string, options ...client.Option) *client.Client {
 	c, err := client.New(base, append([]client.Option{
 		client.WithRetry(client.Retry{Attempts: 1}), client.WithHTTPClient(&http.Client{Transport: transport}),
 	}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	return c
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"atlas/scripts/experiments/rig"
 	"atlas/search/query"
 )
 
@@ -66,9 +67,7 @@ func readMoving(t testing.TB, dir string, seed uint64) *moving {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 	}
 	return m
 }

@@ -36,19 +36,14 @@ func newFreeWrites(t *testing.T, s *rig.Server, w rig.Workspace) *freeWrites {
 	want := func(path string, body any) rig.Answer {
 		t.Helper()
 		a, err := f.key.Want(ctx, 200, "POST", path, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		return a
 	}
 	var err error
-	if f.records, err = want("/data/projects/search", map[string]any{"limit": writeRounds}).IDs(); err != nil {
-		t.Fatal(err)
-	}
+	f.records, err = want("/data/projects/search", map[string]any{"limit": writeRounds}).IDs()
+	rig.Check(t, err)
 	var made struct{ View struct{ ID string } }
-	if err := want("/workspace/views/upsert", map[string]any{"dataset": "project", "view_type": "static", "name": "Held"}).Data(&made); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, want("/workspace/views/upsert", map[string]any{"dataset": "project", "view_type": "static", "name": "Held"}).Data(&made))
 	f.view = made.View.ID
 	for _, id := range f.records {
 		want("/workspace/projects/upsert", map[string]any{"project_id": id, "notes": "held"})
