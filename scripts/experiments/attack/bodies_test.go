@@ -25,7 +25,7 @@ import (
 // envRequests says how many requests TestBodies sends; 100,000 without it.
 const envRequests = "ATLAS_ATTACK_REQUESTS"
 
-// Spoilt requests, made from the document's examples: none is answered with a
+// Mutated requests, made from the document's examples: none is answered with a
 // 5xx, every refusal has its documented shape, and the server's memory and
 // goroutines stay as they were after the first fifth.
 func TestBodies(t *testing.T) {
@@ -34,7 +34,7 @@ func TestBodies(t *testing.T) {
 	requests := figures.Number(t, envRequests, 100, 100_000)
 	r := rig.Start(t, rig.Options{Seed: seed})
 	s := r.Serve(rig.PatientRedis)
-	b := newBombardment(t, r, s, seed)
+	b := newRequestSender(t, r, s, seed)
 	idle, err := s.Goroutines(t.Context())
 	rig.Check(t, err)
 	b.send(0, requests/5)
@@ -76,8 +76,8 @@ const senders = 8
 
 var pool = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: senders, DisableCompression: true}}
 
-// bombardment sends the requests of a generator.
-type bombardment struct {
+// requestSender sends the requests of a generator.
+type requestSender struct {
 	t         *testing.T
 	generator *generator
 	document  *conformance.Document
@@ -87,11 +87,11 @@ type bombardment struct {
 	sent, accepted, refused, before, broken, shapeless, cut atomic.Int64
 }
 
-func newBombardment(t *testing.T, r *rig.Rig, s *rig.Server, seed uint64) *bombardment {
+func newRequestSender(t *testing.T, r *rig.Rig, s *rig.Server, seed uint64) *requestSender {
 	t.Helper()
 	w := r.Workspace(rig.Unlimited, "Bodies")
 	_, owner := w.AddMember("owner", "Owner", "owner@bodies.example")
-	b := &bombardment{t: t, tokens: []rig.Caller{s.By(w), s.ByUser(w, owner)}}
+	b := &requestSender{t: t, tokens: []rig.Caller{s.By(w), s.ByUser(w, owner)}}
 	key := b.tokens[0]
 	text := must(t, key, "GET", "/openapi.json", nil).Raw
 	var err error
@@ -113,7 +113,7 @@ func newBombardment(t *testing.T, r *rig.Rig, s *rig.Server, seed uint64) *bomba
 }
 
 // send sends the requests from one number to another.
-func (b *bombardment) send(from, to int) {
+func (b *requestSender) send(from, to int) {
 	var next atomic.Int64
 	next.Store(int64(from))
 	var all sync.WaitGroup
@@ -132,7 +132,7 @@ func (b *bombardment) send(from, to int) {
 }
 
 // one sends a request and judges its answer.
-func (b *bombardment) one(n int) {
+func (b *requestSender) one(n int) {
 	c := b.generator.request(n)
 	caller := b.tokens[n%len(b.tokens)]
 	target := c.target

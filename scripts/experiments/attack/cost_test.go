@@ -165,17 +165,17 @@ func healthy(t *testing.T, c rig.Caller, requests []request, how time.Duration) 
 	return took, failed
 }
 
-// onslaught is what came of an attack.
-type onslaught struct {
+// attackResult is what came of an attack.
+type attackResult struct {
 	sent, refused, other, slowest atomic.Int64
 	all                           sync.WaitGroup
 }
 
-func (o *onslaught) wait() { o.all.Wait() }
+func (o *attackResult) wait() { o.all.Wait() }
 
 // attack sends requests from many clients until ctx ends.
-func attack(ctx context.Context, c rig.Caller, requests []measured) *onslaught {
-	o := &onslaught{}
+func attack(ctx context.Context, c rig.Caller, requests []measured) *attackResult {
+	o := &attackResult{}
 	for i := range attackers {
 		o.all.Go(func() {
 			for n := i; ctx.Err() == nil; n++ {

@@ -60,7 +60,7 @@ func TestIDs(t *testing.T) {
 	f.AtLeast("requests with an id of the other's", float64(p.withID), 1_000, "")
 	f.AtLeast("answered with success", float64(p.fine), 200, "")
 	f.Exactly("answers that hold anything of the other's", float64(p.leaks), 0, "")
-	f.Exactly("ids answered otherwise than ones that nobody has", float64(p.told), 0, "")
+	f.Exactly("ids answered otherwise than ones that nobody has", float64(p.distinguished), 0, "")
 	f.Exactly("answers of 5xx", float64(p.broken), 0, "")
 	f.Exactly("entries into the other workspace", float64(p.entered), 0, "")
 	f.Exactly("parts of the other's state that changed", float64(changed), 0, fmt.Sprintf("of %d", len(before)))
@@ -104,8 +104,8 @@ type prober struct {
 	spec   *spec
 	random *rand.Rand
 
-	places, sent, withID, fine   int
-	leaks, told, broken, entered int
+	places, sent, withID, fine            int
+	leaks, distinguished, broken, entered int
 }
 
 // value is what is put into a place: something of the victim's, and what the
@@ -202,7 +202,7 @@ func (p *prober) compare(i intruder, o operation, at string, v value, send func(
 	like, got := send(v.control), send(v.its)
 	p.withID++
 	if want, is := outline(like), outline(got); want != is {
-		p.told++
+		p.distinguished++
 		p.t.Errorf("%s: %s: %s: %s is answered %s, and one that nobody has %s", i.name, o.id, at, v.its, is, want)
 	}
 }

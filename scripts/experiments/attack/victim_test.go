@@ -18,9 +18,8 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// What is told of a victim begins with one of these. A secret stands in one text
-// and is never sent by anybody else, so wherever it comes back it leaked; the
-// bait stands in all of them, and can be searched for.
+// Markers of the victim's texts. A secret is in one text and nobody else sends it,
+// so an answer that has it leaks. The bait is in all texts and can be searched for.
 const (
 	secretMark = "zqs"
 	bait       = "zqbait"

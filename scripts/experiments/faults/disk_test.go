@@ -31,11 +31,11 @@ func TestDiskFull(t *testing.T) {
 	projects, pages := projectIDs(t, c, writersAtOnce*each), knownPages(t, c)
 
 	writers, stop := startWriters(t, c, projects, writersAtOnce, batch, seed)
-	searches := startStorm(t.Context(), c, pages, readers, seed, 20*time.Millisecond)
+	searches := startSearchLoad(t.Context(), c, pages, readers, seed, 20*time.Millisecond)
 	worst, ended := 0.0, 0
 	for range rounds {
 		waitForWrites(t, writers, writersAtOnce, time.Minute)
-		for began := time.Now(); time.Since(began) < full; lasts(t, 100*time.Millisecond) {
+		for began := time.Now(); time.Since(began) < full; sleep(t, 100*time.Millisecond) {
 			rig.Check(t, r.FillDisk())
 		}
 		rig.Check(t, r.FreeDisk())

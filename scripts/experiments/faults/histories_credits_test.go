@@ -22,7 +22,7 @@ const (
 )
 
 // spenders spend one small ceiling after the other until they are told to stop.
-func (s *stage) spenders(ctx context.Context, stop <-chan struct{}, log *history.Log, count *tally) error {
+func (s *testbed) spenders(ctx context.Context, stop <-chan struct{}, log *history.Log, count *counters) error {
 	seed := s.random.Uint64()
 	for n := uint64(0); ; n++ {
 		select {
@@ -30,7 +30,7 @@ func (s *stage) spenders(ctx context.Context, stop <-chan struct{}, log *history
 			return nil
 		default:
 		}
-		w, err := s.smallRealm(ctx)
+		w, err := s.smallTenant(ctx)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (s *stage) spenders(ctx context.Context, stop <-chan struct{}, log *history
 		for i := range uint64(spenderCount) {
 			a := &actor{
 				n: len(s.actors) + int(i), rig: s.rig, random: rand.New(rand.NewPCG(seed+n, i)), in: w,
-				victims: s.victims, globe: s.globe, log: log, tally: count,
+				targets: s.targets, globalData: s.globalData, log: log, counters: count,
 			}
 			group.Go(func() error { return a.spend(inner, stop) })
 		}
@@ -53,7 +53,7 @@ func (s *stage) spenders(ctx context.Context, stop <-chan struct{}, log *history
 }
 
 // audit judges the ledger of a workspace that nobody spends from any more.
-func (s *stage) audit(ctx context.Context, w *realm) error {
+func (s *testbed) audit(ctx context.Context, w *tenant) error {
 	readings, wrong := w.ledger.Judge()
 	s.total.readings += readings
 	s.took(&s.total.wrongCredits, wrong)
@@ -62,23 +62,23 @@ func (s *stage) audit(ctx context.Context, w *realm) error {
 		if ctx.Err() != nil {
 			return rig.ErrHopeless
 		}
-		used, err = s.victims[0].By(w.Workspace).Used(ctx)
+		used, err = s.targets[0].By(w.Workspace).Used(ctx)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	var unsettled int64
-	for _, v := range s.victims {
+	for _, v := range s.targets {
 		unsettled += v.Unsettled(w.ID, w.opened)
 	}
 	s.took(&s.total.wrongCredits, w.ledger.Close(used, unsettled))
 	return nil
 }
 
-// smallRealm makes a workspace with a small ceiling.
-func (s *stage) smallRealm(ctx context.Context) (*realm, error) {
-	w := &realm{opened: time.Now(), ledger: &history.Ledger{Ceiling: smallCeiling, Page: smallPage}}
+// smallTenant makes a workspace with a small ceiling.
+func (s *testbed) smallTenant(ctx context.Context) (*tenant, error) {
+	w := &tenant{opened: time.Now(), ledger: &history.Ledger{Ceiling: smallCeiling, Page: smallPage}}
 	var err error
 	w.Workspace, err = s.rig.NewWorkspace(ctx, "Small", smallCeiling)
 	return w, err
@@ -106,11 +106,11 @@ func (a *actor) spend(ctx context.Context, stop <-chan struct{}) error {
 			return err
 		case r.Status == 429:
 			if r.Code() != "rate_limited" || r.Header.Get("Retry-After") != "86400" || r.Header.Get("X-Credits-Charged") != "0" {
-				a.odd(r, "a 429")
+				a.unexpected(r, "a 429")
 			}
 			return nil
 		case r.sent && r.outcome == history.Refused:
-			a.odd(r, "a search of the Data API")
+			a.unexpected(r, "a search of the Data API")
 		case r.outcome == history.Unknown:
 			// What killed servers had reserved is open for a minute.
 			pause(stop, a.random, time.Second)

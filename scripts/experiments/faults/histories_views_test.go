@@ -48,7 +48,7 @@ func (a *actor) newView(ctx context.Context) error {
 	var names []string
 	var inputs []any
 	for i := range 1 + max(0, a.random.IntN(6)-3) {
-		names = append(names, fmt.Sprintf("View %s-%d", a.sign(), i))
+		names = append(names, fmt.Sprintf("View %s-%d", a.uniqueValue(), i))
 		inputs = append(inputs, map[string]any{"dataset": singular[d], "view_type": "static", "name": names[i]})
 	}
 	path, body := viewsPath+"/upsert", inputs[0]
@@ -62,7 +62,7 @@ func (a *actor) newView(ctx context.Context) error {
 	results := []item{{Status: "ok"}}
 	switch {
 	case r.outcome == history.Refused:
-		a.odd(r, "new Views")
+		a.unexpected(r, "new Views")
 		return nil
 	case r.outcome == history.Unknown:
 		results = make([]item, len(names))
@@ -70,7 +70,7 @@ func (a *actor) newView(ctx context.Context) error {
 		results = a.items(r, len(inputs))
 	default:
 		if err := r.Data(&results[0].Data); err != nil {
-			a.odd(r, err.Error())
+			a.unexpected(r, err.Error())
 			return nil
 		}
 	}
@@ -95,17 +95,17 @@ func (a *actor) newView(ctx context.Context) error {
 				continue
 			}
 			if !tried {
-				a.odd(r, "done after an item in doubt")
+				a.unexpected(r, "done after an item in doubt")
 			}
 			r.span.Return = a.log.Now()
 			got.View = viewData{ID: there[0].id, Name: there[0].view.Name, Revision: 1, RecordCount: new(int)}
 		default:
 			if err := json.Unmarshal(it.Data, &got); err != nil {
-				a.odd(r, err.Error())
+				a.unexpected(r, err.Error())
 				continue
 			}
 		}
-		a.log.Add(a.in.viewThing(got.View.ID), r.span, history.Made{Answer: got.View.answer()})
+		a.log.Add(a.in.viewKey(got.View.ID), r.span, history.Made{Answer: got.View.answer()})
 		a.in.made(&known{id: got.View.ID, dataset: d, revision: 1})
 	}
 	return nil
@@ -118,7 +118,7 @@ func (a *actor) rename(ctx context.Context) error {
 	if v == nil {
 		return a.newView(ctx)
 	}
-	op := history.Rename{To: "View " + a.sign()}
+	op := history.Rename{To: "View " + a.uniqueValue()}
 	body := map[string]any{"id": v.id, "name": op.To}
 	if a.random.IntN(2) == 0 {
 		op.Revision = a.in.revision(v)
@@ -136,13 +136,13 @@ func (a *actor) rename(ctx context.Context) error {
 	default:
 		var got struct{ View viewData }
 		if err := r.Data(&got); err != nil || r.outcome == history.Refused {
-			a.odd(r, "a View's new name")
+			a.unexpected(r, "a View's new name")
 			return nil
 		}
 		op.Answer = got.View.answer()
 		a.in.revise(v, got.View.Revision)
 	}
-	a.log.Add(a.in.viewThing(v.id), r.span, op)
+	a.log.Add(a.in.viewKey(v.id), r.span, op)
 	return a.lookIntoView(ctx, r, v)
 }
 
@@ -158,7 +158,7 @@ func (a *actor) endView(ctx context.Context) error {
 			return err
 		}
 		if r.outcome == history.Refused && r.Code() != "view_not_found" {
-			a.odd(r, "a View's deletion")
+			a.unexpected(r, "a View's deletion")
 			return nil
 		}
 		return errors.Join(a.ended(ctx, r, v, r.outcome), a.everyone(ctx))
@@ -179,7 +179,7 @@ func (a *actor) endView(ctx context.Context) error {
 	if r.outcome == history.Done {
 		results = a.items(r, len(ids))
 	} else if r.outcome == history.Refused {
-		a.odd(r, "a batch of Views' deletions")
+		a.unexpected(r, "a batch of Views' deletions")
 		return nil
 	}
 	for i, v := range chosen {
@@ -199,13 +199,13 @@ func (a *actor) endView(ctx context.Context) error {
 
 // ended takes down that a View was deleted, and with it what it made of records.
 func (a *actor) ended(ctx context.Context, r reply, v *known, outcome history.Outcome) error {
-	a.log.Add(a.in.viewThing(v.id), r.span, history.Ended{Outcome: outcome})
+	a.log.Add(a.in.viewKey(v.id), r.span, history.Ended{Outcome: outcome})
 	if outcome == history.Refused {
 		return nil
 	}
 	a.in.ended(v.id)
 	for _, record := range a.in.records[v.dataset] {
-		a.log.Add(a.in.recordThing(v.dataset, record), r.span, history.Drop{View: v.id, Outcome: outcome})
+		a.log.Add(a.in.recordKey(v.dataset, record), r.span, history.Drop{View: v.id, Outcome: outcome})
 	}
 	if outcome != history.Unknown {
 		return nil
@@ -248,13 +248,13 @@ func (a *actor) members(ctx context.Context) error {
 	if err != nil || !r.sent {
 		return err
 	}
-	thing := a.in.viewThing(v.id)
+	key := a.in.viewKey(v.id)
 	if r.outcome == history.Refused {
 		if r.Code() != "view_not_found" {
-			a.odd(r, "a change of a View's records")
+			a.unexpected(r, "a change of a View's records")
 			return nil
 		}
-		a.log.Add(thing, r.span, history.Contents{Records: records, Out: out, Outcome: history.Refused})
+		a.log.Add(key, r.span, history.Contents{Records: records, Out: out, Outcome: history.Refused})
 		return nil
 	}
 	outcomes := make([]history.Outcome, len(records))
@@ -287,11 +287,11 @@ func (a *actor) moved(ctx context.Context, r reply, v *known, out bool, records 
 		if out {
 			op = history.Leave{View: v.id, Outcome: outcomes[i]}
 		}
-		a.log.Add(a.in.recordThing(v.dataset, record), r.span, op)
+		a.log.Add(a.in.recordKey(v.dataset, record), r.span, op)
 	}
-	thing := a.in.viewThing(v.id)
+	key := a.in.viewKey(v.id)
 	if r.outcome == history.Done {
-		a.log.Add(thing, r.span, history.Contents{Records: of[history.Done], Out: out, Outcome: history.Done})
+		a.log.Add(key, r.span, history.Contents{Records: of[history.Done], Out: out, Outcome: history.Done})
 	}
 	doubtful := of[history.Unknown]
 	if len(doubtful) == 0 {
@@ -299,7 +299,7 @@ func (a *actor) moved(ctx context.Context, r reply, v *known, out bool, records 
 	}
 	// Only those contacts that are visible are added.
 	part := !out && v.dataset == query.Contacts
-	a.log.Add(thing, r.span, history.Contents{Records: doubtful, Out: out, Outcome: history.Unknown, Part: part})
+	a.log.Add(key, r.span, history.Contents{Records: doubtful, Out: out, Outcome: history.Unknown, Part: part})
 	r.outcome = history.Unknown
 	return errors.Join(a.lookIntoView(ctx, r, v), a.lookInto(ctx, r, v.dataset, doubtful...))
 }
@@ -319,6 +319,6 @@ func (a *actor) lookIntoView(ctx context.Context, r reply, v *known) error {
 	if len(now) > 0 {
 		is = now[0].view
 	}
-	a.log.Add(a.in.viewThing(v.id), history.Span{Client: a.n, Call: call, Return: a.log.Now()}, history.StoredView{View: is})
+	a.log.Add(a.in.viewKey(v.id), history.Span{Client: a.n, Call: call, Return: a.log.Now()}, history.StoredView{View: is})
 	return nil
 }

@@ -42,7 +42,7 @@ func TestPostgresRestarted(t *testing.T) {
 			way, end = "kill", r.Kill
 		}
 		end(devstack.Postgres)
-		lasts(t, time.Duration(500+random.IntN(2000))*time.Millisecond)
+		sleep(t, time.Duration(500+random.IntN(2000))*time.Millisecond)
 		r.Resume(devstack.Postgres)
 		back := time.Now()
 		waitForWrites(t, writers, 3*clients, time.Minute)

@@ -93,9 +93,9 @@ func disturb(t *testing.T, b devstack.Backend, experiment string, settings []str
 	pages := knownPages(t, c)
 	before := used(t, c)
 
-	// A storm in fine weather, after which goroutines and connections are as many
-	// as they ever need be.
-	calm := startStorm(t.Context(), c, slices.Concat(pages, free), proxyClients, seed)
+	// A load without faults: afterwards goroutines and connections are at their
+	// normal maximum.
+	calm := startSearchLoad(t.Context(), c, slices.Concat(pages, free), proxyClients, seed)
 	calm.waitFor(t, 200, 20*proxyClients, time.Minute)
 	exchanges := calm.stop()
 	own.CloseIdleConnections()
@@ -103,17 +103,17 @@ func disturb(t *testing.T, b devstack.Backend, experiment string, settings []str
 	t.Logf("before: %+v", base)
 
 	for i, d := range faults {
-		storm := startStorm(t.Context(), c, pages, proxyClients, seed+uint64(i))
-		lists := startStorm(t.Context(), c, free, 2, seed+uint64(i), 20*time.Millisecond)
-		storm.waitFor(t, 200, proxyClients, time.Minute)
+		searchLoad := startSearchLoad(t.Context(), c, pages, proxyClients, seed+uint64(i))
+		lists := startSearchLoad(t.Context(), c, free, 2, seed+uint64(i), 20*time.Millisecond)
+		searchLoad.waitFor(t, 200, proxyClients, time.Minute)
 		rig.Check(t, d.begin(p))
 		began := time.Now()
-		lasts(t, faultHolds)
+		sleep(t, faultHolds)
 		ended := time.Now()
 		rig.Check(t, p.Heal())
 		healed := time.Now()
-		storm.waitFor(t, 200, 5*proxyClients, time.Minute)
-		some, listed := storm.stop(), lists.stop()
+		searchLoad.waitFor(t, 200, 5*proxyClients, time.Minute)
+		some, listed := searchLoad.stop(), lists.stop()
 		exchanges = slices.Concat(exchanges, some, listed)
 		all := slices.Concat(some, listed)
 		during := within(some, began, ended)
@@ -179,8 +179,8 @@ func footprint(t *testing.T, r *rig.Rig, s *rig.Server, b devstack.Backend) occu
 	return occupied{goroutines, float64(connections)}
 }
 
-// lasts lets a fault last.
-func lasts(t *testing.T, d time.Duration) {
+// sleep waits, unless the test ends.
+func sleep(t *testing.T, d time.Duration) {
 	t.Helper()
 	timer := time.NewTimer(d)
 	defer timer.Stop()

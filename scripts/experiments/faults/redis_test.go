@@ -56,21 +56,21 @@ func TestRedisAway(t *testing.T) {
 	}
 	for i, way := range ways {
 		before, logged := used(t, c), unsettled(s)
-		storm := startStorm(t.Context(), c, pages, clients, seed+uint64(i))
-		lists := startStorm(t.Context(), c, free, 4, seed, 20*time.Millisecond)
-		storm.waitFor(t, 200, 3*clients, time.Minute)
+		searchLoad := startSearchLoad(t.Context(), c, pages, clients, seed+uint64(i))
+		lists := startSearchLoad(t.Context(), c, free, 4, seed, 20*time.Millisecond)
+		searchLoad.waitFor(t, 200, 3*clients, time.Minute)
 		ending := time.Now()
 		way.end(devstack.Redis)
 		gone := time.Now()
-		lasts(t, away)
+		sleep(t, away)
 		if way.earlier {
 			replace(t, older, data)
 		}
 		resuming := time.Now()
 		r.Resume(devstack.Redis)
 		back := time.Now()
-		storm.waitFor(t, 200, 3*clients, time.Minute)
-		some, listed := storm.stop(), lists.stop()
+		searchLoad.waitFor(t, 200, 3*clients, time.Minute)
+		some, listed := searchLoad.stop(), lists.stop()
 		during, now := within(some, gone, resuming), used(t, c)
 		free := slices.DeleteFunc(slices.Clone(listed), func(e exchange) bool { return e.ended.Before(ending) || e.began.After(back) })
 

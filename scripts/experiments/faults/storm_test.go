@@ -76,9 +76,9 @@ type exchange struct {
 
 func (e exchange) took() time.Duration { return e.ended.Sub(e.began) }
 
-// storm is many clients that search known pages, each one request after the
-// other, and note every exchange.
-type storm struct {
+// searchLoad is the load of many clients that search known pages, each one request
+// after the other, and record every exchange.
+type searchLoad struct {
 	lock      sync.Mutex
 	exchanges []exchange
 	pause     time.Duration // after an answer
@@ -89,9 +89,9 @@ type storm struct {
 // afterRefusal is what a client waits after a 503: as Retry-After says.
 const afterRefusal = time.Second
 
-// startStorm starts n clients, which pause after each answer if one is given.
-func startStorm(ctx context.Context, c rig.Caller, pages []page, n int, seed uint64, pause ...time.Duration) *storm {
-	s := &storm{stopped: make(chan struct{})}
+// startSearchLoad starts n clients, which pause after each answer if one is given.
+func startSearchLoad(ctx context.Context, c rig.Caller, pages []page, n int, seed uint64, pause ...time.Duration) *searchLoad {
+	s := &searchLoad{stopped: make(chan struct{})}
 	if len(pause) > 0 {
 		s.pause = pause[0]
 	}
@@ -144,8 +144,8 @@ func search(ctx context.Context, c rig.Caller, p page) exchange {
 	return e
 }
 
-// stop ends the storm and returns its exchanges, in the order they began.
-func (s *storm) stop() []exchange {
+// stop ends the load and returns its exchanges, in the order they began.
+func (s *searchLoad) stop() []exchange {
 	close(s.stopped)
 	s.group.Wait()
 	slices.SortFunc(s.exchanges, func(a, b exchange) int { return a.began.Compare(b.began) })
@@ -153,7 +153,7 @@ func (s *storm) stop() []exchange {
 }
 
 // answered is how many exchanges with a status ended since then.
-func (s *storm) answered(status int, since time.Time) (n int) {
+func (s *searchLoad) answered(status int, since time.Time) (n int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, e := range s.exchanges {
@@ -165,7 +165,7 @@ func (s *storm) answered(status int, since time.Time) (n int) {
 }
 
 // waitFor waits for so many answers of a status from now on.
-func (s *storm) waitFor(t *testing.T, status, n int, most time.Duration) {
+func (s *searchLoad) waitFor(t *testing.T, status, n int, most time.Duration) {
 	t.Helper()
 	since := time.Now()
 	err := rig.Until(most, fmt.Sprintf("%d answers are %d", n, status), func() error {
