@@ -45,7 +45,7 @@ func (c *creditsCmd) Run(ctx context.Context) error {
 // creditsReport is the result.
 type creditsReport struct {
 	heading
-	// Redis tells what a write there waits for.
+	// Redis says what a write there waits for.
 	Redis       string            `json:"redis"`
 	Connections int               `json:"connections"`
 	Rounds      int               `json:"rounds"`
@@ -113,7 +113,7 @@ const warmUpSearches = 500
 
 func (c *countedByCrowd) measure(ctx context.Context, meter cpuMeter, workspaces []string, ledger, bare *counting, seconds, rounds int) {
 	var warm load.Result
-	for range 3 { // the last one tells how many fit into a round
+	for range 3 { // the last one sets how many are a round
 		must(bare.crowd(ctx, c.Callers, warmUpSearches, workspaces))
 		warm = must(ledger.crowd(ctx, c.Callers, warmUpSearches, workspaces))
 	}
@@ -199,7 +199,7 @@ func bareCounting(client redis.UniversalClient) *counting {
 	}
 }
 
-// describeRedis tells what a write there waits for.
+// describeRedis says what a write there waits for.
 func describeRedis(ctx context.Context, client redis.UniversalClient) string {
 	var says []string
 	for _, name := range []string{"appendonly", "appendfsync"} {

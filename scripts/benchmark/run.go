@@ -51,7 +51,7 @@ func try(ctx context.Context, do func(*run)) error {
 	return errors.Join(r.errs...)
 }
 
-// attempt tells whether a function came to its end, and keeps its failure.
+// attempt reports whether a function came to its end, and keeps its failure.
 func (r *run) attempt(do func()) (ended bool) {
 	defer func() {
 		switch p := recover().(type) {

@@ -63,7 +63,7 @@ func (m *Mix) Next() Search {
 	}
 }
 
-// IsNew tells whether no equal request has been asked about before.
+// IsNew reports whether it is called with an equal request for the first time.
 func (m *Mix) IsNew(s Search) bool {
 	key := s.Path() + string(s.Encode())
 	if m.seen[key] {

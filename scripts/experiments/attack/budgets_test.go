@@ -168,7 +168,7 @@ func (e *expensive) of(t *testing.T, o operation) []costly {
 		all := []costly{{path: o.path, body: object{"inputs": make100(func(i int) any {
 			return object{singular(d) + "_id": heavyID(d, i), "notes": strings.Repeat("n", notes)}
 		})}, credits: 1}}
-		if d == "accounts" { // of which all but one are found in vain
+		if d == "accounts" { // all but one of which are found in vain
 			all = append(all, costly{path: o.path, body: object{"inputs": make100(func(int) any { return object{"match": object{"domain": "heavy.example"}} })}, credits: 1})
 		}
 		return all
@@ -240,7 +240,7 @@ func (e *expensive) send(t *testing.T, o operation, q costly) rig.Answer {
 	return a
 }
 
-// heapOf sends many requests at once, and tells how far the server's heap climbed from
+// heapOf sends many requests at once, and returns how far the server's heap climbed from
 // where it was, or from where the garbage collector had brought it meanwhile, in MiB,
 // how many were refused and how many failed otherwise.
 func (e *expensive) heapOf(t *testing.T, o operation, requests []costly) (heap float64, refused, failed int) {

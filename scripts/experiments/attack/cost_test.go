@@ -149,7 +149,7 @@ func ordinaryRequests(grammars []*grammar, random *rand.Rand) []request {
 	return all
 }
 
-// healthy sends ordinary searches one after the other, and tells what each took
+// healthy sends ordinary searches one after the other, and returns what each took
 // and how many were not answered with 200.
 func healthy(t *testing.T, c rig.Caller, requests []request, how time.Duration) (took []time.Duration, failed int) {
 	t.Helper()
@@ -165,7 +165,7 @@ func healthy(t *testing.T, c rig.Caller, requests []request, how time.Duration) 
 	return took, failed
 }
 
-// attackResult is what came of an attack.
+// attackResult is the outcome of an attack.
 type attackResult struct {
 	sent, refused, other, slowest atomic.Int64
 	all                           sync.WaitGroup
@@ -200,7 +200,7 @@ func attack(ctx context.Context, c rig.Caller, requests []measured) *attackResul
 	return o
 }
 
-// breakers tells how often Elasticsearch refused memory, and how full its heap is.
+// breakers returns how often Elasticsearch refused memory, and how full its heap is.
 func breakers(t *testing.T, r *rig.Rig) (tripped int64, heap float64) {
 	t.Helper()
 	var stats struct {

@@ -97,7 +97,7 @@ func raw(t *testing.T, k issued, header, payload string) string {
 	return text + "." + b64(signature)
 }
 
-// Tokens that nobody issued, or not for this: every one is 401.
+// Tokens that were not issued, or for something else: every one is 401.
 func TestForgedTokens(t *testing.T) {
 	seed := figures.Seed(t)
 	f := figures.New(t, "forged-tokens", "access tokens and API keys that nobody issued", seed)

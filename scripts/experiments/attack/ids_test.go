@@ -97,7 +97,7 @@ func newIntruders(t *testing.T, r *rig.Rig, s *rig.Server, v *victim) []intruder
 	return all
 }
 
-// prober sends requests and counts what came of them.
+// prober sends requests and counts their outcomes.
 type prober struct {
 	t      *testing.T
 	victim *victim

@@ -80,7 +80,7 @@ func TestProbing(t *testing.T) {
 	probeMerged(t, f, s, c, view)
 }
 
-// probeMerged sends searches of the View at once, and tells how long they take
+// probeMerged sends searches of the View at once, and returns how long they take
 // and what memory the server has meanwhile.
 func probeMerged(t *testing.T, f *figures.Sheet, s *rig.Server, c rig.Caller, view string) {
 	t.Helper()
@@ -154,7 +154,7 @@ func writeProbed(dir string) error {
 			return err
 		}
 		w := bufio.NewWriter(file)
-		lines(w) // Flush tells of an error
+		lines(w) // Flush returns the error
 		return errors.Join(w.Flush(), file.Close())
 	}
 	const place = `"city":"City %d","created_at":"2024-%02d-%02dT00:00:00Z","updated_at":"2024-12-31"`

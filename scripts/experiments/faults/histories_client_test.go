@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,7 +21,7 @@ import (
 )
 
 // actor is a client of a history: it sends one request after the other, to
-// either server, each once, and takes down what came of it.
+// either server, each once, and records what came of it.
 type actor struct {
 	n          int // counts from 0
 	rig        *rig.Rig
@@ -56,7 +57,7 @@ func (t *counters) unexpectedf(format string, args ...any) {
 // lostWithin is when an answer counts as lost: past all limits of the server.
 const lostWithin = 30 * time.Second
 
-// reply is what came of a request.
+// reply is the outcome of a request.
 type reply struct {
 	rig.Answer
 	// span is when it was under way: for a write whose outcome is unknown, until
@@ -129,7 +130,7 @@ func (a *actor) ask(ctx context.Context, kind asked, doubt int64, method, path s
 	return r, err
 }
 
-// spent takes down what a request cost, or may have.
+// spent records what a request cost, or may have.
 func (a *actor) spent(r reply, doubt int64, lost bool) {
 	s := history.Spending{Call: r.span.Call, Return: r.span.Return, Doubt: doubt, Lost: lost, Used: -1, Limited: r.Status == 429}
 	if charged, err := strconv.ParseInt(r.Header.Get("X-Credits-Charged"), 10, 64); err == nil {
@@ -146,7 +147,7 @@ func (a *actor) unexpected(r reply, what string) {
 	a.counters.unexpectedf("client %d at %.3f s, %s: %d %.300s", a.n, float64(r.span.Call)/1e9, what, r.Status, r.Raw)
 }
 
-// run sends requests until it is told to stop. An error is one of the experiment.
+// run sends requests until stop is closed. An error is one of the experiment.
 func (a *actor) run(ctx context.Context, stop <-chan struct{}) error {
 	for {
 		select {
@@ -219,7 +220,7 @@ func (a *actor) next(ctx context.Context) error {
 	}
 }
 
-// saw takes down the version of a global record that an answer shows.
+// saw records the version of a global record that an answer shows.
 func (a *actor) saw(r reply, record, name string, fresh bool) {
 	version, err := versionIn(name)
 	if err != nil {
@@ -253,9 +254,28 @@ func (r row) overlay() history.Overlay {
 
 // item is one result of a batch.
 type item struct {
-	Index  int
-	Status string
-	Data   json.RawMessage
+	Index   int
+	Status  string
+	Data    json.RawMessage
+	outcome history.Outcome
+	allowed bool // by the contract
+}
+
+// batch returns the results of n items, without data if the outcome of all is
+// unknown; none, and a note, if the contract does not allow the answer.
+func (a *actor) batch(r reply, n int, what string, codes ...string) (results []item) {
+	switch r.outcome {
+	case history.Refused:
+		a.unexpected(r, what)
+	case history.Done:
+		results = a.items(r, n)
+		for i := range results {
+			results[i].outcome, results[i].allowed = a.outcomeOf(r, results[i], codes...)
+		}
+	case history.Unknown:
+		results = slices.Repeat([]item{{outcome: history.Unknown, allowed: true}}, n)
+	}
+	return results
 }
 
 // items returns the results of a batch of n; nil, and a note, if there are others.

@@ -21,7 +21,7 @@ const (
 	spenderCount = 2
 )
 
-// spenders spend one small ceiling after the other until they are told to stop.
+// spenders spend one small ceiling after the other until stop is closed.
 func (s *testbed) spenders(ctx context.Context, stop <-chan struct{}, log *history.Log, count *counters) error {
 	seed := s.random.Uint64()
 	for n := uint64(0); ; n++ {
@@ -52,7 +52,7 @@ func (s *testbed) spenders(ctx context.Context, stop <-chan struct{}, log *histo
 	}
 }
 
-// audit judges the ledger of a workspace that nobody spends from any more.
+// audit judges the ledger of a workspace after the last spending.
 func (s *testbed) audit(ctx context.Context, w *tenant) error {
 	readings, wrong := w.ledger.Judge()
 	s.total.readings += readings

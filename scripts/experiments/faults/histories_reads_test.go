@@ -44,7 +44,7 @@ func (a *actor) rows(ctx context.Context, path string, body map[string]any) (rep
 	return r, found, nil
 }
 
-// judge takes down what a search by a condition says of each record that is
+// judge records what a search by a condition says of each record that is
 // judged: whether it is found, and what its row shows. View tells that the rows
 // are those of a View, which show less, and records outside of the book too.
 func (a *actor) judge(r reply, d query.Dataset, found map[string]row, by history.Condition, view bool) {

@@ -165,7 +165,7 @@ func (v *target) awaited(ctx context.Context) error {
 	})
 }
 
-// refused tells that no connection was made: nothing was sent.
+// refused reports that no connection was made: nothing was sent.
 func refused(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"

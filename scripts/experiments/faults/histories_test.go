@@ -92,7 +92,7 @@ type testbed struct {
 	total total
 }
 
-// total is what all rounds came to.
+// total sums all rounds.
 type total struct {
 	rounds, things, operations, undecided                        int
 	sent, answered, unavailable, lost, halves                    int64
@@ -239,7 +239,7 @@ func (s *testbed) round(length, killEach time.Duration) {
 	s.judge(log, count)
 }
 
-// watch waits for the end of a round, and tells each minute how far it is.
+// watch waits for the end of a round, and logs the progress each minute.
 func (s *testbed) watch(ctx context.Context, length time.Duration, count *counters) {
 	end, tick := time.NewTimer(length), time.NewTicker(progressEach)
 	defer end.Stop()

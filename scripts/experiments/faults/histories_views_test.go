@@ -175,29 +175,18 @@ func (a *actor) endView(ctx context.Context) error {
 	if err != nil || !r.sent {
 		return err
 	}
-	var results []item
-	if r.outcome == history.Done {
-		results = a.items(r, len(ids))
-	} else if r.outcome == history.Refused {
-		a.unexpected(r, "a batch of Views' deletions")
-		return nil
-	}
-	for i, v := range chosen {
-		outcome := r.outcome
-		if results != nil {
-			var ok bool
-			if outcome, ok = a.outcomeOf(r, results[i], "view_not_found"); !ok {
-				continue
-			}
+	for i, it := range a.batch(r, len(ids), "a batch of Views' deletions", "view_not_found") {
+		if !it.allowed {
+			continue
 		}
-		if err := a.ended(ctx, r, v, outcome); err != nil {
+		if err := a.ended(ctx, r, chosen[i], it.outcome); err != nil {
 			return err
 		}
 	}
 	return a.everyone(ctx)
 }
 
-// ended takes down that a View was deleted, and with it what it made of records.
+// ended records that a View was deleted, and with it what it made of records.
 func (a *actor) ended(ctx context.Context, r reply, v *known, outcome history.Outcome) error {
 	a.log.Add(a.in.viewKey(v.id), r.span, history.Ended{Outcome: outcome})
 	if outcome == history.Refused {
@@ -257,27 +246,20 @@ func (a *actor) members(ctx context.Context) error {
 		a.log.Add(key, r.span, history.Contents{Records: records, Out: out, Outcome: history.Refused})
 		return nil
 	}
-	outcomes := make([]history.Outcome, len(records))
-	if r.outcome == history.Unknown {
-		for i := range outcomes {
-			outcomes[i] = history.Unknown
-		}
-	} else {
-		results := a.items(r, len(records))
-		if results == nil {
+	var outcomes []history.Outcome
+	for _, it := range a.batch(r, len(records), "a change of a View's records", "record_not_visible") {
+		if !it.allowed {
 			return nil
 		}
-		for i, it := range results {
-			var ok bool
-			if outcomes[i], ok = a.outcomeOf(r, it, "record_not_visible"); !ok {
-				return nil
-			}
-		}
+		outcomes = append(outcomes, it.outcome)
+	}
+	if outcomes == nil {
+		return nil
 	}
 	return a.moved(ctx, r, v, out, records, outcomes)
 }
 
-// moved takes down what became of records that were to come into a View, or out
+// moved records what became of records that were to come into a View, or out
 // of it.
 func (a *actor) moved(ctx context.Context, r reply, v *known, out bool, records []string, outcomes []history.Outcome) error {
 	of := map[history.Outcome][]string{}

@@ -32,7 +32,7 @@ const (
 
 var singular = map[query.Dataset]string{query.Accounts: "account", query.Contacts: "contact", query.Projects: "project"}
 
-// subject is a record that clients write to. Its name tells its version. No
+// subject is a record that clients write to. Its name contains its version. No
 // project names it, so a contact is visible by what a workspace has of it alone.
 type subject struct {
 	dataset   query.Dataset
@@ -53,7 +53,7 @@ func (s subject) line(at int) []byte {
 	return fmt.Appendf(nil, `{"id":%q,"name":"%s version %d","updated_at":%q}`, s.id, s.name, s.version, changedAt(at))
 }
 
-// versionIn reads the version that a name tells.
+// versionIn reads the version in a name.
 func versionIn(name string) (int, error) {
 	_, text, found := strings.Cut(name, " version ")
 	if !found {

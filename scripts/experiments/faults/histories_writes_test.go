@@ -82,34 +82,21 @@ func (a *actor) upsertAll(ctx context.Context, d query.Dataset) error {
 	if err != nil || !r.sent {
 		return err
 	}
-	var results []item
-	if r.outcome == history.Refused {
-		a.unexpected(r, "a batch upsert")
-		return nil
-	}
-	if r.outcome == history.Done {
-		if results = a.items(r, len(records)); results == nil {
-			return nil
+	for i, it := range a.batch(r, len(records), "a batch upsert") {
+		op := history.Upsert{Change: changes[i], Outcome: it.outcome}
+		if !it.allowed {
+			continue
 		}
-	}
-	for i, record := range records {
-		op := history.Upsert{Change: changes[i], Outcome: r.outcome}
-		if results != nil {
-			outcome, ok := a.outcomeOf(r, results[i])
-			if !ok {
+		if op.Outcome == history.Done {
+			var got row
+			if err := json.Unmarshal(it.Data, &got); err != nil {
+				a.unexpected(r, err.Error())
 				continue
 			}
-			var got row
-			if op.Outcome = outcome; outcome == history.Done {
-				if err := json.Unmarshal(results[i].Data, &got); err != nil {
-					a.unexpected(r, err.Error())
-					continue
-				}
-				op.Answer = got.overlay()
-				a.saw(r, record, got.Name, false)
-			}
+			op.Answer = got.overlay()
+			a.saw(r, records[i], got.Name, false)
 		}
-		a.log.Add(a.in.recordKey(d, record), r.span, op)
+		a.log.Add(a.in.recordKey(d, records[i]), r.span, op)
 	}
 	if r.outcome == history.Unknown {
 		err = a.whole(ctx, d, records, func(i int, now history.Stored) (done, undone bool) {
@@ -153,26 +140,10 @@ func (a *actor) removeAll(ctx context.Context, d query.Dataset) error {
 	if err != nil || !r.sent {
 		return err
 	}
-	var results []item
-	if r.outcome == history.Refused {
-		a.unexpected(r, "a batch of deletions")
-		return nil
-	}
-	if r.outcome == history.Done {
-		if results = a.items(r, len(records)); results == nil {
-			return nil
+	for i, it := range a.batch(r, len(records), "a batch of deletions") {
+		if it.allowed {
+			a.log.Add(a.in.recordKey(d, records[i]), r.span, history.Delete{Outcome: it.outcome})
 		}
-	}
-	for i, record := range records {
-		op := history.Delete{Outcome: r.outcome}
-		if results != nil {
-			outcome, ok := a.outcomeOf(r, results[i])
-			if !ok {
-				continue
-			}
-			op.Outcome = outcome
-		}
-		a.log.Add(a.in.recordKey(d, record), r.span, op)
 	}
 	if r.outcome == history.Unknown && own {
 		err = a.whole(ctx, d, records, func(i int, now history.Stored) (done, undone bool) {

@@ -107,7 +107,7 @@ func TestRedisAway(t *testing.T) {
 	ceilingHolds(t, f, r, s, pages, seed)
 }
 
-// unsettled are the credits of a server of which nobody knows whether they count.
+// unsettled are the credits that a server may have charged or not.
 func unsettled(s *rig.Server) float64 { return float64(s.Unsettled("", time.Time{})) }
 
 // replace makes one folder a copy of another, with the owners of its files.

@@ -25,7 +25,7 @@ const simulatedSeeds = 20_000
 // envPart has a process run a part of the seeds: the first, and how many.
 const envPart = "ATLAS_SIMULATE_PART"
 
-// part begins the line on which such a process tells what came of it.
+// part begins the line of such a process's result.
 const part = "simulated: "
 
 // Projecting, on models of Postgres and Elasticsearch, under one seed after the

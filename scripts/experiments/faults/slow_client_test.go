@@ -132,7 +132,7 @@ func (c *slowClient) header() error {
 	return c.drip()
 }
 
-// body sends a body that does not end; without a token it is nobody's.
+// body sends a body that does not end; without a token the sender is unknown.
 func (c *slowClient) body(token string) error {
 	if _, err := fmt.Fprintf(c, "POST /api/v1/data/contacts/search HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n{", c.host, token); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (k *clientGroup) watch() {
 	all.Wait()
 }
 
-// cutOff tells that the other side has closed the connection.
+// cutOff reports that the other side has closed the connection.
 func cutOff(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

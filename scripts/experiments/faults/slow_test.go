@@ -134,7 +134,7 @@ func TestSlowClients(t *testing.T) {
 	sheet.AtMost("open files afterwards, more than before", after.files-base.files, 50, "")
 }
 
-// slowReads are the requests whose answers are read slowly: nobody else makes
+// slowReads are the requests whose answers are read slowly: no other client makes
 // them.
 const slowReads = `operation="search_projects"`
 

@@ -1,8 +1,8 @@
 //go:build faults
 
 // Package faults has the experiments of scripts/faults as tests. Each breaks
-// something while real work goes on, and measures what came of it against a
-// bound; docs/faults.md tells of each.
+// something while real work goes on, and measures the outcome against a
+// bound; docs/faults.md describes each.
 package faults
 
 import (
@@ -63,7 +63,7 @@ func dataOf(a rig.Answer) ([]byte, error) {
 	return d.Data, err
 }
 
-// exchange is one request and what came of it.
+// exchange is one request and its outcome.
 type exchange struct {
 	began, ended time.Time
 	id           string // of the request

@@ -26,7 +26,7 @@ import (
 // ATLAS_TEST_RECORDS says another number.
 const tiedRecords = 100_000
 
-// tied is a dataset in which sorting by a field tells little or nothing.
+// tied is a dataset with few or no different sort values.
 type tied struct {
 	projects, contacts []uuid.UUID
 	unlinked           []uuid.UUID // contacts that no project names
@@ -176,7 +176,7 @@ func writeLines(dir, dataset string, lines func(write func(string))) error {
 		return err
 	}
 	w := bufio.NewWriter(f)
-	lines(func(line string) { _, _ = w.WriteString(line + "\n") }) // Flush tells of an error
+	lines(func(line string) { _, _ = w.WriteString(line + "\n") }) // Flush returns the error
 	return errors.Join(w.Flush(), f.Close())
 }
 

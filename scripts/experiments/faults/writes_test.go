@@ -52,7 +52,7 @@ func newFreeWrites(t *testing.T, s *rig.Server, w rig.Workspace) *freeWrites {
 	return f
 }
 
-// round makes each write once; n tells the rounds apart. The error is of those
+// round makes each write once; n numbers the rounds. The error is of those
 // that were refused.
 func (f *freeWrites) round(ctx context.Context, n int) error {
 	f.rounds = append(f.rounds, n)
@@ -84,7 +84,7 @@ func (f *freeWrites) round(ctx context.Context, n int) error {
 
 func name(n int) string { return fmt.Sprintf("Made meanwhile %d", n) }
 
-// check tells what of the acknowledged rounds is not there, once nothing is
+// check returns what of the acknowledged rounds is not there, once nothing is
 // pending.
 func (f *freeWrites) check(ctx context.Context) error {
 	var missing []error

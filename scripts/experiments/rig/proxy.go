@@ -17,7 +17,7 @@ import (
 // holds for connections that are open and for new ones. It is for one goroutine
 // at a time.
 type Proxy struct {
-	// Settings are the environment by which a server goes through it.
+	// Settings is the environment of a server that uses the proxy.
 	Settings []string
 	proxy    *toxiproxy.Proxy
 }

@@ -179,7 +179,7 @@ func (s *Server) tail() string {
 	return string(bytes.TrimSpace(log[max(0, len(log)-4000):]))
 }
 
-// freeAddress is a loopback address that nobody listens on, below the range
+// freeAddress is a loopback address without a listener, below the range
 // outgoing connections take theirs from: it must be free again after a restart.
 func freeAddress(t TB) string {
 	t.Helper()
