@@ -128,7 +128,8 @@ func (i *installation) fill(wanted dataset) {
 // settledWithin is what the merges of many million records may take.
 const settledWithin = 20 * time.Minute
 
-// settle waits until Elasticsearch has merged no segments for three looks.
+// settle waits until Elasticsearch has merged no segments of the benchmark (of either
+// prefix) for three looks.
 func (i *installation) settle() {
 	quiet := 0
 	i.await(settledWithin, "no segments are merged", func() error {
@@ -137,7 +138,7 @@ func (i *installation) settle() {
 				Primaries struct{ Merges struct{ Current int } }
 			} `json:"_all"`
 		}
-		if err := i.Ask(i.ctx, "GET", "/_all/_stats/merge", "", &stats); err != nil {
+		if err := i.Ask(i.ctx, "GET", "/bench*/_stats/merge", "", &stats); err != nil {
 			return err
 		}
 		if quiet++; stats.All.Primaries.Merges.Current > 0 {
