@@ -87,7 +87,9 @@ func install(r *run, p place, records int64, seed uint64) *installation {
 
 func (i *installation) records() string { return filepath.Join(i.Dir, "records") }
 
-func marker(dir string) string { return filepath.Join(dir, "dataset.json") }
+// marker is the file that says what a folder holds. Folders of earlier versions,
+// with data elsewhere in them, have another one and are refused.
+func marker(dir string) string { return filepath.Join(dir, "installation.json") }
 
 // find returns the dataset of a kept folder, if it is the wanted one; otherwise
 // it empties the folder. A folder that holds anything else is refused.
