@@ -21,7 +21,7 @@ import (
 // Markers of the victim's texts. A secret is in one text and nobody else sends it,
 // so an answer that has it leaks. The bait is in all texts and can be searched for.
 const (
-	secretMark = "zqs"
+	secretMark = "zqsecret"
 	bait       = "zqbait"
 )
 
