@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -52,48 +50,5 @@ func TestBookSearchesAreValid(t *testing.T) {
 				t.Errorf("%s: %s has limit %d", c.name, body, q.Limit)
 			}
 		}
-	}
-}
-
-func TestByTurnsDoesBothAsOften(t *testing.T) {
-	t.Parallel()
-	var order []string
-	thing := func(name string, took time.Duration) func(int) (time.Duration, error) {
-		return func(turn int) (time.Duration, error) {
-			if turn != len(order)/3 {
-				t.Errorf("%s in turn %d is told of turn %d", name, len(order)/3, turn)
-			}
-			order = append(order, name)
-			return took, nil
-		}
-	}
-	took, err := byTurns(0, thing("one", 1), thing("other", 2), thing("third", 3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, each := range took {
-		if len(each) != fewestTurns || each[3] != time.Duration(i+1) {
-			t.Errorf("%d: %v", i, each)
-		}
-	}
-	for i, name := range order {
-		if want := []string{"one", "other", "third"}[i%3]; name != want {
-			t.Errorf("%d: %s, want %s", i, name, want)
-		}
-	}
-}
-
-func TestByTurnsEndsWithAnError(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("broken")
-	turns := 0
-	_, err := byTurns(time.Hour, func(int) (time.Duration, error) { return 0, nil }, func(turn int) (time.Duration, error) {
-		if turns++; turn == 2 {
-			return 0, broken
-		}
-		return 0, nil
-	})
-	if !errors.Is(err, broken) || turns != 3 {
-		t.Errorf("%v after %d turns", err, turns)
 	}
 }

@@ -1,19 +1,18 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5"
 
 	"atlas/internal/elastic"
 	"atlas/mappings"
+	"atlas/scripts/benchmark/load"
 	engine "atlas/search"
 	"atlas/search/document"
 	"atlas/search/query"
@@ -29,85 +28,59 @@ type writeTime struct {
 	BareCPU    cpu `json:"bare_cpu_ms"`
 }
 
-func (w *writeTime) add(service, bare []time.Duration) {
-	w.P50.add(milliseconds(quantile(service, 0.5)), milliseconds(quantile(bare, 0.5)))
-	w.P99.add(milliseconds(quantile(service, 0.99)), milliseconds(quantile(bare, 0.99)))
-}
-
-func meanOf(durations []time.Duration) float64 {
-	var sum time.Duration
-	for _, d := range durations {
-		sum += d
-	}
-	return milliseconds(sum) / float64(len(durations))
-}
-
 // writeBook is how many accounts are in the book that is written to, or all of
 // a smaller dataset.
 const writeBook = 2_000
 
 // bookWriter writes to one book, and beside it straight to both backends.
 type bookWriter struct {
-	*running
+	*serving
+	es   *elastic.Client
+	db   *pgx.Conn
 	ids  []string
 	docs map[string][]byte // as the service makes them
-	pool *pgxpool.Pool
-	next int // counts the writes
+	next int               // counts the writes
 }
 
 // measureWrites compares upserts with bare writes: single ones for one half of a
-// round, batches for the other. Neither half has anything left to be projected
-// from before.
-func (b *bookBench) measureWrites(ctx context.Context) error {
-	w, err := b.prepareWrites(ctx)
-	if err != nil {
-		return err
-	}
-	defer w.pool.Close()
-	b.report.WriteBook = len(w.ids)
-	if b.report.Postgres, err = w.describePostgres(ctx); err != nil {
-		return err
-	}
-	half := time.Duration(b.Seconds) * time.Second / 2
+// round, batches for the other. Each half begins when nothing is pending.
+func (r *bookReport) measureWrites(s *serving, rounds, seconds int) {
+	w := s.newBookWriter()
+	r.WriteBook = len(w.ids)
+	var version, fsync, synchronous string
+	check(w.db.QueryRow(w.ctx, `SELECT current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit')`).Scan(&version, &fsync, &synchronous))
+	r.Postgres = fmt.Sprintf("Postgres %s, fsync %s, synchronous_commit %s", version, fsync, synchronous)
+	half := time.Duration(seconds) * time.Second / 2
 	say("comparing upserts")
-	for round := range b.Rounds + 1 {
-		single, bareSingle, err := w.measure(ctx, 1, half)
-		if err != nil {
-			return err
-		}
-		batch, bareBatch, err := w.measure(ctx, batchSize, half)
-		if err != nil {
-			return err
-		}
+	for round := range rounds + 1 { // the first one is a warm-up
+		single, batch := w.measure(1, half, &r.Single, round == 0), w.measure(batchSize, half, &r.Batch, round == 0)
 		if round == 0 {
-			continue // a warm-up that does not count
+			continue
 		}
-		b.report.Single.add(single, bareSingle)
-		b.report.Batch.add(batch, bareBatch)
-		b.report.PerRecord.add(meanOf(single) * batchSize / meanOf(batch))
-		if err := errors.Join(w.measureCPU(ctx, 1, half/4, &b.report.Single), w.measureCPU(ctx, batchSize, half/4, &b.report.Batch)); err != nil {
-			return err
-		}
-		say("upserts, round %d of %d: single %.1f ms, batch %.1f ms", round, b.Rounds, b.report.Single.P50.Service.Rounds[round-1], b.report.Batch.P50.Service.Rounds[round-1])
+		r.PerRecord.Add(single * batchSize / batch)
+		w.measureCPU(1, half/4, &r.Single)
+		w.measureCPU(batchSize, half/4, &r.Batch)
+		say("upserts, round %d of %d: single %.1f ms, batch %.1f ms", round, rounds, r.Single.P50.Service.Rounds[round-1], r.Batch.P50.Service.Rounds[round-1])
 	}
-	return nil
 }
 
-// measure writes so many records at once through the service and, by turns,
-// the same ones without it.
-func (w *bookWriter) measure(ctx context.Context, records int, about time.Duration) (service, bare []time.Duration, err error) {
+// measure writes so many records at once through the service and, by turns, the
+// same ones without it. It returns the mean time through the service.
+func (w *bookWriter) measure(records int, about time.Duration, into *writeTime, warmUp bool) (mean float64) {
 	var ids, items []string
-	took, err := byTurns(about, func(int) (time.Duration, error) {
+	took := must(load.Turns(about, func(int) (time.Duration, error) {
 		ids, items = w.take(records)
-		return w.write(ctx, items)
-	}, func(int) (time.Duration, error) { return w.bare(ctx, ids, items) })
-	if err = errors.Join(err, w.projected(ctx)); err != nil {
-		return nil, nil, err
+		return w.write(items), nil
+	}, func(int) (time.Duration, error) { return w.bare(ids, items), nil }))
+	w.projected()
+	if !warmUp {
+		into.P50.add(took[0].Percentile(50), took[1].Percentile(50))
+		into.P99.add(took[0].Percentile(99), took[1].Percentile(99))
 	}
-	return took[0], took[1], nil
+	return took[0].Mean()
 }
 
-// take returns the records that are written next, and what is written of them.
+// take returns the records that are written next, and their upserts.
 func (w *bookWriter) take(records int) (ids, items []string) {
 	for range records {
 		id := w.ids[w.next%len(w.ids)]
@@ -118,156 +91,98 @@ func (w *bookWriter) take(records int) (ids, items []string) {
 }
 
 // write upserts one record, or a batch of several.
-func (w *bookWriter) write(ctx context.Context, items []string) (time.Duration, error) {
+func (w *bookWriter) write(items []string) time.Duration {
 	if len(items) > 1 {
-		return w.sendBatch(ctx, bookPath(query.Accounts)+"/upsert/batch", items)
+		return must(w.sendBatch(w.ctx, bookPath(query.Accounts)+"/upsert/batch", items))
 	}
-	_, took, err := w.timed(ctx, bookPath(query.Accounts)+"/upsert", items[0], nil)
-	return took, err
+	_, took := w.timed(bookPath(query.Accounts)+"/upsert", items[0], nil)
+	return took
 }
 
 // measureCPU writes so many records at once, again and again, first through the
 // service until all of it is projected, then without it.
-func (w *bookWriter) measureCPU(ctx context.Context, records int, about time.Duration, into *writeTime) error {
-	for _, way := range []struct {
-		used  *cpu
-		write func(ids, items []string) error
-	}{
-		{&into.ServiceCPU, func(_, items []string) error { _, err := w.write(ctx, items); return err }},
-		{&into.BareCPU, func(ids, items []string) error { _, err := w.bare(ctx, ids, items); return err }},
-	} {
-		err := w.meter.during(ctx, way.used, func() (n int, err error) {
-			for end := time.Now().Add(about); n < fewestTurns || time.Now().Before(end); n++ {
-				if err := way.write(w.take(records)); err != nil {
-					return n, err
-				}
+func (w *bookWriter) measureCPU(records int, about time.Duration, into *writeTime) {
+	repeat := func(used *cpu, write func(ids, items []string)) {
+		w.meter.during(used, func() (n int) {
+			for end := time.Now().Add(about); n < load.FewestTurns || time.Now().Before(end); n++ {
+				write(w.take(records))
 			}
-			return n, w.projected(ctx)
+			w.projected()
+			return n
 		})
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	repeat(&into.ServiceCPU, func(_, items []string) { w.write(items) })
+	repeat(&into.BareCPU, func(ids, items []string) { w.bare(ids, items) })
 }
 
-// bareTable is the table that bare writes go to.
-const bareTable = "benchmark_bare"
-
-// bareAlias is the alias of bareIndex: bulk writes go to an alias only.
-func (w *bookWriter) bareAlias() string { return w.names.Prefix + "bare-accounts" }
-func (w *bookWriter) bareIndex() string { return w.bareAlias() + "-1" }
+// The table, and the alias of the index, that bare writes go to: bulk writes go
+// to an alias only.
+const (
+	bareTable = "benchmark_bare"
+	bareAlias = "benchmark-bare-accounts"
+)
 
 // bare commits the items to a table of its own, then sends their documents to an
 // index of its own: one statement and one request.
-func (w *bookWriter) bare(ctx context.Context, ids, items []string) (time.Duration, error) {
+func (w *bookWriter) bare(ids, items []string) time.Duration {
 	rows := make([]json.RawMessage, len(items))
 	var batch elastic.Batch
 	for i, item := range items {
 		rows[i] = json.RawMessage(item)
 		batch.Index(ids[i], w.docs[ids[i]])
 	}
-	list, err := json.Marshal(rows)
-	if err != nil {
-		return 0, err
-	}
+	list := must(json.Marshal(rows))
 	began := time.Now()
-	if _, err := w.pool.Exec(ctx, `
+	must(w.db.Exec(w.ctx, `
 		INSERT INTO `+bareTable+` (account_id, icp_tier, workspace_status, notes, tags, updated_at)
 		SELECT account_id, icp_tier, workspace_status, notes, tags, clock_timestamp()
 		FROM jsonb_to_recordset($1) AS r(account_id uuid, icp_tier text, workspace_status text, notes text, tags text[])
 		ON CONFLICT (account_id) DO UPDATE SET icp_tier = excluded.icp_tier, workspace_status = excluded.workspace_status,
-			notes = excluded.notes, tags = excluded.tags, updated_at = excluded.updated_at`, string(list)); err != nil {
-		return 0, err
-	}
+			notes = excluded.notes, tags = excluded.tags, updated_at = excluded.updated_at`, string(list)))
 	if len(items) == 1 {
-		_, err = w.es.Do(ctx, elastic.Request{Method: http.MethodPut, Path: "/" + w.bareAlias() + "/_doc/" + url.PathEscape(ids[0]), Body: w.docs[ids[0]]})
-		return time.Since(began), err
+		must(w.es.Do(w.ctx, elastic.Request{Method: http.MethodPut, Path: "/" + bareAlias + "/_doc/" + url.PathEscape(ids[0]), Body: w.docs[ids[0]]}))
+	} else if refused := must(w.es.Bulk(w.ctx, bareAlias, &batch, elastic.Retry{})); len(refused) > 0 {
+		failf("elasticsearch refused %d documents: %s", len(refused), refused[0].Reason)
 	}
-	refused, err := w.es.Bulk(ctx, w.bareAlias(), &batch, elastic.Retry{})
-	if err == nil && len(refused) > 0 {
-		err = fmt.Errorf("elasticsearch refused %d documents: %s", len(refused), refused[0].Reason)
-	}
-	return time.Since(began), err
+	return time.Since(began)
 }
 
-// prepareWrites puts accounts into a book of a new workspace, builds the
-// documents that the service makes of them, and writes them to a table and an
-// index without it.
-func (b *bookBench) prepareWrites(ctx context.Context) (_ *bookWriter, err error) {
-	r, err := b.inNewWorkspace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	w := &bookWriter{running: r, docs: map[string][]byte{}}
-	if w.ids, err = w.recordIDs(ctx, query.Accounts, writeBook); err != nil {
-		return nil, err
-	}
-	items := make([]string, len(w.ids))
-	for i, id := range w.ids {
-		items[i] = upsertItem(query.Accounts, id, i)
-	}
-	w.next = len(w.ids)
-	if err := w.sendAll(ctx, bookPath(query.Accounts)+"/upsert/batch", items); err != nil {
-		return nil, err
-	}
-	if err := w.projected(ctx); err != nil {
-		return nil, err
-	}
+// newBookWriter puts accounts into a book of a new workspace, builds the documents
+// that the service makes of them, and writes them to a table and an index without
+// it.
+func (s *serving) newBookWriter() *bookWriter {
+	w := &bookWriter{serving: s.inNewWorkspace(), docs: map[string][]byte{}}
+	w.es = must(elastic.New(elastic.Config{Addresses: w.Elasticsearch}))
+	w.ids = w.recordIDs(query.Accounts, writeBook)
+	_, items := w.take(len(w.ids))
+	w.sendAll(bookPath(query.Accounts)+"/upsert/batch", items)
 	for ids := range slices.Chunk(w.ids, batchSize) {
-		if err := w.buildDocuments(ctx, ids); err != nil {
-			return nil, err
-		}
+		w.buildDocuments(ids)
 	}
-	body, err := mappings.Held(string(query.Accounts), mappings.Settings{})
-	if err != nil {
-		return nil, err
-	}
-	if err := w.es.DeleteIndices(ctx, w.bareIndex()); err != nil { // of an earlier run
-		return nil, err
-	}
-	if err := w.es.CreateIndex(ctx, w.bareIndex(), body); err != nil {
-		return nil, err
-	}
-	if err := w.es.ChangeAliases(ctx, []elastic.AliasChange{{Index: w.bareIndex(), Alias: w.bareAlias()}}); err != nil {
-		return nil, err
-	}
-	if w.pool, err = pgxpool.New(ctx, w.urls.System); err != nil {
-		return nil, err
-	}
-	_, err = w.pool.Exec(ctx, `DROP TABLE IF EXISTS `+bareTable+`; CREATE TABLE `+bareTable+` (
-		account_id uuid PRIMARY KEY, icp_tier text, workspace_status text, notes text, tags text[] NOT NULL, updated_at timestamptz NOT NULL)`)
-	for i := 0; err == nil && i < len(items); i += batchSize {
+	const index = bareAlias + "-1"
+	check(w.es.DeleteIndices(w.ctx, index)) // of an earlier run
+	check(w.es.CreateIndex(w.ctx, index, must(mappings.Held(string(query.Accounts), mappings.Settings{}))))
+	check(w.es.ChangeAliases(w.ctx, []elastic.AliasChange{{Index: index, Alias: bareAlias}}))
+	w.db = must(pgx.Connect(w.ctx, w.Postgres))
+	w.Cleanup(func() { _ = w.db.Close(w.ctx) })
+	must(w.db.Exec(w.ctx, `DROP TABLE IF EXISTS `+bareTable+`; CREATE TABLE `+bareTable+` (
+		account_id uuid PRIMARY KEY, icp_tier text, workspace_status text, notes text, tags text[] NOT NULL, updated_at timestamptz NOT NULL)`))
+	for i := 0; i < len(items); i += batchSize {
 		to := min(i+batchSize, len(items))
-		_, err = w.bare(ctx, w.ids[i:to], items[i:to])
+		w.bare(w.ids[i:to], items[i:to])
 	}
-	if err == nil {
-		err = w.settle(ctx)
-	}
-	if err != nil {
-		w.pool.Close()
-		return nil, err
-	}
-	return w, nil
+	w.settle()
+	return w
 }
 
 // buildDocuments builds the held documents of accounts, with an overlay like the
 // ones that are written.
-func (w *bookWriter) buildDocuments(ctx context.Context, ids []string) error {
-	global := &engine.Engine{Elastic: w.es, Names: w.names, Timeout: engine.DefaultTimeout}
-	public, err := global.Lookup(ctx, query.Accounts, ids)
-	if err != nil {
-		return err
-	}
-	children, err := global.Children(ctx, query.Accounts, ids)
-	if err != nil {
-		return err
-	}
+func (w *bookWriter) buildDocuments(ids []string) {
+	global := &engine.Engine{Elastic: w.es, Names: mappings.Names{Prefix: indexPrefix}, Timeout: engine.DefaultTimeout}
+	public := must(global.Lookup(w.ctx, query.Accounts, ids))
+	children := must(global.Children(w.ctx, query.Accounts, ids))
 	for i, id := range ids {
-		record, err := document.FromPublic(query.Accounts, public[id])
-		if err != nil {
-			return err
-		}
+		record := must(document.FromPublic(query.Accounts, public[id]))
 		// No workspace's id, but as long as one.
 		held := document.Held{Workspace: ids[0], Overlay: &workspace.Overlay{Score: 50, UpdatedAt: time.Now(), Values: workspace.Values{
 			"icp_tier": query.ICPTiers.Values()[0], "workspace_status": bookStatuses[i%len(bookStatuses)],
@@ -275,12 +190,4 @@ func (w *bookWriter) buildDocuments(ctx context.Context, ids []string) error {
 		}}}
 		w.docs[id] = document.WithVersion(document.BuildHeld(record, children[id], held), 1)
 	}
-	return nil
-}
-
-// describePostgres tells its version and what a commit waits for.
-func (w *bookWriter) describePostgres(ctx context.Context) (string, error) {
-	var version, fsync, synchronous string
-	err := w.pool.QueryRow(ctx, `SELECT current_setting('server_version'), current_setting('fsync'), current_setting('synchronous_commit')`).Scan(&version, &fsync, &synchronous)
-	return fmt.Sprintf("Postgres %s, fsync %s, synchronous_commit %s", version, fsync, synchronous), err
 }

@@ -3,202 +3,162 @@ package main
 import (
 	"context"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/procfs"
 	"github.com/redis/go-redis/v9"
 
-	"atlas/internal/elastic"
+	"atlas/scripts/benchmark/load"
+	"atlas/scripts/benchmark/report"
+	"atlas/scripts/experiments/rig"
 )
 
-// usage is the CPU time that each process has used.
-type usage struct {
-	atlas, elasticsearch, postgres, redis, client time.Duration
-}
-
-func (u usage) minus(earlier usage) usage {
-	return usage{
-		u.atlas - earlier.atlas, u.elasticsearch - earlier.elasticsearch, u.postgres - earlier.postgres,
-		u.redis - earlier.redis, u.client - earlier.client,
-	}
-}
-
-// cpuMeter reads it. Elasticsearch and Redis are asked themselves, since they
-// may be containers. What is not set is not read.
-type cpuMeter struct {
-	atlas    int // the service's process
-	postgres int // the first of Postgres's
-	es       *elastic.Client
-	redis    redis.UniversalClient
-}
-
-// read takes all but Elasticsearch's.
-func (m cpuMeter) read(ctx context.Context) (u usage, err error) {
-	if m.atlas != 0 {
-		if u.atlas, err = processCPU(m.atlas); err != nil {
-			return u, err
-		}
-	}
-	if m.postgres != 0 {
-		if u.postgres, err = familyCPU(m.postgres); err != nil {
-			return u, err
-		}
-	}
-	if m.redis != nil {
-		if u.redis, err = redisCPU(ctx, m.redis); err != nil {
-			return u, err
-		}
-	}
-	var self syscall.Rusage
-	if err = syscall.Getrusage(syscall.RUSAGE_SELF, &self); err != nil {
-		return u, err
-	}
-	u.client = time.Duration(self.Utime.Nano() + self.Stime.Nano())
-	return u, nil
-}
-
-// cpu is CPU time in milliseconds per request. What is without rounds was not
-// read.
+// cpu is CPU time in milliseconds per request. A process without rounds was not
+// measured.
 type cpu struct {
-	Atlas         spread `json:"atlas"`
-	Elasticsearch spread `json:"elasticsearch"`
-	Postgres      spread `json:"postgres"`
-	Redis         spread `json:"redis"`
-	Client        spread `json:"client"`
+	Atlas         report.Spread `json:"atlas"`
+	Elasticsearch report.Spread `json:"elasticsearch"`
+	Postgres      report.Spread `json:"postgres"`
+	Redis         report.Spread `json:"redis"`
+	Client        report.Spread `json:"client"`
 }
 
-func (m cpuMeter) add(c *cpu, u usage, requests int) {
-	per := func(s *spread, d time.Duration) { s.add(milliseconds(d) / float64(requests)) }
-	if m.atlas != 0 {
-		per(&c.Atlas, u.atlas)
-	}
-	if m.postgres != 0 {
-		per(&c.Postgres, u.postgres)
-	}
-	if m.es != nil {
-		per(&c.Elasticsearch, u.elasticsearch)
-	}
-	if m.redis != nil {
-		per(&c.Redis, u.redis)
-	}
-	per(&c.Client, u.client)
+// processNames are in the order of the rows of a table and of cpuMeter.
+var processNames = [...]string{"Elasticsearch", "Atlas", "Postgres", "Redis", "this client"}
+
+func (c *cpu) process(i int) *report.Spread {
+	return [...]*report.Spread{&c.Elasticsearch, &c.Atlas, &c.Postgres, &c.Redis, &c.Client}[i]
 }
 
-// processes are the rows of a table: what was read of any of the columns. A
-// process is in a column also where it has no part: what it takes then is its
-// upkeep.
-func (t *table) processes(unit string, columns ...cpu) {
-	for _, p := range []struct {
-		name string
-		of   func(cpu) spread
-	}{
-		{"Elasticsearch", func(c cpu) spread { return c.Elasticsearch }},
-		{"Atlas", func(c cpu) spread { return c.Atlas }},
-		{"Postgres", func(c cpu) spread { return c.Postgres }},
-		{"Redis", func(c cpu) spread { return c.Redis }},
-		{"this client", func(c cpu) spread { return c.Client }},
-	} {
-		cells, read := []string{"CPU of " + p.name + ", " + unit}, false
+// addProcesses adds a row for each process that was measured for any column. A
+// column also shows processes that have no part in it: that is their upkeep.
+func addProcesses(t *report.Table, unit string, columns ...cpu) {
+	for i, name := range processNames {
+		cells, measured := []string{"CPU of " + name + ", " + unit}, false
 		for _, c := range columns {
-			s := p.of(c)
-			cells, read = append(cells, s.text(3)), read || len(s.Rounds) > 0
+			s := c.process(i)
+			cells, measured = append(cells, s.Text(3)), measured || len(s.Rounds) > 0
 		}
-		if read {
-			for len(cells) < len(t.head) {
-				cells = append(cells, "")
-			}
-			t.add(cells...)
+		if measured {
+			t.Add(cells...)
 		}
 	}
 }
 
-// Elasticsearch looks at its own use once in so long, and answers what it saw.
+// cpuMeter reads the CPU time of each process in seconds; a nil is not read.
+// Elasticsearch and Redis report their own, since they may run in containers.
+type cpuMeter [len(processNames)]func() float64
+
+// newMeter measures this process and Redis; es also Elasticsearch, and atlas,
+// unless 0, that process and Postgres.
+func newMeter(ctx context.Context, r *rig.Rig, c *redis.Client, es bool, atlas int) (m cpuMeter) {
+	m[4] = func() float64 {
+		var self syscall.Rusage
+		check(syscall.Getrusage(syscall.RUSAGE_SELF, &self))
+		return time.Duration(self.Utime.Nano() + self.Stime.Nano()).Seconds()
+	}
+	m[3] = func() (sum float64) {
+		info := c.InfoMap(ctx, "cpu")
+		check(info.Err())
+		for _, name := range []string{"used_cpu_sys", "used_cpu_user"} {
+			sum += must(strconv.ParseFloat(info.Item("CPU", name), 64))
+		}
+		return sum
+	}
+	if es {
+		m[0] = func() float64 { return elasticsearchCPU(ctx, r) }
+	}
+	if atlas == 0 {
+		return m
+	}
+	m[1] = func() float64 { return must(must(procfs.NewProc(atlas)).Stat()).CPUTime() }
+	if postmaster := postmasterOf(ctx, r); postmaster != 0 {
+		m[2] = func() float64 { return familyCPU(postmaster) }
+	} else {
+		say("Postgres is in a container: its CPU time is not measured")
+	}
+	return m
+}
+
+// elasticsearchLooks is how often Elasticsearch measures its own use.
 const elasticsearchLooks = 1_100 * time.Millisecond
 
-// during adds to used what each of the requests cost that work says it did.
-func (m cpuMeter) during(ctx context.Context, used *cpu, work func() (requests int, err error)) error {
-	node, err := elasticsearchCPU(ctx, m.es)
-	if err != nil {
-		return err
-	}
-	before, err := m.read(ctx)
-	if err != nil {
-		return err
+// during adds to used what each of the requests cost that work says it made.
+func (m cpuMeter) during(used *cpu, work func() (requests int)) {
+	var before [len(m)]float64
+	for i, read := range m {
+		if read != nil {
+			before[i] = read()
+		}
 	}
 	began := time.Now()
-	n, err := work()
-	if err != nil {
-		return err
+	requests := work()
+	for i := len(m) - 1; i >= 0; i-- {
+		if m[i] == nil {
+			continue
+		}
+		if i == 0 {
+			time.Sleep(elasticsearchLooks - time.Since(began)) // after short work only
+		}
+		used.process(i).Add((m[i]() - before[i]) * 1e3 / float64(requests))
 	}
-	after, err := m.read(ctx)
-	if err != nil {
-		return err
-	}
-	if m.es != nil {
-		time.Sleep(elasticsearchLooks - time.Since(began)) // after a short one only
-	}
-	if after.elasticsearch, err = elasticsearchCPU(ctx, m.es); err != nil {
-		return err
-	}
-	before.elasticsearch = node
-	m.add(used, after.minus(before), n)
-	return nil
 }
 
-// closedLoop is the client's, and adds to used what the calls cost.
-func (m cpuMeter) closedLoop(ctx context.Context, c client, calls []*call, n, total int, used *cpu) (l loop, err error) {
-	err = m.during(ctx, used, func() (int, error) {
-		l, err = c.closedLoop(ctx, calls, n, total)
-		return total, err
+// closed is the client's closed loop, and adds to used what the requests cost.
+func (m cpuMeter) closed(ctx context.Context, c load.Client, requests []*load.Request, n, total int, used *cpu) (result load.Result) {
+	m.during(used, func() int {
+		result = must(c.Closed(ctx, requests, n, total))
+		return total
 	})
-	return l, err
+	return result
 }
 
-// elasticsearchCPU adds up the nodes; without a client there are none.
-func elasticsearchCPU(ctx context.Context, es *elastic.Client) (time.Duration, error) {
-	if es == nil {
-		return 0, nil
-	}
+// elasticsearchCPU is the CPU time of all nodes in seconds.
+func elasticsearchCPU(ctx context.Context, r *rig.Rig) (sum float64) {
 	var stats struct {
 		Nodes map[string]struct {
 			Process struct {
 				CPU struct {
-					TotalInMillis int64 `json:"total_in_millis"`
-				} `json:"cpu"`
-			} `json:"process"`
-		} `json:"nodes"`
+					Total float64 `json:"total_in_millis"`
+				}
+			}
+		}
 	}
-	err := ask(ctx, es, "/_nodes/stats/process?filter_path=nodes.*.process.cpu.total_in_millis", &stats)
-	var sum time.Duration
+	check(r.Ask(ctx, "GET", "/_nodes/stats/process?filter_path=nodes.*.process.cpu.total_in_millis", "", &stats))
 	for _, n := range stats.Nodes {
-		sum += time.Duration(n.Process.CPU.TotalInMillis) * time.Millisecond
+		sum += n.Process.CPU.Total / 1e3
 	}
-	return sum, err
+	return sum
 }
 
-func redisCPU(ctx context.Context, r redis.UniversalClient) (time.Duration, error) {
-	info, err := r.Info(ctx, "cpu").Result()
-	if err != nil {
-		return 0, err
-	}
-	var seconds float64
-	for _, name := range []string{"used_cpu_sys", "used_cpu_user"} {
-		n, err := strconv.ParseFloat(infoValue(info, name), 64)
-		if err != nil {
-			return 0, err
+// postmasterOf is the process that started all others of Postgres, 0 where it is
+// not one of this machine: numbers of another namespace mean nothing here.
+func postmasterOf(ctx context.Context, r *rig.Rig) (pid int) {
+	check(r.Rows(ctx, func(rows pgx.Rows) error {
+		var backend int
+		if err := rows.Scan(&backend); err != nil {
+			return err
 		}
-		seconds += n
-	}
-	return time.Duration(seconds * float64(time.Second)), nil
+		if p, err := procfs.NewProc(backend); err == nil {
+			if s, err := p.Stat(); err == nil && s.Comm == "postgres" {
+				pid = s.PPID
+			}
+		}
+		return nil
+	}, `SELECT pg_backend_pid()`))
+	return pid
 }
 
-// infoValue finds a value in what Redis says of itself.
-func infoValue(info, name string) string {
-	for line := range strings.Lines(info) {
-		if value, ok := strings.CutPrefix(line, name+":"); ok {
-			return strings.TrimSpace(value)
+// familyCPU is what a process and its children have used in seconds, those that
+// have ended among them. A child that ends during the reading may be missed until
+// the next one.
+func familyCPU(pid int) (sum float64) {
+	for _, p := range must(procfs.AllProcs()) {
+		if s, err := p.Stat(); err == nil && (s.PID == pid || s.PPID == pid) {
+			sum += s.CPUTime() + float64(s.CUTime+s.CSTime)/100 // ticks of 10 ms on every Linux
 		}
 	}
-	return ""
+	return sum
 }

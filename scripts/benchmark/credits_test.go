@@ -31,15 +31,16 @@ func TestCountingIsChecked(t *testing.T) {
 func TestCreditsReport(t *testing.T) {
 	t.Parallel()
 	cost := func(perSecond float64) (c countedCost) {
-		c.PerSecond.add(perSecond)
-		c.P50.add(0.5)
-		c.P99.add(2)
-		cpuMeter{}.add(&c.CPU, usage{client: 3_000_000}, 10)
+		c.PerSecond.Add(perSecond)
+		c.P50.Add(0.5)
+		c.P99.Add(2)
+		used := 0.0
+		cpuMeter{4: func() float64 { used += 0.003; return used }}.during(&c.CPU, func() int { return 10 })
 		return c
 	}
 	c := &countedByCrowd{Callers: 8, ARound: 700, Ledger: cost(4_000), Bare: cost(9_000)}
-	c.ToBare.add(4. / 9)
-	text := creditsReport{Redis: "Redis with appendonly yes", Connections: 20, Rounds: 5, Crowds: []*countedByCrowd{c}}.markdown()
+	c.ToBare.Add(4. / 9)
+	text := creditsReport{Redis: "Redis with appendonly yes", Connections: 20, Rounds: 5, Crowds: []*countedByCrowd{c}}.Markdown()
 	for _, want := range []string{"**8 searches at once**, 700 a round", "| searches/s ", "| 4000 (4000–4000) ", "| 0.44 (0.44–0.44) ", "CPU of this client, ms | 0.300 (", "20 connections"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report does not say %q:\n%s", want, text)
@@ -56,8 +57,8 @@ func TestWithin(t *testing.T) {
 		list []int
 		want bool
 	}{{nil, false}, {[]int{1, 8}, true}, {[]int{0, 8}, false}, {[]int{8, 9}, false}} {
-		if within(c.list, 1, 8) != c.want {
-			t.Errorf("%v: not %v", c.list, c.want)
+		if err := within("callers", 1, 8, c.list...); (err == nil) != c.want {
+			t.Errorf("%v: %v", c.list, err)
 		}
 	}
 }

@@ -8,6 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"atlas/scripts/benchmark/load"
+	"atlas/scripts/benchmark/mix"
+	"atlas/scripts/benchmark/report"
+	"atlas/search/query"
 )
 
 // growthCmd measures how cost grows: with the records of a dataset, with
@@ -24,16 +29,14 @@ type growthCmd struct {
 	Requests    int      `default:"500" help:"Different searches, 100 to 100000 (default: 500)."`
 	Seconds     int      `default:"5" help:"About how long each measurement takes, in seconds; never less than all requests once (default: 5)."`
 	Rounds      int      `default:"5" help:"How often each is repeated, by turns; a result to be kept has at least 5 (default: 5)."`
-	JSON        bool     `name:"json" help:"Print JSON instead of tables."`
-	Write       string   `type:"path" placeholder:"FILE" help:"Put the tables into this file, between the markers bench:growth, and the pictures into the folder growth beside it, as soon as they are there."`
+	report.Output
 }
 
+// Validate implements kong's interface.
 func (c *growthCmd) Validate() error {
-	if !within(c.Records, 10_000, 100_000_000) || !within(c.Connections, 1, maxInFlight) || !within(c.Books, smallBook, 100_000) || !within(c.Pages, 1, 100_000) ||
-		len(c.Parts) == 0 || c.Requests < 100 || c.Requests > 100_000 || c.Seconds < 1 || c.Rounds < 1 {
-		return errors.New("an option is out of its bounds: see --help")
-	}
-	return nil
+	return errors.Join(within("records", 10_000, 100_000_000, c.Records...), within("connections", 1, load.MaxInFlight, c.Connections...),
+		within("books", smallBook, 100_000, c.Books...), within("pages", 1, 100_000, c.Pages...), within("parts", 1, 4, len(c.Parts)),
+		within("requests", 100, 100_000, c.Requests), within("seconds", 1, 3600, c.Seconds), within("rounds", 1, 100, c.Rounds))
 }
 
 func (c *growthCmd) has(part string) bool { return slices.Contains(c.Parts, part) }
@@ -57,16 +60,56 @@ type minutesTaken struct {
 	Minutes float64 `json:"minutes"`
 }
 
-// growthBench is one run.
-type growthBench struct {
-	*growthCmd
-	before machine
-	report growthReport
+// grown is the cost of the search mix both ways at one size, or with one number
+// of connections.
+type grown struct {
+	At      int64     `json:"at"`
+	Service grownSide `json:"service"`
+	Direct  grownSide `json:"direct"`
+	ARound  int       `json:"requests_a_round"`
+}
+
+// grownSide is the cost one way: times in milliseconds, CPU a request.
+type grownSide struct {
+	PerSecond report.Spread `json:"requests_per_second"`
+	P50       report.Spread `json:"p50_ms"`
+	P99       report.Spread `json:"p99_ms"`
+	CPU       cpu           `json:"cpu_ms_per_request"`
+}
+
+// booksGrowth is the cost of searches of books, by their sizes.
+type booksGrowth struct {
+	// Records of the dataset that the books are of.
+	Records int64 `json:"dataset_records"`
+	// Sizes are those of the books. Filled and Projected are how many seconds it
+	// took to fill each, and until searches found all of it.
+	Sizes     []int     `json:"sizes"`
+	Filled    []float64 `json:"filled_seconds"`
+	Projected []float64 `json:"projected_seconds"`
+	Kinds     []*series `json:"kinds"`
+}
+
+// pagesGrowth is the cost of a page by cursor, by how far into the dataset it is.
+type pagesGrowth struct {
+	Records int64 `json:"dataset_records"`
+	// Limit is how many records a page has.
+	Limit int       `json:"limit"`
+	Pages []int     `json:"pages"`
+	Sorts []*series `json:"sorts"`
+}
+
+// series are medians of one kind of request, in milliseconds, over a range of
+// sizes.
+type series struct {
+	Name string          `json:"name"`
+	P50  []report.Spread `json:"p50_ms"`
+
+	requests [][]*load.Request
 }
 
 // Run measures and prints.
 func (c *growthCmd) Run(ctx context.Context) error {
-	if err := hasSection(c.Write, "growth"); err != nil {
+	if err := c.Check("growth"); err != nil {
 		return err
 	}
 	for _, list := range []*[]int{&c.Connections, &c.Books, &c.Pages} {
@@ -75,52 +118,49 @@ func (c *growthCmd) Run(ctx context.Context) error {
 	}
 	slices.Sort(c.Records)
 	c.Records = slices.Compact(c.Records)
-	b := &growthBench{growthCmd: c, before: machineOf(), report: growthReport{Rounds: c.Rounds, Requests: c.Requests}}
+	r := &growthReport{Rounds: c.Rounds, Requests: c.Requests}
+	before := machineOf()
 	for n, records := range c.Records {
-		if err := b.size(ctx, n, records); err != nil {
+		err := try(ctx, func(run *run) { c.size(run, r, before, n, records) })
+		if err != nil {
 			return fmt.Errorf("%d records: %w", records, err)
 		}
 	}
-	return emit(b.report, c.JSON, "", "")
+	return report.Output{JSON: c.JSON}.Emit("growth", r)
 }
 
 // size measures what is measured with the nth size, and keeps it.
-func (b *growthBench) size(ctx context.Context, n int, records int64) error {
+func (c *growthCmd) size(run *run, r *growthReport, before machine, n int, records int64) {
 	began := time.Now()
-	books := b.has("books") && n == sizeFor(b.Records, slices.Max(b.Books))
-	pages := b.has("pages") && n == sizeFor(b.Records, pageSize*slices.Max(b.Pages))
-	searches := b.has("records") || b.has("connections") && n == 0
+	books := c.has("books") && n == sizeFor(c.Records, slices.Max(c.Books))
+	pages := c.has("pages") && n == sizeFor(c.Records, pageSize*slices.Max(c.Pages))
+	searches := c.has("records") || c.has("connections") && n == 0
 	if !books && !pages && !searches {
-		return nil
+		return
 	}
 	say("\n%d records", records)
-	p := place{Atlas: b.Atlas}
-	if b.Dir != "" {
-		p.Dir = filepath.Join(b.Dir, strconv.FormatInt(records, 10))
+	p := place{Atlas: c.Atlas}
+	if c.Dir != "" {
+		p.Dir = filepath.Join(c.Dir, strconv.FormatInt(records, 10))
 	}
-	return withInstallation(ctx, p, records, b.Seed, func(ctx context.Context, i *installation, _ machine) error {
-		if searches {
-			if err := i.bothWays(ctx, b.before, b.Requests, b.Seed, func(ctx context.Context, s *sides) error { return b.searches(ctx, s, n) }); err != nil {
-				return err
-			}
-		}
-		for _, part := range []struct {
-			wanted  bool
-			measure func(context.Context, *running) error
-		}{{pages, b.pages}, {books, b.books}} {
-			if !part.wanted {
-				continue
-			}
-			if err := i.serving(ctx, b.before, part.measure); err != nil {
-				return err
-			}
-			if err := b.keep(); err != nil {
-				return err
-			}
-		}
-		b.report.Taken = append(b.report.Taken, minutesTaken{records, time.Since(began).Minutes()})
-		return b.keep()
-	})
+	i := install(run, p, records, c.Seed)
+	i.before = before
+	if r.Date.IsZero() {
+		r.heading = i.heading()
+	}
+	if searches {
+		i.bothWays(c.Requests, c.Seed, func(s *sides) { c.searches(s, r, n) })
+		check(c.keep(r))
+	}
+	if pages {
+		i.serving(i.newKey(), func(s *serving) { c.pages(s, r) })
+		check(c.keep(r))
+	}
+	if books {
+		i.serving(i.newKey(), func(s *serving) { c.books(s, r) })
+	}
+	r.Taken = append(r.Taken, minutesTaken{records, time.Since(began).Minutes()})
+	check(c.keep(r))
 }
 
 // projectsShare of the records of a dataset are projects, in percent; signals are
@@ -137,9 +177,125 @@ func sizeFor(sizes []int64, projects int) int {
 	return len(sizes) - 1
 }
 
-// head takes down where it is measured, once.
-func (b *growthBench) head(r *running) {
-	if b.report.Date.IsZero() {
-		b.report.heading = r.heading
+// searches measures the mix over one connection, and with the first size over
+// each number of connections.
+func (c *growthCmd) searches(s *sides, r *growthReport, n int) {
+	s.warmUp(connections, 3*time.Duration(c.Seconds)*time.Second)
+	if c.has("records") {
+		r.Records = append(r.Records, c.grow(s, s.dataset.Total, 1))
 	}
+	if c.has("connections") && n == 0 {
+		r.AtRecords = s.dataset.Total
+		for _, connections := range c.Connections {
+			r.Connections = append(r.Connections, c.grow(s, int64(connections), connections))
+		}
+	}
+}
+
+// grow sends all requests equally often both ways in each round, each round
+// beginning with the other way.
+func (c *growthCmd) grow(s *sides, at int64, connections int) *grown {
+	g := &grown{At: at}
+	warm := must(s.beside.Closed(s.ctx, s.directs, connections, len(s.directs)))
+	g.ARound = len(s.directs) * passes(warm, float64(c.Seconds), len(s.directs))
+	measure := func(side *grownSide, client load.Client, requests []*load.Request) {
+		result := s.meter.closed(s.ctx, client, requests, connections, g.ARound, &side.CPU)
+		side.PerSecond.Add(result.PerSecond())
+		side.P50.Add(result.Percentile(50))
+		side.P99.Add(result.Percentile(99))
+	}
+	for round := range c.Rounds {
+		for i := range 2 {
+			if (i+round)%2 == 0 {
+				measure(&g.Service, s.through, s.services)
+			} else {
+				measure(&g.Direct, s.beside, s.directs)
+			}
+		}
+		say("%d records, %d connections, round %d of %d: p50 %.2f ms through Atlas, %.2f ms by Elasticsearch alone", s.dataset.Total, connections, round+1, c.Rounds,
+			g.Service.P50.Rounds[round], g.Direct.P50.Rounds[round])
+	}
+	return g
+}
+
+// measureSeries measures all in each round, each by turns over one connection,
+// after a warm-up that does not count.
+func (c *growthCmd) measureSeries(s *serving, all []*series) {
+	for round := range c.Rounds + 1 {
+		for _, one := range all {
+			for i, p50 := range s.byTurns(time.Duration(c.Seconds)*time.Second, one.requests...) {
+				if round == 0 {
+					one.P50 = append(one.P50, report.Spread{})
+				} else {
+					one.P50[i].Add(p50)
+				}
+			}
+		}
+		if round > 0 {
+			say("round %d of %d", round, c.Rounds)
+		}
+	}
+}
+
+// books fills one for each size, each in a workspace of its own, with projects at
+// equal distances, and measures searches of each.
+func (c *growthCmd) books(s *serving, r *growthReport) {
+	g := &booksGrowth{Records: s.dataset.Total}
+	ids := s.recordIDs(query.Projects, slices.Max(c.Books))
+	for _, kind := range bookCases {
+		g.Kinds = append(g.Kinds, &series{Name: kind.name})
+	}
+	for _, size := range c.Books {
+		if size > len(ids) {
+			say("no book of %d: there are %d projects", size, len(ids))
+			continue
+		}
+		own := s.inNewWorkspace()
+		filled, projected := own.fillBook(spaced(ids, size))
+		g.Sizes, g.Filled, g.Projected = append(g.Sizes, size), append(g.Filled, filled), append(g.Projected, projected)
+		for i, kind := range bookCases {
+			g.Kinds[i].requests = append(g.Kinds[i].requests, own.fullPages(kind.bodies))
+		}
+	}
+	if len(g.Sizes) == 0 {
+		failf("%d projects are too few for any book", len(ids))
+	}
+	s.settle()
+	c.measureSeries(s, g.Kinds)
+	r.Books = g
+}
+
+// deepOrders are defaults of two datasets, which the indices are sorted by, and a
+// number with unknown values and a text.
+var deepOrders = []order{
+	{query.Projects, "last_signal_at", true},
+	{query.Projects, "cost", true},
+	{query.Projects, "name", false},
+	{query.Signals, "detected_at", true},
+}
+
+// pageLimit is how many records the pages of a dataset have so that the last page
+// is full.
+func pageLimit(records int64, page int) int { return int(min(pageSize, records/int64(page))) }
+
+// pages walks to the deepest page in each order and measures those on the way.
+func (c *growthCmd) pages(s *serving, r *growthReport) {
+	g := &pagesGrowth{Records: s.dataset.Total, Pages: c.Pages, Limit: pageSize}
+	for _, o := range deepOrders {
+		g.Limit = min(g.Limit, pageLimit(mix.CountOf(s.dataset.Records, o.dataset), slices.Max(c.Pages)))
+	}
+	if g.Limit < 1 {
+		failf("too few records for the deepest page")
+	}
+	for _, o := range deepOrders {
+		one := &series{Name: fmt.Sprintf("%s, %s %s", o.dataset, o.field, o.direction())}
+		requests, _ := s.walk(o, g.Pages, g.Limit)
+		for _, request := range requests {
+			one.requests = append(one.requests, []*load.Request{request})
+		}
+		say("walked through %s to page %d", one.Name, slices.Max(g.Pages))
+		g.Sorts = append(g.Sorts, one)
+	}
+	c.measureSeries(s, g.Sorts)
+	r.Pages = g
 }

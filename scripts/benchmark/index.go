@@ -11,12 +11,9 @@ import (
 	"time"
 
 	"atlas/indexer/generate"
-	"atlas/internal/credits"
-	"atlas/internal/devstack"
-	"atlas/internal/elastic"
-	"atlas/mappings"
+	"atlas/scripts/benchmark/report"
+	"atlas/scripts/experiments/rig"
 	"atlas/search/query"
-	"atlas/workspace/postgres"
 )
 
 // indexCmd compares a load with sending the same documents, built beforehand,
@@ -32,16 +29,25 @@ type indexCmd struct {
 	Memory      int64  `placeholder:"RECORDS" help:"Measure the loader's memory with so many records too, and with a tenth of them, acknowledged by a sink that keeps none; it is always measured with a tenth of --records."`
 	Apart       bool   `help:"Keep the first processor to the process that sends, and the others to Elasticsearch, as if each had its own machine."`
 	Profile     string `type:"path" placeholder:"FILE" help:"Load once more within this process, and write a CPU profile of it here."`
-	JSON        bool   `name:"json" help:"Print JSON instead of tables."`
-	Write       string `type:"path" placeholder:"FILE" help:"Put the tables into this file too, between the markers bench:index."`
+	report.Output
 }
 
+// Validate implements kong's interface.
 func (c *indexCmd) Validate() error {
-	if c.Records < 10_000 || c.Records > 100_000_000 || c.Memory != 0 && c.Memory < 1_000 || c.Rounds < 1 ||
-		c.Connections < 1 || c.Connections > 16 || c.BatchMiB < 1 || c.BatchMiB > 64 {
-		return errors.New("an option is out of its bounds: see --help")
+	var memory error
+	if c.Memory != 0 {
+		memory = within("memory", 1_000, 100_000_000, c.Memory)
 	}
-	return nil
+	return errors.Join(within("records", 10_000, 100_000_000, c.Records), within("rounds", 1, 100, c.Rounds),
+		within("connections", 1, 16, c.Connections), within("batch-mib", 1, 64, c.BatchMiB), memory)
+}
+
+// Run measures and prints.
+func (c *indexCmd) Run(ctx context.Context) error {
+	if err := c.Check("index"); err != nil {
+		return err
+	}
+	return try(ctx, func(r *run) { c.on(&installation{run: r, before: machineOf()}) })
 }
 
 // indexReport is the result.
@@ -68,23 +74,23 @@ type indexedDataset struct {
 	Bytes     int64         `json:"bytes"`
 	// Loader counts all that a load does for the dataset: reading, sorting,
 	// joining, building and sending. Indexing leaves out reading and sorting.
-	Loader   spread `json:"loader_documents_per_second"`
-	Indexing spread `json:"loader_indexing_documents_per_second"`
-	Bare     spread `json:"bare_documents_per_second"`
-	Esutil   spread `json:"esutil_documents_per_second"`
+	Loader   report.Spread `json:"loader_documents_per_second"`
+	Indexing report.Spread `json:"loader_indexing_documents_per_second"`
+	Bare     report.Spread `json:"bare_documents_per_second"`
+	Esutil   report.Spread `json:"esutil_documents_per_second"`
 	// ToBare and ToEsutil are ratios of the loader's rate.
-	ToBare   spread `json:"loader_to_bare"`
-	ToEsutil spread `json:"loader_to_esutil"`
+	ToBare   report.Spread `json:"loader_to_bare"`
+	ToEsutil report.Spread `json:"loader_to_esutil"`
 }
 
-// wayCost is what one way takes for all datasets together.
+// wayCost is the cost of one way for all datasets together.
 type wayCost struct {
-	Seconds spread `json:"seconds"`
+	Seconds report.Spread `json:"seconds"`
 	// CPU seconds of the process that sends, and of Elasticsearch.
-	CPU           spread `json:"cpu_seconds"`
-	Elasticsearch spread `json:"elasticsearch_cpu_seconds"`
+	CPU           report.Spread `json:"cpu_seconds"`
+	Elasticsearch report.Spread `json:"elasticsearch_cpu_seconds"`
 	// Peak is the most memory that the process had, in MiB.
-	Peak spread `json:"peak_mib"`
+	Peak report.Spread `json:"peak_mib"`
 }
 
 // memoryAt is the most memory that a load of so many records took, in MiB.
@@ -99,131 +105,46 @@ type memoryAt struct {
 // aims are the least ratios to the bare loop.
 var aims = map[query.Dataset]float64{query.Signals: 0.9, query.Contacts: 0.9, query.Projects: 0.6, query.Accounts: 0.6}
 
-// indexBench is one run.
+// indexBench is one run, on a stack of its own.
 type indexBench struct {
 	*indexCmd
-	dir    string
-	stack  *devstack.Stack
-	es     *elastic.Client
-	urls   postgres.URLs
-	built  *builtDocuments
+	*installation
+	built  map[query.Dataset]*builtFile
 	report indexReport
 }
 
-// Run measures and prints.
-func (c *indexCmd) Run(ctx context.Context) error {
-	if err := hasSection(c.Write, "index"); err != nil {
-		return err
-	}
-	return c.on(ctx, machineOf()) // before the run itself loads it
-}
-
-// on measures on a stack of its own and prints; before is the machine as it was.
-func (c *indexCmd) on(ctx context.Context, before machine) (err error) {
-	if c.Atlas == "" {
-		c.Atlas = besideThis()
-	}
-	b := &indexBench{indexCmd: c}
-	defer func() { err = errors.Join(err, b.close(ctx)) }()
-	if err := b.start(ctx); err != nil {
-		return err
-	}
-	b.report = indexReport{
-		heading: heading{Date: time.Now().UTC(), Command: commandLine(os.Args[1:]), Machine: before},
-		Rounds:  c.Rounds, Connections: c.Connections, BatchMiB: c.BatchMiB, Apart: c.Apart,
-	}
-	if err := b.versions(ctx); err != nil {
-		return err
+// on measures on a stack of its own, which follows another one, and prints.
+func (c *indexCmd) on(after *installation) {
+	b := &indexBench{indexCmd: c, installation: startBackends(after.run, place{Dir: rig.Folder(after.run, c.Dir), Atlas: c.Atlas})}
+	b.before = after.before
+	if c.Apart {
+		b.apart()
 	}
 	began := time.Now()
-	generated, err := generate.Generate(ctx, generate.Options{Records: c.Records, Seed: c.Seed, Dir: b.records(c.Records)})
-	if err != nil {
-		return err
-	}
-	b.report.Dataset = dataset{Report: generated, Mappings: mappingsDigest()}
+	generated := must(generate.Generate(b.ctx, generate.Options{Records: c.Records, Seed: c.Seed, Dir: b.records()}))
+	b.dataset = dataset{Report: generated, Mappings: mappingsDigest()}
 	say("generated %d records in %.1f s", generated.Total, time.Since(began).Seconds())
-	if b.built, err = buildDocuments(ctx, b.records(c.Records), b.dir, c.BatchMiB<<20); err != nil {
-		return err
-	}
+	b.report = indexReport{heading: b.heading(), Rounds: c.Rounds, Connections: c.Connections, BatchMiB: c.BatchMiB, Apart: c.Apart}
+	b.built = must(buildDocuments(b.ctx, b.records(), b.installation.Dir, c.BatchMiB<<20))
 	for _, d := range query.Datasets {
-		part := b.built.datasets[d]
+		part := b.built[d]
 		b.report.Bytes += part.bytes
 		b.report.Datasets = append(b.report.Datasets, &indexedDataset{Dataset: d, Documents: part.documents, Bytes: part.bytes})
 	}
-	if err := b.measure(ctx); err != nil {
-		return err
-	}
-	return emit(b.report, c.JSON, c.Write, "index")
-}
-
-func (b *indexBench) records(n int64) string {
-	return filepath.Join(b.dir, fmt.Sprintf("records-%d", n))
-}
-
-// start brings up backends; Redis is not used, and idle.
-func (b *indexBench) start(ctx context.Context) (err error) {
-	if _, err := os.Stat(b.Atlas); err != nil {
-		return fmt.Errorf("the atlas binary: %w", err)
-	}
-	if b.dir, err = os.MkdirTemp(b.Dir, "atlas-benchmark-"); err != nil {
-		return err
-	}
-	// The servers may run as another user, who has to pass through it.
-	if err := os.Chmod(b.dir, 0o755); err != nil {
-		return err
-	}
-	if b.stack, err = devstack.Start(ctx, devstack.Options{Dir: b.dir, Log: say}); err != nil {
-		return err
-	}
-	if b.es, err = elastic.New(elastic.Config{Addresses: []string{b.stack.ElasticsearchURL}}); err != nil {
-		return err
-	}
-	if b.Apart {
-		if err := b.apart(ctx); err != nil {
-			return err
-		}
-	}
-	if b.urls, err = postgres.Prepare(ctx, b.stack.PostgresURL, "benchmark"); err != nil {
-		return err
-	}
-	_, err = postgres.Migrate(ctx, b.urls.System)
-	return err
-}
-
-func (b *indexBench) close(ctx context.Context) (err error) {
-	if b.stack != nil {
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
-		defer cancel()
-		err = b.stack.Stop(stop)
-	}
-	if b.dir != "" {
-		err = errors.Join(err, os.RemoveAll(b.dir))
-	}
-	return err
-}
-
-func (b *indexBench) versions(ctx context.Context) error {
-	redis, err := credits.Open(b.stack.RedisURL)
-	if err != nil {
-		return err
-	}
-	defer redis.Close()
-	b.report.Versions, err = versionsOf(ctx, b.Atlas, b.es, redis)
-	return err
+	b.measure()
+	check(c.Emit("index", b.report))
 }
 
 // warmUpFor is what is sent before anything counts, at least once all documents.
 const warmUpFor = time.Minute
 
-// measure does every way once in each round, each round beginning with another.
-func (b *indexBench) measure(ctx context.Context) error {
+// measure runs every way once in each round, each round beginning with another.
+func (b *indexBench) measure() {
 	say("warming up for %s at least", warmUpFor)
 	// Until the virtual machine has compiled what it will: a first load is half
 	// as fast as the next.
 	for end := time.Now().Add(warmUpFor); ; {
-		if _, err := b.send(ctx, bareWay); err != nil {
-			return err
-		}
+		b.send(bareWay)
 		if time.Now().After(end) {
 			break
 		}
@@ -233,156 +154,112 @@ func (b *indexBench) measure(ctx context.Context) error {
 		took := map[string]wayResult{}
 		for i := range ways {
 			way := ways[(round+i)%len(ways)]
-			result, err := b.once(ctx, way)
-			if err != nil {
-				return fmt.Errorf("%s: %w", way, err)
+			if way == loaderWay {
+				took[way] = b.load(b.records(), b.Elasticsearch[0])
+			} else {
+				took[way] = b.send(way)
 			}
-			took[way] = result
-			say("round %d of %d, %s: %.1f s", round+1, b.Rounds, way, result.seconds)
+			say("round %d of %d, %s: %.1f s", round+1, b.Rounds, way, took[way].seconds)
 		}
-		b.add(took)
+		b.report.add(took)
 	}
-	return b.measureMemory(ctx)
+	b.measureMemory()
 }
 
 // apart gives Elasticsearch all processors but the first.
-func (b *indexBench) apart(ctx context.Context) error {
-	others := make([]int, 0, runtime.NumCPU())
-	for p := 1; p < runtime.NumCPU(); p++ {
-		others = append(others, p)
-	}
-	if len(others) == 0 {
-		return errors.New("--apart needs two processors")
+func (b *indexBench) apart() {
+	if runtime.NumCPU() < 2 {
+		failf("--apart needs two processors")
 	}
 	var nodes struct {
-		Nodes map[string]struct {
-			Process struct {
-				ID int `json:"id"`
-			} `json:"process"`
-		} `json:"nodes"`
+		Nodes map[string]struct{ Process struct{ ID int } }
 	}
-	if err := ask(ctx, b.es, "/_nodes/process?filter_path=nodes.*.process.id", &nodes); err != nil {
-		return err
-	}
+	check(b.Ask(b.ctx, "GET", "/_nodes/process?filter_path=nodes.*.process.id", "", &nodes))
 	for _, n := range nodes.Nodes {
-		if err := runOn(n.Process.ID, others...); err != nil {
-			return err
-		}
+		check(keepTo(n.Process.ID, fmt.Sprintf("1-%d", runtime.NumCPU()-1)))
 	}
-	return nil
 }
 
-func (b *indexBench) add(took map[string]wayResult) {
-	for _, d := range b.report.Datasets {
+func (r *indexReport) add(took map[string]wayResult) {
+	for _, d := range r.Datasets {
 		rate := func(seconds float64) float64 { return float64(d.Documents) / max(seconds, 0.001) }
 		loader, bare, esutil := took[loaderWay].datasets[d.Dataset], took[bareWay].datasets[d.Dataset], took[esutilWay].datasets[d.Dataset]
-		d.Loader.add(rate(loader.seconds))
+		d.Loader.Add(rate(loader.seconds))
 		if loader.indexing > 0 {
-			d.Indexing.add(rate(loader.indexing))
+			d.Indexing.Add(rate(loader.indexing))
 		}
-		d.Bare.add(rate(bare.seconds))
-		d.Esutil.add(rate(esutil.seconds))
-		d.ToBare.add(bare.seconds / loader.seconds)
-		d.ToEsutil.add(esutil.seconds / loader.seconds)
+		d.Bare.Add(rate(bare.seconds))
+		d.Esutil.Add(rate(esutil.seconds))
+		d.ToBare.Add(bare.seconds / loader.seconds)
+		d.ToEsutil.Add(esutil.seconds / loader.seconds)
 	}
-	for way, cost := range map[string]*wayCost{loaderWay: &b.report.Loader, bareWay: &b.report.Bare, esutilWay: &b.report.Esutil} {
-		r := took[way]
-		cost.Seconds.add(r.seconds)
-		cost.CPU.add(r.cpu)
-		cost.Elasticsearch.add(r.elasticsearch)
-		cost.Peak.add(r.peak)
+	for way, cost := range map[string]*wayCost{loaderWay: &r.Loader, bareWay: &r.Bare, esutilWay: &r.Esutil} {
+		cost.Seconds.Add(took[way].seconds)
+		cost.CPU.Add(took[way].cpu)
+		cost.Elasticsearch.Add(took[way].elasticsearch)
+		cost.Peak.Add(took[way].peak)
 	}
 }
 
-// measureMemory loads other numbers of records, once each. Memory of many is
-// measured with a sink, and of a tenth of them too.
-func (b *indexBench) measureMemory(ctx context.Context) error {
+// measureMemory loads other numbers of records, once each: a tenth, and if asked
+// for many and a tenth of those, into a sink.
+func (b *indexBench) measureMemory() {
 	b.report.Memory = append(b.report.Memory, memoryAt{b.Records, b.report.Loader.Peak.Median, b.report.Loader.Seconds.Median, false})
-	if err := b.measureMemoryOf(ctx, b.Records/10, b.stack.ElasticsearchURL); err != nil {
-		return err
+	one := func(n int64, elasticsearch string) {
+		dir := filepath.Join(b.installation.Dir, fmt.Sprintf("memory-%d", n))
+		must(generate.Generate(b.ctx, generate.Options{Records: n, Seed: b.Seed, Dir: dir}))
+		result := b.load(dir, elasticsearch)
+		say("%d records: %.0f MiB at most", n, result.peak)
+		b.report.Memory = append(b.report.Memory, memoryAt{n, result.peak, result.seconds, elasticsearch != b.Elasticsearch[0]})
+		check(os.RemoveAll(dir))
 	}
+	one(b.Records/10, b.Elasticsearch[0])
 	if b.Memory > 0 {
-		sink, err := newSink(b.stack.ElasticsearchURL)
-		if err != nil {
-			return err
-		}
+		sink := must(newSink(b.Elasticsearch[0]))
 		defer sink.Close()
-		for _, n := range []int64{b.Memory / 10, b.Memory} {
-			if err := b.measureMemoryOf(ctx, n, sink.URL); err != nil {
-				return err
-			}
-		}
+		one(b.Memory/10, sink.URL)
+		one(b.Memory, sink.URL)
 	}
-	if b.Profile == "" {
-		return nil
+	if b.Profile != "" {
+		b.profile()
 	}
-	return b.profile(ctx)
 }
 
-func (b *indexBench) measureMemoryOf(ctx context.Context, n int64, elasticsearch string) error {
-	dir := filepath.Join(b.dir, fmt.Sprintf("memory-%d", n))
-	if _, err := generate.Generate(ctx, generate.Options{Records: n, Seed: b.Seed, Dir: dir}); err != nil {
-		return err
-	}
-	result, err := b.load(ctx, dir, elasticsearch)
-	if err != nil {
-		return err
-	}
-	say("%d records: %.0f MiB at most", n, result.peak)
-	b.report.Memory = append(b.report.Memory, memoryAt{n, result.peak, result.seconds, elasticsearch != b.stack.ElasticsearchURL})
-	return os.RemoveAll(dir)
-}
-
-// hasSection tells before a long run that its result could not be written.
-func hasSection(path, name string) error {
-	if path == "" {
-		return nil
-	}
-	raw, err := os.ReadFile(path)
-	if err == nil && !strings.Contains(string(raw), "<!-- bench:"+name+" -->") {
-		err = fmt.Errorf("%s has no section <!-- bench:%s -->", path, name)
-	}
-	return err
-}
-
-// names are those of a way's indices.
-func names(way string) mappings.Names { return mappings.Names{Prefix: "bench-" + way + "-"} }
-
-// markdown writes the tables. Figures are medians of the rounds, in brackets
+// Markdown writes the tables. Figures are medians of the rounds, in brackets
 // the lowest and the highest round.
-func (r indexReport) markdown() string {
+func (r indexReport) Markdown() string {
 	var b strings.Builder
-	fmt.Fprint(&b, r.heading.markdown())
+	fmt.Fprint(&b, r.whole())
 	fmt.Fprintf(&b, "- %d connections and requests of %d MiB each way; %.0f bytes a document\n", r.Connections, r.BatchMiB, float64(r.Bytes)/float64(max(1, r.Dataset.Records.Total())))
 	if r.Apart {
 		fmt.Fprintln(&b, "- the process that sends has the first processor to itself, and Elasticsearch the others")
 	}
 	fmt.Fprintf(&b, "- figures are medians of %d rounds, in brackets the lowest and the highest; the ways by turns, each into new indices, after a warm-up that does not count; every index was counted afterwards\n\n", r.Rounds)
 	fmt.Fprintf(&b, "**Documents a second**\n\n")
-	t := table{head: []string{"dataset", "bytes", "`index load`", "its indexing alone", "bare `_bulk`", "`esutil.BulkIndexer`", "load to bare", "aim", "load to esutil"}}
+	t := report.Table{Head: []string{"dataset", "bytes", "`index load`", "its indexing alone", "bare `_bulk`", "`esutil.BulkIndexer`", "load to bare", "aim", "load to esutil"}}
 	for _, d := range r.Datasets {
-		t.add(string(d.Dataset), fmt.Sprintf("%.0f", float64(d.Bytes)/float64(max(1, d.Documents))), d.Loader.text(0), d.Indexing.text(0), d.Bare.text(0), d.Esutil.text(0),
-			d.ToBare.text(2), fmt.Sprintf("≥ %.1f", aims[d.Dataset]), d.ToEsutil.text(2))
+		t.Add(string(d.Dataset), fmt.Sprintf("%.0f", float64(d.Bytes)/float64(max(1, d.Documents))), d.Loader.Text(0), d.Indexing.Text(0), d.Bare.Text(0), d.Esutil.Text(0),
+			d.ToBare.Text(2), fmt.Sprintf("≥ %.1f", aims[d.Dataset]), d.ToEsutil.Text(2))
 	}
 	fmt.Fprintln(&b, t)
 	fmt.Fprintf(&b, "**All datasets together**; `index load` from the files to the switch, the others from documents that were built before.\n\n")
-	t = table{head: []string{"", "`index load`", "bare `_bulk`", "`esutil.BulkIndexer`"}}
-	row := func(what string, digits int, of func(wayCost) spread) {
-		t.add(what, of(r.Loader).text(digits), of(r.Bare).text(digits), of(r.Esutil).text(digits))
+	t = report.Table{Head: []string{"", "`index load`", "bare `_bulk`", "`esutil.BulkIndexer`"}}
+	row := func(what string, digits int, of func(wayCost) report.Spread) {
+		t.Add(what, of(r.Loader).Text(digits), of(r.Bare).Text(digits), of(r.Esutil).Text(digits))
 	}
-	row("seconds", 1, func(c wayCost) spread { return c.Seconds })
-	row("CPU seconds of the process", 1, func(c wayCost) spread { return c.CPU })
-	row("CPU seconds of Elasticsearch", 1, func(c wayCost) spread { return c.Elasticsearch })
-	row("peak memory of the process, MiB", 0, func(c wayCost) spread { return c.Peak })
+	row("seconds", 1, func(c wayCost) report.Spread { return c.Seconds })
+	row("CPU seconds of the process", 1, func(c wayCost) report.Spread { return c.CPU })
+	row("CPU seconds of Elasticsearch", 1, func(c wayCost) report.Spread { return c.Elasticsearch })
+	row("peak memory of the process, MiB", 0, func(c wayCost) report.Spread { return c.Peak })
 	fmt.Fprintln(&b, t)
 	fmt.Fprintf(&b, "**Memory of `index load`**; aims: at most 400 MiB, and at most 1.2 times as much for ten times the records.\n\n")
-	t = table{head: []string{"records", "into", "peak MiB", "seconds"}}
+	t = report.Table{Head: []string{"records", "into", "peak MiB", "seconds"}}
 	for _, m := range r.Memory {
 		into := "Elasticsearch"
 		if m.Sink {
 			into = "a sink"
 		}
-		t.add(fmt.Sprint(m.Records), into, fmt.Sprintf("%.0f", m.Peak), fmt.Sprintf("%.1f", m.Seconds))
+		t.Add(fmt.Sprint(m.Records), into, fmt.Sprintf("%.0f", m.Peak), fmt.Sprintf("%.1f", m.Seconds))
 	}
 	fmt.Fprintln(&b, t)
 	return b.String()

@@ -14,12 +14,8 @@ import (
 	"atlas/search/query"
 )
 
-// builtDocuments are the documents of a dataset's records in files, as the
-// bodies of `_bulk` requests.
-type builtDocuments struct {
-	datasets map[query.Dataset]*builtFile
-}
-
+// builtFile holds the documents of a dataset's records as bodies of `_bulk`
+// requests.
 type builtFile struct {
 	path      string
 	documents int64
@@ -34,19 +30,19 @@ type builtFile struct {
 const frameHead = 8
 
 // buildDocuments writes what a load of the folder would send.
-func buildDocuments(ctx context.Context, records, dir string, batch int) (_ *builtDocuments, err error) {
+func buildDocuments(ctx context.Context, records, dir string, batch int) (built map[query.Dataset]*builtFile, err error) {
 	began := time.Now()
-	built := &builtDocuments{map[query.Dataset]*builtFile{}}
+	built = map[query.Dataset]*builtFile{}
 	for _, d := range query.Datasets {
 		f, err2 := createBuilt(filepath.Join(dir, string(d)+".bulk"))
 		if err2 != nil {
 			return nil, err2
 		}
 		defer func() { err = errors.Join(err, f.close()) }()
-		built.datasets[d] = f
+		built[d] = f
 	}
 	_, err = indexer.Documents(ctx, indexer.DocumentOptions{Dir: records, TempDir: dir, LoadedAt: began, BatchBytes: batch}, func(d query.Dataset, batch []indexer.Document) error {
-		return built.datasets[d].add(batch)
+		return built[d].add(batch)
 	})
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ func TestBuildDocuments(t *testing.T) {
 	}
 	want := map[query.Dataset]int64{query.Accounts: 240, query.Contacts: 440, query.Projects: 520, query.Signals: 800}
 	for d, n := range want {
-		file := built.datasets[d]
+		file := built[d]
 		raw, err := os.ReadFile(file.path)
 		if err != nil {
 			t.Fatal(err)
@@ -70,13 +70,13 @@ func TestIndexReport(t *testing.T) {
 	times := func(seconds float64) wayResult {
 		return wayResult{seconds: seconds, datasets: map[query.Dataset]datasetTime{query.Signals: {seconds: seconds}}}
 	}
-	b := indexBench{report: indexReport{Datasets: []*indexedDataset{{Dataset: query.Signals, Documents: 1_000}}}}
-	b.add(map[string]wayResult{loaderWay: times(2), bareWay: times(1), esutilWay: times(4)})
-	d := b.report.Datasets[0]
+	r := indexReport{Datasets: []*indexedDataset{{Dataset: query.Signals, Documents: 1_000}}}
+	r.add(map[string]wayResult{loaderWay: times(2), bareWay: times(1), esutilWay: times(4)})
+	d := r.Datasets[0]
 	if d.Loader.Median != 500 || d.Bare.Median != 1_000 || d.ToBare.Median != 0.5 || d.ToEsutil.Median != 2 {
 		t.Errorf("%+v", d)
 	}
-	if text := b.report.markdown(); !strings.Contains(text, "| signals |") || !strings.Contains(text, "≥ 0.9") {
+	if text := r.Markdown(); !strings.Contains(text, "| signals |") || !strings.Contains(text, "≥ 0.9") {
 		t.Error(text)
 	}
 }

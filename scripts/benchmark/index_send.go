@@ -9,17 +9,21 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/elastic/go-elasticsearch/v8"
 	"github.com/elastic/go-elasticsearch/v8/esutil"
 	"golang.org/x/sync/errgroup"
+
+	"atlas/scripts/benchmark/load"
 )
 
 // sendCmd sends files of documents, one after the other and each into an index
-// of its own, as a process of its own so that what it uses can be told from what
+// of its own, as a process of its own so that what it uses can be told apart from what
 // the benchmark does.
 type sendCmd struct {
 	Way         string   `required:"" enum:"bare,esutil"`
@@ -76,77 +80,40 @@ func (c *sendCmd) send(ctx context.Context) (sent []sentFile, err error) {
 
 // bare posts each body as it is, and looks at nothing but whether all of it was
 // taken.
-func (c *sendCmd) bare(ctx context.Context, index string, from io.Reader) (int64, error) {
-	client := http.Client{Transport: &http.Transport{MaxConnsPerHost: c.Connections, MaxIdleConnsPerHost: c.Connections, DisableCompression: true}}
+func (c *sendCmd) bare(ctx context.Context, index string, from io.Reader) (sent int64, err error) {
+	target, err := url.Parse(c.URL + "/" + index + "/_bulk?filter_path=errors")
+	if err != nil {
+		return 0, err
+	}
+	client := load.NewClient(c.Connections)
 	defer client.CloseIdleConnections()
-	type request struct {
-		body      []byte
-		documents int
-	}
-	full, free := make(chan request), make(chan []byte, c.Connections+1)
-	for range c.Connections + 1 {
-		free <- nil
-	}
+	header := http.Header{"Content-Type": {"application/x-ndjson"}}
+	var buffers sync.Pool
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		defer close(full)
-		for {
-			var buf []byte
-			select {
-			case buf = <-free:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-			body, n, err := readFrame(from, buf)
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			select {
-			case full <- request{body, n}:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
+	group.SetLimit(c.Connections)
+	for ctx.Err() == nil {
+		buf, kept := buffers.Get().(*[]byte)
+		if !kept {
+			buf = new([]byte)
 		}
-	})
-	var sent atomic.Int64
-	for range c.Connections {
+		body, documents, err := readFrame(from, *buf)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return 0, errors.Join(err, group.Wait())
+		}
+		sent += int64(documents)
 		group.Go(func() error {
-			for r := range full {
-				if err := post(ctx, &client, c.URL+"/"+index+"/_bulk?filter_path=errors", r.body); err != nil {
-					return err
-				}
-				sent.Add(int64(r.documents))
-				free <- r.body
+			answer, err := client.Do(ctx, &load.Request{Method: http.MethodPost, URL: target, Header: header, Body: body}, nil)
+			if err == nil && string(answer) != `{"errors":false}` {
+				err = fmt.Errorf("elasticsearch answered %.500s", answer)
 			}
-			return nil
+			buffers.Put(&body)
+			return err
 		})
 	}
-	err := group.Wait()
-	return sent.Load(), err
-}
-
-func post(ctx context.Context, client *http.Client, url string, body []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/x-ndjson")
-	res, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	if err != nil {
-		return err
-	}
-	if res.StatusCode != http.StatusOK || !bytes.Equal(answer, []byte(`{"errors":false}`)) {
-		return fmt.Errorf("elasticsearch answered %s: %.500s", res.Status, answer)
-	}
-	return nil
+	return sent, group.Wait()
 }
 
 // esutil gives the documents one by one to the client library's own indexer.

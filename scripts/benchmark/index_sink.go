@@ -13,7 +13,7 @@ import (
 )
 
 // newSink serves an Elasticsearch that keeps no documents: it acknowledges what
-// a load sends and tells how many there were, and passes all else on to a real
+// a load sends and counts them, and passes all else on to a real
 // one. What a loader needs for ten million records is known in minutes by it.
 func newSink(elasticsearch string) (*httptest.Server, error) {
 	to, err := url.Parse(elasticsearch)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A sink acknowledges each document, tells how many there were, and passes on
+// A sink acknowledges each document, counts them, and passes on
 // what is about anything else.
 func TestSink(t *testing.T) {
 	t.Parallel()

@@ -2,22 +2,20 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
 	"runtime/pprof"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	"github.com/prometheus/procfs"
 
 	"atlas/indexer"
+	"atlas/internal/elastic"
 	"atlas/mappings"
 	"atlas/search/query"
 )
@@ -39,144 +37,85 @@ type wayResult struct {
 // datasetTime is in seconds; indexing is 0 where it is not told apart.
 type datasetTime struct{ seconds, indexing float64 }
 
-// once does one way from nothing, and removes what it made.
-func (b *indexBench) once(ctx context.Context, way string) (wayResult, error) {
-	if way == loaderWay {
-		return b.load(ctx, b.records(b.Records), b.stack.ElasticsearchURL)
-	}
-	return b.send(ctx, way)
-}
+// indexOf is the index, or alias, of a way. It does not begin as those of the
+// installation do.
+func indexOf(way string, d query.Dataset) string { return waysPrefix + way + "-" + string(d) }
 
-// load runs `atlas index load`.
-func (b *indexBench) load(ctx context.Context, dir, elasticsearch string) (wayResult, error) {
+const waysPrefix = "bench-"
+
+// load runs `atlas index load`, and removes what it made.
+func (b *indexBench) load(dir, elasticsearch string) wayResult {
 	result := wayResult{datasets: map[query.Dataset]datasetTime{}}
 	var report indexer.Report
-	err := b.costOf(ctx, &result, func() error {
+	b.cost(&result, func() {
 		began := time.Now()
-		defer func() { result.seconds = time.Since(began).Seconds() }()
-		return b.child(ctx, &result, &report, b.Atlas, "index", "load", dir, "--json",
-			"--elasticsearch-url", elasticsearch, "--postgres-system-url", b.urls.System, "--index-prefix", names(loaderWay).Prefix,
-			"--senders", strconv.Itoa(b.Connections), "--batch-mib", strconv.Itoa(b.BatchMiB), "--log-level", "warn")
+		b.child(&result, &report, b.Command(b.ctx, "index", "load", dir, "--json",
+			"--elasticsearch-url", elasticsearch, "--index-prefix", waysPrefix+loaderWay+"-",
+			"--senders", strconv.Itoa(b.Connections), "--batch-mib", strconv.Itoa(b.BatchMiB), "--log-level", "warn"))
+		result.seconds = time.Since(began).Seconds()
 	})
-	if err != nil {
-		return result, err
-	}
 	for _, d := range report.Datasets {
 		result.datasets[d.Dataset] = datasetTime{seconds: d.Seconds, indexing: d.IndexSeconds}
 	}
 	if report.LeftOut() > 0 || !report.Switched {
-		return result, fmt.Errorf("the load left out %d records", report.LeftOut())
+		failf("the load left out %d records", report.LeftOut())
 	}
-	return result, b.clear(ctx, loaderWay)
+	b.clear()
+	return result
 }
 
-// send sends the documents that were built, dataset after dataset as a load
-// does, by a process of this program.
-func (b *indexBench) send(ctx context.Context, way string) (wayResult, error) {
+// send sends the documents that were built, dataset after dataset as a load does,
+// by a process of this program, and removes what it made.
+func (b *indexBench) send(way string) wayResult {
 	result := wayResult{datasets: map[query.Dataset]datasetTime{}}
-	self, err := os.Executable()
-	if err != nil {
-		return result, err
-	}
-	args := []string{"send", "--way", way, "--url", b.stack.ElasticsearchURL,
+	args := []string{"send", "--way", way, "--url", b.Elasticsearch[0],
 		"--connections", strconv.Itoa(b.Connections), "--batch-bytes", strconv.Itoa(b.BatchMiB << 20)}
 	for _, d := range query.Datasets {
-		index := names(way).Alias(string(d))
-		body, err := loadingIndex(d)
-		if err != nil {
-			return result, err
-		}
-		if err := b.es.CreateIndex(ctx, index, body); err != nil {
-			return result, err
-		}
-		args = append(args, "--file", b.built.datasets[d].path, "--index", index)
+		// As a load has it while it is filled.
+		var body map[string]any
+		check(json.Unmarshal(must(mappings.Index(string(d), mappings.Settings{})), &body))
+		body["settings"].(map[string]any)["index"].(map[string]any)["refresh_interval"] = "-1"
+		check(b.Ask(b.ctx, "PUT", "/"+indexOf(way, d), string(must(json.Marshal(body))), nil))
+		args = append(args, "--file", b.built[d].path, "--index", indexOf(way, d))
 	}
 	var sent []sentFile
-	err = b.costOf(ctx, &result, func() error {
+	b.cost(&result, func() {
 		began := time.Now()
-		if err := b.child(ctx, &result, &sent, self, args...); err != nil {
-			return err
-		}
+		b.child(&result, &sent, exec.CommandContext(b.ctx, must(os.Executable()), args...))
 		// As a load ends: what Elasticsearch put off is done.
-		err := b.refresh(ctx, way)
+		check(b.Ask(b.ctx, "POST", "/"+waysPrefix+way+"-*/_refresh", "", nil))
 		result.seconds = time.Since(began).Seconds()
-		return err
 	})
-	if err != nil {
-		return result, err
-	}
 	for i, d := range query.Datasets {
-		index := names(way).Alias(string(d))
-		if n, err := b.es.Count(ctx, index); err != nil || n != b.built.datasets[d].documents || n != sent[i].Documents {
-			return result, errors.Join(err, fmt.Errorf("%s has %d documents of %d", index, n, b.built.datasets[d].documents))
+		var counted struct{ Count int64 }
+		check(b.Ask(b.ctx, "GET", "/"+indexOf(way, d)+"/_count", "", &counted))
+		if n := counted.Count; n != b.built[d].documents || n != sent[i].Documents {
+			failf("%s has %d documents of %d", indexOf(way, d), n, b.built[d].documents)
 		}
 		result.datasets[d] = datasetTime{seconds: sent[i].Seconds, indexing: sent[i].Seconds}
 	}
-	return result, b.clear(ctx, way)
+	b.clear()
+	return result
 }
 
-// refresh makes all that a way wrote visible.
-func (b *indexBench) refresh(ctx context.Context, way string) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for _, d := range query.Datasets {
-		group.Go(func() error { return b.es.Refresh(ctx, names(way).Alias(string(d))) })
-	}
-	return group.Wait()
-}
-
-// loadingIndex is the index as a load makes it while it is filled.
-func loadingIndex(d query.Dataset) ([]byte, error) {
-	raw, err := mappings.Index(string(d), mappings.Settings{})
-	if err != nil {
-		return nil, err
-	}
-	var body map[string]any
-	if err := json.Unmarshal(raw, &body); err != nil {
-		return nil, err
-	}
-	body["settings"].(map[string]any)["index"].(map[string]any)["refresh_interval"] = "-1"
-	return json.Marshal(body)
-}
-
-// costOf adds what Elasticsearch used while work went on.
-func (b *indexBench) costOf(ctx context.Context, result *wayResult, work func() error) error {
+// cost adds what Elasticsearch used during the work.
+func (b *indexBench) cost(result *wayResult, work func()) {
 	time.Sleep(elasticsearchLooks)
-	before, err := elasticsearchCPU(ctx, b.es)
-	if err != nil {
-		return err
-	}
-	if err := work(); err != nil {
-		return err
-	}
+	before := elasticsearchCPU(b.ctx, b.Rig)
+	work()
 	time.Sleep(elasticsearchLooks)
-	after, err := elasticsearchCPU(ctx, b.es)
-	result.elasticsearch += (after - before).Seconds()
-	return err
+	result.elasticsearch += elasticsearchCPU(b.ctx, b.Rig) - before
 }
 
 // child runs a program whose standard output is JSON, and takes what it used.
-func (b *indexBench) child(ctx context.Context, result *wayResult, into any, program string, args ...string) error {
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.SysProcAttr = childAttributes()
+func (b *indexBench) child(result *wayResult, into any, cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = stopWithin
-	// Nothing of the caller's own configuration; what is written goes where the
-	// backends are.
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "ATLAS_") && !strings.HasPrefix(e, "TMPDIR=") && !strings.HasPrefix(e, "XDG_CACHE_HOME=") {
-			cmd.Env = append(cmd.Env, e)
-		}
-	}
-	cmd.Env = append(cmd.Env, "TMPDIR="+b.dir, "XDG_CACHE_HOME="+b.dir)
+	cmd.WaitDelay = time.Minute
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		return err
-	}
+	check(cmd.Start())
 	if b.Apart {
-		if err := runOn(cmd.Process.Pid, 0); err != nil {
-			return errors.Join(err, cmd.Cancel(), cmd.Wait())
-		}
+		check(keepTo(cmd.Process.Pid, "0"))
 	}
 	peak := make(chan float64)
 	exited := make(chan struct{})
@@ -186,10 +125,19 @@ func (b *indexBench) child(ctx context.Context, result *wayResult, into any, pro
 	result.peak = <-peak
 	if err != nil {
 		said := stderr.String()
-		return fmt.Errorf("%w: %s", err, said[max(0, len(said)-2_000):])
+		failf("%w: %s", err, said[max(0, len(said)-2_000):])
 	}
 	result.cpu = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
-	return json.Unmarshal(stdout.Bytes(), into)
+	check(json.Unmarshal(stdout.Bytes(), into))
+}
+
+// keepTo keeps a process, and what it will start, to a list of processors.
+func keepTo(pid int, processors string) error {
+	out, err := exec.Command("taskset", "--all-tasks", "--cpu-list", "--pid", processors, strconv.Itoa(pid)).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("taskset: %w: %s", err, out)
+	}
+	return err
 }
 
 // peakEvery is how often the memory of a process is looked at. What is read is
@@ -197,7 +145,7 @@ func (b *indexBench) child(ctx context.Context, result *wayResult, into any, pro
 const peakEvery = 20 * time.Millisecond
 
 // watchPeak returns the most memory that a process had until it exited, in MiB.
-// (What wait tells is at least what its parent had when it was started.)
+// (wait returns at least what the parent had when it started the process.)
 func watchPeak(pid int, exited <-chan struct{}) (peak float64) {
 	tick := time.NewTicker(peakEvery)
 	defer tick.Stop()
@@ -207,47 +155,34 @@ func watchPeak(pid int, exited <-chan struct{}) (peak float64) {
 			return peak
 		case <-tick.C:
 		}
-		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-		if err != nil {
-			continue
-		}
-		_, rest, _ := strings.Cut(string(raw), "VmHWM:")
-		line, _, _ := strings.Cut(rest, "\n")
-		if kb, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 64); err == nil {
-			peak = max(peak, kb/1024)
-		}
-	}
-}
-
-// clear removes the indices of a way and waits until Elasticsearch is at rest.
-func (b *indexBench) clear(ctx context.Context, way string) error {
-	for _, d := range query.Datasets {
-		indices, err := b.es.Aliases(ctx, names(way).Alias(string(d))+"*")
-		if err != nil {
-			return err
-		}
-		for index := range indices {
-			if err := b.es.DeleteIndices(ctx, index); err != nil {
-				return err
+		if p, err := procfs.NewProc(pid); err == nil {
+			if status, err := p.NewStatus(); err == nil {
+				peak = max(peak, float64(status.VmHWM)/(1<<20))
 			}
 		}
 	}
-	return (&installation{es: b.es, names: mappings.Names{Prefix: "bench-"}}).settle(ctx)
+}
+
+// clear removes the indices of all ways and waits until Elasticsearch is at rest.
+func (b *indexBench) clear() {
+	var indices map[string]json.RawMessage
+	check(b.Ask(b.ctx, "GET", "/"+waysPrefix+"*", "", &indices))
+	for index := range indices {
+		check(b.Ask(b.ctx, "DELETE", "/"+index, "", nil))
+	}
+	b.settle()
 }
 
 // profile loads once more in this process.
-func (b *indexBench) profile(ctx context.Context) error {
-	file, err := os.Create(b.Profile)
-	if err != nil {
-		return err
-	}
+func (b *indexBench) profile() {
+	file := must(os.Create(b.Profile))
+	defer file.Close()
+	es := must(elastic.New(elastic.Config{Addresses: b.Elasticsearch}))
 	runtime.GC()
-	if err := pprof.StartCPUProfile(file); err != nil {
-		return errors.Join(err, file.Close())
-	}
-	_, err = indexer.Load(ctx, indexer.Options{
-		Dir: b.records(b.Records), Elastic: b.es, Names: names(loaderWay), TempDir: b.dir, Senders: b.Connections, BatchBytes: b.BatchMiB << 20,
-	})
+	check(pprof.StartCPUProfile(file))
+	must(indexer.Load(b.ctx, indexer.Options{
+		Dir: b.records(), Elastic: es, Names: mappings.Names{Prefix: waysPrefix + loaderWay + "-"}, TempDir: b.installation.Dir, Senders: b.Connections, BatchBytes: b.BatchMiB << 20,
+	}))
 	pprof.StopCPUProfile()
-	return errors.Join(err, file.Close(), b.clear(ctx, loaderWay))
+	b.clear()
 }

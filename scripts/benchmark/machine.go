@@ -5,11 +5,14 @@ import (
 	"debug/buildinfo"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"github.com/redis/go-redis/v9"
 
-	"atlas/internal/elastic"
+	"atlas/scripts/experiments/rig"
 )
 
 // machine is where something was measured.
@@ -27,6 +30,28 @@ func (m machine) String() string {
 	return fmt.Sprintf("%d × %s, %.0f GiB of memory, %s; load average before %s", m.Processors, m.CPU, m.MemoryGiB, m.System, m.LoadBefore)
 }
 
+// machineOf reads /proc. What is not there stays empty.
+func machineOf() machine {
+	m := machine{Processors: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return m
+	}
+	if cpus, err := fs.CPUInfo(); err == nil && len(cpus) > 0 {
+		m.CPU = cpus[0].ModelName
+	}
+	if memory, err := fs.Meminfo(); err == nil && memory.MemTotal != nil {
+		m.MemoryGiB = float64(*memory.MemTotal) / (1 << 20)
+	}
+	if release, err := fs.SysctlStrings("kernel.osrelease"); err == nil && len(release) > 0 {
+		m.System = "Linux " + release[0] + ", " + runtime.GOARCH
+	}
+	if load, err := fs.LoadAvg(); err == nil {
+		m.LoadBefore = strconv.FormatFloat(load.Load1, 'f', 2, 64)
+	}
+	return m
+}
+
 // versions are of what was measured.
 type versions struct {
 	Atlas         string `json:"atlas"` // commit
@@ -41,12 +66,9 @@ func (v versions) String() string {
 }
 
 // versionsOf asks the binary and the backends.
-func versionsOf(ctx context.Context, binary string, es *elastic.Client, r redis.UniversalClient) (v versions, err error) {
-	built, err := buildinfo.ReadFile(binary)
-	if err != nil {
-		return v, err
-	}
-	v.Go, v.Atlas = built.GoVersion[len("go"):], "of an unknown commit"
+func versionsOf(ctx context.Context, binary string, r *rig.Rig, c *redis.Client) versions {
+	built := must(buildinfo.ReadFile(binary))
+	v := versions{Go: built.GoVersion[len("go"):], Atlas: "of an unknown commit"}
 	for _, s := range built.Settings {
 		switch {
 		case s.Key == "vcs.revision":
@@ -60,25 +82,24 @@ func versionsOf(ctx context.Context, binary string, es *elastic.Client, r redis.
 	}
 	var nodes struct {
 		Nodes map[string]struct {
-			Version string `json:"version"`
+			Version string
 			JVM     struct {
-				Version string `json:"version"`
+				Version string
 				Mem     struct {
-					HeapMaxInBytes int64 `json:"heap_max_in_bytes"`
-				} `json:"mem"`
-			} `json:"jvm"`
-		} `json:"nodes"`
+					Heap int64 `json:"heap_max_in_bytes"`
+				}
+			}
+		}
 	}
-	if err := ask(ctx, es, "/_nodes/jvm?filter_path=nodes.*.version,nodes.*.jvm.version,nodes.*.jvm.mem.heap_max_in_bytes", &nodes); err != nil {
-		return v, err
-	}
+	check(r.Ask(ctx, "GET", "/_nodes/jvm?filter_path=nodes.*.version,nodes.*.jvm.version,nodes.*.jvm.mem.heap_max_in_bytes", "", &nodes))
 	for _, n := range nodes.Nodes {
 		v.Elasticsearch = n.Version
-		v.JVM = fmt.Sprintf("%s with a heap of %d MiB", n.JVM.Version, n.JVM.Mem.HeapMaxInBytes>>20)
+		v.JVM = fmt.Sprintf("%s with a heap of %d MiB", n.JVM.Version, n.JVM.Mem.Heap>>20)
 	}
-	info, err := r.Info(ctx, "server").Result()
-	v.Redis = infoValue(info, "redis_version")
-	return v, err
+	info := c.InfoMap(ctx, "server")
+	check(info.Err())
+	v.Redis = info.Item("Server", "redis_version")
+	return v
 }
 
 // heading is what every result begins with.
@@ -90,13 +111,13 @@ type heading struct {
 	Dataset  dataset   `json:"dataset"`
 }
 
-// where tells when, how, where and of what.
+// where says when, how and where the result was measured.
 func (h heading) where() string {
 	return fmt.Sprintf("- %s, `%s`\n- %s\n- %s\n", h.Date.Format("2006-01-02 15:04 UTC"), h.Command, h.Machine, h.Versions)
 }
 
-// markdown is that and the dataset.
-func (h heading) markdown() string {
+// whole is that and the dataset.
+func (h heading) whole() string {
 	n := h.Dataset.Records
 	return h.where() + fmt.Sprintf("- %d records (%d accounts, %d contacts, %d projects, %d signals), seed %d, one shard a dataset; client, service and backends share the machine\n",
 		n.Total(), n.Accounts, n.Contacts, n.Projects, n.Signals, h.Dataset.Seed)

@@ -1,10 +1,10 @@
-// Command benchmark measures Atlas beside the bare backends it is built on, in
-// one run, turn by turn, so that what the machine does meanwhile hits both
+// Command benchmark measures Atlas beside the bare backends it is built on: in
+// one run and by turns, so that whatever else the machine does affects both
 // alike. Each subcommand starts real backends on loopback, fills them with a
-// synthetic dataset, measures, prints a table and stops what it started.
+// synthetic dataset, measures, prints tables and stops what it started.
 //
-// It is not a test of what answers say, though every one is compared with the
-// first of its kind, and not a tool to load a service that others use.
+// It is not a test of what answers contain, though every answer is compared with
+// the first one of its kind, and not a tool to load a service that others use.
 package main
 
 import (
@@ -13,10 +13,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
-	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+
+	"atlas/scripts/benchmark/report"
 )
 
 type cli struct {
@@ -31,11 +34,11 @@ type cli struct {
 }
 
 func main() {
-	goredis.SetLogger(quiet{})
+	logging.Disable()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	var c cli
 	if len(os.Args) == 1 {
-		os.Args = append(os.Args, "--help") // what there is
+		os.Args = append(os.Args, "--help") // lists the subcommands
 	}
 	k := kong.Parse(&c,
 		kong.Name("benchmark"),
@@ -54,11 +57,101 @@ func main() {
 	}
 }
 
-// say tells of progress; results alone go to the standard output.
-func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+// allCmd runs every benchmark that compares Atlas with a bare backend, in sizes
+// that fit into an hour: those that search on one stack and one dataset, then
+// loading on a stack of its own.
+type allCmd struct {
+	place
+	Records      int64  `default:"400000" help:"Records of the dataset that is searched, 10000 to 100000000 (default: 400000, of which 104000 are projects)."`
+	IndexRecords int64  `default:"200000" help:"Records of the dataset that is loaded each way, 10000 to 100000000 (default: 200000)."`
+	Seed         uint64 `default:"1" help:"Seed of the datasets and of the requests (default: 1)."`
+	Requests     int    `default:"1000" help:"Different searches, 100 to 100000; a result to be kept has at least 1000 (default: 1000)."`
+	Held         int    `default:"100000" help:"Records of the large book and the large View, 2000 to 100000; as many as there are in a smaller dataset (default: 100000)."`
+	Seconds      int    `default:"8" help:"About how long each measurement takes, in seconds (default: 8)."`
+	Rounds       int    `default:"5" help:"How often each is repeated; a result to be kept has at least 5 (default: 5)."`
+	Write        string `type:"path" placeholder:"FILE" help:"Put the tables into this file too, each when it is there, between the markers bench:search, bench:book and so on."`
+}
 
-// quiet drops what the Redis client prints of itself.
-type quiet struct{}
+// part is a benchmark that all runs: on an installation, index on its own.
+type part struct {
+	name string
+	cmd  interface{ Validate() error }
+	on   func(*installation)
+}
 
-// Printf implements the client's logging interface.
-func (quiet) Printf(context.Context, string, ...any) {}
+func (c *allCmd) parts() []part {
+	out := report.Output{Write: c.Write}
+	search := &searchCmd{place: c.place, Records: c.Records, Seed: c.Seed, Requests: c.Requests, Seconds: c.Seconds, Rounds: c.Rounds, Connections: connections, Output: out}
+	book := &bookCmd{place: c.place, Records: c.Records, Seed: c.Seed, Book: c.Held, Seconds: c.Seconds, Rounds: c.Rounds, Output: out}
+	views := &viewsCmd{place: c.place, Records: c.Records, Seed: c.Seed, Members: c.Held, Seconds: c.Seconds, Rounds: c.Rounds, Output: out}
+	credits := &creditsCmd{Atlas: c.Atlas, Callers: []int{1, 8, 64}, Seconds: max(1, c.Seconds/2), Rounds: c.Rounds, Output: out}
+	index := &indexCmd{Atlas: c.Atlas, Records: c.IndexRecords, Seed: c.Seed, Rounds: c.Rounds, Connections: 2, BatchMiB: 4, Output: out}
+	return []part{{"search", search, search.on}, {"book", book, book.on}, {"views", views, views.on}, {"credits", credits, credits.on}, {"index", index, index.on}}
+}
+
+// Validate implements kong's interface.
+func (c *allCmd) Validate() (err error) {
+	for _, p := range c.parts() {
+		err = errors.Join(err, p.cmd.Validate())
+	}
+	return err
+}
+
+// Run measures and prints. A benchmark that fails does not keep the next one
+// from running.
+func (c *allCmd) Run(ctx context.Context) error {
+	parts := c.parts()
+	for _, p := range parts {
+		if err := (report.Output{Write: c.Write}).Check(p.name); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	one := func(p part, i *installation) {
+		if ctx.Err() != nil {
+			errs = append(errs, ctx.Err())
+			return
+		}
+		say("\n%s", p.name)
+		fmt.Printf("## %s\n\n", p.name)
+		if err := try(ctx, func(*run) { p.on(i) }); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.name, err))
+		}
+	}
+	before := machineOf()
+	errs = append(errs, try(ctx, func(r *run) {
+		i := install(r, c.place, c.Records, c.Seed)
+		for _, p := range parts[:4] {
+			one(p, i)
+		}
+	}))
+	errs = append(errs, try(ctx, func(r *run) { one(parts[4], &installation{run: r, before: before}) }))
+	return errors.Join(errs...)
+}
+
+// keptIn is the document of results, seen from the root of the repository.
+const keptIn = "docs/benchmarks.md"
+
+// commandLine is the command by which others repeat a run: without where it kept
+// its data and which file the binary was.
+func commandLine(args []string) string {
+	words := []string{"scripts/bench"}
+	for i := 0; i < len(args); i++ {
+		name, _, together := strings.Cut(args[i], "=")
+		if name == "--dir" || name == "--atlas" {
+			if !together {
+				i++ // its value
+			}
+			continue
+		}
+		word := args[i]
+		if at := strings.LastIndex(word, "/"+keptIn); at >= 0 && strings.HasSuffix(word, keptIn) {
+			word = keptIn
+			if together {
+				word = name + "=" + keptIn
+			}
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}

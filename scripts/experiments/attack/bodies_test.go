@@ -9,12 +9,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"atlas/internal/api/openapi/conformance"
 	"atlas/scripts/experiments/figures"
@@ -24,7 +25,7 @@ import (
 // envRequests says how many requests TestBodies sends; 100,000 without it.
 const envRequests = "ATLAS_ATTACK_REQUESTS"
 
-// Spoilt requests, made from the document's examples: none is answered with a
+// Mutated requests, made from the document's examples: none is answered with a
 // 5xx, every refusal has its documented shape, and the server's memory and
 // goroutines stay as they were after the first fifth.
 func TestBodies(t *testing.T) {
@@ -33,23 +34,17 @@ func TestBodies(t *testing.T) {
 	requests := figures.Number(t, envRequests, 100, 100_000)
 	r := rig.Start(t, rig.Options{Seed: seed})
 	s := r.Serve(rig.PatientRedis)
-	b := newBombardment(t, r, s, seed)
+	b := newRequestSender(t, r, s, seed)
 	idle, err := s.Goroutines(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	b.send(0, requests/5)
 	early, err := resident(s.PID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	most := early
 	for part := 1; part < 5; part++ {
 		b.send(part*requests/5, (part+1)*requests/5)
 		now, err := resident(s.PID())
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		most = max(most, now)
 		t.Logf("after %d requests: %d MB resident", (part+1)*requests/5, now>>20)
 	}
@@ -81,8 +76,8 @@ const senders = 8
 
 var pool = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: senders, DisableCompression: true}}
 
-// bombardment sends the requests of a generator.
-type bombardment struct {
+// requestSender sends the requests of a generator.
+type requestSender struct {
 	t         *testing.T
 	generator *generator
 	document  *conformance.Document
@@ -92,42 +87,33 @@ type bombardment struct {
 	sent, accepted, refused, before, broken, shapeless, cut atomic.Int64
 }
 
-func newBombardment(t *testing.T, r *rig.Rig, s *rig.Server, seed uint64) *bombardment {
+func newRequestSender(t *testing.T, r *rig.Rig, s *rig.Server, seed uint64) *requestSender {
 	t.Helper()
-	w := newWorkspace(t, r, "Bodies")
-	_, owner := newMember(t, r, w.ID, "owner", "Owner", "owner@bodies.example")
-	b := &bombardment{t: t, tokens: []rig.Caller{s.By(w), s.ByUser(w, owner)}}
+	w := r.Workspace(rig.Unlimited, "Bodies")
+	_, owner := w.AddMember("owner", "Owner", "owner@bodies.example")
+	b := &requestSender{t: t, tokens: []rig.Caller{s.By(w), s.ByUser(w, owner)}}
 	key := b.tokens[0]
 	text := must(t, key, "GET", "/openapi.json", nil).Raw
 	var err error
-	if b.document, err = conformance.Read(text); err != nil {
-		t.Fatal(err)
-	}
-	if b.root, err = url.Parse(s.Base); err != nil {
-		t.Fatal(err)
-	}
+	b.document, err = conformance.Read(text)
+	rig.Check(t, err)
+	b.root, err = url.Parse(s.Base)
+	rig.Check(t, err)
 	ids := []string{sample}
 	for _, d := range append(held, "signals") {
 		some, err := must(t, key, "POST", "/data/"+d+"/search", object{"limit": 3}).IDs()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		ids = append(ids, some...)
 	}
 	for _, d := range held {
-		for _, kind := range []object{{"view_type": "static"}, {"view_type": "dynamic", "definition": object{"version": 1, "q": "", "fields": object{}}}} {
-			kind["dataset"], kind["name"] = singular(d), "Bodies"+fmt.Sprint(kind["view_type"])
-			var made struct{ View struct{ ID string } }
-			decode(t, must(t, key, "POST", "/workspace/views/upsert", kind), &made)
-			ids = append(ids, made.View.ID)
-		}
+		ids = append(ids, makeView(t, key, singular(d), "static", "Bodies static"), makeView(t, key, singular(d), "dynamic", "Bodies dynamic"))
 	}
 	b.generator = &generator{spec: readSpec(t, text), seed: seed, ids: ids}
 	return b
 }
 
 // send sends the requests from one number to another.
-func (b *bombardment) send(from, to int) {
+func (b *requestSender) send(from, to int) {
 	var next atomic.Int64
 	next.Store(int64(from))
 	var all sync.WaitGroup
@@ -146,7 +132,7 @@ func (b *bombardment) send(from, to int) {
 }
 
 // one sends a request and judges its answer.
-func (b *bombardment) one(n int) {
+func (b *requestSender) one(n int) {
 	c := b.generator.request(n)
 	caller := b.tokens[n%len(b.tokens)]
 	target := c.target
@@ -235,13 +221,10 @@ func escaped(target string) string {
 
 // resident is the resident memory of a process, in bytes.
 func resident(pid int) (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return 0, err
 	}
-	var total, pages int64
-	if _, err := fmt.Sscan(string(text), &total, &pages); err != nil {
-		return 0, err
-	}
-	return pages * int64(os.Getpagesize()), nil
+	stat, err := p.Stat()
+	return int64(stat.ResidentMemory()), err
 }

@@ -31,13 +31,11 @@ func TestBudgets(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 16))
 	r := rig.Start(t, rig.Options{Records: -1})
 	loadHeavy(t, r)
-	counted := newRowCounter(t, r.Elasticsearch[0])
-	s := r.Serve(rig.PatientRedis, "ATLAS_ELASTICSEARCH_URL="+counted.URL)
+	var counted atomic.Int64
+	s := r.Serve(rig.PatientRedis, "ATLAS_ELASTICSEARCH_URL="+countRows(t, r.Elasticsearch[0], &counted))
 	v := newVictim(t, r, s, random)
 	e := newExpensive(t, s, v)
-	if err := r.Settled(5 * time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, r.Settled(5*time.Minute))
 	operations := readSpec(t, must(t, s.By(v.Workspace), "GET", "/openapi.json", nil).Raw).operations
 	operations = slices.DeleteFunc(operations, func(o operation) bool { return o.id == "get_openapi" })
 
@@ -51,18 +49,16 @@ func TestBudgets(t *testing.T) {
 			continue
 		}
 		// What projects the writes of the one before fetches rows too.
-		if err := r.Settled(5 * time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, r.Settled(5*time.Minute))
 		rows := 0.0
 		for _, q := range requests {
-			before := counted.rows.Load()
+			before := counted.Load()
 			a := e.send(t, o, q)
 			if a.Status >= 500 {
 				wrong++
 				t.Errorf("%s: %d %.300s", o.id, a.Status, a.Raw)
 			}
-			rows = max(rows, float64(counted.rows.Load()-before)/float64(q.credits))
+			rows = max(rows, float64(counted.Load()-before)/float64(q.credits))
 		}
 		heap, refused, failed := e.heapOf(t, o, requests)
 		t.Logf("%-32s rows %6.0f of %6d, heap %4.0f of %4d MiB, %3d refused with 503", o.id, rows, budget.Rows, heap, budget.Heap, refused)
@@ -106,16 +102,7 @@ type expensive struct {
 func newExpensive(t *testing.T, s *rig.Server, v *victim) *expensive {
 	t.Helper()
 	e := &expensive{server: s, v: v, key: s.By(v.Workspace), user: s.ByUser(v.Workspace, v.ownerToken)}
-	var made struct{ View struct{ ID string } }
-	make := func(dataset, kind string) string {
-		view := object{"dataset": dataset, "view_type": kind, "name": "Expensive " + dataset}
-		if kind == "dynamic" {
-			view["definition"] = object{"version": 1, "q": "", "fields": object{}}
-		}
-		decode(t, must(t, e.key, "POST", "/workspace/views/upsert", view), &made)
-		return made.View.ID
-	}
-	e.contacts, e.account = make("contact", "dynamic"), make("account", "static")
+	e.contacts, e.account = makeView(t, e.key, "contact", "dynamic", "Expensive contact"), makeView(t, e.key, "account", "static", "Expensive account")
 	// Many contacts are held too, so that both searches of the View have rows.
 	for at := 0; at < heavyHeld; at += 100 {
 		inputs := make100(func(i int) any {
@@ -181,7 +168,7 @@ func (e *expensive) of(t *testing.T, o operation) []costly {
 		all := []costly{{path: o.path, body: object{"inputs": make100(func(i int) any {
 			return object{singular(d) + "_id": heavyID(d, i), "notes": strings.Repeat("n", notes)}
 		})}, credits: 1}}
-		if d == "accounts" { // of which all but one are found in vain
+		if d == "accounts" { // all but one of which are found in vain
 			all = append(all, costly{path: o.path, body: object{"inputs": make100(func(int) any { return object{"match": object{"domain": "heavy.example"}} })}, credits: 1})
 		}
 		return all
@@ -253,16 +240,14 @@ func (e *expensive) send(t *testing.T, o operation, q costly) rig.Answer {
 	return a
 }
 
-// heapOf sends many requests at once, and tells how far the server's heap climbed from
+// heapOf sends many requests at once, and returns how far the server's heap climbed from
 // where it was, or from where the garbage collector had brought it meanwhile, in MiB,
 // how many were refused and how many failed otherwise.
 func (e *expensive) heapOf(t *testing.T, o operation, requests []costly) (heap float64, refused, failed int) {
 	t.Helper()
 	read := func() float64 {
 		m, err := e.server.Metrics(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		return m["go_memstats_heap_alloc_bytes"] / (1 << 20)
 	}
 	least := read()

@@ -41,7 +41,7 @@ func TestCost(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 14))
 	r := rig.Start(t, rig.Options{Seed: seed, Records: int64(records)})
 	s := r.Serve(rig.PatientRedis, "ATLAS_SEARCH_TIMEOUT="+searchTimeout.String())
-	c := s.By(newWorkspace(t, r, "Cost"))
+	c := s.By(r.Workspace(rig.Unlimited, "Cost"))
 	grammars := readGrammars(t, c)
 
 	worst := climb(t, c, grammars, searches, random)
@@ -49,8 +49,8 @@ func TestCost(t *testing.T) {
 		t.Logf("%2d. %6.0f ms, %d: %s", i+1, m.took.Seconds()*1e3, m.status, m.request)
 	}
 	ordinary := ordinaryRequests(grammars, random)
-	alone, failedAlone := healthy(t, s.By(newWorkspace(t, r, "Ordinary")), ordinary, 10*time.Second)
-	other := s.By(newWorkspace(t, r, "Ordinary too"))
+	alone, failedAlone := healthy(t, s.By(r.Workspace(rig.Unlimited, "Ordinary")), ordinary, 10*time.Second)
+	other := s.By(r.Workspace(rig.Unlimited, "Ordinary too"))
 	ctx, stop := context.WithTimeout(t.Context(), attackFor)
 	defer stop()
 	a := attack(ctx, c, worst)
@@ -91,9 +91,7 @@ func climb(t *testing.T, c rig.Caller, grammars []*grammar, searches int, random
 	var tried []measured
 	try := func(q request) {
 		a, err := c.Do(t.Context(), "POST", q.path(), q.body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		switch a.Status {
 		case 200, 503:
 			tried = append(tried, measured{q, a.Took, a.Status})
@@ -131,9 +129,7 @@ func climb(t *testing.T, c rig.Caller, grammars []*grammar, searches int, random
 		times := []time.Duration{}
 		for range 3 {
 			a, err := c.Do(t.Context(), "POST", worst[i].path(), worst[i].body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rig.Check(t, err)
 			times = append(times, a.Took)
 		}
 		slices.Sort(times)
@@ -153,7 +149,7 @@ func ordinaryRequests(grammars []*grammar, random *rand.Rand) []request {
 	return all
 }
 
-// healthy sends ordinary searches one after the other, and tells what each took
+// healthy sends ordinary searches one after the other, and returns what each took
 // and how many were not answered with 200.
 func healthy(t *testing.T, c rig.Caller, requests []request, how time.Duration) (took []time.Duration, failed int) {
 	t.Helper()
@@ -169,17 +165,17 @@ func healthy(t *testing.T, c rig.Caller, requests []request, how time.Duration) 
 	return took, failed
 }
 
-// onslaught is what came of an attack.
-type onslaught struct {
+// attackResult is the outcome of an attack.
+type attackResult struct {
 	sent, refused, other, slowest atomic.Int64
 	all                           sync.WaitGroup
 }
 
-func (o *onslaught) wait() { o.all.Wait() }
+func (o *attackResult) wait() { o.all.Wait() }
 
 // attack sends requests from many clients until ctx ends.
-func attack(ctx context.Context, c rig.Caller, requests []measured) *onslaught {
-	o := &onslaught{}
+func attack(ctx context.Context, c rig.Caller, requests []measured) *attackResult {
+	o := &attackResult{}
 	for i := range attackers {
 		o.all.Go(func() {
 			for n := i; ctx.Err() == nil; n++ {
@@ -204,7 +200,7 @@ func attack(ctx context.Context, c rig.Caller, requests []measured) *onslaught {
 	return o
 }
 
-// breakers tells how often Elasticsearch refused memory, and how full its heap is.
+// breakers returns how often Elasticsearch refused memory, and how full its heap is.
 func breakers(t *testing.T, r *rig.Rig) (tripped int64, heap float64) {
 	t.Helper()
 	var stats struct {
@@ -217,9 +213,7 @@ func breakers(t *testing.T, r *rig.Rig) (tripped int64, heap float64) {
 			}
 		}
 	}
-	if err := r.Ask(t.Context(), "GET", "/_nodes/stats/breaker,jvm", "", &stats); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, r.Ask(t.Context(), "GET", "/_nodes/stats/breaker,jvm", "", &stats))
 	if len(stats.Nodes) == 0 {
 		t.Fatal("Elasticsearch tells of no node")
 	}

@@ -3,16 +3,11 @@
 package attack
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,20 +35,16 @@ func TestSecondLine(t *testing.T) {
 	victim := newVictim(t, r, s, random)
 	intruder := newIntruders(t, r, s, victim)[1]
 	own := ownRecords(t, intruder, victim)
-	if err := r.Settled(time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, r.Settled(time.Minute))
 	before, err := victim.state(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 
-	stripped := newStripper(t, r.Elasticsearch[0])
-	open := r.Serve(rig.PatientRedis, "ATLAS_ELASTICSEARCH_URL="+stripped.URL)
+	var stripped atomic.Int64
+	open := r.Serve(rig.PatientRedis, "ATLAS_ELASTICSEARCH_URL="+stripWorkspace(t, r.Elasticsearch[0], &stripped))
 	intruder.Base = open.Base
 	searches, leaks, foreign, most := unfiltered(t, intruder, victim, own)
 	f.Tell("searches of books and Views", float64(searches), "")
-	f.AtLeast("conditions on the workspace that were taken out", float64(stripped.n.Load()), 30, "")
+	f.AtLeast("conditions on the workspace that were taken out", float64(stripped.Load()), 30, "")
 	f.AtLeast("matches of a book that holds one record", float64(most), 4, "") // else nothing was taken away
 	f.Exactly("answers that hold anything of the other's", float64(leaks), 0, "")
 	f.Exactly("records shown that are in the other's book only", float64(foreign), 0, "")
@@ -62,17 +53,7 @@ func TestSecondLine(t *testing.T) {
 	f.AtLeast("statements without a condition, as the application's role", float64(statements), 40, "")
 	f.Exactly("rows of the other's read or changed", float64(seen), 0, "")
 
-	after, err := victim.state(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := 0
-	for part := range before {
-		if before[part] != after[part] {
-			changed++
-			t.Errorf("%s of the victim changed", part)
-		}
-	}
+	changed := victim.changed(t, r, before)
 	f.Exactly("parts of the other's state that changed", float64(changed), 0, fmt.Sprintf("of %d", len(before)))
 }
 
@@ -84,21 +65,10 @@ func ownRecords(t *testing.T, i intruder, v *victim) []string {
 	for _, d := range held {
 		id := v.others[d][0]
 		own = append(own, id)
-		if _, err := i.Want(t.Context(), 200, "POST", "/workspace/"+d+"/upsert", object{singular(d) + "_id": id, "tags": []string{"own"}}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, i.Caller, "POST", "/workspace/"+d+"/upsert", object{singular(d) + "_id": id, "tags": []string{"own"}})
 	}
-	if _, err := i.Want(t.Context(), 200, "POST", "/workspace/views/"+i.view+"/records/add", object{"record_id": own[slices.Index(held, "contacts")]}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, i.Caller, "POST", "/workspace/views/"+i.view+"/records/add", object{"record_id": own[slices.Index(held, "contacts")]})
 	return own
-}
-
-// stripper stands before Elasticsearch and takes the condition on the workspace,
-// and the routing by it, out of every search.
-type stripper struct {
-	*httptest.Server
-	n atomic.Int64
 }
 
 var (
@@ -106,34 +76,23 @@ var (
 	routingHead   = regexp.MustCompile(`"routing":"[0-9a-f-]{36}",`)
 )
 
-func newStripper(t *testing.T, elasticsearch string) *stripper {
+// stripWorkspace returns the address of a proxy before Elasticsearch that takes the
+// condition on the workspace, and the routing by it, out of every search; n counts
+// the searches.
+func stripWorkspace(t *testing.T, elasticsearch string, n *atomic.Int64) string {
 	t.Helper()
-	to, err := url.Parse(elasticsearch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &stripper{}
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(to)
-		if !strings.HasSuffix(r.In.URL.Path, "search") {
-			return
-		}
-		body, err := io.ReadAll(r.In.Body)
-		if err != nil {
-			return // the request fails, and with it the search
+	return rig.Tap(t, elasticsearch, func(r *http.Request, body []byte) []byte {
+		if !strings.HasSuffix(r.URL.Path, "search") {
+			return body
 		}
 		if workspaceTerm.Match(body) {
-			s.n.Add(1)
+			n.Add(1)
 		}
-		body = routingHead.ReplaceAll(workspaceTerm.ReplaceAll(body, []byte(`{"match_all":{}}`)), nil)
-		r.Out.Body, r.Out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		query := r.Out.URL.Query()
+		query := r.URL.Query()
 		query.Del("routing")
-		r.Out.URL.RawQuery = query.Encode()
-	}}
-	s.Server = httptest.NewServer(http.HandlerFunc(proxy.ServeHTTP))
-	t.Cleanup(s.Close)
-	return s
+		r.URL.RawQuery = query.Encode()
+		return routingHead.ReplaceAll(workspaceTerm.ReplaceAll(body, []byte(`{"match_all":{}}`)), nil)
+	}, nil)
 }
 
 // unfiltered searches all that the intruder can search of held records.
@@ -145,9 +104,7 @@ func unfiltered(t *testing.T, i intruder, v *victim, own []string) (searches, le
 	}
 	search := func(path string, body object) {
 		a, err := i.Do(t.Context(), "POST", path, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		searches++
 		if leak := v.leak(a, path+i.Workspace); leak != "" {
 			leaks++
@@ -161,9 +118,7 @@ func unfiltered(t *testing.T, i intruder, v *victim, own []string) (searches, le
 		}
 		most = max(most, a.Metadata().Total)
 		ids, err := a.IDs()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		for _, id := range ids {
 			if !slices.Contains(own, id) {
 				foreign++
@@ -174,14 +129,7 @@ func unfiltered(t *testing.T, i intruder, v *victim, own []string) (searches, le
 	paths := []string{"/workspace/views/" + i.view + "/records/search"}
 	for _, d := range held {
 		paths = append(paths, "/workspace/"+d+"/search")
-		a, err := i.Want(t.Context(), 200, "POST", "/workspace/views/upsert",
-			object{"dataset": singular(d), "view_type": "dynamic", "name": "Dynamic", "definition": object{"version": 1, "q": "", "fields": object{}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var made struct{ View struct{ ID string } }
-		decode(t, a, &made)
-		paths = append(paths, "/workspace/views/"+made.View.ID+"/records/search")
+		paths = append(paths, "/workspace/views/"+makeView(t, i.Caller, singular(d), "dynamic", "Dynamic")+"/records/search")
 	}
 	for _, path := range paths {
 		for _, body := range bodies {
@@ -203,14 +151,10 @@ func bareStatements(t *testing.T, r *rig.Rig, in string, v *victim) (statements,
 		}
 	}
 	conn, err := pgx.Connect(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
-	tables, err := texts(t.Context(), r, `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name <> 'goose_db_version'`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables, err := r.Texts(t.Context(), `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name <> 'goose_db_version'`)
+	rig.Check(t, err)
 	owned, err := workspaceTables(t.Context(), r)
 	if err != nil || len(owned) < 8 {
 		t.Fatalf("tables of workspaces: %v, %v", owned, err)
@@ -269,10 +213,8 @@ func bareStatements(t *testing.T, r *rig.Rig, in string, v *victim) (statements,
 		if !each {
 			continue
 		}
-		copies, err := texts(t.Context(), r, "SELECT row_to_json(t)::text FROM "+table+" t WHERE workspace_id = $1 LIMIT 1", v.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		copies, err := r.Texts(t.Context(), "SELECT row_to_json(t)::text FROM "+table+" t WHERE workspace_id = $1 LIMIT 1", v.ID)
+		rig.Check(t, err)
 		for _, row := range copies {
 			quoted := "'" + strings.ReplaceAll(row, "'", "''") + "'"
 			if _, code := run(in, "INSERT INTO "+table+" SELECT * FROM json_populate_record(NULL::"+table+", "+quoted+") RETURNING 'written'"); code != "42501" {

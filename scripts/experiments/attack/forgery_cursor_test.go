@@ -30,7 +30,7 @@ func TestForgedCursors(t *testing.T) {
 	r := rig.Start(t, rig.Options{Seed: seed})
 	s := r.Serve(rig.PatientRedis)
 	other := r.Serve(rig.PatientRedis, "ATLAS_CURSOR_KEYS=a key that the first does not know")
-	callers := []rig.Caller{s.By(newWorkspace(t, r, "One")), s.By(newWorkspace(t, r, "Two"))}
+	callers := []rig.Caller{s.By(r.Workspace(rig.Unlimited, "One")), s.By(r.Workspace(rig.Unlimited, "Two"))}
 	places := cursorPlaces(t, callers)
 	ask := func(c rig.Caller, p place, cursor any) rig.Answer {
 		t.Helper()
@@ -39,9 +39,7 @@ func TestForgedCursors(t *testing.T) {
 			body[name] = value
 		}
 		a, err := c.Do(t.Context(), "POST", p.path, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		return a
 	}
 	cursors := make([]string, len(places))
@@ -109,32 +107,37 @@ func cursorPlaces(t *testing.T, callers []rig.Caller) (places []place) {
 	for workspace, c := range callers {
 		for _, d := range held {
 			ids, err := must(t, c, "POST", "/data/"+d+"/search", object{"limit": 5}).IDs()
-			if err != nil {
-				t.Fatal(err)
-			}
-			var made struct{ View struct{ ID string } }
-			decode(t, must(t, c, "POST", "/workspace/views/upsert", object{"dataset": singular(d), "view_type": "static", "name": "Static"}), &made)
+			rig.Check(t, err)
+			view := makeView(t, c, singular(d), "static", "Static")
 			for _, id := range ids {
 				must(t, c, "POST", "/workspace/"+d+"/upsert", object{singular(d) + "_id": id, "tags": []string{"x"}})
-				must(t, c, "POST", "/workspace/views/"+made.View.ID+"/records/add", object{"record_id": id})
+				must(t, c, "POST", "/workspace/views/"+view+"/records/add", object{"record_id": id})
 			}
 			add(workspace, "/workspace/"+d+"/search", sorted("updated_at", "desc"))
-			add(workspace, "/workspace/views/"+made.View.ID+"/records/search", sorted("name", "asc"))
+			add(workspace, "/workspace/views/"+view+"/records/search", sorted("name", "asc"))
 		}
-		var made struct{ View struct{ ID string } }
-		decode(t, must(t, c, "POST", "/workspace/views/upsert", object{"dataset": "contact", "view_type": "dynamic", "name": "Dynamic",
-			"definition": object{"version": 1, "q": "", "fields": object{}}}), &made)
-		add(workspace, "/workspace/views/"+made.View.ID+"/records/search", sorted("name", "asc"))
+		add(workspace, "/workspace/views/"+makeView(t, c, "contact", "dynamic", "Dynamic")+"/records/search", sorted("name", "asc"))
 	}
 	return places
 }
 
+// makeView makes a Static View, or a Dynamic one of all records, and returns its id.
+func makeView(t *testing.T, c rig.Caller, dataset, kind, name string) string {
+	t.Helper()
+	view := object{"dataset": dataset, "view_type": kind, "name": name}
+	if kind == "dynamic" {
+		view["definition"] = object{"version": 1, "q": "", "fields": object{}}
+	}
+	id, err := c.View(t.Context(), view)
+	rig.Check(t, err)
+	return id
+}
+
+// must sends a request that must succeed.
 func must(t *testing.T, c rig.Caller, method, path string, body any) rig.Answer {
 	t.Helper()
 	a, err := c.Want(t.Context(), 200, method, path, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	return a
 }
 
@@ -146,9 +149,7 @@ const signatureEnd = 1 + 32
 func changedCursors(t *testing.T, cursor string) map[string]string {
 	t.Helper()
 	bytes, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	all := map[string]string{
 		"empty": "", "padded": cursor + "=", "longer": cursor + "A", "with a line break": cursor[:10] + "\n" + cursor[10:], "in upper case": strings.ToUpper(cursor),
 		"twice": cursor + cursor, "spaces": " " + cursor, "the signature alone": base64.RawURLEncoding.EncodeToString(bytes[:signatureEnd]),

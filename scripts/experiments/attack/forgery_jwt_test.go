@@ -44,9 +44,7 @@ func newKeys(t *testing.T) []issued {
 	es, err2 := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	_, ed, err3 := ed25519.GenerateKey(rand.Reader)
 	for _, err := range []error{err1, err2, err3} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 	}
 	return []issued{{"rs", jwt.SigningMethodRS256, rs}, {"es", jwt.SigningMethodES256, es}, {"ed", jwt.SigningMethodEdDSA, ed}}
 }
@@ -84,9 +82,7 @@ func token(t *testing.T, method jwt.SigningMethod, key any, header, claims objec
 		}
 	}
 	text, err := made.SignedString(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	return text
 }
 
@@ -97,13 +93,11 @@ func raw(t *testing.T, k issued, header, payload string) string {
 	text := b64([]byte(header)) + "." + b64([]byte(payload))
 	var key any = k.private
 	signature, err := k.method.Sign(text, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	return text + "." + b64(signature)
 }
 
-// Tokens that nobody issued, or not for this: every one is 401.
+// Tokens that were not issued, or for something else: every one is 401.
 func TestForgedTokens(t *testing.T) {
 	seed := figures.Seed(t)
 	f := figures.New(t, "forged-tokens", "access tokens and API keys that nobody issued", seed)
@@ -115,17 +109,13 @@ func TestForgedTokens(t *testing.T) {
 		listed = append(listed, k.jwk())
 	}
 	text, err := json.Marshal(object{"keys": listed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(jwks, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
+	rig.Check(t, os.WriteFile(jwks, text, 0o600))
 	claimed := []string{rig.PatientRedis, "ATLAS_JWT_ISSUER=" + issuer, "ATLAS_JWT_AUDIENCE=" + audience}
 	public := r.Serve(append(claimed, "ATLAS_JWT_SECRET=", "ATLAS_JWKS="+jwks)...)
 	shared := r.Serve(append(claimed, "ATLAS_JWT_SECRET="+sharedSecret)...)
-	w := newWorkspace(t, r, "Forged")
-	user, _ := newMember(t, r, w.ID, "owner", "Owner", "owner@forged.example")
+	w := r.Workspace(rig.Unlimited, "Forged")
+	user, _ := w.AddMember("owner", "Owner", "owner@forged.example")
 	claims := object{"sub": user, "iss": issuer, "aud": audience, "exp": time.Now().Add(time.Hour).Unix(), "email": "owner@forged.example"}
 
 	tried, refused := 0, 0
@@ -206,19 +196,13 @@ func flipped(text string, step int) map[int]string {
 func forgeries(t *testing.T, k issued, keys []issued, kid, claims object, genuine string) map[string]string {
 	t.Helper()
 	der, err := x509.MarshalPKIXPublicKey(k.private.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	asPEM := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	asJWK, err := json.Marshal(k.jwk())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	stranger := newKeys(t)[map[string]int{"rs": 0, "es": 1, "ed": 2}[k.kid]]
 	payload, err := json.Marshal(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	head := `{"alg":"` + k.method.Alg() + `","kid":"` + k.kid + `","typ":"JWT"`
 	hs := func(secret []byte) string { return token(t, jwt.SigningMethodHS256, secret, kid, claims) }
 	all := map[string]string{
@@ -287,9 +271,7 @@ func forgeries(t *testing.T, k issued, keys []issued, kid, claims object, genuin
 func sharedForgeries(t *testing.T, keys []issued, claims object, genuine string) map[string]string {
 	t.Helper()
 	payload, err := json.Marshal(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	hs := jwt.SigningMethodHS256
 	all := map[string]string{
 		"another secret": token(t, hs, []byte(sharedSecret+"x"), nil, claims),

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"atlas/scripts/experiments/figures"
+	"atlas/scripts/experiments/rig"
 )
 
 // envMinutes says how long each fuzz target runs, in minutes; half a minute
@@ -42,9 +43,7 @@ func TestFuzz(t *testing.T) {
 		each = time.Duration(minutes * float64(time.Minute))
 	}
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	targets := fuzzTargets(t, root)
 	failed, executions, interesting := 0, 0, 0
 	for _, at := range targets {

@@ -3,16 +3,10 @@
 package attack
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,9 +35,7 @@ func heavyID(dataset string, n int) string {
 func loadHeavy(t *testing.T, r *rig.Rig) {
 	t.Helper()
 	dir := filepath.Join(r.Dir, "heavy")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, os.MkdirAll(dir, 0o755))
 	text, name := strings.Repeat("heavy text ", 1_800), strings.Repeat("Heavy ", 160)
 	write := func(dataset string, n int, of func(i int) object) {
 		var b bytes.Buffer
@@ -51,13 +43,9 @@ func loadHeavy(t *testing.T, r *rig.Rig) {
 		for i := range n {
 			o := of(i)
 			o["id"] = heavyID(dataset, i)
-			if err := lines.Encode(o); err != nil {
-				t.Fatal(err)
-			}
+			rig.Check(t, lines.Encode(o))
 		}
-		if err := os.WriteFile(filepath.Join(dir, dataset+".ndjson"), b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, os.WriteFile(filepath.Join(dir, dataset+".ndjson"), b.Bytes(), 0o644))
 	}
 	write("accounts", heavyRecords, func(i int) object {
 		return object{"name": fmt.Sprintf("%s %d", name, i), "description": text, "domains": []string{"heavy.example"}}
@@ -78,45 +66,20 @@ func loadHeavy(t *testing.T, r *rig.Rig) {
 	r.Load(dir)
 }
 
-// rowCounter stands before Elasticsearch and counts the rows and documents of its
-// answers.
-type rowCounter struct {
-	*httptest.Server
-	rows atomic.Int64
-}
-
-func newRowCounter(t *testing.T, elasticsearch string) *rowCounter {
+// countRows returns the address of a proxy before Elasticsearch that counts the rows
+// and documents of its answers.
+func countRows(t *testing.T, elasticsearch string, rows *atomic.Int64) string {
 	t.Helper()
-	to, err := url.Parse(elasticsearch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &rowCounter{}
-	proxy := &httputil.ReverseProxy{
-		Rewrite:  func(r *httputil.ProxyRequest) { r.SetURL(to) },
-		ErrorLog: log.New(io.Discard, "", 0), // who went away knows
-		ModifyResponse: func(res *http.Response) error {
-			path := res.Request.URL.Path
-			if res.StatusCode != http.StatusOK {
-				return nil
-			}
-			switch {
-			case strings.Contains(path, "/_source/"):
-				c.rows.Add(1)
-			case strings.HasSuffix(path, "search"), strings.HasSuffix(path, "/_mget"):
-				body, err := io.ReadAll(res.Body)
-				if err != nil {
-					return err
-				}
-				c.rows.Add(rowsIn(body))
-				res.Body = io.NopCloser(bufio.NewReader(bytes.NewReader(body)))
-			}
-			return nil
-		},
-	}
-	c.Server = httptest.NewServer(proxy)
-	t.Cleanup(c.Close)
-	return c
+	return rig.Tap(t, elasticsearch, nil, func(e rig.Exchange) {
+		path, _, _ := strings.Cut(e.Target, "?")
+		switch {
+		case e.Status != http.StatusOK:
+		case strings.Contains(path, "/_source/"):
+			rows.Add(1)
+		case strings.HasSuffix(path, "search"), strings.HasSuffix(path, "/_mget"):
+			rows.Add(rowsIn(e.Answer))
+		}
+	})
 }
 
 // rowsIn counts the rows of an answer to _search, _msearch or _mget.

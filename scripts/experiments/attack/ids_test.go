@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"atlas/scripts/experiments/figures"
@@ -32,20 +31,14 @@ func TestIDs(t *testing.T) {
 	s := r.Serve(rig.PatientRedis)
 	victim := newVictim(t, r, s, random)
 	document, err := s.By(victim.Workspace).Want(t.Context(), 200, "GET", "/openapi.json", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	spec := readSpec(t, document.Raw)
 	intruders := newIntruders(t, r, s, victim)
 	p := prober{t: t, victim: victim, spec: spec, random: random}
 	before, err := victim.state(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	used, err := s.By(victim.Workspace).Used(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 
 	for _, i := range intruders {
 		for _, o := range spec.operations {
@@ -56,17 +49,7 @@ func TestIDs(t *testing.T) {
 	if err := r.Settled(time.Minute); err != nil {
 		t.Error(err)
 	}
-	after, err := victim.state(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := 0
-	for part := range before {
-		if diff := cmp.Diff(before[part], after[part]); diff != "" {
-			changed++
-			t.Errorf("%s of the victim changed: %.2000s", part, diff)
-		}
-	}
+	changed := victim.changed(t, r, before)
 	usedAfter, err := s.By(victim.Workspace).Used(t.Context())
 	if err != nil {
 		t.Error(err)
@@ -77,7 +60,7 @@ func TestIDs(t *testing.T) {
 	f.AtLeast("requests with an id of the other's", float64(p.withID), 1_000, "")
 	f.AtLeast("answered with success", float64(p.fine), 200, "")
 	f.Exactly("answers that hold anything of the other's", float64(p.leaks), 0, "")
-	f.Exactly("ids answered otherwise than ones that nobody has", float64(p.told), 0, "")
+	f.Exactly("ids answered otherwise than ones that nobody has", float64(p.distinguished), 0, "")
 	f.Exactly("answers of 5xx", float64(p.broken), 0, "")
 	f.Exactly("entries into the other workspace", float64(p.entered), 0, "")
 	f.Exactly("parts of the other's state that changed", float64(changed), 0, fmt.Sprintf("of %d", len(before)))
@@ -96,12 +79,12 @@ type intruder struct {
 
 func newIntruders(t *testing.T, r *rig.Rig, s *rig.Server, v *victim) []intruder {
 	t.Helper()
-	w := newWorkspace(t, r, "Intruder")
-	_, owner := newMember(t, r, w.ID, "owner", "Intruder", "owner@intruder.example")
-	_, both := newMember(t, r, w.ID, "admin", "Both", "both@intruder.example")
-	newMember(t, r, v.ID, "member", "Both", "both@intruder.example")
+	w := r.Workspace(rig.Unlimited, "Intruder")
+	_, owner := w.AddMember("owner", "Intruder", "owner@intruder.example")
+	_, both := w.AddMember("admin", "Both", "both@intruder.example")
+	v.AddMember("member", "Both", "both@intruder.example")
 	var key struct{ Key string }
-	printed(t, r, &key, "key", "create", "--workspace", w.ID, "--workspace", v.ID, "--name", "Both", "--json")
+	rig.Check(t, r.Print(t.Context(), &key, "key", "create", "--workspace", w.ID, "--workspace", v.ID, "--name", "Both"))
 	all := []intruder{
 		{name: "key", Caller: rig.Caller{Base: s.Base, Token: w.Key, Workspace: w.ID}},
 		{name: "user", Caller: rig.Caller{Base: s.Base, Token: owner, Workspace: w.ID}},
@@ -109,26 +92,20 @@ func newIntruders(t *testing.T, r *rig.Rig, s *rig.Server, v *victim) []intruder
 		{name: "user of both", Caller: rig.Caller{Base: s.Base, Token: both, Workspace: w.ID}, insider: true},
 	}
 	for i := range all {
-		a, err := all[i].Want(t.Context(), 200, "POST", "/workspace/views/upsert", object{"dataset": "contact", "view_type": "static", "name": "Own " + all[i].name})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var made struct{ View struct{ ID string } }
-		decode(t, a, &made)
-		all[i].view = made.View.ID
+		all[i].view = makeView(t, all[i].Caller, "contact", "static", "Own "+all[i].name)
 	}
 	return all
 }
 
-// prober sends requests and counts what came of them.
+// prober sends requests and counts their outcomes.
 type prober struct {
 	t      *testing.T
 	victim *victim
 	spec   *spec
 	random *rand.Rand
 
-	places, sent, withID, fine   int
-	leaks, told, broken, entered int
+	places, sent, withID, fine            int
+	leaks, distinguished, broken, entered int
 }
 
 // value is what is put into a place: something of the victim's, and what the
@@ -225,7 +202,7 @@ func (p *prober) compare(i intruder, o operation, at string, v value, send func(
 	like, got := send(v.control), send(v.its)
 	p.withID++
 	if want, is := outline(like), outline(got); want != is {
-		p.told++
+		p.distinguished++
 		p.t.Errorf("%s: %s: %s: %s is answered %s, and one that nobody has %s", i.name, o.id, at, v.its, is, want)
 	}
 }
@@ -277,9 +254,7 @@ func (p *prober) exchange(i intruder, c rig.Caller, o operation, path string, bo
 	p.t.Helper()
 	var sent bytes.Buffer
 	if body != nil {
-		if err := json.NewEncoder(&sent).Encode(body); err != nil {
-			p.t.Fatal(err)
-		}
+		rig.Check(p.t, json.NewEncoder(&sent).Encode(body))
 	}
 	var text any
 	if body != nil {

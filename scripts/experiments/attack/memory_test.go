@@ -24,16 +24,12 @@ func TestMemory(t *testing.T) {
 	f := figures.New(t, "memory", fmt.Sprintf("bodies of 1 MiB made of the smallest values, from %d clients at once", clients), seed)
 	r := rig.Start(t, rig.Options{Seed: seed})
 	s := r.Serve(rig.PatientRedis)
-	c, other := s.By(newWorkspace(t, r, "Memory")), s.By(newWorkspace(t, r, "Other"))
+	c, other := s.By(r.Workspace(rig.Unlimited, "Memory")), s.By(r.Workspace(rig.Unlimited, "Other"))
 	ids, err := must(t, c, "POST", "/data/projects/search", object{"limit": 1}).IDs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bombs := bombsWith(ids[0])
+	rig.Check(t, err)
+	expensiveBodies := expensiveBodiesWith(ids[0])
 	idle, err := resident(s.PID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 
 	ctx, stop := context.WithTimeout(t.Context(), lasting)
 	defer stop()
@@ -42,7 +38,7 @@ func TestMemory(t *testing.T) {
 	for i := range clients {
 		all.Go(func() {
 			for n := i; ctx.Err() == nil; n++ {
-				b := bombs[n%len(bombs)]
+				b := expensiveBodies[n%len(expensiveBodies)]
 				a, err := c.Do(context.WithoutCancel(ctx), "POST", b.path, b.body)
 				sent.Add(1)
 				switch {
@@ -84,20 +80,20 @@ func TestMemory(t *testing.T) {
 	f.Exactly("ordinary searches that failed", float64(failed), 0, "")
 }
 
-// bomb is a body that is large to hold.
-type bomb struct{ what, path, body string }
+// expensiveBody takes much more memory decoded than on the wire.
+type expensiveBody struct{ what, path, body string }
 
-// bombsWith are bombs, one of whose hundred items is good and so has the body
-// held while a database works.
-func bombsWith(project string) (all []bomb) {
+// expensiveBodiesWith returns such bodies. One of the hundred items of a batch is
+// valid, so that the body stays in memory while a database works.
+func expensiveBodiesWith(project string) (all []expensiveBody) {
 	const most = 1<<20 - 4_000
 	fill := func(what, item string) {
 		one := `{"project_id":"` + project + `","notes":"x"}`
 		list := strings.TrimSuffix(strings.Repeat(item+",", most/99/(len(item)+1)), ",")
 		items := strings.Repeat(`{"x":[`+list+`]},`, 99) + one
-		all = append(all, bomb{what, "/workspace/projects/upsert/batch", `{"inputs":[` + items + `]}`})
+		all = append(all, expensiveBody{what, "/workspace/projects/upsert/batch", `{"inputs":[` + items + `]}`})
 		list = strings.TrimSuffix(strings.Repeat(item+",", most/(len(item)+1)), ",")
-		all = append(all, bomb{what + ", in a search", "/data/projects/search", `{"filters":{"name":{"value":[` + list + `]}}}`})
+		all = append(all, expensiveBody{what + ", in a search", "/data/projects/search", `{"filters":{"name":{"value":[` + list + `]}}}`})
 	}
 	fill("arrays", `[]`)
 	fill("objects", `{}`)

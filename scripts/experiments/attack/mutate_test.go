@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// crafted is a request as it goes onto the wire.
-type crafted struct {
+// rawRequest is a request as it goes onto the wire.
+type rawRequest struct {
 	operation operation
 	method    string
 	target    string // path and query, not decoded, without the version
@@ -26,7 +26,7 @@ type crafted struct {
 	how string
 }
 
-// generator makes requests: valid ones of the document's examples, each spoilt
+// generator makes requests: valid ones of the document's examples, each mutated
 // in one to three ways. The n-th request of a seed is always the same.
 type generator struct {
 	spec *spec
@@ -40,13 +40,13 @@ type generator struct {
 // sample is the id in the document's examples.
 const sample = "0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"
 
-func (g *generator) request(n int) crafted {
+func (g *generator) request(n int) rawRequest {
 	r := rand.New(rand.NewPCG(g.seed, uint64(n)))
 	o := g.spec.operations[r.IntN(len(g.spec.operations))]
 	for strings.HasPrefix(o.path, "/health") {
 		o = g.spec.operations[r.IntN(len(g.spec.operations))]
 	}
-	c := crafted{operation: o, method: o.method, header: http.Header{}}
+	c := rawRequest{operation: o, method: o.method, header: http.Header{}}
 	path, query := o.path, url.Values{}
 	for _, p := range o.params {
 		switch p.in {
@@ -79,7 +79,7 @@ func (g *generator) request(n int) crafted {
 		c.header.Set("Content-Type", "application/json")
 	}
 	for range 1 + r.IntN(3) {
-		g.spoil(r, &c)
+		g.mutate(r, &c)
 	}
 	return c
 }
@@ -100,30 +100,30 @@ func (g *generator) text(r *rand.Rand, schema object) string {
 	return "name"
 }
 
-func (g *generator) spoil(r *rand.Rand, c *crafted) {
+func (g *generator) mutate(r *rand.Rand, c *rawRequest) {
 	kind := r.IntN(10)
 	if len(c.body) == 0 {
 		kind = 6 + r.IntN(4)
 	}
 	switch {
 	case kind < 4:
-		g.spoilValue(r, c)
+		g.mutateValue(r, c)
 	case kind < 6:
-		g.spoilText(r, c)
+		g.mutateText(r, c)
 	case kind < 8:
-		spoilTarget(r, c)
+		mutateTarget(r, c)
 	default:
-		spoilHeader(r, c)
+		mutateHeader(r, c)
 	}
 }
 
-// spoilValue changes one value of the body's tree.
-func (g *generator) spoilValue(r *rand.Rand, c *crafted) {
+// mutateValue changes one value of the body's tree.
+func (g *generator) mutateValue(r *rand.Rand, c *rawRequest) {
 	var body any
 	decoder := json.NewDecoder(bytes.NewReader(c.body))
 	decoder.UseNumber()
 	if decoder.Decode(&body) != nil {
-		g.spoilText(r, c)
+		g.mutateText(r, c)
 		return
 	}
 	names := []string{"null", "a boolean", "a number", "a text", "an array", "an object", "repeated", "an unknown key", "a key removed", "wrapped"}
@@ -138,16 +138,16 @@ func (g *generator) spoilValue(r *rand.Rand, c *crafted) {
 		case 2:
 			return json.Number(numbers[r.IntN(len(numbers))])
 		case 3:
-			return strange(r)
+			return trickyText(r)
 		case 4:
 			return slices.Repeat([]any{v}, []int{0, 1, 2, 101, 1001}[r.IntN(5)])
 		case 5:
-			return object{strange(r): v, "value": v}
+			return object{trickyText(r): v, "value": v}
 		case 6:
 			return []any{v, v, []any{v}}
 		case 7:
 			if o := maps.Clone(asObject(v)); o != nil {
-				o[strange(r)] = v
+				o[trickyText(r)] = v
 				return o
 			}
 			return object{"value": v, "x": v}
@@ -197,8 +197,8 @@ var numbers = []string{
 	"18446744073709551616", "1E308", "2147483648", "1e2", "100.0", "101", "10001", strings.Repeat("9", 400), "0." + strings.Repeat("0", 400) + "1",
 }
 
-// strange is a text that something may choke on.
-func strange(r *rand.Rand) string {
+// trickyText returns a text that is likely to break a parser.
+func trickyText(r *rand.Rand) string {
 	texts := []string{
 		"", " ", "\x00", "a\x00b", "\u2028", "\u202e", "\ufeff", "\U0010ffff", "e\u0301\u0301\u0301", "İ", "ß", "ﬁ", "\t\n\r", "\x7f", "\x1b[31m", "%00", "%ff", "%", "null", "true", "0", "-1",
 		"' OR 1=1 --", `"; DROP TABLE views; --`, `\`, `"`, "{{7*7}}", "${jndi:ldap://127.0.0.1/x}", "../../etc/passwd", "*", "*:*", "a* OR b~", "_all", "held.workspace_id", "ix.query", "__proto__",
@@ -217,8 +217,8 @@ func strange(r *rand.Rand) string {
 	return texts[r.IntN(len(texts))]
 }
 
-// spoilText changes the bytes of the body.
-func (g *generator) spoilText(r *rand.Rand, c *crafted) {
+// mutateText changes bytes of the body.
+func (g *generator) mutateText(r *rand.Rand, c *rawRequest) {
 	b := slices.Clone(c.body)
 	at := r.IntN(len(b) + 1)
 	insert := func(what string, text ...byte) {
@@ -277,8 +277,8 @@ func (g *generator) spoilText(r *rand.Rand, c *crafted) {
 	}
 }
 
-// spoilTarget changes the path or the query string, as it is written.
-func spoilTarget(r *rand.Rand, c *crafted) {
+// mutateTarget changes the path or the query string, as it is written.
+func mutateTarget(r *rand.Rand, c *rawRequest) {
 	path, query, _ := strings.Cut(c.target, "?")
 	parts := []string{"%00", "%2f", "%2F..%2f", "%ff", "%", "%zz", "%u0041", "..", ".", "", "%20", "é", "{id}", "%7Bid%7D", strings.Repeat("a", 4_000), sample, strings.ToUpper(sample), "urn:uuid:" + sample, "0", "-1", "%25", ";", "a;b=c", "*"}
 	pairs := []string{
@@ -309,8 +309,8 @@ func spoilTarget(r *rand.Rand, c *crafted) {
 	}
 }
 
-// spoilHeader changes or adds a header, or the method.
-func spoilHeader(r *rand.Rand, c *crafted) {
+// mutateHeader changes or adds a header, or the method.
+func mutateHeader(r *rand.Rand, c *rawRequest) {
 	pairs := [][2]string{
 		{"Content-Type", ""}, {"Content-Type", "text/plain"}, {"Content-Type", "application/json; charset=utf-16"}, {"Content-Type", "application/json;"}, {"Content-Type", "APPLICATION/JSON; Charset=\"UTF-8\""},
 		{"Content-Type", "application/x-www-form-urlencoded"}, {"Content-Type", "multipart/form-data; boundary=x"}, {"Content-Type", ";;;"}, {"Content-Encoding", "gzip"}, {"Content-Encoding", "identity"},

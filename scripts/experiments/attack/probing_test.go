@@ -34,16 +34,12 @@ func TestProbing(t *testing.T) {
 	f := figures.New(t, "probing", "searches at offset 10,000: free ones from 16 connections, and merged ones up to 192 at once", seed)
 	r := rig.Start(t, rig.Options{Records: -1})
 	dir := filepath.Join(r.Dir, "probed")
-	if err := writeProbed(dir); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, writeProbed(dir))
 	r.Load(dir, "--strict")
 	s := r.Serve(rig.PatientRedis, "ATLAS_SEARCH_TIMEOUT="+searchTimeout.String())
-	c, other := s.By(newWorkspace(t, r, "Probing")), s.By(newWorkspace(t, r, "Ordinary"))
+	c, other := s.By(r.Workspace(rig.Unlimited, "Probing")), s.By(r.Workspace(rig.Unlimited, "Ordinary"))
 	view := holdProbed(t, c)
-	if err := r.Settled(5 * time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, r.Settled(5*time.Minute))
 
 	ordinary := []request{
 		{&grammar{dataset: "contacts"}, object{"limit": 25}},
@@ -67,16 +63,12 @@ func TestProbing(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), lasting)
 	defer stop()
 	before, err := c.Used(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	a := attack(ctx, c, free)
 	meanwhile, failed := healthy(t, other, ordinary, lasting)
 	a.wait()
 	after, err := c.Used(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	f.Tell("free searches sent", float64(a.sent.Load()), "")
 	f.Exactly("credits they cost", float64(after-before), 0, "")
 	f.Exactly("other answers than 200", float64(a.other.Load()+a.refused.Load()), 0, "")
@@ -88,7 +80,7 @@ func TestProbing(t *testing.T) {
 	probeMerged(t, f, s, c, view)
 }
 
-// probeMerged sends searches of the View at once, and tells how long they take
+// probeMerged sends searches of the View at once, and returns how long they take
 // and what memory the server has meanwhile.
 func probeMerged(t *testing.T, f *figures.Sheet, s *rig.Server, c rig.Caller, view string) {
 	t.Helper()
@@ -162,7 +154,7 @@ func writeProbed(dir string) error {
 			return err
 		}
 		w := bufio.NewWriter(file)
-		lines(w) // Flush tells of an error
+		lines(w) // Flush returns the error
 		return errors.Join(w.Flush(), file.Close())
 	}
 	const place = `"city":"City %d","created_at":"2024-%02d-%02dT00:00:00Z","updated_at":"2024-12-31"`
@@ -207,12 +199,6 @@ func holdProbed(t *testing.T, c rig.Caller) (view string) {
 	if len(inputs) > 0 {
 		send()
 	}
-	if err := all.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	var made struct{ View struct{ ID string } }
-	decode(t, must(t, c, "POST", "/workspace/views/upsert", object{
-		"dataset": "contact", "view_type": "dynamic", "name": "Everybody", "definition": object{"version": 1, "q": "", "fields": object{}},
-	}), &made)
-	return made.View.ID
+	rig.Check(t, all.Wait())
+	return makeView(t, c, "contact", "dynamic", "Everybody")
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"atlas/scripts/experiments/figures"
+	"atlas/scripts/experiments/rig"
 )
 
 // The source is looked through for what is known to be unsafe. What is waived
@@ -19,26 +20,20 @@ import (
 func TestStatic(t *testing.T) {
 	f := figures.New(t, "static", "gosec and staticcheck over the source", 0)
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	report := filepath.Join(t.TempDir(), "gosec.json")
 	run := exec.CommandContext(t.Context(), filepath.Join(root, "scripts", "gosec"), "-fmt", "json", "-out", report, "-no-fail")
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("gosec: %v\n%s", err, out)
 	}
 	text, err := os.ReadFile(report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	var found struct {
 		Issues []struct{ File, Line, Details string }
 		Errors map[string]any `json:"Golang errors"`
 		Stats  struct{ Files, Lines int }
 	}
-	if err := json.Unmarshal(text, &found); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, json.Unmarshal(text, &found))
 	for _, i := range found.Issues {
 		t.Errorf("gosec: %s:%s: %s", i.File, i.Line, i.Details)
 	}
@@ -82,9 +77,7 @@ func waived(t *testing.T, root string) (n int, bare []string) {
 		if os.IsNotExist(err) {
 			continue // deleted, and not committed yet
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		for _, found := range waiver.FindAllString(string(text), -1) {
 			n++
 			if !good.MatchString(found) {

@@ -13,14 +13,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"atlas/scripts/experiments/rig"
 )
 
-// What is told of a victim begins with one of these. A secret stands in one text
-// and is never sent by anybody else, so wherever it comes back it leaked; the
-// bait stands in all of them, and can be searched for.
+// Markers of the victim's texts. A secret is in one text and nobody else sends it,
+// so an answer that has it leaks. The bait is in all texts and can be searched for.
 const (
-	secretMark = "zqs"
+	secretMark = "zqsecret"
 	bait       = "zqbait"
 )
 
@@ -61,17 +62,15 @@ func singular(dataset string) string { return strings.TrimSuffix(dataset, "s") }
 func newVictim(t *testing.T, r *rig.Rig, s *rig.Server, random *rand.Rand) *victim {
 	t.Helper()
 	v := &victim{ids: map[string][]string{}, records: map[string][]string{}, others: map[string][]string{}}
-	v.Workspace = newWorkspace(t, r, baited(random))
-	v.owner, v.ownerToken = newMember(t, r, v.ID, "owner", baited(random), secret(random)+"@victim.example")
-	v.member, v.memberToken = newMember(t, r, v.ID, "member", baited(random), secret(random)+"@victim.example")
+	v.Workspace = r.Workspace(rig.Unlimited, baited(random))
+	v.owner, v.ownerToken = v.AddMember("owner", baited(random), secret(random)+"@victim.example")
+	v.member, v.memberToken = v.AddMember("member", baited(random), secret(random)+"@victim.example")
 	v.ids["workspace"], v.ids["user"] = []string{v.ID}, []string{v.owner, v.member}
 	key, owner := s.By(v.Workspace), s.ByUser(v.Workspace, v.ownerToken)
 	do := func(c rig.Caller, method, path string, body any) rig.Answer {
 		t.Helper()
 		a, err := c.Want(t.Context(), 200, method, path, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		return a
 	}
 	for _, d := range held {
@@ -111,9 +110,7 @@ func newVictim(t *testing.T, r *rig.Rig, s *rig.Server, random *rand.Rand) *vict
 	}
 	r.Atlas("skill", "publish", "--workspace", v.ID, "workspace/"+bait+"-workspace")
 	v.gatherCursors(t, do, key)
-	if err := r.Settled(time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, r.Settled(time.Minute))
 	return v
 }
 
@@ -147,15 +144,15 @@ func (v *victim) makeViews(t *testing.T, do doer, key rig.Caller, d string, rand
 		{"view_type": "dynamic", "definition": object{"version": 1, "q": baited(random), "fields": object{"city": []any{baited(random)}}}},
 	} {
 		view["dataset"], view["name"], view["presentation"] = singular(d), baited(random), presentation
-		var made struct{ View struct{ ID string } }
-		decode(t, do(key, "POST", "/workspace/views/upsert", view), &made)
-		v.ids["view"] = append(v.ids["view"], made.View.ID)
+		id, err := key.View(t.Context(), view)
+		rig.Check(t, err)
+		v.ids["view"] = append(v.ids["view"], id)
 		if view["view_type"] == "static" {
 			inputs := []any{}
 			for _, id := range v.records[d] {
 				inputs = append(inputs, object{"record_id": id})
 			}
-			do(key, "POST", "/workspace/views/"+made.View.ID+"/records/add/batch", object{"inputs": inputs})
+			do(key, "POST", "/workspace/views/"+id+"/records/add/batch", object{"inputs": inputs})
 		}
 	}
 }
@@ -218,7 +215,7 @@ func (v *victim) state(ctx context.Context, r *rig.Rig) (map[string]string, erro
 	}
 	state := map[string]string{}
 	for _, table := range tables {
-		rows, err := texts(ctx, r, "SELECT t::text FROM "+table+" t WHERE workspace_id = $1 ORDER BY 1", v.ID)
+		rows, err := r.Texts(ctx, "SELECT t::text FROM "+table+" t WHERE workspace_id = $1 ORDER BY 1", v.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -228,7 +225,7 @@ func (v *victim) state(ctx context.Context, r *rig.Rig) (map[string]string, erro
 		"workspaces": "SELECT t::text FROM workspaces t WHERE id = $1",
 		"users":      "SELECT t::text FROM users t WHERE id IN (SELECT user_id FROM members WHERE workspace_id = $1) ORDER BY 1",
 	} {
-		rows, err := texts(ctx, r, sql, v.ID)
+		rows, err := r.Texts(ctx, sql, v.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -254,8 +251,22 @@ func (v *victim) state(ctx context.Context, r *rig.Rig) (map[string]string, erro
 	return state, nil
 }
 
+// changed counts the parts of the state that differ from before.
+func (v *victim) changed(t *testing.T, r *rig.Rig, before map[string]string) (n int) {
+	t.Helper()
+	after, err := v.state(t.Context(), r)
+	rig.Check(t, err)
+	for part := range before {
+		if diff := cmp.Diff(before[part], after[part]); diff != "" {
+			n++
+			t.Errorf("%s of the victim changed: %.2000s", part, diff)
+		}
+	}
+	return n
+}
+
 // workspaceTables are those whose rows belong to a workspace each.
 func workspaceTables(ctx context.Context, r *rig.Rig) ([]string, error) {
-	return texts(ctx, r, `SELECT c.table_name FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
+	return r.Texts(ctx, `SELECT c.table_name FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
 		WHERE c.table_schema = 'public' AND c.column_name = 'workspace_id' AND t.table_type = 'BASE TABLE' ORDER BY 1`)
 }

@@ -31,18 +31,14 @@ func TestDiskFull(t *testing.T) {
 	projects, pages := projectIDs(t, c, writersAtOnce*each), knownPages(t, c)
 
 	writers, stop := startWriters(t, c, projects, writersAtOnce, batch, seed)
-	searches := startStorm(t.Context(), c, pages, readers, seed, 20*time.Millisecond)
+	searches := startSearchLoad(t.Context(), c, pages, readers, seed, 20*time.Millisecond)
 	worst, ended := 0.0, 0
 	for range rounds {
 		waitForWrites(t, writers, writersAtOnce, time.Minute)
-		for began := time.Now(); time.Since(began) < full; lasts(t, 100*time.Millisecond) {
-			if err := r.FillDisk(); err != nil {
-				t.Fatal(err)
-			}
+		for began := time.Now(); time.Since(began) < full; sleep(t, 100*time.Millisecond) {
+			rig.Check(t, r.FillDisk())
 		}
-		if err := r.FreeDisk(); err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, r.FreeDisk())
 		room := time.Now()
 		for _, b := range []devstack.Backend{devstack.Postgres, devstack.Redis, devstack.Elasticsearch} {
 			if !r.Stack.Running(b) {

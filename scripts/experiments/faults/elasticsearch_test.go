@@ -30,7 +30,7 @@ func TestElasticsearchKilled(t *testing.T) {
 	writes := newFreeWrites(t, s, w)
 	before := used(t, c)
 
-	all := startStorm(t.Context(), c, pages, clients, seed)
+	all := startSearchLoad(t.Context(), c, pages, clients, seed)
 	all.waitFor(t, 200, 3*clients, time.Minute)
 	r.Kill(devstack.Elasticsearch)
 	killed := time.Now()

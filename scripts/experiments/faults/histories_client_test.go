@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,43 +21,43 @@ import (
 )
 
 // actor is a client of a history: it sends one request after the other, to
-// either server, each once, and takes down what came of it.
+// either server, each once, and records what came of it.
 type actor struct {
-	n       int // counts from 0
-	rig     *rig.Rig
-	random  *rand.Rand
-	in      *realm
-	user    string
-	token   string
-	victims []*victim
-	own     map[query.Dataset][]string // records that no other client writes to
-	globe   *globe
-	turn    int
+	n          int // counts from 0
+	rig        *rig.Rig
+	random     *rand.Rand
+	in         *tenant
+	user       string
+	token      string
+	targets    []*target
+	own        map[query.Dataset][]string // records that no other client writes to
+	globalData *globalData
+	turn       int
 
 	// Of the round:
-	log   *history.Log
-	tally *tally
+	log      *history.Log
+	counters *counters
 }
 
-// tally is what all clients counted in a round.
-type tally struct {
+// counters is what all clients counted in a round.
+type counters struct {
 	sent, answered, unavailable, lost, halves atomic.Int64
 
-	lock sync.Mutex
-	odd  []string // answers that the contract does not have
+	lock       sync.Mutex
+	unexpected []string // answers that the contract does not allow
 }
 
-// strange takes an answer that the contract does not have.
-func (t *tally) strange(format string, args ...any) {
+// unexpectedf notes an answer that the contract does not allow.
+func (t *counters) unexpectedf(format string, args ...any) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	t.odd = append(t.odd, fmt.Sprintf(format, args...))
+	t.unexpected = append(t.unexpected, fmt.Sprintf(format, args...))
 }
 
 // lostWithin is when an answer counts as lost: past all limits of the server.
 const lostWithin = 30 * time.Second
 
-// reply is what came of a request.
+// reply is the outcome of a request.
 type reply struct {
 	rig.Answer
 	// span is when it was under way: for a write whose outcome is unknown, until
@@ -79,13 +80,13 @@ const (
 
 // ask sends a request. doubt is what it may cost at most.
 func (a *actor) ask(ctx context.Context, kind asked, doubt int64, method, path string, body any) (reply, error) {
-	v := pick(a.random, a.victims)
+	v := pick(a.random, a.targets)
 	caller := v.By(a.in.Workspace)
 	if kind == personal {
 		caller = v.ByUser(a.in.Workspace, a.token)
 	}
 	own := v.current()
-	a.tally.sent.Add(1)
+	a.counters.sent.Add(1)
 	limit, cancel := context.WithTimeout(ctx, lostWithin)
 	defer cancel()
 	r := reply{span: history.Span{Client: a.n, Call: a.log.Now()}, sent: true}
@@ -97,7 +98,7 @@ func (a *actor) ask(ctx context.Context, kind asked, doubt int64, method, path s
 		r.sent = false
 		return r, v.awaited(ctx)
 	case err != nil:
-		a.tally.lost.Add(1)
+		a.counters.lost.Add(1)
 		r.outcome = history.Unknown
 		a.spent(r, doubt, true)
 		if err := v.outlived(ctx, own); err != nil {
@@ -106,9 +107,9 @@ func (a *actor) ask(ctx context.Context, kind asked, doubt int64, method, path s
 		r.span.Return = a.log.Now()
 		return r, nil
 	case r.Status >= 500:
-		a.tally.unavailable.Add(1)
+		a.counters.unavailable.Add(1)
 		if err := r.Unavailable(); err != nil {
-			a.tally.strange("%s %s: %v", method, path, err)
+			a.counters.unexpectedf("%s %s: %v", method, path, err)
 		}
 		r.outcome = history.Unknown
 		a.spent(r, doubt, false)
@@ -120,7 +121,7 @@ func (a *actor) ask(ctx context.Context, kind asked, doubt int64, method, path s
 	case r.Status >= 400:
 		r.outcome = history.Refused
 	}
-	a.tally.answered.Add(1)
+	a.counters.answered.Add(1)
 	a.spent(r, 0, false)
 	if kind != reading && bytes.Contains(r.Raw, []byte(`"unavailable"`)) { // an item of a batch
 		err = v.finished(ctx)
@@ -129,7 +130,7 @@ func (a *actor) ask(ctx context.Context, kind asked, doubt int64, method, path s
 	return r, err
 }
 
-// spent takes down what a request cost, or may have.
+// spent records what a request cost, or may have.
 func (a *actor) spent(r reply, doubt int64, lost bool) {
 	s := history.Spending{Call: r.span.Call, Return: r.span.Return, Doubt: doubt, Lost: lost, Used: -1, Limited: r.Status == 429}
 	if charged, err := strconv.ParseInt(r.Header.Get("X-Credits-Charged"), 10, 64); err == nil {
@@ -141,12 +142,12 @@ func (a *actor) spent(r reply, doubt int64, lost bool) {
 	a.in.credits().Add(s)
 }
 
-// odd takes down an answer that the contract does not have.
-func (a *actor) odd(r reply, what string) {
-	a.tally.strange("client %d at %.3f s, %s: %d %.300s", a.n, float64(r.span.Call)/1e9, what, r.Status, r.Raw)
+// unexpected notes an answer that the contract does not allow.
+func (a *actor) unexpected(r reply, what string) {
+	a.counters.unexpectedf("client %d at %.3f s, %s: %d %.300s", a.n, float64(r.span.Call)/1e9, what, r.Status, r.Raw)
 }
 
-// run sends requests until it is told to stop. An error is one of the experiment.
+// run sends requests until stop is closed. An error is one of the experiment.
 func (a *actor) run(ctx context.Context, stop <-chan struct{}) error {
 	for {
 		select {
@@ -167,8 +168,8 @@ func (a *actor) run(ctx context.Context, stop <-chan struct{}) error {
 // clientPause is the longest pause between two requests of a client.
 const clientPause = 80 * time.Millisecond
 
-// sign is a value that no other write has.
-func (a *actor) sign() string { return fmt.Sprintf("c%d-%d", a.n, a.turn) }
+// uniqueValue returns a value that no other write has.
+func (a *actor) uniqueValue() string { return fmt.Sprintf("c%d-%d", a.n, a.turn) }
 
 // drawn are the datasets of requests: contacts come most, since what they show
 // depends on most.
@@ -197,7 +198,7 @@ func (a *actor) next(ctx context.Context) error {
 	case n < 57:
 		return a.favorites(ctx)
 	case n < 59:
-		return a.mortals(ctx, d)
+		return a.writeDeletable(ctx, d)
 	case n < 69:
 		return a.book(ctx, d)
 	case n < 75:
@@ -219,14 +220,14 @@ func (a *actor) next(ctx context.Context) error {
 	}
 }
 
-// saw takes down the version of a global record that an answer shows.
+// saw records the version of a global record that an answer shows.
 func (a *actor) saw(r reply, record, name string, fresh bool) {
 	version, err := versionIn(name)
 	if err != nil {
-		a.odd(r, err.Error())
+		a.unexpected(r, err.Error())
 		return
 	}
-	a.globe.versions.Saw(record, version, r.span, fresh)
+	a.globalData.versions.Saw(record, version, r.span, fresh)
 }
 
 // row is a record as answers of the workspace's API show it.
@@ -253,16 +254,35 @@ func (r row) overlay() history.Overlay {
 
 // item is one result of a batch.
 type item struct {
-	Index  int
-	Status string
-	Data   json.RawMessage
+	Index   int
+	Status  string
+	Data    json.RawMessage
+	outcome history.Outcome
+	allowed bool // by the contract
 }
 
-// items are the results of a batch of n; nil after noting that they are odd.
+// batch returns the results of n items, without data if the outcome of all is
+// unknown; none, and a note, if the contract does not allow the answer.
+func (a *actor) batch(r reply, n int, what string, codes ...string) (results []item) {
+	switch r.outcome {
+	case history.Refused:
+		a.unexpected(r, what)
+	case history.Done:
+		results = a.items(r, n)
+		for i := range results {
+			results[i].outcome, results[i].allowed = a.outcomeOf(r, results[i], codes...)
+		}
+	case history.Unknown:
+		results = slices.Repeat([]item{{outcome: history.Unknown, allowed: true}}, n)
+	}
+	return results
+}
+
+// items returns the results of a batch of n; nil, and a note, if there are others.
 func (a *actor) items(r reply, n int) []item {
 	var data struct{ Results []item }
 	if err := r.Data(&data); err != nil || len(data.Results) != n {
-		a.odd(r, fmt.Sprintf("a batch of %d", n))
+		a.unexpected(r, fmt.Sprintf("a batch of %d", n))
 		return nil
 	}
 	return data.Results
@@ -282,6 +302,6 @@ func (a *actor) outcomeOf(r reply, i item, codes ...string) (history.Outcome, bo
 			return history.Refused, true
 		}
 	}
-	a.odd(r, "an item "+i.Status)
+	a.unexpected(r, "an item "+i.Status)
 	return 0, false
 }

@@ -4,11 +4,7 @@ package faults
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"math/rand/v2"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -25,8 +21,8 @@ const (
 	spenderCount = 2
 )
 
-// spenders spend one small ceiling after the other until they are told to stop.
-func (s *stage) spenders(ctx context.Context, stop <-chan struct{}, log *history.Log, count *tally) error {
+// spenders spend one small ceiling after the other until stop is closed.
+func (s *testbed) spenders(ctx context.Context, stop <-chan struct{}, log *history.Log, count *counters) error {
 	seed := s.random.Uint64()
 	for n := uint64(0); ; n++ {
 		select {
@@ -34,7 +30,7 @@ func (s *stage) spenders(ctx context.Context, stop <-chan struct{}, log *history
 			return nil
 		default:
 		}
-		w, err := s.smallRealm(ctx)
+		w, err := s.smallTenant(ctx)
 		if err != nil {
 			return err
 		}
@@ -42,7 +38,7 @@ func (s *stage) spenders(ctx context.Context, stop <-chan struct{}, log *history
 		for i := range uint64(spenderCount) {
 			a := &actor{
 				n: len(s.actors) + int(i), rig: s.rig, random: rand.New(rand.NewPCG(seed+n, i)), in: w,
-				victims: s.victims, globe: s.globe, log: log, tally: count,
+				targets: s.targets, globalData: s.globalData, log: log, counters: count,
 			}
 			group.Go(func() error { return a.spend(inner, stop) })
 		}
@@ -56,8 +52,8 @@ func (s *stage) spenders(ctx context.Context, stop <-chan struct{}, log *history
 	}
 }
 
-// audit judges the ledger of a workspace that nobody spends from any more.
-func (s *stage) audit(ctx context.Context, w *realm) error {
+// audit judges the ledger of a workspace after the last spending.
+func (s *testbed) audit(ctx context.Context, w *tenant) error {
 	readings, wrong := w.ledger.Judge()
 	s.total.readings += readings
 	s.took(&s.total.wrongCredits, wrong)
@@ -66,55 +62,26 @@ func (s *stage) audit(ctx context.Context, w *realm) error {
 		if ctx.Err() != nil {
 			return rig.ErrHopeless
 		}
-		used, err = s.victims[0].By(w.Workspace).Used(ctx)
+		used, err = s.targets[0].By(w.Workspace).Used(ctx)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	s.took(&s.total.wrongCredits, w.ledger.Close(used, s.unsettledOf(w)))
+	var unsettled int64
+	for _, v := range s.targets {
+		unsettled += v.Unsettled(w.ID, w.opened)
+	}
+	s.took(&s.total.wrongCredits, w.ledger.Close(used, unsettled))
 	return nil
 }
 
-// unsettledOf is what the servers logged since the ledger began that they could
-// not tell whether it was charged.
-func (s *stage) unsettledOf(w *realm) (sum int64) {
-	for _, v := range s.victims {
-		for line := range strings.Lines(v.Log()) {
-			var l struct {
-				Time           time.Time
-				Msg, Workspace string
-				Delivered      int64
-			}
-			if json.Unmarshal([]byte(line), &l) == nil && strings.HasPrefix(l.Msg, "credits not settled") && l.Workspace == w.ID && !l.Time.Before(w.opened) {
-				sum += l.Delivered
-			}
-		}
-	}
-	return sum
-}
-
-// smallRealm makes a workspace with a small ceiling.
-func (s *stage) smallRealm(ctx context.Context) (*realm, error) {
-	w := &realm{opened: time.Now(), ledger: &history.Ledger{Ceiling: smallCeiling, Page: smallPage}}
-	var made struct{ ID, Key string }
-	for _, command := range [][]string{
-		{"workspace", "create", "Small", "--plan", "pro", "--ceiling", strconv.Itoa(smallCeiling), "--json"},
-		{"key", "create", "--name", "Small", "--json", "--workspace"},
-	} {
-		if w.ID = made.ID; w.ID != "" {
-			command = append(command, w.ID)
-		}
-		code, stdout, stderr := s.rig.Run(ctx, command...)
-		if code != 0 {
-			return nil, fmt.Errorf("atlas %v: status %d %s", command, code, stderr)
-		}
-		if err := json.Unmarshal([]byte(stdout), &made); err != nil {
-			return nil, err
-		}
-	}
-	w.Workspace = rig.Workspace{ID: w.ID, Key: made.Key}
-	return w, nil
+// smallTenant makes a workspace with a small ceiling.
+func (s *testbed) smallTenant(ctx context.Context) (*tenant, error) {
+	w := &tenant{opened: time.Now(), ledger: &history.Ledger{Ceiling: smallCeiling, Page: smallPage}}
+	var err error
+	w.Workspace, err = s.rig.NewWorkspace(ctx, "Small", smallCeiling)
+	return w, err
 }
 
 // spend searches until the ceiling is used up.
@@ -139,11 +106,11 @@ func (a *actor) spend(ctx context.Context, stop <-chan struct{}) error {
 			return err
 		case r.Status == 429:
 			if r.Code() != "rate_limited" || r.Header.Get("Retry-After") != "86400" || r.Header.Get("X-Credits-Charged") != "0" {
-				a.odd(r, "a 429")
+				a.unexpected(r, "a 429")
 			}
 			return nil
 		case r.sent && r.outcome == history.Refused:
-			a.odd(r, "a search of the Data API")
+			a.unexpected(r, "a search of the Data API")
 		case r.outcome == history.Unknown:
 			// What killed servers had reserved is open for a minute.
 			pause(stop, a.random, time.Second)

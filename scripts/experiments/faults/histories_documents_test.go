@@ -109,7 +109,7 @@ func indexed(ctx context.Context, r *rig.Rig, index, filter string) (hits, error
 }
 
 // disagreements compares all that Postgres holds of a dataset with the index,
-// document by document, and tells each difference.
+// document by document, and returns each difference.
 func disagreements(ctx context.Context, r *rig.Rig, dataset string) (compared int, differences []string, err error) {
 	rows, err := heldRows(ctx, r, dataset)
 	if err != nil {
@@ -162,7 +162,7 @@ func disagreements(ctx context.Context, r *rig.Rig, dataset string) (compared in
 	return compared, append(differences, texts...), err
 }
 
-// textsMissed tells which records their texts do not find, in one request: texts
+// textsMissed returns which records their texts do not find, in one request: texts
 // cannot be read back.
 func textsMissed(ctx context.Context, r *rig.Rig, dataset string, rows []heldRow) (differences []string, err error) {
 	var body bytes.Buffer

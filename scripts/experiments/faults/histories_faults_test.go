@@ -19,27 +19,26 @@ import (
 	"atlas/search/query"
 )
 
-// trouble breaks things while a history is made: each of its parts one thing
-// after the other, all parts side by side. None returns before what it broke is
-// whole again.
-type trouble struct {
-	rig     *rig.Rig
-	victims []*victim
-	globe   *globe
-	log     *history.Log
-	stop    <-chan struct{}
-	count   *troubles
+// nemesis injects faults while a history is made: one fault of a kind after the
+// other, all kinds side by side. Each repairs what it broke before it returns.
+type nemesis struct {
+	rig        *rig.Rig
+	targets    []*target
+	globalData *globalData
+	log        *history.Log
+	stop       <-chan struct{}
+	count      *faultCounts
 	// Of this round.
 	lossesBegun, lossesMade atomic.Int64
 }
 
-// envWithout names kinds of trouble to leave out, with commas between, so that
-// what a violation needs can be found out.
+// envWithout lists kinds of faults to leave out, separated by commas, to find out
+// which of them a violation needs.
 const envWithout = "ATLAS_HISTORIES_WITHOUT"
 
-// The kinds of trouble: servers are killed; ways to backends are spoiled; the
-// global dataset changes; held indices are rebuilt; held indices are lost; the
-// clock of Postgres is set.
+// The kinds of faults: servers are killed; connections to backends are disturbed;
+// the global dataset changes; held indices are rebuilt, or lost; the clock of
+// Postgres is set.
 const (
 	kills    = "kills"
 	ways     = "ways"
@@ -49,18 +48,18 @@ const (
 	clocks   = "clocks"
 )
 
-var kindsOfTrouble = []string{kills, ways, turns, rebuilds, losses, clocks}
+var faultKinds = []string{kills, ways, turns, rebuilds, losses, clocks}
 
-// chosenTrouble are the kinds that are not left out.
-func chosenTrouble(t *testing.T) (chosen []string) {
+// chosenFaults returns the kinds that are not left out.
+func chosenFaults(t *testing.T) (chosen []string) {
 	t.Helper()
 	without := strings.Split(os.Getenv(envWithout), ",")
 	for _, w := range without {
-		if w != "" && !slices.Contains(kindsOfTrouble, w) {
-			t.Fatalf("%s=%s: there is %v", envWithout, w, kindsOfTrouble)
+		if w != "" && !slices.Contains(faultKinds, w) {
+			t.Fatalf("%s=%s: there is %v", envWithout, w, faultKinds)
 		}
 	}
-	for _, k := range kindsOfTrouble {
+	for _, k := range faultKinds {
 		if !slices.Contains(without, k) {
 			chosen = append(chosen, k)
 		}
@@ -68,21 +67,21 @@ func chosenTrouble(t *testing.T) (chosen []string) {
 	return chosen
 }
 
-// troubles counts what was done.
-type troubles struct {
+// faultCounts counts the faults.
+type faultCounts struct {
 	kills, spoiled, deltas, loads, rebuilds, failed, lost, jumps atomic.Int64
 	// found is the longest time from a loss until there was an index again.
 	found time.Duration
 }
 
-func (o *troubles) String() string {
+func (o *faultCounts) String() string {
 	return fmt.Sprintf("%d kills, %d ways spoiled, %d deltas, %d loads, %d rebuilds, %d indices lost, %d jumps of the clock",
 		o.kills.Load(), o.spoiled.Load(), o.deltas.Load(), o.loads.Load(), o.rebuilds.Load(), o.lost.Load(), o.jumps.Load())
 }
 
 // again does something over and over, with a pause up to most before each, until
 // it is to stop.
-func (o *trouble) again(ctx context.Context, random *rand.Rand, most time.Duration, do func(context.Context) error) error {
+func (o *nemesis) again(ctx context.Context, random *rand.Rand, most time.Duration, do func(context.Context) error) error {
 	for {
 		pause(o.stop, random, most)
 		select {
@@ -99,10 +98,10 @@ func (o *trouble) again(ctx context.Context, random *rand.Rand, most time.Durati
 }
 
 // kill kills a server, at times both, and starts it again.
-func (o *trouble) kill(ctx context.Context, random *rand.Rand) error {
-	chosen := []*victim{pick(random, o.victims)}
+func (o *nemesis) kill(ctx context.Context, random *rand.Rand) error {
+	chosen := []*target{pick(random, o.targets)}
 	if random.IntN(4) == 0 {
-		chosen = o.victims
+		chosen = o.targets
 	}
 	for _, v := range chosen {
 		began := o.log.Now()
@@ -120,14 +119,11 @@ func (o *trouble) kill(ctx context.Context, random *rand.Rand) error {
 	return nil
 }
 
-// spoilings are how a way to a backend is spoiled.
-var spoilings = []struct {
-	name  string
-	begin func(*rig.Proxy) error
-}{
+// disturbances are those of connections to a backend.
+var disturbances = []disturbance{
 	{"slow", func(p *rig.Proxy) error { return p.Delay(300, 200) }},
 	{"very slow", func(p *rig.Proxy) error { return p.Delay(3000, 1000) }},
-	{"cut", func(p *rig.Proxy) error { p.Cut(); return nil }},
+	{"cut", cut},
 	{"reset", (*rig.Proxy).Reset},
 	{"black hole", (*rig.Proxy).BlackHole},
 	{"broken off", func(p *rig.Proxy) error { return p.Truncate(2000) }},
@@ -138,14 +134,14 @@ var spoilings = []struct {
 // could tell when nothing of it can come any more.
 const late = 4000
 
-// spoilt is the longest time that a way is spoiled.
-const spoilt = 4 * time.Second
+// longestDisturbance bounds the time of one.
+const longestDisturbance = 4 * time.Second
 
-// spoil spoils the way from one server to one backend for a while.
-func (o *trouble) spoil(_ context.Context, random *rand.Rand) error {
-	v := pick(random, o.victims)
+// disturb disturbs the connections of one server to one backend for a while.
+func (o *nemesis) disturb(_ context.Context, random *rand.Rand) error {
+	v := pick(random, o.targets)
 	b := pick(random, []devstack.Backend{devstack.Elasticsearch, devstack.Elasticsearch, devstack.Postgres, devstack.Redis})
-	how := pick(random, spoilings)
+	how := pick(random, disturbances)
 	if b == devstack.Elasticsearch && random.IntN(4) == 0 {
 		how.name, how.begin = "requests late", func(p *rig.Proxy) error { return p.DelayRequests(late, late/2) }
 	}
@@ -153,7 +149,7 @@ func (o *trouble) spoil(_ context.Context, random *rand.Rand) error {
 	if err := how.begin(v.ways[b]); err != nil {
 		return err
 	}
-	pause(o.stop, random, spoilt)
+	pause(o.stop, random, longestDisturbance)
 	err := v.ways[b].Heal()
 	o.log.Note(fmt.Sprintf("%s to %s", v.name, b), how.name, began, o.log.Now())
 	o.count.spoiled.Add(1)
@@ -161,20 +157,20 @@ func (o *trouble) spoil(_ context.Context, random *rand.Rand) error {
 }
 
 // turn changes the global dataset.
-func (o *trouble) turn(ctx context.Context, random *rand.Rand) error {
+func (o *nemesis) turn(ctx context.Context, random *rand.Rand) error {
 	if random.IntN(3) == 0 {
 		o.count.loads.Add(1)
-		return o.globe.load(ctx, o.log)
+		return o.globalData.load(ctx, o.log)
 	}
 	o.count.deltas.Add(1)
-	return o.globe.delta(ctx, o.log)
+	return o.globalData.delta(ctx, o.log)
 }
 
 // clockJumps is how far from the machine's clock that of Postgres is set.
 const clockJumps = 10 * time.Minute
 
 // jump sets the clock of Postgres, back as often as forward.
-func (o *trouble) jump(_ context.Context, random *rand.Rand) error {
+func (o *nemesis) jump(_ context.Context, random *rand.Rand) error {
 	offset := time.Duration(random.Int64N(int64(2*clockJumps))) - clockJumps
 	now := o.log.Now()
 	o.log.Note("clock", fmt.Sprintf("of Postgres set to %+.0f s", offset.Seconds()), now, now)
@@ -183,7 +179,7 @@ func (o *trouble) jump(_ context.Context, random *rand.Rand) error {
 }
 
 // lose loses an index of held records, and waits until there is one again.
-func (o *trouble) lose(ctx context.Context, random *rand.Rand) error {
+func (o *nemesis) lose(ctx context.Context, random *rand.Rand) error {
 	began := o.log.Now()
 	d := pick(random, query.Held)
 	o.lossesBegun.Add(1)
@@ -208,7 +204,7 @@ const foundWithin = time.Minute
 // rebuild rebuilds the indices of held records. That may fail when one of them is
 // lost meanwhile, and is refused while a server makes a lost one again, or was
 // killed at it less than a lease ago; then it is run again, as an operator would.
-func (o *trouble) rebuild(ctx context.Context, random *rand.Rand) error {
+func (o *nemesis) rebuild(ctx context.Context, random *rand.Rand) error {
 	for {
 		began, made := o.log.Now(), o.lossesMade.Load()
 		code, _, stderr := o.rig.Run(ctx, "projection", "rebuild")

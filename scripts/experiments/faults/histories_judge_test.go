@@ -20,7 +20,7 @@ import (
 
 // judge waits until nothing is pending, reads everything once more, and holds
 // all answers of a round against the models, and the index against Postgres.
-func (s *stage) judge(log *history.Log, count *tally) {
+func (s *testbed) judge(log *history.Log, count *counters) {
 	s.t.Helper()
 	ctx, t := s.t.Context(), &s.total
 	t.rounds++
@@ -33,18 +33,16 @@ func (s *stage) judge(log *history.Log, count *tally) {
 	}
 	t.settled = max(t.settled, time.Since(began))
 	verdict, err := log.Judge(filepath.Join(s.drawing, strconv.Itoa(t.rounds)))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	rig.Check(s.t, err)
 	t.things, t.operations, t.undecided = t.things+verdict.Things, t.operations+verdict.Operations, t.undecided+len(verdict.Undecided)
 	s.took(&t.violations, verdict.Violations)
-	s.took(&t.odd, count.odd)
-	for _, w := range s.realms {
+	s.took(&t.unexpected, count.unexpected)
+	for _, w := range s.tenants {
 		if err := s.audit(ctx, w); err != nil {
 			s.t.Error(err)
 		}
 	}
-	seen, wrong := s.globe.versions.Judge()
+	seen, wrong := s.globalData.versions.Judge()
 	t.versions = seen
 	s.took(&t.wrongVersions, wrong[len(t.wrongVersions):])
 	s.compare()
@@ -54,7 +52,7 @@ func (s *stage) judge(log *history.Log, count *tally) {
 }
 
 // took adds what is wrong, and fails the test by it.
-func (s *stage) took(all *[]string, more []string) {
+func (s *testbed) took(all *[]string, more []string) {
 	s.t.Helper()
 	for _, one := range more {
 		s.t.Errorf("round %d: %s", s.total.rounds, one)
@@ -63,11 +61,11 @@ func (s *stage) took(all *[]string, more []string) {
 }
 
 // readAll reads every book, View, and list of Favorites, in a round that is over.
-func (s *stage) readAll(ctx context.Context, count *tally) error {
+func (s *testbed) readAll(ctx context.Context, count *counters) error {
 	before := count.unavailable.Load() + count.lost.Load()
 	for i, a := range s.actors {
 		errs := []error{a.listFavorites(ctx)}
-		if i%realmClients == 0 {
+		if i%tenantClients == 0 {
 			for _, d := range query.Held {
 				errs = append(errs, a.book(ctx, d))
 				for _, record := range a.in.records[d] {
@@ -105,7 +103,7 @@ func (a *actor) postgres(ctx context.Context) error {
 // compare holds every held document against Postgres and the global record. What
 // still differs when nothing is pending stays so; a moment is given to the sweep
 // to find out what a switch changed.
-func (s *stage) compare() {
+func (s *testbed) compare() {
 	s.t.Helper()
 	var compared int
 	var all []string
@@ -131,7 +129,7 @@ func (s *stage) compare() {
 }
 
 // finish hands in the figures.
-func (s *stage) finish() {
+func (s *testbed) finish() {
 	s.t.Helper()
 	f, t := s.sheet, &s.total
 	number := func(name string, list []string) { f.Exactly(name, float64(len(list)), 0, "") }
@@ -143,7 +141,7 @@ func (s *stage) finish() {
 		{kills, "kills", s.kills.Load()}, {ways, "ways to backends spoiled", s.spoiled.Load()}, {turns, "deltas and loads", s.deltas.Load() + s.loads.Load()},
 		{rebuilds, "rebuilds", s.rebuilds.Load()}, {losses, "held indices lost", s.lost.Load()}, {clocks, "jumps of Postgres's clock, up to 10 minutes either way", s.jumps.Load()},
 	} {
-		if slices.Contains(chosenTrouble(s.t), done.kind) {
+		if slices.Contains(chosenFaults(s.t), done.kind) {
 			f.AtLeast(done.name, float64(done.times), 1, "")
 		}
 	}
@@ -154,7 +152,7 @@ func (s *stage) finish() {
 	f.Tell("of these answered", float64(t.answered), "")
 	f.Tell("of these 503", float64(t.unavailable), "")
 	f.Tell("of these lost", float64(t.lost), "")
-	number("answers outside the contract", t.odd)
+	number("answers outside the contract", t.unexpected)
 	f.AtLeast("operations judged", float64(t.operations), 1, "")
 	f.Tell("on records, Views and Favorites", float64(t.things), "")
 	number("histories that no order explains", t.violations)
@@ -184,13 +182,9 @@ func afterDamage(t *testing.T, r *rig.Rig) (differences int) {
 		t.Fatalf("no document to delete: %v", err)
 	}
 	one := all.Hits.Hits[0]
-	if err := r.Ask(t.Context(), "DELETE", "/"+r.Held(dataset)+"/_doc/"+one.ID+"?routing="+one.Routing, "", nil); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, r.Ask(t.Context(), "DELETE", "/"+r.Held(dataset)+"/_doc/"+one.ID+"?routing="+one.Routing, "", nil))
 	_, found, err := disagreements(t.Context(), r, dataset)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	for _, text := range found {
 		if strings.HasPrefix(text, one.ID+" is in Postgres and not in the index") {
 			differences++

@@ -25,7 +25,7 @@ func (a *actor) rows(ctx context.Context, path string, body map[string]any) (rep
 	if err := r.Data(&all); err != nil {
 		var view struct{ Records []row }
 		if err := r.Data(&view); err != nil {
-			a.odd(r, "a search of "+path)
+			a.unexpected(r, "a search of "+path)
 			return r, nil, nil
 		}
 		all = view.Records
@@ -33,25 +33,25 @@ func (a *actor) rows(ctx context.Context, path string, body map[string]any) (rep
 	found := map[string]row{}
 	for _, one := range all {
 		if _, twice := found[one.ID]; twice {
-			a.odd(r, "a row that comes twice")
+			a.unexpected(r, "a row that comes twice")
 		}
 		found[one.ID] = one
 		a.saw(r, one.ID, one.Name, false)
 	}
 	if m := r.Metadata(); m.SearchAfter != nil || m.Credits != int64(len(all)) {
-		a.odd(r, "metadata of a search")
+		a.unexpected(r, "metadata of a search")
 	}
 	return r, found, nil
 }
 
-// judge takes down what a search by a condition says of each record that is
+// judge records what a search by a condition says of each record that is
 // judged: whether it is found, and what its row shows. View tells that the rows
 // are those of a View, which show less, and records outside of the book too.
 func (a *actor) judge(r reply, d query.Dataset, found map[string]row, by history.Condition, view bool) {
 	for _, record := range a.in.records[d] {
-		thing := a.in.recordThing(d, record)
+		key := a.in.recordKey(d, record)
 		one, there := found[record]
-		a.log.Add(thing, r.span, history.Found{By: by, Found: there})
+		a.log.Add(key, r.span, history.Found{By: by, Found: there})
 		if !there {
 			continue
 		}
@@ -60,12 +60,12 @@ func (a *actor) judge(r reply, d query.Dataset, found map[string]row, by history
 			shows.By, shows.NoNotes, shows.NoTier = "a View's row", true, d != query.Accounts
 			if one.UpdatedAt == nil {
 				if one.Status != nil || one.Tier != nil || len(one.Tags) > 0 {
-					a.odd(r, "a row outside of the book")
+					a.unexpected(r, "a row outside of the book")
 				}
 				shows.Overlay = history.Overlay{}
 			}
 		}
-		a.log.Add(thing, r.span, shows)
+		a.log.Add(key, r.span, shows)
 	}
 }
 
@@ -75,7 +75,7 @@ func (a *actor) book(ctx context.Context, d query.Dataset) error {
 	if found != nil {
 		a.judge(r, d, found, history.Condition{Kind: history.InBook}, false)
 	} else if r.outcome == history.Refused {
-		a.odd(r, "a search of a book")
+		a.unexpected(r, "a search of a book")
 	}
 	return err
 }
@@ -87,7 +87,7 @@ func (a *actor) byTag(ctx context.Context, d query.Dataset) error {
 	if found != nil {
 		a.judge(r, d, found, history.Condition{Kind: history.Tagged, Value: tag}, false)
 	} else if r.outcome == history.Refused {
-		a.odd(r, "a search by tag")
+		a.unexpected(r, "a search by tag")
 	}
 	return err
 }
@@ -100,12 +100,12 @@ func (a *actor) inView(ctx context.Context, v *known) error {
 	r, found, err := a.rows(ctx, viewsPath+"/"+v.id+"/records/search", map[string]any{})
 	switch {
 	case found != nil:
-		a.log.Add(a.in.viewThing(v.id), r.span, history.Searched{There: true})
+		a.log.Add(a.in.viewKey(v.id), r.span, history.Searched{There: true})
 		a.judge(r, v.dataset, found, history.Condition{Kind: history.InView, Value: v.id}, true)
 	case r.outcome == history.Refused && r.Code() == "view_not_found":
-		a.log.Add(a.in.viewThing(v.id), r.span, history.Searched{There: false})
+		a.log.Add(a.in.viewKey(v.id), r.span, history.Searched{There: false})
 	case r.outcome == history.Refused:
-		a.odd(r, "a search of a Static View")
+		a.unexpected(r, "a search of a Static View")
 	}
 	return err
 }
@@ -116,7 +116,7 @@ func (a *actor) everyone(ctx context.Context) error {
 	if found != nil {
 		a.judge(r, query.Contacts, found, history.Condition{Kind: history.Visible}, true)
 	} else if r.outcome == history.Refused {
-		a.odd(r, "a search of all contacts")
+		a.unexpected(r, "a search of all contacts")
 	}
 	return err
 }
@@ -127,7 +127,7 @@ func (a *actor) firstTier(ctx context.Context) error {
 	if found != nil {
 		a.judge(r, query.Accounts, found, history.Condition{Kind: history.OfTier, Value: "tier_1"}, true)
 	} else if r.outcome == history.Refused {
-		a.odd(r, "a search by tier")
+		a.unexpected(r, "a search by tier")
 	}
 	return err
 }
@@ -142,13 +142,13 @@ func (a *actor) get(ctx context.Context, d query.Dataset, record string) error {
 	if r.Status != http.StatusNotFound {
 		var got row
 		if err := r.Data(&got); err != nil || r.outcome == history.Refused {
-			a.odd(r, "a get")
+			a.unexpected(r, "a get")
 			return nil
 		}
 		shows.Overlay = got.overlay()
 		a.saw(r, record, got.Name, false)
 	}
-	a.log.Add(a.in.recordThing(d, record), r.span, shows)
+	a.log.Add(a.in.recordKey(d, record), r.span, shows)
 	return nil
 }
 
@@ -162,7 +162,7 @@ func (a *actor) global(ctx context.Context, d query.Dataset) error {
 	}
 	var got row
 	if err := r.Data(&got); err != nil || r.outcome == history.Refused {
-		a.odd(r, "a get of the Data API")
+		a.unexpected(r, "a get of the Data API")
 		return nil
 	}
 	a.saw(r, record, got.Name, true)
@@ -180,16 +180,16 @@ func (a *actor) views(ctx context.Context) error {
 		seen := history.Seen{There: r.outcome == history.Done}
 		if seen.There {
 			if err := r.Data(&got); err != nil {
-				a.odd(r, "a View")
+				a.unexpected(r, "a View")
 				return nil
 			}
 			seen.Answer = got.View.answer()
 			a.in.revise(v, got.View.Revision)
 		} else if r.Code() != "view_not_found" {
-			a.odd(r, "a View")
+			a.unexpected(r, "a View")
 			return nil
 		}
-		a.log.Add(a.in.viewThing(v.id), r.span, seen)
+		a.log.Add(a.in.viewKey(v.id), r.span, seen)
 		return nil
 	}
 	r, err := a.ask(ctx, reading, 0, "GET", viewsPath+"?view_type=static&limit=100", nil)
@@ -198,7 +198,7 @@ func (a *actor) views(ctx context.Context) error {
 	}
 	var listed struct{ Views []viewData }
 	if err := r.Data(&listed); err != nil || r.outcome == history.Refused {
-		a.odd(r, "Views")
+		a.unexpected(r, "Views")
 		return nil
 	}
 	there := map[string]viewData{}
@@ -211,7 +211,7 @@ func (a *actor) views(ctx context.Context) error {
 			seen = history.Seen{There: true, Answer: one.answer()}
 			a.in.revise(v, one.Revision)
 		}
-		a.log.Add(a.in.viewThing(v.id), r.span, seen)
+		a.log.Add(a.in.viewKey(v.id), r.span, seen)
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func (a *actor) usage(ctx context.Context) error {
 	}
 	var got struct{ Used int64 }
 	if err := r.Data(&got); err != nil || r.outcome == history.Refused {
-		a.odd(r, "credits")
+		a.unexpected(r, "credits")
 		return nil
 	}
 	a.in.credits().Add(history.Spending{Call: r.span.Call, Return: r.span.Return, Used: got.Used})

@@ -23,10 +23,10 @@ import (
 // sent, and for a server that was killed to serve again.
 const quietWithin = time.Minute
 
-// victim is a server that is killed and started again, and whose ways to the
+// target is a server that is killed and started again, and whose ways to the
 // backends can be spoiled. It has roles of its own in Postgres, so that its
 // connections can be told from the other's.
-type victim struct {
+type target struct {
 	*rig.Server
 	name  string
 	ways  map[devstack.Backend]*rig.Proxy
@@ -43,9 +43,9 @@ type life struct {
 	over   chan struct{} // closed when Postgres has done with it
 }
 
-func newVictim(t *testing.T, r *rig.Rig, n int, further ...string) *victim {
+func newTarget(t *testing.T, r *rig.Rig, n int, further ...string) *target {
 	t.Helper()
-	v := &victim{name: fmt.Sprintf("server %d", n), rig: r, life: &life{over: make(chan struct{})}, ways: map[devstack.Backend]*rig.Proxy{}}
+	v := &target{name: fmt.Sprintf("server %d", n), rig: r, life: &life{over: make(chan struct{})}, ways: map[devstack.Backend]*rig.Proxy{}}
 	settings := further
 	for _, b := range []devstack.Backend{devstack.Elasticsearch, devstack.Postgres, devstack.Redis} {
 		v.ways[b] = r.Proxy(b)
@@ -54,9 +54,7 @@ func newVictim(t *testing.T, r *rig.Rig, n int, further ...string) *victim {
 	none := func(pgx.Rows) error { return nil }
 	for _, role := range []string{"atlas_app", "atlas_system"} {
 		own := fmt.Sprintf("%s_%d", role, n)
-		if err := r.Rows(t.Context(), none, fmt.Sprintf("CREATE ROLE %s LOGIN IN ROLE %s", own, role)); err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, r.Rows(t.Context(), none, fmt.Sprintf("CREATE ROLE %s LOGIN IN ROLE %s", own, role)))
 		v.roles = append(v.roles, own)
 		for i, s := range settings {
 			name, address, _ := strings.Cut(s, "=")
@@ -71,7 +69,7 @@ func newVictim(t *testing.T, r *rig.Rig, n int, further ...string) *victim {
 }
 
 // current is the process that serves, or served last.
-func (v *victim) current() *life {
+func (v *target) current() *life {
 	v.lock.Lock()
 	defer v.lock.Unlock()
 	return v.life
@@ -79,7 +77,7 @@ func (v *victim) current() *life {
 
 // die kills the process, and returns when nothing that it sent can take effect
 // any more: Postgres has no connection of it.
-func (v *victim) die(ctx context.Context) error {
+func (v *target) die(ctx context.Context) error {
 	v.lock.Lock()
 	own := v.life
 	own.killed = true
@@ -94,7 +92,7 @@ func (v *victim) die(ctx context.Context) error {
 	return err
 }
 
-func (v *victim) none(ctx context.Context, sql string, further ...any) error {
+func (v *target) none(ctx context.Context, sql string, further ...any) error {
 	n, err := v.rig.Number(ctx, sql, append([]any{v.roles}, further...)...)
 	if err == nil && n > 0 {
 		err = fmt.Errorf("%d are open", n)
@@ -103,7 +101,7 @@ func (v *victim) none(ctx context.Context, sql string, further ...any) error {
 }
 
 // rise starts the server again and waits until it is ready.
-func (v *victim) rise() error {
+func (v *target) rise() error {
 	v.lock.Lock()
 	v.life = &life{over: make(chan struct{})}
 	v.lock.Unlock()
@@ -112,7 +110,7 @@ func (v *victim) rise() error {
 
 // outlived waits until nothing can come any more of a request that was lost, and
 // that was sent when own was the current life.
-func (v *victim) outlived(ctx context.Context, own *life) error {
+func (v *target) outlived(ctx context.Context, own *life) error {
 	limit, cancel := context.WithTimeout(ctx, quietWithin)
 	defer cancel()
 	for {
@@ -137,7 +135,7 @@ func (v *victim) outlived(ctx context.Context, own *life) error {
 // 503: every transaction of the server that had begun by then has ended. A
 // commit may be under way in Postgres though its answer did not come through.
 // They are told apart by process and beginning, for Postgres's clock jumps.
-func (v *victim) finished(ctx context.Context) error {
+func (v *target) finished(ctx context.Context) error {
 	var underWay []string
 	const transaction = `pid::text || ' ' || xact_start::text`
 	if err := v.rig.Rows(ctx, func(rows pgx.Rows) error {
@@ -154,7 +152,7 @@ func (v *victim) finished(ctx context.Context) error {
 }
 
 // awaited returns when the server may answer again, or is being started.
-func (v *victim) awaited(ctx context.Context) error {
+func (v *target) awaited(ctx context.Context) error {
 	return rig.Until(quietWithin, "the server listens again", func() error {
 		if ctx.Err() != nil {
 			return rig.ErrHopeless
@@ -167,7 +165,7 @@ func (v *victim) awaited(ctx context.Context) error {
 	})
 }
 
-// refused tells that no connection was made: nothing was sent.
+// refused reports that no connection was made: nothing was sent.
 func refused(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"

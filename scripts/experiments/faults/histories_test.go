@@ -25,15 +25,15 @@ import (
 )
 
 const (
-	realms        = 2 // workspaces
-	realmClients  = 3 // in each
+	tenants       = 2 // workspaces
+	tenantClients = 3 // in each
 	choiceViews   = 6 // that may be Favorites
 	settledWithin = time.Minute
 	agreedWithin  = 30 * time.Second
 
-	// The longest pauses between two of each kind of trouble.
+	// The longest pauses between two faults of a kind.
 	killEach    = 16 * time.Second
-	spoilEach   = 6 * time.Second
+	disturbEach = 6 * time.Second
 	turnEach    = 5 * time.Second
 	rebuildEach = 30 * time.Second
 	loseEach    = 60 * time.Second
@@ -51,7 +51,7 @@ const (
 // (package history).
 func TestHistories(t *testing.T) {
 	minutes := figures.Number(t, "ATLAS_HISTORIES_MINUTES", 1, historyMinutes)
-	s := newStage(t, "histories", fmt.Sprintf("%d minutes of kills, spoiled ways, deltas, loads, rebuilds and lost indices under %d clients", minutes, realms*realmClients))
+	s := newTestbed(t, "histories", fmt.Sprintf("%d minutes of kills, spoiled ways, deltas, loads, rebuilds and lost indices under %d clients", minutes, tenants*tenantClients))
 	s.round(time.Duration(minutes)*time.Minute, killEach)
 	s.finish()
 }
@@ -66,7 +66,7 @@ func TestSoak(t *testing.T) {
 			t.Fatalf("ATLAS_SOAK_HOURS=%s is no number of hours", given)
 		}
 	}
-	s := newStage(t, "soak", fmt.Sprintf("histories for %g hours, with more and more kills", hours))
+	s := newTestbed(t, "soak", fmt.Sprintf("histories for %g hours, with more and more kills", hours))
 	until := time.Now().Add(time.Duration(hours * float64(time.Hour)))
 	for each := 2 * killEach; time.Now().Before(until) && !t.Failed(); each = max(each*9/10, killEach/4) {
 		s.round(min(soakRound, time.Until(until)), each)
@@ -74,68 +74,64 @@ func TestSoak(t *testing.T) {
 	s.finish()
 }
 
-// stage is where histories are made: the servers, the workspaces and clients, and
-// what all rounds together came to.
-type stage struct {
-	t       *testing.T
-	seed    uint64
-	random  *rand.Rand
-	sheet   *figures.Sheet
-	rig     *rig.Rig
-	victims []*victim
-	realms  []*realm
-	actors  []*actor
-	globe   *globe
-	began   time.Time
-	drawing string // folder of drawn violations
-	troubles
+// testbed runs histories: it has the servers, workspaces and clients, and the totals
+// of all rounds.
+type testbed struct {
+	t          *testing.T
+	seed       uint64
+	random     *rand.Rand
+	sheet      *figures.Sheet
+	rig        *rig.Rig
+	targets    []*target
+	tenants    []*tenant
+	actors     []*actor
+	globalData *globalData
+	began      time.Time
+	drawing    string // folder of drawn violations
+	faultCounts
 	total total
 }
 
-// total is what all rounds came to.
+// total sums all rounds.
 type total struct {
-	rounds, things, operations, undecided                 int
-	sent, answered, unavailable, lost, halves             int64
-	readings, versions                                    int
-	violations, odd, wrongCredits, wrongVersions, differs []string
-	compared                                              int
-	settled                                               time.Duration // the longest
-	ceilings                                              int
+	rounds, things, operations, undecided                        int
+	sent, answered, unavailable, lost, halves                    int64
+	readings, versions                                           int
+	violations, unexpected, wrongCredits, wrongVersions, differs []string
+	compared                                                     int
+	settled                                                      time.Duration // the longest
+	ceilings                                                     int
 }
 
-func newStage(t *testing.T, experiment, done string) *stage {
+func newTestbed(t *testing.T, experiment, done string) *testbed {
 	t.Helper()
-	s := &stage{t: t, seed: figures.Seed(t)}
+	s := &testbed{t: t, seed: figures.Seed(t)}
 	s.random = rand.New(rand.NewPCG(s.seed, 1))
 	s.sheet = figures.New(t, experiment, done, s.seed)
 	s.drawing = filepath.Join(cmp.Or(os.Getenv("ATLAS_HISTORIES_DIR"), os.TempDir()), fmt.Sprintf("atlas-%s-%d", experiment, s.seed))
-	s.rig = rig.Start(t, rig.Options{Records: -1, ESHeap: "1g", Clock: slices.Contains(chosenTrouble(t), clocks)})
-	s.globe = newGlobe(s.rig, rand.New(rand.NewPCG(s.seed, 2)), s.seed, mortalRecords+sharedRecords+realmClients*ownRecords)
-	dir, err := s.globe.folder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.rig = rig.Start(t, rig.Options{Records: -1, ESHeap: "1g", Clock: slices.Contains(chosenFaults(t), clocks)})
+	s.globalData = newGlobalData(s.rig, rand.New(rand.NewPCG(s.seed, 2)), s.seed, deletableRecords+sharedRecords+tenantClients*ownRecords)
+	dir, err := s.globalData.folder()
+	rig.Check(t, err)
 	s.rig.Load(dir)
 	limits := []string{"ATLAS_SEARCH_TIMEOUT=4s", "ATLAS_REQUEST_TIMEOUT=6s", "ATLAS_REDIS_TIMEOUT=1s"}
-	s.victims = []*victim{newVictim(t, s.rig, 1, limits...), newVictim(t, s.rig, 2, limits...)}
-	for n := range realms {
-		s.newRealm(n)
+	s.targets = []*target{newTarget(t, s.rig, 1, limits...), newTarget(t, s.rig, 2, limits...)}
+	for n := range tenants {
+		s.newTenant(n)
 	}
 	s.began = time.Now()
 	return s
 }
 
-// newRealm makes a workspace, its Views and its clients.
-func (s *stage) newRealm(n int) {
+// newTenant makes a workspace, its Views and its clients.
+func (s *testbed) newTenant(n int) {
 	s.t.Helper()
-	w := &realm{Workspace: s.rig.Workspace(rig.Unlimited), n: n, records: map[query.Dataset][]string{}, mortal: map[query.Dataset][]string{}, tags: map[query.Dataset][]string{}}
-	s.realms = append(s.realms, w)
+	w := &tenant{Workspace: s.rig.Workspace(rig.Unlimited), n: n, records: map[query.Dataset][]string{}, deletable: map[query.Dataset][]string{}, tags: map[query.Dataset][]string{}}
+	s.tenants = append(s.tenants, w)
 	view := func(body map[string]any) string {
-		a, err := s.victims[0].By(w.Workspace).Want(s.t.Context(), http.StatusOK, "POST", viewsPath+"/upsert", body)
+		a, err := s.targets[0].By(w.Workspace).Want(s.t.Context(), http.StatusOK, "POST", viewsPath+"/upsert", body)
 		var got struct{ View viewData }
-		if err := errors.Join(err, a.Data(&got)); err != nil {
-			s.t.Fatal(err)
-		}
+		rig.Check(s.t, errors.Join(err, a.Data(&got)))
 		return got.View.ID
 	}
 	w.everyone = view(map[string]any{"dataset": "contact", "view_type": "dynamic", "name": "Everyone", "definition": map[string]any{"version": 1, "q": "", "fields": map[string]any{}}})
@@ -143,15 +139,15 @@ func (s *stage) newRealm(n int) {
 	for i := range choiceViews {
 		w.choice = append(w.choice, view(map[string]any{"dataset": "project", "view_type": "dynamic", "name": fmt.Sprintf("Choice %d", i), "definition": map[string]any{"version": 1, "q": "", "fields": map[string]any{}}}))
 	}
-	own := make([]map[query.Dataset][]string, realmClients)
+	own := make([]map[query.Dataset][]string, tenantClients)
 	for i := range own {
 		own[i] = map[query.Dataset][]string{}
 	}
 	place := map[query.Dataset]int{}
-	for _, one := range s.globe.subjects {
+	for _, one := range s.globalData.subjects {
 		d := one.dataset
-		if one.mortal {
-			w.mortal[d] = append(w.mortal[d], one.id)
+		if one.deletable {
+			w.deletable[d] = append(w.deletable[d], one.id)
 			continue
 		}
 		w.records[d] = append(w.records[d], one.id)
@@ -160,27 +156,27 @@ func (s *stage) newRealm(n int) {
 		}
 		place[d]++
 	}
-	for i := range realmClients {
+	for i := range tenantClients {
 		user, token := w.Member("member")
 		s.actors = append(s.actors, &actor{
 			n: len(s.actors), rig: s.rig, random: rand.New(rand.NewPCG(s.seed, 10+uint64(len(s.actors)))), in: w, user: user, token: token,
-			victims: s.victims, own: own[i], globe: s.globe,
+			targets: s.targets, own: own[i], globalData: s.globalData,
 		})
 	}
 }
 
 // open begins the histories of all that is there, as Postgres has it.
-func (s *stage) open(ctx context.Context, log *history.Log) error {
+func (s *testbed) open(ctx context.Context, log *history.Log) error {
 	span := history.Span{Call: log.Now()}
 	span.Return = span.Call
-	for _, w := range s.realms {
+	for _, w := range s.tenants {
 		for d, records := range w.records {
 			now, err := storedRecords(ctx, s.rig, w.ID, d, records)
 			if err != nil {
 				return err
 			}
 			for id, is := range now {
-				log.Add(w.recordThing(d, id), span, history.Start{State: history.Record{Overlay: is.Overlay, Views: is.Views, Linked: d != query.Contacts}})
+				log.Add(w.recordKey(d, id), span, history.Start{State: history.Record{Overlay: is.Overlay, Views: is.Views, Linked: d != query.Contacts}})
 			}
 		}
 		views, err := storedViews(ctx, s.rig, w.ID, "")
@@ -190,9 +186,9 @@ func (s *stage) open(ctx context.Context, log *history.Log) error {
 		w.views, w.gone = nil, nil
 		for _, v := range views {
 			w.views = append(w.views, &known{id: v.id, dataset: v.dataset, revision: v.view.Revision})
-			log.Add(w.viewThing(v.id), span, history.Start{State: v.view})
+			log.Add(w.viewKey(v.id), span, history.Start{State: v.view})
 		}
-		used, err := s.victims[0].By(w.Workspace).Used(ctx)
+		used, err := s.targets[0].By(w.Workspace).Used(ctx)
 		if err != nil {
 			return err
 		}
@@ -203,31 +199,29 @@ func (s *stage) open(ctx context.Context, log *history.Log) error {
 		if err != nil {
 			return err
 		}
-		log.Add(favoritesThing(a.user), span, history.Start{State: history.Favorites(order)})
+		log.Add(favoritesKey(a.user), span, history.Start{State: history.Favorites(order)})
 	}
 	return nil
 }
 
 // round makes a history, waits until all is quiet, and judges it.
-func (s *stage) round(length, killEach time.Duration) {
+func (s *testbed) round(length, killEach time.Duration) {
 	s.t.Helper()
-	log, count := history.NewLog(s.began), &tally{}
-	if err := s.open(s.t.Context(), log); err != nil {
-		s.t.Fatal(err)
-	}
+	log, count := history.NewLog(s.began), &counters{}
+	rig.Check(s.t, s.open(s.t.Context(), log))
 	group, ctx := errgroup.WithContext(s.t.Context())
 	stop := make(chan struct{})
 	for _, a := range s.actors {
-		a.log, a.tally = log, count
+		a.log, a.counters = log, count
 		group.Go(func() error { return a.run(ctx, stop) })
 	}
-	o := &trouble{rig: s.rig, victims: s.victims, globe: s.globe, log: log, stop: stop, count: &s.troubles}
+	o := &nemesis{rig: s.rig, targets: s.targets, globalData: s.globalData, log: log, stop: stop, count: &s.faultCounts}
 	type part struct {
 		each time.Duration
 		do   func(context.Context, *rand.Rand) error
 	}
-	parts := map[string]part{kills: {killEach, o.kill}, ways: {spoilEach, o.spoil}, turns: {turnEach, o.turn}, rebuilds: {rebuildEach, o.rebuild}, losses: {loseEach, o.lose}, clocks: {jumpEach, o.jump}}
-	for _, kind := range chosenTrouble(s.t) {
+	parts := map[string]part{kills: {killEach, o.kill}, ways: {disturbEach, o.disturb}, turns: {turnEach, o.turn}, rebuilds: {rebuildEach, o.rebuild}, losses: {loseEach, o.lose}, clocks: {jumpEach, o.jump}}
+	for _, kind := range chosenFaults(s.t) {
 		part, random := parts[kind], rand.New(rand.NewPCG(s.random.Uint64(), 3))
 		group.Go(func() error {
 			return o.again(ctx, random, part.each, func(ctx context.Context) error { return part.do(ctx, random) })
@@ -245,8 +239,8 @@ func (s *stage) round(length, killEach time.Duration) {
 	s.judge(log, count)
 }
 
-// watch waits for the end of a round, and tells each minute how far it is.
-func (s *stage) watch(ctx context.Context, length time.Duration, count *tally) {
+// watch waits for the end of a round, and logs the progress each minute.
+func (s *testbed) watch(ctx context.Context, length time.Duration, count *counters) {
 	end, tick := time.NewTimer(length), time.NewTicker(progressEach)
 	defer end.Stop()
 	defer tick.Stop()
@@ -258,7 +252,7 @@ func (s *stage) watch(ctx context.Context, length time.Duration, count *tally) {
 			return
 		case <-tick.C:
 			s.t.Logf("%.0f minutes, round %d: %d requests in this round (%d answered 503, %d lost), all rounds: %s, %d violations so far",
-				time.Since(s.began).Minutes(), s.total.rounds+1, count.sent.Load(), count.unavailable.Load(), count.lost.Load(), &s.troubles, len(s.total.violations))
+				time.Since(s.began).Minutes(), s.total.rounds+1, count.sent.Load(), count.unavailable.Load(), count.lost.Load(), &s.faultCounts, len(s.total.violations))
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (a *actor) newView(ctx context.Context) error {
 	var names []string
 	var inputs []any
 	for i := range 1 + max(0, a.random.IntN(6)-3) {
-		names = append(names, fmt.Sprintf("View %s-%d", a.sign(), i))
+		names = append(names, fmt.Sprintf("View %s-%d", a.uniqueValue(), i))
 		inputs = append(inputs, map[string]any{"dataset": singular[d], "view_type": "static", "name": names[i]})
 	}
 	path, body := viewsPath+"/upsert", inputs[0]
@@ -62,7 +62,7 @@ func (a *actor) newView(ctx context.Context) error {
 	results := []item{{Status: "ok"}}
 	switch {
 	case r.outcome == history.Refused:
-		a.odd(r, "new Views")
+		a.unexpected(r, "new Views")
 		return nil
 	case r.outcome == history.Unknown:
 		results = make([]item, len(names))
@@ -70,7 +70,7 @@ func (a *actor) newView(ctx context.Context) error {
 		results = a.items(r, len(inputs))
 	default:
 		if err := r.Data(&results[0].Data); err != nil {
-			a.odd(r, err.Error())
+			a.unexpected(r, err.Error())
 			return nil
 		}
 	}
@@ -95,17 +95,17 @@ func (a *actor) newView(ctx context.Context) error {
 				continue
 			}
 			if !tried {
-				a.odd(r, "done after an item in doubt")
+				a.unexpected(r, "done after an item in doubt")
 			}
 			r.span.Return = a.log.Now()
 			got.View = viewData{ID: there[0].id, Name: there[0].view.Name, Revision: 1, RecordCount: new(int)}
 		default:
 			if err := json.Unmarshal(it.Data, &got); err != nil {
-				a.odd(r, err.Error())
+				a.unexpected(r, err.Error())
 				continue
 			}
 		}
-		a.log.Add(a.in.viewThing(got.View.ID), r.span, history.Made{Answer: got.View.answer()})
+		a.log.Add(a.in.viewKey(got.View.ID), r.span, history.Made{Answer: got.View.answer()})
 		a.in.made(&known{id: got.View.ID, dataset: d, revision: 1})
 	}
 	return nil
@@ -118,7 +118,7 @@ func (a *actor) rename(ctx context.Context) error {
 	if v == nil {
 		return a.newView(ctx)
 	}
-	op := history.Rename{To: "View " + a.sign()}
+	op := history.Rename{To: "View " + a.uniqueValue()}
 	body := map[string]any{"id": v.id, "name": op.To}
 	if a.random.IntN(2) == 0 {
 		op.Revision = a.in.revision(v)
@@ -136,13 +136,13 @@ func (a *actor) rename(ctx context.Context) error {
 	default:
 		var got struct{ View viewData }
 		if err := r.Data(&got); err != nil || r.outcome == history.Refused {
-			a.odd(r, "a View's new name")
+			a.unexpected(r, "a View's new name")
 			return nil
 		}
 		op.Answer = got.View.answer()
 		a.in.revise(v, got.View.Revision)
 	}
-	a.log.Add(a.in.viewThing(v.id), r.span, op)
+	a.log.Add(a.in.viewKey(v.id), r.span, op)
 	return a.lookIntoView(ctx, r, v)
 }
 
@@ -158,7 +158,7 @@ func (a *actor) endView(ctx context.Context) error {
 			return err
 		}
 		if r.outcome == history.Refused && r.Code() != "view_not_found" {
-			a.odd(r, "a View's deletion")
+			a.unexpected(r, "a View's deletion")
 			return nil
 		}
 		return errors.Join(a.ended(ctx, r, v, r.outcome), a.everyone(ctx))
@@ -175,37 +175,26 @@ func (a *actor) endView(ctx context.Context) error {
 	if err != nil || !r.sent {
 		return err
 	}
-	var results []item
-	if r.outcome == history.Done {
-		results = a.items(r, len(ids))
-	} else if r.outcome == history.Refused {
-		a.odd(r, "a batch of Views' deletions")
-		return nil
-	}
-	for i, v := range chosen {
-		outcome := r.outcome
-		if results != nil {
-			var ok bool
-			if outcome, ok = a.outcomeOf(r, results[i], "view_not_found"); !ok {
-				continue
-			}
+	for i, it := range a.batch(r, len(ids), "a batch of Views' deletions", "view_not_found") {
+		if !it.allowed {
+			continue
 		}
-		if err := a.ended(ctx, r, v, outcome); err != nil {
+		if err := a.ended(ctx, r, chosen[i], it.outcome); err != nil {
 			return err
 		}
 	}
 	return a.everyone(ctx)
 }
 
-// ended takes down that a View was deleted, and with it what it made of records.
+// ended records that a View was deleted, and with it what it made of records.
 func (a *actor) ended(ctx context.Context, r reply, v *known, outcome history.Outcome) error {
-	a.log.Add(a.in.viewThing(v.id), r.span, history.Ended{Outcome: outcome})
+	a.log.Add(a.in.viewKey(v.id), r.span, history.Ended{Outcome: outcome})
 	if outcome == history.Refused {
 		return nil
 	}
 	a.in.ended(v.id)
 	for _, record := range a.in.records[v.dataset] {
-		a.log.Add(a.in.recordThing(v.dataset, record), r.span, history.Drop{View: v.id, Outcome: outcome})
+		a.log.Add(a.in.recordKey(v.dataset, record), r.span, history.Drop{View: v.id, Outcome: outcome})
 	}
 	if outcome != history.Unknown {
 		return nil
@@ -248,36 +237,29 @@ func (a *actor) members(ctx context.Context) error {
 	if err != nil || !r.sent {
 		return err
 	}
-	thing := a.in.viewThing(v.id)
+	key := a.in.viewKey(v.id)
 	if r.outcome == history.Refused {
 		if r.Code() != "view_not_found" {
-			a.odd(r, "a change of a View's records")
+			a.unexpected(r, "a change of a View's records")
 			return nil
 		}
-		a.log.Add(thing, r.span, history.Contents{Records: records, Out: out, Outcome: history.Refused})
+		a.log.Add(key, r.span, history.Contents{Records: records, Out: out, Outcome: history.Refused})
 		return nil
 	}
-	outcomes := make([]history.Outcome, len(records))
-	if r.outcome == history.Unknown {
-		for i := range outcomes {
-			outcomes[i] = history.Unknown
-		}
-	} else {
-		results := a.items(r, len(records))
-		if results == nil {
+	var outcomes []history.Outcome
+	for _, it := range a.batch(r, len(records), "a change of a View's records", "record_not_visible") {
+		if !it.allowed {
 			return nil
 		}
-		for i, it := range results {
-			var ok bool
-			if outcomes[i], ok = a.outcomeOf(r, it, "record_not_visible"); !ok {
-				return nil
-			}
-		}
+		outcomes = append(outcomes, it.outcome)
+	}
+	if outcomes == nil {
+		return nil
 	}
 	return a.moved(ctx, r, v, out, records, outcomes)
 }
 
-// moved takes down what became of records that were to come into a View, or out
+// moved records what became of records that were to come into a View, or out
 // of it.
 func (a *actor) moved(ctx context.Context, r reply, v *known, out bool, records []string, outcomes []history.Outcome) error {
 	of := map[history.Outcome][]string{}
@@ -287,11 +269,11 @@ func (a *actor) moved(ctx context.Context, r reply, v *known, out bool, records 
 		if out {
 			op = history.Leave{View: v.id, Outcome: outcomes[i]}
 		}
-		a.log.Add(a.in.recordThing(v.dataset, record), r.span, op)
+		a.log.Add(a.in.recordKey(v.dataset, record), r.span, op)
 	}
-	thing := a.in.viewThing(v.id)
+	key := a.in.viewKey(v.id)
 	if r.outcome == history.Done {
-		a.log.Add(thing, r.span, history.Contents{Records: of[history.Done], Out: out, Outcome: history.Done})
+		a.log.Add(key, r.span, history.Contents{Records: of[history.Done], Out: out, Outcome: history.Done})
 	}
 	doubtful := of[history.Unknown]
 	if len(doubtful) == 0 {
@@ -299,7 +281,7 @@ func (a *actor) moved(ctx context.Context, r reply, v *known, out bool, records 
 	}
 	// Only those contacts that are visible are added.
 	part := !out && v.dataset == query.Contacts
-	a.log.Add(thing, r.span, history.Contents{Records: doubtful, Out: out, Outcome: history.Unknown, Part: part})
+	a.log.Add(key, r.span, history.Contents{Records: doubtful, Out: out, Outcome: history.Unknown, Part: part})
 	r.outcome = history.Unknown
 	return errors.Join(a.lookIntoView(ctx, r, v), a.lookInto(ctx, r, v.dataset, doubtful...))
 }
@@ -319,6 +301,6 @@ func (a *actor) lookIntoView(ctx context.Context, r reply, v *known) error {
 	if len(now) > 0 {
 		is = now[0].view
 	}
-	a.log.Add(a.in.viewThing(v.id), history.Span{Client: a.n, Call: call, Return: a.log.Now()}, history.StoredView{View: is})
+	a.log.Add(a.in.viewKey(v.id), history.Span{Client: a.n, Call: call, Return: a.log.Now()}, history.StoredView{View: is})
 	return nil
 }

@@ -25,22 +25,22 @@ import (
 
 // How many records of each held dataset the clients of a history write to.
 const (
-	sharedRecords = 3 // in each workspace, by all of its clients
-	ownRecords    = 3 // by one client alone, in its workspace
-	mortalRecords = 3 // that are deleted from the global dataset, and come back
+	sharedRecords    = 3 // in each workspace, by all of its clients
+	ownRecords       = 3 // by one client alone, in its workspace
+	deletableRecords = 3 // that are deleted from the global dataset, and come back
 )
 
 var singular = map[query.Dataset]string{query.Accounts: "account", query.Contacts: "contact", query.Projects: "project"}
 
-// subject is a record that clients write to. Its name tells its version. No
+// subject is a record that clients write to. Its name contains its version. No
 // project names it, so a contact is visible by what a workspace has of it alone.
 type subject struct {
-	dataset query.Dataset
-	id      string
-	name    string // without the version
-	mortal  bool
-	version int
-	dead    bool
+	dataset   query.Dataset
+	id        string
+	name      string // without the version
+	deletable bool
+	version   int
+	dead      bool
 }
 
 // titled begins the names of all subjects, and of no generated record.
@@ -53,7 +53,7 @@ func (s subject) line(at int) []byte {
 	return fmt.Appendf(nil, `{"id":%q,"name":"%s version %d","updated_at":%q}`, s.id, s.name, s.version, changedAt(at))
 }
 
-// versionIn reads the version that a name tells.
+// versionIn reads the version in a name.
 func versionIn(name string) (int, error) {
 	_, text, found := strings.Cut(name, " version ")
 	if !found {
@@ -62,9 +62,9 @@ func versionIn(name string) (int, error) {
 	return strconv.Atoi(text)
 }
 
-// globe is the global dataset of a history, which loads and deltas change. Its
+// globalData is the global dataset of a history. Loads and deltas change it. Its
 // methods belong to one goroutine.
-type globe struct {
+type globalData struct {
 	rig      *rig.Rig
 	random   *rand.Rand
 	subjects []*subject
@@ -73,22 +73,22 @@ type globe struct {
 	versions *history.Versions
 }
 
-// newGlobe generates records and adds the subjects: for each dataset as many as
-// are asked for, the mortal ones first.
-func newGlobe(r *rig.Rig, random *rand.Rand, seed uint64, each int) *globe {
-	g := &globe{rig: r, random: random, base: filepath.Join(r.Dir, "base"), versions: history.NewVersions()}
+// newGlobalData generates records and adds the subjects: for each dataset as many as
+// are asked for, the deletable ones first.
+func newGlobalData(r *rig.Rig, random *rand.Rand, seed uint64, each int) *globalData {
+	g := &globalData{rig: r, random: random, base: filepath.Join(r.Dir, "base"), versions: history.NewVersions()}
 	r.Generate(g.base, 1_000, seed)
 	for _, d := range query.Held {
 		for n := range each {
 			id := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%d/%s/%d", seed, d, n))
-			g.subjects = append(g.subjects, &subject{dataset: d, id: id.String(), name: fmt.Sprintf("%s %s %d", titled, singular[d], n), mortal: n < mortalRecords})
+			g.subjects = append(g.subjects, &subject{dataset: d, id: id.String(), name: fmt.Sprintf("%s %s %d", titled, singular[d], n), deletable: n < deletableRecords})
 		}
 	}
 	return g
 }
 
 // folder writes all records, as they are, for a load.
-func (g *globe) folder() (dir string, err error) {
+func (g *globalData) folder() (dir string, err error) {
 	if dir, err = emptied(g.rig, "version"); err != nil {
 		return "", err
 	}
@@ -109,15 +109,15 @@ func (g *globe) folder() (dir string, err error) {
 	return dir, nil
 }
 
-// change gives some subjects their next version, and has mortal ones die and
-// come back; it returns those that changed.
-func (g *globe) change(now int64) (changed []*subject) {
+// change gives some subjects their next version, deletes or restores some deletable
+// ones, and returns those that changed.
+func (g *globalData) change(now int64) (changed []*subject) {
 	g.at++
 	for _, s := range g.subjects {
 		if g.random.IntN(3) > 0 {
 			continue
 		}
-		if s.mortal && g.random.IntN(2) == 0 {
+		if s.deletable && g.random.IntN(2) == 0 {
 			s.dead = !s.dead
 		}
 		if !s.dead {
@@ -130,7 +130,7 @@ func (g *globe) change(now int64) (changed []*subject) {
 }
 
 // delta changes some subjects by `atlas index apply`.
-func (g *globe) delta(ctx context.Context, log *history.Log) error {
+func (g *globalData) delta(ctx context.Context, log *history.Log) error {
 	dir, err := emptied(g.rig, "changes")
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (g *globe) delta(ctx context.Context, log *history.Log) error {
 }
 
 // load changes some subjects by a load of everything, which switches.
-func (g *globe) load(ctx context.Context, log *history.Log) error {
+func (g *globalData) load(ctx context.Context, log *history.Log) error {
 	changed := g.change(log.Now())
 	dir, err := g.folder()
 	if err != nil {
@@ -161,7 +161,7 @@ func (g *globe) load(ctx context.Context, log *history.Log) error {
 	return g.run(ctx, log, changed, "index", "load", dir, "--json", "--strict")
 }
 
-func (g *globe) run(ctx context.Context, log *history.Log, changed []*subject, command ...string) error {
+func (g *globalData) run(ctx context.Context, log *history.Log, changed []*subject, command ...string) error {
 	began := log.Now()
 	// To its end also when all else ends by an error: what is left of a delta that
 	// is stopped halfway comes with the next one, and would look like a fault.
@@ -198,12 +198,12 @@ func loseIndex(ctx context.Context, r *rig.Rig, d query.Dataset) error {
 	return errors.Join(errs...)
 }
 
-// realm is a workspace, with what its clients write to and know of each other.
-type realm struct {
+// tenant is a workspace, what its clients write to, and what they share.
+type tenant struct {
 	rig.Workspace
-	n       int
-	records map[query.Dataset][]string // that are judged
-	mortal  map[query.Dataset][]string
+	n         int
+	records   map[query.Dataset][]string // that are judged
+	deletable map[query.Dataset][]string
 	// everyone is a Dynamic View of all contacts, first one of accounts of tier 1.
 	everyone, first string
 	choice          []string // Views that may be Favorites
@@ -225,14 +225,14 @@ type known struct {
 
 const remembered = 8 // tags, and deleted Views
 
-func (w *realm) tagged(d query.Dataset, tag string) {
+func (w *tenant) tagged(d query.Dataset, tag string) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	w.tags[d] = append(w.tags[d], tag)
 	w.tags[d] = w.tags[d][max(0, len(w.tags[d])-remembered):]
 }
 
-func (w *realm) tag(d query.Dataset, random *rand.Rand) string {
+func (w *tenant) tag(d query.Dataset, random *rand.Rand) string {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	if len(w.tags[d]) == 0 {
@@ -241,14 +241,14 @@ func (w *realm) tag(d query.Dataset, random *rand.Rand) string {
 	return pick(random, w.tags[d])
 }
 
-func (w *realm) made(v *known) {
+func (w *tenant) made(v *known) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	w.views = append(w.views, v)
 }
 
 // ended says that a View was deleted, or may have been.
-func (w *realm) ended(id string) {
+func (w *tenant) ended(id string) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	var left []*known
@@ -264,7 +264,7 @@ func (w *realm) ended(id string) {
 }
 
 // view picks a View; at times one that was deleted. Nil: there is none.
-func (w *realm) view(random *rand.Rand) *known {
+func (w *tenant) view(random *rand.Rand) *known {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	if len(w.gone) > 0 && random.IntN(6) == 0 {
@@ -276,38 +276,38 @@ func (w *realm) view(random *rand.Rand) *known {
 	return pick(random, w.views)
 }
 
-func (w *realm) alive() []*known {
+func (w *tenant) alive() []*known {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	return append([]*known(nil), w.views...)
 }
 
-func (w *realm) revise(v *known, revision int) {
+func (w *tenant) revise(v *known, revision int) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	v.revision = max(v.revision, revision)
 }
 
-func (w *realm) revision(v *known) int {
+func (w *tenant) revision(v *known) int {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	return v.revision
 }
 
-func (w *realm) credits() *history.Ledger {
+func (w *tenant) credits() *history.Ledger {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	return w.ledger
 }
 
 // The names of what is judged.
-func (w *realm) recordThing(d query.Dataset, record string) string {
+func (w *tenant) recordKey(d query.Dataset, record string) string {
 	return fmt.Sprintf("record/%d/%s/%s", w.n, d, record)
 }
 
-func (w *realm) viewThing(view string) string { return fmt.Sprintf("view/%d/%s", w.n, view) }
+func (w *tenant) viewKey(view string) string { return fmt.Sprintf("view/%d/%s", w.n, view) }
 
-func favoritesThing(user string) string { return "favorites/" + user }
+func favoritesKey(user string) string { return "favorites/" + user }
 
 func pick[T any](random *rand.Rand, from []T) T { return from[random.IntN(len(from))] }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // input is what an upsert says of a record, and its body.
-func (a *actor) input(d query.Dataset, record, sign string) (history.Change, map[string]any) {
+func (a *actor) input(d query.Dataset, record, uniqueValue string) (history.Change, map[string]any) {
 	var c history.Change
 	body := map[string]any{singular[d] + "_id": record}
 	set := func(name string, to **string, null bool) {
@@ -26,14 +26,14 @@ func (a *actor) input(d query.Dataset, record, sign string) (history.Change, map
 			none := ""
 			*to, body[name] = &none, nil
 		default:
-			*to, body[name] = &sign, sign
+			*to, body[name] = &uniqueValue, uniqueValue
 		}
 	}
 	set("workspace_status", &c.Status, true)
 	set("notes", &c.Notes, true)
 	if set("tags", &c.Tags, false); c.Tags != nil {
-		body["tags"] = []string{sign}
-		a.in.tagged(d, sign)
+		body["tags"] = []string{uniqueValue}
+		a.in.tagged(d, uniqueValue)
 	}
 	if d == query.Accounts && a.random.IntN(2) == 0 {
 		tier := pick(a.random, []string{"tier_1", "tier_1", "tier_2", "disqualified"})
@@ -44,7 +44,7 @@ func (a *actor) input(d query.Dataset, record, sign string) (history.Change, map
 
 // upsert says something of one record.
 func (a *actor) upsert(ctx context.Context, d query.Dataset, record string) error {
-	change, body := a.input(d, record, a.sign())
+	change, body := a.input(d, record, a.uniqueValue())
 	r, err := a.ask(ctx, writing, 0, "POST", "/workspace/"+string(d)+"/upsert", body)
 	if err != nil || !r.sent {
 		return err
@@ -53,13 +53,13 @@ func (a *actor) upsert(ctx context.Context, d query.Dataset, record string) erro
 	if r.outcome != history.Unknown {
 		var got row
 		if err := r.Data(&got); r.Status != http.StatusOK || err != nil {
-			a.odd(r, "an upsert")
+			a.unexpected(r, "an upsert")
 			return nil
 		}
 		op.Answer = got.overlay()
 		a.saw(r, record, got.Name, false)
 	}
-	a.log.Add(a.in.recordThing(d, record), r.span, op)
+	a.log.Add(a.in.recordKey(d, record), r.span, op)
 	return a.lookInto(ctx, r, d, record)
 }
 
@@ -73,43 +73,30 @@ func (a *actor) upsertAll(ctx context.Context, d query.Dataset) error {
 	records := some(a.random, from, 6)
 	changes, inputs := make([]history.Change, len(records)), make([]any, len(records))
 	for i, record := range records {
-		sign := fmt.Sprintf("%s-%d", a.sign(), i)
-		changes[i], inputs[i] = a.input(d, record, sign)
+		uniqueValue := fmt.Sprintf("%s-%d", a.uniqueValue(), i)
+		changes[i], inputs[i] = a.input(d, record, uniqueValue)
 		// Each says something, so that what was done of a lost batch shows.
-		changes[i].Status, inputs[i].(map[string]any)["workspace_status"] = &sign, sign
+		changes[i].Status, inputs[i].(map[string]any)["workspace_status"] = &uniqueValue, uniqueValue
 	}
 	r, err := a.ask(ctx, writing, 0, "POST", "/workspace/"+string(d)+"/upsert/batch", map[string]any{"inputs": inputs})
 	if err != nil || !r.sent {
 		return err
 	}
-	var results []item
-	if r.outcome == history.Refused {
-		a.odd(r, "a batch upsert")
-		return nil
-	}
-	if r.outcome == history.Done {
-		if results = a.items(r, len(records)); results == nil {
-			return nil
+	for i, it := range a.batch(r, len(records), "a batch upsert") {
+		op := history.Upsert{Change: changes[i], Outcome: it.outcome}
+		if !it.allowed {
+			continue
 		}
-	}
-	for i, record := range records {
-		op := history.Upsert{Change: changes[i], Outcome: r.outcome}
-		if results != nil {
-			outcome, ok := a.outcomeOf(r, results[i])
-			if !ok {
+		if op.Outcome == history.Done {
+			var got row
+			if err := json.Unmarshal(it.Data, &got); err != nil {
+				a.unexpected(r, err.Error())
 				continue
 			}
-			var got row
-			if op.Outcome = outcome; outcome == history.Done {
-				if err := json.Unmarshal(results[i].Data, &got); err != nil {
-					a.odd(r, err.Error())
-					continue
-				}
-				op.Answer = got.overlay()
-				a.saw(r, record, got.Name, false)
-			}
+			op.Answer = got.overlay()
+			a.saw(r, records[i], got.Name, false)
 		}
-		a.log.Add(a.in.recordThing(d, record), r.span, op)
+		a.log.Add(a.in.recordKey(d, records[i]), r.span, op)
 	}
 	if r.outcome == history.Unknown {
 		err = a.whole(ctx, d, records, func(i int, now history.Stored) (done, undone bool) {
@@ -127,10 +114,10 @@ func (a *actor) remove(ctx context.Context, d query.Dataset, record string) erro
 		return err
 	}
 	if r.outcome == history.Refused {
-		a.odd(r, "a deletion")
+		a.unexpected(r, "a deletion")
 		return nil
 	}
-	a.log.Add(a.in.recordThing(d, record), r.span, history.Delete{Outcome: r.outcome})
+	a.log.Add(a.in.recordKey(d, record), r.span, history.Delete{Outcome: r.outcome})
 	return a.lookInto(ctx, r, d, record)
 }
 
@@ -153,26 +140,10 @@ func (a *actor) removeAll(ctx context.Context, d query.Dataset) error {
 	if err != nil || !r.sent {
 		return err
 	}
-	var results []item
-	if r.outcome == history.Refused {
-		a.odd(r, "a batch of deletions")
-		return nil
-	}
-	if r.outcome == history.Done {
-		if results = a.items(r, len(records)); results == nil {
-			return nil
+	for i, it := range a.batch(r, len(records), "a batch of deletions") {
+		if it.allowed {
+			a.log.Add(a.in.recordKey(d, records[i]), r.span, history.Delete{Outcome: it.outcome})
 		}
-	}
-	for i, record := range records {
-		op := history.Delete{Outcome: r.outcome}
-		if results != nil {
-			outcome, ok := a.outcomeOf(r, results[i])
-			if !ok {
-				continue
-			}
-			op.Outcome = outcome
-		}
-		a.log.Add(a.in.recordThing(d, record), r.span, op)
 	}
 	if r.outcome == history.Unknown && own {
 		err = a.whole(ctx, d, records, func(i int, now history.Stored) (done, undone bool) {
@@ -201,8 +172,8 @@ func (a *actor) whole(ctx context.Context, d query.Dataset, records []string, ju
 		some, none = some || done, none || undone
 	}
 	if some && none {
-		a.tally.halves.Add(1)
-		a.tally.strange("client %d: a part of a batch was done: %v", a.n, now)
+		a.counters.halves.Add(1)
+		a.counters.unexpectedf("client %d: a part of a batch was done: %v", a.n, now)
 	}
 	return nil
 }
@@ -218,23 +189,23 @@ func (a *actor) lookInto(ctx context.Context, r reply, d query.Dataset, records 
 		return err
 	}
 	for _, record := range records {
-		a.log.Add(a.in.recordThing(d, record), history.Span{Client: a.n, Call: call, Return: a.log.Now()}, now[record])
+		a.log.Add(a.in.recordKey(d, record), history.Span{Client: a.n, Call: call, Return: a.log.Now()}, now[record])
 	}
 	return nil
 }
 
-// mortals writes to records that are deleted from the global dataset and come
+// writeDeletable writes to records that are deleted from the global dataset and come
 // back: what they are is judged when all is quiet.
-func (a *actor) mortals(ctx context.Context, d query.Dataset) error {
-	record := pick(a.random, a.in.mortal[d])
-	_, body := a.input(d, record, a.sign())
+func (a *actor) writeDeletable(ctx context.Context, d query.Dataset) error {
+	record := pick(a.random, a.in.deletable[d])
+	_, body := a.input(d, record, a.uniqueValue())
 	method, path, sent := "POST", "/upsert", any(body)
 	if a.random.IntN(4) == 0 {
 		method, path, sent = "DELETE", "/"+record, nil
 	}
 	r, err := a.ask(ctx, writing, 0, method, "/workspace/"+string(d)+path, sent)
 	if err == nil && r.outcome == history.Refused && r.Status != http.StatusNotFound {
-		a.odd(r, "a write to a record that comes and goes")
+		a.unexpected(r, "a write to a record that comes and goes")
 	}
 	return err
 }
@@ -269,18 +240,18 @@ func (a *actor) favorites(ctx context.Context) error {
 	if err != nil || !r.sent {
 		return err
 	}
-	thing := favoritesThing(a.user)
+	key := favoritesKey(a.user)
 	if op.Outcome = r.outcome; op.Outcome == history.Refused || strings.Contains(string(r.Raw), `"failed":`) && !strings.Contains(string(r.Raw), `"failed":0`) {
-		a.odd(r, "a change of Favorites")
+		a.unexpected(r, "a change of Favorites")
 		return nil
 	}
-	a.log.Add(thing, r.span, op)
+	a.log.Add(key, r.span, op)
 	if op.Outcome != history.Unknown {
 		return nil
 	}
 	call := a.log.Now()
 	order, err := storedFavorites(ctx, a.rig, a.in.ID, a.user)
-	a.log.Add(thing, history.Span{Client: a.n, Call: call, Return: a.log.Now()}, history.Listed{Order: order})
+	a.log.Add(key, history.Span{Client: a.n, Call: call, Return: a.log.Now()}, history.Listed{Order: order})
 	return err
 }
 
@@ -291,13 +262,13 @@ func (a *actor) listFavorites(ctx context.Context) error {
 	}
 	var data struct{ Views []struct{ ID string } }
 	if err := r.Data(&data); err != nil || r.outcome == history.Refused {
-		a.odd(r, "Favorites")
+		a.unexpected(r, "Favorites")
 		return nil
 	}
 	var order []string
 	for _, v := range data.Views {
 		order = append(order, v.ID)
 	}
-	a.log.Add(favoritesThing(a.user), r.span, history.Listed{Order: strings.Join(order, " ")})
+	a.log.Add(favoritesKey(a.user), r.span, history.Listed{Order: strings.Join(order, " ")})
 	return nil
 }

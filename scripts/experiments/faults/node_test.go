@@ -32,16 +32,14 @@ func TestNodeLostWhileSearching(t *testing.T) {
 	pages := knownPages(t, c)
 	before := used(t, c)
 
-	all := startStorm(t.Context(), c, pages, clients, seed)
+	all := startSearchLoad(t.Context(), c, pages, clients, seed)
 	all.waitFor(t, 200, 5*clients, time.Minute)
-	victim := rand.New(rand.NewPCG(seed, 0)).IntN(nodes)
-	shards, master := shardsOf(t, r, victim)
+	target := rand.New(rand.NewPCG(seed, 0)).IntN(nodes)
+	shards, master := shardsOf(t, r, target)
 	killing := time.Now()
-	if err := r.Cluster.Kill(victim); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, r.Cluster.Kill(target))
 	killed := time.Now()
-	t.Logf("killed node %d, with %d shards, the master: %t", victim+1, shards, master)
+	t.Logf("killed node %d, with %d shards, the master: %t", target+1, shards, master)
 	all.waitFor(t, 200, 20*clients, 2*time.Minute)
 	exchanges := all.stop()
 
@@ -64,9 +62,7 @@ func shardsOf(t *testing.T, r *rig.Rig, node int) (shards int, master bool) {
 	err := errors.Join(
 		r.Ask(t.Context(), "GET", "/_cat/shards?format=json&h=node,state", "", &rows),
 		r.Ask(t.Context(), "GET", "/_cat/master?format=json&h=node", "", &masters))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	for _, row := range rows {
 		if row.Node == name && row.State == "STARTED" {
 			shards++

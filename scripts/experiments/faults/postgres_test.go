@@ -42,7 +42,7 @@ func TestPostgresRestarted(t *testing.T) {
 			way, end = "kill", r.Kill
 		}
 		end(devstack.Postgres)
-		lasts(t, time.Duration(500+random.IntN(2000))*time.Millisecond)
+		sleep(t, time.Duration(500+random.IntN(2000))*time.Millisecond)
 		r.Resume(devstack.Postgres)
 		back := time.Now()
 		waitForWrites(t, writers, 3*clients, time.Minute)
@@ -91,9 +91,7 @@ func projectIDs(t *testing.T, c rig.Caller, n int) (ids []string) {
 			body["search_after"] = cursor
 		}
 		a, err := c.Want(t.Context(), 200, "POST", "/data/projects/search", body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		some, err := a.IDs()
 		if err != nil || a.Metadata().SearchAfter == nil {
 			t.Fatalf("only %d projects: %v", len(ids), err)
@@ -286,21 +284,15 @@ func unfound(t *testing.T, c rig.Caller, writers []*batchWriter) (n int) {
 		for id := range w.tokens {
 			a, err := c.Want(t.Context(), 200, "GET", "/workspace/projects/"+id, nil)
 			var row struct{ Notes string }
-			if err := errors.Join(err, a.Data(&row)); err != nil {
-				t.Fatal(err)
-			}
+			rig.Check(t, errors.Join(err, a.Data(&row)))
 			held[row.Notes] = append(held[row.Notes], id)
 		}
 		for notes, ids := range held {
 			a, err := c.Want(t.Context(), 200, "POST", "/workspace/projects/search", map[string]any{
 				"limit": 100, "filters": map[string]any{"tags": map[string]any{"value": notes}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			rig.Check(t, err)
 			found, err := idsIn(a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rig.Check(t, err)
 			for _, id := range ids {
 				if !slices.Contains(found, id) {
 					n++
@@ -331,7 +323,5 @@ func waitForWrites(t *testing.T, writers []*batchWriter, n int, most time.Durati
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 }

@@ -3,11 +3,9 @@
 package faults
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -95,9 +93,9 @@ func disturb(t *testing.T, b devstack.Backend, experiment string, settings []str
 	pages := knownPages(t, c)
 	before := used(t, c)
 
-	// A storm in fine weather, after which goroutines and connections are as many
-	// as they ever need be.
-	calm := startStorm(t.Context(), c, slices.Concat(pages, free), proxyClients, seed)
+	// A load without faults: afterwards goroutines and connections are at their
+	// normal maximum.
+	calm := startSearchLoad(t.Context(), c, slices.Concat(pages, free), proxyClients, seed)
 	calm.waitFor(t, 200, 20*proxyClients, time.Minute)
 	exchanges := calm.stop()
 	own.CloseIdleConnections()
@@ -105,21 +103,17 @@ func disturb(t *testing.T, b devstack.Backend, experiment string, settings []str
 	t.Logf("before: %+v", base)
 
 	for i, d := range faults {
-		storm := startStorm(t.Context(), c, pages, proxyClients, seed+uint64(i))
-		lists := startStorm(t.Context(), c, free, 2, seed+uint64(i), 20*time.Millisecond)
-		storm.waitFor(t, 200, proxyClients, time.Minute)
-		if err := d.begin(p); err != nil {
-			t.Fatal(err)
-		}
+		searchLoad := startSearchLoad(t.Context(), c, pages, proxyClients, seed+uint64(i))
+		lists := startSearchLoad(t.Context(), c, free, 2, seed+uint64(i), 20*time.Millisecond)
+		searchLoad.waitFor(t, 200, proxyClients, time.Minute)
+		rig.Check(t, d.begin(p))
 		began := time.Now()
-		lasts(t, faultHolds)
+		sleep(t, faultHolds)
 		ended := time.Now()
-		if err := p.Heal(); err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, p.Heal())
 		healed := time.Now()
-		storm.waitFor(t, 200, 5*proxyClients, time.Minute)
-		some, listed := storm.stop(), lists.stop()
+		searchLoad.waitFor(t, 200, 5*proxyClients, time.Minute)
+		some, listed := searchLoad.stop(), lists.stop()
 		exchanges = slices.Concat(exchanges, some, listed)
 		all := slices.Concat(some, listed)
 		during := within(some, began, ended)
@@ -156,7 +150,7 @@ func disturb(t *testing.T, b devstack.Backend, experiment string, settings []str
 	}
 	// A charge that Redis made while all its answers were lost stands; each is
 	// logged, and whoever asked was refused.
-	f.Between("credits counted and not delivered", surplus, 0, unsettled(t, s), "")
+	f.Between("credits counted and not delivered", surplus, 0, unsettled(s), "")
 }
 
 // knownLists are requests that cost nothing, and what they answer.
@@ -165,13 +159,9 @@ func knownLists(t *testing.T, c rig.Caller) []page {
 	var all []page
 	for _, path := range []string{"/workspace/views", "/workspace/members", "/workspace/signal-subscriptions"} {
 		a, err := c.Want(t.Context(), http.StatusOK, "GET", path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		data, err := dataOf(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		all = append(all, page{method: "GET", path: path, data: data})
 	}
 	return all
@@ -183,18 +173,14 @@ type occupied struct{ goroutines, connections float64 }
 func footprint(t *testing.T, r *rig.Rig, s *rig.Server, b devstack.Backend) occupied {
 	t.Helper()
 	goroutines, err := s.Goroutines(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	connections, err := r.Connections(t.Context(), b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	return occupied{goroutines, float64(connections)}
 }
 
-// lasts lets a fault last.
-func lasts(t *testing.T, d time.Duration) {
+// sleep waits, unless the test ends.
+func sleep(t *testing.T, d time.Duration) {
 	t.Helper()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -203,19 +189,4 @@ func lasts(t *testing.T, d time.Duration) {
 	case <-t.Context().Done():
 		t.Fatal(t.Context().Err())
 	}
-}
-
-// unsettled are the credits that a server logged it could not tell the fate of.
-func unsettled(t *testing.T, s *rig.Server) (sum float64) {
-	t.Helper()
-	for line := range strings.Lines(s.Log()) {
-		var l struct {
-			Msg       string
-			Delivered float64
-		}
-		if json.Unmarshal([]byte(line), &l) == nil && strings.HasPrefix(l.Msg, "credits not settled") {
-			sum += l.Delivered
-		}
-	}
-	return sum
 }

@@ -55,22 +55,22 @@ func TestRedisAway(t *testing.T) {
 		{"put back", r.Halt, true},
 	}
 	for i, way := range ways {
-		before, logged := used(t, c), unsettled(t, s)
-		storm := startStorm(t.Context(), c, pages, clients, seed+uint64(i))
-		lists := startStorm(t.Context(), c, free, 4, seed, 20*time.Millisecond)
-		storm.waitFor(t, 200, 3*clients, time.Minute)
+		before, logged := used(t, c), unsettled(s)
+		searchLoad := startSearchLoad(t.Context(), c, pages, clients, seed+uint64(i))
+		lists := startSearchLoad(t.Context(), c, free, 4, seed, 20*time.Millisecond)
+		searchLoad.waitFor(t, 200, 3*clients, time.Minute)
 		ending := time.Now()
 		way.end(devstack.Redis)
 		gone := time.Now()
-		lasts(t, away)
+		sleep(t, away)
 		if way.earlier {
 			replace(t, older, data)
 		}
 		resuming := time.Now()
 		r.Resume(devstack.Redis)
 		back := time.Now()
-		storm.waitFor(t, 200, 3*clients, time.Minute)
-		some, listed := storm.stop(), lists.stop()
+		searchLoad.waitFor(t, 200, 3*clients, time.Minute)
+		some, listed := searchLoad.stop(), lists.stop()
 		during, now := within(some, gone, resuming), used(t, c)
 		free := slices.DeleteFunc(slices.Clone(listed), func(e exchange) bool { return e.ended.Before(ending) || e.began.After(back) })
 
@@ -83,7 +83,7 @@ func TestRedisAway(t *testing.T) {
 		f.AtMost(way.name+": until no search is refused", recovery(t, s, some, back, devstack.Redis), recoversWithin.Seconds(), "s")
 
 		delivered := float64(credits(some))
-		doubtful := unsettled(t, s) - logged // charged or not: the server cannot tell
+		doubtful := unsettled(s) - logged // charged or not: the server cannot tell
 		if !way.earlier {
 			counted := float64(now - before)
 			lost := 0.0
@@ -107,12 +107,13 @@ func TestRedisAway(t *testing.T) {
 	ceilingHolds(t, f, r, s, pages, seed)
 }
 
+// unsettled are the credits that a server may have charged or not.
+func unsettled(s *rig.Server) float64 { return float64(s.Unsettled("", time.Time{})) }
+
 // replace makes one folder a copy of another, with the owners of its files.
 func replace(t *testing.T, from, to string) {
 	t.Helper()
-	if err := os.RemoveAll(to); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, os.RemoveAll(to))
 	if out, err := exec.CommandContext(t.Context(), "cp", "-a", from, to).CombinedOutput(); err != nil {
 		t.Fatalf("cp: %v %s", err, out)
 	}
@@ -124,7 +125,7 @@ func ceilingHolds(t *testing.T, f *figures.Sheet, r *rig.Rig, s *rig.Server, pag
 	const clients, ceiling, page = 20, 20_000, 100
 	w := r.Workspace(ceiling)
 	c := s.By(w)
-	logged := unsettled(t, s)
+	logged := unsettled(s)
 	var delivered, refused atomic.Int64
 	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer stop()
@@ -151,7 +152,7 @@ func ceilingHolds(t *testing.T, f *figures.Sheet, r *rig.Rig, s *rig.Server, pag
 		}
 	}
 	t.Logf("%d credits were delivered when Redis was killed, %d searches were refused as used up", lastSecond, refused.Load())
-	f.Between("of a ceiling of 20000, delivered", float64(delivered.Load()), ceiling-(unsettled(t, s)-logged), ceiling+page-1, "")
+	f.Between("of a ceiling of 20000, delivered", float64(delivered.Load()), ceiling-(unsettled(s)-logged), ceiling+page-1, "")
 	f.AtLeast("of a ceiling of 20000, counted", float64(used(t, c)), ceiling, "")
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"atlas/scripts/experiments/figures"
+	"atlas/scripts/experiments/rig"
 	"atlas/workspace/projection/simulation"
 )
 
@@ -24,7 +25,7 @@ const simulatedSeeds = 20_000
 // envPart has a process run a part of the seeds: the first, and how many.
 const envPart = "ATLAS_SIMULATE_PART"
 
-// part begins the line on which such a process tells what came of it.
+// part begins the line of such a process's result.
 const part = "simulated: "
 
 // Projecting, on models of Postgres and Elasticsearch, under one seed after the
@@ -84,9 +85,7 @@ func simulatePart(t *testing.T, of string) {
 		}
 	})
 	told, err := json.Marshal(sum)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	fmt.Printf("%s%s\n", part, told)
 }
 

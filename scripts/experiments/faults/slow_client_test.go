@@ -22,8 +22,8 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// crowd is clients that are slow in one way.
-type crowd struct {
+// clientGroup is a group of clients that are slow in one way.
+type clientGroup struct {
 	kind    string
 	clients []*slowClient
 	lock    sync.Mutex
@@ -33,9 +33,9 @@ type crowd struct {
 // slowClient is one connection, and how slow it is.
 type slowClient struct {
 	net.Conn
-	host  string
-	began time.Time
-	crowd *crowd
+	host        string
+	began       time.Time
+	clientGroup *clientGroup
 }
 
 const (
@@ -46,17 +46,15 @@ const (
 	answersAsked = 100
 )
 
-// newCrowd connects, and begins to be slow in the background.
-func newCrowd(t *testing.T, s *rig.Server, kind string, be func(*slowClient) error) *crowd {
+// newClientGroup connects the clients, which send or read slowly in the background.
+func newClientGroup(t *testing.T, s *rig.Server, kind string, be func(*slowClient) error) *clientGroup {
 	t.Helper()
-	k := &crowd{kind: kind}
+	k := &clientGroup{kind: kind}
 	for range slowOfAKind {
 		// Little fits in between, so that the server notices who does not read.
 		c, err := connect(t.Context(), s.Address, 2048, 536)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.crowd = k
+		rig.Check(t, err)
+		c.clientGroup = k
 		k.clients = append(k.clients, c)
 		go func() {
 			if err := be(c); err != nil && !errors.Is(err, net.ErrClosed) && !cutOff(err) {
@@ -90,9 +88,9 @@ func connect(ctx context.Context, address string, buffer, segment int) (*slowCli
 }
 
 // openIdle opens connections that have had one answer, and keeps them.
-func openIdle(t *testing.T, s *rig.Server, n int) *crowd {
+func openIdle(t *testing.T, s *rig.Server, n int) *clientGroup {
 	t.Helper()
-	k := &crowd{kind: "idle", clients: make([]*slowClient, n)}
+	k := &clientGroup{kind: "idle", clients: make([]*slowClient, n)}
 	group, ctx := errgroup.WithContext(t.Context())
 	group.SetLimit(64)
 	for i := range n {
@@ -104,9 +102,7 @@ func openIdle(t *testing.T, s *rig.Server, n int) *crowd {
 		})
 	}
 	t.Cleanup(k.close)
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, group.Wait())
 	return k
 }
 
@@ -136,7 +132,7 @@ func (c *slowClient) header() error {
 	return c.drip()
 }
 
-// body sends a body that does not end; without a token it is nobody's.
+// body sends a body that does not end; without a token the sender is unknown.
 func (c *slowClient) body(token string) error {
 	if _, err := fmt.Fprintf(c, "POST /api/v1/data/contacts/search HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n{", c.host, token); err != nil {
 		return err
@@ -177,7 +173,7 @@ func (c *slowClient) answers(token string) error {
 
 // watch waits until the server has closed each connection; what it answers
 // before is read.
-func (k *crowd) watch() {
+func (k *clientGroup) watch() {
 	var all sync.WaitGroup
 	for _, c := range k.clients {
 		all.Go(func() {
@@ -195,12 +191,12 @@ func (k *crowd) watch() {
 	all.Wait()
 }
 
-// cutOff tells that the other side has closed the connection.
+// cutOff reports that the other side has closed the connection.
 func cutOff(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-func (k *crowd) last() time.Duration {
+func (k *clientGroup) last() time.Duration {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	if len(k.took) == 0 {
@@ -209,7 +205,7 @@ func (k *crowd) last() time.Duration {
 	return slices.Max(k.took)
 }
 
-func (k *crowd) close() {
+func (k *clientGroup) close() {
 	for _, c := range k.clients {
 		if c != nil {
 			_ = c.Close()

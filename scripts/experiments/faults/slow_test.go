@@ -64,7 +64,7 @@ func TestSlowClients(t *testing.T) {
 	sheet.AtMost("goroutines for each idle connection", (full.goroutines-base.goroutines)/idleConnections, 1.1, "")
 	sheet.AtMost("memory for each idle connection", (full.memory-base.memory)/idleConnections/1024, 64, "KiB")
 
-	readers := newCrowd(t, s, "answers", func(d *slowClient) error { return d.answers(c.Token) })
+	readers := newClientGroup(t, s, "answers", func(d *slowClient) error { return d.answers(c.Token) })
 	ended := -1.0
 	r.Until(answerWithin, "no slow answer goes on", func() error {
 		m, err := s.Metrics(t.Context())
@@ -77,11 +77,11 @@ func TestSlowClients(t *testing.T) {
 		return errors.Join(err, underWay(t, s, slowOfAKind))
 	})
 	sheet.Tell("answers that fit in between, of each slow client", ended/slowOfAKind, "")
-	slow := []*crowd{
-		newCrowd(t, s, "silent", func(d *slowClient) error { return d.silent() }),
-		newCrowd(t, s, "a header", func(d *slowClient) error { return d.header() }),
-		newCrowd(t, s, "a body", func(d *slowClient) error { return d.body(c.Token) }),
-		newCrowd(t, s, "a body without a key", func(d *slowClient) error { return d.body("") }),
+	slow := []*clientGroup{
+		newClientGroup(t, s, "silent", func(d *slowClient) error { return d.silent() }),
+		newClientGroup(t, s, "a header", func(d *slowClient) error { return d.header() }),
+		newClientGroup(t, s, "a body", func(d *slowClient) error { return d.body(c.Token) }),
+		newClientGroup(t, s, "a body without a key", func(d *slowClient) error { return d.body("") }),
 	}
 	for _, k := range slow {
 		kinds.Go(k.watch)
@@ -134,7 +134,7 @@ func TestSlowClients(t *testing.T) {
 	sheet.AtMost("open files afterwards, more than before", after.files-base.files, 50, "")
 }
 
-// slowReads are the requests whose answers are read slowly: nobody else makes
+// slowReads are the requests whose answers are read slowly: no other client makes
 // them.
 const slowReads = `operation="search_projects"`
 
@@ -144,9 +144,7 @@ type usage struct{ goroutines, files, memory float64 }
 func usageOf(t *testing.T, s *rig.Server) usage {
 	t.Helper()
 	m, err := s.Metrics(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	return usage{m["go_goroutines"], m["process_open_fds"], m["process_resident_memory_bytes"]}
 }
 

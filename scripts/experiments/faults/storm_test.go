@@ -1,8 +1,8 @@
 //go:build faults
 
 // Package faults has the experiments of scripts/faults as tests. Each breaks
-// something while real work goes on, and measures what came of it against a
-// bound; docs/faults.md tells of each.
+// something while real work goes on, and measures the outcome against a
+// bound; docs/faults.md describes each.
 package faults
 
 import (
@@ -48,9 +48,7 @@ func knownPages(t *testing.T, c rig.Caller) []page {
 		page{path: "/data/projects/search", body: `{"limit": 20, "query": "a"}`})
 	for i := range all {
 		a, err := c.Want(t.Context(), 200, "POST", all[i].path, all[i].body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		if all[i].data, err = dataOf(a); err != nil || len(all[i].data) < 100 {
 			t.Fatalf("%s %s answers too little: %v %s", all[i].path, all[i].body, err, a.Raw)
 		}
@@ -65,7 +63,7 @@ func dataOf(a rig.Answer) ([]byte, error) {
 	return d.Data, err
 }
 
-// exchange is one request and what came of it.
+// exchange is one request and its outcome.
 type exchange struct {
 	began, ended time.Time
 	id           string // of the request
@@ -78,9 +76,9 @@ type exchange struct {
 
 func (e exchange) took() time.Duration { return e.ended.Sub(e.began) }
 
-// storm is many clients that search known pages, each one request after the
-// other, and note every exchange.
-type storm struct {
+// searchLoad is the load of many clients that search known pages, each one request
+// after the other, and record every exchange.
+type searchLoad struct {
 	lock      sync.Mutex
 	exchanges []exchange
 	pause     time.Duration // after an answer
@@ -91,9 +89,9 @@ type storm struct {
 // afterRefusal is what a client waits after a 503: as Retry-After says.
 const afterRefusal = time.Second
 
-// startStorm starts n clients, which pause after each answer if one is given.
-func startStorm(ctx context.Context, c rig.Caller, pages []page, n int, seed uint64, pause ...time.Duration) *storm {
-	s := &storm{stopped: make(chan struct{})}
+// startSearchLoad starts n clients, which pause after each answer if one is given.
+func startSearchLoad(ctx context.Context, c rig.Caller, pages []page, n int, seed uint64, pause ...time.Duration) *searchLoad {
+	s := &searchLoad{stopped: make(chan struct{})}
 	if len(pause) > 0 {
 		s.pause = pause[0]
 	}
@@ -146,8 +144,8 @@ func search(ctx context.Context, c rig.Caller, p page) exchange {
 	return e
 }
 
-// stop ends the storm and returns its exchanges, in the order they began.
-func (s *storm) stop() []exchange {
+// stop ends the load and returns its exchanges, in the order they began.
+func (s *searchLoad) stop() []exchange {
 	close(s.stopped)
 	s.group.Wait()
 	slices.SortFunc(s.exchanges, func(a, b exchange) int { return a.began.Compare(b.began) })
@@ -155,7 +153,7 @@ func (s *storm) stop() []exchange {
 }
 
 // answered is how many exchanges with a status ended since then.
-func (s *storm) answered(status int, since time.Time) (n int) {
+func (s *searchLoad) answered(status int, since time.Time) (n int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, e := range s.exchanges {
@@ -167,7 +165,7 @@ func (s *storm) answered(status int, since time.Time) (n int) {
 }
 
 // waitFor waits for so many answers of a status from now on.
-func (s *storm) waitFor(t *testing.T, status, n int, most time.Duration) {
+func (s *searchLoad) waitFor(t *testing.T, status, n int, most time.Duration) {
 	t.Helper()
 	since := time.Now()
 	err := rig.Until(most, fmt.Sprintf("%d answers are %d", n, status), func() error {
@@ -176,9 +174,7 @@ func (s *storm) waitFor(t *testing.T, status, n int, most time.Duration) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 }
 
 // within are the exchanges that lie wholly between two moments.
@@ -255,8 +251,6 @@ func recovery(t *testing.T, s *rig.Server, all []exchange, back time.Time, b dev
 func used(t *testing.T, c rig.Caller) int64 {
 	t.Helper()
 	n, err := c.Used(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	return n
 }

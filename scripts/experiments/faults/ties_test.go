@@ -26,7 +26,7 @@ import (
 // ATLAS_TEST_RECORDS says another number.
 const tiedRecords = 100_000
 
-// tied is a dataset in which sorting by a field tells little or nothing.
+// tied is a dataset with few or no different sort values.
 type tied struct {
 	projects, contacts []uuid.UUID
 	unlinked           []uuid.UUID // contacts that no project names
@@ -43,21 +43,15 @@ func TestTies(t *testing.T) {
 	r := rig.Start(t, rig.Options{Records: -1, ESHeap: "2g"})
 	dir := filepath.Join(r.Dir, "tied")
 	world, err := writeTied(dir, records, rand.New(rand.NewPCG(seed, 7)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	r.Load(dir, "--strict")
 	server := r.Serve("ATLAS_SEARCH_TIMEOUT=30s", rig.PatientRedis)
 	c := once(t, server.Base, client.WithAPIKey(r.Workspace(rig.Unlimited).Key))
 
 	view := hold(t, c, world)
-	if err := r.Settled(10 * time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, r.Settled(10*time.Minute))
 	dynamic, err := c.Views.Upsert(t.Context(), client.ViewUpsert{Dataset: "contact", Type: "dynamic", Name: "Everybody", Definition: client.Dynamic("", nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	projects, book := &c.Dataset("projects").Source, &c.Book.Dataset("projects").Source
 	var walks []tiedWalk
 	add := func(name string, from *source, want []uuid.UUID, fields ...string) {
@@ -182,7 +176,7 @@ func writeLines(dir, dataset string, lines func(write func(string))) error {
 		return err
 	}
 	w := bufio.NewWriter(f)
-	lines(func(line string) { _, _ = w.WriteString(line + "\n") }) // Flush tells of an error
+	lines(func(line string) { _, _ = w.WriteString(line + "\n") }) // Flush returns the error
 	return errors.Join(w.Flush(), f.Close())
 }
 
@@ -191,9 +185,7 @@ func writeLines(dir, dataset string, lines func(write func(string))) error {
 func hold(t *testing.T, c *client.Client, world tied) (view string) {
 	t.Helper()
 	made, err := c.Views.Upsert(t.Context(), client.ViewUpsert{Dataset: "project", Type: "static", Name: "All of them"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	group, ctx := errgroup.WithContext(t.Context())
 	group.SetLimit(4)
 	began := time.Now()
@@ -207,9 +199,7 @@ func hold(t *testing.T, c *client.Client, world tied) (view string) {
 	for _, ids := range batches(world.unlinked) {
 		group.Go(func() error { return upserted(ctx, c, "contacts", "contact_id", ids) })
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, group.Wait())
 	t.Logf("%d records held after %.0f s", len(world.projects)+len(world.unlinked), time.Since(began).Seconds())
 	return made.ID
 }

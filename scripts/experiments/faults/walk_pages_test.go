@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/client"
+	"atlas/scripts/experiments/rig"
 )
 
 // source is a search that can be paged through.
@@ -30,7 +31,7 @@ type walk struct {
 	pace func(ctx context.Context, rows int) error
 }
 
-// walked is what a walk came to.
+// walked is the outcome of a walk.
 type walked struct {
 	rows  int
 	took  []time.Duration // of each page
@@ -100,7 +101,7 @@ func timeOf(record json.RawMessage, field string) (string, error) {
 	return text, err
 }
 
-// before tells whether a value belongs before the one of the row before it;
+// before reports whether a value belongs before the one of the row before it;
 // those without a value come last in both directions.
 func before(value, previous string, desc bool) bool {
 	switch {
@@ -122,13 +123,11 @@ func once(t testing.TB, base string, options ...client.Option) *client.Client {
 	c, err := client.New(base, append([]client.Option{
 		client.WithRetry(client.Retry{Attempts: 1}), client.WithHTTPClient(&http.Client{Transport: transport}),
 	}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, err)
 	return c
 }
 
-// isServerError tells whether a request failed by the service's fault.
+// isServerError reports whether a request failed by the service's fault.
 func isServerError(err error) bool {
 	e, answered := errors.AsType[*client.Error](err)
 	return err != nil && (!answered || e.Status >= http.StatusInternalServerError)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"atlas/scripts/experiments/rig"
 	"atlas/search/query"
 )
 
@@ -26,7 +27,7 @@ type fate uint8
 const (
 	// steady: the same line in every folder, and in no delta.
 	steady fate = iota
-	// edited: what nobody sorts by changes. It is to be seen exactly once too.
+	// edited: a field that no walk sorts by changes. It is to be seen exactly once too.
 	edited
 	// moved: the values that are sorted by change.
 	moved
@@ -36,7 +37,7 @@ const (
 	newcomer
 )
 
-// sure tells whether a walk must give the record exactly once.
+// sure reports whether a walk must give the record exactly once.
 func (f fate) sure() bool { return f <= edited }
 
 // moving is a generated dataset, and what happens to it: versions of the whole
@@ -66,9 +67,7 @@ func readMoving(t testing.TB, dir string, seed uint64) *moving {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 	}
 	return m
 }
@@ -139,7 +138,7 @@ func (m *moving) write(dir string, put func(d query.Dataset, id uuid.UUID, line 
 			all, err := put(d, id, line)
 			for _, b := range all {
 				lines++
-				_, _ = w.Write(b) // Flush tells of an error
+				_, _ = w.Write(b) // Flush returns the error
 				_ = w.WriteByte('\n')
 			}
 			return err
@@ -217,7 +216,7 @@ func withID(line []byte, id uuid.UUID) []byte {
 	return line
 }
 
-// editable is a text of each dataset that nobody sorts by.
+// editable is a text field of each dataset that no walk sorts by.
 var editable = map[query.Dataset]string{query.Accounts: "description", query.Contacts: "title", query.Projects: "description", query.Signals: "summary"}
 
 // changed is a record's line after a change, which draws its values from turn.

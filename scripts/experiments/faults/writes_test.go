@@ -36,19 +36,14 @@ func newFreeWrites(t *testing.T, s *rig.Server, w rig.Workspace) *freeWrites {
 	want := func(path string, body any) rig.Answer {
 		t.Helper()
 		a, err := f.key.Want(ctx, 200, "POST", path, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rig.Check(t, err)
 		return a
 	}
 	var err error
-	if f.records, err = want("/data/projects/search", map[string]any{"limit": writeRounds}).IDs(); err != nil {
-		t.Fatal(err)
-	}
+	f.records, err = want("/data/projects/search", map[string]any{"limit": writeRounds}).IDs()
+	rig.Check(t, err)
 	var made struct{ View struct{ ID string } }
-	if err := want("/workspace/views/upsert", map[string]any{"dataset": "project", "view_type": "static", "name": "Held"}).Data(&made); err != nil {
-		t.Fatal(err)
-	}
+	rig.Check(t, want("/workspace/views/upsert", map[string]any{"dataset": "project", "view_type": "static", "name": "Held"}).Data(&made))
 	f.view = made.View.ID
 	for _, id := range f.records {
 		want("/workspace/projects/upsert", map[string]any{"project_id": id, "notes": "held"})
@@ -57,7 +52,7 @@ func newFreeWrites(t *testing.T, s *rig.Server, w rig.Workspace) *freeWrites {
 	return f
 }
 
-// round makes each write once; n tells the rounds apart. The error is of those
+// round makes each write once; n numbers the rounds. The error is of those
 // that were refused.
 func (f *freeWrites) round(ctx context.Context, n int) error {
 	f.rounds = append(f.rounds, n)
@@ -89,7 +84,7 @@ func (f *freeWrites) round(ctx context.Context, n int) error {
 
 func name(n int) string { return fmt.Sprintf("Made meanwhile %d", n) }
 
-// check tells what of the acknowledged rounds is not there, once nothing is
+// check returns what of the acknowledged rounds is not there, once nothing is
 // pending.
 func (f *freeWrites) check(ctx context.Context) error {
 	var missing []error

@@ -34,7 +34,7 @@ type Figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit,omitempty"`
-	Bound string  `json:"bound,omitempty"` // like "<= 5" or "0 to 5"; empty: only told
+	Bound string  `json:"bound,omitempty"` // like "<= 5" or "0 to 5"; empty: no bound
 	OK    bool    `json:"ok"`
 }
 
@@ -59,7 +59,7 @@ type Sheet struct {
 	result Result
 }
 
-// New begins a sheet, which is handed in when the test ends.
+// New begins a sheet, which is written when the test ends.
 func New(t testing.TB, experiment, done string, seed uint64) *Sheet {
 	t.Helper()
 	s := &Sheet{t: t, result: Result{Experiment: experiment, Done: done, Seed: seed, Figures: []Figure{}}}

@@ -60,7 +60,7 @@ func (l *Ledger) Close(used, unsettled int64) (wrong []string) {
 	return wrong
 }
 
-// Judge tells what cannot be, and how many readings were judged.
+// Judge returns what is impossible, and how many readings were judged.
 func (l *Ledger) Judge() (readings int, wrong []string) {
 	l.lock.Lock()
 	defer l.lock.Unlock()

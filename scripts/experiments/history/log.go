@@ -73,7 +73,7 @@ func (l *Log) Note(tag, what string, from, to int64) {
 	l.notes = append(l.notes, porcupine.Annotation{Tag: tag, Description: what, Start: from, End: max(from, to), BackgroundColor: "#f4b6a6"})
 }
 
-// Verdict is what came of judging a history.
+// Verdict is the result of judging a history.
 type Verdict struct {
 	Things, Operations int
 	// Violations name the things whose answers no order explains; where their

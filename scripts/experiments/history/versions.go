@@ -62,7 +62,7 @@ func (v *Versions) Saw(record string, version int, s Span, fresh bool) {
 	}
 }
 
-// Judge tells what cannot be, and how many answers were judged.
+// Judge returns what is impossible, and how many answers were judged.
 func (v *Versions) Judge() (seen int, wrong []string) {
 	v.lock.Lock()
 	defer v.lock.Unlock()

@@ -18,26 +18,20 @@ import (
 // Kill ends a backend with SIGKILL.
 func (r *Rig) Kill(b devstack.Backend) {
 	r.t.Helper()
-	if err := r.Stack.Kill(b); err != nil {
-		r.t.Fatal(err)
-	}
+	Check(r.t, r.Stack.Kill(b))
 }
 
 // Halt stops a backend gracefully, Postgres by a fast shutdown.
 func (r *Rig) Halt(b devstack.Backend) {
 	r.t.Helper()
-	if err := r.Stack.Halt(r.t.Context(), b); err != nil {
-		r.t.Fatal(err)
-	}
+	Check(r.t, r.Stack.Halt(r.t.Context(), b))
 }
 
 // Resume starts a backend again, at its address and on its data, and returns
 // when it answers.
 func (r *Rig) Resume(b devstack.Backend) {
 	r.t.Helper()
-	if err := r.Stack.Resume(r.t.Context(), b); err != nil {
-		r.t.Fatal(err)
-	}
+	Check(r.t, r.Stack.Resume(r.t.Context(), b))
 }
 
 // Ask sends a request straight to Elasticsearch, with a body unless it is "",
@@ -87,6 +81,17 @@ func (r *Rig) Rows(ctx context.Context, take func(pgx.Rows) error, sql string, a
 	return rows.Err()
 }
 
+// Texts answers a query on Postgres with one text a row.
+func (r *Rig) Texts(ctx context.Context, sql string, args ...any) (all []string, err error) {
+	err = r.Rows(ctx, func(rows pgx.Rows) error {
+		var text string
+		err := rows.Scan(&text)
+		all = append(all, text)
+		return err
+	}, sql, args...)
+	return all, err
+}
+
 // Number answers a query on Postgres whose answer is one number.
 func (r *Rig) Number(ctx context.Context, sql string, args ...any) (n int64, err error) {
 	err = r.Rows(ctx, func(rows pgx.Rows) error { return rows.Scan(&n) }, sql, args...)
@@ -97,9 +102,7 @@ func (r *Rig) Number(ctx context.Context, sql string, args ...any) (n int64, err
 func (r *Rig) Redis() *redis.Client {
 	r.t.Helper()
 	c, err := r.redis()
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	Check(r.t, err)
 	r.t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -118,12 +121,8 @@ func (r *Rig) Settled(most time.Duration) error {
 	return Until(most, "nothing is pending", func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
-		code, stdout, stderr := r.Run(ctx, "projection", "status", "--json")
 		var status struct{ Pending int64 }
-		if code != 0 {
-			return fmt.Errorf("atlas projection status: %d %s", code, stderr)
-		}
-		if err := json.Unmarshal([]byte(stdout), &status); err != nil {
+		if err := r.Print(ctx, &status, "projection", "status"); err != nil {
 			return err
 		}
 		if status.Pending > 0 {

@@ -19,9 +19,7 @@ func (r *Rig) fakedClock() map[devstack.Backend][]string {
 		r.t.Fatal("clocks cannot be set without libfaketime: install the package faketime")
 	}
 	r.clock = filepath.Join(r.Dir, "clock")
-	if err := r.SetClock(0); err != nil {
-		r.t.Fatal(err)
-	}
+	Check(r.t, r.SetClock(0))
 	env := []string{"LD_PRELOAD=" + libraries[0], "FAKETIME_TIMESTAMP_FILE=" + r.clock, "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"}
 	return map[devstack.Backend][]string{devstack.Postgres: env}
 }

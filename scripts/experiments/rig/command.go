@@ -9,14 +9,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"testing"
 	"time"
 )
 
 // EnvBinary names the atlas program to run; without it one is built.
 const EnvBinary = "ATLAS_BINARY"
 
-func binary(t testing.TB, dir string) string {
+func binary(t TB, dir string) string {
 	t.Helper()
 	if given := os.Getenv(EnvBinary); given != "" {
 		return given
@@ -64,12 +63,10 @@ func (r *Rig) Atlas(args ...string) string {
 }
 
 // database is the address of Atlas's database as a role.
-func database(t testing.TB, admin, role string) string {
+func database(t TB, admin, role string) string {
 	t.Helper()
 	u, err := url.Parse(admin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	u.Path, u.User = "/atlas", url.User(role)
 	return u.String()
 }

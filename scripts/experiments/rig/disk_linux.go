@@ -11,9 +11,7 @@ import (
 // that it can be filled. Only root may.
 func (r *Rig) mount(dir string, size int64) {
 	r.t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		r.t.Fatal(err)
-	}
+	Check(r.t, os.MkdirAll(dir, 0o755))
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0755", size)); err != nil {
 		r.t.Fatalf("a file system of %d bytes cannot be mounted, which only root may: %v", size, err)
 	}

@@ -3,11 +3,56 @@ package rig
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
+
+// LogLine is a line of a server's log.
+type LogLine struct {
+	Time              time.Time
+	Level, Msg, Error string
+	Workspace         string
+	RequestID         string `json:"request_id"`
+	Delivered         int64  // credits
+}
+
+// Lines are those of its log so far, over all its starts.
+func (s *Server) Lines() iter.Seq[LogLine] {
+	return func(yield func(LogLine) bool) {
+		for line := range strings.Lines(s.Log()) {
+			var l LogLine
+			if json.Unmarshal([]byte(line), &l) == nil && !yield(l) {
+				return
+			}
+		}
+	}
+}
+
+// Unsettled are the credits that the server logged it could not settle, of one
+// workspace or, if it is "", of all, since a moment.
+func (s *Server) Unsettled(workspace string, since time.Time) (sum int64) {
+	for l := range s.Lines() {
+		if strings.HasPrefix(l.Msg, "credits not settled") && (workspace == "" || l.Workspace == workspace) && !l.Time.Before(since) {
+			sum += l.Delivered
+		}
+	}
+	return sum
+}
+
+// Causes are why requests failed, by their ids, as the log has them.
+func (s *Server) Causes() map[string]string {
+	all := map[string]string{}
+	for l := range s.Lines() {
+		if l.Msg == "request failed" {
+			all[l.RequestID] = l.Error
+		}
+	}
+	return all
+}
 
 // ports of connections, which differ from line to line.
 var ports = regexp.MustCompile(`127\.0\.0\.1:\d+`)
@@ -17,12 +62,11 @@ var ports = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 func (s *Server) Complaints() string {
 	type said struct {
 		times       int
-		first, last string
+		first, last time.Time
 	}
 	all := map[string]said{}
-	for line := range strings.Lines(s.Log()) {
-		var l struct{ Time, Level, Msg, Error string }
-		if json.Unmarshal([]byte(line), &l) != nil || l.Level != "WARN" && l.Level != "ERROR" {
+	for l := range s.Lines() {
+		if l.Level != "WARN" && l.Level != "ERROR" {
 			continue
 		}
 		what := ports.ReplaceAllString(l.Msg+": "+l.Error, "…")
@@ -35,22 +79,7 @@ func (s *Server) Complaints() string {
 	}
 	var text strings.Builder
 	for _, what := range slices.SortedFunc(maps.Keys(all), func(a, b string) int { return all[b].times - all[a].times }) {
-		fmt.Fprintf(&text, "%6d times from %s to %s: %.300s\n", all[what].times, all[what].first, all[what].last, what)
+		fmt.Fprintf(&text, "%6d times from %s to %s: %.300s\n", all[what].times, all[what].first.Format(time.RFC3339Nano), all[what].last.Format(time.RFC3339Nano), what)
 	}
 	return text.String()
-}
-
-// Causes are why requests failed, by their ids, as the log has them.
-func (s *Server) Causes() map[string]string {
-	all := map[string]string{}
-	for line := range strings.Lines(s.Log()) {
-		var l struct {
-			Msg, Error string
-			ID         string `json:"request_id"`
-		}
-		if json.Unmarshal([]byte(line), &l) == nil && l.Msg == "request failed" {
-			all[l.ID] = l.Error
-		}
-	}
-	return all
 }

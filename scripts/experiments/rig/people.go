@@ -7,7 +7,17 @@ import (
 	"strconv"
 )
 
-// Workspace is one with an API key of all scopes.
+// Print runs an atlas command that prints JSON and decodes what it prints. From any
+// goroutine.
+func (r *Rig) Print(ctx context.Context, into any, args ...string) error {
+	code, stdout, stderr := r.Run(ctx, append(args, "--json")...)
+	if code != 0 {
+		return fmt.Errorf("atlas %v: status %d %s", args, code, stderr)
+	}
+	return json.Unmarshal([]byte(stdout), into)
+}
+
+// Workspace has an API key of all scopes.
 type Workspace struct {
 	ID, Key string
 	rig     *Rig
@@ -16,30 +26,43 @@ type Workspace struct {
 // Unlimited is a ceiling that no experiment reaches.
 const Unlimited = 1_000_000_000
 
-// Workspace makes a Pro workspace with a key.
-func (r *Rig) Workspace(ceiling int64) Workspace {
-	r.t.Helper()
+// NewWorkspace makes a Pro workspace with a key. From any goroutine.
+func (r *Rig) NewWorkspace(ctx context.Context, name string, ceiling int64) (Workspace, error) {
 	w := Workspace{rig: r}
-	var made struct{ ID, Key string }
-	r.decode(r.Atlas("workspace", "create", "Experiment", "--plan", "pro", "--ceiling", strconv.FormatInt(ceiling, 10), "--json"), &made)
-	w.ID = made.ID
-	r.decode(r.Atlas("key", "create", "--workspace", w.ID, "--name", "Experiment", "--json"), &made)
+	if err := r.Print(ctx, &w, "workspace", "create", name, "--plan", "pro", "--ceiling", strconv.FormatInt(ceiling, 10)); err != nil {
+		return w, err
+	}
+	var made struct{ Key string }
+	err := r.Print(ctx, &made, "key", "create", "--workspace", w.ID, "--name", name)
 	w.Key = made.Key
+	return w, err
+}
+
+// Workspace makes a Pro workspace with a key, of a name or none in particular.
+func (r *Rig) Workspace(ceiling int64, name ...string) Workspace {
+	r.t.Helper()
+	w, err := r.NewWorkspace(r.t.Context(), append(name, "Experiment")[0], ceiling)
+	Check(r.t, err)
 	return w
 }
 
-// Member adds a user of a role (owner, admin, member), and returns their access
-// token, good for a day.
-func (w Workspace) Member(role string) (user, token string) {
+// AddMember adds a user, new or not, in a role (owner, admin, member), and returns
+// the user's id and an access token that is good for a day.
+func (w Workspace) AddMember(role, name, email string) (user, token string) {
 	r := w.rig
 	r.t.Helper()
-	r.servers++ // makes the address new
-	email := fmt.Sprintf("%s-%d-%.8s@example.com", role, r.servers, w.ID)
 	var member struct{ ID string }
-	r.decode(r.Atlas("member", "add", "--workspace", w.ID, "--email", email, "--name", "Someone", "--role", role, "--json"), &member)
+	Check(r.t, r.Print(r.t.Context(), &member, "member", "add", "--workspace", w.ID, "--email", email, "--name", name, "--role", role))
 	var minted struct{ Token string }
-	r.decode(r.Atlas("token", "--user", member.ID, "--email", email, "--ttl", "24h", "--json"), &minted)
+	Check(r.t, r.Print(r.t.Context(), &minted, "token", "--user", member.ID, "--email", email, "--ttl", "24h"))
 	return member.ID, minted.Token
+}
+
+// Member adds a new user.
+func (w Workspace) Member(role string) (user, token string) {
+	w.rig.t.Helper()
+	w.rig.servers++ // makes the address new
+	return w.AddMember(role, "Someone", fmt.Sprintf("%s-%d-%.8s@example.com", role, w.rig.servers, w.ID))
 }
 
 // By is a caller with the workspace's key.
@@ -62,9 +85,13 @@ func (c Caller) Used(ctx context.Context) (int64, error) {
 	return usage.Used, a.Data(&usage)
 }
 
-func (r *Rig) decode(text string, into any) {
-	r.t.Helper()
-	if err := json.Unmarshal([]byte(text), into); err != nil {
-		r.t.Fatalf("%v in %s", err, text)
+// View makes a View and returns its id.
+func (c Caller) View(ctx context.Context, body any) (id string, err error) {
+	a, err := c.Want(ctx, 200, "POST", "/workspace/views/upsert", body)
+	if err != nil {
+		return "", err
 	}
+	var made struct{ View struct{ ID string } }
+	err = a.Data(&made)
+	return made.View.ID, err
 }

@@ -17,7 +17,7 @@ import (
 // holds for connections that are open and for new ones. It is for one goroutine
 // at a time.
 type Proxy struct {
-	// Settings are the environment by which a server goes through it.
+	// Settings is the environment of a server that uses the proxy.
 	Settings []string
 	proxy    *toxiproxy.Proxy
 }
@@ -27,14 +27,10 @@ func (r *Rig) Proxy(b devstack.Backend) *Proxy {
 	r.t.Helper()
 	from := map[devstack.Backend]string{devstack.Elasticsearch: r.Elasticsearch[0], devstack.Postgres: r.app, devstack.Redis: r.redisDB}[b]
 	u, err := url.Parse(from)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	Check(r.t, err)
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	p := &Proxy{proxy: toxiproxy.NewProxy(server, string(b), "127.0.0.1:0", u.Host)}
-	if err := p.proxy.Start(); err != nil {
-		r.t.Fatal(err)
-	}
+	Check(r.t, p.proxy.Start())
 	r.t.Cleanup(p.proxy.Stop)
 	through := func(address string) string { return strings.Replace(address, u.Host, p.proxy.Listen, 1) }
 	switch b {

@@ -1,26 +1,47 @@
-// Package rig is what the experiments of scripts/experiments/faults stand on: a
-// stack of real backends of their own, the atlas program as processes, proxies
-// between them, and a client. Whatever it starts ends with the test.
+// Package rig runs Atlas for experiments and benchmarks: real backends of their
+// own, atlas as processes, proxies between them, and a client of the API.
+// Everything that a rig starts ends with its test.
 //
-// It knows Atlas as its users do: by its command line, its environment and its
-// API. Methods that take no error back fail the test, and so belong to its
-// goroutine; what may be called from others returns an error.
+// A rig uses Atlas as its users do: by command line, environment and API. Methods
+// without an error result fail the test and belong to its goroutine; methods for
+// other goroutines return an error.
 package rig
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	"atlas/internal/devstack"
 )
 
+// TB is the part of testing.TB that a rig uses, so that commands can run one too.
+type TB interface {
+	Helper()
+	Context() context.Context
+	Cleanup(func())
+	Failed() bool
+	Logf(format string, args ...any)
+	Error(args ...any)
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // Options of a rig. The zero value is one small stack with 4,000 records.
 type Options struct {
+	// Dir holds backends and data, and stays. Default: a temporary folder.
+	Dir string
+	// Atlas is the binary. Default: that of ATLAS_BINARY, or one built now.
+	Atlas string
+	// Containers lets backends run in containers, which cannot be killed one by one.
+	Containers bool
+	// Prefix begins the names of all indices. Default: "faults-".
+	Prefix string
 	// Records are generated and loaded; 0 means 4,000, -1 none.
 	Records int64
 	// Seed of the generated records.
@@ -54,8 +75,10 @@ type Rig struct {
 	// Postgres is the database of Atlas as the administrator, who sees all rows.
 	Postgres string
 
-	t                    testing.TB
-	atlas                string // the binary
+	t      TB
+	atlas  string // the binary
+	prefix string
+	// Addresses of the backends for Atlas.
 	app, system, redisDB string
 	servers              int
 	disk                 string // where that of Options.Disk is mounted
@@ -63,21 +86,24 @@ type Rig struct {
 }
 
 const (
-	// indexPrefix begins the names of all indices of a rig.
-	indexPrefix    = "faults-"
 	jwtSecret      = "the experiments' secret of at least 32 bytes"
 	defaultRecords = 4_000
 	stopWithin     = time.Minute
 )
 
 // Start starts the backends, loads records and prepares the database.
-func Start(t testing.TB, o Options) *Rig {
+func Start(t TB, o Options) *Rig {
 	t.Helper()
 	began := time.Now()
-	r := &Rig{t: t, Dir: folder(t)}
-	r.atlas = binary(t, r.Dir)
+	r := &Rig{t: t, Dir: o.Dir, atlas: o.Atlas, prefix: cmp.Or(o.Prefix, "faults-")}
+	if r.Dir == "" {
+		r.Dir = Folder(t, "")
+	}
+	if r.atlas == "" {
+		r.atlas = binary(t, r.Dir)
+	}
 	given := devstack.Options{
-		Dir: filepath.Join(r.Dir, "stack"), Local: true, ESHeap: o.ESHeap,
+		Dir: filepath.Join(r.Dir, "stack"), Local: !o.Containers, ESHeap: o.ESHeap,
 		Log: func(format string, args ...any) { t.Logf(format, args...) },
 	}
 	if o.Disk > 0 {
@@ -118,14 +144,12 @@ func (r *Rig) startCluster(o devstack.Options, nodes int) {
 	r.t.Helper()
 	o.Dir = filepath.Join(r.Dir, "cluster")
 	cluster, err := devstack.StartCluster(r.t.Context(), o, nodes)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	Check(r.t, err)
 	r.t.Cleanup(func() { ended(r.t, "the cluster", cluster.Stop) })
 	r.Cluster, r.Elasticsearch = cluster, cluster.URLs
 }
 
-func ended(t testing.TB, what string, stop func(context.Context) error) {
+func ended(t TB, what string, stop func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
 	if err := stop(ctx); err != nil {
@@ -133,21 +157,18 @@ func ended(t testing.TB, what string, stop func(context.Context) error) {
 	}
 }
 
-// folder is a temporary one that the backends' own user may pass through.
-func folder(t testing.TB) string {
+// Folder makes a temporary folder below another one, "" for the system's. The
+// backends' own user may read it.
+func Folder(t TB, below string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "atlas-faults-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, err := os.MkdirTemp(below, "atlas-rig-")
+	Check(t, err)
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	Check(t, os.Chmod(dir, 0o755))
 	return dir
 }
 
@@ -174,7 +195,7 @@ func (r *Rig) Environment() []string {
 		}
 	}
 	return append(env,
-		"ATLAS_ELASTICSEARCH_URL="+strings.Join(r.Elasticsearch, ","), "ATLAS_INDEX_PREFIX="+indexPrefix,
+		"ATLAS_ELASTICSEARCH_URL="+strings.Join(r.Elasticsearch, ","), "ATLAS_INDEX_PREFIX="+r.prefix,
 		"ATLAS_POSTGRES_URL="+r.app, "ATLAS_POSTGRES_SYSTEM_URL="+r.system,
 		"ATLAS_REDIS_URL="+r.redisDB,
 		"ATLAS_CURSOR_KEYS=the experiments' cursor key", "ATLAS_JWT_SECRET="+jwtSecret,
@@ -183,7 +204,7 @@ func (r *Rig) Environment() []string {
 }
 
 // Index is the name of the alias that searches of a global dataset go to.
-func (r *Rig) Index(dataset string) string { return indexPrefix + dataset }
+func (r *Rig) Index(dataset string) string { return r.prefix + dataset }
 
 // Held is the name of the alias of a dataset's held records.
-func (r *Rig) Held(dataset string) string { return indexPrefix + "held-" + dataset }
+func (r *Rig) Held(dataset string) string { return r.prefix + "held-" + dataset }

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-	"testing"
 	"time"
 )
 
@@ -29,7 +28,7 @@ type Server struct {
 	// Address is host:port, for connections that speak no proper HTTP.
 	Address string
 
-	t       testing.TB
+	t       TB
 	rig     *Rig
 	metrics string // address of its metrics
 	env     []string
@@ -48,12 +47,8 @@ const readyWithin = time.Minute
 func (r *Rig) Serve(settings ...string) *Server {
 	r.t.Helper()
 	s := r.server(settings)
-	if err := s.Launch(); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := s.Ready(readyWithin); err != nil {
-		r.t.Fatal(err)
-	}
+	Check(r.t, s.Launch())
+	Check(r.t, s.Ready(readyWithin))
 	return s
 }
 
@@ -184,16 +179,14 @@ func (s *Server) tail() string {
 	return string(bytes.TrimSpace(log[max(0, len(log)-4000):]))
 }
 
-// freeAddress is a loopback address that nobody listens on, below the range
+// freeAddress is a loopback address without a listener, below the range
 // outgoing connections take theirs from: it must be free again after a restart.
-func freeAddress(t testing.TB) string {
+func freeAddress(t TB) string {
 	t.Helper()
 	for range 1000 {
 		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(10_000+rand.IntN(9_000)))
 		if l, err := net.Listen("tcp", address); err == nil {
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
+			Check(t, l.Close())
 			return address
 		}
 	}

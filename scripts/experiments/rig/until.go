@@ -6,11 +6,19 @@ import (
 	"time"
 )
 
-// ErrHopeless ends an Until early: what is waited for cannot come any more.
+// Check ends the test if there is an error.
+func Check(t TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ErrHopeless ends an Until early: the condition cannot hold any more.
 var ErrHopeless = errors.New("cannot come any more")
 
-// Until asks every 20 ms until holds answers nil; when that takes longer than
-// most it returns the last answer.
+// Until calls holds every 20 ms until it returns nil. After most, or an
+// ErrHopeless, it returns the last error.
 func Until(most time.Duration, what string, holds func() error) error {
 	began := time.Now()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -30,7 +38,5 @@ func Until(most time.Duration, what string, holds func() error) error {
 // Until is the function of this name, and fails the test.
 func (r *Rig) Until(most time.Duration, what string, holds func() error) {
 	r.t.Helper()
-	if err := Until(most, what, holds); err != nil {
-		r.t.Fatal(err)
-	}
+	Check(r.t, Until(most, what, holds))
 }

@@ -4,7 +4,7 @@
 //	summary --results FILE [--json FILE] NAME=STATUS…
 //
 // The results are the lines that package figures appended. STATUS is that of an
-// experiment's test, so that one which ended without a line is told too.
+// experiment's test, so that one without a line is listed too.
 package main
 
 import (

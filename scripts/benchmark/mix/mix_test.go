@@ -1,4 +1,4 @@
-package main
+package mix
 
 import (
 	"slices"
@@ -12,14 +12,14 @@ import (
 )
 
 // generated draws from a small dataset that is the same each time.
-func generated(t *testing.T) sample {
+func generated(t *testing.T) Sample {
 	t.Helper()
 	dir := t.TempDir()
 	report, err := generate.Generate(t.Context(), generate.Options{Records: 4_000, Seed: 3, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := drawSample(dir, report.Records, 5)
+	s, err := DrawSample(dir, report.Records, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,34 +44,34 @@ func TestRequestsAreValidDifferentAndTheSameAgain(t *testing.T) {
 	t.Parallel()
 	from := generated(t)
 	const n = 3_000
-	first, again := newMix(from, 9), newMix(from, 9)
+	first, again := New(from, 9), New(from, 9)
 	bodies := map[string]bool{}
 	filters, sorts, relations := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	limits := map[int]bool{}
 	for range n {
-		s := first.next()
-		body := s.encode()
-		if d := cmp.Diff(string(body), string(again.next().encode())); d != "" {
+		s := first.Next()
+		body := s.Encode()
+		if d := cmp.Diff(string(body), string(again.Next().Encode())); d != "" {
 			t.Fatal("another request from the same seed:", d)
 		}
 		value, issues := input.Decode(body)
 		if len(issues) > 0 {
 			t.Fatalf("%s: %v", body, issues)
 		}
-		q, err := query.Parse(value, s.dataset, query.Base{Kind: query.Data})
+		q, err := query.Parse(value, s.Dataset, query.Base{Kind: query.Data})
 		if err != nil {
-			t.Fatalf("%s %s: %v", s.dataset, body, err)
+			t.Fatalf("%s %s: %v", s.Dataset, body, err)
 		}
-		if q.Limit != s.limit() {
-			t.Errorf("%s has limit %d, said to be %d", body, q.Limit, s.limit())
+		if q.Limit != s.Limit() {
+			t.Errorf("%s has limit %d, said to be %d", body, q.Limit, s.Limit())
 		}
-		bodies[s.path()+string(body)] = true
-		sorts[string(s.dataset)+" "+q.Sort.String()] = true
+		bodies[s.Path()+string(body)] = true
+		sorts[string(s.Dataset)+" "+q.Sort.String()] = true
 		limits[q.Limit] = true
 		collect := func(into map[string]bool, key string) {
-			m, _ := s.body[key].(map[string]any)
+			m, _ := s.Body[key].(map[string]any)
 			for k := range m {
-				into[string(s.dataset)+" "+k] = true
+				into[string(s.Dataset)+" "+k] = true
 			}
 		}
 		collect(filters, "filters")

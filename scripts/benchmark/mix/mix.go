@@ -1,4 +1,4 @@
-package main
+package mix
 
 import (
 	"encoding/json"
@@ -13,59 +13,59 @@ import (
 	"atlas/search/query"
 )
 
-// search is one search request.
-type search struct {
-	dataset query.Dataset
-	body    map[string]any
+// Search is one search request.
+type Search struct {
+	Dataset query.Dataset
+	Body    map[string]any
 }
 
-// path is where it is sent, below the base.
-func (s search) path() string { return "/data/" + string(s.dataset) + "/search" }
+// Path is where it is sent, below the base.
+func (s Search) Path() string { return "/data/" + string(s.Dataset) + "/search" }
 
-// encode writes the body, equal bodies alike.
-func (s search) encode() []byte {
-	b, err := json.Marshal(s.body)
+// Encode writes the body, equal bodies alike.
+func (s Search) Encode() []byte {
+	b, err := json.Marshal(s.Body)
 	if err != nil {
 		panic(err) // made of maps, strings and numbers
 	}
 	return b
 }
 
-// limit is how many records it asks for.
-func (s search) limit() int {
-	if n, ok := s.body["limit"].(int); ok {
+// Limit is how many records it asks for.
+func (s Search) Limit() int {
+	if n, ok := s.Body["limit"].(int); ok {
 		return n
 	}
 	return query.DefaultLimit
 }
 
-// mix draws search requests as people and programs send them: mostly a record's
+// Mix draws search requests as people and programs send them: mostly a record's
 // terms or properties that somebody looks for, some whole lists in some order.
 // Terms and values come from records that exist, so that nearly every request
 // finds something. It covers every field that can be filtered or sorted by.
-type mix struct {
+type Mix struct {
 	random *rand.Rand
-	from   sample
+	from   Sample
 	seen   map[string]bool
 }
 
-func newMix(from sample, seed uint64) *mix {
-	return &mix{random: rand.New(rand.NewPCG(seed, 0x6d6978)), from: from, seen: map[string]bool{}}
+func New(from Sample, seed uint64) *Mix {
+	return &Mix{random: rand.New(rand.NewPCG(seed, 0x6d6978)), from: from, seen: map[string]bool{}}
 }
 
-// next draws a request unlike all before.
-func (m *mix) next() search {
+// Next draws a request unlike all before.
+func (m *Mix) Next() Search {
 	for {
 		s := m.draw()
-		if m.isNew(s) {
+		if m.IsNew(s) {
 			return s
 		}
 	}
 }
 
-// isNew tells whether no equal request has been asked about before.
-func (m *mix) isNew(s search) bool {
-	key := s.path() + string(s.encode())
+// IsNew reports whether it is called with an equal request for the first time.
+func (m *Mix) IsNew(s Search) bool {
+	key := s.Path() + string(s.Encode())
 	if m.seen[key] {
 		return false
 	}
@@ -74,55 +74,55 @@ func (m *mix) isNew(s search) bool {
 }
 
 // chance is true so many times of a hundred.
-func (m *mix) chance(percent int) bool { return m.random.IntN(100) < percent }
+func (m *Mix) chance(percent int) bool { return m.random.IntN(100) < percent }
 
-func pick[T any](m *mix, list []T) T { return list[m.random.IntN(len(list))] }
+func pick[T any](m *Mix, list []T) T { return list[m.random.IntN(len(list))] }
 
 // draw puts a request together. The shares are an assumption, written down in
 // docs/benchmarks.md.
-func (m *mix) draw() search {
-	s := search{pick(m, []query.Dataset{query.Projects, query.Projects, query.Projects, query.Accounts, query.Accounts, query.Contacts, query.Signals}), map[string]any{}}
-	one := pick(m, m.from[s.dataset])
+func (m *Mix) draw() Search {
+	s := Search{pick(m, []query.Dataset{query.Projects, query.Projects, query.Projects, query.Accounts, query.Accounts, query.Contacts, query.Signals}), map[string]any{}}
+	one := pick(m, m.from[s.Dataset])
 	text, filters := m.chance(40), 1+m.random.IntN(3)
 	if text {
 		filters = m.random.IntN(3)
-		if terms := m.terms(s.dataset, one); terms != "" {
-			s.body["query"] = terms
+		if terms := m.terms(s.Dataset, one); terms != "" {
+			s.Body["query"] = terms
 		}
 	}
-	if relations := query.RelationsOf(s.dataset); len(relations) > 0 && m.chance(20) {
+	if relations := query.RelationsOf(s.Dataset); len(relations) > 0 && m.chance(20) {
 		filters = min(filters, 1)
 		key, value := m.relation(pick(m, relations))
-		s.body["relations"] = map[string]any{key: value}
+		s.Body["relations"] = map[string]any{key: value}
 	}
 	if !text && m.chance(8) {
 		filters = 0
 	}
-	if f := m.filters(query.FilterFields(s.dataset, query.Data), s.dataset, one, filters); len(f) > 0 {
-		s.body["filters"] = f
+	if f := m.filters(query.FilterFields(s.Dataset, query.Data), s.Dataset, one, filters); len(f) > 0 {
+		s.Body["filters"] = f
 	}
 	if m.chance(map[bool]int{true: 20, false: 50}[text]) {
-		s.body["sort"] = map[string]any{
-			"field": pick(m, query.SortFields(s.dataset, query.Data)).Name,
+		s.Body["sort"] = map[string]any{
+			"field": pick(m, query.SortFields(s.Dataset, query.Data)).Name,
 			"order": pick(m, []string{"asc", "desc"}),
 		}
 	}
 	switch n := m.random.IntN(100); {
 	case n < 30:
-		s.body["limit"] = 10
+		s.Body["limit"] = 10
 	case n < 45:
-		s.body["limit"] = 100
+		s.Body["limit"] = 100
 	case n < 60:
-		s.body["limit"] = 25 // the others leave it to the default
+		s.Body["limit"] = 25 // the others leave it to the default
 	}
 	if m.chance(5) {
-		s.body["offset"] = 25 * (1 + m.random.IntN(8))
+		s.Body["offset"] = 25 * (1 + m.random.IntN(8))
 	}
 	return s
 }
 
 // terms are one to three words of a field that `query` searches.
-func (m *mix) terms(d query.Dataset, of record) string {
+func (m *Mix) terms(d query.Dataset, of record) string {
 	var texts []string
 	for _, f := range query.Fields(d) {
 		if text, ok := of[f.Name].(string); ok && f.Query && len(words(text)) > 0 {
@@ -139,7 +139,7 @@ func (m *mix) terms(d query.Dataset, of record) string {
 }
 
 // some are up to so many words of a text, in a row, now and then in lower case.
-func (m *mix) some(text string, most int) string {
+func (m *Mix) some(text string, most int) string {
 	all := words(text)
 	n := 1 + m.random.IntN(min(most, len(all)))
 	from := m.random.IntN(len(all) - n + 1)
@@ -159,7 +159,7 @@ func words(text string) []string {
 
 // filters are so many filters that the record meets, fewer when it has fewer
 // values.
-func (m *mix) filters(fields []query.Field, d query.Dataset, met record, n int) map[string]any {
+func (m *Mix) filters(fields []query.Field, d query.Dataset, met record, n int) map[string]any {
 	chosen := map[string]any{}
 	fields = slices.Clone(fields)
 	m.random.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
@@ -178,7 +178,7 @@ func (m *mix) filters(fields []query.Field, d query.Dataset, met record, n int) 
 }
 
 // filter is met by the record, nil when it cannot be made.
-func (m *mix) filter(f query.Field, d query.Dataset, met record) map[string]any {
+func (m *Mix) filter(f query.Field, d query.Dataset, met record) map[string]any {
 	if f.Derive != nil {
 		return m.derived(f, met)
 	}
@@ -217,7 +217,7 @@ func (m *mix) filter(f query.Field, d query.Dataset, met record) map[string]any 
 func with(value any) map[string]any { return map[string]any{"value": value} }
 
 // derived filters by what only a load computes, so the record says less of it.
-func (m *mix) derived(f query.Field, met record) map[string]any {
+func (m *Mix) derived(f query.Field, met record) map[string]any {
 	if f.Derive.Count {
 		return with([]any{1 + m.random.IntN(4), nil})
 	}
@@ -229,7 +229,7 @@ func (m *mix) derived(f query.Field, met record) map[string]any {
 }
 
 // among is the value, mostly with one or two others.
-func (m *mix) among(f query.Field, d query.Dataset, value any) any {
+func (m *Mix) among(f query.Field, d query.Dataset, value any) any {
 	values := []any{value}
 	for range m.random.IntN(3) {
 		var other any
@@ -249,7 +249,7 @@ func (m *mix) among(f query.Field, d query.Dataset, value any) any {
 }
 
 // numbers is a range around the value, often with one end.
-func (m *mix) numbers(f query.Field, value json.Number) any {
+func (m *Mix) numbers(f query.Field, value json.Number) any {
 	v, err := value.Float64()
 	if err != nil {
 		panic(fmt.Sprintf("%s is no number: %q", f.Name, value)) // a load would have refused it
@@ -274,7 +274,7 @@ func number(v float64) json.Number {
 }
 
 // days is a range of up to two years around the value, often with one end.
-func (m *mix) days(value string) any {
+func (m *Mix) days(value string) any {
 	at, err := time.Parse(time.RFC3339Nano, value)
 	if err != nil {
 		panic(err) // a load would have refused it
@@ -287,7 +287,7 @@ func (m *mix) days(value string) any {
 }
 
 // ends are both, or one of them and null.
-func (m *mix) ends(low, high any) any {
+func (m *Mix) ends(low, high any) any {
 	switch m.random.IntN(4) {
 	case 0:
 		return []any{low, nil}
@@ -298,7 +298,7 @@ func (m *mix) ends(low, high any) any {
 }
 
 // relation asks for related records of a kind, or for none.
-func (m *mix) relation(r query.Relation) (key string, value map[string]any) {
+func (m *Mix) relation(r query.Relation) (key string, value map[string]any) {
 	key = "has_" + r.Singular
 	if m.chance(25) {
 		key = "without_" + r.Singular

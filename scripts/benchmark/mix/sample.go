@@ -1,4 +1,4 @@
-package main
+package mix
 
 import (
 	"bytes"
@@ -16,18 +16,18 @@ import (
 // record is one of the dataset's, numbers as they are written.
 type record map[string]any
 
-// sample is some records of each dataset, for terms and values that occur.
-type sample map[query.Dataset][]record
+// Sample is some records of each dataset, for terms and values that occur.
+type Sample map[query.Dataset][]record
 
 // sampleSize is how many records of a dataset are drawn.
 const sampleSize = 400
 
-// drawSample reads records at random, the same ones for the same seed, from the files
+// DrawSample reads records at random, the same ones for the same seed, from the files
 // in dir.
-func drawSample(dir string, counts ndjson.Counts, seed uint64) (sample, error) {
-	s := sample{}
+func DrawSample(dir string, counts ndjson.Counts, seed uint64) (Sample, error) {
+	s := Sample{}
 	for _, d := range query.Datasets {
-		have := countOf(counts, d)
+		have := CountOf(counts, d)
 		random := rand.New(rand.NewPCG(seed, uint64(len(s))))
 		lines := make([]int64, sampleSize)
 		for i := range lines {
@@ -45,7 +45,7 @@ func drawSample(dir string, counts ndjson.Counts, seed uint64) (sample, error) {
 	return s, nil
 }
 
-func countOf(counts ndjson.Counts, d query.Dataset) int64 {
+func CountOf(counts ndjson.Counts, d query.Dataset) int64 {
 	switch d {
 	case query.Accounts:
 		return counts.Accounts

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"atlas/scripts/benchmark/load"
+	"atlas/scripts/benchmark/report"
+	"atlas/scripts/experiments/rig"
+)
+
+// byTurns sends requests of several kinds by turns over one connection, and
+// returns the p50 of each kind in milliseconds.
+func (s *serving) byTurns(about time.Duration, kinds ...[]*load.Request) (p50 []float64) {
+	things := make([]func(int) (time.Duration, error), len(kinds))
+	for i, requests := range kinds {
+		things[i] = s.client.Timed(s.ctx, requests...)
+	}
+	for _, took := range must(load.Turns(about, things...)) {
+		p50 = append(p50, took.Percentile(50))
+	}
+	return p50
+}
+
+// threeWays is a figure through Atlas and straight to the backends.
+type threeWays struct {
+	Service report.Spread `json:"service"`
+	Direct  report.Spread `json:"direct"`
+	Added   report.Spread `json:"added"`
+}
+
+func (t *threeWays) add(service, direct float64) {
+	t.Service.Add(service)
+	t.Direct.Add(direct)
+	t.Added.Add(service - direct)
+}
+
+func (t threeWays) row(name string) []string {
+	return append([]string{name}, report.Texts(2, t.Service, t.Direct, t.Added)...)
+}
+
+// compared is one kind of request beside another, and beside what Elasticsearch
+// alone takes for the first.
+type compared struct {
+	Name  string        `json:"name"`
+	One   report.Spread `json:"p50_ms"`
+	Other report.Spread `json:"beside_p50_ms"`
+	Ratio report.Spread `json:"ratio"`
+	Alone report.Spread `json:"elasticsearch_alone_p50_ms"`
+
+	one, other, alone []*load.Request
+}
+
+// addAlone finds what the service asks Elasticsearch for the first kind of each.
+func (s *serving) addAlone(all []*compared) {
+	recorder, server := s.recorded()
+	defer func() { check(server.Stop()) }()
+	for _, c := range all {
+		for _, r := range c.one {
+			recorder.take()
+			again := *r
+			again.URL = must(url.Parse(server.Base))
+			again.URL.Path, again.URL.RawQuery = r.URL.Path, r.URL.RawQuery
+			must(s.client.Check(s.ctx, &again, nil))
+			direct, _ := recorder.only(r)
+			c.alone = append(c.alone, direct)
+		}
+	}
+}
+
+// compareAll measures all of them in each round, which takes about so many
+// seconds, after a warm-up that does not count, and then several kinds at
+// saturation.
+func (s *serving) compareAll(all []*compared, rounds int, seconds float64, loads ...*kindsSaturated) {
+	for _, l := range loads {
+		l.warmUp(s, seconds/3/float64(len(loads)))
+	}
+	each := time.Duration(seconds / float64(len(all)) * float64(time.Second))
+	for round := range rounds + 1 {
+		for _, c := range all {
+			if round == 0 {
+				s.byTurns(time.Second, c.one, c.other, c.alone)
+				continue
+			}
+			p50 := s.byTurns(each, c.one, c.other, c.alone)
+			c.One.Add(p50[0])
+			c.Other.Add(p50[1])
+			c.Ratio.Add(p50[0] / p50[1])
+			c.Alone.Add(p50[2])
+		}
+		if round == 0 {
+			continue
+		}
+		for _, l := range loads {
+			l.measure(s)
+		}
+		say("round %d of %d", round, rounds)
+	}
+}
+
+// comparedTable has a row for each kind.
+func comparedTable(all []*compared, head ...string) report.Table {
+	t := report.Table{Head: head}
+	for _, c := range all {
+		t.Add(append([]string{c.Name}, report.Texts(2, c.One, c.Other, c.Ratio, c.Alone)...)...)
+	}
+	return t
+}
+
+// saturated is the rate and the cost of requests of one kind when each next one
+// comes at once.
+type saturated struct {
+	Name      string        `json:"name"`
+	PerSecond report.Spread `json:"requests_per_second"`
+	CPU       cpu           `json:"cpu_ms_per_request"`
+
+	requests []*load.Request
+}
+
+// kindsSaturated are several kinds, with as many requests of each.
+type kindsSaturated struct {
+	RequestsARound int          `json:"requests_a_round"`
+	Kinds          []*saturated `json:"kinds"`
+}
+
+// saturate makes three kinds of the sides of a comparison. Each row has the same
+// share, however many variants it has.
+func saturate(all []*compared, names ...string) *kindsSaturated {
+	k := &kindsSaturated{}
+	for side, name := range names {
+		kind := &saturated{Name: name}
+		for _, c := range all {
+			requests := [][]*load.Request{c.one, c.other, c.alone}[side]
+			for i := range 10 {
+				kind.requests = append(kind.requests, requests[i%len(requests)])
+			}
+		}
+		k.Kinds = append(k.Kinds, kind)
+	}
+	return k
+}
+
+// shortest is the least time to saturate with one kind, in seconds: CPU time is
+// counted in steps, that of Elasticsearch once a second.
+const shortest = 1.5
+
+// warmUp finds how many requests of the first kind take about so many seconds.
+func (k *kindsSaturated) warmUp(s *serving, seconds float64) {
+	n := len(k.Kinds[0].requests)
+	for i, kind := range k.Kinds {
+		result := must(s.client.Closed(s.ctx, kind.requests, connections, max(2*n, 100)))
+		if i == 0 {
+			k.RequestsARound = passes(result, max(seconds, shortest), n) * n
+		}
+	}
+}
+
+// passes is how often n requests fit into so many seconds, at least once.
+func passes(warm load.Result, seconds float64, n int) int {
+	return max(1, int(math.Round(warm.PerSecond()*seconds/float64(n))))
+}
+
+// measure sends as many of each kind.
+func (k *kindsSaturated) measure(s *serving) {
+	for _, kind := range k.Kinds {
+		result := s.meter.closed(s.ctx, s.client, kind.requests, connections, k.RequestsARound, &kind.CPU)
+		kind.PerSecond.Add(result.PerSecond())
+	}
+}
+
+func (k *kindsSaturated) table() report.Table {
+	t := report.Table{Head: []string{""}}
+	row := []string{"requests/s"}
+	var used []cpu
+	for _, kind := range k.Kinds {
+		t.Head, row, used = append(t.Head, kind.Name), append(row, kind.PerSecond.Text(0)), append(used, kind.CPU)
+	}
+	t.Add(row...)
+	addProcesses(&t, "ms/request", used...)
+	return t
+}
+
+// recorder keeps the searches that a service makes of Elasticsearch while
+// requests are prepared, never while they are measured. So the requests that are
+// later sent straight to Elasticsearch are the service's own, to the byte.
+type recorder struct {
+	to   *url.URL
+	lock sync.Mutex
+	seen []rig.Exchange
+}
+
+// recorded starts a service whose searches of Elasticsearch are recorded.
+func (i *installation) recorded() (*recorder, *rig.Server) {
+	r := &recorder{to: must(url.Parse(i.Elasticsearch[0]))}
+	return r, i.serve("ATLAS_ELASTICSEARCH_URL=" + rig.Tap(i.run, i.Elasticsearch[0], nil, r.add))
+}
+
+func (r *recorder) add(e rig.Exchange) {
+	if !e.Searches() {
+		return // the service's own upkeep, of held records
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.seen = append(r.seen, e)
+}
+
+// take returns what came since the last take.
+func (r *recorder) take() []rig.Exchange {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	seen := r.seen
+	r.seen = nil
+	return seen
+}
+
+// only is the one request that came since the last take, to be sent straight to
+// Elasticsearch, and the answer it got.
+func (r *recorder) only(by *load.Request) (direct *load.Request, answer []byte) {
+	seen := r.take()
+	if len(seen) != 1 || seen[0].Status != http.StatusOK {
+		check(fmt.Errorf("%s: %d requests of Elasticsearch, expected one that succeeds", by.Body, len(seen)))
+	}
+	return directly(seen[0], r.to), seen[0].Answer
+}
+
+// directly is the same request, sent to another address.
+func directly(e rig.Exchange, to *url.URL) *load.Request {
+	r := &load.Request{Method: e.Method, URL: to.ResolveReference(must(url.Parse(e.Target))), Header: e.Header, Body: e.Body}
+	// The client sets these itself.
+	for _, name := range []string{"Content-Length", "Connection", "Accept-Encoding"} {
+		r.Header.Del(name)
+	}
+	r.Expect(e.Answer)
+	return r
+}

@@ -1,0 +1,237 @@
+// Package load sends prepared requests over HTTP, in closed and open loops, and
+// measures how long their answers take. Every answer is compared with the first
+// one to the same request.
+package load
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Request is sent again and again. The data does not change, so each answer must
+// equal the first one to the byte.
+type Request struct {
+	Method string
+	URL    *url.URL
+	Header http.Header // shared, never written to
+	Body   []byte
+	// Size of the expected answer in bytes.
+	Size int
+	sum  uint32
+}
+
+// castagnoli is the checksum that processors compute in hardware.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Expect sets the expected answer.
+func (r *Request) Expect(answer []byte) {
+	r.Size, r.sum = len(answer), crc32.Checksum(answer, castagnoli)
+}
+
+// Client sends requests over connections that stay open. Each side of a
+// comparison has its own.
+type Client struct{ *http.Transport }
+
+// NewClient returns a client of at most so many connections.
+func NewClient(connections int) Client {
+	return Client{&http.Transport{
+		MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections,
+		DisableCompression:    true,
+		ResponseHeaderTimeout: time.Minute,
+	}}
+}
+
+// Do sends a request and reads the whole answer into buf, which it returns. A
+// status other than 200 is an error.
+func (c Client) Do(ctx context.Context, r *Request, buf []byte) ([]byte, error) {
+	res, err := c.RoundTrip((&http.Request{
+		Method: r.Method, URL: r.URL, Host: r.URL.Host, Header: r.Header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Body: io.NopCloser(bytes.NewReader(r.Body)), ContentLength: int64(len(r.Body)),
+	}).WithContext(ctx))
+	if err != nil {
+		return buf, err
+	}
+	defer res.Body.Close()
+	b := bytes.NewBuffer(buf[:0])
+	_, err = b.ReadFrom(res.Body)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s answered %d to %.200s: %.500s", r.URL, res.StatusCode, r.Body, b.Bytes())
+	}
+	return b.Bytes(), err
+}
+
+// Check sends a request and returns an error unless the answer is the expected one.
+func (c Client) Check(ctx context.Context, r *Request, buf []byte) ([]byte, error) {
+	buf, err := c.Do(ctx, r, buf)
+	if err == nil && (len(buf) != r.Size || crc32.Checksum(buf, castagnoli) != r.sum) {
+		err = fmt.Errorf("%s answered %s otherwise than before, %d bytes instead of %d: %.300s", r.URL, r.Body, len(buf), r.Size, buf)
+	}
+	return buf, err
+}
+
+// Timed returns a function for Turns, which sends one of the requests each turn,
+// in their order, and checks the answer.
+func (c Client) Timed(ctx context.Context, requests ...*Request) func(turn int) (time.Duration, error) {
+	var buf []byte
+	return func(turn int) (took time.Duration, err error) {
+		began := time.Now()
+		buf, err = c.Check(ctx, requests[turn%len(requests)], buf)
+		return time.Since(began), err
+	}
+}
+
+// Latencies is a histogram of durations with three significant digits.
+type Latencies struct{ *hdrhistogram.Histogram }
+
+// NewLatencies returns an empty histogram of durations up to an hour.
+func NewLatencies() Latencies {
+	return Latencies{hdrhistogram.New(1, time.Hour.Nanoseconds(), 3)}
+}
+
+// Record adds a duration.
+func (l Latencies) Record(d time.Duration) {
+	_ = l.RecordValue(min(d, time.Hour).Nanoseconds()) // in the bounds
+}
+
+// Percentile in milliseconds, p from 0 to 100.
+func (l Latencies) Percentile(p float64) float64 { return float64(l.ValueAtQuantile(p)) / 1e6 }
+
+// Result of a closed loop.
+type Result struct {
+	Latencies
+	Took time.Duration
+}
+
+// PerSecond is the rate.
+func (r Result) PerSecond() float64 { return float64(r.TotalCount()) / r.Took.Seconds() }
+
+// Closed runs work total times in n goroutines, each next one as soon as the one
+// before has ended. A worker is made for each goroutine, so it may keep a buffer.
+// The first error ends the loop.
+func Closed(ctx context.Context, n, total int, worker func() func(ctx context.Context, i int) error) (Result, error) {
+	began := time.Now()
+	latencies, err := workers(ctx, n, total, func(ctx context.Context) func(i int) (time.Duration, error) {
+		work := worker()
+		return func(i int) (time.Duration, error) {
+			start := time.Now()
+			err := work(ctx, i)
+			return time.Since(start), err
+		}
+	})
+	return Result{latencies, time.Since(began)}, err
+}
+
+// Closed sends total requests over n connections, starting over when all were
+// sent, each next one as soon as the one before is answered. The first wrong
+// answer ends the loop.
+func (c Client) Closed(ctx context.Context, requests []*Request, n, total int) (Result, error) {
+	return Closed(ctx, n, total, func() func(context.Context, int) error {
+		var buf []byte
+		return func(ctx context.Context, i int) (err error) {
+			buf, err = c.Check(ctx, requests[i%len(requests)], buf)
+			return err
+		}
+	})
+}
+
+// MaxInFlight bounds the requests of an open loop under way at once. Past it
+// requests start late, which their latencies include.
+const MaxInFlight = 128
+
+// Open sends total requests at a fixed rate per second, whether or not earlier
+// ones were answered. A latency counts from the moment the request was due, so a
+// pause of the server counts in full (no coordinated omission). The first wrong
+// answer ends the loop, and so does falling behind without end.
+func (c Client) Open(ctx context.Context, requests []*Request, rate float64, total int) (Latencies, error) {
+	planned := time.Duration(float64(total) / rate * float64(time.Second))
+	ctx, cancel := context.WithTimeoutCause(ctx, 3*planned+10*time.Second, fmt.Errorf("%.0f requests/s are more than can be served", rate))
+	defer cancel()
+	began := time.Now().Add(10 * time.Millisecond)
+	return workers(ctx, min(MaxInFlight, total), total, func(ctx context.Context) func(i int) (time.Duration, error) {
+		// Each worker waits for its own request: none is handed over.
+		alarm, err := newAlarm()
+		if err != nil {
+			return func(int) (time.Duration, error) { return 0, err }
+		}
+		context.AfterFunc(ctx, alarm.close)
+		var buf []byte
+		return func(i int) (time.Duration, error) {
+			due := began.Add(time.Duration(float64(i) / rate * float64(time.Second)))
+			err := alarm.wait(ctx, due)
+			if err == nil {
+				buf, err = c.Check(ctx, requests[i%len(requests)], buf)
+			}
+			return time.Since(due), err
+		}
+	})
+}
+
+// workers calls a function for each number below total from n goroutines, and
+// collects the durations that it returns.
+func workers(ctx context.Context, n, total int, worker func(ctx context.Context) func(i int) (time.Duration, error)) (Latencies, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var (
+		all  = NewLatencies()
+		lock sync.Mutex
+		next atomic.Int64
+		wg   sync.WaitGroup
+	)
+	for range n {
+		work := worker(ctx)
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= total {
+					return
+				}
+				took, err := work(i)
+				if err != nil {
+					cancel(err)
+				}
+				lock.Lock()
+				all.Record(took)
+				lock.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return all, context.Cause(ctx)
+}
+
+// How often Turns runs what it compares.
+const (
+	FewestTurns = 20
+	mostTurns   = 1_000
+)
+
+// Turns runs several things one after the other, again and again for about so
+// long, and returns how long each says that it took.
+func Turns(about time.Duration, things ...func(turn int) (time.Duration, error)) ([]Latencies, error) {
+	took := make([]Latencies, len(things))
+	for i := range took {
+		took[i] = NewLatencies()
+	}
+	turn := 0
+	for end := time.Now().Add(about); turn < FewestTurns || turn < mostTurns && time.Now().Before(end); turn++ {
+		for i, thing := range things {
+			d, err := thing(turn)
+			if err != nil {
+				return nil, err
+			}
+			took[i].Record(d)
+		}
+	}
+	return took, nil
+}
