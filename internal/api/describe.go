@@ -202,7 +202,8 @@ func (r Route) headers(success bool) openapi.Map[openapi.Header] {
 func (r Route) failures() openapi.Map[openapi.Response] {
 	byStatus := map[int][]fault.Code{}
 	for _, code := range r.codes() {
-		byStatus[statuses[code]] = append(byStatus[statuses[code]], code)
+		status := errorTable[code].status
+		byStatus[status] = append(byStatus[status], code)
 	}
 	var order []int
 	for status := range byStatus {
@@ -229,7 +230,7 @@ func failure(codes []fault.Code, headers openapi.Map[openapi.Header]) openapi.Re
 		} else {
 			named = append(named, code)
 		}
-		texts[i] = "- `" + name + "`: " + meanings[code]
+		texts[i] = "- `" + name + "`: " + errorTable[code].meaning
 		shown = append(shown, openapi.Member[openapi.Example]{Name: name, Value: openapi.Example{Value: failureExample(code)}})
 	}
 	if len(named) > 0 {
@@ -239,7 +240,7 @@ func failure(codes []fault.Code, headers openapi.Map[openapi.Header]) openapi.Re
 	if len(shapes) > 1 {
 		s = &openapi.Schema{OneOf: shapes}
 	}
-	if slices.ContainsFunc(codes, func(c fault.Code) bool { return c == fault.RateLimited || c == fault.Unavailable }) {
+	if slices.ContainsFunc(codes, func(c fault.Code) bool { return errorTable[c].retry }) {
 		headers = append(slices.Clip(headers), openapi.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef("RetryAfter")})
 	}
 	return openapi.Response{Description: strings.Join(texts, "\n"), Headers: headers, Content: openapi.JSON(openapi.MediaType{Schema: s, Examples: shown})}
@@ -252,7 +253,7 @@ func failureExample(code fault.Code) any {
 			{Code: fault.TooBig, Path: []string{"limit"}, Message: fmt.Sprintf("must be at most %d", query.MaxLimit)},
 		}}}
 	}
-	return handlerError{codeMessage{code, strings.ReplaceAll(meanings[code], "`", "")}}
+	return handlerError{codeMessage{code, strings.ReplaceAll(errorTable[code].meaning, "`", "")}}
 }
 
 // errorSchema is the shape of errors with one of the codes.
@@ -261,38 +262,6 @@ func errorSchema(codes []fault.Code) *openapi.Schema {
 		openapi.Required("code", openapi.OneOf(codes...)),
 		openapi.Required("message", plain("What is wrong, in a sentence.")),
 	)))
-}
-
-// meanings say when a code is answered.
-var meanings = map[fault.Code]string{
-	fault.BadRequest:            "a cursor that is not this search's, an unknown `include`, or no `workspace_id` where it is needed",
-	fault.InvalidInput:          "the body or a parameter is not valid; all problems are listed",
-	fault.UserIdentityRequired:  "an API key where a person is meant",
-	fault.CannotSelfRemove:      "nobody removes themself",
-	fault.ViewTypeMismatch:      "the View is Dynamic: its definition chooses its records",
-	fault.ViewImmutableField:    "a View's dataset or type would change",
-	fault.InvalidViewDefinition: "the definition is outside the grammar; the message says what and where",
-	fault.Unauthorized:          "no token, or not a genuine one",
-	fault.Forbidden:             "the key is restricted, revoked, expired or without the scope; no member; the plan is not Pro; a role that is too low",
-	fault.NotFound:              "there is no such thing",
-	fault.ViewNotFound:          "the workspace has no such View",
-	fault.SkillNotFound:         "no Skill with this locator that the caller may see",
-	fault.AmbiguousMatch:        "several records have the domain or address of `match`: name one by its id",
-	fault.LastOwner:             "the only owner would be demoted or removed",
-	fault.AlreadyMember:         "the address, or the user, belongs to a member",
-	fault.AlreadyInvited:        "the address has a pending invitation",
-	fault.ViewNameConflict:      "the workspace has a View of that dataset and name",
-	fault.RevisionConflict:      "the View was changed since the revision that the change names",
-	fault.SkillConflict:         "the locator is taken",
-	fault.LimitReached:          "the workspace has as much as it may have; the message says what, and how much",
-	fault.PayloadTooLarge:       fmt.Sprintf("a body of over %d bytes", MaxBody),
-	fault.UnsupportedMediaType:  "a body that is not `application/json`",
-	fault.RateLimited:           "the credit ceiling is used up",
-	fault.Internal:              "a mistake of ours; the request id helps to find it",
-	fault.Unavailable:           "a backend is away or too slow, or too much is asked at once: try again",
-	fault.RecordNotFound:        "the dataset has no such record",
-	fault.RecordNotVisible:      "a contact that the workspace does not see",
-	fault.ViewFull:              "the View holds as many records as it can",
 }
 
 // itemCodes are the codes of failed items, in order.
@@ -304,13 +273,8 @@ func itemCodes(codes []fault.Code) []fault.Code {
 func itemMeanings(codes []fault.Code) string {
 	texts := make([]string, len(codes))
 	for i, code := range codes {
-		texts[i] = "- `" + string(code) + "`: " + meanings[code]
-		switch code {
-		case fault.InvalidInput:
-			texts[i] = "- `" + string(code) + "`: the item is not valid; `issues` lists all problems"
-		case fault.Unavailable:
-			texts[i] = "- `" + string(code) + "`: the service could not go on when other items were done; the first such item is done wholly or not at all, the ones after it were not tried"
-		}
+		row := errorTable[code]
+		texts[i] = "- `" + string(code) + "`: " + cmp.Or(row.item, row.meaning)
 	}
 	return strings.Join(texts, "\n")
 }

@@ -14,7 +14,8 @@ import (
 // `error.code`.
 type Code string
 
-// The codes of docs/api.md, "Errors".
+// The codes of docs/api.md, "Errors". Each has a row in the errorTable of
+// internal/api and a constant in package client.
 const (
 	BadRequest            Code = "bad_request"
 	InvalidInput          Code = "invalid_input" // answered in the validation shape
@@ -42,9 +43,9 @@ const (
 	SkillNotFound         Code = "skill_not_found"
 	SkillConflict         Code = "skill_conflict"
 	LimitReached          Code = "limit_reached"
-	RecordNotFound        Code = "record_not_found"   // per item only
-	RecordNotVisible      Code = "record_not_visible" // per item only
-	ViewFull              Code = "view_full"          // per item only
+	RecordNotFound        Code = "record_not_found"
+	RecordNotVisible      Code = "record_not_visible"
+	ViewFull              Code = "view_full"
 )
 
 // IssueCode is the kind of one validation problem.
