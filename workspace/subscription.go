@@ -29,8 +29,8 @@ type Channel string
 type Frequency string
 
 // Channels and Frequencies list what there is.
-func Channels() []string    { return []string{"in_app", "email"} }
-func Frequencies() []string { return []string{"instant", "daily", "weekly"} }
+func Channels() []Channel      { return []Channel{"in_app", "email"} }
+func Frequencies() []Frequency { return []Frequency{"instant", "daily", "weekly"} }
 
 // Subscription says that a workspace tracks one type of signal, and how its
 // alerts are delivered. It is configuration: no alert is sent by this service.
@@ -82,11 +82,11 @@ func (c SubscriptionChange) validate() error {
 		issues = append(issues, issue(fault.InvalidUnion, "signal_type", "must be a type of signal"))
 	}
 	for _, channel := range c.Channels {
-		if !slices.Contains(Channels(), string(channel)) {
+		if !slices.Contains(Channels(), channel) {
 			issues = append(issues, issue(fault.InvalidUnion, "channels", fmt.Sprintf("%q is none", channel)))
 		}
 	}
-	if c.Frequency != "" && !slices.Contains(Frequencies(), string(c.Frequency)) {
+	if c.Frequency != "" && !slices.Contains(Frequencies(), c.Frequency) {
 		issues = append(issues, issue(fault.InvalidUnion, "frequency", fmt.Sprintf("%q is none", c.Frequency)))
 	}
 	return asError(issues)
@@ -131,7 +131,7 @@ func (s *Subscriptions) Upsert(ctx context.Context, in ID, c SubscriptionChange)
 	}
 	// Each channel once, in one order, so that equal settings are equal.
 	slices.SortFunc(c.Channels, func(a, b Channel) int {
-		return slices.Index(Channels(), string(a)) - slices.Index(Channels(), string(b))
+		return slices.Index(Channels(), a) - slices.Index(Channels(), b)
 	})
 	c.Channels = slices.Compact(c.Channels)
 	now := stamp(s.now())

@@ -34,7 +34,7 @@ func (c *call) receive() (room bool) {
 		return true
 	}
 	body := http.MaxBytesReader(c.gin.Writer, r.Body, MaxBody)
-	if c.route.about.body == nil {
+	if c.route.body == nil {
 		if _, err := io.Copy(io.Discard, body); err != nil {
 			c.unread = fault.Validation(fault.Issue{Code: fault.Custom, Message: "this route takes no body, and the one that was sent could not be read to its end"})
 		}

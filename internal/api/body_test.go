@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
+	"atlas/internal/schema"
 )
 
 // Large bodies are bounded together, for as long as they are worked on; small ones
@@ -19,7 +19,7 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 		c.server = s
 		c.gin.Request.Header.Set("Content-Type", "application/json")
 		c.gin.Request.Body = io.NopCloser(strings.NewReader(strings.Repeat(" ", size)))
-		c.route.about.body = &openapi.Schema{}
+		c.route.body = &schema.Schema{}
 		if !c.receive() {
 			t.Fatal("there is no room for what comes")
 		}

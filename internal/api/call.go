@@ -16,6 +16,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/internal/fault"
+	"atlas/internal/input"
 	"atlas/internal/telemetry"
 	"atlas/workspace"
 )
@@ -31,6 +32,8 @@ type call struct {
 	identity  auth.Identity
 	principal auth.Principal
 	charged   int64
+	// pathIssues are what is wrong with the ids in the path.
+	pathIssues input.Issues
 	// judged is when it was last begun to judge what the caller may do.
 	judged time.Time
 	// phase is what it holds in the phase that it is in.
@@ -59,6 +62,9 @@ func callOf(ctx *gin.Context) *call { return ctx.MustGet(callKey).(*call) }
 // Context ends when the client goes away, or has waited for
 // Server.RequestTimeout.
 func (c *call) Context() context.Context { return c.gin.Request.Context() }
+
+// workspace is the one that the call is in.
+func (c *call) workspace() workspace.ID { return c.principal.Workspace.ID }
 
 func (c *call) log() *slog.Logger { return c.server.Log.With("request_id", c.id) }
 
@@ -195,6 +201,16 @@ func (c *call) admit() error {
 	return nil
 }
 
+// checkWorkspaceParam judges a workspace_id that is not used.
+func checkWorkspaceParam(given []string) error {
+	for _, text := range given {
+		if _, ok := input.ParseUUID(text); !ok {
+			return fault.Validation(fault.Issue{Code: fault.InvalidFormat, Path: []string{"workspace_id"}, Message: "must be a UUID"})
+		}
+	}
+	return nil
+}
+
 // identify finds out who calls.
 func (c *call) identify() (err error) {
 	c.judged = time.Now()
@@ -255,11 +271,17 @@ func (c *call) answer() error {
 	return c.render(r)
 }
 
-// handle runs the route's handler. Where the route takes no body, what was wrong
-// with one is told here.
+// handle checks the path and runs the route's handler, which reports what is
+// wrong with the path beside what is wrong with the body, where it takes one.
 func (c *call) handle() (reply, error) {
-	if c.route.about.body == nil && c.unread != nil {
-		return reply{}, c.unread
+	c.checkPath()
+	if c.route.body == nil {
+		if c.unread != nil {
+			return reply{}, c.unread
+		}
+		if err := c.pathIssues.Err(); err != nil {
+			return reply{}, err
+		}
 	}
 	return c.route.handle(c)
 }

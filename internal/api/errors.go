@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"atlas/internal/fault"
+	"atlas/internal/schema"
 )
 
 // errorRow is what the API says of a code (docs/api.md, "Errors").
@@ -84,6 +85,32 @@ type validationError struct {
 type validationIssues struct {
 	Issues []fault.Issue `json:"issues"`
 	Name   string        `json:"name"`
+}
+
+var issueSchema = schema.Named("Issue", schema.Object(
+	schema.Required("code", schema.OneOf(
+		fault.InvalidType, fault.InvalidFormat, fault.InvalidUnion, fault.UnrecognizedKeys, fault.TooSmall, fault.TooBig, fault.Custom)),
+	schema.Required("path", schema.Array(&schema.Schema{Type: "string"}, 0, 0).
+		Described("Leads to the value; array positions are strings.").Example([]any{"filters", "stage", "value", "0"})),
+	schema.Required("message", schema.String("must be one of: pre_filing, filed, under_review, approved, permitted, under_construction, completed")),
+	schema.Optional("keys", schema.Array(&schema.Schema{Type: "string"}, 0, 0).
+		Described("With `unrecognized_keys`: the keys that mean nothing there.").Example([]any{})),
+))
+
+var validationErrorSchema = schema.Named("ValidationError", schema.Object(
+	schema.Required("success", schema.Const(false)),
+	schema.Required("error", schema.Object(
+		schema.Required("issues", schema.Array(issueSchema, 1, fault.MaxIssues)),
+		schema.Required("name", schema.Const("ValidationError")),
+	)),
+))
+
+// errorSchema is the shape of errors with one of the codes.
+func errorSchema(codes []fault.Code) *schema.Schema {
+	return schema.Object(schema.Required("error", schema.Object(
+		schema.Required("code", schema.OneOf(codes...)),
+		schema.Required("message", schema.String("What is wrong, in a sentence.")),
+	)))
 }
 
 // internalText is the message of mistakes of ours.

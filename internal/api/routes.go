@@ -1,7 +1,8 @@
 package api
 
 import (
-	"atlas/search/query"
+	"slices"
+
 	"atlas/workspace"
 )
 
@@ -24,9 +25,8 @@ type Route struct {
 	// Caller says who may call it, beyond having the scope.
 	Caller Caller
 
-	handle handler
-	// about is the rest of what the OpenAPI document says of it.
-	about about
+	endpoint
+	doc operationDoc
 }
 
 // Throttling is how the credit ceiling bears on a route.
@@ -52,7 +52,7 @@ const (
 	Anyone Caller = iota
 	// Admins are owners, admins and API keys.
 	Admins
-	// Users are members only: an API key is nobody's.
+	// Users are members only, not API keys.
 	Users
 	// UsersForFavorites is Anyone, and Users where favorite_only=true.
 	UsersForFavorites
@@ -61,25 +61,10 @@ const (
 	Newcomers
 )
 
-// handler binds, validates, calls one method and returns what to render.
-type handler func(c *call) (reply, error)
-
 // Routes is the route table.
 func (s *Server) Routes() []Route {
-	routes := []Route{
-		{"GET", "/workspace", "get_workspace", workspace.WorkspaceRead, Never, false, Anyone, s.getWorkspace, aboutGetWorkspace()},
-		{"GET", "/workspace/credits", "get_credits", workspace.WorkspaceRead, Never, false, Anyone, s.getCredits, aboutGetCredits()},
-		{"POST", "/data/fields/search", "search_fields", workspace.DataRead, Never, true, Anyone, s.searchFields, aboutSearchFields()},
-		{"GET", "/data/fields/:dataset/:key", "get_field", workspace.DataRead, Never, true, Anyone, s.getField, aboutGetField()},
-		{"GET", "/data/usage", "get_usage", workspace.DataRead, Never, true, Anyone, s.getUsage, aboutGetUsage()},
-	}
-	for _, d := range []query.Dataset{query.Accounts, query.Contacts, query.Projects, query.Signals} {
-		routes = append(routes,
-			Route{"POST", "/data/" + string(d) + "/search", "search_" + string(d), workspace.DataRead, Metered, true, Anyone, s.searchData(d), aboutSearch(d)},
-			Route{"GET", "/data/" + string(d) + "/:id", "get_" + d.Singular(), workspace.DataRead, Metered, true, Anyone, s.getData(d), aboutGet(d)},
-		)
-	}
-	routes = append(routes, s.bookRoutes()...)
-	routes = append(routes, s.viewRoutes()...)
-	return append(routes, s.peopleRoutes()...)
+	return slices.Concat(
+		s.workspaceRoutes(), s.fieldRoutes(), s.dataRoutes(), s.bookRoutes(), s.viewRoutes(), s.viewRecordRoutes(), s.favoriteRoutes(),
+		s.memberRoutes(), s.invitationRoutes(), s.subscriptionRoutes(), s.skillRoutes(),
+	)
 }

@@ -40,8 +40,10 @@ var allowed = map[string][]string{
 	"indexer/generate":         {"indexer/generate/fiction", "indexer/ndjson", "search/query", "internal/fault"},
 	"indexer/generate/fiction": {},
 	"indexer/permits":          {"indexer/generate/fiction", "indexer/ndjson", "search/query", "internal/fault"},
-	"internal/api/openapi":     {},
-	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/telemetry", "search", "search/query", "workspace", "workspace/records"},
+	"internal/schema":          {},
+	"internal/rule":            {"internal/fault", "internal/input", "internal/schema"},
+	"internal/api/openapi":     {"internal/schema"},
+	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/rule", "internal/schema", "internal/telemetry", "search", "search/query", "workspace", "workspace/records"},
 }
 
 // anything may be imported by the binary, by what only tests use, and by what

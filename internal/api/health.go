@@ -8,50 +8,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"atlas/internal/credits"
 	"atlas/search/query"
-	"atlas/workspace"
 )
-
-func (s *Server) getWorkspace(c *call) (reply, error) {
-	summary, err := s.Workspaces.Summary(c.Context(), c.principal.Workspace.ID)
-	summary.Role = c.principal.RoleOrNil()
-	return reply{summary, creditsOnly{}}, err
-}
-
-// creditsData is the answer of GET /workspace/credits.
-type creditsData struct {
-	Plan        workspace.Plan `json:"plan"`
-	Remaining   int64          `json:"remaining"`
-	Ceiling     int64          `json:"ceiling"`
-	Used        int64          `json:"used"`
-	WindowHours int            `json:"window_hours"`
-}
-
-func (s *Server) getCredits(c *call) (reply, error) {
-	w := c.principal.Workspace
-	usage, err := s.usage(c)
-	return reply{creditsData{w.Plan, usage.Remaining, usage.Ceiling, usage.Used, credits.Hours}, creditsOnly{}}, err
-}
-
-// usageData is the answer of GET /data/usage.
-type usageData struct {
-	UsedCredits int64            `json:"used_credits"`
-	Ceiling     int64            `json:"ceiling"`
-	Remaining   int64            `json:"remaining"`
-	WindowHours int              `json:"window_hours"`
-	ByTool      map[string]int64 `json:"by_tool"`
-}
-
-func (s *Server) getUsage(c *call) (reply, error) {
-	usage, err := s.usage(c)
-	return reply{usageData{usage.Used, usage.Ceiling, usage.Remaining, credits.Hours, usage.ByTool}, creditsOnly{}}, err
-}
-
-func (s *Server) usage(c *call) (credits.Usage, error) {
-	w := c.principal.Workspace
-	return s.Ledger.Usage(c.Context(), w.ID.String(), w.CreditCeiling)
-}
 
 // live says that the process answers.
 func (s *Server) live(ctx *gin.Context) {
