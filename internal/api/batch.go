@@ -121,9 +121,9 @@ type itemError struct {
 	Issues  []fault.Issue `json:"issues,omitzero"`
 }
 
-// itemFaults is what is wrong with items, as the error of a call that fails as a
+// itemIssues is what is wrong with items, as the error of a call that fails as a
 // whole: their paths lead through the batch.
-func itemFaults[T any](name string, items []batchItem[T]) error {
+func itemIssues[T any](name string, items []batchItem[T]) error {
 	var issues input.Issues
 	for i, item := range items {
 		e, _ := errors.AsType[*fault.Error](item.err)
@@ -156,13 +156,13 @@ func oneByOne(results []batchResult, do func(i int) batchResult) {
 			results[i].err = fault.New(fault.Unavailable, notTriedText)
 		default:
 			results[i] = do(i)
-			stopped = isOurs(results[i].err)
+			stopped = isServerFault(results[i].err)
 		}
 	}
 }
 
-// isOurs tells an outage or a mistake of ours from what the client can mend.
-func isOurs(err error) bool {
+// isServerFault tells an outage or a mistake of ours from what the client can mend.
+func isServerFault(err error) bool {
 	code := fault.CodeOf(err)
 	return code == fault.Unavailable || code == fault.Internal
 }
@@ -180,7 +180,7 @@ func (c *call) itemResults(idKey string, results []batchResult) ([]map[string]an
 		if r.id != "" {
 			item[idKey] = r.id
 		}
-		if isOurs(r.err) {
+		if isServerFault(r.err) {
 			if !done {
 				return nil, m, r.err
 			}

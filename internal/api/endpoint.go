@@ -38,7 +38,7 @@ func takes[T any](body rule.Rule[T], handle func(c *call, in T) (reply, error)) 
 	return endpoint{body: body.Schema, bodyOptional: body.Schema.TakesEmpty(), handle: func(c *call) (reply, error) {
 		v, err := c.body()
 		if err != nil {
-			return reply{}, beside(c.pathIssues, err)
+			return reply{}, joinIssues(c.pathIssues, err)
 		}
 		issues := slices.Clip(c.pathIssues)
 		in := body.Read(&issues, v)
@@ -55,7 +55,7 @@ func takesBatch[T any](member string, item rule.Rule[T], handle func(c *call, it
 	return endpoint{body: batchBody(member, item.Schema), item: item.Schema, items: member, handle: func(c *call) (reply, error) {
 		sent, err := c.batchItems(member)
 		if err != nil {
-			return reply{}, beside(c.pathIssues, err)
+			return reply{}, joinIssues(c.pathIssues, err)
 		}
 		items := make([]batchItem[T], len(sent))
 		for i, each := range sent {
@@ -64,7 +64,7 @@ func takesBatch[T any](member string, item rule.Rule[T], handle func(c *call, it
 			items[i].err = issues.Err()
 		}
 		if len(c.pathIssues) > 0 {
-			return reply{}, beside(c.pathIssues, itemFaults(member, items))
+			return reply{}, joinIssues(c.pathIssues, itemIssues(member, items))
 		}
 		return handle(c, items)
 	}}
@@ -98,9 +98,9 @@ func (c *call) checkPath() {
 	}
 }
 
-// beside is the error of a request that issues were found with, and err beside
-// them. An error of another kind counts alone.
-func beside(issues input.Issues, err error) error {
+// joinIssues adds issues before those of err. An error of another kind replaces
+// them.
+func joinIssues(issues input.Issues, err error) error {
 	if err == nil {
 		return issues.Err()
 	}

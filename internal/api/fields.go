@@ -15,7 +15,7 @@ const tagFields = "Fields and usage"
 
 func (s *Server) fieldRoutes() []Route {
 	return []Route{
-		{"POST", "/data/fields/search", "search_fields", workspace.DataRead, Never, true, Anyone, endpoint{body: fieldSearch(), bodyOptional: true, handle: s.searchFields}, operationDoc{
+		{"POST", "/data/fields/search", "search_fields", workspace.DataRead, Never, true, Anyone, takes(query.FieldSearchRule, s.searchFields), operationDoc{
 			tag: tagFields, summary: "Find out what can be filtered by",
 			text: "An empty body answers every descriptor. With `keys`, `kind` and `query` do not count.",
 			examples: []example{
@@ -27,7 +27,7 @@ func (s *Server) fieldRoutes() []Route {
 		{"GET", "/data/fields/:dataset/:key", "get_field", workspace.DataRead, Never, true, Anyone, noBody(s.getField), operationDoc{
 			tag: tagFields, summary: "Get the descriptor of one field",
 			params: []openapi.Parameter{
-				{Name: "dataset", In: "path", Required: true, Schema: descriptorDataset, Example: "projects"},
+				{Name: "dataset", In: "path", Required: true, Schema: query.DescriptorDatasetRule.Schema, Example: "projects"},
 				{Name: "key", In: "path", Required: true, Schema: &schema.Schema{Type: "string", MinLength: 1}, Example: "stage"},
 			},
 			data: descriptorSchema(), codes: []fault.Code{fault.NotFound},
@@ -35,24 +35,11 @@ func (s *Server) fieldRoutes() []Route {
 	}
 }
 
-var descriptorDataset = schema.Named("DescriptorDataset", schema.OneOf(query.DescriptorDatasets()...))
-
-// fieldSearch is what query.ParseFieldSearch reads.
-func fieldSearch() *schema.Schema {
-	key := schema.Free(0)
-	return schema.Object(
-		schema.Optional("dataset", descriptorDataset),
-		schema.Optional("kind", schema.OneOf(query.Kinds...)),
-		schema.Optional("keys", schema.Array(key, 0, query.MaxKeys).Described("Exact keys.")),
-		schema.Optional("query", schema.Free(query.MaxQuery).Described("A part of key or description, in any case.")),
-	)
-}
-
 // descriptorSchema is the descriptor of a field.
 func descriptorSchema() *schema.Schema {
 	base := func(kind *schema.Schema, more ...schema.Property) *schema.Schema {
 		return schema.Object(append([]schema.Property{
-			schema.Required("dataset", descriptorDataset),
+			schema.Required("dataset", query.DescriptorDatasetRule.Schema),
 			schema.Required("key", schema.String("stage")),
 			schema.Required("kind", kind),
 			schema.Required("description", schema.String("How far the project is")),
@@ -91,21 +78,13 @@ var fieldMetadataSchema = schema.Named("FieldMetadata", schema.Object(
 		Described("With `keys` only: those that no field has.").Example([]any{})),
 ))
 
-func (s *Server) searchFields(c *call) (reply, error) {
-	body, err := c.body()
-	if err != nil {
-		return reply{}, err
-	}
-	wanted, err := query.ParseFieldSearch(body)
-	if err != nil {
-		return reply{}, err
-	}
+func (s *Server) searchFields(c *call, wanted query.FieldSearch) (reply, error) {
 	found, notFound, err := s.selectFields(c, wanted)
 	if err != nil {
 		return reply{}, err
 	}
 	metadata := fieldMetadata{Total: len(found)}
-	if wanted.HasKeys {
+	if wanted.Keys != nil {
 		metadata.NotFound = notFound
 	}
 	return reply{found, metadata}, nil
@@ -132,7 +111,7 @@ func (s *Server) getField(c *call) (reply, error) {
 		issues.OutsideVocabulary([]string{"dataset"}, all)
 		return reply{}, issues.Err()
 	}
-	found, _, err := s.selectFields(c, query.FieldSearch{Dataset: dataset, Keys: []string{key}, HasKeys: true})
+	found, _, err := s.selectFields(c, query.FieldSearch{Dataset: dataset, Keys: []string{key}})
 	if err != nil {
 		return reply{}, err
 	}

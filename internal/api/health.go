@@ -78,7 +78,7 @@ func (s *Server) ready(ctx *gin.Context) {
 // noteProbe logs when a probe ends otherwise than the one before: balancers ask
 // every second, for as long as a backend is away.
 func (s *Server) noteProbe(c *call, backend string, err error) {
-	was, known := s.load.away.Swap(backend, err != nil)
+	was, known := s.load.down.Swap(backend, err != nil)
 	switch {
 	case err != nil && was != true:
 		c.log().Warn("backend is not ready", "backend", backend, "error", err.Error())

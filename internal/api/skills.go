@@ -133,7 +133,7 @@ func (s *Server) getSkill(c *call, locator string) (reply, error) {
 
 var newSkill = rule.Object(
 	rule.Required("scope", skillScope, func(n *workspace.NewSkill) *workspace.SkillScope { return &n.Scope }),
-	rule.Required("name", name(workspace.MaxName).Example(sampleSkill), func(n *workspace.NewSkill) *string { return &n.Name }),
+	rule.Required("name", workspace.NameRule(workspace.MaxName).Example(sampleSkill), func(n *workspace.NewSkill) *string { return &n.Name }),
 	rule.Optional("slug", rule.Text(1, workspace.MaxName).As(schema.Slug(workspace.MaxName).Example("site-visits").
 		Described("By default made of the name, which then needs a letter or digit.")).
 		Check(func(slug string) bool { return slug == workspace.Slug(slug) },
@@ -144,11 +144,6 @@ var newSkill = rule.Object(
 	rule.Required("content", rule.Verbatim(workspace.MaxSkillContent).Described("Kept as it is sent.").Example(sampleContent),
 		func(n *workspace.NewSkill) *string { return &n.Content }),
 ).Named("SkillCreate")
-
-// name takes a name without control characters.
-func name(most int) rule.Rule[string] {
-	return rule.Text(1, most).As(schema.Line(most)).Check(workspace.ValidName, fault.InvalidFormat, "must not contain control characters")
-}
 
 func (s *Server) createSkill(c *call, n workspace.NewSkill) (reply, error) {
 	skill, err := s.People.Skills.Create(c.Context(), c.workspace(), c.principal.User, n)

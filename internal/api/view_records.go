@@ -140,10 +140,10 @@ type rowsData struct {
 func (s *Server) searchViewRecords(c *call) (reply, error) {
 	body, err := c.body()
 	if err != nil {
-		return reply{}, beside(c.pathIssues, err)
+		return reply{}, joinIssues(c.pathIssues, err)
 	}
 	if len(c.pathIssues) > 0 {
-		return reply{}, beside(c.pathIssues, ofAnyDataset(body))
+		return reply{}, joinIssues(c.pathIssues, ofAnyDataset(body))
 	}
 	in, id := c.workspace(), c.pathID("id")
 	base := query.Base{Kind: query.View, Workspace: in.String(), View: id.String()}

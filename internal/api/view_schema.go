@@ -9,15 +9,11 @@ import (
 )
 
 var (
-	viewDataset = schema.Named("ViewDataset", schema.OneOf(workspace.ViewDatasets()...))
-	viewType    = schema.Named("ViewType", schema.OneOf(workspace.ViewTypes()...))
-
 	staticDefinition  = schema.Named("StaticViewDefinition", schema.Object(schema.Required("version", schema.Always(workspace.DefinitionVersion))))
 	dynamicDefinition = ofHeld(func(d query.Dataset) *schema.Schema { return schema.Named(titles[d]+"ViewDefinition", definition(d)) })
 	anyDefinition     = schema.Named("ViewDefinition", &schema.Schema{AnyOf: []*schema.Schema{
 		staticDefinition, dynamicDefinition[query.Accounts], dynamicDefinition[query.Contacts], dynamicDefinition[query.Projects],
 	}})
-	presentation = schema.Named("Presentation", presentationSchema())
 )
 
 // ofHeld makes a value for each dataset that workspaces hold records of.
@@ -32,11 +28,11 @@ func ofHeld[T any](of func(query.Dataset) T) map[query.Dataset]T {
 var viewSchema = schema.Named("View", schema.Object(
 	schema.Required("id", schema.UUID()),
 	schema.Required("workspace_id", schema.UUID()),
-	schema.Required("dataset", viewDataset),
-	schema.Required("view_type", viewType),
+	schema.Required("dataset", workspace.ViewDatasetRule.Schema),
+	schema.Required("view_type", workspace.ViewTypeRule.Schema),
 	schema.Required("name", schema.String("Towers in Calgary")),
 	schema.Required("definition", anyDefinition),
-	schema.Required("presentation", presentation),
+	schema.Required("presentation", workspace.PresentationRule.Schema),
 	schema.Required("revision", schema.Integer(1, math.MaxInt32).Described("Counts the changes of name, definition and presentation.")),
 	schema.Required("created_by", schema.Nullable(schema.UUID()).Described("Null for an API key.")),
 	schema.Required("updated_by", schema.Nullable(schema.UUID()).Described("Null for an API key.")),
@@ -90,38 +86,22 @@ func condition(k workspace.DefinitionKey) *schema.Schema {
 		Described(k.Field.Description + "; values must differ in more than case and accents.")
 }
 
-// presentation is state of a web table.
-func presentationSchema() *schema.Schema {
-	sorting := schema.Array(schema.Object(
-		schema.Required("id", schema.Text(workspace.MaxColumnID).Example("name")),
-		schema.Required("desc", schema.Boolean()),
-	), 0, workspace.MaxColumns)
-	visibility := schema.ByKey(schema.Boolean()).Example(map[string]any{"notes": false})
-	visibility.PropertyNames = schema.Text(workspace.MaxColumnID)
-	visibility.MaxProperties = workspace.MaxColumns
-	return schema.Object(
-		schema.Required("version", schema.Always(workspace.DefinitionVersion)),
-		schema.Required("sorting", sorting),
-		schema.Required("column_visibility", visibility),
-	).Described("State of a web table, kept for it; searches do not use it.")
-}
-
 // viewUpsert is what an upsert takes: one shape for each kind of View that it
 // creates, and one for changes.
 var viewUpsert = schema.Named("ViewUpsert", &schema.Schema{AnyOf: []*schema.Schema{
 	createDynamic(query.Accounts), createDynamic(query.Contacts), createDynamic(query.Projects),
 	createView("CreateStaticView",
-		schema.Required("dataset", viewDataset),
+		schema.Required("dataset", workspace.ViewDatasetRule.Schema),
 		schema.Required("view_type", schema.Const(string(workspace.StaticView))),
 		schema.Optional("definition", staticDefinition)),
 	schema.Named("ChangeView", schema.Object(
 		schema.Required("id", schema.AnyUUID()),
-		schema.Optional("dataset", viewDataset.Described("Fixed: only the stored one.")),
-		schema.Optional("view_type", viewType.Described("Fixed: only the stored one.")),
-		schema.Optional("name", schema.Line(workspace.MaxViewName)),
+		schema.Optional("dataset", workspace.ViewDatasetRule.Schema.Described("Fixed: only the stored one.")),
+		schema.Optional("view_type", workspace.ViewTypeRule.Schema.Described("Fixed: only the stored one.")),
+		schema.Optional("name", workspace.ViewNameRule.Schema),
 		schema.Optional("definition", anyDefinition.Described("Of the View's dataset and type.")),
-		schema.Optional("presentation", presentation),
-		schema.Optional("revision", revision()),
+		schema.Optional("presentation", workspace.PresentationRule.Schema),
+		schema.Optional("revision", revision),
 	).Described("What is left out stays as it is.")),
 }})
 
@@ -134,13 +114,11 @@ func createDynamic(d query.Dataset) *schema.Schema {
 
 func createView(name string, dataset, kind, definition schema.Property) *schema.Schema {
 	return schema.Named(name, schema.Object(dataset, kind,
-		schema.Required("name", schema.Line(workspace.MaxViewName).Described("Unique in workspace and dataset, case and accents apart.").Example("Towers in Calgary")),
+		schema.Required("name", workspace.ViewNameRule.Schema.Described("Unique in workspace and dataset, case and accents apart.").Example("Towers in Calgary")),
 		definition,
-		schema.Optional("presentation", presentation),
-		schema.Optional("revision", revision()),
+		schema.Optional("presentation", workspace.PresentationRule.Schema),
+		schema.Optional("revision", revision),
 	))
 }
 
-func revision() *schema.Schema {
-	return schema.Integer(1, math.MaxInt32).Described("The revision that the change was made on: another stored one is `revision_conflict`.")
-}
+var revision = workspace.RevisionRule.Schema.Described("The revision that the change was made on: another stored one is `revision_conflict`.")

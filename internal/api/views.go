@@ -1,7 +1,6 @@
 package api
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -82,7 +81,7 @@ func (s *Server) listViews(c *call) (reply, error) {
 		return reply{}, err
 	}
 	m, err := c.page(defaultViews)
-	if err := beside(issues, err); err != nil {
+	if err := joinIssues(issues, err); err != nil {
 		return reply{}, err
 	}
 	f.Viewer, f.Limit, f.Offset = c.principal.User, m.Limit, m.Offset
@@ -97,41 +96,36 @@ func viewFilterParams() []openapi.Parameter {
 	return []openapi.Parameter{
 		{Name: "id", In: "query", Schema: schema.AnyUUID(), Description: "Only this one; an unknown id lists nothing."},
 		{Name: "query", In: "query", Schema: name, Description: "A part of the name, case and accents apart.", Example: "tower"},
-		{Name: "dataset", In: "query", Schema: viewDataset},
-		{Name: "view_type", In: "query", Schema: viewType},
+		{Name: "dataset", In: "query", Schema: workspace.ViewDatasetRule.Schema},
+		{Name: "view_type", In: "query", Schema: workspace.ViewTypeRule.Schema},
 		{Name: "favorite_only", In: "query", Schema: schema.Boolean(), Description: "Only the caller's Favorites."},
 	}
 }
 
 // viewFilter reads the query parameters of a list of Views.
 func (c *call) viewFilter(issues *input.Issues) (f workspace.ViewFilter, err error) {
-	oneOf := func(name string, allowed []string) string {
-		text, given, e := c.param(name)
-		if e != nil {
+	given := input.Value{Kind: input.Object}
+	for _, name := range []string{"dataset", "view_type", "favorite_only", "id"} {
+		switch text, isGiven, e := c.param(name); {
+		case e != nil:
 			err = e
-		} else if given && !slices.Contains(allowed, text) {
-			issues.OutsideVocabulary([]string{name}, allowed)
+			if name == "id" {
+				return f, err
+			}
+		case isGiven:
+			given.Members = append(given.Members, input.Member{Name: name, Value: input.Value{Kind: input.String, Text: text}})
 		}
-		return text
 	}
-	f.Dataset = workspace.DatasetOfView(oneOf("dataset", workspace.ViewDatasets()))
-	f.Type = workspace.ViewType(oneOf("view_type", workspace.ViewTypes()))
-	f.Favorites = oneOf("favorite_only", []string{"true", "false"}) == "true"
-	id, given, e := c.param("id")
+	r := issues.Object(given)
+	f.Dataset = workspace.ViewDatasetRule.Member(issues, r, "dataset", false)
+	f.Type = workspace.ViewTypeRule.Member(issues, r, "view_type", false)
+	f.Favorites = rule.Enum("true", "false").Member(issues, r, "favorite_only", false) == "true"
+	f.ID = rule.Pointer(rule.UUID[workspace.ViewID]()).Member(issues, r, "id", false)
+	text, isGiven, e := c.param("query")
 	if e != nil {
 		return f, e
 	}
-	if given {
-		if text, ok := issues.UUID(input.Value{Kind: input.String, Text: id}, "id"); ok {
-			parsed, _ := workspace.ParseViewID(text)
-			f.ID = &parsed
-		}
-	}
-	text, given, e := c.param("query")
-	if e != nil {
-		return f, e
-	}
-	if given {
+	if isGiven {
 		switch n := utf8.RuneCountInString(text); {
 		case n == 0:
 			issues.Add(fault.TooSmall, []string{"query"}, "must have at least 1 character")

@@ -24,10 +24,10 @@ var allowed = map[string][]string{
 	"internal/devstack":        {"mappings"},
 	"client":                   {}, // of the standard library alone
 	"mappings":                 {},
-	"search/query":             {"internal/fault", "internal/input"},
+	"search/query":             {"internal/fault", "internal/input", "internal/rule"},
 	"search/document":          {"search/query", "internal/input"},
 	"search":                   {"search/document", "search/query", "mappings", "internal/elastic", "internal/fault"},
-	"workspace":                {"search/query", "internal/fault", "internal/input"},
+	"workspace":                {"search/query", "internal/fault", "internal/input", "internal/rule", "internal/schema"},
 	"workspace/postgres":       {"workspace", "search/query", "internal/fault"},
 	"workspace/projection":     {"workspace", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault"},
 	"workspace/join":           {"search/query", "workspace", "internal/fault"},

@@ -247,19 +247,6 @@ func (r *Reader) Boolean(name string) bool {
 	return v.Bool
 }
 
-// OneOf takes a string member out of a vocabulary; "" when absent.
-func (r *Reader) OneOf(name string, allowed ...string) string {
-	v := r.Take(name)
-	if v.Kind == Absent {
-		return ""
-	}
-	if v.Kind != String || !slices.Contains(allowed, v.Text) {
-		r.issues.OutsideVocabulary(r.Path(name), allowed)
-		return ""
-	}
-	return v.Text
-}
-
 // UUID checks a UUID value and returns it in lower case.
 func (s *Issues) UUID(v Value, path ...string) (string, bool) {
 	if v.Kind != String {

@@ -15,11 +15,16 @@ type Field[T any] struct {
 // Required is a member that must be there. Its value goes to the target.
 func Required[T, V any](name string, rule Rule[V], target func(*T) *V) Field[T] {
 	return Field[T]{schema.Required(name, rule.Schema), func(s *input.Issues, v input.Value, path []string, into *T) {
-		if v.Kind == input.Absent {
-			s.WrongType(path, rule.want, v)
-		} else if got, ok := rule.read(s, v, path); ok {
+		if got, ok := rule.readRequired(s, v, path); ok {
 			*target(into) = got
 		}
+	}}
+}
+
+// Fixed is a member that must be there and says nothing, such as a version.
+func Fixed[T, V any](name string, rule Rule[V]) Field[T] {
+	return Field[T]{schema.Required(name, rule.Schema), func(s *input.Issues, v input.Value, path []string, _ *T) {
+		rule.readRequired(s, v, path)
 	}}
 }
 
@@ -27,14 +32,39 @@ func Required[T, V any](name string, rule Rule[V], target func(*T) *V) Field[T] 
 // default.
 func Optional[T, V any](name string, rule Rule[V], target func(*T) *V) Field[T] {
 	return Field[T]{schema.Optional(name, rule.Schema), func(s *input.Issues, v input.Value, path []string, into *T) {
-		if v.Kind == input.Absent {
-			if rule.absent != nil {
-				*target(into) = *rule.absent
-			}
-		} else if got, ok := rule.read(s, v, path); ok {
+		if got, ok := rule.readOptional(s, v, path); ok {
 			*target(into) = got
 		}
 	}}
+}
+
+func (r Rule[T]) readRequired(s *input.Issues, v input.Value, path []string) (value T, ok bool) {
+	if v.Kind == input.Absent {
+		s.WrongType(path, r.want, v)
+		return value, false
+	}
+	return r.read(s, v, path)
+}
+
+func (r Rule[T]) readOptional(s *input.Issues, v input.Value, path []string) (value T, ok bool) {
+	switch {
+	case v.Kind != input.Absent:
+		return r.read(s, v, path)
+	case r.absent != nil:
+		return *r.absent, true
+	}
+	return value, false
+}
+
+// Member reads a member of an object for which no Object fits, because what is
+// required depends on its other members.
+func (r Rule[T]) Member(s *input.Issues, from *input.Reader, name string, required bool) T {
+	read := r.readOptional
+	if required {
+		read = r.readRequired
+	}
+	value, _ := read(s, from.Take(name), from.Path(name))
+	return value
 }
 
 // Group is a member that may be left out, an object whose members are read into

@@ -30,6 +30,13 @@ func (r Rule[T]) Read(s *input.Issues, v input.Value, path ...string) T {
 	return got
 }
 
+// Parse reads a whole body: fault.InvalidInput with every problem.
+func (r Rule[T]) Parse(v input.Value) (T, error) {
+	var issues input.Issues
+	got := r.Read(&issues, v)
+	return got, issues.Err()
+}
+
 // As is the rule with another schema, which must allow what the rule accepts.
 func (r Rule[T]) As(s *schema.Schema) Rule[T] {
 	r.Schema = s
@@ -195,5 +202,23 @@ func ByKey[T any](want string, key Rule[string], each Rule[T], most int) Rule[ma
 			values[m.Name], _ = each.read(s, m.Value, at)
 		}
 		return values, true
+	}}
+}
+
+// Map is the rule with the value converted.
+func Map[T, V any](r Rule[T], convert func(T) V) Rule[V] {
+	return Rule[V]{Schema: r.Schema, want: r.want, read: func(s *input.Issues, v input.Value, path []string) (V, bool) {
+		got, ok := r.read(s, v, path)
+		return convert(got), ok
+	}}
+}
+
+// Exact takes any text as it was sent.
+func Exact() Rule[string] {
+	return Rule[string]{Schema: schema.Free(0), want: "a string", read: func(s *input.Issues, v input.Value, path []string) (string, bool) {
+		if v.Kind != input.String {
+			s.WrongType(path, "a string", v)
+		}
+		return v.Text, v.Kind == input.String
 	}}
 }
