@@ -43,7 +43,7 @@ func (e *Engine) count(ctx context.Context, upTo int, of ...query.Query) ([]int,
 	counts := make([]int, len(of))
 	for i, r := range results {
 		if r.Hits.Total == nil {
-			return nil, fault.Away(errors.New("a count without a total"), "elasticsearch")
+			return nil, fault.BackendUnavailable(errors.New("a count without a total"), "elasticsearch")
 		}
 		counts[i] = r.Hits.Total.Value
 	}
@@ -104,7 +104,7 @@ func (e *Engine) skip(ctx context.Context, legs [2]query.Query, offset int) (jso
 			return nil, err
 		}
 		if r.Hits.Total == nil {
-			return nil, fault.Away(errors.New("the answer has no total"), "elasticsearch")
+			return nil, fault.BackendUnavailable(errors.New("the answer has no total"), "elasticsearch")
 		}
 		hits := r.Hits.HitsAt.in(body)
 		rows[i] = rankedRows{hits: hits, least: min(r.Hits.Total.Value-legs[i].Offset, legs[i].Limit+1), decoder: jsontext.NewDecoder(bytes.NewBuffer(hits))}
@@ -112,7 +112,7 @@ func (e *Engine) skip(ctx context.Context, legs [2]query.Query, offset int) (jso
 	}
 	after, err := nthOf(&rows[0], &rows[1], nth, legs[0].Sort.Desc)
 	if err != nil {
-		return nil, fault.Away(err, "elasticsearch")
+		return nil, fault.BackendUnavailable(err, "elasticsearch")
 	}
 	return after, nil
 }
@@ -220,7 +220,7 @@ func (p *places) enter(ctx context.Context, of string, bound, rows int) (done fu
 		own.free.Release(weight)
 	}
 	p.leave(of)
-	return nil, fault.Away(fmt.Errorf("no place among the rows of other searches with an offset: %w", err), "elasticsearch")
+	return nil, fault.BackendUnavailable(fmt.Errorf("no place among the rows of other searches with an offset: %w", err), "elasticsearch")
 }
 
 // share is what a workspace may have of the rows: half of them.

@@ -106,15 +106,15 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (Page, error) {
 // complete refuses an answer that has less than it says it has.
 func (r result) complete(q query.Query) error {
 	if r.Hits.Total == nil {
-		return fault.Away(errors.New("the answer has no total"), "elasticsearch")
+		return fault.BackendUnavailable(errors.New("the answer has no total"), "elasticsearch")
 	}
 	rows := r.Hits.Hits
 	if promised := min(r.Hits.Total.Value-q.Offset, q.Limit+1); q.After == "" && len(rows) < promised {
-		return fault.Away(fmt.Errorf("%d rows of a page that has %d", len(rows), promised), "elasticsearch")
+		return fault.BackendUnavailable(fmt.Errorf("%d rows of a page that has %d", len(rows), promised), "elasticsearch")
 	}
 	for _, row := range rows {
 		if row.Sort.Kind() != '[' {
-			return fault.Away(errors.New("a row without its sort values"), "elasticsearch")
+			return fault.BackendUnavailable(errors.New("a row without its sort values"), "elasticsearch")
 		}
 	}
 	return nil
@@ -222,7 +222,7 @@ func (e *Engine) search(ctx context.Context, of leg, preference string) (result,
 	}
 	var r result
 	if err := jsonv2.Unmarshal(res.Body, &r); err != nil {
-		return result{}, fault.Away(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
+		return result{}, fault.BackendUnavailable(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
 	}
 	r.share(res.Body)
 	e.fetched(ctx, len(r.Hits.Hits))
@@ -239,13 +239,13 @@ func (e *Engine) fetched(ctx context.Context, rows int) {
 func (o outcome) whole() error {
 	switch {
 	case o.Status == http.StatusNotFound:
-		return fault.Away(fmt.Errorf("one of several searches: %w: %.500s", query.ErrIndexGone, o.Error), "elasticsearch")
+		return fault.BackendUnavailable(fmt.Errorf("one of several searches: %w: %.500s", query.ErrIndexGone, o.Error), "elasticsearch")
 	case len(o.Error) > 0:
-		return fault.Away(fmt.Errorf("one of several searches answered %d: %.500s", o.Status, o.Error), "elasticsearch")
+		return fault.BackendUnavailable(fmt.Errorf("one of several searches answered %d: %.500s", o.Status, o.Error), "elasticsearch")
 	case o.Shards.Failed == nil:
-		return fault.Away(errors.New("the answer does not say whether it is whole"), "elasticsearch")
+		return fault.BackendUnavailable(errors.New("the answer does not say whether it is whole"), "elasticsearch")
 	case o.TimedOut || *o.Shards.Failed > 0:
-		return fault.Away(fmt.Errorf("partial result: timed out %v, %d shards failed", o.TimedOut, *o.Shards.Failed), "elasticsearch")
+		return fault.BackendUnavailable(fmt.Errorf("partial result: timed out %v, %d shards failed", o.TimedOut, *o.Shards.Failed), "elasticsearch")
 	}
 	return nil
 }
@@ -257,7 +257,7 @@ func (r result) whole() error {
 	}
 	for _, row := range r.Hits.Hits {
 		if row.Source.Kind() != '{' {
-			return fault.Away(errors.New("a row without its record"), "elasticsearch")
+			return fault.BackendUnavailable(errors.New("a row without its record"), "elasticsearch")
 		}
 	}
 	return nil
@@ -272,7 +272,7 @@ func searchFault(err error) error {
 	case ok && answer.Status == http.StatusBadRequest && tooManyClauses.MatchString(answer.Reason):
 		return fault.Validation(fault.Issue{Code: fault.TooBig, Message: "the request has too many terms for one search; send fewer values"})
 	case ok && answer.Status == http.StatusNotFound:
-		return fault.Away(errors.Join(query.ErrIndexGone, err), "elasticsearch")
+		return fault.BackendUnavailable(errors.Join(query.ErrIndexGone, err), "elasticsearch")
 	}
 	return elastic.FaultOf(err)
 }

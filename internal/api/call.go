@@ -152,7 +152,7 @@ func (c *call) prepare() error {
 // took long.
 func (c *call) recheckAccess() error {
 	if c.Context().Err() != nil { // it took too long, or the server stops
-		return fault.Away(context.Cause(c.Context()), "the request")
+		return fault.BackendUnavailable(context.Cause(c.Context()), "the request")
 	}
 	if time.Since(c.checkedAt) <= recheckAfter {
 		return nil

@@ -103,7 +103,7 @@ func (a *Authenticator) Ready() error {
 		return nil
 	}
 	if err := a.verifier.keys.err(); err != nil {
-		return fault.Away(err, "jwks")
+		return fault.BackendUnavailable(err, "jwks")
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func meet[K comparable, V any](ctx context.Context, c *cache[K, V], strangers ch
 			case strangers <- struct{}{}:
 				defer func() { <-strangers }()
 			default:
-				return v, fault.Away(fault.Shed("too many strangers are looked up"), "authentication")
+				return v, fault.BackendUnavailable(fault.Shed("too many strangers are looked up"), "authentication")
 			}
 		}
 		return look(ctx)
@@ -241,7 +241,7 @@ func unavailable(err error) error {
 	if fault.CodeOf(err) == fault.Unavailable {
 		return err
 	}
-	return fault.Away(err, "authentication")
+	return fault.BackendUnavailable(err, "authentication")
 }
 
 // Resolve finds the workspace that a request is about. given are the values of

@@ -108,7 +108,7 @@ func (c *cache[K, V]) load(ctx context.Context, k K, look func(context.Context) 
 		var zero V
 		select {
 		case <-ctx.Done():
-			return zero, fault.Away(ctx.Err(), "authentication")
+			return zero, fault.BackendUnavailable(ctx.Err(), "authentication")
 		case result := <-results:
 			if result.Err != nil {
 				return zero, result.Err
@@ -119,5 +119,5 @@ func (c *cache[K, V]) load(ctx context.Context, k K, look func(context.Context) 
 		}
 	}
 	var zero V
-	return zero, fault.Away(errors.New("look-ups take longer than they may be used"), "authentication")
+	return zero, fault.BackendUnavailable(errors.New("look-ups take longer than they may be used"), "authentication")
 }

@@ -236,11 +236,11 @@ func (s *keySet) key(ctx context.Context) jwt.Keyfunc {
 			return key, err
 		}
 		if mine, underWay := s.ask(); underWay || mine != nil && !ended(ctx, mine) {
-			return nil, fault.Away(errReading, "jwks")
+			return nil, fault.BackendUnavailable(errReading, "jwks")
 		}
 		if !s.known() {
 			// Nothing can be said about any token: not that this one is bad.
-			return nil, fault.Away(s.err(), "jwks")
+			return nil, fault.BackendUnavailable(s.err(), "jwks")
 		}
 		return find(token)
 	}

@@ -25,7 +25,7 @@ func (l *Ledger) call(ctx context.Context, script *redis.Script, key string, arg
 	}
 	defer leave()
 	if !l.breaker.allow() {
-		return nil, fault.Away(errOpen, "redis")
+		return nil, fault.BackendUnavailable(errOpen, "redis")
 	}
 	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
@@ -56,9 +56,9 @@ func (l *Ledger) enter(ctx context.Context) (leave func(), err error) {
 	case l.places <- struct{}{}:
 		return leave, nil
 	case <-patience.C:
-		return nil, fault.Away(errCrowded, "redis")
+		return nil, fault.BackendUnavailable(errCrowded, "redis")
 	case <-ctx.Done():
-		return nil, fault.Away(context.Cause(ctx), "redis")
+		return nil, fault.BackendUnavailable(context.Cause(ctx), "redis")
 	}
 }
 
@@ -90,13 +90,13 @@ func (l *Ledger) run(ctx context.Context, script *redis.Script, key string, args
 func (l *Ledger) conclude(ctx context.Context, began time.Time, err error) error {
 	if err != nil && ended(ctx) {
 		l.breaker.report(unknown, began)
-		return fault.Away(cmp.Or(context.Cause(ctx), context.DeadlineExceeded), "redis")
+		return fault.BackendUnavailable(cmp.Or(context.Cause(ctx), context.DeadlineExceeded), "redis")
 	}
 	if err != nil && isAway(err) {
 		if opened, _ := l.breaker.report(failed, began); opened {
 			l.log.ErrorContext(ctx, "redis is away; credits cannot be metered", "error", err)
 		}
-		return fault.Away(err, "redis")
+		return fault.BackendUnavailable(err, "redis")
 	}
 	if _, closed := l.breaker.report(answered, began); closed {
 		l.log.InfoContext(ctx, "redis is back")

@@ -70,7 +70,7 @@ func (r *Reservation) settle(ctx context.Context, delivered int64) (Window, erro
 			return Window{}, err
 		}
 		if err := sleep(ctx, pause); err != nil {
-			return Window{}, fault.Away(err, "redis")
+			return Window{}, fault.BackendUnavailable(err, "redis")
 		}
 		pause *= 2
 	}
@@ -86,7 +86,7 @@ func (r *Reservation) settled(ctx context.Context, answer []any, delivered int64
 	// Gone means that an earlier try was applied and its answer lost; of a
 	// reservation this old it may as well mean that it was forgotten.
 	if delivered > 0 && (status == "lost" || status == "gone" && old) {
-		return Window{}, fault.Away(errLost, "redis")
+		return Window{}, fault.BackendUnavailable(errLost, "redis")
 	}
 	return newWindow(used, r.ceiling), nil
 }

@@ -68,7 +68,7 @@ func (c *Client) enter(ctx context.Context, r Request) (done func(error), err er
 	began := time.Now()
 	if !c.bound.enter() {
 		c.observe(ctx, Call{Operation: operation(r), Outcome: Shed})
-		return nil, fault.Away(ErrCrowded, "elasticsearch")
+		return nil, fault.BackendUnavailable(ErrCrowded, "elasticsearch")
 	}
 	return func(err error) {
 		c.bound.calls.Add(-1)

@@ -137,7 +137,7 @@ func checkSchema(ctx context.Context, pool *pgxpool.Pool) error {
 	// A newer schema is fine: while servers are replaced one by one, the new
 	// one migrates first and the old ones go on.
 	case version < newestVersion():
-		return fault.Away(fmt.Errorf("the schema has version %d, this program needs %d: run atlas migrate", version, newestVersion()), backend)
+		return fault.BackendUnavailable(fmt.Errorf("the schema has version %d, this program needs %d: run atlas migrate", version, newestVersion()), backend)
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func checkConnection(ctx context.Context, conn *pgx.Conn, want, never string) er
 // mend.
 func roleFault(err error) error {
 	if wrong, ok := errors.AsType[*RoleError](err); ok {
-		return fault.Away(wrong, backend)
+		return fault.BackendUnavailable(wrong, backend)
 	}
 	return err
 }
