@@ -13,24 +13,24 @@ import (
 	"atlas/internal/schema"
 )
 
-// maxBatch is how many items a batch call takes; the fewest is 1.
+// maxBatch is the most items of a batch; the fewest is 1.
 const maxBatch = 100
 
-// sentItem is one item of a batch as it was sent: its value, and what is wrong
-// with it already as JSON, with paths that begin at the item.
+// sentItem is one item of a batch as it was sent: its value and its JSON problems,
+// whose paths begin at the item.
 type sentItem struct {
 	value  input.Value
 	issues input.Issues
 }
 
-// batchItem is one item as its rule read it, and what is wrong with it.
+// batchItem is one item as its rule read it, or the error why it is invalid.
 type batchItem[T any] struct {
 	in  T
 	err error
 }
 
-// batchItems reads a body of exactly { name: [ 1..100 items ] }. A wrong
-// envelope fails the call; what is wrong with an item is the item's own.
+// batchItems reads a body of exactly { name: [ 1..100 items ] }. An invalid
+// envelope fails the call; an invalid item fails alone.
 func (c *call) batchItems(name string) ([]sentItem, error) {
 	data, err := c.read()
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *call) batchItems(name string) ([]sentItem, error) {
 	return items, nil
 }
 
-// validItems are the items that nothing is wrong with, and where they are.
+// validItems returns the items without an error, and their positions.
 func validItems[T any](items []batchItem[T]) (positions []int, valid []T) {
 	for i, item := range items {
 		if item.err == nil {
@@ -82,7 +82,7 @@ func validItems[T any](items []batchItem[T]) (positions []int, valid []T) {
 	return positions, valid
 }
 
-// resultsOf are the outcomes so far of a batch of ids.
+// resultsOf returns the results of a batch of ids before it is executed.
 func resultsOf[T fmt.Stringer](items []batchItem[T]) []batchResult {
 	results := make([]batchResult, len(items))
 	for i, item := range items {
@@ -121,8 +121,8 @@ type itemError struct {
 	Issues  []fault.Issue `json:"issues,omitzero"`
 }
 
-// itemIssues is what is wrong with items, as the error of a call that fails as a
-// whole: their paths lead through the batch.
+// itemIssues returns the issues of all items as the error of a call that fails as a
+// whole: their paths begin at the body.
 func itemIssues[T any](name string, items []batchItem[T]) error {
 	var issues input.Issues
 	for i, item := range items {
@@ -138,15 +138,15 @@ func itemIssues[T any](name string, items []batchItem[T]) error {
 	return issues.Err()
 }
 
-// Messages of items that are not known to be done.
+// Messages of items whose outcome is unknown.
 const (
 	inDoubtText  = "the service could not answer: this item was done wholly, or not at all; look, or send it again"
 	notTriedText = "not tried, because the service could not answer for an item before; send it again"
 )
 
-// oneByOne does the items that nothing is wrong with yet, each in a transaction
-// of its own. An outage ends it: what is left would only wait for the same
-// backend. A mistake of ours ends it too.
+// oneByOne executes the valid items, each in a transaction of its own. It stops at
+// an outage, because the remaining items would wait for the same backend, and at an
+// internal error.
 func oneByOne(results []batchResult, do func(i int) batchResult) {
 	stopped := false
 	for i := range results {
@@ -161,15 +161,16 @@ func oneByOne(results []batchResult, do func(i int) batchResult) {
 	}
 }
 
-// isServerFault tells an outage or a mistake of ours from what the client can mend.
+// isServerFault tells an outage or an internal error from what the client can
+// correct.
 func isServerFault(err error) bool {
 	code := fault.CodeOf(err)
 	return code == fault.Unavailable || code == fault.Internal
 }
 
-// itemResults renders the outcomes in input order, the id of each under idKey.
-// An outage is the call's error while no item is known to be done: the client
-// sends all of it again. Once one is, the client must learn what became of each.
+// itemResults renders the results in input order, with the id of each under idKey.
+// While no item has succeeded, an outage fails the call, and the client repeats all
+// of it. Once one has, the client needs the outcome of each item.
 func (c *call) itemResults(idKey string, results []batchResult) ([]map[string]any, batchMetadata, error) {
 	done := slices.ContainsFunc(results, func(r batchResult) bool { return r.err == nil })
 	rendered := make([]map[string]any, len(results))

@@ -24,10 +24,10 @@ func (c *call) body() (input.Value, error) {
 	return v, input.Issues(issues).Err()
 }
 
-// receive reads the request's body as it comes, before anything is done with it,
-// also where the route takes none: no route can act on half a request. What is
-// wrong with it is kept, and told by read in its place among the checks. False
-// when there is no room for it.
+// receive reads the whole body before the handler runs, also where the route takes
+// none, so that no route acts on half a request. An error is kept in bodyErr, which
+// read returns in its place among the checks. receive returns false when a limit on
+// memory is reached.
 func (c *call) receive() (room bool) {
 	r := c.gin.Request
 	if r.Body == nil || r.Body == http.NoBody {
@@ -50,7 +50,7 @@ func (c *call) receive() (room bool) {
 			}
 			if next > smallBody && !c.reserveReceived(next-cap(b)) {
 				c.reservedBytes.release()
-				// A client that is cut off while it sends may not see the answer.
+				// A client whose connection is closed while it sends may miss the answer.
 				_, _ = io.Copy(io.Discard, body)
 				return false
 			}

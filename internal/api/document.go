@@ -17,7 +17,7 @@ import (
 // documentPath is the OpenAPI document's path, below Version.
 const documentPath = "/openapi.json"
 
-// introduction is what a reader of the document sees first.
+// introduction is the description of the document.
 const introduction = `Search over a global dataset of construction (accounts, contacts, projects, signals), and what a workspace keeps on top of it.
 
 Every answer is ` + "`{ data, metadata }`" + `, or an error: ` + "`{ error: { code, message } }`" + `, and for what is wrong with the request's shape ` + "`{ success: false, error: { name, issues } }`" + `. Check the status first. A method that a path does not take is answered 405 ` + "`method_not_allowed`" + `, and ` + "`Allow`" + ` lists those it takes.
@@ -30,8 +30,7 @@ A record with more than 1,000 related ones of a kind is judged by its newest 1,0
 
 Some rules cannot be said in a schema: the lower end of a range must not be above the upper one, all texts of a search may have 2,048 terms together, values of a View's definition must differ in more than case. What breaks them is answered with 400. Texts are trimmed before they are measured.`
 
-// Document is the OpenAPI document of the API, made of the route table and the
-// field catalog.
+// Document builds the OpenAPI document from the route table and the field catalog.
 func (s *Server) Document() openapi.Document {
 	d := openapi.Document{
 		OpenAPI:    openapi.Version,
@@ -139,8 +138,8 @@ func sharedHeaders() schema.Map[openapi.Header] {
 	return h
 }
 
-// servicePaths are the routes that need no token and are not in the table. Those
-// of health are outside the version.
+// servicePaths are the routes that need no token and are not in the table. The
+// health routes are outside Version.
 func servicePaths() schema.Map[openapi.PathItem] {
 	id := schema.Map[openapi.Header]{{Name: RequestIDHeader, Value: openapi.HeaderRef("RequestId")}}
 	get := func(operation, summary string, body *schema.Schema, more ...schema.Member[openapi.Response]) schema.Map[*openapi.Operation] {

@@ -113,11 +113,10 @@ func errorSchema(codes []fault.Code) *schema.Schema {
 	)))
 }
 
-// internalText is the message of mistakes of ours.
+// internalText is the message of internal errors.
 const internalText = "something went wrong on our side; the request id helps us to find it"
 
-// faultOf is the fault that an error is. What is none is a mistake of the
-// program.
+// faultOf returns the first fault in err's chain. Any other error is internal.
 func faultOf(err error) *fault.Error {
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e
@@ -125,8 +124,8 @@ func faultOf(err error) *fault.Error {
 	return fault.Wrap(err, fault.Internal, internalText)
 }
 
-// fail answers an error: its code's status and shape, and the log line where
-// the fault is ours.
+// fail answers an error with the status and shape of its code, and logs server
+// errors.
 func (c *call) fail(err error) {
 	e := faultOf(err)
 	status := cmp.Or(errorTable[e.Code].status, http.StatusInternalServerError)
@@ -148,7 +147,7 @@ func (c *call) fail(err error) {
 	c.json(status, handlerError{codeMessage{e.Code, message}})
 }
 
-// logFailure logs an error that is ours, e of err.
+// logFailure logs a server error; e is the fault in err.
 func (c *call) logFailure(e *fault.Error, err error) {
 	level := slog.LevelError
 	_, shed := errors.AsType[fault.Shed](err)

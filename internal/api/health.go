@@ -11,7 +11,7 @@ import (
 	"atlas/search/query"
 )
 
-// live says that the process answers.
+// live answers 200 as long as the process runs.
 func (s *Server) live(ctx *gin.Context) {
 	callOf(ctx).json(http.StatusOK, health{Status: "ok"})
 }
@@ -21,7 +21,7 @@ type health struct {
 	Status string `json:"status"` // ok, unavailable, stopping
 	// Backends are ok or unavailable, by name; why is in the log.
 	Backends map[string]string `json:"backends,omitzero"`
-	// Filling are the datasets whose held records are being put back after their
+	// Filling are the datasets whose held records are being restored after their
 	// index was lost.
 	Filling []query.Dataset `json:"filling,omitempty"`
 }
@@ -75,8 +75,8 @@ func (s *Server) ready(ctx *gin.Context) {
 	c.json(status, h)
 }
 
-// noteProbe logs when a probe ends otherwise than the one before: balancers ask
-// every second, for as long as a backend is away.
+// noteProbe logs changes of a probe's result only: balancers ask every second, for
+// as long as a backend is down.
 func (s *Server) noteProbe(c *call, backend string, err error) {
 	was, known := s.load.down.Swap(backend, err != nil)
 	switch {

@@ -50,7 +50,7 @@ func linkByBody(target, member, pointer string) schema.Member[openapi.Link] {
 		OperationID: target, RequestBody: schema.Map[string]{{Name: member, Value: "$response.body#" + pointer}}}}
 }
 
-// example is a request body that is shown.
+// example is a request body that the document shows.
 type example struct {
 	name, summary string
 	body          jsontext.Value
@@ -79,7 +79,7 @@ func (r Route) codes() []fault.Code {
 	return codes
 }
 
-// operation is the route as the document shows it. c makes the examples.
+// operation is the route as the document shows it.
 func (r Route) operation() *openapi.Operation {
 	throttled := r.Throttling != Never
 	scope := string(r.Scope)
@@ -117,7 +117,7 @@ func (r Route) bodyType() openapi.MediaType {
 	return m
 }
 
-// callers name who may call, and say it in a sentence.
+// callers are the names of Caller in x-caller, and a sentence for the description.
 var callers = map[Caller]struct{ name, text string }{
 	Anyone:            {"anyone", ""},
 	Admins:            {"admins", "Owners, admins and API keys only."},
@@ -175,7 +175,7 @@ func (r Route) security() []map[string][]string {
 	return []map[string][]string{{byKey: scopes}, {byUser: scopes}}
 }
 
-// parameters are those of the path, the route's own and those of all routes.
+// parameters are the ids of the path, the route's own and those of every route.
 func (r Route) parameters() []openapi.Parameter {
 	own := slices.Clone(r.doc.params)
 	for _, name := range r.pathIDs() {

@@ -9,16 +9,16 @@ import (
 // Version is the part of every path that names the contract's version.
 const Version = "/api/v1"
 
-// Route is one line of the route table: everything a route has of its own.
+// Route is one row of the route table: everything that is specific to a route.
 type Route struct {
 	Method string
 	// Path below Version, in gin's spelling.
 	Path string
 	// Operation is the route's name in usage, logs and the OpenAPI document.
 	Operation string
-	// Scope is what the principal must have.
+	// Scope is the one that the principal needs.
 	Scope workspace.Scope
-	// Throttling says how the credit ceiling bears on the route.
+	// Throttling says how the credit ceiling applies to the route.
 	Throttling Throttling
 	// WorkspaceRequired: a user must give the query parameter workspace_id.
 	WorkspaceRequired bool
@@ -29,17 +29,17 @@ type Route struct {
 	doc operationDoc
 }
 
-// Throttling is how the credit ceiling bears on a route.
+// Throttling is how the credit ceiling applies to a route.
 type Throttling uint8
 
 // The kinds of throttling.
 const (
-	// Free routes cost nothing and stop with the others when the ceiling is
-	// used up; they go on when Redis is away.
+	// Free routes cost nothing. They are refused when the ceiling is used up, and
+	// served when Redis is down.
 	Free Throttling = iota
-	// Metered routes charge what they deliver.
+	// Metered routes charge for what they return.
 	Metered
-	// Never throttled: they tell about the credits themselves, or about fields.
+	// Never throttled: routes about credits or fields.
 	Never
 )
 
@@ -56,8 +56,8 @@ const (
 	Users
 	// UsersForFavorites is Anyone, and Users where favorite_only=true.
 	UsersForFavorites
-	// Newcomers are users who act in no workspace, and need belong to none. The
-	// call's principal stays empty.
+	// Newcomers are users, of any workspace or none. The call is in no workspace,
+	// and its principal stays empty.
 	Newcomers
 )
 

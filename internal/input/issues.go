@@ -115,7 +115,7 @@ func (r *Reader) Take(name string) Value {
 	return r.value.Get(name)
 }
 
-// Done records the members nobody took as one issue.
+// Done records the members that were not taken as one issue.
 func (r *Reader) Done() {
 	var unknown []string
 	for _, m := range r.value.Members {
