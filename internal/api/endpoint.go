@@ -33,6 +33,19 @@ type endpoint struct {
 // noBody is the endpoint of a route that takes no body.
 func noBody(handle handler) endpoint { return endpoint{handle: handle} }
 
+// lists is the endpoint of a route that answers a page of elements under a name. The
+// page has limit elements by default.
+func lists[T any](name string, limit int, elements func(c *call, m listMetadata) ([]T, error)) endpoint {
+	return noBody(func(c *call) (reply, error) {
+		m, err := c.page(limit)
+		if err != nil {
+			return reply{}, err
+		}
+		page, err := elements(c, m)
+		return list(name, page, m), err
+	})
+}
+
 // takes is the endpoint of a route whose body the rule reads.
 func takes[T any](body rule.Rule[T], handle func(c *call, in T) (reply, error)) endpoint {
 	return endpoint{body: body.Schema, bodyOptional: body.Schema.TakesEmpty(), handle: func(c *call) (reply, error) {

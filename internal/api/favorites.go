@@ -13,7 +13,7 @@ const tagFavorites = "Favorites"
 func (s *Server) favoriteRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{"GET", "/workspace/favorite-views", "list_favorite_views", read, Free, true, Users, noBody(s.listFavorites), operationDoc{
+		{"GET", "/workspace/favorite-views", "list_favorite_views", read, Free, true, Users, lists("views", defaultViews, s.listFavorites), operationDoc{
 			tag: tagFavorites, summary: "List one's Favorites, in their order",
 			params: pageParams(defaultViews), data: listOf("views", viewSchema), metadata: listMetadataSchema,
 		}},
@@ -42,13 +42,8 @@ func (s *Server) favoriteRoutes() []Route {
 	}
 }
 
-func (s *Server) listFavorites(c *call) (reply, error) {
-	m, err := c.page(defaultViews)
-	if err != nil {
-		return reply{}, err
-	}
-	views, err := s.Views.Favorites.List(c.Context(), c.workspace(), c.principal.User, m.Limit, m.Offset)
-	return list("views", views, m), err
+func (s *Server) listFavorites(c *call, m listMetadata) ([]workspace.View, error) {
+	return s.Views.Favorites.List(c.Context(), c.workspace(), c.principal.User, m.Limit, m.Offset)
 }
 
 // maxPosition is the largest integer that every client can write: a position past

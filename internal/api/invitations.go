@@ -11,7 +11,7 @@ import (
 func (s *Server) invitationRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{"GET", "/workspace/invitations", "list_invitations", read, Free, false, Anyone, noBody(s.listInvitations), operationDoc{
+		{"GET", "/workspace/invitations", "list_invitations", read, Free, false, Anyone, lists("invitations", defaultPeople, s.listInvitations), operationDoc{
 			tag: tagPeople, summary: "List open invitations, newest first",
 			params: pageParams(defaultPeople), data: listOf("invitations", invitationSchema), metadata: listMetadataSchema,
 		}},
@@ -67,13 +67,8 @@ var letterSchema = schema.Object(
 		Described("What holds it up: as many letters of the workspace in an hour, or to the address in a day, as there may be.")),
 ).Described("The pace of letters delays or withholds them; the invitation stands, and `accept_url` works.")
 
-func (s *Server) listInvitations(c *call) (reply, error) {
-	m, err := c.page(defaultPeople)
-	if err != nil {
-		return reply{}, err
-	}
-	invitations, err := s.People.Invitations.List(c.Context(), c.workspace(), m.Limit, m.Offset)
-	return list("invitations", invitations, m), err
+func (s *Server) listInvitations(c *call, m listMetadata) ([]workspace.Invitation, error) {
+	return s.People.Invitations.List(c.Context(), c.workspace(), m.Limit, m.Offset)
 }
 
 type invitationInput struct {

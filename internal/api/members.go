@@ -24,7 +24,7 @@ const defaultPeople = 100
 func (s *Server) memberRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{"GET", "/workspace/members", "list_members", read, Free, false, Anyone, noBody(s.listMembers), operationDoc{
+		{"GET", "/workspace/members", "list_members", read, Free, false, Anyone, lists("members", defaultPeople, s.listMembers), operationDoc{
 			tag: tagPeople, summary: "List members, by role, then address",
 			params: pageParams(defaultPeople), data: listOf("members", memberSchema), metadata: listMetadataSchema,
 		}},
@@ -68,13 +68,8 @@ type deleted struct {
 // nothing to delete.
 var deletedSchema = schema.Object(schema.Required("deleted", schema.Const(true)))
 
-func (s *Server) listMembers(c *call) (reply, error) {
-	m, err := c.page(defaultPeople)
-	if err != nil {
-		return reply{}, err
-	}
-	members, err := s.People.Roster.List(c.Context(), c.workspace(), m.Limit, m.Offset)
-	return list("members", members, m), err
+func (s *Server) listMembers(c *call, m listMetadata) ([]workspace.Member, error) {
+	return s.People.Roster.List(c.Context(), c.workspace(), m.Limit, m.Offset)
 }
 
 var roleChange = rule.Only("role", role)

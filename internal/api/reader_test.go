@@ -56,7 +56,7 @@ func TestAnotherReaderAgrees(t *testing.T) {
 		if c.body != "" {
 			r.Header.Set("Content-Type", "application/json")
 		}
-		requestProblem, responseProblem, status := exchange(t, router, r)
+		status, requestProblem, responseProblem := exchange(t, router, r)
 		if status != c.status {
 			t.Errorf("%s %s %s → %d, want %d", c.method, c.path, c.body, status, c.status)
 		}
@@ -71,7 +71,7 @@ func TestAnotherReaderAgrees(t *testing.T) {
 }
 
 // exchange sends the request and holds it and its answer against the document.
-func exchange(t *testing.T, router routers.Router, r *http.Request) (request, response error, status int) {
+func exchange(t *testing.T, router routers.Router, r *http.Request) (status int, request, response error) {
 	t.Helper()
 	documented := r.Clone(t.Context())
 	documented.URL.Scheme, documented.URL.Host = "", "" // servers are relative
@@ -90,5 +90,5 @@ func exchange(t *testing.T, router routers.Router, r *http.Request) (request, re
 	fatal(t, err)
 	response = openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: in, Status: res.StatusCode, Header: res.Header, Body: io.NopCloser(bytes.NewReader(body))})
-	return request, response, res.StatusCode
+	return res.StatusCode, request, response
 }

@@ -13,7 +13,7 @@ const tagSignals = "Signal subscriptions"
 func (s *Server) subscriptionRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{"GET", "/workspace/signal-subscriptions", "list_signal_subscriptions", read, Free, false, Anyone, noBody(s.listSubscriptions), operationDoc{
+		{"GET", "/workspace/signal-subscriptions", "list_signal_subscriptions", read, Free, false, Anyone, lists("subscriptions", defaultPeople, s.listSubscriptions), operationDoc{
 			tag: tagSignals, summary: "List signal subscriptions, by type",
 			params: pageParams(defaultPeople), data: listOf("subscriptions", subscriptionSchema), metadata: listMetadataSchema,
 		}},
@@ -45,13 +45,8 @@ var subscriptionSchema = schema.Named("SignalSubscription", schema.Object(
 	schema.Required("updated_at", schema.Time()),
 ))
 
-func (s *Server) listSubscriptions(c *call) (reply, error) {
-	m, err := c.page(defaultPeople)
-	if err != nil {
-		return reply{}, err
-	}
-	subscriptions, err := s.People.Subscriptions.List(c.Context(), c.workspace(), m.Limit, m.Offset)
-	return list("subscriptions", subscriptions, m), err
+func (s *Server) listSubscriptions(c *call, m listMetadata) ([]workspace.Subscription, error) {
+	return s.People.Subscriptions.List(c.Context(), c.workspace(), m.Limit, m.Offset)
 }
 
 // maxChannels leaves room for a channel that is given twice, which counts once.
