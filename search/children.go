@@ -101,7 +101,7 @@ func (e *Engine) childrenOf(ctx context.Context, searches []childSearch, into ma
 	for i, res := range results {
 		s := searches[i]
 		if res.Hits.Total == nil || len(res.Hits.Hits) < min(s.size(), res.Hits.Total.Value) {
-			return nil, fault.Away(fmt.Errorf("%d children of a larger number", len(res.Hits.Hits)), "elasticsearch")
+			return nil, fault.BackendUnavailable(fmt.Errorf("%d children of a larger number", len(res.Hits.Hits)), "elasticsearch")
 		}
 		if len(s.parents) > 1 && res.Hits.Total.Value > maxFound {
 			middle := len(s.parents) / 2

@@ -70,7 +70,7 @@ func (e *Engine) FrequentValues(ctx context.Context) (query.FrequentValues, erro
 		})
 		select {
 		case <-ctx.Done():
-			return nil, fault.Away(ctx.Err(), "elasticsearch")
+			return nil, fault.BackendUnavailable(ctx.Err(), "elasticsearch")
 		case r := <-reading:
 			if r.Err != nil {
 				return nil, r.Err
@@ -112,7 +112,7 @@ func (e *Engine) readFrequent(ctx context.Context) (frequentOf, error) {
 			Buckets []bucket `json:"buckets"`
 		}
 		if err := jsonv2.Unmarshal(r.Aggregations, &aggregations); err != nil {
-			return nil, fault.Away(fmt.Errorf("unreadable aggregations: %w", err), "elasticsearch")
+			return nil, fault.BackendUnavailable(fmt.Errorf("unreadable aggregations: %w", err), "elasticsearch")
 		}
 		all[query.Datasets[i]] = map[string]query.Vocabulary{}
 		for name, a := range aggregations {

@@ -26,7 +26,7 @@ func (e *Engine) Get(ctx context.Context, d query.Dataset, id string, includes [
 	}
 	record := jsontext.Value(bytes.TrimSpace(res.Body))
 	if record.Kind() != '{' || !record.IsValid() {
-		return nil, fault.Away(errors.New("unreadable answer"), "elasticsearch")
+		return nil, fault.BackendUnavailable(errors.New("unreadable answer"), "elasticsearch")
 	}
 	if len(includes) == 0 {
 		return record, nil
@@ -47,7 +47,7 @@ func getFault(err error, d query.Dataset, id string) error {
 		return fault.New(fault.NotFound, "no %s has the id %s", d.Singular(), id)
 	default:
 		// Nothing is loaded yet, or the answer did not come from Elasticsearch.
-		return fault.Away(err, "elasticsearch")
+		return fault.BackendUnavailable(err, "elasticsearch")
 	}
 }
 

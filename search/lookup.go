@@ -48,15 +48,15 @@ func (e *Engine) Lookup(ctx context.Context, d query.Dataset, ids []string) (map
 		} `json:"docs"`
 	}
 	if err := jsonv2.Unmarshal(res.Body, &answer); err != nil || len(answer.Docs) != len(ids) {
-		return nil, fault.Away(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
+		return nil, fault.BackendUnavailable(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
 	}
 	records := make(map[string]jsontext.Value, len(ids))
 	for _, doc := range answer.Docs {
 		switch {
 		case len(doc.Error) > 0:
-			return nil, fault.Away(fmt.Errorf("one of several gets failed: %.500s", doc.Error), "elasticsearch")
+			return nil, fault.BackendUnavailable(fmt.Errorf("one of several gets failed: %.500s", doc.Error), "elasticsearch")
 		case doc.Found && doc.Source.Kind() != '{':
-			return nil, fault.Away(errors.New("a record without its source"), "elasticsearch")
+			return nil, fault.BackendUnavailable(errors.New("a record without its source"), "elasticsearch")
 		case doc.Found:
 			records[doc.ID] = doc.Source
 		}
@@ -152,7 +152,7 @@ func (e *Engine) SignalCounts(ctx context.Context, accounts []string, at time.Ti
 		} `json:"accounts"`
 	}
 	if err := jsonv2.Unmarshal(res.Aggregations, &answer); err != nil {
-		return nil, fault.Away(fmt.Errorf("unreadable aggregations: %w", err), "elasticsearch")
+		return nil, fault.BackendUnavailable(fmt.Errorf("unreadable aggregations: %w", err), "elasticsearch")
 	}
 	counts := make(map[string][2]int64, len(answer.Accounts.Buckets))
 	for _, b := range answer.Accounts.Buckets {

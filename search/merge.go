@@ -112,7 +112,7 @@ func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
 		for _, row := range r.Hits.Hits {
 			key, err := sortKeyOf(row.Sort)
 			if err != nil {
-				return nil, 0, fault.Away(err, "elasticsearch")
+				return nil, 0, fault.BackendUnavailable(err, "elasticsearch")
 			}
 			rows = append(rows, mergedRow{row.Source, key})
 		}

@@ -81,7 +81,7 @@ func answersOf[answer any](body []byte, searches int) ([]answer, error) {
 		Responses []answer `json:"responses"`
 	}
 	if err := jsonv2.Unmarshal(body, &of); err != nil || len(of.Responses) != searches {
-		return nil, fault.Away(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
+		return nil, fault.BackendUnavailable(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
 	}
 	return of.Responses, nil
 }

@@ -39,7 +39,7 @@ func (e *Engine) count(ctx context.Context, queries ...query.Query) ([]int, erro
 	counts := make([]int, len(queries))
 	for i, r := range results {
 		if r.Hits.Total == nil {
-			return nil, fault.Away(errors.New("a count without a total"), "elasticsearch")
+			return nil, fault.BackendUnavailable(errors.New("a count without a total"), "elasticsearch")
 		}
 		counts[i] = r.Hits.Total.Value
 	}
@@ -90,7 +90,7 @@ func (e *Engine) skip(ctx context.Context, searches [2]query.Query) (json.RawMes
 			return nil, err
 		}
 		if r.Hits.Total == nil {
-			return nil, fault.Away(errors.New("the answer has no total"), "elasticsearch")
+			return nil, fault.BackendUnavailable(errors.New("the answer has no total"), "elasticsearch")
 		}
 		hits := r.Hits.Rows.in(body)
 		rows[i] = rankedRows{hits: hits, expected: expectedRows(queries[i], r.Hits.Total.Value), decoder: jsontext.NewDecoder(bytes.NewBuffer(hits))}
@@ -98,7 +98,7 @@ func (e *Engine) skip(ctx context.Context, searches [2]query.Query) (json.RawMes
 	}
 	after, err := nthOf(&rows[0], &rows[1], nth, searches[0].Sort.Desc)
 	if err != nil {
-		return nil, fault.Away(err, "elasticsearch")
+		return nil, fault.BackendUnavailable(err, "elasticsearch")
 	}
 	return after, nil
 }

@@ -44,7 +44,7 @@ func (b *rowBudget) acquire(ctx context.Context, workspace string, bound, rows i
 		share.free.Release(weight)
 	}
 	b.leave(workspace)
-	return nil, fault.Away(fmt.Errorf("no place among the rows of other searches with an offset: %w", err), "elasticsearch")
+	return nil, fault.BackendUnavailable(fmt.Errorf("no place among the rows of other searches with an offset: %w", err), "elasticsearch")
 }
 
 // share returns the share of a workspace, which is half of the budget.

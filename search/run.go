@@ -118,15 +118,15 @@ func expectedRows(q query.Query, total int) int {
 // complete refuses an answer that has fewer rows than its total promises.
 func (r result) complete(q query.Query) error {
 	if r.Hits.Total == nil {
-		return fault.Away(errors.New("the answer has no total"), "elasticsearch")
+		return fault.BackendUnavailable(errors.New("the answer has no total"), "elasticsearch")
 	}
 	rows := r.Hits.Hits
 	if expected := expectedRows(q, r.Hits.Total.Value); q.After == "" && len(rows) < expected {
-		return fault.Away(fmt.Errorf("%d rows of a page that has %d", len(rows), expected), "elasticsearch")
+		return fault.BackendUnavailable(fmt.Errorf("%d rows of a page that has %d", len(rows), expected), "elasticsearch")
 	}
 	for _, row := range rows {
 		if row.Sort.Kind() != '[' {
-			return fault.Away(errors.New("a row without its sort values"), "elasticsearch")
+			return fault.BackendUnavailable(errors.New("a row without its sort values"), "elasticsearch")
 		}
 	}
 	return nil
@@ -235,7 +235,7 @@ func (e *Engine) search(ctx context.Context, r request, preference string) (resu
 	}
 	var answer result
 	if err := jsonv2.Unmarshal(res.Body, &answer); err != nil {
-		return result{}, fault.Away(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
+		return result{}, fault.BackendUnavailable(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
 	}
 	answer.slice(res.Body)
 	e.fetched(ctx, len(answer.Hits.Hits))
@@ -252,13 +252,13 @@ func (e *Engine) fetched(ctx context.Context, rows int) {
 func (o outcome) whole() error {
 	switch {
 	case o.Status == http.StatusNotFound:
-		return fault.Away(fmt.Errorf("one of several searches: %w: %.500s", query.ErrIndexGone, o.Error), "elasticsearch")
+		return fault.BackendUnavailable(fmt.Errorf("one of several searches: %w: %.500s", query.ErrIndexGone, o.Error), "elasticsearch")
 	case len(o.Error) > 0:
-		return fault.Away(fmt.Errorf("one of several searches answered %d: %.500s", o.Status, o.Error), "elasticsearch")
+		return fault.BackendUnavailable(fmt.Errorf("one of several searches answered %d: %.500s", o.Status, o.Error), "elasticsearch")
 	case o.Shards.Failed == nil:
-		return fault.Away(errors.New("the answer does not say whether it is whole"), "elasticsearch")
+		return fault.BackendUnavailable(errors.New("the answer does not say whether it is whole"), "elasticsearch")
 	case o.TimedOut || *o.Shards.Failed > 0:
-		return fault.Away(fmt.Errorf("partial result: timed out %v, %d shards failed", o.TimedOut, *o.Shards.Failed), "elasticsearch")
+		return fault.BackendUnavailable(fmt.Errorf("partial result: timed out %v, %d shards failed", o.TimedOut, *o.Shards.Failed), "elasticsearch")
 	}
 	return nil
 }
@@ -270,7 +270,7 @@ func (r result) whole() error {
 	}
 	for _, row := range r.Hits.Hits {
 		if row.Source.Kind() != '{' {
-			return fault.Away(errors.New("a row without its record"), "elasticsearch")
+			return fault.BackendUnavailable(errors.New("a row without its record"), "elasticsearch")
 		}
 	}
 	return nil
@@ -285,7 +285,7 @@ func searchFault(err error) error {
 	case ok && answer.Status == http.StatusBadRequest && tooManyClauses.MatchString(answer.Reason):
 		return fault.Validation(fault.Issue{Code: fault.TooBig, Message: "the request has too many terms for one search; send fewer values"})
 	case ok && answer.Status == http.StatusNotFound:
-		return fault.Away(errors.Join(query.ErrIndexGone, err), "elasticsearch")
+		return fault.BackendUnavailable(errors.Join(query.ErrIndexGone, err), "elasticsearch")
 	}
 	return elastic.FaultOf(err)
 }

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 
-	"atlas/internal/fault"
-	"atlas/internal/input"
+	"atlas/internal/rule"
 )
 
 // Limits of a presentation.
@@ -51,8 +49,8 @@ func (p Presentation) MarshalJSON() ([]byte, error) {
 	return json.Marshal(stored)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote; a client's is read by
-// ParsePresentation.
+// UnmarshalJSON reads what MarshalJSON wrote; PresentationRule reads what clients
+// send.
 func (p *Presentation) UnmarshalJSON(data []byte) error {
 	var stored storedPresentation
 	if err := json.Unmarshal(data, &stored); err != nil {
@@ -67,70 +65,15 @@ func (p Presentation) Equal(o Presentation) bool {
 	return slices.Equal(p.Sorting, o.Sorting) && maps.Equal(p.ColumnVisibility, o.ColumnVisibility)
 }
 
-// ParsePresentation reads a presentation as a client sent it; every problem is
-// an issue.
-func ParsePresentation(issues *input.Issues, v input.Value, path ...string) Presentation {
-	var p Presentation
-	r := issues.Object(v, path...)
-	if !r.Ok() {
-		return p
-	}
-	switch version := r.Take("version"); {
-	case version.Kind != input.Number:
-		issues.WrongType(r.Path("version"), "the number 1", version)
-	default:
-		if n, err := strconv.ParseFloat(version.Text, 64); err != nil || n != DefinitionVersion {
-			issues.OutsideVocabulary(r.Path("version"), []string{strconv.Itoa(DefinitionVersion)})
-		}
-	}
-	p.Sorting = parseSorting(issues, r.Take("sorting"), r.Path("sorting"))
-	p.ColumnVisibility = parseVisibility(issues, r.Take("column_visibility"), r.Path("column_visibility"))
-	r.Done()
-	return p
-}
+// PresentationRule reads a presentation as a client sent it.
+var PresentationRule = rule.Object(
+	rule.Fixed[Presentation]("version", rule.Number(DefinitionVersion)),
+	rule.Required("sorting", rule.Array("{ id, desc }", columnSort, 0, MaxColumns), func(p *Presentation) *[]ColumnSort { return &p.Sorting }),
+	rule.Required("column_visibility", rule.ByKey("true or false by column", rule.Text(1, MaxColumnID), rule.Boolean(), MaxColumns).
+		Example(map[string]any{"notes": false}), func(p *Presentation) *map[string]bool { return &p.ColumnVisibility }),
+).Described("State of a web table, kept for it; searches do not use it.").Named("Presentation")
 
-func parseSorting(issues *input.Issues, v input.Value, path []string) []ColumnSort {
-	if v.Kind != input.Array {
-		issues.WrongType(path, "an array of { id, desc }", v)
-		return nil
-	}
-	if !issues.Length(len(v.Items), 0, MaxColumns, path...) {
-		return nil
-	}
-	sorting := make([]ColumnSort, len(v.Items))
-	for i, item := range v.Items {
-		r := issues.Object(item, append(slices.Clip(path), strconv.Itoa(i))...)
-		if !r.Ok() {
-			continue
-		}
-		sorting[i].ID = r.RequiredVerbatim("id", input.Text{Min: 1, Max: MaxColumnID})
-		desc := r.Take("desc")
-		if desc.Kind != input.Bool {
-			issues.WrongType(r.Path("desc"), "true or false", desc)
-		}
-		sorting[i].Desc = desc.Bool
-		r.Done()
-	}
-	return sorting
-}
-
-func parseVisibility(issues *input.Issues, v input.Value, path []string) map[string]bool {
-	if v.Kind != input.Object {
-		issues.WrongType(path, "an object of true or false by column", v)
-		return nil
-	}
-	if n := len(v.Members); n > MaxColumns {
-		issues.Add(fault.TooBig, path, "must have at most %d entries, has %d", MaxColumns, n)
-		return nil
-	}
-	visibility := make(map[string]bool, len(v.Members))
-	for _, m := range v.Members {
-		at := append(slices.Clip(path), m.Name)
-		issues.String(input.Value{Kind: input.String, Text: m.Name}, input.Text{Min: 1, Max: MaxColumnID}, at...)
-		if m.Value.Kind != input.Bool {
-			issues.WrongType(at, "true or false", m.Value)
-		}
-		visibility[m.Name] = m.Value.Bool
-	}
-	return visibility
-}
+var columnSort = rule.Object(
+	rule.Required("id", rule.Verbatim(MaxColumnID).Example("name"), func(c *ColumnSort) *string { return &c.ID }),
+	rule.Required("desc", rule.Boolean(), func(c *ColumnSort) *bool { return &c.Desc }),
+)

@@ -23,10 +23,10 @@ type Channel string
 type Frequency string
 
 // Channels returns every Channel.
-func Channels() []string { return []string{"in_app", "email"} }
+func Channels() []Channel { return []Channel{"in_app", "email"} }
 
 // Frequencies returns every Frequency.
-func Frequencies() []string { return []string{"instant", "daily", "weekly"} }
+func Frequencies() []Frequency { return []Frequency{"instant", "daily", "weekly"} }
 
 // Subscription says that a workspace tracks one type of signal, and how its
 // alerts are delivered. It is only configuration: this service sends no alerts.
@@ -77,11 +77,11 @@ func (c SubscriptionChange) validate() error {
 		issues = append(issues, NewIssue(fault.InvalidUnion, "signal_type", "must be a type of signal"))
 	}
 	for _, channel := range c.Channels {
-		if !slices.Contains(Channels(), string(channel)) {
+		if !slices.Contains(Channels(), channel) {
 			issues = append(issues, NewIssue(fault.InvalidUnion, "channels", fmt.Sprintf("%q is none", channel)))
 		}
 	}
-	if c.Frequency != "" && !slices.Contains(Frequencies(), string(c.Frequency)) {
+	if c.Frequency != "" && !slices.Contains(Frequencies(), c.Frequency) {
 		issues = append(issues, NewIssue(fault.InvalidUnion, "frequency", fmt.Sprintf("%q is none", c.Frequency)))
 	}
 	return ValidationError(issues)
@@ -124,7 +124,7 @@ func (s *Subscriptions) Upsert(ctx context.Context, in ID, c SubscriptionChange)
 	}
 	// Sorted without duplicates, so that equal settings compare equal.
 	slices.SortFunc(c.Channels, func(a, b Channel) int {
-		return slices.Index(Channels(), string(a)) - slices.Index(Channels(), string(b))
+		return slices.Index(Channels(), a) - slices.Index(Channels(), b)
 	})
 	c.Channels = slices.Compact(c.Channels)
 	now := s.now()

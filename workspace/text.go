@@ -10,6 +10,8 @@ import (
 	"golang.org/x/text/cases"
 
 	"atlas/internal/fault"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
 )
 
 // MaxName is the maximum length of the name of a workspace, key or person, in
@@ -56,6 +58,11 @@ func ValidEmail(s string) bool { return len(CheckEmail(s)) == 0 }
 
 // ValidName reports whether s can be the name of a person, key or workspace.
 func ValidName(s string) bool { return len(CheckText("name", s, 1, MaxName)) == 0 }
+
+// NameRule reads a name of 1 to most characters without control characters.
+func NameRule(most int) rule.Rule[string] {
+	return rule.Text(1, most).As(schema.Line(most)).Check(ValidName, fault.InvalidFormat, "must not contain control characters")
+}
 
 // FoldEmail returns the form in which addresses are compared: trimmed and
 // case-folded. Stores keep it beside the address as written.

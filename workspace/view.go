@@ -34,7 +34,7 @@ const (
 )
 
 // ViewTypes lists them.
-func ViewTypes() []string { return []string{string(DynamicView), string(StaticView)} }
+func ViewTypes() []ViewType { return []ViewType{DynamicView, StaticView} }
 
 // Limits of a View.
 const (

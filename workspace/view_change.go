@@ -5,6 +5,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/internal/rule"
 	"atlas/search/query"
 )
 
@@ -25,40 +26,38 @@ type ViewChange struct {
 	Revision int
 }
 
+// The members of a change of a View.
+var (
+	ViewDatasetRule = rule.Map(rule.Enum(ViewDatasets()...), DatasetOfView).Named("ViewDataset")
+	ViewTypeRule    = rule.Enum(ViewTypes()...).Named("ViewType")
+	ViewNameRule    = NameRule(MaxViewName)
+	RevisionRule    = rule.Integer(1, math.MaxInt32)
+
+	viewIDRule = rule.Pointer(rule.UUID[ViewID]())
+)
+
 // ParseViewChange reads the body of an upsert: fault.InvalidInput with every
 // problem but those of the definition.
 func ParseViewChange(body input.Value) (ViewChange, error) {
 	var issues input.Issues
-	var c ViewChange
+	if body.Kind != input.Object {
+		issues.WrongType(nil, "an object", body)
+		body = input.Value{Kind: input.Object} // what is missing of it counts too
+	}
 	r := issues.Object(body)
-	if id := r.Take("id"); id.Kind != input.Absent {
-		if text, ok := issues.UUID(id, "id"); ok {
-			parsed, _ := ParseViewID(text)
-			c.ID = &parsed
-		}
-	}
 	creates := body.Get("id").Kind == input.Absent
-	oneOf := r.OneOf
-	if creates {
-		oneOf = r.RequiredOneOf
+	c := ViewChange{
+		ID:         viewIDRule.Member(&issues, r, "id", false),
+		Dataset:    ViewDatasetRule.Member(&issues, r, "dataset", creates),
+		Type:       ViewTypeRule.Member(&issues, r, "view_type", creates),
+		Name:       ViewNameRule.Member(&issues, r, "name", creates),
+		Definition: r.Take("definition"),
 	}
-	c.Dataset = DatasetOfView(oneOf("dataset", ViewDatasets()...))
-	c.Type = ViewType(oneOf("view_type", ViewTypes()...))
-	if name := r.Take("name"); creates || name.Kind != input.Absent {
-		c.Name, _ = issues.String(name, input.Text{Min: 1, Max: MaxViewName}, "name")
-		if c.Name != "" && !ValidName(c.Name) {
-			issues.Add(fault.InvalidFormat, []string{"name"}, "must not contain control characters")
-		}
-	}
-	c.Definition = r.Take("definition")
 	if creates && c.Type == DynamicView && c.Definition.Kind == input.Absent {
 		issues.WrongType([]string{"definition"}, "an object { version, q, fields }", c.Definition)
 	}
-	if presentation := r.Take("presentation"); presentation.Kind != input.Absent {
-		p := ParsePresentation(&issues, presentation, "presentation")
-		c.Presentation = &p
-	}
-	c.Revision = r.Int("revision", 1, math.MaxInt32, 0)
+	c.Presentation = rule.Pointer(PresentationRule).Member(&issues, r, "presentation", false)
+	c.Revision = RevisionRule.Member(&issues, r, "revision", false)
 	r.Done()
 	return c, issues.Err()
 }

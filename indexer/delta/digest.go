@@ -65,7 +65,7 @@ func (a *apply) digests(ctx context.Context, index string, items []*item) (map[s
 		} `json:"hits"`
 	}
 	if err := json.Unmarshal(res.Body, &answer); err != nil {
-		return nil, fault.Away(err, "elasticsearch")
+		return nil, fault.BackendUnavailable(err, "elasticsearch")
 	}
 	digests := map[string]int64{}
 	for _, hit := range answer.Hits.Hits {

@@ -1,27 +1,37 @@
 package api
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/internal/schema"
 )
 
-// maxBatch is how many items a batch call takes; the fewest is 1.
+// maxBatch is the most items of a batch; the fewest is 1.
 const maxBatch = 100
 
-// batchItem is one item of a batch as it was sent: its value, and what is wrong
-// with it already as JSON, with paths that begin at the item.
-type batchItem struct {
+// sentItem is one item of a batch as it was sent: its value and its JSON problems,
+// whose paths begin at the item.
+type sentItem struct {
 	value  input.Value
 	issues input.Issues
 }
 
-// batchItems reads a body of exactly { name: [ 1..100 items ] }. A wrong
-// envelope fails the call; what is wrong with an item is the item's own.
-func (c *call) batchItems(name string) ([]batchItem, error) {
+// batchItem is one item as its rule read it, or the error why it is invalid.
+type batchItem[T any] struct {
+	in  T
+	err error
+}
+
+// batchItems reads a body of exactly { name: [ 1..100 items ] }. An invalid
+// envelope fails the call; an invalid item fails alone.
+func (c *call) batchItems(name string) ([]sentItem, error) {
 	data, err := c.read()
 	if err != nil {
 		return nil, err
@@ -55,29 +65,33 @@ func (c *call) batchItems(name string) ([]batchItem, error) {
 	if err := issues.Err(); err != nil {
 		return nil, err
 	}
-	items := make([]batchItem, len(list.Items))
+	items := make([]sentItem, len(list.Items))
 	for i, v := range list.Items {
-		items[i] = batchItem{v, within[i]}
+		items[i] = sentItem{v, within[i]}
 	}
 	return items, nil
 }
 
-// batchIDs reads a body of exactly { ids: [ 1..100 UUIDs ] }. What is no UUID is
-// an empty string and an error at its position.
-func (c *call) batchIDs() (ids []string, errs []error, err error) {
-	items, err := c.batchItems("ids")
-	if err != nil {
-		return nil, nil, err
-	}
-	ids, errs = make([]string, len(items)), make([]error, len(items))
+// validItems returns the items without an error, and their positions.
+func validItems[T any](items []batchItem[T]) (positions []int, valid []T) {
 	for i, item := range items {
-		issues := item.issues
-		if id, ok := issues.UUID(item.value); ok {
-			ids[i] = id
+		if item.err == nil {
+			positions, valid = append(positions, i), append(valid, item.in)
 		}
-		errs[i] = issues.Err()
 	}
-	return ids, errs, nil
+	return positions, valid
+}
+
+// resultsOf returns the results of a batch of ids before it is executed.
+func resultsOf[T fmt.Stringer](items []batchItem[T]) []batchResult {
+	results := make([]batchResult, len(items))
+	for i, item := range items {
+		results[i].err = item.err
+		if item.err == nil {
+			results[i].id = item.in.String()
+		}
+	}
+	return results
 }
 
 // batchResult is the outcome of one item. Its id is "" when it is not known.
@@ -94,6 +108,12 @@ type batchMetadata struct {
 	Failed    int   `json:"failed"`
 }
 
+var batchMetadataSchema = schema.Named("BatchMetadata", schema.Object(
+	schema.Required("credits", schema.Always(0)),
+	schema.Required("succeeded", schema.Integer(0, maxBatch).Example(1)),
+	schema.Required("failed", schema.Integer(0, maxBatch)),
+))
+
 // itemError is what a failed item says.
 type itemError struct {
 	Code    fault.Code    `json:"code"`
@@ -101,12 +121,12 @@ type itemError struct {
 	Issues  []fault.Issue `json:"issues,omitzero"`
 }
 
-// itemFaults is what is wrong with items, as the error of a call that fails as a
-// whole: their paths lead through the batch.
-func itemFaults(name string, results []batchResult) error {
+// itemIssues returns the issues of all items as the error of a call that fails as a
+// whole: their paths begin at the body.
+func itemIssues[T any](name string, items []batchItem[T]) error {
 	var issues input.Issues
-	for i, r := range results {
-		e, _ := errors.AsType[*fault.Error](r.err)
+	for i, item := range items {
+		e, _ := errors.AsType[*fault.Error](item.err)
 		if e == nil {
 			continue
 		}
@@ -118,15 +138,15 @@ func itemFaults(name string, results []batchResult) error {
 	return issues.Err()
 }
 
-// Messages of items that are not known to be done.
+// Messages of items whose outcome is unknown.
 const (
 	inDoubtText  = "the service could not answer: this item was done wholly, or not at all; look, or send it again"
 	notTriedText = "not tried, because the service could not answer for an item before; send it again"
 )
 
-// oneByOne does the items that nothing is wrong with yet, each in a transaction
-// of its own. An outage ends it: what is left would only wait for the same
-// backend. A mistake of ours ends it too.
+// oneByOne executes the valid items, each in a transaction of its own. It stops at
+// an outage, because the remaining items would wait for the same backend, and at an
+// internal error.
 func oneByOne(results []batchResult, do func(i int) batchResult) {
 	stopped := false
 	for i := range results {
@@ -136,20 +156,21 @@ func oneByOne(results []batchResult, do func(i int) batchResult) {
 			results[i].err = fault.New(fault.Unavailable, notTriedText)
 		default:
 			results[i] = do(i)
-			stopped = isOurs(results[i].err)
+			stopped = isServerFault(results[i].err)
 		}
 	}
 }
 
-// isOurs tells an outage or a mistake of ours from what the client can mend.
-func isOurs(err error) bool {
+// isServerFault tells an outage or an internal error from what the client can
+// correct.
+func isServerFault(err error) bool {
 	code := fault.CodeOf(err)
 	return code == fault.Unavailable || code == fault.Internal
 }
 
-// itemResults renders the outcomes in input order, the id of each under idKey.
-// An outage is the call's error while no item is known to be done: the client
-// sends all of it again. Once one is, the client must learn what became of each.
+// itemResults renders the results in input order, with the id of each under idKey.
+// While no item has succeeded, an outage fails the call, and the client repeats all
+// of it. Once one has, the client needs the outcome of each item.
 func (c *call) itemResults(idKey string, results []batchResult) ([]map[string]any, batchMetadata, error) {
 	done := slices.ContainsFunc(results, func(r batchResult) bool { return r.err == nil })
 	rendered := make([]map[string]any, len(results))
@@ -160,7 +181,7 @@ func (c *call) itemResults(idKey string, results []batchResult) ([]map[string]an
 		if r.id != "" {
 			item[idKey] = r.id
 		}
-		if isOurs(r.err) {
+		if isServerFault(r.err) {
 			if !done {
 				return nil, m, r.err
 			}
@@ -199,4 +220,61 @@ func itemErrorOf(err error) itemError {
 		return itemError{Code: e.Code, Message: inDoubtText}
 	}
 	return itemError{e.Code, e.Message, e.Issues}
+}
+
+// itemCodes are the codes of failed items, in order.
+func itemCodes(codes []fault.Code) []fault.Code {
+	return slices.SortedFunc(slices.Values(codes), func(a, b fault.Code) int { return cmp.Compare(a, b) })
+}
+
+// itemMeanings say when an item of a batch has each of its codes.
+func itemMeanings(codes []fault.Code) string {
+	texts := make([]string, len(codes))
+	for i, code := range codes {
+		row := errorTable[code]
+		texts[i] = "- `" + string(code) + "`: " + cmp.Or(row.item, row.meaning)
+	}
+	return strings.Join(texts, "\n")
+}
+
+// batchCodes are the codes that items of a batch can fail with: those of the
+// route, and those of any batch.
+func batchCodes(own ...fault.Code) []fault.Code {
+	return append([]fault.Code{fault.InvalidInput, fault.Internal, fault.Unavailable}, own...)
+}
+
+// batchResults are the outcomes of a batch's items. data is nil where a good
+// item has none; the id is missing where an item was too broken to read it.
+func batchResults(idKey string, data *schema.Schema, codes ...fault.Code) *schema.Schema {
+	index := schema.Required("index", schema.Integer(0, maxBatch-1))
+	good := []schema.Property{index, schema.Required(idKey, schema.UUID()), schema.Required("status", schema.Const("ok"))}
+	if data != nil {
+		good = append(good, schema.Required("data", data))
+	}
+	shapes := []*schema.Schema{schema.Object(good...)}
+	if len(codes) > 0 {
+		shapes = append(shapes, schema.Object(index, schema.Optional(idKey, schema.UUID()),
+			schema.Required("status", schema.OneOf(itemCodes(codes)...)),
+			schema.Required("error", schema.Object(
+				schema.Required("code", schema.OneOf(itemCodes(codes)...).Described(itemMeanings(itemCodes(codes)))),
+				schema.Required("message", schema.String("What is wrong, in a sentence.")),
+				schema.Optional("issues", schema.Array(issueSchema, 1, fault.MaxIssues).Described("With `invalid_input`.")),
+			))))
+	}
+	return schema.Array(&schema.Schema{OneOf: shapes}, 1, maxBatch)
+}
+
+// batchBody is a body of 1..100 items. An item of another shape fails alone, so
+// the body may hold anything there.
+func batchBody(member string, item *schema.Schema) *schema.Schema {
+	either := &schema.Schema{AnyOf: []*schema.Schema{item, {Description: "Anything else fails alone, as `invalid_input`."}}}
+	return schema.Object(schema.Required(member, schema.Array(either, 1, maxBatch)))
+}
+
+// batchText is the description of every batch.
+const batchText = "1 to 100 items, which apply one after the other; one that fails stops none of the others. Answers 200 with one result for each, in their order. A 503 means that no item is known to be done; once one is, an outage makes the rest `unavailable`."
+
+// resultsData is the data of a batch.
+func resultsData(results *schema.Schema) *schema.Schema {
+	return schema.Object(schema.Required("results", results))
 }

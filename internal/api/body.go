@@ -24,19 +24,19 @@ func (c *call) body() (input.Value, error) {
 	return v, input.Issues(issues).Err()
 }
 
-// receive reads the request's body as it comes, before anything is done with it,
-// also where the route takes none: no route can act on half a request. What is
-// wrong with it is kept, and told by read in its place among the checks. False
-// when there is no room for it.
+// receive reads the whole body before the handler runs, also where the route takes
+// none, so that no route acts on half a request. An error is kept in bodyErr, which
+// read returns in its place among the checks. receive returns false when a limit on
+// memory is reached.
 func (c *call) receive() (room bool) {
 	r := c.gin.Request
 	if r.Body == nil || r.Body == http.NoBody {
 		return true
 	}
 	body := http.MaxBytesReader(c.gin.Writer, r.Body, MaxBody)
-	if c.route.about.body == nil {
+	if c.route.body == nil {
 		if _, err := io.Copy(io.Discard, body); err != nil {
-			c.unread = fault.Validation(fault.Issue{Code: fault.Custom, Message: "this route takes no body, and the one that was sent could not be read to its end"})
+			c.bodyErr = fault.Validation(fault.Issue{Code: fault.Custom, Message: "this route takes no body, and the one that was sent could not be read to its end"})
 		}
 		return true
 	}
@@ -48,9 +48,9 @@ func (c *call) receive() (room bool) {
 			if 2*next > most {
 				next = most
 			}
-			if next > smallBody && !c.takeReceived(next-cap(b)) {
-				c.received.giveBack()
-				// A client that is cut off while it sends may not see the answer.
+			if next > smallBody && !c.reserveReceived(next-cap(b)) {
+				c.reservedBytes.release()
+				// A client whose connection is closed while it sends may miss the answer.
 				_, _ = io.Copy(io.Discard, body)
 				return false
 			}
@@ -59,15 +59,15 @@ func (c *call) receive() (room bool) {
 		n, err := body.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
 		if err == io.EOF { //nolint:errorlint // as io.ReadAll
-			c.sent = b
+			c.rawBody = b
 			return true
 		}
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			c.unread = fault.New(fault.PayloadTooLarge, "a request body may have at most %d bytes", MaxBody)
+			c.bodyErr = fault.New(fault.PayloadTooLarge, "a request body may have at most %d bytes", MaxBody)
 			return true
 		}
 		if err != nil {
-			c.unread = fault.Validation(fault.Issue{Code: fault.Custom, Message: "the body could not be read to its end"})
+			c.bodyErr = fault.Validation(fault.Issue{Code: fault.Custom, Message: "the body could not be read to its end"})
 			return true
 		}
 	}
@@ -78,18 +78,18 @@ const firstRead = 1 << 10
 
 // read returns the request's body as it was sent, once.
 func (c *call) read() ([]byte, error) {
-	if c.unread != nil {
-		return nil, c.unread
+	if c.bodyErr != nil {
+		return nil, c.bodyErr
 	}
-	data := c.sent
-	c.sent = nil // not held longer than its tree
+	data := c.rawBody
+	c.rawBody = nil // not held longer than its tree
 	if len(data) > 0 && !isJSON(c.gin.Request) {
 		return nil, fault.New(fault.UnsupportedMediaType, "send the body as application/json, in UTF-8 and without a content encoding")
 	}
-	if !c.takeBody(len(data)) {
+	if !c.reserveBody(len(data)) {
 		return nil, c.busy()
 	}
-	c.received.giveBack() // it is counted as what is worked on now
+	c.reservedBytes.release() // it is counted as what is worked on now
 	return data, nil
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
+	"atlas/internal/schema"
 )
 
 // Large bodies are bounded together, for as long as they are worked on; small ones
@@ -19,11 +19,11 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 		c.server = s
 		c.gin.Request.Header.Set("Content-Type", "application/json")
 		c.gin.Request.Body = io.NopCloser(strings.NewReader(strings.Repeat(" ", size)))
-		c.route.about.body = &openapi.Schema{}
+		c.route.body = &schema.Schema{}
 		if !c.receive() {
 			t.Fatal("there is no room for what comes")
 		}
-		c.received.giveBack()
+		c.reservedBytes.release()
 		_, err := c.read()
 		return c, err
 	}
@@ -39,22 +39,22 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	if fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("one more: %v", err)
 	}
-	more.phase.giveBack()
+	more.phase.release()
 	small, err := sent(smallBody)
 	if err != nil {
 		t.Errorf("a small one: %v", err)
 	}
-	small.phase.giveBack()
-	under[0].phase.giveBack()
+	small.phase.release()
+	under[0].phase.release()
 	if c, err := sent(MaxBody); err != nil {
 		t.Errorf("after one was answered: %v", err)
 	} else {
-		c.phase.giveBack()
+		c.phase.release()
 	}
 	for _, c := range under {
-		c.phase.giveBack()
+		c.phase.release()
 	}
-	if len(s.load.bodies.taken) != 0 || len(s.load.received.taken) != 0 {
-		t.Errorf("of no body %v, %v are held", s.load.bodies.taken, s.load.received.taken)
+	if len(s.load.bodies.used) != 0 || len(s.load.received.used) != 0 {
+		t.Errorf("of no body %v, %v are held", s.load.bodies.used, s.load.received.used)
 	}
 }

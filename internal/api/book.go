@@ -6,7 +6,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
+	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
 	"atlas/search/query"
 	"atlas/workspace"
 )
@@ -18,21 +21,74 @@ type Book interface {
 	Get(ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID) (jsontext.Value, error)
 }
 
+const tagBook = "Book"
+
 func (s *Server) bookRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	var routes []Route
 	for _, d := range query.Held {
 		path, many, one := "/workspace/"+string(d), "workspace_"+string(d), "workspace_"+d.Singular()
+		upsert, record := bookUpsert(d), bookRecord(d)
 		routes = append(routes,
-			Route{"POST", path + "/search", "search_" + many, read, Metered, false, Anyone, s.searchBook(d), aboutSearchBook(d)},
-			Route{"GET", path + "/:id", "get_" + one, read, Metered, false, Anyone, s.getBook(d), aboutGetBook(d)},
-			Route{"POST", path + "/upsert", "upsert_" + one, write, Free, false, Anyone, s.upsertBook(d), aboutUpsertBook(d)},
-			Route{"POST", path + "/upsert/batch", "upsert_" + many + "_batch", write, Free, false, Anyone, s.upsertBookBatch(d), aboutUpsertBookBatch(d)},
-			Route{"DELETE", path + "/:id", "delete_" + one, write, Free, false, Anyone, s.deleteBook(d), aboutDeleteBook(d)},
-			Route{"POST", path + "/delete/batch", "delete_" + many + "_batch", write, Free, false, Anyone, s.deleteBookBatch(d), aboutDeleteBookBatch(d)},
+			Route{"POST", path + "/search", "search_" + many, read, Metered, false, Anyone, endpoint{body: searchRequest(d, query.Book), bodyOptional: true, handle: s.searchBook(d)}, operationDoc{
+				tag: tagBook, summary: "Search the " + string(d) + " of the book",
+				examples: []example{{"tagged", "Those with a tag, changed last first", []byte(`{"filters":{"tags":{"value":["priority","north"]}},"sort":{"field":"updated_at","order":"desc"}}`)}},
+				data:     schema.Array(bookRow(d), 0, query.MaxLimit), metadata: pageMetadataSchema,
+				links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/0/id")},
+			}},
+			Route{"GET", path + "/:id", "get_" + one, read, Metered, false, Anyone, noBody(s.getBook(d)), operationDoc{
+				tag: tagBook, summary: "Get one " + d.Singular() + " of the book",
+				data: record, metadata: getMetadata, codes: []fault.Code{fault.NotFound},
+			}},
+			Route{"POST", path + "/upsert", "upsert_" + one, write, Free, false, Anyone, endpoint{body: upsert, handle: s.upsertBook(d)}, operationDoc{
+				tag: tagBook, summary: "Put " + article(d) + " into the book, or change what is said of it",
+				examples: upsertExamples[d], data: record, codes: upsertCodes(d),
+				links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/id"), linkByID("delete_"+one, "id", "/data/id")},
+			}},
+			Route{"POST", path + "/upsert/batch", "upsert_" + many + "_batch", write, Free, false, Anyone, endpoint{body: batchBody("inputs", upsert), item: upsert, items: "inputs", handle: s.upsertBookBatch(d)}, operationDoc{
+				tag: tagBook, summary: "Put several " + string(d) + " into the book, or change what is said of them",
+				data: resultsData(batchResults(workspace.IDKey(d), record, batchCodes(upsertCodes(d)...)...)),
+			}},
+			Route{"DELETE", path + "/:id", "delete_" + one, write, Free, false, Anyone, noBody(s.deleteBook(d)), operationDoc{
+				tag: tagBook, summary: "Take " + article(d) + " out of the book",
+				text: "What the workspace says of it is deleted; the global record stays. One that is not in the book is fine.",
+				data: deletedSchema,
+			}},
+			Route{"POST", path + "/delete/batch", "delete_" + many + "_batch", write, Free, false, Anyone, takesBatch("ids", rule.UUID[uuid.UUID](), s.deleteBookBatch(d)), operationDoc{
+				tag: tagBook, summary: "Take several " + string(d) + " out of the book",
+				data: resultsData(batchResults(workspace.IDKey(d), nil, batchCodes()...)),
+			}},
 		)
 	}
 	return routes
+}
+
+func article(d query.Dataset) string {
+	if d == query.Accounts {
+		return "an " + d.Singular()
+	}
+	return "a " + d.Singular()
+}
+
+// upsertExamples show both ways of naming a record.
+var upsertExamples = map[query.Dataset][]example{
+	query.Accounts: {
+		{"id", "By id", []byte(`{"account_id":"` + schema.SampleID + `","icp_tier":"tier_1","tags":["north","priority"]}`)},
+		{"match", "By domain", []byte(`{"match":{"domain":"https://www.bow-valley-builders.example/"},"workspace_status":"in talks","notes":null}`)},
+	},
+	query.Contacts: {
+		{"id", "By id", []byte(`{"contact_id":"` + schema.SampleID + `","notes":"Met at the fair."}`)},
+		{"match", "By e-mail address", []byte(`{"match":{"email":"Ada@Example.com"},"workspace_status":"in talks"}`)},
+	},
+	query.Projects: {{"id", "By id", []byte(`{"project_id":"` + schema.SampleID + `","tags":[]}`)}},
+}
+
+// upsertCodes are what an upsert can fail with beside its shape.
+func upsertCodes(d query.Dataset) []fault.Code {
+	if _, matchable := query.MatchField(d); !matchable {
+		return []fault.Code{fault.NotFound, fault.LimitReached}
+	}
+	return []fault.Code{fault.NotFound, fault.AmbiguousMatch, fault.LimitReached}
 }
 
 func (s *Server) searchBook(d query.Dataset) handler {
@@ -41,7 +97,7 @@ func (s *Server) searchBook(d query.Dataset) handler {
 		if err != nil {
 			return reply{}, err
 		}
-		in := c.principal.Workspace.ID
+		in := c.workspace()
 		q, err := query.Parse(body, d, query.Base{Kind: query.Book, Workspace: in.String()})
 		if err != nil {
 			return reply{}, err
@@ -55,15 +111,70 @@ func (s *Server) searchBook(d query.Dataset) handler {
 
 func (s *Server) getBook(d query.Dataset) handler {
 	return func(c *call) (reply, error) {
-		id, err := c.pathID("id")
-		if err != nil {
-			return reply{}, err
-		}
 		return c.metered(1, func(ctx context.Context) (reply, int, error) {
-			row, err := s.Book.Get(ctx, c.principal.Workspace.ID, d, id)
+			row, err := s.Book.Get(ctx, c.workspace(), d, c.pathID("id"))
 			return reply{row, creditsOnly{1}}, 1, err
 		})
 	}
+}
+
+// bookUpsert names a record and what becomes of it.
+func bookUpsert(d query.Dataset) *schema.Schema {
+	key := workspace.IDKey(d)
+	by, matchable := query.MatchField(d)
+	members := []schema.Property{schema.Required(key, schema.AnyUUID())}
+	if matchable {
+		members = []schema.Property{schema.Optional(key, schema.AnyUUID()), schema.Optional("match", schema.Object(schema.Required(by.Match, matchIn(by))))}
+	}
+	for _, f := range query.OverlayFields(d) {
+		if f.Written {
+			members = append(members, schema.Optional(f.Name, overlayIn(f)))
+		}
+	}
+	s := schema.Object(members...).Described("What is left out stays as it is.")
+	if matchable {
+		s.Description += " Exactly one of `" + key + "` and `match` says which record."
+		s.OneOf = []*schema.Schema{{Required: []string{key}}, {Required: []string{"match"}}}
+	}
+	return schema.Named("Workspace"+titles[d]+"Upsert", s)
+}
+
+// matchIn is what names a record by a field.
+func matchIn(f query.Field) *schema.Schema {
+	if f.Domains {
+		return schema.Domain(f.MaxChars).Example("bow-valley-builders.example").
+			Described("With or without scheme, `www.`, path, port and final dot, in Unicode or ASCII.")
+	}
+	return schema.Text(f.MaxChars).Described("Without regard to case.").Example("ada@example.com")
+}
+
+// overlayIn is a value that a workspace writes.
+func overlayIn(f query.Field) *schema.Schema {
+	s := schema.Free(f.MaxChars)
+	note := "Null clears."
+	switch {
+	case f.Vocabulary != nil:
+		s = vocabulary(f.Vocabulary)
+	case f.Type == query.Strings:
+		s = schema.Array(schema.Text(f.MaxChars), 0, f.MaxItems)
+		note = "Replaces all; `[]` clears. Of " + f.Name + " that are equal when folded, as searches compare texts, the first spelling stays, in NFC."
+	case f.Type == query.Time:
+		s = dayOrInstant
+	case f.Type == query.Integer, f.Type == query.Double:
+		s = fieldOut(f)
+	case f.MinChars > 0:
+		s = schema.Text(f.MaxChars)
+	}
+	if !f.List() && f.Type != query.Integer && f.Type != query.Double {
+		s = schema.Nullable(s)
+	}
+	if f.WriteNote != "" {
+		note += " " + f.WriteNote
+	}
+	if s = s.Described(note); f.Example != nil {
+		s = s.Example(f.Example)
+	}
+	return s
 }
 
 func (s *Server) upsertBook(d query.Dataset) handler {
@@ -76,11 +187,11 @@ func (s *Server) upsertBook(d query.Dataset) handler {
 		if err != nil {
 			return reply{}, err
 		}
-		outcomes, err := s.Book.Upsert(c.Context(), c.principal.Workspace.ID, d, []workspace.BookInput{in})
+		outcomes, err := s.Book.Upsert(c.Context(), c.workspace(), d, []workspace.BookInput{in})
 		if err != nil {
 			return reply{}, err
 		}
-		return reply{outcomes[0].Row, creditsOnly{}}, outcomes[0].Err
+		return free(outcomes[0].Row), outcomes[0].Err
 	}
 }
 
@@ -101,7 +212,7 @@ func (s *Server) upsertBookBatch(d query.Dataset) handler {
 			}
 		}
 		if len(inputs) > 0 {
-			outcomes, err := s.Book.Upsert(c.Context(), c.principal.Workspace.ID, d, inputs)
+			outcomes, err := s.Book.Upsert(c.Context(), c.workspace(), d, inputs)
 			if err != nil {
 				return reply{}, err
 			}
@@ -118,37 +229,17 @@ func (s *Server) upsertBookBatch(d query.Dataset) handler {
 
 func (s *Server) deleteBook(d query.Dataset) handler {
 	return func(c *call) (reply, error) {
-		id, err := c.pathID("id")
-		if err != nil {
-			return reply{}, err
-		}
-		err = s.Book.Delete(c.Context(), c.principal.Workspace.ID, d, []uuid.UUID{id})
-		return reply{deleted{true}, creditsOnly{}}, err
+		err := s.Book.Delete(c.Context(), c.workspace(), d, []uuid.UUID{c.pathID("id")})
+		return free(deleted{true}), err
 	}
 }
 
-func (s *Server) deleteBookBatch(d query.Dataset) handler {
-	return func(c *call) (reply, error) {
-		ids, errs, err := c.batchIDs()
-		if err != nil {
+func (s *Server) deleteBookBatch(d query.Dataset) func(c *call, items []batchItem[uuid.UUID]) (reply, error) {
+	return func(c *call, items []batchItem[uuid.UUID]) (reply, error) {
+		_, records := validItems(items)
+		if err := s.Book.Delete(c.Context(), c.workspace(), d, records); err != nil {
 			return reply{}, err
 		}
-		results := make([]batchResult, len(ids))
-		var records []uuid.UUID
-		for i, id := range ids {
-			results[i] = batchResult{id: id, err: errs[i]}
-			if errs[i] != nil {
-				continue
-			}
-			record, err := workspace.ParseUUID(id)
-			if err != nil {
-				return reply{}, fault.Wrap(err, fault.Internal, "an id was read that is none")
-			}
-			records = append(records, record)
-		}
-		if err := s.Book.Delete(c.Context(), c.principal.Workspace.ID, d, records); err != nil {
-			return reply{}, err
-		}
-		return c.batchReply(workspace.IDKey(d), results)
+		return c.batchReply(workspace.IDKey(d), resultsOf(items))
 	}
 }

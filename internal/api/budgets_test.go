@@ -49,7 +49,7 @@ func TestNobodyHoldsMoreThanTheBudget(t *testing.T) {
 		var held []*call
 		for {
 			c := by(auth.ByUser, own)
-			if !c.takeWorking() {
+			if !c.acquireWorking() {
 				break
 			}
 			held = append(held, c)
@@ -57,16 +57,16 @@ func TestNobodyHoldsMoreThanTheBudget(t *testing.T) {
 		if want := DefaultMaxRequests * Budgets[r.Operation].Places / 64; len(held) != want {
 			t.Errorf("%s: one caller holds %d of %d places, want %d", r.Operation, len(held), DefaultMaxRequests, want)
 		}
-		if c := by(auth.ByKey, other); !c.takeWorking() {
+		if c := by(auth.ByKey, other); !c.acquireWorking() {
 			t.Errorf("%s: another caller has no place", r.Operation)
 		} else {
 			held = append(held, c)
 		}
 		for _, c := range held {
-			c.phase.giveBack()
+			c.phase.release()
 		}
 	}
-	if left := s.load.working.taken; len(left) != 0 {
+	if left := s.load.working.used; len(left) != 0 {
 		t.Errorf("%v are held by nobody", left)
 	}
 }
@@ -76,10 +76,10 @@ func TestNobodyHoldsMoreThanTheBudget(t *testing.T) {
 func TestSharesOfBodies(t *testing.T) {
 	t.Parallel()
 	s := &Server{MaxRequests: DefaultMaxRequests, Meter: unmetered{}}
-	all := int(s.maxComing())
+	all := int(s.maxReceiving())
 	fill := func(r Route, i auth.Identity) (n int) {
 		for {
-			if c := (&call{server: s, route: r, identity: i}); !c.takeComing() {
+			if c := (&call{server: s, route: r, identity: i}); !c.acquireReceiving() {
 				return n
 			}
 			n++
@@ -93,7 +93,7 @@ func TestSharesOfBodies(t *testing.T) {
 	}
 	in := workspace.NewID()
 	n := 0
-	for (&call{server: s}).takeComingOf(in) {
+	for (&call{server: s}).acquireReceivingOf(in) {
 		n++
 	}
 	if n != all/4 {

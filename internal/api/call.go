@@ -16,6 +16,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/internal/fault"
+	"atlas/internal/input"
 	"atlas/internal/telemetry"
 	"atlas/workspace"
 )
@@ -31,24 +32,26 @@ type call struct {
 	identity  auth.Identity
 	principal auth.Principal
 	charged   int64
-	// judged is when it was last begun to judge what the caller may do.
-	judged time.Time
-	// phase is what it holds in the phase that it is in.
-	phase holds
-	// received is what it holds for the body while that comes.
-	received holds
-	// sent is the body, and unread why there is none.
-	sent   []byte
-	unread error
-	// favorites: favorite_only=true was asked for.
+	// pathIssues are what is wrong with the ids in the path.
+	pathIssues input.Issues
+	// checkedAt is when the last check of the caller's access began.
+	checkedAt time.Time
+	// phase is what it holds of the limiter of its phase.
+	phase grants
+	// reservedBytes is what it holds for its body while the body is received.
+	reservedBytes grants
+	// rawBody is the body as received, bodyErr why there is none.
+	rawBody []byte
+	bodyErr error
+	// favorites: the request has favorite_only=true.
 	favorites bool
-	// uncredited: it was counted as one that got no credits.
+	// uncredited: the request got no credits and is counted as such.
 	uncredited bool
 	// code is that of the error that was answered.
 	code fault.Code
 	// abandoned: it failed because its client went away.
 	abandoned bool
-	// spent is what the backends took.
+	// spent is the time in backends.
 	spent *telemetry.Spent
 }
 
@@ -60,10 +63,13 @@ func callOf(ctx *gin.Context) *call { return ctx.MustGet(callKey).(*call) }
 // Server.RequestTimeout.
 func (c *call) Context() context.Context { return c.gin.Request.Context() }
 
+// workspace is the one that the call is in.
+func (c *call) workspace() workspace.ID { return c.principal.Workspace.ID }
+
 func (c *call) log() *slog.Logger { return c.server.Log.With("request_id", c.id) }
 
-// begin is the first and last step of every request: its id, its time limit, its
-// log line, and what happens when a handler panics.
+// begin wraps every request: it sets the id and the time limit, recovers from a
+// panic of the handler, and writes the log line.
 func (s *Server) begin(ctx *gin.Context) {
 	c := &call{gin: ctx, server: s, id: requestID(ctx.GetHeader(RequestIDHeader)), began: time.Now()}
 	bounded, cancel := context.WithTimeout(ctx.Request.Context(), s.RequestTimeout)
@@ -100,12 +106,12 @@ func (s *Server) serve(r Route, b Budget) gin.HandlerFunc {
 		s.load.requests.Add(1)
 		s.Meter.InFlight(1)
 		defer func() {
-			c.phase.giveBack()
-			c.received.giveBack()
+			c.phase.release()
+			c.reservedBytes.release()
 			s.load.requests.Add(-1)
 			s.Meter.InFlight(-1)
 		}()
-		err := c.come()
+		err := c.prepare()
 		if err == nil {
 			err = c.answer()
 		}
@@ -115,15 +121,14 @@ func (s *Server) serve(r Route, b Budget) gin.HandlerFunc {
 	}
 }
 
-// judgedFor is how long a caller may take to send the body before it is judged
-// again what they may do. What package auth knows is up to 4 s old; with this it
-// is less than 5 s old when the body has come, as docs/security.md promises.
-const judgedFor = 500 * time.Millisecond
+// recheckAfter is how long a client may take to send the body before its access is
+// checked again. What package auth knows is up to 4 s old; with this it is less
+// than 5 s old when the body is complete, as docs/security.md promises.
+const recheckAfter = 500 * time.Millisecond
 
-// come takes a request to where it can be worked on: the caller may do it, and its
-// body is here.
-func (c *call) come() error {
-	if !c.takeFresh() {
+// prepare checks the caller's access and receives the body.
+func (c *call) prepare() error {
+	if !c.acquireFresh() {
 		return c.busy()
 	}
 	if err := c.admit(); err != nil {
@@ -132,24 +137,24 @@ func (c *call) come() error {
 	if !c.receive() {
 		return c.busy()
 	}
-	if c.unread == nil { // else nothing will be done
-		if err := c.judgeAgain(); err != nil {
+	if c.bodyErr == nil { // else nothing will be done
+		if err := c.recheckAccess(); err != nil {
 			return err
 		}
 	}
-	if !c.takeWorking() {
+	if !c.acquireWorking() {
 		return c.busy()
 	}
 	return nil
 }
 
-// judgeAgain judges the caller once more, when the body has come, if it took its
-// time.
-func (c *call) judgeAgain() error {
+// recheckAccess checks the caller again once the body is complete, if receiving it
+// took long.
+func (c *call) recheckAccess() error {
 	if c.Context().Err() != nil { // it took too long, or the server stops
-		return fault.Away(context.Cause(c.Context()), "the request")
+		return fault.BackendUnavailable(context.Cause(c.Context()), "the request")
 	}
-	if time.Since(c.judged) <= judgedFor {
+	if time.Since(c.checkedAt) <= recheckAfter {
 		return nil
 	}
 	if err := c.identify(); err != nil {
@@ -158,7 +163,7 @@ func (c *call) judgeAgain() error {
 	return c.permit(c.principal.Workspace.ID)
 }
 
-// newcomer tells that the call is in no workspace: a user's, of a route for
+// newcomer tells whether the call is in no workspace: a user calls a route for
 // newcomers.
 func (c *call) newcomer() bool {
 	return c.route.Caller == Newcomers && c.identity.RequireUser() == nil
@@ -169,7 +174,7 @@ func (c *call) admit() error {
 	if err := c.identify(); err != nil {
 		return err
 	}
-	if !c.takeComing() {
+	if !c.acquireReceiving() {
 		return c.busy()
 	}
 	params, err := url.ParseQuery(c.gin.Request.URL.RawQuery)
@@ -189,15 +194,25 @@ func (c *call) admit() error {
 	if err := c.permit(in); err != nil {
 		return err
 	}
-	if !c.takeComingOf(in) {
+	if !c.acquireReceivingOf(in) {
 		return c.busy()
+	}
+	return nil
+}
+
+// checkWorkspaceParam judges a workspace_id that is not used.
+func checkWorkspaceParam(given []string) error {
+	for _, text := range given {
+		if _, ok := input.ParseUUID(text); !ok {
+			return fault.Validation(fault.Issue{Code: fault.InvalidFormat, Path: []string{"workspace_id"}, Message: "must be a UUID"})
+		}
 	}
 	return nil
 }
 
 // identify finds out who calls.
 func (c *call) identify() (err error) {
-	c.judged = time.Now()
+	c.checkedAt = time.Now()
 	c.identity, err = c.server.Gate.Authenticate(c.Context(), c.gin.Request.Header.Values("Authorization"))
 	return err
 }
@@ -224,13 +239,13 @@ func (c *call) permit(in workspace.ID) (err error) {
 	return nil
 }
 
-// answer runs the handler. A ceiling that is used up is told before what is
-// wrong with the request; a metered route learns of it when it reserves, so it
-// asks only where it does not come that far.
+// answer runs the handler. A ceiling that is used up is reported before what is
+// wrong with the request. A metered route finds out when it reserves credits; where
+// it fails before that, the ceiling is checked here.
 func (c *call) answer() error {
 	switch c.route.Throttling {
 	case Free:
-		// The ledger being away stops no route that costs nothing.
+		// A ledger that is down stops no route that costs nothing.
 		if _, err := c.check(); fault.CodeOf(err) == fault.RateLimited {
 			return err
 		}
@@ -239,9 +254,8 @@ func (c *call) answer() error {
 	}
 	r, err := c.handle()
 	if err != nil {
-		// Of a client that went away, or never finished its body, nothing can be
-		// asked any more: the context has ended.
-		// Who asked for credits and got none need not ask again.
+		// The context has ended where the client went away or never finished its body.
+		// A request that was refused credits is not checked again.
 		if c.route.Throttling == Metered && !c.reserved() && !c.uncredited && c.Context().Err() == nil {
 			if window, ceilingErr := c.check(); ceilingErr != nil {
 				c.refused(ceilingErr)
@@ -255,11 +269,17 @@ func (c *call) answer() error {
 	return c.render(r)
 }
 
-// handle runs the route's handler. Where the route takes no body, what was wrong
-// with one is told here.
+// handle checks the path and runs the route's handler, which reports what is
+// wrong with the path beside what is wrong with the body, where it takes one.
 func (c *call) handle() (reply, error) {
-	if c.route.about.body == nil && c.unread != nil {
-		return reply{}, c.unread
+	c.checkPath()
+	if c.route.body == nil {
+		if c.bodyErr != nil {
+			return reply{}, c.bodyErr
+		}
+		if err := c.pathIssues.Err(); err != nil {
+			return reply{}, err
+		}
 	}
 	return c.route.handle(c)
 }

@@ -2,12 +2,47 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
+	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
+	"atlas/internal/schema"
 	"atlas/search/query"
+	"atlas/workspace"
 )
+
+const tagData = "Data"
+
+func (s *Server) dataRoutes() []Route {
+	var routes []Route
+	for _, d := range catalogOrder {
+		links := schema.Map[openapi.Link]{linkByID("get_"+d.Singular(), "id", "/data/0/id")}
+		if d != query.Signals {
+			links = append(links, linkByBody("upsert_workspace_"+d.Singular(), workspace.IDKey(d), "/data/0/id"))
+		}
+		routes = append(routes,
+			Route{"POST", "/data/" + string(d) + "/search", "search_" + string(d), workspace.DataRead, Metered, true, Anyone, endpoint{body: searchRequest(d, query.Data), bodyOptional: true, handle: s.searchData(d)}, operationDoc{
+				tag: tagData, summary: "Search " + string(d), examples: searchExamples[d],
+				data: schema.Array(recordSchema(d), 0, query.MaxLimit), metadata: pageMetadataSchema, links: links,
+			}},
+			Route{"GET", "/data/" + string(d) + "/:id", "get_" + d.Singular(), workspace.DataRead, Metered, true, Anyone, noBody(s.getData(d)), operationDoc{
+				tag: tagData, summary: "Get one " + d.Singular(), params: []openapi.Parameter{includeParam(d)},
+				data: recordWithRelated(d), metadata: getMetadata, codes: []fault.Code{fault.NotFound},
+			}},
+		)
+	}
+	return routes
+}
+
+// searchExamples are requests of each dataset that show the grammar.
+var searchExamples = map[query.Dataset][]example{
+	query.Accounts: {{"builders", "Builders in Calgary with a project under review", []byte(`{"query":"builders","filters":{"account_type":{"value":["general_contractor","developer"]},"city":{"value":"calgary"}},"relations":{"has_project":{"stage":{"value":"under_review"}}},"sort":{"field":"projects_count","order":"desc"},"limit":10}`)}},
+	query.Contacts: {{"managers", "Project managers of one firm", []byte(`{"filters":{"role":{"value":"project_manager"},"account_id":{"value":"` + schema.SampleID + `"}},"relations":{"without_project":{"stage":{"value":"completed"}}}}`)}},
+	query.Projects: {{"garages", "Garages that cost 10,000 or more", []byte(`{"query":"garage","filters":{"stage":{"value":["permitted","under_construction"]},"cost":{"value":[10000,null]},"filed_at":{"value":["2015-01-01","2019-12-31"]}},"relations":{"has_signal":{"signal_type":{"value":"permit_issued"}}},"sort":{"field":"cost","order":"desc"},"limit":10}`)}},
+	query.Signals:  {{"issued", "Permits issued since a day", []byte(`{"filters":{"signal_type":{"value":"permit_issued"},"occurred_at":{"value":["2026-01-31",null]}},"limit":100}`)}},
+}
 
 func (s *Server) searchData(d query.Dataset) handler {
 	return func(c *call) (reply, error) {
@@ -28,18 +63,27 @@ func (s *Server) searchData(d query.Dataset) handler {
 
 func (s *Server) getData(d query.Dataset) handler {
 	return func(c *call) (reply, error) {
-		id, err := c.pathID("id")
-		if err != nil {
-			return reply{}, err
-		}
 		includes, err := c.includes(d)
 		if err != nil {
 			return reply{}, err
 		}
 		return c.metered(1, func(ctx context.Context) (reply, int, error) {
-			record, err := s.Search.Get(ctx, d, id.String(), includes)
+			record, err := s.Search.Get(ctx, d, c.pathID("id").String(), includes)
 			return reply{record, creditsOnly{1}}, 1, err
 		})
+	}
+}
+
+// includeParam describes the query parameter that includes reads.
+func includeParam(d query.Dataset) openapi.Parameter {
+	var keys []string
+	for _, inc := range query.Includes(d) {
+		keys = append(keys, inc.Key)
+	}
+	return openapi.Parameter{
+		Name: "include", In: "query", Style: "form", Explode: new(bool),
+		Description: fmt.Sprintf("Related records to embed, at most %d of each.", query.MaxIncluded),
+		Schema:      schema.Array(schema.OneOf(keys...), 0, 0), Example: keys,
 	}
 }
 

@@ -1,7 +1,10 @@
-// Package api is the HTTP side of Atlas: the route table, what every route has
-// in common (identity, credits, bodies, errors, the log line), and handlers
-// that bind, validate, call one method and render. docs/api.md states the
-// contract.
+// Package api is the HTTP side of Atlas. docs/api.md states the contract.
+//
+// A resource has a file: its rows of the route table with their documentation, its
+// schemas, and its handlers, which call one method and render (members.go is a
+// short one). What all routes have in common is below: call.go (identity, credits,
+// order of checks), endpoint.go and batch.go (bodies), operation.go and document.go
+// (OpenAPI), errors.go (codes and statuses), shed.go (limits).
 //
 // It is the only package that knows HTTP statuses, and it holds no rule of the
 // domain, no SQL and no Elasticsearch query.

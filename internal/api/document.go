@@ -10,13 +10,14 @@ import (
 
 	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
+	"atlas/internal/schema"
 	"atlas/search/query"
 )
 
 // documentPath is the OpenAPI document's path, below Version.
 const documentPath = "/openapi.json"
 
-// introduction is what a reader of the document sees first.
+// introduction is the description of the document.
 const introduction = `Search over a global dataset of construction (accounts, contacts, projects, signals), and what a workspace keeps on top of it.
 
 Every answer is ` + "`{ data, metadata }`" + `, or an error: ` + "`{ error: { code, message } }`" + `, and for what is wrong with the request's shape ` + "`{ success: false, error: { name, issues } }`" + `. Check the status first. A method that a path does not take is answered 405 ` + "`method_not_allowed`" + `, and ` + "`Allow`" + ` lists those it takes.
@@ -29,27 +30,27 @@ A record with more than 1,000 related ones of a kind is judged by its newest 1,0
 
 Some rules cannot be said in a schema: the lower end of a range must not be above the upper one, all texts of a search may have 2,048 terms together, values of a View's definition must differ in more than case. What breaks them is answered with 400. Texts are trimmed before they are measured.`
 
-// Document is the OpenAPI document of the API, made of the route table and the
-// field catalog.
+// Document builds the OpenAPI document from the route table and the field catalog.
 func (s *Server) Document() openapi.Document {
 	d := openapi.Document{
 		OpenAPI:    openapi.Version,
 		Info:       openapi.Info{Title: "Atlas", Version: strings.TrimPrefix(Version, "/api/v") + ".0.0", Description: introduction},
 		Servers:    []openapi.Server{{URL: Version}},
 		Tags:       documentTags(),
-		Components: components(),
+		Components: sharedComponents(),
 	}
 	for _, r := range s.Routes() {
 		path := templated(r.Path)
-		operation := openapi.Member[*openapi.Operation]{Name: strings.ToLower(r.Method), Value: r.operation(d.Components)}
-		i := slices.IndexFunc(d.Paths, func(m openapi.Member[openapi.PathItem]) bool { return m.Name == path })
+		operation := schema.Member[*openapi.Operation]{Name: strings.ToLower(r.Method), Value: r.operation()}
+		i := slices.IndexFunc(d.Paths, func(m schema.Member[openapi.PathItem]) bool { return m.Name == path })
 		if i < 0 {
 			i = len(d.Paths)
-			d.Paths = append(d.Paths, openapi.Member[openapi.PathItem]{Name: path})
+			d.Paths = append(d.Paths, schema.Member[openapi.PathItem]{Name: path})
 		}
 		d.Paths[i].Value.Operations = append(d.Paths[i].Value.Operations, operation)
 	}
-	d.Paths = append(d.Paths, servicePaths(d.Components)...)
+	d.Paths = append(d.Paths, servicePaths()...)
+	d.CollectSchemas()
 	d.ShareResponses()
 	return d
 }
@@ -65,17 +66,28 @@ func templated(path string) string {
 	return strings.Join(parts, "/")
 }
 
-func components() openapi.Components {
-	var c openapi.Components
-	for _, group := range []schemas{
-		errorSchemas(), metadataSchemas(), leafSchemas(), recordSchemas(), requestSchemas(), fieldSchemas(),
-		rowSchemas(), bookSchemas(), viewSchemas(), peopleSchemas(),
-	} {
-		c.Schemas = append(c.Schemas, group...)
+const tagService = "Service"
+
+func documentTags() []openapi.Tag {
+	return []openapi.Tag{
+		{Name: tagData, Description: "The global dataset: accounts, contacts, projects and signals, read-only."},
+		{Name: tagFields, Description: "What can be filtered by, and what was used."},
+		{Name: tagWorkspace, Description: "The workspace itself."},
+		{Name: tagBook, Description: "What a workspace keeps on global records: status, notes, tags, tiers."},
+		{Name: tagViews, Description: "Named, shared choices of records: Dynamic ones by a definition, Static ones by what was put into them."},
+		{Name: tagFavorites, Description: "A user's own pointers to Views, in an order of their own."},
+		{Name: tagPeople, Description: "Who belongs to a workspace, and who is asked to."},
+		{Name: tagSignals, Description: "Which types of signals a workspace tracks."},
+		{Name: tagSkills, Description: "Bundles of instructions, personal or the workspace's."},
+		{Name: tagService, Description: "The document and the state of the service; no token is needed."},
 	}
+}
+
+func sharedComponents() openapi.Components {
+	var c openapi.Components
 	c.Parameters = sharedParameters()
 	c.Headers = sharedHeaders()
-	c.SecuritySchemes = openapi.Map[openapi.SecurityScheme]{
+	c.SecuritySchemes = schema.Map[openapi.SecurityScheme]{
 		{Name: byKey, Value: openapi.SecurityScheme{ // #nosec G101 -- a description of the scheme
 			Type: "http", Scheme: "bearer", BearerFormat: "atlas_<key id>_<secret>",
 			Description: "An API key. It is granted workspaces, the first of which is its default, and scopes: data:read, workspace:read, workspace:write.",
@@ -88,27 +100,27 @@ func components() openapi.Components {
 	return c
 }
 
-func sharedParameters() openapi.Map[openapi.Parameter] {
+func sharedParameters() schema.Map[openapi.Parameter] {
 	in := func(required bool, text string) openapi.Parameter {
-		id := idIn()
+		id := schema.AnyUUID()
 		id.Examples = nil // only a workspace of the caller's own is any good
 		return openapi.Parameter{Name: "workspace_id", In: "query", Required: required, Schema: id, Description: text}
 	}
-	return openapi.Map[openapi.Parameter]{
+	return schema.Map[openapi.Parameter]{
 		{Name: "WorkspaceId", Value: in(false, "The workspace. By default a key's first one; a user's by the token's claim `workspace_id`, or their only one.")},
 		{Name: "WorkspaceIdOfUser", Value: in(false, "The workspace. A user must give it; a key's is its first one by default.")},
 		{Name: "RequiredWorkspaceId", Value: in(true, "The workspace.")},
 		{Name: "RequestId", Value: openapi.Parameter{
-			Name: RequestIDHeader, In: "header", Schema: &openapi.Schema{Type: "string"},
+			Name: RequestIDHeader, In: "header", Schema: &schema.Schema{Type: "string"},
 			Description: "An id to find the request by, 1 to 128 printable ASCII characters; another one is replaced.",
 		}},
 	}
 }
 
-func sharedHeaders() openapi.Map[openapi.Header] {
-	h := openapi.Map[openapi.Header]{
-		{Name: "RequestId", Value: openapi.Header{Required: true, Description: "The request's id: the caller's own, or a new UUID.", Schema: &openapi.Schema{Type: "string", Pattern: printable}}},
-		{Name: "RetryAfter", Value: openapi.Header{Required: true, Description: "In how many seconds to try again.", Schema: openapi.Integer(1, 86_400)}},
+func sharedHeaders() schema.Map[openapi.Header] {
+	h := schema.Map[openapi.Header]{
+		{Name: "RequestId", Value: openapi.Header{Required: true, Description: "The request's id: the caller's own, or a new UUID.", Schema: schema.Printable(128)}},
+		{Name: "RetryAfter", Value: openapi.Header{Required: true, Description: "In how many seconds to try again.", Schema: schema.Integer(1, 86_400)}},
 	}
 	texts := map[string]string{
 		headerCharged:   "What this request cost.",
@@ -117,51 +129,51 @@ func sharedHeaders() openapi.Map[openapi.Header] {
 		headerCeiling:   "The ceiling of 24 hours.",
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		header := openapi.Header{Required: true, Description: texts[name], Schema: openapi.Count()}
+		header := openapi.Header{Required: true, Description: texts[name], Schema: schema.Count()}
 		optional := header
 		optional.Required = false
 		short := strings.ReplaceAll(name, "-", "")
-		h = append(h, openapi.Member[openapi.Header]{Name: short, Value: header}, openapi.Member[openapi.Header]{Name: short + "IfKnown", Value: optional})
+		h = append(h, schema.Member[openapi.Header]{Name: short, Value: header}, schema.Member[openapi.Header]{Name: short + "IfKnown", Value: optional})
 	}
 	return h
 }
 
-// servicePaths are the routes that need no token and are not in the table. Those
-// of health are outside the version.
-func servicePaths(c openapi.Components) openapi.Map[openapi.PathItem] {
-	id := openapi.Map[openapi.Header]{{Name: RequestIDHeader, Value: openapi.HeaderRef("RequestId")}}
-	get := func(operation, summary string, schema *openapi.Schema, more ...openapi.Member[openapi.Response]) openapi.Map[*openapi.Operation] {
-		ok := openapi.Response{Description: "Success.", Headers: id, Content: openapi.JSON(openapi.MediaType{Schema: schema, Example: c.Sample(schema)})}
-		return openapi.Map[*openapi.Operation]{{Name: "get", Value: &openapi.Operation{
+// servicePaths are the routes that need no token and are not in the table. The
+// health routes are outside Version.
+func servicePaths() schema.Map[openapi.PathItem] {
+	id := schema.Map[openapi.Header]{{Name: RequestIDHeader, Value: openapi.HeaderRef("RequestId")}}
+	get := func(operation, summary string, body *schema.Schema, more ...schema.Member[openapi.Response]) schema.Map[*openapi.Operation] {
+		ok := openapi.Response{Description: "Success.", Headers: id, Content: openapi.JSON(openapi.MediaType{Schema: body, Example: body.Sample()})}
+		return schema.Map[*openapi.Operation]{{Name: "get", Value: &openapi.Operation{
 			ID: operation, Tags: []string{tagService}, Summary: summary, Security: []map[string][]string{},
 			Parameters: []openapi.Parameter{openapi.ParameterRef("RequestId")},
-			Responses:  append(openapi.Map[openapi.Response]{{Name: "200", Value: ok}}, more...),
+			Responses:  append(schema.Map[openapi.Response]{{Name: "200", Value: ok}}, more...),
 		}}}
 	}
-	state := func(status string) *openapi.Schema { return openapi.Const(status) }
-	states := openapi.Required("backends", openapi.ByKey(openapi.OneOf("ok", "unavailable")).Example(map[string]any{"postgres": "ok", "redis": "ok"}))
-	filling := openapi.Optional("filling", openapi.Array(openapi.OneOf(query.Held...), 1, len(query.Held)).
+	state := func(status string) *schema.Schema { return schema.Const(status) }
+	states := schema.Required("backends", schema.ByKey(schema.OneOf("ok", "unavailable")).Example(map[string]any{"postgres": "ok", "redis": "ok"}))
+	filling := schema.Optional("filling", schema.Array(schema.OneOf(query.Held...), 1, len(query.Held)).
 		Described("Datasets whose records of workspaces are being put back after their search index was lost. Searches of a book or a View answer 503 until that workspace's are there."))
-	ready := openapi.Object(openapi.Required("status", state("ok")), states, filling)
-	away := openapi.Response{Description: "A backend does not serve, or the server is about to stop.", Headers: append(slices.Clip(id), openapi.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef("RetryAfter")}),
-		Content: openapi.JSON(openapi.MediaType{Schema: &openapi.Schema{OneOf: []*openapi.Schema{
-			openapi.Object(openapi.Required("status", state("unavailable")), states, filling),
-			openapi.Object(openapi.Required("status", state("stopping"))),
-		}}, Examples: openapi.Map[openapi.Example]{
+	ready := schema.Object(schema.Required("status", state("ok")), states, filling)
+	away := openapi.Response{Description: "A backend does not serve, or the server is about to stop.", Headers: append(slices.Clip(id), schema.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef("RetryAfter")}),
+		Content: openapi.JSON(openapi.MediaType{Schema: &schema.Schema{OneOf: []*schema.Schema{
+			schema.Object(schema.Required("status", state("unavailable")), states, filling),
+			schema.Object(schema.Required("status", state("stopping"))),
+		}}, Examples: schema.Map[openapi.Example]{
 			{Name: "unavailable", Value: openapi.Example{Value: health{Status: "unavailable", Backends: map[string]string{"postgres": "ok", "redis": "unavailable"}}}},
 			{Name: "stopping", Value: openapi.Example{Value: health{Status: "stopping"}}},
 		}})}
 	root := []openapi.Server{{URL: "/"}}
-	failed := openapi.Member[openapi.Response]{Name: "500", Value: failure([]fault.Code{fault.Internal}, id)}
-	document := &openapi.Schema{Type: "object", Required: []string{"openapi", "info", "paths"}, Examples: []any{map[string]any{
+	failed := schema.Member[openapi.Response]{Name: "500", Value: failure([]fault.Code{fault.Internal}, id)}
+	document := &schema.Schema{Type: "object", Required: []string{"openapi", "info", "paths"}, Examples: []any{map[string]any{
 		"openapi": openapi.Version, "info": map[string]any{"title": "Atlas", "version": "1.0.0"}, "paths": map[string]any{},
 	}}}
-	return openapi.Map[openapi.PathItem]{
+	return schema.Map[openapi.PathItem]{
 		{Name: documentPath, Value: openapi.PathItem{Operations: get("get_openapi", "Get this document", document, failed)}},
 		{Name: "/health/live", Value: openapi.PathItem{Servers: root,
-			Operations: get("get_liveness", "See whether the process answers", openapi.Object(openapi.Required("status", state("ok"))), failed)}},
+			Operations: get("get_liveness", "See whether the process answers", schema.Object(schema.Required("status", state("ok"))), failed)}},
 		{Name: "/health/ready", Value: openapi.PathItem{Servers: root,
-			Operations: get("get_readiness", "See whether every backend serves", ready, openapi.Member[openapi.Response]{Name: "503", Value: away}, failed)}},
+			Operations: get("get_readiness", "See whether every backend serves", ready, schema.Member[openapi.Response]{Name: "503", Value: away}, failed)}},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
@@ -11,37 +12,58 @@ import (
 	"time"
 
 	"atlas/internal/fault"
+	"atlas/internal/schema"
 )
 
-// statuses is the one table from codes to HTTP (docs/api.md, "Errors"). Codes
-// that only items of a batch have are not in it.
-var statuses = map[fault.Code]int{
-	fault.BadRequest:            http.StatusBadRequest,
-	fault.InvalidInput:          http.StatusBadRequest,
-	fault.UserIdentityRequired:  http.StatusBadRequest,
-	fault.CannotSelfRemove:      http.StatusBadRequest,
-	fault.ViewTypeMismatch:      http.StatusBadRequest,
-	fault.ViewImmutableField:    http.StatusBadRequest,
-	fault.InvalidViewDefinition: http.StatusBadRequest,
-	fault.Unauthorized:          http.StatusUnauthorized,
-	fault.Forbidden:             http.StatusForbidden,
-	fault.NotFound:              http.StatusNotFound,
-	fault.ViewNotFound:          http.StatusNotFound,
-	fault.SkillNotFound:         http.StatusNotFound,
-	fault.MethodNotAllowed:      http.StatusMethodNotAllowed,
-	fault.AmbiguousMatch:        http.StatusConflict,
-	fault.LastOwner:             http.StatusConflict,
-	fault.AlreadyMember:         http.StatusConflict,
-	fault.AlreadyInvited:        http.StatusConflict,
-	fault.ViewNameConflict:      http.StatusConflict,
-	fault.RevisionConflict:      http.StatusConflict,
-	fault.SkillConflict:         http.StatusConflict,
-	fault.LimitReached:          http.StatusConflict,
-	fault.PayloadTooLarge:       http.StatusRequestEntityTooLarge,
-	fault.UnsupportedMediaType:  http.StatusUnsupportedMediaType,
-	fault.RateLimited:           http.StatusTooManyRequests,
-	fault.Internal:              http.StatusInternalServerError,
-	fault.Unavailable:           http.StatusServiceUnavailable,
+// errorRow is what the API says of a code (docs/api.md, "Errors").
+type errorRow struct {
+	// status is the HTTP status, itemOnly where no call fails with the code.
+	status int
+	// meaning says when the code is answered, in Markdown.
+	meaning string
+	// item is the meaning in an item of a batch, where it is another one.
+	item string
+	// retry: Retry-After comes with it.
+	retry bool
+}
+
+// itemOnly is the status of codes that only items of a batch have.
+const itemOnly = 0
+
+// errorTable has every code of package fault, once: the answers and the OpenAPI
+// document read it, and tests hold the client and docs/ against it.
+var errorTable = map[fault.Code]errorRow{
+	fault.BadRequest: {status: http.StatusBadRequest, meaning: "a cursor that is not this search's, an unknown `include`, or no `workspace_id` where it is needed"},
+	fault.InvalidInput: {status: http.StatusBadRequest, meaning: "the body or a parameter is not valid; all problems are listed",
+		item: "the item is not valid; `issues` lists all problems"},
+	fault.UserIdentityRequired:  {status: http.StatusBadRequest, meaning: "an API key where a person is meant"},
+	fault.CannotSelfRemove:      {status: http.StatusBadRequest, meaning: "nobody removes themself"},
+	fault.ViewTypeMismatch:      {status: http.StatusBadRequest, meaning: "the View is Dynamic: its definition chooses its records"},
+	fault.ViewImmutableField:    {status: http.StatusBadRequest, meaning: "a View's dataset or type would change"},
+	fault.InvalidViewDefinition: {status: http.StatusBadRequest, meaning: "the definition is outside the grammar; the message says what and where"},
+	fault.Unauthorized:          {status: http.StatusUnauthorized, meaning: "no token, or not a genuine one"},
+	fault.Forbidden:             {status: http.StatusForbidden, meaning: "the key is restricted, revoked, expired or without the scope; no member; the plan is not Pro; a role that is too low"},
+	fault.NotFound:              {status: http.StatusNotFound, meaning: "there is no such thing"},
+	fault.ViewNotFound:          {status: http.StatusNotFound, meaning: "the workspace has no such View"},
+	fault.SkillNotFound:         {status: http.StatusNotFound, meaning: "no Skill with this locator that the caller may see"},
+	fault.MethodNotAllowed:      {status: http.StatusMethodNotAllowed, meaning: "the path takes other methods: see `Allow`"},
+	fault.AmbiguousMatch:        {status: http.StatusConflict, meaning: "several records have the domain or address of `match`: name one by its id"},
+	fault.LastOwner:             {status: http.StatusConflict, meaning: "the only owner would be demoted or removed"},
+	fault.AlreadyMember:         {status: http.StatusConflict, meaning: "the address, or the user, belongs to a member"},
+	fault.AlreadyInvited:        {status: http.StatusConflict, meaning: "the address has a pending invitation"},
+	fault.ViewNameConflict:      {status: http.StatusConflict, meaning: "the workspace has a View of that dataset and name"},
+	fault.RevisionConflict:      {status: http.StatusConflict, meaning: "the View was changed since the revision that the change names"},
+	fault.SkillConflict:         {status: http.StatusConflict, meaning: "the locator is taken"},
+	fault.LimitReached:          {status: http.StatusConflict, meaning: "the workspace has as much as it may have; the message says what, and how much"},
+	fault.PayloadTooLarge:       {status: http.StatusRequestEntityTooLarge, meaning: fmt.Sprintf("a body of over %d bytes", MaxBody)},
+	fault.UnsupportedMediaType:  {status: http.StatusUnsupportedMediaType, meaning: "a body that is not `application/json`"},
+	fault.RateLimited:           {status: http.StatusTooManyRequests, meaning: "the credit ceiling is used up", retry: true},
+	fault.Internal:              {status: http.StatusInternalServerError, meaning: "a mistake of ours; the request id helps to find it"},
+	fault.Unavailable: {status: http.StatusServiceUnavailable, meaning: "a backend is away or too slow, or too much is asked at once: try again",
+		item: "the service could not go on when other items were done; the first such item is done wholly or not at all, the ones after it were not tried", retry: true},
+	fault.RecordNotFound:   {status: itemOnly, meaning: "the dataset has no such record"},
+	fault.RecordNotVisible: {status: itemOnly, meaning: "a contact that the workspace does not see"},
+	fault.ViewFull:         {status: itemOnly, meaning: "the View holds as many records as it can"},
 }
 
 // handlerError is the shape of all errors but validation's.
@@ -65,11 +87,36 @@ type validationIssues struct {
 	Name   string        `json:"name"`
 }
 
-// internalText is the message of mistakes of ours.
+var issueSchema = schema.Named("Issue", schema.Object(
+	schema.Required("code", schema.OneOf(
+		fault.InvalidType, fault.InvalidFormat, fault.InvalidUnion, fault.UnrecognizedKeys, fault.TooSmall, fault.TooBig, fault.Custom)),
+	schema.Required("path", schema.Array(&schema.Schema{Type: "string"}, 0, 0).
+		Described("Leads to the value; array positions are strings.").Example([]any{"filters", "stage", "value", "0"})),
+	schema.Required("message", schema.String("must be one of: pre_filing, filed, under_review, approved, permitted, under_construction, completed")),
+	schema.Optional("keys", schema.Array(&schema.Schema{Type: "string"}, 0, 0).
+		Described("With `unrecognized_keys`: the keys that mean nothing there.").Example([]any{})),
+))
+
+var validationErrorSchema = schema.Named("ValidationError", schema.Object(
+	schema.Required("success", schema.Const(false)),
+	schema.Required("error", schema.Object(
+		schema.Required("issues", schema.Array(issueSchema, 1, fault.MaxIssues)),
+		schema.Required("name", schema.Const("ValidationError")),
+	)),
+))
+
+// errorSchema is the shape of errors with one of the codes.
+func errorSchema(codes []fault.Code) *schema.Schema {
+	return schema.Object(schema.Required("error", schema.Object(
+		schema.Required("code", schema.OneOf(codes...)),
+		schema.Required("message", schema.String("What is wrong, in a sentence.")),
+	)))
+}
+
+// internalText is the message of internal errors.
 const internalText = "something went wrong on our side; the request id helps us to find it"
 
-// faultOf is the fault that an error is. What is none is a mistake of the
-// program.
+// faultOf returns the first fault in err's chain. Any other error is internal.
 func faultOf(err error) *fault.Error {
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e
@@ -77,11 +124,11 @@ func faultOf(err error) *fault.Error {
 	return fault.Wrap(err, fault.Internal, internalText)
 }
 
-// fail answers an error: its code's status and shape, and the log line where
-// the fault is ours.
+// fail answers an error with the status and shape of its code, and logs server
+// errors.
 func (c *call) fail(err error) {
 	e := faultOf(err)
-	status := cmp.Or(statuses[e.Code], http.StatusInternalServerError)
+	status := cmp.Or(errorTable[e.Code].status, http.StatusInternalServerError)
 	c.code = e.Code
 	if status >= http.StatusInternalServerError {
 		c.logFailure(e, err)
@@ -100,7 +147,7 @@ func (c *call) fail(err error) {
 	c.json(status, handlerError{codeMessage{e.Code, message}})
 }
 
-// logFailure logs an error that is ours, e of err.
+// logFailure logs a server error; e is the fault in err.
 func (c *call) logFailure(e *fault.Error, err error) {
 	level := slog.LevelError
 	_, shed := errors.AsType[fault.Shed](err)

@@ -1,79 +1,77 @@
 package api
 
 import (
-	"github.com/google/uuid"
-
+	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
-	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
 	"atlas/workspace"
 )
 
-func (s *Server) listFavorites(c *call) (reply, error) {
-	m, err := c.page(defaultViews)
-	if err != nil {
-		return reply{}, err
+const tagFavorites = "Favorites"
+
+func (s *Server) favoriteRoutes() []Route {
+	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
+	return []Route{
+		{"GET", "/workspace/favorite-views", "list_favorite_views", read, Free, true, Users, lists("views", defaultViews, s.listFavorites), operationDoc{
+			tag: tagFavorites, summary: "List one's Favorites, in their order",
+			params: pageParams(defaultViews), data: listOf("views", viewSchema), metadata: listMetadataSchema,
+		}},
+		{"POST", "/workspace/favorite-views/upsert", "upsert_favorite_view", write, Free, false, Users, takes(favoriteChange, s.upsertFavorite), operationDoc{
+			tag: tagFavorites, summary: "Make a View a Favorite, or move it",
+			examples: []example{
+				{"first", "At the first place", []byte(`{"view_id":"` + schema.SampleID + `","position":0}`)},
+				{"append", "Where it is, or at the end", []byte(`{"view_id":"` + schema.SampleID + `"}`)},
+			},
+			data: viewDataSchema, codes: []fault.Code{fault.ViewNotFound},
+			links: schema.Map[openapi.Link]{linkByID("delete_favorite_view", "viewId", "/data/view/id")},
+		}},
+		{"POST", "/workspace/favorite-views/upsert/batch", "upsert_favorite_views_batch", write, Free, false, Users, takesBatch("inputs", favoriteChange, s.upsertFavorites), operationDoc{
+			tag: tagFavorites, summary: "Reorder Favorites",
+			text: "Of several inputs for one View the last valid one counts; those with positions are placed together, lowest first.",
+			data: resultsData(batchResults(viewIDKey, viewDataSchema, batchCodes(fault.ViewNotFound)...)),
+		}},
+		{"DELETE", "/workspace/favorite-views/:viewId", "delete_favorite_view", write, Free, false, Users, noBody(s.deleteFavorite), operationDoc{
+			tag: tagFavorites, summary: "Make a View no Favorite",
+			text: "Also fine when it was none. The View itself stays.", data: deletedSchema,
+		}},
+		{"POST", "/workspace/favorite-views/delete/batch", "delete_favorite_views_batch", write, Free, false, Users, takesBatch("ids", rule.UUID[workspace.ViewID](), s.deleteFavorites), operationDoc{
+			tag: tagFavorites, summary: "Make several Views no Favorites",
+			data: resultsData(batchResults(viewIDKey, nil, batchCodes()...)),
+		}},
 	}
-	views, err := s.Views.Favorites.List(c.Context(), c.principal.Workspace.ID, c.principal.User, m.Limit, m.Offset)
-	return list("views", views, m), err
 }
 
-// maxPosition is the largest position that is read: past the end is the end, so
-// it is the largest integer that every client can write.
+func (s *Server) listFavorites(c *call, m listMetadata) ([]workspace.View, error) {
+	return s.Views.Favorites.List(c.Context(), c.workspace(), c.principal.User, m.Limit, m.Offset)
+}
+
+// maxPosition is the largest integer that every client can write: a position past
+// the end is the end.
 const maxPosition = 1<<53 - 1
 
-// favoriteChange reads { view_id, position? }.
-func favoriteChange(issues *input.Issues, v input.Value) workspace.FavoriteChange {
-	var c workspace.FavoriteChange
-	r := issues.Object(v)
-	if !r.Ok() {
-		return c
-	}
-	if id, ok := issues.UUID(r.Take(viewIDKey), viewIDKey); ok {
-		c.View = workspace.ViewID(uuid.MustParse(id))
-	}
-	position := r.Int("position", 0, maxPosition, 0)
-	if v.Get("position").Kind != input.Absent {
-		c.Position = &position
-	}
-	r.Done()
-	return c
+var favoriteChange = rule.Object(
+	rule.Required(viewIDKey, rule.UUID[workspace.ViewID](), func(c *workspace.FavoriteChange) *workspace.ViewID { return &c.View }),
+	rule.Optional("position", rule.Pointer(rule.Integer(0, maxPosition)).Described("Inserts there; past the end is the end. Left out: kept, or appended."),
+		func(c *workspace.FavoriteChange) **int { return &c.Position }),
+)
+
+func (s *Server) upsertFavorite(c *call, change workspace.FavoriteChange) (reply, error) {
+	v, err := s.Views.Favorites.Upsert(c.Context(), c.workspace(), c.principal.User, change)
+	return free(viewData{v}), err
 }
 
-func (s *Server) upsertFavorite(c *call) (reply, error) {
-	body, err := c.body()
-	if err != nil {
-		return reply{}, err
-	}
-	var issues input.Issues
-	change := favoriteChange(&issues, body)
-	if err := issues.Err(); err != nil {
-		return reply{}, err
-	}
-	v, err := s.Views.Favorites.Upsert(c.Context(), c.principal.Workspace.ID, c.principal.User, change)
-	return reply{viewData{v}, creditsOnly{}}, err
-}
-
-func (s *Server) upsertFavorites(c *call) (reply, error) {
-	items, err := c.batchItems("inputs")
-	if err != nil {
-		return reply{}, err
-	}
+func (s *Server) upsertFavorites(c *call, items []batchItem[workspace.FavoriteChange]) (reply, error) {
 	results := make([]batchResult, len(items))
-	var changes []workspace.FavoriteChange
-	var positions []int
 	for i, item := range items {
-		issues := item.issues
-		change := favoriteChange(&issues, item.value)
-		results[i].err = issues.Err()
-		if change.View != (workspace.ViewID{}) {
-			results[i].id = change.View.String()
-		}
-		if results[i].err == nil {
-			changes, positions = append(changes, change), append(positions, i)
+		results[i].err = item.err
+		if item.in.View != (workspace.ViewID{}) {
+			results[i].id = item.in.View.String()
 		}
 	}
+	positions, changes := validItems(items)
 	if len(changes) > 0 {
-		views, err := s.Views.Favorites.UpsertAll(c.Context(), c.principal.Workspace.ID, c.principal.User, changes)
+		views, err := s.Views.Favorites.UpsertAll(c.Context(), c.workspace(), c.principal.User, changes)
 		if err != nil {
 			return reply{}, err
 		}
@@ -89,31 +87,15 @@ func (s *Server) upsertFavorites(c *call) (reply, error) {
 }
 
 func (s *Server) deleteFavorite(c *call) (reply, error) {
-	id, err := c.pathID("viewId")
-	if err != nil {
-		return reply{}, err
-	}
-	err = s.Views.Favorites.Delete(c.Context(), c.principal.Workspace.ID, c.principal.User, workspace.ViewID(id))
-	return reply{deleted{true}, creditsOnly{}}, err
+	err := s.Views.Favorites.Delete(c.Context(), c.workspace(), c.principal.User, workspace.ViewID(c.pathID("viewId")))
+	return free(deleted{true}), err
 }
 
-func (s *Server) deleteFavorites(c *call) (reply, error) {
-	ids, errs, err := c.batchIDs()
-	if err != nil {
-		return reply{}, err
-	}
-	results := make([]batchResult, len(ids))
-	var views []workspace.ViewID
-	for i, id := range ids {
-		results[i] = batchResult{id: id, err: errs[i]}
-		if errs[i] == nil {
-			views = append(views, workspace.ViewID(uuid.MustParse(id)))
-		}
-	}
-	if len(views) > 0 {
-		if err := s.Views.Favorites.Delete(c.Context(), c.principal.Workspace.ID, c.principal.User, views...); err != nil {
+func (s *Server) deleteFavorites(c *call, items []batchItem[workspace.ViewID]) (reply, error) {
+	if _, views := validItems(items); len(views) > 0 {
+		if err := s.Views.Favorites.Delete(c.Context(), c.workspace(), c.principal.User, views...); err != nil {
 			return reply{}, err
 		}
 	}
-	return c.batchReply(viewIDKey, results)
+	return c.batchReply(viewIDKey, resultsOf(items))
 }

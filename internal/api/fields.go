@@ -3,10 +3,65 @@ package api
 import (
 	"slices"
 
+	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/internal/schema"
 	"atlas/search/query"
+	"atlas/workspace"
 )
+
+const tagFields = "Fields and usage"
+
+func (s *Server) fieldRoutes() []Route {
+	return []Route{
+		{"POST", "/data/fields/search", "search_fields", workspace.DataRead, Never, true, Anyone, takes(query.FieldSearchRule, s.searchFields), operationDoc{
+			tag: tagFields, summary: "Find out what can be filtered by",
+			text: "An empty body answers every descriptor. With `keys`, `kind` and `query` do not count.",
+			examples: []example{
+				{"keys", "Two fields of projects", []byte(`{"dataset":"projects","keys":["stage","cost"]}`)},
+				{"kind", "All enumerations of signals", []byte(`{"dataset":"signals","kind":"enum"}`)},
+			},
+			data: schema.Array(descriptorSchema(), 0, 0), metadata: fieldMetadataSchema,
+		}},
+		{"GET", "/data/fields/:dataset/:key", "get_field", workspace.DataRead, Never, true, Anyone, noBody(s.getField), operationDoc{
+			tag: tagFields, summary: "Get the descriptor of one field",
+			params: []openapi.Parameter{
+				{Name: "dataset", In: "path", Required: true, Schema: query.DescriptorDatasetRule.Schema, Example: "projects"},
+				{Name: "key", In: "path", Required: true, Schema: &schema.Schema{Type: "string", MinLength: 1}, Example: "stage"},
+			},
+			data: descriptorSchema(), codes: []fault.Code{fault.NotFound},
+		}},
+	}
+}
+
+// descriptorSchema is the descriptor of a field.
+func descriptorSchema() *schema.Schema {
+	base := func(kind *schema.Schema, more ...schema.Property) *schema.Schema {
+		return schema.Object(append([]schema.Property{
+			schema.Required("dataset", query.DescriptorDatasetRule.Schema),
+			schema.Required("key", schema.String("stage")),
+			schema.Required("kind", kind),
+			schema.Required("description", schema.String("How far the project is")),
+		}, more...)...)
+	}
+	var plainKinds []query.Kind
+	for _, k := range query.Kinds {
+		if k != query.Enum && k != query.Related {
+			plainKinds = append(plainKinds, k)
+		}
+	}
+	value := schema.Object(schema.Required("value", schema.String("filed")), schema.Required("label", schema.String("Filed")),
+		schema.Required("description", schema.String("A permit application was filed")))
+	direct := []*schema.Schema{
+		schema.Named("EnumDescriptor", base(schema.Const(string(query.Enum)), schema.Required("values", schema.Array(value, 0, 0).
+			Described("Of a dynamic enum the most frequent ones, with how many records have each; `tags`, each workspace's own, list none.")))),
+		schema.Named("PlainDescriptor", base(schema.OneOf(plainKinds...))),
+	}
+	related := schema.Named("RelationDescriptor", base(schema.Const(string(query.Related)),
+		schema.Required("sub_fields", schema.Array(&schema.Schema{OneOf: direct}, 1, 0).Described("What the related records can be filtered by."))))
+	return schema.Named("Descriptor", &schema.Schema{OneOf: append(direct, related)})
+}
 
 // fieldMetadata is the metadata of a field search. NotFound is there only when
 // keys were asked for.
@@ -16,21 +71,20 @@ type fieldMetadata struct {
 	NotFound []string `json:"not_found,omitzero"`
 }
 
-func (s *Server) searchFields(c *call) (reply, error) {
-	body, err := c.body()
-	if err != nil {
-		return reply{}, err
-	}
-	wanted, err := query.ParseFieldSearch(body)
-	if err != nil {
-		return reply{}, err
-	}
+var fieldMetadataSchema = schema.Named("FieldMetadata", schema.Object(
+	schema.Required("total", schema.Count().Example(1)),
+	schema.Required("credits", schema.Always(0)),
+	schema.Optional("not_found", schema.Array(&schema.Schema{Type: "string"}, 0, 0).
+		Described("With `keys` only: those that no field has.").Example([]any{})),
+))
+
+func (s *Server) searchFields(c *call, wanted query.FieldSearch) (reply, error) {
 	found, notFound, err := s.selectFields(c, wanted)
 	if err != nil {
 		return reply{}, err
 	}
 	metadata := fieldMetadata{Total: len(found)}
-	if wanted.HasKeys {
+	if wanted.Keys != nil {
 		metadata.NotFound = notFound
 	}
 	return reply{found, metadata}, nil
@@ -57,12 +111,12 @@ func (s *Server) getField(c *call) (reply, error) {
 		issues.OutsideVocabulary([]string{"dataset"}, all)
 		return reply{}, issues.Err()
 	}
-	found, _, err := s.selectFields(c, query.FieldSearch{Dataset: dataset, Keys: []string{key}, HasKeys: true})
+	found, _, err := s.selectFields(c, query.FieldSearch{Dataset: dataset, Keys: []string{key}})
 	if err != nil {
 		return reply{}, err
 	}
 	if len(found) == 0 {
 		return reply{}, fault.New(fault.NotFound, "%s has no field with the key %.100q", dataset, key)
 	}
-	return reply{found[0], creditsOnly{}}, nil
+	return free(found[0]), nil
 }

@@ -1,19 +1,88 @@
 package api
 
 import (
+	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
-	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
 	"atlas/workspace"
 )
 
-func (s *Server) listInvitations(c *call) (reply, error) {
-	m, err := c.page(defaultPeople)
-	if err != nil {
-		return reply{}, err
+func (s *Server) invitationRoutes() []Route {
+	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
+	return []Route{
+		{"GET", "/workspace/invitations", "list_invitations", read, Free, false, Anyone, lists("invitations", defaultPeople, s.listInvitations), operationDoc{
+			tag: tagPeople, summary: "List open invitations, newest first",
+			params: pageParams(defaultPeople), data: listOf("invitations", invitationSchema), metadata: listMetadataSchema,
+		}},
+		{"POST", "/workspace/invitations", "create_invitation", write, Free, false, Admins, takes(newInvitation, s.createInvitation), operationDoc{
+			tag: tagPeople, summary: "Invite somebody",
+			text: "`accept_url` is in this answer only. An expired invitation of the address is replaced.",
+			data: schema.Object(
+				schema.Required("invitation", invitationSchema),
+				schema.Required("accept_url", schema.String("https://app.example/join?token=…")),
+				schema.Required("letter", letterSchema),
+			),
+			codes: []fault.Code{fault.AlreadyInvited, fault.AlreadyMember, fault.LimitReached},
+			links: schema.Map[openapi.Link]{linkByID("revoke_invitation", "id", "/data/invitation/id")},
+		}},
+		{"DELETE", "/workspace/invitations/:id", "revoke_invitation", write, Free, false, Admins, noBody(s.revokeInvitation), operationDoc{
+			tag: tagPeople, summary: "Revoke an invitation",
+			data: schema.Object(
+				schema.Required("deleted", schema.Const(true)),
+				schema.Required("id", schema.UUID()),
+				schema.Required("email", schema.String("grace@example.com")),
+			),
+			codes: []fault.Code{fault.NotFound},
+		}},
+		// The caller is in no workspace yet, so no ceiling applies.
+		{"POST", "/workspace/invitations/accept", "accept_invitation", write, Never, false, Newcomers, takes(acceptance, s.acceptInvitation), operationDoc{
+			tag: tagPeople, summary: "Accept an invitation",
+			text:  "With the token of `accept_url`, and an access token whose `email` is the invited address.",
+			data:  schema.Object(schema.Required("workspace_id", schema.UUID()), schema.Required("member", memberSchema)),
+			codes: []fault.Code{fault.NotFound, fault.AlreadyMember},
+		}},
 	}
-	invitations, err := s.People.Invitations.List(c.Context(), c.principal.Workspace.ID, m.Limit, m.Offset)
-	return list("invitations", invitations, m), err
 }
+
+// invitedRole is what an invitation can make of somebody.
+var invitedRole = schema.OneOf(workspace.MemberRole, workspace.Admin)
+
+var invitationSchema = schema.Named("Invitation", schema.Object(
+	schema.Required("id", schema.UUID()),
+	schema.Required("email", schema.String("grace@example.com")),
+	schema.Required("role", invitedRole),
+	schema.Required("status", schema.OneOf("Pending", "Expired")),
+	schema.Required("sent_at", schema.Nullable(schema.Time()).Described("When the letter was first tried; null: never.")),
+	schema.Required("expires_at", schema.Time()),
+	schema.Required("created_at", schema.Time()),
+))
+
+// letterSchema is what becomes of an invitation's e-mail.
+var letterSchema = schema.Object(
+	schema.Required("status", schema.OneOf(workspace.EmailDue, workspace.EmailDelayed, workspace.EmailWithheld, workspace.EmailNone).
+		Described("`due`: it is sent now. `delayed`: it waits for its turn, at `due_at`. `withheld`: its turn would come after the invitation ends, so it is not sent. `none`: the service sends no mail.")),
+	schema.Required("due_at", schema.Nullable(schema.Time()).Described("When it is due; null where it is not sent.")),
+	schema.Required("paced_by", schema.Nullable(schema.OneOf(workspace.PacedByWorkspace, workspace.PacedByAddress)).
+		Described("What holds it up: as many letters of the workspace in an hour, or to the address in a day, as there may be.")),
+).Described("The pace of letters delays or withholds them; the invitation stands, and `accept_url` works.")
+
+func (s *Server) listInvitations(c *call, m listMetadata) ([]workspace.Invitation, error) {
+	return s.People.Invitations.List(c.Context(), c.workspace(), m.Limit, m.Offset)
+}
+
+type invitationInput struct {
+	email string
+	role  workspace.Role
+}
+
+var newInvitation = rule.Object(
+	rule.Required("email", rule.Text(1, workspace.MaxEmail).As(schema.Email(workspace.MaxEmail).Example("grace@example.com")).
+		Check(workspace.ValidEmail, fault.InvalidFormat, "must be an e-mail address"),
+		func(in *invitationInput) *string { return &in.email }),
+	rule.Required("role", rule.Enum(workspace.Admin, workspace.MemberRole).As(invitedRole),
+		func(in *invitationInput) *workspace.Role { return &in.role }),
+)
 
 // invitationData is the answer of an invitation: the only one with its link.
 type invitationData struct {
@@ -22,24 +91,9 @@ type invitationData struct {
 	Letter     workspace.EmailSchedule `json:"letter"`
 }
 
-func (s *Server) createInvitation(c *call) (reply, error) {
-	body, err := c.body()
-	if err != nil {
-		return reply{}, err
-	}
-	var issues input.Issues
-	r := issues.Object(body)
-	email := r.RequiredString("email", input.Text{Min: 1, Max: workspace.MaxEmail})
-	if email != "" && !workspace.ValidEmail(email) {
-		issues.Add(fault.InvalidFormat, r.Path("email"), "must be an e-mail address")
-	}
-	role := r.RequiredOneOf("role", string(workspace.Admin), string(workspace.MemberRole))
-	r.Done()
-	if err := issues.Err(); err != nil {
-		return reply{}, err
-	}
-	made, err := s.People.Invitations.Create(c.Context(), c.principal.Workspace.ID, c.actor(), email, workspace.Role(role))
-	return reply{invitationData{made.Invitation, made.Link, made.Email}, creditsOnly{}}, err
+func (s *Server) createInvitation(c *call, in invitationInput) (reply, error) {
+	made, err := s.People.Invitations.Create(c.Context(), c.workspace(), c.actor(), in.email, in.role)
+	return free(invitationData{made.Invitation, made.Link, made.Email}), err
 }
 
 // revokedData is the answer of a revocation.
@@ -50,13 +104,14 @@ type revokedData struct {
 }
 
 func (s *Server) revokeInvitation(c *call) (reply, error) {
-	id, err := c.pathID("id")
-	if err != nil {
-		return reply{}, err
-	}
-	gone, err := s.People.Invitations.Revoke(c.Context(), c.principal.Workspace.ID, c.actor(), workspace.InvitationID(id))
-	return reply{revokedData{true, gone.ID, gone.Email}, creditsOnly{}}, err
+	revoked, err := s.People.Invitations.Revoke(c.Context(), c.workspace(), c.actor(), workspace.InvitationID(c.pathID("id")))
+	return free(revokedData{true, revoked.ID, revoked.Email}), err
 }
+
+// maxToken is the longest text that is looked at as an invitation's token.
+const maxToken = 500
+
+var acceptance = rule.Only("token", rule.Text(1, maxToken).Example(schema.SampleID+"_4mvYqT1lZb0cW8n5Rk2JxH7dPfUe9aGsLoQwE3tVi6M"))
 
 // joinedData is the answer of an acceptance.
 type joinedData struct {
@@ -64,24 +119,10 @@ type joinedData struct {
 	Member      workspace.Member `json:"member"`
 }
 
-// maxToken is the longest text that is looked at as an invitation's token.
-const maxToken = 500
-
-func (s *Server) acceptInvitation(c *call) (reply, error) {
-	body, err := c.body()
-	if err != nil {
-		return reply{}, err
-	}
-	var issues input.Issues
-	r := issues.Object(body)
-	token := r.RequiredString("token", input.Text{Min: 1, Max: maxToken})
-	r.Done()
-	if err := issues.Err(); err != nil {
-		return reply{}, err
-	}
+func (s *Server) acceptInvitation(c *call, token string) (reply, error) {
 	email, verified := c.identity.Email()
 	in, member, err := s.People.Invitations.Accept(c.Context(), token, workspace.Invitee{
 		ID: c.identity.User(), Email: email, EmailVerified: verified, Name: c.identity.Name(),
 	})
-	return reply{joinedData{in, member}, creditsOnly{}}, err
+	return free(joinedData{in, member}), err
 }

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// end counts and logs a request that was answered. The line has its path as the
-// route table spells it and never what a client wrote: neither ids, nor query,
-// body or headers, whose request id is the one exception (docs/operators.md,
-// "Logs").
+// end counts and logs a request. The log line has the path as the route table
+// spells it, and nothing that the client wrote (no ids, query, body or headers)
+// except the request id (docs/operators.md, "Logs").
 func (c *call) end() {
 	took, status := time.Since(c.began), c.gin.Writer.Status()
 	if c.abandoned {
@@ -46,13 +45,12 @@ func (c *call) end() {
 	c.log().LogAttrs(c.Context(), level, "request", attrs...)
 }
 
-// statusClientLeft is what a request is counted and logged as that failed because
-// its client went away: nobody had an answer, and no backend failed. No client
-// sees it.
+// statusClientLeft is the status under which a request is counted and logged that
+// failed because its client disconnected. No client receives it.
 const statusClientLeft = 499
 
-// left tells whether the client went away before it had its answer. A request
-// that a stopping server cut off has another cause.
+// left tells whether the client disconnected before the answer. A request that a
+// stopping server cancels has another cause.
 func (c *call) left() bool { return errors.Is(context.Cause(c.Context()), context.Canceled) }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,85 +1,93 @@
 package api
 
 import (
-	"errors"
-	"slices"
-
-	"github.com/google/uuid"
-
+	"atlas/internal/auth"
 	"atlas/internal/fault"
-	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
 	"atlas/workspace"
 )
+
+// People are the members of workspaces, and what they set up together.
+type People struct {
+	Members       *workspace.Members
+	Invitations   *workspace.Invitations
+	Subscriptions *workspace.Subscriptions
+	Skills        *workspace.Skills
+}
+
+const tagPeople = "Members and invitations"
 
 // defaultPeople is the page of members, invitations and subscriptions.
 const defaultPeople = 100
 
-func (s *Server) listMembers(c *call) (reply, error) {
-	m, err := c.page(defaultPeople)
-	if err != nil {
-		return reply{}, err
+func (s *Server) memberRoutes() []Route {
+	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
+	return []Route{
+		{"GET", "/workspace/members", "list_members", read, Free, false, Anyone, lists("members", defaultPeople, s.listMembers), operationDoc{
+			tag: tagPeople, summary: "List members, by role, then address",
+			params: pageParams(defaultPeople), data: listOf("members", memberSchema), metadata: listMetadataSchema,
+		}},
+		{"PATCH", "/workspace/members/:userId", "update_member", write, Free, false, Admins, takes(roleChange, s.updateMember), operationDoc{
+			tag: tagPeople, summary: "Change a member's role",
+			text:     "Only an owner makes somebody an owner, or takes that from them.",
+			examples: []example{{"admin", "", []byte(`{"role":"admin"}`)}},
+			data:     schema.Object(schema.Required("member", memberSchema)),
+			codes:    []fault.Code{fault.NotFound, fault.LastOwner},
+		}},
+		{"DELETE", "/workspace/members/:userId", "remove_member", write, Free, false, Admins, noBody(s.removeMember), operationDoc{
+			tag: tagPeople, summary: "Remove a member",
+			text:  "`deleted` is false when there was no such member.",
+			data:  schema.Object(schema.Required("deleted", schema.Boolean())),
+			codes: []fault.Code{fault.CannotSelfRemove, fault.LastOwner},
+		}},
 	}
-	members, err := s.People.Members.List(c.Context(), c.principal.Workspace.ID, m.Limit, m.Offset)
-	return list("members", members, m), err
 }
+
+var role = rule.Enum(workspace.Owner, workspace.Admin, workspace.MemberRole).Named("Role")
+
+var memberSchema = schema.Named("Member", schema.Object(
+	schema.Required("id", schema.UUID()),
+	schema.Required("email", schema.String("ada@example.com")),
+	schema.Required("name", schema.String("Ada Example")),
+	schema.Required("role", role.Schema),
+	schema.Required("joined_at", schema.Time()),
+))
 
 // memberData is the answer about one member.
 type memberData struct {
 	Member workspace.Member `json:"member"`
 }
 
-func (s *Server) updateMember(c *call) (reply, error) {
-	var issues input.Issues
-	user := c.idIn(&issues, "userId")
-	body, err := c.body()
-	if err != nil {
-		return reply{}, beside(issues, err)
-	}
-	r := issues.Object(body)
-	role := r.RequiredOneOf("role", string(workspace.Owner), string(workspace.Admin), string(workspace.MemberRole))
-	r.Done()
-	if err := issues.Err(); err != nil {
-		return reply{}, err
-	}
-	member, err := s.People.Members.SetRole(c.Context(), c.principal.Workspace.ID, c.actor(), workspace.UserID(user), workspace.Role(role))
-	return reply{memberData{member}, creditsOnly{}}, err
+// deleted is the answer of a deletion.
+type deleted struct {
+	Deleted bool `json:"deleted"`
+}
+
+// deletedSchema is that of a deletion that also answers true when there was
+// nothing to delete.
+var deletedSchema = schema.Object(schema.Required("deleted", schema.Const(true)))
+
+func (s *Server) listMembers(c *call, m listMetadata) ([]workspace.Member, error) {
+	return s.People.Members.List(c.Context(), c.workspace(), m.Limit, m.Offset)
+}
+
+var roleChange = rule.Only("role", role)
+
+func (s *Server) updateMember(c *call, role workspace.Role) (reply, error) {
+	member, err := s.People.Members.SetRole(c.Context(), c.workspace(), c.actor(), workspace.UserID(c.pathID("userId")), role)
+	return free(memberData{member}), err
 }
 
 func (s *Server) removeMember(c *call) (reply, error) {
-	user, err := c.pathID("userId")
-	if err != nil {
-		return reply{}, err
-	}
-	removed, err := s.People.Members.Remove(c.Context(), c.principal.Workspace.ID, c.actor(), workspace.UserID(user))
-	return reply{deleted{removed}, creditsOnly{}}, err
+	removed, err := s.People.Members.Remove(c.Context(), c.workspace(), c.actor(), workspace.UserID(c.pathID("userId")))
+	return free(deleted{removed}), err
 }
 
-// pathID reads a path parameter that is an id.
-func (c *call) pathID(name string) (uuid.UUID, error) {
-	var issues input.Issues
-	id := c.idIn(&issues, name)
-	return id, issues.Err()
-}
-
-// beside is the error of a request that issues were found with, and err beside
-// them. An error of another kind counts alone.
-func beside(issues input.Issues, err error) error {
-	if err == nil {
-		return issues.Err()
+// actor is the caller as the rules of a workspace know them.
+func (c *call) actor() workspace.Actor {
+	if c.principal.Kind == auth.ByKey {
+		return workspace.KeyActor
 	}
-	e, ok := errors.AsType[*fault.Error](err)
-	if !ok || e.Code != fault.InvalidInput {
-		return err
-	}
-	return fault.Validation(slices.Concat(issues, e.Issues)...)
-}
-
-// idIn is pathID beside other things that may be wrong.
-func (c *call) idIn(issues *input.Issues, name string) uuid.UUID {
-	text, ok := input.ParseUUID(c.gin.Param(name))
-	if !ok {
-		issues.Add(fault.InvalidFormat, []string{name}, "must be a UUID")
-		return uuid.UUID{}
-	}
-	return uuid.MustParse(text) // in the one spelling that ParseUUID returns
+	return workspace.Actor{User: c.principal.User}
 }

@@ -16,7 +16,7 @@ type awayLedger struct{ asked atomic.Int64 }
 
 func (l *awayLedger) away() error {
 	l.asked.Add(1)
-	return fault.Away(errors.New("away"), "redis")
+	return fault.BackendUnavailable(errors.New("away"), "redis")
 }
 
 func (l *awayLedger) Reserve(context.Context, string, int64, string, int64) (*credits.Reservation, credits.Window, error) {

@@ -7,40 +7,12 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"atlas/search/query"
 )
 
 // reply is a successful answer: { data, metadata }.
 type reply struct {
 	data     any
 	metadata any
-}
-
-// creditsOnly is the metadata of everything but searches and lists.
-type creditsOnly struct {
-	Credits int64 `json:"credits"`
-}
-
-// pageMetadata is the metadata of a search.
-type pageMetadata struct {
-	Total         int     `json:"total"`
-	TotalIsCapped bool    `json:"total_is_capped"`
-	Limit         int     `json:"limit"`
-	Offset        int     `json:"offset"`
-	SearchAfter   *string `json:"search_after"`
-	Credits       int64   `json:"credits"`
-}
-
-// metadataOf is the metadata of the page that answers q: how many records match and
-// whether there are more, the cursor of the next page ("" on the last), and how
-// many records it has, of which each costs a credit.
-func metadataOf(q query.Query, total int, capped bool, next string, records int) pageMetadata {
-	m := pageMetadata{Total: total, TotalIsCapped: capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(records)}
-	if next != "" {
-		m.SearchAfter = &next
-	}
-	return m
 }
 
 // records are passed on as the bytes they were stored as.

@@ -21,112 +21,113 @@ const (
 	DefaultRequestTimeout = 30 * time.Second
 )
 
-// Bodies are read into trees of up to forty times their size, so that the large
-// ones are bounded together, from when they have come until they are answered.
+// A decoded body takes up to forty times the memory of its bytes, so large bodies
+// have a limit in total, from the moment they are complete until the answer.
 const (
-	// smallBody is what is not counted, in bytes; few bodies are larger.
+	// smallBody is the size up to which a body is not counted, in bytes; few bodies
+	// are larger.
 	smallBody = 16 << 10
-	// maxBodies is how many bytes of larger bodies may be worked on.
+	// maxBodies limits the bytes of larger bodies of requests that are being handled.
 	maxBodies = 8 << 20
-	// maxReceived is how many bytes of larger bodies may have come of requests
-	// that are not worked on yet.
+	// maxReceived limits the bytes of larger bodies that are still being received.
 	maxReceived = 64 << 20
 )
 
-// A request goes through three phases, each with places of its own, so that
-// whoever makes one phase long holds nothing that the others need: it is new until
-// its token is known to be genuine, then its body comes, then it is worked on.
+// load is what the server has in progress. A request goes through three phases, each
+// with a limiter of its own, so that a client that prolongs one phase uses up nothing
+// of the others. A request is fresh until its token is verified, then receiving its
+// body, then working.
 type load struct {
-	requests atomic.Int64 // in any phase
-	fresh    places
-	coming   places
-	// received are the bytes of bodies over smallBody that have come, of requests
-	// in the second phase; bodies are those of requests in the third.
-	received, bodies places
-	working          places
+	requests  atomic.Int64 // in any phase
+	fresh     limiter
+	receiving limiter
+	// received limits the bytes of bodies over smallBody that requests in the second
+	// phase have received, bodies those of requests in the third.
+	received, bodies limiter
+	working          limiter
 	draining         atomic.Bool
-	// away tells of each backend's name whether it was, by the last probe.
-	away sync.Map
+	// down says by a backend's name whether its last probe failed.
+	down sync.Map
 }
 
-// minPlaces is the least number of places of the first two phases, however few
-// requests may be in the third. They are cheap: a connection, and what has come of
-// a body.
+// minPlaces is the lowest limit of the first two phases, however low that of the
+// third is. A request in them costs a connection and what it has sent of its body.
 const minPlaces = 256
 
 func (s *Server) maxFresh() int64 { return max(int64(s.MaxRequests), minPlaces) }
 
-// maxComing is four times as many, since nobody works on them.
-func (s *Server) maxComing() int64 { return max(4*int64(s.MaxRequests), minPlaces) }
+// maxReceiving is four times the limit of the third phase.
+func (s *Server) maxReceiving() int64 { return max(4*int64(s.MaxRequests), minPlaces) }
 
-// outsiders own what those have together who act in no workspace. Anyone whom the
-// issuer of tokens knows is one, under as many names as they like.
+// outsiders own what users without a workspace have together: anyone can register
+// with the issuer of tokens, and as often as they like.
 type outsiders struct{}
 
-// callerRoute owns what a caller has with one route.
+// callerRoute owns what a caller uses by one route.
 type callerRoute struct {
 	caller    auth.Subject
 	operation string
 }
 
-// takeFresh takes a place for a request of which nothing is known yet.
-func (c *call) takeFresh() bool {
-	return c.phase.take(&c.server.load.fresh, 1, share{everyone{}, c.server.maxFresh()})
+// acquireFresh enters the first phase.
+func (c *call) acquireFresh() bool {
+	return c.phase.acquire(&c.server.load.fresh, 1, quota{everyone{}, c.server.maxFresh()})
 }
 
-// takeComing goes on to the second phase with a place of the caller's share, which
-// is an eighth of all.
-func (c *call) takeComing() bool {
+// acquireReceiving moves the request to the second phase. A caller may have an
+// eighth of its limit.
+func (c *call) acquireReceiving() bool {
 	fresh := c.phase
 	c.phase = nil
-	defer fresh.giveBack()
-	all := c.server.maxComing()
-	shares := []share{{everyone{}, all}, {c.identity.Subject(), all / 8}}
+	defer fresh.release()
+	all := c.server.maxReceiving()
+	quotas := []quota{{everyone{}, all}, {c.identity.Subject(), all / 8}}
 	if c.newcomer() {
-		shares = []share{{everyone{}, all}, {c.identity.Subject(), all / 64}, {outsiders{}, all / 16}}
+		quotas = []quota{{everyone{}, all}, {c.identity.Subject(), all / 64}, {outsiders{}, all / 16}}
 	}
-	return c.phase.take(&c.server.load.coming, 1, shares...)
+	return c.phase.acquire(&c.server.load.receiving, 1, quotas...)
 }
 
-// takeComingOf is about the share of the workspace, which is known later: a
-// quarter.
-func (c *call) takeComingOf(in workspace.ID) bool {
-	return c.phase.take(&c.server.load.coming, 1, share{in, c.server.maxComing() / 4})
+// acquireReceivingOf counts the request for its workspace, which is known later and
+// may have a quarter.
+func (c *call) acquireReceivingOf(in workspace.ID) bool {
+	return c.phase.acquire(&c.server.load.receiving, 1, quota{in, c.server.maxReceiving() / 4})
 }
 
-// takeReceived makes room for more bytes of a body that is coming. A caller has a
-// quarter of it.
-func (c *call) takeReceived(bytes int) bool {
-	return c.received.take(&c.server.load.received, int64(bytes), share{everyone{}, maxReceived}, share{c.identity.Subject(), maxReceived / 4})
+// reserveReceived reserves more bytes for the body that is being received. A caller
+// may have a quarter of the limit.
+func (c *call) reserveReceived(bytes int) bool {
+	return c.reservedBytes.acquire(&c.server.load.received, int64(bytes), quota{everyone{}, maxReceived}, quota{c.identity.Subject(), maxReceived / 4})
 }
 
-// takeWorking goes on to the third phase. One caller, and one workspace, has three
-// quarters of its places, and of each route what its budget says: the answers that
-// a client does not take, and searches that hang, leave places for all others.
-func (c *call) takeWorking() bool {
+// acquireWorking moves the request to the third phase. A caller and a workspace may
+// have three quarters of its limit each, and a caller of each route what its budget
+// says, so that a client that does not read its answers, and searches that hang,
+// leave room for others.
+func (c *call) acquireWorking() bool {
 	coming := c.phase
 	c.phase = nil
-	defer coming.giveBack()
+	defer coming.release()
 	all, caller := int64(c.server.MaxRequests), c.identity.Subject()
 	most := all - all/4
-	shares := []share{
+	quotas := []quota{
 		{everyone{}, all}, {caller, most},
 		{callerRoute{caller, c.route.Operation}, c.budget.places(all)},
 	}
 	if c.newcomer() {
-		shares = append(shares, share{outsiders{}, max(all/16, 1)})
+		quotas = append(quotas, quota{outsiders{}, max(all/16, 1)})
 	} else {
-		shares = append(shares, share{c.principal.Workspace.ID, most})
+		quotas = append(quotas, quota{c.principal.Workspace.ID, most})
 	}
-	return c.phase.take(&c.server.load.working, 1, shares...)
+	return c.phase.acquire(&c.server.load.working, 1, quotas...)
 }
 
-// takeBody makes room for the tree of a body.
-func (c *call) takeBody(bytes int) bool {
-	return bytes <= smallBody || c.phase.take(&c.server.load.bodies, int64(bytes), share{everyone{}, maxBodies})
+// reserveBody reserves memory for a decoded body.
+func (c *call) reserveBody(bytes int) bool {
+	return bytes <= smallBody || c.phase.acquire(&c.server.load.bodies, int64(bytes), quota{everyone{}, maxBodies})
 }
 
-// busy is the error of a request that found no place. Nothing is charged.
+// busy is the error of a request that exceeds a limit. Nothing is charged.
 func (c *call) busy() error {
 	if c.route.Throttling == Metered {
 		c.gin.Header(headerCharged, "0")
@@ -138,15 +139,15 @@ func (c *call) busy() error {
 }
 
 // Drain says that the server is about to stop: readiness answers 503, so that
-// balancers send nothing new, and each answer closes its connection. What comes
-// all the same is served. Connections without a request stay open: a balancer
-// may be sending one this moment, which closing would lose.
+// balancers send nothing new, and each answer closes its connection. Requests that
+// still arrive are served. Idle connections stay open: a balancer may be sending a
+// request on one at this moment.
 func (s *Server) Drain() { s.load.draining.Store(true) }
 
 // idlePoll is how often Idle looks.
 const idlePoll = 5 * time.Millisecond
 
-// Idle returns when no API request is under way, or ctx ends, with its error.
+// Idle returns when no API request is in progress, or ctx ends, with its error.
 func (s *Server) Idle(ctx context.Context) error {
 	each := time.NewTicker(idlePoll)
 	defer each.Stop()

@@ -1,57 +1,124 @@
 package api
 
 import (
+	"math"
+
+	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
-	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
 	"atlas/workspace"
 )
 
-// defaultSkills is the page of Skills.
-const defaultSkills = 25
+const tagSkills = "Skills"
 
-// maxSkillQuery is the longest text that Skills are searched by, in characters.
-const maxSkillQuery = 500
-
-func skillScope(r *input.Reader) workspace.SkillScope {
-	return workspace.SkillScope(r.OneOf("scope", string(workspace.PersonalSkill), string(workspace.WorkspaceSkill)))
+func (s *Server) skillRoutes() []Route {
+	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
+	const personal = fault.UserIdentityRequired // a key that asks for what is a user's
+	return []Route{
+		{"POST", "/workspace/skills/find", "find_skills", read, Free, false, Anyone, takes(skillQuery, s.findSkills), operationDoc{
+			tag: tagSkills, summary: "Find published Skills, and one's own personal ones",
+			data: listOf("skills", listedSkillSchema), metadata: listMetadataSchema, codes: []fault.Code{personal},
+		}},
+		{"POST", "/workspace/skills/list", "list_skills", read, Free, false, Anyone, takes(skillFilter, s.listSkills), operationDoc{
+			tag: tagSkills, summary: "List all Skills that the caller may see",
+			data: listOf("skills", listedSkillSchema), metadata: listMetadataSchema, codes: []fault.Code{personal},
+		}},
+		{"POST", "/workspace/skills/get", "get_skill", read, Free, false, Anyone, takes(skillLocator, s.getSkill), operationDoc{
+			tag: tagSkills, summary: "Get one Skill, with its content",
+			data:  schema.Object(schema.Required("skill", skillSchema)),
+			codes: []fault.Code{personal, fault.SkillNotFound},
+		}},
+		{"POST", "/workspace/skills/create", "create_skill", write, Free, false, Anyone, takes(newSkill, s.createSkill), operationDoc{
+			tag: tagSkills, summary: "Create a Skill, as a draft",
+			data:  schema.Object(schema.Required("skill", skillSchema)),
+			codes: []fault.Code{personal, fault.SkillConflict, fault.LimitReached},
+			links: schema.Map[openapi.Link]{linkByBody("get_skill", "locator", "/data/skill/locator")},
+		}},
+	}
 }
 
-func (s *Server) findSkills(c *call) (reply, error) {
-	body, err := c.body()
-	if err != nil {
-		return reply{}, err
-	}
-	var issues input.Issues
-	r := issues.Object(body)
-	text, _ := r.String("query", input.Text{Min: 1, Max: maxSkillQuery})
-	filter := workspace.SkillFilter{Viewer: c.principal.User, Scope: skillScope(r)}
-	m := pageOf(r, defaultSkills)
-	filter.Limit, filter.Offset = m.Limit, m.Offset
-	r.Done()
-	if err := issues.Err(); err != nil {
-		return reply{}, err
-	}
-	skills, err := s.People.Skills.Find(c.Context(), c.principal.Workspace.ID, text, filter)
-	return list("skills", skills, m), err
+var (
+	skillScope  = rule.Enum(workspace.PersonalSkill, workspace.WorkspaceSkill).As(schema.OneOf(workspace.WorkspaceSkill, workspace.PersonalSkill))
+	skillStatus = rule.Enum(workspace.DraftSkill, workspace.PublishedSkill)
+
+	skillSchema       = schema.Named("Skill", skillOf(schema.Required("content", schema.String(sampleContent))))
+	listedSkillSchema = schema.Named("ListedSkill", skillOf().Described("A Skill without its content."))
+)
+
+const (
+	sampleSkill       = "Site visits"
+	sampleDescription = "How to write up a visit to a site."
+	sampleContent     = "Note who was there, what stands, and what comes next."
+)
+
+func skillOf(content ...schema.Property) *schema.Schema {
+	return schema.Object(append([]schema.Property{
+		schema.Required("id", schema.UUID()),
+		schema.Required("locator", schema.String("workspace/site-visits").Described("`personal/<slug>` or `workspace/<slug>`.")),
+		schema.Required("scope", skillScope.Schema),
+		schema.Required("status", skillStatus.Schema),
+		schema.Required("name", schema.String(sampleSkill)),
+		schema.Required("description", schema.String(sampleDescription)),
+		schema.Required("created_by", schema.Nullable(schema.UUID()).Described("Null for an API key.")),
+		schema.Required("revision", schema.Integer(1, math.MaxInt32)),
+		schema.Required("created_at", schema.Time()),
+		schema.Required("updated_at", schema.Time()),
+	}, content...)...)
 }
 
-func (s *Server) listSkills(c *call) (reply, error) {
-	body, err := c.body()
-	if err != nil {
-		return reply{}, err
-	}
-	var issues input.Issues
-	r := issues.Object(body)
-	filter := workspace.SkillFilter{Viewer: c.principal.User, Scope: skillScope(r)}
-	filter.Status = workspace.SkillStatus(r.OneOf("status", string(workspace.DraftSkill), string(workspace.PublishedSkill)))
-	m := pageOf(r, defaultSkills)
-	filter.Limit, filter.Offset = m.Limit, m.Offset
-	r.Done()
-	if err := issues.Err(); err != nil {
-		return reply{}, err
-	}
-	skills, err := s.People.Skills.List(c.Context(), c.principal.Workspace.ID, filter)
-	return list("skills", skills, m), err
+const (
+	// defaultSkills is the page of Skills.
+	defaultSkills = 25
+	// maxSkillQuery is the longest text that Skills are searched by, in characters.
+	maxSkillQuery = 500
+)
+
+// skillRequest is what Skills are found and listed by.
+type skillRequest struct {
+	text   string
+	scope  workspace.SkillScope
+	status workspace.SkillStatus
+	page   listMetadata
+}
+
+func (r skillRequest) filter(c *call) workspace.SkillFilter {
+	return workspace.SkillFilter{Viewer: c.principal.User, Scope: r.scope, Status: r.status, Limit: r.page.Limit, Offset: r.page.Offset}
+}
+
+var (
+	inScope = rule.Optional("scope", skillScope, func(r *skillRequest) *workspace.SkillScope { return &r.scope })
+	limited = rule.Optional("limit", rule.Integer(1, maxLimit).Default(defaultSkills), func(r *skillRequest) *int { return &r.page.Limit })
+	skipped = rule.Optional("offset", rule.Integer(0, maxOffset).Default(0), func(r *skillRequest) *int { return &r.page.Offset })
+
+	skillQuery = rule.Object(
+		rule.Optional("query", rule.Text(1, maxSkillQuery).Described("Every word must occur in the name or the description.").Example("visit"),
+			func(r *skillRequest) *string { return &r.text }),
+		inScope, limited, skipped,
+	)
+	skillFilter = rule.Object(inScope,
+		rule.Optional("status", skillStatus, func(r *skillRequest) *workspace.SkillStatus { return &r.status }),
+		limited, skipped,
+	)
+)
+
+func (s *Server) findSkills(c *call, in skillRequest) (reply, error) {
+	skills, err := s.People.Skills.Find(c.Context(), c.workspace(), in.text, in.filter(c))
+	return list("skills", skills, in.page), err
+}
+
+func (s *Server) listSkills(c *call, in skillRequest) (reply, error) {
+	skills, err := s.People.Skills.List(c.Context(), c.workspace(), in.filter(c))
+	return list("skills", skills, in.page), err
+}
+
+var skillLocator = rule.Only("locator", rule.Text(1, workspace.MaxSkillLocator).As(&schema.Schema{
+	AnyOf:    []*schema.Schema{locatorIn(workspace.WorkspaceSkill), locatorIn(workspace.PersonalSkill)},
+	Examples: []any{"workspace/site-visits"},
+}))
+
+func locatorIn(scope workspace.SkillScope) *schema.Schema {
+	return schema.Slug(workspace.MaxName).Below(string(scope) + "/")
 }
 
 // skillData is the answer about one Skill.
@@ -59,44 +126,26 @@ type skillData struct {
 	Skill workspace.Skill `json:"skill"`
 }
 
-func (s *Server) getSkill(c *call) (reply, error) {
-	body, err := c.body()
-	if err != nil {
-		return reply{}, err
-	}
-	var issues input.Issues
-	r := issues.Object(body)
-	locator := r.RequiredString("locator", input.Text{Min: 1, Max: workspace.MaxSkillLocator})
-	r.Done()
-	if err := issues.Err(); err != nil {
-		return reply{}, err
-	}
-	skill, err := s.People.Skills.Get(c.Context(), c.principal.Workspace.ID, c.principal.User, locator)
-	return reply{skillData{skill}, creditsOnly{}}, err
+func (s *Server) getSkill(c *call, locator string) (reply, error) {
+	skill, err := s.People.Skills.Get(c.Context(), c.workspace(), c.principal.User, locator)
+	return free(skillData{skill}), err
 }
 
-func (s *Server) createSkill(c *call) (reply, error) {
-	body, err := c.body()
-	if err != nil {
-		return reply{}, err
-	}
-	var issues input.Issues
-	r := issues.Object(body)
-	n := workspace.NewSkill{Scope: workspace.SkillScope(r.RequiredOneOf("scope", string(workspace.PersonalSkill), string(workspace.WorkspaceSkill)))}
-	n.Name = r.RequiredString("name", input.Text{Min: 1, Max: workspace.MaxName})
-	if n.Name != "" && !workspace.ValidName(n.Name) {
-		issues.Add(fault.InvalidFormat, r.Path("name"), "must not contain control characters")
-	}
-	n.Slug, _ = r.String("slug", input.Text{Min: 1, Max: workspace.MaxName})
-	if n.Slug != workspace.Slug(n.Slug) {
-		issues.Add(fault.InvalidFormat, r.Path("slug"), "must be lower-case letters and digits, in words joined by single hyphens")
-	}
-	n.Description = r.RequiredString("description", input.Text{Min: 1, Max: workspace.MaxSkillDescription})
-	n.Content = r.RequiredVerbatim("content", input.Text{Min: 1, Max: workspace.MaxSkillContent})
-	r.Done()
-	if err := issues.Err(); err != nil {
-		return reply{}, err
-	}
-	skill, err := s.People.Skills.Create(c.Context(), c.principal.Workspace.ID, c.principal.User, n)
-	return reply{skillData{skill}, creditsOnly{}}, err
+var newSkill = rule.Object(
+	rule.Required("scope", skillScope, func(n *workspace.NewSkill) *workspace.SkillScope { return &n.Scope }),
+	rule.Required("name", workspace.NameRule(workspace.MaxName).Example(sampleSkill), func(n *workspace.NewSkill) *string { return &n.Name }),
+	rule.Optional("slug", rule.Text(1, workspace.MaxName).As(schema.Slug(workspace.MaxName).Example("site-visits").
+		Described("By default made of the name, which then needs a letter or digit.")).
+		Check(func(slug string) bool { return slug == workspace.Slug(slug) },
+			fault.InvalidFormat, "must be lower-case letters and digits, in words joined by single hyphens"),
+		func(n *workspace.NewSkill) *string { return &n.Slug }),
+	rule.Required("description", rule.Text(1, workspace.MaxSkillDescription).As(schema.Paragraph(workspace.MaxSkillDescription).Example(sampleDescription)),
+		func(n *workspace.NewSkill) *string { return &n.Description }),
+	rule.Required("content", rule.Verbatim(workspace.MaxSkillContent).Described("Kept as it is sent.").Example(sampleContent),
+		func(n *workspace.NewSkill) *string { return &n.Content }),
+).Named("SkillCreate")
+
+func (s *Server) createSkill(c *call, n workspace.NewSkill) (reply, error) {
+	skill, err := s.People.Skills.Create(c.Context(), c.workspace(), c.principal.User, n)
+	return free(skillData{skill}), err
 }

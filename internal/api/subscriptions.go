@@ -1,84 +1,77 @@
 package api
 
 import (
-	"slices"
-	"strconv"
-
-	"atlas/internal/input"
+	"atlas/internal/api/openapi"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
 	"atlas/search/query"
 	"atlas/workspace"
 )
 
-func (s *Server) listSubscriptions(c *call) (reply, error) {
-	m, err := c.page(defaultPeople)
-	if err != nil {
-		return reply{}, err
+const tagSignals = "Signal subscriptions"
+
+func (s *Server) subscriptionRoutes() []Route {
+	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
+	return []Route{
+		{"GET", "/workspace/signal-subscriptions", "list_signal_subscriptions", read, Free, false, Anyone, lists("subscriptions", defaultPeople, s.listSubscriptions), operationDoc{
+			tag: tagSignals, summary: "List signal subscriptions, by type",
+			params: pageParams(defaultPeople), data: listOf("subscriptions", subscriptionSchema), metadata: listMetadataSchema,
+		}},
+		{"POST", "/workspace/signal-subscriptions/upsert", "upsert_signal_subscription", write, Free, false, Anyone, takes(subscriptionUpsert, s.upsertSubscription), operationDoc{
+			tag: tagSignals, summary: "Subscribe to a type of signal, or change how",
+			data:  schema.Object(schema.Required("subscription", subscriptionSchema)),
+			links: schema.Map[openapi.Link]{linkByID("delete_signal_subscription", "id", "/data/subscription/id")},
+		}},
+		{"DELETE", "/workspace/signal-subscriptions/:id", "delete_signal_subscription", write, Free, false, Anyone, noBody(s.deleteSubscription), operationDoc{
+			tag: tagSignals, summary: "End a signal subscription", text: "One that is gone is fine.", data: deletedSchema,
+		}},
 	}
-	subscriptions, err := s.People.Subscriptions.List(c.Context(), c.principal.Workspace.ID, m.Limit, m.Offset)
-	return list("subscriptions", subscriptions, m), err
 }
+
+var (
+	channel   = rule.Enum(workspace.Channels()...)
+	frequency = rule.Enum(workspace.Frequencies()...)
+)
+
+var subscriptionSchema = schema.Named("SignalSubscription", schema.Object(
+	schema.Required("id", schema.UUID()),
+	schema.Required("signal_type", vocabulary(query.SignalTypes)),
+	schema.Required("delivery", schema.Object(
+		schema.Required("channels", schema.Array(channel.Schema, 1, len(workspace.Channels()))),
+		schema.Required("frequency", frequency.Schema),
+	)),
+	schema.Required("queue_started_at", schema.Time()),
+	schema.Required("created_at", schema.Time()),
+	schema.Required("updated_at", schema.Time()),
+))
+
+func (s *Server) listSubscriptions(c *call, m listMetadata) ([]workspace.Subscription, error) {
+	return s.People.Subscriptions.List(c.Context(), c.workspace(), m.Limit, m.Offset)
+}
+
+// maxChannels leaves room for a channel that is given twice, which counts once.
+const maxChannels = 10
+
+var subscriptionUpsert = rule.Object(
+	rule.Required("signal_type", rule.Enum(query.SignalTypes.Values()...).As(vocabulary(query.SignalTypes)),
+		func(c *workspace.SubscriptionChange) *string { return &c.SignalType }),
+	rule.Group("delivery", "What is left out stays; of a new subscription it is in_app, instant.",
+		rule.Optional("frequency", frequency, func(c *workspace.SubscriptionChange) *workspace.Frequency { return &c.Frequency }),
+		rule.Optional("channels", rule.Array("in_app, email", channel, 1, maxChannels), func(c *workspace.SubscriptionChange) *[]workspace.Channel { return &c.Channels }),
+	),
+).Named("SignalSubscriptionUpsert")
 
 // subscriptionData is the answer about one subscription.
 type subscriptionData struct {
 	Subscription workspace.Subscription `json:"subscription"`
 }
 
-func (s *Server) upsertSubscription(c *call) (reply, error) {
-	body, err := c.body()
-	if err != nil {
-		return reply{}, err
-	}
-	var issues input.Issues
-	r := issues.Object(body)
-	change := workspace.SubscriptionChange{SignalType: r.RequiredOneOf("signal_type", query.SignalTypes.Values()...)}
-	if delivery := r.Take("delivery"); delivery.Kind != input.Absent {
-		readDelivery(&issues, delivery, &change)
-	}
-	r.Done()
-	if err := issues.Err(); err != nil {
-		return reply{}, err
-	}
-	subscription, err := s.People.Subscriptions.Upsert(c.Context(), c.principal.Workspace.ID, change)
-	return reply{subscriptionData{subscription}, creditsOnly{}}, err
+func (s *Server) upsertSubscription(c *call, change workspace.SubscriptionChange) (reply, error) {
+	subscription, err := s.People.Subscriptions.Upsert(c.Context(), c.workspace(), change)
+	return free(subscriptionData{subscription}), err
 }
-
-func readDelivery(issues *input.Issues, v input.Value, change *workspace.SubscriptionChange) {
-	r := issues.Object(v, "delivery")
-	if !r.Ok() {
-		return
-	}
-	change.Frequency = workspace.Frequency(r.OneOf("frequency", workspace.Frequencies()...))
-	channels := r.Take("channels")
-	r.Done()
-	switch {
-	case channels.Kind == input.Absent:
-		return
-	case channels.Kind != input.Array:
-		issues.WrongType(r.Path("channels"), "an array of "+channelNames, channels)
-		return
-	case !issues.Length(len(channels.Items), 1, maxChannels, r.Path("channels")...):
-		return
-	}
-	for i, item := range channels.Items {
-		if item.Kind != input.String || !slices.Contains(workspace.Channels(), item.Text) {
-			issues.OutsideVocabulary(r.Path("channels", strconv.Itoa(i)), workspace.Channels())
-			continue
-		}
-		change.Channels = append(change.Channels, workspace.Channel(item.Text))
-	}
-}
-
-const (
-	channelNames = "in_app, email"
-	// maxChannels leaves room for saying a channel twice, which counts once.
-	maxChannels = 10
-)
 
 func (s *Server) deleteSubscription(c *call) (reply, error) {
-	id, err := c.pathID("id")
-	if err != nil {
-		return reply{}, err
-	}
-	err = s.People.Subscriptions.Delete(c.Context(), c.principal.Workspace.ID, workspace.SubscriptionID(id))
-	return reply{deleted{true}, creditsOnly{}}, err
+	err := s.People.Subscriptions.Delete(c.Context(), c.workspace(), workspace.SubscriptionID(c.pathID("id")))
+	return free(deleted{true}), err
 }

@@ -11,6 +11,8 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
 	"atlas/search/query"
 	"atlas/workspace"
 	rows "atlas/workspace/records"
@@ -22,10 +24,60 @@ type RecordSearcher interface {
 	SearchView(ctx context.Context, v workspace.View, request query.Query) (rows.Page, error)
 }
 
+func (s *Server) viewRecordRoutes() []Route {
+	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
+	const visible = "Visible are all accounts and projects, and those contacts that a project names, that are in the book, or that are in a Static View of the workspace."
+	ofStatic := []fault.Code{fault.ViewNotFound, fault.ViewTypeMismatch}
+	ofAdded := []fault.Code{fault.RecordNotFound, fault.RecordNotVisible, fault.ViewFull}
+	var bodies, answers []*schema.Schema
+	for _, d := range query.Held {
+		bodies = append(bodies, searchRequest(d, query.View))
+		answers = append(answers, schema.Object(
+			schema.Required("dataset", schema.Const(d.Singular())),
+			schema.Required("records", schema.Array(viewRow(d), 0, query.MaxLimit)),
+		))
+	}
+	return []Route{
+		{"POST", "/workspace/views/:id/records/add", "add_view_record", write, Free, false, Anyone, takes(recordToAdd, s.addViewRecord), operationDoc{
+			tag: tagViews, summary: "Put a record into a Static View",
+			text: "Answers 200 with its one result, also when the record is refused. " + visible + " Asking to add a contact does not make it visible.",
+			data: membersDataSchema(ofAdded...), metadata: batchMetadataSchema, codes: ofStatic,
+		}},
+		{"POST", "/workspace/views/:id/records/add/batch", "add_view_records_batch", write, Free, false, Anyone, takesBatch("inputs", recordToAdd, s.addViewRecords), operationDoc{
+			tag: tagViews, summary: "Put several records into a Static View", text: visible,
+			data: membersDataSchema(batchCodes(ofAdded...)...), codes: ofStatic,
+		}},
+		{"DELETE", "/workspace/views/:id/records/:recordId", "remove_view_record", write, Free, false, Anyone, noBody(s.removeViewRecord), operationDoc{
+			tag: tagViews, summary: "Take a record out of a Static View",
+			text: "One that is not in it is fine.",
+			data: membersDataSchema(), metadata: batchMetadataSchema, codes: ofStatic,
+		}},
+		{"POST", "/workspace/views/:id/records/delete/batch", "remove_view_records_batch", write, Free, false, Anyone, takesBatch("ids", rule.UUID[uuid.UUID](), s.removeViewRecords), operationDoc{
+			tag: tagViews, summary: "Take several records out of a Static View",
+			data: membersDataSchema(batchCodes()...), codes: ofStatic,
+		}},
+		{"POST", "/workspace/views/:id/records/search", "search_view_records", read, Metered, false, Anyone, endpoint{body: &schema.Schema{AnyOf: bodies}, bodyOptional: true, handle: s.searchViewRecords}, operationDoc{
+			tag: tagViews, summary: "Search the records of a View",
+			text:    "The request is one of the View's dataset; its conditions narrow the View for this call. One on a value of the book restricts the result to the book. The presentation's sorting is not used. " + visible,
+			depends: "the View's dataset",
+			examples: []example{
+				{"all", "All records", []byte(`{}`)},
+				{"accounts", "Of a View of accounts, those of a tier", []byte(`{"filters":{"icp_tier":{"value":"tier_1"}},"sort":{"field":"created_at","order":"desc"}}`)},
+				{"projects", "Of a View of projects, the large ones", []byte(`{"filters":{"sqft":{"value":[10000,null]}},"limit":100}`)},
+			},
+			data: &schema.Schema{OneOf: answers}, metadata: pageMetadataSchema, codes: []fault.Code{fault.ViewNotFound},
+		}},
+	}
+}
+
 // membersData is the answer of a change of a View's records.
 type membersData struct {
 	ViewID  workspace.ViewID `json:"view_id"`
 	Results []map[string]any `json:"results"`
+}
+
+func membersDataSchema(codes ...fault.Code) *schema.Schema {
+	return schema.Object(schema.Required("view_id", schema.UUID()), schema.Required("results", batchResults(recordIDKey, nil, codes...)))
 }
 
 // recordIDKey names a record in the results of a change.
@@ -33,109 +85,50 @@ const recordIDKey = "record_id"
 
 // membersReply is batchReply with the View's id. A change of one record answers
 // as a batch of one.
-func (c *call) membersReply(view uuid.UUID, results []batchResult) (reply, error) {
+func (c *call) membersReply(results []batchResult) (reply, error) {
 	items, m, err := c.itemResults(recordIDKey, results)
-	return reply{membersData{workspace.ViewID(view), items}, m}, err
+	return reply{membersData{workspace.ViewID(c.pathID("id")), items}, m}, err
 }
 
-func (s *Server) addViewRecord(c *call) (reply, error) {
-	var issues input.Issues
-	view := c.idIn(&issues, "id")
-	body, err := c.body()
-	if err != nil {
-		return reply{}, beside(issues, err)
-	}
-	record := recordID(&issues, body)
-	if err := issues.Err(); err != nil {
-		return reply{}, err
-	}
-	return s.addRecords(c, view, []batchResult{{id: record}})
+var recordToAdd = rule.Only(recordIDKey, rule.Pointer(rule.UUID[uuid.UUID]()))
+
+func (s *Server) addViewRecord(c *call, record *uuid.UUID) (reply, error) {
+	return s.addViewRecords(c, []batchItem[*uuid.UUID]{{in: record}})
 }
 
-func (s *Server) addViewRecords(c *call) (reply, error) {
-	var issues input.Issues
-	view := c.idIn(&issues, "id")
-	items, err := c.batchItems("inputs")
-	if err != nil {
-		return reply{}, beside(issues, err)
-	}
+func (s *Server) addViewRecords(c *call, items []batchItem[*uuid.UUID]) (reply, error) {
 	results := make([]batchResult, len(items))
 	for i, item := range items {
-		own := item.issues
-		results[i].id = recordID(&own, item.value)
-		results[i].err = own.Err()
+		results[i].err = item.err
+		if item.in != nil {
+			results[i].id = item.in.String()
+		}
 	}
-	if len(issues) > 0 {
-		return reply{}, beside(issues, itemFaults("inputs", results))
+	positions, records := validItems(items)
+	ids := make([]uuid.UUID, len(records))
+	for i, record := range records {
+		ids[i] = *record
 	}
-	return s.addRecords(c, view, results)
-}
-
-// recordID reads { record_id }.
-func recordID(issues *input.Issues, v input.Value) string {
-	r := issues.Object(v)
-	if !r.Ok() {
-		return ""
-	}
-	id, _ := issues.UUID(r.Take(recordIDKey), recordIDKey)
-	r.Done()
-	return id
-}
-
-func (s *Server) addRecords(c *call, view uuid.UUID, results []batchResult) (reply, error) {
-	positions, ids := valid(results)
-	outcomes, err := s.Views.Memberships.Add(c.Context(), c.principal.Workspace.ID, workspace.ViewID(view), ids)
+	outcomes, err := s.Views.Memberships.Add(c.Context(), c.workspace(), workspace.ViewID(c.pathID("id")), ids)
 	if err != nil {
 		return reply{}, err
 	}
 	for i, outcome := range outcomes {
 		results[positions[i]].err = outcome
 	}
-	return c.membersReply(view, results)
-}
-
-// valid are the ids of the items that nothing is wrong with, and where they are.
-func valid(results []batchResult) (positions []int, ids []uuid.UUID) {
-	for i, r := range results {
-		if r.err == nil {
-			positions, ids = append(positions, i), append(ids, uuid.MustParse(r.id))
-		}
-	}
-	return positions, ids
+	return c.membersReply(results)
 }
 
 func (s *Server) removeViewRecord(c *call) (reply, error) {
-	var issues input.Issues
-	view, record := c.idIn(&issues, "id"), c.idIn(&issues, "recordId")
-	if err := issues.Err(); err != nil {
-		return reply{}, err
-	}
-	return s.removeRecords(c, view, []batchResult{{id: record.String()}})
+	return s.removeViewRecords(c, []batchItem[uuid.UUID]{{in: c.pathID("recordId")}})
 }
 
-func (s *Server) removeViewRecords(c *call) (reply, error) {
-	var issues input.Issues
-	view := c.idIn(&issues, "id")
-	ids, errs, err := c.batchIDs()
-	if err != nil {
-		return reply{}, beside(issues, err)
-	}
-	results := make([]batchResult, len(ids))
-	for i, id := range ids {
-		results[i] = batchResult{id: id, err: errs[i]}
-	}
-	if len(issues) > 0 {
-		return reply{}, beside(issues, itemFaults("ids", results))
-	}
-	return s.removeRecords(c, view, results)
-}
-
-func (s *Server) removeRecords(c *call, view uuid.UUID, results []batchResult) (reply, error) {
-	_, ids := valid(results)
-	if err := s.Views.Memberships.Remove(c.Context(), c.principal.Workspace.ID, workspace.ViewID(view), ids); err != nil {
+func (s *Server) removeViewRecords(c *call, items []batchItem[uuid.UUID]) (reply, error) {
+	_, ids := validItems(items)
+	if err := s.Views.Memberships.Remove(c.Context(), c.workspace(), workspace.ViewID(c.pathID("id")), ids); err != nil {
 		return reply{}, err
 	}
-	return c.membersReply(view, results)
+	return c.membersReply(resultsOf(items))
 }
 
 // rowsData is the answer of a View-record search.
@@ -145,16 +138,14 @@ type rowsData struct {
 }
 
 func (s *Server) searchViewRecords(c *call) (reply, error) {
-	var issues input.Issues
-	id := c.idIn(&issues, "id")
 	body, err := c.body()
 	if err != nil {
-		return reply{}, beside(issues, err)
+		return reply{}, joinIssues(c.pathIssues, err)
 	}
-	if len(issues) > 0 {
-		return reply{}, beside(issues, ofAnyDataset(body))
+	if len(c.pathIssues) > 0 {
+		return reply{}, joinIssues(c.pathIssues, ofAnyDataset(body))
 	}
-	in := c.principal.Workspace.ID
+	in, id := c.workspace(), c.pathID("id")
 	base := query.Base{Kind: query.View, Workspace: in.String(), View: id.String()}
 	if err := s.checkCursor(body, base); err != nil {
 		return reply{}, err

@@ -1,14 +1,14 @@
 package api
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
-
+	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
 	"atlas/workspace"
 )
 
@@ -19,25 +19,49 @@ type Views struct {
 	Favorites   *workspace.Favorites
 }
 
+const tagViews = "Views"
+
 func (s *Server) viewRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
+	upsertCodes := []fault.Code{
+		fault.ViewNotFound, fault.ViewImmutableField, fault.InvalidViewDefinition, fault.RevisionConflict, fault.ViewNameConflict, fault.LimitReached,
+	}
 	return []Route{
-		{"GET", "/workspace/views", "list_views", read, Free, true, UsersForFavorites, s.listViews, aboutListViews()},
-		{"GET", "/workspace/views/:id", "get_view", read, Free, false, Anyone, s.getView, aboutGetView()},
-		{"POST", "/workspace/views/upsert", "upsert_view", write, Free, false, Anyone, s.upsertView, aboutUpsertView()},
-		{"POST", "/workspace/views/upsert/batch", "upsert_views_batch", write, Free, false, Anyone, s.upsertViews, aboutUpsertViews()},
-		{"DELETE", "/workspace/views/:id", "delete_view", write, Free, false, Anyone, s.deleteView, aboutDeleteView()},
-		{"POST", "/workspace/views/delete/batch", "delete_views_batch", write, Free, false, Anyone, s.deleteViews, aboutDeleteViews()},
-		{"POST", "/workspace/views/:id/records/add", "add_view_record", write, Free, false, Anyone, s.addViewRecord, aboutAddViewRecord()},
-		{"POST", "/workspace/views/:id/records/add/batch", "add_view_records_batch", write, Free, false, Anyone, s.addViewRecords, aboutAddViewRecords()},
-		{"DELETE", "/workspace/views/:id/records/:recordId", "remove_view_record", write, Free, false, Anyone, s.removeViewRecord, aboutRemoveViewRecord()},
-		{"POST", "/workspace/views/:id/records/delete/batch", "remove_view_records_batch", write, Free, false, Anyone, s.removeViewRecords, aboutRemoveViewRecords()},
-		{"POST", "/workspace/views/:id/records/search", "search_view_records", read, Metered, false, Anyone, s.searchViewRecords, aboutSearchViewRecords()},
-		{"GET", "/workspace/favorite-views", "list_favorite_views", read, Free, true, Users, s.listFavorites, aboutListFavorites()},
-		{"POST", "/workspace/favorite-views/upsert", "upsert_favorite_view", write, Free, false, Users, s.upsertFavorite, aboutUpsertFavorite()},
-		{"POST", "/workspace/favorite-views/upsert/batch", "upsert_favorite_views_batch", write, Free, false, Users, s.upsertFavorites, aboutUpsertFavorites()},
-		{"DELETE", "/workspace/favorite-views/:viewId", "delete_favorite_view", write, Free, false, Users, s.deleteFavorite, aboutDeleteFavorite()},
-		{"POST", "/workspace/favorite-views/delete/batch", "delete_favorite_views_batch", write, Free, false, Users, s.deleteFavorites, aboutDeleteFavorites()},
+		{"GET", "/workspace/views", "list_views", read, Free, true, UsersForFavorites, noBody(s.listViews), operationDoc{
+			tag: tagViews, summary: "List Views, by name",
+			params: append(viewFilterParams(), pageParams(defaultViews)...), data: listOf("views", viewSchema), metadata: listMetadataSchema,
+		}},
+		{"GET", "/workspace/views/:id", "get_view", read, Free, false, Anyone, noBody(s.getView), operationDoc{
+			tag: tagViews, summary: "Get one View",
+			data: viewDataSchema, codes: []fault.Code{fault.ViewNotFound},
+		}},
+		{"POST", "/workspace/views/upsert", "upsert_view", write, Free, false, Anyone, endpoint{body: viewUpsert, handle: s.upsertView}, operationDoc{
+			tag: tagViews, summary: "Create or change a View",
+			text: "Without `id` it creates; with `id` it changes what is given.",
+			examples: []example{
+				{"dynamic", "A Dynamic View", []byte(`{"dataset":"project","view_type":"dynamic","name":"Towers in Calgary","definition":{"version":1,"q":"tower","fields":{"city":["Calgary"],"stories":{"min":"10"},"detected":{"after":"2026-01-31"}}}}`)},
+				{"static", "A Static View", []byte(`{"dataset":"account","view_type":"static","name":"To visit"}`)},
+				{"rename", "Another name, if nobody changed it meanwhile", []byte(`{"id":"` + schema.SampleID + `","name":"To visit in spring","revision":1}`)},
+			},
+			data: viewDataSchema, codes: upsertCodes,
+			links: schema.Map[openapi.Link]{
+				linkByID("get_view", "id", "/data/view/id"), linkByID("search_view_records", "id", "/data/view/id"), linkByID("delete_view", "id", "/data/view/id"),
+				linkByBody("upsert_favorite_view", viewIDKey, "/data/view/id"),
+			},
+		}},
+		{"POST", "/workspace/views/upsert/batch", "upsert_views_batch", write, Free, false, Anyone, endpoint{body: batchBody("inputs", viewUpsert), item: viewUpsert, items: "inputs", handle: s.upsertViews}, operationDoc{
+			tag: tagViews, summary: "Create or change several Views",
+			data: resultsData(batchResults(viewIDKey, viewDataSchema, batchCodes(upsertCodes...)...)),
+		}},
+		{"DELETE", "/workspace/views/:id", "delete_view", write, Free, false, Anyone, noBody(s.deleteView), operationDoc{
+			tag: tagViews, summary: "Delete a View, for everybody",
+			text: "Its memberships and Favorites go with it.",
+			data: deletedSchema, codes: []fault.Code{fault.ViewNotFound},
+		}},
+		{"POST", "/workspace/views/delete/batch", "delete_views_batch", write, Free, false, Anyone, takesBatch("ids", rule.UUID[workspace.ViewID](), s.deleteViews), operationDoc{
+			tag: tagViews, summary: "Delete several Views",
+			data: resultsData(batchResults(viewIDKey, nil, batchCodes(fault.ViewNotFound)...)),
+		}},
 	}
 }
 
@@ -57,43 +81,51 @@ func (s *Server) listViews(c *call) (reply, error) {
 		return reply{}, err
 	}
 	m, err := c.page(defaultViews)
-	if err := beside(issues, err); err != nil {
+	if err := joinIssues(issues, err); err != nil {
 		return reply{}, err
 	}
 	f.Viewer, f.Limit, f.Offset = c.principal.User, m.Limit, m.Offset
-	views, err := s.Views.Views.List(c.Context(), c.principal.Workspace.ID, f)
+	views, err := s.Views.Views.List(c.Context(), c.workspace(), f)
 	return list("views", views, m), err
+}
+
+// viewFilterParams describe the query parameters that viewFilter reads.
+func viewFilterParams() []openapi.Parameter {
+	name := schema.Free(maxNamePart)
+	name.MinLength = 1
+	return []openapi.Parameter{
+		{Name: "id", In: "query", Schema: schema.AnyUUID(), Description: "Only this one; an unknown id lists nothing."},
+		{Name: "query", In: "query", Schema: name, Description: "A part of the name, case and accents apart.", Example: "tower"},
+		{Name: "dataset", In: "query", Schema: workspace.ViewDatasetRule.Schema},
+		{Name: "view_type", In: "query", Schema: workspace.ViewTypeRule.Schema},
+		{Name: "favorite_only", In: "query", Schema: schema.Boolean(), Description: "Only the caller's Favorites."},
+	}
 }
 
 // viewFilter reads the query parameters of a list of Views.
 func (c *call) viewFilter(issues *input.Issues) (f workspace.ViewFilter, err error) {
-	oneOf := func(name string, allowed []string) string {
-		text, given, e := c.param(name)
-		if e != nil {
+	given := input.Value{Kind: input.Object}
+	for _, name := range []string{"dataset", "view_type", "favorite_only", "id"} {
+		switch text, isGiven, e := c.param(name); {
+		case e != nil:
 			err = e
-		} else if given && !slices.Contains(allowed, text) {
-			issues.OutsideVocabulary([]string{name}, allowed)
+			if name == "id" {
+				return f, err
+			}
+		case isGiven:
+			given.Members = append(given.Members, input.Member{Name: name, Value: input.Value{Kind: input.String, Text: text}})
 		}
-		return text
 	}
-	f.Dataset = workspace.DatasetOfView(oneOf("dataset", workspace.ViewDatasets()))
-	f.Type = workspace.ViewType(oneOf("view_type", workspace.ViewTypes()))
-	f.Favorites = oneOf("favorite_only", []string{"true", "false"}) == "true"
-	id, given, e := c.param("id")
+	r := issues.Object(given)
+	f.Dataset = workspace.ViewDatasetRule.Member(issues, r, "dataset", false)
+	f.Type = workspace.ViewTypeRule.Member(issues, r, "view_type", false)
+	f.Favorites = rule.Enum("true", "false").Member(issues, r, "favorite_only", false) == "true"
+	f.ID = rule.Pointer(rule.UUID[workspace.ViewID]()).Member(issues, r, "id", false)
+	text, isGiven, e := c.param("query")
 	if e != nil {
 		return f, e
 	}
-	if given {
-		if text, ok := issues.UUID(input.Value{Kind: input.String, Text: id}, "id"); ok {
-			parsed, _ := workspace.ParseViewID(text)
-			f.ID = &parsed
-		}
-	}
-	text, given, e := c.param("query")
-	if e != nil {
-		return f, e
-	}
-	if given {
+	if isGiven {
 		switch n := utf8.RuneCountInString(text); {
 		case n == 0:
 			issues.Add(fault.TooSmall, []string{"query"}, "must have at least 1 character")
@@ -112,13 +144,11 @@ type viewData struct {
 	View workspace.View `json:"view"`
 }
 
+var viewDataSchema = schema.Object(schema.Required("view", viewSchema))
+
 func (s *Server) getView(c *call) (reply, error) {
-	id, err := c.pathID("id")
-	if err != nil {
-		return reply{}, err
-	}
-	v, err := s.Views.Views.Get(c.Context(), c.principal.Workspace.ID, workspace.ViewID(id), c.principal.User)
-	return reply{viewData{v}, creditsOnly{}}, err
+	v, err := s.Views.Views.Get(c.Context(), c.workspace(), workspace.ViewID(c.pathID("id")), c.principal.User)
+	return free(viewData{v}), err
 }
 
 func (s *Server) upsertView(c *call) (reply, error) {
@@ -130,8 +160,8 @@ func (s *Server) upsertView(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	v, err := s.Views.Views.Upsert(c.Context(), c.principal.Workspace.ID, c.principal.User, change)
-	return reply{viewData{v}, creditsOnly{}}, err
+	v, err := s.Views.Views.Upsert(c.Context(), c.workspace(), c.principal.User, change)
+	return free(viewData{v}), err
 }
 
 func (s *Server) upsertViews(c *call) (reply, error) {
@@ -147,7 +177,7 @@ func (s *Server) upsertViews(c *call) (reply, error) {
 		}
 	}
 	oneByOne(results, func(i int) batchResult {
-		v, err := s.Views.Views.Upsert(c.Context(), c.principal.Workspace.ID, c.principal.User, changes[i])
+		v, err := s.Views.Views.Upsert(c.Context(), c.workspace(), c.principal.User, changes[i])
 		if err != nil {
 			return batchResult{id: results[i].id, err: err}
 		}
@@ -157,26 +187,14 @@ func (s *Server) upsertViews(c *call) (reply, error) {
 }
 
 func (s *Server) deleteView(c *call) (reply, error) {
-	id, err := c.pathID("id")
-	if err != nil {
-		return reply{}, err
-	}
-	err = s.Views.Views.Delete(c.Context(), c.principal.Workspace.ID, workspace.ViewID(id))
-	return reply{deleted{true}, creditsOnly{}}, err
+	err := s.Views.Views.Delete(c.Context(), c.workspace(), workspace.ViewID(c.pathID("id")))
+	return free(deleted{true}), err
 }
 
-func (s *Server) deleteViews(c *call) (reply, error) {
-	ids, errs, err := c.batchIDs()
-	if err != nil {
-		return reply{}, err
-	}
-	results := make([]batchResult, len(ids))
-	for i, id := range ids {
-		results[i] = batchResult{id: id, err: errs[i]}
-	}
+func (s *Server) deleteViews(c *call, items []batchItem[workspace.ViewID]) (reply, error) {
+	results := resultsOf(items)
 	oneByOne(results, func(i int) batchResult {
-		err := s.Views.Views.Delete(c.Context(), c.principal.Workspace.ID, workspace.ViewID(uuid.MustParse(ids[i])))
-		return batchResult{id: ids[i], err: err}
+		return batchResult{id: results[i].id, err: s.Views.Views.Delete(c.Context(), c.workspace(), items[i].in)}
 	})
 	return c.batchReply(viewIDKey, results)
 }

@@ -24,10 +24,10 @@ var allowed = map[string][]string{
 	"internal/devstack":        {"mappings"},
 	"client":                   {}, // of the standard library alone
 	"mappings":                 {"search/query"},
-	"search/query":             {"internal/fault", "internal/input"},
+	"search/query":             {"internal/fault", "internal/input", "internal/rule"},
 	"search/document":          {"search/query", "internal/input"},
 	"search":                   {"search/document", "search/query", "mappings", "internal/elastic", "internal/fault"},
-	"workspace":                {"search/query", "internal/fault", "internal/input"},
+	"workspace":                {"search/query", "internal/fault", "internal/input", "internal/rule", "internal/schema"},
 	"workspace/postgres":       {"workspace", "search/query", "internal/fault"},
 	"workspace/projection":     {"workspace", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault"},
 	"workspace/join":           {"search/query", "workspace", "internal/fault"},
@@ -43,8 +43,10 @@ var allowed = map[string][]string{
 	"indexer/generate/fiction": {},
 	"indexer/verify":           {"indexer", "indexer/extsort", "indexer/generation", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault"},
 	"indexer/permits":          {"indexer/generate/fiction", "indexer/ndjson", "search/query", "internal/fault"},
-	"internal/api/openapi":     {},
-	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/telemetry", "search", "search/query", "workspace", "workspace/records"},
+	"internal/schema":          {},
+	"internal/rule":            {"internal/fault", "internal/input", "internal/schema"},
+	"internal/api/openapi":     {"internal/schema"},
+	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/rule", "internal/schema", "internal/telemetry", "search", "search/query", "workspace", "workspace/records"},
 }
 
 // anything may be imported by the binary, by what only tests use, and by what

@@ -100,7 +100,7 @@ func (a *Authenticator) Ready() error {
 		return nil
 	}
 	if err := a.verifier.keys.err(); err != nil {
-		return fault.Away(err, "jwks")
+		return fault.BackendUnavailable(err, "jwks")
 	}
 	return nil
 }
@@ -224,7 +224,7 @@ func loadBounded[K comparable, V any](ctx context.Context, c *cache[K, V], slots
 			case slots <- struct{}{}:
 				defer func() { <-slots }()
 			default:
-				return v, fault.Away(fault.Shed("too many strangers are looked up"), "authentication")
+				return v, fault.BackendUnavailable(fault.Shed("too many strangers are looked up"), "authentication")
 			}
 		}
 		return look(ctx)
@@ -236,7 +236,7 @@ func unavailable(err error) error {
 	if fault.CodeOf(err) == fault.Unavailable {
 		return err
 	}
-	return fault.Away(err, "authentication")
+	return fault.BackendUnavailable(err, "authentication")
 }
 
 // Resolve returns the workspace of a request. given are the values of the

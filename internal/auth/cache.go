@@ -107,7 +107,7 @@ func (c *cache[K, V]) load(ctx context.Context, k K, look func(context.Context) 
 		var zero V
 		select {
 		case <-ctx.Done():
-			return zero, fault.Away(ctx.Err(), "authentication")
+			return zero, fault.BackendUnavailable(ctx.Err(), "authentication")
 		case result := <-results:
 			if result.Err != nil {
 				return zero, result.Err
@@ -118,7 +118,7 @@ func (c *cache[K, V]) load(ctx context.Context, k K, look func(context.Context) 
 		}
 	}
 	var zero V
-	return zero, fault.Away(errors.New("look-ups take longer than they may be used"), "authentication")
+	return zero, fault.BackendUnavailable(errors.New("look-ups take longer than they may be used"), "authentication")
 }
 
 func (c *cache[K, V]) drop(k K) {

@@ -53,7 +53,7 @@ func TestNeverStaleOnAnOutage(t *testing.T) {
 		}
 	}
 	try("up", "")
-	w.gate.set(fault.Away(errors.New("gone"), "postgres"), nil)
+	w.gate.set(fault.BackendUnavailable(errors.New("gone"), "postgres"), nil)
 	try("down, within 4 s", "")
 	w.clock.move(4 * time.Second)
 	try("down", fault.Unavailable)

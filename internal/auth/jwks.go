@@ -233,11 +233,11 @@ func (s *keySet) key(ctx context.Context) jwt.Keyfunc {
 			return key, err
 		}
 		if started, inProgress := s.requestRefresh(); inProgress || started != nil && !waitFor(ctx, started) {
-			return nil, fault.Away(errRefreshing, "jwks")
+			return nil, fault.BackendUnavailable(errRefreshing, "jwks")
 		}
 		if !s.everLoaded() {
 			// Without keys no token is known to be invalid.
-			return nil, fault.Away(s.err(), "jwks")
+			return nil, fault.BackendUnavailable(s.err(), "jwks")
 		}
 		return find(token)
 	}

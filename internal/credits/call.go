@@ -25,7 +25,7 @@ func (l *Ledger) call(ctx context.Context, script *redis.Script, key string, arg
 	}
 	defer release()
 	if !l.breaker.allow() {
-		return nil, fault.Away(errBreakerOpen, "redis")
+		return nil, fault.BackendUnavailable(errBreakerOpen, "redis")
 	}
 	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, l.timeout)
@@ -55,9 +55,9 @@ func (l *Ledger) acquireSlot(ctx context.Context) (release func(), err error) {
 	case l.slots <- struct{}{}:
 		return release, nil
 	case <-timer.C:
-		return nil, fault.Away(errNoSlot, "redis")
+		return nil, fault.BackendUnavailable(errNoSlot, "redis")
 	case <-ctx.Done():
-		return nil, fault.Away(context.Cause(ctx), "redis")
+		return nil, fault.BackendUnavailable(context.Cause(ctx), "redis")
 	}
 }
 
@@ -90,13 +90,13 @@ func (l *Ledger) run(ctx context.Context, script *redis.Script, key string, args
 func (l *Ledger) recordOutcome(ctx context.Context, began time.Time, err error) error {
 	if err != nil && contextDone(ctx) {
 		l.breaker.report(inconclusive, began)
-		return fault.Away(cmp.Or(context.Cause(ctx), context.DeadlineExceeded), "redis")
+		return fault.BackendUnavailable(cmp.Or(context.Cause(ctx), context.DeadlineExceeded), "redis")
 	}
 	if err != nil && isUnavailable(err) {
 		if opened, _ := l.breaker.report(failed, began); opened {
 			l.log.ErrorContext(ctx, "redis is away; credits cannot be metered", "error", err)
 		}
-		return fault.Away(err, "redis")
+		return fault.BackendUnavailable(err, "redis")
 	}
 	if _, closed := l.breaker.report(succeeded, began); closed {
 		l.log.InfoContext(ctx, "redis is back")

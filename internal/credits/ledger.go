@@ -175,7 +175,7 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 			return nil, window, e
 		}
 		if err := sleep(ctx, min(rest, pause/2+rand.N(pause))); err != nil { // #nosec G404 -- spreads retries, guards nothing
-			return nil, window, fault.Away(err, "redis")
+			return nil, window, fault.BackendUnavailable(err, "redis")
 		}
 	}
 }

@@ -68,7 +68,7 @@ func (r *Reservation) settle(ctx context.Context, delivered int64) (Window, erro
 			return Window{}, err
 		}
 		if err := sleep(ctx, pause); err != nil {
-			return Window{}, fault.Away(err, "redis")
+			return Window{}, fault.BackendUnavailable(err, "redis")
 		}
 		pause *= 2
 	}
@@ -84,7 +84,7 @@ func (r *Reservation) settled(ctx context.Context, answer []any, delivered int64
 	// "gone" means that Redis applied an earlier try whose reply was lost. For an old
 	// reservation it can also mean that Redis deleted it.
 	if delivered > 0 && (status == "lost" || status == "gone" && old) {
-		return Window{}, fault.Away(errLost, "redis")
+		return Window{}, fault.BackendUnavailable(errLost, "redis")
 	}
 	return newWindow(used, r.ceiling), nil
 }

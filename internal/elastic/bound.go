@@ -67,7 +67,7 @@ func (c *Client) acquire(ctx context.Context, r Request) (done func(error), err 
 	began := time.Now()
 	if !c.bound.acquire() {
 		c.observe(ctx, Call{Operation: operation(r), Outcome: Shed})
-		return nil, fault.Away(ErrTooManyCalls, "elasticsearch")
+		return nil, fault.BackendUnavailable(ErrTooManyCalls, "elasticsearch")
 	}
 	return func(err error) {
 		c.bound.calls.Add(-1)

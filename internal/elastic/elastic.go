@@ -187,7 +187,7 @@ func (c *Client) Do(ctx context.Context, r Request) (_ Response, err error) {
 			c.onTimeout(caller, operation(r), limit)
 			err = fmt.Errorf("it gave no answer within %v: %w", limit, context.DeadlineExceeded)
 		}
-		return fault.Away(err, "elasticsearch")
+		return fault.BackendUnavailable(err, "elasticsearch")
 	}
 	ctx, end := c.span(ctx, r)
 	var req *http.Request
@@ -309,7 +309,7 @@ func FaultOf(err error) error {
 		return err
 	case e.Class() != Rejected || e.Type == "index_not_found_exception",
 		e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
-		return fault.Away(err, "elasticsearch")
+		return fault.BackendUnavailable(err, "elasticsearch")
 	default:
 		return fault.Wrap(err, fault.Internal, "the search could not be run")
 	}

@@ -14,7 +14,8 @@ import (
 // `error.code`.
 type Code string
 
-// The codes of docs/api.md, "Errors".
+// The codes of docs/api.md, "Errors". Each has a row in the errorTable of
+// internal/api and a constant in package client.
 const (
 	BadRequest            Code = "bad_request"
 	InvalidInput          Code = "invalid_input" // answered in the validation shape
@@ -42,9 +43,9 @@ const (
 	SkillNotFound         Code = "skill_not_found"
 	SkillConflict         Code = "skill_conflict"
 	LimitReached          Code = "limit_reached"
-	RecordNotFound        Code = "record_not_found"   // per item only
-	RecordNotVisible      Code = "record_not_visible" // per item only
-	ViewFull              Code = "view_full"          // per item only
+	RecordNotFound        Code = "record_not_found"
+	RecordNotVisible      Code = "record_not_visible"
+	ViewFull              Code = "view_full"
 )
 
 // IssueCode is the kind of one validation problem.
@@ -110,9 +111,9 @@ func Validation(issues ...Issue) *Error {
 	return &Error{Code: InvalidInput, Message: "the request is not valid", Issues: issues}
 }
 
-// Away returns an Unavailable error for a backend that is down or too slow.
-// The client is told to come back after a second.
-func Away(cause error, backend string) *Error {
+// BackendUnavailable returns an Unavailable error for a backend that is down or
+// too slow. Its Retry-After is one second.
+func BackendUnavailable(cause error, backend string) *Error {
 	e := Wrap(cause, Unavailable, "the service cannot answer right now; try again shortly")
 	e.RetryAfter = time.Second
 	if cause == nil {
@@ -123,8 +124,8 @@ func Away(cause error, backend string) *Error {
 	return e
 }
 
-// Shed is the cause of errors of what was refused at once because too much was
-// under way. Each is counted where it is refused, and none is a mistake.
+// Shed is the cause of an error of a request that was refused at once because of a
+// limit on concurrent work. Each is counted where it is refused; none is a defect.
 type Shed string
 
 func (s Shed) Error() string { return string(s) }

@@ -115,7 +115,7 @@ func (r *Reader) Take(name string) Value {
 	return r.value.Get(name)
 }
 
-// Done records the members nobody took as one issue.
+// Done records the members that were not taken as one issue.
 func (r *Reader) Done() {
 	var unknown []string
 	for _, m := range r.value.Members {
@@ -166,35 +166,54 @@ func (s *Issues) String(v Value, bounds Text, path ...string) (string, bool) {
 	return "", false
 }
 
+// Verbatim is String of a text that is kept as it was sent, white space around it
+// included; nothing but white space counts as empty.
+func (s *Issues) Verbatim(v Value, bounds Text, path ...string) (string, bool) {
+	trimmed, ok := s.String(v, Text{bounds.Min, max(bounds.Max, len(v.Text))}, path...)
+	if !ok || trimmed == "" {
+		return trimmed, ok
+	}
+	if n := utf8.RuneCountInString(v.Text); n > bounds.Max {
+		s.Add(fault.TooBig, path, "must have at most %d characters, has %d", bounds.Max, n)
+		return "", false
+	}
+	return v.Text, true
+}
+
 // Int takes an integer member within bounds; fallback when absent.
 func (r *Reader) Int(name string, lowest, highest, fallback int) int {
-	v := r.Take(name)
-	if v.Kind == Absent {
-		return fallback
+	if v := r.Take(name); v.Kind != Absent {
+		if n, ok := r.issues.Integer(v, lowest, highest, r.Path(name)...); ok {
+			return n
+		}
 	}
-	path := r.Path(name)
+	return fallback
+}
+
+// Integer checks an integer within bounds, both inclusive.
+func (s *Issues) Integer(v Value, lowest, highest int, path ...string) (int, bool) {
 	if v.Kind != Number {
-		r.issues.WrongType(path, "an integer", v)
-		return fallback
+		s.WrongType(path, "an integer", v)
+		return 0, false
 	}
 	f, err := strconv.ParseFloat(v.Text, 64)
 	if err == nil && f != math.Trunc(f) {
-		r.issues.Add(fault.InvalidType, path, "must be an integer")
-		return fallback
+		s.Add(fault.InvalidType, path, "must be an integer")
+		return 0, false
 	}
-	return r.issues.within(path, f, lowest, highest, fallback)
+	return s.within(path, f, lowest, highest)
 }
 
-func (s *Issues) within(path []string, f float64, lowest, highest, fallback int) int {
+func (s *Issues) within(path []string, f float64, lowest, highest int) (int, bool) {
 	switch {
 	case f < float64(lowest):
 		s.Add(fault.TooSmall, path, "must be at least %d", lowest)
 	case f > float64(highest):
 		s.Add(fault.TooBig, path, "must be at most %d", highest)
 	default:
-		return int(f)
+		return int(f), true
 	}
-	return fallback
+	return 0, false
 }
 
 // ParamInt reads an integer query parameter; fallback when it is not given.
@@ -208,7 +227,10 @@ func (s *Issues) ParamInt(name, text string, given bool, lowest, highest, fallba
 		s.Add(fault.InvalidType, path, "must be an integer")
 		return fallback
 	}
-	return s.within(path, float64(n), lowest, highest, fallback)
+	if n, ok := s.within(path, float64(n), lowest, highest); ok {
+		return n
+	}
+	return fallback
 }
 
 func isRange(err error) bool {
@@ -223,19 +245,6 @@ func (r *Reader) Boolean(name string) bool {
 		r.issues.WrongType(r.Path(name), "true or false", v)
 	}
 	return v.Bool
-}
-
-// OneOf takes a string member out of a vocabulary; "" when absent.
-func (r *Reader) OneOf(name string, allowed ...string) string {
-	v := r.Take(name)
-	if v.Kind == Absent {
-		return ""
-	}
-	if v.Kind != String || !slices.Contains(allowed, v.Text) {
-		r.issues.OutsideVocabulary(r.Path(name), allowed)
-		return ""
-	}
-	return v.Text
 }
 
 // UUID checks a UUID value and returns it in lower case.

@@ -2,10 +2,9 @@ package query
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
-	"atlas/internal/input"
+	"atlas/internal/rule"
 )
 
 // Descriptor tells a client of a key it can filter by.
@@ -87,55 +86,36 @@ func describe(name string, d Dataset, fields []Field, frequent FrequentValues) [
 type FieldSearch struct {
 	Dataset string
 	Kind    Kind
-	Keys    []string
-	HasKeys bool
-	Query   string
-}
-
-// ParseFieldSearch reads the body of a field search (docs/api.md, "Fields").
-func ParseFieldSearch(body input.Value) (FieldSearch, error) {
-	var issues input.Issues
-	r := issues.Object(body)
-	s := FieldSearch{Dataset: r.OneOf("dataset", DescriptorDatasets()...)}
-	kinds := make([]string, len(Kinds))
-	for i, k := range Kinds {
-		kinds[i] = string(k)
-	}
-	s.Kind = Kind(r.OneOf("kind", kinds...))
-	if v := r.Take("keys"); v.Kind != input.Absent {
-		s.HasKeys = true
-		s.Keys = exactKeys(&issues, v)
-	}
-	if v := r.Take("query"); v.Kind != input.Absent {
-		s.Query, _ = issues.String(v, input.Text{Max: MaxQuery}, "query")
-	}
-	r.Done()
-	return s, issues.Err()
+	// Keys are nil when left out. One that no field can have is not found, which is
+	// no error.
+	Keys  []string
+	Query string
 }
 
 // MaxKeys bounds the keys of a field search; there are fewer descriptors.
 const MaxKeys = 1_000
 
-// exactKeys reads the keys as they are, each once: one that no field can have
-// is not found, which is no error.
-func exactKeys(issues *input.Issues, v input.Value) []string {
-	if v.Kind != input.Array {
-		issues.WrongType([]string{"keys"}, "an array of strings", v)
-		return nil
-	}
-	if !issues.Length(len(v.Items), 0, MaxKeys, "keys") {
-		return nil
-	}
-	keys := []string{}
-	for i, item := range v.Items {
-		switch {
-		case item.Kind != input.String:
-			issues.WrongType([]string{"keys", strconv.Itoa(i)}, "a string", item)
-		case !slices.Contains(keys, item.Text):
-			keys = append(keys, item.Text)
+// DescriptorDatasetRule reads the dataset of a descriptor.
+var DescriptorDatasetRule = rule.Enum(DescriptorDatasets()...).Named("DescriptorDataset")
+
+// FieldSearchRule reads the body of a field search (docs/api.md, "Fields").
+var FieldSearchRule = rule.Object(
+	rule.Optional("dataset", DescriptorDatasetRule, func(s *FieldSearch) *string { return &s.Dataset }),
+	rule.Optional("kind", rule.Enum(Kinds...), func(s *FieldSearch) *Kind { return &s.Kind }),
+	rule.Optional("keys", rule.Map(rule.Array("strings", rule.Exact(), 0, MaxKeys), distinct).Described("Exact keys."),
+		func(s *FieldSearch) *[]string { return &s.Keys }),
+	rule.Optional("query", rule.Text(0, MaxQuery).Described("A part of key or description, in any case."),
+		func(s *FieldSearch) *string { return &s.Query }),
+)
+
+func distinct(keys []string) []string {
+	each := make([]string, 0, len(keys))
+	for _, key := range keys {
+		if !slices.Contains(each, key) {
+			each = append(each, key)
 		}
 	}
-	return keys
+	return each
 }
 
 // Select returns the descriptors that are asked for, and the keys that none
@@ -158,7 +138,7 @@ func (s FieldSearch) Select(all []Descriptor) (found []Descriptor, notFound []st
 }
 
 func (s FieldSearch) matches(d Descriptor) bool {
-	if s.HasKeys {
+	if s.Keys != nil {
 		return slices.Contains(s.Keys, d.Key)
 	}
 	if s.Kind != "" && s.Kind != d.Kind {

@@ -138,7 +138,7 @@ func searchFields(t *testing.T, body string) (query.FieldSearch, error) {
 	if len(issues) > 0 {
 		t.Fatal(issues)
 	}
-	return query.ParseFieldSearch(v)
+	return query.FieldSearchRule.Parse(v)
 }
 
 func TestFieldSearch(t *testing.T) {
@@ -186,7 +186,7 @@ func TestFieldSearch(t *testing.T) {
 		if c.notFound == nil {
 			c.notFound = []string{}
 		}
-		if s.HasKeys {
+		if s.Keys != nil {
 			if diff := cmp.Diff(c.notFound, notFound); diff != "" {
 				t.Errorf("%s: not found (-want +got):\n%s", c.body, diff)
 			}

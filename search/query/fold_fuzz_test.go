@@ -47,7 +47,7 @@ func FuzzFieldSearch(f *testing.F) {
 		if len(issues) > 0 {
 			return
 		}
-		s, err := ParseFieldSearch(v)
+		s, err := FieldSearchRule.Parse(v)
 		if err != nil {
 			if fault.CodeOf(err) != fault.InvalidInput {
 				t.Errorf("%q: %v", body, err)
@@ -59,7 +59,7 @@ func FuzzFieldSearch(f *testing.F) {
 		for _, d := range found {
 			keys[d.Key] = true
 		}
-		if s.HasKeys && len(keys)+len(missing) != len(s.Keys) {
+		if s.Keys != nil && len(keys)+len(missing) != len(s.Keys) {
 			t.Errorf("%q: %d found, %d not, of %d", body, len(keys), len(missing), len(s.Keys))
 		}
 	})

@@ -64,7 +64,7 @@ func toFault(err error) error {
 			return violation(err)
 		}
 		if transient(answer.Code) {
-			return fault.Away(err, backend)
+			return fault.BackendUnavailable(err, backend)
 		}
 		return internalError(err)
 	}
@@ -73,7 +73,7 @@ func toFault(err error) error {
 	if connecting || network || pgconn.Timeout(err) || pgconn.SafeToRetry(err) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return fault.Away(err, backend)
+		return fault.BackendUnavailable(err, backend)
 	}
 	return internalError(err)
 }

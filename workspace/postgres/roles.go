@@ -64,5 +64,5 @@ func checkRole(ctx context.Context, q querier, role, forbidden string) error {
 	default:
 		return nil
 	}
-	return fault.Away(e, backend)
+	return fault.BackendUnavailable(e, backend)
 }

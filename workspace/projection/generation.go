@@ -178,7 +178,7 @@ func (p *Projector) create(ctx context.Context, d query.Dataset) (workspace.Held
 		return g, err
 	}
 	if g.IndexUUID = made[p.index(g)].UUID; g.IndexUUID == "" {
-		return g, fault.Away(fmt.Errorf("the new index %s is gone", p.index(g)), "elasticsearch")
+		return g, fault.BackendUnavailable(fmt.Errorf("the new index %s is gone", p.index(g)), "elasticsearch")
 	}
 	return g, nil
 }
@@ -247,7 +247,7 @@ func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(
 			return err
 		}
 		if serving := s.serving(d); serving == nil || !s.there(*serving) || !s.there(g) {
-			return fault.Away(errors.Join(fmt.Errorf("an index of held %s was lost while it was rebuilt", d), swept), "elasticsearch")
+			return fault.BackendUnavailable(errors.Join(fmt.Errorf("an index of held %s was lost while it was rebuilt", d), swept), "elasticsearch")
 		}
 		left, err := p.System.Unprojected(ctx, d, since)
 		if err != nil {
@@ -285,7 +285,7 @@ func (p *Projector) dropUnfinished(ctx context.Context, d query.Dataset) error {
 	}
 	serving := s.serving(d)
 	if serving == nil {
-		return fault.Away(fmt.Errorf("no generation of held %s serves", d), "projection")
+		return fault.BackendUnavailable(fmt.Errorf("no generation of held %s serves", d), "projection")
 	}
 	for _, g := range s.of(d) {
 		if !g.Serving {

@@ -70,7 +70,7 @@ type brokenGlobal struct {
 func (g *brokenGlobal) Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error) {
 	if slices.Contains(ids, g.broken.String()) {
 		g.tries.Add(1)
-		return nil, fault.Away(errors.New("this record cannot be had"), "elasticsearch")
+		return nil, fault.BackendUnavailable(errors.New("this record cannot be had"), "elasticsearch")
 	}
 	return g.Global.Lookup(ctx, d, ids)
 }

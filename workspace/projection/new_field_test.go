@@ -176,7 +176,7 @@ func testNewOverlayFields(t *testing.T) {
 // wantDescribed wants a descriptor, and a member of a schema of the document.
 func wantDescribed(t *testing.T, dataset, schema, field string) {
 	t.Helper()
-	search := query.FieldSearch{Dataset: dataset, Keys: []string{field}, HasKeys: true}
+	search := query.FieldSearch{Dataset: dataset, Keys: []string{field}}
 	if found, _ := search.Select(query.Descriptors(nil)); len(found) != 1 {
 		t.Errorf("%s has %d descriptors of %s", dataset, len(found), field)
 	}

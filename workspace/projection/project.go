@@ -163,7 +163,7 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 	}
 	generations = slices.DeleteFunc(generations, func(g workspace.HeldGeneration) bool { return g.Dataset != d })
 	if len(changed) > 0 && len(generations) == 0 {
-		return fault.Away(fmt.Errorf("there is no index of held %s yet", d), "projection")
+		return fault.BackendUnavailable(fmt.Errorf("there is no index of held %s yet", d), "projection")
 	}
 	gone := func(draft *draft) bool { // with its workspace, or as an old stub
 		_, there := versions[draft.record.Record]
@@ -223,7 +223,7 @@ func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g work
 				continue
 			}
 			if no.Type == mappingRefusal && alone {
-				return fault.Away(fmt.Errorf("the index of held %s was made by another version of Atlas, run atlas projection rebuild: %s", g.Dataset, no.Reason), "projection")
+				return fault.BackendUnavailable(fmt.Errorf("the index of held %s was made by another version of Atlas, run atlas projection rebuild: %s", g.Dataset, no.Reason), "projection")
 			}
 			// It will be refused the next time too, and no search can wait for it.
 			p.Log.Error("elasticsearch refuses a held document; it stays as it was", "workspace", in.String(),

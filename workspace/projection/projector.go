@@ -203,7 +203,7 @@ func away(err error) error {
 	if err == nil || fault.CodeOf(err) == fault.Unavailable {
 		return err
 	}
-	return fault.Away(err, "projection")
+	return fault.BackendUnavailable(err, "projection")
 }
 
 // errLeaseLost means that another projector may be at work.

@@ -14,7 +14,7 @@ import (
 // on that account.
 func TestExplainNamesALostLease(t *testing.T) {
 	t.Parallel()
-	err := Explain(errors.Join(postgres.ErrLeaseLost, fault.Away(context.Canceled, "postgres")))
+	err := Explain(errors.Join(postgres.ErrLeaseLost, fault.BackendUnavailable(context.Canceled, "postgres")))
 	if !errors.Is(err, postgres.ErrLeaseLost) || !strings.Contains(err.Error(), "run the command again") {
 		t.Error(err)
 	}

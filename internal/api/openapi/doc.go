@@ -1,7 +1,6 @@
 // Package openapi is the model of an OpenAPI 3.1 document: the objects that Atlas
-// uses of it, as Go values that marshal to it in the order they were written in,
-// and constructors for the schemas (JSON Schema 2020-12) in it.
+// uses of it, as Go values that marshal to it in the order they were written in.
 //
 // It knows no route and no field of Atlas: package api describes those. It
-// serves writing documents, not reading them.
+// writes documents and does not read them.
 package openapi

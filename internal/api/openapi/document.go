@@ -1,53 +1,19 @@
 package openapi
 
 import (
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/schema"
 )
-
-// Map is a JSON object whose members keep their order.
-type Map[T any] []Member[T]
-
-// Member is one name and value of a Map.
-type Member[T any] struct {
-	Name  string
-	Value T
-}
-
-// MarshalJSONTo writes the object.
-func (m Map[T]) MarshalJSONTo(e *jsontext.Encoder) error {
-	if err := e.WriteToken(jsontext.BeginObject); err != nil {
-		return err
-	}
-	for _, member := range m {
-		if err := e.WriteToken(jsontext.String(member.Name)); err != nil {
-			return err
-		}
-		if err := json.MarshalEncode(e, member.Value); err != nil {
-			return err
-		}
-	}
-	return e.WriteToken(jsontext.EndObject)
-}
-
-// Get returns the value of that name, the zero value when there is none.
-func (m Map[T]) Get(name string) (value T) {
-	for _, member := range m {
-		if member.Name == name {
-			return member.Value
-		}
-	}
-	return value
-}
 
 // Document is a whole document.
 type Document struct {
-	OpenAPI    string        `json:"openapi"`
-	Info       Info          `json:"info"`
-	Servers    []Server      `json:"servers,omitzero"`
-	Tags       []Tag         `json:"tags,omitzero"`
-	Paths      Map[PathItem] `json:"paths"`
-	Components Components    `json:"components"`
+	OpenAPI    string               `json:"openapi"`
+	Info       Info                 `json:"info"`
+	Servers    []Server             `json:"servers,omitzero"`
+	Tags       []Tag                `json:"tags,omitzero"`
+	Paths      schema.Map[PathItem] `json:"paths"`
+	Components Components           `json:"components"`
 }
 
 // Version is the version of OpenAPI that documents are written in.
@@ -74,18 +40,18 @@ type Tag struct {
 
 // PathItem is the operations of a path by method, in lower case.
 type PathItem struct {
-	Servers    []Server        `json:"servers,omitzero"`
-	Operations Map[*Operation] `json:",inline"`
+	Servers    []Server               `json:"servers,omitzero"`
+	Operations schema.Map[*Operation] `json:",inline"`
 }
 
 // MarshalJSONTo writes the operations beside the other members.
 func (p PathItem) MarshalJSONTo(e *jsontext.Encoder) error {
-	var all Map[any]
+	var all schema.Map[any]
 	if p.Servers != nil {
-		all = append(all, Member[any]{"servers", p.Servers})
+		all = append(all, schema.Member[any]{Name: "servers", Value: p.Servers})
 	}
 	for _, o := range p.Operations {
-		all = append(all, Member[any]{o.Name, o.Value})
+		all = append(all, schema.Member[any]{Name: o.Name, Value: o.Value})
 	}
 	return all.MarshalJSONTo(e)
 }
@@ -98,7 +64,7 @@ type Operation struct {
 	Description string                `json:"description,omitzero"`
 	Parameters  []Parameter           `json:"parameters,omitzero"`
 	RequestBody *RequestBody          `json:"requestBody,omitzero"`
-	Responses   Map[Response]         `json:"responses"`
+	Responses   schema.Map[Response]  `json:"responses"`
 	Security    []map[string][]string `json:"security"`
 	// The extensions of docs/api.md, "The OpenAPI document".
 	Scope     string   `json:"x-scope,omitzero"`
@@ -119,21 +85,21 @@ type Credits struct {
 // Batch tells what each item of a batch must be to succeed: items that are not
 // fail alone, so the body's schema lets them pass.
 type Batch struct {
-	Member string  `json:"member"`
-	Item   *Schema `json:"item"`
+	Member string         `json:"member"`
+	Item   *schema.Schema `json:"item"`
 }
 
 // Parameter is a path, query or header parameter, or a reference to one.
 type Parameter struct {
-	Ref         string  `json:"$ref,omitzero"`
-	Name        string  `json:"name,omitzero"`
-	In          string  `json:"in,omitzero"`
-	Description string  `json:"description,omitzero"`
-	Required    bool    `json:"required,omitzero"`
-	Style       string  `json:"style,omitzero"`
-	Explode     *bool   `json:"explode,omitzero"`
-	Schema      *Schema `json:"schema,omitzero"`
-	Example     any     `json:"example,omitzero"`
+	Ref         string         `json:"$ref,omitzero"`
+	Name        string         `json:"name,omitzero"`
+	In          string         `json:"in,omitzero"`
+	Description string         `json:"description,omitzero"`
+	Required    bool           `json:"required,omitzero"`
+	Style       string         `json:"style,omitzero"`
+	Explode     *bool          `json:"explode,omitzero"`
+	Schema      *schema.Schema `json:"schema,omitzero"`
+	Example     any            `json:"example,omitzero"`
 }
 
 // ParameterRef refers to a parameter of the components.
@@ -141,26 +107,26 @@ func ParameterRef(name string) Parameter { return Parameter{Ref: "#/components/p
 
 // RequestBody is what an operation takes.
 type RequestBody struct {
-	Description string         `json:"description,omitzero"`
-	Required    bool           `json:"required,omitzero"`
-	Content     Map[MediaType] `json:"content"`
+	Description string                `json:"description,omitzero"`
+	Required    bool                  `json:"required,omitzero"`
+	Content     schema.Map[MediaType] `json:"content"`
 }
 
 // Response is one answer of an operation, or a reference to one.
 type Response struct {
-	Ref         string         `json:"$ref,omitzero"`
-	Description string         `json:"description,omitzero"`
-	Headers     Map[Header]    `json:"headers,omitempty"`
-	Content     Map[MediaType] `json:"content,omitempty"`
-	Links       Map[Link]      `json:"links,omitempty"`
+	Ref         string                `json:"$ref,omitzero"`
+	Description string                `json:"description,omitzero"`
+	Headers     schema.Map[Header]    `json:"headers,omitempty"`
+	Content     schema.Map[MediaType] `json:"content,omitempty"`
+	Links       schema.Map[Link]      `json:"links,omitempty"`
 }
 
 // Link is an operation that goes on with an answer: where its parameters, or its
 // body, come from.
 type Link struct {
-	OperationID string      `json:"operationId"`
-	Parameters  Map[string] `json:"parameters,omitempty"`
-	RequestBody any         `json:"requestBody,omitzero"`
+	OperationID string             `json:"operationId"`
+	Parameters  schema.Map[string] `json:"parameters,omitempty"`
+	RequestBody any                `json:"requestBody,omitzero"`
 }
 
 // ResponseRef refers to a response of the components.
@@ -168,10 +134,10 @@ func ResponseRef(name string) Response { return Response{Ref: "#/components/resp
 
 // Header is a header of a response, or a reference to one.
 type Header struct {
-	Ref         string  `json:"$ref,omitzero"`
-	Description string  `json:"description,omitzero"`
-	Required    bool    `json:"required,omitzero"`
-	Schema      *Schema `json:"schema,omitzero"`
+	Ref         string         `json:"$ref,omitzero"`
+	Description string         `json:"description,omitzero"`
+	Required    bool           `json:"required,omitzero"`
+	Schema      *schema.Schema `json:"schema,omitzero"`
 }
 
 // HeaderRef refers to a header of the components.
@@ -179,9 +145,9 @@ func HeaderRef(name string) Header { return Header{Ref: "#/components/headers/" 
 
 // MediaType is a body of one content type.
 type MediaType struct {
-	Schema   *Schema      `json:"schema,omitzero"`
-	Example  any          `json:"example,omitzero"`
-	Examples Map[Example] `json:"examples,omitempty"`
+	Schema   *schema.Schema      `json:"schema,omitzero"`
+	Example  any                 `json:"example,omitzero"`
+	Examples schema.Map[Example] `json:"examples,omitempty"`
 }
 
 // Example is a named example.
@@ -191,15 +157,15 @@ type Example struct {
 }
 
 // JSON is a body of JSON.
-func JSON(m MediaType) Map[MediaType] { return Map[MediaType]{{"application/json", m}} }
+func JSON(m MediaType) schema.Map[MediaType] { return schema.Map[MediaType]{{Name: "application/json", Value: m}} }
 
 // Components are what the document refers to.
 type Components struct {
-	Schemas         Map[*Schema]        `json:"schemas,omitempty"`
-	Responses       Map[Response]       `json:"responses,omitempty"`
-	Parameters      Map[Parameter]      `json:"parameters,omitempty"`
-	Headers         Map[Header]         `json:"headers,omitempty"`
-	SecuritySchemes Map[SecurityScheme] `json:"securitySchemes,omitempty"`
+	Schemas         schema.Map[*schema.Schema] `json:"schemas,omitempty"`
+	Responses       schema.Map[Response]       `json:"responses,omitempty"`
+	Parameters      schema.Map[Parameter]      `json:"parameters,omitempty"`
+	Headers         schema.Map[Header]         `json:"headers,omitempty"`
+	SecuritySchemes schema.Map[SecurityScheme] `json:"securitySchemes,omitempty"`
 }
 
 // SecurityScheme is a way of saying who calls.

@@ -7,7 +7,36 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+
+	"atlas/internal/schema"
 )
+
+// CollectSchemas adds the schemas that operations refer to to the components.
+func (d *Document) CollectSchemas() {
+	all := &d.Components.Schemas
+	inContent := func(content schema.Map[MediaType]) {
+		for _, m := range content {
+			m.Value.Schema.Collect(all)
+		}
+	}
+	for _, path := range d.Paths {
+		for _, m := range path.Value.Operations {
+			o := m.Value
+			for _, p := range o.Parameters {
+				p.Schema.Collect(all)
+			}
+			if o.RequestBody != nil {
+				inContent(o.RequestBody.Content)
+			}
+			if o.Batch != nil {
+				o.Batch.Item.Collect(all)
+			}
+			for _, r := range o.Responses {
+				inContent(r.Value.Content)
+			}
+		}
+	}
+}
 
 // ShareResponses moves responses that several operations have into the
 // components, named by their status's text and a number, and refers to them.
@@ -37,7 +66,7 @@ func (d *Document) ShareResponses() {
 			count[status]++
 			code, _ := strconv.Atoi(status)
 			names[text] = fmt.Sprintf("%s%d", strings.ReplaceAll(http.StatusText(code), " ", ""), count[status])
-			d.Components.Responses = append(d.Components.Responses, Member[Response]{names[text], *r})
+			d.Components.Responses = append(d.Components.Responses, schema.Member[Response]{Name: names[text], Value: *r})
 		}
 		*r = ResponseRef(names[text])
 	})

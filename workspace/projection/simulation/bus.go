@@ -84,10 +84,10 @@ func do[T any](ctx context.Context, l *line, to backend, what string, exec func(
 		return exec()
 	}
 	if ctx.Err() != nil {
-		return none, fault.Away(context.Cause(ctx), to.String())
+		return none, fault.BackendUnavailable(context.Cause(ctx), to.String())
 	}
 	if l.dead.Load() {
-		return none, fault.Away(errKilled, to.String())
+		return none, fault.BackendUnavailable(errKilled, to.String())
 	}
 	_, http := any(none).(reply)
 	who, _ := ctx.Value(whoKey{}).(string)
@@ -100,7 +100,7 @@ func do[T any](ctx context.Context, l *line, to backend, what string, exec func(
 		return value, a.err
 	case <-ctx.Done():
 		c.abandoned.Store(true)
-		return none, fault.Away(context.Cause(ctx), to.String())
+		return none, fault.BackendUnavailable(context.Cause(ctx), to.String())
 	}
 }
 

@@ -89,7 +89,7 @@ func ask[T any](ctx context.Context, g *global, what string, d query.Dataset, id
 	return do(ctx, g.line, toElasticsearch, fmt.Sprintf("%s %s%s", what, d, b.String()), func() (map[string]T, error) {
 		all, err := g.cluster.serving(g.names.Alias(string(d)))
 		if err != nil {
-			return nil, fault.Away(err, toElasticsearch.String())
+			return nil, fault.BackendUnavailable(err, toElasticsearch.String())
 		}
 		found := map[string]T{}
 		for _, id := range ids {

@@ -195,7 +195,7 @@ func (s *scheduler) execute(c *call, note string) (*call, any, error) {
 func (s *scheduler) answer(c *call, value any, err error) {
 	if err != nil {
 		if _, known := errors.AsType[*fault.Error](err); !known {
-			err = fault.Away(err, c.to.String())
+			err = fault.BackendUnavailable(err, c.to.String())
 		}
 		if !c.answered && !c.abandoned.Load() {
 			s.history.note(s.now(), c, "refused", nil, err)
@@ -236,7 +236,7 @@ func (c *call) refusal(f *failure) error {
 	if c.http {
 		return nil
 	}
-	return fault.Away(f, c.to.String())
+	return fault.BackendUnavailable(f, c.to.String())
 }
 
 // history is what happened, and a digest of all of it.

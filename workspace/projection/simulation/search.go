@@ -89,10 +89,10 @@ func (s *searcher) searched(q query.Query) (*index, error) {
 	}
 	indices, err := s.cluster.resolve(name, false)
 	if err != nil {
-		return nil, fault.Away(errors.Join(query.ErrIndexGone, err), toElasticsearch.String())
+		return nil, fault.BackendUnavailable(errors.Join(query.ErrIndexGone, err), toElasticsearch.String())
 	}
 	if len(indices) != 1 {
-		return nil, fault.Away(fmt.Errorf("%d indices behind %s", len(indices), name), toElasticsearch.String())
+		return nil, fault.BackendUnavailable(fmt.Errorf("%d indices behind %s", len(indices), name), toElasticsearch.String())
 	}
 	return indices[0], nil
 }

@@ -8,52 +8,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"atlas/internal/credits"
 	"atlas/search/query"
-	"atlas/workspace"
 )
 
-func (s *Server) getWorkspace(c *call) (reply, error) {
-	summary, err := s.Workspaces.Summary(c.Context(), c.principal.Workspace.ID)
-	summary.Role = c.principal.RoleOrNil()
-	return reply{summary, creditsOnly{}}, err
-}
-
-// creditsData is the answer of GET /workspace/credits.
-type creditsData struct {
-	Plan        workspace.Plan `json:"plan"`
-	Remaining   int64          `json:"remaining"`
-	Ceiling     int64          `json:"ceiling"`
-	Used        int64          `json:"used"`
-	WindowHours int            `json:"window_hours"`
-}
-
-func (s *Server) getCredits(c *call) (reply, error) {
-	w := c.principal.Workspace
-	usage, err := s.usage(c)
-	return reply{creditsData{w.Plan, usage.Remaining, usage.Ceiling, usage.Used, credits.Hours}, creditsOnly{}}, err
-}
-
-// usageData is the answer of GET /data/usage.
-type usageData struct {
-	UsedCredits int64            `json:"used_credits"`
-	Ceiling     int64            `json:"ceiling"`
-	Remaining   int64            `json:"remaining"`
-	WindowHours int              `json:"window_hours"`
-	ByTool      map[string]int64 `json:"by_tool"`
-}
-
-func (s *Server) getUsage(c *call) (reply, error) {
-	usage, err := s.usage(c)
-	return reply{usageData{usage.Used, usage.Ceiling, usage.Remaining, credits.Hours, usage.ByTool}, creditsOnly{}}, err
-}
-
-func (s *Server) usage(c *call) (credits.Usage, error) {
-	w := c.principal.Workspace
-	return s.Ledger.Usage(c.Context(), w.ID.String(), w.CreditCeiling)
-}
-
-// live says that the process answers.
+// live answers 200 as long as the process runs.
 func (s *Server) live(ctx *gin.Context) {
 	callOf(ctx).json(http.StatusOK, health{Status: "ok"})
 }
@@ -63,7 +21,7 @@ type health struct {
 	Status string `json:"status"` // ok, unavailable, stopping
 	// Backends are ok or unavailable, by name; why is in the log.
 	Backends map[string]string `json:"backends,omitzero"`
-	// Filling are the datasets whose held records are being put back after their
+	// Filling are the datasets whose held records are being restored after their
 	// index was lost.
 	Filling []query.Dataset `json:"filling,omitempty"`
 }
@@ -117,10 +75,10 @@ func (s *Server) ready(ctx *gin.Context) {
 	c.json(status, h)
 }
 
-// noteProbe logs when a probe ends otherwise than the one before: balancers ask
-// every second, for as long as a backend is away.
+// noteProbe logs changes of a probe's result only: balancers ask every second, for
+// as long as a backend is down.
 func (s *Server) noteProbe(c *call, backend string, err error) {
-	was, known := s.load.away.Swap(backend, err != nil)
+	was, known := s.load.down.Swap(backend, err != nil)
 	switch {
 	case err != nil && was != true:
 		c.log().Warn("backend is not ready", "backend", backend, "error", err.Error())

@@ -1,6 +1,10 @@
-package openapi
+package schema
 
-import "slices"
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
 
 // Schema is a JSON Schema. Zero members are left out.
 type Schema struct {
@@ -41,12 +45,19 @@ type Schema struct {
 
 	Default  any   `json:"default,omitzero"`
 	Examples []any `json:"examples,omitzero"`
+
+	// target is what Ref refers to.
+	target *Schema
 }
 
-const schemaRefs = "#/components/schemas/"
+const refs = "#/components/schemas/"
 
-// Ref refers to a schema of the components.
-func Ref(name string) *Schema { return &Schema{Ref: schemaRefs + name} }
+// Named returns a reference to the schema as a component of that name. The
+// document that uses it collects the component (Components.Collect).
+func Named(name string, s *Schema) *Schema { return &Schema{Ref: refs + name, target: s} }
+
+// Name is the name of the component that a reference refers to.
+func (s *Schema) Name() string { return strings.TrimPrefix(s.Ref, refs) }
 
 // Null is the schema of null.
 func Null() *Schema { return &Schema{Type: "null"} }
@@ -142,11 +153,10 @@ func (s *Schema) Defaulting(value any) *Schema {
 // Sample makes an example of a schema of its parts' examples: every member of
 // an object that its first alternative has, the first of alternatives, of an
 // array one element.
-func (c Components) Sample(s *Schema) any {
-	if s.Ref != "" {
-		return c.Sample(c.Schemas.Get(s.Ref[len(schemaRefs):]))
-	}
+func (s *Schema) Sample() any {
 	switch {
+	case s.target != nil:
+		return s.target.Sample()
 	case len(s.Examples) > 0:
 		return s.Examples[0]
 	case s.Const != nil:
@@ -154,11 +164,11 @@ func (c Components) Sample(s *Schema) any {
 	case len(s.Enum) > 0:
 		return s.Enum[0]
 	case len(s.Properties) > 0:
-		return c.sampleObject(s) // its alternatives only say which members it has
+		return s.sampleObject() // its alternatives only say which members it has
 	case len(s.OneOf) > 0:
-		return c.Sample(s.OneOf[0])
+		return s.OneOf[0].Sample()
 	case len(s.AnyOf) > 0:
-		return c.Sample(s.AnyOf[0])
+		return s.AnyOf[0].Sample()
 	}
 	kind, _ := s.Type.(string)
 	if several, ok := s.Type.([]string); ok {
@@ -168,7 +178,7 @@ func (c Components) Sample(s *Schema) any {
 	case "object":
 		return Map[any]{}
 	case "array":
-		return c.sampleArray(s)
+		return s.sampleArray()
 	case "string":
 		return "text"
 	case "integer", "number":
@@ -182,25 +192,63 @@ func (c Components) Sample(s *Schema) any {
 	return nil
 }
 
-func (c Components) sampleObject(s *Schema) any {
+func (s *Schema) sampleObject() any {
 	object := Map[any]{}
 	for _, p := range s.Properties {
 		first := len(s.OneOf) > 0 && slices.Contains(s.OneOf[0].Required, p.Name)
 		other := slices.ContainsFunc(s.OneOf, func(o *Schema) bool { return slices.Contains(o.Required, p.Name) })
 		if first || !other {
-			object = append(object, Member[any]{p.Name, c.Sample(p.Value)})
+			object = append(object, Member[any]{p.Name, p.Value.Sample()})
 		}
 	}
 	return object
 }
 
-func (c Components) sampleArray(s *Schema) any {
+func (s *Schema) sampleArray() any {
 	if items, ok := s.Items.(*Schema); ok {
-		return []any{c.Sample(items)}
+		return []any{items.Sample()}
 	}
 	var elements []any
 	for _, item := range s.PrefixItems {
-		elements = append(elements, c.Sample(item))
+		elements = append(elements, item.Sample())
 	}
 	return slices.Clip(elements)
+}
+
+// TakesEmpty tells whether an object without members is valid.
+func (s *Schema) TakesEmpty() bool {
+	if s.target != nil {
+		return s.target.TakesEmpty()
+	}
+	return s.Type == "object" && len(s.Required) == 0 && s.OneOf == nil && s.AnyOf == nil
+}
+
+// Collect adds to the components those that the schema refers to, directly or
+// through others. Two schemas of one name panic.
+func (s *Schema) Collect(components *Map[*Schema]) {
+	if s == nil {
+		return
+	}
+	if s.target != nil {
+		switch known := components.Get(s.Name()); {
+		case known == nil:
+			*components = append(*components, Member[*Schema]{s.Name(), s.target})
+			s.target.Collect(components)
+		case known != s.target && !reflect.DeepEqual(known, s.target):
+			panic("schema: two schemas are named " + s.Name())
+		}
+	}
+	for _, p := range s.Properties {
+		p.Value.Collect(components)
+	}
+	for _, group := range [][]*Schema{s.PrefixItems, s.OneOf, s.AnyOf, {s.PropertyNames}} {
+		for _, each := range group {
+			each.Collect(components)
+		}
+	}
+	for _, value := range []any{s.Items, s.AdditionalProperties} { // a *Schema or false
+		if each, ok := value.(*Schema); ok {
+			each.Collect(components)
+		}
+	}
 }

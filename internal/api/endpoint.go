@@ -1,0 +1,125 @@
+package api
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/api/openapi"
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
+)
+
+// handler binds, validates, calls one method and returns what to render.
+type handler func(c *call) (reply, error)
+
+// endpoint is what a route takes, and what it does with it.
+type endpoint struct {
+	// body is nil for a route without one.
+	body *schema.Schema
+	// bodyOptional: an absent body, which reads as {}, is valid.
+	bodyOptional bool
+	// item is what each item of a batch must be to succeed, nil where the body is
+	// no batch; items is the member of the body that holds them.
+	item   *schema.Schema
+	items  string
+	handle handler
+}
+
+// noBody is the endpoint of a route that takes no body.
+func noBody(handle handler) endpoint { return endpoint{handle: handle} }
+
+// lists is the endpoint of a route that answers a page of elements under a name. The
+// page has limit elements by default.
+func lists[T any](name string, limit int, elements func(c *call, m listMetadata) ([]T, error)) endpoint {
+	return noBody(func(c *call) (reply, error) {
+		m, err := c.page(limit)
+		if err != nil {
+			return reply{}, err
+		}
+		page, err := elements(c, m)
+		return list(name, page, m), err
+	})
+}
+
+// takes is the endpoint of a route whose body the rule reads.
+func takes[T any](body rule.Rule[T], handle func(c *call, in T) (reply, error)) endpoint {
+	return endpoint{body: body.Schema, bodyOptional: body.Schema.TakesEmpty(), handle: func(c *call) (reply, error) {
+		v, err := c.body()
+		if err != nil {
+			return reply{}, joinIssues(c.pathIssues, err)
+		}
+		issues := slices.Clip(c.pathIssues)
+		in := body.Read(&issues, v)
+		if err := issues.Err(); err != nil {
+			return reply{}, err
+		}
+		return handle(c, in)
+	}}
+}
+
+// takesBatch is the endpoint of a route whose body is { member: [ 1..100 items ] },
+// of which the rule reads each.
+func takesBatch[T any](member string, item rule.Rule[T], handle func(c *call, items []batchItem[T]) (reply, error)) endpoint {
+	return endpoint{body: batchBody(member, item.Schema), item: item.Schema, items: member, handle: func(c *call) (reply, error) {
+		sent, err := c.batchItems(member)
+		if err != nil {
+			return reply{}, joinIssues(c.pathIssues, err)
+		}
+		items := make([]batchItem[T], len(sent))
+		for i, each := range sent {
+			issues := each.issues
+			items[i] = batchItem[T]{in: item.Read(&issues, each.value)}
+			items[i].err = issues.Err()
+		}
+		if len(c.pathIssues) > 0 {
+			return reply{}, joinIssues(c.pathIssues, itemIssues(member, items))
+		}
+		return handle(c, items)
+	}}
+}
+
+// pathIDs are the path parameters of the route that are ids: those that its
+// document does not describe otherwise.
+func (r Route) pathIDs() []string {
+	var names []string
+	for segment := range strings.SplitSeq(r.Path, "/") {
+		name, isParameter := strings.CutPrefix(segment, ":")
+		if isParameter && !slices.ContainsFunc(r.doc.params, func(p openapi.Parameter) bool { return p.Name == name }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// pathID is a path parameter that is an id. Handlers run when it is one.
+func (c *call) pathID(name string) uuid.UUID {
+	id, _ := input.ReadUUID(c.gin.Param(name))
+	return id
+}
+
+// checkPath notes the path parameters that are no ids.
+func (c *call) checkPath() {
+	for _, name := range c.route.pathIDs() {
+		if _, ok := input.ReadUUID(c.gin.Param(name)); !ok {
+			c.pathIssues.Add(fault.InvalidFormat, []string{name}, "must be a UUID")
+		}
+	}
+}
+
+// joinIssues adds issues before those of err. An error of another kind replaces
+// them.
+func joinIssues(issues input.Issues, err error) error {
+	if err == nil {
+		return issues.Err()
+	}
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || e.Code != fault.InvalidInput {
+		return err
+	}
+	return fault.Validation(slices.Concat(issues, e.Issues)...)
+}

@@ -1,0 +1,272 @@
+package api
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/api/openapi"
+	"atlas/internal/fault"
+	"atlas/internal/schema"
+	"atlas/search/query"
+)
+
+// operationDoc is what the OpenAPI document says of a route beside the columns of
+// the route table and its endpoint.
+type operationDoc struct {
+	tag, summary string
+	// text is more than the summary, in Markdown.
+	text   string
+	params []openapi.Parameter
+	// depends is what stored thing decides which of the body's shapes fits.
+	depends  string
+	examples []example
+	// data is that of a successful answer.
+	data *schema.Schema
+	// metadata is freeMetadata where it is nil, and batchMetadataSchema of a batch.
+	metadata *schema.Schema
+	// codes are the errors that the route has beside those of its columns.
+	codes []fault.Code
+	// links are the operations that go on with the answer.
+	links schema.Map[openapi.Link]
+}
+
+// linkByID is a link to an operation whose path parameter is at a pointer in the
+// answer.
+func linkByID(target, parameter, pointer string) schema.Member[openapi.Link] {
+	return schema.Member[openapi.Link]{Name: target, Value: openapi.Link{
+		OperationID: target, Parameters: schema.Map[string]{{Name: parameter, Value: "$response.body#" + pointer}}}}
+}
+
+// linkByBody is a link to an operation of whose body a member is at a pointer in
+// the answer.
+func linkByBody(target, member, pointer string) schema.Member[openapi.Link] {
+	return schema.Member[openapi.Link]{Name: target, Value: openapi.Link{
+		OperationID: target, RequestBody: schema.Map[string]{{Name: member, Value: "$response.body#" + pointer}}}}
+}
+
+// example is a request body that the document shows.
+type example struct {
+	name, summary string
+	body          jsontext.Value
+}
+
+// codes lists what a route can fail with.
+func (r Route) codes() []fault.Code {
+	codes := []fault.Code{fault.InvalidInput, fault.Unauthorized, fault.Forbidden, fault.Internal, fault.Unavailable}
+	if r.Caller != Newcomers {
+		codes = append(codes, fault.BadRequest) // which workspace is not clear
+	}
+	if r.Caller != Anyone && r.Caller != Admins {
+		codes = append(codes, fault.UserIdentityRequired)
+	}
+	if r.Throttling != Never {
+		codes = append(codes, fault.RateLimited)
+	}
+	if r.body != nil {
+		codes = append(codes, fault.PayloadTooLarge, fault.UnsupportedMediaType)
+	}
+	for _, code := range r.doc.codes {
+		if !slices.Contains(codes, code) {
+			codes = append(codes, code)
+		}
+	}
+	return codes
+}
+
+// operation is the route as the document shows it.
+func (r Route) operation() *openapi.Operation {
+	throttled := r.Throttling != Never
+	scope := string(r.Scope)
+	if r.Caller == Newcomers {
+		scope = "" // scopes are of a workspace
+	}
+	o := &openapi.Operation{
+		ID: r.Operation, Tags: []string{r.doc.tag}, Summary: r.doc.summary, Description: r.description(),
+		Security: r.security(), Scope: scope, Caller: callers[r.Caller].name, Credits: r.credits(), Throttled: &throttled, Depends: r.doc.depends,
+		Parameters: r.parameters(),
+	}
+	if r.body != nil {
+		o.RequestBody = &openapi.RequestBody{Required: !r.bodyOptional, Content: openapi.JSON(r.bodyType())}
+	}
+	metadata := cmp.Or(r.doc.metadata, freeMetadata)
+	if r.item != nil {
+		o.Batch = &openapi.Batch{Member: r.items, Item: r.item}
+		metadata = batchMetadataSchema
+	}
+	answer := schema.Object(schema.Required("data", r.doc.data), schema.Required("metadata", metadata))
+	success := openapi.Response{Description: "Success.", Headers: r.headers(true), Content: openapi.JSON(openapi.MediaType{Schema: answer, Example: answer.Sample()}), Links: r.doc.links}
+	o.Responses = schema.Map[openapi.Response]{{Name: "200", Value: success}}
+	o.Responses = append(o.Responses, r.failures()...)
+	return o
+}
+
+func (r Route) bodyType() openapi.MediaType {
+	m := openapi.MediaType{Schema: r.body}
+	if len(r.doc.examples) == 0 {
+		m.Example = r.body.Sample()
+	}
+	for _, e := range r.doc.examples {
+		m.Examples = append(m.Examples, schema.Member[openapi.Example]{Name: e.name, Value: openapi.Example{Summary: e.summary, Value: e.body}})
+	}
+	return m
+}
+
+// callers are the names of Caller in x-caller, and a sentence for the description.
+var callers = map[Caller]struct{ name, text string }{
+	Anyone:            {"anyone", ""},
+	Admins:            {"admins", "Owners, admins and API keys only."},
+	Users:             {"users", "Users only: an API key gets `user_identity_required`."},
+	UsersForFavorites: {"anyone", "`favorite_only=true` is for users only: an API key gets `user_identity_required`."},
+	Newcomers:         {"users", "Users only, in no workspace; `workspace_id` is not used."},
+}
+
+func (r Route) description() string {
+	parts := []string{r.doc.text}
+	if r.item != nil {
+		parts = append(parts, batchText)
+	}
+	parts = append(parts, callers[r.Caller].text)
+	if r.Caller != Newcomers {
+		parts = append(parts, "Scope `"+string(r.Scope)+"`.")
+	}
+	switch c := r.credits(); {
+	case c.Amount == 0 && r.Throttling == Never:
+		parts = append(parts, "Costs nothing, and is never throttled.")
+	case c.Amount == 0:
+		parts = append(parts, "Costs nothing.")
+	default:
+		parts = append(parts, fmt.Sprintf("Costs %d credit for each %s.", c.Amount, c.Per))
+	}
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	return strings.Join(parts, "\n\n")
+}
+
+// credits is what the route costs: searches by record, gets by call.
+func (r Route) credits() *openapi.Credits {
+	switch {
+	case r.Throttling != Metered:
+		return &openapi.Credits{Amount: 0, Per: "call"}
+	case r.Method == http.MethodGet:
+		return &openapi.Credits{Amount: 1, Per: "call that answers a record"}
+	}
+	return &openapi.Credits{Amount: 1, Per: "record returned"}
+}
+
+// Names of the security schemes.
+const (
+	byKey  = "apiKey"
+	byUser = "accessToken"
+)
+
+func (r Route) security() []map[string][]string {
+	scopes := []string{string(r.Scope)}
+	switch r.Caller {
+	case Newcomers:
+		return []map[string][]string{{byUser: {}}}
+	case Users:
+		return []map[string][]string{{byUser: scopes}}
+	}
+	return []map[string][]string{{byKey: scopes}, {byUser: scopes}}
+}
+
+// parameters are the ids of the path, the route's own and those of every route.
+func (r Route) parameters() []openapi.Parameter {
+	own := slices.Clone(r.doc.params)
+	for _, name := range r.pathIDs() {
+		own = slices.Insert(own, 0, openapi.Parameter{Name: name, In: "path", Required: true, Schema: schema.AnyUUID(), Description: pathTexts[name]})
+	}
+	in := "WorkspaceId"
+	if r.WorkspaceRequired {
+		in = "WorkspaceIdOfUser"
+		if r.Caller == Users {
+			in = "RequiredWorkspaceId"
+		}
+	}
+	return append(own, openapi.ParameterRef(in), openapi.ParameterRef("RequestId"))
+}
+
+// pathTexts describe ids in paths.
+var pathTexts = map[string]string{
+	"id": "The id.", "viewId": "The View.", "recordId": "The record.", "userId": "The member.",
+}
+
+// headers are those of an answer.
+func (r Route) headers(success bool) schema.Map[openapi.Header] {
+	h := schema.Map[openapi.Header]{{Name: RequestIDHeader, Value: openapi.HeaderRef("RequestId")}}
+	if r.Throttling != Metered {
+		return h
+	}
+	for _, name := range []string{headerCharged, headerUsed, headerRemaining, headerCeiling} {
+		if success {
+			h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", ""))})
+			continue
+		}
+		// Of a request that failed before the ledger was asked, nothing is known.
+		h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", "") + "IfKnown")})
+	}
+	return h
+}
+
+// failures are the answers to what goes wrong, by status.
+func (r Route) failures() schema.Map[openapi.Response] {
+	byStatus := map[int][]fault.Code{}
+	for _, code := range r.codes() {
+		status := errorTable[code].status
+		byStatus[status] = append(byStatus[status], code)
+	}
+	var order []int
+	for status := range byStatus {
+		order = append(order, status)
+	}
+	slices.Sort(order)
+	var all schema.Map[openapi.Response]
+	for _, status := range order {
+		all = append(all, schema.Member[openapi.Response]{Name: strconv.Itoa(status), Value: failure(byStatus[status], r.headers(false))})
+	}
+	return all
+}
+
+// failure is an answer with one of the codes, which have one status.
+func failure(codes []fault.Code, headers schema.Map[openapi.Header]) openapi.Response {
+	var shapes []*schema.Schema
+	var named []fault.Code
+	var shown schema.Map[openapi.Example]
+	texts := make([]string, len(codes))
+	for i, code := range codes {
+		name := string(code)
+		if code == fault.InvalidInput {
+			shapes, name = append(shapes, validationErrorSchema), "validation"
+		} else {
+			named = append(named, code)
+		}
+		texts[i] = "- `" + name + "`: " + errorTable[code].meaning
+		shown = append(shown, schema.Member[openapi.Example]{Name: name, Value: openapi.Example{Value: failureExample(code)}})
+	}
+	if len(named) > 0 {
+		shapes = append(shapes, errorSchema(named))
+	}
+	s := shapes[0]
+	if len(shapes) > 1 {
+		s = &schema.Schema{OneOf: shapes}
+	}
+	if slices.ContainsFunc(codes, func(c fault.Code) bool { return errorTable[c].retry }) {
+		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef("RetryAfter")})
+	}
+	return openapi.Response{Description: strings.Join(texts, "\n"), Headers: headers, Content: openapi.JSON(openapi.MediaType{Schema: s, Examples: shown})}
+}
+
+// failureExample is an answer with a code, in the shape that fail gives it.
+func failureExample(code fault.Code) any {
+	if code == fault.InvalidInput {
+		return validationError{Error: validationIssues{Name: "ValidationError", Issues: []fault.Issue{
+			{Code: fault.TooBig, Path: []string{"limit"}, Message: fmt.Sprintf("must be at most %d", query.MaxLimit)},
+		}}}
+	}
+	return handlerError{codeMessage{code, strings.ReplaceAll(errorTable[code].meaning, "`", "")}}
+}

@@ -1,0 +1,95 @@
+package api
+
+import (
+	"atlas/internal/credits"
+	"atlas/internal/schema"
+	"atlas/workspace"
+)
+
+const tagWorkspace = "Workspace"
+
+func (s *Server) workspaceRoutes() []Route {
+	return []Route{
+		{"GET", "/workspace", "get_workspace", workspace.WorkspaceRead, Never, false, Anyone, noBody(s.getWorkspace), operationDoc{
+			tag: tagWorkspace, summary: "Get the workspace",
+			data: schema.Object(
+				schema.Required("id", schema.UUID()),
+				schema.Required("name", schema.String("Acme")),
+				schema.Required("plan", schema.Const(string(workspace.Pro))),
+				schema.Required("role", schema.Nullable(role.Schema).Described("The user's; null for an API key.")),
+				schema.Required("member_count", schema.Count().Example(4)),
+				schema.Required("created_at", schema.Time()),
+			),
+		}},
+		{"GET", "/workspace/credits", "get_credits", workspace.WorkspaceRead, Never, false, Anyone, noBody(s.getCredits), operationDoc{
+			tag: tagWorkspace, summary: "See the credits of the last 24 hours",
+			data: schema.Object(
+				schema.Required("plan", schema.Const(string(workspace.Pro))),
+				schema.Required("remaining", remainingCredits.Described("The ceiling without what was used; not below 0.")),
+				schema.Required("ceiling", creditCeiling),
+				schema.Required("used", usedCredits),
+				schema.Required("window_hours", schema.Always(credits.Hours)),
+			),
+		}},
+		{"GET", "/data/usage", "get_usage", workspace.DataRead, Never, true, Anyone, noBody(s.getUsage), operationDoc{
+			tag: tagFields, summary: "See what was used, by operation",
+			data: schema.Object(
+				schema.Required("used_credits", usedCredits),
+				schema.Required("ceiling", creditCeiling),
+				schema.Required("remaining", remainingCredits),
+				schema.Required("window_hours", schema.Always(credits.Hours)),
+				schema.Required("by_tool", schema.ByKey(schema.Count()).Described("Credits by operation id; they add up to `used_credits`.").
+					Example(map[string]any{"search_projects": sampleUsed})),
+			),
+		}},
+	}
+}
+
+// sampleUsed is what examples say was used of a ceiling.
+const sampleUsed = 1250
+
+var (
+	usedCredits      = schema.Count().Example(sampleUsed)
+	remainingCredits = schema.Count().Example(workspace.DefaultCeiling - sampleUsed)
+	creditCeiling    = schema.Integer(1, workspace.MaxCeiling).Example(workspace.DefaultCeiling)
+)
+
+func (s *Server) getWorkspace(c *call) (reply, error) {
+	summary, err := s.Workspaces.Summary(c.Context(), c.workspace())
+	summary.Role = c.principal.RoleOrNil()
+	return free(summary), err
+}
+
+// creditsData is the answer of GET /workspace/credits.
+type creditsData struct {
+	Plan        workspace.Plan `json:"plan"`
+	Remaining   int64          `json:"remaining"`
+	Ceiling     int64          `json:"ceiling"`
+	Used        int64          `json:"used"`
+	WindowHours int            `json:"window_hours"`
+}
+
+func (s *Server) getCredits(c *call) (reply, error) {
+	w := c.principal.Workspace
+	usage, err := s.usage(c)
+	return free(creditsData{w.Plan, usage.Remaining, usage.Ceiling, usage.Used, credits.Hours}), err
+}
+
+// usageData is the answer of GET /data/usage.
+type usageData struct {
+	UsedCredits int64            `json:"used_credits"`
+	Ceiling     int64            `json:"ceiling"`
+	Remaining   int64            `json:"remaining"`
+	WindowHours int              `json:"window_hours"`
+	ByTool      map[string]int64 `json:"by_tool"`
+}
+
+func (s *Server) getUsage(c *call) (reply, error) {
+	usage, err := s.usage(c)
+	return free(usageData{usage.Used, usage.Ceiling, usage.Remaining, credits.Hours, usage.ByTool}), err
+}
+
+func (s *Server) usage(c *call) (credits.Usage, error) {
+	w := c.principal.Workspace
+	return s.Ledger.Usage(c.Context(), w.ID.String(), w.CreditCeiling)
+}

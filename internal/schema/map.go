@@ -1,0 +1,41 @@
+package schema
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Map is a JSON object whose members keep their order.
+type Map[T any] []Member[T]
+
+// Member is one name and value of a Map.
+type Member[T any] struct {
+	Name  string
+	Value T
+}
+
+// MarshalJSONTo writes the object.
+func (m Map[T]) MarshalJSONTo(e *jsontext.Encoder) error {
+	if err := e.WriteToken(jsontext.BeginObject); err != nil {
+		return err
+	}
+	for _, member := range m {
+		if err := e.WriteToken(jsontext.String(member.Name)); err != nil {
+			return err
+		}
+		if err := json.MarshalEncode(e, member.Value); err != nil {
+			return err
+		}
+	}
+	return e.WriteToken(jsontext.EndObject)
+}
+
+// Get returns the value of that name, the zero value when there is none.
+func (m Map[T]) Get(name string) (value T) {
+	for _, member := range m {
+		if member.Name == name {
+			return member.Value
+		}
+	}
+	return value
+}
