@@ -20,12 +20,12 @@ type FavoriteChange struct {
 type FavoriteStore interface {
 	// Favorites lists a page of a user's in their order.
 	Favorites(ctx context.Context, in ID, user UserID, limit, offset int) ([]View, error)
-	// Rearrange replaces a user's Favorites by what arrange makes of them, given
+	// UpdateFavorites replaces a user's Favorites by what arrange makes of them, given
 	// their order and which of the named Views are there; neither changes in
 	// between. It returns the named Views that are there as the user sees them
 	// then, read before the change is committed: what is done is also answered.
 	// fault.Forbidden for who is no member.
-	Rearrange(ctx context.Context, in ID, user UserID, named []ViewID, arrange func(order []ViewID, there map[ViewID]bool) []ViewID) (map[ViewID]View, error)
+	UpdateFavorites(ctx context.Context, in ID, user UserID, named []ViewID, arrange func(order []ViewID, there map[ViewID]bool) []ViewID) (map[ViewID]View, error)
 }
 
 // Favorites is the personal pointers of users to Views (docs/api.md,
@@ -47,7 +47,7 @@ func (s *Favorites) Upsert(ctx context.Context, in ID, user UserID, c FavoriteCh
 		return View{}, err
 	}
 	if views[0] == nil {
-		return View{}, errNoView
+		return View{}, errViewNotFound
 	}
 	return *views[0], nil
 }
@@ -59,14 +59,14 @@ func (s *Favorites) UpsertAll(ctx context.Context, in ID, user UserID, changes [
 	for i, c := range changes {
 		named[i] = c.View
 	}
-	views, err := s.store.Rearrange(ctx, in, user, named, func(order []ViewID, there map[ViewID]bool) []ViewID {
+	views, err := s.store.UpdateFavorites(ctx, in, user, named, func(order []ViewID, there map[ViewID]bool) []ViewID {
 		var valid []FavoriteChange
 		for _, c := range changes {
 			if there[c.View] {
 				valid = append(valid, c)
 			}
 		}
-		return arranged(order, valid)
+		return applyFavoriteChanges(order, valid)
 	})
 	if err != nil {
 		return nil, err
@@ -82,19 +82,19 @@ func (s *Favorites) UpsertAll(ctx context.Context, in ID, user UserID, changes [
 
 // Delete takes Views out of a user's Favorites; what is none is fine.
 func (s *Favorites) Delete(ctx context.Context, in ID, user UserID, views ...ViewID) error {
-	_, err := s.store.Rearrange(ctx, in, user, nil, func(order []ViewID, _ map[ViewID]bool) []ViewID {
+	_, err := s.store.UpdateFavorites(ctx, in, user, nil, func(order []ViewID, _ map[ViewID]bool) []ViewID {
 		return slices.DeleteFunc(order, func(id ViewID) bool { return slices.Contains(views, id) })
 	})
 	return err
 }
 
-var errNoView = fault.New(fault.ViewNotFound, "the workspace has no View with this id")
+var errViewNotFound = fault.New(fault.ViewNotFound, "the workspace has no View with this id")
 
-// arranged is an order of Favorites after changes that were made together. The
+// applyFavoriteChanges is an order of Favorites after changes that were made together. The
 // last change of each View counts. Those with positions are placed at them, the
 // lowest first, a tie in the order of the changes; the others fill the gaps in
 // their old order, new ones behind.
-func arranged(order []ViewID, changes []FavoriteChange) []ViewID {
+func applyFavoriteChanges(order []ViewID, changes []FavoriteChange) []ViewID {
 	last := map[ViewID]int{}
 	for i, c := range changes {
 		last[c.View] = i

@@ -24,8 +24,8 @@ type HeldRecord struct {
 	Views []uuid.UUID
 }
 
-// Projected is the outcome of projecting a HeldRecord.
-type Projected struct {
+// ProjectionResult is the outcome of projecting a HeldRecord.
+type ProjectionResult struct {
 	Dataset query.Dataset
 	Record  uuid.UUID
 	Version int64
@@ -54,7 +54,7 @@ type HeldGeneration struct {
 	IndexUUID string
 	// Marked: the rows whose documents a lost index took with it are marked as
 	// lost. Until then no workspace's documents are known to be there.
-	Marked bool
+	LostMarked bool
 }
 
 // HeldStatus is how far the held documents are behind.
@@ -88,9 +88,9 @@ type RefusedRecord struct {
 type Freshness struct {
 	// Pending: rows of the workspace's own writes are not projected.
 	Pending bool
-	// Projected is when documents of the workspace were last acknowledged, by the
+	// ProjectionResult is when documents of the workspace were last acknowledged, by the
 	// database's clock, zero for never: it tells one projection from another.
-	Projected time.Time
+	ProjectedAt time.Time
 	// Generation is the one that searches go to, "" when there is none yet.
 	Generation string
 	// Filling: that generation replaces a lost one and lacks documents of the

@@ -55,7 +55,7 @@ type Memberships struct {
 // fault.ViewFull. The call itself fails with fault.ViewNotFound or
 // fault.ViewTypeMismatch, and then nothing was added.
 func (m *Memberships) Add(ctx context.Context, in ID, view ViewID, records []uuid.UUID) ([]error, error) {
-	v, err := m.static(ctx, in, view)
+	v, err := m.staticView(ctx, in, view)
 	if err != nil || len(records) == 0 {
 		return nil, err
 	}
@@ -92,31 +92,31 @@ func (m *Memberships) Add(ctx context.Context, in ID, view ViewID, records []uui
 	for i, outcome := range added {
 		outcomes[positions[i]] = outcome
 	}
-	m.tell(in)
+	m.notify(in)
 	return outcomes, nil
 }
 
 // Remove ends memberships of a Static View: fault.ViewNotFound,
 // fault.ViewTypeMismatch. What is no member is fine.
 func (m *Memberships) Remove(ctx context.Context, in ID, view ViewID, records []uuid.UUID) error {
-	v, err := m.static(ctx, in, view)
+	v, err := m.staticView(ctx, in, view)
 	if err != nil || len(records) == 0 {
 		return err
 	}
 	if err := m.Store.RemoveMembers(ctx, in, v, records); err != nil {
 		return err
 	}
-	m.tell(in)
+	m.notify(in)
 	return nil
 }
 
-func (m *Memberships) tell(in ID) {
+func (m *Memberships) notify(in ID) {
 	if m.Changed != nil {
 		m.Changed(in)
 	}
 }
 
-func (m *Memberships) static(ctx context.Context, in ID, id ViewID) (View, error) {
+func (m *Memberships) staticView(ctx context.Context, in ID, id ViewID) (View, error) {
 	v, err := m.Store.BareView(ctx, in, id)
 	if err == nil && v.Type != StaticView {
 		err = fault.New(fault.ViewTypeMismatch, "the records of a Dynamic View are chosen by its definition; only a Static View takes and loses records")

@@ -93,7 +93,7 @@ func (v View) MarshalJSON() ([]byte, error) {
 		RecordCount  *int         `json:"record_count,omitempty"`
 	}{
 		v.ID, v.Workspace, v.Dataset.Singular(), v.Type, v.Name, v.Definition, v.Presentation, v.Revision,
-		known(v.CreatedBy), known(v.UpdatedBy), v.CreatedAt.UTC().Format(TimeFormat), v.UpdatedAt.UTC().Format(TimeFormat),
+		userOrNull(v.CreatedBy), userOrNull(v.UpdatedBy), v.CreatedAt.UTC().Format(TimeFormat), v.UpdatedAt.UTC().Format(TimeFormat),
 		v.Position != nil, v.Position, nil,
 	}
 	if v.Type == StaticView {
@@ -102,8 +102,8 @@ func (v View) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// known is a user, nil for nobody.
-func known(id UserID) *UserID {
+// userOrNull is a user, nil for nobody.
+func userOrNull(id UserID) *UserID {
 	if id.IsZero() {
 		return nil
 	}

@@ -68,10 +68,10 @@ func ParseViewChange(body input.Value) (ViewChange, error) {
 // whether the name is free.
 func (c ViewChange) apply(v View) (View, error) {
 	if c.Dataset != "" && c.Dataset != v.Dataset {
-		return View{}, immutable("dataset", v.Dataset.Singular())
+		return View{}, immutableField("dataset", v.Dataset.Singular())
 	}
 	if c.Type != "" && c.Type != v.Type {
-		return View{}, immutable("view_type", string(v.Type))
+		return View{}, immutableField("view_type", string(v.Type))
 	}
 	if c.Definition.Kind != input.Absent {
 		definition, err := ParseDefinition(c.Definition, v.Dataset, v.Type)
@@ -93,6 +93,6 @@ func (c ViewChange) apply(v View) (View, error) {
 	return v, nil
 }
 
-func immutable(field, stored string) error {
+func immutableField(field, stored string) error {
 	return fault.New(fault.ViewImmutableField, "the %s of a View cannot be changed; this one's is %s", field, stored)
 }

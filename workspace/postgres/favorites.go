@@ -47,11 +47,11 @@ func viewArgs(ids []workspace.ViewID) []uuid.UUID {
 	return args
 }
 
-// Rearrange implements workspace.FavoriteStore. The user's membership is locked,
+// UpdateFavorites implements workspace.FavoriteStore. The user's membership is locked,
 // so that their changes wait for each other; then their rows in the order of
 // Views, and the Views.
-func (s *Store) Rearrange(ctx context.Context, in workspace.ID, user workspace.UserID, named []workspace.ViewID, arrange func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID) (views map[workspace.ViewID]workspace.View, err error) {
-	err = s.retrying(ctx, in, func(tx pgx.Tx) error {
+func (s *Store) UpdateFavorites(ctx context.Context, in workspace.ID, user workspace.UserID, named []workspace.ViewID, arrange func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID) (views map[workspace.ViewID]workspace.View, err error) {
+	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `SELECT FROM members WHERE workspace_id = $1 AND user_id = $2 FOR NO KEY UPDATE`, arg(in), arg(user))
 		if err == nil && tag.RowsAffected() == 0 {
 			return fault.New(fault.Forbidden, "you are no member of this workspace")
@@ -74,7 +74,7 @@ func (s *Store) Rearrange(ctx context.Context, in workspace.ID, user workspace.U
 		for _, id := range there {
 			known[id] = true
 		}
-		if err := putFavorites(ctx, tx, in, user, arrange(order, known)); err != nil {
+		if err := replaceFavorites(ctx, tx, in, user, arrange(order, known)); err != nil {
 			return err
 		}
 		views, err = viewsByID(ctx, tx, in, user, named)
@@ -94,8 +94,8 @@ func viewIDs(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]workspa
 	})
 }
 
-// putFavorites makes a user's Favorites be these, in this order.
-func putFavorites(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, order []workspace.ViewID) error {
+// replaceFavorites makes a user's Favorites be these, in this order.
+func replaceFavorites(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, order []workspace.ViewID) error {
 	_, err := tx.Exec(ctx, `DELETE FROM favorites WHERE workspace_id = $1 AND user_id = $2 AND view_id <> ALL($3)`, arg(in), arg(user), viewArgs(order))
 	if err != nil {
 		return err

@@ -29,26 +29,26 @@ func hold(ctx context.Context, tx pgx.Tx, in workspace.ID, dataset string, ids [
 const holdRecords = `
 	INSERT INTO held_records (workspace_id, dataset, record_id, version)
 	SELECT $1, $2, id, nextval('held_version') FROM (SELECT DISTINCT unnest($3::uuid[]) AS id ORDER BY id) ids
-	WHERE ` + besideOthers + `
+	WHERE ` + sharedLock + `
 	ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE
 	SET own_change = true, present = true, stub_since = NULL, ` + bump
 
-// holdAgain is hold for those of the records that have a row already, and
+// bumpExisting is hold for those of the records that have a row already, and
 // returns them: what takes something away makes no rows.
-func holdAgain(ctx context.Context, tx pgx.Tx, in workspace.ID, dataset string, ids []uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := tx.Query(ctx, holdRecordsAgain, arg(in), dataset, ids)
+func bumpExisting(ctx context.Context, tx pgx.Tx, in workspace.ID, dataset string, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := tx.Query(ctx, bumpExistingRecords, arg(in), dataset, ids)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-const holdRecordsAgain = `
+const bumpExistingRecords = `
 	INSERT INTO held_records (workspace_id, dataset, record_id, version)
 	SELECT $1, $2, record_id, nextval('held_version') FROM (
 		SELECT record_id FROM held_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = ANY($3) ORDER BY record_id
 	) ids
-	WHERE ` + besideOthers + `
+	WHERE ` + sharedLock + `
 	ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE
 	SET own_change = true, ` + bump + `
 	RETURNING record_id`
@@ -58,14 +58,14 @@ const holdRecordsAgain = `
 // holds them, and makes further ones, of ids in between. Both last as long as the
 // transaction.
 const (
-	writersKey   = `(hashtextextended('held ' || $2::text, 0) # hashtextextended($1::uuid::text, 0))`
-	besideOthers = `(SELECT pg_advisory_xact_lock_shared` + writersKey + `) IS NOT NULL`
-	addingAlone  = `SELECT pg_advisory_xact_lock` + writersKey
+	advisoryLockKey = `(hashtextextended('held ' || $2::text, 0) # hashtextextended($1::uuid::text, 0))`
+	sharedLock      = `(SELECT pg_advisory_xact_lock_shared` + advisoryLockKey + `) IS NOT NULL`
+	exclusiveLock   = `SELECT pg_advisory_xact_lock` + advisoryLockKey
 )
 
 // bump takes the next version for a row.
-const bump = `version = nextval('held_version'), ` + sincePending
+const bump = `version = nextval('held_version'), ` + keepPendingSince
 
-// sincePending keeps the time of a row that is pending already.
-const sincePending = `pending_since = CASE WHEN held_records.version > held_records.projected_version
+// keepPendingSince keeps the time of a row that is pending already.
+const keepPendingSince = `pending_since = CASE WHEN held_records.version > held_records.projected_version
 	THEN held_records.pending_since ELSE clock_timestamp() END`

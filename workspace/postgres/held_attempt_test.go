@@ -52,7 +52,7 @@ func (b *books) claimed(t *testing.T, in workspace.ID, holder string) workspace.
 
 func (b *books) finish(t *testing.T, in workspace.ID, r workspace.HeldRecord, digest string) {
 	t.Helper()
-	fatal(t, b.store.FinishHeld(t.Context(), in, []workspace.Projected{{
+	fatal(t, b.store.FinishHeld(t.Context(), in, []workspace.ProjectionResult{{
 		Dataset: r.Dataset, Record: r.Record, Version: r.Version, Digest: []byte(digest), Present: true, Unheld: r.Overlay == nil, Written: true,
 	}}, true))
 }
@@ -82,8 +82,8 @@ func TestUnconfirmedAttemptTakesANewVersion(t *testing.T) {
 		t.Errorf("after both: %+v", got)
 	}
 	// A document that was not sent must be the one that is there still.
-	unsent := workspace.Projected{Dataset: query.Projects, Record: record, Version: second.Version, Digest: []byte("another"), Present: false}
-	fatal(t, b.store.FinishHeld(t.Context(), in, []workspace.Projected{unsent}, false))
+	unsent := workspace.ProjectionResult{Dataset: query.Projects, Record: record, Version: second.Version, Digest: []byte("another"), Present: false}
+	fatal(t, b.store.FinishHeld(t.Context(), in, []workspace.ProjectionResult{unsent}, false))
 	if got := b.held(t, record); string(got.Digest) != "of the second" {
 		t.Errorf("after one that was not sent: %+v", got)
 	}

@@ -194,7 +194,7 @@ func TestFinishLeavesWhatChangedPending(t *testing.T) {
 	score := &workspace.Scored{Score: 99, Trend: "rising", At: b.now}
 	finish := func(version int64) {
 		t.Helper()
-		fatal(t, b.store.FinishHeld(ctx, in, []workspace.Projected{{Dataset: query.Accounts, Record: record, Version: version, Present: true, Digest: []byte("digest"), Written: true, Score: score}}, true))
+		fatal(t, b.store.FinishHeld(ctx, in, []workspace.ProjectionResult{{Dataset: query.Accounts, Record: record, Version: version, Present: true, Digest: []byte("digest"), Written: true, Score: score}}, true))
 	}
 	pending := func() []workspace.HeldRecord {
 		t.Helper()
@@ -209,7 +209,7 @@ func TestFinishLeavesWhatChangedPending(t *testing.T) {
 	}
 	f, err := b.store.HeldFreshness(ctx, in, query.Accounts)
 	fatal(t, err)
-	if !f.Pending || f.Projected.IsZero() {
+	if !f.Pending || f.ProjectedAt.IsZero() {
 		t.Errorf("%+v", f)
 	}
 	newest := b.version(t, record)
@@ -291,7 +291,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 			return 0, err
 		},
 		"FinishHeld": func(ctx context.Context, in workspace.ID) (int, error) {
-			return 0, b.store.FinishHeld(ctx, in, []workspace.Projected{{Dataset: query.Accounts, Record: record, Version: held[0].Version,
+			return 0, b.store.FinishHeld(ctx, in, []workspace.ProjectionResult{{Dataset: query.Accounts, Record: record, Version: held[0].Version,
 				Score: &workspace.Scored{Score: 1, Trend: "falling", At: b.now}}}, true)
 		},
 		"ReleaseProjector": func(ctx context.Context, in workspace.ID) (int, error) {

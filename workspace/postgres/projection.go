@@ -33,7 +33,7 @@ func (s *Store) HeldFreshness(ctx context.Context, in workspace.ID, d query.Data
 		FROM (SELECT) one LEFT JOIN held_generations g ON g.dataset = $2 AND g.serving`,
 		[]any{arg(in), string(d)}, &f.Pending, &projected, &f.Generation, &f.Filling, &f.ViewDeleted)
 	if projected != nil {
-		f.Projected = *projected
+		f.ProjectedAt = *projected
 	}
 	return f, err
 }
@@ -106,7 +106,7 @@ func collectHeld(row pgx.CollectableRow) (h workspace.HeldRecord, err error) {
 const selectGenerations = `SELECT dataset, generation, serving, coalesce(index_uuid, ''), marked FROM held_generations ORDER BY dataset, generation`
 
 func collectGeneration(row pgx.CollectableRow) (g workspace.HeldGeneration, err error) {
-	return g, row.Scan(&g.Dataset, &g.Generation, &g.Serving, &g.IndexUUID, &g.Marked)
+	return g, row.Scan(&g.Dataset, &g.Generation, &g.Serving, &g.IndexUUID, &g.LostMarked)
 }
 
 // lockHeld locks rows in the order in which every writer locks them.
@@ -200,13 +200,13 @@ const claimHeld = `
 // nothing: a document that was sent must be the row's last attempt, and one that
 // was not sent must be the one that is still there. written tells that documents
 // were written, which searches have to know of.
-func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.Projected, written bool) error {
+func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.ProjectionResult, written bool) error {
 	if len(projected) == 0 {
 		return nil
 	}
 	rows := make([]heldRow, len(projected))
 	for i, p := range projected {
-		rows[i] = heldRow{Dataset: p.Dataset, Record: p.Record, Version: p.Version, Digest: hexOf(p.Digest), Present: p.Present, Unheld: p.Unheld,
+		rows[i] = heldRow{Dataset: p.Dataset, Record: p.Record, Version: p.Version, Digest: hexOrNull(p.Digest), Present: p.Present, Unheld: p.Unheld,
 			Written: p.Written}
 		if p.Refusal != "" {
 			rows[i].Refusal = &p.Refusal
@@ -222,7 +222,7 @@ func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []wor
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		var batch pgx.Batch
 		batch.Queue(lockHeld, arg(in), string(list))
-		batch.Queue(finishOlder, arg(in), string(list))
+		batch.Queue(finishStale, arg(in), string(list))
 		batch.Queue(finishHeld, arg(in), string(list))
 		if written {
 			batch.Queue(`UPDATE projectors SET projected_at = clock_timestamp() WHERE workspace_id = $1`, arg(in))
@@ -231,9 +231,9 @@ func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []wor
 	})
 }
 
-// finishOlder is for rows that have changed since: their documents are at least
+// finishStale is for rows that have changed since: their documents are at least
 // as new as what was projected, and are written again.
-const finishOlder = `
+const finishStale = `
 	UPDATE held_records h SET
 		projected_version = r.version, projected_at = clock_timestamp(),
 		lost_version = CASE WHEN h.lost_version > r.version THEN h.lost_version END,
@@ -319,7 +319,7 @@ func (s *Store) ForgetHeld(ctx context.Context, in workspace.ID, records []works
 // they should, and leaves them pending.
 func (s *Store) BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		_, err := holdAgain(ctx, tx, in, string(d), records)
+		_, err := bumpExisting(ctx, tx, in, string(d), records)
 		return err
 	})
 }

@@ -16,7 +16,7 @@ import (
 // pending, generations of the held indices, and telling all rows that global
 // records changed.
 
-func hexOf(b []byte) *string {
+func hexOrNull(b []byte) *string {
 	if b == nil {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (s *System) bumpDataset(ctx context.Context, d query.Dataset, set string) e
 			), t AS MATERIALIZED (
 				SELECT workspace_id, record_id, nextval('held_version') AS version FROM page
 			), bumped AS (
-				UPDATE held_records SET version = t.version, `+sincePending+`, `+set+` FROM t
+				UPDATE held_records SET version = t.version, `+keepPendingSince+`, `+set+` FROM t
 				WHERE held_records.workspace_id = t.workspace_id AND held_records.dataset = $1 AND held_records.record_id = t.record_id
 				RETURNING 1
 			)

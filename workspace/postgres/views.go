@@ -17,7 +17,7 @@ import (
 
 var _ workspace.ViewStore = (*Store)(nil)
 
-func unknownView(cause error) *fault.Error {
+func viewNotFound(cause error) *fault.Error {
 	return fault.Wrap(cause, fault.ViewNotFound, "the workspace has no View with this id")
 }
 
@@ -52,7 +52,7 @@ func collectView(in workspace.ID) pgx.RowToFunc[workspace.View] {
 		if err != nil {
 			return v, err
 		}
-		v.CreatedBy, v.UpdatedBy = userOf(created), userOf(updated)
+		v.CreatedBy, v.UpdatedBy = userOrZero(created), userOrZero(updated)
 		if v.Definition, err = workspace.ReadDefinition(definition, v.Dataset, v.Type); err != nil {
 			return v, err
 		}
@@ -63,8 +63,8 @@ func collectView(in workspace.ID) pgx.RowToFunc[workspace.View] {
 	}
 }
 
-// userOf is the zero user for null.
-func userOf(id *uuid.UUID) workspace.UserID {
+// userOrZero is the zero user for null.
+func userOrZero(id *uuid.UUID) workspace.UserID {
 	if id == nil {
 		return workspace.UserID{}
 	}
@@ -95,7 +95,7 @@ func (s *Store) ViewByID(ctx context.Context, in workspace.ID, id workspace.View
 		v, err = pgx.CollectExactlyOneRow(rows, collectView(in))
 		return err
 	})
-	return found(v, err, unknownView)
+	return found(v, err, viewNotFound)
 }
 
 // BareView implements workspace.ViewStore and workspace.MembershipStore.
@@ -107,7 +107,7 @@ func (s *Store) BareView(ctx context.Context, in workspace.ID, id workspace.View
 	if err == nil {
 		v.Definition, err = workspace.ReadDefinition(definition, v.Dataset, v.Type)
 	}
-	return found(v, err, unknownView)
+	return found(v, err, viewNotFound)
 }
 
 // StaticViews returns the ids of a dataset's Static Views, not nil.
@@ -124,11 +124,11 @@ func (s *Store) StaticViews(ctx context.Context, in workspace.ID, d query.Datase
 
 // InsertView implements workspace.ViewStore.
 func (s *Store) InsertView(ctx context.Context, in workspace.ID, v workspace.View, most int) error {
-	definition, presentation, err := viewJSON(v)
+	definition, presentation, err := marshalView(v)
 	if err != nil {
 		return err
 	}
-	return s.retrying(ctx, in, func(tx pgx.Tx) error {
+	return s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		err := oneMore(ctx, tx, in, bound{
 			what: "views", things: "Views", advice: "delete one first", most: most, rows: `views WHERE workspace_id = $1`,
 		})
@@ -145,7 +145,7 @@ func (s *Store) InsertView(ctx context.Context, in workspace.ID, v workspace.Vie
 	})
 }
 
-func viewJSON(v workspace.View) (definition, presentation []byte, err error) {
+func marshalView(v workspace.View) (definition, presentation []byte, err error) {
 	definition, err = json.Marshal(v.Definition)
 	if err != nil {
 		return nil, nil, err
@@ -156,7 +156,7 @@ func viewJSON(v workspace.View) (definition, presentation []byte, err error) {
 
 // UpdateView implements workspace.ViewStore.
 func (s *Store) UpdateView(ctx context.Context, in workspace.ID, id workspace.ViewID, viewer workspace.UserID, change func(workspace.View) (workspace.View, error)) (v workspace.View, err error) {
-	err = s.retrying(ctx, in, func(tx pgx.Tx) error {
+	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		if err := lockView(ctx, tx, in, id, "FOR NO KEY UPDATE"); err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (s *Store) UpdateView(ctx context.Context, in workspace.ID, id workspace.Vi
 		if err != nil || v.Revision == stored.Revision {
 			return err
 		}
-		definition, presentation, err := viewJSON(v)
+		definition, presentation, err := marshalView(v)
 		if err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ func (s *Store) UpdateView(ctx context.Context, in workspace.ID, id workspace.Vi
 func lockView(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.ViewID, how string) error {
 	tag, err := tx.Exec(ctx, `SELECT FROM views WHERE workspace_id = $1 AND id = $2 `+how, arg(in), arg(id))
 	if err == nil && tag.RowsAffected() == 0 {
-		return unknownView(pgx.ErrNoRows)
+		return viewNotFound(pgx.ErrNoRows)
 	}
 	return err
 }
@@ -204,14 +204,14 @@ func lockView(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.View
 // without being an own change: up to 100,000 records are the sweeper's work, and
 // no search waits for them.
 func (s *Store) DeleteView(ctx context.Context, in workspace.ID, id workspace.ViewID) error {
-	return s.retrying(ctx, in, func(tx pgx.Tx) error {
+	return s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = '30s'`); err != nil {
 			return err
 		}
 		if err := lockView(ctx, tx, in, id, "FOR UPDATE"); err != nil {
 			return err
 		}
-		if err := holdMembers(ctx, tx, in, id); err != nil {
+		if err := bumpMembers(ctx, tx, in, id); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `DELETE FROM views WHERE workspace_id = $1 AND id = $2`, arg(in), arg(id))
@@ -219,11 +219,11 @@ func (s *Store) DeleteView(ctx context.Context, in workspace.ID, id workspace.Vi
 	})
 }
 
-// holdMembers is hold for all records of a View, which have their rows already;
+// bumpMembers is hold for all records of a View, which have their rows already;
 // they do not become the workspace's own change. Until a contact's document is
 // written again, the row tells that it may name the deleted View: what only that
 // View made visible must not be found (docs/decisions/013-view-locks.md).
-func holdMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.ViewID) error {
+func bumpMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.ViewID) error {
 	_, err := tx.Exec(ctx, `
 		WITH locked AS MATERIALIZED (
 			SELECT dataset, record_id FROM held_records h JOIN view_records r USING (workspace_id, dataset, record_id)
@@ -231,16 +231,16 @@ func holdMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.V
 		), taken AS MATERIALIZED (
 			SELECT dataset, record_id, nextval('held_version') AS version FROM locked
 		)
-		UPDATE held_records SET version = t.version, `+sincePending+`,
+		UPDATE held_records SET version = t.version, `+keepPendingSince+`,
 			view_deleted_version = CASE WHEN t.dataset = 'contacts' THEN t.version END
 		FROM taken t
 		WHERE held_records.workspace_id = $1 AND held_records.dataset = t.dataset AND held_records.record_id = t.record_id`, arg(in), arg(id))
 	return err
 }
 
-// retrying is inWorkspace, again when Postgres ended the transaction to untie a
+// inWorkspaceRetrying is inWorkspace, again when Postgres ended the transaction to untie a
 // deadlock: the statements of fn change nothing else.
-func (s *Store) retrying(ctx context.Context, in workspace.ID, fn func(pgx.Tx) error) error {
+func (s *Store) inWorkspaceRetrying(ctx context.Context, in workspace.ID, fn func(pgx.Tx) error) error {
 	const most = 5
 	for attempt := 1; ; attempt++ {
 		err := s.inWorkspace(ctx, in, fn)

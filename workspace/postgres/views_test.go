@@ -375,7 +375,7 @@ func TestViewsOfAnotherWorkspace(t *testing.T) {
 			return outcome{len(list), err}
 		}},
 		"Rearrange": {fault.Forbidden, func(in workspace.ID) outcome {
-			found, err := w.store.Rearrange(t.Context(), in, user, []workspace.ViewID{v.ID}, func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID { return nil })
+			found, err := w.store.UpdateFavorites(t.Context(), in, user, []workspace.ViewID{v.ID}, func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID { return nil })
 			return outcome{len(found), err}
 		}},
 	}

@@ -65,8 +65,8 @@ func newGeneration() string {
 // records are refused (Settle).
 func (p *Projector) Prepare(ctx context.Context) error {
 	p.start()
-	bounded, cancel := context.WithTimeout(ctx, lookTimeout)
-	s, err := p.look(bounded)
+	bounded, cancel := context.WithTimeout(ctx, readTimeout)
+	s, err := p.readState(bounded)
 	cancel()
 	if err != nil || s.ready() {
 		return err
@@ -86,54 +86,54 @@ func (p *Projector) withLease(ctx context.Context, d query.Dataset, change func(
 }
 
 func (p *Projector) prepare(ctx context.Context, d query.Dataset) error {
-	s, err := p.look(ctx)
+	s, err := p.readState(ctx)
 	if err != nil {
 		return err
 	}
 	// A rebuild may have ended in the middle.
-	for _, g := range s.of(d) {
+	for _, g := range s.generations(d) {
 		switch {
 		case g.Serving:
-		case !s.there(g):
+		case !s.exists(g):
 			err = p.System.DropGeneration(ctx, g)
-		case s.has(g, p.Names.Held(string(d))): // between the alias and the registration
+		case s.hasAlias(g, p.Names.Held(string(d))): // between the alias and the registration
 			err = p.System.ServeGeneration(ctx, g)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if s, err = p.look(ctx); err != nil {
+	if s, err = p.readState(ctx); err != nil {
 		return err
 	}
 	g := s.serving(d)
 	switch {
-	case g == nil || !s.there(*g):
-		return p.replace(ctx, d, g)
+	case g == nil || !s.exists(*g):
+		return p.replaceLost(ctx, d, g)
 	case g.IndexUUID == "":
-		g.IndexUUID = s.indices[p.index(*g)].UUID
+		g.IndexUUID = s.indices[p.indexName(*g)].UUID
 		if err := p.System.AdoptIndex(ctx, *g); err != nil {
 			return err
 		}
 	}
-	if !g.Marked {
+	if !g.LostMarked {
 		if err := p.System.MarkLost(ctx, *g); err != nil {
 			return err
 		}
 	}
-	return p.serve(ctx, *g)
+	return p.switchAlias(ctx, *g)
 }
 
-// replace makes a generation that takes the place of one whose index is lost,
+// replaceLost makes a generation that takes the place of one whose index is lost,
 // nil when there was none.
-func (p *Projector) replace(ctx context.Context, d query.Dataset, lost *workspace.HeldGeneration) error {
-	g, err := p.create(ctx, d)
+func (p *Projector) replaceLost(ctx context.Context, d query.Dataset, lost *workspace.HeldGeneration) error {
+	g, err := p.createGeneration(ctx, d)
 	if err != nil {
 		return err
 	}
 	if lost != nil {
 		p.Log.Error("an index of held records is gone, or is another one under its name; all documents are written to a new one",
-			"dataset", d, "lost", p.index(*lost), "new", p.index(g))
+			"dataset", d, "lost", p.indexName(*lost), "new", p.indexName(g))
 	}
 	// Registered first: what is written from now on is in it, and no search
 	// trusts it before the rows are marked.
@@ -143,20 +143,20 @@ func (p *Projector) replace(ctx context.Context, d query.Dataset, lost *workspac
 	if err := p.System.MarkLost(ctx, g); err != nil {
 		return err
 	}
-	if err := p.serve(ctx, g); err != nil {
+	if err := p.switchAlias(ctx, g); err != nil {
 		return err
 	}
 	if lost != nil {
-		if err := p.Elastic.DeleteIndices(ctx, p.index(*lost)); err != nil { // what was put in its place
+		if err := p.Elastic.DeleteIndices(ctx, p.indexName(*lost)); err != nil { // what was put in its place
 			return err
 		}
 	}
-	return p.dropUnfinished(ctx, d)
+	return p.dropInactive(ctx, d)
 }
 
-// create makes the index of a new generation, with the alias it is written
+// createGeneration makes the index of a new generation, with the alias it is written
 // through.
-func (p *Projector) create(ctx context.Context, d query.Dataset) (workspace.HeldGeneration, error) {
+func (p *Projector) createGeneration(ctx context.Context, d query.Dataset) (workspace.HeldGeneration, error) {
 	g := workspace.HeldGeneration{Dataset: d, Generation: newGeneration()}
 	raw, err := mappings.Held(string(d), p.Settings)
 	if err != nil {
@@ -170,40 +170,40 @@ func (p *Projector) create(ctx context.Context, d query.Dataset) (workspace.Held
 	if raw, err = json.Marshal(body); err != nil {
 		return g, err
 	}
-	if err := p.Elastic.CreateIndex(ctx, p.index(g), raw); err != nil {
+	if err := p.Elastic.CreateIndex(ctx, p.indexName(g), raw); err != nil {
 		return g, err
 	}
-	made, err := p.Elastic.Indices(ctx, p.index(g))
+	made, err := p.Elastic.Indices(ctx, p.indexName(g))
 	if err != nil {
 		return g, err
 	}
-	if g.IndexUUID = made[p.index(g)].UUID; g.IndexUUID == "" {
-		return g, fault.Away(fmt.Errorf("the new index %s is gone", p.index(g)), "elasticsearch")
+	if g.IndexUUID = made[p.indexName(g)].UUID; g.IndexUUID == "" {
+		return g, fault.Away(fmt.Errorf("the new index %s is gone", p.indexName(g)), "elasticsearch")
 	}
 	return g, nil
 }
 
-// serve sends searches to a generation, in one step.
-func (p *Projector) serve(ctx context.Context, g workspace.HeldGeneration) error {
+// switchAlias sends searches to a generation, in one step.
+func (p *Projector) switchAlias(ctx context.Context, g workspace.HeldGeneration) error {
 	alias := p.Names.Held(string(g.Dataset))
 	indices, err := p.Elastic.Indices(ctx, alias+"-*")
 	if err != nil {
 		return err
 	}
 	changes := []elastic.AliasChange{
-		{Index: p.index(g), Alias: alias},
-		{Index: p.index(g), Alias: p.Names.HeldWrite(string(g.Dataset), g.Generation)},
+		{Index: p.indexName(g), Alias: alias},
+		{Index: p.indexName(g), Alias: p.Names.HeldWrite(string(g.Dataset), g.Generation)},
 	}
 	for _, name := range slices.Sorted(maps.Keys(indices)) {
-		if name != p.index(g) && slices.Contains(indices[name].Aliases, alias) {
+		if name != p.indexName(g) && slices.Contains(indices[name].Aliases, alias) {
 			changes = append(changes, elastic.AliasChange{Index: name, Alias: alias, Remove: true})
 		}
 	}
 	return p.Elastic.ChangeAliases(ctx, changes)
 }
 
-// rebuildPoll is how often a rebuild looks how far it is.
-const rebuildPoll = 200 * time.Millisecond
+// rebuildPollInterval is how often a rebuild looks how far it is.
+const rebuildPollInterval = 200 * time.Millisecond
 
 // Rebuild fills new generations of all held indices from Postgres and the
 // global records while searches go on, and sends searches to them when they are
@@ -222,10 +222,10 @@ func (p *Projector) Rebuild(ctx context.Context, progress func(d query.Dataset, 
 }
 
 func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(query.Dataset, int64)) error {
-	if err := p.dropUnfinished(ctx, d); err != nil {
+	if err := p.dropInactive(ctx, d); err != nil {
 		return err
 	}
-	g, err := p.create(ctx, d)
+	g, err := p.createGeneration(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -242,11 +242,11 @@ func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(
 		// A workspace that cannot be projected holds up the end, and no other one;
 		// an index that is lost ends the rebuild, so that it is replaced.
 		swept := p.SweepOnce(ctx)
-		s, err := p.look(ctx)
+		s, err := p.readState(ctx)
 		if err != nil {
 			return err
 		}
-		if serving := s.serving(d); serving == nil || !s.there(*serving) || !s.there(g) {
+		if serving := s.serving(d); serving == nil || !s.exists(*serving) || !s.exists(g) {
 			return fault.Away(errors.Join(fmt.Errorf("an index of held %s was lost while it was rebuilt", d), swept), "elasticsearch")
 		}
 		left, err := p.System.Unprojected(ctx, d, since)
@@ -259,27 +259,27 @@ func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(
 		if left == 0 {
 			break
 		}
-		if err := pause(ctx, rebuildPoll); err != nil {
+		if err := sleep(ctx, rebuildPollInterval); err != nil {
 			return err
 		}
 	}
-	if err := p.Elastic.Refresh(ctx, p.index(g)); err != nil {
+	if err := p.Elastic.Refresh(ctx, p.indexName(g)); err != nil {
 		return err
 	}
-	if err := p.serve(ctx, g); err != nil {
+	if err := p.switchAlias(ctx, g); err != nil {
 		return err
 	}
 	if err := p.System.ServeGeneration(ctx, g); err != nil {
 		return err
 	}
-	return p.dropUnfinished(ctx, d)
+	return p.dropInactive(ctx, d)
 }
 
-// dropUnfinished deletes the generations of a dataset that do not serve:
+// dropInactive deletes the generations of a dataset that do not serve:
 // registered ones of a rebuild that was ended, and those that a switch replaced.
 // The caller has the lease.
-func (p *Projector) dropUnfinished(ctx context.Context, d query.Dataset) error {
-	s, err := p.look(ctx)
+func (p *Projector) dropInactive(ctx context.Context, d query.Dataset) error {
+	s, err := p.readState(ctx)
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func (p *Projector) dropUnfinished(ctx context.Context, d query.Dataset) error {
 	if serving == nil {
 		return fault.Away(fmt.Errorf("no generation of held %s serves", d), "projection")
 	}
-	for _, g := range s.of(d) {
+	for _, g := range s.generations(d) {
 		if !g.Serving {
 			if err := p.System.DropGeneration(ctx, g); err != nil {
 				return err
@@ -298,7 +298,7 @@ func (p *Projector) dropUnfinished(ctx context.Context, d query.Dataset) error {
 	for name, index := range s.indices {
 		generation := p.Names.HeldGenerationOf(string(d), name)
 		ours := slices.Contains(index.Aliases, p.Names.HeldWrite(string(d), generation))
-		if ours && name != p.index(*serving) && !slices.Contains(index.Aliases, p.Names.Held(string(d))) {
+		if ours && name != p.indexName(*serving) && !slices.Contains(index.Aliases, p.Names.Held(string(d))) {
 			old = append(old, name)
 		}
 	}

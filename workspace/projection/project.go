@@ -24,14 +24,16 @@ import (
 type draft struct {
 	record    workspace.HeldRecord
 	doc       []byte // without its version; nil when it cannot be made
-	projected workspace.Projected
+	projected workspace.ProjectionResult
 }
 
-// same tells whether the document that is there is this one.
-func (d *draft) same() bool { return d.doc != nil && bytes.Equal(d.record.Digest, d.projected.Digest) }
+// unchanged tells whether the document that is there is this one.
+func (d *draft) unchanged() bool {
+	return d.doc != nil && bytes.Equal(d.record.Digest, d.projected.Digest)
+}
 
-// claim gives the document the version that it is sent with.
-func (d *draft) claim(version int64) {
+// setVersion gives the document the version that it is sent with.
+func (d *draft) setVersion(version int64) {
 	d.record.Version, d.projected.Version, d.projected.Written = version, version, true
 }
 
@@ -90,7 +92,7 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 		if drafts[i], err = newDraft(in, r, global[id], children[id], signals[id], now); err != nil {
 			// It is the same the next time, and no other record waits for it.
 			p.Log.Error("a held document cannot be made; it stays as it was", "workspace", in.String(), "dataset", d, "record", id, "error", err.Error())
-			drafts[i] = &draft{record: r, projected: workspace.Projected{
+			drafts[i] = &draft{record: r, projected: workspace.ProjectionResult{
 				Dataset: d, Record: r.Record, Version: r.Version, Present: true, Refusal: "its global record cannot be read",
 			}}
 		}
@@ -101,7 +103,7 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 // newDraft decides what a record's document is: public is nil when the global
 // dataset has it not, or nothing holds it.
 func newDraft(in workspace.ID, r workspace.HeldRecord, public []byte, children document.Children, signals [2]int64, now time.Time) (*draft, error) {
-	d := &draft{record: r, projected: workspace.Projected{
+	d := &draft{record: r, projected: workspace.ProjectionResult{
 		Dataset: r.Dataset, Record: r.Record, Version: r.Version,
 		Unheld: r.Overlay == nil && len(r.Views) == 0, Present: public != nil,
 	}}
@@ -159,7 +161,7 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 	var changed []*draft
 	var claimed []workspace.HeldRecord
 	for _, draft := range drafts {
-		if !draft.same() {
+		if !draft.unchanged() {
 			changed, claimed = append(changed, draft), append(claimed, draft.record)
 		}
 	}
@@ -180,10 +182,10 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 	}
 	for _, draft := range changed {
 		if !gone(draft) {
-			draft.claim(versions[draft.record.Record])
+			draft.setVersion(versions[draft.record.Record])
 		}
 	}
-	drafts = slices.DeleteFunc(drafts, func(draft *draft) bool { return !draft.same() && gone(draft) })
+	drafts = slices.DeleteFunc(drafts, func(draft *draft) bool { return !draft.unchanged() && gone(draft) })
 	changed = slices.DeleteFunc(changed, gone)
 	higher := map[uuid.UUID]bool{}
 	for _, g := range generations {
@@ -191,7 +193,7 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 			return elastic.FaultOf(err)
 		}
 	}
-	projected := make([]workspace.Projected, 0, len(drafts))
+	projected := make([]workspace.ProjectionResult, 0, len(drafts))
 	for _, draft := range drafts {
 		if !higher[draft.record.Record] {
 			projected = append(projected, draft.projected)
@@ -200,7 +202,7 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 	if err := p.Rows.FinishHeld(ctx, in, projected, len(changed) > 0); err != nil {
 		return err
 	}
-	return p.judgeHigher(ctx, in, d, drafts, higher, generations)
+	return p.resolveConflicts(ctx, in, d, drafts, higher, generations)
 }
 
 // mappingRefusal is about the index and not the document: its mapping lacks a
@@ -248,11 +250,11 @@ func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g work
 // documentID is the id of a held document.
 func documentID(in workspace.ID, record uuid.UUID) string { return in.String() + ":" + record.String() }
 
-// judgeHigher deals with documents that have a higher version than was to be
+// resolveConflicts deals with documents that have a higher version than was to be
 // written. That is as it should be when Postgres has a higher one by now too;
 // else Postgres is older than the documents, for it was restored: then versions
 // go on past all there are.
-func (p *Projector) judgeHigher(ctx context.Context, in workspace.ID, d query.Dataset, drafts []*draft, higher map[uuid.UUID]bool, generations []workspace.HeldGeneration) error {
+func (p *Projector) resolveConflicts(ctx context.Context, in workspace.ID, d query.Dataset, drafts []*draft, higher map[uuid.UUID]bool, generations []workspace.HeldGeneration) error {
 	if len(higher) == 0 {
 		return nil
 	}

@@ -28,7 +28,7 @@ type Rows interface {
 	HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error)
 	PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, own bool, limit int) ([]workspace.HeldRecord, []workspace.HeldGeneration, bool, error)
 	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (map[uuid.UUID]int64, []workspace.HeldGeneration, bool, error)
-	FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.Projected, written bool) error
+	FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.ProjectionResult, written bool) error
 	ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error
 	HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error)
 	BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
@@ -66,14 +66,14 @@ type Projector struct {
 	// number, several pages are at once.
 	Page int
 
-	once      sync.Once
-	ctx       context.Context
-	cancel    context.CancelFunc
-	name      string
-	rounds    turns[workspace.ID]
-	refreshes turns[string]
-	refreshed refreshed
-	failing   backoff
+	once        sync.Once
+	ctx         context.Context
+	cancel      context.CancelFunc
+	name        string
+	projections coalescer[workspace.ID]
+	refreshes   coalescer[string]
+	refreshed   refreshTracker
+	failing     backoff
 	// background bounds the pages of sweeps, over all workspaces: the connections
 	// to Elasticsearch are those of searches that wait for their own writes too.
 	background chan struct{}
@@ -96,7 +96,7 @@ func (p *Projector) start() {
 		if p.Page == 0 {
 			p.Page = 500
 		}
-		p.background = make(chan struct{}, backgroundPages)
+		p.background = make(chan struct{}, backgroundPageLimit)
 		p.ctx, p.cancel = context.WithCancel(context.Background())
 		host, err := os.Hostname()
 		if err != nil {
@@ -111,22 +111,22 @@ func (p *Projector) start() {
 func (p *Projector) Close() {
 	p.start()
 	p.cancel()
-	p.rounds.wait()
+	p.projections.wait()
 	p.refreshes.wait()
 }
 
-// roundTimeout bounds a round that searches wait for.
-const roundTimeout = 15 * time.Second
+// ownWritesTimeout bounds a round that searches wait for.
+const ownWritesTimeout = 15 * time.Second
 
 // Wake has what a workspace wrote be projected soon, and does not wait.
-func (p *Projector) Wake(in workspace.ID) { p.own(in) }
+func (p *Projector) Wake(in workspace.ID) { p.scheduleOwn(in) }
 
-func (p *Projector) own(in workspace.ID) *turn {
+func (p *Projector) scheduleOwn(in workspace.ID) *call {
 	p.start()
-	return p.rounds.join(in, func() error {
-		ctx, cancel := context.WithTimeout(p.ctx, roundTimeout)
+	return p.projections.schedule(in, func() error {
+		ctx, cancel := context.WithTimeout(p.ctx, ownWritesTimeout)
 		defer cancel()
-		err := p.round(ctx, in, true)
+		err := p.projectPending(ctx, in, true)
 		if err != nil && p.ctx.Err() == nil {
 			p.Log.Warn("a workspace's changes were not projected; the sweep will", "workspace", in.String(), "error", err.Error())
 		}
@@ -143,7 +143,7 @@ func (p *Projector) Settle(ctx context.Context, in workspace.ID, d query.Dataset
 		f, err := p.settle(ctx, in, d)
 		// A rebuild that ended in between has deleted the index.
 		if gone, ok := errors.AsType[*elastic.Error](err); !ok || gone.Status != http.StatusNotFound || retried {
-			return f, away(err)
+			return f, unavailable(err)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 		return f, err
 	}
 	if f.Pending && !f.Filling {
-		if err := p.own(in).wait(ctx); err != nil {
+		if err := p.scheduleOwn(in).wait(ctx); err != nil {
 			return f, err
 		}
 		// The generation is the one that serves after the projection: a rebuild
@@ -172,17 +172,17 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 	switch {
 	case f.Filling:
 		return f, errFilling()
-	case p.refreshed.covers(index, in, f.Projected):
+	case p.refreshed.visible(index, in, f.ProjectedAt):
 		return f, nil
 	}
 	// A refresh that began before the check above may have passed the documents.
-	err = p.refreshes.join(index, func() error {
-		ctx, cancel := context.WithTimeout(p.ctx, roundTimeout)
+	err = p.refreshes.schedule(index, func() error {
+		ctx, cancel := context.WithTimeout(p.ctx, ownWritesTimeout)
 		defer cancel()
 		return p.Elastic.Refresh(ctx, index)
 	}).wait(ctx)
 	if err == nil {
-		p.refreshed.note(index, in, f.Projected)
+		p.refreshed.record(index, in, f.ProjectedAt)
 	}
 	return f, err
 }
@@ -191,15 +191,15 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 func errFilling() error {
 	err := fault.Wrap(errors.New("documents of the workspace are missing from an index that replaces a lost one"), fault.Unavailable,
 		"the workspace's records are being put back into the search index; try again shortly")
-	err.RetryAfter = fillingRetry
+	err.RetryAfter = fillingRetryAfter
 	return err
 }
 
-// fillingRetry is when a refused search is told to come again.
-const fillingRetry = 5 * time.Second
+// fillingRetryAfter is when a refused search is told to come again.
+const fillingRetryAfter = 5 * time.Second
 
-// away is the error of a search that could not be made to see what it must.
-func away(err error) error {
+// unavailable is the error of a search that could not be made to see what it must.
+func unavailable(err error) error {
 	if err == nil || fault.CodeOf(err) == fault.Unavailable {
 		return err
 	}
@@ -209,26 +209,26 @@ func away(err error) error {
 // errLeaseLost means that another projector may be at work.
 var errLeaseLost = errors.New("the workspace's projector lost its lease")
 
-// leasePoll is how often a lease that another one has is asked for.
-const leasePoll = 15 * time.Millisecond
+// leasePollInterval is how often a lease that another one has is asked for.
+const leasePollInterval = 15 * time.Millisecond
 
-// ownAttempts is how often a search has its workspace's writes projected.
-const ownAttempts = 3
+// ownWritesAttempts is how often a search has its workspace's writes projected.
+const ownWritesAttempts = 3
 
-// pagesAtOnce is how many pages of a workspace are projected at once: while one
+// pageConcurrency is how many pages of a workspace are projected at once: while one
 // waits for Postgres, another is at Elasticsearch.
-const pagesAtOnce = 4
+const pageConcurrency = 4
 
-// backgroundPages is how many pages of all workspaces sweeps project at once.
-const backgroundPages = 8
+// backgroundPageLimit is how many pages of all workspaces sweeps project at once.
+const backgroundPageLimit = 8
 
-// preparePoll is how often a round that has no index to write to looks again.
-const preparePoll = 100 * time.Millisecond
+// preparePollInterval is how often a round that has no index to write to looks again.
+const preparePollInterval = 100 * time.Millisecond
 
-// round projects what is pending in a workspace: only its own writes, however
+// projectPending projects what is pending in a workspace: only its own writes, however
 // long that takes, or everything, as long as no other projector is at it and
 // other workspaces do not have to wait for too long.
-func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error {
+func (p *Projector) projectPending(ctx context.Context, in workspace.ID, own bool) error {
 	holder := p.name + " " + uuid.NewString()
 	acquired, failed, began := false, 0, time.Now()
 	defer func() {
@@ -241,7 +241,7 @@ func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error 
 		}
 	}()
 	for {
-		records, generations, ok, err := p.Rows.PendingHeld(ctx, in, holder, p.Lease, own, pagesAtOnce*p.Page)
+		records, generations, ok, err := p.Rows.PendingHeld(ctx, in, holder, p.Lease, own, pageConcurrency*p.Page)
 		switch {
 		case err != nil:
 			return err
@@ -253,12 +253,12 @@ func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error 
 			// Nobody has made the indices yet, or another is about to.
 			if err := p.Prepare(ctx); err == nil {
 				continue
-			} else if pause(ctx, preparePoll) != nil || !own {
+			} else if sleep(ctx, preparePollInterval) != nil || !own {
 				return err
 			}
 		case ok:
 			acquired = true
-			err := p.leased(ctx, in, holder, func(ctx context.Context) error {
+			err := p.withRenewal(ctx, in, holder, func(ctx context.Context) error {
 				pages, ctx := errgroup.WithContext(ctx)
 				for page := range slices.Chunk(records, p.Page) {
 					pages.Go(func() error {
@@ -277,27 +277,27 @@ func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error 
 			})
 			if err != nil {
 				// A rebuild may just have deleted a generation that was read.
-				if failed++; own && failed < ownAttempts && pause(ctx, preparePoll) == nil {
+				if failed++; own && failed < ownWritesAttempts && sleep(ctx, preparePollInterval) == nil {
 					continue
 				}
 				return err
 			}
-			if len(records) < pagesAtOnce*p.Page || !own && time.Since(began) > sweepTurn {
+			if len(records) < pageConcurrency*p.Page || !own && time.Since(began) > sweepTimeSlice {
 				return nil
 			}
 		case !own:
 			return nil
 		default:
-			if err := pause(ctx, leasePoll); err != nil {
+			if err := sleep(ctx, leasePollInterval); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// leased runs work while the lease is renewed, and ends it when that fails: what
+// withRenewal runs work while the lease is renewed, and ends it when that fails: what
 // is under way then would run beside the next holder.
-func (p *Projector) leased(ctx context.Context, in workspace.ID, holder string, work func(context.Context) error) error {
+func (p *Projector) withRenewal(ctx context.Context, in workspace.ID, holder string, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var renewing sync.WaitGroup
@@ -337,7 +337,7 @@ func (p *Projector) leased(ctx context.Context, in workspace.ID, holder string, 
 	return err
 }
 
-// covers tells whether every dataset has a generation.
+// visible tells whether every dataset has a generation.
 func covers(generations []workspace.HeldGeneration) bool {
 	for _, d := range query.Held {
 		if !slices.ContainsFunc(generations, func(g workspace.HeldGeneration) bool { return g.Dataset == d }) {
@@ -347,7 +347,7 @@ func covers(generations []workspace.HeldGeneration) bool {
 	return true
 }
 
-func pause(ctx context.Context, d time.Duration) error {
+func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -7,38 +7,38 @@ import (
 	"atlas/workspace"
 )
 
-// refreshed remembers up to which projection of each workspace this process has
+// refreshTracker remembers up to which projection of each workspace this process has
 // seen an index refreshed, so that a search refreshes after a projection and not
 // again until the next one. It goes by whether it is the same projection and not
 // by how long ago that was: clocks jump, and a busy index refreshes itself late.
-type refreshed struct {
+type refreshTracker struct {
 	lock sync.Mutex
-	upTo map[refreshedKey]time.Time
+	last map[refreshKey]time.Time
 }
 
-type refreshedKey struct {
+type refreshKey struct {
 	index string
 	in    workspace.ID
 }
 
-// maxRefreshed is how many are remembered; what is forgotten is refreshed again.
-const maxRefreshed = 50_000
+// maxTrackedRefreshes is how many are remembered; what is forgotten is refreshed again.
+const maxTrackedRefreshes = 50_000
 
-// covers tells whether a search of the index sees what was projected.
-func (r *refreshed) covers(index string, in workspace.ID, projected time.Time) bool {
+// visible tells whether a search of the index sees what was projected.
+func (r *refreshTracker) visible(index string, in workspace.ID, projected time.Time) bool {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	upTo, there := r.upTo[refreshedKey{index, in}]
+	upTo, there := r.last[refreshKey{index, in}]
 	return projected.IsZero() || there && upTo.Equal(projected)
 }
 
-// note says that a refresh of the index has ended that began after the
+// record says that a refresh of the index has ended that began after the
 // projection was read of.
-func (r *refreshed) note(index string, in workspace.ID, projected time.Time) {
+func (r *refreshTracker) record(index string, in workspace.ID, projected time.Time) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	if r.upTo == nil || len(r.upTo) >= maxRefreshed {
-		r.upTo = map[refreshedKey]time.Time{}
+	if r.last == nil || len(r.last) >= maxTrackedRefreshes {
+		r.last = map[refreshKey]time.Time{}
 	}
-	r.upTo[refreshedKey{index, in}] = projected
+	r.last[refreshKey{index, in}] = projected
 }

@@ -17,24 +17,24 @@ import (
 
 // How often the sweep looks at what.
 const (
-	sweepEvery   = 500 * time.Millisecond
-	indicesEvery = time.Second
-	sourcesEvery = 5 * time.Second
-	upkeepEvery  = time.Minute
-	sweepAtOnce  = 4  // workspaces
-	sweepListed  = 64 // workspaces
-	stubPage     = 500
-	scoreAge     = 24 * time.Hour
-	scorePage    = 1_000
+	sweepInterval       = 500 * time.Millisecond
+	indicesInterval     = time.Second
+	sourcesInterval     = 5 * time.Second
+	maintenanceInterval = time.Minute
+	sweepConcurrency    = 4  // workspaces
+	sweepListLimit      = 64 // workspaces
+	stubPage            = 500
+	maxScoreAge         = 24 * time.Hour
+	scorePage           = 1_000
 )
 
 // How long what it does may take.
 const (
-	// sweepTurn is how long one workspace is projected before others have theirs.
-	sweepTurn     = 5 * time.Second
-	sweepTimeout  = 30 * time.Second // of one workspace's turn
-	upkeepTimeout = time.Minute
-	lookTimeout   = 10 * time.Second
+	// sweepTimeSlice is how long one workspace is projected before others have theirs.
+	sweepTimeSlice     = 5 * time.Second
+	sweepTimeout       = 30 * time.Second // of one workspace's turn
+	maintenanceTimeout = time.Minute
+	readTimeout        = 10 * time.Second
 )
 
 // StubAge is how long a stub stays: long past any write that could come late.
@@ -45,20 +45,20 @@ const StubAge = time.Hour
 // ends. Whatever fails of this is tried again, and holds up nothing else.
 func (p *Projector) Sweep(ctx context.Context) {
 	p.start()
-	chores := []*chore{
-		{every: indicesEvery, failure: "the indices of held records cannot be seen to", do: p.Prepare},
-		{every: sourcesEvery, failure: "it cannot be seen which global records are served", do: p.followSources},
-		{every: upkeepEvery, failure: "old stubs and scores cannot be seen to", do: p.upkeep},
+	chores := []*task{
+		{interval: indicesInterval, failure: "the indices of held records cannot be seen to", run: p.Prepare},
+		{interval: sourcesInterval, failure: "it cannot be seen which global records are served", run: p.followSources},
+		{interval: maintenanceInterval, failure: "old stubs and scores cannot be seen to", run: p.maintain},
 	}
 	var work sync.WaitGroup
 	for _, c := range chores {
-		work.Go(func() { p.repeat(ctx, c) })
+		work.Go(func() { p.runPeriodically(ctx, c) })
 	}
-	p.repeat(ctx, &chore{every: sweepEvery, failure: "held records cannot be projected now", do: func(ctx context.Context) error {
+	p.runPeriodically(ctx, &task{interval: sweepInterval, failure: "held records cannot be projected now", run: func(ctx context.Context) error {
 		err := p.SweepOnce(ctx)
 		told := err
 		for _, c := range chores { // a pass is well when all of it is
-			told = errors.Join(told, c.last())
+			told = errors.Join(told, c.lastErr())
 		}
 		if ctx.Err() == nil {
 			p.Swept(told)
@@ -68,37 +68,37 @@ func (p *Projector) Sweep(ctx context.Context) {
 	work.Wait()
 }
 
-// chore is something that is done again and again.
-type chore struct {
-	every   time.Duration
-	failure string // what its failing means
-	do      func(context.Context) error
+// task is something that is done again and again.
+type task struct {
+	interval time.Duration
+	failure  string // what its failing means
+	run      func(context.Context) error
 
 	lock sync.Mutex
 	err  error // of the last time
 }
 
-func (c *chore) last() error {
+func (c *task) lastErr() error {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	return c.err
 }
 
-func (c *chore) note(err error) (before error) {
+func (c *task) setErr(err error) (before error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	before, c.err = c.err, err
 	return before
 }
 
-// repeat does a chore until ctx ends, and logs when it begins and ceases to fail.
-func (p *Projector) repeat(ctx context.Context, c *chore) {
+// runPeriodically does a chore until ctx ends, and logs when it begins and ceases to fail.
+func (p *Projector) runPeriodically(ctx context.Context, c *task) {
 	for ctx.Err() == nil {
-		err := c.do(ctx)
+		err := c.run(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		before := c.note(err)
+		before := c.setErr(err)
 		switch {
 		case err != nil && before == nil:
 			p.Log.Warn(c.failure+"; trying on", "error", err.Error())
@@ -106,9 +106,9 @@ func (p *Projector) repeat(ctx context.Context, c *chore) {
 			p.Log.Info("no longer: " + c.failure)
 		}
 		if err != nil {
-			_ = pause(ctx, min(c.every, sweepEvery))
+			_ = sleep(ctx, min(c.interval, sweepInterval))
 		} else {
-			_ = pause(ctx, c.every)
+			_ = sleep(ctx, c.interval)
 		}
 	}
 }
@@ -118,18 +118,18 @@ func (p *Projector) repeat(ctx context.Context, c *chore) {
 // same, and it is left out for a while.
 func (p *Projector) SweepOnce(ctx context.Context) error {
 	p.start()
-	pending, err := p.System.PendingWorkspaces(ctx, p.failing.out(), sweepListed)
+	pending, err := p.System.PendingWorkspaces(ctx, p.failing.excluded(), sweepListLimit)
 	if err != nil {
 		return err
 	}
 	var group errgroup.Group
-	group.SetLimit(sweepAtOnce)
+	group.SetLimit(sweepConcurrency)
 	for _, in := range pending {
 		group.Go(func() error {
 			bounded, cancel := context.WithTimeout(ctx, sweepTimeout)
 			defer cancel()
-			err := p.round(bounded, in, false)
-			if p.failing.note(in, err != nil) && err != nil && ctx.Err() == nil {
+			err := p.projectPending(bounded, in, false)
+			if p.failing.record(in, err != nil) && err != nil && ctx.Err() == nil {
 				p.Log.Warn("a workspace cannot be projected now; trying on", "workspace", in.String(), "error", err.Error())
 			}
 			return err
@@ -138,13 +138,13 @@ func (p *Projector) SweepOnce(ctx context.Context) error {
 	return group.Wait()
 }
 
-// upkeep removes old stubs and has old scores computed anew.
-func (p *Projector) upkeep(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, upkeepTimeout)
+// maintain removes old stubs and has old scores computed anew.
+func (p *Projector) maintain(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, maintenanceTimeout)
 	defer cancel()
 	purged := p.Purge(ctx, StubAge)
 	for {
-		n, err := p.System.BumpOldScores(ctx, scoreAge, scorePage)
+		n, err := p.System.BumpOldScores(ctx, maxScoreAge, scorePage)
 		if err != nil || n < scorePage {
 			return errors.Join(purged, err)
 		}
@@ -154,7 +154,7 @@ func (p *Projector) upkeep(ctx context.Context) error {
 // Purge deletes stubs that are older than age, and then their rows.
 func (p *Projector) Purge(ctx context.Context, age time.Duration) error {
 	p.start()
-	workspaces, err := p.System.StubWorkspaces(ctx, age, sweepListed)
+	workspaces, err := p.System.StubWorkspaces(ctx, age, sweepListLimit)
 	for _, in := range workspaces {
 		err = errors.Join(err, p.purge(ctx, in, age))
 	}
@@ -215,7 +215,7 @@ func (p *Projector) deleteStubs(ctx context.Context, in workspace.ID, stubs []wo
 // may have ended between the switch and the telling.
 func (p *Projector) followSources(ctx context.Context) error {
 	for _, d := range query.Held {
-		generation, err := p.servedGlobal(ctx, d)
+		generation, err := p.servedGeneration(ctx, d)
 		if err != nil || generation == "" {
 			return elastic.FaultOf(err)
 		}
@@ -233,9 +233,9 @@ func (p *Projector) followSources(ctx context.Context) error {
 	return nil
 }
 
-// servedGlobal is the name of the index that searches of global records go to.
-func (p *Projector) servedGlobal(ctx context.Context, d query.Dataset) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+// servedGeneration is the name of the index that searches of global records go to.
+func (p *Projector) servedGeneration(ctx context.Context, d query.Dataset) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	alias := p.Names.Alias(string(d))
 	indices, err := p.Elastic.Aliases(ctx, alias)

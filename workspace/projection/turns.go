@@ -5,25 +5,25 @@ import (
 	"sync"
 )
 
-// turns runs one thing at a time for each key. Who asks while it runs gets the
+// coalescer runs one thing at a time for each key. Who asks while it runs gets the
 // next run, which all who ask until then share: a run is shared only by those
 // who asked before it began.
-type turns[K comparable] struct {
+type coalescer[K comparable] struct {
 	lock    sync.Mutex
 	queues  map[K]*queue
 	running sync.WaitGroup
 }
 
-type queue struct{ next *turn }
+type queue struct{ next *call }
 
-// turn is one run; err is set when done is closed.
-type turn struct {
+// call is one run; err is set when done is closed.
+type call struct {
 	done chan struct{}
 	err  error
 }
 
-// join returns the run of a key that begins next, and sees that it does.
-func (t *turns[K]) join(key K, run func() error) *turn {
+// schedule returns the run of a key that begins next, and sees that it does.
+func (t *coalescer[K]) schedule(key K, run func() error) *call {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	q, busy := t.queues[key]
@@ -33,15 +33,15 @@ func (t *turns[K]) join(key K, run func() error) *turn {
 		}
 		q = &queue{}
 		t.queues[key] = q
-		t.running.Go(func() { t.work(key, q, run) })
+		t.running.Go(func() { t.loop(key, q, run) })
 	}
 	if q.next == nil {
-		q.next = &turn{done: make(chan struct{})}
+		q.next = &call{done: make(chan struct{})}
 	}
 	return q.next
 }
 
-func (t *turns[K]) work(key K, q *queue, run func() error) {
+func (t *coalescer[K]) loop(key K, q *queue, run func() error) {
 	for {
 		t.lock.Lock()
 		current := q.next
@@ -57,9 +57,9 @@ func (t *turns[K]) work(key K, q *queue, run func() error) {
 	}
 }
 
-func (t *turns[K]) wait() { t.running.Wait() }
+func (t *coalescer[K]) wait() { t.running.Wait() }
 
-func (t *turn) wait(ctx context.Context) error {
+func (t *call) wait(ctx context.Context) error {
 	select {
 	case <-t.done:
 		return t.err

@@ -27,9 +27,9 @@ const (
 
 func (b backend) String() string { return [...]string{"postgres", "elasticsearch", "the scenario"}[b] }
 
-// line is the way of one process to its backends. A nil bus executes every call
+// link is the way of one process to its backends. A nil bus executes every call
 // at once: so the models are used without the simulation.
-type line struct {
+type link struct {
 	bus  *bus
 	name string
 	dead atomic.Bool // the process was killed
@@ -37,18 +37,18 @@ type line struct {
 
 // bus takes in the calls that wait for the scheduler.
 type bus struct {
-	lock    sync.Mutex
-	arrived []*call
-	trails  map[string]uint64 // by goroutine
-	wake    chan struct{}     // has room for one
+	lock         sync.Mutex
+	parked       []*call
+	fingerprints map[string]uint64 // by goroutine
+	wake         chan struct{}     // has room for one
 }
 
 // call is one request of a backend, on its way.
 type call struct {
-	line *line
-	who  string // of the process
-	to   backend
-	what string
+	link   *link
+	caller string // of the process
+	to     backend
+	what   string
 	// http: its answer is a reply.
 	http bool
 	// exec runs on the models, in the scheduler; its result belongs to who gets
@@ -56,12 +56,12 @@ type call struct {
 	// twice, twice.
 	exec func() (any, error)
 
-	// before is what its goroutine called before: of two calls that are the same,
+	// fingerprint is what its goroutine called before: of two calls that are the same,
 	// the same one comes first each time.
-	before uint64
+	fingerprint uint64
 
 	answers   chan answer // has room for one
-	number    int         // in the order in which they were taken in
+	seq       int         // in the order in which they were taken in
 	answered  bool        // the scheduler's
 	abandoned atomic.Bool // the caller has given up
 	fate      fate        // the scheduler's
@@ -78,7 +78,7 @@ var (
 )
 
 // do is how a model is called: it parks until the scheduler answers or ctx ends.
-func do[T any](ctx context.Context, l *line, to backend, what string, exec func() (T, error)) (T, error) {
+func do[T any](ctx context.Context, l *link, to backend, what string, exec func() (T, error)) (T, error) {
 	var none T
 	if l.bus == nil {
 		return exec()
@@ -90,9 +90,9 @@ func do[T any](ctx context.Context, l *line, to backend, what string, exec func(
 		return none, fault.Away(errKilled, to.String())
 	}
 	_, http := any(none).(reply)
-	who, _ := ctx.Value(whoKey{}).(string)
-	c := &call{line: l, who: l.name + who, to: to, what: what, http: http, answers: make(chan answer, 1), exec: func() (any, error) { return exec() }}
-	c.before = l.bus.trail(c)
+	who, _ := ctx.Value(actorKey{}).(string)
+	c := &call{link: l, caller: l.name + who, to: to, what: what, http: http, answers: make(chan answer, 1), exec: func() (any, error) { return exec() }}
+	c.fingerprint = l.bus.fingerprint(c)
 	l.bus.park(c)
 	select {
 	case a := <-c.answers:
@@ -104,15 +104,15 @@ func do[T any](ctx context.Context, l *line, to backend, what string, exec func(
 	}
 }
 
-// run is do for what returns nothing.
-func run(ctx context.Context, l *line, to backend, what string, exec func() error) error {
+// doErr is do for what returns nothing.
+func doErr(ctx context.Context, l *link, to backend, what string, exec func() error) error {
 	_, err := do(ctx, l, to, what, func() (struct{}, error) { return struct{}{}, exec() })
 	return err
 }
 
 func (b *bus) park(c *call) {
 	b.lock.Lock()
-	b.arrived = append(b.arrived, c)
+	b.parked = append(b.parked, c)
 	b.lock.Unlock()
 	select {
 	case b.wake <- struct{}{}:
@@ -120,11 +120,11 @@ func (b *bus) park(c *call) {
 	}
 }
 
-func (b *bus) take() []*call {
+func (b *bus) drain() []*call {
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	taken := b.arrived
-	b.arrived = nil
+	taken := b.parked
+	b.parked = nil
 	return taken
 }
 
@@ -141,23 +141,23 @@ func (c *call) answer(value any, err error) bool {
 	return !c.abandoned.Load()
 }
 
-// alike are the calls of which several goroutines of a process make the same at
+// concurrentCalls are the calls of which several goroutines of a process make the same at
 // the same time, and what those goroutines call before. Looking which goroutine
 // it is costs as much as the rest of a call.
-var alike = []string{"Lookup", "Children", "SignalCounts", "ClaimHeld", "FinishHeld", "ReleaseProjector"}
+var concurrentCalls = []string{"Lookup", "Children", "SignalCounts", "ClaimHeld", "FinishHeld", "ReleaseProjector"}
 
-// trail sums up what a goroutine has called until now.
-func (b *bus) trail(c *call) uint64 {
-	if !slices.ContainsFunc(alike, func(name string) bool { return strings.HasPrefix(c.what, name) }) {
+// fingerprint sums up what a goroutine has called until now.
+func (b *bus) fingerprint(c *call) uint64 {
+	if !slices.ContainsFunc(concurrentCalls, func(name string) bool { return strings.HasPrefix(c.what, name) }) {
 		return 0
 	}
 	var buffer [32]byte
 	id := string(buffer[:runtime.Stack(buffer[:], false)]) // "goroutine 123 [running..."
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	before := b.trails[id]
+	before := b.fingerprints[id]
 	h := fnv.New64a()
-	_, _ = fmt.Fprint(h, before, c.who, c.what, time.Now().UnixNano()) // never fails
-	b.trails[id] = h.Sum64()
+	_, _ = fmt.Fprint(h, before, c.caller, c.what, time.Now().UnixNano()) // never fails
+	b.fingerprints[id] = h.Sum64()
 	return before
 }

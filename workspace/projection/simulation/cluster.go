@@ -19,9 +19,9 @@ type cluster struct {
 	refreshIn func() time.Duration
 
 	indices map[string]*index
-	made    int // how many there have been
-	// written is told of every document that was written.
-	written func(i *index, id string, d *document)
+	created int // how many there have been
+	// onWrite is told of every document that was written.
+	onWrite func(i *index, id string, d *document)
 }
 
 // index is one index. Its documents are never changed in place.
@@ -46,42 +46,42 @@ type document struct {
 	deleted bool
 }
 
-// failure is an answer of Elasticsearch that is an error.
-type failure struct {
+// elasticError is an answer of Elasticsearch that is an error.
+type elasticError struct {
 	status       int
 	kind, reason string
 }
 
-func (f *failure) Error() string { return fmt.Sprintf("%d %s: %s", f.status, f.kind, f.reason) }
+func (f *elasticError) Error() string { return fmt.Sprintf("%d %s: %s", f.status, f.kind, f.reason) }
 
-func noIndex(name string) *failure {
-	return &failure{http.StatusNotFound, "index_not_found_exception", "no such index [" + name + "]"}
+func indexNotFound(name string) *elasticError {
+	return &elasticError{http.StatusNotFound, "index_not_found_exception", "no such index [" + name + "]"}
 }
 
-func aliasIsIndex(alias string) *failure {
-	return &failure{http.StatusBadRequest, "invalid_alias_name_exception", "an index has the name [" + alias + "]"}
+func aliasNameTaken(alias string) *elasticError {
+	return &elasticError{http.StatusBadRequest, "invalid_alias_name_exception", "an index has the name [" + alias + "]"}
 }
 
 func newCluster(now func() time.Time, refreshIn func() time.Duration) *cluster {
-	return &cluster{now: now, refreshIn: refreshIn, indices: map[string]*index{}, written: func(*index, string, *document) {}}
+	return &cluster{now: now, refreshIn: refreshIn, indices: map[string]*index{}, onWrite: func(*index, string, *document) {}}
 }
 
 func (c *cluster) create(name string, aliases []string) error {
 	if _, there := c.indices[name]; there {
-		return &failure{http.StatusBadRequest, "resource_already_exists_exception", "index [" + name + "] already exists"}
+		return &elasticError{http.StatusBadRequest, "resource_already_exists_exception", "index [" + name + "] already exists"}
 	}
-	if len(c.behind(name)) > 0 {
-		return &failure{http.StatusBadRequest, "invalid_index_name_exception", "[" + name + "] already exists as alias"}
+	if len(c.indicesOf(name)) > 0 {
+		return &elasticError{http.StatusBadRequest, "invalid_index_name_exception", "[" + name + "] already exists as alias"}
 	}
 	for _, alias := range aliases {
 		if _, there := c.indices[alias]; there {
-			return aliasIsIndex(alias)
+			return aliasNameTaken(alias)
 		}
 	}
-	c.made++
+	c.created++
 	slices.Sort(aliases)
 	c.indices[name] = &index{
-		name: name, uuid: fmt.Sprintf("uuid-%d", c.made), number: c.made, aliases: aliases,
+		name: name, uuid: fmt.Sprintf("uuid-%d", c.created), number: c.created, aliases: aliases,
 		live: map[string]*document{}, visible: map[string]*document{}, changed: map[string]bool{},
 	}
 	return nil
@@ -93,8 +93,8 @@ func sorted(list []*index) []*index {
 	return list
 }
 
-// behind are the indices of an alias.
-func (c *cluster) behind(alias string) (list []*index) {
+// indicesOf are the indices of an alias.
+func (c *cluster) indicesOf(alias string) (list []*index) {
 	for _, i := range c.indices {
 		if slices.Contains(i.aliases, alias) {
 			list = append(list, i)
@@ -116,12 +116,12 @@ func (c *cluster) resolve(expression string, missing bool) (list []*index, err e
 			}
 			continue
 		}
-		found := c.behind(name)
+		found := c.indicesOf(name)
 		if i, there := c.indices[name]; there {
 			found = append(found, i)
 		}
 		if len(found) == 0 && !missing {
-			return nil, noIndex(name)
+			return nil, indexNotFound(name)
 		}
 		list = append(list, found...)
 	}
@@ -143,14 +143,14 @@ type aliasAction struct {
 func (c *cluster) changeAliases(actions []aliasAction) error {
 	for _, a := range actions {
 		if _, there := c.indices[a.index]; !there {
-			return noIndex(a.index)
+			return indexNotFound(a.index)
 		}
 	}
 	next := map[string][]string{}
 	for _, a := range actions {
 		i := c.indices[a.index]
 		if _, index := c.indices[a.alias]; index && !a.remove {
-			return aliasIsIndex(a.alias)
+			return aliasNameTaken(a.alias)
 		}
 		if _, touched := next[a.index]; !touched {
 			next[a.index] = slices.Clone(i.aliases)
@@ -160,7 +160,7 @@ func (c *cluster) changeAliases(actions []aliasAction) error {
 		case a.remove && at >= 0:
 			next[a.index] = slices.Delete(next[a.index], at, at+1)
 		case a.remove && a.must:
-			return &failure{http.StatusNotFound, "aliases_not_found_exception", "aliases [" + a.alias + "] missing"}
+			return &elasticError{http.StatusNotFound, "aliases_not_found_exception", "aliases [" + a.alias + "] missing"}
 		case !a.remove && at < 0:
 			next[a.index] = append(next[a.index], a.alias)
 		}
@@ -174,26 +174,26 @@ func (c *cluster) changeAliases(actions []aliasAction) error {
 
 // write is one item of `_bulk` with an external version; source is nil for a
 // deletion. It returns the item's status.
-func (c *cluster) write(alias, id, routing string, version int64, source []byte) (int, *failure) {
-	behind := c.behind(alias)
+func (c *cluster) write(alias, id, routing string, version int64, source []byte) (int, *elasticError) {
+	behind := c.indicesOf(alias)
 	if i, there := c.indices[alias]; there && source == nil {
 		behind = []*index{i}
 	}
 	if len(behind) > 1 {
-		return http.StatusBadRequest, &failure{http.StatusBadRequest, "illegal_argument_exception", "no write index is defined for alias [" + alias + "]"}
+		return http.StatusBadRequest, &elasticError{http.StatusBadRequest, "illegal_argument_exception", "no write index is defined for alias [" + alias + "]"}
 	}
 	if len(behind) == 0 {
-		return http.StatusNotFound, &failure{http.StatusNotFound, "index_not_found_exception",
+		return http.StatusNotFound, &elasticError{http.StatusNotFound, "index_not_found_exception",
 			"no such index [" + alias + "] and [require_alias] request flag is [true] and [" + alias + "] is not an alias"}
 	}
 	i := behind[0]
 	before := i.live[id]
 	if before != nil && before.version > version {
-		return http.StatusConflict, &failure{http.StatusConflict, "version_conflict_engine_exception",
+		return http.StatusConflict, &elasticError{http.StatusConflict, "version_conflict_engine_exception",
 			fmt.Sprintf("[%s]: version conflict, current version [%d] is higher than the one provided [%d]", id, before.version, version)}
 	}
 	i.live[id] = &document{version: version, routing: routing, source: source, deleted: source == nil}
-	c.written(i, id, i.live[id])
+	c.onWrite(i, id, i.live[id])
 	i.changed[id] = true
 	if i.refreshAt.IsZero() {
 		i.refreshAt = c.now().Add(c.refreshIn())
@@ -221,22 +221,22 @@ func (i *index) refresh() {
 	i.refreshAt = time.Time{}
 }
 
-// forget forgets deletions, as a flush does.
-func (i *index) forget() {
+// forgetDeletes forgets deletions, as a flush does.
+func (i *index) forgetDeletes() {
 	maps.DeleteFunc(i.live, func(id string, d *document) bool { return d.deleted })
 }
 
-// searched is what a search of an index sees now.
-func (c *cluster) searched(i *index) map[string]*document {
+// visibleDocuments is what a search of an index sees now.
+func (c *cluster) visibleDocuments(i *index) map[string]*document {
 	if !i.refreshAt.IsZero() && !c.now().Before(i.refreshAt) {
 		i.refresh()
 	}
 	return i.visible
 }
 
-// highest is the highest version that a search finds, 0 for none.
-func (c *cluster) highest(i *index) (most int64) {
-	for _, d := range c.searched(i) {
+// highestVersion is the highest version that a search finds, 0 for none.
+func (c *cluster) highestVersion(i *index) (most int64) {
+	for _, d := range c.visibleDocuments(i) {
 		most = max(most, d.version)
 	}
 	return most
@@ -245,11 +245,11 @@ func (c *cluster) highest(i *index) (most int64) {
 // restore puts an index back to a state of before, as from a snapshot: another
 // index of the same name.
 func (c *cluster) restore(i *index, live map[string]*document) {
-	c.made++
+	c.created++
 	c.indices[i.name] = &index{
-		name: i.name, uuid: fmt.Sprintf("uuid-%d", c.made), number: i.number, aliases: i.aliases,
+		name: i.name, uuid: fmt.Sprintf("uuid-%d", c.created), number: i.number, aliases: i.aliases,
 		live: maps.Clone(live), visible: maps.Clone(live), changed: map[string]bool{},
 	}
-	c.indices[i.name].forget()
+	c.indices[i.name].forgetDeletes()
 	maps.DeleteFunc(c.indices[i.name].visible, func(id string, d *document) bool { return d.deleted })
 }

@@ -46,11 +46,11 @@ func (p *player) call(ctx context.Context, r *rand.Rand) string {
 		return outcome("release", p.ReleaseProjector(ctx, in, holder))
 	case n < 40:
 		f, err := p.HeldFreshness(ctx, in, d)
-		ever := !f.Projected.IsZero()
-		f.Projected = time.Time{}
+		ever := !f.ProjectedAt.IsZero()
+		f.ProjectedAt = time.Time{}
 		return outcome("freshness", err, ever, fmt.Sprintf("%+v", f))
 	case n < 41:
-		return outcome("lapse", p.lapse(ctx))
+		return outcome("lapse", p.expireLeases(ctx))
 	case n < 42:
 		return outcome("age", p.age(ctx, 2*time.Hour))
 	case n < 44:
@@ -83,13 +83,13 @@ func (p *player) call(ctx context.Context, r *rand.Rand) string {
 	case n < 58:
 		err := p.SetHeldSource(ctx, d, fmt.Sprint(r.IntN(3)))
 		now, told := p.HeldSource(ctx, d)
-		return outcome("source", cmpErr(err, told), now)
+		return outcome("source", firstError(err, told), now)
 	default:
 		return p.leaseOf(ctx, holder, r.IntN(4))
 	}
 }
 
-func cmpErr(errs ...error) error {
+func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err
@@ -149,9 +149,9 @@ func (p *player) claimOf(ctx context.Context, in workspace.ID, holder string) st
 // else as the same document as before.
 func (p *player) finishOf(ctx context.Context, in workspace.ID, holder string, n int) string {
 	versions := p.state.claimed[in.String()+holder]
-	var projected []workspace.Projected
+	var projected []workspace.ProjectionResult
 	for _, r := range p.state.read[in.String()+holder] {
-		done := workspace.Projected{
+		done := workspace.ProjectionResult{
 			Dataset: r.Dataset, Record: r.Record, Version: r.Version, Digest: r.Digest, Present: n != 1, Unheld: r.Overlay == nil && len(r.Views) == 0,
 		}
 		if version, there := versions[r.Record]; there {
@@ -169,7 +169,7 @@ func (p *player) finishOf(ctx context.Context, in workspace.ID, holder string, n
 	var scores []string
 	for _, done := range projected {
 		overlays, read := p.Overlays(ctx, in, done.Dataset, []uuid.UUID{done.Record})
-		err = cmpErr(err, read)
+		err = firstError(err, read)
 		scores = append(scores, fmt.Sprint(overlays[done.Record].Score, " ", overlays[done.Record].Trend))
 	}
 	return outcome("finish "+holder, err, scores)

@@ -106,7 +106,7 @@ func modelCluster(t *testing.T) *searchCluster {
 	model := newCluster(time.Now, func() time.Duration { return time.Hour })
 	client, err := elastic.New(elastic.Config{
 		Addresses: []string{"http://model:9200"},
-		Transport: &transport{line: &line{name: "case"}, cluster: model, name: func(name string) string { return name }},
+		Transport: &transport{line: &link{name: "case"}, cluster: model, name: func(name string) string { return name }},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func modelCluster(t *testing.T) *searchCluster {
 		},
 		flush: func(_ *testing.T, index string) {
 			if i := model.indices[index]; i != nil {
-				i.forget()
+				i.forgetDeletes()
 			}
 		},
 	}
@@ -159,7 +159,7 @@ func (c *searchCluster) step(t *testing.T, r *rand.Rand) string {
 		}
 		return "refresh" + c.failed(c.Refresh(ctx, of))
 	default:
-		return c.look(t, index())
+		return c.describe(t, index())
 	}
 }
 
@@ -182,8 +182,8 @@ func (c *searchCluster) bulk(ctx context.Context, alias string, r *rand.Rand) st
 	return "bulk" + c.failed(err) + b.String()
 }
 
-// look tells which indices there are, and what searches of one see.
-func (c *searchCluster) look(t *testing.T, index string) string {
+// describe tells which indices there are, and what searches of one see.
+func (c *searchCluster) describe(t *testing.T, index string) string {
 	t.Helper()
 	indices, err := c.Indices(t.Context(), c.prefix+"index-*", c.prefix+"not-there")
 	var b strings.Builder

@@ -37,25 +37,25 @@ type heldRows interface {
 	addMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error
 	removeMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error
 	deleteView(ctx context.Context, in workspace.ID, view uuid.UUID) error
-	// lapse ends all leases.
-	lapse(ctx context.Context) error
+	// expireLeases ends all leases.
+	expireLeases(ctx context.Context) error
 	// age makes stubs, projections and scores older by a time.
 	age(ctx context.Context, by time.Duration) error
 	// table is held_records, in the order of its key.
-	table(ctx context.Context) ([]shownRow, error)
+	table(ctx context.Context) ([]tableRow, error)
 }
 
-// shownRow is a row, without what no two runs have in common: of its versions
+// tableRow is a row, without what no two runs have in common: of its versions
 // only how they compare.
-type shownRow struct {
+type tableRow struct {
 	Key                                            key
 	Versions                                       string
 	Pending, Own, Present, Stub, Lost, ViewDeleted bool
 	Digest, Refusal                                string
 }
 
-// compared is how a row's versions compare.
-func compared(version, projected, attempted int64) string {
+// compareVersions is how a row's versions compare.
+func compareVersions(version, projected, attempted int64) string {
 	of := func(a, b int64) string { return [...]string{"<", "=", ">"}[max(-1, min(1, a-b))+1] }
 	return fmt.Sprintf("projected %s attempted %s version, projected %s version, never projected %v, never attempted %v",
 		of(projected, attempted), of(attempted, version), of(projected, version), projected == 0, attempted == 0)

@@ -60,36 +60,36 @@ type viewKey struct {
 type database struct {
 	// clock is clock_timestamp().
 	clock func() time.Time
-	// page is bumpPage.
-	page int
+	// bumpPage is bumpPage.
+	bumpPage int
 
-	last       int64 // of the sequence held_version
-	rows       map[key]*row
-	order      []key // of rows, sorted
-	overlays   map[key]workspace.Overlay
-	members    map[key][]uuid.UUID // the Static Views a record is in, sorted
-	views      map[viewKey]query.Dataset
-	projectors map[workspace.ID]*projectorRow
-	registered []workspace.HeldGeneration // sorted by dataset, then as they were made
-	sources    map[query.Dataset]string
-	leases     map[string]leaseRow
+	lastVersion int64 // of the sequence held_version
+	rows        map[key]*row
+	order       []key // of rows, sorted
+	overlays    map[key]workspace.Overlay
+	members     map[key][]uuid.UUID // the Static Views a record is in, sorted
+	views       map[viewKey]query.Dataset
+	projectors  map[workspace.ID]*projectorRow
+	registered  []workspace.HeldGeneration // sorted by dataset, then as they were made
+	sources     map[query.Dataset]string
+	leases      map[string]leaseRow
 
-	// committed is told of every change of what holds a record, and of its
+	// onCommit is told of every change of what holds a record, and of its
 	// overlay.
-	committed func(key)
+	onCommit func(key)
 }
 
 func newDatabase(clock func() time.Time) *database {
 	return &database{
-		clock: clock, page: 1_000, rows: map[key]*row{}, overlays: map[key]workspace.Overlay{}, members: map[key][]uuid.UUID{},
+		clock: clock, bumpPage: 1_000, rows: map[key]*row{}, overlays: map[key]workspace.Overlay{}, members: map[key][]uuid.UUID{},
 		views: map[viewKey]query.Dataset{}, projectors: map[workspace.ID]*projectorRow{}, sources: map[query.Dataset]string{},
-		leases: map[string]leaseRow{}, committed: func(key) {},
+		leases: map[string]leaseRow{}, onCommit: func(key) {},
 	}
 }
 
-func (db *database) next() int64 {
-	db.last++
-	return db.last
+func (db *database) nextVersion() int64 {
+	db.lastVersion++
+	return db.lastVersion
 }
 
 // bump gives a row its next version, and the time since when it is pending.
@@ -97,7 +97,7 @@ func (db *database) bump(r *row) {
 	if !r.pending() {
 		r.pendingSince = db.clock()
 	}
-	r.version = db.next()
+	r.version = db.nextVersion()
 }
 
 // hold marks records as held and pending by the workspace's own write.
@@ -116,8 +116,8 @@ func (db *database) hold(in workspace.ID, d query.Dataset, records []uuid.UUID) 
 	}
 }
 
-// holdAgain is hold for those that have a row.
-func (db *database) holdAgain(in workspace.ID, d query.Dataset, records []uuid.UUID) (held []uuid.UUID) {
+// bumpExisting is hold for those that have a row.
+func (db *database) bumpExisting(in workspace.ID, d query.Dataset, records []uuid.UUID) (held []uuid.UUID) {
 	for _, id := range distinct(records) {
 		if r, there := db.rows[key{in, d, id}]; there {
 			db.bump(r)
@@ -151,21 +151,21 @@ func (db *database) upsertOverlays(in workspace.ID, d query.Dataset, changes []w
 			}
 		}
 		db.overlays[k], results[i] = next, next
-		db.committed(k)
+		db.onCommit(k)
 	}
 	return results
 }
 
 func (db *database) deleteOverlays(in workspace.ID, d query.Dataset, records []uuid.UUID) {
-	for _, id := range db.holdAgain(in, d, records) {
+	for _, id := range db.bumpExisting(in, d, records) {
 		k := key{in, d, id}
 		delete(db.overlays, k)
-		db.committed(k)
+		db.onCommit(k)
 	}
 }
 
 func (db *database) addMembers(in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
-	if err := db.viewThere(in, view); err != nil {
+	if err := db.checkView(in, view); err != nil {
 		return err
 	}
 	var added []uuid.UUID
@@ -178,12 +178,12 @@ func (db *database) addMembers(in workspace.ID, view uuid.UUID, d query.Dataset,
 	for _, id := range added {
 		k := key{in, d, id}
 		db.members[k] = distinct(append(db.members[k], view))
-		db.committed(k)
+		db.onCommit(k)
 	}
 	return nil
 }
 
-func (db *database) viewThere(in workspace.ID, view uuid.UUID) error {
+func (db *database) checkView(in workspace.ID, view uuid.UUID) error {
 	if _, there := db.views[viewKey{in, view}]; !there {
 		return fault.New(fault.ViewNotFound, "there is no View with this id")
 	}
@@ -191,7 +191,7 @@ func (db *database) viewThere(in workspace.ID, view uuid.UUID) error {
 }
 
 func (db *database) removeMembers(in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
-	if err := db.viewThere(in, view); err != nil {
+	if err := db.checkView(in, view); err != nil {
 		return err
 	}
 	var there []uuid.UUID
@@ -200,20 +200,20 @@ func (db *database) removeMembers(in workspace.ID, view uuid.UUID, d query.Datas
 			there = append(there, id)
 		}
 	}
-	for _, id := range db.holdAgain(in, d, there) {
-		db.leave(key{in, d, id}, view)
+	for _, id := range db.bumpExisting(in, d, there) {
+		db.removeMember(key{in, d, id}, view)
 	}
 	return nil
 }
 
-func (db *database) leave(k key, view uuid.UUID) {
+func (db *database) removeMember(k key, view uuid.UUID) {
 	db.members[k] = slices.DeleteFunc(slices.Clone(db.members[k]), func(v uuid.UUID) bool { return v == view })
-	db.committed(k)
+	db.onCommit(k)
 }
 
 // deleteView makes what the View held pending without an own change.
 func (db *database) deleteView(in workspace.ID, view uuid.UUID) error {
-	if err := db.viewThere(in, view); err != nil {
+	if err := db.checkView(in, view); err != nil {
 		return err
 	}
 	for _, k := range db.order {
@@ -225,7 +225,7 @@ func (db *database) deleteView(in workspace.ID, view uuid.UUID) error {
 		if k.dataset == query.Contacts {
 			r.viewDeleted = r.version
 		}
-		db.leave(k, view)
+		db.removeMember(k, view)
 	}
 	delete(db.views, viewKey{in, view})
 	return nil

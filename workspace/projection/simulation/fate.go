@@ -35,7 +35,7 @@ const (
 type fate uint8
 
 const (
-	fine fate = iota
+	noFault fate = iota
 	// lost: it never arrives, and its caller learns that something is wrong.
 	lost
 	// answerLost: it is executed, and its caller learns that something is wrong.
@@ -45,7 +45,7 @@ const (
 	// hanging: there is no answer, and it is executed some time, or never.
 	hanging
 	// twice: it is executed again later on.
-	twice
+	duplicated
 	// busy: Elasticsearch refuses it.
 	busy
 	fates
@@ -57,7 +57,7 @@ func (f fate) String() string {
 
 // plan is what a seed chose for a run: how it is disturbed, and how much of what
 // is done. Faults differ from run to run in kind and not only in time, so that
-// some do not hide what others would find.
+// sometimes do not hide what others would find.
 type plan struct {
 	// odds are the chances of each fate, in thousandths.
 	odds [fates]int
@@ -65,8 +65,8 @@ type plan struct {
 	// thousandths takes.
 	latency, slow time.Duration
 	slowOdds      int
-	// lateBy is how late most late calls are, at most.
-	lateBy time.Duration
+	// maxLateness is how late most late calls are, at most.
+	maxLateness time.Duration
 
 	workspaces, records, views int
 	clients, operations        int
@@ -75,7 +75,7 @@ type plan struct {
 	lease                      time.Duration
 
 	// How often what happens, 0 for never.
-	kills, cuts, losses, restores, flushes, jumps, deltas, switches, rebuilds, leaps int
+	kills, partitions, losses, restores, flushes, clockJumps, deltas, switches, rebuilds, timeSkips int
 	// prepared: the indices are there at the beginning.
 	prepared bool
 	// flicker: global records are deleted and come back.
@@ -87,43 +87,43 @@ type plan struct {
 
 func newPlan(r *rand.Rand) plan {
 	p := plan{
-		latency: pick(r, 2, 20, 100) * time.Millisecond, slow: pick(r, 500, 3_000, 20_000) * time.Millisecond,
-		slowOdds: int(pick(r, 0, 5, 40)), lateBy: pick(r, 1, 5, 30, 120) * time.Second,
+		latency: pickDuration(r, 2, 20, 100) * time.Millisecond, slow: pickDuration(r, 500, 3_000, 20_000) * time.Millisecond,
+		slowOdds: int(pickDuration(r, 0, 5, 40)), maxLateness: pickDuration(r, 1, 5, 30, 120) * time.Second,
 		workspaces: 1 + r.IntN(2), records: 1 + r.IntN(3), views: r.IntN(5),
 		clients: 1 + r.IntN(3), operations: 4 + r.IntN(12), servers: 2,
-		page: 1 + r.IntN(3), bumpPage: 1 + r.IntN(4), lease: pick(r, 1, 3, 8) * time.Second,
-		kills: some(r, 3), cuts: some(r, 4), losses: some(r, 2), restores: some(r, 1), flushes: some(r, 3), jumps: some(r, 4),
-		deltas: some(r, 6), switches: some(r, 2), rebuilds: some(r, 2), leaps: some(r, 1),
+		page: 1 + r.IntN(3), bumpPage: 1 + r.IntN(4), lease: pickDuration(r, 1, 3, 8) * time.Second,
+		kills: sometimes(r, 3), partitions: sometimes(r, 4), losses: sometimes(r, 2), restores: sometimes(r, 1), flushes: sometimes(r, 3), clockJumps: sometimes(r, 4),
+		deltas: sometimes(r, 6), switches: sometimes(r, 2), rebuilds: sometimes(r, 2), timeSkips: sometimes(r, 1),
 		prepared: r.IntN(3) > 0, flicker: r.IntN(2) == 0, poisoned: r.IntN(10) == 0,
 	}
 	if r.IntN(2) == 0 {
 		// The indices stay, and all that goes on is about few records.
 		p.losses, p.restores, p.rebuilds, p.poisoned = 0, 0, 0, false
 		p.workspaces, p.records = 1, 1+r.IntN(2)
-		p.deltas, p.cuts, p.operations = 4+r.IntN(8), 1+r.IntN(5), 8+r.IntN(12)
+		p.deltas, p.partitions, p.operations = 4+r.IntN(8), 1+r.IntN(5), 8+r.IntN(12)
 	}
 	for f := lost; f < fates; f++ {
 		if r.IntN(2) == 0 {
-			p.odds[f] = int(pick(r, 5, 20, 80))
+			p.odds[f] = int(pickDuration(r, 5, 20, 80))
 		}
 	}
 	return p
 }
 
-func pick(r *rand.Rand, of ...time.Duration) time.Duration { return of[r.IntN(len(of))] }
+func pickDuration(r *rand.Rand, of ...time.Duration) time.Duration { return of[r.IntN(len(of))] }
 
-// some is none in half of all runs.
-func some(r *rand.Rand, most int) int {
+// sometimes is none in half of all runs.
+func sometimes(r *rand.Rand, most int) int {
 	if r.IntN(2) == 0 {
 		return 0
 	}
 	return 1 + r.IntN(most)
 }
 
-// cut is the way of one process to one backend being bad for a while: every call
+// partition is the way of one process to one backend being bad for a while: every call
 // has the same fate, or every write of documents, when Elasticsearch reads and
 // does not get to writing.
-type cut struct {
+type partition struct {
 	process string
 	to      backend
 	writes  bool
@@ -131,15 +131,15 @@ type cut struct {
 	until   time.Duration
 }
 
-func (c cut) hits(call *call, now time.Duration) bool {
-	return c.process == call.line.name && c.to == call.to && now < c.until && (!c.writes || strings.Contains(call.what, " _bulk "))
+func (c partition) affects(call *call, now time.Duration) bool {
+	return c.process == call.link.name && c.to == call.to && now < c.until && (!c.writes || strings.Contains(call.what, " _bulk "))
 }
 
-// longestCut is how long a cut lasts, at most.
-const longestCut = 15 * time.Second
+// maxPartition is how long a cut lasts, at most.
+const maxPartition = 15 * time.Second
 
-func newCut(r *rand.Rand, process string, now time.Duration) cut {
-	c := cut{process: process, to: backend(r.IntN(2)), fate: lost + fate(r.IntN(int(twice-lost))), until: now + upTo(r, longestCut)} // #nosec G115 -- small
+func newPartition(r *rand.Rand, process string, now time.Duration) partition {
+	c := partition{process: process, to: backend(r.IntN(2)), fate: lost + fate(r.IntN(int(duplicated-lost))), until: now + upTo(r, maxPartition)} // #nosec G115 -- small
 	if r.IntN(2) == 0 {
 		c.fate = late // of which there is most to be seen
 	}
@@ -153,12 +153,12 @@ func (p *plan) fate(r *rand.Rand, to backend) fate {
 		if n -= p.odds[f]; n >= 0 {
 			continue
 		}
-		if to == toPostgres && (f == twice || f == busy) {
+		if to == toPostgres && (f == duplicated || f == busy) {
 			return lost // no statement is sent twice
 		}
 		return f
 	}
-	return fine
+	return noFault
 }
 
 func (p *plan) delay(r *rand.Rand) time.Duration {
@@ -170,7 +170,7 @@ func (p *plan) delay(r *rand.Rand) time.Duration {
 
 // lateness is how long after its caller gave up a call is executed.
 func (p *plan) lateness(r *rand.Rand, to backend) time.Duration {
-	most := p.lateBy
+	most := p.maxLateness
 	if r.IntN(20) == 0 {
 		most = MaxDelay
 	}
@@ -185,10 +185,10 @@ func upTo(r *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(1 + r.Int64N(int64(most)))
 }
 
-// refusal is Elasticsearch being too busy, or having just lost a node.
-func refusal(r *rand.Rand) *failure {
+// randomRefusal is Elasticsearch being too busy, or having just lost a node.
+func randomRefusal(r *rand.Rand) *elasticError {
 	if r.IntN(2) == 0 {
-		return &failure{http.StatusTooManyRequests, "es_rejected_execution_exception", "rejected execution"}
+		return &elasticError{http.StatusTooManyRequests, "es_rejected_execution_exception", "rejected execution"}
 	}
-	return &failure{http.StatusServiceUnavailable, "unavailable_shards_exception", "primary shard is not active"}
+	return &elasticError{http.StatusServiceUnavailable, "unavailable_shards_exception", "primary shard is not active"}
 }

@@ -44,7 +44,7 @@ func (g globalRecord) Newest(of query.Dataset) (list []searchdoc.Child) {
 // global is the model of *search.Engine: it reads the generation that searches
 // go to.
 type global struct {
-	line    *line
+	line    *link
 	cluster *cluster
 	names   mappings.Names
 }
@@ -53,19 +53,19 @@ var _ projection.Global = (*global)(nil)
 
 // serving is what the global dataset has now.
 func (c *cluster) serving(alias string) (map[string]globalRecord, error) {
-	behind := c.behind(alias)
+	behind := c.indicesOf(alias)
 	if len(behind) != 1 {
-		return nil, noIndex(alias)
+		return nil, indexNotFound(alias)
 	}
 	return behind[0].global, nil
 }
 
 func (g *global) Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error) {
-	return ask(ctx, g, "Lookup", d, ids, func(r globalRecord, id string) jsontext.Value { return r.public(d, id) })
+	return lookup(ctx, g, "Lookup", d, ids, func(r globalRecord, id string) jsontext.Value { return r.public(d, id) })
 }
 
 func (g *global) Children(ctx context.Context, d query.Dataset, ids []string) (map[string]searchdoc.Children, error) {
-	found, err := ask(ctx, g, "Children", d, ids, func(r globalRecord, _ string) searchdoc.Children { return r })
+	found, err := lookup(ctx, g, "Children", d, ids, func(r globalRecord, _ string) searchdoc.Children { return r })
 	for _, id := range ids {
 		if err == nil && found[id] == nil {
 			found[id] = globalRecord{}
@@ -75,10 +75,10 @@ func (g *global) Children(ctx context.Context, d query.Dataset, ids []string) (m
 }
 
 func (g *global) SignalCounts(ctx context.Context, accounts []string, _ time.Time, _ time.Duration) (map[string][2]int64, error) {
-	return ask(ctx, g, "SignalCounts", query.Accounts, accounts, func(r globalRecord, _ string) [2]int64 { return r.signals })
+	return lookup(ctx, g, "SignalCounts", query.Accounts, accounts, func(r globalRecord, _ string) [2]int64 { return r.signals })
 }
 
-func ask[T any](ctx context.Context, g *global, what string, d query.Dataset, ids []string, of func(globalRecord, string) T) (map[string]T, error) {
+func lookup[T any](ctx context.Context, g *global, what string, d query.Dataset, ids []string, of func(globalRecord, string) T) (map[string]T, error) {
 	if len(ids) == 0 {
 		return map[string]T{}, nil
 	}

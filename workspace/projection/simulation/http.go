@@ -17,7 +17,7 @@ import (
 
 // transport answers what an elastic.Client sends, from a cluster.
 type transport struct {
-	line    *line
+	line    *link
 	cluster *cluster
 	// name gives names of indices, which are random, those of a history.
 	name func(string) string
@@ -39,9 +39,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = req.Body.Close() // a reader of bytes
 	}
 	method, path := req.Method, strings.TrimPrefix(req.URL.Path, "/")
-	r, err := do(req.Context(), t.line, toElasticsearch, t.what(method, path, body), func() (reply, error) {
+	r, err := do(req.Context(), t.line, toElasticsearch, t.describe(method, path, body), func() (reply, error) {
 		status, answer, err := t.cluster.serve(method, path, body)
-		if failed, ok := errors.AsType[*failure](err); ok {
+		if failed, ok := errors.AsType[*elasticError](err); ok {
 			status, answer = failed.status, errorBody(failed)
 		} else if err != nil {
 			return reply{}, err
@@ -62,7 +62,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 type object = map[string]any
 
-func errorBody(f *failure) object {
+func errorBody(f *elasticError) object {
 	cause := object{"type": f.kind, "reason": f.reason}
 	return object{"status": f.status, "error": object{"type": f.kind, "reason": f.reason, "root_cause": []object{cause}}}
 }
@@ -178,7 +178,7 @@ func (c *cluster) serveBulk(alias string, body []byte) (int, any, error) {
 	// require_alias says nothing of deletions; but where any item of the request
 	// demands an alias, none is made.
 	deletions := !slices.ContainsFunc(items, func(item bulkItem) bool { return item.source != nil })
-	if _, there := c.indices[alias]; !there && len(c.behind(alias)) == 0 && deletions && len(items) > 0 {
+	if _, there := c.indices[alias]; !there && len(c.indicesOf(alias)) == 0 && deletions && len(items) > 0 {
 		if err := c.create(alias, nil); err != nil {
 			return 0, nil, err
 		}
@@ -202,7 +202,7 @@ func (c *cluster) serveHighest(target string) (int, any, error) {
 	}
 	most := int64(0)
 	for _, i := range list {
-		most = max(most, c.highest(i))
+		most = max(most, c.highestVersion(i))
 	}
 	hits := []object{}
 	if most > 0 {
@@ -211,8 +211,8 @@ func (c *cluster) serveHighest(target string) (int, any, error) {
 	return http.StatusOK, object{"hits": object{"hits": hits}}, nil
 }
 
-// what names a request in a history.
-func (t *transport) what(method, path string, body []byte) string {
+// describe names a request in a history.
+func (t *transport) describe(method, path string, body []byte) string {
 	target, api, _ := strings.Cut(path, "/")
 	if t.line.bus == nil {
 		return ""

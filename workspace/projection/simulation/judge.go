@@ -25,8 +25,8 @@ type state struct {
 	views  []uuid.UUID
 }
 
-// note takes down what a commit made of a record.
-func (w *world) note(k key) {
+// recordCommit takes down what a commit made of a record.
+func (w *world) recordCommit(k key) {
 	s := state{commit: w.commits.Add(1), views: slices.Clone(w.db.members[k])}
 	if o, kept := w.db.overlays[k]; kept {
 		s.inBook, s.status = true, *o.Status
@@ -34,8 +34,8 @@ func (w *world) note(k key) {
 	w.states[k] = append(w.states[k], s)
 }
 
-// since are the states a record has had from a commit on, the one of then first.
-func (w *world) since(k key, commit int64) []state {
+// statesSince are the states a record has had from a commit on, the one of then first.
+func (w *world) statesSince(k key, commit int64) []state {
 	all := w.states[k]
 	first := 0
 	for i, s := range all {
@@ -49,10 +49,10 @@ func (w *world) since(k key, commit int64) []state {
 	return all[first:]
 }
 
-// certain holds a document that was just written to what its row says: a digest
+// checkDigest holds a document that was just written to what its row says: a digest
 // means that it is certain which document is there, and nothing may replace it by
 // another while it does.
-func (w *world) certain(i *index, id string, doc *document) {
+func (w *world) checkDigest(i *index, id string, doc *document) {
 	at := slices.IndexFunc(w.db.registered, func(g workspace.HeldGeneration) bool {
 		return g.Serving && i.uuid == g.IndexUUID && i.name == w.names.HeldGeneration(string(g.Dataset), g.Generation)
 	})
@@ -66,7 +66,7 @@ func (w *world) certain(i *index, id string, doc *document) {
 		}
 		bare := bytes.Replace(doc.source, fmt.Appendf(nil, `,"version":%d}}`, doc.version), []byte("}}"), 1)
 		if digest := sha256.Sum256(bare); !bytes.Equal(digest[:], r.digest) {
-			w.wrong("at %v %s@%d is replaced by another document, though the row (version %d) has a digest of the one that was there", w.now(), k, doc.version, r.version)
+			w.violation("at %v %s@%d is replaced by another document, though the row (version %d) has a digest of the one that was there", w.now(), k, doc.version, r.version)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (w *world) differences() (list []string) {
 
 func (w *world) differencesOf(d query.Dataset) (list []string) {
 	alias := w.names.Held(string(d))
-	serving := w.cluster.behind(alias)
+	serving := w.cluster.indicesOf(alias)
 	if len(serving) != 1 {
 		return []string{fmt.Sprintf("the alias %s is at %d indices", alias, len(serving))}
 	}
@@ -123,7 +123,7 @@ func (w *world) differencesOf(d query.Dataset) (list []string) {
 	if !registered {
 		list = append(list, fmt.Sprintf("searches of held %s go to an index that is not registered as serving", d))
 	}
-	visible := w.cluster.searched(serving[0])
+	visible := w.cluster.visibleDocuments(serving[0])
 	records, err := w.cluster.serving(w.names.Alias(string(d)))
 	if err != nil {
 		return append(list, err.Error())

@@ -19,7 +19,7 @@ import (
 
 // rows is the model of *postgres.Store.
 type rows struct {
-	line *line
+	line *link
 	db   *database
 	// broken tells of workspaces whose rows cannot be had; nil: there are none.
 	broken func(workspace.ID) bool
@@ -31,7 +31,7 @@ func (s *rows) HeldFreshness(ctx context.Context, in workspace.ID, d query.Datas
 	return do(ctx, s.line, toPostgres, fmt.Sprintf("HeldFreshness %s %s", short(in), d), func() (f workspace.Freshness, err error) {
 		for _, g := range s.db.registered {
 			if g.Dataset == d && g.Serving {
-				f.Generation, f.Filling = g.Generation, !g.Marked
+				f.Generation, f.Filling = g.Generation, !g.LostMarked
 			}
 		}
 		for _, k := range s.db.order {
@@ -44,7 +44,7 @@ func (s *rows) HeldFreshness(ctx context.Context, in workspace.ID, d query.Datas
 			f.ViewDeleted = f.ViewDeleted || r.viewDeleted != 0
 		}
 		if p := s.db.projectors[in]; p != nil {
-			f.Projected = p.projectedAt
+			f.ProjectedAt = p.projectedAt
 		}
 		return f, nil
 	})
@@ -141,14 +141,14 @@ func (s *rows) ClaimHeld(ctx context.Context, in workspace.ID, holder string, tt
 // with that one before.
 func (db *database) claim(r *row, read int64) int64 {
 	if r.version == read && r.attempted >= read {
-		read = db.next()
+		read = db.nextVersion()
 	}
 	r.digest = nil
 	r.version, r.attempted = max(r.version, read), max(r.attempted, read)
 	return read
 }
 
-func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.Projected, written bool) error {
+func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.ProjectionResult, written bool) error {
 	if len(projected) == 0 {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, projected []work
 	for i, p := range projected {
 		list[i] = workspace.HeldRecord{Dataset: p.Dataset, Record: p.Record, Version: p.Version}
 	}
-	return run(ctx, s.line, toPostgres, fmt.Sprintf("FinishHeld %s %s", short(in), versions(list)), func() error {
+	return doErr(ctx, s.line, toPostgres, fmt.Sprintf("FinishHeld %s %s", short(in), versions(list)), func() error {
 		for _, p := range projected {
 			s.db.finish(key{in, p.Dataset, p.Record}, p)
 		}
@@ -167,7 +167,7 @@ func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, projected []work
 	})
 }
 
-func (db *database) finish(k key, p workspace.Projected) {
+func (db *database) finish(k key, p workspace.ProjectionResult) {
 	r := db.rows[k]
 	switch {
 	case r == nil:
@@ -186,7 +186,7 @@ func (db *database) finish(k key, p workspace.Projected) {
 }
 
 // finished is for a row that is as it was projected.
-func (db *database) finished(k key, r *row, p workspace.Projected) {
+func (db *database) finished(k key, r *row, p workspace.ProjectionResult) {
 	r.projected, r.projectedAt, r.ownChange = p.Version, db.clock(), false
 	r.digest, r.present, r.refusal = p.Digest, p.Present, p.Refusal
 	r.lost, r.viewDeleted = 0, 0
@@ -202,7 +202,7 @@ func (db *database) finished(k key, r *row, p workspace.Projected) {
 }
 
 func (s *rows) ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error {
-	return run(ctx, s.line, toPostgres, "ReleaseProjector "+short(in), func() error {
+	return doErr(ctx, s.line, toPostgres, "ReleaseProjector "+short(in), func() error {
 		if p := s.db.projectors[in]; p != nil && p.holder == holder {
 			p.holder, p.deadline = "", time.Time{}
 		}
@@ -223,8 +223,8 @@ func (s *rows) HeldVersions(ctx context.Context, in workspace.ID, d query.Datase
 }
 
 func (s *rows) BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
-	return run(ctx, s.line, toPostgres, fmt.Sprintf("BumpHeld %s %s %s", short(in), d, ids(records)), func() error {
-		s.db.holdAgain(in, d, records)
+	return doErr(ctx, s.line, toPostgres, fmt.Sprintf("BumpHeld %s %s %s", short(in), d, ids(records)), func() error {
+		s.db.bumpExisting(in, d, records)
 		return nil
 	})
 }
@@ -248,7 +248,7 @@ func (db *database) oldStub(k key, age time.Duration) bool {
 }
 
 func (s *rows) ForgetHeld(ctx context.Context, in workspace.ID, records []workspace.HeldRecord) error {
-	return run(ctx, s.line, toPostgres, fmt.Sprintf("ForgetHeld %s %s", short(in), versions(records)), func() error {
+	return doErr(ctx, s.line, toPostgres, fmt.Sprintf("ForgetHeld %s %s", short(in), versions(records)), func() error {
 		for _, h := range records {
 			k := key{in, h.Dataset, h.Record}
 			if r := s.db.rows[k]; r != nil && r.version == h.Version && !r.stubSince.IsZero() {
@@ -277,7 +277,7 @@ func (s *rows) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Data
 
 // DeleteOverlays is that of workspace.BookStore.
 func (s *rows) DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
-	return run(ctx, s.line, toPostgres, fmt.Sprintf("DeleteOverlays %s %s %s", short(in), d, ids(records)), func() error {
+	return doErr(ctx, s.line, toPostgres, fmt.Sprintf("DeleteOverlays %s %s %s", short(in), d, ids(records)), func() error {
 		s.db.deleteOverlays(in, d, records)
 		return nil
 	})
@@ -312,26 +312,26 @@ func (s *rows) StaticViews(ctx context.Context, in workspace.ID, d query.Dataset
 
 // AddMembers adds records to a Static View.
 func (s *rows) AddMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
-	return run(ctx, s.line, toPostgres, fmt.Sprintf("AddMembers %s %s %s", short(in), d, ids(records)), func() error {
+	return doErr(ctx, s.line, toPostgres, fmt.Sprintf("AddMembers %s %s %s", short(in), d, ids(records)), func() error {
 		return s.db.addMembers(in, view, d, records)
 	})
 }
 
 // RemoveMembers takes records out of a Static View.
 func (s *rows) RemoveMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
-	return run(ctx, s.line, toPostgres, fmt.Sprintf("RemoveMembers %s %s %s", short(in), d, ids(records)), func() error {
+	return doErr(ctx, s.line, toPostgres, fmt.Sprintf("RemoveMembers %s %s %s", short(in), d, ids(records)), func() error {
 		return s.db.removeMembers(in, view, d, records)
 	})
 }
 
-// ViewThere tells whether there is a View, as looking it up does.
-func (s *rows) ViewThere(ctx context.Context, in workspace.ID, view uuid.UUID) error {
-	return run(ctx, s.line, toPostgres, "ViewThere "+short(in), func() error { return s.db.viewThere(in, view) })
+// CheckView tells whether there is a View, as looking it up does.
+func (s *rows) CheckView(ctx context.Context, in workspace.ID, view uuid.UUID) error {
+	return doErr(ctx, s.line, toPostgres, "ViewThere "+short(in), func() error { return s.db.checkView(in, view) })
 }
 
 // DeleteView deletes a Static View.
 func (s *rows) DeleteView(ctx context.Context, in workspace.ID, view uuid.UUID) error {
-	return run(ctx, s.line, toPostgres, "DeleteView "+short(in), func() error {
+	return doErr(ctx, s.line, toPostgres, "DeleteView "+short(in), func() error {
 		return s.db.deleteView(in, view)
 	})
 }

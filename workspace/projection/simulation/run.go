@@ -44,8 +44,8 @@ func Run(t *testing.T, seed uint64) (out Outcome) {
 	return out
 }
 
-// span is the time over which disturbances are spread.
-const span = 25 * time.Second
+// faultSpan is the time over which disturbances are spread.
+const faultSpan = 25 * time.Second
 
 func (w *world) run() (out Outcome) {
 	if w.plan.prepared {
@@ -53,15 +53,15 @@ func (w *world) run() (out Outcome) {
 			s.start(true)
 		}
 		w.healed = true
-		w.until(time.Minute, func() bool { return len(w.db.registered) == len(query.Held) && w.aliased() })
+		w.runUntil(time.Minute, func() bool { return len(w.db.registered) == len(query.Held) && w.searchable() })
 		w.healed = false
 	}
 	w.round(0)
-	for n := range w.plan.leaps {
+	for n := range w.plan.timeSkips {
 		for _, s := range w.servers {
 			s.stop()
 		}
-		w.until(projection.StubAge+upTo(w.random, projection.StubAge), func() bool { return false })
+		w.runUntil(projection.StubAge+upTo(w.random, projection.StubAge), func() bool { return false })
 		w.history.add(w.now(), "", "more than an hour later", "")
 		w.round(1 + n)
 	}
@@ -72,20 +72,20 @@ func (w *world) run() (out Outcome) {
 		}
 	}
 	w.history.add(w.now(), "", "everything is healed", "")
-	w.until(LateAfterHeal, func() bool { return false })
-	out.Lag = w.quiet()
+	w.runUntil(LateAfterHeal, func() bool { return false })
+	out.Lag = w.awaitConvergence()
 	for _, s := range w.servers {
 		s.stop()
 	}
-	w.until(time.Minute, func() bool { return len(w.open) == 0 })
+	w.runUntil(time.Minute, func() bool { return len(w.pendingCalls) == 0 })
 	out.Answered, out.Refused = w.answered.Load(), w.refused.Load()
 	out.Steps, out.Digest, out.Simulated, out.Violations, out.history = w.history.steps, w.history.digest, w.now(), w.violations, w.history
 	return out
 }
 
-// aliased tells whether searches find all held indices.
-func (w *world) aliased() bool {
-	return !slices.ContainsFunc(query.Held, func(d query.Dataset) bool { return len(w.cluster.behind(w.names.Held(string(d)))) == 0 })
+// searchable tells whether searches find all held indices.
+func (w *world) searchable() bool {
+	return !slices.ContainsFunc(query.Held, func(d query.Dataset) bool { return len(w.cluster.indicesOf(w.names.Held(string(d)))) == 0 })
 }
 
 // round has everybody do something while things go wrong.
@@ -108,14 +108,14 @@ func (w *world) round(number int) {
 	operator := w.actor("operator", 101, number)
 	rebuilding := &server{world: w, name: "operator"}
 	actors.Go(func() { operator.operator(rebuilding) })
-	w.rounds, w.disturbing = w.rounds+1, true
-	w.disturb(rebuilding)
+	w.rounds, w.faultsOn = w.rounds+1, true
+	w.scheduleFaults(rebuilding)
 	done := make(chan struct{})
 	go func() {
 		actors.Wait()
 		close(done)
 	}()
-	if !w.until(time.Hour, func() bool {
+	if !w.runUntil(time.Hour, func() bool {
 		select {
 		case <-done:
 			return true
@@ -123,26 +123,26 @@ func (w *world) round(number int) {
 			return false
 		}
 	}) {
-		w.wrong("clients, loader and operator have not ended after an hour")
+		w.violation("clients, loader and operator have not ended after an hour")
 	}
-	w.disturbing = false
+	w.faultsOn = false
 	loader.stop()
 	rebuilding.stop()
 }
 
-// disturb plans what goes wrong beside single calls.
-func (w *world) disturb(rebuilding *server) {
+// scheduleFaults plans what goes wrong beside single calls.
+func (w *world) scheduleFaults(rebuilding *server) {
 	r := w.random
 	soon := func(times int, what func()) {
 		for range times {
-			w.while(upTo(r, span), what)
+			w.duringRound(upTo(r, faultSpan), what)
 		}
 	}
 	soon(w.plan.kills, func() {
 		if n := r.IntN(len(w.servers) + 1); n < len(w.servers) {
 			s := w.servers[n]
 			s.stop()
-			w.while(upTo(r, span/2), func() {
+			w.duringRound(upTo(r, faultSpan/2), func() {
 				if s.current.Load() == nil {
 					s.start(true)
 				}
@@ -151,9 +151,9 @@ func (w *world) disturb(rebuilding *server) {
 			rebuilding.stop()
 		}
 	})
-	soon(w.plan.cuts, func() {
-		c := newCut(r, w.servers[r.IntN(len(w.servers))].name, w.now())
-		w.cuts = append(w.cuts, c)
+	soon(w.plan.partitions, func() {
+		c := newPartition(r, w.servers[r.IntN(len(w.servers))].name, w.now())
+		w.partitions = append(w.partitions, c)
 		w.history.add(w.now(), c.process, "is cut from "+c.to.String(), fmt.Sprintf("%v until %v", c.fate, c.until))
 	})
 	soon(w.plan.losses, func() {
@@ -173,7 +173,7 @@ func (w *world) disturb(rebuilding *server) {
 		for id, doc := range old.live {
 			live[id] = doc
 		}
-		w.while(upTo(r, span/2), func() {
+		w.duringRound(upTo(r, faultSpan/2), func() {
 			if now := w.cluster.indices[old.name]; now != nil {
 				w.history.add(w.now(), "", "the index "+w.indexName(old.name)+" is restored", "")
 				w.cluster.restore(now, live)
@@ -182,10 +182,10 @@ func (w *world) disturb(rebuilding *server) {
 	})
 	soon(w.plan.flushes, func() {
 		for _, i := range w.held() {
-			i.forget()
+			i.forgetDeletes()
 		}
 	})
-	soon(w.plan.jumps, func() {
+	soon(w.plan.clockJumps, func() {
 		w.skew = upTo(r, ClockJump) - ClockJump/2
 		w.history.add(w.now(), "postgres", "clock jumps", w.skew.String())
 	})
@@ -194,11 +194,11 @@ func (w *world) disturb(rebuilding *server) {
 	}
 }
 
-// while has something go wrong some time from now, if the round is still on.
-func (w *world) while(wait time.Duration, what func()) {
+// duringRound has something go wrong some time from now, if the round is still on.
+func (w *world) duringRound(wait time.Duration, what func()) {
 	round := w.rounds
-	w.in(wait, func() {
-		if w.disturbing && w.rounds == round {
+	w.after(wait, func() {
+		if w.faultsOn && w.rounds == round {
 			what()
 		}
 	})
@@ -214,12 +214,12 @@ func (w *world) held() (list []*index) {
 	return sorted(list)
 }
 
-// quiet waits until nothing is pending and everything is as it should be, and
+// awaitConvergence waits until nothing is pending and everything is as it should be, and
 // tells how long that took.
-func (w *world) quiet() time.Duration {
+func (w *world) awaitConvergence() time.Duration {
 	began, calm := w.now(), 0
 	for {
-		w.until(time.Second, func() bool { return false })
+		w.runUntil(time.Second, func() bool { return false })
 		var wrong []string
 		pending := w.pending()
 		if pending == 0 {
@@ -233,11 +233,11 @@ func (w *world) quiet() time.Duration {
 			return w.now() - began - 2*time.Second
 		case w.now()-began < LagBound:
 		case pending > 0:
-			w.wrong("%d records are pending %v after the healing", pending, w.now()-began)
+			w.violation("%d records are pending %v after the healing", pending, w.now()-began)
 			return w.now() - began
 		default:
 			for _, problem := range wrong {
-				w.wrong("after all was healed: %s", problem)
+				w.violation("after all was healed: %s", problem)
 			}
 			return w.now() - began
 		}
@@ -248,7 +248,7 @@ func (w *world) quiet() time.Duration {
 func (o Outcome) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %d steps, %v simulated, %d searches answered and %d refused, plan %+v\n", o.Seed, o.Steps, o.Simulated, o.Answered, o.Refused, o.plan)
-	for _, h := range o.history.kept {
+	for _, h := range o.history.entries {
 		fmt.Fprintf(&b, "%14v %-10s %-60s%s\n", h.at, h.who, h.what, h.result)
 	}
 	for _, v := range o.Violations {
@@ -257,7 +257,7 @@ func (o Outcome) String() string {
 	return b.String()
 }
 
-// Again is how the seed is run again.
-func (o Outcome) Again() string {
+// Repro is how the seed is run again.
+func (o Outcome) Repro() string {
 	return fmt.Sprintf("again: scripts/faults simulate --seeds 1 --seed %d", o.Seed)
 }

@@ -18,39 +18,39 @@ import (
 
 // scheduler lets one thing happen at a time.
 type scheduler struct {
-	bus    *bus
-	random *rand.Rand
-	plan   plan
-	cuts   []cut
-	began  time.Time
-	queue  events
-	number int
-	taken  int // calls
+	bus        *bus
+	random     *rand.Rand
+	plan       plan
+	partitions []partition
+	began      time.Time
+	queue      eventQueue
+	events     int
+	accepted   int // calls
 	// healed: nothing is disturbed any more.
 	healed bool
-	// open are calls that have not been answered, or not been executed.
-	open    map[*call]bool
-	history history
+	// pendingCalls are calls that have not been answered, or not been executed.
+	pendingCalls map[*call]bool
+	history      history
 }
 
 // event is something that is going to happen.
 type event struct {
-	at     time.Duration // since the beginning
-	number int
+	at  time.Duration // since the beginning
+	seq int
 	// late: it is a call that nobody waits for.
 	late bool
 	do   func()
 }
 
-type events []*event
+type eventQueue []*event
 
-func (e events) Len() int { return len(e) }
-func (e events) Less(a, b int) bool {
-	return cmp.Or(cmp.Compare(e[a].at, e[b].at), cmp.Compare(e[a].number, e[b].number)) < 0
+func (e eventQueue) Len() int { return len(e) }
+func (e eventQueue) Less(a, b int) bool {
+	return cmp.Or(cmp.Compare(e[a].at, e[b].at), cmp.Compare(e[a].seq, e[b].seq)) < 0
 }
-func (e events) Swap(a, b int) { e[a], e[b] = e[b], e[a] }
-func (e *events) Push(x any)   { *e = append(*e, x.(*event)) }
-func (e *events) Pop() any {
+func (e eventQueue) Swap(a, b int) { e[a], e[b] = e[b], e[a] }
+func (e *eventQueue) Push(x any)   { *e = append(*e, x.(*event)) }
+func (e *eventQueue) Pop() any {
 	old := *e
 	last := old[len(old)-1]
 	*e = old[:len(old)-1]
@@ -59,21 +59,21 @@ func (e *events) Pop() any {
 
 func (s *scheduler) now() time.Duration { return time.Since(s.began) }
 
-// in has something happen some time from now.
-func (s *scheduler) in(wait time.Duration, do func()) *event {
-	s.number++
-	e := &event{at: s.now() + wait, number: s.number, do: do}
+// after has something happen some time from now.
+func (s *scheduler) after(wait time.Duration, do func()) *event {
+	s.events++
+	e := &event{at: s.now() + wait, seq: s.events, do: do}
 	heap.Push(&s.queue, e)
 	return e
 }
 
-// until runs the simulation until a condition holds or a time is over, and tells
+// runUntil runs the simulation until a condition holds or a time is over, and tells
 // whether it holds.
-func (s *scheduler) until(limit time.Duration, condition func() bool) bool {
+func (s *scheduler) runUntil(limit time.Duration, condition func() bool) bool {
 	end := s.now() + limit
 	for {
 		synctest.Wait()
-		s.takeIn()
+		s.accept()
 		if condition() {
 			return true
 		}
@@ -99,82 +99,82 @@ func (s *scheduler) until(limit time.Duration, condition func() bool) bool {
 	}
 }
 
-// takeIn decides what becomes of the calls that have parked, in the order of
+// accept decides what becomes of the calls that have parked, in the order of
 // their names: in which order they came is the Go scheduler's choice.
-func (s *scheduler) takeIn() {
-	arrived := s.bus.take()
+func (s *scheduler) accept() {
+	arrived := s.bus.drain()
 	slices.SortStableFunc(arrived, func(a, b *call) int {
-		return cmp.Or(cmp.Compare(a.who, b.who), cmp.Compare(a.what, b.what), cmp.Compare(a.before, b.before))
+		return cmp.Or(cmp.Compare(a.caller, b.caller), cmp.Compare(a.what, b.what), cmp.Compare(a.fingerprint, b.fingerprint))
 	})
 	for _, c := range arrived {
-		s.taken++
-		c.number, s.open[c] = s.taken, true
-		if c.line.dead.Load() {
+		s.accepted++
+		c.seq, s.pendingCalls[c] = s.accepted, true
+		if c.link.dead.Load() {
 			s.answer(c, nil, errKilled)
 			continue
 		}
-		s.decide(c)
+		s.schedule(c)
 	}
 }
 
-func (s *scheduler) decide(c *call) {
+func (s *scheduler) schedule(c *call) {
 	r := s.random
 	if s.healed || c.to == toScenario {
-		s.in(upTo(r, s.plan.latency), func() { s.answer(s.execute(c, "")) })
+		s.after(upTo(r, s.plan.latency), func() { s.answer(s.execute(c, "")) })
 		return
 	}
 	wait := s.plan.delay(r)
 	c.fate = s.plan.fate(r, c.to)
-	for _, cut := range s.cuts {
-		if cut.hits(c, s.now()) {
+	for _, cut := range s.partitions {
+		if cut.affects(c, s.now()) {
 			c.fate = cut.fate
 		}
 	}
 	switch c.fate {
-	case fine:
-		s.in(wait, func() {
+	case noFault:
+		s.after(wait, func() {
 			// The answer may be slow as well.
 			_, value, err := s.execute(c, "")
 			if r.IntN(3) == 0 {
-				s.in(s.plan.delay(r), func() { s.answer(c, value, err) })
+				s.after(s.plan.delay(r), func() { s.answer(c, value, err) })
 				return
 			}
 			s.answer(c, value, err)
 		})
 	case lost:
-		s.in(wait, func() { s.answer(c, nil, errReset) })
+		s.after(wait, func() { s.answer(c, nil, errReset) })
 	case answerLost:
-		s.in(wait, func() {
+		s.after(wait, func() {
 			_, _, _ = s.execute(c, "answer lost")
 			s.answer(c, nil, errReset)
 		})
 	case late:
-		s.in(wait, func() {
+		s.after(wait, func() {
 			s.answer(c, nil, errReset)
-			s.later(c)
+			s.executeLate(c)
 		})
 	case hanging:
 		if r.IntN(2) == 0 {
-			s.later(c)
+			s.executeLate(c)
 		}
-		s.in(MaxHang, func() { s.answer(c, nil, errReset) })
-	case twice:
-		s.in(wait, func() {
+		s.after(MaxHang, func() { s.answer(c, nil, errReset) })
+	case duplicated:
+		s.after(wait, func() {
 			s.answer(s.execute(c, ""))
-			s.later(c)
+			s.executeLate(c)
 		})
 	case busy:
-		s.in(wait, func() {
-			refused := refusal(r)
+		s.after(wait, func() {
+			refused := randomRefusal(r)
 			body, err := json.Marshal(errorBody(refused))
-			s.answer(c, reply{refused.status, body}, errors.Join(err, c.refusal(refused)))
+			s.answer(c, reply{refused.status, body}, errors.Join(err, c.refusalError(refused)))
 		})
 	}
 }
 
-// later executes a call when nobody may wait for it any more.
-func (s *scheduler) later(c *call) {
-	s.in(s.plan.lateness(s.random, c.to), func() { _, _, _ = s.execute(c, "late") }).late = true
+// executeLate executes a call when nobody may wait for it any more.
+func (s *scheduler) executeLate(c *call) {
+	s.after(s.plan.lateness(s.random, c.to), func() { _, _, _ = s.execute(c, "late") }).late = true
 }
 
 // execute lets a call do what it does. One whose caller had gone before it
@@ -183,12 +183,12 @@ func (s *scheduler) execute(c *call, note string) (*call, any, error) {
 	if note == "" && c.abandoned.Load() {
 		note = "late"
 		if s.random.IntN(2) == 0 {
-			s.history.note(s.now(), c, "never arrived", nil, nil)
+			s.history.addCall(s.now(), c, "never arrived", nil, nil)
 			return c, nil, errReset
 		}
 	}
 	value, err := c.exec()
-	s.history.note(s.now(), c, note, value, err)
+	s.history.addCall(s.now(), c, note, value, err)
 	return c, value, err
 }
 
@@ -198,23 +198,23 @@ func (s *scheduler) answer(c *call, value any, err error) {
 			err = fault.Away(err, c.to.String())
 		}
 		if !c.answered && !c.abandoned.Load() {
-			s.history.note(s.now(), c, "refused", nil, err)
+			s.history.addCall(s.now(), c, "refused", nil, err)
 		}
 	}
 	c.answer(value, err)
-	delete(s.open, c)
+	delete(s.pendingCalls, c)
 }
 
 // kill ends a process: what it waits for never comes.
-func (s *scheduler) kill(l *line) {
+func (s *scheduler) kill(l *link) {
 	l.dead.Store(true)
 	var own []*call
-	for c := range s.open {
-		if c.line == l {
+	for c := range s.pendingCalls {
+		if c.link == l {
 			own = append(own, c)
 		}
 	}
-	slices.SortFunc(own, func(a, b *call) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(own, func(a, b *call) int { return cmp.Compare(a.seq, b.seq) })
 	for _, c := range own {
 		s.answer(c, nil, errKilled)
 	}
@@ -231,8 +231,8 @@ func (s *scheduler) heal() {
 	heap.Init(&s.queue)
 }
 
-// refusal is nil for what is answered in HTTP.
-func (c *call) refusal(f *failure) error {
+// randomRefusal is nil for what is answered in HTTP.
+func (c *call) refusalError(f *elasticError) error {
 	if c.http {
 		return nil
 	}
@@ -241,31 +241,31 @@ func (c *call) refusal(f *failure) error {
 
 // history is what happened, and a digest of all of it.
 type history struct {
-	lock   *sync.Mutex // the operator starts processes beside the scheduler
-	steps  int
-	digest uint64
-	kept   []happened
+	lock    *sync.Mutex // the operator starts processes beside the scheduler
+	steps   int
+	digest  uint64
+	entries []entry
 }
 
-type happened struct {
+type entry struct {
 	at                time.Duration
 	who, what, result string
 }
 
-// keptSteps is how much of a history is told.
-const keptSteps = 100_000
+// maxEntries is how much of a history is told.
+const maxEntries = 100_000
 
-func (h *history) note(at time.Duration, c *call, note string, value any, err error) {
+func (h *history) addCall(at time.Duration, c *call, note string, value any, err error) {
 	result := note
-	if c.fate == twice || c.fate == hanging {
+	if c.fate == duplicated || c.fate == hanging {
 		result += " (" + c.fate.String() + ")"
 	}
 	if err != nil {
 		result += " error: " + err.Error()
 	} else {
-		result += shown(value)
+		result += resultText(value)
 	}
-	h.add(at, c.who, c.what, result)
+	h.add(at, c.caller, c.what, result)
 }
 
 func (h *history) add(at time.Duration, who, what, result string) {
@@ -282,13 +282,13 @@ func (h *history) add(at time.Duration, who, what, result string) {
 			mix(text[i])
 		}
 	}
-	if len(h.kept) < keptSteps {
-		h.kept = append(h.kept, happened{at, who, what, result})
+	if len(h.entries) < maxEntries {
+		h.entries = append(h.entries, entry{at, who, what, result})
 	}
 }
 
-// shown is an answer in a history; most say nothing to a reader.
-func shown(value any) string {
+// resultText is an answer in a history; most say nothing to a reader.
+func resultText(value any) string {
 	switch v := value.(type) {
 	case bool, int64, string:
 		return fmt.Sprintf(" → %v", v)

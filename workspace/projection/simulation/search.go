@@ -22,7 +22,7 @@ import (
 // that packages records and join make, as far as their conditions are on what
 // workspaces hold. Each search is judged where it is executed.
 type searcher struct {
-	line    *line
+	line    *link
 	cluster *cluster
 	names   mappings.Names
 	world   *world // nil: nobody judges
@@ -30,15 +30,15 @@ type searcher struct {
 
 var _ records.Searcher = (*searcher)(nil)
 
-// asked is what a client asked for, and what is wrong with what was found.
-type asked struct {
-	view   *workspace.View // nil: the book
-	before int64           // the last commit that it must see
+// searchCheck is what a client asked for, and what is wrong with what was found.
+type searchCheck struct {
+	view        *workspace.View // nil: the book
+	afterCommit int64           // the last commit that it must see
 	// problems are of the search whose rows it got.
 	problems []string
 }
 
-type askedKey struct{}
+type searchCheckKey struct{}
 
 type foundRows struct {
 	rows     []jsontext.Value
@@ -46,32 +46,32 @@ type foundRows struct {
 }
 
 func (s *searcher) Search(ctx context.Context, q query.Query) (records.Page, error) {
-	want, _ := ctx.Value(askedKey{}).(*asked)
+	want, _ := ctx.Value(searchCheckKey{}).(*searchCheck)
 	what := fmt.Sprintf("Search %s %s", q.Base.Kind, q.Dataset)
 	found, err := do(ctx, s.line, toElasticsearch, what, func() (foundRows, error) {
-		index, err := s.searched(q)
+		index, err := s.index(q)
 		if err != nil {
 			return foundRows{}, err
 		}
-		visible := s.cluster.searched(index)
+		visible := s.cluster.visibleDocuments(index)
 		var found foundRows
-		shown := map[uuid.UUID]shownDocument{}
+		shown := map[uuid.UUID]searchedDocument{}
 		for _, id := range slices.Sorted(maps.Keys(visible)) {
 			doc := visible[id]
-			var d shownDocument
+			var d searchedDocument
 			if doc.routing != q.Base.Workspace {
 				continue
 			}
 			if err := json.Unmarshal(doc.source, &d); err != nil {
 				return foundRows{}, fmt.Errorf("the document %s: %w", id, err)
 			}
-			if d.meets(query.All(q.Where)) {
+			if d.matches(query.All(q.Where)) {
 				shown[d.ID] = d
 				found.rows = append(found.rows, jsontext.Value(doc.source))
 			}
 		}
-		if s.world != nil && want != nil && s.world.known(q, index) {
-			found.problems = s.world.judge(q, want, shown)
+		if s.world != nil && want != nil && s.world.registered(q, index) {
+			found.problems = s.world.checkSearch(q, want, shown)
 		}
 		return found, nil
 	})
@@ -81,8 +81,8 @@ func (s *searcher) Search(ctx context.Context, q query.Query) (records.Page, err
 	return records.Page{Rows: found.rows, Total: len(found.rows)}, err
 }
 
-// searched is the index that a search goes to.
-func (s *searcher) searched(q query.Query) (*index, error) {
+// index is the index that a search goes to.
+func (s *searcher) index(q query.Query) (*index, error) {
 	name := s.names.Held(string(q.Dataset))
 	if q.Generation != "" {
 		name = s.names.HeldGeneration(string(q.Dataset), q.Generation)
@@ -103,8 +103,8 @@ func (s *searcher) SearchMerged(ctx context.Context, legs [2]query.Query, _ quer
 	return s.Search(ctx, legs[1])
 }
 
-// shownDocument is what of a document a search goes by.
-type shownDocument struct {
+// searchedDocument is what of a document a search goes by.
+type searchedDocument struct {
 	ID   uuid.UUID `json:"id"`
 	Held struct {
 		InBook bool        `json:"in_book"`
@@ -115,12 +115,12 @@ type shownDocument struct {
 	} `json:"held"`
 }
 
-func (d *shownDocument) meets(n query.Node) bool {
+func (d *searchedDocument) matches(n query.Node) bool {
 	switch n := n.(type) {
 	case query.All:
-		return !slices.ContainsFunc(n, func(n query.Node) bool { return !d.meets(n) })
+		return !slices.ContainsFunc(n, func(n query.Node) bool { return !d.matches(n) })
 	case query.Any:
-		return slices.ContainsFunc(n, d.meets)
+		return slices.ContainsFunc(n, d.matches)
 	case query.Terms:
 		return slices.ContainsFunc(n.Values, func(v string) bool { return slices.Contains(d.values(n.Path), v) })
 	case query.Span:
@@ -129,7 +129,7 @@ func (d *shownDocument) meets(n query.Node) bool {
 	panic(fmt.Sprintf("the model has no condition %T", n)) // of what the clients of the model ask for
 }
 
-func (d *shownDocument) values(path string) []string {
+func (d *searchedDocument) values(path string) []string {
 	switch path {
 	case "held.in_book":
 		return []string{fmt.Sprint(d.Held.InBook)}
@@ -143,27 +143,27 @@ func (d *shownDocument) values(path string) []string {
 	panic("the model has no field " + path) // of what the clients of the model ask for
 }
 
-// known tells whether the index that a search went to is the one that is
+// registered tells whether the index that a search went to is the one that is
 // registered. Another one, which was put in its place, is noticed within
 // NoticeWithin.
-func (w *world) known(q query.Query, i *index) bool {
+func (w *world) registered(q query.Query, i *index) bool {
 	return slices.ContainsFunc(w.db.registered, func(g workspace.HeldGeneration) bool {
 		return g.Dataset == q.Dataset && w.names.HeldGeneration(string(g.Dataset), g.Generation) == i.name && g.IndexUUID == i.uuid
 	})
 }
 
-// judge holds what a search of a workspace finds to what was committed: each
+// checkSearch holds what a search of a workspace finds to what was committed: each
 // record as some commit had it between the one that had been made when the
 // search was asked for and now. Which records the global dataset has reaches
 // searches later on: those that were away at some time are not missed.
-func (w *world) judge(q query.Query, want *asked, shown map[uuid.UUID]shownDocument) (problems []string) {
+func (w *world) checkSearch(q query.Query, want *searchCheck, shown map[uuid.UUID]searchedDocument) (problems []string) {
 	in, err := workspace.ParseID(q.Base.Workspace)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	for _, id := range w.records {
 		doc, found := shown[id]
-		states := w.since(key{in, q.Dataset, id}, want.before)
+		states := w.statesSince(key{in, q.Dataset, id}, want.afterCommit)
 		always, never, status := true, true, false
 		for _, s := range states {
 			is := s.shows(want.view)
@@ -172,7 +172,7 @@ func (w *world) judge(q query.Query, want *asked, shown map[uuid.UUID]shownDocum
 		}
 		problem := ""
 		switch {
-		case !found && always && !w.unsteady[id]:
+		case !found && always && !w.flickered[id]:
 			problem = "a record is missing"
 		case found && never:
 			problem = "a record is found that should not be"

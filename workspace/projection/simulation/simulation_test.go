@@ -41,7 +41,7 @@ func few(t *testing.T, seeds int) {
 		if len(o.Violations) == 0 {
 			return
 		}
-		t.Errorf("seed %d: %s\n%s", o.Seed, strings.Join(o.Violations, "\n"), o.Again())
+		t.Errorf("seed %d: %s\n%s", o.Seed, strings.Join(o.Violations, "\n"), o.Repro())
 		if told++; told == 1 {
 			t.Log(o)
 		}

@@ -18,7 +18,7 @@ import (
 
 // system is the model of *postgres.System.
 type system struct {
-	line *line
+	line *link
 	db   *database
 }
 
@@ -99,7 +99,7 @@ func (s *system) bumpDataset(ctx context.Context, d query.Dataset, what string, 
 			n := 0
 			reached := last
 			for _, k := range s.db.order {
-				if k.dataset != d || n == s.db.page || last != (key{}) && k.compare(last) <= 0 {
+				if k.dataset != d || n == s.db.bumpPage || last != (key{}) && k.compare(last) <= 0 {
 					continue
 				}
 				s.db.bump(s.db.rows[k])
@@ -107,7 +107,7 @@ func (s *system) bumpDataset(ctx context.Context, d query.Dataset, what string, 
 				reached = k
 				n++
 			}
-			if n < s.db.page {
+			if n < s.db.bumpPage {
 				return key{}, nil
 			}
 			return reached, nil
@@ -120,7 +120,7 @@ func (s *system) bumpDataset(ctx context.Context, d query.Dataset, what string, 
 }
 
 func (s *system) BumpRecords(ctx context.Context, d query.Dataset, records []string) error {
-	return run(ctx, s.line, toPostgres, fmt.Sprintf("BumpRecords %s %d", d, len(records)), func() error {
+	return doErr(ctx, s.line, toPostgres, fmt.Sprintf("BumpRecords %s %d", d, len(records)), func() error {
 		for _, k := range s.db.order {
 			if k.dataset == d && slices.Contains(records, k.record.String()) {
 				s.db.bump(s.db.rows[k])
@@ -144,8 +144,8 @@ func (s *system) BumpOldScores(ctx context.Context, age time.Duration, limit int
 }
 
 func (s *system) AdvanceVersions(ctx context.Context, past int64) error {
-	return run(ctx, s.line, toPostgres, "AdvanceVersions", func() error {
-		s.db.last = max(s.db.last, past)
+	return doErr(ctx, s.line, toPostgres, "AdvanceVersions", func() error {
+		s.db.lastVersion = max(s.db.lastVersion, past)
 		return nil
 	})
 }
@@ -155,7 +155,7 @@ func (s *system) HeldSource(ctx context.Context, d query.Dataset) (string, error
 }
 
 func (s *system) SetHeldSource(ctx context.Context, d query.Dataset, generation string) error {
-	return run(ctx, s.line, toPostgres, "SetHeldSource "+string(d)+" "+generation, func() error {
+	return doErr(ctx, s.line, toPostgres, "SetHeldSource "+string(d)+" "+generation, func() error {
 		s.db.sources[d] = generation
 		return nil
 	})
@@ -169,11 +169,11 @@ func (s *system) HeldGenerations(ctx context.Context) ([]workspace.HeldGeneratio
 
 // RegisterGeneration is two statements, each committed by itself.
 func (s *system) RegisterGeneration(ctx context.Context, g workspace.HeldGeneration) (int64, error) {
-	err := run(ctx, s.line, toPostgres, "RegisterGeneration "+string(g.Dataset), func() error { return s.db.register(g) })
+	err := doErr(ctx, s.line, toPostgres, "RegisterGeneration "+string(g.Dataset), func() error { return s.db.register(g) })
 	if err != nil {
 		return 0, err
 	}
-	return do(ctx, s.line, toPostgres, "LastVersion "+string(g.Dataset), func() (int64, error) { return max(1, s.db.last), nil })
+	return do(ctx, s.line, toPostgres, "LastVersion "+string(g.Dataset), func() (int64, error) { return max(1, s.db.lastVersion), nil })
 }
 
 func (db *database) register(g workspace.HeldGeneration) error {
@@ -182,7 +182,7 @@ func (db *database) register(g workspace.HeldGeneration) error {
 			return fault.New(fault.Internal, "the generation %s of %s is registered", g.Generation, g.Dataset)
 		}
 	}
-	g.Serving, g.Marked = false, true
+	g.Serving, g.LostMarked = false, true
 	db.insert(g)
 	return nil
 }
@@ -192,8 +192,8 @@ func (db *database) insert(g workspace.HeldGeneration) {
 	slices.SortStableFunc(db.registered, func(a, b workspace.HeldGeneration) int { return strings.Compare(string(a.Dataset), string(b.Dataset)) })
 }
 
-// set changes a generation, if it is there.
-func (db *database) set(of workspace.HeldGeneration, change func(*workspace.HeldGeneration)) {
+// updateGeneration changes a generation, if it is there.
+func (db *database) updateGeneration(of workspace.HeldGeneration, change func(*workspace.HeldGeneration)) {
 	db.registered = slices.Clone(db.registered)
 	for i, g := range db.registered {
 		if g.Dataset == of.Dataset && g.Generation == of.Generation {
@@ -203,10 +203,10 @@ func (db *database) set(of workspace.HeldGeneration, change func(*workspace.Held
 }
 
 func (s *system) ReplaceGenerations(ctx context.Context, g workspace.HeldGeneration) error {
-	return run(ctx, s.line, toPostgres, "ReplaceGenerations "+string(g.Dataset), func() error {
+	return doErr(ctx, s.line, toPostgres, "ReplaceGenerations "+string(g.Dataset), func() error {
 		s.db.registered = slices.DeleteFunc(slices.Clone(s.db.registered), func(o workspace.HeldGeneration) bool { return o.Dataset == g.Dataset })
 		g := g
-		g.Serving, g.Marked = true, false
+		g.Serving, g.LostMarked = true, false
 		s.db.insert(g)
 		return nil
 	})
@@ -222,15 +222,15 @@ func (s *system) MarkLost(ctx context.Context, g workspace.HeldGeneration) error
 	if err != nil {
 		return err
 	}
-	return run(ctx, s.line, toPostgres, "Marked "+string(g.Dataset), func() error {
-		s.db.set(g, func(g *workspace.HeldGeneration) { g.Marked = true })
+	return doErr(ctx, s.line, toPostgres, "Marked "+string(g.Dataset), func() error {
+		s.db.updateGeneration(g, func(g *workspace.HeldGeneration) { g.LostMarked = true })
 		return nil
 	})
 }
 
 func (s *system) AdoptIndex(ctx context.Context, g workspace.HeldGeneration) error {
-	return run(ctx, s.line, toPostgres, "AdoptIndex "+string(g.Dataset), func() error {
-		s.db.set(g, func(of *workspace.HeldGeneration) {
+	return doErr(ctx, s.line, toPostgres, "AdoptIndex "+string(g.Dataset), func() error {
+		s.db.updateGeneration(g, func(of *workspace.HeldGeneration) {
 			if of.IndexUUID == "" {
 				of.IndexUUID = g.IndexUUID
 			}
@@ -240,17 +240,17 @@ func (s *system) AdoptIndex(ctx context.Context, g workspace.HeldGeneration) err
 }
 
 func (s *system) ServeGeneration(ctx context.Context, g workspace.HeldGeneration) error {
-	return run(ctx, s.line, toPostgres, "ServeGeneration "+string(g.Dataset), func() error {
+	return doErr(ctx, s.line, toPostgres, "ServeGeneration "+string(g.Dataset), func() error {
 		s.db.registered = slices.DeleteFunc(slices.Clone(s.db.registered), func(o workspace.HeldGeneration) bool {
 			return o.Dataset == g.Dataset && o.Generation != g.Generation
 		})
-		s.db.set(g, func(g *workspace.HeldGeneration) { g.Serving = true })
+		s.db.updateGeneration(g, func(g *workspace.HeldGeneration) { g.Serving = true })
 		return nil
 	})
 }
 
 func (s *system) DropGeneration(ctx context.Context, g workspace.HeldGeneration) error {
-	return run(ctx, s.line, toPostgres, "DropGeneration "+string(g.Dataset), func() error {
+	return doErr(ctx, s.line, toPostgres, "DropGeneration "+string(g.Dataset), func() error {
 		s.db.registered = slices.DeleteFunc(slices.Clone(s.db.registered), func(o workspace.HeldGeneration) bool {
 			return o.Dataset == g.Dataset && o.Generation == g.Generation
 		})
@@ -297,7 +297,7 @@ func (s *system) RenewLease(ctx context.Context, name, holder string, ttl time.D
 }
 
 func (s *system) ReleaseLease(ctx context.Context, name, holder string) error {
-	return run(ctx, s.line, toPostgres, "ReleaseLease "+name, func() error {
+	return doErr(ctx, s.line, toPostgres, "ReleaseLease "+name, func() error {
 		if l, there := s.db.leases[name]; there && l.holder == holder {
 			delete(s.db.leases, name)
 		}

@@ -33,17 +33,17 @@ type world struct {
 	views      []uuid.UUID // of each workspace; View n holds records of dataset n modulo 3
 	servers    []*server
 	rounds     int
-	disturbing bool
+	faultsOn   bool
 	// poison is the workspace whose rows cannot be had, from when it is set.
 	poison atomic.Pointer[workspace.ID]
 
 	commits atomic.Int64
 	states  map[key][]state
-	// unsteady are the global records that were away at some time.
-	unsteady  map[uuid.UUID]bool
-	released  int          // generations of the global dataset
-	revisions int          // of its records
-	status    atomic.Int64 // the last one that was written
+	// flickered are the global records that were away at some time.
+	flickered         map[uuid.UUID]bool
+	globalGenerations int          // generations of the global dataset
+	revisions         int          // of its records
+	lastStatus        atomic.Int64 // the last one that was written
 	// answered and refused are the searches that clients made.
 	answered, refused atomic.Int64
 	// busy are the clients that have not ended.
@@ -57,15 +57,15 @@ func newWorld(seed uint64) *world {
 	random := rand.New(rand.NewPCG(seed, 0x61746c6173)) // #nosec G404 -- a seed is to be run again
 	w := &world{
 		scheduler: &scheduler{
-			bus: &bus{wake: make(chan struct{}, 1), trails: map[string]uint64{}}, random: random, plan: newPlan(random), began: time.Now(), open: map[*call]bool{},
+			bus: &bus{wake: make(chan struct{}, 1), fingerprints: map[string]uint64{}}, random: random, plan: newPlan(random), began: time.Now(), pendingCalls: map[*call]bool{},
 			history: history{lock: new(sync.Mutex)},
 		},
-		states: map[key][]state{}, unsteady: map[uuid.UUID]bool{},
+		states: map[key][]state{}, flickered: map[uuid.UUID]bool{},
 	}
 	w.db = newDatabase(func() time.Time { return time.Now().Add(w.skew) })
-	w.db.page, w.db.committed = w.plan.bumpPage, w.note
+	w.db.bumpPage, w.db.onCommit = w.plan.bumpPage, w.recordCommit
 	w.cluster = newCluster(time.Now, func() time.Duration { return upTo(random, RefreshWithin) })
-	w.cluster.written = w.certain
+	w.cluster.onWrite = w.checkDigest
 	for n := range w.plan.workspaces {
 		w.workspaces = append(w.workspaces, workspace.ID{15: byte(0xa0 + n)})
 	}
@@ -79,7 +79,7 @@ func newWorld(seed uint64) *world {
 			w.db.views[viewKey{in, view}] = viewDataset(n)
 		}
 	}
-	w.release(nil)
+	w.switchGlobal(nil)
 	for n := range w.plan.servers {
 		w.servers = append(w.servers, &server{world: w, name: fmt.Sprintf("s%d", n+1)})
 	}
@@ -89,8 +89,8 @@ func newWorld(seed uint64) *world {
 // maxViolations is how many of a run are told.
 const maxViolations = 20
 
-// wrong notes a violation.
-func (w *world) wrong(format string, args ...any) {
+// violation notes a violation.
+func (w *world) violation(format string, args ...any) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	if len(w.violations) < maxViolations {
@@ -107,7 +107,7 @@ type server struct {
 
 // process is one life of a server.
 type process struct {
-	line      *line
+	line      *link
 	rows      *rows
 	global    *global
 	records   *records.Records
@@ -119,7 +119,7 @@ type process struct {
 // start begins a life; one that sweeps is atlas serve.
 func (s *server) start(sweep bool) *process {
 	w := s.world
-	l := &line{bus: w.bus, name: s.name}
+	l := &link{bus: w.bus, name: s.name}
 	client, err := elastic.New(elastic.Config{
 		Addresses: []string{"http://model:9200"},
 		Transport: &transport{line: l, cluster: w.cluster, name: w.indexName},
@@ -178,14 +178,14 @@ func (w *world) indexName(name string) string {
 	return name
 }
 
-// release makes a new generation of all global records and sends searches to it;
-// change is told each record of the one before.
-func (w *world) release(change func(d query.Dataset, id uuid.UUID, r globalRecord) globalRecord) {
-	w.released++
+// switchGlobal makes a new generation of all global records and sends searches to it;
+// setGlobal is told each record of the one before.
+func (w *world) switchGlobal(change func(d query.Dataset, id uuid.UUID, r globalRecord) globalRecord) {
+	w.globalGenerations++
 	for _, d := range query.Held {
 		alias := w.names.Alias(string(d))
-		name := w.names.Generation(string(d), fmt.Sprint(w.released))
-		before := w.cluster.behind(alias)
+		name := w.names.Generation(string(d), fmt.Sprint(w.globalGenerations))
+		before := w.cluster.indicesOf(alias)
 		if err := w.cluster.create(name, []string{alias}); err != nil {
 			panic(err) // it has a name of its own
 		}
@@ -210,12 +210,12 @@ func (w *world) release(change func(d query.Dataset, id uuid.UUID, r globalRecor
 	}
 }
 
-// change changes global records where they are.
-func (w *world) change(d query.Dataset, id uuid.UUID, to *globalRecord) {
-	serving := w.cluster.behind(w.names.Alias(string(d)))[0]
+// setGlobal changes global records where they are.
+func (w *world) setGlobal(d query.Dataset, id uuid.UUID, to *globalRecord) {
+	serving := w.cluster.indicesOf(w.names.Alias(string(d)))[0]
 	if to == nil {
 		delete(serving.global, id.String())
-		w.unsteady[id] = true
+		w.flickered[id] = true
 		return
 	}
 	serving.global[id.String()] = *to
