@@ -8,7 +8,7 @@ import (
 	"atlas/search/query"
 )
 
-// ViewChange is what an upsert says of a View.
+// ViewChange is the request to create or change a View.
 type ViewChange struct {
 	// ID is the View to change, nil to create one.
 	ID *ViewID
@@ -17,16 +17,16 @@ type ViewChange struct {
 	Type    ViewType
 	// Name is "" when left out.
 	Name string
-	// Definition is judged when the View's dataset and type are known.
+	// Definition is parsed once the dataset and type of the View are known.
 	Definition input.Value
 	// Presentation is nil when left out.
 	Presentation *Presentation
-	// Revision is the one that the change was made on, 0 when left out.
+	// Revision is the expected revision of the View, 0 when left out.
 	Revision int
 }
 
-// ParseViewChange reads the body of an upsert: fault.InvalidInput with every
-// problem but those of the definition.
+// ParseViewChange parses the body of an upsert: fault.InvalidInput with every
+// issue except those of the definition.
 func ParseViewChange(body input.Value) (ViewChange, error) {
 	var issues input.Issues
 	var c ViewChange
@@ -63,9 +63,9 @@ func ParseViewChange(body input.Value) (ViewChange, error) {
 	return c, issues.Err()
 }
 
-// apply is the View after the change: fault.ViewImmutableField,
-// fault.InvalidViewDefinition, fault.RevisionConflict. It does not judge
-// whether the name is free.
+// apply returns the View after the change: fault.ViewImmutableField,
+// fault.InvalidViewDefinition, fault.RevisionConflict. It does not check whether
+// the name is free.
 func (c ViewChange) apply(v View) (View, error) {
 	if c.Dataset != "" && c.Dataset != v.Dataset {
 		return View{}, immutableField("dataset", v.Dataset.Singular())

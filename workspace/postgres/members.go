@@ -13,9 +13,9 @@ import (
 
 var _ workspace.MembershipStore = (*Store)(nil)
 
-// AddMembers implements workspace.MembershipStore. The View's row is locked
-// first, then the held rows in the order of ids, as in every write: what makes a
-// record visible (an overlay, a membership) cannot go while its row is locked.
+// AddMembers implements workspace.MembershipStore. It locks the View's row, then the
+// held rows in the order of ids, as every write does. The overlay or membership that
+// makes a record visible cannot be removed while its row is locked.
 func (s *Store) AddMembers(ctx context.Context, in workspace.ID, v workspace.View, candidates []workspace.Candidate) (outcomes []error, err error) {
 	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		var members int
@@ -57,11 +57,10 @@ func (s *Store) AddMembers(ctx context.Context, in workspace.ID, v workspace.Vie
 	return outcomes, err
 }
 
-// membership is what the workspace has of a record.
+// membership says whether a record is in the View, and visible to the workspace.
 type membership struct{ inView, visible bool }
 
-// lockMemberships locks the held rows of the records and tells what holds them.
-// A record without a row is held by nothing.
+// lockMemberships locks the held rows of the records and reads their memberships.
 func lockMemberships(ctx context.Context, tx pgx.Tx, in workspace.ID, v workspace.View, ids []uuid.UUID) (map[uuid.UUID]membership, error) {
 	if _, err := tx.Exec(ctx, exclusiveLock, arg(in), string(v.Dataset)); err != nil {
 		return nil, err
@@ -91,8 +90,8 @@ func lockMemberships(ctx context.Context, tx pgx.Tx, in workspace.ID, v workspac
 	return state, err
 }
 
-// checkCandidates judges candidates one after the other. Only what the workspace sees
-// already comes in: being a candidate makes nothing visible.
+// checkCandidates checks candidates in order. It adds only records that the workspace
+// already sees.
 func checkCandidates(v workspace.View, candidates []workspace.Candidate, state map[uuid.UUID]membership, members int) (outcomes []error, added []uuid.UUID) {
 	outcomes = make([]error, len(candidates))
 	for i, c := range candidates {
@@ -124,14 +123,14 @@ func (s *Store) RemoveMembers(ctx context.Context, in workspace.ID, v workspace.
 		if err != nil {
 			return err
 		}
-		there, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-		if err != nil || len(there) == 0 {
+		removed, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		if err != nil || len(removed) == 0 {
 			return err
 		}
-		if _, err := bumpExisting(ctx, tx, in, string(v.Dataset), there); err != nil {
+		if _, err := bumpExisting(ctx, tx, in, string(v.Dataset), removed); err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, `DELETE FROM view_records WHERE workspace_id = $1 AND view_id = $2 AND record_id = ANY($3)`, arg(in), arg(v.ID), there)
+		tag, err := tx.Exec(ctx, `DELETE FROM view_records WHERE workspace_id = $1 AND view_id = $2 AND record_id = ANY($3)`, arg(in), arg(v.ID), removed)
 		if err != nil {
 			return err
 		}

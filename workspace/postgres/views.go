@@ -25,8 +25,8 @@ func viewNameConflict(cause error) *fault.Error {
 	return fault.Wrap(cause, fault.ViewNameConflict, "the workspace has a View of this dataset with this name already, but for case and accents")
 }
 
-// viewQuery reads Views of a workspace ($1) as a viewer ($2, null for nobody)
-// sees them. It takes what follows FROM.
+// viewQuery reads Views of a workspace ($1) as a viewer ($2, null for none) sees
+// them. rest is appended to the WHERE clause.
 func viewQuery(rest string) string {
 	return `
 	WITH f AS (
@@ -63,7 +63,7 @@ func collectView(in workspace.ID) pgx.RowToFunc[workspace.View] {
 	}
 }
 
-// userOrZero is the zero user for null.
+// userOrZero returns the zero id for null.
 func userOrZero(id *uuid.UUID) workspace.UserID {
 	if id == nil {
 		return workspace.UserID{}
@@ -114,23 +114,25 @@ func (s *Store) BareView(ctx context.Context, in workspace.ID, id workspace.View
 func (s *Store) StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) (ids []workspace.ViewID, err error) {
 	err = s.query(ctx, in, `SELECT id FROM views WHERE workspace_id = $1 AND dataset = $2 AND view_type = 'static' ORDER BY id`,
 		[]any{arg(in), string(d)}, func(rows pgx.Rows) error {
-			ids, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (id workspace.ViewID, err error) {
-				return id, row.Scan((*uuid.UUID)(&id))
-			})
+			ids, err = pgx.CollectRows(rows, collectViewID)
 			return err
 		})
 	return ids, err
 }
 
+func collectViewID(row pgx.CollectableRow) (id workspace.ViewID, err error) {
+	return id, row.Scan((*uuid.UUID)(&id))
+}
+
 // InsertView implements workspace.ViewStore.
-func (s *Store) InsertView(ctx context.Context, in workspace.ID, v workspace.View, most int) error {
+func (s *Store) InsertView(ctx context.Context, in workspace.ID, v workspace.View, limit int) error {
 	definition, presentation, err := marshalView(v)
 	if err != nil {
 		return err
 	}
 	return s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		err := oneMore(ctx, tx, in, bound{
-			what: "views", things: "Views", advice: "delete one first", most: most, rows: `views WHERE workspace_id = $1`,
+			what: "views", things: "Views", advice: "delete one first", most: limit, rows: `views WHERE workspace_id = $1`,
 		})
 		if err != nil {
 			return err
@@ -160,8 +162,8 @@ func (s *Store) UpdateView(ctx context.Context, in workspace.ID, id workspace.Vi
 		if err := lockView(ctx, tx, in, id, "FOR NO KEY UPDATE"); err != nil {
 			return err
 		}
-		// A statement of its own: it sees what was committed while the lock was
-		// waited for.
+		// A separate statement sees what was committed while this transaction waited
+		// for the lock.
 		rows, err := tx.Query(ctx, viewQuery(`AND v.id = $3`), arg(in), nullable(viewer), arg(id))
 		if err != nil {
 			return err
@@ -200,9 +202,9 @@ func lockView(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.View
 	return err
 }
 
-// DeleteView implements workspace.ViewStore. What the View held becomes pending
-// without being an own change: up to 100,000 records are the sweeper's work, and
-// no search waits for them.
+// DeleteView implements workspace.ViewStore. The records of the View become pending,
+// but not as a change of the workspace: the sweep projects up to 100,000 records,
+// and no search waits for them.
 func (s *Store) DeleteView(ctx context.Context, in workspace.ID, id workspace.ViewID) error {
 	return s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = '30s'`); err != nil {
@@ -219,10 +221,10 @@ func (s *Store) DeleteView(ctx context.Context, in workspace.ID, id workspace.Vi
 	})
 }
 
-// bumpMembers is hold for all records of a View, which have their rows already;
-// they do not become the workspace's own change. Until a contact's document is
-// written again, the row tells that it may name the deleted View: what only that
-// View made visible must not be found (docs/decisions/013-view-locks.md).
+// bumpMembers makes all records of a View pending, but not as a change of the
+// workspace. It marks contacts: until their documents are written again, they name
+// the deleted View, and searches must not find a contact that only this View made
+// visible (docs/decisions/013-view-locks.md).
 func bumpMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.ViewID) error {
 	_, err := tx.Exec(ctx, `
 		WITH locked AS MATERIALIZED (
@@ -238,14 +240,14 @@ func bumpMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.V
 	return err
 }
 
-// inWorkspaceRetrying is inWorkspace, again when Postgres ended the transaction to untie a
-// deadlock: the statements of fn change nothing else.
+// inWorkspaceRetrying is inWorkspace with retries after deadlocks and serialization
+// failures. fn must change nothing outside the transaction.
 func (s *Store) inWorkspaceRetrying(ctx context.Context, in workspace.ID, fn func(pgx.Tx) error) error {
-	const most = 5
+	const maxAttempts = 5
 	for attempt := 1; ; attempt++ {
 		err := s.inWorkspace(ctx, in, fn)
-		ended, ok := errors.AsType[*pgconn.PgError](err)
-		if !ok || ended.Code != "40P01" && ended.Code != "40001" || attempt == most {
+		aborted, ok := errors.AsType[*pgconn.PgError](err)
+		if !ok || aborted.Code != "40P01" && aborted.Code != "40001" || attempt == maxAttempts {
 			return err
 		}
 	}

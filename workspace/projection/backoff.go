@@ -9,15 +9,15 @@ import (
 	"atlas/workspace"
 )
 
-// How long a workspace that could not be projected is left out of sweeps: the
-// first time, and at most. Short, for most often it is a backend that is away.
+// How long sweeps skip a workspace that could not be projected: the first time, and
+// at most. Short, because the usual cause is that a backend is unavailable.
 const (
 	backoffFirst = 500 * time.Millisecond
 	backoffMax   = 4 * time.Second
 )
 
-// backoff leaves failing workspaces out for a while, so that however many of
-// them there are, the others get their turn.
+// backoff makes sweeps skip failing workspaces for a while, so that they do not
+// block others, however many fail.
 type backoff struct {
 	lock     sync.Mutex
 	failures map[workspace.ID]failure
@@ -28,15 +28,14 @@ type failure struct {
 	delay time.Duration
 }
 
-// record notes how a workspace's turn ended, and tells whether that is news.
-func (b *backoff) record(in workspace.ID, failed bool) (news bool) {
+// record stores whether a workspace failed and reports whether that changed.
+func (b *backoff) record(in workspace.ID, failed bool) (changed bool) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	before, was := b.failures[in]
-	switch {
-	case !failed:
+	if !failed {
 		delete(b.failures, in)
-	default:
+	} else {
 		if b.failures == nil {
 			b.failures = map[workspace.ID]failure{}
 		}
@@ -46,7 +45,7 @@ func (b *backoff) record(in workspace.ID, failed bool) (news bool) {
 	return was != failed
 }
 
-// excluded are the workspaces that are left out now, in the order of ids.
+// excluded lists the workspaces to skip now, in the order of ids.
 func (b *backoff) excluded() []workspace.ID {
 	b.lock.Lock()
 	defer b.lock.Unlock()

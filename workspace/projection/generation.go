@@ -18,7 +18,7 @@ import (
 	"atlas/workspace"
 )
 
-// System is what of projecting crosses workspaces. *postgres.System has it.
+// System is the storage of projection across workspaces: *postgres.System.
 type System interface {
 	PendingWorkspaces(ctx context.Context, except []workspace.ID, limit int) ([]workspace.ID, error)
 	StubWorkspaces(ctx context.Context, age time.Duration, limit int) ([]workspace.ID, error)
@@ -32,7 +32,7 @@ type System interface {
 	Generations
 }
 
-// Generations are the registered generations of the held indices.
+// Generations stores the generations of the held indices.
 type Generations interface {
 	HeldGenerations(ctx context.Context) ([]workspace.HeldGeneration, error)
 	RegisterGeneration(ctx context.Context, g workspace.HeldGeneration) (since int64, err error)
@@ -45,8 +45,9 @@ type Generations interface {
 	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
 }
 
-// generationsLease, with a dataset, is held by who makes, switches or drops its
-// generations. What a lost index waits for after its holder was killed is short.
+// generationsLease with a dataset is the lease for creating, switching and dropping
+// its generations. The time to live is short: after its holder was killed, a lost
+// index is not replaced before.
 const (
 	generationsLease = "held generations of "
 	generationsTTL   = 10 * time.Second
@@ -58,11 +59,10 @@ func newGeneration() string {
 	return time.Now().UTC().Format("20060102t150405z") + "-" + hex.EncodeToString(random[:])
 }
 
-// Prepare makes sure that each dataset has a generation that searches go to and
-// that projectors write to. Where the index of the serving one is gone, or is
-// another one under the same name, a new generation takes its place, and every
-// document is written again; until a workspace's are there, its searches of held
-// records are refused (Settle).
+// Prepare makes sure that each dataset has a generation to search and to write to.
+// If the serving index is missing, or is another index under the same name, a new
+// generation replaces it and every document is written again. Until a workspace's
+// documents are complete, Settle refuses its searches of held records.
 func (p *Projector) Prepare(ctx context.Context) error {
 	p.start()
 	bounded, cancel := context.WithTimeout(ctx, readTimeout)
@@ -78,7 +78,7 @@ func (p *Projector) Prepare(ctx context.Context) error {
 	return failed
 }
 
-// withLease changes the generations of a dataset as the only one to do so.
+// withLease runs change with the lease of a dataset's generations.
 func (p *Projector) withLease(ctx context.Context, d query.Dataset, change func(context.Context) error) error {
 	return p.System.WithLease(ctx, generationsLease+string(d), p.name, generationsTTL, func(ctx context.Context) error {
 		return elastic.FaultOf(change(ctx))
@@ -90,13 +90,13 @@ func (p *Projector) prepare(ctx context.Context, d query.Dataset) error {
 	if err != nil {
 		return err
 	}
-	// A rebuild may have ended in the middle.
+	// Finish or drop what an interrupted rebuild left.
 	for _, g := range s.generations(d) {
 		switch {
 		case g.Serving:
 		case !s.exists(g):
 			err = p.System.DropGeneration(ctx, g)
-		case s.hasAlias(g, p.Names.Held(string(d))): // between the alias and the registration
+		case s.hasAlias(g, p.Names.Held(string(d))): // interrupted between alias and registration
 			err = p.System.ServeGeneration(ctx, g)
 		}
 		if err != nil {
@@ -124,8 +124,8 @@ func (p *Projector) prepare(ctx context.Context, d query.Dataset) error {
 	return p.switchAlias(ctx, *g)
 }
 
-// replaceLost makes a generation that takes the place of one whose index is lost,
-// nil when there was none.
+// replaceLost creates a generation that replaces one whose index is lost; nil when
+// there was none.
 func (p *Projector) replaceLost(ctx context.Context, d query.Dataset, lost *workspace.HeldGeneration) error {
 	g, err := p.createGeneration(ctx, d)
 	if err != nil {
@@ -135,8 +135,8 @@ func (p *Projector) replaceLost(ctx context.Context, d query.Dataset, lost *work
 		p.Log.Error("an index of held records is gone, or is another one under its name; all documents are written to a new one",
 			"dataset", d, "lost", p.indexName(*lost), "new", p.indexName(g))
 	}
-	// Registered first: what is written from now on is in it, and no search
-	// trusts it before the rows are marked.
+	// Register first: projectors write to it from now on, and no search uses it
+	// before MarkLost.
 	if err := p.System.ReplaceGenerations(ctx, g); err != nil {
 		return err
 	}
@@ -147,15 +147,14 @@ func (p *Projector) replaceLost(ctx context.Context, d query.Dataset, lost *work
 		return err
 	}
 	if lost != nil {
-		if err := p.Elastic.DeleteIndices(ctx, p.indexName(*lost)); err != nil { // what was put in its place
+		if err := p.Elastic.DeleteIndices(ctx, p.indexName(*lost)); err != nil { // another index may have its name
 			return err
 		}
 	}
 	return p.dropInactive(ctx, d)
 }
 
-// createGeneration makes the index of a new generation, with the alias it is written
-// through.
+// createGeneration creates the index of a new generation with its write alias.
 func (p *Projector) createGeneration(ctx context.Context, d query.Dataset) (workspace.HeldGeneration, error) {
 	g := workspace.HeldGeneration{Dataset: d, Generation: newGeneration()}
 	raw, err := mappings.Held(string(d), p.Settings)
@@ -183,7 +182,7 @@ func (p *Projector) createGeneration(ctx context.Context, d query.Dataset) (work
 	return g, nil
 }
 
-// switchAlias sends searches to a generation, in one step.
+// switchAlias moves the search alias to a generation, in one request.
 func (p *Projector) switchAlias(ctx context.Context, g workspace.HeldGeneration) error {
 	alias := p.Names.Held(string(g.Dataset))
 	indices, err := p.Elastic.Indices(ctx, alias+"-*")
@@ -202,12 +201,12 @@ func (p *Projector) switchAlias(ctx context.Context, g workspace.HeldGeneration)
 	return p.Elastic.ChangeAliases(ctx, changes)
 }
 
-// rebuildPollInterval is how often a rebuild looks how far it is.
+// rebuildPollInterval is how often a rebuild sweeps and checks its progress.
 const rebuildPollInterval = 200 * time.Millisecond
 
-// Rebuild fills new generations of all held indices from Postgres and the
-// global records while searches go on, and sends searches to them when they are
-// full. progress hears how many records are left of a dataset.
+// Rebuild fills new generations of all held indices from Postgres and the global
+// records while searches continue, and switches searches to them when they are
+// complete. progress, when not nil, gets the number of remaining records of a dataset.
 func (p *Projector) Rebuild(ctx context.Context, progress func(d query.Dataset, left int64)) error {
 	p.start()
 	if err := p.Prepare(ctx); err != nil {
@@ -229,8 +228,8 @@ func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(
 	if err != nil {
 		return err
 	}
-	// Registered before anything is copied: from here on every projector writes
-	// to it too, so nothing written meanwhile is missed.
+	// Register before the first copy: from now on every projector also writes to it,
+	// so no concurrent write is missed.
 	since, err := p.System.RegisterGeneration(ctx, g)
 	if err != nil {
 		return err
@@ -239,8 +238,8 @@ func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(
 		return err
 	}
 	for {
-		// A workspace that cannot be projected holds up the end, and no other one;
-		// an index that is lost ends the rebuild, so that it is replaced.
+		// A workspace that cannot be projected delays the end but no other workspace. A
+		// lost index ends the rebuild; Prepare replaces it.
 		swept := p.SweepOnce(ctx)
 		s, err := p.readState(ctx)
 		if err != nil {
@@ -275,9 +274,8 @@ func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(
 	return p.dropInactive(ctx, d)
 }
 
-// dropInactive deletes the generations of a dataset that do not serve:
-// registered ones of a rebuild that was ended, and those that a switch replaced.
-// The caller has the lease.
+// dropInactive deletes the generations of a dataset that do not serve: those of an
+// interrupted rebuild and those that were replaced. The caller has the lease.
 func (p *Projector) dropInactive(ctx context.Context, d query.Dataset) error {
 	s, err := p.readState(ctx)
 	if err != nil {

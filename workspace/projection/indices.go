@@ -10,16 +10,15 @@ import (
 	"atlas/workspace"
 )
 
-// indexState is which generations are registered, and which of their indices there
-// are.
+// indexState is the registered generations and the existing held indices.
 type indexState struct {
 	names      mappings.Names
 	registered []workspace.HeldGeneration
 	indices    map[string]elastic.Index
 }
 
-// readState reads the state. It is of no single moment: who changes something has the
-// lease of generations.
+// readState reads Postgres, then Elasticsearch, so the state may be inconsistent. Who
+// changes generations holds their lease.
 func (p *Projector) readState(ctx context.Context) (indexState, error) {
 	registered, err := p.System.HeldGenerations(ctx)
 	if err != nil {
@@ -39,13 +38,12 @@ func indexName(names mappings.Names, g workspace.HeldGeneration) string {
 	return names.HeldGeneration(string(g.Dataset), g.Generation)
 }
 
-// generations are the registered generations of a dataset.
+// generations lists the registered generations of a dataset.
 func (s indexState) generations(d query.Dataset) []workspace.HeldGeneration {
 	return slices.DeleteFunc(slices.Clone(s.registered), func(g workspace.HeldGeneration) bool { return g.Dataset != d })
 }
 
-// serving is the generation that searches of a dataset go to, nil when there is
-// none.
+// serving is the generation that searches of a dataset use, nil for none.
 func (s indexState) serving(d query.Dataset) *workspace.HeldGeneration {
 	for _, g := range s.generations(d) {
 		if g.Serving {
@@ -55,29 +53,26 @@ func (s indexState) serving(d query.Dataset) *workspace.HeldGeneration {
 	return nil
 }
 
-// exists tells whether a generation's index is the one that was registered.
+// exists reports whether a generation's index exists and is the registered one.
 func (s indexState) exists(g workspace.HeldGeneration) bool {
-	index, there := s.indices[indexName(s.names, g)]
-	return there && (g.IndexUUID == "" || g.IndexUUID == index.UUID)
+	index, ok := s.indices[indexName(s.names, g)]
+	return ok && (g.IndexUUID == "" || g.IndexUUID == index.UUID)
 }
 
 func (s indexState) hasAlias(g workspace.HeldGeneration, alias string) bool {
 	return slices.Contains(s.indices[indexName(s.names, g)].Aliases, alias)
 }
 
-// ready tells whether Prepare has nothing to do: each dataset has a serving
-// generation, whose index alone has the alias of searches, and the index of every
-// registered one is there, is known, and has its alias.
+// ready reports whether Prepare has nothing to do. Each dataset has a serving
+// generation, and only its index has the search alias. Every registered generation
+// is marked, and its index exists, has a known id and has its write alias.
 func (s indexState) ready() bool {
 	for _, d := range query.Held {
 		g := s.serving(d)
-		if g == nil {
+		if g == nil || !s.hasAlias(*g, s.names.Held(string(d))) {
 			return false
 		}
-		if !s.hasAlias(*g, s.names.Held(string(d))) {
-			return false
-		}
-		for name, index := range s.indices { // a change of aliases may come late
+		for name, index := range s.indices { // a late _aliases request may add the alias to another index
 			if name != indexName(s.names, *g) && slices.Contains(index.Aliases, s.names.Held(string(d))) {
 				return false
 			}

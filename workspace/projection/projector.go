@@ -23,11 +23,11 @@ import (
 	"atlas/workspace"
 )
 
-// Rows are the held rows of one workspace. *postgres.Store has them.
+// Rows is the storage of one workspace's held rows: *postgres.Store.
 type Rows interface {
 	HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error)
-	PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, own bool, limit int) ([]workspace.HeldRecord, []workspace.HeldGeneration, bool, error)
-	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (map[uuid.UUID]int64, []workspace.HeldGeneration, bool, error)
+	PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (workspace.PendingHeld, error)
+	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (workspace.HeldClaim, error)
 	FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.ProjectionResult, written bool) error
 	ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error
 	HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error)
@@ -36,15 +36,15 @@ type Rows interface {
 	ForgetHeld(ctx context.Context, in workspace.ID, records []workspace.HeldRecord) error
 }
 
-// Global tells what the global dataset has. *search.Engine does.
+// Global reads the global dataset: *search.Engine.
 type Global interface {
 	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
 	Children(ctx context.Context, d query.Dataset, ids []string) (map[string]document.Children, error)
 	SignalCounts(ctx context.Context, accounts []string, at time.Time, span time.Duration) (map[string][2]int64, error)
 }
 
-// Projector projects held records. Its fields are set before it is used; Close
-// ends what runs in the background.
+// Projector projects held records. Set the fields before use. Close stops its
+// background work.
 type Projector struct {
 	Rows    Rows
 	System  System
@@ -53,17 +53,17 @@ type Projector struct {
 	Names   mappings.Names
 	// Settings are those of new held indices.
 	Settings mappings.Settings
-	// Log hears of what goes wrong; nil: nobody does.
+	// Log gets failures; nil discards them.
 	Log *slog.Logger
-	// Swept, when set, is told how each pass of Sweep ended.
+	// Swept, when not nil, gets the result of each pass of Sweep.
 	Swept func(error)
-	// Now is the clock of scores; nil: the system's.
+	// Now is the clock of scores; nil means time.Now.
 	Now func() time.Time
-	// Lease is how long a workspace's projector has it after its last sign of
-	// life; 0 is 8 s. What others wait for it after a crash.
+	// Lease is the time to live of the lease of a workspace's projector; 0 means 8 s.
+	// After a crash other projectors wait this long.
 	Lease time.Duration
-	// Page is how many records are projected in one go; 0 is 500. Of a larger
-	// number, several pages are at once.
+	// Page is the number of records that are projected together; 0 means 500.
+	// Several pages run concurrently.
 	Page int
 
 	once        sync.Once
@@ -74,8 +74,8 @@ type Projector struct {
 	refreshes   coalescer[string]
 	refreshed   refreshTracker
 	failing     backoff
-	// background bounds the pages of sweeps, over all workspaces: the connections
-	// to Elasticsearch are those of searches that wait for their own writes too.
+	// background limits the concurrent pages of sweeps over all workspaces, so that
+	// searches that wait for their own writes find connections to Elasticsearch.
 	background chan struct{}
 }
 
@@ -106,8 +106,8 @@ func (p *Projector) start() {
 	})
 }
 
-// Close ends what runs in the background and waits for it. What was not
-// projected is the next sweep's.
+// Close stops background work and waits for it. The next sweep, of any process,
+// projects what is still pending.
 func (p *Projector) Close() {
 	p.start()
 	p.cancel()
@@ -115,10 +115,10 @@ func (p *Projector) Close() {
 	p.refreshes.wait()
 }
 
-// ownWritesTimeout bounds a round that searches wait for.
+// ownWritesTimeout limits a projection or refresh that searches wait for.
 const ownWritesTimeout = 15 * time.Second
 
-// Wake has what a workspace wrote be projected soon, and does not wait.
+// Wake starts projecting the writes of a workspace and does not wait.
 func (p *Projector) Wake(in workspace.ID) { p.scheduleOwn(in) }
 
 func (p *Projector) scheduleOwn(in workspace.ID) *call {
@@ -134,14 +134,14 @@ func (p *Projector) scheduleOwn(in workspace.ID) *call {
 	})
 }
 
-// Settle returns when every change that the workspace had written before is
-// seen by a search of its held records of a dataset, in the generation that it
-// names. fault.Unavailable, also while a lost index is being filled again.
+// Settle waits until a search of the workspace's held records of a dataset sees all
+// writes that the workspace committed before. The search must use the generation
+// that Settle returns. fault.Unavailable, also while a lost index is being refilled.
 func (p *Projector) Settle(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error) {
 	p.start()
 	for retried := false; ; retried = true {
 		f, err := p.settle(ctx, in, d)
-		// A rebuild that ended in between has deleted the index.
+		// A rebuild may have deleted the index meanwhile.
 		if gone, ok := errors.AsType[*elastic.Error](err); !ok || gone.Status != http.StatusNotFound || retried {
 			return f, unavailable(err)
 		}
@@ -162,8 +162,8 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 		if err := p.scheduleOwn(in).wait(ctx); err != nil {
 			return f, err
 		}
-		// The generation is the one that serves after the projection: a rebuild
-		// that ended in between had it written to the new one alone.
+		// Read the generation again: if a rebuild ended meanwhile, the projection wrote
+		// only to the new one.
 		if f, err = p.Rows.HeldFreshness(ctx, in, d); err != nil {
 			return f, err
 		}
@@ -175,7 +175,7 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 	case p.refreshed.visible(index, in, f.ProjectedAt):
 		return f, nil
 	}
-	// A refresh that began before the check above may have passed the documents.
+	// A refresh that began before the check above may not include the documents.
 	err = p.refreshes.schedule(index, func() error {
 		ctx, cancel := context.WithTimeout(p.ctx, ownWritesTimeout)
 		defer cancel()
@@ -187,7 +187,7 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 	return f, err
 }
 
-// errFilling is the error of a search that would miss rows.
+// errFilling refuses a search that would miss rows.
 func errFilling() error {
 	err := fault.Wrap(errors.New("documents of the workspace are missing from an index that replaces a lost one"), fault.Unavailable,
 		"the workspace's records are being put back into the search index; try again shortly")
@@ -195,10 +195,10 @@ func errFilling() error {
 	return err
 }
 
-// fillingRetryAfter is when a refused search is told to come again.
+// fillingRetryAfter is the Retry-After of errFilling.
 const fillingRetryAfter = 5 * time.Second
 
-// unavailable is the error of a search that could not be made to see what it must.
+// unavailable makes any error fault.Unavailable.
 func unavailable(err error) error {
 	if err == nil || fault.CodeOf(err) == fault.Unavailable {
 		return err
@@ -206,29 +206,30 @@ func unavailable(err error) error {
 	return fault.Away(err, "projection")
 }
 
-// errLeaseLost means that another projector may be at work.
+// errLeaseLost: another projector may have the lease.
 var errLeaseLost = errors.New("the workspace's projector lost its lease")
 
-// leasePollInterval is how often a lease that another one has is asked for.
+// leasePollInterval is how often a projection tries to take a lease that is held.
 const leasePollInterval = 15 * time.Millisecond
 
-// ownWritesAttempts is how often a search has its workspace's writes projected.
+// ownWritesAttempts limits the attempts to project the writes of a workspace.
 const ownWritesAttempts = 3
 
-// pageConcurrency is how many pages of a workspace are projected at once: while one
-// waits for Postgres, another is at Elasticsearch.
+// pageConcurrency is the number of pages of a workspace that are projected
+// concurrently: while one waits for Postgres, another waits for Elasticsearch.
 const pageConcurrency = 4
 
-// backgroundPageLimit is how many pages of all workspaces sweeps project at once.
+// backgroundPageLimit limits the concurrent pages of sweeps over all workspaces.
 const backgroundPageLimit = 8
 
-// preparePollInterval is how often a round that has no index to write to looks again.
+// preparePollInterval is the pause before a projection is retried.
 const preparePollInterval = 100 * time.Millisecond
 
-// projectPending projects what is pending in a workspace: only its own writes, however
-// long that takes, or everything, as long as no other projector is at it and
-// other workspaces do not have to wait for too long.
-func (p *Projector) projectPending(ctx context.Context, in workspace.ID, own bool) error {
+// projectPending projects the pending records of a workspace. With ownOnly it
+// projects only those that a write of the workspace made pending, and waits for the
+// lease. Without, it gives up when another projector has the lease, and ends after
+// sweepTimeSlice.
+func (p *Projector) projectPending(ctx context.Context, in workspace.ID, ownOnly bool) error {
 	holder := p.name + " " + uuid.NewString()
 	acquired, failed, began := false, 0, time.Now()
 	defer func() {
@@ -240,52 +241,36 @@ func (p *Projector) projectPending(ctx context.Context, in workspace.ID, own boo
 			}
 		}
 	}()
+	limit := pageConcurrency * p.Page
 	for {
-		records, generations, ok, err := p.Rows.PendingHeld(ctx, in, holder, p.Lease, own, pageConcurrency*p.Page)
-		switch {
-		case err != nil:
+		pending, err := p.Rows.PendingHeld(ctx, in, holder, p.Lease, ownOnly, limit)
+		if err != nil {
 			return err
-		case len(records) == 0: // also when another one has projected them
-			acquired = acquired || ok
+		}
+		acquired = acquired || pending.Leased
+		switch {
+		case len(pending.Records) == 0: // possibly projected by another projector
 			return nil
-		case ok && !covers(generations):
-			acquired = true
-			// Nobody has made the indices yet, or another is about to.
-			if err := p.Prepare(ctx); err == nil {
-				continue
-			} else if sleep(ctx, preparePollInterval) != nil || !own {
+		case pending.Leased && !pending.Indexed:
+			err := p.Prepare(ctx)
+			if err != nil && (sleep(ctx, preparePollInterval) != nil || !ownOnly) {
 				return err
 			}
-		case ok:
-			acquired = true
+		case pending.Leased:
 			err := p.withRenewal(ctx, in, holder, func(ctx context.Context) error {
-				pages, ctx := errgroup.WithContext(ctx)
-				for page := range slices.Chunk(records, p.Page) {
-					pages.Go(func() error {
-						if !own {
-							select {
-							case p.background <- struct{}{}:
-								defer func() { <-p.background }()
-							case <-ctx.Done():
-								return context.Cause(ctx)
-							}
-						}
-						return p.project(ctx, in, holder, page)
-					})
-				}
-				return pages.Wait()
+				return p.projectPages(ctx, in, holder, pending.Records, !ownOnly)
 			})
 			if err != nil {
 				// A rebuild may just have deleted a generation that was read.
-				if failed++; own && failed < ownWritesAttempts && sleep(ctx, preparePollInterval) == nil {
+				if failed++; ownOnly && failed < ownWritesAttempts && sleep(ctx, preparePollInterval) == nil {
 					continue
 				}
 				return err
 			}
-			if len(records) < pageConcurrency*p.Page || !own && time.Since(began) > sweepTimeSlice {
+			if len(pending.Records) < limit || !ownOnly && time.Since(began) > sweepTimeSlice {
 				return nil
 			}
-		case !own:
+		case !ownOnly:
 			return nil
 		default:
 			if err := sleep(ctx, leasePollInterval); err != nil {
@@ -295,8 +280,27 @@ func (p *Projector) projectPending(ctx context.Context, in workspace.ID, own boo
 	}
 }
 
-// withRenewal runs work while the lease is renewed, and ends it when that fails: what
-// is under way then would run beside the next holder.
+// projectPages projects records in concurrent pages. Pages of sweeps wait for a slot.
+func (p *Projector) projectPages(ctx context.Context, in workspace.ID, holder string, records []workspace.HeldRecord, sweep bool) error {
+	pages, ctx := errgroup.WithContext(ctx)
+	for page := range slices.Chunk(records, p.Page) {
+		pages.Go(func() error {
+			if sweep {
+				select {
+				case p.background <- struct{}{}:
+					defer func() { <-p.background }()
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			}
+			return p.project(ctx, in, holder, page)
+		})
+	}
+	return pages.Wait()
+}
+
+// withRenewal runs work and renews the lease meanwhile. When that fails it cancels the
+// work, which would otherwise run concurrently with the next holder.
 func (p *Projector) withRenewal(ctx context.Context, in workspace.ID, holder string, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -314,17 +318,17 @@ func (p *Projector) withRenewal(ctx context.Context, in workspace.ID, holder str
 			case <-each.C:
 			}
 			select {
-			case <-done: // while the last renewal was under way
+			case <-done: // ended during the last renewal
 				return
 			default:
 			}
 			bounded, end := context.WithTimeout(ctx, p.Lease/4)
-			_, _, ok, err := p.Rows.ClaimHeld(bounded, in, holder, p.Lease, nil)
+			claim, err := p.Rows.ClaimHeld(bounded, in, holder, p.Lease, nil)
 			end()
-			if failed++; ok {
+			if failed++; claim.Leased {
 				failed = 0
 			}
-			if err == nil && !ok || failed == 2 { // not later than the lease ends
+			if err == nil && !claim.Leased || failed == 2 { // before the lease ends
 				cancel(errLeaseLost)
 				return
 			}
@@ -337,16 +341,7 @@ func (p *Projector) withRenewal(ctx context.Context, in workspace.ID, holder str
 	return err
 }
 
-// visible tells whether every dataset has a generation.
-func covers(generations []workspace.HeldGeneration) bool {
-	for _, d := range query.Held {
-		if !slices.ContainsFunc(generations, func(g workspace.HeldGeneration) bool { return g.Dataset == d }) {
-			return false
-		}
-	}
-	return true
-}
-
+// sleep waits for d or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -172,21 +172,20 @@ func (a *actor) loader(process *process) {
 func (a *actor) delta(process *process) {
 	d, id := query.Held[a.random.IntN(len(query.Held))], a.randomID(a.records)
 	kind := a.random.IntN(8)
-	_ = doErr(context.Background(), process.line, toScenario, fmt.Sprintf("delta %s %s", d, short(id)), func() error {
+	scenario(process.link, fmt.Sprintf("delta %s %s", d, short(id)), func() {
 		r := a.cluster.indicesOf(a.names.Alias(string(d)))[0].global[id.String()]
 		a.revisions++
 		r.revision = a.revisions
 		switch {
 		case kind == 0 && a.plan.flicker:
 			a.setGlobal(d, id, nil)
-			return nil
+			return
 		case kind == 1:
 			r.children++
 		case kind == 2:
 			r.signals[0]++
 		}
 		a.setGlobal(d, id, &r)
-		return nil
 	})
 	time.Sleep(upTo(a.random, 4*maxThinkTime))
 	a.retryUntilDone(func(ctx context.Context) error { return process.projector.Changed(ctx, d, []string{id.String()}) })
@@ -195,7 +194,7 @@ func (a *actor) delta(process *process) {
 // load switches to a generation with other records, and may end before it tells.
 func (a *actor) load(process *process) {
 	seed := a.random.Uint64()
-	_ = doErr(context.Background(), process.line, toScenario, "load", func() error {
+	scenario(process.link, "load", func() {
 		random := rand.New(rand.NewPCG(seed, 0)) // #nosec G404 -- to be run again
 		a.switchGlobal(func(_ query.Dataset, _ uuid.UUID, r globalRecord) globalRecord {
 			if random.IntN(2) == 0 {
@@ -204,7 +203,6 @@ func (a *actor) load(process *process) {
 			}
 			return r
 		})
-		return nil
 	})
 	if a.random.IntN(2) == 0 {
 		ctx, cancel := a.requestContext(requestTimeout)

@@ -106,7 +106,7 @@ func modelCluster(t *testing.T) *searchCluster {
 	model := newCluster(time.Now, func() time.Duration { return time.Hour })
 	client, err := elastic.New(elastic.Config{
 		Addresses: []string{"http://model:9200"},
-		Transport: &transport{line: &link{name: "case"}, cluster: model, name: func(name string) string { return name }},
+		Transport: &transport{link: &link{name: "case"}, cluster: model, name: func(name string) string { return name }},
 	})
 	if err != nil {
 		t.Fatal(err)

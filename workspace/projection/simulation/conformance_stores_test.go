@@ -22,7 +22,7 @@ type realRows struct {
 	state played
 }
 
-// realSystem lets the methods of the Store go first where both have one.
+// realSystem makes methods of the Store take precedence where both have one.
 type realSystem struct{ *postgres.System }
 
 func (r *realRows) newView(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset) error {
@@ -37,7 +37,7 @@ func (r *realRows) newView(ctx context.Context, in workspace.ID, view uuid.UUID,
 	}, math.MaxInt32)
 }
 
-// UpsertOverlays is that of the Store, without a bound.
+// UpsertOverlays is that of the Store, without a limit.
 func (r *realRows) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) ([]workspace.Overlay, error) {
 	outcomes, err := r.Store.UpsertOverlays(ctx, in, d, changes, workspace.Additions{Most: math.MaxInt32, At: time.Now()})
 	overlays := make([]workspace.Overlay, len(outcomes))
@@ -124,15 +124,15 @@ type modelRows struct {
 }
 
 func newModelRows() *modelRows {
-	// A clock that never shows the same time twice, as that of Postgres.
+	// Like the clock of Postgres, this one never shows the same time twice.
 	ticks := time.Duration(0)
 	began := time.Now()
 	db := newDatabase(func() time.Time {
 		ticks += time.Microsecond
 		return began.Add(ticks)
 	})
-	l := &link{name: "case"}
-	return &modelRows{rows: &rows{line: l, db: db}, system: &system{line: l, db: db}}
+	model := postgresModel{&link{name: "case"}, db}
+	return &modelRows{rows: &rows{postgresModel: model}, system: &system{model}}
 }
 
 func (m *modelRows) newView(_ context.Context, in workspace.ID, view uuid.UUID, d query.Dataset) error {
@@ -165,8 +165,8 @@ func (m *modelRows) expireLeases(context.Context) error {
 	for _, p := range m.rows.db.projectors {
 		p.deadline = time.Time{}
 	}
-	for name, l := range m.rows.db.leases {
-		m.rows.db.leases[name] = leaseRow{l.holder, time.Time{}}
+	for _, l := range m.rows.db.leases {
+		l.deadline = time.Time{}
 	}
 	return nil
 }

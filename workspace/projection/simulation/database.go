@@ -39,15 +39,35 @@ type row struct {
 
 func (r *row) pending() bool { return r.version > r.projected }
 
-// projectorRow is one of projectors.
+// projectorRow is a row of projectors.
 type projectorRow struct {
-	holder                string // "" is null
-	deadline, projectedAt time.Time
+	leaseRow
+	projectedAt time.Time
 }
 
+// leaseRow is a row of leases; the zero row is free.
 type leaseRow struct {
 	holder   string
 	deadline time.Time
+}
+
+// acquire takes the lease if it is free, expired, the holder's own, or set before the
+// clock was set back.
+func (l *leaseRow) acquire(now time.Time, holder string, ttl time.Duration) bool {
+	if l.deadline.After(now) && !l.deadline.After(now.Add(2*ttl)) && l.holder != holder {
+		return false
+	}
+	*l = leaseRow{holder, now.Add(ttl)}
+	return true
+}
+
+// renew extends the lease of a holder that still has it.
+func (l *leaseRow) renew(now time.Time, holder string, ttl time.Duration) bool {
+	if l.holder != holder || !l.deadline.After(now) {
+		return false
+	}
+	l.deadline = now.Add(ttl)
+	return true
 }
 
 type viewKey struct {
@@ -72,7 +92,7 @@ type database struct {
 	projectors  map[workspace.ID]*projectorRow
 	registered  []workspace.HeldGeneration // sorted by dataset, then as they were made
 	sources     map[query.Dataset]string
-	leases      map[string]leaseRow
+	leases      map[string]*leaseRow
 
 	// onCommit is told of every change of what holds a record, and of its
 	// overlay.
@@ -83,7 +103,7 @@ func newDatabase(clock func() time.Time) *database {
 	return &database{
 		clock: clock, bumpPage: 1_000, rows: map[key]*row{}, overlays: map[key]workspace.Overlay{}, members: map[key][]uuid.UUID{},
 		views: map[viewKey]query.Dataset{}, projectors: map[workspace.ID]*projectorRow{}, sources: map[query.Dataset]string{},
-		leases: map[string]leaseRow{}, onCommit: func(key) {},
+		leases: map[string]*leaseRow{}, onCommit: func(key) {},
 	}
 }
 

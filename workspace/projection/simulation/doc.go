@@ -16,7 +16,7 @@
 // change, operators rebuild, and everything breaks that the seed chose. Then all
 // is healed, what is still on its way arrives within LateAfterHeal, and nobody
 // does anything but the servers by themselves, who have LagBound to bring every
-// document in line.
+// document in link.
 //
 // The models are held to the real Postgres and Elasticsearch by one suite of
 // cases that runs on both (conformance_test.go). The package is for tests only.

@@ -44,7 +44,7 @@ func (g globalRecord) Newest(of query.Dataset) (list []searchdoc.Child) {
 // global is the model of *search.Engine: it reads the generation that searches
 // go to.
 type global struct {
-	line    *link
+	link    *link
 	cluster *cluster
 	names   mappings.Names
 }
@@ -86,7 +86,7 @@ func lookup[T any](ctx context.Context, g *global, what string, d query.Dataset,
 	for _, id := range ids {
 		b.WriteString(" " + id[len(id)-2:])
 	}
-	return do(ctx, g.line, toElasticsearch, fmt.Sprintf("%s %s%s", what, d, b.String()), func() (map[string]T, error) {
+	return do(ctx, g.link, toElasticsearch, fmt.Sprintf("%s %s%s", what, d, b.String()), func() (map[string]T, error) {
 		all, err := g.cluster.serving(g.names.Alias(string(d)))
 		if err != nil {
 			return nil, fault.Away(err, toElasticsearch.String())

@@ -17,7 +17,7 @@ import (
 
 // transport answers what an elastic.Client sends, from a cluster.
 type transport struct {
-	line    *link
+	link    *link
 	cluster *cluster
 	// name gives names of indices, which are random, those of a history.
 	name func(string) string
@@ -39,7 +39,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = req.Body.Close() // a reader of bytes
 	}
 	method, path := req.Method, strings.TrimPrefix(req.URL.Path, "/")
-	r, err := do(req.Context(), t.line, toElasticsearch, t.describe(method, path, body), func() (reply, error) {
+	r, err := do(req.Context(), t.link, toElasticsearch, t.describe(method, path, body), func() (reply, error) {
 		status, answer, err := t.cluster.serve(method, path, body)
 		if failed, ok := errors.AsType[*elasticError](err); ok {
 			status, answer = failed.status, errorBody(failed)
@@ -214,7 +214,7 @@ func (c *cluster) serveHighest(target string) (int, any, error) {
 // describe names a request in a history.
 func (t *transport) describe(method, path string, body []byte) string {
 	target, api, _ := strings.Cut(path, "/")
-	if t.line.bus == nil {
+	if t.link.bus == nil {
 		return ""
 	}
 	if path == "_aliases" {

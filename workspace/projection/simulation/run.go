@@ -21,7 +21,7 @@ type Outcome struct {
 	Steps  int
 	Digest uint64
 	// Simulated is how long it was, and Lag how long after the healing the last
-	// row was projected and the last document in line.
+	// row was projected and the last document in link.
 	Simulated, Lag time.Duration
 	// Answered are the searches of clients that were answered, Refused those that
 	// were not.

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"atlas/internal/fault"
+	"atlas/workspace"
 )
 
 // scheduler lets one thing happen at a time.
@@ -292,8 +293,8 @@ func resultText(value any) string {
 	switch v := value.(type) {
 	case bool, int64, string:
 		return fmt.Sprintf(" → %v", v)
-	case pendingAnswer:
-		return fmt.Sprintf(" → ok=%v %s", v.ok, versions(v.records))
+	case workspace.PendingHeld:
+		return fmt.Sprintf(" → ok=%v %s", v.Leased, versions(v.Records))
 	case reply:
 		return fmt.Sprintf(" → %d", v.status)
 	}

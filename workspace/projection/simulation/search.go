@@ -22,7 +22,7 @@ import (
 // that packages records and join make, as far as their conditions are on what
 // workspaces hold. Each search is judged where it is executed.
 type searcher struct {
-	line    *link
+	link    *link
 	cluster *cluster
 	names   mappings.Names
 	world   *world // nil: nobody judges
@@ -48,7 +48,7 @@ type foundRows struct {
 func (s *searcher) Search(ctx context.Context, q query.Query) (records.Page, error) {
 	want, _ := ctx.Value(searchCheckKey{}).(*searchCheck)
 	what := fmt.Sprintf("Search %s %s", q.Base.Kind, q.Dataset)
-	found, err := do(ctx, s.line, toElasticsearch, what, func() (foundRows, error) {
+	found, err := do(ctx, s.link, toElasticsearch, what, func() (foundRows, error) {
 		index, err := s.index(q)
 		if err != nil {
 			return foundRows{}, err

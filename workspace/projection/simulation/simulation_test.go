@@ -46,7 +46,7 @@ func few(t *testing.T, seeds int) {
 			t.Log(o)
 		}
 	})
-	t.Logf("%d seeds, %d steps, %v simulated in %v; %d searches answered, %d refused; in line again after %v at most",
+	t.Logf("%d seeds, %d steps, %v simulated in %v; %d searches answered, %d refused; in link again after %v at most",
 		sum.Seeds, sum.Steps, sum.Simulated, sum.Took, sum.Answered, sum.Refused, sum.Lag)
 }
 

@@ -107,7 +107,7 @@ type server struct {
 
 // process is one life of a server.
 type process struct {
-	line      *link
+	link      *link
 	rows      *rows
 	global    *global
 	records   *records.Records
@@ -122,7 +122,7 @@ func (s *server) start(sweep bool) *process {
 	l := &link{bus: w.bus, name: s.name}
 	client, err := elastic.New(elastic.Config{
 		Addresses: []string{"http://model:9200"},
-		Transport: &transport{line: l, cluster: w.cluster, name: w.indexName},
+		Transport: &transport{link: l, cluster: w.cluster, name: w.indexName},
 		// By the time it is, whoever comes first: goroutines that wake up together
 		// have no order.
 		Jitter: func(most time.Duration) time.Duration {
@@ -135,9 +135,10 @@ func (s *server) start(sweep bool) *process {
 		panic(err) // the configuration is right
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &process{line: l, rows: &rows{l, w.db, w.isPoisoned}, global: &global{l, w.cluster, w.names}, end: cancel}
+	model := postgresModel{l, w.db}
+	p := &process{link: l, rows: &rows{model, w.isPoisoned}, global: &global{l, w.cluster, w.names}, end: cancel}
 	p.projector = &projection.Projector{
-		Rows: p.rows, System: &system{l, w.db}, Global: p.global, Elastic: client, Names: w.names,
+		Rows: p.rows, System: &system{model}, Global: p.global, Elastic: client, Names: w.names,
 		Page: w.plan.page, Lease: w.plan.lease,
 	}
 	p.records = &records.Records{Searcher: &searcher{l, w.cluster, w.names, w}, Freshness: p.projector, Overlays: p.rows, Views: p.rows}
@@ -156,7 +157,7 @@ func (s *server) stop() {
 		return
 	}
 	s.world.history.add(s.world.now(), s.name, "is killed", "")
-	s.world.kill(p.line)
+	s.world.kill(p.link)
 	p.end()
 	p.ended.Go(p.projector.Close)
 }

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Who asks while something runs gets the next run, not that one: it may have
-// passed by what the asker needs. All who ask until then share it.
-func TestATurnIsSharedOnlyBeforeItBegins(t *testing.T) {
+// A caller gets the next run and not one that has begun. All callers until the next
+// run begins share it.
+func TestARunIsSharedOnlyBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	var all coalescer[int]
 	began, goOn := make(chan int), make(chan error)
@@ -44,7 +44,7 @@ func TestATurnIsSharedOnlyBeforeItBegins(t *testing.T) {
 		t.Error(err)
 	}
 	all.wait()
-	if len(all.queues) != 0 {
+	if len(all.next) != 0 {
 		t.Error("something is left of what has ended")
 	}
 }
