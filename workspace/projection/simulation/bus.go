@@ -15,52 +15,51 @@ import (
 	"atlas/internal/fault"
 )
 
-// backend is what a call goes to.
+// backend is the target of a call.
 type backend uint8
 
 const (
 	toPostgres backend = iota
 	toElasticsearch
-	// toScenario is what the run itself does, which nothing disturbs.
+	// toScenario is a step of the run itself, without faults.
 	toScenario
 )
 
 func (b backend) String() string { return [...]string{"postgres", "elasticsearch", "the scenario"}[b] }
 
-// link is the way of one process to its backends. A nil bus executes every call
-// at once: so the models are used without the simulation.
+// link connects one process to its backends. With a nil bus it executes every call
+// immediately: the conformance tests use the models without the simulation.
 type link struct {
 	bus  *bus
 	name string
 	dead atomic.Bool // the process was killed
 }
 
-// bus takes in the calls that wait for the scheduler.
+// bus collects the calls that wait for the scheduler.
 type bus struct {
 	lock         sync.Mutex
 	parked       []*call
 	fingerprints map[string]uint64 // by goroutine
-	wake         chan struct{}     // has room for one
+	wake         chan struct{}     // buffer of 1
 }
 
-// call is one request of a backend, on its way.
+// call is one request to a backend.
 type call struct {
 	link   *link
-	caller string // of the process
+	caller string // process, and actor if any
 	to     backend
 	what   string
-	// http: its answer is a reply.
+	// http: the answer is a reply.
 	http bool
-	// exec runs on the models, in the scheduler; its result belongs to who gets
-	// it. It may run later than the caller waits, and, of a request that is sent
-	// twice, twice.
+	// exec executes the call on the models, in the scheduler. It must not share its
+	// result. It may run after the caller gave up, and twice for a duplicated call.
 	exec func() (any, error)
 
-	// fingerprint is what its goroutine called before: of two calls that are the same,
-	// the same one comes first each time.
+	// fingerprint identifies the goroutine by its previous calls. It orders calls that
+	// are otherwise equal.
 	fingerprint uint64
 
-	answers   chan answer // has room for one
+	answers   chan answer // buffer of 1
 	seq       int         // in the order in which they were taken in
 	answered  bool        // the scheduler's
 	abandoned atomic.Bool // the caller has given up
@@ -77,7 +76,7 @@ var (
 	errReset  = errors.New("connection reset")
 )
 
-// do is how a model is called: it parks until the scheduler answers or ctx ends.
+// do calls a model: it parks until the scheduler answers or ctx ends.
 func do[T any](ctx context.Context, l *link, to backend, what string, exec func() (T, error)) (T, error) {
 	var none T
 	if l.bus == nil {
@@ -127,7 +126,8 @@ func (b *bus) drain() []*call {
 	return taken
 }
 
-// answer ends the waiting for a call; a second answer is nobody's.
+// answer delivers the first answer of a call and drops later ones. It reports whether
+// the caller still waits.
 func (c *call) answer(value any, err error) bool {
 	if c.answered {
 		return false
@@ -140,12 +140,12 @@ func (c *call) answer(value any, err error) bool {
 	return !c.abandoned.Load()
 }
 
-// concurrentCalls are the calls of which several goroutines of a process make the same at
-// the same time, and what those goroutines call before. Looking which goroutine
-// it is costs as much as the rest of a call.
+// concurrentCalls are the calls that several goroutines of a process make at the same
+// time with equal names. Only these get a fingerprint: finding the goroutine id costs
+// as much as the rest of a call.
 var concurrentCalls = []string{"Lookup", "Children", "SignalCounts", "ClaimHeld", "FinishHeld", "ReleaseProjector"}
 
-// fingerprint sums up what a goroutine has called until now.
+// fingerprint returns a hash of the earlier calls of the goroutine, and adds c.
 func (b *bus) fingerprint(c *call) uint64 {
 	if !slices.ContainsFunc(concurrentCalls, func(name string) bool { return strings.HasPrefix(c.what, name) }) {
 		return 0

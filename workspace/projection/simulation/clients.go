@@ -13,9 +13,8 @@ import (
 	"atlas/workspace"
 )
 
-// actor is who does something by itself: a client, a loader, an operator. It has
-// randomness of its own, so that what it does depends on what it is answered and
-// on nothing else.
+// actor is a client, a loader or an operator. It has its own random numbers, so its
+// actions depend only on the answers it gets.
 type actor struct {
 	*world
 	name   string
@@ -23,10 +22,10 @@ type actor struct {
 }
 
 func (w *world) actor(name string, number, round int) *actor {
-	return &actor{w, name, rand.New(rand.NewPCG(w.random.Uint64(), uint64(1000*round+number)))} // #nosec G115 G404 -- small, and to be run again
+	return &actor{w, name, rand.New(rand.NewPCG(w.random.Uint64(), uint64(1000*round+number)))} // #nosec G115 G404 -- small, and a seed must repeat
 }
 
-// Limits of what a client waits for, as the API has them.
+// Times of a client: the request timeout of the API, and its longest pause.
 const (
 	requestTimeout = 10 * time.Second
 	maxThinkTime   = 2 * time.Second
@@ -34,7 +33,7 @@ const (
 
 type actorKey struct{}
 
-// requestContext is a context that says who asks; calls of one process are ordered by it.
+// requestContext names the actor; calls of one process are sorted by it.
 func (a *actor) requestContext(limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithValue(context.Background(), actorKey{}, "."+a.name), limit)
 }
@@ -50,7 +49,7 @@ func (a *actor) client() {
 		in := a.workspaces[a.random.IntN(len(a.workspaces))]
 		d := query.Held[a.random.IntN(len(query.Held))]
 		switch n := a.random.IntN(10); {
-		case server == nil: // nobody answers
+		case server == nil: // it is down
 		case n < 4:
 			a.write(server, in, d)
 		case n == 4 && len(a.views) > 0:
@@ -88,7 +87,7 @@ func (a *actor) write(server *process, in workspace.ID, d query.Dataset) {
 	}
 }
 
-// changeMembers changes the records of a Static View.
+// changeMembers changes the records of a Static View, or deletes it.
 func (a *actor) changeMembers(server *process, in workspace.ID) {
 	ctx, cancel := a.requestContext(requestTimeout)
 	defer cancel()
@@ -108,8 +107,8 @@ func (a *actor) changeMembers(server *process, in workspace.ID) {
 	}
 }
 
-// search searches the book, a Static View, or what a Dynamic View of all contacts
-// shows, as the API does, and tells what is wrong with what it finds.
+// search searches the book, a Static View or a Dynamic View of all contacts, as the
+// API does, and records violations in the result.
 func (a *actor) search(server *process, in workspace.ID, d query.Dataset) {
 	ctx, cancel := a.requestContext(requestTimeout)
 	defer cancel()
@@ -139,8 +138,8 @@ func (a *actor) search(server *process, in workspace.ID, d query.Dataset) {
 	}
 }
 
-// viewDataset is the dataset of the Static View of a number. Most are of
-// contacts, which Static Views make visible.
+// viewDataset is the dataset of Static View n. Most are of contacts, because Static
+// Views make contacts visible.
 func viewDataset(n int) query.Dataset {
 	if n%2 == 0 {
 		return query.Contacts
@@ -148,15 +147,15 @@ func viewDataset(n int) query.Dataset {
 	return query.Accounts
 }
 
-// loader applies deltas to the global records and switches their generations,
-// randomID after the other, as the lease of loads makes sure.
+// loader applies deltas to the global records and switches their generations, one
+// after the other, as the lease of loads enforces.
 func (a *actor) loader(process *process) {
 	const delta, load = 0, 1
 	jobs := slices.Concat(slices.Repeat([]int{delta}, a.plan.deltas), slices.Repeat([]int{load}, a.plan.switches))
 	a.random.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
 	for _, job := range jobs {
 		if a.busy.Load() == 0 {
-			return // the clients have gone
+			return // the clients have ended
 		}
 		time.Sleep(upTo(a.random, 2*maxThinkTime))
 		if job == delta {
@@ -167,8 +166,8 @@ func (a *actor) loader(process *process) {
 	}
 }
 
-// delta changes a record, and after a while tells who holds it, until it is
-// heard: searches see a change before the delta is through.
+// delta changes a global record and later calls Changed until that succeeds:
+// searches see a change before the delta ends.
 func (a *actor) delta(process *process) {
 	d, id := query.Held[a.random.IntN(len(query.Held))], a.randomID(a.records)
 	kind := a.random.IntN(8)
@@ -191,11 +190,11 @@ func (a *actor) delta(process *process) {
 	a.retryUntilDone(func(ctx context.Context) error { return process.projector.Changed(ctx, d, []string{id.String()}) })
 }
 
-// load switches to a generation with other records, and may end before it tells.
+// load switches to a generation with other records, and may end before Switched.
 func (a *actor) load(process *process) {
 	seed := a.random.Uint64()
 	scenario(process.link, "load", func() {
-		random := rand.New(rand.NewPCG(seed, 0)) // #nosec G404 -- to be run again
+		random := rand.New(rand.NewPCG(seed, 0)) // #nosec G404 -- a seed must repeat
 		a.switchGlobal(func(_ query.Dataset, _ uuid.UUID, r globalRecord) globalRecord {
 			if random.IntN(2) == 0 {
 				a.revisions++
@@ -207,11 +206,11 @@ func (a *actor) load(process *process) {
 	if a.random.IntN(2) == 0 {
 		ctx, cancel := a.requestContext(requestTimeout)
 		defer cancel()
-		_ = process.projector.Switched(ctx, "") // else the sweep finds it out
+		_ = process.projector.Switched(ctx, "") // otherwise the sweep detects it
 	}
 }
 
-// retryUntilDone does something until it succeeds.
+// retryUntilDone calls what until it succeeds.
 func (a *actor) retryUntilDone(what func(context.Context) error) {
 	for {
 		ctx, cancel := a.requestContext(requestTimeout)
@@ -224,7 +223,7 @@ func (a *actor) retryUntilDone(what func(context.Context) error) {
 	}
 }
 
-// operator rebuilds the held indices, and is killed at times.
+// operator rebuilds the held indices. Its process may be killed.
 func (a *actor) operator(server *server) {
 	for range a.plan.rebuilds {
 		if a.busy.Load() == 0 {

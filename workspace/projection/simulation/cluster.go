@@ -10,35 +10,35 @@ import (
 	"time"
 )
 
-// cluster is a model of what of Elasticsearch projecting meets: indices and
-// aliases, external versions, deletions that are forgotten, and searches that see
-// what was refreshed.
+// cluster is a model of Elasticsearch as projection uses it: indices and aliases,
+// external versions, deletes that are garbage-collected, and searches that see
+// refreshed documents.
 type cluster struct {
 	now func() time.Time
-	// refreshIn is how long after a first write an index refreshes itself.
+	// refreshIn draws how long after its first write an index refreshes itself.
 	refreshIn func() time.Duration
 
 	indices map[string]*index
-	created int // how many there have been
-	// onWrite is told of every document that was written.
+	created int // number of indices ever created
+	// onWrite is called for every document that is written.
 	onWrite func(i *index, id string, d *document)
 }
 
-// index is one index. Its documents are never changed in place.
+// index is one index. Documents are replaced, never changed in place.
 type index struct {
 	name, uuid string
-	number     int // in the order in which they were made
+	number     int // in order of creation
 	aliases    []string
 	live       map[string]*document
-	visible    map[string]*document // what searches see
-	changed    map[string]bool      // what they do not see yet
-	refreshAt  time.Time            // when it refreshes itself next; zero: nothing is new
-	// global is what an index of global records has, in the place of documents.
+	visible    map[string]*document // to searches
+	changed    map[string]bool      // since the last refresh
+	refreshAt  time.Time            // next automatic refresh; zero: nothing changed
+	// global has the records of an index of global records; nil for a held index.
 	global map[string]globalRecord
 }
 
-// document is a document, or that one was deleted: until Elasticsearch forgets
-// it, which it may at any time.
+// document is a document or a tombstone. Elasticsearch may drop tombstones at any
+// time.
 type document struct {
 	version int64
 	routing string
@@ -46,7 +46,7 @@ type document struct {
 	deleted bool
 }
 
-// elasticError is an answer of Elasticsearch that is an error.
+// elasticError is an error response of Elasticsearch.
 type elasticError struct {
 	status       int
 	kind, reason string
@@ -87,13 +87,13 @@ func (c *cluster) create(name string, aliases []string) error {
 	return nil
 }
 
-// sorted are indices as they were made: their names have a random part.
+// sorted sorts indices by creation: their names have a random part.
 func sorted(list []*index) []*index {
 	slices.SortFunc(list, func(a, b *index) int { return cmp.Compare(a.number, b.number) })
 	return list
 }
 
-// indicesOf are the indices of an alias.
+// indicesOf lists the indices of an alias.
 func (c *cluster) indicesOf(alias string) (list []*index) {
 	for _, i := range c.indices {
 		if slices.Contains(i.aliases, alias) {
@@ -103,8 +103,8 @@ func (c *cluster) indicesOf(alias string) (list []*index) {
 	return sorted(list)
 }
 
-// resolve finds indices by name, alias or pattern; one that is named must be
-// there unless it may be missing.
+// resolve finds indices by name, alias or pattern. A name without index is an error
+// unless missing is set.
 func (c *cluster) resolve(expression string, missing bool) (list []*index, err error) {
 	for name := range strings.SplitSeq(expression, ",") {
 		prefix, pattern := strings.CutSuffix(name, "*")
@@ -139,7 +139,7 @@ type aliasAction struct {
 	remove, must bool
 }
 
-// changeAliases makes all changes, or none.
+// changeAliases makes all changes or none.
 func (c *cluster) changeAliases(actions []aliasAction) error {
 	for _, a := range actions {
 		if _, there := c.indices[a.index]; !there {
@@ -172,8 +172,8 @@ func (c *cluster) changeAliases(actions []aliasAction) error {
 	return nil
 }
 
-// write is one item of `_bulk` with an external version; source is nil for a
-// deletion. It returns the item's status.
+// write executes one item of `_bulk` with an external version; source is nil for a
+// delete. It returns the status of the item.
 func (c *cluster) write(alias, id, routing string, version int64, source []byte) (int, *elasticError) {
 	behind := c.indicesOf(alias)
 	if i, there := c.indices[alias]; there && source == nil {
@@ -221,12 +221,12 @@ func (i *index) refresh() {
 	i.refreshAt = time.Time{}
 }
 
-// forgetDeletes forgets deletions, as a flush does.
+// forgetDeletes drops tombstones, as a flush does.
 func (i *index) forgetDeletes() {
 	maps.DeleteFunc(i.live, func(id string, d *document) bool { return d.deleted })
 }
 
-// visibleDocuments is what a search of an index sees now.
+// visibleDocuments returns the documents that a search of an index sees now.
 func (c *cluster) visibleDocuments(i *index) map[string]*document {
 	if !i.refreshAt.IsZero() && !c.now().Before(i.refreshAt) {
 		i.refresh()
@@ -234,7 +234,7 @@ func (c *cluster) visibleDocuments(i *index) map[string]*document {
 	return i.visible
 }
 
-// highestVersion is the highest version that a search finds, 0 for none.
+// highestVersion is the highest version that a search sees, 0 for none.
 func (c *cluster) highestVersion(i *index) (most int64) {
 	for _, d := range c.visibleDocuments(i) {
 		most = max(most, d.version)
@@ -242,8 +242,8 @@ func (c *cluster) highestVersion(i *index) (most int64) {
 	return most
 }
 
-// restore puts an index back to a state of before, as from a snapshot: another
-// index of the same name.
+// restore replaces an index by an earlier state, as from a snapshot. The new index has
+// the same name and another uuid.
 func (c *cluster) restore(i *index, live map[string]*document) {
 	c.created++
 	c.indices[i.name] = &index{

@@ -22,20 +22,19 @@ import (
 	"atlas/search/searchtest"
 )
 
-// searchCluster is Elasticsearch, or the model of it, with what the cases need
-// beside a client.
+// searchCluster is Elasticsearch or its model.
 type searchCluster struct {
 	*elastic.Client
 	prefix string
-	// visible are the documents that a search of an index sees: ids with versions.
+	// visible lists the documents that a search of an index sees: ids with versions.
 	visible func(t *testing.T, index string) []string
 	flush   func(t *testing.T, index string)
-	// uuids are the ids of indices in the order in which they were seen.
+	// uuids are the ids of indices in the order of their first appearance.
 	uuids []string
 }
 
-// The model of Elasticsearch does what Elasticsearch does: the same calls, chosen
-// by a seed, have the same results.
+// The model of Elasticsearch behaves like Elasticsearch: the same calls, chosen by a
+// seed, have the same results.
 func TestElasticsearchConforms(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -129,7 +128,7 @@ func modelCluster(t *testing.T) *searchCluster {
 	}
 }
 
-// step makes a call that the choices choose, and tells its result.
+// step makes a call chosen by r and returns its result.
 func (c *searchCluster) step(t *testing.T, r *rand.Rand) string {
 	t.Helper()
 	ctx := t.Context()
@@ -182,7 +181,7 @@ func (c *searchCluster) bulk(ctx context.Context, alias string, r *rand.Rand) st
 	return "bulk" + c.failed(err) + b.String()
 }
 
-// describe tells which indices there are, and what searches of one see.
+// describe lists the indices and what searches of one see.
 func (c *searchCluster) describe(t *testing.T, index string) string {
 	t.Helper()
 	indices, err := c.Indices(t.Context(), c.prefix+"index-*", c.prefix+"not-there")
@@ -206,7 +205,7 @@ func (c *searchCluster) describe(t *testing.T, index string) string {
 	return b.String()
 }
 
-// failed is an error as text: its status and type.
+// failed is the status and type of an error.
 func (c *searchCluster) failed(err error) string {
 	if err == nil {
 		return ""

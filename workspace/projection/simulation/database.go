@@ -24,8 +24,8 @@ func (k key) compare(o key) int {
 	return cmp.Or(bytes.Compare(k.workspace[:], o.workspace[:]), cmp.Compare(k.dataset, o.dataset), bytes.Compare(k.record[:], o.record[:]))
 }
 
-// row is one of held_records; a zero time is null, and so are an empty refusal
-// and zero for lost and viewDeleted.
+// row is a row of held_records. Zero times, an empty refusal, and zero for lost and
+// viewDeleted mean null.
 type row struct {
 	version, projected     int64
 	pendingSince           time.Time
@@ -75,8 +75,8 @@ type viewKey struct {
 	view      uuid.UUID
 }
 
-// database is a model of what workspace/postgres keeps of held records. Each of
-// its methods is one transaction, and so is each call of a model.
+// database is a model of the held records in workspace/postgres. Each method is one
+// transaction, and so is each call of a model.
 type database struct {
 	// clock is clock_timestamp().
 	clock func() time.Time
@@ -87,15 +87,14 @@ type database struct {
 	rows        map[key]*row
 	order       []key // of rows, sorted
 	overlays    map[key]workspace.Overlay
-	members     map[key][]uuid.UUID // the Static Views a record is in, sorted
+	members     map[key][]uuid.UUID // the Static Views that contain a record, sorted
 	views       map[viewKey]query.Dataset
 	projectors  map[workspace.ID]*projectorRow
-	registered  []workspace.HeldGeneration // sorted by dataset, then as they were made
+	registered  []workspace.HeldGeneration // sorted by dataset, then by creation
 	sources     map[query.Dataset]string
 	leases      map[string]*leaseRow
 
-	// onCommit is told of every change of what holds a record, and of its
-	// overlay.
+	// onCommit is called for every change of a record's overlay or memberships.
 	onCommit func(key)
 }
 
@@ -112,7 +111,7 @@ func (db *database) nextVersion() int64 {
 	return db.lastVersion
 }
 
-// bump gives a row its next version, and the time since when it is pending.
+// bump gives a row its next version and makes it pending.
 func (db *database) bump(r *row) {
 	if !r.pending() {
 		r.pendingSince = db.clock()
@@ -120,7 +119,7 @@ func (db *database) bump(r *row) {
 	r.version = db.nextVersion()
 }
 
-// hold marks records as held and pending by the workspace's own write.
+// hold creates missing rows and makes all of them pending by the workspace's own write.
 func (db *database) hold(in workspace.ID, d query.Dataset, records []uuid.UUID) {
 	for _, id := range distinct(records) {
 		k := key{in, d, id}
@@ -136,7 +135,7 @@ func (db *database) hold(in workspace.ID, d query.Dataset, records []uuid.UUID) 
 	}
 }
 
-// bumpExisting is hold for those that have a row.
+// bumpExisting is hold without creating rows.
 func (db *database) bumpExisting(in workspace.ID, d query.Dataset, records []uuid.UUID) (held []uuid.UUID) {
 	for _, id := range distinct(records) {
 		if r, there := db.rows[key{in, d, id}]; there {
@@ -231,7 +230,7 @@ func (db *database) removeMember(k key, view uuid.UUID) {
 	db.onCommit(k)
 }
 
-// deleteView makes what the View held pending without an own change.
+// deleteView makes the records of the View pending, but not by an own write.
 func (db *database) deleteView(in workspace.ID, view uuid.UUID) error {
 	if err := db.checkView(in, view); err != nil {
 		return err
@@ -251,7 +250,7 @@ func (db *database) deleteView(in workspace.ID, view uuid.UUID) error {
 	return nil
 }
 
-// record is all that is said of a record in one moment.
+// record returns a row with its overlay and memberships.
 func (db *database) record(k key) workspace.HeldRecord {
 	r := db.rows[k]
 	h := workspace.HeldRecord{Dataset: k.dataset, Record: k.record, Version: r.version, Digest: bytes.Clone(r.digest), Views: slices.Clone(db.members[k])}

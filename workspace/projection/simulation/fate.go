@@ -7,46 +7,44 @@ import (
 	"time"
 )
 
-// The bounds of what the simulation does to a system. Beyond them other things
-// are right: a write that comes later than projection.StubAge, by the clock of
-// Postgres, brings a document back.
+// The bounds of faults. Beyond them the guarantees end: a write that arrives later
+// than projection.StubAge, by the clock of Postgres, restores a deleted document.
 const (
-	// MaxDelay is how long after its caller gave up a request may reach
-	// Elasticsearch, and MaxDelayPostgres a transaction Postgres, which ends
+	// MaxDelay limits how long after its caller gave up a request reaches
+	// Elasticsearch. MaxDelayPostgres is the same for Postgres, which cancels
 	// statements after 5 s.
 	MaxDelay         = 10 * time.Minute
 	MaxDelayPostgres = 30 * time.Second
-	// MaxHang is how long a call stays without an answer whose caller sets no
-	// limit.
+	// MaxHang is when a hanging call fails if its caller has no timeout.
 	MaxHang = 20 * time.Second
-	// ClockJump is how far the clock of Postgres jumps, either way: with MaxDelay
-	// less than projection.StubAge.
+	// ClockJump is the range of the jumps of Postgres's clock, forward and back. With
+	// MaxDelay it is less than projection.StubAge.
 	ClockJump = 40 * time.Minute
-	// RefreshWithin is when an index has refreshed itself, at the latest.
+	// RefreshWithin is the longest time until an index refreshes itself.
 	RefreshWithin = 1500 * time.Millisecond
-	// LateAfterHeal is how long after the healing something late may arrive.
+	// LateAfterHeal is when the last late call arrives after faults end.
 	LateAfterHeal = 10 * time.Second
-	// LagBound is how long after that servers have until nothing is pending. A
-	// lease that nobody renews lasts 10 s, and a call that hangs up to MaxHang.
+	// LagBound is how long servers then have to project everything. A lease of a dead
+	// holder lasts 10 s, a hanging call up to MaxHang.
 	LagBound = 90 * time.Second
 )
 
-// fate is what becomes of a call.
+// fate is the fault of a call.
 type fate uint8
 
 const (
 	noFault fate = iota
-	// lost: it never arrives, and its caller learns that something is wrong.
+	// lost: it never arrives; its caller gets an error.
 	lost
-	// answerLost: it is executed, and its caller learns that something is wrong.
+	// answerLost: it is executed; its caller gets an error.
 	answerLost
-	// late: its caller learns that something is wrong, and then it is executed.
+	// late: its caller gets an error; it is executed later.
 	late
-	// hanging: there is no answer, and it is executed some time, or never.
+	// hanging: there is no answer; it is executed later, or never.
 	hanging
-	// twice: it is executed again later on.
+	// duplicated: it is executed again later.
 	duplicated
-	// busy: Elasticsearch refuses it.
+	// busy: Elasticsearch rejects it.
 	busy
 	fates
 )
@@ -55,17 +53,16 @@ func (f fate) String() string {
 	return [...]string{"", "lost", "answer lost", "late", "hangs", "twice", "busy"}[f]
 }
 
-// plan is what a seed chose for a run: how it is disturbed, and how much of what
-// is done. Faults differ from run to run in kind and not only in time, so that
-// sometimes do not hide what others would find.
+// plan is what a seed chose for a run: its faults and its load. Runs differ in the
+// kinds of faults, so that one kind does not hide what another would find.
 type plan struct {
-	// odds are the chances of each fate, in thousandths.
+	// odds are the probabilities of each fate, in thousandths.
 	odds [fates]int
-	// latency is what a call usually takes, at most; slow is what one in slowOdds
-	// thousandths takes.
+	// latency limits the duration of most calls, slow that of slowOdds thousandths of
+	// them.
 	latency, slow time.Duration
 	slowOdds      int
-	// maxLateness is how late most late calls are, at most.
+	// maxLateness limits the delay of most late calls.
 	maxLateness time.Duration
 
 	workspaces, records, views int
@@ -74,14 +71,13 @@ type plan struct {
 	page, bumpPage             int
 	lease                      time.Duration
 
-	// How often what happens, 0 for never.
+	// How often each happens; 0 for never.
 	kills, partitions, losses, restores, flushes, clockJumps, deltas, switches, rebuilds, timeSkips int
-	// prepared: the indices are there at the beginning.
+	// prepared: the indices exist at the start.
 	prepared bool
-	// flicker: global records are deleted and come back.
+	// flicker: global records are deleted and added again.
 	flicker bool
-	// poisoned: one workspace's calls of Postgres fail, from a point on and for
-	// good.
+	// poisoned: from some time on, the rows of one workspace cannot be read.
 	poisoned bool
 }
 
@@ -97,7 +93,7 @@ func newPlan(r *rand.Rand) plan {
 		prepared: r.IntN(3) > 0, flicker: r.IntN(2) == 0, poisoned: r.IntN(10) == 0,
 	}
 	if r.IntN(2) == 0 {
-		// The indices stay, and all that goes on is about few records.
+		// The indices stay, and all load is on few records.
 		p.losses, p.restores, p.rebuilds, p.poisoned = 0, 0, 0, false
 		p.workspaces, p.records = 1, 1+r.IntN(2)
 		p.deltas, p.partitions, p.operations = 4+r.IntN(8), 1+r.IntN(5), 8+r.IntN(12)
@@ -112,7 +108,7 @@ func newPlan(r *rand.Rand) plan {
 
 func pickDuration(r *rand.Rand, of ...time.Duration) time.Duration { return of[r.IntN(len(of))] }
 
-// sometimes is none in half of all runs.
+// sometimes is 0 in half of all runs, otherwise 1..most.
 func sometimes(r *rand.Rand, most int) int {
 	if r.IntN(2) == 0 {
 		return 0
@@ -120,9 +116,8 @@ func sometimes(r *rand.Rand, most int) int {
 	return 1 + r.IntN(most)
 }
 
-// partition is the way of one process to one backend being bad for a while: every call
-// has the same fate, or every write of documents, when Elasticsearch reads and
-// does not get to writing.
+// partition gives all calls of one process to one backend the same fate for a while,
+// or only its writes of documents.
 type partition struct {
 	process string
 	to      backend
@@ -135,13 +130,13 @@ func (c partition) affects(call *call, now time.Duration) bool {
 	return c.process == call.link.name && c.to == call.to && now < c.until && (!c.writes || strings.Contains(call.what, " _bulk "))
 }
 
-// maxPartition is how long a cut lasts, at most.
+// maxPartition limits how long a partition lasts.
 const maxPartition = 15 * time.Second
 
 func newPartition(r *rand.Rand, process string, now time.Duration) partition {
 	c := partition{process: process, to: backend(r.IntN(2)), fate: lost + fate(r.IntN(int(duplicated-lost))), until: now + upTo(r, maxPartition)} // #nosec G115 -- small
 	if r.IntN(2) == 0 {
-		c.fate = late // of which there is most to be seen
+		c.fate = late // the fate that finds most
 	}
 	c.writes = c.to == toElasticsearch && r.IntN(3) > 0
 	return c
@@ -154,7 +149,7 @@ func (p *plan) fate(r *rand.Rand, to backend) fate {
 			continue
 		}
 		if to == toPostgres && (f == duplicated || f == busy) {
-			return lost // no statement is sent twice
+			return lost // statements are not sent twice
 		}
 		return f
 	}
@@ -168,7 +163,7 @@ func (p *plan) delay(r *rand.Rand) time.Duration {
 	return upTo(r, p.latency)
 }
 
-// lateness is how long after its caller gave up a call is executed.
+// lateness draws how long after its caller gave up a call is executed.
 func (p *plan) lateness(r *rand.Rand, to backend) time.Duration {
 	most := p.maxLateness
 	if r.IntN(20) == 0 {
@@ -180,12 +175,12 @@ func (p *plan) lateness(r *rand.Rand, to backend) time.Duration {
 	return upTo(r, most)
 }
 
-// upTo is a time of no round number.
+// upTo draws a duration of 1 ns to most.
 func upTo(r *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(1 + r.Int64N(int64(most)))
 }
 
-// randomRefusal is Elasticsearch being too busy, or having just lost a node.
+// randomRefusal is the error of an overloaded Elasticsearch, or after it lost a node.
 func randomRefusal(r *rand.Rand) *elasticError {
 	if r.IntN(2) == 0 {
 		return &elasticError{http.StatusTooManyRequests, "es_rejected_execution_exception", "rejected execution"}

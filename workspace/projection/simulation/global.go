@@ -15,8 +15,8 @@ import (
 	"atlas/workspace/projection"
 )
 
-// globalRecord is what the global dataset has of a record: which revision of it,
-// and how many related records and signals.
+// globalRecord is a global record: its revision, and the number of its related records
+// and signals.
 type globalRecord struct {
 	revision int
 	children int64
@@ -41,8 +41,7 @@ func (g globalRecord) Newest(of query.Dataset) (list []searchdoc.Child) {
 	return list
 }
 
-// global is the model of *search.Engine: it reads the generation that searches
-// go to.
+// global is the model of *search.Engine: it reads the served generation.
 type global struct {
 	link    *link
 	cluster *cluster
@@ -51,7 +50,7 @@ type global struct {
 
 var _ projection.Global = (*global)(nil)
 
-// serving is what the global dataset has now.
+// serving returns the records of the served generation.
 func (c *cluster) serving(alias string) (map[string]globalRecord, error) {
 	behind := c.indicesOf(alias)
 	if len(behind) != 1 {

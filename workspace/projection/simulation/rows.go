@@ -23,17 +23,17 @@ type postgresModel struct {
 	db   *database
 }
 
-// read calls the model for a result. It does not fail by itself.
+// read calls the model for a result; only the call can fail.
 func read[T any](ctx context.Context, m postgresModel, what string, exec func() T) (T, error) {
 	return do(ctx, m.link, toPostgres, what, func() (T, error) { return exec(), nil })
 }
 
-// exec calls the model without a result. It does not fail by itself.
+// exec calls the model without a result; only the call can fail.
 func (m postgresModel) exec(ctx context.Context, what string, exec func()) error {
 	return m.tryExec(ctx, what, func() error { exec(); return nil })
 }
 
-// tryExec is exec of something that may fail.
+// tryExec is exec for a statement that can fail.
 func (m postgresModel) tryExec(ctx context.Context, what string, exec func() error) error {
 	_, err := do(ctx, m.link, toPostgres, what, func() (struct{}, error) { return struct{}{}, exec() })
 	return err
@@ -257,8 +257,8 @@ func (s *rows) ForgetHeld(ctx context.Context, in workspace.ID, records []worksp
 	})
 }
 
-// The writes of workspaces, as workspace.BookStore and workspace.MembershipStore
-// have them.
+// The writes of workspaces, like those of workspace.BookStore and
+// workspace.MembershipStore.
 
 // UpsertOverlays is that of workspace.BookStore, without a limit.
 func (s *rows) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) ([]workspace.Overlay, error) {

@@ -13,20 +13,18 @@ import (
 	"atlas/workspace/projection"
 )
 
-// Outcome is what came of a seed.
+// Outcome is the result of a seed.
 type Outcome struct {
 	Seed uint64
-	// Steps are the things that happened, Digest sums them up: the same seed has
-	// the same.
+	// Steps counts the events, Digest is a hash of them. The same seed has the same.
 	Steps  int
 	Digest uint64
-	// Simulated is how long it was, and Lag how long after the healing the last
-	// row was projected and the last document in link.
+	// Simulated is the simulated time. Lag is the time from the end of faults until
+	// every document was consistent.
 	Simulated, Lag time.Duration
-	// Answered are the searches of clients that were answered, Refused those that
-	// were not.
+	// Answered and Refused count the searches of clients.
 	Answered, Refused int64
-	// Violations are what should not be; none is what is wanted.
+	// Violations of invariants; none if the run passed.
 	Violations []string
 
 	history history
@@ -44,7 +42,7 @@ func Run(t *testing.T, seed uint64) (out Outcome) {
 	return out
 }
 
-// faultSpan is the time over which disturbances are spread.
+// faultSpan is the time over which faults are spread.
 const faultSpan = 25 * time.Second
 
 func (w *world) run() (out Outcome) {
@@ -83,12 +81,12 @@ func (w *world) run() (out Outcome) {
 	return out
 }
 
-// searchable tells whether searches find all held indices.
+// searchable reports whether every held dataset has an index to search.
 func (w *world) searchable() bool {
 	return !slices.ContainsFunc(query.Held, func(d query.Dataset) bool { return len(w.cluster.indicesOf(w.names.Held(string(d)))) == 0 })
 }
 
-// round has everybody do something while things go wrong.
+// round runs clients, loader and operator while faults occur.
 func (w *world) round(number int) {
 	for _, s := range w.servers {
 		if s.current.Load() == nil {
@@ -130,7 +128,7 @@ func (w *world) round(number int) {
 	rebuilding.stop()
 }
 
-// scheduleFaults plans what goes wrong beside single calls.
+// scheduleFaults schedules the faults that do not belong to single calls.
 func (w *world) scheduleFaults(rebuilding *server) {
 	r := w.random
 	soon := func(times int, what func()) {
@@ -194,7 +192,7 @@ func (w *world) scheduleFaults(rebuilding *server) {
 	}
 }
 
-// duringRound has something go wrong some time from now, if the round is still on.
+// duringRound schedules a fault unless the round has ended by then.
 func (w *world) duringRound(wait time.Duration, what func()) {
 	round := w.rounds
 	w.after(wait, func() {
@@ -204,7 +202,7 @@ func (w *world) duringRound(wait time.Duration, what func()) {
 	})
 }
 
-// held are the indices of held records.
+// held lists the held indices.
 func (w *world) held() (list []*index) {
 	for _, i := range w.cluster.indices {
 		if i.global == nil {
@@ -214,8 +212,8 @@ func (w *world) held() (list []*index) {
 	return sorted(list)
 }
 
-// awaitConvergence waits until nothing is pending and everything is as it should be, and
-// tells how long that took.
+// awaitConvergence waits until nothing is pending and all documents are consistent for
+// three seconds in a row. It returns how long that took.
 func (w *world) awaitConvergence() time.Duration {
 	began, calm := w.now(), 0
 	for {
@@ -244,7 +242,7 @@ func (w *world) awaitConvergence() time.Duration {
 	}
 }
 
-// String tells how a seed went, with its history when it went wrong.
+// String is the result with its history.
 func (o Outcome) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %d steps, %v simulated, %d searches answered and %d refused, plan %+v\n", o.Seed, o.Steps, o.Simulated, o.Answered, o.Refused, o.plan)
@@ -257,7 +255,7 @@ func (o Outcome) String() string {
 	return b.String()
 }
 
-// Repro is how the seed is run again.
+// Repro is the command that runs the seed again.
 func (o Outcome) Repro() string {
 	return fmt.Sprintf("again: scripts/faults simulate --seeds 1 --seed %d", o.Seed)
 }

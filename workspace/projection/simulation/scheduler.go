@@ -17,7 +17,7 @@ import (
 	"atlas/workspace"
 )
 
-// scheduler lets one thing happen at a time.
+// scheduler executes one event at a time.
 type scheduler struct {
 	bus        *bus
 	random     *rand.Rand
@@ -27,18 +27,18 @@ type scheduler struct {
 	queue      eventQueue
 	events     int
 	accepted   int // calls
-	// healed: nothing is disturbed any more.
+	// healed: faults have ended.
 	healed bool
 	// pendingCalls are calls that have not been answered, or not been executed.
 	pendingCalls map[*call]bool
 	history      history
 }
 
-// event is something that is going to happen.
+// event is a scheduled event.
 type event struct {
-	at  time.Duration // since the beginning
+	at  time.Duration // since the start
 	seq int
-	// late: it is a call that nobody waits for.
+	// late: a call whose caller has given up.
 	late bool
 	do   func()
 }
@@ -60,7 +60,7 @@ func (e *eventQueue) Pop() any {
 
 func (s *scheduler) now() time.Duration { return time.Since(s.began) }
 
-// after has something happen some time from now.
+// after schedules an event.
 func (s *scheduler) after(wait time.Duration, do func()) *event {
 	s.events++
 	e := &event{at: s.now() + wait, seq: s.events, do: do}
@@ -68,8 +68,8 @@ func (s *scheduler) after(wait time.Duration, do func()) *event {
 	return e
 }
 
-// runUntil runs the simulation until a condition holds or a time is over, and tells
-// whether it holds.
+// runUntil runs the simulation until a condition holds or limit has passed. It reports
+// whether the condition holds.
 func (s *scheduler) runUntil(limit time.Duration, condition func() bool) bool {
 	end := s.now() + limit
 	for {
@@ -87,7 +87,7 @@ func (s *scheduler) runUntil(limit time.Duration, condition func() bool) bool {
 			next = min(next, s.queue[0].at)
 		}
 		if next > now {
-			// What wakes up meanwhile may have something for an earlier time.
+			// A goroutine that wakes up meanwhile may schedule an earlier event.
 			timer := time.NewTimer(next - now)
 			select {
 			case <-timer.C:
@@ -100,8 +100,8 @@ func (s *scheduler) runUntil(limit time.Duration, condition func() bool) bool {
 	}
 }
 
-// accept decides what becomes of the calls that have parked, in the order of
-// their names: in which order they came is the Go scheduler's choice.
+// accept schedules the parked calls, sorted by name: their order of arrival depends on
+// the Go scheduler.
 func (s *scheduler) accept() {
 	arrived := s.bus.drain()
 	slices.SortStableFunc(arrived, func(a, b *call) int {
@@ -134,7 +134,7 @@ func (s *scheduler) schedule(c *call) {
 	switch c.fate {
 	case noFault:
 		s.after(wait, func() {
-			// The answer may be slow as well.
+			// The answer may be slow too.
 			_, value, err := s.execute(c, "")
 			if r.IntN(3) == 0 {
 				s.after(s.plan.delay(r), func() { s.answer(c, value, err) })
@@ -173,13 +173,13 @@ func (s *scheduler) schedule(c *call) {
 	}
 }
 
-// executeLate executes a call when nobody may wait for it any more.
+// executeLate executes a call after its caller may have given up.
 func (s *scheduler) executeLate(c *call) {
 	s.after(s.plan.lateness(s.random, c.to), func() { _, _, _ = s.execute(c, "late") }).late = true
 }
 
-// execute lets a call do what it does. One whose caller had gone before it
-// arrived may do so all the same.
+// execute executes a call. A call whose caller has given up is executed in half of all
+// cases.
 func (s *scheduler) execute(c *call, note string) (*call, any, error) {
 	if note == "" && c.abandoned.Load() {
 		note = "late"
@@ -206,7 +206,7 @@ func (s *scheduler) answer(c *call, value any, err error) {
 	delete(s.pendingCalls, c)
 }
 
-// kill ends a process: what it waits for never comes.
+// kill ends a process: its open calls fail.
 func (s *scheduler) kill(l *link) {
 	l.dead.Store(true)
 	var own []*call
@@ -221,7 +221,7 @@ func (s *scheduler) kill(l *link) {
 	}
 }
 
-// heal ends all disturbance. What is late comes soon.
+// heal ends all faults. Late calls arrive within LateAfterHeal.
 func (s *scheduler) heal() {
 	s.healed = true
 	for _, e := range s.queue {
@@ -240,9 +240,9 @@ func (c *call) refusalError(f *elasticError) error {
 	return fault.Away(f, c.to.String())
 }
 
-// history is what happened, and a digest of all of it.
+// history is the events of a run and a digest of them.
 type history struct {
-	lock    *sync.Mutex // the operator starts processes beside the scheduler
+	lock    *sync.Mutex // the operator starts processes concurrently
 	steps   int
 	digest  uint64
 	entries []entry
@@ -253,7 +253,7 @@ type entry struct {
 	who, what, result string
 }
 
-// maxEntries is how much of a history is told.
+// maxEntries limits the entries of a history; the digest has no limit.
 const maxEntries = 100_000
 
 func (h *history) addCall(at time.Duration, c *call, note string, value any, err error) {
@@ -276,7 +276,7 @@ func (h *history) add(at time.Duration, who, what, result string) {
 	const prime = 1099511628211 // FNV-1a
 	mix := func(b byte) { h.digest = (h.digest ^ uint64(b)) * prime }
 	for shift := 0; shift < 64; shift += 8 {
-		mix(byte(uint64(at) >> shift)) // #nosec G115 -- the bits alone count
+		mix(byte(uint64(at) >> shift)) // #nosec G115 -- bits
 	}
 	for _, text := range []string{who, what} {
 		for i := range len(text) {
@@ -288,7 +288,7 @@ func (h *history) add(at time.Duration, who, what, result string) {
 	}
 }
 
-// resultText is an answer in a history; most say nothing to a reader.
+// resultText is the text of an answer in a history, "" for most types.
 func resultText(value any) string {
 	switch v := value.(type) {
 	case bool, int64, string:

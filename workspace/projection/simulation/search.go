@@ -18,23 +18,23 @@ import (
 	"atlas/workspace/records"
 )
 
-// searcher is a model of *search.Engine: it runs the searches of held records
-// that packages records and join make, as far as their conditions are on what
-// workspaces hold. Each search is judged where it is executed.
+// searcher is a model of *search.Engine. It runs the searches of held records that
+// packages records and join make, with conditions on memberships and the book only.
+// Each search is checked when it is executed.
 type searcher struct {
 	link    *link
 	cluster *cluster
 	names   mappings.Names
-	world   *world // nil: nobody judges
+	world   *world // nil: no checks
 }
 
 var _ records.Searcher = (*searcher)(nil)
 
-// searchCheck is what a client asked for, and what is wrong with what was found.
+// searchCheck is the expectation of a client, and the violations of the result.
 type searchCheck struct {
 	view        *workspace.View // nil: the book
-	afterCommit int64           // the last commit that it must see
-	// problems are of the search whose rows it got.
+	afterCommit int64           // the search must see this commit
+	// problems are those of the search whose answer the client got.
 	problems []string
 }
 
@@ -81,7 +81,7 @@ func (s *searcher) Search(ctx context.Context, q query.Query) (records.Page, err
 	return records.Page{Rows: found.rows, Total: len(found.rows)}, err
 }
 
-// index is the index that a search goes to.
+// index is the index that a search uses.
 func (s *searcher) index(q query.Query) (*index, error) {
 	name := s.names.Held(string(q.Dataset))
 	if q.Generation != "" {
@@ -97,13 +97,13 @@ func (s *searcher) index(q query.Query) (*index, error) {
 	return indices[0], nil
 }
 
-// SearchMerged is the search of a Dynamic View of contacts. No contact of the
-// model has a project, so that the first of both searches finds nothing.
+// SearchMerged is the search of a Dynamic View of contacts. No contact of the model
+// has a project, so the first of both searches finds nothing.
 func (s *searcher) SearchMerged(ctx context.Context, legs [2]query.Query, _ query.Query) (records.Page, error) {
 	return s.Search(ctx, legs[1])
 }
 
-// searchedDocument is what of a document a search goes by.
+// searchedDocument is the part of a document that searches use.
 type searchedDocument struct {
 	ID   uuid.UUID `json:"id"`
 	Held struct {
@@ -126,7 +126,7 @@ func (d *searchedDocument) matches(n query.Node) bool {
 	case query.Span:
 		return len(d.values(n.Path)) > 0
 	}
-	panic(fmt.Sprintf("the model has no condition %T", n)) // of what the clients of the model ask for
+	panic(fmt.Sprintf("the model has no condition %T", n)) // clients of the model do not use it
 }
 
 func (d *searchedDocument) values(path string) []string {
@@ -140,22 +140,20 @@ func (d *searchedDocument) values(path string) []string {
 		}
 		return values
 	}
-	panic("the model has no field " + path) // of what the clients of the model ask for
+	panic("the model has no field " + path) // clients of the model do not use it
 }
 
-// registered tells whether the index that a search went to is the one that is
-// registered. Another one, which was put in its place, is noticed within
-// NoticeWithin.
+// registered reports whether a searched index is the registered one. Another index
+// under the same name is detected by the next Prepare.
 func (w *world) registered(q query.Query, i *index) bool {
 	return slices.ContainsFunc(w.db.registered, func(g workspace.HeldGeneration) bool {
 		return g.Dataset == q.Dataset && w.names.HeldGeneration(string(g.Dataset), g.Generation) == i.name && g.IndexUUID == i.uuid
 	})
 }
 
-// checkSearch holds what a search of a workspace finds to what was committed: each
-// record as some commit had it between the one that had been made when the
-// search was asked for and now. Which records the global dataset has reaches
-// searches later on: those that were away at some time are not missed.
+// checkSearch compares the result of a search with the commits. Each record must be in
+// a state that it had between the start of the search and now. Changes of the global
+// dataset reach searches later: a record that was ever deleted may be missing.
 func (w *world) checkSearch(q query.Query, want *searchCheck, shown map[uuid.UUID]searchedDocument) (problems []string) {
 	in, err := workspace.ParseID(q.Base.Workspace)
 	if err != nil {
@@ -186,7 +184,7 @@ func (w *world) checkSearch(q query.Query, want *searchCheck, shown map[uuid.UUI
 	return problems
 }
 
-// shows tells whether a View, or the book, shows a record of this state.
+// shows reports whether a View, or the book for nil, shows a record in this state.
 func (s state) shows(view *workspace.View) bool {
 	switch {
 	case view == nil:

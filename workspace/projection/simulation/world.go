@@ -19,13 +19,13 @@ import (
 	"atlas/workspace/records"
 )
 
-// world is one run.
+// world is the state of one run.
 type world struct {
 	*scheduler
 	db      *database
 	cluster *cluster
 	names   mappings.Names
-	// skew is how far the clock of Postgres is off.
+	// skew is the offset of the clock of Postgres.
 	skew time.Duration
 
 	workspaces []workspace.ID
@@ -34,19 +34,19 @@ type world struct {
 	servers    []*server
 	rounds     int
 	faultsOn   bool
-	// poison is the workspace whose rows cannot be had, from when it is set.
+	// poison is the workspace whose rows cannot be read, nil for none.
 	poison atomic.Pointer[workspace.ID]
 
 	commits atomic.Int64
 	states  map[key][]state
-	// flickered are the global records that were away at some time.
+	// flickered has the global records that were ever deleted.
 	flickered         map[uuid.UUID]bool
 	globalGenerations int          // generations of the global dataset
 	revisions         int          // of its records
 	lastStatus        atomic.Int64 // the last one that was written
-	// answered and refused are the searches that clients made.
+	// answered and refused count the searches of clients.
 	answered, refused atomic.Int64
-	// busy are the clients that have not ended.
+	// busy counts the clients that have not ended.
 	busy atomic.Int64
 
 	lock       sync.Mutex
@@ -54,7 +54,7 @@ type world struct {
 }
 
 func newWorld(seed uint64) *world {
-	random := rand.New(rand.NewPCG(seed, 0x61746c6173)) // #nosec G404 -- a seed is to be run again
+	random := rand.New(rand.NewPCG(seed, 0x61746c6173)) // #nosec G404 -- a seed must repeat
 	w := &world{
 		scheduler: &scheduler{
 			bus: &bus{wake: make(chan struct{}, 1), fingerprints: map[string]uint64{}}, random: random, plan: newPlan(random), began: time.Now(), pendingCalls: map[*call]bool{},
@@ -86,10 +86,10 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// maxViolations is how many of a run are told.
+// maxViolations limits the violations of a run that are kept.
 const maxViolations = 20
 
-// violation notes a violation.
+// violation records a violation.
 func (w *world) violation(format string, args ...any) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -98,14 +98,15 @@ func (w *world) violation(format string, args ...any) {
 	}
 }
 
-// server is a process that comes and goes: of atlas serve, or of a command.
+// server is an instance of atlas serve or of a command, which may be killed and
+// restarted.
 type server struct {
 	world   *world
 	name    string
 	current atomic.Pointer[process]
 }
 
-// process is one life of a server.
+// process is one process of a server, from start to stop.
 type process struct {
 	link      *link
 	rows      *rows
@@ -116,15 +117,15 @@ type process struct {
 	ended     sync.WaitGroup
 }
 
-// start begins a life; one that sweeps is atlas serve.
+// start starts a process; with sweep it is atlas serve.
 func (s *server) start(sweep bool) *process {
 	w := s.world
 	l := &link{bus: w.bus, name: s.name}
 	client, err := elastic.New(elastic.Config{
 		Addresses: []string{"http://model:9200"},
 		Transport: &transport{link: l, cluster: w.cluster, name: w.indexName},
-		// By the time it is, whoever comes first: goroutines that wake up together
-		// have no order.
+		// A function of the time only: goroutines that wake up at the same time have no
+		// order.
 		Jitter: func(most time.Duration) time.Duration {
 			h := fnv.New64a()
 			fmt.Fprint(h, s.name, w.now())
@@ -150,7 +151,7 @@ func (s *server) start(sweep bool) *process {
 	return p
 }
 
-// stop ends a life as kill -9 does.
+// stop kills the process as kill -9 does.
 func (s *server) stop() {
 	p := s.current.Swap(nil)
 	if p == nil {
@@ -162,13 +163,13 @@ func (s *server) stop() {
 	p.ended.Go(p.projector.Close)
 }
 
-// isPoisoned tells whether a workspace's rows cannot be had.
+// isPoisoned reports whether a workspace's rows cannot be read.
 func (w *world) isPoisoned(in workspace.ID) bool {
 	poisoned := w.poison.Load()
 	return poisoned != nil && *poisoned == in
 }
 
-// indexName is the name of an index without what is random in it.
+// indexName is the name of an index without its random part.
 func (w *world) indexName(name string) string {
 	for _, d := range query.Held {
 		held := w.names.Held(string(d))
@@ -179,8 +180,8 @@ func (w *world) indexName(name string) string {
 	return name
 }
 
-// switchGlobal makes a new generation of all global records and sends searches to it;
-// setGlobal is told each record of the one before.
+// switchGlobal creates a new generation of all global records and switches searches to
+// it. change maps each record of the previous generation.
 func (w *world) switchGlobal(change func(d query.Dataset, id uuid.UUID, r globalRecord) globalRecord) {
 	w.globalGenerations++
 	for _, d := range query.Held {
@@ -211,7 +212,7 @@ func (w *world) switchGlobal(change func(d query.Dataset, id uuid.UUID, r global
 	}
 }
 
-// setGlobal changes global records where they are.
+// setGlobal changes a global record in the served generation; nil deletes it.
 func (w *world) setGlobal(d query.Dataset, id uuid.UUID, to *globalRecord) {
 	serving := w.cluster.indicesOf(w.names.Alias(string(d)))[0]
 	if to == nil {

@@ -17,7 +17,7 @@ import (
 	"atlas/workspace/projection"
 )
 
-// state is what a workspace had of a record from a commit on.
+// state is a record of a workspace as a commit left it.
 type state struct {
 	commit int64
 	inBook bool
@@ -25,7 +25,7 @@ type state struct {
 	views  []uuid.UUID
 }
 
-// recordCommit takes down what a commit made of a record.
+// recordCommit stores the state of a record after a commit.
 func (w *world) recordCommit(k key) {
 	s := state{commit: w.commits.Add(1), views: slices.Clone(w.db.members[k])}
 	if o, kept := w.db.overlays[k]; kept {
@@ -34,7 +34,8 @@ func (w *world) recordCommit(k key) {
 	w.states[k] = append(w.states[k], s)
 }
 
-// statesSince are the states a record has had from a commit on, the one of then first.
+// statesSince lists the states of a record since a commit, first the state at that
+// commit.
 func (w *world) statesSince(k key, commit int64) []state {
 	all := w.states[k]
 	first := 0
@@ -49,15 +50,14 @@ func (w *world) statesSince(k key, commit int64) []state {
 	return all[first:]
 }
 
-// checkDigest holds a document that was just written to what its row says: a digest
-// means that it is certain which document is there, and nothing may replace it by
-// another while it does.
+// checkDigest checks a write of a document: while its row has a digest, only an equal
+// document may replace the document.
 func (w *world) checkDigest(i *index, id string, doc *document) {
 	at := slices.IndexFunc(w.db.registered, func(g workspace.HeldGeneration) bool {
 		return g.Serving && i.uuid == g.IndexUUID && i.name == w.names.HeldGeneration(string(g.Dataset), g.Generation)
 	})
 	if at < 0 {
-		return // nobody searches it
+		return // not searched
 	}
 	d := w.db.registered[at].Dataset
 	for k, r := range w.db.rows {
@@ -73,7 +73,7 @@ func (w *world) checkDigest(i *index, id string, doc *document) {
 
 func documentID(k key) string { return k.workspace.String() + ":" + k.record.String() }
 
-// pending counts what is pending of the workspaces that can be projected.
+// pending counts the pending rows of workspaces that can be projected.
 func (w *world) pending() (n int) {
 	for k, r := range w.db.rows {
 		if r.pending() && !w.isPoisoned(k.workspace) {
@@ -83,8 +83,8 @@ func (w *world) pending() (n int) {
 	return n
 }
 
-// differences is where documents are not what rows and global records make them,
-// when nothing is pending.
+// differences lists the documents that differ from their rows and global records. Call
+// it when nothing is pending.
 func (w *world) differences() (list []string) {
 	for _, d := range query.Held {
 		list = append(list, w.differencesOf(d)...)
@@ -146,9 +146,9 @@ func (w *world) differencesOf(d query.Dataset) (list []string) {
 	return list
 }
 
-// difference is what is wrong with a document. What it should be is made by
-// document.BuildHeld of the row and the global record as they are, without
-// anything of package projection.
+// difference describes how a document differs from the expected one, "" if it does
+// not. document.BuildHeld makes the expected document from the row and the global
+// record, without package projection.
 func (w *world) difference(k key, doc *document, records map[string]globalRecord) string {
 	r, h := w.db.rows[k], w.db.record(k)
 	global, present := records[k.record.String()]
@@ -170,7 +170,7 @@ func (w *world) difference(k key, doc *document, records map[string]globalRecord
 		want = searchdoc.BuildHeld(record, global, held)
 	}
 	switch {
-	case doc == nil && unheld: // it is being removed
+	case doc == nil && unheld: // a stub may be purged
 		return ""
 	case doc == nil:
 		return "it has no document"
