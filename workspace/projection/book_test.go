@@ -12,7 +12,7 @@ import (
 	"atlas/workspace"
 )
 
-// What a workspace writes its searches see, and no other's do.
+// Searches see the writes of their own workspace only.
 func TestBookIsSearched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -232,7 +232,7 @@ func (s *scheduler) heal() {
 	heap.Init(&s.queue)
 }
 
-// randomRefusal is nil for what is answered in HTTP.
+// refusalError is nil for a call that gets an HTTP response.
 func (c *call) refusalError(f *elasticError) error {
 	if c.http {
 		return nil
