@@ -15,8 +15,8 @@ import (
 	"atlas/workspace"
 )
 
-// What one workspace owns, a foreign one neither reads nor changes, by any
-// method of the store, and none works without a workspace.
+// No method of the store reads or changes data of another workspace, and none works
+// without a workspace.
 func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
@@ -85,7 +85,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 			return outcome{len(all), err}
 		}},
 		"InsertInvitation": {"", func(ctx context.Context, in workspace.ID) outcome {
-			// The open invitation of another workspace is not in the way.
+			// The open invitation of another workspace is no conflict.
 			r := workspace.InvitationRecord{Invitation: invitation}
 			r.ID = workspace.InvitationID(workspace.NewID())
 			_, err := p.store.InsertInvitation(ctx, in, workspace.OperatorActor, r, workspace.DefaultBounds, allow)
@@ -153,7 +153,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 		}
 	}
 
-	// Whoever adds a method adds a row: here, or to TestAnotherWorkspaceGetsNothing.
+	// Every method needs a row here or in TestAnotherWorkspaceGetsNothing.
 	elsewhere := map[string]bool{"Summary": true, "CountAll": true, "InWorkspace": true}
 	store := reflect.TypeFor[interface {
 		workspace.RosterStore
@@ -169,8 +169,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 	}
 }
 
-// The policies alone keep workspaces apart: no statement here has a condition of
-// its own.
+// Row-level security alone isolates workspaces: no statement here has a condition.
 func TestPoliciesOfPeople(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
@@ -201,7 +200,7 @@ func TestPoliciesOfPeople(t *testing.T) {
 			if n, err := p.app.CountAll(ctx, in, table); err != nil || n != want {
 				t.Errorf("%s sees %d of %s, %v", name, n, table, err)
 			}
-			// The same connection, now that the setting is an empty string.
+			// The same connection, whose setting is now an empty string.
 			fatal(t, p.app.Pool().QueryRow(ctx, `SELECT count(*) FROM `+table).Scan(&n))
 			if n != 0 {
 				t.Errorf("with nothing named, the application sees %d of %s", n, table)
@@ -233,7 +232,7 @@ func TestPoliciesOfPeople(t *testing.T) {
 		}
 		count("the other", two, 1)
 	}
-	// What the application does not do, it may not do.
+	// The application has no rights that it does not use.
 	for _, sql := range []string{`DELETE FROM invitations`, `UPDATE skills SET status = 'published'`, `DELETE FROM skills`} {
 		err := p.app.InWorkspace(ctx, one, func(tx pgx.Tx) error { _, err := tx.Exec(ctx, sql); return err })
 		wantCode(t, sql, err, fault.Internal)

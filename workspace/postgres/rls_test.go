@@ -14,8 +14,8 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// The system role's policies let it through: should they be lost, what it does
-// would quietly find nothing. This is the canary.
+// The policies of the system role admit every row. Without them its statements would
+// silently find nothing.
 func TestSystemSeesEveryWorkspace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -71,7 +71,7 @@ func TestAppSeesOnlyTheNamedWorkspace(t *testing.T) {
 		if n != want {
 			t.Errorf("in its workspace, the application sees %d of %s, want %d", n, table, want)
 		}
-		// The same connection, now that the setting is an empty string.
+		// The same connection, whose setting is now an empty string.
 		if n := count(table); n != 0 {
 			t.Errorf("after another request on the connection, the application sees %d of %s", n, table)
 		}
@@ -129,7 +129,7 @@ func TestAppCannotWriteToAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// Every exported method of Store, in the wrong workspace and in none.
+// Exported methods of Store with another workspace, and with none.
 func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
