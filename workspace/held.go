@@ -110,8 +110,8 @@ type Freshness struct {
 	// Pending: a write of the workspace is not projected yet.
 	Pending bool
 	// ProjectedAt is when Elasticsearch last acknowledged documents of the
-	// workspace, by the clock of Postgres; zero for never. Two projections never
-	// have the same time.
+	// workspace, by the clock of Postgres; zero for never. It identifies the
+	// projection.
 	ProjectedAt time.Time
 	// Generation is the one that searches use, "" when none is registered.
 	Generation string

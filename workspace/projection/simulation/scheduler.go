@@ -178,8 +178,8 @@ func (s *scheduler) executeLate(c *call) {
 	s.after(s.plan.lateness(s.random, c.to), func() { _, _, _ = s.execute(c, "late") }).late = true
 }
 
-// execute executes a call. A call whose caller has given up is executed in half of all
-// cases.
+// execute executes a call. A call whose caller gave up before it arrived is executed
+// in half of all cases.
 func (s *scheduler) execute(c *call, note string) (*call, any, error) {
 	if note == "" && c.abandoned.Load() {
 		note = "late"
