@@ -335,24 +335,18 @@ func (s *rows) DeleteView(ctx context.Context, in workspace.ID, view uuid.UUID) 
 // byte only.
 func short[T ~[16]byte](id T) string { return fmt.Sprintf("%02x", id[15]) }
 
-func ids(records []uuid.UUID) string {
-	var b strings.Builder
-	for i, id := range records {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(short(id))
-	}
-	return b.String()
-}
+func ids(records []uuid.UUID) string { return joined(records, short[uuid.UUID]) }
 
 func versions(records []workspace.HeldRecord) string {
-	var b strings.Builder
-	for i, r := range records {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, "%c%s@%d", r.Dataset[0], short(r.Record), r.Version)
+	return joined(records, func(r workspace.HeldRecord) string {
+		return fmt.Sprintf("%c%s@%d", r.Dataset[0], short(r.Record), r.Version)
+	})
+}
+
+func joined[T any](list []T, text func(T) string) string {
+	texts := make([]string, len(list))
+	for i, v := range list {
+		texts[i] = text(v)
 	}
-	return b.String()
+	return strings.Join(texts, ",")
 }

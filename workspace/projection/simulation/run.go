@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -47,39 +48,32 @@ const faultSpan = 25 * time.Second
 
 func (w *world) run() (out Outcome) {
 	if w.plan.prepared {
-		for _, s := range w.servers {
-			s.start(true)
-		}
+		w.startServers()
 		w.healed = true
 		w.runUntil(time.Minute, func() bool { return len(w.db.registered) == len(query.Held) && w.searchable() })
 		w.healed = false
 	}
 	w.round(0)
 	for n := range w.plan.timeSkips {
-		for _, s := range w.servers {
-			s.stop()
-		}
-		w.runUntil(projection.StubAge+upTo(w.random, projection.StubAge), func() bool { return false })
+		w.stopServers()
+		w.runUntil(projection.StubAge+upTo(w.random, projection.StubAge), never)
 		w.history.add(w.now(), "", "more than an hour later", "")
 		w.round(1 + n)
 	}
 	w.heal()
-	for _, s := range w.servers {
-		if s.current.Load() == nil {
-			s.start(true)
-		}
-	}
+	w.startServers()
 	w.history.add(w.now(), "", "everything is healed", "")
-	w.runUntil(LateAfterHeal, func() bool { return false })
+	w.runUntil(LateAfterHeal, never)
 	out.Lag = w.awaitConvergence()
-	for _, s := range w.servers {
-		s.stop()
-	}
+	w.stopServers()
 	w.runUntil(time.Minute, func() bool { return len(w.pendingCalls) == 0 })
 	out.Answered, out.Refused = w.answered.Load(), w.refused.Load()
 	out.Steps, out.Digest, out.Simulated, out.Violations, out.history = w.history.steps, w.history.digest, w.now(), w.violations, w.history
 	return out
 }
+
+// never as a condition of runUntil runs for the whole time.
+func never() bool { return false }
 
 // searchable reports whether every held dataset has an index to search.
 func (w *world) searchable() bool {
@@ -88,11 +82,7 @@ func (w *world) searchable() bool {
 
 // round runs clients, loader and operator while faults occur.
 func (w *world) round(number int) {
-	for _, s := range w.servers {
-		if s.current.Load() == nil {
-			s.start(true)
-		}
-	}
+	w.startServers()
 	var actors sync.WaitGroup
 	w.busy.Store(int64(w.plan.clients))
 	for n := range w.plan.clients {
@@ -140,11 +130,7 @@ func (w *world) scheduleFaults(rebuilding *server) {
 		if n := r.IntN(len(w.servers) + 1); n < len(w.servers) {
 			s := w.servers[n]
 			s.stop()
-			w.duringRound(upTo(r, faultSpan/2), func() {
-				if s.current.Load() == nil {
-					s.start(true)
-				}
-			})
+			w.duringRound(upTo(r, faultSpan/2), s.startIfStopped)
 		} else {
 			rebuilding.stop()
 		}
@@ -167,10 +153,7 @@ func (w *world) scheduleFaults(rebuilding *server) {
 			return
 		}
 		old := held[r.IntN(len(held))]
-		live := make(map[string]*document, len(old.live))
-		for id, doc := range old.live {
-			live[id] = doc
-		}
+		live := maps.Clone(old.live)
 		w.duringRound(upTo(r, faultSpan/2), func() {
 			if now := w.cluster.indices[old.name]; now != nil {
 				w.history.add(w.now(), "", "the index "+w.indexName(old.name)+" is restored", "")
@@ -217,7 +200,7 @@ func (w *world) held() (list []*index) {
 func (w *world) awaitConvergence() time.Duration {
 	began, calm := w.now(), 0
 	for {
-		w.runUntil(time.Second, func() bool { return false })
+		w.runUntil(time.Second, never)
 		var wrong []string
 		pending := w.pending()
 		if pending == 0 {

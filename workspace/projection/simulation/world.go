@@ -151,6 +151,25 @@ func (s *server) start(sweep bool) *process {
 	return p
 }
 
+// startIfStopped starts atlas serve unless it runs.
+func (s *server) startIfStopped() {
+	if s.current.Load() == nil {
+		s.start(true)
+	}
+}
+
+func (w *world) startServers() {
+	for _, s := range w.servers {
+		s.startIfStopped()
+	}
+}
+
+func (w *world) stopServers() {
+	for _, s := range w.servers {
+		s.stop()
+	}
+}
+
 // stop kills the process as kill -9 does.
 func (s *server) stop() {
 	p := s.current.Swap(nil)
