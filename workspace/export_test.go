@@ -1,4 +1,4 @@
 package workspace
 
 // Arranged is what a change makes of an order of Favorites.
-var Arranged = arranged
+var Arranged = applyFavoriteChanges

@@ -8,34 +8,34 @@ import (
 	"atlas/internal/fault"
 )
 
-// FavoriteChange makes a View a Favorite, or moves it.
+// FavoriteChange adds a View to a user's Favorites, or moves it.
 type FavoriteChange struct {
 	View ViewID
-	// Position is where it goes, from 0; past the end is the end. nil keeps the
-	// place of a Favorite and appends what is none.
+	// Position is the new position, from 0; a position past the end means the end.
+	// nil keeps the position of a Favorite and appends a new one.
 	Position *int
 }
 
-// FavoriteStore keeps the Favorites of users, in their order.
+// FavoriteStore stores the Favorites of users, in the users' order.
 type FavoriteStore interface {
-	// Favorites lists a page of a user's in their order.
+	// Favorites lists a page of a user's Favorites, in order. The limit is 1..100,
+	// the offset not negative; callers check.
 	Favorites(ctx context.Context, in ID, user UserID, limit, offset int) ([]View, error)
-	// Rearrange replaces a user's Favorites by what arrange makes of them, given
-	// their order and which of the named Views are there; neither changes in
-	// between. It returns the named Views that are there as the user sees them
-	// then, read before the change is committed: what is done is also answered.
-	// fault.Forbidden for who is no member.
-	Rearrange(ctx context.Context, in ID, user UserID, named []ViewID, arrange func(order []ViewID, there map[ViewID]bool) []ViewID) (map[ViewID]View, error)
+	// UpdateFavorites replaces a user's Favorites by the result of update. update
+	// gets the current order and which of the named Views exist; both are locked
+	// until the change is committed. The named Views that exist are returned as the
+	// user sees them after the change, read in its transaction.
+	// fault.Forbidden when the user is not a member.
+	UpdateFavorites(ctx context.Context, in ID, user UserID, named []ViewID, update func(order []ViewID, exists map[ViewID]bool) []ViewID) (map[ViewID]View, error)
 }
 
-// Favorites is the personal pointers of users to Views (docs/api.md,
-// "Favorites").
+// Favorites applies the rules of Favorites (docs/api.md, "Favorites").
 type Favorites struct{ store FavoriteStore }
 
-// NewFavorites returns them on a store.
+// NewFavorites returns Favorites on a store.
 func NewFavorites(store FavoriteStore) *Favorites { return &Favorites{store} }
 
-// List is a page of a user's Favorites in their order.
+// List returns a page of a user's Favorites, in order.
 func (s *Favorites) List(ctx context.Context, in ID, user UserID, limit, offset int) ([]View, error) {
 	return s.store.Favorites(ctx, in, user, limit, offset)
 }
@@ -47,26 +47,26 @@ func (s *Favorites) Upsert(ctx context.Context, in ID, user UserID, c FavoriteCh
 		return View{}, err
 	}
 	if views[0] == nil {
-		return View{}, errNoView
+		return View{}, errViewNotFound
 	}
 	return *views[0], nil
 }
 
-// UpsertAll applies changes together, the last of each View, and returns the
-// Views as they are afterwards, nil where there is none.
+// UpsertAll applies changes together; of several changes of one View the last
+// counts. It returns the Views as they are afterwards, nil for an unknown View.
 func (s *Favorites) UpsertAll(ctx context.Context, in ID, user UserID, changes []FavoriteChange) ([]*View, error) {
 	named := make([]ViewID, len(changes))
 	for i, c := range changes {
 		named[i] = c.View
 	}
-	views, err := s.store.Rearrange(ctx, in, user, named, func(order []ViewID, there map[ViewID]bool) []ViewID {
+	views, err := s.store.UpdateFavorites(ctx, in, user, named, func(order []ViewID, exists map[ViewID]bool) []ViewID {
 		var valid []FavoriteChange
 		for _, c := range changes {
-			if there[c.View] {
+			if exists[c.View] {
 				valid = append(valid, c)
 			}
 		}
-		return arranged(order, valid)
+		return applyFavoriteChanges(order, valid)
 	})
 	if err != nil {
 		return nil, err
@@ -80,21 +80,22 @@ func (s *Favorites) UpsertAll(ctx context.Context, in ID, user UserID, changes [
 	return found, nil
 }
 
-// Delete takes Views out of a user's Favorites; what is none is fine.
+// Delete removes Views from a user's Favorites. A View that is not a Favorite is
+// not an error.
 func (s *Favorites) Delete(ctx context.Context, in ID, user UserID, views ...ViewID) error {
-	_, err := s.store.Rearrange(ctx, in, user, nil, func(order []ViewID, _ map[ViewID]bool) []ViewID {
+	_, err := s.store.UpdateFavorites(ctx, in, user, nil, func(order []ViewID, _ map[ViewID]bool) []ViewID {
 		return slices.DeleteFunc(order, func(id ViewID) bool { return slices.Contains(views, id) })
 	})
 	return err
 }
 
-var errNoView = fault.New(fault.ViewNotFound, "the workspace has no View with this id")
+var errViewNotFound = fault.New(fault.ViewNotFound, "the workspace has no View with this id")
 
-// arranged is an order of Favorites after changes that were made together. The
-// last change of each View counts. Those with positions are placed at them, the
-// lowest first, a tie in the order of the changes; the others fill the gaps in
-// their old order, new ones behind.
-func arranged(order []ViewID, changes []FavoriteChange) []ViewID {
+// applyFavoriteChanges returns the order of Favorites after changes that were made
+// together. The last change of each View counts. Views with a position are placed
+// first, lowest position first, ties in the order of the changes. The other Views
+// fill the gaps in their old order, followed by new ones.
+func applyFavoriteChanges(order []ViewID, changes []FavoriteChange) []ViewID {
 	last := map[ViewID]int{}
 	for i, c := range changes {
 		last[c.View] = i
@@ -112,7 +113,7 @@ func arranged(order []ViewID, changes []FavoriteChange) []ViewID {
 		}
 	}
 	slices.SortStableFunc(placed, func(a, b FavoriteChange) int { return cmp.Compare(*a.Position, *b.Position) })
-	next := 0 // the first place that no placed one has taken
+	next := 0 // the lowest position that is still free
 	for _, c := range placed {
 		at := min(max(*c.Position, next), len(others))
 		others = slices.Insert(others, at, c.View)

@@ -11,51 +11,49 @@ import (
 	"atlas/search/query"
 )
 
-// Candidate is a record that is to become a member of a Static View.
+// Candidate is a record to add to a Static View.
 type Candidate struct {
 	Record uuid.UUID
-	// Linked: the workspace sees the record anyway. For a contact that is a
-	// project that names it; accounts and projects are seen by everybody.
+	// Linked: every workspace sees the record. This holds for all accounts and
+	// projects, and for a contact that a project names.
 	Linked bool
 }
 
-// MembershipStore keeps which records are in which Static Views.
+// MembershipStore stores which records are in which Static Views.
 type MembershipStore interface {
-	// BareView returns dataset and type of a View, among others:
-	// fault.ViewNotFound.
+	// BareView is that of ViewStore.
 	BareView(ctx context.Context, in ID, id ViewID) (View, error)
-	// AddMembers makes the candidates members, one after the other, and returns
-	// what became of each: nil, fault.RecordNotVisible, fault.ViewFull. One that
-	// is a member already stays one. The call itself fails with
-	// fault.ViewNotFound.
+	// AddMembers adds the candidates in order and returns the error of each: nil,
+	// fault.RecordNotVisible, fault.ViewFull. A record that is already a member is
+	// not an error. The call itself fails with fault.ViewNotFound.
 	AddMembers(ctx context.Context, in ID, v View, candidates []Candidate) ([]error, error)
-	// RemoveMembers ends memberships; what is no member is fine.
+	// RemoveMembers removes records; one that is not a member is not an error.
 	// fault.ViewNotFound.
 	RemoveMembers(ctx context.Context, in ID, v View, records []uuid.UUID) error
 }
 
-// RecordSource tells which records the global dataset has now.
+// RecordSource reads the global dataset.
 type RecordSource interface {
-	// Lookup returns the public records of those ids that are there, by id.
+	// Lookup returns the public records with these ids, by id. Unknown ids are
+	// left out.
 	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
 }
 
-// Memberships is the records of Static Views and the rules of changing them
-// (docs/api.md, "View records").
+// Memberships changes the records of Static Views (docs/api.md, "View records").
 type Memberships struct {
 	Store   MembershipStore
 	Records RecordSource
-	// Changed, when not nil, is told after a change was stored. It must not
+	// Changed, when not nil, is called after a change was stored. It must not
 	// block.
 	Changed func(in ID)
 }
 
-// Add makes records members of a Static View, in order; the errors are those of
-// the records: nil, fault.RecordNotFound, fault.RecordNotVisible,
-// fault.ViewFull. The call itself fails with fault.ViewNotFound or
-// fault.ViewTypeMismatch, and then nothing was added.
+// Add adds records to a Static View, in order. It returns the error of each
+// record: nil, fault.RecordNotFound, fault.RecordNotVisible, fault.ViewFull. The
+// call itself fails with fault.ViewNotFound or fault.ViewTypeMismatch; then nothing
+// was added.
 func (m *Memberships) Add(ctx context.Context, in ID, view ViewID, records []uuid.UUID) ([]error, error) {
-	v, err := m.static(ctx, in, view)
+	v, err := m.staticView(ctx, in, view)
 	if err != nil || len(records) == 0 {
 		return nil, err
 	}
@@ -63,7 +61,7 @@ func (m *Memberships) Add(ctx context.Context, in ID, view ViewID, records []uui
 	for i, id := range records {
 		ids[i] = id.String()
 	}
-	there, err := m.Records.Lookup(ctx, v.Dataset, ids)
+	found, err := m.Records.Lookup(ctx, v.Dataset, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +69,7 @@ func (m *Memberships) Add(ctx context.Context, in ID, view ViewID, records []uui
 	var candidates []Candidate
 	var positions []int
 	for i, id := range records {
-		record, ok := there[ids[i]]
+		record, ok := found[ids[i]]
 		if !ok {
 			outcomes[i] = fault.New(fault.RecordNotFound, "no %s has this id", v.Dataset.Singular())
 			continue
@@ -92,31 +90,31 @@ func (m *Memberships) Add(ctx context.Context, in ID, view ViewID, records []uui
 	for i, outcome := range added {
 		outcomes[positions[i]] = outcome
 	}
-	m.tell(in)
+	m.notify(in)
 	return outcomes, nil
 }
 
-// Remove ends memberships of a Static View: fault.ViewNotFound,
-// fault.ViewTypeMismatch. What is no member is fine.
+// Remove removes records from a Static View: fault.ViewNotFound,
+// fault.ViewTypeMismatch. A record that is not a member is not an error.
 func (m *Memberships) Remove(ctx context.Context, in ID, view ViewID, records []uuid.UUID) error {
-	v, err := m.static(ctx, in, view)
+	v, err := m.staticView(ctx, in, view)
 	if err != nil || len(records) == 0 {
 		return err
 	}
 	if err := m.Store.RemoveMembers(ctx, in, v, records); err != nil {
 		return err
 	}
-	m.tell(in)
+	m.notify(in)
 	return nil
 }
 
-func (m *Memberships) tell(in ID) {
+func (m *Memberships) notify(in ID) {
 	if m.Changed != nil {
 		m.Changed(in)
 	}
 }
 
-func (m *Memberships) static(ctx context.Context, in ID, id ViewID) (View, error) {
+func (m *Memberships) staticView(ctx context.Context, in ID, id ViewID) (View, error) {
 	v, err := m.Store.BareView(ctx, in, id)
 	if err == nil && v.Type != StaticView {
 		err = fault.New(fault.ViewTypeMismatch, "the records of a Dynamic View are chosen by its definition; only a Static View takes and loses records")
@@ -124,8 +122,7 @@ func (m *Memberships) static(ctx context.Context, in ID, id ViewID) (View, error
 	return v, err
 }
 
-// Linked tells whether every workspace sees a global record: all accounts and
-// projects, and contacts of a project.
+// Linked reports whether every workspace sees a global record: see Candidate.
 func Linked(d query.Dataset, record jsontext.Value) (bool, error) {
 	if d != query.Contacts {
 		return true, nil

@@ -10,7 +10,7 @@ import (
 	"atlas/search/query"
 )
 
-// ViewID names a View.
+// ViewID is the id of a View.
 type ViewID uuid.UUID
 
 // String is the 36-character lower-case form.
@@ -19,17 +19,17 @@ func (id ViewID) String() string { return uuid.UUID(id).String() }
 // MarshalText is String, for JSON.
 func (id ViewID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// ParseViewID reads an id as ParseUUID does.
+// ParseViewID parses an id as ParseUUID does.
 func ParseViewID(s string) (ViewID, error) { u, err := ParseUUID(s); return ViewID(u), err }
 
-// ViewType says how a View chooses its records.
+// ViewType says how a View selects its records.
 type ViewType string
 
-// The types. A View keeps the one it was created with.
+// The types. The type of a View does not change.
 const (
-	// DynamicView shows what meets its definition.
+	// DynamicView selects the records that match its definition.
 	DynamicView ViewType = "dynamic"
-	// StaticView shows the records that were put into it.
+	// StaticView contains the records that were added to it.
 	StaticView ViewType = "static"
 )
 
@@ -40,40 +40,40 @@ func ViewTypes() []ViewType { return []ViewType{DynamicView, StaticView} }
 const (
 	// MaxViewName is the longest name, in characters.
 	MaxViewName = 120
-	// MaxMembers is how many records a Static View holds at most.
+	// MaxMembers is the largest number of records in a Static View.
 	MaxMembers = 100_000
 )
 
-// View is a named, shared choice of records of one dataset.
+// View is a named, shared selection of records of one dataset.
 type View struct {
 	ID        ViewID
 	Workspace ID
-	// Dataset is one of query.Held, and fixed.
+	// Dataset is one of query.Held. It does not change.
 	Dataset query.Dataset
 	Type    ViewType
-	// Name is 1..MaxViewName characters, trimmed, without control characters,
-	// and the only one of its dataset in the workspace, case and accents apart.
+	// Name is 1..MaxViewName characters, trimmed, without control characters. It
+	// is unique among the Views of its dataset and workspace, ignoring case and
+	// accents.
 	Name         string
 	Definition   Definition
 	Presentation Presentation
 	// Revision counts the changes of name, definition and presentation, from 1.
 	Revision int
-	// CreatedBy and UpdatedBy are zero for an API key, and for a user who is
-	// gone.
+	// CreatedBy and UpdatedBy are zero for an API key and for a deleted user.
 	CreatedBy, UpdatedBy UserID
 	// CreatedAt and UpdatedAt are in UTC, whole milliseconds.
 	CreatedAt, UpdatedAt time.Time
-	// Position is where it stands among the viewer's Favorites, from 0; nil when
-	// it is none, or the viewer is nobody.
+	// Position is the position among the viewer's Favorites, from 0; nil when the
+	// View is not a Favorite or there is no viewer.
 	Position *int
-	// Records is how many records of a Static View the global dataset has.
+	// Records counts the records of a Static View that the global dataset has.
 	Records int
 }
 
-// FoldedName is what names are compared and sorted by.
+// FoldedName is the key that names are compared and sorted by.
 func (v View) FoldedName() string { return query.Fold(v.Name) }
 
-// MarshalJSON is the View as docs/api.md, "Views", shows it.
+// MarshalJSON writes the View of docs/api.md, "Views".
 func (v View) MarshalJSON() ([]byte, error) {
 	out := struct {
 		ID           ViewID       `json:"id"`
@@ -93,7 +93,7 @@ func (v View) MarshalJSON() ([]byte, error) {
 		RecordCount  *int         `json:"record_count,omitempty"`
 	}{
 		v.ID, v.Workspace, v.Dataset.Singular(), v.Type, v.Name, v.Definition, v.Presentation, v.Revision,
-		known(v.CreatedBy), known(v.UpdatedBy), v.CreatedAt.UTC().Format(TimeFormat), v.UpdatedAt.UTC().Format(TimeFormat),
+		userOrNull(v.CreatedBy), userOrNull(v.UpdatedBy), v.CreatedAt.UTC().Format(TimeFormat), v.UpdatedAt.UTC().Format(TimeFormat),
 		v.Position != nil, v.Position, nil,
 	}
 	if v.Type == StaticView {
@@ -102,15 +102,15 @@ func (v View) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// known is a user, nil for nobody.
-func known(id UserID) *UserID {
+// userOrNull is nil for the zero id.
+func userOrNull(id UserID) *UserID {
 	if id.IsZero() {
 		return nil
 	}
 	return &id
 }
 
-// ViewDatasets lists the datasets as a View names them: one record of each.
+// ViewDatasets lists the dataset names of Views, which are singular.
 func ViewDatasets() []string {
 	names := make([]string, len(query.Held))
 	for i, d := range query.Held {
@@ -119,7 +119,7 @@ func ViewDatasets() []string {
 	return names
 }
 
-// DatasetOfView is the dataset that a View names, "" for none.
+// DatasetOfView is the dataset of a name of ViewDatasets, "" for any other name.
 func DatasetOfView(name string) query.Dataset {
 	if i := slices.Index(ViewDatasets(), name); i >= 0 {
 		return query.Held[i]

@@ -9,7 +9,7 @@ import (
 	"atlas/search/query"
 )
 
-// ViewChange is what an upsert says of a View.
+// ViewChange is the request to create or change a View.
 type ViewChange struct {
 	// ID is the View to change, nil to create one.
 	ID *ViewID
@@ -18,11 +18,11 @@ type ViewChange struct {
 	Type    ViewType
 	// Name is "" when left out.
 	Name string
-	// Definition is judged when the View's dataset and type are known.
+	// Definition is parsed once the dataset and type of the View are known.
 	Definition input.Value
 	// Presentation is nil when left out.
 	Presentation *Presentation
-	// Revision is the one that the change was made on, 0 when left out.
+	// Revision is the expected revision of the View, 0 when left out.
 	Revision int
 }
 
@@ -36,8 +36,8 @@ var (
 	viewIDRule = rule.Pointer(rule.UUID[ViewID]())
 )
 
-// ParseViewChange reads the body of an upsert: fault.InvalidInput with every
-// problem but those of the definition.
+// ParseViewChange parses the body of an upsert: fault.InvalidInput with every
+// issue except those of the definition.
 func ParseViewChange(body input.Value) (ViewChange, error) {
 	var issues input.Issues
 	if body.Kind != input.Object {
@@ -62,15 +62,15 @@ func ParseViewChange(body input.Value) (ViewChange, error) {
 	return c, issues.Err()
 }
 
-// apply is the View after the change: fault.ViewImmutableField,
-// fault.InvalidViewDefinition, fault.RevisionConflict. It does not judge
-// whether the name is free.
+// apply returns the View after the change: fault.ViewImmutableField,
+// fault.InvalidViewDefinition, fault.RevisionConflict. It does not check whether
+// the name is free.
 func (c ViewChange) apply(v View) (View, error) {
 	if c.Dataset != "" && c.Dataset != v.Dataset {
-		return View{}, immutable("dataset", v.Dataset.Singular())
+		return View{}, immutableField("dataset", v.Dataset.Singular())
 	}
 	if c.Type != "" && c.Type != v.Type {
-		return View{}, immutable("view_type", string(v.Type))
+		return View{}, immutableField("view_type", string(v.Type))
 	}
 	if c.Definition.Kind != input.Absent {
 		definition, err := ParseDefinition(c.Definition, v.Dataset, v.Type)
@@ -92,6 +92,6 @@ func (c ViewChange) apply(v View) (View, error) {
 	return v, nil
 }
 
-func immutable(field, stored string) error {
+func immutableField(field, stored string) error {
 	return fault.New(fault.ViewImmutableField, "the %s of a View cannot be changed; this one's is %s", field, stored)
 }

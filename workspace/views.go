@@ -9,52 +9,52 @@ import (
 	"atlas/search/query"
 )
 
-// ViewFilter chooses Views of a workspace; zero fields choose all.
+// ViewFilter selects Views of a workspace; zero fields select all.
 type ViewFilter struct {
-	// Viewer is whose Favorites are shown; zero for an API key.
+	// Viewer is the user whose Favorites are shown; zero for an API key.
 	Viewer UserID
 	ID     *ViewID
-	// Name is a part of the name, folded.
+	// Name is a substring of the folded name.
 	Name    string
 	Dataset query.Dataset
 	Type    ViewType
-	// Favorites: the viewer's only.
+	// Favorites selects the viewer's Favorites only.
 	Favorites bool
 	// Limit is 1..100, Offset not negative; callers check.
 	Limit, Offset int
 }
 
-// ViewStore keeps the Views of workspaces.
+// ViewStore stores the Views of workspaces.
 type ViewStore interface {
-	// Views lists a page by folded name, then id.
+	// Views lists a page, sorted by folded name, then id.
 	Views(ctx context.Context, in ID, f ViewFilter) ([]View, error)
-	// ViewByID returns one as a viewer sees it: fault.ViewNotFound.
+	// ViewByID returns a View as a viewer sees it: fault.ViewNotFound.
 	ViewByID(ctx context.Context, in ID, id ViewID, viewer UserID) (View, error)
-	// BareView is ViewByID without what no search needs: presentation, authors,
-	// times, Favorites and counts are left out. fault.ViewNotFound.
+	// BareView returns the part of a View that searches need: presentation,
+	// authors, times, Favorites and counts are left out. fault.ViewNotFound.
 	BareView(ctx context.Context, in ID, id ViewID) (View, error)
-	// InsertView adds v where the workspace then has at most so many Views,
-	// whoever adds others meanwhile: fault.LimitReached, fault.ViewNameConflict.
-	InsertView(ctx context.Context, in ID, v View, most int) error
-	// UpdateView replaces what can change of a View by what change makes of it,
-	// and returns it as its author sees it. Nothing changes in between; an error
-	// of change changes nothing. fault.ViewNotFound, fault.ViewNameConflict.
+	// InsertView adds v unless the workspace already has limit Views:
+	// fault.LimitReached, fault.ViewNameConflict. The limit is exact under
+	// concurrency.
+	InsertView(ctx context.Context, in ID, v View, limit int) error
+	// UpdateView applies change to a locked View and returns the result as the
+	// viewer sees it. When change fails, nothing is stored. fault.ViewNotFound,
+	// fault.ViewNameConflict.
 	UpdateView(ctx context.Context, in ID, id ViewID, viewer UserID, change func(View) (View, error)) (View, error)
-	// DeleteView drops a View, its memberships and its Favorites:
+	// DeleteView deletes a View, its memberships and its Favorites:
 	// fault.ViewNotFound.
 	DeleteView(ctx context.Context, in ID, id ViewID) error
 }
 
-// Views is the Views of workspaces and the rules of changing them (docs/api.md,
-// "Views").
+// Views reads and changes the Views of workspaces (docs/api.md, "Views").
 type Views struct {
-	// Bounds.Views is how many a workspace may have.
+	// Limits.Views limits the Views of a workspace.
 	Limits Limits
 	store  ViewStore
 	now    func() time.Time
 }
 
-// NewViews returns them on a store; now is the clock, time.Now when nil.
+// NewViews returns Views on a store; now is the clock, time.Now when nil.
 func NewViews(store ViewStore, now func() time.Time) *Views {
 	if now == nil {
 		now = time.Now
@@ -62,19 +62,18 @@ func NewViews(store ViewStore, now func() time.Time) *Views {
 	return &Views{store: store, now: now}
 }
 
-// List is a page of Views by name.
+// List returns a page of Views, sorted by name.
 func (s *Views) List(ctx context.Context, in ID, f ViewFilter) ([]View, error) {
 	f.Name = query.Fold(f.Name)
 	return s.store.Views(ctx, in, f)
 }
 
-// Get returns one View: fault.ViewNotFound.
+// Get returns a View as a viewer sees it: fault.ViewNotFound.
 func (s *Views) Get(ctx context.Context, in ID, id ViewID, viewer UserID) (View, error) {
 	return s.store.ViewByID(ctx, in, id, viewer)
 }
 
-// ToSearch returns what a search needs of a View, and no more of it:
-// fault.ViewNotFound.
+// ToSearch returns the part of a View that searches need: fault.ViewNotFound.
 func (s *Views) ToSearch(ctx context.Context, in ID, id ViewID) (View, error) {
 	return s.store.BareView(ctx, in, id)
 }
@@ -124,8 +123,8 @@ func (s *Views) create(ctx context.Context, in ID, author UserID, c ViewChange, 
 	return v, nil
 }
 
-// Delete drops a View for everybody: fault.ViewNotFound. What only it held
-// leaves searches within seconds.
+// Delete deletes a View for all users: fault.ViewNotFound. Records that only this
+// View held disappear from searches within seconds.
 func (s *Views) Delete(ctx context.Context, in ID, id ViewID) error {
 	return s.store.DeleteView(ctx, in, id)
 }

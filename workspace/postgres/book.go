@@ -39,7 +39,7 @@ func (s *Store) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dat
 			return outcomes, nil
 		}
 		var results []workspace.Overlay
-		err := s.retrying(ctx, in, func(tx pgx.Tx) (err error) {
+		err := s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) (err error) {
 			results, err = upsertOverlays(ctx, tx, in, d, made, a)
 			return err
 		})
@@ -127,8 +127,8 @@ func missing(ids []uuid.UUID, overlays map[uuid.UUID]workspace.Overlay) (fresh [
 
 // DeleteOverlays implements workspace.BookStore.
 func (s *Store) DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
-	return s.retrying(ctx, in, func(tx pgx.Tx) error {
-		held, err := holdAgain(ctx, tx, in, string(d), records)
+	return s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
+		held, err := bumpExisting(ctx, tx, in, string(d), records)
 		if err != nil || len(held) == 0 {
 			return err // what has an overlay is held
 		}

@@ -11,14 +11,14 @@ import (
 	"atlas/search/query"
 )
 
-// What a delta of global records needs: which records were deleted, and telling
-// who holds a changed one.
+// The statements of deltas of global records: remembered deletions, and making the
+// rows of changed records pending.
 
 // TombstoneAge is how long a deletion is remembered.
 const TombstoneAge = 7 * 24 * time.Hour
 
-// NoteDeleted remembers that records were deleted, each by its id with the
-// updated_at of its deletion. Of two deletions the later updated_at counts.
+// NoteDeleted stores deletions: record ids with the updated_at of the deletion. Of
+// two deletions of a record the later updated_at counts.
 func (s *System) NoteDeleted(ctx context.Context, d query.Dataset, deleted map[string]time.Time) error {
 	ids, times := make([]string, 0, len(deleted)), make([]time.Time, 0, len(deleted))
 	for id, at := range deleted {
@@ -33,9 +33,8 @@ func (s *System) NoteDeleted(ctx context.Context, d query.Dataset, deleted map[s
 	return toFault(err)
 }
 
-// Deleted returns, of these records, those that were deleted within
-// TombstoneAge, with the updated_at of their deletion. A record that came back
-// may be among them.
+// Deleted returns those of the records that were deleted within TombstoneAge, with
+// the updated_at of the deletion. A record that was added again may be among them.
 func (s *System) Deleted(ctx context.Context, d query.Dataset, ids []string) (map[string]time.Time, error) {
 	rows, err := s.pool.Query(ctx, `
 		SELECT record_id::text, updated_at FROM deleted_records
@@ -54,14 +53,14 @@ func (s *System) Deleted(ctx context.Context, d query.Dataset, ids []string) (ma
 	return deleted, toFault(err)
 }
 
-// ForgetDeleted forgets deletions that are older than TombstoneAge.
+// ForgetDeleted removes deletions that are older than TombstoneAge.
 func (s *System) ForgetDeleted(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, `DELETE FROM deleted_records WHERE noted_at < clock_timestamp() - $1::interval`, TombstoneAge)
 	return toFault(err)
 }
 
-// BumpRecords makes the held rows of some global records pending in every
-// workspace, because the records changed.
+// BumpRecords makes the held rows of changed global records pending in every
+// workspace.
 func (s *System) BumpRecords(ctx context.Context, d query.Dataset, ids []string) error {
 	records := make([]uuid.UUID, len(ids))
 	for i, id := range ids {
@@ -70,7 +69,7 @@ func (s *System) BumpRecords(ctx context.Context, d query.Dataset, ids []string)
 			return fault.Wrap(err, fault.Internal, "%q is not the id of a record", id)
 		}
 	}
-	// Locked in the order in which every writer locks them.
+	// Rows are locked in the order that every writer uses.
 	_, err := s.pool.Exec(ctx, `
 		INSERT INTO held_records (workspace_id, dataset, record_id, version)
 		SELECT workspace_id, dataset, record_id, nextval('held_version') FROM (

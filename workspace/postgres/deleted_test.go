@@ -12,8 +12,8 @@ import (
 	"atlas/search/query"
 )
 
-// Deletions are remembered with their latest updated_at, for as long as they are
-// to be, and by the system role alone.
+// Deletions are stored with their latest updated_at for TombstoneAge. Only the system
+// role reads them.
 func TestDeletionsAreRemembered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -51,8 +51,8 @@ func TestDeletionsAreRemembered(t *testing.T) {
 	}
 }
 
-// A changed global record makes the held rows of every workspace pending, that
-// of no other record, and none that was not there; no search waits for them.
+// BumpRecords makes the held rows of changed records pending in every workspace. It
+// changes and creates no other row, and no search waits for them.
 func TestBumpRecords(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

@@ -22,7 +22,7 @@ func (s *Store) Favorites(ctx context.Context, in workspace.ID, user workspace.U
 	return list, err
 }
 
-// viewsByID returns those of the Views that are there, as the user sees them.
+// viewsByID returns those of the Views that exist, as the user sees them.
 func viewsByID(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, ids []workspace.ViewID) (map[workspace.ViewID]workspace.View, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -47,11 +47,11 @@ func viewArgs(ids []workspace.ViewID) []uuid.UUID {
 	return args
 }
 
-// Rearrange implements workspace.FavoriteStore. The user's membership is locked,
-// so that their changes wait for each other; then their rows in the order of
-// Views, and the Views.
-func (s *Store) Rearrange(ctx context.Context, in workspace.ID, user workspace.UserID, named []workspace.ViewID, arrange func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID) (views map[workspace.ViewID]workspace.View, err error) {
-	err = s.retrying(ctx, in, func(tx pgx.Tx) error {
+// UpdateFavorites implements workspace.FavoriteStore. It locks the user's membership,
+// which serializes the user's changes, then their rows in the order of View ids,
+// then the Views.
+func (s *Store) UpdateFavorites(ctx context.Context, in workspace.ID, user workspace.UserID, named []workspace.ViewID, update func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID) (views map[workspace.ViewID]workspace.View, err error) {
+	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `SELECT FROM members WHERE workspace_id = $1 AND user_id = $2 FOR NO KEY UPDATE`, arg(in), arg(user))
 		if err == nil && tag.RowsAffected() == 0 {
 			return fault.New(fault.Forbidden, "you are no member of this workspace")
@@ -62,7 +62,7 @@ func (s *Store) Rearrange(ctx context.Context, in workspace.ID, user workspace.U
 		if _, err := tx.Exec(ctx, `SELECT FROM favorites WHERE workspace_id = $1 AND user_id = $2 ORDER BY view_id FOR UPDATE`, arg(in), arg(user)); err != nil {
 			return err
 		}
-		there, err := viewIDs(ctx, tx, `SELECT id FROM views WHERE workspace_id = $1 AND id = ANY($2) ORDER BY id FOR KEY SHARE`, arg(in), viewArgs(named))
+		existing, err := viewIDs(ctx, tx, `SELECT id FROM views WHERE workspace_id = $1 AND id = ANY($2) ORDER BY id FOR KEY SHARE`, arg(in), viewArgs(named))
 		if err != nil {
 			return err
 		}
@@ -70,11 +70,11 @@ func (s *Store) Rearrange(ctx context.Context, in workspace.ID, user workspace.U
 		if err != nil {
 			return err
 		}
-		known := map[workspace.ViewID]bool{}
-		for _, id := range there {
-			known[id] = true
+		exists := map[workspace.ViewID]bool{}
+		for _, id := range existing {
+			exists[id] = true
 		}
-		if err := putFavorites(ctx, tx, in, user, arrange(order, known)); err != nil {
+		if err := replaceFavorites(ctx, tx, in, user, update(order, exists)); err != nil {
 			return err
 		}
 		views, err = viewsByID(ctx, tx, in, user, named)
@@ -88,14 +88,11 @@ func viewIDs(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]workspa
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (id workspace.ViewID, err error) {
-		err = row.Scan((*uuid.UUID)(&id))
-		return id, err
-	})
+	return pgx.CollectRows(rows, collectViewID)
 }
 
-// putFavorites makes a user's Favorites be these, in this order.
-func putFavorites(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, order []workspace.ViewID) error {
+// replaceFavorites stores a user's Favorites in this order and deletes all others.
+func replaceFavorites(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, order []workspace.ViewID) error {
 	_, err := tx.Exec(ctx, `DELETE FROM favorites WHERE workspace_id = $1 AND user_id = $2 AND view_id <> ALL($3)`, arg(in), arg(user), viewArgs(order))
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"atlas/workspace"
 )
 
-// No method of the store reads or changes what another workspace owns, and none works
+// No method of the store reads or changes data of another workspace, and none works
 // without a workspace.
 func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 	t.Parallel()
@@ -85,7 +85,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 			return outcome{len(all), err}
 		}},
 		"InsertInvitation": {"", func(ctx context.Context, in workspace.ID) outcome {
-			// An open invitation of another workspace does not conflict.
+			// The open invitation of another workspace is no conflict.
 			r := workspace.InvitationRecord{Invitation: invitation}
 			r.ID = workspace.InvitationID(workspace.NewID())
 			_, err := p.store.InsertInvitation(ctx, in, workspace.OperatorActor, r, workspace.DefaultLimits, allow)
@@ -153,7 +153,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 		}
 	}
 
-	// A new method needs a row here or in TestAnotherWorkspaceGetsNothing.
+	// Every method needs a row here or in TestAnotherWorkspaceGetsNothing.
 	elsewhere := map[string]bool{"Summary": true, "CountAll": true, "InWorkspace": true}
 	store := reflect.TypeFor[interface {
 		workspace.MemberStore
@@ -169,8 +169,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 	}
 }
 
-// The policies alone separate workspaces: the statements here have no condition of
-// their own.
+// Row-level security alone isolates workspaces: no statement here has a condition.
 func TestPoliciesOfPeople(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
@@ -201,7 +200,7 @@ func TestPoliciesOfPeople(t *testing.T) {
 			if n, err := p.app.CountAll(ctx, in, table); err != nil || n != want {
 				t.Errorf("%s sees %d of %s, %v", name, n, table, err)
 			}
-			// The same connection, on which the setting is now an empty string.
+			// The same connection, whose setting is now an empty string.
 			fatal(t, p.app.Pool().QueryRow(ctx, `SELECT count(*) FROM `+table).Scan(&n))
 			if n != 0 {
 				t.Errorf("with nothing named, the application sees %d of %s", n, table)
@@ -233,7 +232,7 @@ func TestPoliciesOfPeople(t *testing.T) {
 		}
 		count("the other", two, 1)
 	}
-	// The role has no privileges that the application does not use.
+	// The application has no rights that it does not use.
 	for _, sql := range []string{`DELETE FROM invitations`, `UPDATE skills SET status = 'published'`, `DELETE FROM skills`} {
 		err := p.app.InWorkspace(ctx, one, func(tx pgx.Tx) error { _, err := tx.Exec(ctx, sql); return err })
 		wantCode(t, sql, err, fault.Internal)

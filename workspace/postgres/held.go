@@ -9,63 +9,63 @@ import (
 	"atlas/workspace"
 )
 
-// hold marks records as held and pending by the workspace's own write, creating
-// their rows, and keeps those rows locked until the end of the transaction. It
-// comes before any change of overlays or memberships, in the same transaction:
-// the version is taken under the lock, so that of two writes the later to commit
-// has the higher one (docs/decisions/008-projection-versions.md). Rows are locked in
-// the order of ids, so that two writes wait for each other and never for a
-// circle. The records must be there in the global dataset.
+// hold creates missing rows of records, gives all of them a new version, and marks
+// them as pending by a write of the workspace. The records must exist in the global
+// dataset. Call it before the change of overlays or memberships, in the same
+// transaction: the rows stay locked until its end, and the version is taken under
+// the lock, so the write that commits later has the higher version
+// (docs/decisions/008-projection-versions.md).
 //
-// One who locks rows that are there before making others cannot keep to that
-// order, and has a lock of its own: see addingAlone.
+// All writers lock rows in the order of their ids, so two of them cannot deadlock.
+// A writer that locks existing rows before it creates others breaks this order and
+// takes exclusiveLock first.
 func hold(ctx context.Context, tx pgx.Tx, in workspace.ID, dataset string, ids []uuid.UUID) error {
 	_, err := tx.Exec(ctx, holdRecords, arg(in), dataset, ids)
 	return err
 }
 
-// The version of a new row is taken before its lock; but such a row has no
-// write before it, and one that comes in between makes this an update.
+// The version of a new row is taken before its lock. That is safe: a new row has no
+// earlier write, and if another transaction creates the row first, this becomes an
+// update.
 const holdRecords = `
 	INSERT INTO held_records (workspace_id, dataset, record_id, version)
 	SELECT $1, $2, id, nextval('held_version') FROM (SELECT DISTINCT unnest($3::uuid[]) AS id ORDER BY id) ids
-	WHERE ` + besideOthers + `
+	WHERE ` + sharedLock + `
 	ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE
 	SET own_change = true, present = true, stub_since = NULL, ` + bump
 
-// holdAgain is hold for those of the records that have a row already, and
-// returns them: what takes something away makes no rows.
-func holdAgain(ctx context.Context, tx pgx.Tx, in workspace.ID, dataset string, ids []uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := tx.Query(ctx, holdRecordsAgain, arg(in), dataset, ids)
+// bumpExisting is hold without creating rows. It returns the records that have a row.
+func bumpExisting(ctx context.Context, tx pgx.Tx, in workspace.ID, dataset string, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := tx.Query(ctx, bumpExistingRecords, arg(in), dataset, ids)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-const holdRecordsAgain = `
+const bumpExistingRecords = `
 	INSERT INTO held_records (workspace_id, dataset, record_id, version)
 	SELECT $1, $2, record_id, nextval('held_version') FROM (
 		SELECT record_id FROM held_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = ANY($3) ORDER BY record_id
 	) ids
-	WHERE ` + besideOthers + `
+	WHERE ` + sharedLock + `
 	ON CONFLICT ON CONSTRAINT held_records_pkey DO UPDATE
 	SET own_change = true, ` + bump + `
 	RETURNING record_id`
 
-// A workspace's writes of held records of a dataset ($1, $2) go on side by side,
-// but for one that adds members: that one locks the rows there are, looks what
-// holds them, and makes further ones, of ids in between. Both last as long as the
-// transaction.
+// Advisory locks on the held records of a workspace and dataset ($1, $2), until the
+// end of the transaction. Adding members to a View takes the exclusive lock: it
+// locks existing rows, reads what holds them, and then creates rows with ids in
+// between. All other writes take the shared lock and run concurrently.
 const (
-	writersKey   = `(hashtextextended('held ' || $2::text, 0) # hashtextextended($1::uuid::text, 0))`
-	besideOthers = `(SELECT pg_advisory_xact_lock_shared` + writersKey + `) IS NOT NULL`
-	addingAlone  = `SELECT pg_advisory_xact_lock` + writersKey
+	advisoryLockKey = `(hashtextextended('held ' || $2::text, 0) # hashtextextended($1::uuid::text, 0))`
+	sharedLock      = `(SELECT pg_advisory_xact_lock_shared` + advisoryLockKey + `) IS NOT NULL`
+	exclusiveLock   = `SELECT pg_advisory_xact_lock` + advisoryLockKey
 )
 
-// bump takes the next version for a row.
-const bump = `version = nextval('held_version'), ` + sincePending
+// bump gives a row the next version.
+const bump = `version = nextval('held_version'), ` + keepPendingSince
 
-// sincePending keeps the time of a row that is pending already.
-const sincePending = `pending_since = CASE WHEN held_records.version > held_records.projected_version
+// keepPendingSince sets pending_since, unless the row is already pending.
+const keepPendingSince = `pending_since = CASE WHEN held_records.version > held_records.projected_version
 	THEN held_records.pending_since ELSE clock_timestamp() END`

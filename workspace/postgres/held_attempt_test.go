@@ -16,7 +16,7 @@ import (
 	"atlas/workspace"
 )
 
-// heldRow is what the tests look at.
+// heldRow is the part of a row that the tests check.
 type heldRow struct {
 	Version, Projected int64
 	Digest             []byte
@@ -30,35 +30,43 @@ func (b *books) held(t *testing.T, record uuid.UUID) (r heldRow) {
 	return r
 }
 
-// claimed reads what is pending of the workspace as holder does, one record, and
-// claims it. The lease of the one before is over.
-func (b *books) claimed(t *testing.T, in workspace.ID, holder string) workspace.HeldRecord {
+// pending ends the lease of the previous holder and reads the one pending record of
+// the workspace.
+func (b *books) pending(t *testing.T, in workspace.ID, holder string) workspace.PendingHeld {
 	t.Helper()
 	_, err := b.system.Pool().Exec(t.Context(), `UPDATE projectors SET deadline = NULL`)
 	fatal(t, err)
-	records, _, ok, err := b.store.PendingHeld(t.Context(), in, holder, time.Minute, false, 10)
+	pending, err := b.store.PendingHeld(t.Context(), in, holder, time.Minute, false, 10)
 	fatal(t, err)
-	if !ok || len(records) != 1 {
-		t.Fatalf("%v, %v", ok, records)
+	if !pending.Leased || len(pending.Records) != 1 {
+		t.Fatalf("%+v", pending)
 	}
-	versions, _, ok, err := b.store.ClaimHeld(t.Context(), in, holder, time.Minute, records)
+	return pending
+}
+
+// claimed reads the one pending record of the workspace and claims it.
+func (b *books) claimed(t *testing.T, in workspace.ID, holder string) workspace.HeldRecord {
+	t.Helper()
+	pending := b.pending(t, in, holder)
+	claim, err := b.store.ClaimHeld(t.Context(), in, holder, time.Minute, pending.Records)
 	fatal(t, err)
-	if !ok {
+	if !claim.Leased {
 		t.Fatal("the lease is lost")
 	}
-	records[0].Version = versions[records[0].Record]
-	return records[0]
+	record := pending.Records[0]
+	record.Version = claim.Versions[record.Record]
+	return record
 }
 
 func (b *books) finish(t *testing.T, in workspace.ID, r workspace.HeldRecord, digest string) {
 	t.Helper()
-	fatal(t, b.store.FinishHeld(t.Context(), in, []workspace.Projected{{
+	fatal(t, b.store.FinishHeld(t.Context(), in, []workspace.ProjectionResult{{
 		Dataset: r.Dataset, Record: r.Record, Version: r.Version, Digest: []byte(digest), Present: true, Unheld: r.Overlay == nil, Written: true,
 	}}, true))
 }
 
-// A document that was sent and not acknowledged may still arrive: what is sent
-// next has a higher version. What the first sender says late changes nothing.
+// A document that was sent and not acknowledged may still arrive, so the next one
+// has a higher version. A late result of the first sender changes nothing.
 func TestUnconfirmedAttemptTakesANewVersion(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -81,33 +89,34 @@ func TestUnconfirmedAttemptTakesANewVersion(t *testing.T) {
 	if got := b.held(t, record); got.Projected != second.Version || string(got.Digest) != "of the second" {
 		t.Errorf("after both: %+v", got)
 	}
-	// A document that was not sent must be the one that is there still.
-	unsent := workspace.Projected{Dataset: query.Projects, Record: record, Version: second.Version, Digest: []byte("another"), Present: false}
-	fatal(t, b.store.FinishHeld(t.Context(), in, []workspace.Projected{unsent}, false))
+	// A document that was not sent must have the digest of the row.
+	unsent := workspace.ProjectionResult{Dataset: query.Projects, Record: record, Version: second.Version, Digest: []byte("another"), Present: false}
+	fatal(t, b.store.FinishHeld(t.Context(), in, []workspace.ProjectionResult{unsent}, false))
 	if got := b.held(t, record); string(got.Digest) != "of the second" {
 		t.Errorf("after one that was not sent: %+v", got)
 	}
 }
 
-// A row that changes between reading and claiming is sent as it was read: a
-// search may wait for that.
+// A row that changes between reading and claiming is sent with the version that was
+// read: a search may wait for it.
 func TestClaimOfAChangedRowKeepsItsVersion(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	in, record := b.one.ID, uuid.New()
 	b.upsert(t, in, query.Projects, record, "first")
-	records, _, _, err := b.store.PendingHeld(t.Context(), in, "holder", time.Minute, true, 10)
+	pending, err := b.store.PendingHeld(t.Context(), in, "holder", time.Minute, true, 10)
 	fatal(t, err)
 	b.upsert(t, in, query.Projects, record, "second")
-	versions, _, ok, err := b.store.ClaimHeld(t.Context(), in, "holder", time.Minute, records)
+	claim, err := b.store.ClaimHeld(t.Context(), in, "holder", time.Minute, pending.Records)
 	fatal(t, err)
-	if !ok || versions[record] != records[0].Version || b.version(t, record) <= records[0].Version {
-		t.Errorf("%v, claimed %v of %v, the row %d", ok, versions, records[0].Version, b.version(t, record))
+	read := pending.Records[0].Version
+	if !claim.Leased || claim.Versions[record] != read || b.version(t, record) <= read {
+		t.Errorf("%+v of %d, the row %d", claim, read, b.version(t, record))
 	}
 }
 
-// What a slow projector says late of a record that was held then does not make
-// its stub stay for ever.
+// A late result of a slow projector, from when the record was held, does not keep
+// its stub forever.
 func TestLateFinishLeavesTheStub(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -123,8 +132,8 @@ func TestLateFinishLeavesTheStub(t *testing.T) {
 	}
 }
 
-// Versions are moved on without ever giving one twice, whoever takes some
-// meanwhile.
+// Advancing the sequence never yields a version twice, even while other sessions
+// take versions.
 func TestAdvanceVersions(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -158,7 +167,7 @@ func TestAdvanceVersions(t *testing.T) {
 	var last int64
 	for range 50 {
 		fatal(t, b.system.Pool().QueryRow(ctx, `SELECT last_value FROM held_version`).Scan(&last))
-		fatal(t, b.system.AdvanceVersions(ctx, last+2)) // a few, so that the others are ahead of it often
+		fatal(t, b.system.AdvanceVersions(ctx, last+2)) // few, so that the other sessions often overtake it
 	}
 	close(done)
 	taking.Wait()
@@ -171,8 +180,8 @@ func TestAdvanceVersions(t *testing.T) {
 	}
 }
 
-// Servers go on writing while a migration runs: an index on a table that an
-// earlier migration made is made concurrently.
+// Migrations do not block writes: an index on an existing table is created
+// concurrently.
 func TestMigrationsDoNotBlockWrites(t *testing.T) {
 	t.Parallel()
 	files, err := fs.Glob(os.DirFS("migrations"), "*.sql")
@@ -197,7 +206,7 @@ func TestMigrationsDoNotBlockWrites(t *testing.T) {
 	}
 }
 
-// Who cannot be projected is left out when asked for, so that others come.
+// PendingWorkspaces leaves out the excepted workspaces.
 func TestPendingWorkspacesButForSome(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -219,8 +228,8 @@ func TestPendingWorkspacesButForSome(t *testing.T) {
 	}
 }
 
-// A clock that was set back while somebody had a lease, and crashed with it, does
-// not keep others out for as long as it jumped.
+// The lease of a crashed holder does not block others for hours when the clock was
+// set back.
 func TestLeasesOfAClockThatWasSetBack(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -235,8 +244,8 @@ func TestLeasesOfAClockThatWasSetBack(t *testing.T) {
 	fatal(t, err)
 	_, err = b.system.Pool().Exec(t.Context(), `UPDATE leases SET deadline = deadline + interval '1 hour'`)
 	fatal(t, err)
-	if _, _, ok, err = b.store.PendingHeld(t.Context(), b.one.ID, "another", time.Minute, false, 1); !ok || err != nil {
-		t.Errorf("the projector's lease: %v, %v", ok, err)
+	if pending, err := b.store.PendingHeld(t.Context(), b.one.ID, "another", time.Minute, false, 1); !pending.Leased || err != nil {
+		t.Errorf("the projector's lease: %+v, %v", pending, err)
 	}
 	if ok, err = b.system.AcquireLease(t.Context(), "loads", "another", time.Minute); !ok || err != nil {
 		t.Errorf("the lease: %v, %v", ok, err)

@@ -14,53 +14,58 @@ func projectsGeneration(name string) workspace.HeldGeneration {
 	return workspace.HeldGeneration{Dataset: query.Projects, Generation: name, IndexUUID: "of " + name}
 }
 
-// A version that is taken while claiming may be above the one from which on a
-// rebuild takes rows to be in its generation: then the claim names that one.
+// newGeneration returns a generation of held projects with one pending record.
+func newGeneration(t *testing.T) (b *books, in workspace.ID, record uuid.UUID) {
+	t.Helper()
+	b, record = newBooks(t), uuid.New()
+	fatal(t, b.system.ReplaceGenerations(t.Context(), projectsGeneration("first")))
+	b.upsert(t, b.one.ID, query.Projects, record, "kept")
+	return b, b.one.ID, record
+}
+
+// lostGeneration is newGeneration after its record was projected and its index was
+// lost and replaced. The rows are not marked yet.
+func lostGeneration(t *testing.T) (b *books, in workspace.ID, record uuid.UUID, second workspace.HeldGeneration) {
+	t.Helper()
+	b, in, record = newGeneration(t)
+	b.finish(t, in, b.claimed(t, in, "first"), "x")
+	second = projectsGeneration("second")
+	fatal(t, b.system.ReplaceGenerations(t.Context(), second))
+	return b, in, record, second
+}
+
+// A version taken by a claim may be above the one that RegisterGeneration returned
+// before. Then the claim returns the registered generation.
 func TestClaimNamesAGenerationRegisteredSinceReading(t *testing.T) {
 	t.Parallel()
-	b := newBooks(t)
-	in, record := b.one.ID, uuid.New()
-	fatal(t, b.system.ReplaceGenerations(t.Context(), projectsGeneration("first")))
-	b.upsert(t, in, query.Projects, record, "kept")
+	b, in, record := newGeneration(t)
 	b.claimed(t, in, "never acknowledged")
-	_, err := b.system.Pool().Exec(t.Context(), `UPDATE projectors SET deadline = NULL`)
-	fatal(t, err)
-	records, _, _, err := b.store.PendingHeld(t.Context(), in, "second", time.Minute, false, 10)
-	fatal(t, err)
+	pending := b.pending(t, in, "second")
 	since, err := b.system.RegisterGeneration(t.Context(), projectsGeneration("of the rebuild"))
 	fatal(t, err)
-	versions, generations, _, err := b.store.ClaimHeld(t.Context(), in, "second", time.Minute, records)
+	claim, err := b.store.ClaimHeld(t.Context(), in, "second", time.Minute, pending.Records)
 	fatal(t, err)
-	if versions[record] <= since {
-		t.Fatalf("the version %d was taken before %d", versions[record], since)
+	if claim.Versions[record] <= since {
+		t.Fatalf("the version %d was taken before %d", claim.Versions[record], since)
 	}
-	if len(generations) != 2 {
-		t.Errorf("to be written to: %+v", generations)
+	if len(claim.Generations) != 2 {
+		t.Errorf("to be written to: %+v", claim.Generations)
 	}
 }
 
-// A claim that comes between the reading of a row and its being marked as lost
-// does not unmark it: its document goes to the index that was lost.
+// A claim between the read and the update of MarkLost does not clear the mark: its
+// document goes to the lost index.
 func TestMarkLostIsAboveAClaimItWaitedFor(t *testing.T) {
 	t.Parallel()
-	b := newBooks(t)
-	in, record := b.one.ID, uuid.New()
-	fatal(t, b.system.ReplaceGenerations(t.Context(), projectsGeneration("first")))
-	b.upsert(t, in, query.Projects, record, "kept")
-	b.finish(t, in, b.claimed(t, in, "first"), "x")
+	b, in, record, second := lostGeneration(t)
 	fatal(t, b.system.BumpDataset(t.Context(), query.Projects, true))
-	second := projectsGeneration("second")
-	fatal(t, b.system.ReplaceGenerations(t.Context(), second))
 	claiming, err := b.system.Pool().Begin(t.Context())
 	fatal(t, err)
 	_, err = claiming.Exec(t.Context(), `SELECT FROM held_records WHERE record_id = $1 FOR UPDATE`, record)
 	fatal(t, err)
 	marked := make(chan error, 1)
 	go func() { marked <- b.system.MarkLost(t.Context(), second) }()
-	for waiting := 0; waiting == 0; {
-		fatal(t, b.system.Pool().QueryRow(t.Context(), `
-			SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.datname = current_database()`).Scan(&waiting))
-	}
+	fatal(t, b.waitForBlocked(t.Context()))
 	claimed := workspace.HeldRecord{Dataset: query.Projects, Record: record, Overlay: &workspace.Overlay{}}
 	fatal(t, claiming.QueryRow(t.Context(), `
 		UPDATE held_records SET digest = NULL, version = n.v, attempted_version = n.v
@@ -79,17 +84,11 @@ func TestMarkLostIsAboveAClaimItWaitedFor(t *testing.T) {
 	}
 }
 
-// A server of the version before finishes rows without knowing of marks: they do
-// not stay for good.
+// A server of the previous release finishes rows without clearing marks. Such marks
+// do not count.
 func TestMarksOfRowsThatAnOlderServerFinished(t *testing.T) {
 	t.Parallel()
-	b := newBooks(t)
-	in, record := b.one.ID, uuid.New()
-	fatal(t, b.system.ReplaceGenerations(t.Context(), projectsGeneration("first")))
-	b.upsert(t, in, query.Projects, record, "kept")
-	b.finish(t, in, b.claimed(t, in, "first"), "x")
-	second := projectsGeneration("second")
-	fatal(t, b.system.ReplaceGenerations(t.Context(), second))
+	b, in, _, second := lostGeneration(t)
 	fatal(t, b.system.MarkLost(t.Context(), second))
 	if f, err := b.store.HeldFreshness(t.Context(), in, query.Projects); err != nil || !f.Filling {
 		t.Errorf("before: %+v, %v", f, err)

@@ -37,7 +37,7 @@ func (b *books) upsert(t *testing.T, in workspace.ID, d query.Dataset, record uu
 	return o[0].Overlay
 }
 
-// additions are without a bound.
+// additions set no limit.
 func (b *books) additions() workspace.Additions {
 	return workspace.Additions{Most: 1_000_000, At: b.now}
 }
@@ -48,14 +48,26 @@ func (b *books) change(record uuid.UUID, status string) workspace.OverlayUpsert 
 	return workspace.OverlayUpsert{Fresh: fresh, Change: change}
 }
 
+// waitForBlocked waits until a session of the database waits for a lock.
+func (b *books) waitForBlocked(ctx context.Context) error {
+	for blocked := 0; blocked == 0; {
+		if err := b.system.Pool().QueryRow(ctx, `
+			SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+			WHERE NOT l.granted AND a.datname = current_database()`).Scan(&blocked); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (b *books) version(t *testing.T, record uuid.UUID) (version int64) {
 	t.Helper()
 	fatal(t, b.system.Pool().QueryRow(t.Context(), `SELECT version FROM held_records WHERE record_id = $1`, record).Scan(&version))
 	return version
 }
 
-// A write that waits for another takes its version after the other has ended:
-// one taken before would be the lower one of the later write.
+// A write that waits for another takes its version after the other has committed. A
+// version taken before would make the later write have the lower version.
 func TestVersionIsTakenUnderTheLock(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -71,14 +83,10 @@ func TestVersionIsTakenUnderTheLock(t *testing.T) {
 			_, err := b.store.UpsertOverlays(ctx, in, query.Projects, []workspace.OverlayUpsert{b.change(record, "later")}, b.additions())
 			waiting <- err
 		}()
-		for blocked := 0; blocked == 0; {
-			if err := b.system.Pool().QueryRow(ctx, `
-				SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-				WHERE NOT l.granted AND a.datname = current_database()`).Scan(&blocked); err != nil {
-				return err
-			}
+		if err := b.waitForBlocked(ctx); err != nil {
+			return err
 		}
-		// Others take versions while the write waits, this one too.
+		// This transaction takes another version while the write waits.
 		if err := postgres.Hold(ctx, tx, in, "projects", []uuid.UUID{record}); err != nil {
 			return err
 		}
@@ -90,8 +98,7 @@ func TestVersionIsTakenUnderTheLock(t *testing.T) {
 	}
 }
 
-// What is read to be projected is of one moment: version, overlay and
-// memberships belong together.
+// PendingHeld reads version, overlay and memberships of one state.
 func TestPendingIsOfOneMoment(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -124,9 +131,9 @@ func TestPendingIsOfOneMoment(t *testing.T) {
 	}()
 	seen := map[int64]bool{}
 	for len(seen) < 50 {
-		records, _, _, err := b.store.PendingHeld(ctx, in, "holder", time.Minute, true, 10)
+		pending, err := b.store.PendingHeld(ctx, in, "holder", time.Minute, true, 10)
 		fatal(t, err)
-		r := records[0]
+		r := pending.Records[0]
 		if status := r.Overlay.Values["workspace_status"]; status != "0" {
 			seen[r.Version] = true
 			if status != fmt.Sprint(r.Version) {
@@ -146,17 +153,17 @@ func TestProjectorLease(t *testing.T) {
 	b.upsert(t, in, query.Accounts, record, "x")
 	take := func(holder string, ttl time.Duration) bool {
 		t.Helper()
-		_, _, ok, err := b.store.PendingHeld(ctx, in, holder, ttl, false, 10)
+		pending, err := b.store.PendingHeld(ctx, in, holder, ttl, false, 10)
 		fatal(t, err)
-		return ok
+		return pending.Leased
 	}
 	claim := func(holder string) bool {
 		t.Helper()
-		_, _, ok, err := b.store.ClaimHeld(ctx, in, holder, time.Minute, []workspace.HeldRecord{{Dataset: query.Accounts, Record: record}})
+		claim, err := b.store.ClaimHeld(ctx, in, holder, time.Minute, []workspace.HeldRecord{{Dataset: query.Accounts, Record: record}})
 		fatal(t, err)
-		return ok
+		return claim.Leased
 	}
-	for range 2 { // its own it may take again
+	for range 2 { // a holder may take its own lease again
 		if !take("one", time.Minute) {
 			t.Error("a free lease, or its own, is not given")
 		}
@@ -179,26 +186,25 @@ func TestProjectorLease(t *testing.T) {
 	}
 }
 
-// A row that changed while it was projected stays pending, and a score of an
-// older state is not kept.
+// A row that changed while it was projected stays pending, and the score of its
+// older state is not stored.
 func TestFinishLeavesWhatChangedPending(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	ctx, in, record := t.Context(), b.one.ID, uuid.New()
 	b.upsert(t, in, query.Accounts, record, "first")
-	records, _, _, err := b.store.PendingHeld(ctx, in, "holder", time.Minute, true, 10)
-	fatal(t, err)
+	pending := func() []workspace.HeldRecord {
+		t.Helper()
+		pending, err := b.store.PendingHeld(ctx, in, "holder", time.Minute, true, 10)
+		fatal(t, err)
+		return pending.Records
+	}
+	records := pending()
 	b.upsert(t, in, query.Accounts, record, "second")
 	score := &workspace.Scored{Score: 99, Trend: "rising", At: b.now}
 	finish := func(version int64) {
 		t.Helper()
-		fatal(t, b.store.FinishHeld(ctx, in, []workspace.Projected{{Dataset: query.Accounts, Record: record, Version: version, Present: true, Digest: []byte("digest"), Written: true, Score: score}}, true))
-	}
-	pending := func() []workspace.HeldRecord {
-		t.Helper()
-		records, _, _, err := b.store.PendingHeld(ctx, in, "holder", time.Minute, true, 10)
-		fatal(t, err)
-		return records
+		fatal(t, b.store.FinishHeld(ctx, in, []workspace.ProjectionResult{{Dataset: query.Accounts, Record: record, Version: version, Present: true, Digest: []byte("digest"), Written: true, Score: score}}, true))
 	}
 	finish(records[0].Version)
 	left := pending()
@@ -207,13 +213,13 @@ func TestFinishLeavesWhatChangedPending(t *testing.T) {
 	}
 	f, err := b.store.HeldFreshness(ctx, in, query.Accounts)
 	fatal(t, err)
-	if !f.Pending || f.Projected.IsZero() {
+	if !f.Pending || f.ProjectedAt.IsZero() {
 		t.Errorf("%+v", f)
 	}
 	newest := b.version(t, record)
-	_, _, claimed, err := b.store.ClaimHeld(ctx, in, "holder", time.Minute, left)
+	claim, err := b.store.ClaimHeld(ctx, in, "holder", time.Minute, left)
 	fatal(t, err)
-	if !claimed {
+	if !claim.Leased {
 		t.Fatal("the lease is lost")
 	}
 	finish(newest)
@@ -226,8 +232,8 @@ func TestFinishLeavesWhatChangedPending(t *testing.T) {
 	}
 }
 
-// What a workspace holds, a foreign one neither reads nor changes, by any method
-// of the store, and none works without a workspace.
+// No method of the store reads or changes held records of another workspace, and
+// none works without a workspace.
 func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -249,7 +255,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 	before := everything()
 	calls := map[string]func(ctx context.Context, in workspace.ID) (found int, err error){
 		"UpsertOverlays": func(ctx context.Context, in workspace.ID) (int, error) {
-			// It has a record of its own then, fresh in every field.
+			// This creates an overlay of the foreign workspace.
 			o, err := b.store.UpsertOverlays(ctx, in, query.Accounts, []workspace.OverlayUpsert{{Fresh: b.change(record, "own").Fresh}}, b.additions())
 			if err == nil && cmp.Equal(o[0].Overlay.Values, kept.Values) {
 				return 1, nil
@@ -261,8 +267,8 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 		},
 		"Overlays": func(ctx context.Context, in workspace.ID) (int, error) {
 			o, err := b.store.Overlays(ctx, in, query.Accounts, ids)
-			for _, own := range o {
-				if cmp.Equal(own.Values, kept.Values) {
+			for _, overlay := range o {
+				if cmp.Equal(overlay.Values, kept.Values) {
 					return 1, err
 				}
 			}
@@ -276,8 +282,8 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 			return 0, err
 		},
 		"PendingHeld": func(ctx context.Context, in workspace.ID) (int, error) {
-			records, _, _, err := b.store.PendingHeld(ctx, in, "h", time.Minute, false, 10)
-			for _, r := range records {
+			pending, err := b.store.PendingHeld(ctx, in, "h", time.Minute, false, 10)
+			for _, r := range pending.Records {
 				if r.Version == held[0].Version {
 					return 1, err
 				}
@@ -285,11 +291,11 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 			return 0, err
 		},
 		"ClaimHeld": func(ctx context.Context, in workspace.ID) (int, error) {
-			_, _, _, err := b.store.ClaimHeld(ctx, in, "h", time.Minute, held)
+			_, err := b.store.ClaimHeld(ctx, in, "h", time.Minute, held)
 			return 0, err
 		},
 		"FinishHeld": func(ctx context.Context, in workspace.ID) (int, error) {
-			return 0, b.store.FinishHeld(ctx, in, []workspace.Projected{{Dataset: query.Accounts, Record: record, Version: held[0].Version,
+			return 0, b.store.FinishHeld(ctx, in, []workspace.ProjectionResult{{Dataset: query.Accounts, Record: record, Version: held[0].Version,
 				Score: &workspace.Scored{Score: 1, Trend: "falling", At: b.now}}}, true)
 		},
 		"ReleaseProjector": func(ctx context.Context, in workspace.ID) (int, error) {
@@ -333,15 +339,15 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 	}
 }
 
-// The same with the application's own condition taken out: the policies alone
-// keep workspaces apart.
+// Row-level security isolates workspaces even when a statement has no condition on
+// the workspace.
 func TestPoliciesAloneKeepBooksApart(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	ctx := t.Context()
 	record := uuid.New()
 	b.upsert(t, b.one.ID, query.Accounts, record, "kept")
-	_, _, _, err := b.store.PendingHeld(ctx, b.one.ID, "h", time.Minute, false, 10)
+	_, err := b.store.PendingHeld(ctx, b.one.ID, "h", time.Minute, false, 10)
 	fatal(t, err)
 	for _, table := range []string{"held_records", "overlays", "projectors"} {
 		for in, want := range map[workspace.ID]int{b.one.ID: 1, b.two.ID: 0, workspace.NewID(): 0} {

@@ -13,18 +13,18 @@ import (
 
 var _ workspace.MembershipStore = (*Store)(nil)
 
-// AddMembers implements workspace.MembershipStore. The View's row is locked
-// first, then the held rows in the order of ids, as in every write: what makes a
-// record visible (an overlay, a membership) cannot go while its row is locked.
+// AddMembers implements workspace.MembershipStore. It locks the View's row, then the
+// held rows in the order of ids, as every write does. The overlay or membership that
+// makes a record visible cannot be removed while its row is locked.
 func (s *Store) AddMembers(ctx context.Context, in workspace.ID, v workspace.View, candidates []workspace.Candidate) (outcomes []error, err error) {
-	err = s.retrying(ctx, in, func(tx pgx.Tx) error {
+	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		var members int
 		var now time.Time
 		err := tx.QueryRow(ctx, `
 			SELECT members, date_trunc('milliseconds', clock_timestamp()) FROM views WHERE workspace_id = $1 AND id = $2 AND view_type = 'static'
 			FOR NO KEY UPDATE`, arg(in), arg(v.ID)).Scan(&members, &now)
 		if noRows(err) {
-			return unknownView(err)
+			return viewNotFound(err)
 		}
 		if err != nil {
 			return err
@@ -38,7 +38,7 @@ func (s *Store) AddMembers(ctx context.Context, in workspace.ID, v workspace.Vie
 			return err
 		}
 		var added []uuid.UUID
-		outcomes, added = admit(v, candidates, state, members)
+		outcomes, added = checkCandidates(v, candidates, state, members)
 		if len(added) == 0 {
 			return nil
 		}
@@ -57,13 +57,12 @@ func (s *Store) AddMembers(ctx context.Context, in workspace.ID, v workspace.Vie
 	return outcomes, err
 }
 
-// membership is what the workspace has of a record.
+// membership says whether a record is in the View, and visible to the workspace.
 type membership struct{ inView, visible bool }
 
-// lockMemberships locks the held rows of the records and tells what holds them.
-// A record without a row is held by nothing.
+// lockMemberships locks the held rows of the records and reads their memberships.
 func lockMemberships(ctx context.Context, tx pgx.Tx, in workspace.ID, v workspace.View, ids []uuid.UUID) (map[uuid.UUID]membership, error) {
-	if _, err := tx.Exec(ctx, addingAlone, arg(in), string(v.Dataset)); err != nil {
+	if _, err := tx.Exec(ctx, exclusiveLock, arg(in), string(v.Dataset)); err != nil {
 		return nil, err
 	}
 	_, err := tx.Exec(ctx, `
@@ -91,9 +90,9 @@ func lockMemberships(ctx context.Context, tx pgx.Tx, in workspace.ID, v workspac
 	return state, err
 }
 
-// admit judges candidates one after the other. Only what the workspace sees
-// already comes in: being a candidate makes nothing visible.
-func admit(v workspace.View, candidates []workspace.Candidate, state map[uuid.UUID]membership, members int) (outcomes []error, added []uuid.UUID) {
+// checkCandidates checks candidates in order. It adds only records that the workspace
+// already sees.
+func checkCandidates(v workspace.View, candidates []workspace.Candidate, state map[uuid.UUID]membership, members int) (outcomes []error, added []uuid.UUID) {
 	outcomes = make([]error, len(candidates))
 	for i, c := range candidates {
 		m := state[c.Record]
@@ -115,7 +114,7 @@ func admit(v workspace.View, candidates []workspace.Candidate, state map[uuid.UU
 
 // RemoveMembers implements workspace.MembershipStore.
 func (s *Store) RemoveMembers(ctx context.Context, in workspace.ID, v workspace.View, records []uuid.UUID) error {
-	return s.retrying(ctx, in, func(tx pgx.Tx) error {
+	return s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		if err := lockView(ctx, tx, in, v.ID, "FOR NO KEY UPDATE"); err != nil {
 			return err
 		}
@@ -124,14 +123,14 @@ func (s *Store) RemoveMembers(ctx context.Context, in workspace.ID, v workspace.
 		if err != nil {
 			return err
 		}
-		there, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-		if err != nil || len(there) == 0 {
+		removed, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		if err != nil || len(removed) == 0 {
 			return err
 		}
-		if _, err := holdAgain(ctx, tx, in, string(v.Dataset), there); err != nil {
+		if _, err := bumpExisting(ctx, tx, in, string(v.Dataset), removed); err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, `DELETE FROM view_records WHERE workspace_id = $1 AND view_id = $2 AND record_id = ANY($3)`, arg(in), arg(v.ID), there)
+		tag, err := tx.Exec(ctx, `DELETE FROM view_records WHERE workspace_id = $1 AND view_id = $2 AND record_id = ANY($3)`, arg(in), arg(v.ID), removed)
 		if err != nil {
 			return err
 		}

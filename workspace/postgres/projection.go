@@ -13,14 +13,14 @@ import (
 	"atlas/workspace"
 )
 
-// Every statement here is one of a workspace and runs under its policies.
+// Every statement here runs for one workspace, under its row-level security policies.
 
-// HeldFreshness tells what a search of a dataset's held records has to wait for.
+// HeldFreshness says what a search of a dataset's held records must wait for.
 func (s *Store) HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (f workspace.Freshness, err error) {
 	var projected *time.Time
-	// One statement: all of it is of one moment. Each EXISTS is one look at an
-	// index that has only the rows it asks for. A mark is about versions: servers of
-	// a version before do not clear it.
+	// One statement reads one state. Each EXISTS reads one entry of a partial index
+	// that has only matching rows. Marks are compared with projected_version because
+	// servers of the previous release do not clear them.
 	err = s.queryRow(ctx, in, `
 		SELECT EXISTS (SELECT FROM held_records
 		               WHERE workspace_id = $1 AND dataset = $2 AND version > projected_version AND own_change),
@@ -33,13 +33,13 @@ func (s *Store) HeldFreshness(ctx context.Context, in workspace.ID, d query.Data
 		FROM (SELECT) one LEFT JOIN held_generations g ON g.dataset = $2 AND g.serving`,
 		[]any{arg(in), string(d)}, &f.Pending, &projected, &f.Generation, &f.Filling, &f.ViewDeleted)
 	if projected != nil {
-		f.Projected = *projected
+		f.ProjectedAt = *projected
 	}
 	return f, err
 }
 
-// A deadline further ahead than any holder sets it is of a clock that was set back
-// since: whoever has it would keep others out for as long as the clock jumped.
+// A deadline more than 2 ttl ahead was set before the clock was set back. It is
+// ignored, or its holder would block others for as long as the clock jumped.
 const acquireProjector = `
 	INSERT INTO projectors AS p (workspace_id, holder, deadline) VALUES ($1, $2, clock_timestamp() + $3::interval)
 	ON CONFLICT ON CONSTRAINT projectors_pkey DO UPDATE SET holder = excluded.holder, deadline = clock_timestamp() + $3::interval
@@ -47,45 +47,43 @@ const acquireProjector = `
 	   OR p.holder = excluded.holder
 	RETURNING true`
 
-// memberships are the Static Views that a held record h is in.
+// memberships are the Static Views that contain a held record h.
 const memberships = `ARRAY(SELECT v.view_id FROM view_records v
 	WHERE v.workspace_id = h.workspace_id AND v.dataset = h.dataset AND v.record_id = h.record_id)`
 
-// pendingHeld reads version, overlay and memberships in one statement, so that
-// they are of one moment. A workspace's own writes come first.
+// pendingHeld reads version, overlay and memberships in one statement, so they are
+// consistent. A workspace's own writes come first.
 var pendingHeld = `
 	SELECT h.dataset, h.record_id, h.version, h.digest, ` + memberships + `, ` + overlayColumns + `
 	FROM held_records h LEFT JOIN overlays o USING (workspace_id, dataset, record_id)
 	WHERE h.workspace_id = $1 AND h.version > h.projected_version AND (h.own_change OR NOT $2)
 	ORDER BY h.own_change DESC, h.version LIMIT $3`
 
-// PendingHeld takes the lease of the workspace's projector for ttl, or extends
-// the holder's own, and returns pending records, those of own writes alone when
-// own is set, and the generations they are to be written to. ok is false while
-// another holder has the lease.
-func (s *Store) PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, own bool, limit int) (records []workspace.HeldRecord, generations []workspace.HeldGeneration, ok bool, err error) {
+// PendingHeld takes the lease of the workspace's projector for ttl, or extends it
+// for the same holder, and reads up to limit pending records; with ownOnly only
+// those that a write of the workspace made pending.
+func (s *Store) PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (pending workspace.PendingHeld, err error) {
 	if err := in.Check(); err != nil {
-		return nil, nil, false, err
+		return pending, err
 	}
 	var batch pgx.Batch
 	batch.Queue(setWorkspace, in.String())
 	batch.Queue(acquireProjector, arg(in), holder, ttl).Query(func(rows pgx.Rows) error {
-		ok = rows.Next()
+		pending.Leased = rows.Next()
 		rows.Close()
 		return rows.Err()
 	})
-	batch.Queue(pendingHeld, arg(in), own, limit).Query(func(rows pgx.Rows) (err error) {
-		records, err = collectHeld(rows)
+	batch.Queue(pendingHeld, arg(in), ownOnly, limit).Query(func(rows pgx.Rows) (err error) {
+		pending.Records, err = collectHeld(rows)
 		return err
 	})
-	// After the records: a generation registered before they were read is
-	// written to, and who registers one later finds them in their newest state.
-	batch.Queue(selectGenerations).Query(func(rows pgx.Rows) (err error) {
-		generations, err = pgx.CollectRows(rows, collectGeneration)
-		return err
+	batch.Queue(`SELECT count(DISTINCT dataset) = $1 FROM held_generations`, len(query.Held)).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&pending.Indexed)
 	})
-	err = toFault(s.pool.SendBatch(ctx, &batch).Close())
-	return records, generations, ok && err == nil, err
+	if err := s.pool.SendBatch(ctx, &batch).Close(); err != nil {
+		return workspace.PendingHeld{}, toFault(err)
+	}
+	return pending, nil
 }
 
 func collectHeld(rows pgx.Rows) (records []workspace.HeldRecord, err error) {
@@ -102,15 +100,15 @@ func collectHeld(rows pgx.Rows) (records []workspace.HeldRecord, err error) {
 const selectGenerations = `SELECT dataset, generation, serving, coalesce(index_uuid, ''), marked FROM held_generations ORDER BY dataset, generation`
 
 func collectGeneration(row pgx.CollectableRow) (g workspace.HeldGeneration, err error) {
-	return g, row.Scan(&g.Dataset, &g.Generation, &g.Serving, &g.IndexUUID, &g.Marked)
+	return g, row.Scan(&g.Dataset, &g.Generation, &g.Serving, &g.IndexUUID, &g.LostMarked)
 }
 
-// lockHeld locks rows in the order in which every writer locks them.
+// lockHeld locks rows in the order that every writer uses.
 const lockHeld = `
 	SELECT FROM held_records h JOIN jsonb_to_recordset($2) AS r(dataset text, record_id uuid) USING (dataset, record_id)
 	WHERE h.workspace_id = $1 ORDER BY h.dataset, h.record_id FOR UPDATE OF h`
 
-// heldRow is one record on its way to the database, many at once.
+// heldRow is an element of the JSON array that statements read as a table.
 type heldRow struct {
 	Dataset query.Dataset `json:"dataset"`
 	Record  uuid.UUID     `json:"record_id"`
@@ -125,60 +123,81 @@ type heldRow struct {
 	At      *time.Time    `json:"at"`
 }
 
-// ClaimHeld extends the lease and notes that documents of records are about to
-// be sent: until FinishHeld it is not certain which one is there. It returns the
-// version that each is to be sent with. That is the version that was read, or a
-// new one where a document was sent with it before and not acknowledged: that
-// one may still arrive, and of two with the same version the later wins. It also
-// returns the generations that they are to be sent to: a version that is taken
-// here may be above the one from which on a rebuild takes rows to be in its
-// generation, which then is among these. ok is false, and nothing has changed,
-// when the lease is lost.
-func (s *Store) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (versions map[uuid.UUID]int64, generations []workspace.HeldGeneration, ok bool, err error) {
+func marshalRows(rows []heldRow) (string, error) {
+	list, err := json.Marshal(rows)
+	if err != nil {
+		return "", fault.Wrap(err, fault.Internal, "something went wrong on our side")
+	}
+	return string(list), nil
+}
+
+func marshalRecords(records []workspace.HeldRecord) (string, error) {
 	rows := make([]heldRow, len(records))
 	for i, r := range records {
 		rows[i] = heldRow{Dataset: r.Dataset, Record: r.Record, Version: r.Version}
 	}
-	list, err := json.Marshal(rows)
+	return marshalRows(rows)
+}
+
+// ClaimHeld extends the lease and clears the digests of records whose documents
+// are about to be sent: until FinishHeld it is unknown which document is in
+// Elasticsearch. It returns the versions to send the documents with. A document is
+// sent with the version that was read, or with a new one if a document with that
+// version was sent before and not acknowledged: that request may still arrive, and
+// of two documents with one version the later wins.
+//
+// It also returns the generations to write to. They are read after the versions
+// were taken: RegisterGeneration may return a lower version than one taken here,
+// and then the registered generation is among them.
+func (s *Store) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (workspace.HeldClaim, error) {
+	list, err := marshalRecords(records)
 	if err != nil {
-		return nil, nil, false, fault.Wrap(err, fault.Internal, "something went wrong on our side")
+		return workspace.HeldClaim{}, err
 	}
-	versions = make(map[uuid.UUID]int64, len(records))
+	claim := workspace.HeldClaim{Versions: make(map[uuid.UUID]int64, len(records))}
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `UPDATE projectors SET deadline = clock_timestamp() + $3::interval
 			WHERE workspace_id = $1 AND holder = $2 AND deadline > clock_timestamp()`, arg(in), holder, ttl)
-		if ok = tag.RowsAffected() == 1; err != nil || !ok || len(records) == 0 {
+		if claim.Leased = tag.RowsAffected() == 1; err != nil || !claim.Leased || len(records) == 0 {
 			return err
 		}
-		if _, err := tx.Exec(ctx, lockHeld, arg(in), string(list)); err != nil {
+		if _, err := tx.Exec(ctx, lockHeld, arg(in), list); err != nil {
 			return err
 		}
-		claimed, err := tx.Query(ctx, claimHeld, arg(in), string(list))
+		claimed, err := tx.Query(ctx, claimHeld, arg(in), list)
 		if err != nil {
 			return err
 		}
-		var record uuid.UUID
-		var version int64
-		_, err = pgx.ForEachRow(claimed, []any{&record, &version}, func() error {
-			versions[record] = version
-			return nil
-		})
+		if err := collectVersions(claimed, claim.Versions); err != nil {
+			return err
+		}
+		registered, err := tx.Query(ctx, selectGenerations)
 		if err != nil {
 			return err
 		}
-		registered, err := tx.Query(ctx, selectGenerations) // a statement after the versions were taken
-		if err != nil {
-			return err
-		}
-		generations, err = pgx.CollectRows(registered, collectGeneration)
+		claim.Generations, err = pgx.CollectRows(registered, collectGeneration)
 		return err
 	})
-	return versions, generations, ok && err == nil, err
+	if err != nil {
+		return workspace.HeldClaim{}, err
+	}
+	return claim, nil
 }
 
-// A row that has changed since it was read is sent as it was read, for searches
-// may wait for that; its newer version goes past whatever arrives late. The new
-// version is taken under the row's lock, like every other.
+// collectVersions adds rows of record id and version.
+func collectVersions(rows pgx.Rows, to map[uuid.UUID]int64) error {
+	var record uuid.UUID
+	var version int64
+	_, err := pgx.ForEachRow(rows, []any{&record, &version}, func() error {
+		to[record] = version
+		return nil
+	})
+	return err
+}
+
+// A row that changed after it was read is sent with the version that was read,
+// because searches may wait for it. Its newer version is higher than that of any
+// late request. New versions are taken under the row's lock.
 const claimHeld = `
 	WITH claimed AS MATERIALIZED (
 		SELECT h.dataset, h.record_id, CASE WHEN h.version = r.version AND coalesce(h.attempted_version, h.version) >= r.version
@@ -191,18 +210,18 @@ const claimHeld = `
 	FROM claimed c WHERE h.workspace_id = $1 AND h.dataset = c.dataset AND h.record_id = c.record_id
 	RETURNING h.record_id, c.version`
 
-// FinishHeld notes what was projected. A row that has changed meanwhile stays
-// pending. What comes late, after another projector took the row over, changes
-// nothing: a document that was sent must be the row's last attempt, and one that
-// was not sent must be the one that is still there. written tells that documents
-// were written, which searches have to know of.
-func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.Projected, written bool) error {
+// FinishHeld stores the results of a projection. A row that changed meanwhile stays
+// pending. A late result of a projector that lost its lease changes nothing: a
+// document that was sent must be the row's last attempt, and one that was not sent
+// must have the digest of the row. With written set, searches of the workspace
+// refresh the index.
+func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.ProjectionResult, written bool) error {
 	if len(projected) == 0 {
 		return nil
 	}
 	rows := make([]heldRow, len(projected))
 	for i, p := range projected {
-		rows[i] = heldRow{Dataset: p.Dataset, Record: p.Record, Version: p.Version, Digest: hexOf(p.Digest), Present: p.Present, Unheld: p.Unheld,
+		rows[i] = heldRow{Dataset: p.Dataset, Record: p.Record, Version: p.Version, Digest: hexOrNull(p.Digest), Present: p.Present, Unheld: p.Unheld,
 			Written: p.Written}
 		if p.Refusal != "" {
 			rows[i].Refusal = &p.Refusal
@@ -211,15 +230,15 @@ func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []wor
 			rows[i].Score, rows[i].Trend, rows[i].At = &p.Score.Score, &p.Score.Trend, &p.Score.At
 		}
 	}
-	list, err := json.Marshal(rows)
+	list, err := marshalRows(rows)
 	if err != nil {
-		return fault.Wrap(err, fault.Internal, "something went wrong on our side")
+		return err
 	}
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		var batch pgx.Batch
-		batch.Queue(lockHeld, arg(in), string(list))
-		batch.Queue(finishOlder, arg(in), string(list))
-		batch.Queue(finishHeld, arg(in), string(list))
+		batch.Queue(lockHeld, arg(in), list)
+		batch.Queue(finishStale, arg(in), list)
+		batch.Queue(finishHeld, arg(in), list)
 		if written {
 			batch.Queue(`UPDATE projectors SET projected_at = clock_timestamp() WHERE workspace_id = $1`, arg(in))
 		}
@@ -227,9 +246,9 @@ func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []wor
 	})
 }
 
-// finishOlder is for rows that have changed since: their documents are at least
-// as new as what was projected, and are written again.
-const finishOlder = `
+// finishStale updates rows that changed after they were read. Their documents are
+// at least as new as the projected ones and will be written again.
+const finishStale = `
 	UPDATE held_records h SET
 		projected_version = r.version, projected_at = clock_timestamp(),
 		lost_version = CASE WHEN h.lost_version > r.version THEN h.lost_version END,
@@ -238,8 +257,8 @@ const finishOlder = `
 	WHERE h.workspace_id = $1 AND h.dataset = r.dataset AND h.record_id = r.record_id
 	  AND h.version > r.version AND h.projected_version < r.version`
 
-// finishHeld is for rows that are as they were projected. The score of an older
-// state would not be the one in the document.
+// finishHeld updates rows that did not change. Only these get the computed score:
+// for others it would differ from the score in the document.
 const finishHeld = `
 	WITH finished AS (
 		UPDATE held_records h SET
@@ -258,16 +277,15 @@ const finishHeld = `
 	JOIN finished USING (dataset, record_id)
 	WHERE o.workspace_id = $1 AND o.dataset = r.dataset AND o.record_id = r.record_id AND r.score IS NOT NULL`
 
-// ReleaseProjector gives the lease back; one that another holder has stays
-// theirs.
+// ReleaseProjector releases the lease if holder has it.
 func (s *Store) ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error {
 	return s.query(ctx, in, `UPDATE projectors SET holder = NULL, deadline = NULL WHERE workspace_id = $1 AND holder = $2`,
 		[]any{arg(in), holder}, func(pgx.Rows) error { return nil })
 }
 
-// ClaimStubs lists records whose documents have been stubs for longer than age and
-// that nothing has held since, and forgets the digests of their documents, which
-// the caller deletes: who projects such a record later writes its document again.
+// ClaimStubs lists records whose documents have been stubs for longer than age. It
+// clears their digests because the caller deletes the documents: the next
+// projection of such a record writes its document again.
 func (s *Store) ClaimStubs(ctx context.Context, in workspace.ID, age time.Duration, limit int) (records []workspace.HeldRecord, err error) {
 	err = s.query(ctx, in, `
 		WITH stubs AS (
@@ -288,50 +306,38 @@ func (s *Store) ClaimStubs(ctx context.Context, in workspace.ID, age time.Durati
 	return records, err
 }
 
-// ForgetHeld deletes the rows of stubs whose documents are gone, but for those
-// that were held again meanwhile.
+// ForgetHeld deletes the rows of stubs whose documents were deleted, except rows
+// that are held again.
 func (s *Store) ForgetHeld(ctx context.Context, in workspace.ID, records []workspace.HeldRecord) error {
-	rows := make([]heldRow, len(records))
-	for i, r := range records {
-		rows[i] = heldRow{Dataset: r.Dataset, Record: r.Record, Version: r.Version}
-	}
-	list, err := json.Marshal(rows)
+	list, err := marshalRecords(records)
 	if err != nil {
-		return fault.Wrap(err, fault.Internal, "something went wrong on our side")
+		return err
 	}
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, lockHeld, arg(in), string(list)); err != nil {
+		if _, err := tx.Exec(ctx, lockHeld, arg(in), list); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `
 			DELETE FROM held_records h USING jsonb_to_recordset($2) AS r(dataset text, record_id uuid, version bigint)
 			WHERE h.workspace_id = $1 AND h.dataset = r.dataset AND h.record_id = r.record_id
-			  AND h.version = r.version AND h.stub_since IS NOT NULL`, arg(in), string(list))
+			  AND h.version = r.version AND h.stub_since IS NOT NULL`, arg(in), list)
 		return err
 	})
 }
 
-// BumpHeld takes new versions for records whose documents have higher ones than
-// they should, and leaves them pending.
+// BumpHeld gives records new versions and makes them pending. It is for records
+// whose documents have higher versions than their rows.
 func (s *Store) BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		_, err := holdAgain(ctx, tx, in, string(d), records)
+		_, err := bumpExisting(ctx, tx, in, string(d), records)
 		return err
 	})
 }
 
-// HeldVersions returns the versions of records as they are now.
+// HeldVersions returns the current versions of records that have a row.
 func (s *Store) HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (versions map[uuid.UUID]int64, err error) {
 	versions = map[uuid.UUID]int64{}
 	err = s.query(ctx, in, `SELECT record_id, version FROM held_records WHERE workspace_id = $1 AND dataset = $2 AND record_id = ANY($3)`,
-		[]any{arg(in), string(d), records}, func(rows pgx.Rows) error {
-			var id uuid.UUID
-			var version int64
-			_, err := pgx.ForEachRow(rows, []any{&id, &version}, func() error {
-				versions[id] = version
-				return nil
-			})
-			return err
-		})
+		[]any{arg(in), string(d), records}, func(rows pgx.Rows) error { return collectVersions(rows, versions) })
 	return versions, err
 }

@@ -12,11 +12,11 @@ import (
 	"atlas/workspace"
 )
 
-// What projecting has that crosses workspaces: finding who has something
-// pending, generations of the held indices, and telling all rows that global
-// records changed.
+// The statements of projection that cross workspaces: lists of workspaces with
+// pending rows, generations of the held indices, and making rows pending after a
+// change of global records.
 
-func hexOf(b []byte) *string {
+func hexOrNull(b []byte) *string {
 	if b == nil {
 		return nil
 	}
@@ -28,8 +28,8 @@ func collectWorkspace(row pgx.CollectableRow) (id workspace.ID, err error) {
 	return id, row.Scan((*uuid.UUID)(&id))
 }
 
-// PendingWorkspaces lists workspaces with pending records but for some, who
-// waits longest first.
+// PendingWorkspaces lists workspaces with pending records except some, longest
+// pending first.
 func (s *System) PendingWorkspaces(ctx context.Context, except []workspace.ID, limit int) ([]workspace.ID, error) {
 	ids := make([]uuid.UUID, len(except))
 	for i, id := range except {
@@ -40,8 +40,8 @@ func (s *System) PendingWorkspaces(ctx context.Context, except []workspace.ID, l
 		GROUP BY workspace_id ORDER BY min(version) LIMIT $2`, ids, limit)
 }
 
-// StubWorkspaces lists workspaces that have stubs older than age, in any order,
-// so that none that cannot be purged keeps others off the list.
+// StubWorkspaces lists workspaces with stubs older than age. The order is random, so
+// workspaces that cannot be purged do not block others.
 func (s *System) StubWorkspaces(ctx context.Context, age time.Duration, limit int) ([]workspace.ID, error) {
 	return collect(ctx, s, collectWorkspace, `
 		SELECT workspace_id FROM held_records
@@ -60,7 +60,7 @@ func (s *System) HeldStatus(ctx context.Context) (h workspace.HeldStatus, err er
 	return h, err
 }
 
-// RefusedRecords lists held records whose documents Elasticsearch does not take.
+// RefusedRecords lists held records whose documents Elasticsearch rejected.
 func (s *System) RefusedRecords(ctx context.Context, limit int) ([]workspace.RefusedRecord, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (r workspace.RefusedRecord, err error) {
 		return r, row.Scan((*uuid.UUID)(&r.Workspace), &r.Dataset, &r.Record, &r.Refusal)
@@ -69,8 +69,8 @@ func (s *System) RefusedRecords(ctx context.Context, limit int) ([]workspace.Ref
 		WHERE refusal IS NOT NULL ORDER BY workspace_id, dataset, record_id LIMIT $1`, limit)
 }
 
-// Filling lists the datasets of which some workspace's documents are not yet
-// back after their index was lost.
+// Filling lists the datasets whose index replaces a lost one and lacks documents of
+// some workspace.
 func (s *System) Filling(ctx context.Context) ([]query.Dataset, error) {
 	return collect(ctx, s, pgx.RowTo[query.Dataset], `
 		SELECT dataset FROM held_generations g
@@ -79,29 +79,28 @@ func (s *System) Filling(ctx context.Context) ([]query.Dataset, error) {
 		ORDER BY dataset`)
 }
 
-// HeldGenerations lists what is registered.
+// HeldGenerations lists the registered generations.
 func (s *System) HeldGenerations(ctx context.Context) ([]workspace.HeldGeneration, error) {
 	return collect(ctx, s, collectGeneration, selectGenerations)
 }
 
-// RegisterGeneration makes every projector write to a generation from now on. It
-// returns a version: records projected with a higher one are in it.
+// RegisterGeneration makes every projector write to a generation from now on.
+// Records that are projected with a version above since are in it.
 func (s *System) RegisterGeneration(ctx context.Context, g workspace.HeldGeneration) (since int64, err error) {
 	if _, err := s.pool.Exec(ctx, `
 		INSERT INTO held_generations (dataset, generation, serving, index_uuid, created_at) VALUES ($1, $2, false, $3, now())`,
 		string(g.Dataset), g.Generation, g.IndexUUID); err != nil {
 		return 0, toFault(err)
 	}
-	// In a statement of its own: whoever read the generations without this one had
-	// taken all versions before (PendingHeld, ClaimHeld).
+	// A separate statement: a projector that read the generations without this one
+	// took its versions before (ClaimHeld).
 	err = toFault(s.pool.QueryRow(ctx, `SELECT last_value FROM held_version`).Scan(&since))
 	return since, err
 }
 
-// ReplaceGenerations registers a generation as the one that searches go to and
-// ends the writing to all others of its dataset, whose indices are gone. Its own
-// index is empty: from now on no workspace's documents are known to be there,
-// until MarkLost has marked the rows.
+// ReplaceGenerations registers a generation as the serving one and removes all
+// others of its dataset, whose indices are lost. The new index is empty: until
+// MarkLost has marked the rows, every workspace counts as filling.
 func (s *System) ReplaceGenerations(ctx context.Context, g workspace.HeldGeneration) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM held_generations WHERE dataset = $1`, string(g.Dataset)); err != nil {
@@ -114,8 +113,8 @@ func (s *System) ReplaceGenerations(ctx context.Context, g workspace.HeldGenerat
 	}))
 }
 
-// MarkLost makes every held record of a generation's dataset pending, and marks
-// its document, where it ever had one, as lost until it is written again.
+// MarkLost makes every held record of a generation's dataset pending. It marks
+// records that ever had a document as lost until the document is written again.
 func (s *System) MarkLost(ctx context.Context, g workspace.HeldGeneration) error {
 	if err := s.bumpDataset(ctx, g.Dataset, `digest = NULL, lost_version = CASE WHEN held_records.projected_version > 0 THEN t.version END`); err != nil {
 		return err
@@ -124,16 +123,16 @@ func (s *System) MarkLost(ctx context.Context, g workspace.HeldGeneration) error
 	return toFault(err)
 }
 
-// AdoptIndex notes the id of a generation's index where none is known, because
-// it was registered before ids were.
+// AdoptIndex stores the id of a generation's index if it is unknown. Early releases
+// registered generations without it.
 func (s *System) AdoptIndex(ctx context.Context, g workspace.HeldGeneration) error {
 	_, err := s.pool.Exec(ctx, `UPDATE held_generations SET index_uuid = $3 WHERE dataset = $1 AND generation = $2 AND index_uuid IS NULL`,
 		string(g.Dataset), g.Generation, g.IndexUUID)
 	return toFault(err)
 }
 
-// ServeGeneration notes that searches go to a generation, and ends the writing
-// to all others of its dataset.
+// ServeGeneration stores that a generation serves searches and removes all others of
+// its dataset.
 func (s *System) ServeGeneration(ctx context.Context, g workspace.HeldGeneration) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM held_generations WHERE dataset = $1 AND generation <> $2`, string(g.Dataset), g.Generation); err != nil {
@@ -144,27 +143,26 @@ func (s *System) ServeGeneration(ctx context.Context, g workspace.HeldGeneration
 	}))
 }
 
-// DropGeneration ends the writing to a generation.
+// DropGeneration removes a generation: projectors stop writing to it.
 func (s *System) DropGeneration(ctx context.Context, g workspace.HeldGeneration) error {
 	_, err := s.pool.Exec(ctx, `DELETE FROM held_generations WHERE dataset = $1 AND generation = $2`, string(g.Dataset), g.Generation)
 	return toFault(err)
 }
 
-// Unprojected counts the records of a dataset that have a document and were not
-// projected with a version above since. One that was never projected is in no
-// generation yet, and pending whichever serves.
+// Unprojected counts the records of a dataset that have a document but were not
+// projected with a version above since. Records that were never projected do not
+// count: they are in no generation and pending in any case.
 func (s *System) Unprojected(ctx context.Context, d query.Dataset, since int64) (n int64, err error) {
 	err = toFault(s.pool.QueryRow(ctx, `SELECT count(*) FROM held_records WHERE dataset = $1 AND projected_version BETWEEN 1 AND $2`, string(d), since).Scan(&n))
 	return n, err
 }
 
-// bumpPage is how many rows one statement bumps: each is locked until the
-// statement ends, and who writes to it waits.
+// bumpPage limits the rows that one statement bumps: writes of these rows wait until
+// it ends.
 const bumpPage = 1_000
 
-// BumpDataset makes every held record of a dataset pending, because global
-// records changed. With rewrite set the documents are written even where they
-// would be the same.
+// BumpDataset makes every held record of a dataset pending after a change of global
+// records. With rewrite set, documents are written even if they did not change.
 func (s *System) BumpDataset(ctx context.Context, d query.Dataset, rewrite bool) error {
 	if rewrite {
 		return s.bumpDataset(ctx, d, `digest = NULL`)
@@ -173,8 +171,8 @@ func (s *System) BumpDataset(ctx context.Context, d query.Dataset, rewrite bool)
 }
 
 // bumpDataset makes the rows of a dataset pending, page by page, and sets further
-// columns of each. Its version, t.version, is taken under the row's lock: what a
-// projector claimed before has a lower one.
+// columns. The version t.version is taken under the row's lock, so a version that
+// a projector claimed before is lower.
 func (s *System) bumpDataset(ctx context.Context, d query.Dataset, set string) error {
 	last := struct{ workspace, record uuid.UUID }{}
 	for {
@@ -186,7 +184,7 @@ func (s *System) bumpDataset(ctx context.Context, d query.Dataset, set string) e
 			), t AS MATERIALIZED (
 				SELECT workspace_id, record_id, nextval('held_version') AS version FROM page
 			), bumped AS (
-				UPDATE held_records SET version = t.version, `+sincePending+`, `+set+` FROM t
+				UPDATE held_records SET version = t.version, `+keepPendingSince+`, `+set+` FROM t
 				WHERE held_records.workspace_id = t.workspace_id AND held_records.dataset = $1 AND held_records.record_id = t.record_id
 				RETURNING 1
 			)
@@ -203,7 +201,7 @@ func (s *System) bumpDataset(ctx context.Context, d query.Dataset, set string) e
 	}
 }
 
-// nullUUID leaves its target as it is when there is none.
+// nullUUID scans a UUID and ignores null.
 type nullUUID struct{ to *uuid.UUID }
 
 // Scan implements sql.Scanner.
@@ -214,8 +212,8 @@ func (n *nullUUID) Scan(src any) error {
 	return n.to.Scan(src)
 }
 
-// BumpOldScores makes accounts in books pending whose score is older than age,
-// at most limit of them, and returns how many.
+// BumpOldScores makes up to limit accounts pending whose score is older than age. It
+// returns their number.
 func (s *System) BumpOldScores(ctx context.Context, age time.Duration, limit int) (int64, error) {
 	tag, err := s.pool.Exec(ctx, `
 		INSERT INTO held_records (workspace_id, dataset, record_id, version)
@@ -229,10 +227,10 @@ func (s *System) BumpOldScores(ctx context.Context, age time.Duration, limit int
 	return tag.RowsAffected(), toFault(err)
 }
 
-// AdvanceVersions makes the next version be above past, after Postgres was
-// restored from an older state than the documents have. It takes the versions in
-// between, because setting the sequence could set back one that another session
-// has moved on since: about a second for a million.
+// AdvanceVersions moves the sequence of versions beyond past, after Postgres was
+// restored from a state older than the documents. It takes all versions in between,
+// about a million per second: setval could move the sequence back when another
+// session advances it at the same time.
 func (s *System) AdvanceVersions(ctx context.Context, past int64) error {
 	for {
 		var last int64
@@ -244,17 +242,17 @@ func (s *System) AdvanceVersions(ctx context.Context, past int64) error {
 	}
 }
 
-// advancePage is how many versions one statement takes.
+// advancePage limits the versions that one statement takes.
 const advancePage = 1_000_000
 
-// HeldSource returns the generation of global records that a dataset's held ones
-// were last told of, "" for none.
+// HeldSource returns the generation of global records for which the held records of
+// a dataset were last made pending, "" for none.
 func (s *System) HeldSource(ctx context.Context, d query.Dataset) (generation string, err error) {
 	err = toFault(s.pool.QueryRow(ctx, `SELECT coalesce((SELECT generation FROM held_sources WHERE dataset = $1), '')`, string(d)).Scan(&generation))
 	return generation, err
 }
 
-// SetHeldSource notes it.
+// SetHeldSource stores the generation that HeldSource returns.
 func (s *System) SetHeldSource(ctx context.Context, d query.Dataset, generation string) error {
 	_, err := s.pool.Exec(ctx, `
 		INSERT INTO held_sources (dataset, generation) VALUES ($1, $2)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"errors"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -14,8 +15,8 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// The policies give the system role access to every workspace. Without them its
-// statements would find nothing and report no error.
+// The policies of the system role admit every row. Without them its statements would
+// silently find nothing.
 func TestSystemSeesEveryWorkspace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -71,7 +72,7 @@ func TestAppSeesOnlyTheNamedWorkspace(t *testing.T) {
 		if n != want {
 			t.Errorf("in its workspace, the application sees %d of %s, want %d", n, table, want)
 		}
-		// The same connection, on which the setting is now an empty string.
+		// The same connection, whose setting is now an empty string.
 		if n := count(table); n != 0 {
 			t.Errorf("after another request on the connection, the application sees %d of %s", n, table)
 		}
@@ -129,7 +130,7 @@ func TestAppCannotWriteToAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// Every exported method of Store, with another workspace and without one.
+// Exported methods of Store with another workspace, and with none.
 func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,7 +12,15 @@ import (
 	"atlas/workspace"
 )
 
-// linked are candidates that are visible anyway.
+func recordIDs(ns ...int) []uuid.UUID {
+	ids := make([]uuid.UUID, len(ns))
+	for i, n := range ns {
+		ids[i] = *uuidOf(n)
+	}
+	return ids
+}
+
+// linked returns candidates that every workspace sees.
 func linked(ns ...int) []workspace.Candidate {
 	var all []workspace.Candidate
 	for _, n := range ns {
@@ -40,11 +49,17 @@ func (w *viewing) add(t *testing.T, v workspace.View, candidates []workspace.Can
 
 func (w *viewing) remove(t *testing.T, v workspace.View, ns ...int) {
 	t.Helper()
-	var ids []uuid.UUID
-	for _, n := range ns {
-		ids = append(ids, *uuidOf(n))
+	fatal(t, w.store.RemoveMembers(t.Context(), v.Workspace, v, recordIDs(ns...)))
+}
+
+// addToBook adds contacts to the book of the first workspace.
+func (w *viewing) addToBook(ctx context.Context, ns ...int) error {
+	var overlays []workspace.OverlayUpsert
+	for _, id := range recordIDs(ns...) {
+		overlays = append(overlays, workspace.OverlayUpsert{Fresh: workspace.Overlay{Record: id, CreatedAt: w.now, UpdatedAt: w.now}})
 	}
-	fatal(t, w.store.RemoveMembers(t.Context(), v.Workspace, v, ids))
+	_, err := w.store.UpsertOverlays(ctx, w.one.ID, query.Contacts, overlays, workspace.Additions{Most: 1_000_000, At: w.now})
+	return err
 }
 
 func (w *viewing) count(t *testing.T, v workspace.View) int {
@@ -57,8 +72,8 @@ func (w *viewing) count(t *testing.T, v workspace.View) int {
 	return got.Records
 }
 
-// held tells of rows by record: version, whether pending, whether by an own
-// change.
+// held returns the row of a record: its version, whether it is pending, and whether by
+// a write of the workspace.
 func (w *viewing) held(t *testing.T, n int) (version int64, pending, own bool) {
 	t.Helper()
 	fatal(t, w.system.Pool().QueryRow(t.Context(), `
@@ -67,8 +82,8 @@ func (w *viewing) held(t *testing.T, n int) (version int64, pending, own bool) {
 	return version, pending, own
 }
 
-// TestThreeSourcesOfVisibility: a project link, the book, another membership;
-// each alone makes a contact visible, and none is made by asking.
+// TestThreeSourcesOfVisibility: a project link, the book, or another membership makes a
+// contact visible. A refused candidate changes nothing.
 func TestThreeSourcesOfVisibility(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
@@ -93,26 +108,23 @@ func TestThreeSourcesOfVisibility(t *testing.T) {
 	w.remove(t, b, 1)
 	check("none is left", []fault.Code{no}, w.add(t, a, unlinked(1)))
 
-	overlay := workspace.OverlayUpsert{Fresh: workspace.Overlay{Record: *uuidOf(1), CreatedAt: w.now, UpdatedAt: w.now}}
-	_, err := w.store.UpsertOverlays(t.Context(), in, query.Contacts, []workspace.OverlayUpsert{overlay}, workspace.Additions{Most: 1_000_000, At: w.now})
-	fatal(t, err)
+	fatal(t, w.addToBook(t.Context(), 1))
 	check("in the book", []fault.Code{ok}, w.add(t, a, unlinked(1)))
 	fatal(t, w.store.DeleteOverlays(t.Context(), in, query.Contacts, []uuid.UUID{*uuidOf(1)}))
 	check("out of the book: the membership is left", []fault.Code{ok, ok}, append(w.add(t, a, unlinked(1)), w.add(t, b, unlinked(1))...))
-	_, err = w.store.UpsertOverlays(t.Context(), in, query.Contacts, []workspace.OverlayUpsert{overlay}, workspace.Additions{Most: 1_000_000, At: w.now})
-	fatal(t, err)
+	fatal(t, w.addToBook(t.Context(), 1))
 	w.remove(t, a, 1)
 	w.remove(t, b, 1)
 	check("the overlay alone is left", []fault.Code{ok}, w.add(t, b, unlinked(1)))
 
-	// What another workspace has makes nothing visible here.
+	// Records of another workspace make nothing visible.
 	foreign := w.create(t, w.two.ID, "contact", "static", "a")
 	check("another workspace's candidate", []fault.Code{no}, w.add(t, foreign, unlinked(1)))
-	// Nor does a record of another dataset with the same id.
+	// Neither does a record of another dataset with the same id.
 	accounts := w.create(t, in, "account", "static", "a")
 	check("an account", []fault.Code{ok}, w.add(t, accounts, linked(7)))
 	check("the contact of its id", []fault.Code{no}, w.add(t, a, unlinked(7)))
-	// The membership of a View that is deleted is gone.
+	// Deleting a View ends its memberships.
 	fatal(t, w.views.Delete(t.Context(), in, b.ID))
 	fatal(t, w.store.DeleteOverlays(t.Context(), in, query.Contacts, []uuid.UUID{*uuidOf(1)}))
 	check("its View is deleted", []fault.Code{no}, w.add(t, a, unlinked(1)))
@@ -179,7 +191,7 @@ func TestAFullView(t *testing.T) {
 	w := newViewing(t)
 	in := w.one.ID
 	v := w.create(t, in, "account", "static", "v")
-	// As if it had the rows, which take long to make.
+	// Only the count, because the rows take long to create.
 	_, err := w.system.Pool().Exec(t.Context(), `UPDATE views SET members = $2 WHERE id = $1`, v.ID.String(), workspace.MaxMembers-1)
 	fatal(t, err)
 	full := fault.ViewFull
@@ -202,7 +214,7 @@ func TestAFullView(t *testing.T) {
 	}
 }
 
-// TestAddsRacingRemoves ends in a count that is the rows, whoever wins.
+// TestAddsRacingRemoves checks that the count of members equals the rows after races.
 func TestAddsRacingRemoves(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
@@ -218,11 +230,7 @@ func TestAddsRacingRemoves(t *testing.T) {
 					_, err := w.store.AddMembers(t.Context(), in, into, linked(ids...))
 					return err
 				}
-				var gone []uuid.UUID
-				for _, id := range ids {
-					gone = append(gone, *uuidOf(id))
-				}
-				return w.store.RemoveMembers(t.Context(), in, into, gone)
+				return w.store.RemoveMembers(t.Context(), in, into, recordIDs(ids...))
 			})
 		}
 		if diff := cmp.Diff(map[fault.Code]int{"": 16}, atOnce(t, racing...)); diff != "" {
@@ -239,8 +247,8 @@ func TestAddsRacingRemoves(t *testing.T) {
 	}
 }
 
-// TestUpsertsRacingAdds has both make rows for the same records, each in an order
-// of its own: whoever Postgres stops to untie them goes on all the same.
+// TestUpsertsRacingAdds makes upserts and adds create rows of the same records in
+// different orders: a transaction that Postgres aborts as a deadlock is retried.
 func TestUpsertsRacingAdds(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
@@ -248,34 +256,20 @@ func TestUpsertsRacingAdds(t *testing.T) {
 	v := w.create(t, in, "contact", "static", "v")
 	for round := range 3 {
 		ids := make([]int, 100)
-		var overlays []workspace.OverlayUpsert
-		var some []workspace.OverlayUpsert
+		var some []int
 		for i := range ids {
 			ids[i] = 1 + round*len(ids) + i
-			o := workspace.OverlayUpsert{Fresh: workspace.Overlay{Record: *uuidOf(ids[i]), CreatedAt: w.now, UpdatedAt: w.now}}
-			overlays = append(overlays, o)
 			if i%2 == 1 {
-				some = append(some, o)
+				some = append(some, ids[i])
 			}
 		}
-		if _, err := w.store.UpsertOverlays(t.Context(), in, query.Contacts, some, workspace.Additions{Most: 1_000_000, At: w.now}); err != nil {
-			t.Fatal(err)
-		}
+		fatal(t, w.addToBook(t.Context(), some...))
 		var racing []func() error
 		for range 3 {
 			racing = append(racing,
-				func() error {
-					_, err := w.store.UpsertOverlays(t.Context(), in, query.Contacts, overlays, workspace.Additions{Most: 1_000_000, At: w.now})
-					return err
-				},
+				func() error { return w.addToBook(t.Context(), ids...) },
 				func() error { _, err := w.store.AddMembers(t.Context(), in, v, linked(ids...)); return err },
-				func() error {
-					gone := make([]uuid.UUID, len(ids))
-					for i, id := range ids {
-						gone[i] = *uuidOf(id)
-					}
-					return w.store.DeleteOverlays(t.Context(), in, query.Contacts, gone)
-				})
+				func() error { return w.store.DeleteOverlays(t.Context(), in, query.Contacts, recordIDs(ids...)) })
 		}
 		if diff := cmp.Diff(map[fault.Code]int{"": 9}, atOnce(t, racing...)); diff != "" {
 			t.Fatalf("outcomes (-want +got):\n%s", diff)

@@ -17,7 +17,7 @@ import (
 
 var _ workspace.ViewStore = (*Store)(nil)
 
-func unknownView(cause error) *fault.Error {
+func viewNotFound(cause error) *fault.Error {
 	return fault.Wrap(cause, fault.ViewNotFound, "the workspace has no View with this id")
 }
 
@@ -25,8 +25,8 @@ func viewNameConflict(cause error) *fault.Error {
 	return fault.Wrap(cause, fault.ViewNameConflict, "the workspace has a View of this dataset with this name already, but for case and accents")
 }
 
-// viewQuery reads Views of a workspace ($1) as a viewer ($2, null for nobody)
-// sees them. It takes what follows FROM.
+// viewQuery reads Views of a workspace ($1) as a viewer ($2, null for none) sees
+// them. rest is appended to the WHERE clause.
 func viewQuery(rest string) string {
 	return `
 	WITH f AS (
@@ -52,7 +52,7 @@ func collectView(in workspace.ID) pgx.RowToFunc[workspace.View] {
 		if err != nil {
 			return v, err
 		}
-		v.CreatedBy, v.UpdatedBy = userOf(created), userOf(updated)
+		v.CreatedBy, v.UpdatedBy = userOrZero(created), userOrZero(updated)
 		if v.Definition, err = workspace.ReadDefinition(definition, v.Dataset, v.Type); err != nil {
 			return v, err
 		}
@@ -63,8 +63,8 @@ func collectView(in workspace.ID) pgx.RowToFunc[workspace.View] {
 	}
 }
 
-// userOf is the zero user for null.
-func userOf(id *uuid.UUID) workspace.UserID {
+// userOrZero returns the zero id for null.
+func userOrZero(id *uuid.UUID) workspace.UserID {
 	if id == nil {
 		return workspace.UserID{}
 	}
@@ -95,7 +95,7 @@ func (s *Store) ViewByID(ctx context.Context, in workspace.ID, id workspace.View
 		v, err = pgx.CollectExactlyOneRow(rows, collectView(in))
 		return err
 	})
-	return orNotFound(v, err, unknownView)
+	return orNotFound(v, err, viewNotFound)
 }
 
 // BareView implements workspace.ViewStore and workspace.MembershipStore.
@@ -107,30 +107,32 @@ func (s *Store) BareView(ctx context.Context, in workspace.ID, id workspace.View
 	if err == nil {
 		v.Definition, err = workspace.ReadDefinition(definition, v.Dataset, v.Type)
 	}
-	return orNotFound(v, err, unknownView)
+	return orNotFound(v, err, viewNotFound)
 }
 
 // StaticViews returns the ids of a dataset's Static Views, not nil.
 func (s *Store) StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) (ids []workspace.ViewID, err error) {
 	err = s.query(ctx, in, `SELECT id FROM views WHERE workspace_id = $1 AND dataset = $2 AND view_type = 'static' ORDER BY id`,
 		[]any{arg(in), string(d)}, func(rows pgx.Rows) error {
-			ids, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (id workspace.ViewID, err error) {
-				return id, row.Scan((*uuid.UUID)(&id))
-			})
+			ids, err = pgx.CollectRows(rows, collectViewID)
 			return err
 		})
 	return ids, err
 }
 
+func collectViewID(row pgx.CollectableRow) (id workspace.ViewID, err error) {
+	return id, row.Scan((*uuid.UUID)(&id))
+}
+
 // InsertView implements workspace.ViewStore.
-func (s *Store) InsertView(ctx context.Context, in workspace.ID, v workspace.View, most int) error {
-	definition, presentation, err := viewJSON(v)
+func (s *Store) InsertView(ctx context.Context, in workspace.ID, v workspace.View, limit int) error {
+	definition, presentation, err := marshalView(v)
 	if err != nil {
 		return err
 	}
-	return s.retrying(ctx, in, func(tx pgx.Tx) error {
+	return s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		err := lockAndCheckLimit(ctx, tx, in, rowLimit{
-			name: "views", items: "Views", advice: "delete one first", max: most, rows: `views WHERE workspace_id = $1`,
+			name: "views", items: "Views", advice: "delete one first", max: limit, rows: `views WHERE workspace_id = $1`,
 		})
 		if err != nil {
 			return err
@@ -145,7 +147,7 @@ func (s *Store) InsertView(ctx context.Context, in workspace.ID, v workspace.Vie
 	})
 }
 
-func viewJSON(v workspace.View) (definition, presentation []byte, err error) {
+func marshalView(v workspace.View) (definition, presentation []byte, err error) {
 	definition, err = json.Marshal(v.Definition)
 	if err != nil {
 		return nil, nil, err
@@ -156,12 +158,12 @@ func viewJSON(v workspace.View) (definition, presentation []byte, err error) {
 
 // UpdateView implements workspace.ViewStore.
 func (s *Store) UpdateView(ctx context.Context, in workspace.ID, id workspace.ViewID, viewer workspace.UserID, change func(workspace.View) (workspace.View, error)) (v workspace.View, err error) {
-	err = s.retrying(ctx, in, func(tx pgx.Tx) error {
+	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		if err := lockView(ctx, tx, in, id, "FOR NO KEY UPDATE"); err != nil {
 			return err
 		}
-		// A statement of its own: it sees what was committed while the lock was
-		// waited for.
+		// A separate statement sees what was committed while this transaction waited
+		// for the lock.
 		rows, err := tx.Query(ctx, viewQuery(`AND v.id = $3`), arg(in), nullable(viewer), arg(id))
 		if err != nil {
 			return err
@@ -174,7 +176,7 @@ func (s *Store) UpdateView(ctx context.Context, in workspace.ID, id workspace.Vi
 		if err != nil || v.Revision == stored.Revision {
 			return err
 		}
-		definition, presentation, err := viewJSON(v)
+		definition, presentation, err := marshalView(v)
 		if err != nil {
 			return err
 		}
@@ -195,23 +197,23 @@ func (s *Store) UpdateView(ctx context.Context, in workspace.ID, id workspace.Vi
 func lockView(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.ViewID, how string) error {
 	tag, err := tx.Exec(ctx, `SELECT FROM views WHERE workspace_id = $1 AND id = $2 `+how, arg(in), arg(id))
 	if err == nil && tag.RowsAffected() == 0 {
-		return unknownView(pgx.ErrNoRows)
+		return viewNotFound(pgx.ErrNoRows)
 	}
 	return err
 }
 
-// DeleteView implements workspace.ViewStore. What the View held becomes pending
-// without being an own change: up to 100,000 records are the sweeper's work, and
-// no search waits for them.
+// DeleteView implements workspace.ViewStore. The records of the View become pending,
+// but not as a change of the workspace: the sweep projects up to 100,000 records,
+// and no search waits for them.
 func (s *Store) DeleteView(ctx context.Context, in workspace.ID, id workspace.ViewID) error {
-	return s.retrying(ctx, in, func(tx pgx.Tx) error {
+	return s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = '30s'`); err != nil {
 			return err
 		}
 		if err := lockView(ctx, tx, in, id, "FOR UPDATE"); err != nil {
 			return err
 		}
-		if err := holdMembers(ctx, tx, in, id); err != nil {
+		if err := bumpMembers(ctx, tx, in, id); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `DELETE FROM views WHERE workspace_id = $1 AND id = $2`, arg(in), arg(id))
@@ -219,11 +221,11 @@ func (s *Store) DeleteView(ctx context.Context, in workspace.ID, id workspace.Vi
 	})
 }
 
-// holdMembers is hold for all records of a View, which have their rows already;
-// they do not become the workspace's own change. Until a contact's document is
-// written again, the row tells that it may name the deleted View: what only that
-// View made visible must not be found (docs/decisions/013-view-locks.md).
-func holdMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.ViewID) error {
+// bumpMembers makes all records of a View pending, but not as a change of the
+// workspace. It marks contacts: until their documents are written again, they name
+// the deleted View, and searches must not find a contact that only this View made
+// visible (docs/decisions/013-view-locks.md).
+func bumpMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.ViewID) error {
 	_, err := tx.Exec(ctx, `
 		WITH locked AS MATERIALIZED (
 			SELECT dataset, record_id FROM held_records h JOIN view_records r USING (workspace_id, dataset, record_id)
@@ -231,21 +233,21 @@ func holdMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.V
 		), taken AS MATERIALIZED (
 			SELECT dataset, record_id, nextval('held_version') AS version FROM locked
 		)
-		UPDATE held_records SET version = t.version, `+sincePending+`,
+		UPDATE held_records SET version = t.version, `+keepPendingSince+`,
 			view_deleted_version = CASE WHEN t.dataset = 'contacts' THEN t.version END
 		FROM taken t
 		WHERE held_records.workspace_id = $1 AND held_records.dataset = t.dataset AND held_records.record_id = t.record_id`, arg(in), arg(id))
 	return err
 }
 
-// retrying is inWorkspace, again when Postgres ended the transaction to untie a
-// deadlock: the statements of fn change nothing else.
-func (s *Store) retrying(ctx context.Context, in workspace.ID, fn func(pgx.Tx) error) error {
-	const most = 5
+// inWorkspaceRetrying is inWorkspace with retries after deadlocks and serialization
+// failures. fn must change nothing outside the transaction.
+func (s *Store) inWorkspaceRetrying(ctx context.Context, in workspace.ID, fn func(pgx.Tx) error) error {
+	const maxAttempts = 5
 	for attempt := 1; ; attempt++ {
 		err := s.inWorkspace(ctx, in, fn)
-		ended, ok := errors.AsType[*pgconn.PgError](err)
-		if !ok || ended.Code != "40P01" && ended.Code != "40001" || attempt == most {
+		aborted, ok := errors.AsType[*pgconn.PgError](err)
+		if !ok || aborted.Code != "40P01" && aborted.Code != "40001" || attempt == maxAttempts {
 			return err
 		}
 	}

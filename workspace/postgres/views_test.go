@@ -16,7 +16,7 @@ import (
 	"atlas/workspace"
 )
 
-// viewing is a world with the services of Views over it.
+// viewing is a world with Views and Favorites.
 type viewing struct {
 	*people
 	views     *workspace.Views
@@ -29,7 +29,7 @@ func newViewing(t *testing.T) *viewing {
 	return &viewing{p, workspace.NewViews(p.store, func() time.Time { return p.now }), workspace.NewFavorites(p.store)}
 }
 
-// upsert is an upsert's body by an author.
+// upsert parses and applies the body of an upsert.
 func (w *viewing) upsert(t *testing.T, in workspace.ID, author workspace.UserID, body string) (workspace.View, error) {
 	t.Helper()
 	v, issues := input.Decode([]byte(body))
@@ -200,7 +200,7 @@ func uuidOf(n int) *uuid.UUID {
 	return &u
 }
 
-// atOnce runs all, and returns how often each code came.
+// atOnce runs all concurrently and counts their codes.
 func atOnce(t *testing.T, all ...func() error) map[fault.Code]int {
 	t.Helper()
 	codes := map[fault.Code]int{}
@@ -272,7 +272,7 @@ func TestFavoritesAreDense(t *testing.T) {
 	_, err = w.favorites.Upsert(t.Context(), in, w.members[w.two.ID][0].ID, at(1, 0))
 	wantCode(t, "a stranger", err, fault.Forbidden)
 
-	// Fifty reorders of one user, while Views of them are deleted.
+	// Fifty reorders by one user while their Views are deleted.
 	var racing []func() error
 	for n := range 50 {
 		racing = append(racing, func() error {
@@ -323,8 +323,7 @@ func TestFavoritesAreDense(t *testing.T) {
 	}
 }
 
-// TestViewsOfAnotherWorkspace calls every method with a foreign workspace, and
-// with none.
+// TestViewsOfAnotherWorkspace calls every method with another workspace, and with none.
 func TestViewsOfAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
@@ -375,7 +374,7 @@ func TestViewsOfAnotherWorkspace(t *testing.T) {
 			return outcome{len(list), err}
 		}},
 		"Rearrange": {fault.Forbidden, func(in workspace.ID) outcome {
-			found, err := w.store.Rearrange(t.Context(), in, user, []workspace.ViewID{v.ID}, func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID { return nil })
+			found, err := w.store.UpdateFavorites(t.Context(), in, user, []workspace.ViewID{v.ID}, func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID { return nil })
 			return outcome{len(found), err}
 		}},
 	}
@@ -403,7 +402,7 @@ func TestViewsOfAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// fresh is a View as new, with another id.
+// fresh is a copy of a View with another id.
 func fresh(v workspace.View) workspace.View {
 	v.ID = workspace.ViewID(*uuidOf(5))
 	v.CreatedBy, v.UpdatedBy = workspace.UserID{}, workspace.UserID{}

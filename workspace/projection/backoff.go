@@ -9,18 +9,18 @@ import (
 	"atlas/workspace"
 )
 
-// How long a workspace that could not be projected is left out of sweeps: the
-// first time, and at most. Short, for most often it is a backend that is away.
+// How long sweeps skip a workspace that could not be projected: the first time, and
+// at most. Short, because the usual cause is that a backend is unavailable.
 const (
 	backoffFirst = 500 * time.Millisecond
-	backoffMost  = 4 * time.Second
+	backoffMax   = 4 * time.Second
 )
 
-// backoff leaves failing workspaces out for a while, so that however many of
-// them there are, the others get their turn.
+// backoff makes sweeps skip failing workspaces for a while, so that they do not
+// block others, however many fail.
 type backoff struct {
-	lock sync.Mutex
-	of   map[workspace.ID]failure
+	lock     sync.Mutex
+	failures map[workspace.ID]failure
 }
 
 type failure struct {
@@ -28,31 +28,30 @@ type failure struct {
 	delay time.Duration
 }
 
-// note notes how a workspace's turn ended, and tells whether that is news.
-func (b *backoff) note(in workspace.ID, failed bool) (news bool) {
+// record stores whether a workspace failed and reports whether that changed.
+func (b *backoff) record(in workspace.ID, failed bool) (changed bool) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	before, was := b.of[in]
-	switch {
-	case !failed:
-		delete(b.of, in)
-	default:
-		if b.of == nil {
-			b.of = map[workspace.ID]failure{}
+	before, was := b.failures[in]
+	if !failed {
+		delete(b.failures, in)
+	} else {
+		if b.failures == nil {
+			b.failures = map[workspace.ID]failure{}
 		}
-		delay := min(max(2*before.delay, backoffFirst), backoffMost)
-		b.of[in] = failure{time.Now().Add(delay), delay}
+		delay := min(max(2*before.delay, backoffFirst), backoffMax)
+		b.failures[in] = failure{time.Now().Add(delay), delay}
 	}
 	return was != failed
 }
 
-// out are the workspaces that are left out now, in the order of ids.
-func (b *backoff) out() []workspace.ID {
+// excluded lists the workspaces to skip now, in the order of ids.
+func (b *backoff) excluded() []workspace.ID {
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	now := time.Now()
 	list := []workspace.ID{}
-	for in, f := range b.of {
+	for in, f := range b.failures {
 		if f.until.After(now) {
 			list = append(list, in)
 		}

@@ -13,7 +13,7 @@ import (
 	"atlas/workspace"
 )
 
-// What a workspace writes its searches see, and no other's do.
+// Searches see the writes of their own workspace only.
 func TestBookIsSearched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -101,7 +101,7 @@ func TestUpsertRules(t *testing.T) {
 	if row["workspace_status"] != nil || row["notes"] != "second" {
 		t.Errorf("row: %v", row)
 	}
-	// By e-mail; and a get tells what upserts told.
+	// Match by e-mail; Get returns the row that the upsert returned.
 	outcomes, err = w.book.Upsert(ctx, w.one, query.Contacts, []workspace.BookInput{{Match: "person1@example.com"}, {Match: "PERSON9@example.com"}})
 	fatal(t, err)
 	if fault.CodeOf(outcomes[0].Err) != fault.AmbiguousMatch || fault.CodeOf(outcomes[1].Err) != fault.NotFound {

@@ -69,11 +69,11 @@ func TestFiftyClients(t *testing.T) {
 	w.wantEqual(t)
 }
 
-// With Elasticsearch away a deletion succeeds and an upsert changes nothing;
-// when it is back, thousands of pending records are projected within 10 s,
-// without a restart.
+// While Elasticsearch is unavailable, deletions succeed and upserts change nothing.
+// Afterwards thousands of pending records are projected within 10 s, without a
+// restart.
 func TestElasticsearchAway(t *testing.T) {
-	// Not beside the others: it looks at the clock.
+	// Not parallel: it measures time.
 	w := newWorld(t)
 	const many = 5_000
 	global := searchtest.NewWorld()
@@ -136,8 +136,8 @@ func TestElasticsearchAway(t *testing.T) {
 		fatal(t, err)
 		return status.Pending == 0
 	})
-	// 10 s are promised on a machine of its own; other packages' tests and the
-	// race detector run beside this one.
+	// The limit is 10 s on an idle machine. Here other packages' tests and the race
+	// detector run at the same time.
 	took := time.Since(back)
 	t.Logf("%d records took %v", many, took)
 	if took > 30*time.Second {
@@ -146,8 +146,7 @@ func TestElasticsearchAway(t *testing.T) {
 	w.wantEqualContacts(t, many)
 }
 
-// wantEqualContacts compares what searches count, for wantEqual would look up
-// every record by itself.
+// wantEqualContacts compares counts only: wantEqual would look up every record.
 func (w *world) wantEqualContacts(t *testing.T, many int) {
 	t.Helper()
 	fatal(t, w.indices.Client.Refresh(t.Context(), w.indices.Names.Held("contacts")))
@@ -165,8 +164,7 @@ func (w *world) wantEqualContacts(t *testing.T, many int) {
 
 const childEnv = "ATLAS_PROJECTION_TEST_CHILD"
 
-// TestWritingChild is no test of its own: TestKilled runs it as a server, and
-// kills it.
+// TestWritingChild is the server process that TestKilled starts and kills.
 func TestWritingChild(t *testing.T) {
 	config := strings.Fields(os.Getenv(childEnv))
 	if len(config) == 0 {
@@ -202,8 +200,8 @@ func TestWritingChild(t *testing.T) {
 	}
 }
 
-// A server is killed at any point between a commit and its projection: nothing
-// that was answered is lost, and the documents follow.
+// A server is killed at any point between a commit and its projection: no acknowledged
+// write is lost, and all documents become consistent.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -249,7 +247,7 @@ func TestKilled(t *testing.T) {
 		if o, kept := overlays[uuid.MustParse(record)]; kept && o.Values["workspace_status"] != nil {
 			now = fmt.Sprint(o.Values["workspace_status"])
 		}
-		// What was under way when a child was killed may have been done.
+		// The request that was running when the child was killed may have committed.
 		if now != status && now != tried[record] {
 			t.Errorf("%s: answered %s, tried %s, and it is %s", record, status, tried[record], now)
 		}

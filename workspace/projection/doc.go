@@ -1,7 +1,8 @@
-// Package projection keeps the documents of held records in Elasticsearch equal
-// to Postgres and the global dataset: what workspaces wrote, what global records
-// became, generations of the held indices, and the score of accounts. The rules
-// that make it hold are in docs/decisions/008-projection-versions.md.
+// Package projection keeps the Elasticsearch documents of held records consistent
+// with Postgres and the global dataset. It projects writes of workspaces and changes
+// of global records, manages the generations of the held indices, and computes the
+// score of accounts. The rules of its correctness are in
+// docs/decisions/008-projection-versions.md.
 //
-// It is not for searching, and decides nothing about what a workspace may hold.
+// It does not search and does not decide which records a workspace may hold.
 package projection

@@ -31,13 +31,12 @@ import (
 
 func TestMain(m *testing.M) { backends.Main(m) }
 
-// world is a database, indices with some global records, and what keeps the held
-// ones in step.
+// world is a database, indices with some global records, and a projector.
 type world struct {
 	databases *pgtest.Databases
 	app       *postgres.Store
 	system    *postgres.System
-	admin     *pgxpool.Pool // whom no policy binds: for looking, and for damage
+	admin     *pgxpool.Pool // without row-level security: to inspect and to damage
 	indices   searchtest.Indices
 	engine    *search.Engine
 	projector *projection.Projector
@@ -48,8 +47,8 @@ type world struct {
 
 const accounts, contacts, projects = 40, 10, 30
 
-// newWorld has global records whose links give accounts projects, signals and
-// contacts. Nothing is projected until a test does it.
+// newWorld has accounts with projects, signals and contacts. Nothing is projected until
+// a test does it.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{databases: pgtest.New(t), log: &lines{}}
@@ -128,7 +127,7 @@ func id(letter string, n int) uuid.UUID { return uuid.MustParse(searchtest.ID(le
 
 func tags(list ...string) []string { return list }
 
-// upsert makes one change, which must succeed, and returns its row.
+// upsert makes one change and returns its row.
 func (w *world) upsert(t *testing.T, in workspace.ID, d query.Dataset, record uuid.UUID, c workspace.OverlayChange) map[string]any {
 	t.Helper()
 	outcomes, err := w.book.Upsert(t.Context(), in, d, []workspace.BookInput{{Record: record.String(), Change: c}})
@@ -139,7 +138,7 @@ func (w *world) upsert(t *testing.T, in workspace.ID, d query.Dataset, record uu
 	return row
 }
 
-// found are the ids that a search of the book finds, in order.
+// found returns the ids that a search of the book finds, in order.
 func (w *world) found(t *testing.T, in workspace.ID, d query.Dataset, nodes ...query.Node) []string {
 	t.Helper()
 	fresh, err := w.projector.Settle(t.Context(), in, d)
@@ -170,8 +169,7 @@ func overlay(name string) *query.Field {
 	return &fields[slices.IndexFunc(fields, func(f query.Field) bool { return f.Name == name })]
 }
 
-// heldDoc is a held document as it is searched: what `_source` leaves out is
-// read back from doc values.
+// heldDoc is a held document: its `_source`, and the other fields from doc values.
 type heldDoc struct {
 	Version int64
 	Source  map[string]any
@@ -206,15 +204,14 @@ func (w *world) documents(t *testing.T, index string) map[string]heldDoc {
 	return docs
 }
 
-// wantEqual fails unless every held document has every field that Postgres and
-// the global index say it has, and no document is there that should not be.
+// wantEqual fails unless the held documents equal those expected from Postgres and the
+// global index.
 func (w *world) wantEqual(t *testing.T) {
 	t.Helper()
 	for _, d := range query.Held {
 		want := w.expected(t, d)
 		got := w.documents(t, w.indices.Names.Held(string(d)))
-		// A document that stays the same keeps its version, which is never above
-		// that of the row.
+		// An unchanged document keeps its version, which is at most that of the row.
 		for key, doc := range got {
 			if doc.Version > want[key].Version {
 				t.Errorf("%s: the document has the version %d, the row %d", key, doc.Version, want[key].Version)
@@ -228,7 +225,7 @@ func (w *world) wantEqual(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%.2000s", d, diff)
 		}
 	}
-	// The texts are not in doc values: each must find its record.
+	// Text fields have no doc values: a search for each text must find its record.
 	rows, err := w.admin.Query(t.Context(), `SELECT workspace_id::text, dataset, record_id::text, workspace_status FROM overlays WHERE workspace_status IS NOT NULL LIMIT 200`)
 	fatal(t, err)
 	recordID, _ := query.FieldNamed(query.Accounts, "id")
@@ -248,7 +245,7 @@ func (w *world) wantEqual(t *testing.T) {
 	fatal(t, err)
 }
 
-// expected is what the documents of a dataset should be.
+// expected returns the expected documents of a dataset.
 func (w *world) expected(t *testing.T, d query.Dataset) map[string]heldDoc {
 	t.Helper()
 	rows, err := w.admin.Query(t.Context(), `
@@ -299,7 +296,7 @@ func (w *world) expected(t *testing.T, d query.Dataset) map[string]heldDoc {
 	return want
 }
 
-// set puts values as doc values come back: sorted, each once.
+// set sets values in the form of doc values: sorted and distinct.
 func set(fields map[string]any, name string, values []string) {
 	slices.Sort(values)
 	var list []any

@@ -18,7 +18,7 @@ import (
 	"atlas/workspace"
 )
 
-// System is what of projecting crosses workspaces. *postgres.System has it.
+// System is the storage of projection across workspaces: *postgres.System.
 type System interface {
 	PendingWorkspaces(ctx context.Context, except []workspace.ID, limit int) ([]workspace.ID, error)
 	StubWorkspaces(ctx context.Context, age time.Duration, limit int) ([]workspace.ID, error)
@@ -32,7 +32,7 @@ type System interface {
 	Generations
 }
 
-// Generations are the registered generations of the held indices.
+// Generations stores the generations of the held indices.
 type Generations interface {
 	HeldGenerations(ctx context.Context) ([]workspace.HeldGeneration, error)
 	RegisterGeneration(ctx context.Context, g workspace.HeldGeneration) (since int64, err error)
@@ -45,8 +45,9 @@ type Generations interface {
 	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
 }
 
-// generationsLease, with a dataset, is held by who makes, switches or drops its
-// generations. What a lost index waits for after its holder was killed is short.
+// generationsLease with a dataset is the lease for creating, switching and dropping
+// its generations. The time to live is short: after its holder was killed, a lost
+// index is not replaced before.
 const (
 	generationsLease = "held generations of "
 	generationsTTL   = 10 * time.Second
@@ -58,15 +59,14 @@ func newGeneration() string {
 	return time.Now().UTC().Format("20060102t150405z") + "-" + hex.EncodeToString(random[:])
 }
 
-// Prepare makes sure that each dataset has a generation that searches go to and
-// that projectors write to. Where the index of the serving one is gone, or is
-// another one under the same name, a new generation takes its place, and every
-// document is written again; until a workspace's are there, its searches of held
-// records are refused (Settle).
+// Prepare makes sure that each dataset has a generation to search and to write to.
+// If the serving index is missing, or is another index under the same name, a new
+// generation replaces it and every document is written again. Until a workspace's
+// documents are complete, Settle refuses its searches of held records.
 func (p *Projector) Prepare(ctx context.Context) error {
 	p.start()
-	bounded, cancel := context.WithTimeout(ctx, lookTimeout)
-	s, err := p.look(bounded)
+	bounded, cancel := context.WithTimeout(ctx, readTimeout)
+	s, err := p.readState(bounded)
 	cancel()
 	if err != nil || s.ready() {
 		return err
@@ -78,7 +78,7 @@ func (p *Projector) Prepare(ctx context.Context) error {
 	return failed
 }
 
-// withLease changes the generations of a dataset as the only one to do so.
+// withLease runs change with the lease of a dataset's generations.
 func (p *Projector) withLease(ctx context.Context, d query.Dataset, change func(context.Context) error) error {
 	return p.System.WithLease(ctx, generationsLease+string(d), p.name, generationsTTL, func(ctx context.Context) error {
 		return elastic.FaultOf(change(ctx))
@@ -86,77 +86,76 @@ func (p *Projector) withLease(ctx context.Context, d query.Dataset, change func(
 }
 
 func (p *Projector) prepare(ctx context.Context, d query.Dataset) error {
-	s, err := p.look(ctx)
+	s, err := p.readState(ctx)
 	if err != nil {
 		return err
 	}
-	// A rebuild may have ended in the middle.
-	for _, g := range s.of(d) {
+	// Finish or drop what an interrupted rebuild left.
+	for _, g := range s.generations(d) {
 		switch {
 		case g.Serving:
-		case !s.there(g):
+		case !s.exists(g):
 			err = p.System.DropGeneration(ctx, g)
-		case s.has(g, p.Names.Held(string(d))): // between the alias and the registration
+		case s.hasAlias(g, p.Names.Held(string(d))): // interrupted between alias and registration
 			err = p.System.ServeGeneration(ctx, g)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if s, err = p.look(ctx); err != nil {
+	if s, err = p.readState(ctx); err != nil {
 		return err
 	}
 	g := s.serving(d)
 	switch {
-	case g == nil || !s.there(*g):
-		return p.replace(ctx, d, g)
+	case g == nil || !s.exists(*g):
+		return p.replaceLost(ctx, d, g)
 	case g.IndexUUID == "":
-		g.IndexUUID = s.indices[p.index(*g)].UUID
+		g.IndexUUID = s.indices[p.indexName(*g)].UUID
 		if err := p.System.AdoptIndex(ctx, *g); err != nil {
 			return err
 		}
 	}
-	if !g.Marked {
+	if !g.LostMarked {
 		if err := p.System.MarkLost(ctx, *g); err != nil {
 			return err
 		}
 	}
-	return p.serve(ctx, *g)
+	return p.switchAlias(ctx, *g)
 }
 
-// replace makes a generation that takes the place of one whose index is lost,
-// nil when there was none.
-func (p *Projector) replace(ctx context.Context, d query.Dataset, lost *workspace.HeldGeneration) error {
-	g, err := p.create(ctx, d)
+// replaceLost creates a generation that replaces one whose index is lost; nil when
+// there was none.
+func (p *Projector) replaceLost(ctx context.Context, d query.Dataset, lost *workspace.HeldGeneration) error {
+	g, err := p.createGeneration(ctx, d)
 	if err != nil {
 		return err
 	}
 	if lost != nil {
 		p.Log.Error("an index of held records is gone, or is another one under its name; all documents are written to a new one",
-			"dataset", d, "lost", p.index(*lost), "new", p.index(g))
+			"dataset", d, "lost", p.indexName(*lost), "new", p.indexName(g))
 	}
-	// Registered first: what is written from now on is in it, and no search
-	// trusts it before the rows are marked.
+	// Register first: projectors write to it from now on, and no search uses it
+	// before MarkLost.
 	if err := p.System.ReplaceGenerations(ctx, g); err != nil {
 		return err
 	}
 	if err := p.System.MarkLost(ctx, g); err != nil {
 		return err
 	}
-	if err := p.serve(ctx, g); err != nil {
+	if err := p.switchAlias(ctx, g); err != nil {
 		return err
 	}
 	if lost != nil {
-		if err := p.Elastic.DeleteIndices(ctx, p.index(*lost)); err != nil { // what was put in its place
+		if err := p.Elastic.DeleteIndices(ctx, p.indexName(*lost)); err != nil { // another index may have its name
 			return err
 		}
 	}
-	return p.dropUnfinished(ctx, d)
+	return p.dropInactive(ctx, d)
 }
 
-// create makes the index of a new generation, with the alias it is written
-// through.
-func (p *Projector) create(ctx context.Context, d query.Dataset) (workspace.HeldGeneration, error) {
+// createGeneration creates the index of a new generation with its write alias.
+func (p *Projector) createGeneration(ctx context.Context, d query.Dataset) (workspace.HeldGeneration, error) {
 	g := workspace.HeldGeneration{Dataset: d, Generation: newGeneration()}
 	raw, err := mappings.Held(string(d), p.Settings)
 	if err != nil {
@@ -170,44 +169,44 @@ func (p *Projector) create(ctx context.Context, d query.Dataset) (workspace.Held
 	if raw, err = json.Marshal(body); err != nil {
 		return g, err
 	}
-	if err := p.Elastic.CreateIndex(ctx, p.index(g), raw); err != nil {
+	if err := p.Elastic.CreateIndex(ctx, p.indexName(g), raw); err != nil {
 		return g, err
 	}
-	made, err := p.Elastic.Indices(ctx, p.index(g))
+	made, err := p.Elastic.Indices(ctx, p.indexName(g))
 	if err != nil {
 		return g, err
 	}
-	if g.IndexUUID = made[p.index(g)].UUID; g.IndexUUID == "" {
-		return g, fault.BackendUnavailable(fmt.Errorf("the new index %s is gone", p.index(g)), "elasticsearch")
+	if g.IndexUUID = made[p.indexName(g)].UUID; g.IndexUUID == "" {
+		return g, fault.BackendUnavailable(fmt.Errorf("the new index %s is gone", p.indexName(g)), "elasticsearch")
 	}
 	return g, nil
 }
 
-// serve sends searches to a generation, in one step.
-func (p *Projector) serve(ctx context.Context, g workspace.HeldGeneration) error {
+// switchAlias moves the search alias to a generation, in one request.
+func (p *Projector) switchAlias(ctx context.Context, g workspace.HeldGeneration) error {
 	alias := p.Names.Held(string(g.Dataset))
 	indices, err := p.Elastic.Indices(ctx, alias+"-*")
 	if err != nil {
 		return err
 	}
 	changes := []elastic.AliasChange{
-		{Index: p.index(g), Alias: alias},
-		{Index: p.index(g), Alias: p.Names.HeldWrite(string(g.Dataset), g.Generation)},
+		{Index: p.indexName(g), Alias: alias},
+		{Index: p.indexName(g), Alias: p.Names.HeldWrite(string(g.Dataset), g.Generation)},
 	}
 	for _, name := range slices.Sorted(maps.Keys(indices)) {
-		if name != p.index(g) && slices.Contains(indices[name].Aliases, alias) {
+		if name != p.indexName(g) && slices.Contains(indices[name].Aliases, alias) {
 			changes = append(changes, elastic.AliasChange{Index: name, Alias: alias, Remove: true})
 		}
 	}
 	return p.Elastic.ChangeAliases(ctx, changes)
 }
 
-// rebuildPoll is how often a rebuild looks how far it is.
-const rebuildPoll = 200 * time.Millisecond
+// rebuildPollInterval is how often a rebuild sweeps and checks its progress.
+const rebuildPollInterval = 200 * time.Millisecond
 
-// Rebuild fills new generations of all held indices from Postgres and the
-// global records while searches go on, and sends searches to them when they are
-// full. progress hears how many records are left of a dataset.
+// Rebuild fills new generations of all held indices from Postgres and the global
+// records while searches continue, and switches searches to them when they are
+// complete. progress, when not nil, gets the number of remaining records of a dataset.
 func (p *Projector) Rebuild(ctx context.Context, progress func(d query.Dataset, left int64)) error {
 	p.start()
 	if err := p.Prepare(ctx); err != nil {
@@ -222,15 +221,15 @@ func (p *Projector) Rebuild(ctx context.Context, progress func(d query.Dataset, 
 }
 
 func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(query.Dataset, int64)) error {
-	if err := p.dropUnfinished(ctx, d); err != nil {
+	if err := p.dropInactive(ctx, d); err != nil {
 		return err
 	}
-	g, err := p.create(ctx, d)
+	g, err := p.createGeneration(ctx, d)
 	if err != nil {
 		return err
 	}
-	// Registered before anything is copied: from here on every projector writes
-	// to it too, so nothing written meanwhile is missed.
+	// Register before the first copy: from now on every projector also writes to it,
+	// so no concurrent write is missed.
 	since, err := p.System.RegisterGeneration(ctx, g)
 	if err != nil {
 		return err
@@ -239,14 +238,14 @@ func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(
 		return err
 	}
 	for {
-		// A workspace that cannot be projected holds up the end, and no other one;
-		// an index that is lost ends the rebuild, so that it is replaced.
+		// A workspace that cannot be projected delays the end but no other workspace. A
+		// lost index ends the rebuild; Prepare replaces it.
 		swept := p.SweepOnce(ctx)
-		s, err := p.look(ctx)
+		s, err := p.readState(ctx)
 		if err != nil {
 			return err
 		}
-		if serving := s.serving(d); serving == nil || !s.there(*serving) || !s.there(g) {
+		if serving := s.serving(d); serving == nil || !s.exists(*serving) || !s.exists(g) {
 			return fault.BackendUnavailable(errors.Join(fmt.Errorf("an index of held %s was lost while it was rebuilt", d), swept), "elasticsearch")
 		}
 		left, err := p.System.Unprojected(ctx, d, since)
@@ -259,27 +258,26 @@ func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(
 		if left == 0 {
 			break
 		}
-		if err := pause(ctx, rebuildPoll); err != nil {
+		if err := sleep(ctx, rebuildPollInterval); err != nil {
 			return err
 		}
 	}
-	if err := p.Elastic.Refresh(ctx, p.index(g)); err != nil {
+	if err := p.Elastic.Refresh(ctx, p.indexName(g)); err != nil {
 		return err
 	}
-	if err := p.serve(ctx, g); err != nil {
+	if err := p.switchAlias(ctx, g); err != nil {
 		return err
 	}
 	if err := p.System.ServeGeneration(ctx, g); err != nil {
 		return err
 	}
-	return p.dropUnfinished(ctx, d)
+	return p.dropInactive(ctx, d)
 }
 
-// dropUnfinished deletes the generations of a dataset that do not serve:
-// registered ones of a rebuild that was ended, and those that a switch replaced.
-// The caller has the lease.
-func (p *Projector) dropUnfinished(ctx context.Context, d query.Dataset) error {
-	s, err := p.look(ctx)
+// dropInactive deletes the generations of a dataset that do not serve: those of an
+// interrupted rebuild and those that were replaced. The caller has the lease.
+func (p *Projector) dropInactive(ctx context.Context, d query.Dataset) error {
+	s, err := p.readState(ctx)
 	if err != nil {
 		return err
 	}
@@ -287,7 +285,7 @@ func (p *Projector) dropUnfinished(ctx context.Context, d query.Dataset) error {
 	if serving == nil {
 		return fault.BackendUnavailable(fmt.Errorf("no generation of held %s serves", d), "projection")
 	}
-	for _, g := range s.of(d) {
+	for _, g := range s.generations(d) {
 		if !g.Serving {
 			if err := p.System.DropGeneration(ctx, g); err != nil {
 				return err
@@ -298,7 +296,7 @@ func (p *Projector) dropUnfinished(ctx context.Context, d query.Dataset) error {
 	for name, index := range s.indices {
 		generation := p.Names.HeldGenerationOf(string(d), name)
 		ours := slices.Contains(index.Aliases, p.Names.HeldWrite(string(d), generation))
-		if ours && name != p.index(*serving) && !slices.Contains(index.Aliases, p.Names.Held(string(d))) {
+		if ours && name != p.indexName(*serving) && !slices.Contains(index.Aliases, p.Names.Held(string(d))) {
 			old = append(old, name)
 		}
 	}

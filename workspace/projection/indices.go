@@ -10,44 +10,42 @@ import (
 	"atlas/workspace"
 )
 
-// state is which generations are registered, and which of their indices there
-// are.
-type state struct {
+// indexState is the registered generations and the existing held indices.
+type indexState struct {
 	names      mappings.Names
 	registered []workspace.HeldGeneration
 	indices    map[string]elastic.Index
 }
 
-// look reads the state. It is of no single moment: who changes something has the
-// lease of generations.
-func (p *Projector) look(ctx context.Context) (state, error) {
+// readState reads Postgres, then Elasticsearch, so the state may be inconsistent. Who
+// changes generations holds their lease.
+func (p *Projector) readState(ctx context.Context) (indexState, error) {
 	registered, err := p.System.HeldGenerations(ctx)
 	if err != nil {
-		return state{}, err
+		return indexState{}, err
 	}
 	patterns := make([]string, len(query.Held))
 	for i, d := range query.Held {
 		patterns[i] = p.Names.Held(string(d)) + "-*"
 	}
 	indices, err := p.Elastic.Indices(ctx, patterns...)
-	return state{p.Names, registered, indices}, elastic.FaultOf(err)
+	return indexState{p.Names, registered, indices}, elastic.FaultOf(err)
 }
 
-func (p *Projector) index(g workspace.HeldGeneration) string { return indexOf(p.Names, g) }
+func (p *Projector) indexName(g workspace.HeldGeneration) string { return indexName(p.Names, g) }
 
-func indexOf(names mappings.Names, g workspace.HeldGeneration) string {
+func indexName(names mappings.Names, g workspace.HeldGeneration) string {
 	return names.HeldGeneration(string(g.Dataset), g.Generation)
 }
 
-// of are the registered generations of a dataset.
-func (s state) of(d query.Dataset) []workspace.HeldGeneration {
+// generations lists the registered generations of a dataset.
+func (s indexState) generations(d query.Dataset) []workspace.HeldGeneration {
 	return slices.DeleteFunc(slices.Clone(s.registered), func(g workspace.HeldGeneration) bool { return g.Dataset != d })
 }
 
-// serving is the generation that searches of a dataset go to, nil when there is
-// none.
-func (s state) serving(d query.Dataset) *workspace.HeldGeneration {
-	for _, g := range s.of(d) {
+// serving is the generation that searches of a dataset use, nil for none.
+func (s indexState) serving(d query.Dataset) *workspace.HeldGeneration {
+	for _, g := range s.generations(d) {
 		if g.Serving {
 			return &g
 		}
@@ -55,36 +53,33 @@ func (s state) serving(d query.Dataset) *workspace.HeldGeneration {
 	return nil
 }
 
-// there tells whether a generation's index is the one that was registered.
-func (s state) there(g workspace.HeldGeneration) bool {
-	index, there := s.indices[indexOf(s.names, g)]
-	return there && (g.IndexUUID == "" || g.IndexUUID == index.UUID)
+// exists reports whether a generation's index exists and is the registered one.
+func (s indexState) exists(g workspace.HeldGeneration) bool {
+	index, ok := s.indices[indexName(s.names, g)]
+	return ok && (g.IndexUUID == "" || g.IndexUUID == index.UUID)
 }
 
-func (s state) has(g workspace.HeldGeneration, alias string) bool {
-	return slices.Contains(s.indices[indexOf(s.names, g)].Aliases, alias)
+func (s indexState) hasAlias(g workspace.HeldGeneration, alias string) bool {
+	return slices.Contains(s.indices[indexName(s.names, g)].Aliases, alias)
 }
 
-// ready tells whether Prepare has nothing to do: each dataset has a serving
-// generation, whose index alone has the alias of searches, and the index of every
-// registered one is there, is known, and has its alias.
-func (s state) ready() bool {
+// ready reports whether Prepare has nothing to do. Each dataset has a serving
+// generation, and only its index has the search alias. Every registered generation
+// is marked, and its index exists, has a known id and has its write alias.
+func (s indexState) ready() bool {
 	for _, d := range query.Held {
 		g := s.serving(d)
-		if g == nil {
+		if g == nil || !s.hasAlias(*g, s.names.Held(string(d))) {
 			return false
 		}
-		if !s.has(*g, s.names.Held(string(d))) {
-			return false
-		}
-		for name, index := range s.indices { // a change of aliases may come late
-			if name != indexOf(s.names, *g) && slices.Contains(index.Aliases, s.names.Held(string(d))) {
+		for name, index := range s.indices { // a late _aliases request may add the alias to another index
+			if name != indexName(s.names, *g) && slices.Contains(index.Aliases, s.names.Held(string(d))) {
 				return false
 			}
 		}
 	}
 	for _, g := range s.registered {
-		if g.IndexUUID == "" || !g.Marked || !s.there(g) || !s.has(g, s.names.HeldWrite(string(g.Dataset), g.Generation)) {
+		if g.IndexUUID == "" || !g.LostMarked || !s.exists(g) || !s.hasAlias(g, s.names.HeldWrite(string(g.Dataset), g.Generation)) {
 			return false
 		}
 	}

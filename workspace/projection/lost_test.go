@@ -21,18 +21,24 @@ import (
 	"atlas/workspace/projection"
 )
 
-// rename changes a global record and tells it, as a delta does.
-func (w *world) rename(t *testing.T, record uuid.UUID, name string) {
+// putAccount replaces a global account.
+func (w *world) putAccount(t *testing.T, record uuid.UUID, name string) {
 	t.Helper()
 	global := searchtest.NewWorld()
 	global.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":%q}`, record, name)))
 	w.indices.Put(t, query.Accounts, global.Documents()[query.Accounts]...)
 	w.indices.Refresh(t)
+}
+
+// rename replaces a global account and calls Changed, as a delta does.
+func (w *world) rename(t *testing.T, record uuid.UUID, name string) {
+	t.Helper()
+	w.putAccount(t, record, name)
 	fatal(t, w.projector.Changed(t.Context(), query.Accounts, []string{record.String()}))
 }
 
-// A write that a projector sent and gave up on arrives after another projector
-// wrote the same row from a newer global record: the newer document stays.
+// A late bulk request arrives after another projector wrote the same row from a newer
+// global record: the newer document stays.
 func TestLateBulkOfAnOlderGlobalRecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -45,11 +51,8 @@ func TestLateBulkOfAnOlderGlobalRecord(t *testing.T) {
 	if err := other.SweepOnce(t.Context()); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a projector whose writes are lost: %v", err)
 	}
-	global := searchtest.NewWorld()
-	global.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Renamed"}`, a)))
-	w.indices.Put(t, query.Accounts, global.Documents()[query.Accounts]...)
-	w.indices.Refresh(t)
-	w.settled(t) // from the new record, which nobody was told of yet
+	w.putAccount(t, a, "Renamed")
+	w.settled(t) // uses the new record before Changed is called
 	for _, answer := range slow.release(t) {
 		if !strings.Contains(answer, `"status":409`) {
 			t.Errorf("the late write was taken: %s", answer)
@@ -60,7 +63,7 @@ func TestLateBulkOfAnOlderGlobalRecord(t *testing.T) {
 	w.wantEqual(t)
 }
 
-// brokenGlobal fails whenever one record is among those asked for.
+// brokenGlobal fails when one record is among the requested ones.
 type brokenGlobal struct {
 	projection.Global
 	broken uuid.UUID
@@ -75,8 +78,8 @@ func (g *brokenGlobal) Lookup(ctx context.Context, d query.Dataset, ids []string
 	return g.Global.Lookup(ctx, d, ids)
 }
 
-// lose removes the serving index of held accounts in some way, and returns the
-// generation that served.
+// lose removes the serving index of held accounts with how, and returns its
+// generation.
 func (w *world) lose(t *testing.T, how func(index string)) string {
 	t.Helper()
 	f, err := w.app.HeldFreshness(t.Context(), w.one, query.Accounts)
@@ -85,9 +88,9 @@ func (w *world) lose(t *testing.T, how func(index string)) string {
 	return f.Generation
 }
 
-// A lost index is noticed without a write, and filled again; until a workspace's
-// documents are there its searches are refused, never short. One that cannot be
-// projected holds back nobody else.
+// A lost index is detected without a write and refilled. Until a workspace's documents
+// are complete, its searches are refused and never miss rows. A workspace that cannot
+// be projected does not block others.
 func TestLostIndex(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]func(t *testing.T, w *world, index string){
@@ -119,7 +122,7 @@ func TestLostIndex(t *testing.T) {
 			server := w.newProjector(t, w.indices.Client)
 			server.Global = broken
 			before := w.lose(t, func(index string) { how(t, w, index) })
-			// Another server's projector, so that nothing of this test's waits helps.
+			// Another server's projector, so that the calls of this test do not help it.
 			ctx, stop := context.WithCancel(t.Context())
 			var sweep sync.WaitGroup
 			sweep.Go(func() { server.Sweep(ctx) })
@@ -141,7 +144,7 @@ func TestLostIndex(t *testing.T) {
 				fatal(t, err)
 				noticed = noticed || f.Generation != before
 				if !noticed {
-					return false // what was restored under the same name is believed until then
+					return false // until then an index restored under the same name is used
 				}
 				rows, err := search(w.one)
 				if err == nil && rows != 10 {
@@ -175,7 +178,7 @@ func TestLostIndex(t *testing.T) {
 	}
 }
 
-// An index that was registered before ids were is known from the first look on.
+// Prepare stores the id of an index that was registered without one.
 func TestIndexIsAdopted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -197,8 +200,8 @@ func TestIndexIsAdopted(t *testing.T) {
 	}
 }
 
-// A server that ends between registering a new index and marking the rows leaves
-// no workspace that is taken for whole.
+// When a server dies between registering a new index and marking the rows, searches
+// are refused until another server marks them.
 func TestLostIndexIsMarkedByTheNext(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -218,7 +221,7 @@ func TestLostIndexIsMarkedByTheNext(t *testing.T) {
 	}
 }
 
-// A document that Elasticsearch refuses is listed, and nothing waits for it.
+// A document that Elasticsearch rejects is listed, and nothing waits for it.
 func TestRefusedDocumentIsListed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -252,8 +255,7 @@ func TestRefusedDocumentIsListed(t *testing.T) {
 	}
 }
 
-// More failing workspaces than a sweep lists do not keep another one from its
-// turn, and not the upkeep either.
+// More failing workspaces than a sweep lists do not block another one.
 func TestManyFailingWorkspaces(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -277,8 +279,8 @@ func TestManyFailingWorkspaces(t *testing.T) {
 	})
 }
 
-// refusing makes the document of a record in a bulk request one that
-// Elasticsearch does not take.
+// refusing replaces the document of a record in a bulk request by one that
+// Elasticsearch rejects.
 func refusing(body []byte, record string) []byte {
 	lines := strings.SplitAfter(string(body), "\n")
 	for i, line := range lines {
@@ -289,8 +291,8 @@ func refusing(body []byte, record string) []byte {
 	return []byte(strings.Join(lines, ""))
 }
 
-// Stubs are deleted by an alias that may just have gone with its index: no index
-// comes to be under the alias's name.
+// Deleting stubs through an alias that was deleted with its index does not create an
+// index of the alias's name.
 func TestPurgeByALostAliasMakesNoIndex(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -313,8 +315,8 @@ func TestPurgeByALostAliasMakesNoIndex(t *testing.T) {
 	w.wantEqual(t)
 }
 
-// A change of aliases that comes late sends the alias of searches to an index of
-// before too: that is noticed, and mended.
+// Prepare removes the search alias from an old index that a late _aliases request
+// added it to.
 func TestAliasAtTwoIndices(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -24,18 +24,20 @@ import (
 type draft struct {
 	record    workspace.HeldRecord
 	doc       []byte // without its version; nil when it cannot be made
-	projected workspace.Projected
+	projected workspace.ProjectionResult
 }
 
-// same tells whether the document that is there is this one.
-func (d *draft) same() bool { return d.doc != nil && bytes.Equal(d.record.Digest, d.projected.Digest) }
+// unchanged reports whether Elasticsearch has this document.
+func (d *draft) unchanged() bool {
+	return d.doc != nil && bytes.Equal(d.record.Digest, d.projected.Digest)
+}
 
-// claim gives the document the version that it is sent with.
-func (d *draft) claim(version int64) {
+// setVersion sets the version to write the document with.
+func (d *draft) setVersion(version int64) {
 	d.record.Version, d.projected.Version, d.projected.Written = version, version, true
 }
 
-// project brings records, as they were read in one moment, to all generations.
+// project writes the documents of records to all generations.
 func (p *Projector) project(ctx context.Context, in workspace.ID, holder string, records []workspace.HeldRecord) error {
 	for _, d := range query.Held {
 		var own []workspace.HeldRecord
@@ -90,7 +92,7 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 		if drafts[i], err = newDraft(in, r, global[id], children[id], signals[id], now); err != nil {
 			// It is the same the next time, and no other record waits for it.
 			p.Log.Error("a held document cannot be made; it stays as it was", "workspace", in.String(), "dataset", d, "record", id, "error", err.Error())
-			drafts[i] = &draft{record: r, projected: workspace.Projected{
+			drafts[i] = &draft{record: r, projected: workspace.ProjectionResult{
 				Dataset: d, Record: r.Record, Version: r.Version, Present: true, Refusal: "its global record cannot be read",
 			}}
 		}
@@ -101,7 +103,7 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 // newDraft decides what a record's document is: public is nil when the global
 // dataset has it not, or nothing holds it.
 func newDraft(in workspace.ID, r workspace.HeldRecord, public []byte, children document.Children, signals [2]int64, now time.Time) (*draft, error) {
-	d := &draft{record: r, projected: workspace.Projected{
+	d := &draft{record: r, projected: workspace.ProjectionResult{
 		Dataset: r.Dataset, Record: r.Record, Version: r.Version,
 		Unheld: r.Overlay == nil && len(r.Views) == 0, Present: public != nil,
 	}}
@@ -138,51 +140,51 @@ func newDraft(in workspace.ID, r workspace.HeldRecord, public []byte, children d
 	return d, nil
 }
 
-// bulkBytes is how large a request gets, give or take a document.
+// bulkBytes is the size at which a bulk request is sent.
 const bulkBytes = 4 << 20
 
-// bulkRetry is short: what takes longer is the next round's.
+// bulkRetry is short: the next projection retries.
 var bulkRetry = elastic.Retry{For: time.Second, First: 50 * time.Millisecond, Max: 300 * time.Millisecond}
 
-// write brings the documents that are not there yet to all generations of their
-// dataset, and notes what is projected.
+// write writes changed documents to all generations of their dataset and stores the
+// results.
 func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d query.Dataset, drafts []*draft) error {
 	var changed []*draft
 	var claimed []workspace.HeldRecord
 	for _, draft := range drafts {
-		if !draft.same() {
+		if !draft.unchanged() {
 			changed, claimed = append(changed, draft), append(claimed, draft.record)
 		}
 	}
-	versions, generations, ok, err := p.Rows.ClaimHeld(ctx, in, holder, p.Lease, claimed)
+	claim, err := p.Rows.ClaimHeld(ctx, in, holder, p.Lease, claimed)
 	if err != nil {
 		return err
 	}
-	if !ok {
+	if !claim.Leased {
 		return errLeaseLost
 	}
-	generations = slices.DeleteFunc(generations, func(g workspace.HeldGeneration) bool { return g.Dataset != d })
+	generations := slices.DeleteFunc(claim.Generations, func(g workspace.HeldGeneration) bool { return g.Dataset != d })
 	if len(changed) > 0 && len(generations) == 0 {
 		return fault.BackendUnavailable(fmt.Errorf("there is no index of held %s yet", d), "projection")
 	}
-	gone := func(draft *draft) bool { // with its workspace, or as an old stub
-		_, there := versions[draft.record.Record]
-		return !there
+	deleted := func(draft *draft) bool { // the row of a deleted workspace, or of an old stub
+		_, ok := claim.Versions[draft.record.Record]
+		return !ok
 	}
 	for _, draft := range changed {
-		if !gone(draft) {
-			draft.claim(versions[draft.record.Record])
+		if !deleted(draft) {
+			draft.setVersion(claim.Versions[draft.record.Record])
 		}
 	}
-	drafts = slices.DeleteFunc(drafts, func(draft *draft) bool { return !draft.same() && gone(draft) })
-	changed = slices.DeleteFunc(changed, gone)
+	drafts = slices.DeleteFunc(drafts, func(draft *draft) bool { return !draft.unchanged() && deleted(draft) })
+	changed = slices.DeleteFunc(changed, deleted)
 	higher := map[uuid.UUID]bool{}
 	for _, g := range generations {
 		if err := p.writeGeneration(ctx, in, g, changed, higher, len(generations) == 1); err != nil {
 			return elastic.FaultOf(err)
 		}
 	}
-	projected := make([]workspace.Projected, 0, len(drafts))
+	projected := make([]workspace.ProjectionResult, 0, len(drafts))
 	for _, draft := range drafts {
 		if !higher[draft.record.Record] {
 			projected = append(projected, draft.projected)
@@ -191,16 +193,16 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 	if err := p.Rows.FinishHeld(ctx, in, projected, len(changed) > 0); err != nil {
 		return err
 	}
-	return p.judgeHigher(ctx, in, d, drafts, higher, generations)
+	return p.resolveConflicts(ctx, in, d, drafts, higher, generations)
 }
 
-// mappingRefusal is about the index and not the document: its mapping lacks a
-// field.
+// mappingRefusal is the error of an index whose mapping lacks a field.
 const mappingRefusal = "strict_dynamic_mapping_exception"
 
-// writeGeneration writes to one generation. While it is not alone, a rebuild is
-// under way, which must not wait for an index that it replaces.
-func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g workspace.HeldGeneration, drafts []*draft, higher map[uuid.UUID]bool, alone bool) error {
+// writeGeneration writes to one generation and adds records to higher whose document
+// has a higher version. only: it is the only generation. Otherwise a rebuild is in
+// progress, which must not fail because of the index that it replaces.
+func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g workspace.HeldGeneration, drafts []*draft, higher map[uuid.UUID]bool, only bool) error {
 	alias := p.Names.HeldWrite(string(g.Dataset), g.Generation)
 	var batch elastic.Batch
 	var sent []*draft
@@ -216,19 +218,19 @@ func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g work
 		if err != nil {
 			return err
 		}
-		for _, no := range refused {
-			draft := sent[no.Position]
-			if no.Status == http.StatusConflict {
+		for _, refusal := range refused {
+			draft := sent[refusal.Position]
+			if refusal.Status == http.StatusConflict {
 				higher[draft.record.Record] = true
 				continue
 			}
-			if no.Type == mappingRefusal && alone {
-				return fault.BackendUnavailable(fmt.Errorf("the index of held %s was made by another version of Atlas, run atlas projection rebuild: %s", g.Dataset, no.Reason), "projection")
+			if refusal.Type == mappingRefusal && only {
+				return fault.BackendUnavailable(fmt.Errorf("the index of held %s was made by another version of Atlas, run atlas projection rebuild: %s", g.Dataset, refusal.Reason), "projection")
 			}
-			// It will be refused the next time too, and no search can wait for it.
+			// It would be refused again, so no search waits for it.
 			p.Log.Error("elasticsearch refuses a held document; it stays as it was", "workspace", in.String(),
-				"dataset", g.Dataset, "record", draft.record.Record.String(), "type", no.Type, "reason", no.Reason)
-			draft.projected.Digest, draft.projected.Refusal = nil, no.Type+": "+no.Reason
+				"dataset", g.Dataset, "record", draft.record.Record.String(), "type", refusal.Type, "reason", refusal.Reason)
+			draft.projected.Digest, draft.projected.Refusal = nil, refusal.Type+": "+refusal.Reason
 		}
 		batch.Reset()
 		sent = sent[:0]
@@ -239,11 +241,11 @@ func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g work
 // documentID is the id of a held document.
 func documentID(in workspace.ID, record uuid.UUID) string { return in.String() + ":" + record.String() }
 
-// judgeHigher deals with documents that have a higher version than was to be
-// written. That is as it should be when Postgres has a higher one by now too;
-// else Postgres is older than the documents, for it was restored: then versions
-// go on past all there are.
-func (p *Projector) judgeHigher(ctx context.Context, in workspace.ID, d query.Dataset, drafts []*draft, higher map[uuid.UUID]bool, generations []workspace.HeldGeneration) error {
+// resolveConflicts handles documents with a higher version than the one to write. If
+// the row now has a higher version too, the record is still pending. Otherwise
+// Postgres was restored from an older state: the sequence of versions is moved beyond
+// the highest version of the index, and the rows get new versions.
+func (p *Projector) resolveConflicts(ctx context.Context, in workspace.ID, d query.Dataset, drafts []*draft, higher map[uuid.UUID]bool, generations []workspace.HeldGeneration) error {
 	if len(higher) == 0 {
 		return nil
 	}
@@ -283,7 +285,7 @@ func (p *Projector) judgeHigher(ctx context.Context, in workspace.ID, d query.Da
 	return p.Rows.BumpHeld(ctx, in, d, behind)
 }
 
-// highestVersion is the highest version that any document of an index has.
+// highestVersion is the highest version of the documents of an index.
 func (p *Projector) highestVersion(ctx context.Context, index string) (int64, error) {
 	if err := p.Elastic.Refresh(ctx, index); err != nil {
 		return 0, err

@@ -23,12 +23,12 @@ import (
 	"atlas/workspace"
 )
 
-// Rows are the held rows of one workspace. *postgres.Store has them.
+// Rows is the storage of one workspace's held rows: *postgres.Store.
 type Rows interface {
 	HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error)
-	PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, own bool, limit int) ([]workspace.HeldRecord, []workspace.HeldGeneration, bool, error)
-	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (map[uuid.UUID]int64, []workspace.HeldGeneration, bool, error)
-	FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.Projected, written bool) error
+	PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (workspace.PendingHeld, error)
+	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (workspace.HeldClaim, error)
+	FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.ProjectionResult, written bool) error
 	ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error
 	HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error)
 	BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
@@ -36,15 +36,15 @@ type Rows interface {
 	ForgetHeld(ctx context.Context, in workspace.ID, records []workspace.HeldRecord) error
 }
 
-// Global tells what the global dataset has. *search.Engine does.
+// Global reads the global dataset: *search.Engine.
 type Global interface {
 	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
 	Children(ctx context.Context, d query.Dataset, ids []string) (map[string]document.Children, error)
 	SignalCounts(ctx context.Context, accounts []string, at time.Time, span time.Duration) (map[string][2]int64, error)
 }
 
-// Projector projects held records. Its fields are set before it is used; Close
-// ends what runs in the background.
+// Projector projects held records. Set the fields before use. Close stops its
+// background work.
 type Projector struct {
 	Rows    Rows
 	System  System
@@ -53,29 +53,29 @@ type Projector struct {
 	Names   mappings.Names
 	// Settings are those of new held indices.
 	Settings mappings.Settings
-	// Log hears of what goes wrong; nil: nobody does.
+	// Log gets failures; nil discards them.
 	Log *slog.Logger
-	// Swept, when set, is told how each pass of Sweep ended.
+	// Swept, when not nil, gets the result of each pass of Sweep.
 	Swept func(error)
-	// Now is the clock of scores; nil: the system's.
+	// Now is the clock of scores; nil means time.Now.
 	Now func() time.Time
-	// Lease is how long a workspace's projector has it after its last sign of
-	// life; 0 is 8 s. What others wait for it after a crash.
+	// Lease is the time to live of the lease of a workspace's projector; 0 means 8 s.
+	// After a crash other projectors wait this long.
 	Lease time.Duration
-	// Page is how many records are projected in one go; 0 is 500. Of a larger
-	// number, several pages are at once.
+	// Page is the number of records that are projected together; 0 means 500.
+	// Several pages run concurrently.
 	Page int
 
-	once      sync.Once
-	ctx       context.Context
-	cancel    context.CancelFunc
-	name      string
-	rounds    turns[workspace.ID]
-	refreshes turns[string]
-	refreshed refreshed
-	failing   backoff
-	// background bounds the pages of sweeps, over all workspaces: the connections
-	// to Elasticsearch are those of searches that wait for their own writes too.
+	once        sync.Once
+	ctx         context.Context
+	cancel      context.CancelFunc
+	name        string
+	projections coalescer[workspace.ID]
+	refreshes   coalescer[string]
+	refreshed   refreshTracker
+	failing     backoff
+	// background limits the concurrent pages of sweeps over all workspaces, so that
+	// searches that wait for their own writes find connections to Elasticsearch.
 	background chan struct{}
 }
 
@@ -96,7 +96,7 @@ func (p *Projector) start() {
 		if p.Page == 0 {
 			p.Page = 500
 		}
-		p.background = make(chan struct{}, backgroundPages)
+		p.background = make(chan struct{}, backgroundPageLimit)
 		p.ctx, p.cancel = context.WithCancel(context.Background())
 		host, err := os.Hostname()
 		if err != nil {
@@ -106,27 +106,27 @@ func (p *Projector) start() {
 	})
 }
 
-// Close ends what runs in the background and waits for it. What was not
-// projected is the next sweep's.
+// Close stops background work and waits for it. The next sweep, of any process,
+// projects what is still pending.
 func (p *Projector) Close() {
 	p.start()
 	p.cancel()
-	p.rounds.wait()
+	p.projections.wait()
 	p.refreshes.wait()
 }
 
-// roundTimeout bounds a round that searches wait for.
-const roundTimeout = 15 * time.Second
+// ownWritesTimeout limits a projection or refresh that searches wait for.
+const ownWritesTimeout = 15 * time.Second
 
-// Wake has what a workspace wrote be projected soon, and does not wait.
-func (p *Projector) Wake(in workspace.ID) { p.own(in) }
+// Wake starts projecting the writes of a workspace and does not wait.
+func (p *Projector) Wake(in workspace.ID) { p.scheduleOwn(in) }
 
-func (p *Projector) own(in workspace.ID) *turn {
+func (p *Projector) scheduleOwn(in workspace.ID) *call {
 	p.start()
-	return p.rounds.join(in, func() error {
-		ctx, cancel := context.WithTimeout(p.ctx, roundTimeout)
+	return p.projections.schedule(in, func() error {
+		ctx, cancel := context.WithTimeout(p.ctx, ownWritesTimeout)
 		defer cancel()
-		err := p.round(ctx, in, true)
+		err := p.projectPending(ctx, in, true)
 		if err != nil && p.ctx.Err() == nil {
 			p.Log.Warn("a workspace's changes were not projected; the sweep will", "workspace", in.String(), "error", err.Error())
 		}
@@ -134,16 +134,16 @@ func (p *Projector) own(in workspace.ID) *turn {
 	})
 }
 
-// Settle returns when every change that the workspace had written before is
-// seen by a search of its held records of a dataset, in the generation that it
-// names. fault.Unavailable, also while a lost index is being filled again.
+// Settle waits until a search of the workspace's held records of a dataset sees all
+// writes that the workspace committed before. The search must use the generation
+// that Settle returns. fault.Unavailable, also while a lost index is being refilled.
 func (p *Projector) Settle(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error) {
 	p.start()
 	for retried := false; ; retried = true {
 		f, err := p.settle(ctx, in, d)
-		// A rebuild that ended in between has deleted the index.
+		// A rebuild may have deleted the index meanwhile.
 		if gone, ok := errors.AsType[*elastic.Error](err); !ok || gone.Status != http.StatusNotFound || retried {
-			return f, away(err)
+			return f, unavailable(err)
 		}
 	}
 }
@@ -159,11 +159,11 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 		return f, err
 	}
 	if f.Pending && !f.Filling {
-		if err := p.own(in).wait(ctx); err != nil {
+		if err := p.scheduleOwn(in).wait(ctx); err != nil {
 			return f, err
 		}
-		// The generation is the one that serves after the projection: a rebuild
-		// that ended in between had it written to the new one alone.
+		// Read the generation again: if a rebuild ended meanwhile, the projection wrote
+		// only to the new one.
 		if f, err = p.Rows.HeldFreshness(ctx, in, d); err != nil {
 			return f, err
 		}
@@ -172,63 +172,64 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 	switch {
 	case f.Filling:
 		return f, errFilling()
-	case p.refreshed.covers(index, in, f.Projected):
+	case p.refreshed.visible(index, in, f.ProjectedAt):
 		return f, nil
 	}
-	// A refresh that began before the check above may have passed the documents.
-	err = p.refreshes.join(index, func() error {
-		ctx, cancel := context.WithTimeout(p.ctx, roundTimeout)
+	// A refresh that began before the check above may not include the documents.
+	err = p.refreshes.schedule(index, func() error {
+		ctx, cancel := context.WithTimeout(p.ctx, ownWritesTimeout)
 		defer cancel()
 		return p.Elastic.Refresh(ctx, index)
 	}).wait(ctx)
 	if err == nil {
-		p.refreshed.note(index, in, f.Projected)
+		p.refreshed.record(index, in, f.ProjectedAt)
 	}
 	return f, err
 }
 
-// errFilling is the error of a search that would miss rows.
+// errFilling refuses a search that would miss rows.
 func errFilling() error {
 	err := fault.Wrap(errors.New("documents of the workspace are missing from an index that replaces a lost one"), fault.Unavailable,
 		"the workspace's records are being put back into the search index; try again shortly")
-	err.RetryAfter = fillingRetry
+	err.RetryAfter = fillingRetryAfter
 	return err
 }
 
-// fillingRetry is when a refused search is told to come again.
-const fillingRetry = 5 * time.Second
+// fillingRetryAfter is the Retry-After of errFilling.
+const fillingRetryAfter = 5 * time.Second
 
-// away is the error of a search that could not be made to see what it must.
-func away(err error) error {
+// unavailable makes any error fault.Unavailable.
+func unavailable(err error) error {
 	if err == nil || fault.CodeOf(err) == fault.Unavailable {
 		return err
 	}
 	return fault.BackendUnavailable(err, "projection")
 }
 
-// errLeaseLost means that another projector may be at work.
+// errLeaseLost: another projector may have the lease.
 var errLeaseLost = errors.New("the workspace's projector lost its lease")
 
-// leasePoll is how often a lease that another one has is asked for.
-const leasePoll = 15 * time.Millisecond
+// leasePollInterval is how often a projection tries to take a lease that is held.
+const leasePollInterval = 15 * time.Millisecond
 
-// ownAttempts is how often a search has its workspace's writes projected.
-const ownAttempts = 3
+// ownWritesAttempts limits the attempts to project the writes of a workspace.
+const ownWritesAttempts = 3
 
-// pagesAtOnce is how many pages of a workspace are projected at once: while one
-// waits for Postgres, another is at Elasticsearch.
-const pagesAtOnce = 4
+// pageConcurrency is the number of pages of a workspace that are projected
+// concurrently: while one waits for Postgres, another waits for Elasticsearch.
+const pageConcurrency = 4
 
-// backgroundPages is how many pages of all workspaces sweeps project at once.
-const backgroundPages = 8
+// backgroundPageLimit limits the concurrent pages of sweeps over all workspaces.
+const backgroundPageLimit = 8
 
-// preparePoll is how often a round that has no index to write to looks again.
-const preparePoll = 100 * time.Millisecond
+// preparePollInterval is the pause before a projection is retried.
+const preparePollInterval = 100 * time.Millisecond
 
-// round projects what is pending in a workspace: only its own writes, however
-// long that takes, or everything, as long as no other projector is at it and
-// other workspaces do not have to wait for too long.
-func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error {
+// projectPending projects the pending records of a workspace. With ownOnly it
+// projects only those that a write of the workspace made pending, and waits for the
+// lease. Without, it gives up when another projector has the lease, and ends after
+// sweepTimeSlice.
+func (p *Projector) projectPending(ctx context.Context, in workspace.ID, ownOnly bool) error {
 	holder := p.name + " " + uuid.NewString()
 	acquired, failed, began := false, 0, time.Now()
 	defer func() {
@@ -240,64 +241,67 @@ func (p *Projector) round(ctx context.Context, in workspace.ID, own bool) error 
 			}
 		}
 	}()
+	limit := pageConcurrency * p.Page
 	for {
-		records, generations, ok, err := p.Rows.PendingHeld(ctx, in, holder, p.Lease, own, pagesAtOnce*p.Page)
-		switch {
-		case err != nil:
+		pending, err := p.Rows.PendingHeld(ctx, in, holder, p.Lease, ownOnly, limit)
+		if err != nil {
 			return err
-		case len(records) == 0: // also when another one has projected them
-			acquired = acquired || ok
+		}
+		acquired = acquired || pending.Leased
+		switch {
+		case len(pending.Records) == 0: // possibly projected by another projector
 			return nil
-		case ok && !covers(generations):
-			acquired = true
-			// Nobody has made the indices yet, or another is about to.
-			if err := p.Prepare(ctx); err == nil {
-				continue
-			} else if pause(ctx, preparePoll) != nil || !own {
+		case pending.Leased && !pending.Indexed:
+			err := p.Prepare(ctx)
+			if err != nil && (sleep(ctx, preparePollInterval) != nil || !ownOnly) {
 				return err
 			}
-		case ok:
-			acquired = true
-			err := p.leased(ctx, in, holder, func(ctx context.Context) error {
-				pages, ctx := errgroup.WithContext(ctx)
-				for page := range slices.Chunk(records, p.Page) {
-					pages.Go(func() error {
-						if !own {
-							select {
-							case p.background <- struct{}{}:
-								defer func() { <-p.background }()
-							case <-ctx.Done():
-								return context.Cause(ctx)
-							}
-						}
-						return p.project(ctx, in, holder, page)
-					})
-				}
-				return pages.Wait()
+		case pending.Leased:
+			err := p.withRenewal(ctx, in, holder, func(ctx context.Context) error {
+				return p.projectPages(ctx, in, holder, pending.Records, !ownOnly)
 			})
 			if err != nil {
 				// A rebuild may just have deleted a generation that was read.
-				if failed++; own && failed < ownAttempts && pause(ctx, preparePoll) == nil {
+				if failed++; ownOnly && failed < ownWritesAttempts && sleep(ctx, preparePollInterval) == nil {
 					continue
 				}
 				return err
 			}
-			if len(records) < pagesAtOnce*p.Page || !own && time.Since(began) > sweepTurn {
+			if len(pending.Records) < limit || !ownOnly && time.Since(began) > sweepTimeSlice {
 				return nil
 			}
-		case !own:
+		case !ownOnly:
 			return nil
 		default:
-			if err := pause(ctx, leasePoll); err != nil {
+			if err := sleep(ctx, leasePollInterval); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// leased runs work while the lease is renewed, and ends it when that fails: what
-// is under way then would run beside the next holder.
-func (p *Projector) leased(ctx context.Context, in workspace.ID, holder string, work func(context.Context) error) error {
+// projectPages projects records in concurrent pages. Pages of sweeps wait for a slot.
+func (p *Projector) projectPages(ctx context.Context, in workspace.ID, holder string, records []workspace.HeldRecord, sweep bool) error {
+	pages, ctx := errgroup.WithContext(ctx)
+	for page := range slices.Chunk(records, p.Page) {
+		pages.Go(func() error {
+			if sweep {
+				select {
+				case p.background <- struct{}{}:
+					defer func() { <-p.background }()
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			}
+			return p.project(ctx, in, holder, page)
+		})
+	}
+	return pages.Wait()
+}
+
+// withRenewal runs work and renews the lease meanwhile. When that fails it cancels the
+// work, which would otherwise run concurrently with the next holder.
+func (p *Projector) withRenewal(ctx context.Context, in workspace.ID, holder string, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var renewing sync.WaitGroup
@@ -314,17 +318,17 @@ func (p *Projector) leased(ctx context.Context, in workspace.ID, holder string, 
 			case <-each.C:
 			}
 			select {
-			case <-done: // while the last renewal was under way
+			case <-done: // ended during the last renewal
 				return
 			default:
 			}
 			bounded, end := context.WithTimeout(ctx, p.Lease/4)
-			_, _, ok, err := p.Rows.ClaimHeld(bounded, in, holder, p.Lease, nil)
+			claim, err := p.Rows.ClaimHeld(bounded, in, holder, p.Lease, nil)
 			end()
-			if failed++; ok {
+			if failed++; claim.Leased {
 				failed = 0
 			}
-			if err == nil && !ok || failed == 2 { // not later than the lease ends
+			if err == nil && !claim.Leased || failed == 2 { // before the lease ends
 				cancel(errLeaseLost)
 				return
 			}
@@ -337,17 +341,8 @@ func (p *Projector) leased(ctx context.Context, in workspace.ID, holder string, 
 	return err
 }
 
-// covers tells whether every dataset has a generation.
-func covers(generations []workspace.HeldGeneration) bool {
-	for _, d := range query.Held {
-		if !slices.ContainsFunc(generations, func(g workspace.HeldGeneration) bool { return g.Dataset == d }) {
-			return false
-		}
-	}
-	return true
-}
-
-func pause(ctx context.Context, d time.Duration) error {
+// sleep waits for d or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

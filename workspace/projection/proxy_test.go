@@ -15,19 +15,18 @@ import (
 	"atlas/internal/elastic"
 )
 
-// proxy stands before Elasticsearch: it can be away, and it can keep writes back
-// and let them through late, after who sent them has given up.
+// proxy forwards requests to Elasticsearch. It can be unavailable, and it can hold
+// writes back and send them after their senders have given up.
 type proxy struct {
 	client *elastic.Client
 	to     *url.URL
 
 	lock sync.Mutex
 	away bool
-	// keep is asked about each request; those it takes are answered with a lost
-	// connection, and wait in kept.
+	// keep selects requests to hold back in kept; their senders get a lost connection.
 	keep func(r *http.Request) bool
 	kept []keptRequest
-	// refused is a record whose documents Elasticsearch is made to refuse.
+	// refused is a record whose documents are replaced by invalid ones.
 	refused string
 }
 
@@ -82,7 +81,7 @@ func (p *proxy) keptCount() int {
 	return len(p.kept)
 }
 
-// release sends what was kept, now.
+// release sends the kept requests.
 func (p *proxy) release(t *testing.T) []string {
 	t.Helper()
 	p.lock.Lock()

@@ -18,15 +18,14 @@ import (
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search/query"
-	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/projection"
 )
 
-// Each test here is of one rule of docs/decisions/008-projection-versions.md or
-// the two after it, and fails without it.
+// Each test checks one rule of docs/decisions/008-projection-versions.md, 009 or 010,
+// and fails without it.
 
-// bulk sends one batch by the write alias of the serving generation.
+// bulk sends one batch through the write alias of the serving generation.
 func (w *world) bulk(t *testing.T, d query.Dataset, fill func(b *elastic.Batch)) []elastic.Refusal {
 	t.Helper()
 	generations, err := w.system.HeldGenerations(t.Context())
@@ -44,7 +43,7 @@ func (w *world) bulk(t *testing.T, d query.Dataset, fill func(b *elastic.Batch))
 	return nil
 }
 
-// A write that comes late, after the record was deleted, does not bring it back.
+// A late write after the deletion of a record does not restore it.
 func TestLateWriteAfterDeletion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -55,10 +54,10 @@ func TestLateWriteAfterDeletion(t *testing.T) {
 	late := w.documents(t, held)[w.one.String()+":"+a.String()]
 	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a}))
 	w.settled(t)
-	// After a flush Elasticsearch has forgotten what was deleted outright.
+	// A flush drops the tombstones of Elasticsearch.
 	_, err := w.indices.Client.Do(t.Context(), elastic.Request{Method: http.MethodPost, Path: "/" + held + "/_flush"})
 	fatal(t, err)
-	// Not old enough: the stub has to stay.
+	// The stub is too young and must stay.
 	fatal(t, w.projector.Purge(t.Context(), projection.StubAge))
 	doc := fmt.Sprintf(`{"id":%q,"name":"x","held":{"workspace_id":%q,"in_book":true}}`, a, w.one)
 	refused := w.bulk(t, query.Accounts, func(b *elastic.Batch) {
@@ -73,7 +72,7 @@ func TestLateWriteAfterDeletion(t *testing.T) {
 	w.wantEqual(t)
 }
 
-// Old stubs and their rows go, but not what is held again meanwhile.
+// Purge deletes old stubs and their rows, but not records that are held again.
 func TestPurge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -99,8 +98,8 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// A purge that ends between the documents and their rows leaves rows that no
-// longer know what their documents are: the next projection writes the stub again.
+// A purge that dies after it deleted documents leaves rows without digests: the next
+// projection writes the stub again.
 func TestPurgeThatEndsBeforeTheRowsAreDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -125,15 +124,15 @@ func TestPurgeThatEndsBeforeTheRowsAreDeleted(t *testing.T) {
 
 var errForget = errors.New("the rows cannot be deleted")
 
-// failingRows cannot delete rows.
+// failingRows fails to delete rows.
 type failingRows struct{ projection.Rows }
 
 func (failingRows) ForgetHeld(context.Context, workspace.ID, []workspace.HeldRecord) error {
 	return errForget
 }
 
-// A write that a projector sent and gave up on arrives after a later one: the
-// later one stays, and nothing stays pending.
+// A late bulk request arrives after a newer one: the newer document stays, and nothing
+// stays pending.
 func TestLateBulk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -143,8 +142,8 @@ func TestLateBulk(t *testing.T) {
 	slow := newProxy(t)
 	other := w.newProjector(t, slow.client)
 	slow.set(false, isBulk)
-	// Changed behind the book's back, so that it can become what it was in every
-	// field, the time of the change included.
+	// Changed by SQL, so that the overlay can return to its first state in every field,
+	// including the time of the change.
 	change := func(status string) {
 		for _, sql := range []string{
 			`UPDATE overlays SET workspace_status = '` + status + `'`, `UPDATE held_records SET version = nextval('held_version')`,
@@ -160,8 +159,8 @@ func TestLateBulk(t *testing.T) {
 	if slow.keptCount() == 0 {
 		t.Fatal("no write was kept back")
 	}
-	// Back to what it was: an equal document is not written again, but what is
-	// there is not certain now.
+	// Back to the first state. An equal document is usually not written again, but now
+	// it is unknown which document is in Elasticsearch.
 	change("first")
 	w.settled(t)
 	for _, answer := range slow.release(t) {
@@ -173,8 +172,7 @@ func TestLateBulk(t *testing.T) {
 	w.wantEqual(t)
 }
 
-// An equal document is not written again when global records are switched, and
-// another one is.
+// A switch of global records writes only the documents that changed.
 func TestSwitchedWritesOnlyWhatChanged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -188,14 +186,10 @@ func TestSwitchedWritesOnlyWhatChanged(t *testing.T) {
 	if diff := cmp.Diff(before, w.documents(t, w.indices.Names.Held("accounts"))); diff != "" {
 		t.Error("nothing changed, but:", diff)
 	}
-	// Another generation, in which one record is another and one is gone.
+	// Another generation, with one record changed and one deleted.
 	index := w.indices.Names.Generation("accounts", "2")
 	w.copyIndex(t, w.indices.Names.Generation("accounts", "1"), index)
-	changed := searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Renamed"}`, id("a", 1)))
-	global := searchtest.NewWorld()
-	global.Add(changed)
-	w.indices.Put(t, query.Accounts, global.Documents()[query.Accounts]...)
-	w.indices.Refresh(t)
+	w.putAccount(t, id("a", 1), "Renamed")
 	_, err := w.indices.Client.Do(t.Context(), elastic.Request{Method: http.MethodDelete, Path: "/" + index + "/_doc/" + id("a", 2).String()})
 	fatal(t, err)
 	fatal(t, w.projector.Switched(t.Context(), "2"))
@@ -220,8 +214,7 @@ func TestSwitchedWritesOnlyWhatChanged(t *testing.T) {
 	}
 }
 
-// copyIndex makes an index like another, with its documents, and gives it the
-// alias.
+// copyIndex clones an index with its documents and moves the alias to the clone.
 func (w *world) copyIndex(t *testing.T, from, to string) {
 	t.Helper()
 	client := w.indices.Client
@@ -246,8 +239,8 @@ func (w *world) copyIndex(t *testing.T, from, to string) {
 	fatal(t, client.ChangeAliases(t.Context(), []elastic.AliasChange{{Index: from, Alias: alias, Remove: true}, {Index: to, Alias: alias}}))
 }
 
-// Postgres was restored from an older state: documents have versions that it
-// does not know. They are passed, loudly.
+// When Postgres was restored from an older state, documents have higher versions than
+// its sequence. The sequence moves beyond them, and an error is logged.
 func TestRestoredPostgres(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -274,8 +267,8 @@ func TestRestoredPostgres(t *testing.T) {
 	}
 }
 
-// A search sees what was written before, on whichever server, also when the
-// index refreshes itself never.
+// A search sees all earlier writes of any server, even if the index never refreshes
+// itself.
 func TestSearchSeesWhatAnotherServerWrote(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -295,7 +288,7 @@ func TestSearchSeesWhatAnotherServerWrote(t *testing.T) {
 	}
 }
 
-// hooked stops the projector that uses it where it has read what is pending.
+// hooked stops a projector after it has read pending records.
 type hooked struct {
 	projection.Global
 	reached, goOn chan struct{}
@@ -310,8 +303,8 @@ func (h *hooked) Lookup(ctx context.Context, d query.Dataset, ids []string) (map
 	return h.Global.Lookup(ctx, d, ids)
 }
 
-// A projector that read what is pending, and the generations, before a rebuild
-// began comes to write in the middle of it: the new generation misses nothing.
+// A projector reads pending records before a rebuild begins and writes during the
+// rebuild: the new generation misses nothing.
 func TestRebuildBesideASlowProjector(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -340,8 +333,7 @@ func TestRebuildBesideASlowProjector(t *testing.T) {
 	w.wantEqual(t)
 }
 
-// Searches and writes go on while new generations are filled, and the new ones
-// have everything.
+// Searches and writes continue during a rebuild, and the new generations are complete.
 func TestRebuildUnderWrites(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,121 +16,110 @@ import (
 	"atlas/workspace"
 )
 
-// How often the sweep looks at what.
+// Intervals and page sizes of the sweep.
 const (
-	sweepEvery   = 500 * time.Millisecond
-	indicesEvery = time.Second
-	sourcesEvery = 5 * time.Second
-	upkeepEvery  = time.Minute
-	sweepAtOnce  = 4  // workspaces
-	sweepListed  = 64 // workspaces
-	stubPage     = 500
-	scoreAge     = 24 * time.Hour
-	scorePage    = 1_000
+	sweepInterval       = 500 * time.Millisecond
+	indicesInterval     = time.Second
+	sourcesInterval     = 5 * time.Second
+	maintenanceInterval = time.Minute
+	sweepConcurrency    = 4  // workspaces
+	sweepListLimit      = 64 // workspaces
+	stubPage            = 500
+	maxScoreAge         = 24 * time.Hour
+	scorePage           = 1_000
 )
 
-// How long what it does may take.
+// Time limits of the sweep.
 const (
-	// sweepTurn is how long one workspace is projected before others have theirs.
-	sweepTurn     = 5 * time.Second
-	sweepTimeout  = 30 * time.Second // of one workspace's turn
-	upkeepTimeout = time.Minute
-	lookTimeout   = 10 * time.Second
+	// sweepTimeSlice is how long one workspace is projected before the others.
+	sweepTimeSlice     = 5 * time.Second
+	sweepTimeout       = 30 * time.Second // of one workspace in one pass
+	maintenanceTimeout = time.Minute
+	readTimeout        = 10 * time.Second
 )
 
-// StubAge is how long a stub stays: long past any write that could come late.
+// StubAge is how long a stub is kept: longer than any write can be late.
 const StubAge = time.Hour
 
-// Sweep keeps projecting what a crash, an outage or a change of global records
-// left, sees to it that the indices are there, and does the upkeep, until ctx
-// ends. Whatever fails of this is tried again, and holds up nothing else.
+// Sweep runs until ctx ends. It projects records that a crash, an outage or a change
+// of global records left pending, creates missing indices, removes old stubs and
+// renews old scores. A task that fails is retried and does not delay the others.
 func (p *Projector) Sweep(ctx context.Context) {
 	p.start()
-	chores := []*chore{
-		{every: indicesEvery, failure: "the indices of held records cannot be seen to", do: p.Prepare},
-		{every: sourcesEvery, failure: "it cannot be seen which global records are served", do: p.followSources},
-		{every: upkeepEvery, failure: "old stubs and scores cannot be seen to", do: p.upkeep},
+	tasks := []*task{
+		{interval: indicesInterval, failure: "the indices of held records cannot be seen to", run: p.Prepare},
+		{interval: sourcesInterval, failure: "it cannot be seen which global records are served", run: p.followSources},
+		{interval: maintenanceInterval, failure: "old stubs and scores cannot be seen to", run: p.maintain},
 	}
 	var work sync.WaitGroup
-	for _, c := range chores {
-		work.Go(func() { p.repeat(ctx, c) })
+	for _, t := range tasks {
+		work.Go(func() { p.runPeriodically(ctx, t) })
 	}
-	p.repeat(ctx, &chore{every: sweepEvery, failure: "held records cannot be projected now", do: func(ctx context.Context) error {
+	p.runPeriodically(ctx, &task{interval: sweepInterval, failure: "held records cannot be projected now", run: func(ctx context.Context) error {
 		err := p.SweepOnce(ctx)
-		told := err
-		for _, c := range chores { // a pass is well when all of it is
-			told = errors.Join(told, c.last())
+		all := err
+		for _, t := range tasks { // a pass succeeds when all tasks do
+			if last := t.lastErr.Load(); last != nil {
+				all = errors.Join(all, *last)
+			}
 		}
 		if ctx.Err() == nil {
-			p.Swept(told)
+			p.Swept(all)
 		}
 		return err
 	}})
 	work.Wait()
 }
 
-// chore is something that is done again and again.
-type chore struct {
-	every   time.Duration
-	failure string // what its failing means
-	do      func(context.Context) error
-
-	lock sync.Mutex
-	err  error // of the last time
+// task is a periodic task.
+type task struct {
+	interval time.Duration
+	failure  string // logged when it fails
+	run      func(context.Context) error
+	lastErr  atomic.Pointer[error] // nil before the first run
 }
 
-func (c *chore) last() error {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	return c.err
-}
-
-func (c *chore) note(err error) (before error) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	before, c.err = c.err, err
-	return before
-}
-
-// repeat does a chore until ctx ends, and logs when it begins and ceases to fail.
-func (p *Projector) repeat(ctx context.Context, c *chore) {
+// runPeriodically runs a task until ctx ends. It logs the first failure and the first
+// success after failures.
+func (p *Projector) runPeriodically(ctx context.Context, t *task) {
 	for ctx.Err() == nil {
-		err := c.do(ctx)
+		err := t.run(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		before := c.note(err)
-		switch {
-		case err != nil && before == nil:
-			p.Log.Warn(c.failure+"; trying on", "error", err.Error())
-		case err == nil && before != nil:
-			p.Log.Info("no longer: " + c.failure)
-		}
+		previous := t.lastErr.Swap(&err)
+		failedBefore := previous != nil && *previous != nil
+		interval := t.interval
 		if err != nil {
-			_ = pause(ctx, min(c.every, sweepEvery))
-		} else {
-			_ = pause(ctx, c.every)
+			interval = min(interval, sweepInterval)
 		}
+		switch {
+		case err != nil && !failedBefore:
+			p.Log.Warn(t.failure+"; trying on", "error", err.Error())
+		case err == nil && failedBefore:
+			p.Log.Info("no longer: " + t.failure)
+		}
+		_ = sleep(ctx, interval)
 	}
 }
 
-// SweepOnce projects everything that is pending now and that no other projector
-// is at. The error is that of one workspace; the others are projected all the
-// same, and it is left out for a while.
+// SweepOnce projects everything that is pending now and not leased by another
+// projector. A workspace that fails is skipped for a while and does not affect the
+// others; the error is that of one such workspace.
 func (p *Projector) SweepOnce(ctx context.Context) error {
 	p.start()
-	pending, err := p.System.PendingWorkspaces(ctx, p.failing.out(), sweepListed)
+	pending, err := p.System.PendingWorkspaces(ctx, p.failing.excluded(), sweepListLimit)
 	if err != nil {
 		return err
 	}
 	var group errgroup.Group
-	group.SetLimit(sweepAtOnce)
+	group.SetLimit(sweepConcurrency)
 	for _, in := range pending {
 		group.Go(func() error {
 			bounded, cancel := context.WithTimeout(ctx, sweepTimeout)
 			defer cancel()
-			err := p.round(bounded, in, false)
-			if p.failing.note(in, err != nil) && err != nil && ctx.Err() == nil {
+			err := p.projectPending(bounded, in, false)
+			if p.failing.record(in, err != nil) && err != nil && ctx.Err() == nil {
 				p.Log.Warn("a workspace cannot be projected now; trying on", "workspace", in.String(), "error", err.Error())
 			}
 			return err
@@ -138,13 +128,13 @@ func (p *Projector) SweepOnce(ctx context.Context) error {
 	return group.Wait()
 }
 
-// upkeep removes old stubs and has old scores computed anew.
-func (p *Projector) upkeep(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, upkeepTimeout)
+// maintain removes old stubs and makes records with old scores pending.
+func (p *Projector) maintain(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, maintenanceTimeout)
 	defer cancel()
 	purged := p.Purge(ctx, StubAge)
 	for {
-		n, err := p.System.BumpOldScores(ctx, scoreAge, scorePage)
+		n, err := p.System.BumpOldScores(ctx, maxScoreAge, scorePage)
 		if err != nil || n < scorePage {
 			return errors.Join(purged, err)
 		}
@@ -154,7 +144,7 @@ func (p *Projector) upkeep(ctx context.Context) error {
 // Purge deletes stubs that are older than age, and then their rows.
 func (p *Projector) Purge(ctx context.Context, age time.Duration) error {
 	p.start()
-	workspaces, err := p.System.StubWorkspaces(ctx, age, sweepListed)
+	workspaces, err := p.System.StubWorkspaces(ctx, age, sweepListLimit)
 	for _, in := range workspaces {
 		err = errors.Join(err, p.purge(ctx, in, age))
 	}
@@ -167,8 +157,8 @@ func (p *Projector) purge(ctx context.Context, in workspace.ID, age time.Duratio
 		if err != nil {
 			return err
 		}
-		// After the stubs: a generation that one of them was written to is
-		// registered by now.
+		// Read after the stubs, so that every generation that a stub was written to is
+		// included.
 		generations, err := p.System.HeldGenerations(ctx)
 		if err != nil {
 			return err
@@ -179,8 +169,8 @@ func (p *Projector) purge(ctx context.Context, in workspace.ID, age time.Duratio
 	}
 }
 
-// deleteStubs deletes with the stubs' own versions: a document that was written
-// since is left alone, and so is its row.
+// deleteStubs deletes stubs with their own versions, so a document or row that was
+// written since remains.
 func (p *Projector) deleteStubs(ctx context.Context, in workspace.ID, stubs []workspace.HeldRecord, generations []workspace.HeldGeneration) error {
 	if len(stubs) == 0 {
 		return nil
@@ -193,9 +183,9 @@ func (p *Projector) deleteStubs(ctx context.Context, in workspace.ID, stubs []wo
 			}
 			id := documentID(in, s.Record)
 			if batch.Len() == 0 {
-				// Once more the stub that is there. A deletion with a version of its own
-				// makes an index of the alias's name where the alias is gone, whatever
-				// require_alias says, unless something else in the request is written.
+				// Write the existing stub again. A bulk request of only deletions with
+				// external versions ignores require_alias: where the alias is missing, it
+				// creates an index of that name.
 				batch.IndexAt(id, in.String(), s.Version, document.WithVersion(document.Stub(s.Record.String()), s.Version))
 			}
 			batch.DeleteAt(id, in.String(), s.Version)
@@ -210,32 +200,35 @@ func (p *Projector) deleteStubs(ctx context.Context, in workspace.ID, stubs []wo
 	return p.Rows.ForgetHeld(ctx, in, stubs)
 }
 
-// followSources makes held records pending where searches of global records go
-// to another generation than they were last told of: whoever was to tell them
-// may have ended between the switch and the telling.
+// followSources makes the held records of a dataset pending when searches use another
+// generation of global records than at the last such bump. The process that switched
+// may have died before it called Switched.
 func (p *Projector) followSources(ctx context.Context) error {
 	for _, d := range query.Held {
-		generation, err := p.servedGlobal(ctx, d)
+		generation, err := p.servedGeneration(ctx, d)
 		if err != nil || generation == "" {
 			return elastic.FaultOf(err)
 		}
-		told, err := p.System.HeldSource(ctx, d)
+		source, err := p.System.HeldSource(ctx, d)
 		if err != nil {
 			return err
 		}
-		if told == generation {
+		if source == generation {
 			continue
 		}
-		if err := p.tell(ctx, d, generation); err != nil {
+		if err := p.System.BumpDataset(ctx, d, false); err != nil {
+			return err
+		}
+		if err := p.System.SetHeldSource(ctx, d, generation); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// servedGlobal is the name of the index that searches of global records go to.
-func (p *Projector) servedGlobal(ctx context.Context, d query.Dataset) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+// servedGeneration is the name of the index that searches of global records use.
+func (p *Projector) servedGeneration(ctx context.Context, d query.Dataset) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	alias := p.Names.Alias(string(d))
 	indices, err := p.Elastic.Aliases(ctx, alias)
@@ -248,24 +241,15 @@ func (p *Projector) servedGlobal(ctx context.Context, d query.Dataset) (string, 
 	return "", nil
 }
 
-// tell comes after the switch: who projects then reads the new records.
-func (p *Projector) tell(ctx context.Context, d query.Dataset, generation string) error {
-	if err := p.System.BumpDataset(ctx, d, false); err != nil {
-		return err
-	}
-	return p.System.SetHeldSource(ctx, d, generation)
-}
-
-// Switched says that searches of global records go to a new generation, and
-// that every held record may have changed.
+// Switched makes held records pending after searches of global records were switched
+// to a new generation.
 func (p *Projector) Switched(ctx context.Context, _ string) error {
 	p.start()
 	return p.followSources(ctx)
 }
 
-// Changed says that some global records are others than before, or are gone or
-// back, and that searches see it: those that workspaces hold follow with the
-// next sweep.
+// Changed makes the held rows of changed, deleted or restored global records pending
+// for the next sweep. Call it after searches see the change.
 func (p *Projector) Changed(ctx context.Context, d query.Dataset, ids []string) error {
 	if !slices.Contains(query.Held, d) {
 		return nil

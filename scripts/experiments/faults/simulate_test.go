@@ -78,7 +78,7 @@ func simulatePart(t *testing.T, of string) {
 	}
 	sum := simulation.Many(t, first, count, 1, func(o simulation.Outcome) {
 		if len(o.Violations) > 0 {
-			t.Errorf("seed %d: %s\n%s", o.Seed, strings.Join(o.Violations, "\n"), o.Again())
+			t.Errorf("seed %d: %s\n%s", o.Seed, strings.Join(o.Violations, "\n"), o.Repro())
 		}
 		if len(o.Violations) > 0 && count == 1 {
 			t.Log(o)

@@ -15,53 +15,52 @@ import (
 	"atlas/internal/fault"
 )
 
-// backend is what a call goes to.
+// backend is the target of a call.
 type backend uint8
 
 const (
 	toPostgres backend = iota
 	toElasticsearch
-	// toScenario is what the run itself does, which nothing disturbs.
+	// toScenario is a step of the run itself, without faults.
 	toScenario
 )
 
 func (b backend) String() string { return [...]string{"postgres", "elasticsearch", "the scenario"}[b] }
 
-// line is the way of one process to its backends. A nil bus executes every call
-// at once: so the models are used without the simulation.
-type line struct {
+// link connects one process to its backends. With a nil bus it executes every call
+// immediately: the conformance tests use the models without the simulation.
+type link struct {
 	bus  *bus
 	name string
 	dead atomic.Bool // the process was killed
 }
 
-// bus takes in the calls that wait for the scheduler.
+// bus collects the calls that wait for the scheduler.
 type bus struct {
-	lock    sync.Mutex
-	arrived []*call
-	trails  map[string]uint64 // by goroutine
-	wake    chan struct{}     // has room for one
+	lock         sync.Mutex
+	parked       []*call
+	fingerprints map[string]uint64 // by goroutine
+	wake         chan struct{}     // buffer of 1
 }
 
-// call is one request of a backend, on its way.
+// call is one request to a backend.
 type call struct {
-	line *line
-	who  string // of the process
-	to   backend
-	what string
-	// http: its answer is a reply.
+	link   *link
+	caller string // process, and actor if any
+	to     backend
+	what   string
+	// http: the answer is a reply.
 	http bool
-	// exec runs on the models, in the scheduler; its result belongs to who gets
-	// it. It may run later than the caller waits, and, of a request that is sent
-	// twice, twice.
+	// exec executes the call on the models, in the scheduler. It must not share its
+	// result. It may run after the caller gave up, and twice for a duplicated call.
 	exec func() (any, error)
 
-	// before is what its goroutine called before: of two calls that are the same,
-	// the same one comes first each time.
-	before uint64
+	// fingerprint identifies the goroutine by its previous calls. It orders calls that
+	// are otherwise equal.
+	fingerprint uint64
 
-	answers   chan answer // has room for one
-	number    int         // in the order in which they were taken in
+	answers   chan answer // buffer of 1
+	seq       int         // in the order in which they were taken in
 	answered  bool        // the scheduler's
 	abandoned atomic.Bool // the caller has given up
 	fate      fate        // the scheduler's
@@ -77,8 +76,8 @@ var (
 	errReset  = errors.New("connection reset")
 )
 
-// do is how a model is called: it parks until the scheduler answers or ctx ends.
-func do[T any](ctx context.Context, l *line, to backend, what string, exec func() (T, error)) (T, error) {
+// do calls a model: it parks until the scheduler answers or ctx ends.
+func do[T any](ctx context.Context, l *link, to backend, what string, exec func() (T, error)) (T, error) {
 	var none T
 	if l.bus == nil {
 		return exec()
@@ -90,9 +89,9 @@ func do[T any](ctx context.Context, l *line, to backend, what string, exec func(
 		return none, fault.BackendUnavailable(errKilled, to.String())
 	}
 	_, http := any(none).(reply)
-	who, _ := ctx.Value(whoKey{}).(string)
-	c := &call{line: l, who: l.name + who, to: to, what: what, http: http, answers: make(chan answer, 1), exec: func() (any, error) { return exec() }}
-	c.before = l.bus.trail(c)
+	who, _ := ctx.Value(actorKey{}).(string)
+	c := &call{link: l, caller: l.name + who, to: to, what: what, http: http, answers: make(chan answer, 1), exec: func() (any, error) { return exec() }}
+	c.fingerprint = l.bus.fingerprint(c)
 	l.bus.park(c)
 	select {
 	case a := <-c.answers:
@@ -104,15 +103,14 @@ func do[T any](ctx context.Context, l *line, to backend, what string, exec func(
 	}
 }
 
-// run is do for what returns nothing.
-func run(ctx context.Context, l *line, to backend, what string, exec func() error) error {
-	_, err := do(ctx, l, to, what, func() (struct{}, error) { return struct{}{}, exec() })
-	return err
+// scenario runs a step of the run itself, without faults.
+func scenario(l *link, what string, exec func()) {
+	_, _ = do(context.Background(), l, toScenario, what, func() (struct{}, error) { exec(); return struct{}{}, nil }) // fails only when killed
 }
 
 func (b *bus) park(c *call) {
 	b.lock.Lock()
-	b.arrived = append(b.arrived, c)
+	b.parked = append(b.parked, c)
 	b.lock.Unlock()
 	select {
 	case b.wake <- struct{}{}:
@@ -120,15 +118,16 @@ func (b *bus) park(c *call) {
 	}
 }
 
-func (b *bus) take() []*call {
+func (b *bus) drain() []*call {
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	taken := b.arrived
-	b.arrived = nil
+	taken := b.parked
+	b.parked = nil
 	return taken
 }
 
-// answer ends the waiting for a call; a second answer is nobody's.
+// answer delivers the first answer of a call and drops later ones. It reports whether
+// the caller still waits.
 func (c *call) answer(value any, err error) bool {
 	if c.answered {
 		return false
@@ -141,23 +140,23 @@ func (c *call) answer(value any, err error) bool {
 	return !c.abandoned.Load()
 }
 
-// alike are the calls of which several goroutines of a process make the same at
-// the same time, and what those goroutines call before. Looking which goroutine
-// it is costs as much as the rest of a call.
-var alike = []string{"Lookup", "Children", "SignalCounts", "ClaimHeld", "FinishHeld", "ReleaseProjector"}
+// concurrentCalls are the calls that several goroutines of a process make at the same
+// time with equal names. Only these get a fingerprint: finding the goroutine id costs
+// as much as the rest of a call.
+var concurrentCalls = []string{"Lookup", "Children", "SignalCounts", "ClaimHeld", "FinishHeld", "ReleaseProjector"}
 
-// trail sums up what a goroutine has called until now.
-func (b *bus) trail(c *call) uint64 {
-	if !slices.ContainsFunc(alike, func(name string) bool { return strings.HasPrefix(c.what, name) }) {
+// fingerprint returns a hash of the earlier calls of the goroutine, and adds c.
+func (b *bus) fingerprint(c *call) uint64 {
+	if !slices.ContainsFunc(concurrentCalls, func(name string) bool { return strings.HasPrefix(c.what, name) }) {
 		return 0
 	}
 	var buffer [32]byte
 	id := string(buffer[:runtime.Stack(buffer[:], false)]) // "goroutine 123 [running..."
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	before := b.trails[id]
+	before := b.fingerprints[id]
 	h := fnv.New64a()
-	_, _ = fmt.Fprint(h, before, c.who, c.what, time.Now().UnixNano()) // never fails
-	b.trails[id] = h.Sum64()
+	_, _ = fmt.Fprint(h, before, c.caller, c.what, time.Now().UnixNano()) // never fails
+	b.fingerprints[id] = h.Sum64()
 	return before
 }

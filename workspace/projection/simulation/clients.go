@@ -13,9 +13,8 @@ import (
 	"atlas/workspace"
 )
 
-// actor is who does something by itself: a client, a loader, an operator. It has
-// randomness of its own, so that what it does depends on what it is answered and
-// on nothing else.
+// actor is a client, a loader or an operator. It has its own random numbers, so its
+// actions depend only on the answers it gets.
 type actor struct {
 	*world
 	name   string
@@ -23,38 +22,38 @@ type actor struct {
 }
 
 func (w *world) actor(name string, number, round int) *actor {
-	return &actor{w, name, rand.New(rand.NewPCG(w.random.Uint64(), uint64(1000*round+number)))} // #nosec G115 G404 -- small, and to be run again
+	return &actor{w, name, rand.New(rand.NewPCG(w.random.Uint64(), uint64(1000*round+number)))} // #nosec G115 G404 -- small, and a seed must repeat
 }
 
-// Limits of what a client waits for, as the API has them.
+// Times of a client: the request timeout of the API, and its longest pause.
 const (
 	requestTimeout = 10 * time.Second
-	thinking       = 2 * time.Second
+	maxThinkTime   = 2 * time.Second
 )
 
-type whoKey struct{}
+type actorKey struct{}
 
-// as is a context that says who asks; calls of one process are ordered by it.
-func (a *actor) as(limit time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithValue(context.Background(), whoKey{}, "."+a.name), limit)
+// requestContext names the actor; calls of one process are sorted by it.
+func (a *actor) requestContext(limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithValue(context.Background(), actorKey{}, "."+a.name), limit)
 }
 
-func (a *actor) one(of []uuid.UUID) uuid.UUID { return of[a.random.IntN(len(of))] }
+func (a *actor) randomID(of []uuid.UUID) uuid.UUID { return of[a.random.IntN(len(of))] }
 
 // client writes and searches.
 func (a *actor) client() {
 	defer a.busy.Add(-1)
 	for range a.plan.operations {
-		time.Sleep(upTo(a.random, thinking))
+		time.Sleep(upTo(a.random, maxThinkTime))
 		server := a.servers[a.random.IntN(len(a.servers))].current.Load()
 		in := a.workspaces[a.random.IntN(len(a.workspaces))]
 		d := query.Held[a.random.IntN(len(query.Held))]
 		switch n := a.random.IntN(10); {
-		case server == nil: // nobody answers
+		case server == nil: // it is down
 		case n < 4:
 			a.write(server, in, d)
 		case n == 4 && len(a.views) > 0:
-			a.member(server, in)
+			a.changeMembers(server, in)
 		default:
 			a.search(server, in, d)
 		}
@@ -63,9 +62,9 @@ func (a *actor) client() {
 
 // write changes or deletes an overlay.
 func (a *actor) write(server *process, in workspace.ID, d query.Dataset) {
-	ctx, cancel := a.as(requestTimeout)
+	ctx, cancel := a.requestContext(requestTimeout)
 	defer cancel()
-	id := a.one(a.records)
+	id := a.randomID(a.records)
 	if a.random.IntN(4) == 0 {
 		if server.rows.DeleteOverlays(ctx, in, d, []uuid.UUID{id}) == nil {
 			server.projector.Wake(in)
@@ -77,7 +76,7 @@ func (a *actor) write(server *process, in workspace.ID, d query.Dataset) {
 		return
 	}
 	now := time.Now().UTC()
-	status := fmt.Sprintf("s%d", a.status.Add(1))
+	status := fmt.Sprintf("s%d", a.lastStatus.Add(1))
 	change := workspace.OverlayChange{"workspace_status": status}
 	fresh, _ := change.Apply(workspace.Overlay{Record: id, CreatedAt: now, UpdatedAt: now})
 	if d == query.Accounts {
@@ -88,12 +87,12 @@ func (a *actor) write(server *process, in workspace.ID, d query.Dataset) {
 	}
 }
 
-// member changes the records of a Static View.
-func (a *actor) member(server *process, in workspace.ID) {
-	ctx, cancel := a.as(requestTimeout)
+// changeMembers changes the records of a Static View, or deletes it.
+func (a *actor) changeMembers(server *process, in workspace.ID) {
+	ctx, cancel := a.requestContext(requestTimeout)
 	defer cancel()
 	n := a.random.IntN(len(a.views))
-	view, d, id := a.views[n], viewDataset(n), []uuid.UUID{a.one(a.records)}
+	view, d, id := a.views[n], viewDataset(n), []uuid.UUID{a.randomID(a.records)}
 	var err error
 	switch n := a.random.IntN(6); {
 	case n < 4:
@@ -108,19 +107,19 @@ func (a *actor) member(server *process, in workspace.ID) {
 	}
 }
 
-// search searches the book, a Static View, or what a Dynamic View of all contacts
-// shows, as the API does, and tells what is wrong with what it finds.
+// search searches the book, a Static View or a Dynamic View of all contacts, as the
+// API does, and records violations in the result.
 func (a *actor) search(server *process, in workspace.ID, d query.Dataset) {
-	ctx, cancel := a.as(requestTimeout)
+	ctx, cancel := a.requestContext(requestTimeout)
 	defer cancel()
-	want := &asked{before: a.commits.Load()}
-	ctx = context.WithValue(ctx, askedKey{}, want)
+	want := &searchCheck{afterCommit: a.commits.Load()}
+	ctx = context.WithValue(ctx, searchCheckKey{}, want)
 	var err error
 	kind := a.random.IntN(4)
 	switch n := a.random.IntN(max(1, len(a.views))); {
 	case kind == 0 && len(a.views) > 0:
 		want.view = &workspace.View{Workspace: in, ID: workspace.ViewID(a.views[n]), Dataset: viewDataset(n), Type: workspace.StaticView}
-		if err = server.rows.ViewThere(ctx, in, a.views[n]); err == nil {
+		if err = server.rows.CheckView(ctx, in, a.views[n]); err == nil {
 			_, err = server.records.SearchView(ctx, *want.view, query.Query{Dataset: want.view.Dataset})
 		}
 	case kind == 1:
@@ -135,12 +134,12 @@ func (a *actor) search(server *process, in workspace.ID, d query.Dataset) {
 	}
 	a.answered.Add(1)
 	for _, problem := range want.problems {
-		a.wrong("at %v a search by %s that had to see commit %d: %s", a.now(), a.name, want.before, problem)
+		a.violation("at %v a search by %s that had to see commit %d: %s", a.now(), a.name, want.afterCommit, problem)
 	}
 }
 
-// viewDataset is the dataset of the Static View of a number. Most are of
-// contacts, which Static Views make visible.
+// viewDataset is the dataset of Static View n. Most are of contacts, because Static
+// Views make contacts visible.
 func viewDataset(n int) query.Dataset {
 	if n%2 == 0 {
 		return query.Contacts
@@ -148,17 +147,17 @@ func viewDataset(n int) query.Dataset {
 	return query.Accounts
 }
 
-// loader applies deltas to the global records and switches their generations,
-// one after the other, as the lease of loads makes sure.
+// loader applies deltas to the global records and switches their generations, one
+// after the other, as the lease of loads enforces.
 func (a *actor) loader(process *process) {
 	const delta, load = 0, 1
 	jobs := slices.Concat(slices.Repeat([]int{delta}, a.plan.deltas), slices.Repeat([]int{load}, a.plan.switches))
 	a.random.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
 	for _, job := range jobs {
 		if a.busy.Load() == 0 {
-			return // the clients have gone
+			return // the clients have ended
 		}
-		time.Sleep(upTo(a.random, 2*thinking))
+		time.Sleep(upTo(a.random, 2*maxThinkTime))
 		if job == delta {
 			a.delta(process)
 		} else {
@@ -167,74 +166,72 @@ func (a *actor) loader(process *process) {
 	}
 }
 
-// delta changes a record, and after a while tells who holds it, until it is
-// heard: searches see a change before the delta is through.
+// delta changes a global record and later calls Changed until that succeeds:
+// searches see a change before the delta ends.
 func (a *actor) delta(process *process) {
-	d, id := query.Held[a.random.IntN(len(query.Held))], a.one(a.records)
+	d, id := query.Held[a.random.IntN(len(query.Held))], a.randomID(a.records)
 	kind := a.random.IntN(8)
-	_ = run(context.Background(), process.line, toScenario, fmt.Sprintf("delta %s %s", d, short(id)), func() error {
-		r := a.cluster.behind(a.names.Alias(string(d)))[0].global[id.String()]
+	scenario(process.link, fmt.Sprintf("delta %s %s", d, short(id)), func() {
+		r := a.cluster.indicesOf(a.names.Alias(string(d)))[0].global[id.String()]
 		a.revisions++
 		r.revision = a.revisions
 		switch {
 		case kind == 0 && a.plan.flicker:
-			a.change(d, id, nil)
-			return nil
+			a.setGlobal(d, id, nil)
+			return
 		case kind == 1:
 			r.children++
 		case kind == 2:
 			r.signals[0]++
 		}
-		a.change(d, id, &r)
-		return nil
+		a.setGlobal(d, id, &r)
 	})
-	time.Sleep(upTo(a.random, 4*thinking))
-	a.insist(func(ctx context.Context) error { return process.projector.Changed(ctx, d, []string{id.String()}) })
+	time.Sleep(upTo(a.random, 4*maxThinkTime))
+	a.retryUntilDone(func(ctx context.Context) error { return process.projector.Changed(ctx, d, []string{id.String()}) })
 }
 
-// load switches to a generation with other records, and may end before it tells.
+// load switches to a generation with other records, and may end before Switched.
 func (a *actor) load(process *process) {
 	seed := a.random.Uint64()
-	_ = run(context.Background(), process.line, toScenario, "load", func() error {
-		random := rand.New(rand.NewPCG(seed, 0)) // #nosec G404 -- to be run again
-		a.release(func(_ query.Dataset, _ uuid.UUID, r globalRecord) globalRecord {
+	scenario(process.link, "load", func() {
+		random := rand.New(rand.NewPCG(seed, 0)) // #nosec G404 -- a seed must repeat
+		a.switchGlobal(func(_ query.Dataset, _ uuid.UUID, r globalRecord) globalRecord {
 			if random.IntN(2) == 0 {
 				a.revisions++
 				r.revision = a.revisions
 			}
 			return r
 		})
-		return nil
 	})
 	if a.random.IntN(2) == 0 {
-		ctx, cancel := a.as(requestTimeout)
+		ctx, cancel := a.requestContext(requestTimeout)
 		defer cancel()
-		_ = process.projector.Switched(ctx, "") // else the sweep finds it out
+		_ = process.projector.Switched(ctx, "") // otherwise the sweep detects it
 	}
 }
 
-// insist does something until it succeeds.
-func (a *actor) insist(what func(context.Context) error) {
+// retryUntilDone calls what until it succeeds.
+func (a *actor) retryUntilDone(what func(context.Context) error) {
 	for {
-		ctx, cancel := a.as(requestTimeout)
+		ctx, cancel := a.requestContext(requestTimeout)
 		err := what(ctx)
 		cancel()
 		if err == nil {
 			return
 		}
-		time.Sleep(upTo(a.random, thinking))
+		time.Sleep(upTo(a.random, maxThinkTime))
 	}
 }
 
-// operator rebuilds the held indices, and is killed at times.
+// operator rebuilds the held indices. Its process may be killed.
 func (a *actor) operator(server *server) {
 	for range a.plan.rebuilds {
 		if a.busy.Load() == 0 {
 			return
 		}
-		time.Sleep(upTo(a.random, 5*thinking))
+		time.Sleep(upTo(a.random, 5*maxThinkTime))
 		process := server.start(false)
-		ctx, cancel := a.as(upTo(a.random, 2*time.Minute))
+		ctx, cancel := a.requestContext(upTo(a.random, 2*time.Minute))
 		_ = process.projector.Rebuild(ctx, nil)
 		cancel()
 		process.projector.Close()

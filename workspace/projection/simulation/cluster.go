@@ -10,35 +10,35 @@ import (
 	"time"
 )
 
-// cluster is a model of what of Elasticsearch projecting meets: indices and
-// aliases, external versions, deletions that are forgotten, and searches that see
-// what was refreshed.
+// cluster is a model of Elasticsearch as projection uses it: indices and aliases,
+// external versions, deletes that are garbage-collected, and searches that see
+// refreshed documents.
 type cluster struct {
 	now func() time.Time
-	// refreshIn is how long after a first write an index refreshes itself.
+	// refreshIn draws how long after its first write an index refreshes itself.
 	refreshIn func() time.Duration
 
 	indices map[string]*index
-	made    int // how many there have been
-	// written is told of every document that was written.
-	written func(i *index, id string, d *document)
+	created int // number of indices ever created
+	// onWrite is called for every document that is written.
+	onWrite func(i *index, id string, d *document)
 }
 
-// index is one index. Its documents are never changed in place.
+// index is one index. Documents are replaced, never changed in place.
 type index struct {
 	name, uuid string
-	number     int // in the order in which they were made
+	number     int // in order of creation
 	aliases    []string
 	live       map[string]*document
-	visible    map[string]*document // what searches see
-	changed    map[string]bool      // what they do not see yet
-	refreshAt  time.Time            // when it refreshes itself next; zero: nothing is new
-	// global is what an index of global records has, in the place of documents.
+	visible    map[string]*document // to searches
+	changed    map[string]bool      // since the last refresh
+	refreshAt  time.Time            // next automatic refresh; zero: nothing changed
+	// global has the records of an index of global records; nil for a held index.
 	global map[string]globalRecord
 }
 
-// document is a document, or that one was deleted: until Elasticsearch forgets
-// it, which it may at any time.
+// document is a document or a tombstone. Elasticsearch may drop tombstones at any
+// time.
 type document struct {
 	version int64
 	routing string
@@ -46,55 +46,55 @@ type document struct {
 	deleted bool
 }
 
-// failure is an answer of Elasticsearch that is an error.
-type failure struct {
+// elasticError is an error response of Elasticsearch.
+type elasticError struct {
 	status       int
 	kind, reason string
 }
 
-func (f *failure) Error() string { return fmt.Sprintf("%d %s: %s", f.status, f.kind, f.reason) }
+func (f *elasticError) Error() string { return fmt.Sprintf("%d %s: %s", f.status, f.kind, f.reason) }
 
-func noIndex(name string) *failure {
-	return &failure{http.StatusNotFound, "index_not_found_exception", "no such index [" + name + "]"}
+func indexNotFound(name string) *elasticError {
+	return &elasticError{http.StatusNotFound, "index_not_found_exception", "no such index [" + name + "]"}
 }
 
-func aliasIsIndex(alias string) *failure {
-	return &failure{http.StatusBadRequest, "invalid_alias_name_exception", "an index has the name [" + alias + "]"}
+func aliasNameTaken(alias string) *elasticError {
+	return &elasticError{http.StatusBadRequest, "invalid_alias_name_exception", "an index has the name [" + alias + "]"}
 }
 
 func newCluster(now func() time.Time, refreshIn func() time.Duration) *cluster {
-	return &cluster{now: now, refreshIn: refreshIn, indices: map[string]*index{}, written: func(*index, string, *document) {}}
+	return &cluster{now: now, refreshIn: refreshIn, indices: map[string]*index{}, onWrite: func(*index, string, *document) {}}
 }
 
 func (c *cluster) create(name string, aliases []string) error {
 	if _, there := c.indices[name]; there {
-		return &failure{http.StatusBadRequest, "resource_already_exists_exception", "index [" + name + "] already exists"}
+		return &elasticError{http.StatusBadRequest, "resource_already_exists_exception", "index [" + name + "] already exists"}
 	}
-	if len(c.behind(name)) > 0 {
-		return &failure{http.StatusBadRequest, "invalid_index_name_exception", "[" + name + "] already exists as alias"}
+	if len(c.indicesOf(name)) > 0 {
+		return &elasticError{http.StatusBadRequest, "invalid_index_name_exception", "[" + name + "] already exists as alias"}
 	}
 	for _, alias := range aliases {
 		if _, there := c.indices[alias]; there {
-			return aliasIsIndex(alias)
+			return aliasNameTaken(alias)
 		}
 	}
-	c.made++
+	c.created++
 	slices.Sort(aliases)
 	c.indices[name] = &index{
-		name: name, uuid: fmt.Sprintf("uuid-%d", c.made), number: c.made, aliases: aliases,
+		name: name, uuid: fmt.Sprintf("uuid-%d", c.created), number: c.created, aliases: aliases,
 		live: map[string]*document{}, visible: map[string]*document{}, changed: map[string]bool{},
 	}
 	return nil
 }
 
-// sorted are indices as they were made: their names have a random part.
+// sorted sorts indices by creation: their names have a random part.
 func sorted(list []*index) []*index {
 	slices.SortFunc(list, func(a, b *index) int { return cmp.Compare(a.number, b.number) })
 	return list
 }
 
-// behind are the indices of an alias.
-func (c *cluster) behind(alias string) (list []*index) {
+// indicesOf lists the indices of an alias.
+func (c *cluster) indicesOf(alias string) (list []*index) {
 	for _, i := range c.indices {
 		if slices.Contains(i.aliases, alias) {
 			list = append(list, i)
@@ -103,8 +103,8 @@ func (c *cluster) behind(alias string) (list []*index) {
 	return sorted(list)
 }
 
-// resolve finds indices by name, alias or pattern; one that is named must be
-// there unless it may be missing.
+// resolve finds indices by name, alias or pattern. A name without index is an error
+// unless missing is set.
 func (c *cluster) resolve(expression string, missing bool) (list []*index, err error) {
 	for name := range strings.SplitSeq(expression, ",") {
 		prefix, pattern := strings.CutSuffix(name, "*")
@@ -116,12 +116,12 @@ func (c *cluster) resolve(expression string, missing bool) (list []*index, err e
 			}
 			continue
 		}
-		found := c.behind(name)
+		found := c.indicesOf(name)
 		if i, there := c.indices[name]; there {
 			found = append(found, i)
 		}
 		if len(found) == 0 && !missing {
-			return nil, noIndex(name)
+			return nil, indexNotFound(name)
 		}
 		list = append(list, found...)
 	}
@@ -139,18 +139,18 @@ type aliasAction struct {
 	remove, must bool
 }
 
-// changeAliases makes all changes, or none.
+// changeAliases makes all changes or none.
 func (c *cluster) changeAliases(actions []aliasAction) error {
 	for _, a := range actions {
 		if _, there := c.indices[a.index]; !there {
-			return noIndex(a.index)
+			return indexNotFound(a.index)
 		}
 	}
 	next := map[string][]string{}
 	for _, a := range actions {
 		i := c.indices[a.index]
 		if _, index := c.indices[a.alias]; index && !a.remove {
-			return aliasIsIndex(a.alias)
+			return aliasNameTaken(a.alias)
 		}
 		if _, touched := next[a.index]; !touched {
 			next[a.index] = slices.Clone(i.aliases)
@@ -160,7 +160,7 @@ func (c *cluster) changeAliases(actions []aliasAction) error {
 		case a.remove && at >= 0:
 			next[a.index] = slices.Delete(next[a.index], at, at+1)
 		case a.remove && a.must:
-			return &failure{http.StatusNotFound, "aliases_not_found_exception", "aliases [" + a.alias + "] missing"}
+			return &elasticError{http.StatusNotFound, "aliases_not_found_exception", "aliases [" + a.alias + "] missing"}
 		case !a.remove && at < 0:
 			next[a.index] = append(next[a.index], a.alias)
 		}
@@ -172,28 +172,28 @@ func (c *cluster) changeAliases(actions []aliasAction) error {
 	return nil
 }
 
-// write is one item of `_bulk` with an external version; source is nil for a
-// deletion. It returns the item's status.
-func (c *cluster) write(alias, id, routing string, version int64, source []byte) (int, *failure) {
-	behind := c.behind(alias)
+// write executes one item of `_bulk` with an external version; source is nil for a
+// delete. It returns the status of the item.
+func (c *cluster) write(alias, id, routing string, version int64, source []byte) (int, *elasticError) {
+	behind := c.indicesOf(alias)
 	if i, there := c.indices[alias]; there && source == nil {
 		behind = []*index{i}
 	}
 	if len(behind) > 1 {
-		return http.StatusBadRequest, &failure{http.StatusBadRequest, "illegal_argument_exception", "no write index is defined for alias [" + alias + "]"}
+		return http.StatusBadRequest, &elasticError{http.StatusBadRequest, "illegal_argument_exception", "no write index is defined for alias [" + alias + "]"}
 	}
 	if len(behind) == 0 {
-		return http.StatusNotFound, &failure{http.StatusNotFound, "index_not_found_exception",
+		return http.StatusNotFound, &elasticError{http.StatusNotFound, "index_not_found_exception",
 			"no such index [" + alias + "] and [require_alias] request flag is [true] and [" + alias + "] is not an alias"}
 	}
 	i := behind[0]
 	before := i.live[id]
 	if before != nil && before.version > version {
-		return http.StatusConflict, &failure{http.StatusConflict, "version_conflict_engine_exception",
+		return http.StatusConflict, &elasticError{http.StatusConflict, "version_conflict_engine_exception",
 			fmt.Sprintf("[%s]: version conflict, current version [%d] is higher than the one provided [%d]", id, before.version, version)}
 	}
 	i.live[id] = &document{version: version, routing: routing, source: source, deleted: source == nil}
-	c.written(i, id, i.live[id])
+	c.onWrite(i, id, i.live[id])
 	i.changed[id] = true
 	if i.refreshAt.IsZero() {
 		i.refreshAt = c.now().Add(c.refreshIn())
@@ -221,35 +221,35 @@ func (i *index) refresh() {
 	i.refreshAt = time.Time{}
 }
 
-// forget forgets deletions, as a flush does.
-func (i *index) forget() {
+// forgetDeletes drops tombstones, as a flush does.
+func (i *index) forgetDeletes() {
 	maps.DeleteFunc(i.live, func(id string, d *document) bool { return d.deleted })
 }
 
-// searched is what a search of an index sees now.
-func (c *cluster) searched(i *index) map[string]*document {
+// visibleDocuments returns the documents that a search of an index sees now.
+func (c *cluster) visibleDocuments(i *index) map[string]*document {
 	if !i.refreshAt.IsZero() && !c.now().Before(i.refreshAt) {
 		i.refresh()
 	}
 	return i.visible
 }
 
-// highest is the highest version that a search finds, 0 for none.
-func (c *cluster) highest(i *index) (most int64) {
-	for _, d := range c.searched(i) {
+// highestVersion is the highest version that a search sees, 0 for none.
+func (c *cluster) highestVersion(i *index) (most int64) {
+	for _, d := range c.visibleDocuments(i) {
 		most = max(most, d.version)
 	}
 	return most
 }
 
-// restore puts an index back to a state of before, as from a snapshot: another
-// index of the same name.
+// restore replaces an index by an earlier state, as from a snapshot. The new index has
+// the same name and another uuid.
 func (c *cluster) restore(i *index, live map[string]*document) {
-	c.made++
+	c.created++
 	c.indices[i.name] = &index{
-		name: i.name, uuid: fmt.Sprintf("uuid-%d", c.made), number: i.number, aliases: i.aliases,
+		name: i.name, uuid: fmt.Sprintf("uuid-%d", c.created), number: i.number, aliases: i.aliases,
 		live: maps.Clone(live), visible: maps.Clone(live), changed: map[string]bool{},
 	}
-	c.indices[i.name].forget()
+	c.indices[i.name].forgetDeletes()
 	maps.DeleteFunc(c.indices[i.name].visible, func(id string, d *document) bool { return d.deleted })
 }

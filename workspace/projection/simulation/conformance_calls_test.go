@@ -2,7 +2,9 @@ package simulation
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -15,7 +17,7 @@ import (
 	"atlas/workspace"
 )
 
-// call makes a call that the choices choose.
+// call makes a call chosen by r.
 func (p *player) call(ctx context.Context, r *rand.Rand) string {
 	in := p.workspaces[r.IntN(len(p.workspaces))]
 	d := query.Held[r.IntN(2)]
@@ -46,11 +48,11 @@ func (p *player) call(ctx context.Context, r *rand.Rand) string {
 		return outcome("release", p.ReleaseProjector(ctx, in, holder))
 	case n < 40:
 		f, err := p.HeldFreshness(ctx, in, d)
-		ever := !f.Projected.IsZero()
-		f.Projected = time.Time{}
+		ever := !f.ProjectedAt.IsZero()
+		f.ProjectedAt = time.Time{}
 		return outcome("freshness", err, ever, fmt.Sprintf("%+v", f))
 	case n < 41:
-		return outcome("lapse", p.lapse(ctx))
+		return outcome("lapse", p.expireLeases(ctx))
 	case n < 42:
 		return outcome("age", p.age(ctx, 2*time.Hour))
 	case n < 44:
@@ -79,23 +81,14 @@ func (p *player) call(ctx context.Context, r *rand.Rand) string {
 		status.OldestPending = min(status.OldestPending, 1)
 		return outcome("status", err, fmt.Sprintf("%+v", status))
 	case n < 57:
-		return p.generationOf(ctx, d, r)
+		return p.generationOf(ctx, query.Held[r.IntN(len(query.Held))], r)
 	case n < 58:
 		err := p.SetHeldSource(ctx, d, fmt.Sprint(r.IntN(3)))
 		now, told := p.HeldSource(ctx, d)
-		return outcome("source", cmpErr(err, told), now)
+		return outcome("source", errors.Join(err, told), now)
 	default:
 		return p.leaseOf(ctx, holder, r.IntN(4))
 	}
-}
-
-func cmpErr(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (p *player) upsert(ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID, n int) string {
@@ -114,44 +107,44 @@ func (p *player) upsert(ctx context.Context, in workspace.ID, d query.Dataset, r
 }
 
 func (p *player) pendingOf(ctx context.Context, in workspace.ID, holder string, own bool, limit int) string {
-	records, generations, ok, err := p.PendingHeld(ctx, in, holder, time.Minute, own, limit)
-	if ok {
-		p.state.read[in.String()+holder] = records
+	pending, err := p.PendingHeld(ctx, in, holder, time.Minute, own, limit)
+	if pending.Leased {
+		p.state.read[in.String()+holder] = pending.Records
 		delete(p.state.claimed, in.String()+holder)
 	}
 	var lines []string
-	for _, r := range records {
+	for _, r := range pending.Records {
 		status := "none"
 		if r.Overlay != nil {
 			status = fmt.Sprint(r.Overlay.Values["workspace_status"])
 		}
 		lines = append(lines, fmt.Sprint(r.Dataset, " ", short(r.Record), " ", status, " ", len(r.Views), " ", string(r.Digest)))
 	}
-	return outcome("pending "+holder, err, ok, len(generations), lines)
+	return outcome("pending "+holder, err, pending.Leased, pending.Indexed, lines)
 }
 
 func (p *player) claimOf(ctx context.Context, in workspace.ID, holder string) string {
 	read := p.state.read[in.String()+holder]
-	versions, generations, ok, err := p.ClaimHeld(ctx, in, holder, time.Minute, read)
+	claim, err := p.ClaimHeld(ctx, in, holder, time.Minute, read)
 	var lines []string
 	for _, r := range read {
-		if version, there := versions[r.Record]; ok && there {
+		if version, there := claim.Versions[r.Record]; claim.Leased && there {
 			lines = append(lines, fmt.Sprint(r.Dataset, " ", short(r.Record), " new version: ", version != r.Version))
 		}
 	}
-	if ok {
-		p.state.claimed[in.String()+holder] = versions
+	if claim.Leased {
+		p.state.claimed[in.String()+holder] = claim.Versions
 	}
-	return outcome("claim "+holder, err, ok, len(generations), lines)
+	return outcome("claim "+holder, err, claim.Leased, len(claim.Generations), lines)
 }
 
-// finishOf ends what a holder has read: as written when it has claimed it, or
-// else as the same document as before.
+// finishOf finishes the records that a holder read: as written if it claimed them,
+// otherwise as unchanged documents.
 func (p *player) finishOf(ctx context.Context, in workspace.ID, holder string, n int) string {
 	versions := p.state.claimed[in.String()+holder]
-	var projected []workspace.Projected
+	var projected []workspace.ProjectionResult
 	for _, r := range p.state.read[in.String()+holder] {
-		done := workspace.Projected{
+		done := workspace.ProjectionResult{
 			Dataset: r.Dataset, Record: r.Record, Version: r.Version, Digest: r.Digest, Present: n != 1, Unheld: r.Overlay == nil && len(r.Views) == 0,
 		}
 		if version, there := versions[r.Record]; there {
@@ -169,7 +162,7 @@ func (p *player) finishOf(ctx context.Context, in workspace.ID, holder string, n
 	var scores []string
 	for _, done := range projected {
 		overlays, read := p.Overlays(ctx, in, done.Dataset, []uuid.UUID{done.Record})
-		err = cmpErr(err, read)
+		err = errors.Join(err, read)
 		scores = append(scores, fmt.Sprint(overlays[done.Record].Score, " ", overlays[done.Record].Trend))
 	}
 	return outcome("finish "+holder, err, scores)
@@ -226,17 +219,10 @@ func (p *player) leaseOf(ctx context.Context, holder string, n int) string {
 func shownKeys(records []workspace.HeldRecord) (list []string) {
 	records = slices.Clone(records)
 	slices.SortFunc(records, func(a, b workspace.HeldRecord) int {
-		return cmpOr(strings.Compare(string(a.Dataset), string(b.Dataset)), bytes.Compare(a.Record[:], b.Record[:]))
+		return cmp.Or(strings.Compare(string(a.Dataset), string(b.Dataset)), bytes.Compare(a.Record[:], b.Record[:]))
 	})
 	for _, r := range records {
 		list = append(list, string(r.Dataset)+" "+short(r.Record))
 	}
 	return list
-}
-
-func cmpOr(a, b int) int {
-	if a != 0 {
-		return a
-	}
-	return b
 }

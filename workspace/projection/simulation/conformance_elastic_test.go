@@ -22,20 +22,19 @@ import (
 	"atlas/search/searchtest"
 )
 
-// searchCluster is Elasticsearch, or the model of it, with what the cases need
-// beside a client.
+// searchCluster is Elasticsearch or its model.
 type searchCluster struct {
 	*elastic.Client
 	prefix string
-	// visible are the documents that a search of an index sees: ids with versions.
+	// visible lists the documents that a search of an index sees: ids with versions.
 	visible func(t *testing.T, index string) []string
 	flush   func(t *testing.T, index string)
-	// uuids are the ids of indices in the order in which they were seen.
+	// uuids are the ids of indices in the order of their first appearance.
 	uuids []string
 }
 
-// The model of Elasticsearch does what Elasticsearch does: the same calls, chosen
-// by a seed, have the same results.
+// The model of Elasticsearch behaves like Elasticsearch: the same calls, chosen by a
+// seed, have the same results.
 func TestElasticsearchConforms(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -106,7 +105,7 @@ func modelCluster(t *testing.T) *searchCluster {
 	model := newCluster(time.Now, func() time.Duration { return time.Hour })
 	client, err := elastic.New(elastic.Config{
 		Addresses: []string{"http://model:9200"},
-		Transport: &transport{line: &line{name: "case"}, cluster: model, name: func(name string) string { return name }},
+		Transport: &transport{link: &link{name: "case"}, cluster: model, name: func(name string) string { return name }},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -123,13 +122,13 @@ func modelCluster(t *testing.T) *searchCluster {
 		},
 		flush: func(_ *testing.T, index string) {
 			if i := model.indices[index]; i != nil {
-				i.forget()
+				i.forgetDeletes()
 			}
 		},
 	}
 }
 
-// step makes a call that the choices choose, and tells its result.
+// step makes a call chosen by r and returns its result.
 func (c *searchCluster) step(t *testing.T, r *rand.Rand) string {
 	t.Helper()
 	ctx := t.Context()
@@ -159,7 +158,7 @@ func (c *searchCluster) step(t *testing.T, r *rand.Rand) string {
 		}
 		return "refresh" + c.failed(c.Refresh(ctx, of))
 	default:
-		return c.look(t, index())
+		return c.describe(t, index())
 	}
 }
 
@@ -182,8 +181,8 @@ func (c *searchCluster) bulk(ctx context.Context, alias string, r *rand.Rand) st
 	return "bulk" + c.failed(err) + b.String()
 }
 
-// look tells which indices there are, and what searches of one see.
-func (c *searchCluster) look(t *testing.T, index string) string {
+// describe lists the indices and what searches of one see.
+func (c *searchCluster) describe(t *testing.T, index string) string {
 	t.Helper()
 	indices, err := c.Indices(t.Context(), c.prefix+"index-*", c.prefix+"not-there")
 	var b strings.Builder
@@ -206,7 +205,7 @@ func (c *searchCluster) look(t *testing.T, index string) string {
 	return b.String()
 }
 
-// failed is an error as text: its status and type.
+// failed is the status and type of an error.
 func (c *searchCluster) failed(err error) string {
 	if err == nil {
 		return ""

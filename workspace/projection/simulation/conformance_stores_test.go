@@ -22,7 +22,7 @@ type realRows struct {
 	state played
 }
 
-// realSystem lets the methods of the Store go first where both have one.
+// realSystem makes methods of the Store take precedence where both have one.
 type realSystem struct{ *postgres.System }
 
 func (r *realRows) newView(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset) error {
@@ -37,7 +37,7 @@ func (r *realRows) newView(ctx context.Context, in workspace.ID, view uuid.UUID,
 	}, math.MaxInt32)
 }
 
-// UpsertOverlays is that of the Store, without a bound.
+// UpsertOverlays is that of the Store, without a limit.
 func (r *realRows) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) ([]workspace.Overlay, error) {
 	outcomes, err := r.Store.UpsertOverlays(ctx, in, d, changes, workspace.Additions{Most: math.MaxInt32, At: time.Now()})
 	overlays := make([]workspace.Overlay, len(outcomes))
@@ -72,7 +72,7 @@ func (r *realRows) deleteView(ctx context.Context, in workspace.ID, view uuid.UU
 	return r.DeleteView(ctx, in, workspace.ViewID(view))
 }
 
-func (r *realRows) lapse(ctx context.Context) error {
+func (r *realRows) expireLeases(ctx context.Context) error {
 	return r.exec(ctx, `UPDATE projectors SET deadline = clock_timestamp() - interval '1 s' WHERE deadline IS NOT NULL`,
 		`UPDATE leases SET deadline = clock_timestamp() - interval '1 s'`)
 }
@@ -98,7 +98,7 @@ func (r *realRows) exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-func (r *realRows) table(ctx context.Context) ([]shownRow, error) {
+func (r *realRows) table(ctx context.Context) ([]tableRow, error) {
 	rows, err := r.pool.Query(ctx, `
 		SELECT workspace_id, dataset, record_id, version, projected_version, coalesce(attempted_version, version), own_change, present,
 		       stub_since IS NOT NULL, lost_version IS NOT NULL, view_deleted_version IS NOT NULL, coalesce(encode(digest, 'escape'), ''),
@@ -107,11 +107,11 @@ func (r *realRows) table(ctx context.Context) ([]shownRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (s shownRow, err error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (s tableRow, err error) {
 		var version, projected, attempted int64
 		err = row.Scan((*uuid.UUID)(&s.Key.workspace), &s.Key.dataset, &s.Key.record, &version, &projected, &attempted, &s.Own, &s.Present,
 			&s.Stub, &s.Lost, &s.ViewDeleted, &s.Digest, &s.Refusal)
-		s.Versions, s.Pending = compared(version, projected, attempted), version > projected
+		s.Versions, s.Pending = compareVersions(version, projected, attempted), version > projected
 		return s, err
 	})
 }
@@ -124,19 +124,19 @@ type modelRows struct {
 }
 
 func newModelRows() *modelRows {
-	// A clock that never shows the same time twice, as that of Postgres.
+	// Like the clock of Postgres, this one never shows the same time twice.
 	ticks := time.Duration(0)
 	began := time.Now()
 	db := newDatabase(func() time.Time {
 		ticks += time.Microsecond
 		return began.Add(ticks)
 	})
-	l := &line{name: "case"}
-	return &modelRows{rows: &rows{line: l, db: db}, system: &system{line: l, db: db}}
+	model := postgresModel{&link{name: "case"}, db}
+	return &modelRows{rows: &rows{postgresModel: model}, system: &system{model}}
 }
 
 func (m *modelRows) newView(_ context.Context, in workspace.ID, view uuid.UUID, d query.Dataset) error {
-	if m.rows.db.viewThere(in, view) == nil {
+	if m.rows.db.checkView(in, view) == nil {
 		return context.Canceled // any error
 	}
 	m.rows.db.views[viewKey{in, view}] = d
@@ -161,12 +161,12 @@ func (m *modelRows) deleteView(ctx context.Context, in workspace.ID, view uuid.U
 	return m.DeleteView(ctx, in, view)
 }
 
-func (m *modelRows) lapse(context.Context) error {
+func (m *modelRows) expireLeases(context.Context) error {
 	for _, p := range m.rows.db.projectors {
 		p.deadline = time.Time{}
 	}
-	for name, l := range m.rows.db.leases {
-		m.rows.db.leases[name] = leaseRow{l.holder, time.Time{}}
+	for _, l := range m.rows.db.leases {
+		l.deadline = time.Time{}
 	}
 	return nil
 }
@@ -190,11 +190,11 @@ func (m *modelRows) age(_ context.Context, by time.Duration) error {
 	return nil
 }
 
-func (m *modelRows) table(context.Context) (list []shownRow, err error) {
+func (m *modelRows) table(context.Context) (list []tableRow, err error) {
 	for _, k := range m.rows.db.order {
 		r := m.rows.db.rows[k]
-		list = append(list, shownRow{
-			Key: k, Versions: compared(r.version, r.projected, r.attempted), Pending: r.pending(), Own: r.ownChange, Present: r.present,
+		list = append(list, tableRow{
+			Key: k, Versions: compareVersions(r.version, r.projected, r.attempted), Pending: r.pending(), Own: r.ownChange, Present: r.present,
 			Stub: !r.stubSince.IsZero(), Lost: r.lost != 0, ViewDeleted: r.viewDeleted != 0, Digest: string(r.digest), Refusal: r.refusal,
 		})
 	}

@@ -23,8 +23,7 @@ import (
 
 func TestMain(m *testing.M) { backends.Main(m) }
 
-// heldRows is what the cases call: *postgres.Store and *postgres.System, or the
-// models of both.
+// heldRows is *postgres.Store with *postgres.System, or the models of both.
 type heldRows interface {
 	projection.Rows
 	projection.System
@@ -37,32 +36,31 @@ type heldRows interface {
 	addMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error
 	removeMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error
 	deleteView(ctx context.Context, in workspace.ID, view uuid.UUID) error
-	// lapse ends all leases.
-	lapse(ctx context.Context) error
-	// age makes stubs, projections and scores older by a time.
+	// expireLeases expires all leases.
+	expireLeases(ctx context.Context) error
+	// age makes stubs, projections and scores older.
 	age(ctx context.Context, by time.Duration) error
-	// table is held_records, in the order of its key.
-	table(ctx context.Context) ([]shownRow, error)
+	// table reads held_records in the order of its key.
+	table(ctx context.Context) ([]tableRow, error)
 }
 
-// shownRow is a row, without what no two runs have in common: of its versions
-// only how they compare.
-type shownRow struct {
+// tableRow is the comparable part of a row: its versions only by their order.
+type tableRow struct {
 	Key                                            key
 	Versions                                       string
 	Pending, Own, Present, Stub, Lost, ViewDeleted bool
 	Digest, Refusal                                string
 }
 
-// compared is how a row's versions compare.
-func compared(version, projected, attempted int64) string {
+// compareVersions is the order of a row's versions.
+func compareVersions(version, projected, attempted int64) string {
 	of := func(a, b int64) string { return [...]string{"<", "=", ">"}[max(-1, min(1, a-b))+1] }
 	return fmt.Sprintf("projected %s attempted %s version, projected %s version, never projected %v, never attempted %v",
 		of(projected, attempted), of(attempted, version), of(projected, version), projected == 0, attempted == 0)
 }
 
-// The models of Postgres do what Postgres does: the same calls, chosen by a seed,
-// have the same results, and leave the same rows.
+// The model of Postgres behaves like Postgres: the same calls, chosen by a seed, have
+// the same results and leave the same rows.
 func TestRowsConform(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -91,7 +89,7 @@ func TestRowsConform(t *testing.T) {
 			model := newModelRows()
 			var ran []string
 			for n := range 250 {
-				// The same choices for both, whatever they answer.
+				// The same choices for both, independent of their answers.
 				choices := func() *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(n))) } // #nosec G115 G404 -- to be repeated
 				want := step(t, &player{heldRows: real, workspaces: workspaces, state: &real.state}, choices())
 				got := step(t, &player{heldRows: model, workspaces: workspaces, state: &model.state}, choices())
@@ -104,7 +102,7 @@ func TestRowsConform(t *testing.T) {
 	}
 }
 
-// played is what a player remembers: what its holders have read and claimed.
+// played is what the holders of a player have read and claimed.
 type played struct {
 	read    map[string][]workspace.HeldRecord
 	claimed map[string]map[uuid.UUID]int64
@@ -118,7 +116,7 @@ type player struct {
 	state      *played
 }
 
-// step makes one call, and tells its result and the rows after it.
+// step makes one call and returns its result and the rows after it.
 func step(t *testing.T, p *player, r *rand.Rand) string {
 	t.Helper()
 	if p.state.read == nil {
@@ -137,7 +135,7 @@ func step(t *testing.T, p *player, r *rand.Rand) string {
 	return b.String()
 }
 
-// outcome is a result as text; of an error only that there is one.
+// outcome is a result as text, without the text of errors.
 func outcome(what string, err error, values ...any) string {
 	if err != nil {
 		return what + ": an error"

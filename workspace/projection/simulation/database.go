@@ -24,8 +24,8 @@ func (k key) compare(o key) int {
 	return cmp.Or(bytes.Compare(k.workspace[:], o.workspace[:]), cmp.Compare(k.dataset, o.dataset), bytes.Compare(k.record[:], o.record[:]))
 }
 
-// row is one of held_records; a zero time is null, and so are an empty refusal
-// and zero for lost and viewDeleted.
+// row is a row of held_records. Zero times, an empty refusal, and zero for lost and
+// viewDeleted mean null.
 type row struct {
 	version, projected     int64
 	pendingSince           time.Time
@@ -39,15 +39,35 @@ type row struct {
 
 func (r *row) pending() bool { return r.version > r.projected }
 
-// projectorRow is one of projectors.
+// projectorRow is a row of projectors.
 type projectorRow struct {
-	holder                string // "" is null
-	deadline, projectedAt time.Time
+	leaseRow
+	projectedAt time.Time
 }
 
+// leaseRow is a row of leases; the zero row is free.
 type leaseRow struct {
 	holder   string
 	deadline time.Time
+}
+
+// acquire takes the lease if it is free, expired, the holder's own, or set before the
+// clock was set back.
+func (l *leaseRow) acquire(now time.Time, holder string, ttl time.Duration) bool {
+	if l.deadline.After(now) && !l.deadline.After(now.Add(2*ttl)) && l.holder != holder {
+		return false
+	}
+	*l = leaseRow{holder, now.Add(ttl)}
+	return true
+}
+
+// renew extends the lease of a holder that still has it.
+func (l *leaseRow) renew(now time.Time, holder string, ttl time.Duration) bool {
+	if l.holder != holder || !l.deadline.After(now) {
+		return false
+	}
+	l.deadline = now.Add(ttl)
+	return true
 }
 
 type viewKey struct {
@@ -55,52 +75,51 @@ type viewKey struct {
 	view      uuid.UUID
 }
 
-// database is a model of what workspace/postgres keeps of held records. Each of
-// its methods is one transaction, and so is each call of a model.
+// database is a model of the held records in workspace/postgres. Each method is one
+// transaction, and so is each call of a model.
 type database struct {
 	// clock is clock_timestamp().
 	clock func() time.Time
-	// page is bumpPage.
-	page int
+	// bumpPage is bumpPage.
+	bumpPage int
 
-	last       int64 // of the sequence held_version
-	rows       map[key]*row
-	order      []key // of rows, sorted
-	overlays   map[key]workspace.Overlay
-	members    map[key][]uuid.UUID // the Static Views a record is in, sorted
-	views      map[viewKey]query.Dataset
-	projectors map[workspace.ID]*projectorRow
-	registered []workspace.HeldGeneration // sorted by dataset, then as they were made
-	sources    map[query.Dataset]string
-	leases     map[string]leaseRow
+	lastVersion int64 // of the sequence held_version
+	rows        map[key]*row
+	order       []key // of rows, sorted
+	overlays    map[key]workspace.Overlay
+	members     map[key][]uuid.UUID // the Static Views that contain a record, sorted
+	views       map[viewKey]query.Dataset
+	projectors  map[workspace.ID]*projectorRow
+	registered  []workspace.HeldGeneration // sorted by dataset, then by creation
+	sources     map[query.Dataset]string
+	leases      map[string]*leaseRow
 
-	// committed is told of every change of what holds a record, and of its
-	// overlay.
-	committed func(key)
+	// onCommit is called for every change of a record's overlay or memberships.
+	onCommit func(key)
 }
 
 func newDatabase(clock func() time.Time) *database {
 	return &database{
-		clock: clock, page: 1_000, rows: map[key]*row{}, overlays: map[key]workspace.Overlay{}, members: map[key][]uuid.UUID{},
+		clock: clock, bumpPage: 1_000, rows: map[key]*row{}, overlays: map[key]workspace.Overlay{}, members: map[key][]uuid.UUID{},
 		views: map[viewKey]query.Dataset{}, projectors: map[workspace.ID]*projectorRow{}, sources: map[query.Dataset]string{},
-		leases: map[string]leaseRow{}, committed: func(key) {},
+		leases: map[string]*leaseRow{}, onCommit: func(key) {},
 	}
 }
 
-func (db *database) next() int64 {
-	db.last++
-	return db.last
+func (db *database) nextVersion() int64 {
+	db.lastVersion++
+	return db.lastVersion
 }
 
-// bump gives a row its next version, and the time since when it is pending.
+// bump gives a row its next version and makes it pending.
 func (db *database) bump(r *row) {
 	if !r.pending() {
 		r.pendingSince = db.clock()
 	}
-	r.version = db.next()
+	r.version = db.nextVersion()
 }
 
-// hold marks records as held and pending by the workspace's own write.
+// hold creates missing rows and makes all of them pending by the workspace's own write.
 func (db *database) hold(in workspace.ID, d query.Dataset, records []uuid.UUID) {
 	for _, id := range distinct(records) {
 		k := key{in, d, id}
@@ -116,8 +135,8 @@ func (db *database) hold(in workspace.ID, d query.Dataset, records []uuid.UUID) 
 	}
 }
 
-// holdAgain is hold for those that have a row.
-func (db *database) holdAgain(in workspace.ID, d query.Dataset, records []uuid.UUID) (held []uuid.UUID) {
+// bumpExisting is hold without creating rows.
+func (db *database) bumpExisting(in workspace.ID, d query.Dataset, records []uuid.UUID) (held []uuid.UUID) {
 	for _, id := range distinct(records) {
 		if r, there := db.rows[key{in, d, id}]; there {
 			db.bump(r)
@@ -151,21 +170,21 @@ func (db *database) upsertOverlays(in workspace.ID, d query.Dataset, changes []w
 			}
 		}
 		db.overlays[k], results[i] = next, next
-		db.committed(k)
+		db.onCommit(k)
 	}
 	return results
 }
 
 func (db *database) deleteOverlays(in workspace.ID, d query.Dataset, records []uuid.UUID) {
-	for _, id := range db.holdAgain(in, d, records) {
+	for _, id := range db.bumpExisting(in, d, records) {
 		k := key{in, d, id}
 		delete(db.overlays, k)
-		db.committed(k)
+		db.onCommit(k)
 	}
 }
 
 func (db *database) addMembers(in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
-	if err := db.viewThere(in, view); err != nil {
+	if err := db.checkView(in, view); err != nil {
 		return err
 	}
 	var added []uuid.UUID
@@ -178,12 +197,12 @@ func (db *database) addMembers(in workspace.ID, view uuid.UUID, d query.Dataset,
 	for _, id := range added {
 		k := key{in, d, id}
 		db.members[k] = distinct(append(db.members[k], view))
-		db.committed(k)
+		db.onCommit(k)
 	}
 	return nil
 }
 
-func (db *database) viewThere(in workspace.ID, view uuid.UUID) error {
+func (db *database) checkView(in workspace.ID, view uuid.UUID) error {
 	if _, there := db.views[viewKey{in, view}]; !there {
 		return fault.New(fault.ViewNotFound, "there is no View with this id")
 	}
@@ -191,7 +210,7 @@ func (db *database) viewThere(in workspace.ID, view uuid.UUID) error {
 }
 
 func (db *database) removeMembers(in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
-	if err := db.viewThere(in, view); err != nil {
+	if err := db.checkView(in, view); err != nil {
 		return err
 	}
 	var there []uuid.UUID
@@ -200,20 +219,20 @@ func (db *database) removeMembers(in workspace.ID, view uuid.UUID, d query.Datas
 			there = append(there, id)
 		}
 	}
-	for _, id := range db.holdAgain(in, d, there) {
-		db.leave(key{in, d, id}, view)
+	for _, id := range db.bumpExisting(in, d, there) {
+		db.removeMember(key{in, d, id}, view)
 	}
 	return nil
 }
 
-func (db *database) leave(k key, view uuid.UUID) {
+func (db *database) removeMember(k key, view uuid.UUID) {
 	db.members[k] = slices.DeleteFunc(slices.Clone(db.members[k]), func(v uuid.UUID) bool { return v == view })
-	db.committed(k)
+	db.onCommit(k)
 }
 
-// deleteView makes what the View held pending without an own change.
+// deleteView makes the records of the View pending, but not by an own write.
 func (db *database) deleteView(in workspace.ID, view uuid.UUID) error {
-	if err := db.viewThere(in, view); err != nil {
+	if err := db.checkView(in, view); err != nil {
 		return err
 	}
 	for _, k := range db.order {
@@ -225,13 +244,13 @@ func (db *database) deleteView(in workspace.ID, view uuid.UUID) error {
 		if k.dataset == query.Contacts {
 			r.viewDeleted = r.version
 		}
-		db.leave(k, view)
+		db.removeMember(k, view)
 	}
 	delete(db.views, viewKey{in, view})
 	return nil
 }
 
-// record is all that is said of a record in one moment.
+// record returns a row with its overlay and memberships.
 func (db *database) record(k key) workspace.HeldRecord {
 	r := db.rows[k]
 	h := workspace.HeldRecord{Dataset: k.dataset, Record: k.record, Version: r.version, Digest: bytes.Clone(r.digest), Views: slices.Clone(db.members[k])}

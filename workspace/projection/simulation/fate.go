@@ -7,46 +7,44 @@ import (
 	"time"
 )
 
-// The bounds of what the simulation does to a system. Beyond them other things
-// are right: a write that comes later than projection.StubAge, by the clock of
-// Postgres, brings a document back.
+// The bounds of faults. Beyond them the guarantees end: a write that arrives later
+// than projection.StubAge, by the clock of Postgres, restores a deleted document.
 const (
-	// MaxDelay is how long after its caller gave up a request may reach
-	// Elasticsearch, and MaxDelayPostgres a transaction Postgres, which ends
+	// MaxDelay limits how long after its caller gave up a request reaches
+	// Elasticsearch. MaxDelayPostgres is the same for Postgres, which cancels
 	// statements after 5 s.
 	MaxDelay         = 10 * time.Minute
 	MaxDelayPostgres = 30 * time.Second
-	// MaxHang is how long a call stays without an answer whose caller sets no
-	// limit.
+	// MaxHang is when a hanging call fails if its caller has no timeout.
 	MaxHang = 20 * time.Second
-	// ClockJump is how far the clock of Postgres jumps, either way: with MaxDelay
-	// less than projection.StubAge.
+	// ClockJump is the range of the jumps of Postgres's clock, forward and back. With
+	// MaxDelay it is less than projection.StubAge.
 	ClockJump = 40 * time.Minute
-	// RefreshWithin is when an index has refreshed itself, at the latest.
+	// RefreshWithin is the longest time until an index refreshes itself.
 	RefreshWithin = 1500 * time.Millisecond
-	// LateAfterHeal is how long after the healing something late may arrive.
+	// LateAfterHeal is when the last late call arrives after faults end.
 	LateAfterHeal = 10 * time.Second
-	// LagBound is how long after that servers have until nothing is pending. A
-	// lease that nobody renews lasts 10 s, and a call that hangs up to MaxHang.
+	// LagBound is how long servers then have to project everything. A lease of a dead
+	// holder lasts 10 s, a hanging call up to MaxHang.
 	LagBound = 90 * time.Second
 )
 
-// fate is what becomes of a call.
+// fate is the fault of a call.
 type fate uint8
 
 const (
-	fine fate = iota
-	// lost: it never arrives, and its caller learns that something is wrong.
+	noFault fate = iota
+	// lost: it never arrives; its caller gets an error.
 	lost
-	// answerLost: it is executed, and its caller learns that something is wrong.
+	// answerLost: it is executed; its caller gets an error.
 	answerLost
-	// late: its caller learns that something is wrong, and then it is executed.
+	// late: its caller gets an error; it is executed later.
 	late
-	// hanging: there is no answer, and it is executed some time, or never.
+	// hanging: there is no answer; it is executed later, or never.
 	hanging
-	// twice: it is executed again later on.
-	twice
-	// busy: Elasticsearch refuses it.
+	// duplicated: it is executed again later.
+	duplicated
+	// busy: Elasticsearch rejects it.
 	busy
 	fates
 )
@@ -55,18 +53,17 @@ func (f fate) String() string {
 	return [...]string{"", "lost", "answer lost", "late", "hangs", "twice", "busy"}[f]
 }
 
-// plan is what a seed chose for a run: how it is disturbed, and how much of what
-// is done. Faults differ from run to run in kind and not only in time, so that
-// some do not hide what others would find.
+// plan is what a seed chose for a run: its faults and its load. Runs differ in the
+// kinds of faults, so that one kind does not hide what another would find.
 type plan struct {
-	// odds are the chances of each fate, in thousandths.
+	// odds are the probabilities of each fate, in thousandths.
 	odds [fates]int
-	// latency is what a call usually takes, at most; slow is what one in slowOdds
-	// thousandths takes.
+	// latency limits the duration of most calls, slow that of slowOdds thousandths of
+	// them.
 	latency, slow time.Duration
 	slowOdds      int
-	// lateBy is how late most late calls are, at most.
-	lateBy time.Duration
+	// maxLateness limits the delay of most late calls.
+	maxLateness time.Duration
 
 	workspaces, records, views int
 	clients, operations        int
@@ -74,56 +71,54 @@ type plan struct {
 	page, bumpPage             int
 	lease                      time.Duration
 
-	// How often what happens, 0 for never.
-	kills, cuts, losses, restores, flushes, jumps, deltas, switches, rebuilds, leaps int
-	// prepared: the indices are there at the beginning.
+	// How often each happens; 0 for never.
+	kills, partitions, losses, restores, flushes, clockJumps, deltas, switches, rebuilds, timeSkips int
+	// prepared: the indices exist at the start.
 	prepared bool
-	// flicker: global records are deleted and come back.
+	// flicker: global records are deleted and added again.
 	flicker bool
-	// poisoned: one workspace's calls of Postgres fail, from a point on and for
-	// good.
+	// poisoned: from some time on, the rows of one workspace cannot be read.
 	poisoned bool
 }
 
 func newPlan(r *rand.Rand) plan {
 	p := plan{
-		latency: pick(r, 2, 20, 100) * time.Millisecond, slow: pick(r, 500, 3_000, 20_000) * time.Millisecond,
-		slowOdds: int(pick(r, 0, 5, 40)), lateBy: pick(r, 1, 5, 30, 120) * time.Second,
+		latency: pickDuration(r, 2, 20, 100) * time.Millisecond, slow: pickDuration(r, 500, 3_000, 20_000) * time.Millisecond,
+		slowOdds: int(pickDuration(r, 0, 5, 40)), maxLateness: pickDuration(r, 1, 5, 30, 120) * time.Second,
 		workspaces: 1 + r.IntN(2), records: 1 + r.IntN(3), views: r.IntN(5),
 		clients: 1 + r.IntN(3), operations: 4 + r.IntN(12), servers: 2,
-		page: 1 + r.IntN(3), bumpPage: 1 + r.IntN(4), lease: pick(r, 1, 3, 8) * time.Second,
-		kills: some(r, 3), cuts: some(r, 4), losses: some(r, 2), restores: some(r, 1), flushes: some(r, 3), jumps: some(r, 4),
-		deltas: some(r, 6), switches: some(r, 2), rebuilds: some(r, 2), leaps: some(r, 1),
+		page: 1 + r.IntN(3), bumpPage: 1 + r.IntN(4), lease: pickDuration(r, 1, 3, 8) * time.Second,
+		kills: sometimes(r, 3), partitions: sometimes(r, 4), losses: sometimes(r, 2), restores: sometimes(r, 1), flushes: sometimes(r, 3), clockJumps: sometimes(r, 4),
+		deltas: sometimes(r, 6), switches: sometimes(r, 2), rebuilds: sometimes(r, 2), timeSkips: sometimes(r, 1),
 		prepared: r.IntN(3) > 0, flicker: r.IntN(2) == 0, poisoned: r.IntN(10) == 0,
 	}
 	if r.IntN(2) == 0 {
-		// The indices stay, and all that goes on is about few records.
+		// The indices stay, and all load is on few records.
 		p.losses, p.restores, p.rebuilds, p.poisoned = 0, 0, 0, false
 		p.workspaces, p.records = 1, 1+r.IntN(2)
-		p.deltas, p.cuts, p.operations = 4+r.IntN(8), 1+r.IntN(5), 8+r.IntN(12)
+		p.deltas, p.partitions, p.operations = 4+r.IntN(8), 1+r.IntN(5), 8+r.IntN(12)
 	}
 	for f := lost; f < fates; f++ {
 		if r.IntN(2) == 0 {
-			p.odds[f] = int(pick(r, 5, 20, 80))
+			p.odds[f] = int(pickDuration(r, 5, 20, 80))
 		}
 	}
 	return p
 }
 
-func pick(r *rand.Rand, of ...time.Duration) time.Duration { return of[r.IntN(len(of))] }
+func pickDuration(r *rand.Rand, of ...time.Duration) time.Duration { return of[r.IntN(len(of))] }
 
-// some is none in half of all runs.
-func some(r *rand.Rand, most int) int {
+// sometimes is 0 in half of all runs, otherwise 1..most.
+func sometimes(r *rand.Rand, most int) int {
 	if r.IntN(2) == 0 {
 		return 0
 	}
 	return 1 + r.IntN(most)
 }
 
-// cut is the way of one process to one backend being bad for a while: every call
-// has the same fate, or every write of documents, when Elasticsearch reads and
-// does not get to writing.
-type cut struct {
+// partition gives all calls of one process to one backend the same fate for a while,
+// or only its writes of documents.
+type partition struct {
 	process string
 	to      backend
 	writes  bool
@@ -131,17 +126,17 @@ type cut struct {
 	until   time.Duration
 }
 
-func (c cut) hits(call *call, now time.Duration) bool {
-	return c.process == call.line.name && c.to == call.to && now < c.until && (!c.writes || strings.Contains(call.what, " _bulk "))
+func (c partition) affects(call *call, now time.Duration) bool {
+	return c.process == call.link.name && c.to == call.to && now < c.until && (!c.writes || strings.Contains(call.what, " _bulk "))
 }
 
-// longestCut is how long a cut lasts, at most.
-const longestCut = 15 * time.Second
+// maxPartition limits how long a partition lasts.
+const maxPartition = 15 * time.Second
 
-func newCut(r *rand.Rand, process string, now time.Duration) cut {
-	c := cut{process: process, to: backend(r.IntN(2)), fate: lost + fate(r.IntN(int(twice-lost))), until: now + upTo(r, longestCut)} // #nosec G115 -- small
+func newPartition(r *rand.Rand, process string, now time.Duration) partition {
+	c := partition{process: process, to: backend(r.IntN(2)), fate: lost + fate(r.IntN(int(duplicated-lost))), until: now + upTo(r, maxPartition)} // #nosec G115 -- small
 	if r.IntN(2) == 0 {
-		c.fate = late // of which there is most to be seen
+		c.fate = late // the fate that finds most
 	}
 	c.writes = c.to == toElasticsearch && r.IntN(3) > 0
 	return c
@@ -153,12 +148,12 @@ func (p *plan) fate(r *rand.Rand, to backend) fate {
 		if n -= p.odds[f]; n >= 0 {
 			continue
 		}
-		if to == toPostgres && (f == twice || f == busy) {
-			return lost // no statement is sent twice
+		if to == toPostgres && (f == duplicated || f == busy) {
+			return lost // statements are not sent twice
 		}
 		return f
 	}
-	return fine
+	return noFault
 }
 
 func (p *plan) delay(r *rand.Rand) time.Duration {
@@ -168,9 +163,9 @@ func (p *plan) delay(r *rand.Rand) time.Duration {
 	return upTo(r, p.latency)
 }
 
-// lateness is how long after its caller gave up a call is executed.
+// lateness draws how long after its caller gave up a call is executed.
 func (p *plan) lateness(r *rand.Rand, to backend) time.Duration {
-	most := p.lateBy
+	most := p.maxLateness
 	if r.IntN(20) == 0 {
 		most = MaxDelay
 	}
@@ -180,15 +175,15 @@ func (p *plan) lateness(r *rand.Rand, to backend) time.Duration {
 	return upTo(r, most)
 }
 
-// upTo is a time of no round number.
+// upTo draws a duration of 1 ns to most.
 func upTo(r *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(1 + r.Int64N(int64(most)))
 }
 
-// refusal is Elasticsearch being too busy, or having just lost a node.
-func refusal(r *rand.Rand) *failure {
+// randomRefusal is the error of an overloaded Elasticsearch, or after it lost a node.
+func randomRefusal(r *rand.Rand) *elasticError {
 	if r.IntN(2) == 0 {
-		return &failure{http.StatusTooManyRequests, "es_rejected_execution_exception", "rejected execution"}
+		return &elasticError{http.StatusTooManyRequests, "es_rejected_execution_exception", "rejected execution"}
 	}
-	return &failure{http.StatusServiceUnavailable, "unavailable_shards_exception", "primary shard is not active"}
+	return &elasticError{http.StatusServiceUnavailable, "unavailable_shards_exception", "primary shard is not active"}
 }

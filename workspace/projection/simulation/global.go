@@ -15,8 +15,8 @@ import (
 	"atlas/workspace/projection"
 )
 
-// globalRecord is what the global dataset has of a record: which revision of it,
-// and how many related records and signals.
+// globalRecord is a global record: its revision, and the number of its related records
+// and signals.
 type globalRecord struct {
 	revision int
 	children int64
@@ -41,31 +41,30 @@ func (g globalRecord) Newest(of query.Dataset) (list []searchdoc.Child) {
 	return list
 }
 
-// global is the model of *search.Engine: it reads the generation that searches
-// go to.
+// global is the model of *search.Engine: it reads the served generation.
 type global struct {
-	line    *line
+	link    *link
 	cluster *cluster
 	names   mappings.Names
 }
 
 var _ projection.Global = (*global)(nil)
 
-// serving is what the global dataset has now.
+// serving returns the records of the served generation.
 func (c *cluster) serving(alias string) (map[string]globalRecord, error) {
-	behind := c.behind(alias)
+	behind := c.indicesOf(alias)
 	if len(behind) != 1 {
-		return nil, noIndex(alias)
+		return nil, indexNotFound(alias)
 	}
 	return behind[0].global, nil
 }
 
 func (g *global) Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error) {
-	return ask(ctx, g, "Lookup", d, ids, func(r globalRecord, id string) jsontext.Value { return r.public(d, id) })
+	return lookup(ctx, g, "Lookup", d, ids, func(r globalRecord, id string) jsontext.Value { return r.public(d, id) })
 }
 
 func (g *global) Children(ctx context.Context, d query.Dataset, ids []string) (map[string]searchdoc.Children, error) {
-	found, err := ask(ctx, g, "Children", d, ids, func(r globalRecord, _ string) searchdoc.Children { return r })
+	found, err := lookup(ctx, g, "Children", d, ids, func(r globalRecord, _ string) searchdoc.Children { return r })
 	for _, id := range ids {
 		if err == nil && found[id] == nil {
 			found[id] = globalRecord{}
@@ -75,10 +74,10 @@ func (g *global) Children(ctx context.Context, d query.Dataset, ids []string) (m
 }
 
 func (g *global) SignalCounts(ctx context.Context, accounts []string, _ time.Time, _ time.Duration) (map[string][2]int64, error) {
-	return ask(ctx, g, "SignalCounts", query.Accounts, accounts, func(r globalRecord, _ string) [2]int64 { return r.signals })
+	return lookup(ctx, g, "SignalCounts", query.Accounts, accounts, func(r globalRecord, _ string) [2]int64 { return r.signals })
 }
 
-func ask[T any](ctx context.Context, g *global, what string, d query.Dataset, ids []string, of func(globalRecord, string) T) (map[string]T, error) {
+func lookup[T any](ctx context.Context, g *global, what string, d query.Dataset, ids []string, of func(globalRecord, string) T) (map[string]T, error) {
 	if len(ids) == 0 {
 		return map[string]T{}, nil
 	}
@@ -86,7 +85,7 @@ func ask[T any](ctx context.Context, g *global, what string, d query.Dataset, id
 	for _, id := range ids {
 		b.WriteString(" " + id[len(id)-2:])
 	}
-	return do(ctx, g.line, toElasticsearch, fmt.Sprintf("%s %s%s", what, d, b.String()), func() (map[string]T, error) {
+	return do(ctx, g.link, toElasticsearch, fmt.Sprintf("%s %s%s", what, d, b.String()), func() (map[string]T, error) {
 		all, err := g.cluster.serving(g.names.Alias(string(d)))
 		if err != nil {
 			return nil, fault.BackendUnavailable(err, toElasticsearch.String())

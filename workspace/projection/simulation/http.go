@@ -15,11 +15,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// transport answers what an elastic.Client sends, from a cluster.
+// transport answers the requests of an elastic.Client from a cluster.
 type transport struct {
-	line    *line
+	link    *link
 	cluster *cluster
-	// name gives names of indices, which are random, those of a history.
+	// name replaces random index names for histories.
 	name func(string) string
 }
 
@@ -36,12 +36,12 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if body, err = io.ReadAll(req.Body); err != nil {
 			return nil, err
 		}
-		_ = req.Body.Close() // a reader of bytes
+		_ = req.Body.Close() // reads from memory
 	}
 	method, path := req.Method, strings.TrimPrefix(req.URL.Path, "/")
-	r, err := do(req.Context(), t.line, toElasticsearch, t.what(method, path, body), func() (reply, error) {
+	r, err := do(req.Context(), t.link, toElasticsearch, t.describe(method, path, body), func() (reply, error) {
 		status, answer, err := t.cluster.serve(method, path, body)
-		if failed, ok := errors.AsType[*failure](err); ok {
+		if failed, ok := errors.AsType[*elasticError](err); ok {
 			status, answer = failed.status, errorBody(failed)
 		} else if err != nil {
 			return reply{}, err
@@ -62,7 +62,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 type object = map[string]any
 
-func errorBody(f *failure) object {
+func errorBody(f *elasticError) object {
 	cause := object{"type": f.kind, "reason": f.reason}
 	return object{"status": f.status, "error": object{"type": f.kind, "reason": f.reason, "root_cause": []object{cause}}}
 }
@@ -174,11 +174,10 @@ func (c *cluster) serveBulk(alias string, body []byte) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	// A deletion with a version of its own makes the index that is not there, and
-	// require_alias says nothing of deletions; but where any item of the request
-	// demands an alias, none is made.
+	// A delete with an external version creates a missing index, because require_alias
+	// does not apply to deletes. A request with at least one other item creates none.
 	deletions := !slices.ContainsFunc(items, func(item bulkItem) bool { return item.source != nil })
-	if _, there := c.indices[alias]; !there && len(c.behind(alias)) == 0 && deletions && len(items) > 0 {
+	if _, there := c.indices[alias]; !there && len(c.indicesOf(alias)) == 0 && deletions && len(items) > 0 {
 		if err := c.create(alias, nil); err != nil {
 			return 0, nil, err
 		}
@@ -202,7 +201,7 @@ func (c *cluster) serveHighest(target string) (int, any, error) {
 	}
 	most := int64(0)
 	for _, i := range list {
-		most = max(most, c.highest(i))
+		most = max(most, c.highestVersion(i))
 	}
 	hits := []object{}
 	if most > 0 {
@@ -211,10 +210,10 @@ func (c *cluster) serveHighest(target string) (int, any, error) {
 	return http.StatusOK, object{"hits": object{"hits": hits}}, nil
 }
 
-// what names a request in a history.
-func (t *transport) what(method, path string, body []byte) string {
+// describe is the name of a request in a history.
+func (t *transport) describe(method, path string, body []byte) string {
 	target, api, _ := strings.Cut(path, "/")
-	if t.line.bus == nil {
+	if t.link.bus == nil {
 		return ""
 	}
 	if path == "_aliases" {
@@ -243,8 +242,8 @@ func (t *transport) what(method, path string, body []byte) string {
 	return b.String()
 }
 
-// shortID is the id of a held document in a history: the last bytes of both its
-// parts.
+// shortID is the id of a held document in a history: the last byte of workspace and
+// record.
 func shortID(id string) string {
 	in, record, ok := strings.Cut(id, ":")
 	if !ok || len(in) < 2 || len(record) < 2 {

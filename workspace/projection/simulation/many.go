@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Summary is what came of many seeds.
+// Summary is the result of many seeds.
 type Summary struct {
 	Seeds, Steps int
-	// Simulated is how long all of them were together, Lag the longest of any.
+	// Simulated is the total simulated time, Lag the longest lag of a seed.
 	Simulated, Lag time.Duration
 	Took           time.Duration
 	// Answered and Refused are searches.
@@ -18,7 +18,7 @@ type Summary struct {
 	Failed            int
 }
 
-// Add adds what came of other seeds.
+// Add adds the result of other seeds.
 func (s *Summary) Add(o Summary) {
 	s.Seeds += o.Seeds
 	s.Steps += o.Steps
@@ -30,9 +30,9 @@ func (s *Summary) Add(o Summary) {
 	s.Failed += o.Failed
 }
 
-// Many runs seeds from first on, some at once, and tells of each as it ends: one
-// call at a time.
-func Many(t *testing.T, first uint64, seeds, atOnce int, tell func(Outcome)) (sum Summary) {
+// Many runs seeds from first on, atOnce of them concurrently. It calls report for each
+// outcome, one at a time.
+func Many(t *testing.T, first uint64, seeds, atOnce int, report func(Outcome)) (sum Summary) {
 	t.Helper()
 	began := time.Now()
 	var lock sync.Mutex
@@ -57,7 +57,7 @@ func Many(t *testing.T, first uint64, seeds, atOnce int, tell func(Outcome)) (su
 					sum.Add(Summary{
 						Seeds: 1, Steps: out.Steps, Simulated: out.Simulated, Lag: out.Lag, Answered: out.Answered, Refused: out.Refused, Failed: failed,
 					})
-					tell(out)
+					report(out)
 					lock.Unlock()
 				}
 			})

@@ -17,21 +17,42 @@ import (
 	"atlas/workspace/projection"
 )
 
+// postgresModel is a process's connection to the model of Postgres.
+type postgresModel struct {
+	link *link
+	db   *database
+}
+
+// read calls the model for a result; only the call can fail.
+func read[T any](ctx context.Context, m postgresModel, what string, exec func() T) (T, error) {
+	return do(ctx, m.link, toPostgres, what, func() (T, error) { return exec(), nil })
+}
+
+// exec calls the model without a result; only the call can fail.
+func (m postgresModel) exec(ctx context.Context, what string, exec func()) error {
+	return m.tryExec(ctx, what, func() error { exec(); return nil })
+}
+
+// tryExec is exec for a statement that can fail.
+func (m postgresModel) tryExec(ctx context.Context, what string, exec func() error) error {
+	_, err := do(ctx, m.link, toPostgres, what, func() (struct{}, error) { return struct{}{}, exec() })
+	return err
+}
+
 // rows is the model of *postgres.Store.
 type rows struct {
-	line *line
-	db   *database
-	// broken tells of workspaces whose rows cannot be had; nil: there are none.
+	postgresModel
+	// broken reports workspaces whose rows cannot be read; nil: none.
 	broken func(workspace.ID) bool
 }
 
 var _ projection.Rows = (*rows)(nil)
 
 func (s *rows) HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error) {
-	return do(ctx, s.line, toPostgres, fmt.Sprintf("HeldFreshness %s %s", short(in), d), func() (f workspace.Freshness, err error) {
+	return read(ctx, s.postgresModel, fmt.Sprintf("HeldFreshness %s %s", short(in), d), func() (f workspace.Freshness) {
 		for _, g := range s.db.registered {
 			if g.Dataset == d && g.Serving {
-				f.Generation, f.Filling = g.Generation, !g.Marked
+				f.Generation, f.Filling = g.Generation, !g.LostMarked
 			}
 		}
 		for _, k := range s.db.order {
@@ -44,52 +65,40 @@ func (s *rows) HeldFreshness(ctx context.Context, in workspace.ID, d query.Datas
 			f.ViewDeleted = f.ViewDeleted || r.viewDeleted != 0
 		}
 		if p := s.db.projectors[in]; p != nil {
-			f.Projected = p.projectedAt
+			f.ProjectedAt = p.projectedAt
 		}
-		return f, nil
+		return f
 	})
 }
 
-type pendingAnswer struct {
-	records     []workspace.HeldRecord
-	generations []workspace.HeldGeneration
-	ok          bool
-}
-
-func (s *rows) PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, own bool, limit int) ([]workspace.HeldRecord, []workspace.HeldGeneration, bool, error) {
-	what := fmt.Sprintf("PendingHeld %s own=%v", short(in), own)
-	p, err := do(ctx, s.line, toPostgres, what, func() (p pendingAnswer, err error) {
+func (s *rows) PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (workspace.PendingHeld, error) {
+	what := fmt.Sprintf("PendingHeld %s own=%v", short(in), ownOnly)
+	return do(ctx, s.link, toPostgres, what, func() (p workspace.PendingHeld, err error) {
 		if s.broken != nil && s.broken(in) {
 			return p, fault.New(fault.Internal, "the rows are broken")
 		}
-		p.ok = s.db.acquireProjector(in, holder, ttl)
-		p.records = s.db.pendingHeld(in, own, limit)
-		// In the same transaction, but a statement of its own: what is registered
-		// between the two statements is not tried here.
-		p.generations = slices.Clone(s.db.registered)
+		p.Leased = s.db.acquireProjector(in, holder, ttl)
+		p.Records = s.db.pendingHeld(in, ownOnly, limit)
+		p.Indexed = !slices.ContainsFunc(query.Held, func(d query.Dataset) bool {
+			return !slices.ContainsFunc(s.db.registered, func(g workspace.HeldGeneration) bool { return g.Dataset == d })
+		})
 		return p, nil
 	})
-	return p.records, p.generations, p.ok && err == nil, err
 }
 
 func (db *database) acquireProjector(in workspace.ID, holder string, ttl time.Duration) bool {
 	p := db.projectors[in]
-	now := db.clock()
 	if p == nil {
 		p = &projectorRow{}
 		db.projectors[in] = p
 	}
-	if p.holder != "" && p.deadline.After(now) && !p.deadline.After(now.Add(2*ttl)) && p.holder != holder {
-		return false
-	}
-	p.holder, p.deadline = holder, now.Add(ttl)
-	return true
+	return p.acquire(db.clock(), holder, ttl)
 }
 
-func (db *database) pendingHeld(in workspace.ID, own bool, limit int) (list []workspace.HeldRecord) {
+func (db *database) pendingHeld(in workspace.ID, ownOnly bool, limit int) (list []workspace.HeldRecord) {
 	var keys []key
 	for _, k := range db.order {
-		if r := db.rows[k]; k.workspace == in && r.pending() && (r.ownChange || !own) {
+		if r := db.rows[k]; k.workspace == in && r.pending() && (r.ownChange || !ownOnly) {
 			keys = append(keys, k)
 		}
 	}
@@ -108,47 +117,38 @@ func (db *database) pendingHeld(in workspace.ID, own bool, limit int) (list []wo
 	return list
 }
 
-type claimAnswer struct {
-	versions    map[uuid.UUID]int64
-	generations []workspace.HeldGeneration
-	ok          bool
-}
-
-func (s *rows) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (map[uuid.UUID]int64, []workspace.HeldGeneration, bool, error) {
-	c, err := do(ctx, s.line, toPostgres, fmt.Sprintf("ClaimHeld %s %s", short(in), versions(records)), func() (claimAnswer, error) {
-		p := s.db.projectors[in]
-		now := s.db.clock()
-		c := claimAnswer{versions: map[uuid.UUID]int64{}}
-		if p == nil || p.holder != holder || !p.deadline.After(now) {
-			return c, nil
+func (s *rows) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (workspace.HeldClaim, error) {
+	return read(ctx, s.postgresModel, fmt.Sprintf("ClaimHeld %s %s", short(in), versions(records)), func() workspace.HeldClaim {
+		c := workspace.HeldClaim{Versions: map[uuid.UUID]int64{}}
+		if p := s.db.projectors[in]; p == nil || !p.renew(s.db.clock(), holder, ttl) {
+			return c
 		}
-		c.ok, p.deadline = true, now.Add(ttl)
+		c.Leased = true
 		for _, r := range records {
 			if row := s.db.rows[key{in, r.Dataset, r.Record}]; row != nil {
-				c.versions[r.Record] = s.db.claim(row, r.Version)
+				c.Versions[r.Record] = s.db.claim(row, r.Version)
 			}
 		}
 		if len(records) > 0 {
-			c.generations = slices.Clone(s.db.registered)
+			c.Generations = slices.Clone(s.db.registered)
 		}
-		return c, nil
+		return c
 	})
-	return c.versions, c.generations, c.ok && err == nil, err
 }
 
-// claim notes that the document of a row, as it was read with a version, is about
-// to be sent, and returns the version for it: a new one if it may have been sent
-// with that one before.
+// claim clears the digest of a row that was read with a version, and returns the
+// version to send its document with: a new one if a document may have been sent with
+// that version before.
 func (db *database) claim(r *row, read int64) int64 {
 	if r.version == read && r.attempted >= read {
-		read = db.next()
+		read = db.nextVersion()
 	}
 	r.digest = nil
 	r.version, r.attempted = max(r.version, read), max(r.attempted, read)
 	return read
 }
 
-func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.Projected, written bool) error {
+func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.ProjectionResult, written bool) error {
 	if len(projected) == 0 {
 		return nil
 	}
@@ -156,18 +156,17 @@ func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, projected []work
 	for i, p := range projected {
 		list[i] = workspace.HeldRecord{Dataset: p.Dataset, Record: p.Record, Version: p.Version}
 	}
-	return run(ctx, s.line, toPostgres, fmt.Sprintf("FinishHeld %s %s", short(in), versions(list)), func() error {
+	return s.exec(ctx, fmt.Sprintf("FinishHeld %s %s", short(in), versions(list)), func() {
 		for _, p := range projected {
 			s.db.finish(key{in, p.Dataset, p.Record}, p)
 		}
 		if p := s.db.projectors[in]; p != nil && written {
 			p.projectedAt = s.db.clock()
 		}
-		return nil
 	})
 }
 
-func (db *database) finish(k key, p workspace.Projected) {
+func (db *database) finish(k key, p workspace.ProjectionResult) {
 	r := db.rows[k]
 	switch {
 	case r == nil:
@@ -185,8 +184,8 @@ func (db *database) finish(k key, p workspace.Projected) {
 	}
 }
 
-// finished is for a row that is as it was projected.
-func (db *database) finished(k key, r *row, p workspace.Projected) {
+// finished updates a row that did not change since it was read.
+func (db *database) finished(k key, r *row, p workspace.ProjectionResult) {
 	r.projected, r.projectedAt, r.ownChange = p.Version, db.clock(), false
 	r.digest, r.present, r.refusal = p.Digest, p.Present, p.Refusal
 	r.lost, r.viewDeleted = 0, 0
@@ -202,35 +201,33 @@ func (db *database) finished(k key, r *row, p workspace.Projected) {
 }
 
 func (s *rows) ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error {
-	return run(ctx, s.line, toPostgres, "ReleaseProjector "+short(in), func() error {
+	return s.exec(ctx, "ReleaseProjector "+short(in), func() {
 		if p := s.db.projectors[in]; p != nil && p.holder == holder {
-			p.holder, p.deadline = "", time.Time{}
+			p.leaseRow = leaseRow{}
 		}
-		return nil
 	})
 }
 
 func (s *rows) HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error) {
-	return do(ctx, s.line, toPostgres, fmt.Sprintf("HeldVersions %s %s %s", short(in), d, ids(records)), func() (map[uuid.UUID]int64, error) {
+	return read(ctx, s.postgresModel, fmt.Sprintf("HeldVersions %s %s %s", short(in), d, ids(records)), func() map[uuid.UUID]int64 {
 		found := map[uuid.UUID]int64{}
 		for _, id := range records {
 			if r := s.db.rows[key{in, d, id}]; r != nil {
 				found[id] = r.version
 			}
 		}
-		return found, nil
+		return found
 	})
 }
 
 func (s *rows) BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
-	return run(ctx, s.line, toPostgres, fmt.Sprintf("BumpHeld %s %s %s", short(in), d, ids(records)), func() error {
-		s.db.holdAgain(in, d, records)
-		return nil
+	return s.exec(ctx, fmt.Sprintf("BumpHeld %s %s %s", short(in), d, ids(records)), func() {
+		s.db.bumpExisting(in, d, records)
 	})
 }
 
 func (s *rows) ClaimStubs(ctx context.Context, in workspace.ID, age time.Duration, limit int) ([]workspace.HeldRecord, error) {
-	return do(ctx, s.line, toPostgres, "ClaimStubs "+short(in), func() (list []workspace.HeldRecord, err error) {
+	return read(ctx, s.postgresModel, "ClaimStubs "+short(in), func() (list []workspace.HeldRecord) {
 		for _, k := range s.db.order {
 			if k.workspace == in && s.db.oldStub(k, age) && len(list) < limit {
 				r := s.db.rows[k]
@@ -238,7 +235,7 @@ func (s *rows) ClaimStubs(ctx context.Context, in workspace.ID, age time.Duratio
 				list = append(list, workspace.HeldRecord{Dataset: k.dataset, Record: k.record, Version: r.version})
 			}
 		}
-		return list, nil
+		return list
 	})
 }
 
@@ -248,7 +245,7 @@ func (db *database) oldStub(k key, age time.Duration) bool {
 }
 
 func (s *rows) ForgetHeld(ctx context.Context, in workspace.ID, records []workspace.HeldRecord) error {
-	return run(ctx, s.line, toPostgres, fmt.Sprintf("ForgetHeld %s %s", short(in), versions(records)), func() error {
+	return s.exec(ctx, fmt.Sprintf("ForgetHeld %s %s", short(in), versions(records)), func() {
 		for _, h := range records {
 			k := key{in, h.Dataset, h.Record}
 			if r := s.db.rows[k]; r != nil && r.version == h.Version && !r.stubSince.IsZero() {
@@ -257,48 +254,46 @@ func (s *rows) ForgetHeld(ctx context.Context, in workspace.ID, records []worksp
 				s.db.order = slices.Delete(s.db.order, at, at+1)
 			}
 		}
-		return nil
 	})
 }
 
-// The writes of workspaces, as workspace.BookStore and workspace.MembershipStore
-// have them.
+// The writes of workspaces, like those of workspace.BookStore and
+// workspace.MembershipStore.
 
-// UpsertOverlays is that of workspace.BookStore, without a bound.
+// UpsertOverlays is that of workspace.BookStore, without a limit.
 func (s *rows) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) ([]workspace.Overlay, error) {
 	records := make([]uuid.UUID, len(changes))
 	for i, c := range changes {
 		records[i] = c.Fresh.Record
 	}
-	return do(ctx, s.line, toPostgres, fmt.Sprintf("UpsertOverlays %s %s %s", short(in), d, ids(records)), func() ([]workspace.Overlay, error) {
-		return s.db.upsertOverlays(in, d, changes), nil
+	return read(ctx, s.postgresModel, fmt.Sprintf("UpsertOverlays %s %s %s", short(in), d, ids(records)), func() []workspace.Overlay {
+		return s.db.upsertOverlays(in, d, changes)
 	})
 }
 
 // DeleteOverlays is that of workspace.BookStore.
 func (s *rows) DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
-	return run(ctx, s.line, toPostgres, fmt.Sprintf("DeleteOverlays %s %s %s", short(in), d, ids(records)), func() error {
+	return s.exec(ctx, fmt.Sprintf("DeleteOverlays %s %s %s", short(in), d, ids(records)), func() {
 		s.db.deleteOverlays(in, d, records)
-		return nil
 	})
 }
 
 // Overlays is that of workspace.BookStore.
 func (s *rows) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]workspace.Overlay, error) {
-	return do(ctx, s.line, toPostgres, fmt.Sprintf("Overlays %s %s %s", short(in), d, ids(records)), func() (map[uuid.UUID]workspace.Overlay, error) {
+	return read(ctx, s.postgresModel, fmt.Sprintf("Overlays %s %s %s", short(in), d, ids(records)), func() map[uuid.UUID]workspace.Overlay {
 		found := map[uuid.UUID]workspace.Overlay{}
 		for _, id := range records {
 			if o, kept := s.db.overlays[key{in, d, id}]; kept {
 				found[id] = o
 			}
 		}
-		return found, nil
+		return found
 	})
 }
 
 // StaticViews returns the ids of a dataset's Static Views.
 func (s *rows) StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]workspace.ViewID, error) {
-	return do(ctx, s.line, toPostgres, fmt.Sprintf("StaticViews %s %s", short(in), d), func() ([]workspace.ViewID, error) {
+	return read(ctx, s.postgresModel, fmt.Sprintf("StaticViews %s %s", short(in), d), func() []workspace.ViewID {
 		list := []workspace.ViewID{}
 		for k, of := range s.db.views {
 			if k.workspace == in && of == d {
@@ -306,58 +301,52 @@ func (s *rows) StaticViews(ctx context.Context, in workspace.ID, d query.Dataset
 			}
 		}
 		slices.SortFunc(list, func(a, b workspace.ViewID) int { return bytes.Compare(a[:], b[:]) })
-		return list, nil
+		return list
 	})
 }
 
 // AddMembers adds records to a Static View.
 func (s *rows) AddMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
-	return run(ctx, s.line, toPostgres, fmt.Sprintf("AddMembers %s %s %s", short(in), d, ids(records)), func() error {
+	return s.tryExec(ctx, fmt.Sprintf("AddMembers %s %s %s", short(in), d, ids(records)), func() error {
 		return s.db.addMembers(in, view, d, records)
 	})
 }
 
-// RemoveMembers takes records out of a Static View.
+// RemoveMembers removes records from a Static View.
 func (s *rows) RemoveMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
-	return run(ctx, s.line, toPostgres, fmt.Sprintf("RemoveMembers %s %s %s", short(in), d, ids(records)), func() error {
+	return s.tryExec(ctx, fmt.Sprintf("RemoveMembers %s %s %s", short(in), d, ids(records)), func() error {
 		return s.db.removeMembers(in, view, d, records)
 	})
 }
 
-// ViewThere tells whether there is a View, as looking it up does.
-func (s *rows) ViewThere(ctx context.Context, in workspace.ID, view uuid.UUID) error {
-	return run(ctx, s.line, toPostgres, "ViewThere "+short(in), func() error { return s.db.viewThere(in, view) })
+// CheckView fails with fault.ViewNotFound for an unknown View.
+func (s *rows) CheckView(ctx context.Context, in workspace.ID, view uuid.UUID) error {
+	return s.tryExec(ctx, "ViewThere "+short(in), func() error { return s.db.checkView(in, view) })
 }
 
 // DeleteView deletes a Static View.
 func (s *rows) DeleteView(ctx context.Context, in workspace.ID, view uuid.UUID) error {
-	return run(ctx, s.line, toPostgres, "DeleteView "+short(in), func() error {
+	return s.tryExec(ctx, "DeleteView "+short(in), func() error {
 		return s.db.deleteView(in, view)
 	})
 }
 
-// short is how a history names a workspace or a record: all of them differ in
-// the last byte.
+// short is the name of a workspace or record in a history: ids differ in the last
+// byte only.
 func short[T ~[16]byte](id T) string { return fmt.Sprintf("%02x", id[15]) }
 
-func ids(records []uuid.UUID) string {
-	var b strings.Builder
-	for i, id := range records {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(short(id))
-	}
-	return b.String()
-}
+func ids(records []uuid.UUID) string { return joined(records, short[uuid.UUID]) }
 
 func versions(records []workspace.HeldRecord) string {
-	var b strings.Builder
-	for i, r := range records {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, "%c%s@%d", r.Dataset[0], short(r.Record), r.Version)
+	return joined(records, func(r workspace.HeldRecord) string {
+		return fmt.Sprintf("%c%s@%d", r.Dataset[0], short(r.Record), r.Version)
+	})
+}
+
+func joined[T any](list []T, text func(T) string) string {
+	texts := make([]string, len(list))
+	for i, v := range list {
+		texts[i] = text(v)
 	}
-	return b.String()
+	return strings.Join(texts, ",")
 }

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -13,20 +14,18 @@ import (
 	"atlas/workspace/projection"
 )
 
-// Outcome is what came of a seed.
+// Outcome is the result of a seed.
 type Outcome struct {
 	Seed uint64
-	// Steps are the things that happened, Digest sums them up: the same seed has
-	// the same.
+	// Steps counts the events, Digest is a hash of them. The same seed has the same.
 	Steps  int
 	Digest uint64
-	// Simulated is how long it was, and Lag how long after the healing the last
-	// row was projected and the last document in line.
+	// Simulated is the simulated time. Lag is the time from the end of faults until
+	// every document was consistent.
 	Simulated, Lag time.Duration
-	// Answered are the searches of clients that were answered, Refused those that
-	// were not.
+	// Answered and Refused count the searches of clients.
 	Answered, Refused int64
-	// Violations are what should not be; none is what is wanted.
+	// Violations of invariants; none if the run passed.
 	Violations []string
 
 	history history
@@ -44,57 +43,46 @@ func Run(t *testing.T, seed uint64) (out Outcome) {
 	return out
 }
 
-// span is the time over which disturbances are spread.
-const span = 25 * time.Second
+// faultSpan is the time over which faults are spread.
+const faultSpan = 25 * time.Second
 
 func (w *world) run() (out Outcome) {
 	if w.plan.prepared {
-		for _, s := range w.servers {
-			s.start(true)
-		}
+		w.startServers()
 		w.healed = true
-		w.until(time.Minute, func() bool { return len(w.db.registered) == len(query.Held) && w.aliased() })
+		w.runUntil(time.Minute, func() bool { return len(w.db.registered) == len(query.Held) && w.searchable() })
 		w.healed = false
 	}
 	w.round(0)
-	for n := range w.plan.leaps {
-		for _, s := range w.servers {
-			s.stop()
-		}
-		w.until(projection.StubAge+upTo(w.random, projection.StubAge), func() bool { return false })
+	for n := range w.plan.timeSkips {
+		w.stopServers()
+		w.runUntil(projection.StubAge+upTo(w.random, projection.StubAge), never)
 		w.history.add(w.now(), "", "more than an hour later", "")
 		w.round(1 + n)
 	}
 	w.heal()
-	for _, s := range w.servers {
-		if s.current.Load() == nil {
-			s.start(true)
-		}
-	}
+	w.startServers()
 	w.history.add(w.now(), "", "everything is healed", "")
-	w.until(LateAfterHeal, func() bool { return false })
-	out.Lag = w.quiet()
-	for _, s := range w.servers {
-		s.stop()
-	}
-	w.until(time.Minute, func() bool { return len(w.open) == 0 })
+	w.runUntil(LateAfterHeal, never)
+	out.Lag = w.awaitConvergence()
+	w.stopServers()
+	w.runUntil(time.Minute, func() bool { return len(w.pendingCalls) == 0 })
 	out.Answered, out.Refused = w.answered.Load(), w.refused.Load()
 	out.Steps, out.Digest, out.Simulated, out.Violations, out.history = w.history.steps, w.history.digest, w.now(), w.violations, w.history
 	return out
 }
 
-// aliased tells whether searches find all held indices.
-func (w *world) aliased() bool {
-	return !slices.ContainsFunc(query.Held, func(d query.Dataset) bool { return len(w.cluster.behind(w.names.Held(string(d)))) == 0 })
+// never as a condition of runUntil runs for the whole time.
+func never() bool { return false }
+
+// searchable reports whether every held dataset has an index to search.
+func (w *world) searchable() bool {
+	return !slices.ContainsFunc(query.Held, func(d query.Dataset) bool { return len(w.cluster.indicesOf(w.names.Held(string(d)))) == 0 })
 }
 
-// round has everybody do something while things go wrong.
+// round runs clients, loader and operator while faults occur.
 func (w *world) round(number int) {
-	for _, s := range w.servers {
-		if s.current.Load() == nil {
-			s.start(true)
-		}
-	}
+	w.startServers()
 	var actors sync.WaitGroup
 	w.busy.Store(int64(w.plan.clients))
 	for n := range w.plan.clients {
@@ -108,14 +96,14 @@ func (w *world) round(number int) {
 	operator := w.actor("operator", 101, number)
 	rebuilding := &server{world: w, name: "operator"}
 	actors.Go(func() { operator.operator(rebuilding) })
-	w.rounds, w.disturbing = w.rounds+1, true
-	w.disturb(rebuilding)
+	w.rounds, w.faultsOn = w.rounds+1, true
+	w.scheduleFaults(rebuilding)
 	done := make(chan struct{})
 	go func() {
 		actors.Wait()
 		close(done)
 	}()
-	if !w.until(time.Hour, func() bool {
+	if !w.runUntil(time.Hour, func() bool {
 		select {
 		case <-done:
 			return true
@@ -123,37 +111,33 @@ func (w *world) round(number int) {
 			return false
 		}
 	}) {
-		w.wrong("clients, loader and operator have not ended after an hour")
+		w.violation("clients, loader and operator have not ended after an hour")
 	}
-	w.disturbing = false
+	w.faultsOn = false
 	loader.stop()
 	rebuilding.stop()
 }
 
-// disturb plans what goes wrong beside single calls.
-func (w *world) disturb(rebuilding *server) {
+// scheduleFaults schedules the faults that do not belong to single calls.
+func (w *world) scheduleFaults(rebuilding *server) {
 	r := w.random
 	soon := func(times int, what func()) {
 		for range times {
-			w.while(upTo(r, span), what)
+			w.duringRound(upTo(r, faultSpan), what)
 		}
 	}
 	soon(w.plan.kills, func() {
 		if n := r.IntN(len(w.servers) + 1); n < len(w.servers) {
 			s := w.servers[n]
 			s.stop()
-			w.while(upTo(r, span/2), func() {
-				if s.current.Load() == nil {
-					s.start(true)
-				}
-			})
+			w.duringRound(upTo(r, faultSpan/2), s.startIfStopped)
 		} else {
 			rebuilding.stop()
 		}
 	})
-	soon(w.plan.cuts, func() {
-		c := newCut(r, w.servers[r.IntN(len(w.servers))].name, w.now())
-		w.cuts = append(w.cuts, c)
+	soon(w.plan.partitions, func() {
+		c := newPartition(r, w.servers[r.IntN(len(w.servers))].name, w.now())
+		w.partitions = append(w.partitions, c)
 		w.history.add(w.now(), c.process, "is cut from "+c.to.String(), fmt.Sprintf("%v until %v", c.fate, c.until))
 	})
 	soon(w.plan.losses, func() {
@@ -169,11 +153,8 @@ func (w *world) disturb(rebuilding *server) {
 			return
 		}
 		old := held[r.IntN(len(held))]
-		live := make(map[string]*document, len(old.live))
-		for id, doc := range old.live {
-			live[id] = doc
-		}
-		w.while(upTo(r, span/2), func() {
+		live := maps.Clone(old.live)
+		w.duringRound(upTo(r, faultSpan/2), func() {
 			if now := w.cluster.indices[old.name]; now != nil {
 				w.history.add(w.now(), "", "the index "+w.indexName(old.name)+" is restored", "")
 				w.cluster.restore(now, live)
@@ -182,10 +163,10 @@ func (w *world) disturb(rebuilding *server) {
 	})
 	soon(w.plan.flushes, func() {
 		for _, i := range w.held() {
-			i.forget()
+			i.forgetDeletes()
 		}
 	})
-	soon(w.plan.jumps, func() {
+	soon(w.plan.clockJumps, func() {
 		w.skew = upTo(r, ClockJump) - ClockJump/2
 		w.history.add(w.now(), "postgres", "clock jumps", w.skew.String())
 	})
@@ -194,17 +175,17 @@ func (w *world) disturb(rebuilding *server) {
 	}
 }
 
-// while has something go wrong some time from now, if the round is still on.
-func (w *world) while(wait time.Duration, what func()) {
+// duringRound schedules a fault unless the round has ended by then.
+func (w *world) duringRound(wait time.Duration, what func()) {
 	round := w.rounds
-	w.in(wait, func() {
-		if w.disturbing && w.rounds == round {
+	w.after(wait, func() {
+		if w.faultsOn && w.rounds == round {
 			what()
 		}
 	})
 }
 
-// held are the indices of held records.
+// held lists the held indices.
 func (w *world) held() (list []*index) {
 	for _, i := range w.cluster.indices {
 		if i.global == nil {
@@ -214,12 +195,12 @@ func (w *world) held() (list []*index) {
 	return sorted(list)
 }
 
-// quiet waits until nothing is pending and everything is as it should be, and
-// tells how long that took.
-func (w *world) quiet() time.Duration {
+// awaitConvergence waits until nothing is pending and all documents are consistent for
+// three seconds in a row. It returns how long that took.
+func (w *world) awaitConvergence() time.Duration {
 	began, calm := w.now(), 0
 	for {
-		w.until(time.Second, func() bool { return false })
+		w.runUntil(time.Second, never)
 		var wrong []string
 		pending := w.pending()
 		if pending == 0 {
@@ -233,22 +214,22 @@ func (w *world) quiet() time.Duration {
 			return w.now() - began - 2*time.Second
 		case w.now()-began < LagBound:
 		case pending > 0:
-			w.wrong("%d records are pending %v after the healing", pending, w.now()-began)
+			w.violation("%d records are pending %v after the healing", pending, w.now()-began)
 			return w.now() - began
 		default:
 			for _, problem := range wrong {
-				w.wrong("after all was healed: %s", problem)
+				w.violation("after all was healed: %s", problem)
 			}
 			return w.now() - began
 		}
 	}
 }
 
-// String tells how a seed went, with its history when it went wrong.
+// String is the result with its history.
 func (o Outcome) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %d steps, %v simulated, %d searches answered and %d refused, plan %+v\n", o.Seed, o.Steps, o.Simulated, o.Answered, o.Refused, o.plan)
-	for _, h := range o.history.kept {
+	for _, h := range o.history.entries {
 		fmt.Fprintf(&b, "%14v %-10s %-60s%s\n", h.at, h.who, h.what, h.result)
 	}
 	for _, v := range o.Violations {
@@ -257,7 +238,7 @@ func (o Outcome) String() string {
 	return b.String()
 }
 
-// Again is how the seed is run again.
-func (o Outcome) Again() string {
+// Repro is the command that runs the seed again.
+func (o Outcome) Repro() string {
 	return fmt.Sprintf("again: scripts/faults simulate --seeds 1 --seed %d", o.Seed)
 }

@@ -14,43 +14,44 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"atlas/internal/fault"
+	"atlas/workspace"
 )
 
-// scheduler lets one thing happen at a time.
+// scheduler executes one event at a time.
 type scheduler struct {
-	bus    *bus
-	random *rand.Rand
-	plan   plan
-	cuts   []cut
-	began  time.Time
-	queue  events
-	number int
-	taken  int // calls
-	// healed: nothing is disturbed any more.
+	bus        *bus
+	random     *rand.Rand
+	plan       plan
+	partitions []partition
+	began      time.Time
+	queue      eventQueue
+	events     int
+	accepted   int // calls
+	// healed: faults have ended.
 	healed bool
-	// open are calls that have not been answered, or not been executed.
-	open    map[*call]bool
-	history history
+	// pendingCalls are calls that have not been answered, or not been executed.
+	pendingCalls map[*call]bool
+	history      history
 }
 
-// event is something that is going to happen.
+// event is a scheduled event.
 type event struct {
-	at     time.Duration // since the beginning
-	number int
-	// late: it is a call that nobody waits for.
+	at  time.Duration // since the start
+	seq int
+	// late: a call whose caller has given up.
 	late bool
 	do   func()
 }
 
-type events []*event
+type eventQueue []*event
 
-func (e events) Len() int { return len(e) }
-func (e events) Less(a, b int) bool {
-	return cmp.Or(cmp.Compare(e[a].at, e[b].at), cmp.Compare(e[a].number, e[b].number)) < 0
+func (e eventQueue) Len() int { return len(e) }
+func (e eventQueue) Less(a, b int) bool {
+	return cmp.Or(cmp.Compare(e[a].at, e[b].at), cmp.Compare(e[a].seq, e[b].seq)) < 0
 }
-func (e events) Swap(a, b int) { e[a], e[b] = e[b], e[a] }
-func (e *events) Push(x any)   { *e = append(*e, x.(*event)) }
-func (e *events) Pop() any {
+func (e eventQueue) Swap(a, b int) { e[a], e[b] = e[b], e[a] }
+func (e *eventQueue) Push(x any)   { *e = append(*e, x.(*event)) }
+func (e *eventQueue) Pop() any {
 	old := *e
 	last := old[len(old)-1]
 	*e = old[:len(old)-1]
@@ -59,21 +60,21 @@ func (e *events) Pop() any {
 
 func (s *scheduler) now() time.Duration { return time.Since(s.began) }
 
-// in has something happen some time from now.
-func (s *scheduler) in(wait time.Duration, do func()) *event {
-	s.number++
-	e := &event{at: s.now() + wait, number: s.number, do: do}
+// after schedules an event.
+func (s *scheduler) after(wait time.Duration, do func()) *event {
+	s.events++
+	e := &event{at: s.now() + wait, seq: s.events, do: do}
 	heap.Push(&s.queue, e)
 	return e
 }
 
-// until runs the simulation until a condition holds or a time is over, and tells
-// whether it holds.
-func (s *scheduler) until(limit time.Duration, condition func() bool) bool {
+// runUntil runs the simulation until a condition holds or limit has passed. It reports
+// whether the condition holds.
+func (s *scheduler) runUntil(limit time.Duration, condition func() bool) bool {
 	end := s.now() + limit
 	for {
 		synctest.Wait()
-		s.takeIn()
+		s.accept()
 		if condition() {
 			return true
 		}
@@ -86,7 +87,7 @@ func (s *scheduler) until(limit time.Duration, condition func() bool) bool {
 			next = min(next, s.queue[0].at)
 		}
 		if next > now {
-			// What wakes up meanwhile may have something for an earlier time.
+			// A goroutine that wakes up meanwhile may schedule an earlier event.
 			timer := time.NewTimer(next - now)
 			select {
 			case <-timer.C:
@@ -99,96 +100,96 @@ func (s *scheduler) until(limit time.Duration, condition func() bool) bool {
 	}
 }
 
-// takeIn decides what becomes of the calls that have parked, in the order of
-// their names: in which order they came is the Go scheduler's choice.
-func (s *scheduler) takeIn() {
-	arrived := s.bus.take()
+// accept schedules the parked calls, sorted by name: their order of arrival depends on
+// the Go scheduler.
+func (s *scheduler) accept() {
+	arrived := s.bus.drain()
 	slices.SortStableFunc(arrived, func(a, b *call) int {
-		return cmp.Or(cmp.Compare(a.who, b.who), cmp.Compare(a.what, b.what), cmp.Compare(a.before, b.before))
+		return cmp.Or(cmp.Compare(a.caller, b.caller), cmp.Compare(a.what, b.what), cmp.Compare(a.fingerprint, b.fingerprint))
 	})
 	for _, c := range arrived {
-		s.taken++
-		c.number, s.open[c] = s.taken, true
-		if c.line.dead.Load() {
+		s.accepted++
+		c.seq, s.pendingCalls[c] = s.accepted, true
+		if c.link.dead.Load() {
 			s.answer(c, nil, errKilled)
 			continue
 		}
-		s.decide(c)
+		s.schedule(c)
 	}
 }
 
-func (s *scheduler) decide(c *call) {
+func (s *scheduler) schedule(c *call) {
 	r := s.random
 	if s.healed || c.to == toScenario {
-		s.in(upTo(r, s.plan.latency), func() { s.answer(s.execute(c, "")) })
+		s.after(upTo(r, s.plan.latency), func() { s.answer(s.execute(c, "")) })
 		return
 	}
 	wait := s.plan.delay(r)
 	c.fate = s.plan.fate(r, c.to)
-	for _, cut := range s.cuts {
-		if cut.hits(c, s.now()) {
+	for _, cut := range s.partitions {
+		if cut.affects(c, s.now()) {
 			c.fate = cut.fate
 		}
 	}
 	switch c.fate {
-	case fine:
-		s.in(wait, func() {
-			// The answer may be slow as well.
+	case noFault:
+		s.after(wait, func() {
+			// The answer may be slow too.
 			_, value, err := s.execute(c, "")
 			if r.IntN(3) == 0 {
-				s.in(s.plan.delay(r), func() { s.answer(c, value, err) })
+				s.after(s.plan.delay(r), func() { s.answer(c, value, err) })
 				return
 			}
 			s.answer(c, value, err)
 		})
 	case lost:
-		s.in(wait, func() { s.answer(c, nil, errReset) })
+		s.after(wait, func() { s.answer(c, nil, errReset) })
 	case answerLost:
-		s.in(wait, func() {
+		s.after(wait, func() {
 			_, _, _ = s.execute(c, "answer lost")
 			s.answer(c, nil, errReset)
 		})
 	case late:
-		s.in(wait, func() {
+		s.after(wait, func() {
 			s.answer(c, nil, errReset)
-			s.later(c)
+			s.executeLate(c)
 		})
 	case hanging:
 		if r.IntN(2) == 0 {
-			s.later(c)
+			s.executeLate(c)
 		}
-		s.in(MaxHang, func() { s.answer(c, nil, errReset) })
-	case twice:
-		s.in(wait, func() {
+		s.after(MaxHang, func() { s.answer(c, nil, errReset) })
+	case duplicated:
+		s.after(wait, func() {
 			s.answer(s.execute(c, ""))
-			s.later(c)
+			s.executeLate(c)
 		})
 	case busy:
-		s.in(wait, func() {
-			refused := refusal(r)
+		s.after(wait, func() {
+			refused := randomRefusal(r)
 			body, err := json.Marshal(errorBody(refused))
-			s.answer(c, reply{refused.status, body}, errors.Join(err, c.refusal(refused)))
+			s.answer(c, reply{refused.status, body}, errors.Join(err, c.refusalError(refused)))
 		})
 	}
 }
 
-// later executes a call when nobody may wait for it any more.
-func (s *scheduler) later(c *call) {
-	s.in(s.plan.lateness(s.random, c.to), func() { _, _, _ = s.execute(c, "late") }).late = true
+// executeLate executes a call after its caller may have given up.
+func (s *scheduler) executeLate(c *call) {
+	s.after(s.plan.lateness(s.random, c.to), func() { _, _, _ = s.execute(c, "late") }).late = true
 }
 
-// execute lets a call do what it does. One whose caller had gone before it
-// arrived may do so all the same.
+// execute executes a call. A call whose caller gave up before it arrived is executed
+// in half of all cases.
 func (s *scheduler) execute(c *call, note string) (*call, any, error) {
 	if note == "" && c.abandoned.Load() {
 		note = "late"
 		if s.random.IntN(2) == 0 {
-			s.history.note(s.now(), c, "never arrived", nil, nil)
+			s.history.addCall(s.now(), c, "never arrived", nil, nil)
 			return c, nil, errReset
 		}
 	}
 	value, err := c.exec()
-	s.history.note(s.now(), c, note, value, err)
+	s.history.addCall(s.now(), c, note, value, err)
 	return c, value, err
 }
 
@@ -198,29 +199,29 @@ func (s *scheduler) answer(c *call, value any, err error) {
 			err = fault.BackendUnavailable(err, c.to.String())
 		}
 		if !c.answered && !c.abandoned.Load() {
-			s.history.note(s.now(), c, "refused", nil, err)
+			s.history.addCall(s.now(), c, "refused", nil, err)
 		}
 	}
 	c.answer(value, err)
-	delete(s.open, c)
+	delete(s.pendingCalls, c)
 }
 
-// kill ends a process: what it waits for never comes.
-func (s *scheduler) kill(l *line) {
+// kill ends a process: its open calls fail.
+func (s *scheduler) kill(l *link) {
 	l.dead.Store(true)
 	var own []*call
-	for c := range s.open {
-		if c.line == l {
+	for c := range s.pendingCalls {
+		if c.link == l {
 			own = append(own, c)
 		}
 	}
-	slices.SortFunc(own, func(a, b *call) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(own, func(a, b *call) int { return cmp.Compare(a.seq, b.seq) })
 	for _, c := range own {
 		s.answer(c, nil, errKilled)
 	}
 }
 
-// heal ends all disturbance. What is late comes soon.
+// heal ends all faults. Late calls arrive within LateAfterHeal.
 func (s *scheduler) heal() {
 	s.healed = true
 	for _, e := range s.queue {
@@ -231,41 +232,41 @@ func (s *scheduler) heal() {
 	heap.Init(&s.queue)
 }
 
-// refusal is nil for what is answered in HTTP.
-func (c *call) refusal(f *failure) error {
+// refusalError is nil for a call that gets an HTTP response.
+func (c *call) refusalError(f *elasticError) error {
 	if c.http {
 		return nil
 	}
 	return fault.BackendUnavailable(f, c.to.String())
 }
 
-// history is what happened, and a digest of all of it.
+// history is the events of a run and a digest of them.
 type history struct {
-	lock   *sync.Mutex // the operator starts processes beside the scheduler
-	steps  int
-	digest uint64
-	kept   []happened
+	lock    *sync.Mutex // the operator starts processes concurrently
+	steps   int
+	digest  uint64
+	entries []entry
 }
 
-type happened struct {
+type entry struct {
 	at                time.Duration
 	who, what, result string
 }
 
-// keptSteps is how much of a history is told.
-const keptSteps = 100_000
+// maxEntries limits the entries of a history; the digest has no limit.
+const maxEntries = 100_000
 
-func (h *history) note(at time.Duration, c *call, note string, value any, err error) {
+func (h *history) addCall(at time.Duration, c *call, note string, value any, err error) {
 	result := note
-	if c.fate == twice || c.fate == hanging {
+	if c.fate == duplicated || c.fate == hanging {
 		result += " (" + c.fate.String() + ")"
 	}
 	if err != nil {
 		result += " error: " + err.Error()
 	} else {
-		result += shown(value)
+		result += resultText(value)
 	}
-	h.add(at, c.who, c.what, result)
+	h.add(at, c.caller, c.what, result)
 }
 
 func (h *history) add(at time.Duration, who, what, result string) {
@@ -275,25 +276,25 @@ func (h *history) add(at time.Duration, who, what, result string) {
 	const prime = 1099511628211 // FNV-1a
 	mix := func(b byte) { h.digest = (h.digest ^ uint64(b)) * prime }
 	for shift := 0; shift < 64; shift += 8 {
-		mix(byte(uint64(at) >> shift)) // #nosec G115 -- the bits alone count
+		mix(byte(uint64(at) >> shift)) // #nosec G115 -- bits
 	}
 	for _, text := range []string{who, what} {
 		for i := range len(text) {
 			mix(text[i])
 		}
 	}
-	if len(h.kept) < keptSteps {
-		h.kept = append(h.kept, happened{at, who, what, result})
+	if len(h.entries) < maxEntries {
+		h.entries = append(h.entries, entry{at, who, what, result})
 	}
 }
 
-// shown is an answer in a history; most say nothing to a reader.
-func shown(value any) string {
+// resultText is the text of an answer in a history, "" for most types.
+func resultText(value any) string {
 	switch v := value.(type) {
 	case bool, int64, string:
 		return fmt.Sprintf(" → %v", v)
-	case pendingAnswer:
-		return fmt.Sprintf(" → ok=%v %s", v.ok, versions(v.records))
+	case workspace.PendingHeld:
+		return fmt.Sprintf(" → ok=%v %s", v.Leased, versions(v.Records))
 	case reply:
 		return fmt.Sprintf(" → %d", v.status)
 	}

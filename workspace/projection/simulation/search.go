@@ -18,27 +18,27 @@ import (
 	"atlas/workspace/records"
 )
 
-// searcher is a model of *search.Engine: it runs the searches of held records
-// that packages records and join make, as far as their conditions are on what
-// workspaces hold. Each search is judged where it is executed.
+// searcher is a model of *search.Engine. It runs the searches of held records that
+// packages records and join make, with conditions on memberships and the book only.
+// Each search is checked when it is executed.
 type searcher struct {
-	line    *line
+	link    *link
 	cluster *cluster
 	names   mappings.Names
-	world   *world // nil: nobody judges
+	world   *world // nil: no checks
 }
 
 var _ records.Searcher = (*searcher)(nil)
 
-// asked is what a client asked for, and what is wrong with what was found.
-type asked struct {
-	view   *workspace.View // nil: the book
-	before int64           // the last commit that it must see
-	// problems are of the search whose rows it got.
+// searchCheck is the expectation of a client, and the violations of the result.
+type searchCheck struct {
+	view        *workspace.View // nil: the book
+	afterCommit int64           // the search must see this commit
+	// problems are those of the search whose answer the client got.
 	problems []string
 }
 
-type askedKey struct{}
+type searchCheckKey struct{}
 
 type foundRows struct {
 	rows     []jsontext.Value
@@ -46,32 +46,32 @@ type foundRows struct {
 }
 
 func (s *searcher) Search(ctx context.Context, q query.Query) (records.Page, error) {
-	want, _ := ctx.Value(askedKey{}).(*asked)
+	want, _ := ctx.Value(searchCheckKey{}).(*searchCheck)
 	what := fmt.Sprintf("Search %s %s", q.Base.Kind, q.Dataset)
-	found, err := do(ctx, s.line, toElasticsearch, what, func() (foundRows, error) {
-		index, err := s.searched(q)
+	found, err := do(ctx, s.link, toElasticsearch, what, func() (foundRows, error) {
+		index, err := s.index(q)
 		if err != nil {
 			return foundRows{}, err
 		}
-		visible := s.cluster.searched(index)
+		visible := s.cluster.visibleDocuments(index)
 		var found foundRows
-		shown := map[uuid.UUID]shownDocument{}
+		shown := map[uuid.UUID]searchedDocument{}
 		for _, id := range slices.Sorted(maps.Keys(visible)) {
 			doc := visible[id]
-			var d shownDocument
+			var d searchedDocument
 			if doc.routing != q.Base.Workspace {
 				continue
 			}
 			if err := json.Unmarshal(doc.source, &d); err != nil {
 				return foundRows{}, fmt.Errorf("the document %s: %w", id, err)
 			}
-			if d.meets(q.Where) {
+			if d.matches(q.Where) {
 				shown[d.ID] = d
 				found.rows = append(found.rows, jsontext.Value(doc.source))
 			}
 		}
-		if s.world != nil && want != nil && s.world.known(q, index) {
-			found.problems = s.world.judge(q, want, shown)
+		if s.world != nil && want != nil && s.world.registered(q, index) {
+			found.problems = s.world.checkSearch(q, want, shown)
 		}
 		return found, nil
 	})
@@ -81,8 +81,8 @@ func (s *searcher) Search(ctx context.Context, q query.Query) (records.Page, err
 	return records.Page{Rows: found.rows, Total: len(found.rows)}, err
 }
 
-// searched is the index that a search goes to.
-func (s *searcher) searched(q query.Query) (*index, error) {
+// index is the index that a search uses.
+func (s *searcher) index(q query.Query) (*index, error) {
 	name := s.names.Held(string(q.Dataset))
 	if q.Generation != "" {
 		name = s.names.HeldGeneration(string(q.Dataset), q.Generation)
@@ -97,14 +97,14 @@ func (s *searcher) searched(q query.Query) (*index, error) {
 	return indices[0], nil
 }
 
-// SearchMerged is the search of a Dynamic View of contacts. No contact of the
-// model has a project, so that the first of both searches finds nothing.
+// SearchMerged is the search of a Dynamic View of contacts. No contact of the model
+// has a project, so the first of both searches finds nothing.
 func (s *searcher) SearchMerged(ctx context.Context, searches [2]query.Query, _ query.Query) (records.Page, error) {
 	return s.Search(ctx, searches[1])
 }
 
-// shownDocument is what of a document a search goes by.
-type shownDocument struct {
+// searchedDocument is the part of a document that searches use.
+type searchedDocument struct {
 	ID   uuid.UUID `json:"id"`
 	Held struct {
 		InBook bool        `json:"in_book"`
@@ -115,8 +115,8 @@ type shownDocument struct {
 	} `json:"held"`
 }
 
-// meets tells whether the document meets a condition.
-func (d *shownDocument) meets(n query.Node) bool {
+// matches reports whether the document meets a condition.
+func (d *searchedDocument) matches(n query.Node) bool {
 	e := evaluation{document: d}
 	n.Accept(&e)
 	return e.met
@@ -125,17 +125,17 @@ func (d *shownDocument) meets(n query.Node) bool {
 // evaluation evaluates a condition on a document. The clients of the model have
 // conditions on membership only; it panics on others.
 type evaluation struct {
-	document *shownDocument
+	document *searchedDocument
 	met      bool
 }
 
 var _ query.Visitor = (*evaluation)(nil)
 
 func (e *evaluation) VisitAll(n query.All) {
-	e.met = !slices.ContainsFunc(n, func(n query.Node) bool { return !e.document.meets(n) })
+	e.met = !slices.ContainsFunc(n, func(n query.Node) bool { return !e.document.matches(n) })
 }
-func (e *evaluation) VisitAny(n query.Any)                 { e.met = slices.ContainsFunc(n, e.document.meets) }
-func (e *evaluation) VisitNot(n query.Not)                 { e.met = !e.document.meets(n.Node) }
+func (e *evaluation) VisitAny(n query.Any)                 { e.met = slices.ContainsFunc(n, e.document.matches) }
+func (e *evaluation) VisitNot(n query.Not)                 { e.met = !e.document.matches(n.Node) }
 func (e *evaluation) VisitInBook(query.InBook)             { e.met = e.document.Held.InBook }
 func (e *evaluation) VisitInAnyView(query.InAnyView)       { e.met = len(e.document.Held.Views) > 0 }
 func (e *evaluation) VisitTerms(n query.Terms)             { e.unsupported(n) }
@@ -151,27 +151,25 @@ func (e *evaluation) VisitInView(n query.InView) {
 
 func (*evaluation) unsupported(n query.Node) { panic("the model has no condition " + n.String()) }
 
-// known tells whether the index that a search went to is the one that is
-// registered. Another one, which was put in its place, is noticed within
-// NoticeWithin.
-func (w *world) known(q query.Query, i *index) bool {
+// registered reports whether a searched index is the registered one. Another index
+// under the same name is detected by the next Prepare.
+func (w *world) registered(q query.Query, i *index) bool {
 	return slices.ContainsFunc(w.db.registered, func(g workspace.HeldGeneration) bool {
 		return g.Dataset == q.Dataset && w.names.HeldGeneration(string(g.Dataset), g.Generation) == i.name && g.IndexUUID == i.uuid
 	})
 }
 
-// judge holds what a search of a workspace finds to what was committed: each
-// record as some commit had it between the one that had been made when the
-// search was asked for and now. Which records the global dataset has reaches
-// searches later on: those that were away at some time are not missed.
-func (w *world) judge(q query.Query, want *asked, shown map[uuid.UUID]shownDocument) (problems []string) {
+// checkSearch compares the result of a search with the commits. Each record must be in
+// a state that it had between the start of the search and now. Changes of the global
+// dataset reach searches later: a record that was ever deleted may be missing.
+func (w *world) checkSearch(q query.Query, want *searchCheck, shown map[uuid.UUID]searchedDocument) (problems []string) {
 	in, err := workspace.ParseID(q.Base.Workspace)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	for _, id := range w.records {
 		doc, found := shown[id]
-		states := w.since(key{in, q.Dataset, id}, want.before)
+		states := w.statesSince(key{in, q.Dataset, id}, want.afterCommit)
 		always, never, status := true, true, false
 		for _, s := range states {
 			is := s.shows(want.view)
@@ -180,7 +178,7 @@ func (w *world) judge(q query.Query, want *asked, shown map[uuid.UUID]shownDocum
 		}
 		problem := ""
 		switch {
-		case !found && always && !w.unsteady[id]:
+		case !found && always && !w.flickered[id]:
 			problem = "a record is missing"
 		case found && never:
 			problem = "a record is found that should not be"
@@ -194,7 +192,7 @@ func (w *world) judge(q query.Query, want *asked, shown map[uuid.UUID]shownDocum
 	return problems
 }
 
-// shows tells whether a View, or the book, shows a record of this state.
+// shows reports whether a View, or the book for nil, shows a record in this state.
 func (s state) shows(view *workspace.View) bool {
 	switch {
 	case view == nil:

@@ -9,22 +9,21 @@ import (
 	"atlas/workspace/projection/simulation"
 )
 
-// The seeds of every test run. Those of the record are many more: scripts/faults
-// simulate.
+// The seeds of every test run; scripts/faults simulate runs many more.
 const (
 	firstSeed = 1
 	seeds     = 2_000
-	// racedSeeds are run with the race detector, under which all is several times
-	// slower and goroutines are woken in another order each time.
+	// racedSeeds run with the race detector. It is several times slower and wakes
+	// goroutines in another order each time.
 	racedSeeds = 60
 )
 
-// Whatever goes wrong, documents come to be what Postgres and the global records
-// make them, and no search that is answered misses what was written.
+// Whatever faults occur, documents end consistent with Postgres and the global records,
+// and no answered search misses a write.
 func TestSeeds(t *testing.T) {
 	if raced {
 		few(t, racedSeeds)
-		// The others without it, in a process of their own.
+		// All seeds without it, in a separate process.
 		command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=20m", "-run=^TestSeeds", ".")
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Errorf("without the race detector: %v\n%s", err, out)
@@ -36,13 +35,13 @@ func TestSeeds(t *testing.T) {
 
 func few(t *testing.T, seeds int) {
 	t.Helper()
-	told := 0
+	reported := 0
 	sum := simulation.Many(t, firstSeed, seeds, 1, func(o simulation.Outcome) {
 		if len(o.Violations) == 0 {
 			return
 		}
-		t.Errorf("seed %d: %s\n%s", o.Seed, strings.Join(o.Violations, "\n"), o.Again())
-		if told++; told == 1 {
+		t.Errorf("seed %d: %s\n%s", o.Seed, strings.Join(o.Violations, "\n"), o.Repro())
+		if reported++; reported == 1 {
 			t.Log(o)
 		}
 	})
@@ -50,8 +49,8 @@ func few(t *testing.T, seeds int) {
 		sum.Seeds, sum.Steps, sum.Simulated, sum.Took, sum.Answered, sum.Refused, sum.Lag)
 }
 
-// A seed runs the same way each time: the goroutines of one bubble run one after
-// the other when there is one processor.
+// A seed runs the same way each time: with one processor, the goroutines of a bubble
+// run one after the other.
 func TestSeedsRunTheSameWay(t *testing.T) {
 	if raced {
 		t.Log("the race detector wakes goroutines in another order each time; TestSeeds runs this one without it too")

@@ -17,10 +17,7 @@ import (
 )
 
 // system is the model of *postgres.System.
-type system struct {
-	line *line
-	db   *database
-}
+type system struct{ postgresModel }
 
 var (
 	_ projection.System   = (*system)(nil)
@@ -28,7 +25,7 @@ var (
 )
 
 func (s *system) PendingWorkspaces(ctx context.Context, except []workspace.ID, limit int) ([]workspace.ID, error) {
-	return do(ctx, s.line, toPostgres, "PendingWorkspaces", func() (list []workspace.ID, err error) {
+	return read(ctx, s.postgresModel, "PendingWorkspaces", func() (list []workspace.ID) {
 		oldest := map[workspace.ID]int64{}
 		for _, k := range s.db.order {
 			r := s.db.rows[k]
@@ -43,23 +40,23 @@ func (s *system) PendingWorkspaces(ctx context.Context, except []workspace.ID, l
 			}
 		}
 		slices.SortFunc(list, func(a, b workspace.ID) int { return int(oldest[a] - oldest[b]) })
-		return list[:min(limit, len(list))], nil
+		return list[:min(limit, len(list))]
 	})
 }
 
 func (s *system) StubWorkspaces(ctx context.Context, age time.Duration, limit int) ([]workspace.ID, error) {
-	return do(ctx, s.line, toPostgres, "StubWorkspaces", func() (list []workspace.ID, err error) {
+	return read(ctx, s.postgresModel, "StubWorkspaces", func() (list []workspace.ID) {
 		for _, k := range s.db.order {
 			if s.db.oldStub(k, age) && !slices.Contains(list, k.workspace) && len(list) < limit {
 				list = append(list, k.workspace)
 			}
 		}
-		return list, nil
+		return list
 	})
 }
 
 func (s *system) HeldStatus(ctx context.Context) (workspace.HeldStatus, error) {
-	return do(ctx, s.line, toPostgres, "HeldStatus", func() (h workspace.HeldStatus, err error) {
+	return read(ctx, s.postgresModel, "HeldStatus", func() (h workspace.HeldStatus) {
 		for _, r := range s.db.rows {
 			h.Records++
 			if !r.stubSince.IsZero() {
@@ -80,7 +77,7 @@ func (s *system) HeldStatus(ctx context.Context) (workspace.HeldStatus, error) {
 			}
 			h.OldestPending = max(h.OldestPending, s.db.clock().Sub(r.pendingSince))
 		}
-		return h, nil
+		return h
 	})
 }
 
@@ -92,14 +89,14 @@ func (s *system) BumpDataset(ctx context.Context, d query.Dataset, rewrite bool)
 	})
 }
 
-// bumpDataset goes page by page, each a transaction of its own.
+// bumpDataset bumps page by page, each in its own transaction.
 func (s *system) bumpDataset(ctx context.Context, d query.Dataset, what string, set func(*row)) error {
 	for last := (key{}); ; {
-		reached, err := do(ctx, s.line, toPostgres, what, func() (key, error) {
+		reached, err := read(ctx, s.postgresModel, what, func() key {
 			n := 0
 			reached := last
 			for _, k := range s.db.order {
-				if k.dataset != d || n == s.db.page || last != (key{}) && k.compare(last) <= 0 {
+				if k.dataset != d || n == s.db.bumpPage || last != (key{}) && k.compare(last) <= 0 {
 					continue
 				}
 				s.db.bump(s.db.rows[k])
@@ -107,10 +104,10 @@ func (s *system) bumpDataset(ctx context.Context, d query.Dataset, what string, 
 				reached = k
 				n++
 			}
-			if n < s.db.page {
-				return key{}, nil
+			if n < s.db.bumpPage {
+				return key{}
 			}
-			return reached, nil
+			return reached
 		})
 		if err != nil || reached == (key{}) {
 			return err
@@ -120,18 +117,17 @@ func (s *system) bumpDataset(ctx context.Context, d query.Dataset, what string, 
 }
 
 func (s *system) BumpRecords(ctx context.Context, d query.Dataset, records []string) error {
-	return run(ctx, s.line, toPostgres, fmt.Sprintf("BumpRecords %s %d", d, len(records)), func() error {
+	return s.exec(ctx, fmt.Sprintf("BumpRecords %s %d", d, len(records)), func() {
 		for _, k := range s.db.order {
 			if k.dataset == d && slices.Contains(records, k.record.String()) {
 				s.db.bump(s.db.rows[k])
 			}
 		}
-		return nil
 	})
 }
 
 func (s *system) BumpOldScores(ctx context.Context, age time.Duration, limit int) (int64, error) {
-	return do(ctx, s.line, toPostgres, "BumpOldScores", func() (n int64, err error) {
+	return read(ctx, s.postgresModel, "BumpOldScores", func() (n int64) {
 		for _, k := range s.db.order {
 			o, kept := s.db.overlays[k]
 			if r := s.db.rows[k]; kept && k.dataset == query.Accounts && o.ScoredAt.Before(s.db.clock().Add(-age)) && !r.pending() && n < int64(limit) {
@@ -139,41 +135,39 @@ func (s *system) BumpOldScores(ctx context.Context, age time.Duration, limit int
 				n++
 			}
 		}
-		return n, nil
+		return n
 	})
 }
 
 func (s *system) AdvanceVersions(ctx context.Context, past int64) error {
-	return run(ctx, s.line, toPostgres, "AdvanceVersions", func() error {
-		s.db.last = max(s.db.last, past)
-		return nil
+	return s.exec(ctx, "AdvanceVersions", func() {
+		s.db.lastVersion = max(s.db.lastVersion, past)
 	})
 }
 
 func (s *system) HeldSource(ctx context.Context, d query.Dataset) (string, error) {
-	return do(ctx, s.line, toPostgres, "HeldSource "+string(d), func() (string, error) { return s.db.sources[d], nil })
+	return read(ctx, s.postgresModel, "HeldSource "+string(d), func() string { return s.db.sources[d] })
 }
 
 func (s *system) SetHeldSource(ctx context.Context, d query.Dataset, generation string) error {
-	return run(ctx, s.line, toPostgres, "SetHeldSource "+string(d)+" "+generation, func() error {
+	return s.exec(ctx, "SetHeldSource "+string(d)+" "+generation, func() {
 		s.db.sources[d] = generation
-		return nil
 	})
 }
 
 func (s *system) HeldGenerations(ctx context.Context) ([]workspace.HeldGeneration, error) {
-	return do(ctx, s.line, toPostgres, "HeldGenerations", func() ([]workspace.HeldGeneration, error) {
-		return slices.Clone(s.db.registered), nil
+	return read(ctx, s.postgresModel, "HeldGenerations", func() []workspace.HeldGeneration {
+		return slices.Clone(s.db.registered)
 	})
 }
 
-// RegisterGeneration is two statements, each committed by itself.
+// RegisterGeneration is two statements, each its own transaction.
 func (s *system) RegisterGeneration(ctx context.Context, g workspace.HeldGeneration) (int64, error) {
-	err := run(ctx, s.line, toPostgres, "RegisterGeneration "+string(g.Dataset), func() error { return s.db.register(g) })
+	err := s.tryExec(ctx, "RegisterGeneration "+string(g.Dataset), func() error { return s.db.register(g) })
 	if err != nil {
 		return 0, err
 	}
-	return do(ctx, s.line, toPostgres, "LastVersion "+string(g.Dataset), func() (int64, error) { return max(1, s.db.last), nil })
+	return read(ctx, s.postgresModel, "LastVersion "+string(g.Dataset), func() int64 { return max(1, s.db.lastVersion) })
 }
 
 func (db *database) register(g workspace.HeldGeneration) error {
@@ -182,7 +176,7 @@ func (db *database) register(g workspace.HeldGeneration) error {
 			return fault.New(fault.Internal, "the generation %s of %s is registered", g.Generation, g.Dataset)
 		}
 	}
-	g.Serving, g.Marked = false, true
+	g.Serving, g.LostMarked = false, true
 	db.insert(g)
 	return nil
 }
@@ -192,8 +186,15 @@ func (db *database) insert(g workspace.HeldGeneration) {
 	slices.SortStableFunc(db.registered, func(a, b workspace.HeldGeneration) int { return strings.Compare(string(a.Dataset), string(b.Dataset)) })
 }
 
-// set changes a generation, if it is there.
-func (db *database) set(of workspace.HeldGeneration, change func(*workspace.HeldGeneration)) {
+// remove removes generations of a dataset.
+func (db *database) remove(d query.Dataset, which func(generation string) bool) {
+	db.registered = slices.DeleteFunc(slices.Clone(db.registered), func(g workspace.HeldGeneration) bool {
+		return g.Dataset == d && which(g.Generation)
+	})
+}
+
+// updateGeneration changes a generation, if it is registered.
+func (db *database) updateGeneration(of workspace.HeldGeneration, change func(*workspace.HeldGeneration)) {
 	db.registered = slices.Clone(db.registered)
 	for i, g := range db.registered {
 		if g.Dataset == of.Dataset && g.Generation == of.Generation {
@@ -203,12 +204,11 @@ func (db *database) set(of workspace.HeldGeneration, change func(*workspace.Held
 }
 
 func (s *system) ReplaceGenerations(ctx context.Context, g workspace.HeldGeneration) error {
-	return run(ctx, s.line, toPostgres, "ReplaceGenerations "+string(g.Dataset), func() error {
-		s.db.registered = slices.DeleteFunc(slices.Clone(s.db.registered), func(o workspace.HeldGeneration) bool { return o.Dataset == g.Dataset })
+	return s.exec(ctx, "ReplaceGenerations "+string(g.Dataset), func() {
+		s.db.remove(g.Dataset, func(string) bool { return true })
 		g := g
-		g.Serving, g.Marked = true, false
+		g.Serving, g.LostMarked = true, false
 		s.db.insert(g)
-		return nil
 	})
 }
 
@@ -222,50 +222,42 @@ func (s *system) MarkLost(ctx context.Context, g workspace.HeldGeneration) error
 	if err != nil {
 		return err
 	}
-	return run(ctx, s.line, toPostgres, "Marked "+string(g.Dataset), func() error {
-		s.db.set(g, func(g *workspace.HeldGeneration) { g.Marked = true })
-		return nil
+	return s.exec(ctx, "Marked "+string(g.Dataset), func() {
+		s.db.updateGeneration(g, func(g *workspace.HeldGeneration) { g.LostMarked = true })
 	})
 }
 
 func (s *system) AdoptIndex(ctx context.Context, g workspace.HeldGeneration) error {
-	return run(ctx, s.line, toPostgres, "AdoptIndex "+string(g.Dataset), func() error {
-		s.db.set(g, func(of *workspace.HeldGeneration) {
+	return s.exec(ctx, "AdoptIndex "+string(g.Dataset), func() {
+		s.db.updateGeneration(g, func(of *workspace.HeldGeneration) {
 			if of.IndexUUID == "" {
 				of.IndexUUID = g.IndexUUID
 			}
 		})
-		return nil
 	})
 }
 
 func (s *system) ServeGeneration(ctx context.Context, g workspace.HeldGeneration) error {
-	return run(ctx, s.line, toPostgres, "ServeGeneration "+string(g.Dataset), func() error {
-		s.db.registered = slices.DeleteFunc(slices.Clone(s.db.registered), func(o workspace.HeldGeneration) bool {
-			return o.Dataset == g.Dataset && o.Generation != g.Generation
-		})
-		s.db.set(g, func(g *workspace.HeldGeneration) { g.Serving = true })
-		return nil
+	return s.exec(ctx, "ServeGeneration "+string(g.Dataset), func() {
+		s.db.remove(g.Dataset, func(generation string) bool { return generation != g.Generation })
+		s.db.updateGeneration(g, func(g *workspace.HeldGeneration) { g.Serving = true })
 	})
 }
 
 func (s *system) DropGeneration(ctx context.Context, g workspace.HeldGeneration) error {
-	return run(ctx, s.line, toPostgres, "DropGeneration "+string(g.Dataset), func() error {
-		s.db.registered = slices.DeleteFunc(slices.Clone(s.db.registered), func(o workspace.HeldGeneration) bool {
-			return o.Dataset == g.Dataset && o.Generation == g.Generation
-		})
-		return nil
+	return s.exec(ctx, "DropGeneration "+string(g.Dataset), func() {
+		s.db.remove(g.Dataset, func(generation string) bool { return generation == g.Generation })
 	})
 }
 
 func (s *system) Unprojected(ctx context.Context, d query.Dataset, since int64) (int64, error) {
-	return do(ctx, s.line, toPostgres, "Unprojected "+string(d), func() (n int64, err error) {
+	return read(ctx, s.postgresModel, "Unprojected "+string(d), func() (n int64) {
 		for k, r := range s.db.rows {
 			if k.dataset == d && r.projected >= 1 && r.projected <= since {
 				n++
 			}
 		}
-		return n, nil
+		return n
 	})
 }
 
@@ -275,43 +267,35 @@ func (s *system) WithLease(ctx context.Context, name, who string, ttl time.Durat
 }
 
 func (s *system) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error) {
-	return do(ctx, s.line, toPostgres, "AcquireLease "+name, func() (bool, error) {
-		now := s.db.clock()
-		if l, there := s.db.leases[name]; there && l.deadline.After(now) && !l.deadline.After(now.Add(2*ttl)) && l.holder != holder {
-			return false, nil
+	return read(ctx, s.postgresModel, "AcquireLease "+name, func() bool {
+		if s.db.leases[name] == nil {
+			s.db.leases[name] = &leaseRow{}
 		}
-		s.db.leases[name] = leaseRow{holder, now.Add(ttl)}
-		return true, nil
+		return s.db.leases[name].acquire(s.db.clock(), holder, ttl)
 	})
 }
 
 func (s *system) RenewLease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error) {
-	return do(ctx, s.line, toPostgres, "RenewLease "+name, func() (bool, error) {
-		now := s.db.clock()
-		if l, there := s.db.leases[name]; !there || l.holder != holder || !l.deadline.After(now) {
-			return false, nil
-		}
-		s.db.leases[name] = leaseRow{holder, now.Add(ttl)}
-		return true, nil
+	return read(ctx, s.postgresModel, "RenewLease "+name, func() bool {
+		l := s.db.leases[name]
+		return l != nil && l.renew(s.db.clock(), holder, ttl)
 	})
 }
 
 func (s *system) ReleaseLease(ctx context.Context, name, holder string) error {
-	return run(ctx, s.line, toPostgres, "ReleaseLease "+name, func() error {
-		if l, there := s.db.leases[name]; there && l.holder == holder {
+	return s.exec(ctx, "ReleaseLease "+name, func() {
+		if l := s.db.leases[name]; l != nil && l.holder == holder {
 			delete(s.db.leases, name)
 		}
-		return nil
 	})
 }
 
 func (s *system) LeaseHolder(ctx context.Context, name string) (string, time.Time, error) {
-	l, err := do(ctx, s.line, toPostgres, "LeaseHolder "+name, func() (leaseRow, error) {
-		l := s.db.leases[name]
-		if !l.deadline.After(s.db.clock()) {
-			return leaseRow{}, nil
+	l, err := read(ctx, s.postgresModel, "LeaseHolder "+name, func() leaseRow {
+		if l := s.db.leases[name]; l != nil && l.deadline.After(s.db.clock()) {
+			return *l
 		}
-		return l, nil
+		return leaseRow{}
 	})
 	return l.holder, l.deadline, err
 }

@@ -19,13 +19,13 @@ import (
 	"atlas/workspace/records"
 )
 
-// world is one run.
+// world is the state of one run.
 type world struct {
 	*scheduler
 	db      *database
 	cluster *cluster
 	names   mappings.Names
-	// skew is how far the clock of Postgres is off.
+	// skew is the offset of the clock of Postgres.
 	skew time.Duration
 
 	workspaces []workspace.ID
@@ -33,20 +33,20 @@ type world struct {
 	views      []uuid.UUID // of each workspace; View n holds records of dataset n modulo 3
 	servers    []*server
 	rounds     int
-	disturbing bool
-	// poison is the workspace whose rows cannot be had, from when it is set.
+	faultsOn   bool
+	// poison is the workspace whose rows cannot be read, nil for none.
 	poison atomic.Pointer[workspace.ID]
 
 	commits atomic.Int64
 	states  map[key][]state
-	// unsteady are the global records that were away at some time.
-	unsteady  map[uuid.UUID]bool
-	released  int          // generations of the global dataset
-	revisions int          // of its records
-	status    atomic.Int64 // the last one that was written
-	// answered and refused are the searches that clients made.
+	// flickered has the global records that were ever deleted.
+	flickered         map[uuid.UUID]bool
+	globalGenerations int          // generations of the global dataset
+	revisions         int          // of its records
+	lastStatus        atomic.Int64 // the last one that was written
+	// answered and refused count the searches of clients.
 	answered, refused atomic.Int64
-	// busy are the clients that have not ended.
+	// busy counts the clients that have not ended.
 	busy atomic.Int64
 
 	lock       sync.Mutex
@@ -54,18 +54,18 @@ type world struct {
 }
 
 func newWorld(seed uint64) *world {
-	random := rand.New(rand.NewPCG(seed, 0x61746c6173)) // #nosec G404 -- a seed is to be run again
+	random := rand.New(rand.NewPCG(seed, 0x61746c6173)) // #nosec G404 -- a seed must repeat
 	w := &world{
 		scheduler: &scheduler{
-			bus: &bus{wake: make(chan struct{}, 1), trails: map[string]uint64{}}, random: random, plan: newPlan(random), began: time.Now(), open: map[*call]bool{},
+			bus: &bus{wake: make(chan struct{}, 1), fingerprints: map[string]uint64{}}, random: random, plan: newPlan(random), began: time.Now(), pendingCalls: map[*call]bool{},
 			history: history{lock: new(sync.Mutex)},
 		},
-		states: map[key][]state{}, unsteady: map[uuid.UUID]bool{},
+		states: map[key][]state{}, flickered: map[uuid.UUID]bool{},
 	}
 	w.db = newDatabase(func() time.Time { return time.Now().Add(w.skew) })
-	w.db.page, w.db.committed = w.plan.bumpPage, w.note
+	w.db.bumpPage, w.db.onCommit = w.plan.bumpPage, w.recordCommit
 	w.cluster = newCluster(time.Now, func() time.Duration { return upTo(random, RefreshWithin) })
-	w.cluster.written = w.certain
+	w.cluster.onWrite = w.checkDigest
 	for n := range w.plan.workspaces {
 		w.workspaces = append(w.workspaces, workspace.ID{15: byte(0xa0 + n)})
 	}
@@ -79,18 +79,18 @@ func newWorld(seed uint64) *world {
 			w.db.views[viewKey{in, view}] = viewDataset(n)
 		}
 	}
-	w.release(nil)
+	w.switchGlobal(nil)
 	for n := range w.plan.servers {
 		w.servers = append(w.servers, &server{world: w, name: fmt.Sprintf("s%d", n+1)})
 	}
 	return w
 }
 
-// maxViolations is how many of a run are told.
+// maxViolations limits the violations of a run that are kept.
 const maxViolations = 20
 
-// wrong notes a violation.
-func (w *world) wrong(format string, args ...any) {
+// violation records a violation.
+func (w *world) violation(format string, args ...any) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	if len(w.violations) < maxViolations {
@@ -98,16 +98,17 @@ func (w *world) wrong(format string, args ...any) {
 	}
 }
 
-// server is a process that comes and goes: of atlas serve, or of a command.
+// server is an instance of atlas serve or of a command, which may be killed and
+// restarted.
 type server struct {
 	world   *world
 	name    string
 	current atomic.Pointer[process]
 }
 
-// process is one life of a server.
+// process is one process of a server, from start to stop.
 type process struct {
-	line      *line
+	link      *link
 	rows      *rows
 	global    *global
 	records   *records.Records
@@ -116,15 +117,15 @@ type process struct {
 	ended     sync.WaitGroup
 }
 
-// start begins a life; one that sweeps is atlas serve.
+// start starts a process; with sweep it is atlas serve.
 func (s *server) start(sweep bool) *process {
 	w := s.world
-	l := &line{bus: w.bus, name: s.name}
+	l := &link{bus: w.bus, name: s.name}
 	client, err := elastic.New(elastic.Config{
 		Addresses: []string{"http://model:9200"},
-		Transport: &transport{line: l, cluster: w.cluster, name: w.indexName},
-		// By the time it is, whoever comes first: goroutines that wake up together
-		// have no order.
+		Transport: &transport{link: l, cluster: w.cluster, name: w.indexName},
+		// A function of the time only: goroutines that wake up at the same time have no
+		// order.
 		Jitter: func(most time.Duration) time.Duration {
 			h := fnv.New64a()
 			fmt.Fprint(h, s.name, w.now())
@@ -135,9 +136,10 @@ func (s *server) start(sweep bool) *process {
 		panic(err) // the configuration is right
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &process{line: l, rows: &rows{l, w.db, w.isPoisoned}, global: &global{l, w.cluster, w.names}, end: cancel}
+	model := postgresModel{l, w.db}
+	p := &process{link: l, rows: &rows{model, w.isPoisoned}, global: &global{l, w.cluster, w.names}, end: cancel}
 	p.projector = &projection.Projector{
-		Rows: p.rows, System: &system{l, w.db}, Global: p.global, Elastic: client, Names: w.names,
+		Rows: p.rows, System: &system{model}, Global: p.global, Elastic: client, Names: w.names,
 		Page: w.plan.page, Lease: w.plan.lease,
 	}
 	p.records = &records.Records{Searcher: &searcher{l, w.cluster, w.names, w}, Freshness: p.projector, Overlays: p.rows, Views: p.rows}
@@ -149,25 +151,44 @@ func (s *server) start(sweep bool) *process {
 	return p
 }
 
-// stop ends a life as kill -9 does.
+// startIfStopped starts atlas serve unless it runs.
+func (s *server) startIfStopped() {
+	if s.current.Load() == nil {
+		s.start(true)
+	}
+}
+
+func (w *world) startServers() {
+	for _, s := range w.servers {
+		s.startIfStopped()
+	}
+}
+
+func (w *world) stopServers() {
+	for _, s := range w.servers {
+		s.stop()
+	}
+}
+
+// stop kills the process as kill -9 does.
 func (s *server) stop() {
 	p := s.current.Swap(nil)
 	if p == nil {
 		return
 	}
 	s.world.history.add(s.world.now(), s.name, "is killed", "")
-	s.world.kill(p.line)
+	s.world.kill(p.link)
 	p.end()
 	p.ended.Go(p.projector.Close)
 }
 
-// isPoisoned tells whether a workspace's rows cannot be had.
+// isPoisoned reports whether a workspace's rows cannot be read.
 func (w *world) isPoisoned(in workspace.ID) bool {
 	poisoned := w.poison.Load()
 	return poisoned != nil && *poisoned == in
 }
 
-// indexName is the name of an index without what is random in it.
+// indexName is the name of an index without its random part.
 func (w *world) indexName(name string) string {
 	for _, d := range query.Held {
 		held := w.names.Held(string(d))
@@ -178,14 +199,14 @@ func (w *world) indexName(name string) string {
 	return name
 }
 
-// release makes a new generation of all global records and sends searches to it;
-// change is told each record of the one before.
-func (w *world) release(change func(d query.Dataset, id uuid.UUID, r globalRecord) globalRecord) {
-	w.released++
+// switchGlobal creates a new generation of all global records and switches searches to
+// it. change maps each record of the previous generation.
+func (w *world) switchGlobal(change func(d query.Dataset, id uuid.UUID, r globalRecord) globalRecord) {
+	w.globalGenerations++
 	for _, d := range query.Held {
 		alias := w.names.Alias(string(d))
-		name := w.names.Generation(string(d), fmt.Sprint(w.released))
-		before := w.cluster.behind(alias)
+		name := w.names.Generation(string(d), fmt.Sprint(w.globalGenerations))
+		before := w.cluster.indicesOf(alias)
 		if err := w.cluster.create(name, []string{alias}); err != nil {
 			panic(err) // it has a name of its own
 		}
@@ -210,12 +231,12 @@ func (w *world) release(change func(d query.Dataset, id uuid.UUID, r globalRecor
 	}
 }
 
-// change changes global records where they are.
-func (w *world) change(d query.Dataset, id uuid.UUID, to *globalRecord) {
-	serving := w.cluster.behind(w.names.Alias(string(d)))[0]
+// setGlobal changes a global record in the served generation; nil deletes it.
+func (w *world) setGlobal(d query.Dataset, id uuid.UUID, to *globalRecord) {
+	serving := w.cluster.indicesOf(w.names.Alias(string(d)))[0]
 	if to == nil {
 		delete(serving.global, id.String())
-		w.unsteady[id] = true
+		w.flickered[id] = true
 		return
 	}
 	serving.global[id.String()] = *to

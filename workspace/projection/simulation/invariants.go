@@ -17,7 +17,7 @@ import (
 	"atlas/workspace/projection"
 )
 
-// state is what a workspace had of a record from a commit on.
+// state is a record of a workspace as a commit left it.
 type state struct {
 	commit int64
 	inBook bool
@@ -25,8 +25,8 @@ type state struct {
 	views  []uuid.UUID
 }
 
-// note takes down what a commit made of a record.
-func (w *world) note(k key) {
+// recordCommit stores the state of a record after a commit.
+func (w *world) recordCommit(k key) {
 	s := state{commit: w.commits.Add(1), views: slices.Clone(w.db.members[k])}
 	if o, kept := w.db.overlays[k]; kept {
 		s.inBook = true
@@ -35,8 +35,9 @@ func (w *world) note(k key) {
 	w.states[k] = append(w.states[k], s)
 }
 
-// since are the states a record has had from a commit on, the one of then first.
-func (w *world) since(k key, commit int64) []state {
+// statesSince lists the states of a record since a commit, first the state at that
+// commit.
+func (w *world) statesSince(k key, commit int64) []state {
 	all := w.states[k]
 	first := 0
 	for i, s := range all {
@@ -50,15 +51,14 @@ func (w *world) since(k key, commit int64) []state {
 	return all[first:]
 }
 
-// certain holds a document that was just written to what its row says: a digest
-// means that it is certain which document is there, and nothing may replace it by
-// another while it does.
-func (w *world) certain(i *index, id string, doc *document) {
+// checkDigest checks a write of a document: while its row has a digest, only an equal
+// document may replace the document.
+func (w *world) checkDigest(i *index, id string, doc *document) {
 	at := slices.IndexFunc(w.db.registered, func(g workspace.HeldGeneration) bool {
 		return g.Serving && i.uuid == g.IndexUUID && i.name == w.names.HeldGeneration(string(g.Dataset), g.Generation)
 	})
 	if at < 0 {
-		return // nobody searches it
+		return // not searched
 	}
 	d := w.db.registered[at].Dataset
 	for k, r := range w.db.rows {
@@ -67,14 +67,14 @@ func (w *world) certain(i *index, id string, doc *document) {
 		}
 		bare := bytes.Replace(doc.source, fmt.Appendf(nil, `,"version":%d}}`, doc.version), []byte("}}"), 1)
 		if digest := sha256.Sum256(bare); !bytes.Equal(digest[:], r.digest) {
-			w.wrong("at %v %s@%d is replaced by another document, though the row (version %d) has a digest of the one that was there", w.now(), k, doc.version, r.version)
+			w.violation("at %v %s@%d is replaced by another document, though the row (version %d) has a digest of the one that was there", w.now(), k, doc.version, r.version)
 		}
 	}
 }
 
 func documentID(k key) string { return k.workspace.String() + ":" + k.record.String() }
 
-// pending counts what is pending of the workspaces that can be projected.
+// pending counts the pending rows of workspaces that can be projected.
 func (w *world) pending() (n int) {
 	for k, r := range w.db.rows {
 		if r.pending() && !w.isPoisoned(k.workspace) {
@@ -84,8 +84,8 @@ func (w *world) pending() (n int) {
 	return n
 }
 
-// differences is where documents are not what rows and global records make them,
-// when nothing is pending.
+// differences lists the documents that differ from their rows and global records. Call
+// it when nothing is pending.
 func (w *world) differences() (list []string) {
 	for _, d := range query.Held {
 		list = append(list, w.differencesOf(d)...)
@@ -113,7 +113,7 @@ func (w *world) differences() (list []string) {
 
 func (w *world) differencesOf(d query.Dataset) (list []string) {
 	alias := w.names.Held(string(d))
-	serving := w.cluster.behind(alias)
+	serving := w.cluster.indicesOf(alias)
 	if len(serving) != 1 {
 		return []string{fmt.Sprintf("the alias %s is at %d indices", alias, len(serving))}
 	}
@@ -124,7 +124,7 @@ func (w *world) differencesOf(d query.Dataset) (list []string) {
 	if !registered {
 		list = append(list, fmt.Sprintf("searches of held %s go to an index that is not registered as serving", d))
 	}
-	visible := w.cluster.searched(serving[0])
+	visible := w.cluster.visibleDocuments(serving[0])
 	records, err := w.cluster.serving(w.names.Alias(string(d)))
 	if err != nil {
 		return append(list, err.Error())
@@ -147,9 +147,9 @@ func (w *world) differencesOf(d query.Dataset) (list []string) {
 	return list
 }
 
-// difference is what is wrong with a document. What it should be is made by
-// document.BuildHeld of the row and the global record as they are, without
-// anything of package projection.
+// difference describes how a document differs from the expected one, "" if it does
+// not. document.BuildHeld makes the expected document from the row and the global
+// record, without package projection.
 func (w *world) difference(k key, doc *document, records map[string]globalRecord) string {
 	r, h := w.db.rows[k], w.db.record(k)
 	global, present := records[k.record.String()]
@@ -171,7 +171,7 @@ func (w *world) difference(k key, doc *document, records map[string]globalRecord
 		want = searchdoc.BuildHeld(record, global, held)
 	}
 	switch {
-	case doc == nil && unheld: // it is being removed
+	case doc == nil && unheld: // a stub may be purged
 		return ""
 	case doc == nil:
 		return "it has no document"

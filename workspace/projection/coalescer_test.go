@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// Who asks while something runs gets the next run, not that one: it may have
-// passed by what the asker needs. All who ask until then share it.
-func TestATurnIsSharedOnlyBeforeItBegins(t *testing.T) {
+// A caller gets the next run and not one that has begun. All callers until the next
+// run begins share it.
+func TestARunIsSharedOnlyBeforeItBegins(t *testing.T) {
 	t.Parallel()
-	var all turns[int]
+	var all coalescer[int]
 	began, goOn := make(chan int), make(chan error)
 	n := 0
 	run := func() error {
@@ -17,13 +17,13 @@ func TestATurnIsSharedOnlyBeforeItBegins(t *testing.T) {
 		began <- n
 		return <-goOn
 	}
-	first := all.join(1, run)
+	first := all.schedule(1, run)
 	<-began
-	second, third := all.join(1, run), all.join(1, run)
+	second, third := all.schedule(1, run), all.schedule(1, run)
 	if second == first || third != second {
 		t.Fatal("the run that had begun was shared, or the next one was not")
 	}
-	other := all.join(2, func() error { return nil })
+	other := all.schedule(2, func() error { return nil })
 	if err := other.wait(t.Context()); err != nil {
 		t.Error("another key:", err)
 	}
@@ -44,7 +44,7 @@ func TestATurnIsSharedOnlyBeforeItBegins(t *testing.T) {
 		t.Error(err)
 	}
 	all.wait()
-	if len(all.queues) != 0 {
+	if len(all.next) != 0 {
 		t.Error("something is left of what has ended")
 	}
 }
