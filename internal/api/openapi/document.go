@@ -157,7 +157,9 @@ type Example struct {
 }
 
 // JSON is a body of JSON.
-func JSON(m MediaType) schema.Map[MediaType] { return schema.Map[MediaType]{{Name: "application/json", Value: m}} }
+func JSON(m MediaType) schema.Map[MediaType] {
+	return schema.Map[MediaType]{{Name: "application/json", Value: m}}
+}
 
 // Components are what the document refers to.
 type Components struct {

@@ -31,6 +31,7 @@ type actor struct {
 	token      string
 	targets    []*target
 	own        map[query.Dataset][]string // records that no other client writes to
+	writable   map[query.Dataset][]string // its own, and those that all clients of the workspace write to
 	globalData *globalData
 	turn       int
 
@@ -180,11 +181,11 @@ func (a *actor) next(ctx context.Context) error {
 	d := pick(a.random, drawn)
 	switch n := a.random.IntN(100); {
 	case n < 9:
-		return a.upsert(ctx, d, pick(a.random, a.in.records[d]))
+		return a.upsert(ctx, d, pick(a.random, a.writable[d]))
 	case n < 16:
 		return a.upsertAll(ctx, d)
 	case n < 23:
-		return a.remove(ctx, d, pick(a.random, a.in.records[d]))
+		return a.remove(ctx, d, pick(a.random, a.writable[d]))
 	case n < 29:
 		return a.removeAll(ctx, d)
 	case n < 41:

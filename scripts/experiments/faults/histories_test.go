@@ -157,10 +157,14 @@ func (s *testbed) newTenant(n int) {
 		place[d]++
 	}
 	for i := range tenantClients {
+		writable := map[query.Dataset][]string{}
+		for d, all := range w.records {
+			writable[d] = append(slices.Clone(all[:sharedRecords]), own[i][d]...)
+		}
 		user, token := w.Member("member")
 		s.actors = append(s.actors, &actor{
 			n: len(s.actors), rig: s.rig, random: rand.New(rand.NewPCG(s.seed, 10+uint64(len(s.actors)))), in: w, user: user, token: token,
-			targets: s.targets, own: own[i], globalData: s.globalData,
+			targets: s.targets, own: own[i], writable: writable, globalData: s.globalData,
 		})
 	}
 }

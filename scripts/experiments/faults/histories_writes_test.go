@@ -66,7 +66,7 @@ func (a *actor) upsert(ctx context.Context, d query.Dataset, record string) erro
 // upsertAll says something of several records in one batch; of its own ones
 // alone, at times.
 func (a *actor) upsertAll(ctx context.Context, d query.Dataset) error {
-	from := a.in.records[d]
+	from := a.writable[d]
 	if a.random.IntN(2) == 0 {
 		from = a.own[d]
 	}
@@ -123,7 +123,7 @@ func (a *actor) remove(ctx context.Context, d query.Dataset, record string) erro
 
 // removeAll takes several of its own records out of the book, or of all.
 func (a *actor) removeAll(ctx context.Context, d query.Dataset) error {
-	from := a.in.records[d]
+	from := a.writable[d]
 	own := a.random.IntN(2) == 0
 	if own {
 		from = a.own[d]
@@ -159,7 +159,7 @@ func (a *actor) removeAll(ctx context.Context, d query.Dataset) error {
 func (a *actor) whole(ctx context.Context, d query.Dataset, records []string, judge func(i int, now history.Stored) (done, undone bool)) error {
 	for _, r := range records {
 		if !slices.Contains(a.own[d], r) {
-			return nil // others may have written since
+			return nil // other clients may have written since
 		}
 	}
 	now, err := storedRecords(ctx, a.rig, a.in.ID, d, records)
