@@ -44,12 +44,12 @@ func TestOperatorOfPeople(t *testing.T) {
 		t.Error("removed twice")
 	}
 
-	skills := workspace.NewSkills(d.OpenApp(t, postgres.Options{}), nil)
+	store := workspace.NewSkills(d.OpenApp(t, postgres.Options{}), nil)
 	for _, n := range []workspace.NewSkill{
 		{Scope: workspace.WorkspaceSkill, Name: "Bid letters"}, {Scope: workspace.PersonalSkill, Name: "Diary"},
 	} {
 		n.Description, n.Content = "d", "the content"
-		if _, err := skills.Create(t.Context(), w.ID, owner.ID, n); err != nil {
+		if _, err := store.Create(t.Context(), w.ID, owner.ID, n); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -50,7 +50,7 @@ func viewArgs(ids []workspace.ViewID) []uuid.UUID {
 // UpdateFavorites implements workspace.FavoriteStore. It locks the user's membership,
 // which serializes the user's changes, then their rows in the order of View ids,
 // then the Views.
-func (s *Store) UpdateFavorites(ctx context.Context, in workspace.ID, user workspace.UserID, named []workspace.ViewID, update func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID) (views map[workspace.ViewID]workspace.View, err error) {
+func (s *Store) UpdateFavorites(ctx context.Context, in workspace.ID, user workspace.UserID, named []workspace.ViewID, update func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID) (favorites map[workspace.ViewID]workspace.View, err error) {
 	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `SELECT FROM members WHERE workspace_id = $1 AND user_id = $2 FOR NO KEY UPDATE`, arg(in), arg(user))
 		if err == nil && tag.RowsAffected() == 0 {
@@ -77,10 +77,10 @@ func (s *Store) UpdateFavorites(ctx context.Context, in workspace.ID, user works
 		if err := replaceFavorites(ctx, tx, in, user, update(order, exists)); err != nil {
 			return err
 		}
-		views, err = viewsByID(ctx, tx, in, user, named)
+		favorites, err = viewsByID(ctx, tx, in, user, named)
 		return err
 	})
-	return views, err
+	return favorites, err
 }
 
 func viewIDs(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]workspace.ViewID, error) {

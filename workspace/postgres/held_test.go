@@ -240,7 +240,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 	one, two, record := b.one.ID, b.two.ID, uuid.New()
 	ids := []uuid.UUID{record}
 	kept := b.upsert(t, one, query.Accounts, record, "kept")
-	held := []workspace.HeldRecord{{Dataset: query.Accounts, Record: record, Version: b.version(t, record)}}
+	records := []workspace.HeldRecord{{Dataset: query.Accounts, Record: record, Version: b.version(t, record)}}
 	everything := func() (out []string) {
 		t.Helper()
 		rows, err := b.system.Pool().Query(context.Background(), `
@@ -284,18 +284,18 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 		"PendingHeld": func(ctx context.Context, in workspace.ID) (int, error) {
 			pending, err := b.store.PendingHeld(ctx, in, "h", time.Minute, false, 10)
 			for _, r := range pending.Records {
-				if r.Version == held[0].Version {
+				if r.Version == records[0].Version {
 					return 1, err
 				}
 			}
 			return 0, err
 		},
 		"ClaimHeld": func(ctx context.Context, in workspace.ID) (int, error) {
-			_, err := b.store.ClaimHeld(ctx, in, "h", time.Minute, held)
+			_, err := b.store.ClaimHeld(ctx, in, "h", time.Minute, records)
 			return 0, err
 		},
 		"FinishHeld": func(ctx context.Context, in workspace.ID) (int, error) {
-			return 0, b.store.FinishHeld(ctx, in, []workspace.ProjectionResult{{Dataset: query.Accounts, Record: record, Version: held[0].Version,
+			return 0, b.store.FinishHeld(ctx, in, []workspace.ProjectionResult{{Dataset: query.Accounts, Record: record, Version: records[0].Version,
 				Score: &workspace.Scored{Score: 1, Trend: "falling", At: b.now}}}, true)
 		},
 		"ReleaseProjector": func(ctx context.Context, in workspace.ID) (int, error) {
@@ -303,7 +303,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 		},
 		"HeldVersions": func(ctx context.Context, in workspace.ID) (int, error) {
 			versions, err := b.store.HeldVersions(ctx, in, query.Accounts, ids)
-			if versions[record] == held[0].Version {
+			if versions[record] == records[0].Version {
 				return 1, err
 			}
 			return 0, err
@@ -316,7 +316,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 			return len(stubs), err
 		},
 		"ForgetHeld": func(ctx context.Context, in workspace.ID) (int, error) {
-			return 0, b.store.ForgetHeld(ctx, in, held)
+			return 0, b.store.ForgetHeld(ctx, in, records)
 		},
 	}
 	// Every method of the interfaces must have a row.

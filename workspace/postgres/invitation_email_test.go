@@ -10,7 +10,7 @@ import (
 )
 
 // sendDue claims all due e-mails and returns their addresses.
-func (p *people) sendDue(t *testing.T, daily int) (to []string) {
+func (p *peopleFixture) sendDue(t *testing.T, daily int) (to []string) {
 	t.Helper()
 	for {
 		l, ok, err := p.system.ClaimEmail(t.Context(), p.now, time.Hour, daily)
@@ -23,7 +23,7 @@ func (p *people) sendDue(t *testing.T, daily int) (to []string) {
 	}
 }
 
-func (p *people) schedule(t *testing.T, in workspace.ID, email string) workspace.CreatedInvitation {
+func (p *peopleFixture) schedule(t *testing.T, in workspace.ID, email string) workspace.CreatedInvitation {
 	t.Helper()
 	made, err := p.invitations.Create(t.Context(), in, workspace.KeyActor, email, workspace.MemberRole)
 	fatal(t, err)

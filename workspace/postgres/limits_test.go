@@ -42,8 +42,8 @@ func TestLimitsHoldUnderConcurrency(t *testing.T) {
 	const most, attempts = 7, 24
 	limits := workspace.Limits{OpenInvitations: most, Views: most, PersonalSkills: most, WorkspaceSkills: most}
 	p.invitations.Limits, p.skills.Limits = limits, limits
-	views := workspace.NewViews(p.store, func() time.Time { return p.now })
-	views.Limits = limits
+	service := workspace.NewViews(p.store, func() time.Time { return p.now })
+	service.Limits = limits
 	ann, bob := p.members[p.one.ID][0].ID, p.members[p.one.ID][1].ID
 	skill := func(in workspace.ID, viewer workspace.UserID, scope workspace.SkillScope) func(context.Context, int) error {
 		return func(ctx context.Context, i int) error {
@@ -53,7 +53,7 @@ func TestLimitsHoldUnderConcurrency(t *testing.T) {
 	}
 	view := func(in workspace.ID) func(context.Context, int) error {
 		return func(ctx context.Context, i int) error {
-			_, err := views.Upsert(ctx, in, ann, workspace.ViewChange{Dataset: query.Accounts, Type: workspace.StaticView, Name: fmt.Sprintf("View %d", i)})
+			_, err := service.Upsert(ctx, in, ann, workspace.ViewChange{Dataset: query.Accounts, Type: workspace.StaticView, Name: fmt.Sprintf("View %d", i)})
 			return err
 		}
 	}
@@ -74,12 +74,12 @@ func TestLimitsHoldUnderConcurrency(t *testing.T) {
 		}
 	}
 	// What is deleted makes room; existing ones can be changed.
-	all, err := views.List(t.Context(), p.one.ID, workspace.ViewFilter{Limit: 100})
+	all, err := service.List(t.Context(), p.one.ID, workspace.ViewFilter{Limit: 100})
 	fatal(t, err)
 	id := all[0].ID
-	_, err = views.Upsert(t.Context(), p.one.ID, ann, workspace.ViewChange{ID: &id, Name: "Another name"})
+	_, err = service.Upsert(t.Context(), p.one.ID, ann, workspace.ViewChange{ID: &id, Name: "Another name"})
 	fatal(t, err)
-	fatal(t, views.Delete(t.Context(), p.one.ID, id))
+	fatal(t, service.Delete(t.Context(), p.one.ID, id))
 	if made := attemptsAtOnce(t, 3, most, func(ctx context.Context, i int) error { return view(p.one.ID)(ctx, 100+i) }); made != 1 {
 		t.Errorf("one View was deleted, and %d made", made)
 	}

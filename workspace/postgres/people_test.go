@@ -11,8 +11,8 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// people is a world with the services over it, several connections wide.
-type people struct {
+// peopleFixture is a world with the services over it, several connections wide.
+type peopleFixture struct {
 	*world
 	store         *postgres.Store
 	memberAdmin   *workspace.Members
@@ -22,10 +22,10 @@ type people struct {
 	skillAdmin    *workspace.SkillAdmin
 }
 
-func newPeople(t *testing.T) *people {
+func newPeople(t *testing.T) *peopleFixture {
 	t.Helper()
 	w := newWorld(t)
-	p := &people{world: w, store: w.databases.OpenApp(t, postgres.Options{MaxConns: 8})}
+	p := &peopleFixture{world: w, store: w.databases.OpenApp(t, postgres.Options{MaxConns: 8})}
 	clock := func() time.Time { return p.now }
 	links, err := workspace.NewInvitationLinks("https://app.example/join", []byte("a key of the servers"))
 	fatal(t, err)
@@ -38,7 +38,7 @@ func newPeople(t *testing.T) *people {
 }
 
 // join adds a member with a role and returns them.
-func (p *people) join(t *testing.T, in workspace.ID, email string, role workspace.Role) workspace.Member {
+func (p *peopleFixture) join(t *testing.T, in workspace.ID, email string, role workspace.Role) workspace.Member {
 	t.Helper()
 	m, err := p.directory.AddMember(t.Context(), in, workspace.Member{Email: email, Name: "N", Role: role})
 	fatal(t, err)
@@ -46,7 +46,7 @@ func (p *people) join(t *testing.T, in workspace.ID, email string, role workspac
 }
 
 // invite returns an invitation and its token.
-func (p *people) invite(t *testing.T, in workspace.ID, email string) (workspace.Invitation, string) {
+func (p *peopleFixture) invite(t *testing.T, in workspace.ID, email string) (workspace.Invitation, string) {
 	t.Helper()
 	made, err := p.invitations.Create(t.Context(), in, workspace.KeyActor, email, workspace.MemberRole)
 	fatal(t, err)
@@ -73,7 +73,7 @@ func wantCode(t *testing.T, name string, err error, want fault.Code) {
 
 func by(m workspace.Member) workspace.Actor { return workspace.Actor{User: m.ID} }
 
-func (p *people) owners(ctx context.Context, t *testing.T, in workspace.ID) (n int) {
+func (p *peopleFixture) owners(ctx context.Context, t *testing.T, in workspace.ID) (n int) {
 	t.Helper()
 	fatal(t, p.system.Pool().QueryRow(ctx, `SELECT count(*) FROM members WHERE workspace_id = $1 AND role = 'owner'`, in.String()).Scan(&n))
 	return n

@@ -18,7 +18,7 @@ import (
 
 // viewing is a world with Views and Favorites.
 type viewing struct {
-	*people
+	*peopleFixture
 	views     *workspace.Views
 	favorites *workspace.Favorites
 }

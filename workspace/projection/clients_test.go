@@ -42,19 +42,19 @@ func TestFiftyClients(t *testing.T) {
 	var clients sync.WaitGroup
 	for c := range 50 {
 		clients.Go(func() {
-			book := servers[c%2]
+			service := servers[c%2]
 			for i := range 12 {
 				a := id("a", rand.IntN(6))
 				var err error
 				switch rand.IntN(5) {
 				case 0:
-					err = book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a, id("a", rand.IntN(6))})
+					err = service.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a, id("a", rand.IntN(6))})
 				default:
 					change := workspace.OverlayChange{"workspace_status": statuses[rand.IntN(4)], "tags": tags(fmt.Sprint("c", c), fmt.Sprint("i", i))}
 					if i%2 == 0 {
 						change["icp_tier"] = tiers[rand.IntN(4)]
 					}
-					_, err = book.Upsert(t.Context(), w.one, query.Accounts, []workspace.BookInput{
+					_, err = service.Upsert(t.Context(), w.one, query.Accounts, []workspace.BookInput{
 						{Record: a.String(), Change: change}, {Record: id("a", rand.IntN(6)).String(), Change: workspace.OverlayChange{"notes": fmt.Sprint(c, i)}},
 					})
 				}
@@ -96,7 +96,7 @@ func TestElasticsearchAway(t *testing.T) {
 	engine := &search.Engine{Elastic: between.client, Names: w.indices.Names, Timeout: 10 * time.Second}
 	projector := w.newProjector(t, between.client)
 	projector.Global = engine
-	book := &workspace.Book{Store: w.app, Global: engine, Changed: projector.Wake}
+	service := &workspace.Book{Store: w.app, Global: engine, Changed: projector.Wake}
 	ctx, cancel := context.WithCancel(t.Context())
 	var sweep sync.WaitGroup
 	sweep.Go(func() { projector.Sweep(ctx) })
@@ -106,7 +106,7 @@ func TestElasticsearchAway(t *testing.T) {
 	between.set(true, nil)
 	var before, after int64
 	fatal(t, w.admin.QueryRow(t.Context(), `SELECT last_value FROM held_version`).Scan(&before))
-	if _, err := book.Upsert(t.Context(), w.one, query.Contacts, []workspace.BookInput{{Record: id("c", 1).String()}}); fault.CodeOf(err) != fault.Unavailable {
+	if _, err := service.Upsert(t.Context(), w.one, query.Contacts, []workspace.BookInput{{Record: id("c", 1).String()}}); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("an upsert: %v", err)
 	}
 	fatal(t, w.admin.QueryRow(t.Context(), `SELECT last_value FROM held_version`).Scan(&after))
@@ -118,7 +118,7 @@ func TestElasticsearchAway(t *testing.T) {
 		for i := range 100 {
 			gone = append(gone, id("c", 1000+start+i))
 		}
-		fatal(t, book.Delete(t.Context(), w.one, query.Contacts, gone))
+		fatal(t, service.Delete(t.Context(), w.one, query.Contacts, gone))
 	}
 	if _, err := projector.Settle(t.Context(), w.one, query.Contacts); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a search that cannot see the deletions: %v", err)
@@ -182,7 +182,7 @@ func TestWritingChild(t *testing.T) {
 	engine := &search.Engine{Elastic: client, Names: names, Timeout: 10 * time.Second}
 	projector := &projection.Projector{Rows: app, System: system, Global: engine, Elastic: client, Names: names, Lease: 3 * time.Second}
 	go projector.Sweep(t.Context())
-	book := &workspace.Book{Store: app, Global: engine, Changed: projector.Wake}
+	service := &workspace.Book{Store: app, Global: engine, Changed: projector.Wake}
 	for i := 0; ; i++ {
 		a := id("a", rand.IntN(accounts))
 		status := uuid.NewString()
@@ -191,9 +191,9 @@ func TestWritingChild(t *testing.T) {
 		}
 		fmt.Printf("trying %s %s\n", a, status)
 		if status == "-" {
-			err = book.Delete(t.Context(), in, query.Accounts, []uuid.UUID{a})
+			err = service.Delete(t.Context(), in, query.Accounts, []uuid.UUID{a})
 		} else {
-			_, err = book.Upsert(t.Context(), in, query.Accounts, []workspace.BookInput{{Record: a.String(), Change: workspace.OverlayChange{"workspace_status": status}}})
+			_, err = service.Upsert(t.Context(), in, query.Accounts, []workspace.BookInput{{Record: a.String(), Change: workspace.OverlayChange{"workspace_status": status}}})
 		}
 		fatal(t, err)
 		fmt.Printf("answered %s %s\n", a, status)

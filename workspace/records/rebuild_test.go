@@ -32,7 +32,7 @@ func (r *rebuilding) SearchMerged(ctx context.Context, searches [2]query.Query, 
 func TestSearchBesideARebuild(t *testing.T) {
 	t.Parallel()
 	const n = 12
-	w := newWorld(t, people(t, n))
+	w := newWorld(t, contactsWorld(t, n))
 	for i := 1; i <= n; i++ {
 		w.annotate(query.Contacts, searchtest.ID("c", i), `{}`)
 	}

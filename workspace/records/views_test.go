@@ -23,9 +23,9 @@ import (
 	"atlas/workspace/records"
 )
 
-// people is a world of contacts: of every three, one has a project, and names
+// contactsWorld is a world of contacts: of every three, one has a project, and names
 // and dates repeat, so that sorts have ties.
-func people(t *testing.T, n int) *searchtest.World {
+func contactsWorld(t *testing.T, n int) *searchtest.World {
 	t.Helper()
 	data := searchtest.NewWorld()
 	for i := 1; i <= n; i++ {
@@ -44,7 +44,7 @@ func people(t *testing.T, n int) *searchtest.World {
 // projects and those that the workspace holds, each for its own reason.
 func TestBrowsingContacts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, people(t, 9))
+	w := newWorld(t, contactsWorld(t, 9))
 	live, list := w.view(query.Contacts, everything), w.view(query.Contacts, "")
 	id := func(n int) string { return searchtest.ID("c", n) }
 	check := func(what string, want ...string) {
@@ -106,7 +106,7 @@ func TestBrowsingContacts(t *testing.T) {
 func TestTwoSearchesAreOneList(t *testing.T) {
 	t.Parallel()
 	const n = 120
-	data := people(t, n)
+	data := contactsWorld(t, n)
 	w := newWorld(t, data)
 	live, list := w.view(query.Contacts, everything), w.view(query.Contacts, "")
 	visible := map[string]bool{}
@@ -272,7 +272,7 @@ func wantRow(t *testing.T, row []byte, want string) {
 // before it, also during other writes.
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, people(t, 60))
+	w := newWorld(t, contactsWorld(t, 60))
 	list := w.view(query.Contacts, "")
 	var group sync.WaitGroup
 	for worker := range 4 {

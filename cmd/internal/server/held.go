@@ -56,10 +56,10 @@ func wireHeld(ctx context.Context, c Config, s *api.Server, engine *search.Engin
 		log.Warn("the indices of held records are not there yet", "error", err.Error())
 	}
 	s.Book = &workspace.Book{Store: store, Global: engine, Limits: c.bounds(), Changed: projector.Wake}
-	views := workspace.NewViews(store, nil)
-	views.Limits = c.bounds()
+	service := workspace.NewViews(store, nil)
+	service.Limits = c.bounds()
 	s.Views = api.Views{
-		Views:       views,
+		Views:       service,
 		Memberships: &workspace.Memberships{Store: store, Records: engine, Changed: projector.Wake},
 		Favorites:   workspace.NewFavorites(store),
 	}
