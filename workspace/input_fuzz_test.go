@@ -12,6 +12,8 @@ import (
 	"atlas/internal/input"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/views"
 )
 
 // wantValidationError fails unless err is a validation error of a limited size.
@@ -43,7 +45,7 @@ func FuzzUpsert(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte, which uint8) {
 		v, issues := input.Decode(body)
 		d := query.Held[int(which)%len(query.Held)]
-		in, err := workspace.ParseUpsert(v, d, issues)
+		in, err := book.ParseUpsert(v, d, issues)
 		if err != nil {
 			wantValidationError(t, body, err)
 			return
@@ -72,7 +74,7 @@ func FuzzUpsert(f *testing.F) {
 				t.Errorf("%q: a tag of %d characters", body, n)
 			}
 		}
-		if again := workspace.DistinctTags(tags); !slices.Equal(again, tags) {
+		if again := book.DistinctTags(tags); !slices.Equal(again, tags) {
 			t.Errorf("%q: tags %q, and once more %q", body, tags, again)
 		}
 		for _, text := range texts {
@@ -99,7 +101,7 @@ func FuzzViewChange(f *testing.F) {
 		if len(issues) > 0 {
 			return
 		}
-		c, err := workspace.ParseViewChange(v)
+		c, err := views.ParseChange(v)
 		if err != nil {
 			wantValidationError(t, body, err)
 			return
@@ -114,7 +116,7 @@ func FuzzViewChange(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q cannot be stored: %v", body, err)
 		}
-		var again workspace.Presentation
+		var again views.Presentation
 		if err := json.Unmarshal(stored, &again); err != nil || !again.Equal(*c.Presentation) {
 			t.Errorf("%q is stored as %s, read as %+v, %v", body, stored, again, err)
 		}

@@ -1,11 +1,8 @@
-// Package workspace has the types and rules of what belongs to one workspace:
-// the workspace itself, its members, its API keys and what they may do.
-// Directory creates and changes workspaces, keys and members for operators.
+// Package workspace has what all parts of a workspace share: the workspace and its
+// plan, ids, API keys and their scopes, limits, and checks of texts and times. The
+// parts are packages of their own: people, book, views, skills, subscriptions, held.
 //
-// The package does not store anything: workspace/postgres implements the small
-// interfaces declared here. It does not authenticate callers (internal/auth) and
-// does not know HTTP. docs/api.md, "Authentication and workspaces", has the
-// rules for clients.
+// docs/api.md, "Authentication and workspaces", has the rules for clients.
 package workspace
 
 import (

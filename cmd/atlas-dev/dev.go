@@ -21,6 +21,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/devstack"
 	"atlas/workspace"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 )
 
@@ -88,7 +89,7 @@ type devWorkspace struct {
 type devUser struct {
 	ID    workspace.UserID `json:"id"`
 	Email string           `json:"email"`
-	Role  workspace.Role   `json:"role"`
+	Role  people.Role      `json:"role"`
 	Token string           `json:"token"`
 }
 
@@ -211,7 +212,7 @@ func (c *devCmd) seed(ctx context.Context, systemURL string, secrets devSecrets)
 		return nil, err
 	}
 	defer system.Close()
-	directory := workspace.NewDirectory(system, nil)
+	directory := people.NewDirectory(system, nil)
 	known := c.knownKeys()
 	var all []devWorkspace
 	for i := range c.Workspaces + 1 {
@@ -228,7 +229,7 @@ func (c *devCmd) seed(ctx context.Context, systemURL string, secrets devSecrets)
 	return all, nil
 }
 
-func (c *devCmd) seedOne(ctx context.Context, directory *workspace.Directory, name string, plan workspace.Plan, known map[workspace.ID]string, secrets devSecrets) (devWorkspace, error) {
+func (c *devCmd) seedOne(ctx context.Context, directory *people.Directory, name string, plan workspace.Plan, known map[workspace.ID]string, secrets devSecrets) (devWorkspace, error) {
 	id := workspace.ID(uuid.NewSHA1(devNamespace, []byte(name)))
 	w, err := directory.EnsureWorkspace(ctx, id, name, plan, c.Ceiling)
 	if err != nil {
@@ -242,12 +243,12 @@ func (c *devCmd) seedOne(ctx context.Context, directory *workspace.Directory, na
 		}
 	}
 	if !accepted {
-		_, out.APIKey, err = directory.CreateKey(ctx, workspace.NewKey{Name: "Development", Workspaces: []workspace.ID{w.ID}, Scopes: workspace.AllScopes()})
+		_, out.APIKey, err = directory.CreateKey(ctx, people.NewKey{Name: "Development", Workspaces: []workspace.ID{w.ID}, Scopes: workspace.AllScopes()})
 		if err != nil {
 			return devWorkspace{}, err
 		}
 	}
-	for _, role := range []workspace.Role{workspace.Owner, workspace.Admin, workspace.MemberRole} {
+	for _, role := range []people.Role{people.Owner, people.Admin, people.MemberRole} {
 		user, err := c.seedUser(ctx, directory, w, role, secrets)
 		if err != nil {
 			return devWorkspace{}, err
@@ -257,10 +258,10 @@ func (c *devCmd) seedOne(ctx context.Context, directory *workspace.Directory, na
 	return out, nil
 }
 
-func (c *devCmd) seedUser(ctx context.Context, directory *workspace.Directory, w workspace.Workspace, role workspace.Role, secrets devSecrets) (devUser, error) {
+func (c *devCmd) seedUser(ctx context.Context, directory *people.Directory, w workspace.Workspace, role people.Role, secrets devSecrets) (devUser, error) {
 	user := uuid.NewSHA1(devNamespace, []byte(w.Name+"/"+string(role)))
 	email := fmt.Sprintf("%s@%s.example", role, w.ID.String()[:8])
-	m, err := directory.EnsureMember(ctx, w.ID, workspace.Member{ID: workspace.UserID(user), Email: email, Name: string(role) + " of " + w.Name, Role: role})
+	m, err := directory.EnsureMember(ctx, w.ID, people.Member{ID: workspace.UserID(user), Email: email, Name: string(role) + " of " + w.Name, Role: role})
 	if err != nil {
 		return devUser{}, err
 	}

@@ -13,6 +13,8 @@ import (
 	"atlas/client"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/people"
 )
 
 // bookShapes are the members of a record of each book, in order.
@@ -49,7 +51,7 @@ func TestBookRoutes(t *testing.T) {
 	s := start(t, 0)
 	for _, d := range query.Held {
 		path := "/workspace/" + string(d)
-		key := workspace.IDKey(d)
+		key := book.IDKey(d)
 		ids := s.search(d, `{"limit": 3}`).ids(t)
 		up := s.call("POST", path+"/upsert", s.key, fmt.Sprintf(`{%q:%q,"workspace_status":" Met ","tags":["A","b","a"]}`, key, strings.ToUpper(ids[0])))
 		if up.status != 200 || up.body.Metadata.Credits != 0 {
@@ -177,8 +179,8 @@ func TestBookRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := s.newKey(workspace.NewKey{Name: "free", Workspaces: []workspace.ID{free.ID}, Scopes: workspace.AllScopes()})
-	reader := s.newKey(workspace.NewKey{Name: "reader", Workspaces: []workspace.ID{s.pro.ID}, Scopes: []workspace.Scope{workspace.WorkspaceRead}})
+	key := s.newKey(people.NewKey{Name: "free", Workspaces: []workspace.ID{free.ID}, Scopes: workspace.AllScopes()})
+	reader := s.newKey(people.NewKey{Name: "reader", Workspaces: []workspace.ID{s.pro.ID}, Scopes: []workspace.Scope{workspace.WorkspaceRead}})
 	for _, token := range []string{key, reader} {
 		if a := s.call("POST", "/workspace/accounts/upsert", token, `{"account_id":"`+account+`"}`); a.status != 403 || a.body.Error.Code != "forbidden" {
 			t.Errorf("%d %s", a.status, a.raw)

@@ -18,6 +18,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 func TestSearchAndGet(t *testing.T) {
@@ -186,10 +187,10 @@ func TestOrderOfChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := []workspace.ID{s.pro.ID}
-	reader := s.newKey(workspace.NewKey{Name: "r", Workspaces: in, Scopes: []workspace.Scope{workspace.WorkspaceRead}})
-	restricted := s.newKey(workspace.NewKey{Name: "x", Workspaces: in, Scopes: workspace.AllScopes(), Restricted: true})
-	freeKey := s.newKey(workspace.NewKey{Name: "f", Workspaces: []workspace.ID{free.ID}, Scopes: workspace.AllScopes()})
-	member := s.user(workspace.MemberRole)
+	reader := s.newKey(people.NewKey{Name: "r", Workspaces: in, Scopes: []workspace.Scope{workspace.WorkspaceRead}})
+	restricted := s.newKey(people.NewKey{Name: "x", Workspaces: in, Scopes: workspace.AllScopes(), Restricted: true})
+	freeKey := s.newKey(people.NewKey{Name: "f", Workspaces: []workspace.ID{free.ID}, Scopes: workspace.AllScopes()})
+	member := s.user(people.MemberRole)
 	ws := "?workspace_id=" + s.pro.ID.String()
 	const nobody = "?workspace_id=00000000-0000-4000-8000-000000000000"
 
@@ -483,7 +484,7 @@ func TestStopLetsRequestsEnd(t *testing.T) {
 func TestSecretsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
-	token := s.user(workspace.Owner, func(c *auth.Claims) {})
+	token := s.user(people.Owner, func(c *auth.Claims) {})
 	s.search(query.Accounts, `{"query": "verysecretquery"}`)
 	s.call("POST", "/data/accounts/search?workspace_id="+s.pro.ID.String(), token, "{")
 	s.call("POST", "/data/accounts/search", s.key+"x", "{}")

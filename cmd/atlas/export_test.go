@@ -26,6 +26,7 @@ import (
 	"atlas/client"
 	"atlas/cmd/internal/cli"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // atlas runs a command with the test's service and key, and returns its status
@@ -283,7 +284,7 @@ func TestExportIsKilled(t *testing.T) {
 func TestExportWithADataKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
-	s.key = s.newKey(workspace.NewKey{Name: "data", Workspaces: []workspace.ID{s.pro.ID}, Scopes: []workspace.Scope{workspace.DataRead}})
+	s.key = s.newKey(people.NewKey{Name: "data", Workspaces: []workspace.ID{s.pro.ID}, Scopes: []workspace.Scope{workspace.DataRead}})
 	args := []string{"signals", "--max-credits", "5", "--out", filepath.Join(t.TempDir(), "out")}
 	s.export(4, args...)
 	if said := s.export(4, args...); !strings.Contains(said, "stopped after 10 rows") {
@@ -314,7 +315,7 @@ func TestExportStopsAtTheCeiling(t *testing.T) {
 		t.Errorf("%d %s", status, said)
 	}
 	more := int64(1_000_000)
-	if _, err := s.directory.SetWorkspace(t.Context(), s.pro.ID, workspace.WorkspaceChange{Ceiling: &more}); err != nil {
+	if _, err := s.directory.SetWorkspace(t.Context(), s.pro.ID, people.WorkspaceChange{Ceiling: &more}); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, "the server follows", func() bool { return must(s.client(s.key).Credits(t.Context()))(t).Ceiling == int(more) })

@@ -14,7 +14,7 @@ import (
 
 	"atlas/cmd/internal/server"
 	"atlas/search/query"
-	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // waitFor waits until something holds.
@@ -70,7 +70,7 @@ func (s *service) lines(message string) []map[string]any {
 func TestRequestLines(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1000)
-	owner := s.user(workspace.Owner)
+	owner := s.user(people.Owner)
 	in := "?workspace_id=" + s.pro.ID.String()
 	project := s.search(query.Projects, `{"limit": 1}`).ids(t)[0]
 	record := string(s.call("GET", "/data/projects/"+project, s.key, "", "X-Request-Id", "the-get").raw)

@@ -12,6 +12,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/devstack/backends"
 	"atlas/workspace"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 )
@@ -75,7 +76,7 @@ func TestOperatorCommands(t *testing.T) {
 		t.Errorf("list:\n%s", out)
 	}
 
-	var member workspace.Member
+	var member people.Member
 	add := []string{"member", "add", "--workspace", one.ID.String(), "--email", "olga@example.com", "--name", "Olga", "--role", "owner"}
 	o.json(&struct{ ID *workspace.UserID }{&member.ID}, add...)
 	if out, _ := o.run(0, "member", "list", "--workspace", one.ID.String()); !strings.Contains(out, member.ID.String()+"  owner") {

@@ -12,8 +12,10 @@ import (
 	"atlas/cmd/internal/operator"
 	"atlas/cmd/internal/server"
 	"atlas/workspace"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
+	"atlas/workspace/skills"
 )
 
 func TestOperatorOfPeople(t *testing.T) {
@@ -25,12 +27,12 @@ func TestOperatorOfPeople(t *testing.T) {
 	in := "--workspace=" + w.ID.String()
 	type person struct {
 		ID   workspace.UserID
-		Role workspace.Role
+		Role people.Role
 	}
 	var owner, other person
 	o.json(&owner, "member", "add", in, "--email=olga@example.com", "--name=Olga", "--role=owner")
 	o.json(&other, "member", "add", in, "--email=mia@example.com", "--name=Mia", "--role=member")
-	if o.json(&other, "member", "set-role", in, other.ID.String(), "admin"); other.Role != workspace.Admin {
+	if o.json(&other, "member", "set-role", in, other.ID.String(), "admin"); other.Role != people.Admin {
 		t.Errorf("role %s", other.Role)
 	}
 	if out, _ := o.run(0, "member", "set-role", in, other.ID.String(), "member"); !strings.Contains(out, other.ID.String()+"  member") {
@@ -44,9 +46,9 @@ func TestOperatorOfPeople(t *testing.T) {
 		t.Error("removed twice")
 	}
 
-	store := workspace.NewSkills(d.OpenApp(t, postgres.Options{}), nil)
-	for _, n := range []workspace.NewSkill{
-		{Scope: workspace.WorkspaceSkill, Name: "Bid letters"}, {Scope: workspace.PersonalSkill, Name: "Diary"},
+	store := skills.NewSkills(d.OpenApp(t, postgres.Options{}), nil)
+	for _, n := range []skills.NewSkill{
+		{Scope: skills.WorkspaceSkill, Name: "Bid letters"}, {Scope: skills.PersonalSkill, Name: "Diary"},
 	} {
 		n.Description, n.Content = "d", "the content"
 		if _, err := store.Create(t.Context(), w.ID, owner.ID, n); err != nil {

@@ -24,6 +24,7 @@ import (
 	"atlas/mappings"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 )
@@ -69,7 +70,7 @@ type service struct {
 	config    server.Config
 	root      string // http://host:port
 	base      string // root and the version
-	directory *workspace.Directory
+	directory *people.Directory
 	pro       workspace.Workspace
 	key       string
 	log       *syncBuffer
@@ -104,11 +105,11 @@ func start(t *testing.T, ceiling int64, change ...func(*server.Config)) *service
 		t.Fatal(err)
 	}
 	t.Cleanup(system.Close)
-	s.directory = workspace.NewDirectory(system, nil)
+	s.directory = people.NewDirectory(system, nil)
 	if s.pro, err = s.directory.CreateWorkspace(t.Context(), "Test", workspace.Pro, ceiling); err != nil {
 		t.Fatal(err)
 	}
-	s.key = s.newKey(workspace.NewKey{Name: "all", Workspaces: []workspace.ID{s.pro.ID}, Scopes: workspace.AllScopes()})
+	s.key = s.newKey(people.NewKey{Name: "all", Workspaces: []workspace.ID{s.pro.ID}, Scopes: workspace.AllScopes()})
 
 	ctx, cancel := context.WithCancel(context.Background())
 	address, ended := make(chan string, 1), make(chan error, 1)
@@ -154,7 +155,7 @@ func deleteHeld(t *testing.T, c server.Config) {
 	}
 }
 
-func (s *service) newKey(n workspace.NewKey) string {
+func (s *service) newKey(n people.NewKey) string {
 	s.t.Helper()
 	_, text, err := s.directory.CreateKey(s.t.Context(), n)
 	if err != nil {
@@ -164,9 +165,9 @@ func (s *service) newKey(n workspace.NewKey) string {
 }
 
 // user makes a member and returns their token.
-func (s *service) user(role workspace.Role, change ...func(*auth.Claims)) string {
+func (s *service) user(role people.Role, change ...func(*auth.Claims)) string {
 	s.t.Helper()
-	m, err := s.directory.AddMember(s.t.Context(), s.pro.ID, workspace.Member{Email: uuid.NewString() + "@example.com", Name: "Someone", Role: role})
+	m, err := s.directory.AddMember(s.t.Context(), s.pro.ID, people.Member{Email: uuid.NewString() + "@example.com", Name: "Someone", Role: role})
 	if err != nil {
 		s.t.Fatal(err)
 	}

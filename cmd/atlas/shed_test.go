@@ -25,6 +25,7 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/devstack/backends"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // gate stands before Elasticsearch and holds searches back while it is shut.
@@ -197,7 +198,7 @@ func TestWorkspacesShare(t *testing.T) {
 	if m := s.metrics(); !strings.Contains(m, "atlas_requests_shed_total 1\n") {
 		t.Errorf("counted otherwise:\n%s", m)
 	}
-	for _, token := range []string{key, s.user(workspace.Admin)} {
+	for _, token := range []string{key, s.user(people.Admin)} {
 		want := http.StatusOK
 		if token != key {
 			want = http.StatusServiceUnavailable // the share is the workspace's, whoever calls
@@ -218,7 +219,7 @@ func (s *service) otherKey(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.newKey(workspace.NewKey{Name: "other", Workspaces: []workspace.ID{other.ID}, Scopes: workspace.AllScopes()})
+	return s.newKey(people.NewKey{Name: "other", Workspaces: []workspace.ID{other.ID}, Scopes: workspace.AllScopes()})
 }
 
 // TestSlowBodiesHoldNoPlaces sends many times as many bodies as requests may be
@@ -239,7 +240,7 @@ func TestSlowBodiesHoldNoPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	second := s.newKey(workspace.NewKey{Name: "second", Workspaces: []workspace.ID{s.pro.ID}, Scopes: workspace.AllScopes()})
+	second := s.newKey(people.NewKey{Name: "second", Workspaces: []workspace.ID{s.pro.ID}, Scopes: workspace.AllScopes()})
 	other := s.otherKey(t)
 	slow := func(token, path string) {
 		t.Helper()

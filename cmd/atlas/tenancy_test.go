@@ -15,6 +15,8 @@ import (
 	"atlas/internal/api"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/people"
 )
 
 // Another workspace finds nothing of a book by any route, and changes nothing of
@@ -26,7 +28,7 @@ func TestBooksAreApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := s.newKey(workspace.NewKey{Name: "other", Workspaces: []workspace.ID{other.ID}, Scopes: workspace.AllScopes()})
+	key := s.newKey(people.NewKey{Name: "other", Workspaces: []workspace.ID{other.ID}, Scopes: workspace.AllScopes()})
 	// Naming the workspace is refused on every route there is.
 	ids := map[query.Dataset]string{}
 	for _, d := range query.Held {
@@ -47,7 +49,7 @@ func TestBooksAreApart(t *testing.T) {
 	}
 	for _, d := range query.Held {
 		path, id := "/workspace/"+string(d), ids[d]
-		kept := s.call("POST", path+"/upsert", s.key, fmt.Sprintf(`{%q:%q,"workspace_status":"ours","tags":["ours"]}`, workspace.IDKey(d), id))
+		kept := s.call("POST", path+"/upsert", s.key, fmt.Sprintf(`{%q:%q,"workspace_status":"ours","tags":["ours"]}`, book.IDKey(d), id))
 		if kept.status != 200 {
 			t.Fatalf("%s: %s", d, kept.raw)
 		}
@@ -65,7 +67,7 @@ func TestBooksAreApart(t *testing.T) {
 		if a := s.call("POST", path+"/delete/batch", key, fmt.Sprintf(`{"ids":[%q]}`, id)); a.status != 200 {
 			t.Errorf("%s: %d %s", d, a.status, a.raw)
 		}
-		own := s.call("POST", path+"/upsert", key, fmt.Sprintf(`{%q:%q,"notes":"theirs"}`, workspace.IDKey(d), id))
+		own := s.call("POST", path+"/upsert", key, fmt.Sprintf(`{%q:%q,"notes":"theirs"}`, book.IDKey(d), id))
 		if own.status != 200 || strings.Contains(string(own.raw), "ours") {
 			t.Errorf("%s: another's upsert: %d %s", d, own.status, own.raw)
 		}
@@ -84,7 +86,7 @@ func TestBookCursors(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
 	w := must(s.directory.CreateWorkspace(t.Context(), "Other", workspace.Pro, 0))(t)
-	c := s.client(s.newKey(workspace.NewKey{Name: "both", Workspaces: []workspace.ID{s.pro.ID, w.ID}, Scopes: workspace.AllScopes()}))
+	c := s.client(s.newKey(people.NewKey{Name: "both", Workspaces: []workspace.ID{s.pro.ID, w.ID}, Scopes: workspace.AllScopes()}))
 	other := c.In(w.ID.String())
 	var upserts []client.AccountUpsert
 	for _, a := range must(c.Accounts.Search(t.Context(), client.Search{Limit: 30}))(t).Records {

@@ -12,7 +12,8 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/search/query"
-	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/views"
 )
 
 // failer is a test of either kind.
@@ -192,16 +193,16 @@ func searches(d query.Dataset, base query.BaseKind) func(input.Value) error {
 func TestEveryMemberAgrees(t *testing.T) {
 	t.Parallel()
 	for _, d := range query.Held {
-		for _, member := range []string{"icp_tier", "workspace_status", "notes", "tags", "match", workspace.IDKey(d), "x"} {
+		for _, member := range []string{"icp_tier", "workspace_status", "notes", "tags", "match", book.IDKey(d), "x"} {
 			for _, v := range edges {
-				body := fmt.Sprintf(`{%q:"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10",%q:%s}`, workspace.IDKey(d), member, v)
-				if member == workspace.IDKey(d) {
+				body := fmt.Sprintf(`{%q:"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10",%q:%s}`, book.IDKey(d), member, v)
+				if member == book.IDKey(d) {
 					body = fmt.Sprintf(`{%q:%s}`, member, v)
 				}
 				agree(t, "upsert_workspace_"+d.Singular(), body, upserts(d))
 			}
 		}
-		for _, k := range append(workspace.DefinitionKeys(d), workspace.DefinitionKey{Key: "x"}) {
+		for _, k := range append(views.DefinitionKeys(d), views.DefinitionKey{Key: "x"}) {
 			for _, v := range edges {
 				body := fmt.Sprintf(`{"dataset":%q,"view_type":"dynamic","name":"N","definition":{"version":1,"q":"","fields":{%q:%s}}}`, d.Singular(), k.Key, v)
 				agree(t, "upsert_view", body, creates)
@@ -221,16 +222,16 @@ func TestEveryMemberAgrees(t *testing.T) {
 
 func upserts(d query.Dataset) func(input.Value) error {
 	return func(v input.Value) error {
-		_, err := workspace.ParseUpsert(v, d, nil)
+		_, err := book.ParseUpsert(v, d, nil)
 		return err
 	}
 }
 
 // creates is the parsing of a View that is created.
 func creates(v input.Value) error {
-	c, err := workspace.ParseViewChange(v)
+	c, err := views.ParseChange(v)
 	if err == nil && c.Definition.Kind != input.Absent {
-		_, err = workspace.ParseDefinition(c.Definition, c.Dataset, c.Type)
+		_, err = views.ParseDefinition(c.Definition, c.Dataset, c.Type)
 	}
 	return err
 }
@@ -254,13 +255,13 @@ func TestSearchRequestsAgree(t *testing.T) {
 func TestUpsertsAgree(t *testing.T) {
 	t.Parallel()
 	for _, d := range query.Held {
-		keys := []string{workspace.IDKey(d), workspace.IDKey(d), "match", "icp_tier", "workspace_status", "notes", "tags", "id"}
+		keys := []string{book.IDKey(d), book.IDKey(d), "match", "icp_tier", "workspace_status", "notes", "tags", "id"}
 		rapid.Check(t, func(t *rapid.T) {
 			body := some(t, "upsert", keys, func(key string) string {
 				switch key {
 				case "match":
 					return rapid.SampledFrom([]string{`{"domain":"a.example"}`, `{"domain":" "}`, `{"domain":7}`, `{"email":"a@b.example"}`, `{"email":""}`, `{}`, `null`}).Draw(t, "match")
-				case workspace.IDKey(d):
+				case book.IDKey(d):
 					return rapid.SampledFrom(append(values, `"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"`)).Draw(t, "id")
 				}
 				return value().Draw(t, key)
@@ -275,11 +276,11 @@ func TestViewUpsertsAgree(t *testing.T) {
 	t.Parallel()
 	for _, d := range query.Held {
 		fields := []string{"colour", "disposition"}
-		for _, k := range workspace.DefinitionKeys(d) {
+		for _, k := range views.DefinitionKeys(d) {
 			fields = append(fields, k.Key)
 		}
 		rapid.Check(t, func(t *rapid.T) {
-			kind := rapid.SampledFrom(workspace.ViewTypes()).Draw(t, "type")
+			kind := rapid.SampledFrom(views.Types()).Draw(t, "type")
 			definition := some(t, "definition", []string{"version", "q", "fields", "filters"}, func(key string) string {
 				switch key {
 				case "version":

@@ -12,11 +12,12 @@ import (
 	"atlas/internal/schema"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
 )
 
 // Book is the workspaces' own data on global records. *workspace.Book is.
 type Book interface {
-	Upsert(ctx context.Context, in workspace.ID, d query.Dataset, inputs []workspace.BookInput) ([]workspace.BookOutcome, error)
+	Upsert(ctx context.Context, in workspace.ID, d query.Dataset, inputs []book.Input) ([]book.Outcome, error)
 	Delete(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
 	Get(ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID) (jsontext.Value, error)
 }
@@ -47,7 +48,7 @@ func (s *Server) bookRoutes() []Route {
 			}},
 			Route{"POST", path + "/upsert/batch", "upsert_" + many + "_batch", write, Free, false, Anyone, endpoint{body: batchBody("inputs", upsert), item: upsert, items: "inputs", handle: s.upsertBookBatch(d)}, operationDoc{
 				tag: tagBook, summary: "Put several " + string(d) + " into the book, or change what is said of them",
-				data: resultsData(batchResults(workspace.IDKey(d), record, batchCodes(upsertCodes(d)...)...)),
+				data: resultsData(batchResults(book.IDKey(d), record, batchCodes(upsertCodes(d)...)...)),
 			}},
 			Route{"DELETE", path + "/:id", "delete_" + one, write, Free, false, Anyone, noBody(s.deleteBook(d)), operationDoc{
 				tag: tagBook, summary: "Take " + article(d) + " out of the book",
@@ -56,7 +57,7 @@ func (s *Server) bookRoutes() []Route {
 			}},
 			Route{"POST", path + "/delete/batch", "delete_" + many + "_batch", write, Free, false, Anyone, takesBatch("ids", rule.UUID[uuid.UUID](), s.deleteBookBatch(d)), operationDoc{
 				tag: tagBook, summary: "Take several " + string(d) + " out of the book",
-				data: resultsData(batchResults(workspace.IDKey(d), nil, batchCodes()...)),
+				data: resultsData(batchResults(book.IDKey(d), nil, batchCodes()...)),
 			}},
 		)
 	}
@@ -120,7 +121,7 @@ func (s *Server) getBook(d query.Dataset) handler {
 
 // bookUpsert names a record and what becomes of it.
 func bookUpsert(d query.Dataset) *schema.Schema {
-	key := workspace.IDKey(d)
+	key := book.IDKey(d)
 	by, matchable := query.MatchField(d)
 	members := []schema.Property{schema.Required(key, schema.AnyUUID())}
 	if matchable {
@@ -183,11 +184,11 @@ func (s *Server) upsertBook(d query.Dataset) handler {
 		if err != nil {
 			return reply{}, err
 		}
-		in, err := workspace.ParseUpsert(body, d, nil)
+		in, err := book.ParseUpsert(body, d, nil)
 		if err != nil {
 			return reply{}, err
 		}
-		outcomes, err := s.Book.Upsert(c.Context(), c.workspace(), d, []workspace.BookInput{in})
+		outcomes, err := s.Book.Upsert(c.Context(), c.workspace(), d, []book.Input{in})
 		if err != nil {
 			return reply{}, err
 		}
@@ -202,10 +203,10 @@ func (s *Server) upsertBookBatch(d query.Dataset) handler {
 			return reply{}, err
 		}
 		results := make([]batchResult, len(items))
-		var inputs []workspace.BookInput
+		var inputs []book.Input
 		var positions []int
 		for i, item := range items {
-			in, err := workspace.ParseUpsert(item.value, d, item.issues)
+			in, err := book.ParseUpsert(item.value, d, item.issues)
 			results[i] = batchResult{id: in.Record, err: err}
 			if err == nil {
 				inputs, positions = append(inputs, in), append(positions, i)
@@ -223,7 +224,7 @@ func (s *Server) upsertBookBatch(d query.Dataset) handler {
 				}
 			}
 		}
-		return c.batchReply(workspace.IDKey(d), results)
+		return c.batchReply(book.IDKey(d), results)
 	}
 }
 
@@ -240,6 +241,6 @@ func (s *Server) deleteBookBatch(d query.Dataset) func(c *call, items []batchIte
 		if err := s.Book.Delete(c.Context(), c.workspace(), d, records); err != nil {
 			return reply{}, err
 		}
-		return c.batchReply(workspace.IDKey(d), resultsOf(items))
+		return c.batchReply(book.IDKey(d), resultsOf(items))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // TestMatchByDomain: however a record spells a domain, every spelling of it finds
@@ -28,7 +29,7 @@ func TestMatchByDomain(t *testing.T) {
 	}
 	data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"None","domains":["https://","  /  "]}`, searchtest.ID("a", 99))))
 	w.load(t, data)
-	_, key := w.key(t, workspace.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 0)}})
+	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 0)}})
 	upsert := func(domain string) answer {
 		body, err := json.Marshal(map[string]any{"match": map[string]string{"domain": domain}})
 		fatal(t, err)

@@ -9,6 +9,7 @@ import (
 
 	"atlas/search/searchtest"
 	"atlas/workspace"
+	"atlas/workspace/book"
 )
 
 // Each bound as callers meet it: 409 limit_reached with the limit, in a batch the
@@ -19,7 +20,7 @@ func TestBoundsOverHTTP(t *testing.T) {
 	const most = 2
 	bounds := workspace.Limits{OpenInvitations: most, Views: most, PersonalSkills: most, WorkspaceSkills: most, BookAdditions: most}
 	w.server.Views.Views.Limits, w.server.People.Skills.Limits, w.server.People.Invitations.Limits = bounds, bounds, bounds
-	w.server.Book.(*workspace.Book).Limits = bounds
+	w.server.Book.(*book.Book).Limits = bounds
 	account := func(n int, status string) string {
 		return fmt.Sprintf(`{"account_id":%q,"workspace_status":%q}`, searchtest.ID("a", n), status)
 	}

@@ -11,6 +11,7 @@ import (
 	"atlas/internal/schema"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
 )
 
 const tagData = "Data"
@@ -20,7 +21,7 @@ func (s *Server) dataRoutes() []Route {
 	for _, d := range catalogOrder {
 		links := schema.Map[openapi.Link]{linkByID("get_"+d.Singular(), "id", "/data/0/id")}
 		if d != query.Signals {
-			links = append(links, linkByBody("upsert_workspace_"+d.Singular(), workspace.IDKey(d), "/data/0/id"))
+			links = append(links, linkByBody("upsert_workspace_"+d.Singular(), book.IDKey(d), "/data/0/id"))
 		}
 		routes = append(routes,
 			Route{"POST", "/data/" + string(d) + "/search", "search_" + string(d), workspace.DataRead, Metered, true, Anyone, endpoint{body: searchRequest(d, query.Data), bodyOptional: true, handle: s.searchData(d)}, operationDoc{

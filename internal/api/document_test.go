@@ -19,7 +19,7 @@ import (
 
 	"atlas/internal/api"
 	"atlas/search/query"
-	"atlas/workspace"
+	"atlas/workspace/views"
 )
 
 // read decodes the document, and compiles it against the OpenAPI Initiative's
@@ -238,7 +238,7 @@ func TestDocumentHasEveryField(t *testing.T) {
 			continue
 		}
 		var definition []string
-		for _, k := range workspace.DefinitionKeys(ds) {
+		for _, k := range views.DefinitionKeys(ds) {
 			definition = append(definition, k.Key)
 		}
 		same(string(ds)+" definition", definition, keys(at(d, "components", "schemas", title[ds]+"ViewDefinition", "properties", "fields", "properties")))

@@ -6,6 +6,7 @@ import (
 	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/workspace"
+	"atlas/workspace/views"
 )
 
 const tagFavorites = "Favorites"
@@ -35,14 +36,14 @@ func (s *Server) favoriteRoutes() []Route {
 			tag: tagFavorites, summary: "Make a View no Favorite",
 			text: "Also fine when it was none. The View itself stays.", data: deletedSchema,
 		}},
-		{"POST", "/workspace/favorite-views/delete/batch", "delete_favorite_views_batch", write, Free, false, Users, takesBatch("ids", rule.UUID[workspace.ViewID](), s.deleteFavorites), operationDoc{
+		{"POST", "/workspace/favorite-views/delete/batch", "delete_favorite_views_batch", write, Free, false, Users, takesBatch("ids", rule.UUID[views.ID](), s.deleteFavorites), operationDoc{
 			tag: tagFavorites, summary: "Make several Views no Favorites",
 			data: resultsData(batchResults(viewIDKey, nil, batchCodes()...)),
 		}},
 	}
 }
 
-func (s *Server) listFavorites(c *call, m listMetadata) ([]workspace.View, error) {
+func (s *Server) listFavorites(c *call, m listMetadata) ([]views.View, error) {
 	return s.Views.Favorites.List(c.Context(), c.workspace(), c.principal.User, m.Limit, m.Offset)
 }
 
@@ -51,21 +52,21 @@ func (s *Server) listFavorites(c *call, m listMetadata) ([]workspace.View, error
 const maxPosition = 1<<53 - 1
 
 var favoriteChange = rule.Object(
-	rule.Required(viewIDKey, rule.UUID[workspace.ViewID](), func(c *workspace.FavoriteChange) *workspace.ViewID { return &c.View }),
+	rule.Required(viewIDKey, rule.UUID[views.ID](), func(c *views.FavoriteChange) *views.ID { return &c.View }),
 	rule.Optional("position", rule.Pointer(rule.Integer(0, maxPosition)).Described("Inserts there; past the end is the end. Left out: kept, or appended."),
-		func(c *workspace.FavoriteChange) **int { return &c.Position }),
+		func(c *views.FavoriteChange) **int { return &c.Position }),
 )
 
-func (s *Server) upsertFavorite(c *call, change workspace.FavoriteChange) (reply, error) {
+func (s *Server) upsertFavorite(c *call, change views.FavoriteChange) (reply, error) {
 	v, err := s.Views.Favorites.Upsert(c.Context(), c.workspace(), c.principal.User, change)
 	return free(viewData{v}), err
 }
 
-func (s *Server) upsertFavorites(c *call, items []batchItem[workspace.FavoriteChange]) (reply, error) {
+func (s *Server) upsertFavorites(c *call, items []batchItem[views.FavoriteChange]) (reply, error) {
 	results := make([]batchResult, len(items))
 	for i, item := range items {
 		results[i].err = item.err
-		if item.in.View != (workspace.ViewID{}) {
+		if item.in.View != (views.ID{}) {
 			results[i].id = item.in.View.String()
 		}
 	}
@@ -87,11 +88,11 @@ func (s *Server) upsertFavorites(c *call, items []batchItem[workspace.FavoriteCh
 }
 
 func (s *Server) deleteFavorite(c *call) (reply, error) {
-	err := s.Views.Favorites.Delete(c.Context(), c.workspace(), c.principal.User, workspace.ViewID(c.pathID("viewId")))
+	err := s.Views.Favorites.Delete(c.Context(), c.workspace(), c.principal.User, views.ID(c.pathID("viewId")))
 	return free(deleted{true}), err
 }
 
-func (s *Server) deleteFavorites(c *call, items []batchItem[workspace.ViewID]) (reply, error) {
+func (s *Server) deleteFavorites(c *call, items []batchItem[views.ID]) (reply, error) {
 	if _, views := validItems(items); len(views) > 0 {
 		if err := s.Views.Favorites.Delete(c.Context(), c.workspace(), c.principal.User, views...); err != nil {
 			return reply{}, err

@@ -22,8 +22,11 @@ import (
 	"atlas/search"
 	"atlas/search/searchtest"
 	"atlas/workspace"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
+	"atlas/workspace/skills"
+	"atlas/workspace/subscriptions"
 )
 
 func TestMain(m *testing.M) { backends.Main(m) }
@@ -41,7 +44,7 @@ type world struct {
 	base      string
 	databases *pgtest.Databases
 	rows      *postgres.Store // the projector's
-	directory *workspace.Directory
+	directory *people.Directory
 	system    *postgres.System
 	ledger    *credits.Ledger
 	config    auth.Config
@@ -68,7 +71,7 @@ func newWorld(t *testing.T) *world {
 	d := pgtest.New(t)
 	app := d.OpenApp(t, postgres.Options{MaxConns: 4})
 	w := &world{databases: d, rows: app, system: d.OpenSystem(t, postgres.Options{MaxConns: 4})}
-	w.directory = workspace.NewDirectory(w.system, nil)
+	w.directory = people.NewDirectory(w.system, nil)
 	redis, err := credits.Open(backends.Redis(t))
 	fatal(t, err)
 	t.Cleanup(func() { _ = redis.Close() })
@@ -80,7 +83,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(gate.Close)
 	cursors, err := search.NewCursors([]byte("a key that signs cursors"))
 	fatal(t, err)
-	links, err := workspace.NewInvitationLinks(linkBase, []byte("a key of the servers"))
+	links, err := people.NewInvitationLinks(linkBase, []byte("a key of the servers"))
 	fatal(t, err)
 	indices := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{})
 	w.server = &api.Server{
@@ -89,10 +92,10 @@ func newWorld(t *testing.T) *world {
 		Ledger:     w.ledger,
 		Workspaces: app,
 		People: api.People{
-			Members:       workspace.NewMembers(app, gate.Forget),
-			Invitations:   &workspace.Invitations{Store: app, Acceptances: w.system, Links: links, Accepted: gate.Forget, Now: w.now},
-			Subscriptions: workspace.NewSubscriptions(app, nil),
-			Skills:        workspace.NewSkills(app, nil),
+			Members:       people.NewMembers(app, gate.Forget),
+			Invitations:   &people.Invitations{Store: app, Acceptances: w.system, Links: links, Accepted: gate.Forget, Now: w.now},
+			Subscriptions: subscriptions.NewSubscriptions(app, nil),
+			Skills:        skills.NewSkills(app, nil),
 		},
 		Log: slog.New(slog.DiscardHandler),
 	}
@@ -117,7 +120,7 @@ func (w *world) workspace(t *testing.T, name string, plan workspace.Plan, ceilin
 }
 
 // key makes a key and returns its id and text; no scopes are all.
-func (w *world) key(t *testing.T, n workspace.NewKey) (workspace.KeyID, string) {
+func (w *world) key(t *testing.T, n people.NewKey) (workspace.KeyID, string) {
 	t.Helper()
 	n.Name = "k"
 	k, text, err := w.directory.CreateKey(t.Context(), n)
@@ -126,9 +129,9 @@ func (w *world) key(t *testing.T, n workspace.NewKey) (workspace.KeyID, string) 
 }
 
 // member makes one and returns them.
-func (w *world) member(t *testing.T, in workspace.ID, email string, role workspace.Role) workspace.Member {
+func (w *world) member(t *testing.T, in workspace.ID, email string, role people.Role) people.Member {
 	t.Helper()
-	m, err := w.directory.AddMember(t.Context(), in, workspace.Member{Email: email, Name: "Name of " + email, Role: role})
+	m, err := w.directory.AddMember(t.Context(), in, people.Member{Email: email, Name: "Name of " + email, Role: role})
 	fatal(t, err)
 	return m
 }
@@ -145,7 +148,7 @@ func mint(t *testing.T, key string, c auth.Claims, ttl time.Duration) string {
 	return token
 }
 
-func tokenFor(t *testing.T, m workspace.Member) string {
+func tokenFor(t *testing.T, m people.Member) string {
 	t.Helper()
 	return mint(t, secret, claims(m.ID, m.Email), time.Hour)
 }

@@ -9,10 +9,11 @@ import (
 	"atlas/search"
 	"atlas/search/query"
 	"atlas/search/searchtest"
-	"atlas/workspace"
+	"atlas/workspace/book"
 	"atlas/workspace/postgres"
 	"atlas/workspace/projection"
 	"atlas/workspace/records"
+	"atlas/workspace/views"
 )
 
 // holds gives the API of a world the book and Views.
@@ -37,11 +38,11 @@ func (w *world) holds(t *testing.T) {
 		}
 	})
 	fatal(t, p.Prepare(t.Context()))
-	w.server.Book = &workspace.Book{Store: store, Global: engine, Changed: p.Wake}
+	w.server.Book = &book.Book{Store: store, Global: engine, Changed: p.Wake}
 	w.server.Views = api.Views{
-		Views:       workspace.NewViews(store, nil),
-		Memberships: &workspace.Memberships{Store: store, Records: engine, Changed: p.Wake},
-		Favorites:   workspace.NewFavorites(store),
+		Views:       views.NewViews(store, nil),
+		Memberships: &views.Memberships{Store: store, Records: engine, Changed: p.Wake},
+		Favorites:   views.NewFavorites(store),
 	}
 	w.server.Records = &records.Records{Searcher: searcher{engine}, Freshness: p, Overlays: store, Views: store}
 }

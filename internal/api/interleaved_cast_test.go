@@ -15,6 +15,7 @@ import (
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // asked is a request of an operation that does something, where the caller may: its
@@ -108,7 +109,7 @@ type scene struct {
 	owner    string
 	key      string
 	keyID    workspace.KeyID
-	admin    workspace.Member
+	admin    people.Member
 	token    string // the admin's
 	invited  string // the id of the admin's invitation by the host
 	targets  []string
@@ -118,19 +119,19 @@ func (w *world) scene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{world: w, t: t, in: w.workspace(t, "Scene", workspace.Pro, 1000), host: w.workspace(t, "Host", workspace.Pro, 1000)}
 	name := uuid.NewString()
-	s.owner = tokenFor(t, w.member(t, s.in, "owner-"+name+"@example.com", workspace.Owner))
-	s.admin = w.member(t, s.in, "admin-"+name+"@example.com", workspace.Admin)
+	s.owner = tokenFor(t, w.member(t, s.in, "owner-"+name+"@example.com", people.Owner))
+	s.admin = w.member(t, s.in, "admin-"+name+"@example.com", people.Admin)
 	s.token = tokenFor(t, s.admin)
-	s.keyID, s.key = w.key(t, workspace.NewKey{Workspaces: []workspace.ID{s.in}})
-	_, ofHost := w.key(t, workspace.NewKey{Workspaces: []workspace.ID{s.host}})
+	s.keyID, s.key = w.key(t, people.NewKey{Workspaces: []workspace.ID{s.in}})
+	_, ofHost := w.key(t, people.NewKey{Workspaces: []workspace.ID{s.host}})
 	target := func(name, id string) { s.targets = append(s.targets, "{"+name+"}", id) }
 	for letter, one := range map[string]string{"a": "account", "c": "contact", "p": "project", "s": "signal"} {
 		for i := 1; i <= 5; i++ {
 			target(fmt.Sprintf("%s%d", one, i), searchtest.ID(letter, i))
 		}
 	}
-	target("demoted", w.member(t, s.in, "demoted-"+name+"@example.com", workspace.MemberRole).ID.String())
-	target("removed", w.member(t, s.in, "removed-"+name+"@example.com", workspace.MemberRole).ID.String())
+	target("demoted", w.member(t, s.in, "demoted-"+name+"@example.com", people.MemberRole).ID.String())
+	target("removed", w.member(t, s.in, "removed-"+name+"@example.com", people.MemberRole).ID.String())
 
 	var invitation struct {
 		Invitation struct{ ID string }

@@ -22,6 +22,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/telemetry"
 	"atlas/workspace"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 )
 
@@ -87,14 +88,14 @@ func turns() []turn {
 		t.Helper()
 		id, err := workspace.ParseUUID(s.invited)
 		fatal(t, err)
-		_, err = s.server.People.Invitations.Revoke(t.Context(), s.host, workspace.KeyActor, workspace.InvitationID(id))
+		_, err = s.server.People.Invitations.Revoke(t.Context(), s.host, people.KeyActor, people.InvitationID(id))
 		fatal(t, err)
 	}
 	plan := func(t *testing.T, s *scene) {
 		t.Helper()
 		free := workspace.Free
 		for _, in := range []workspace.ID{s.in, s.host} {
-			_, err := s.directory.SetWorkspace(t.Context(), in, workspace.WorkspaceChange{Plan: &free})
+			_, err := s.directory.SetWorkspace(t.Context(), in, people.WorkspaceChange{Plan: &free})
 			fatal(t, err)
 		}
 	}
@@ -120,7 +121,7 @@ func turns() []turn {
 		{name: "no token", token: func(*scene) string { return "" }, refused: ever, change: nothing, want: all(unauthorized)},
 		{name: "an invented key id", token: func(*scene) string { return workspace.NewSecret().Token(workspace.NewKeyID()) }, refused: ever, change: nothing, want: all(unauthorized)},
 		{name: "a stranger", token: func(s *scene) string {
-			return tokenFor(s.t, workspace.Member{ID: workspace.NewUserID(), Email: "stranger@example.com"})
+			return tokenFor(s.t, people.Member{ID: workspace.NewUserID(), Email: "stranger@example.com"})
 		}, refused: func(r row) bool { return !r.newcomers }, change: nothing, want: all(forbidden)},
 
 		{name: "a key that is revoked", token: byKey, refused: forUsers, change: func(t *testing.T, s *scene) {
@@ -133,7 +134,7 @@ func turns() []turn {
 		}, want: toKey(forbidden)},
 		{name: "a member who is removed", token: byMember, refused: never, change: func(t *testing.T, s *scene) {
 			// By another server, whose changes this one is not told of.
-			removed, err := workspace.NewMembers(s.server.Workspaces.(*postgres.Store), nil).Remove(t.Context(), s.in, workspace.KeyActor, s.admin.ID)
+			removed, err := people.NewMembers(s.server.Workspaces.(*postgres.Store), nil).Remove(t.Context(), s.in, people.KeyActor, s.admin.ID)
 			if fatal(t, err); !removed {
 				t.Fatal("nobody was removed")
 			}
@@ -145,7 +146,7 @@ func turns() []turn {
 			return forbidden
 		}},
 		{name: "an admin who is made a plain member", token: byMember, refused: never, change: func(t *testing.T, s *scene) {
-			_, err := workspace.NewMembers(s.server.Workspaces.(*postgres.Store), nil).SetRole(t.Context(), s.in, workspace.KeyActor, s.admin.ID, workspace.MemberRole)
+			_, err := people.NewMembers(s.server.Workspaces.(*postgres.Store), nil).SetRole(t.Context(), s.in, people.KeyActor, s.admin.ID, people.MemberRole)
 			fatal(t, err)
 		}, effects: true, want: func(_ string, r row) verdict {
 			if r.admins {

@@ -6,6 +6,7 @@ import (
 	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 func (s *Server) invitationRoutes() []Route {
@@ -46,7 +47,7 @@ func (s *Server) invitationRoutes() []Route {
 }
 
 // invitedRole is what an invitation can make of somebody.
-var invitedRole = schema.OneOf(workspace.MemberRole, workspace.Admin)
+var invitedRole = schema.OneOf(people.MemberRole, people.Admin)
 
 var invitationSchema = schema.Named("Invitation", schema.Object(
 	schema.Required("id", schema.UUID()),
@@ -60,35 +61,35 @@ var invitationSchema = schema.Named("Invitation", schema.Object(
 
 // letterSchema is what becomes of an invitation's e-mail.
 var letterSchema = schema.Object(
-	schema.Required("status", schema.OneOf(workspace.EmailDue, workspace.EmailDelayed, workspace.EmailWithheld, workspace.EmailNone).
+	schema.Required("status", schema.OneOf(people.EmailDue, people.EmailDelayed, people.EmailWithheld, people.EmailNone).
 		Described("`due`: it is sent now. `delayed`: it waits for its turn, at `due_at`. `withheld`: its turn would come after the invitation ends, so it is not sent. `none`: the service sends no mail.")),
 	schema.Required("due_at", schema.Nullable(schema.Time()).Described("When it is due; null where it is not sent.")),
-	schema.Required("paced_by", schema.Nullable(schema.OneOf(workspace.PacedByWorkspace, workspace.PacedByAddress)).
+	schema.Required("paced_by", schema.Nullable(schema.OneOf(people.PacedByWorkspace, people.PacedByAddress)).
 		Described("What holds it up: as many letters of the workspace in an hour, or to the address in a day, as there may be.")),
 ).Described("The pace of letters delays or withholds them; the invitation stands, and `accept_url` works.")
 
-func (s *Server) listInvitations(c *call, m listMetadata) ([]workspace.Invitation, error) {
+func (s *Server) listInvitations(c *call, m listMetadata) ([]people.Invitation, error) {
 	return s.People.Invitations.List(c.Context(), c.workspace(), m.Limit, m.Offset)
 }
 
 type invitationInput struct {
 	email string
-	role  workspace.Role
+	role  people.Role
 }
 
 var newInvitation = rule.Object(
 	rule.Required("email", rule.Text(1, workspace.MaxEmail).As(schema.Email(workspace.MaxEmail).Example("grace@example.com")).
 		Check(workspace.ValidEmail, fault.InvalidFormat, "must be an e-mail address"),
 		func(in *invitationInput) *string { return &in.email }),
-	rule.Required("role", rule.Enum(workspace.Admin, workspace.MemberRole).As(invitedRole),
-		func(in *invitationInput) *workspace.Role { return &in.role }),
+	rule.Required("role", rule.Enum(people.Admin, people.MemberRole).As(invitedRole),
+		func(in *invitationInput) *people.Role { return &in.role }),
 )
 
 // invitationData is the answer of an invitation: the only one with its link.
 type invitationData struct {
-	Invitation workspace.Invitation    `json:"invitation"`
-	AcceptURL  string                  `json:"accept_url"`
-	Letter     workspace.EmailSchedule `json:"letter"`
+	Invitation people.Invitation    `json:"invitation"`
+	AcceptURL  string               `json:"accept_url"`
+	Letter     people.EmailSchedule `json:"letter"`
 }
 
 func (s *Server) createInvitation(c *call, in invitationInput) (reply, error) {
@@ -98,13 +99,13 @@ func (s *Server) createInvitation(c *call, in invitationInput) (reply, error) {
 
 // revokedData is the answer of a revocation.
 type revokedData struct {
-	Deleted bool                   `json:"deleted"`
-	ID      workspace.InvitationID `json:"id"`
-	Email   string                 `json:"email"`
+	Deleted bool                `json:"deleted"`
+	ID      people.InvitationID `json:"id"`
+	Email   string              `json:"email"`
 }
 
 func (s *Server) revokeInvitation(c *call) (reply, error) {
-	revoked, err := s.People.Invitations.Revoke(c.Context(), c.workspace(), c.actor(), workspace.InvitationID(c.pathID("id")))
+	revoked, err := s.People.Invitations.Revoke(c.Context(), c.workspace(), c.actor(), people.InvitationID(c.pathID("id")))
 	return free(revokedData{true, revoked.ID, revoked.Email}), err
 }
 
@@ -115,13 +116,13 @@ var acceptance = rule.Only("token", rule.Text(1, maxToken).Example(schema.Sample
 
 // joinedData is the answer of an acceptance.
 type joinedData struct {
-	WorkspaceID workspace.ID     `json:"workspace_id"`
-	Member      workspace.Member `json:"member"`
+	WorkspaceID workspace.ID  `json:"workspace_id"`
+	Member      people.Member `json:"member"`
 }
 
 func (s *Server) acceptInvitation(c *call, token string) (reply, error) {
 	email, verified := c.identity.Email()
-	in, member, err := s.People.Invitations.Accept(c.Context(), token, workspace.Invitee{
+	in, member, err := s.People.Invitations.Accept(c.Context(), token, people.Invitee{
 		ID: c.identity.User(), Email: email, EmailVerified: verified, Name: c.identity.Name(),
 	})
 	return free(joinedData{in, member}), err

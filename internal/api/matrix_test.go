@@ -14,6 +14,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // row is what docs/api.md says of a route, whatever the route table says.
@@ -186,13 +187,13 @@ func callers(t *testing.T, w *world) map[string]caller {
 	fatal(t, err)
 
 	id, all := in.String(), workspace.AllScopes()
-	member := w.member(t, in, "member@one.example", workspace.MemberRole)
-	admin := w.member(t, in, "admin@one.example", workspace.Admin)
-	owner := w.member(t, in, "owner@one.example", workspace.Owner)
-	foreigner := w.member(t, other, "owner@other.example", workspace.Owner)
-	ofFree := w.member(t, free, "owner@free.example", workspace.Owner)
-	ofSpent := w.member(t, spent, "owner@spent.example", workspace.Owner)
-	outsider := workspace.Member{ID: workspace.NewUserID(), Email: "outsider@example.com"}
+	member := w.member(t, in, "member@one.example", people.MemberRole)
+	admin := w.member(t, in, "admin@one.example", people.Admin)
+	owner := w.member(t, in, "owner@one.example", people.Owner)
+	foreigner := w.member(t, other, "owner@other.example", people.Owner)
+	ofFree := w.member(t, free, "owner@free.example", people.Owner)
+	ofSpent := w.member(t, spent, "owner@spent.example", people.Owner)
+	outsider := people.Member{ID: workspace.NewUserID(), Email: "outsider@example.com"}
 	good := tokenFor(t, owner)
 	changed := func(change func(*auth.Claims)) string {
 		c := claims(owner.ID, owner.Email)
@@ -208,13 +209,13 @@ func callers(t *testing.T, w *world) map[string]caller {
 		fatal(t, err)
 		return text
 	}
-	key := func(n workspace.NewKey) string { _, text := w.key(t, n); return text }
+	key := func(n people.NewKey) string { _, text := w.key(t, n); return text }
 	of := func(ids ...workspace.ID) []workspace.ID { return ids }
-	revokedID, revoked := w.key(t, workspace.NewKey{Workspaces: of(in)})
+	revokedID, revoked := w.key(t, people.NewKey{Workspaces: of(in)})
 	_, err = w.directory.RevokeKey(t.Context(), revokedID)
 	fatal(t, err)
-	expired := key(workspace.NewKey{Workspaces: of(in), ExpiresIn: time.Millisecond})
-	keyOfOne := key(workspace.NewKey{Workspaces: of(in)})
+	expired := key(people.NewKey{Workspaces: of(in), ExpiresIn: time.Millisecond})
+	keyOfOne := key(people.NewKey{Workspaces: of(in)})
 
 	columns := map[string]caller{
 		"no token":                   {"", id, always(unauthorized)},
@@ -245,17 +246,17 @@ func callers(t *testing.T, w *world) map[string]caller {
 		"user of no workspace":       {tokenFor(t, outsider), id, unlessNewcomer(forbidden)},
 		"user of none, none named":   {tokenFor(t, outsider), "", unlessNewcomer(badRequest)},
 		"owner of a free workspace":  {tokenFor(t, ofFree), free.String(), unlessNewcomer(forbidden)},
-		"key of a free workspace":    {key(workspace.NewKey{Workspaces: of(free)}), "", always(forbidden)},
+		"key of a free workspace":    {key(people.NewKey{Workspaces: of(free)}), "", always(forbidden)},
 		"key":                        {keyOfOne, "", asKey(all...)},
 		"key naming its workspace":   {keyOfOne, id, asKey(all...)},
-		"key of several, another":    {key(workspace.NewKey{Workspaces: of(other, in)}), id, asKey(all...)},
-		"key of another workspace":   {key(workspace.NewKey{Workspaces: of(other)}), id, always(forbidden)},
+		"key of several, another":    {key(people.NewKey{Workspaces: of(other, in)}), id, asKey(all...)},
+		"key of another workspace":   {key(people.NewKey{Workspaces: of(other)}), id, always(forbidden)},
 		"key naming an unknown one":  {keyOfOne, unknownID, always(forbidden)},
 		"key naming no UUID":         {keyOfOne, "one", always(invalid)},
-		"restricted key":             {key(workspace.NewKey{Workspaces: of(in), Restricted: true}), "", always(forbidden)},
+		"restricted key":             {key(people.NewKey{Workspaces: of(in), Restricted: true}), "", always(forbidden)},
 		"revoked key":                {revoked, "", always(forbidden)},
 		"expired key":                {expired, "", always(forbidden)},
-		"key, ceiling used up":       {key(workspace.NewKey{Workspaces: of(spent)}), "", throttled(asKey(all...))},
+		"key, ceiling used up":       {key(people.NewKey{Workspaces: of(spent)}), "", throttled(asKey(all...))},
 		"owner, ceiling used up":     {tokenFor(t, ofSpent), spent.String(), throttled(asMember(true))},
 	}
 	for set := 1; set < 1<<len(all); set++ {
@@ -265,7 +266,7 @@ func callers(t *testing.T, w *world) map[string]caller {
 				scopes = append(scopes, s)
 			}
 		}
-		columns[fmt.Sprintf("key with %v", scopes)] = caller{key(workspace.NewKey{Workspaces: of(in), Scopes: scopes}), "", asKey(scopes...)}
+		columns[fmt.Sprintf("key with %v", scopes)] = caller{key(people.NewKey{Workspaces: of(in), Scopes: scopes}), "", asKey(scopes...)}
 	}
 	return columns
 }

@@ -6,14 +6,17 @@ import (
 	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/workspace"
+	"atlas/workspace/people"
+	"atlas/workspace/skills"
+	"atlas/workspace/subscriptions"
 )
 
 // People are the members of workspaces, and what they set up together.
 type People struct {
-	Members       *workspace.Members
-	Invitations   *workspace.Invitations
-	Subscriptions *workspace.Subscriptions
-	Skills        *workspace.Skills
+	Members       *people.Members
+	Invitations   *people.Invitations
+	Subscriptions *subscriptions.Subscriptions
+	Skills        *skills.Skills
 }
 
 const tagPeople = "Members and invitations"
@@ -44,7 +47,7 @@ func (s *Server) memberRoutes() []Route {
 	}
 }
 
-var role = rule.Enum(workspace.Owner, workspace.Admin, workspace.MemberRole).Named("Role")
+var role = rule.Enum(people.Owner, people.Admin, people.MemberRole).Named("Role")
 
 var memberSchema = schema.Named("Member", schema.Object(
 	schema.Required("id", schema.UUID()),
@@ -56,7 +59,7 @@ var memberSchema = schema.Named("Member", schema.Object(
 
 // memberData is the answer about one member.
 type memberData struct {
-	Member workspace.Member `json:"member"`
+	Member people.Member `json:"member"`
 }
 
 // deleted is the answer of a deletion.
@@ -68,13 +71,13 @@ type deleted struct {
 // nothing to delete.
 var deletedSchema = schema.Object(schema.Required("deleted", schema.Const(true)))
 
-func (s *Server) listMembers(c *call, m listMetadata) ([]workspace.Member, error) {
+func (s *Server) listMembers(c *call, m listMetadata) ([]people.Member, error) {
 	return s.People.Members.List(c.Context(), c.workspace(), m.Limit, m.Offset)
 }
 
 var roleChange = rule.Only("role", role)
 
-func (s *Server) updateMember(c *call, role workspace.Role) (reply, error) {
+func (s *Server) updateMember(c *call, role people.Role) (reply, error) {
 	member, err := s.People.Members.SetRole(c.Context(), c.workspace(), c.actor(), workspace.UserID(c.pathID("userId")), role)
 	return free(memberData{member}), err
 }
@@ -85,9 +88,9 @@ func (s *Server) removeMember(c *call) (reply, error) {
 }
 
 // actor is the caller as the rules of a workspace know them.
-func (c *call) actor() workspace.Actor {
+func (c *call) actor() people.Actor {
 	if c.principal.Kind == auth.ByKey {
-		return workspace.KeyActor
+		return people.KeyActor
 	}
-	return workspace.Actor{User: c.principal.User}
+	return people.Actor{User: c.principal.User}
 }

@@ -9,6 +9,7 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // awayLedger is one whose Redis is away, and counts how often it is asked.
@@ -38,7 +39,7 @@ func TestFailingLedgerIsAskedOnce(t *testing.T) {
 	w := newWorld(t)
 	ledger := &awayLedger{}
 	w.server.Ledger = ledger
-	_, key := w.key(t, workspace.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 10)}, Scopes: workspace.AllScopes()})
+	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 10)}, Scopes: workspace.AllScopes()})
 	for body, code := range map[string]string{`{}`: "unavailable", `{"limit":"x"}`: "unavailable"} {
 		ledger.asked.Store(0)
 		if a := w.call(t, key, "POST", "/data/accounts/search", body); a.code() != code || ledger.asked.Load() != 1 {

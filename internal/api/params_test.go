@@ -11,6 +11,7 @@ import (
 
 	"atlas/internal/api"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // What cannot be read of a query string must not count as not given: the
@@ -19,7 +20,7 @@ func TestMalformedQueryString(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	in := w.workspace(t, "Acme", workspace.Pro, 1_000)
-	_, key := w.key(t, workspace.NewKey{Workspaces: []workspace.ID{in}})
+	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}})
 	for _, query := range []string{"workspace_id=%zz", "workspace_id=%", "workspace_id=" + unknownID + ";x", "workspace_id=" + in.String() + "&%zz"} {
 		if got := w.call(t, key, "GET", "/data/usage?"+query, ""); got.status != 400 || got.code() != "validation" {
 			t.Errorf("%s: %d %s", query, got.status, got.text)
@@ -38,7 +39,7 @@ func TestMalformedQueryString(t *testing.T) {
 func TestUnfinishedBody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, key := w.key(t, workspace.NewKey{Workspaces: []workspace.ID{w.workspace(t, "Acme", workspace.Pro, 1_000)}})
+	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "Acme", workspace.Pro, 1_000)}})
 	impatient := httptest.NewUnstartedServer(w.server.Handler())
 	impatient.Config.ReadTimeout = 2 * time.Second // the rest is sent at once
 	impatient.Start()

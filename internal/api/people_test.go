@@ -17,6 +17,8 @@ import (
 	"atlas/internal/api"
 	"atlas/internal/auth"
 	"atlas/workspace"
+	"atlas/workspace/people"
+	"atlas/workspace/skills"
 )
 
 // staff is a workspace with an owner, an admin, a plain member and a key.
@@ -24,7 +26,7 @@ type staff struct {
 	*world
 	t                            *testing.T
 	in                           workspace.ID
-	owner, admin, member         workspace.Member
+	owner, admin, member         people.Member
 	ownerTok, adminTok, plainTok string
 	key                          string
 }
@@ -35,12 +37,12 @@ func newStaff(t *testing.T) *staff {
 	in := w.workspace(t, "One", workspace.Pro, 0)
 	s := &staff{
 		world: w, t: t, in: in,
-		owner:  w.member(t, in, "owner@one.example", workspace.Owner),
-		admin:  w.member(t, in, "admin@one.example", workspace.Admin),
-		member: w.member(t, in, "member@one.example", workspace.MemberRole),
+		owner:  w.member(t, in, "owner@one.example", people.Owner),
+		admin:  w.member(t, in, "admin@one.example", people.Admin),
+		member: w.member(t, in, "member@one.example", people.MemberRole),
 	}
 	s.ownerTok, s.adminTok, s.plainTok = tokenFor(t, s.owner), tokenFor(t, s.admin), tokenFor(t, s.member)
-	_, s.key = w.key(t, workspace.NewKey{Workspaces: []workspace.ID{in}})
+	_, s.key = w.key(t, people.NewKey{Workspaces: []workspace.ID{in}})
 	return s
 }
 
@@ -58,7 +60,7 @@ type page struct{ Limit, Offset, Credits int }
 func TestMembersOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := newStaff(t)
-	path := func(m workspace.Member) string { return "/workspace/members/" + m.ID.String() }
+	path := func(m people.Member) string { return "/workspace/members/" + m.ID.String() }
 	list := func(query string) (ids []string, m page) {
 		t.Helper()
 		var data struct {
@@ -86,7 +88,7 @@ func TestMembersOverHTTP(t *testing.T) {
 	for _, query := range []string{"limit=0", "limit=101", "limit=abc", "limit=", "offset=-1", "offset=1.5", "limit=1&limit=2", "offset=99999999999999999999"} {
 		s.want(query, s.call(t, s.plainTok, "GET", "/workspace/members?"+query, ""), 400, "validation")
 	}
-	role := func(name, token string, m workspace.Member, role string, status int, code string) {
+	role := func(name, token string, m people.Member, role string, status int, code string) {
 		t.Helper()
 		s.want(name, s.call(t, token, "PATCH", path(m), `{"role":"`+role+`"}`), status, code)
 	}
@@ -202,7 +204,7 @@ func TestInvitationsOverHTTP(t *testing.T) {
 
 	// Expired: still listed, and replaced by the next.
 	_, late := invite("to expire", s.key, `{"email":"late@example.com","role":"member"}`, 200, "")
-	s.move(workspace.InvitationTTL)
+	s.move(people.InvitationTTL)
 	accept("expired", mint(t, secret, claims(workspace.NewUserID(), "late@example.com"), time.Hour), `{"token":"`+late+`"}`, 404, "not_found")
 	s.call(t, s.plainTok, "GET", "/workspace/invitations", "").into(t, &data, nil)
 	if len(data.Invitations) != 1 || data.Invitations[0].Status != "Expired" {
@@ -342,7 +344,7 @@ func TestSkillsOverHTTP(t *testing.T) {
 	same(s.plainTok, "list", `{}`, "personal/my-way", "workspace/my-way")
 	same(s.key, "list", `{"status":"draft"}`, "workspace/my-way")
 	same(s.key, "find", `{}`)
-	_, err := workspace.NewSkillAdmin(s.system, nil).SetStatus(t.Context(), s.in, "my-way", workspace.PublishedSkill)
+	_, err := skills.NewAdmin(s.system, nil).SetStatus(t.Context(), s.in, "my-way", skills.PublishedSkill)
 	fatal(t, err)
 	same(s.key, "find", `{"query":"ABOUT my"}`, "workspace/my-way")
 	same(s.plainTok, "find", `{"scope":"workspace"}`, "workspace/my-way")
@@ -359,7 +361,7 @@ func TestSkillsOverHTTP(t *testing.T) {
 func TestOrderOfChecksOfPeople(t *testing.T) {
 	t.Parallel()
 	s := newStaff(t)
-	_, readOnly := s.world.key(t, workspace.NewKey{Workspaces: []workspace.ID{s.in}, Scopes: []workspace.Scope{workspace.WorkspaceRead}})
+	_, readOnly := s.world.key(t, people.NewKey{Workspaces: []workspace.ID{s.in}, Scopes: []workspace.Scope{workspace.WorkspaceRead}})
 	s.want("role before body", s.call(t, s.plainTok, "PATCH", "/workspace/members/x", `{`), 403, "forbidden")
 	s.want("scope before body", s.call(t, readOnly, "POST", "/workspace/skills/create", `{`), 403, "forbidden")
 	s.want("scope before being nobody", s.call(t, readOnly, "POST", "/workspace/skills/create", `{"scope":"personal"}`), 403, "forbidden")

@@ -13,6 +13,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // TestAnotherReaderAgrees reads the document with a library that shares no code
@@ -27,7 +28,7 @@ func TestAnotherReaderAgrees(t *testing.T) {
 	w := newWorld(t)
 	w.holds(t)
 	in := w.workspace(t, "A", workspace.Pro, 0)
-	_, key := w.key(t, workspace.NewKey{Workspaces: []workspace.ID{in}, Scopes: workspace.AllScopes()})
+	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}, Scopes: workspace.AllScopes()})
 	for _, c := range []struct {
 		method, path, body string
 		status             int

@@ -19,6 +19,7 @@ import (
 	"atlas/search"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // Searcher answers from the global dataset. *search.Engine does.
@@ -46,7 +47,7 @@ type Ledger interface {
 
 // Workspaces tells about workspaces. *postgres.Store does.
 type Workspaces interface {
-	Summary(ctx context.Context, in workspace.ID) (workspace.Summary, error)
+	Summary(ctx context.Context, in workspace.ID) (people.Summary, error)
 }
 
 // Probe tells whether a backend serves; nil means that it does.

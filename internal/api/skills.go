@@ -8,6 +8,7 @@ import (
 	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/workspace"
+	"atlas/workspace/skills"
 )
 
 const tagSkills = "Skills"
@@ -39,8 +40,8 @@ func (s *Server) skillRoutes() []Route {
 }
 
 var (
-	skillScope  = rule.Enum(workspace.PersonalSkill, workspace.WorkspaceSkill).As(schema.OneOf(workspace.WorkspaceSkill, workspace.PersonalSkill))
-	skillStatus = rule.Enum(workspace.DraftSkill, workspace.PublishedSkill)
+	skillScope  = rule.Enum(skills.PersonalSkill, skills.WorkspaceSkill).As(schema.OneOf(skills.WorkspaceSkill, skills.PersonalSkill))
+	skillStatus = rule.Enum(skills.DraftSkill, skills.PublishedSkill)
 
 	skillSchema       = schema.Named("Skill", skillOf(schema.Required("content", schema.String(sampleContent))))
 	listedSkillSchema = schema.Named("ListedSkill", skillOf().Described("A Skill without its content."))
@@ -77,17 +78,17 @@ const (
 // skillRequest is what Skills are found and listed by.
 type skillRequest struct {
 	text   string
-	scope  workspace.SkillScope
-	status workspace.SkillStatus
+	scope  skills.Scope
+	status skills.Status
 	page   listMetadata
 }
 
-func (r skillRequest) filter(c *call) workspace.SkillFilter {
-	return workspace.SkillFilter{Viewer: c.principal.User, Scope: r.scope, Status: r.status, Limit: r.page.Limit, Offset: r.page.Offset}
+func (r skillRequest) filter(c *call) skills.Filter {
+	return skills.Filter{Viewer: c.principal.User, Scope: r.scope, Status: r.status, Limit: r.page.Limit, Offset: r.page.Offset}
 }
 
 var (
-	inScope = rule.Optional("scope", skillScope, func(r *skillRequest) *workspace.SkillScope { return &r.scope })
+	inScope = rule.Optional("scope", skillScope, func(r *skillRequest) *skills.Scope { return &r.scope })
 	limited = rule.Optional("limit", rule.Integer(1, maxLimit).Default(defaultSkills), func(r *skillRequest) *int { return &r.page.Limit })
 	skipped = rule.Optional("offset", rule.Integer(0, maxOffset).Default(0), func(r *skillRequest) *int { return &r.page.Offset })
 
@@ -97,7 +98,7 @@ var (
 		inScope, limited, skipped,
 	)
 	skillFilter = rule.Object(inScope,
-		rule.Optional("status", skillStatus, func(r *skillRequest) *workspace.SkillStatus { return &r.status }),
+		rule.Optional("status", skillStatus, func(r *skillRequest) *skills.Status { return &r.status }),
 		limited, skipped,
 	)
 )
@@ -112,18 +113,18 @@ func (s *Server) listSkills(c *call, in skillRequest) (reply, error) {
 	return list("skills", skills, in.page), err
 }
 
-var skillLocator = rule.Only("locator", rule.Text(1, workspace.MaxSkillLocator).As(&schema.Schema{
-	AnyOf:    []*schema.Schema{locatorIn(workspace.WorkspaceSkill), locatorIn(workspace.PersonalSkill)},
+var skillLocator = rule.Only("locator", rule.Text(1, skills.MaxSkillLocator).As(&schema.Schema{
+	AnyOf:    []*schema.Schema{locatorIn(skills.WorkspaceSkill), locatorIn(skills.PersonalSkill)},
 	Examples: []any{"workspace/site-visits"},
 }))
 
-func locatorIn(scope workspace.SkillScope) *schema.Schema {
+func locatorIn(scope skills.Scope) *schema.Schema {
 	return schema.Slug(workspace.MaxName).Below(string(scope) + "/")
 }
 
 // skillData is the answer about one Skill.
 type skillData struct {
-	Skill workspace.Skill `json:"skill"`
+	Skill skills.Skill `json:"skill"`
 }
 
 func (s *Server) getSkill(c *call, locator string) (reply, error) {
@@ -132,20 +133,20 @@ func (s *Server) getSkill(c *call, locator string) (reply, error) {
 }
 
 var newSkill = rule.Object(
-	rule.Required("scope", skillScope, func(n *workspace.NewSkill) *workspace.SkillScope { return &n.Scope }),
-	rule.Required("name", workspace.NameRule(workspace.MaxName).Example(sampleSkill), func(n *workspace.NewSkill) *string { return &n.Name }),
+	rule.Required("scope", skillScope, func(n *skills.NewSkill) *skills.Scope { return &n.Scope }),
+	rule.Required("name", workspace.NameRule(workspace.MaxName).Example(sampleSkill), func(n *skills.NewSkill) *string { return &n.Name }),
 	rule.Optional("slug", rule.Text(1, workspace.MaxName).As(schema.Slug(workspace.MaxName).Example("site-visits").
 		Described("By default made of the name, which then needs a letter or digit.")).
-		Check(func(slug string) bool { return slug == workspace.Slug(slug) },
+		Check(func(slug string) bool { return slug == skills.Slug(slug) },
 			fault.InvalidFormat, "must be lower-case letters and digits, in words joined by single hyphens"),
-		func(n *workspace.NewSkill) *string { return &n.Slug }),
-	rule.Required("description", rule.Text(1, workspace.MaxSkillDescription).As(schema.Paragraph(workspace.MaxSkillDescription).Example(sampleDescription)),
-		func(n *workspace.NewSkill) *string { return &n.Description }),
-	rule.Required("content", rule.Verbatim(workspace.MaxSkillContent).Described("Kept as it is sent.").Example(sampleContent),
-		func(n *workspace.NewSkill) *string { return &n.Content }),
+		func(n *skills.NewSkill) *string { return &n.Slug }),
+	rule.Required("description", rule.Text(1, skills.MaxSkillDescription).As(schema.Paragraph(skills.MaxSkillDescription).Example(sampleDescription)),
+		func(n *skills.NewSkill) *string { return &n.Description }),
+	rule.Required("content", rule.Verbatim(skills.MaxSkillContent).Described("Kept as it is sent.").Example(sampleContent),
+		func(n *skills.NewSkill) *string { return &n.Content }),
 ).Named("SkillCreate")
 
-func (s *Server) createSkill(c *call, n workspace.NewSkill) (reply, error) {
+func (s *Server) createSkill(c *call, n skills.NewSkill) (reply, error) {
 	skill, err := s.People.Skills.Create(c.Context(), c.workspace(), c.principal.User, n)
 	return free(skillData{skill}), err
 }

@@ -6,6 +6,7 @@ import (
 	"atlas/internal/schema"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/subscriptions"
 )
 
 const tagSignals = "Signal subscriptions"
@@ -29,15 +30,15 @@ func (s *Server) subscriptionRoutes() []Route {
 }
 
 var (
-	channel   = rule.Enum(workspace.Channels()...)
-	frequency = rule.Enum(workspace.Frequencies()...)
+	channel   = rule.Enum(subscriptions.Channels()...)
+	frequency = rule.Enum(subscriptions.Frequencies()...)
 )
 
 var subscriptionSchema = schema.Named("SignalSubscription", schema.Object(
 	schema.Required("id", schema.UUID()),
 	schema.Required("signal_type", vocabulary(query.SignalTypes)),
 	schema.Required("delivery", schema.Object(
-		schema.Required("channels", schema.Array(channel.Schema, 1, len(workspace.Channels()))),
+		schema.Required("channels", schema.Array(channel.Schema, 1, len(subscriptions.Channels()))),
 		schema.Required("frequency", frequency.Schema),
 	)),
 	schema.Required("queue_started_at", schema.Time()),
@@ -45,7 +46,7 @@ var subscriptionSchema = schema.Named("SignalSubscription", schema.Object(
 	schema.Required("updated_at", schema.Time()),
 ))
 
-func (s *Server) listSubscriptions(c *call, m listMetadata) ([]workspace.Subscription, error) {
+func (s *Server) listSubscriptions(c *call, m listMetadata) ([]subscriptions.Subscription, error) {
 	return s.People.Subscriptions.List(c.Context(), c.workspace(), m.Limit, m.Offset)
 }
 
@@ -54,24 +55,24 @@ const maxChannels = 10
 
 var subscriptionUpsert = rule.Object(
 	rule.Required("signal_type", rule.Enum(query.SignalTypes.Values()...).As(vocabulary(query.SignalTypes)),
-		func(c *workspace.SubscriptionChange) *string { return &c.SignalType }),
+		func(c *subscriptions.Change) *string { return &c.SignalType }),
 	rule.Group("delivery", "What is left out stays; of a new subscription it is in_app, instant.",
-		rule.Optional("frequency", frequency, func(c *workspace.SubscriptionChange) *workspace.Frequency { return &c.Frequency }),
-		rule.Optional("channels", rule.Array("in_app, email", channel, 1, maxChannels), func(c *workspace.SubscriptionChange) *[]workspace.Channel { return &c.Channels }),
+		rule.Optional("frequency", frequency, func(c *subscriptions.Change) *subscriptions.Frequency { return &c.Frequency }),
+		rule.Optional("channels", rule.Array("in_app, email", channel, 1, maxChannels), func(c *subscriptions.Change) *[]subscriptions.Channel { return &c.Channels }),
 	),
 ).Named("SignalSubscriptionUpsert")
 
 // subscriptionData is the answer about one subscription.
 type subscriptionData struct {
-	Subscription workspace.Subscription `json:"subscription"`
+	Subscription subscriptions.Subscription `json:"subscription"`
 }
 
-func (s *Server) upsertSubscription(c *call, change workspace.SubscriptionChange) (reply, error) {
+func (s *Server) upsertSubscription(c *call, change subscriptions.Change) (reply, error) {
 	subscription, err := s.People.Subscriptions.Upsert(c.Context(), c.workspace(), change)
 	return free(subscriptionData{subscription}), err
 }
 
 func (s *Server) deleteSubscription(c *call) (reply, error) {
-	err := s.People.Subscriptions.Delete(c.Context(), c.workspace(), workspace.SubscriptionID(c.pathID("id")))
+	err := s.People.Subscriptions.Delete(c.Context(), c.workspace(), subscriptions.ID(c.pathID("id")))
 	return free(deleted{true}), err
 }

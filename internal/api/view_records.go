@@ -16,12 +16,13 @@ import (
 	"atlas/search/query"
 	"atlas/workspace"
 	rows "atlas/workspace/records"
+	"atlas/workspace/views"
 )
 
 // RecordSearcher searches books and Views. *rows.Records does.
 type RecordSearcher interface {
 	SearchBook(ctx context.Context, in workspace.ID, request query.Query) (rows.Page, error)
-	SearchView(ctx context.Context, v workspace.View, request query.Query) (rows.Page, error)
+	SearchView(ctx context.Context, v views.View, request query.Query) (rows.Page, error)
 }
 
 func (s *Server) viewRecordRoutes() []Route {
@@ -72,7 +73,7 @@ func (s *Server) viewRecordRoutes() []Route {
 
 // membersData is the answer of a change of a View's records.
 type membersData struct {
-	ViewID  workspace.ViewID `json:"view_id"`
+	ViewID  views.ID         `json:"view_id"`
 	Results []map[string]any `json:"results"`
 }
 
@@ -87,7 +88,7 @@ const recordIDKey = "record_id"
 // as a batch of one.
 func (c *call) membersReply(results []batchResult) (reply, error) {
 	items, m, err := c.itemResults(recordIDKey, results)
-	return reply{membersData{workspace.ViewID(c.pathID("id")), items}, m}, err
+	return reply{membersData{views.ID(c.pathID("id")), items}, m}, err
 }
 
 var recordToAdd = rule.Only(recordIDKey, rule.Pointer(rule.UUID[uuid.UUID]()))
@@ -109,7 +110,7 @@ func (s *Server) addViewRecords(c *call, items []batchItem[*uuid.UUID]) (reply, 
 	for i, record := range records {
 		ids[i] = *record
 	}
-	outcomes, err := s.Views.Memberships.Add(c.Context(), c.workspace(), workspace.ViewID(c.pathID("id")), ids)
+	outcomes, err := s.Views.Memberships.Add(c.Context(), c.workspace(), views.ID(c.pathID("id")), ids)
 	if err != nil {
 		return reply{}, err
 	}
@@ -125,7 +126,7 @@ func (s *Server) removeViewRecord(c *call) (reply, error) {
 
 func (s *Server) removeViewRecords(c *call, items []batchItem[uuid.UUID]) (reply, error) {
 	_, ids := validItems(items)
-	if err := s.Views.Memberships.Remove(c.Context(), c.workspace(), workspace.ViewID(c.pathID("id")), ids); err != nil {
+	if err := s.Views.Memberships.Remove(c.Context(), c.workspace(), views.ID(c.pathID("id")), ids); err != nil {
 		return reply{}, err
 	}
 	return c.membersReply(resultsOf(items))
@@ -150,7 +151,7 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 	if err := s.checkCursor(body, base); err != nil {
 		return reply{}, err
 	}
-	v, err := s.Views.Views.ToSearch(c.Context(), in, workspace.ViewID(id))
+	v, err := s.Views.Views.ToSearch(c.Context(), in, views.ID(id))
 	if fault.CodeOf(err) == fault.ViewNotFound {
 		err = cmp.Or(ofAnyDataset(body), err) // what is wrong whatever the View comes first
 	}

@@ -5,11 +5,11 @@ import (
 
 	"atlas/internal/schema"
 	"atlas/search/query"
-	"atlas/workspace"
+	"atlas/workspace/views"
 )
 
 var (
-	staticDefinition  = schema.Named("StaticViewDefinition", schema.Object(schema.Required("version", schema.Always(workspace.DefinitionVersion))))
+	staticDefinition  = schema.Named("StaticViewDefinition", schema.Object(schema.Required("version", schema.Always(views.DefinitionVersion))))
 	dynamicDefinition = ofHeld(func(d query.Dataset) *schema.Schema { return schema.Named(titles[d]+"ViewDefinition", definition(d)) })
 	anyDefinition     = schema.Named("ViewDefinition", &schema.Schema{AnyOf: []*schema.Schema{
 		staticDefinition, dynamicDefinition[query.Accounts], dynamicDefinition[query.Contacts], dynamicDefinition[query.Projects],
@@ -28,11 +28,11 @@ func ofHeld[T any](of func(query.Dataset) T) map[query.Dataset]T {
 var viewSchema = schema.Named("View", schema.Object(
 	schema.Required("id", schema.UUID()),
 	schema.Required("workspace_id", schema.UUID()),
-	schema.Required("dataset", workspace.ViewDatasetRule.Schema),
-	schema.Required("view_type", workspace.ViewTypeRule.Schema),
+	schema.Required("dataset", views.DatasetRule.Schema),
+	schema.Required("view_type", views.TypeRule.Schema),
 	schema.Required("name", schema.String("Towers in Calgary")),
 	schema.Required("definition", anyDefinition),
-	schema.Required("presentation", workspace.PresentationRule.Schema),
+	schema.Required("presentation", views.PresentationRule.Schema),
 	schema.Required("revision", schema.Integer(1, math.MaxInt32).Described("Counts the changes of name, definition and presentation.")),
 	schema.Required("created_by", schema.Nullable(schema.UUID()).Described("Null for an API key.")),
 	schema.Required("updated_by", schema.Nullable(schema.UUID()).Described("Null for an API key.")),
@@ -40,23 +40,23 @@ var viewSchema = schema.Named("View", schema.Object(
 	schema.Required("updated_at", schema.Time()),
 	schema.Required("is_favorite", schema.Boolean().Described("The caller's own; false for an API key.")),
 	schema.Required("favorite_position", schema.Nullable(schema.Count()).Described("From 0, without holes; null when it is none.")),
-	schema.Optional("record_count", schema.Integer(0, workspace.MaxMembers).Described("Static Views only: their records that the global dataset has.")),
+	schema.Optional("record_count", schema.Integer(0, views.MaxMembers).Described("Static Views only: their records that the global dataset has.")),
 ))
 
 // definition is what says which records a Dynamic View shows.
 func definition(d query.Dataset) *schema.Schema {
 	var fields []schema.Property
-	for _, k := range workspace.DefinitionKeys(d) {
+	for _, k := range views.DefinitionKeys(d) {
 		fields = append(fields, schema.Optional(k.Key, condition(k)))
 	}
 	return schema.Object(
-		schema.Required("version", schema.Always(workspace.DefinitionVersion)),
+		schema.Required("version", schema.Always(views.DefinitionVersion)),
 		schema.Required("q", schema.Free(query.MaxQuery).Described("As `query` of a search request; empty: no condition.").Example("tower")),
 		schema.Required("fields", schema.Object(fields...).Described("Conditions that must all be met.")),
 	)
 }
 
-func condition(k workspace.DefinitionKey) *schema.Schema {
+func condition(k views.DefinitionKey) *schema.Schema {
 	ends := func(from, to string, value *schema.Schema) *schema.Schema {
 		s := schema.Object(schema.Optional(from, value), schema.Optional(to, value))
 		s.MinProperties = 1
@@ -68,21 +68,21 @@ func condition(k workspace.DefinitionKey) *schema.Schema {
 		return s
 	}
 	switch k.Shape {
-	case workspace.NumberRange:
-		return ends("min", "max", schema.Digits(workspace.MaxDigits).Example("10")).
+	case views.NumberRange:
+		return ends("min", "max", schema.Digits(views.MaxDigits).Example("10")).
 			Described(k.Field.Description + "; both ends inclusive, `min` not above `max`.")
-	case workspace.DateRange:
+	case views.DateRange:
 		return ends("after", "before", schema.Day()).
 			Described(k.Field.Description + "; whole UTC days, both inclusive, `after` not later than `before`.")
-	case workspace.Known:
-		return different(schema.OneOf(workspace.ValueKnown, workspace.ValueUnknown), 1).Described("Whether the value is known.")
-	case workspace.OneID:
+	case views.Known:
+		return different(schema.OneOf(views.ValueKnown, views.ValueUnknown), 1).Described("Whether the value is known.")
+	case views.OneID:
 		return different(schema.AnyUUID(), 1).Described(k.Field.Description)
 	}
 	if k.Field.Vocabulary != nil {
-		return different(vocabulary(k.Field.Vocabulary), workspace.MaxDefinitionValues).Described(k.Field.Description)
+		return different(vocabulary(k.Field.Vocabulary), views.MaxDefinitionValues).Described(k.Field.Description)
 	}
-	return different(schema.Text(k.Field.MaxChars).Example("Calgary"), workspace.MaxDefinitionValues).
+	return different(schema.Text(k.Field.MaxChars).Example("Calgary"), views.MaxDefinitionValues).
 		Described(k.Field.Description + "; values must differ in more than case and accents.")
 }
 
@@ -91,16 +91,16 @@ func condition(k workspace.DefinitionKey) *schema.Schema {
 var viewUpsert = schema.Named("ViewUpsert", &schema.Schema{AnyOf: []*schema.Schema{
 	createDynamic(query.Accounts), createDynamic(query.Contacts), createDynamic(query.Projects),
 	createView("CreateStaticView",
-		schema.Required("dataset", workspace.ViewDatasetRule.Schema),
-		schema.Required("view_type", schema.Const(string(workspace.StaticView))),
+		schema.Required("dataset", views.DatasetRule.Schema),
+		schema.Required("view_type", schema.Const(string(views.Static))),
 		schema.Optional("definition", staticDefinition)),
 	schema.Named("ChangeView", schema.Object(
 		schema.Required("id", schema.AnyUUID()),
-		schema.Optional("dataset", workspace.ViewDatasetRule.Schema.Described("Fixed: only the stored one.")),
-		schema.Optional("view_type", workspace.ViewTypeRule.Schema.Described("Fixed: only the stored one.")),
-		schema.Optional("name", workspace.ViewNameRule.Schema),
+		schema.Optional("dataset", views.DatasetRule.Schema.Described("Fixed: only the stored one.")),
+		schema.Optional("view_type", views.TypeRule.Schema.Described("Fixed: only the stored one.")),
+		schema.Optional("name", views.NameRule.Schema),
 		schema.Optional("definition", anyDefinition.Described("Of the View's dataset and type.")),
-		schema.Optional("presentation", workspace.PresentationRule.Schema),
+		schema.Optional("presentation", views.PresentationRule.Schema),
 		schema.Optional("revision", revision),
 	).Described("What is left out stays as it is.")),
 }})
@@ -108,17 +108,17 @@ var viewUpsert = schema.Named("ViewUpsert", &schema.Schema{AnyOf: []*schema.Sche
 func createDynamic(d query.Dataset) *schema.Schema {
 	return createView("CreateDynamic"+titles[d]+"View",
 		schema.Required("dataset", schema.Const(d.Singular())),
-		schema.Required("view_type", schema.Const(string(workspace.DynamicView))),
+		schema.Required("view_type", schema.Const(string(views.Dynamic))),
 		schema.Required("definition", dynamicDefinition[d]))
 }
 
 func createView(name string, dataset, kind, definition schema.Property) *schema.Schema {
 	return schema.Named(name, schema.Object(dataset, kind,
-		schema.Required("name", workspace.ViewNameRule.Schema.Described("Unique in workspace and dataset, case and accents apart.").Example("Towers in Calgary")),
+		schema.Required("name", views.NameRule.Schema.Described("Unique in workspace and dataset, case and accents apart.").Example("Towers in Calgary")),
 		definition,
-		schema.Optional("presentation", workspace.PresentationRule.Schema),
+		schema.Optional("presentation", views.PresentationRule.Schema),
 		schema.Optional("revision", revision),
 	))
 }
 
-var revision = workspace.RevisionRule.Schema.Described("The revision that the change was made on: another stored one is `revision_conflict`.")
+var revision = views.RevisionRule.Schema.Described("The revision that the change was made on: another stored one is `revision_conflict`.")

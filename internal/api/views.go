@@ -10,13 +10,14 @@ import (
 	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/workspace"
+	"atlas/workspace/views"
 )
 
 // Views is the Views of workspaces, their records and the Favorites of users.
 type Views struct {
-	Views       *workspace.Views
-	Memberships *workspace.Memberships
-	Favorites   *workspace.Favorites
+	Views       *views.Views
+	Memberships *views.Memberships
+	Favorites   *views.Favorites
 }
 
 const tagViews = "Views"
@@ -58,7 +59,7 @@ func (s *Server) viewRoutes() []Route {
 			text: "Its memberships and Favorites go with it.",
 			data: deletedSchema, codes: []fault.Code{fault.ViewNotFound},
 		}},
-		{"POST", "/workspace/views/delete/batch", "delete_views_batch", write, Free, false, Anyone, takesBatch("ids", rule.UUID[workspace.ViewID](), s.deleteViews), operationDoc{
+		{"POST", "/workspace/views/delete/batch", "delete_views_batch", write, Free, false, Anyone, takesBatch("ids", rule.UUID[views.ID](), s.deleteViews), operationDoc{
 			tag: tagViews, summary: "Delete several Views",
 			data: resultsData(batchResults(viewIDKey, nil, batchCodes(fault.ViewNotFound)...)),
 		}},
@@ -96,14 +97,14 @@ func viewFilterParams() []openapi.Parameter {
 	return []openapi.Parameter{
 		{Name: "id", In: "query", Schema: schema.AnyUUID(), Description: "Only this one; an unknown id lists nothing."},
 		{Name: "query", In: "query", Schema: name, Description: "A part of the name, case and accents apart.", Example: "tower"},
-		{Name: "dataset", In: "query", Schema: workspace.ViewDatasetRule.Schema},
-		{Name: "view_type", In: "query", Schema: workspace.ViewTypeRule.Schema},
+		{Name: "dataset", In: "query", Schema: views.DatasetRule.Schema},
+		{Name: "view_type", In: "query", Schema: views.TypeRule.Schema},
 		{Name: "favorite_only", In: "query", Schema: schema.Boolean(), Description: "Only the caller's Favorites."},
 	}
 }
 
 // viewFilter reads the query parameters of a list of Views.
-func (c *call) viewFilter(issues *input.Issues) (f workspace.ViewFilter, err error) {
+func (c *call) viewFilter(issues *input.Issues) (f views.Filter, err error) {
 	given := input.Value{Kind: input.Object}
 	for _, name := range []string{"dataset", "view_type", "favorite_only", "id"} {
 		switch text, isGiven, e := c.param(name); {
@@ -117,10 +118,10 @@ func (c *call) viewFilter(issues *input.Issues) (f workspace.ViewFilter, err err
 		}
 	}
 	r := issues.Object(given)
-	f.Dataset = workspace.ViewDatasetRule.Member(issues, r, "dataset", false)
-	f.Type = workspace.ViewTypeRule.Member(issues, r, "view_type", false)
+	f.Dataset = views.DatasetRule.Member(issues, r, "dataset", false)
+	f.Type = views.TypeRule.Member(issues, r, "view_type", false)
 	f.Favorites = rule.Enum("true", "false").Member(issues, r, "favorite_only", false) == "true"
-	f.ID = rule.Pointer(rule.UUID[workspace.ViewID]()).Member(issues, r, "id", false)
+	f.ID = rule.Pointer(rule.UUID[views.ID]()).Member(issues, r, "id", false)
 	text, isGiven, e := c.param("query")
 	if e != nil {
 		return f, e
@@ -141,13 +142,13 @@ func (c *call) viewFilter(issues *input.Issues) (f workspace.ViewFilter, err err
 
 // viewData is the answer about one View.
 type viewData struct {
-	View workspace.View `json:"view"`
+	View views.View `json:"view"`
 }
 
 var viewDataSchema = schema.Object(schema.Required("view", viewSchema))
 
 func (s *Server) getView(c *call) (reply, error) {
-	v, err := s.Views.Views.Get(c.Context(), c.workspace(), workspace.ViewID(c.pathID("id")), c.principal.User)
+	v, err := s.Views.Views.Get(c.Context(), c.workspace(), views.ID(c.pathID("id")), c.principal.User)
 	return free(viewData{v}), err
 }
 
@@ -156,7 +157,7 @@ func (s *Server) upsertView(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	change, err := workspace.ParseViewChange(body)
+	change, err := views.ParseChange(body)
 	if err != nil {
 		return reply{}, err
 	}
@@ -169,11 +170,11 @@ func (s *Server) upsertViews(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	results, changes := make([]batchResult, len(items)), make([]workspace.ViewChange, len(items))
+	results, changes := make([]batchResult, len(items)), make([]views.Change, len(items))
 	for i, item := range items {
 		results[i].id, _ = input.ParseUUID(item.value.Get("id").Text)
 		if results[i].err = item.issues.Err(); results[i].err == nil {
-			changes[i], results[i].err = workspace.ParseViewChange(item.value)
+			changes[i], results[i].err = views.ParseChange(item.value)
 		}
 	}
 	oneByOne(results, func(i int) batchResult {
@@ -187,11 +188,11 @@ func (s *Server) upsertViews(c *call) (reply, error) {
 }
 
 func (s *Server) deleteView(c *call) (reply, error) {
-	err := s.Views.Views.Delete(c.Context(), c.workspace(), workspace.ViewID(c.pathID("id")))
+	err := s.Views.Views.Delete(c.Context(), c.workspace(), views.ID(c.pathID("id")))
 	return free(deleted{true}), err
 }
 
-func (s *Server) deleteViews(c *call, items []batchItem[workspace.ViewID]) (reply, error) {
+func (s *Server) deleteViews(c *call, items []batchItem[views.ID]) (reply, error) {
 	results := resultsOf(items)
 	oneByOne(results, func(i int) batchResult {
 		return batchResult{id: results[i].id, err: s.Views.Views.Delete(c.Context(), c.workspace(), items[i].in)}

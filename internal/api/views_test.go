@@ -13,6 +13,7 @@ import (
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // viewWorld is a world with Views, a few records and the callers of one
@@ -39,14 +40,14 @@ func (w *world) withViews(t *testing.T) *viewWorld {
 	data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"P","contact_ids":[%q]}`, searchtest.ID("p", 1), searchtest.ID("c", 1))))
 	w.load(t, data)
 	ws, other := w.workspace(t, "One", workspace.Pro, 0), w.workspace(t, "Two", workspace.Pro, 0)
-	text := func(n workspace.NewKey) string { _, text := w.key(t, n); return text }
+	text := func(n people.NewKey) string { _, text := w.key(t, n); return text }
 	return &viewWorld{
 		world:    w,
-		member:   tokenFor(t, w.member(t, ws, "member@one.example", workspace.MemberRole)),
-		admin:    tokenFor(t, w.member(t, ws, "admin@one.example", workspace.Admin)),
-		key:      text(workspace.NewKey{Workspaces: []workspace.ID{ws}}),
-		reader:   text(workspace.NewKey{Workspaces: []workspace.ID{ws}, Scopes: []workspace.Scope{workspace.DataRead}}),
-		stranger: text(workspace.NewKey{Workspaces: []workspace.ID{other}}),
+		member:   tokenFor(t, w.member(t, ws, "member@one.example", people.MemberRole)),
+		admin:    tokenFor(t, w.member(t, ws, "admin@one.example", people.Admin)),
+		key:      text(people.NewKey{Workspaces: []workspace.ID{ws}}),
+		reader:   text(people.NewKey{Workspaces: []workspace.ID{ws}, Scopes: []workspace.Scope{workspace.DataRead}}),
+		stranger: text(people.NewKey{Workspaces: []workspace.ID{other}}),
 		in:       "workspace_id=" + ws.String(),
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // MaxHeader is the maximum length of the Authorization header in bytes.
@@ -33,7 +34,7 @@ type Store interface {
 	KeyByID(ctx context.Context, id workspace.KeyID) (workspace.KeyRecord, error)
 	WorkspaceByID(ctx context.Context, id workspace.ID) (workspace.Workspace, error)
 	// Role returns the user's role in the workspace.
-	Role(ctx context.Context, in workspace.ID, user workspace.UserID) (workspace.Role, error)
+	Role(ctx context.Context, in workspace.ID, user workspace.UserID) (people.Role, error)
 	// OnlyWorkspace returns the workspace of a user who is a member of exactly one.
 	OnlyWorkspace(ctx context.Context, user workspace.UserID) (workspace.ID, error)
 	// TouchKey records a use of a key.
@@ -52,7 +53,7 @@ type Authenticator struct {
 	// block look-ups of memberships.
 	coldKeys, coldMembers chan struct{}
 	unknownKeys           *cache[workspace.KeyID, struct{}]
-	roles                 *cache[membership, workspace.Role]
+	roles                 *cache[membership, people.Role]
 	onlyWorkspaces        *cache[workspace.UserID, workspace.ID]
 	workspaces            *cache[workspace.ID, workspace.Workspace]
 }
@@ -78,7 +79,7 @@ func New(store Store, c Config) (*Authenticator, error) {
 		keys:     newCache[workspace.KeyID, workspace.KeyRecord](maxKeys, c.Now),
 		coldKeys: make(chan struct{}, MaxColdLookups), coldMembers: make(chan struct{}, MaxColdLookups),
 		unknownKeys:    newCache[workspace.KeyID, struct{}](maxUnknownKeys, c.Now),
-		roles:          newCache[membership, workspace.Role](maxRoles, c.Now),
+		roles:          newCache[membership, people.Role](maxRoles, c.Now),
 		onlyWorkspaces: newCache[workspace.UserID, workspace.ID](maxOnlyWorkspaces, c.Now),
 		workspaces:     newCache[workspace.ID, workspace.Workspace](maxWorkspaces, c.Now),
 	}, nil
@@ -299,7 +300,7 @@ func (a *Authenticator) Authorize(ctx context.Context, i Identity, in workspace.
 	case ByUser:
 		p.User, p.Scopes = i.user.id, workspace.AllScopes()
 		p.Email, p.Name = i.user.email, i.user.name
-		p.Role, err = loadBounded(ctx, a.roles, a.coldMembers, membership{in, i.user.id}, func(ctx context.Context) (workspace.Role, error) {
+		p.Role, err = loadBounded(ctx, a.roles, a.coldMembers, membership{in, i.user.id}, func(ctx context.Context) (people.Role, error) {
 			return a.store.Role(ctx, in, i.user.id)
 		})
 		if fault.CodeOf(err) == fault.NotFound {

@@ -11,6 +11,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 func TestWorkspaceOfARequest(t *testing.T) {
@@ -106,7 +107,7 @@ func TestPrincipals(t *testing.T) {
 	p, err = request(t.Context(), a, w.token(t, w.alice.ID, workspace.ID{}), nil, false)
 	fatal(t, err)
 	want = auth.Principal{
-		Kind: auth.ByUser, Workspace: w.one, User: w.alice.ID, Role: workspace.Admin, Scopes: workspace.AllScopes(),
+		Kind: auth.ByUser, Workspace: w.one, User: w.alice.ID, Role: people.Admin, Scopes: workspace.AllScopes(),
 		Email: "x@example.com", Name: "X",
 	}
 	if diff := cmp.Diff(want, p); diff != "" {
@@ -164,7 +165,7 @@ func TestStateOfAKey(t *testing.T) {
 	w := newWorld(t)
 	a := w.auth(t, auth.Config{})
 	ctx := t.Context()
-	_, brief, err := w.directory.CreateKey(ctx, workspace.NewKey{Name: "brief", Workspaces: []workspace.ID{w.one.ID}, ExpiresIn: time.Second})
+	_, brief, err := w.directory.CreateKey(ctx, people.NewKey{Name: "brief", Workspaces: []workspace.ID{w.one.ID}, ExpiresIn: time.Second})
 	fatal(t, err)
 	try := func(name, token string, want fault.Code) {
 		t.Helper()

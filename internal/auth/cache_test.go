@@ -9,6 +9,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 func TestKeptFor4SecondsFromTheStartOfTheRead(t *testing.T) {
@@ -90,7 +91,7 @@ func TestOnlyUnknownKeysAreKeptAsUnknown(t *testing.T) {
 	wantCode(t, "no member", err, fault.Forbidden)
 	_, err = request(ctx, a, dan, nil, false)
 	wantCode(t, "no workspace", err, fault.BadRequest)
-	_, err = w.directory.AddMember(ctx, w.one.ID, workspace.Member{ID: w.dan, Email: "dan@example.com", Name: "Dan", Role: workspace.MemberRole})
+	_, err = w.directory.AddMember(ctx, w.one.ID, people.Member{ID: w.dan, Email: "dan@example.com", Name: "Dan", Role: people.MemberRole})
 	fatal(t, err)
 	_, err = request(ctx, a, dan, in, true)
 	wantCode(t, "a member now", err, "")
@@ -107,14 +108,14 @@ func TestPlanAndRoleChangeWithin5Seconds(t *testing.T) {
 	p, err := request(ctx, a, alice, nil, false)
 	fatal(t, err)
 	wantCode(t, "an admin", p.RequireAdmin(), "")
-	_, err = w.directory.EnsureMember(ctx, w.one.ID, workspace.Member{ID: w.alice.ID, Email: w.alice.Email, Name: "A", Role: workspace.MemberRole})
+	_, err = w.directory.EnsureMember(ctx, w.one.ID, people.Member{ID: w.alice.ID, Email: w.alice.Email, Name: "A", Role: people.MemberRole})
 	fatal(t, err)
 	w.clock.move(4 * time.Second)
 	p, err = request(ctx, a, alice, nil, false)
 	fatal(t, err)
 	wantCode(t, "no admin any more", p.RequireAdmin(), fault.Forbidden)
 	free := workspace.Free
-	_, err = w.directory.SetWorkspace(ctx, w.one.ID, workspace.WorkspaceChange{Plan: &free})
+	_, err = w.directory.SetWorkspace(ctx, w.one.ID, people.WorkspaceChange{Plan: &free})
 	fatal(t, err)
 	w.clock.move(4 * time.Second)
 	_, err = request(ctx, a, alice, nil, false)

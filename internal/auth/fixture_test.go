@@ -12,6 +12,7 @@ import (
 	"atlas/internal/devstack/backends"
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 )
@@ -71,7 +72,7 @@ func (g *gate) WorkspaceByID(ctx context.Context, id workspace.ID) (workspace.Wo
 	return g.System.WorkspaceByID(ctx, id)
 }
 
-func (g *gate) Role(ctx context.Context, in workspace.ID, user workspace.UserID) (workspace.Role, error) {
+func (g *gate) Role(ctx context.Context, in workspace.ID, user workspace.UserID) (people.Role, error) {
 	if err := g.pass("Role"); err != nil {
 		return "", err
 	}
@@ -115,9 +116,9 @@ func (c *clock) move(by time.Duration) {
 type world struct {
 	gate                  *gate
 	clock                 *clock
-	directory             *workspace.Directory
+	directory             *people.Directory
 	one, two, free        workspace.Workspace
-	alice, bob, carol     workspace.Member
+	alice, bob, carol     people.Member
 	dan                   workspace.UserID
 	keyOne, keyBoth       workspace.Key
 	tokenOne, tokenBoth   string
@@ -133,26 +134,26 @@ func newWorld(t *testing.T) *world {
 		clock: &clock{at: time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)},
 		dan:   workspace.NewUserID(),
 	}
-	w.directory = workspace.NewDirectory(w.gate.System, w.clock.Now)
+	w.directory = people.NewDirectory(w.gate.System, w.clock.Now)
 	create := func(name string, plan workspace.Plan) workspace.Workspace {
 		ws, err := w.directory.CreateWorkspace(ctx, name, plan, 0)
 		fatal(t, err)
 		return ws
 	}
 	w.one, w.two, w.free = create("One", workspace.Pro), create("Two", workspace.Pro), create("Free", workspace.Free)
-	add := func(email string, role workspace.Role, to ...workspace.Workspace) (m workspace.Member) {
+	add := func(email string, role people.Role, to ...workspace.Workspace) (m people.Member) {
 		for _, ws := range to {
 			var err error
-			m, err = w.directory.AddMember(ctx, ws.ID, workspace.Member{Email: email, Name: "N", Role: role})
+			m, err = w.directory.AddMember(ctx, ws.ID, people.Member{Email: email, Name: "N", Role: role})
 			fatal(t, err)
 		}
 		return m
 	}
-	w.alice = add("alice@example.com", workspace.Admin, w.one)
-	w.bob = add("bob@example.com", workspace.MemberRole, w.one, w.two)
-	w.carol = add("carol@example.com", workspace.Owner, w.free)
+	w.alice = add("alice@example.com", people.Admin, w.one)
+	w.bob = add("bob@example.com", people.MemberRole, w.one, w.two)
+	w.carol = add("carol@example.com", people.Owner, w.free)
 	key := func(ws ...workspace.ID) (workspace.Key, string) {
-		k, token, err := w.directory.CreateKey(ctx, workspace.NewKey{Name: "k", Workspaces: ws, Scopes: []workspace.Scope{workspace.DataRead}})
+		k, token, err := w.directory.CreateKey(ctx, people.NewKey{Name: "k", Workspaces: ws, Scopes: []workspace.Scope{workspace.DataRead}})
 		fatal(t, err)
 		return k, token
 	}

@@ -5,6 +5,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // Principal is a caller who is authorized in one workspace.
@@ -18,7 +19,7 @@ type Principal struct {
 	// Email and Name are from a user's token, "" when it has none.
 	Email, Name string
 	// Role is the user's role, "" for a key.
-	Role workspace.Role
+	Role people.Role
 	// Scopes are the scopes of a key; a user has all.
 	Scopes []workspace.Scope
 }
@@ -43,7 +44,7 @@ func (p Principal) RequireAdmin() error {
 }
 
 // RoleOrNil returns the role for GET /workspace, nil for a key.
-func (p Principal) RoleOrNil() *workspace.Role {
+func (p Principal) RoleOrNil() *people.Role {
 	if p.Kind == ByKey {
 		return nil
 	}

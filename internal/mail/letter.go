@@ -7,12 +7,12 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
-	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // compose writes the e-mail of an invitation. Names are user input: they go
 // into encoded headers and plain text only.
-func compose(from *netmail.Address, l workspace.InvitationEmail, link string) *gomail.Msg {
+func compose(from *netmail.Address, l people.InvitationEmail, link string) *gomail.Msg {
 	m := gomail.NewMsg()
 	m.FromMailAddress(from)
 	m.ToMailAddress(&netmail.Address{Address: l.Email})
@@ -27,7 +27,7 @@ func compose(from *netmail.Address, l workspace.InvitationEmail, link string) *g
 		who = l.InvitedBy + " invites you"
 	}
 	as := "a member"
-	if l.Role == workspace.Admin {
+	if l.Role == people.Admin {
 		as = "an admin"
 	}
 	m.SetBodyString(gomail.TypeTextPlain, fmt.Sprintf(`Hello,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // FuzzLetter: whatever names and addresses a workspace may have, a letter goes to
@@ -27,7 +28,7 @@ func FuzzLetter(f *testing.F) {
 			return
 		}
 		var text bytes.Buffer
-		m := compose(from, workspace.InvitationEmail{WorkspaceName: name, InvitedBy: by, Email: email, Role: workspace.Admin, ExpiresAt: time.Unix(1_700_000_000, 0)}, "https://atlas.example/?token=x")
+		m := compose(from, people.InvitationEmail{WorkspaceName: name, InvitedBy: by, Email: email, Role: people.Admin, ExpiresAt: time.Unix(1_700_000_000, 0)}, "https://atlas.example/?token=x")
 		if _, err := m.WriteTo(&text); err != nil {
 			return // an address that cannot stand in a header is no letter
 		}

@@ -12,6 +12,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 const (
@@ -34,13 +35,13 @@ const (
 // Links rebuilds the links of stored invitations. *workspace.InvitationLinks
 // implements it.
 type Links interface {
-	URL(id workspace.InvitationID, seed workspace.InvitationSeed, hash workspace.SecretHash) (string, error)
+	URL(id people.InvitationID, seed people.InvitationSeed, hash workspace.SecretHash) (string, error)
 }
 
 // Mailer sends the e-mails of an outbox. Any number of mailers, on any number
 // of servers, can share one.
 type Mailer struct {
-	outbox workspace.Outbox
+	outbox people.Outbox
 	links  Links
 	server server
 	from   *netmail.Address
@@ -67,7 +68,7 @@ type Options struct {
 }
 
 // New returns a Mailer for an enabled configuration. Call Run to send.
-func New(c Config, outbox workspace.Outbox, links Links, o Options) (*Mailer, error) {
+func New(c Config, outbox people.Outbox, links Links, o Options) (*Mailer, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -137,7 +138,7 @@ func (m *Mailer) stamp() time.Time { return m.now().UTC().Truncate(time.Millisec
 
 // deliver makes one attempt and records its outcome. If that fails, the e-mail
 // is due again after hold.
-func (m *Mailer) deliver(ctx context.Context, l workspace.InvitationEmail) {
+func (m *Mailer) deliver(ctx context.Context, l people.InvitationEmail) {
 	log := m.log.With("invitation", l.Invitation.String(), "workspace", l.Workspace.String(), "attempt", l.Attempt)
 	err := m.send(ctx, l)
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
@@ -194,7 +195,7 @@ func final(err error) bool {
 
 // send delivers to the mail server. Its acceptance is final, whatever happens
 // to the connection afterwards.
-func (m *Mailer) send(ctx context.Context, l workspace.InvitationEmail) error {
+func (m *Mailer) send(ctx context.Context, l people.InvitationEmail) error {
 	link, err := m.links.URL(l.Invitation, l.Seed, l.Hash)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnsendable, err)

@@ -22,6 +22,7 @@ import (
 	"atlas/internal/devstack/backends"
 	"atlas/internal/mail"
 	"atlas/workspace"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 )
@@ -55,8 +56,8 @@ type office struct {
 	db          *pgx.Conn // past all policies
 	system      *postgres.System
 	in          workspace.ID
-	links       *workspace.InvitationLinks
-	invitations *workspace.Invitations
+	links       *people.InvitationLinks
+	invitations *people.Invitations
 	logs        *logs
 
 	mu  sync.Mutex
@@ -92,13 +93,13 @@ func newOffice(t *testing.T) *office {
 	o.db, err = pgx.Connect(t.Context(), d.Admin)
 	fatal(t, err)
 	t.Cleanup(func() { _ = o.db.Close(context.Background()) })
-	directory := workspace.NewDirectory(o.system, o.clock)
+	directory := people.NewDirectory(o.system, o.clock)
 	w, err := directory.CreateWorkspace(t.Context(), "Bau & Söhne", workspace.Pro, 0)
 	fatal(t, err)
 	o.in = w.ID
-	o.links, err = workspace.NewInvitationLinks("https://app.example/join", []byte(linkKey))
+	o.links, err = people.NewInvitationLinks("https://app.example/join", []byte(linkKey))
 	fatal(t, err)
-	o.invitations = &workspace.Invitations{
+	o.invitations = &people.Invitations{
 		Store: d.OpenApp(t, postgres.Options{MaxConns: 4}), Acceptances: o.system, Links: o.links, Now: o.clock, EmailQueued: func() {},
 	}
 	return o
@@ -138,9 +139,9 @@ func (o *office) mail(t *testing.T, url string) mailer {
 	return mailer{m, stop}
 }
 
-func (o *office) invite(t *testing.T, email string) (workspace.Invitation, string) {
+func (o *office) invite(t *testing.T, email string) (people.Invitation, string) {
 	t.Helper()
-	made, err := o.invitations.Create(t.Context(), o.in, workspace.KeyActor, email, workspace.Admin)
+	made, err := o.invitations.Create(t.Context(), o.in, people.KeyActor, email, people.Admin)
 	fatal(t, err)
 	return made.Invitation, made.Link
 }
@@ -151,7 +152,7 @@ type state struct {
 	attempts              int
 }
 
-func (o *office) state(t *testing.T, i workspace.Invitation) (s state) {
+func (o *office) state(t *testing.T, i people.Invitation) (s state) {
 	t.Helper()
 	fatal(t, o.db.QueryRow(t.Context(), `
 		SELECT sent_at, next_attempt_at, delivered_at, attempts FROM invitations WHERE workspace_id = $1 AND id = $2`,
@@ -160,7 +161,7 @@ func (o *office) state(t *testing.T, i workspace.Invitation) (s state) {
 }
 
 // until waits for a state.
-func (o *office) until(t *testing.T, i workspace.Invitation, name string, is func(state) bool) state {
+func (o *office) until(t *testing.T, i people.Invitation, name string, is func(state) bool) state {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -216,7 +217,7 @@ func TestALetterArrives(t *testing.T) {
 	}
 	// The link in the letter works.
 	_, token, _ := strings.Cut(link, "token=")
-	_, _, err := o.invitations.Accept(t.Context(), token, workspace.Invitee{ID: workspace.NewUserID(), Email: "ann@example.com", EmailVerified: true, Name: "Ann"})
+	_, _, err := o.invitations.Accept(t.Context(), token, people.Invitee{ID: workspace.NewUserID(), Email: "ann@example.com", EmailVerified: true, Name: "Ann"})
 	fatal(t, err)
 	if strings.Contains(o.logs.String(), token) {
 		t.Errorf("the token was logged:\n%s", o.logs)
@@ -337,7 +338,7 @@ func runMailer(spec string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	links, err := workspace.NewInvitationLinks("https://app.example/join", []byte(linkKey))
+	links, err := people.NewInvitationLinks("https://app.example/join", []byte(linkKey))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -432,9 +433,9 @@ func TestLettersArePaced(t *testing.T) {
 	p := startSMTP(t, behaviour{})
 	o.mail(t, plain(p))
 	o.invitations.Limits = workspace.Limits{EmailsHourly: 5}
-	revoke := func(i workspace.Invitation) {
+	revoke := func(i people.Invitation) {
 		t.Helper()
-		_, err := o.invitations.Revoke(t.Context(), o.in, workspace.KeyActor, i.ID)
+		_, err := o.invitations.Revoke(t.Context(), o.in, people.KeyActor, i.ID)
 		fatal(t, err)
 	}
 	arrives := func(to string) {
@@ -460,7 +461,7 @@ func TestLettersArePaced(t *testing.T) {
 			arrives(to)
 		}
 	}
-	o.move(workspace.WorkspaceEmailWindow)
+	o.move(people.WorkspaceEmailWindow)
 	arrives("n2@example.com")
 	arrives("n3@example.com")
 	p.quiet(t)

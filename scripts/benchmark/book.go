@@ -10,7 +10,7 @@ import (
 	"atlas/scripts/benchmark/load"
 	"atlas/scripts/benchmark/report"
 	"atlas/search/query"
-	"atlas/workspace"
+	"atlas/workspace/book"
 )
 
 // bookCmd measures writing to a book beside the bare writes it is made of, and
@@ -79,7 +79,7 @@ var (
 func upsertItem(d query.Dataset, id string, n int) string {
 	turn := func(list []string) string { return list[n%len(list)] }
 	item := map[string]any{
-		workspace.IDKey(d): id,
+		book.IDKey(d):      id,
 		"workspace_status": turn(bookStatuses),
 		"notes":            fmt.Sprintf("%s Entry %d.", turn(bookNotes), n),
 		"tags":             []string{turn(bookTags), fmt.Sprintf("list %d", n%100)},

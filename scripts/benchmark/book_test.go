@@ -7,7 +7,7 @@ import (
 
 	"atlas/internal/input"
 	"atlas/search/query"
-	"atlas/workspace"
+	"atlas/workspace/book"
 )
 
 func decoded(t *testing.T, body string) input.Value {
@@ -23,10 +23,10 @@ func TestUpsertsAreValidAndEachChangesSomething(t *testing.T) {
 	t.Parallel()
 	for _, d := range []query.Dataset{query.Accounts, query.Projects} {
 		id := uuid.NewString()
-		var before workspace.Overlay
+		var before book.Overlay
 		for n := range 1_000 {
 			body := upsertItem(d, id, n)
-			in, err := workspace.ParseUpsert(decoded(t, body), d, nil)
+			in, err := book.ParseUpsert(decoded(t, body), d, nil)
 			if err != nil {
 				t.Fatalf("%s: %v", body, err)
 			}

@@ -16,7 +16,7 @@ import (
 	engine "atlas/search"
 	"atlas/search/document"
 	"atlas/search/query"
-	"atlas/workspace"
+	"atlas/workspace/book"
 )
 
 // writeTime is how long writes take, in milliseconds.
@@ -184,7 +184,7 @@ func (w *bookWriter) buildDocuments(ids []string) {
 	for i, id := range ids {
 		record := must(document.FromPublic(query.Accounts, public[id]))
 		// No workspace's id, but as long as one.
-		held := document.Held{Workspace: ids[0], Overlay: &workspace.Overlay{Score: 50, UpdatedAt: time.Now(), Values: workspace.Values{
+		held := document.Held{Workspace: ids[0], Overlay: &book.Overlay{Score: 50, UpdatedAt: time.Now(), Values: book.Values{
 			"icp_tier": query.ICPTiers.Values()[0], "workspace_status": bookStatuses[i%len(bookStatuses)],
 			"notes": bookNotes[i%len(bookNotes)], "tags": bookTags[:2],
 		}}}

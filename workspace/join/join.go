@@ -14,6 +14,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/views"
 )
 
 // Plan is a search of a book or a View.
@@ -75,7 +76,7 @@ func Book(in workspace.ID, request query.Query) (Plan, error) {
 // Documents of held contacts may name Static Views that were just deleted.
 // existing lists the Static Views that still exist; nil means that all Views in
 // documents do.
-func View(v workspace.View, request query.Query, existing []workspace.ViewID) (Plan, error) {
+func View(v views.View, request query.Query, existing []views.ID) (Plan, error) {
 	if err := v.Workspace.Check(); err != nil {
 		return Plan{}, err
 	}
@@ -84,7 +85,7 @@ func View(v workspace.View, request query.Query, existing []workspace.ViewID) (P
 	}
 	q := based(request, query.Base{Kind: query.View, Workspace: v.Workspace.String(), View: v.ID.String()})
 	overlaid := query.OnOverlay(request.Where)
-	if v.Type == workspace.StaticView {
+	if v.Type == views.Static {
 		q.Held = true
 		return Plan{Searches: []query.Query{with(q, inView(v.ID))}, InBook: overlaid}, nil
 	}
@@ -120,7 +121,7 @@ var linked = func() query.Node {
 	return query.Range{Field: &f, From: query.IntegerBound(1)}
 }()
 
-func inView(id ...workspace.ViewID) query.Node {
+func inView(id ...views.ID) query.Node {
 	values := make([]string, len(id))
 	for i, v := range id {
 		values[i] = v.String()
@@ -129,7 +130,7 @@ func inView(id ...workspace.ViewID) query.Node {
 }
 
 // inExisting matches records that are in a Static View.
-func inExisting(existing []workspace.ViewID) query.Node {
+func inExisting(existing []views.ID) query.Node {
 	switch {
 	case existing == nil:
 		return query.InAnyView{}
@@ -141,7 +142,7 @@ func inExisting(existing []workspace.ViewID) query.Node {
 
 // Definition compiles a definition, which was validated when it was stored, into
 // conditions that must all match. A Static View's definition has none.
-func Definition(d workspace.Definition) query.All {
+func Definition(d views.Definition) query.All {
 	where := query.All{}
 	if d.Q != "" {
 		where = append(where, query.MatchRecord{Text: query.Fold(d.Q)})
@@ -152,16 +153,16 @@ func Definition(d workspace.Definition) query.All {
 	return where
 }
 
-func condition(c *workspace.Condition) query.Node {
+func condition(c *views.Condition) query.Node {
 	f := &c.Field
 	switch c.Shape {
-	case workspace.NumberRange:
+	case views.NumberRange:
 		return query.Range{Field: f, From: number(c.From), To: number(c.To)}
-	case workspace.DateRange:
+	case views.DateRange:
 		return query.Range{Field: f, From: day(c.From, 0), To: day(c.To, 24*time.Hour-time.Millisecond)}
-	case workspace.Known:
+	case views.Known:
 		known := query.Exists{Field: f}
-		if len(c.Values) == 1 && c.Values[0] == workspace.ValueUnknown {
+		if len(c.Values) == 1 && c.Values[0] == views.ValueUnknown {
 			return query.Not{Node: known}
 		}
 		return known

@@ -18,25 +18,26 @@ import (
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/join"
+	"atlas/workspace/views"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 var (
 	in     = workspace.ID(uuid.MustParse("7c9e6679-7425-40de-944b-e07fc1f90ae7"))
-	viewID = workspace.ViewID(uuid.MustParse("550e8400-e29b-41d4-a716-446655440000"))
+	viewID = views.ID(uuid.MustParse("550e8400-e29b-41d4-a716-446655440000"))
 )
 
 const someID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
 // viewOf makes a Static View, or a Dynamic View of a stored definition.
-func viewOf(t testing.TB, d query.Dataset, definition string) workspace.View {
+func viewOf(t testing.TB, d query.Dataset, definition string) views.View {
 	t.Helper()
-	v := workspace.View{ID: viewID, Workspace: in, Dataset: d, Type: workspace.StaticView}
+	v := views.View{ID: viewID, Workspace: in, Dataset: d, Type: views.Static}
 	if definition != "" {
-		v.Type = workspace.DynamicView
+		v.Type = views.Dynamic
 		var err error
-		if v.Definition, err = workspace.ReadDefinition([]byte(definition), d, v.Type); err != nil {
+		if v.Definition, err = views.ReadDefinition([]byte(definition), d, v.Type); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,7 +64,7 @@ var plans = []struct {
 	dataset    query.Dataset
 	definition string // "": a Static View; "book": the book
 	request    string
-	existing   []workspace.ViewID
+	existing   []views.ID
 }{
 	{"book", query.Accounts, "book", `{}`, nil},
 	{"book_request", query.Accounts, "book", `{"query":"tower","filters":{"icp_tier":{"value":"tier_1"},"tags":{"value":"VIP"},"city":{"value":"Québec"}},"sort":{"field":"atlas_score","order":"desc"},"limit":10}`, nil},
@@ -77,8 +78,8 @@ var plans = []struct {
 	{"accounts_overlay", query.Accounts, `{"version":1,"q":"","fields":{"atlas_score":{"min":"050","max":"100"},"icp_tier":["tier_1","tier_2"]}}`, `{}`, nil},
 	{"accounts_overlay_request", query.Accounts, `{"version":1,"q":"","fields":{"account_type":["owner"]}}`, `{"filters":{"updated_at":{"value":["2024-01-01",null]},"notes":{"value":["call","mail"]}}}`, nil},
 	{"contacts", query.Contacts, `{"version":1,"q":"Zoë","fields":{"role":["owner"],"status":["active","unverified"],"account_id":["` + someID + `"],"city":["Calgary"]}}`, `{"filters":{"email":{"value":"x@y.example","exact_match":true}},"sort":{"field":"projects_count","order":"desc"}}`, nil},
-	{"contacts_view_deleted", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{}`, []workspace.ViewID{viewID, workspace.ViewID(uuid.MustParse(someID))}},
-	{"contacts_no_view_left", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{}`, []workspace.ViewID{}},
+	{"contacts_view_deleted", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{}`, []views.ID{viewID, views.ID(uuid.MustParse(someID))}},
+	{"contacts_no_view_left", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{}`, []views.ID{}},
 	{"contacts_overlay", query.Contacts, `{"version":1,"q":"","fields":{"status":["active"]}}`, `{"filters":{"tags":{"value":"VIP"}}}`, nil},
 	{"projects_fields", query.Projects, `{"version":1,"q":"","fields":{"stage":["filed"],"primary_use":["office","retail"],"gc_status":["unassigned"],"city":["Calgary","Edmonton"]}}`, `{"filters":{"stage":{"value":["filed","permitted"]}}}`, nil},
 	{"projects_ranges", query.Projects, `{"version":1,"q":"","fields":{"sqft":{"min":"1000"},"units":{"max":"0"},"stories":{"min":"1","max":"999999999999999"},"cost":{"min":"000"},"detected":{"after":"2024-02-29"}}}`, `{}`, nil},
@@ -217,11 +218,11 @@ func FuzzDefinition(f *testing.F) {
 		if len(issues) > 0 || len(v.Members) != 1 {
 			return
 		}
-		d, view := query.Held[kind%3], workspace.DynamicView
+		d, view := query.Held[kind%3], views.Dynamic
 		if kind >= 128 {
-			view = workspace.StaticView
+			view = views.Static
 		}
-		definition, err := workspace.ParseDefinition(v.Get("definition"), d, view)
+		definition, err := views.ParseDefinition(v.Get("definition"), d, view)
 		if err != nil {
 			if fault.CodeOf(err) != fault.InvalidViewDefinition {
 				t.Fatalf("%s: %v", text, err)
@@ -232,11 +233,11 @@ func FuzzDefinition(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s: cannot be stored: %v", text, err)
 		}
-		again, err := workspace.ReadDefinition(stored, d, view)
+		again, err := views.ReadDefinition(stored, d, view)
 		if err != nil || !again.Equal(definition) {
 			t.Fatalf("%s: stored as %s, read as %+v, %v", text, stored, again, err)
 		}
-		plan, err := join.View(workspace.View{ID: viewID, Workspace: in, Dataset: d, Type: view, Definition: again}, query.Query{
+		plan, err := join.View(views.View{ID: viewID, Workspace: in, Dataset: d, Type: view, Definition: again}, query.Query{
 			Dataset: d, Base: query.Base{Kind: query.View}, Sort: query.DefaultSort(d), Limit: 1,
 		}, nil)
 		if err != nil {

@@ -9,11 +9,12 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // Role returns a user's role in a workspace: fault.NotFound when they are not a
 // member or the workspace does not exist.
-func (s *System) Role(ctx context.Context, in workspace.ID, user workspace.UserID) (role workspace.Role, err error) {
+func (s *System) Role(ctx context.Context, in workspace.ID, user workspace.UserID) (role people.Role, err error) {
 	if err := in.Check(); err != nil {
 		return "", err
 	}

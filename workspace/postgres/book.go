@@ -10,12 +10,13 @@ import (
 
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
 )
 
-var _ workspace.BookStore = (*Store)(nil)
+var _ book.Store = (*Store)(nil)
 
-// Overlays implements workspace.BookStore.
-func (s *Store) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (overlays map[uuid.UUID]workspace.Overlay, err error) {
+// Overlays implements book.Store.
+func (s *Store) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (overlays map[uuid.UUID]book.Overlay, err error) {
 	err = s.query(ctx, in, selectOverlays, []any{arg(in), string(d), records}, func(rows pgx.Rows) error {
 		overlays, err = collectOverlays(rows)
 		return err
@@ -23,12 +24,12 @@ func (s *Store) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, 
 	return overlays, err
 }
 
-// UpsertOverlays implements workspace.BookStore.
-func (s *Store) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert, a workspace.Additions) ([]workspace.OverlayOutcome, error) {
-	outcomes := make([]workspace.OverlayOutcome, len(changes))
+// UpsertOverlays implements book.Store.
+func (s *Store) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert, a book.Additions) ([]book.OverlayOutcome, error) {
+	outcomes := make([]book.OverlayOutcome, len(changes))
 	refused := map[uuid.UUID]bool{}
 	for {
-		var made []workspace.OverlayUpsert
+		var made []book.OverlayUpsert
 		var positions []int
 		for i, c := range changes {
 			if outcomes[i].Refused = refused[c.Fresh.Record]; !outcomes[i].Refused {
@@ -38,7 +39,7 @@ func (s *Store) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dat
 		if len(made) == 0 {
 			return outcomes, nil
 		}
-		var results []workspace.Overlay
+		var results []book.Overlay
 		err := s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) (err error) {
 			results, err = upsertOverlays(ctx, tx, in, d, made, a)
 			return err
@@ -67,7 +68,7 @@ func (f bookFull) Error() string {
 	return "no room for " + strconv.Itoa(len(f)) + " records in the book"
 }
 
-func upsertOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert, a workspace.Additions) ([]workspace.Overlay, error) {
+func upsertOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert, a book.Additions) ([]book.Overlay, error) {
 	ids := make([]uuid.UUID, len(changes))
 	for i, c := range changes {
 		ids[i] = c.Fresh.Record
@@ -85,7 +86,7 @@ func upsertOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dat
 		return nil, err
 	}
 	fresh := missing(ids, overlays)
-	results := make([]workspace.Overlay, len(changes))
+	results := make([]book.Overlay, len(changes))
 	changed := map[uuid.UUID]bool{}
 	for i, c := range changes {
 		next, different := c.Fresh, true
@@ -97,7 +98,7 @@ func upsertOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dat
 		overlays[next.Record], results[i] = next, next
 		changed[next.Record] = changed[next.Record] || different
 	}
-	var writes []workspace.Overlay
+	var writes []book.Overlay
 	for id, different := range changed {
 		if different {
 			writes = append(writes, overlays[id])
@@ -114,7 +115,7 @@ func upsertOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dat
 }
 
 // missing are the ids without an overlay, each once.
-func missing(ids []uuid.UUID, overlays map[uuid.UUID]workspace.Overlay) (fresh []uuid.UUID) {
+func missing(ids []uuid.UUID, overlays map[uuid.UUID]book.Overlay) (fresh []uuid.UUID) {
 	seen := map[uuid.UUID]bool{}
 	for _, id := range ids {
 		if _, kept := overlays[id]; !kept && !seen[id] {
@@ -125,7 +126,7 @@ func missing(ids []uuid.UUID, overlays map[uuid.UUID]workspace.Overlay) (fresh [
 	return fresh
 }
 
-// DeleteOverlays implements workspace.BookStore.
+// DeleteOverlays implements book.Store.
 func (s *Store) DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
 	return s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		held, err := bumpExisting(ctx, tx, in, string(d), records)

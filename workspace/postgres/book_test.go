@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/search/query"
-	"atlas/workspace"
+	"atlas/workspace/book"
 )
 
 // Tags that were stored while they were told apart by their bytes are read as
@@ -22,7 +22,7 @@ func TestTagsOfBefore(t *testing.T) {
 		record, []string{"e\u0301te\u0301", "été", "Øl", "OL", "ok"})
 	fatal(t, err)
 	want := []string{"été", "Øl", "ok"}
-	read := func() workspace.Overlay {
+	read := func() book.Overlay {
 		t.Helper()
 		overlays, err := b.store.Overlays(t.Context(), in, query.Accounts, []uuid.UUID{record})
 		fatal(t, err)
@@ -32,18 +32,18 @@ func TestTagsOfBefore(t *testing.T) {
 		return overlays[record]
 	}
 	read()
-	change := func(c workspace.OverlayChange) {
+	change := func(c book.OverlayChange) {
 		t.Helper()
 		fresh := before
 		fresh.UpdatedAt = before.UpdatedAt.Add(time.Hour)
-		_, err := b.store.UpsertOverlays(t.Context(), in, query.Accounts, []workspace.OverlayUpsert{{Fresh: fresh, Change: c}}, b.additions())
+		_, err := b.store.UpsertOverlays(t.Context(), in, query.Accounts, []book.OverlayUpsert{{Fresh: fresh, Change: c}}, b.additions())
 		fatal(t, err)
 	}
-	change(workspace.OverlayChange{"tags": want})
+	change(book.OverlayChange{"tags": want})
 	if got := read(); !got.UpdatedAt.Equal(before.UpdatedAt) {
 		t.Errorf("the same tags: changed at %v, and was at %v", got.UpdatedAt, before.UpdatedAt)
 	}
-	change(workspace.OverlayChange{"workspace_status": "theirs"})
+	change(book.OverlayChange{"workspace_status": "theirs"})
 	if got := read(); got.UpdatedAt.Equal(before.UpdatedAt) {
 		t.Error("another status changes nothing")
 	}

@@ -8,12 +8,13 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 var (
-	_ workspace.WorkspaceStore = (*System)(nil)
-	_ workspace.KeyStore       = (*System)(nil)
-	_ workspace.UserStore      = (*System)(nil)
+	_ people.WorkspaceStore = (*System)(nil)
+	_ people.KeyStore       = (*System)(nil)
+	_ people.UserStore      = (*System)(nil)
 )
 
 // InsertWorkspace implements workspace.WorkspaceStore.
@@ -28,7 +29,7 @@ func (s *System) InsertWorkspace(ctx context.Context, w workspace.Workspace) err
 }
 
 // UpdateWorkspace implements workspace.WorkspaceStore.
-func (s *System) UpdateWorkspace(ctx context.Context, id workspace.ID, c workspace.WorkspaceChange) (workspace.Workspace, error) {
+func (s *System) UpdateWorkspace(ctx context.Context, id workspace.ID, c people.WorkspaceChange) (workspace.Workspace, error) {
 	return s.oneWorkspace(ctx, id, `
 		UPDATE workspaces SET name = coalesce($2, name), plan = coalesce($3, plan),
 		       credit_ceiling = coalesce($4, credit_ceiling)
@@ -129,7 +130,7 @@ func (s *System) Keys(ctx context.Context, of workspace.ID) ([]workspace.Key, er
 }
 
 // UpdateKey implements workspace.KeyStore.
-func (s *System) UpdateKey(ctx context.Context, id workspace.KeyID, c workspace.KeyChange) (workspace.Key, error) {
+func (s *System) UpdateKey(ctx context.Context, id workspace.KeyID, c people.KeyChange) (workspace.Key, error) {
 	tag, err := s.pool.Exec(ctx, `
 		UPDATE api_keys SET revoked_at = coalesce(revoked_at, $2), restricted = coalesce($3, restricted) WHERE id = $1`,
 		arg(id), c.RevokeAt, c.Restricted)
@@ -144,18 +145,18 @@ func (s *System) UpdateKey(ctx context.Context, id workspace.KeyID, c workspace.
 }
 
 // InsertMember implements workspace.MemberStore.
-func (s *System) InsertMember(ctx context.Context, to workspace.ID, m workspace.Member) (workspace.Member, error) {
+func (s *System) InsertMember(ctx context.Context, to workspace.ID, m people.Member) (people.Member, error) {
 	return s.insertMember(ctx, to, m, ``)
 }
 
 // EnsureMember implements workspace.MemberStore.
-func (s *System) EnsureMember(ctx context.Context, to workspace.ID, m workspace.Member) (workspace.Member, error) {
+func (s *System) EnsureMember(ctx context.Context, to workspace.ID, m people.Member) (people.Member, error) {
 	return s.insertMember(ctx, to, m, ` ON CONFLICT ON CONSTRAINT members_pkey DO UPDATE SET role = excluded.role`)
 }
 
-func (s *System) insertMember(ctx context.Context, to workspace.ID, m workspace.Member, conflict string) (out workspace.Member, err error) {
+func (s *System) insertMember(ctx context.Context, to workspace.ID, m people.Member, conflict string) (out people.Member, err error) {
 	if err := to.Check(); err != nil {
-		return workspace.Member{}, err
+		return people.Member{}, err
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
@@ -184,7 +185,7 @@ func (s *System) insertMember(ctx context.Context, to workspace.ID, m workspace.
 }
 
 // MembersOf implements workspace.MemberStore.
-func (s *System) MembersOf(ctx context.Context, of workspace.ID) ([]workspace.Member, error) {
+func (s *System) MembersOf(ctx context.Context, of workspace.ID) ([]people.Member, error) {
 	if err := of.Check(); err != nil {
 		return nil, err
 	}
@@ -192,8 +193,8 @@ func (s *System) MembersOf(ctx context.Context, of workspace.ID) ([]workspace.Me
 }
 
 // UsersByEmail implements workspace.MemberStore.
-func (s *System) UsersByEmail(ctx context.Context, email string) ([]workspace.User, error) {
-	scan := func(row pgx.CollectableRow) (u workspace.User, err error) {
+func (s *System) UsersByEmail(ctx context.Context, email string) ([]people.User, error) {
+	scan := func(row pgx.CollectableRow) (u people.User, err error) {
 		err = row.Scan((*uuid.UUID)(&u.ID), &u.Email, &u.Name)
 		return u, err
 	}

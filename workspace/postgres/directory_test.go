@@ -10,6 +10,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 func TestWorkspaces(t *testing.T) {
@@ -22,19 +23,19 @@ func TestWorkspaces(t *testing.T) {
 		t.Errorf("list (-want +got):\n%s", diff)
 	}
 	free, ceiling, name := workspace.Free, int64(77), " Uno "
-	changed, err := w.directory.SetWorkspace(ctx, w.one.ID, workspace.WorkspaceChange{Plan: &free, Ceiling: &ceiling, Name: &name})
+	changed, err := w.directory.SetWorkspace(ctx, w.one.ID, people.WorkspaceChange{Plan: &free, Ceiling: &ceiling, Name: &name})
 	fatal(t, err)
 	want := w.one
 	want.Plan, want.CreditCeiling, want.Name = free, ceiling, "Uno"
 	if diff := cmp.Diff(want, changed); diff != "" {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
-	same, err := w.directory.SetWorkspace(ctx, w.one.ID, workspace.WorkspaceChange{})
+	same, err := w.directory.SetWorkspace(ctx, w.one.ID, people.WorkspaceChange{})
 	fatal(t, err)
 	if diff := cmp.Diff(want, same); diff != "" {
 		t.Errorf("nothing to change (-want +got):\n%s", diff)
 	}
-	if _, err := w.directory.SetWorkspace(ctx, workspace.NewID(), workspace.WorkspaceChange{Plan: &free}); fault.CodeOf(err) != fault.NotFound {
+	if _, err := w.directory.SetWorkspace(ctx, workspace.NewID(), people.WorkspaceChange{Plan: &free}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("an unknown workspace: %v", err)
 	}
 	if err := w.system.InsertWorkspace(ctx, w.two); fault.CodeOf(err) != fault.InvalidInput {
@@ -66,7 +67,7 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
-	key, token, err := w.directory.CreateKey(ctx, workspace.NewKey{
+	key, token, err := w.directory.CreateKey(ctx, people.NewKey{
 		Name: "both", Workspaces: []workspace.ID{w.two.ID, w.one.ID},
 		Scopes: []workspace.Scope{workspace.WorkspaceRead}, ExpiresIn: time.Hour, Restricted: true,
 	})
@@ -98,7 +99,7 @@ func TestKeys(t *testing.T) {
 	if _, err := w.system.KeyByID(ctx, workspace.NewKeyID()); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("an unknown key: %v", err)
 	}
-	if _, _, err := w.directory.CreateKey(ctx, workspace.NewKey{Name: "x", Workspaces: []workspace.ID{workspace.NewID()}}); fault.CodeOf(err) != fault.NotFound {
+	if _, _, err := w.directory.CreateKey(ctx, people.NewKey{Name: "x", Workspaces: []workspace.ID{workspace.NewID()}}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a key of an unknown workspace: %v", err)
 	}
 	if got := ids(workspace.ID{}); len(got) != 3 {
@@ -166,14 +167,14 @@ func TestMembers(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	owner := w.members[w.one.ID][0]
-	_, err := w.directory.AddMember(ctx, w.one.ID, workspace.Member{Email: "OWNER@one.EXAMPLE", Name: "Other", Role: workspace.MemberRole})
+	_, err := w.directory.AddMember(ctx, w.one.ID, people.Member{Email: "OWNER@one.EXAMPLE", Name: "Other", Role: people.MemberRole})
 	if fault.CodeOf(err) != fault.AlreadyMember {
 		t.Errorf("the same address again: %v", err)
 	}
 	// In another workspace the address is the same user, with the stored name.
-	second, err := w.directory.AddMember(ctx, w.two.ID, workspace.Member{Email: "OWNER@one.EXAMPLE", Name: "Other", Role: workspace.Admin})
+	second, err := w.directory.AddMember(ctx, w.two.ID, people.Member{Email: "OWNER@one.EXAMPLE", Name: "Other", Role: people.Admin})
 	fatal(t, err)
-	want := workspace.Member{ID: owner.ID, Email: owner.Email, Name: owner.Name, Role: workspace.Admin, JoinedAt: w.now}
+	want := people.Member{ID: owner.ID, Email: owner.Email, Name: owner.Name, Role: people.Admin, JoinedAt: w.now}
 	if diff := cmp.Diff(want, second); diff != "" {
 		t.Errorf("in a second workspace (-want +got):\n%s", diff)
 	}
@@ -183,24 +184,24 @@ func TestMembers(t *testing.T) {
 	if id, err := w.system.OnlyWorkspace(ctx, w.members[w.one.ID][1].ID); err != nil || id != w.one.ID {
 		t.Errorf("the only workspace: %v, %v", id, err)
 	}
-	if role, err := w.system.Role(ctx, w.two.ID, owner.ID); err != nil || role != workspace.Admin {
+	if role, err := w.system.Role(ctx, w.two.ID, owner.ID); err != nil || role != people.Admin {
 		t.Errorf("role: %v, %v", role, err)
 	}
 	if _, err := w.system.Role(ctx, w.two.ID, w.members[w.one.ID][1].ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("role of one who is no member: %v", err)
 	}
-	raised, err := w.directory.EnsureMember(ctx, w.two.ID, workspace.Member{ID: owner.ID, Email: owner.Email, Name: owner.Name, Role: workspace.Owner})
+	raised, err := w.directory.EnsureMember(ctx, w.two.ID, people.Member{ID: owner.ID, Email: owner.Email, Name: owner.Name, Role: people.Owner})
 	fatal(t, err)
-	if diff := cmp.Diff(want, raised, cmpopts.IgnoreFields(workspace.Member{}, "Role")); diff != "" || raised.Role != workspace.Owner {
+	if diff := cmp.Diff(want, raised, cmpopts.IgnoreFields(people.Member{}, "Role")); diff != "" || raised.Role != people.Owner {
 		t.Errorf("ensured with role %s (-want +got):\n%s", raised.Role, diff)
 	}
 	// With a second user of the address the id is required.
-	_, err = w.directory.AddMember(ctx, w.one.ID, workspace.Member{ID: workspace.NewUserID(), Email: owner.Email, Name: "Twin", Role: workspace.MemberRole})
+	_, err = w.directory.AddMember(ctx, w.one.ID, people.Member{ID: workspace.NewUserID(), Email: owner.Email, Name: "Twin", Role: people.MemberRole})
 	fatal(t, err)
-	if _, err := w.directory.AddMember(ctx, w.one.ID, workspace.Member{Email: owner.Email, Name: "Twin", Role: workspace.MemberRole}); fault.CodeOf(err) != fault.InvalidInput {
+	if _, err := w.directory.AddMember(ctx, w.one.ID, people.Member{Email: owner.Email, Name: "Twin", Role: people.MemberRole}); fault.CodeOf(err) != fault.InvalidInput {
 		t.Errorf("an address of two: %v", err)
 	}
-	if _, err := w.directory.AddMember(ctx, workspace.NewID(), workspace.Member{Email: "a@b.example", Name: "A", Role: workspace.MemberRole}); fault.CodeOf(err) != fault.NotFound {
+	if _, err := w.directory.AddMember(ctx, workspace.NewID(), people.Member{Email: "a@b.example", Name: "A", Role: people.MemberRole}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("an unknown workspace: %v", err)
 	}
 	if users, err := w.system.UsersByEmail(ctx, "a@b.example"); err != nil || len(users) != 0 {

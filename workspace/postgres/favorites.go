@@ -8,12 +8,13 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/views"
 )
 
-var _ workspace.FavoriteStore = (*Store)(nil)
+var _ views.FavoriteStore = (*Store)(nil)
 
 // Favorites implements workspace.FavoriteStore.
-func (s *Store) Favorites(ctx context.Context, in workspace.ID, user workspace.UserID, limit, offset int) (list []workspace.View, err error) {
+func (s *Store) Favorites(ctx context.Context, in workspace.ID, user workspace.UserID, limit, offset int) (list []views.View, err error) {
 	err = s.query(ctx, in, viewQuery(`AND f.view_id IS NOT NULL ORDER BY f.position LIMIT $3 OFFSET $4`),
 		[]any{arg(in), arg(user), limit, offset}, func(rows pgx.Rows) error {
 			list, err = pgx.CollectRows(rows, collectView(in))
@@ -23,7 +24,7 @@ func (s *Store) Favorites(ctx context.Context, in workspace.ID, user workspace.U
 }
 
 // viewsByID returns those of the Views that exist, as the user sees them.
-func viewsByID(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, ids []workspace.ViewID) (map[workspace.ViewID]workspace.View, error) {
+func viewsByID(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, ids []views.ID) (map[views.ID]views.View, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -32,14 +33,14 @@ func viewsByID(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.U
 		return nil, err
 	}
 	list, err := pgx.CollectRows(rows, collectView(in))
-	views := make(map[workspace.ViewID]workspace.View, len(list))
+	views := make(map[views.ID]views.View, len(list))
 	for _, v := range list {
 		views[v.ID] = v
 	}
 	return views, err
 }
 
-func viewArgs(ids []workspace.ViewID) []uuid.UUID {
+func viewArgs(ids []views.ID) []uuid.UUID {
 	args := make([]uuid.UUID, len(ids))
 	for i, id := range ids {
 		args[i] = uuid.UUID(id)
@@ -50,7 +51,7 @@ func viewArgs(ids []workspace.ViewID) []uuid.UUID {
 // UpdateFavorites implements workspace.FavoriteStore. It locks the user's membership,
 // which serializes the user's changes, then their rows in the order of View ids,
 // then the Views.
-func (s *Store) UpdateFavorites(ctx context.Context, in workspace.ID, user workspace.UserID, named []workspace.ViewID, update func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID) (favorites map[workspace.ViewID]workspace.View, err error) {
+func (s *Store) UpdateFavorites(ctx context.Context, in workspace.ID, user workspace.UserID, named []views.ID, update func([]views.ID, map[views.ID]bool) []views.ID) (favorites map[views.ID]views.View, err error) {
 	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `SELECT FROM members WHERE workspace_id = $1 AND user_id = $2 FOR NO KEY UPDATE`, arg(in), arg(user))
 		if err == nil && tag.RowsAffected() == 0 {
@@ -70,7 +71,7 @@ func (s *Store) UpdateFavorites(ctx context.Context, in workspace.ID, user works
 		if err != nil {
 			return err
 		}
-		exists := map[workspace.ViewID]bool{}
+		exists := map[views.ID]bool{}
 		for _, id := range existing {
 			exists[id] = true
 		}
@@ -83,7 +84,7 @@ func (s *Store) UpdateFavorites(ctx context.Context, in workspace.ID, user works
 	return favorites, err
 }
 
-func viewIDs(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]workspace.ViewID, error) {
+func viewIDs(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]views.ID, error) {
 	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func viewIDs(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]workspa
 }
 
 // replaceFavorites stores a user's Favorites in this order and deletes all others.
-func replaceFavorites(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, order []workspace.ViewID) error {
+func replaceFavorites(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, order []views.ID) error {
 	_, err := tx.Exec(ctx, `DELETE FROM favorites WHERE workspace_id = $1 AND user_id = $2 AND view_id <> ALL($3)`, arg(in), arg(user), viewArgs(order))
 	if err != nil {
 		return err

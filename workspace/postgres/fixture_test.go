@@ -8,6 +8,7 @@ import (
 
 	"atlas/internal/devstack/backends"
 	"atlas/workspace"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 )
@@ -21,9 +22,9 @@ func TestMain(m *testing.M) {
 type world struct {
 	app       *postgres.Store
 	system    *postgres.System
-	directory *workspace.Directory
+	directory *people.Directory
 	one, two  workspace.Workspace
-	members   map[workspace.ID][]workspace.Member
+	members   map[workspace.ID][]people.Member
 	databases *pgtest.Databases
 	keyOf     map[workspace.ID]workspace.Key
 	tokenOf   map[workspace.ID]string
@@ -38,12 +39,12 @@ func newWorld(t *testing.T) *world {
 	system := d.OpenSystem(t, postgres.Options{MaxConns: 4})
 	w := &world{
 		app: app, system: system, databases: d,
-		members: map[workspace.ID][]workspace.Member{},
+		members: map[workspace.ID][]people.Member{},
 		keyOf:   map[workspace.ID]workspace.Key{},
 		tokenOf: map[workspace.ID]string{},
 		now:     time.Date(2026, 3, 1, 12, 0, 0, 123_000_000, time.UTC),
 	}
-	w.directory = workspace.NewDirectory(system, func() time.Time { return w.now })
+	w.directory = people.NewDirectory(system, func() time.Time { return w.now })
 	w.one = w.pro(t, "One")
 	w.two = w.pro(t, "Two")
 	return w
@@ -54,15 +55,15 @@ func (w *world) pro(t *testing.T, name string) workspace.Workspace {
 	ctx := t.Context()
 	ws, err := w.directory.CreateWorkspace(ctx, name, workspace.Pro, 0)
 	fatal(t, err)
-	for _, m := range []workspace.Member{
-		{Email: "Member@" + name + ".example", Name: "Mia", Role: workspace.MemberRole},
-		{Email: "owner@" + name + ".example", Name: "Olga", Role: workspace.Owner},
+	for _, m := range []people.Member{
+		{Email: "Member@" + name + ".example", Name: "Mia", Role: people.MemberRole},
+		{Email: "owner@" + name + ".example", Name: "Olga", Role: people.Owner},
 	} {
 		added, err := w.directory.AddMember(ctx, ws.ID, m)
 		fatal(t, err)
-		w.members[ws.ID] = append([]workspace.Member{added}, w.members[ws.ID]...)
+		w.members[ws.ID] = append([]people.Member{added}, w.members[ws.ID]...)
 	}
-	key, token, err := w.directory.CreateKey(ctx, workspace.NewKey{Name: "key of " + name, Workspaces: []workspace.ID{ws.ID}})
+	key, token, err := w.directory.CreateKey(ctx, people.NewKey{Name: "key of " + name, Workspaces: []workspace.ID{ws.ID}})
 	fatal(t, err)
 	w.keyOf[ws.ID], w.tokenOf[ws.ID] = key, token
 	return ws

@@ -13,6 +13,9 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/people"
+	"atlas/workspace/skills"
+	"atlas/workspace/subscriptions"
 )
 
 // No method of the store reads or changes data of another workspace, and none works
@@ -24,11 +27,11 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 	one, two := p.one.ID, p.two.ID
 	owner := p.members[one][0]
 	invitation, _ := p.invite(t, one, "ann@example.com")
-	subscription, err := p.subscriptions.Upsert(setUp, one, workspace.SubscriptionChange{SignalType: "permit_issued"})
+	subscription, err := p.subscriptions.Upsert(setUp, one, subscriptions.Change{SignalType: "permit_issued"})
 	fatal(t, err)
-	skill, err := p.skills.Create(setUp, one, owner.ID, workspace.NewSkill{Scope: workspace.WorkspaceSkill, Name: "S", Description: "D", Content: "C"})
+	skill, err := p.skills.Create(setUp, one, owner.ID, skills.NewSkill{Scope: skills.WorkspaceSkill, Name: "S", Description: "D", Content: "C"})
 	fatal(t, err)
-	_, err = p.skills.Create(setUp, one, owner.ID, workspace.NewSkill{Scope: workspace.PersonalSkill, Name: "P", Description: "D", Content: "C"})
+	_, err = p.skills.Create(setUp, one, owner.ID, skills.NewSkill{Scope: skills.PersonalSkill, Name: "P", Description: "D", Content: "C"})
 	fatal(t, err)
 	everything := func() (out []string) {
 		t.Helper()
@@ -45,7 +48,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 	if len(before) != 6 {
 		t.Fatalf("%d rows to keep", len(before))
 	}
-	allow := func(workspace.LockedMembers) error { return nil }
+	allow := func(people.LockedMembers) error { return nil }
 	type outcome struct {
 		found int
 		err   error
@@ -65,7 +68,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 			return outcome{n, err}
 		}},
 		"ChangeRole": {fault.NotFound, func(ctx context.Context, in workspace.ID) outcome {
-			_, err := p.store.ChangeRole(ctx, in, workspace.OperatorActor, owner.ID, workspace.MemberRole, func(s workspace.LockedMembers) error {
+			_, err := p.store.ChangeRole(ctx, in, people.OperatorActor, owner.ID, people.MemberRole, func(s people.LockedMembers) error {
 				if s.Target == "" {
 					return fault.New(fault.NotFound, "no member")
 				}
@@ -74,7 +77,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 			return outcome{0, err}
 		}},
 		"RemoveMember": {"", func(ctx context.Context, in workspace.ID) outcome {
-			removed, err := p.store.RemoveMember(ctx, in, workspace.OperatorActor, owner.ID, allow)
+			removed, err := p.store.RemoveMember(ctx, in, people.OperatorActor, owner.ID, allow)
 			if removed {
 				return outcome{1, err}
 			}
@@ -86,16 +89,16 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 		}},
 		"InsertInvitation": {"", func(ctx context.Context, in workspace.ID) outcome {
 			// The open invitation of another workspace is no conflict.
-			r := workspace.InvitationRecord{Invitation: invitation}
-			r.ID = workspace.InvitationID(workspace.NewID())
-			_, err := p.store.InsertInvitation(ctx, in, workspace.OperatorActor, r, workspace.DefaultLimits, allow)
+			r := people.InvitationRecord{Invitation: invitation}
+			r.ID = people.InvitationID(workspace.NewID())
+			_, err := p.store.InsertInvitation(ctx, in, people.OperatorActor, r, workspace.DefaultLimits, allow)
 			if err == nil {
-				_, err = p.store.RevokeInvitation(ctx, in, workspace.OperatorActor, r.ID, time.Now(), allow)
+				_, err = p.store.RevokeInvitation(ctx, in, people.OperatorActor, r.ID, time.Now(), allow)
 			}
 			return outcome{0, err}
 		}},
 		"RevokeInvitation": {fault.NotFound, func(ctx context.Context, in workspace.ID) outcome {
-			_, err := p.store.RevokeInvitation(ctx, in, workspace.OperatorActor, invitation.ID, time.Now(), allow)
+			_, err := p.store.RevokeInvitation(ctx, in, people.OperatorActor, invitation.ID, time.Now(), allow)
 			return outcome{0, err}
 		}},
 		"Subscriptions": {"", func(ctx context.Context, in workspace.ID) outcome {
@@ -104,8 +107,8 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 		}},
 		"UpsertSubscription": {"", func(ctx context.Context, in workspace.ID) outcome {
 			s := subscription
-			s.ID = workspace.SubscriptionID(workspace.NewID())
-			made, err := p.store.UpsertSubscription(ctx, in, s, workspace.SubscriptionChange{SignalType: s.SignalType, Frequency: "weekly"})
+			s.ID = subscriptions.ID(workspace.NewID())
+			made, err := p.store.UpsertSubscription(ctx, in, s, subscriptions.Change{SignalType: s.SignalType, Frequency: "weekly"})
 			if err == nil && made.ID != s.ID {
 				return outcome{1, err} // it changed the row of the other workspace
 			}
@@ -118,7 +121,7 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 			return outcome{0, p.store.DeleteSubscription(ctx, in, subscription.ID)}
 		}},
 		"Skills": {"", func(ctx context.Context, in workspace.ID) outcome {
-			all, err := p.store.Skills(ctx, in, workspace.SkillFilter{Viewer: owner.ID, Limit: 100})
+			all, err := p.store.Skills(ctx, in, skills.Filter{Viewer: owner.ID, Limit: 100})
 			return outcome{len(all), err}
 		}},
 		"SkillBySlug": {fault.SkillNotFound, func(ctx context.Context, in workspace.ID) outcome {
@@ -156,10 +159,10 @@ func TestForeignWorkspaceGetsNothingOfPeople(t *testing.T) {
 	// Every method needs a row here or in TestAnotherWorkspaceGetsNothing.
 	elsewhere := map[string]bool{"Summary": true, "CountAll": true, "InWorkspace": true}
 	store := reflect.TypeFor[interface {
-		workspace.MemberStore
-		workspace.InvitationStore
-		workspace.SubscriptionStore
-		workspace.SkillStore
+		people.MemberStore
+		people.InvitationStore
+		subscriptions.Store
+		skills.Store
 	}]()
 	for i := range store.NumMethod() {
 		name := store.Method(i).Name
@@ -178,9 +181,9 @@ func TestPoliciesOfPeople(t *testing.T) {
 	for _, in := range []workspace.ID{one, two} {
 		owner := p.members[in][0].ID
 		p.invite(t, in, "ann@example.com")
-		_, err := p.subscriptions.Upsert(ctx, in, workspace.SubscriptionChange{SignalType: "permit_issued"})
+		_, err := p.subscriptions.Upsert(ctx, in, subscriptions.Change{SignalType: "permit_issued"})
 		fatal(t, err)
-		_, err = p.skills.Create(ctx, in, owner, workspace.NewSkill{Scope: workspace.WorkspaceSkill, Name: "S", Description: "D", Content: "C"})
+		_, err = p.skills.Create(ctx, in, owner, skills.NewSkill{Scope: skills.WorkspaceSkill, Name: "S", Description: "D", Content: "C"})
 		fatal(t, err)
 	}
 	for table, changing := range map[string][]string{

@@ -14,6 +14,7 @@ import (
 
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/held"
 )
 
 // heldRow is the part of a row that the tests check.
@@ -32,7 +33,7 @@ func (b *books) held(t *testing.T, record uuid.UUID) (r heldRow) {
 
 // pending ends the lease of the previous holder and reads the one pending record of
 // the workspace.
-func (b *books) pending(t *testing.T, in workspace.ID, holder string) workspace.PendingHeld {
+func (b *books) pending(t *testing.T, in workspace.ID, holder string) held.Pending {
 	t.Helper()
 	_, err := b.system.Pool().Exec(t.Context(), `UPDATE projectors SET deadline = NULL`)
 	fatal(t, err)
@@ -45,7 +46,7 @@ func (b *books) pending(t *testing.T, in workspace.ID, holder string) workspace.
 }
 
 // claimed reads the one pending record of the workspace and claims it.
-func (b *books) claimed(t *testing.T, in workspace.ID, holder string) workspace.HeldRecord {
+func (b *books) claimed(t *testing.T, in workspace.ID, holder string) held.Record {
 	t.Helper()
 	pending := b.pending(t, in, holder)
 	claim, err := b.store.ClaimHeld(t.Context(), in, holder, time.Minute, pending.Records)
@@ -58,9 +59,9 @@ func (b *books) claimed(t *testing.T, in workspace.ID, holder string) workspace.
 	return record
 }
 
-func (b *books) finish(t *testing.T, in workspace.ID, r workspace.HeldRecord, digest string) {
+func (b *books) finish(t *testing.T, in workspace.ID, r held.Record, digest string) {
 	t.Helper()
-	fatal(t, b.store.FinishHeld(t.Context(), in, []workspace.ProjectionResult{{
+	fatal(t, b.store.FinishHeld(t.Context(), in, []held.ProjectionResult{{
 		Dataset: r.Dataset, Record: r.Record, Version: r.Version, Digest: []byte(digest), Present: true, Unheld: r.Overlay == nil, Written: true,
 	}}, true))
 }
@@ -90,8 +91,8 @@ func TestUnconfirmedAttemptTakesANewVersion(t *testing.T) {
 		t.Errorf("after both: %+v", got)
 	}
 	// A document that was not sent must have the digest of the row.
-	unsent := workspace.ProjectionResult{Dataset: query.Projects, Record: record, Version: second.Version, Digest: []byte("another"), Present: false}
-	fatal(t, b.store.FinishHeld(t.Context(), in, []workspace.ProjectionResult{unsent}, false))
+	unsent := held.ProjectionResult{Dataset: query.Projects, Record: record, Version: second.Version, Digest: []byte("another"), Present: false}
+	fatal(t, b.store.FinishHeld(t.Context(), in, []held.ProjectionResult{unsent}, false))
 	if got := b.held(t, record); string(got.Digest) != "of the second" {
 		t.Errorf("after one that was not sent: %+v", got)
 	}

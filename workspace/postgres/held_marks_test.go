@@ -8,10 +8,12 @@ import (
 
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/held"
 )
 
-func projectsGeneration(name string) workspace.HeldGeneration {
-	return workspace.HeldGeneration{Dataset: query.Projects, Generation: name, IndexUUID: "of " + name}
+func projectsGeneration(name string) held.Generation {
+	return held.Generation{Dataset: query.Projects, Generation: name, IndexUUID: "of " + name}
 }
 
 // newGeneration returns a generation of held projects with one pending record.
@@ -25,7 +27,7 @@ func newGeneration(t *testing.T) (b *books, in workspace.ID, record uuid.UUID) {
 
 // lostGeneration is newGeneration after its record was projected and its index was
 // lost and replaced. The rows are not marked yet.
-func lostGeneration(t *testing.T) (b *books, in workspace.ID, record uuid.UUID, second workspace.HeldGeneration) {
+func lostGeneration(t *testing.T) (b *books, in workspace.ID, record uuid.UUID, second held.Generation) {
 	t.Helper()
 	b, in, record = newGeneration(t)
 	b.finish(t, in, b.claimed(t, in, "first"), "x")
@@ -66,7 +68,7 @@ func TestMarkLostIsAboveAClaimItWaitedFor(t *testing.T) {
 	marked := make(chan error, 1)
 	go func() { marked <- b.system.MarkLost(t.Context(), second) }()
 	fatal(t, b.waitForBlocked(t.Context()))
-	claimed := workspace.HeldRecord{Dataset: query.Projects, Record: record, Overlay: &workspace.Overlay{}}
+	claimed := held.Record{Dataset: query.Projects, Record: record, Overlay: &book.Overlay{}}
 	fatal(t, claiming.QueryRow(t.Context(), `
 		UPDATE held_records SET digest = NULL, version = n.v, attempted_version = n.v
 		FROM (SELECT nextval('held_version') AS v) n WHERE record_id = $1 RETURNING version`, record).Scan(&claimed.Version))

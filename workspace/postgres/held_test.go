@@ -14,6 +14,8 @@ import (
 	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/held"
 	"atlas/workspace/postgres"
 )
 
@@ -30,22 +32,22 @@ func newBooks(t *testing.T) *books {
 	return &books{w, w.databases.OpenApp(t, postgres.Options{MaxConns: 6})}
 }
 
-func (b *books) upsert(t *testing.T, in workspace.ID, d query.Dataset, record uuid.UUID, status string) workspace.Overlay {
+func (b *books) upsert(t *testing.T, in workspace.ID, d query.Dataset, record uuid.UUID, status string) book.Overlay {
 	t.Helper()
-	o, err := b.store.UpsertOverlays(t.Context(), in, d, []workspace.OverlayUpsert{b.change(record, status)}, b.additions())
+	o, err := b.store.UpsertOverlays(t.Context(), in, d, []book.OverlayUpsert{b.change(record, status)}, b.additions())
 	fatal(t, err)
 	return o[0].Overlay
 }
 
 // additions set no limit.
-func (b *books) additions() workspace.Additions {
-	return workspace.Additions{Most: 1_000_000, At: b.now}
+func (b *books) additions() book.Additions {
+	return book.Additions{Most: 1_000_000, At: b.now}
 }
 
-func (b *books) change(record uuid.UUID, status string) workspace.OverlayUpsert {
-	change := workspace.OverlayChange{"workspace_status": status}
-	fresh, _ := change.Apply(workspace.Overlay{Record: record, Trend: "steady", ScoredAt: b.now, CreatedAt: b.now, UpdatedAt: b.now})
-	return workspace.OverlayUpsert{Fresh: fresh, Change: change}
+func (b *books) change(record uuid.UUID, status string) book.OverlayUpsert {
+	change := book.OverlayChange{"workspace_status": status}
+	fresh, _ := change.Apply(book.Overlay{Record: record, Trend: "steady", ScoredAt: b.now, CreatedAt: b.now, UpdatedAt: b.now})
+	return book.OverlayUpsert{Fresh: fresh, Change: change}
 }
 
 // waitForBlocked waits until a session of the database waits for a lock.
@@ -80,7 +82,7 @@ func TestVersionIsTakenUnderTheLock(t *testing.T) {
 			return err
 		}
 		go func() {
-			_, err := b.store.UpsertOverlays(ctx, in, query.Projects, []workspace.OverlayUpsert{b.change(record, "later")}, b.additions())
+			_, err := b.store.UpsertOverlays(ctx, in, query.Projects, []book.OverlayUpsert{b.change(record, "later")}, b.additions())
 			waiting <- err
 		}()
 		if err := b.waitForBlocked(ctx); err != nil {
@@ -159,7 +161,7 @@ func TestProjectorLease(t *testing.T) {
 	}
 	claim := func(holder string) bool {
 		t.Helper()
-		claim, err := b.store.ClaimHeld(ctx, in, holder, time.Minute, []workspace.HeldRecord{{Dataset: query.Accounts, Record: record}})
+		claim, err := b.store.ClaimHeld(ctx, in, holder, time.Minute, []held.Record{{Dataset: query.Accounts, Record: record}})
 		fatal(t, err)
 		return claim.Leased
 	}
@@ -193,7 +195,7 @@ func TestFinishLeavesWhatChangedPending(t *testing.T) {
 	b := newBooks(t)
 	ctx, in, record := t.Context(), b.one.ID, uuid.New()
 	b.upsert(t, in, query.Accounts, record, "first")
-	pending := func() []workspace.HeldRecord {
+	pending := func() []held.Record {
 		t.Helper()
 		pending, err := b.store.PendingHeld(ctx, in, "holder", time.Minute, true, 10)
 		fatal(t, err)
@@ -201,10 +203,10 @@ func TestFinishLeavesWhatChangedPending(t *testing.T) {
 	}
 	records := pending()
 	b.upsert(t, in, query.Accounts, record, "second")
-	score := &workspace.Scored{Score: 99, Trend: "rising", At: b.now}
+	score := &book.Scored{Score: 99, Trend: "rising", At: b.now}
 	finish := func(version int64) {
 		t.Helper()
-		fatal(t, b.store.FinishHeld(ctx, in, []workspace.ProjectionResult{{Dataset: query.Accounts, Record: record, Version: version, Present: true, Digest: []byte("digest"), Written: true, Score: score}}, true))
+		fatal(t, b.store.FinishHeld(ctx, in, []held.ProjectionResult{{Dataset: query.Accounts, Record: record, Version: version, Present: true, Digest: []byte("digest"), Written: true, Score: score}}, true))
 	}
 	finish(records[0].Version)
 	left := pending()
@@ -240,7 +242,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 	one, two, record := b.one.ID, b.two.ID, uuid.New()
 	ids := []uuid.UUID{record}
 	kept := b.upsert(t, one, query.Accounts, record, "kept")
-	records := []workspace.HeldRecord{{Dataset: query.Accounts, Record: record, Version: b.version(t, record)}}
+	records := []held.Record{{Dataset: query.Accounts, Record: record, Version: b.version(t, record)}}
 	everything := func() (out []string) {
 		t.Helper()
 		rows, err := b.system.Pool().Query(context.Background(), `
@@ -256,7 +258,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 	calls := map[string]func(ctx context.Context, in workspace.ID) (found int, err error){
 		"UpsertOverlays": func(ctx context.Context, in workspace.ID) (int, error) {
 			// This creates an overlay of the foreign workspace.
-			o, err := b.store.UpsertOverlays(ctx, in, query.Accounts, []workspace.OverlayUpsert{{Fresh: b.change(record, "own").Fresh}}, b.additions())
+			o, err := b.store.UpsertOverlays(ctx, in, query.Accounts, []book.OverlayUpsert{{Fresh: b.change(record, "own").Fresh}}, b.additions())
 			if err == nil && cmp.Equal(o[0].Overlay.Values, kept.Values) {
 				return 1, nil
 			}
@@ -295,8 +297,8 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 			return 0, err
 		},
 		"FinishHeld": func(ctx context.Context, in workspace.ID) (int, error) {
-			return 0, b.store.FinishHeld(ctx, in, []workspace.ProjectionResult{{Dataset: query.Accounts, Record: record, Version: records[0].Version,
-				Score: &workspace.Scored{Score: 1, Trend: "falling", At: b.now}}}, true)
+			return 0, b.store.FinishHeld(ctx, in, []held.ProjectionResult{{Dataset: query.Accounts, Record: record, Version: records[0].Version,
+				Score: &book.Scored{Score: 1, Trend: "falling", At: b.now}}}, true)
 		},
 		"ReleaseProjector": func(ctx context.Context, in workspace.ID) (int, error) {
 			return 0, b.store.ReleaseProjector(ctx, in, "h")
@@ -320,7 +322,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 		},
 	}
 	// Every method of the interfaces must have a row.
-	methods := reflect.TypeFor[workspace.BookStore]()
+	methods := reflect.TypeFor[book.Store]()
 	for i := range methods.NumMethod() {
 		if _, ok := calls[methods.Method(i).Name]; !ok {
 			t.Errorf("%s has no row", methods.Method(i).Name)

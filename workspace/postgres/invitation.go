@@ -9,11 +9,12 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 var (
-	_ workspace.InvitationStore = (*Store)(nil)
-	_ workspace.AcceptanceStore = (*System)(nil)
+	_ people.InvitationStore = (*Store)(nil)
+	_ people.AcceptanceStore = (*System)(nil)
 )
 
 func alreadyInvited(cause error) *fault.Error {
@@ -26,7 +27,7 @@ func noOpenInvitation(cause error) *fault.Error {
 
 const invitationColumns = `id, email, role, sent_at, expires_at, created_at`
 
-func collectInvitation(row pgx.CollectableRow) (i workspace.Invitation, err error) {
+func collectInvitation(row pgx.CollectableRow) (i people.Invitation, err error) {
 	err = row.Scan((*uuid.UUID)(&i.ID), &i.Email, &i.Role, &i.SentAt, &i.ExpiresAt, &i.CreatedAt)
 	return i, err
 }
@@ -38,14 +39,14 @@ const invitationOpen = `accepted_at IS NULL AND revoked_at IS NULL`
 const invitationLimit = "invitations"
 
 // Invitations implements workspace.InvitationStore.
-func (s *Store) Invitations(ctx context.Context, in workspace.ID, limit, offset int) ([]workspace.Invitation, error) {
+func (s *Store) Invitations(ctx context.Context, in workspace.ID, limit, offset int) ([]people.Invitation, error) {
 	return queryAll(ctx, s, in, collectInvitation, `
 		SELECT `+invitationColumns+` FROM invitations WHERE workspace_id = $1 AND `+invitationOpen+`
 		ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`, arg(in), limit, offset)
 }
 
 // InsertInvitation implements workspace.InvitationStore.
-func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by workspace.Actor, r workspace.InvitationRecord, l workspace.Limits, guard workspace.Guard) (schedule workspace.EmailSchedule, err error) {
+func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by people.Actor, r people.InvitationRecord, l workspace.Limits, guard people.Guard) (schedule people.EmailSchedule, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		if err := checkActor(ctx, tx, in, by, guard); err != nil {
 			return err
@@ -108,7 +109,7 @@ func revokeExpired(ctx context.Context, tx pgx.Tx, in workspace.ID, folded strin
 }
 
 // RevokeInvitation implements workspace.InvitationStore.
-func (s *Store) RevokeInvitation(ctx context.Context, in workspace.ID, by workspace.Actor, id workspace.InvitationID, at time.Time, guard workspace.Guard) (i workspace.Invitation, err error) {
+func (s *Store) RevokeInvitation(ctx context.Context, in workspace.ID, by people.Actor, id people.InvitationID, at time.Time, guard people.Guard) (i people.Invitation, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		if err := checkActor(ctx, tx, in, by, guard); err != nil {
 			return err
@@ -129,9 +130,9 @@ func (s *Store) RevokeInvitation(ctx context.Context, in workspace.ID, by worksp
 // AcceptInvitation implements workspace.AcceptanceStore. It locks the invitation
 // first: of two concurrent acceptances, or an acceptance and a revocation, the
 // second sees the result of the first.
-func (s *System) AcceptInvitation(ctx context.Context, a workspace.Acceptance) (in workspace.ID, m workspace.Member, err error) {
+func (s *System) AcceptInvitation(ctx context.Context, a people.Acceptance) (in workspace.ID, m people.Member, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		var role workspace.Role
+		var role people.Role
 		if in, role, err = lockInvitation(ctx, tx, a); err != nil {
 			return err
 		}
@@ -147,21 +148,21 @@ func (s *System) AcceptInvitation(ctx context.Context, a workspace.Acceptance) (
 			arg(in), arg(a.User.ID), role, a.At); err != nil {
 			return err
 		}
-		m = workspace.Member{ID: a.User.ID, Email: a.User.Email, Name: a.User.Name, Role: role, JoinedAt: a.At}
+		m = people.Member{ID: a.User.ID, Email: a.User.Email, Name: a.User.Name, Role: role, JoinedAt: a.At}
 		_, err := tx.Exec(ctx, `
 			UPDATE invitations SET accepted_at = $3, accepted_by = $4, `+cancelEmail+` WHERE workspace_id = $1 AND id = $2`,
 			arg(in), arg(a.Invitation), a.At, arg(a.User.ID))
 		return err
 	})
 	if err != nil {
-		return workspace.ID{}, workspace.Member{}, toFault(err)
+		return workspace.ID{}, people.Member{}, toFault(err)
 	}
 	return in, m, nil
 }
 
 // lockInvitation locks the invitation and calls the acceptance's guard.
-func lockInvitation(ctx context.Context, tx pgx.Tx, a workspace.Acceptance) (in workspace.ID, role workspace.Role, err error) {
-	var locked workspace.LockedInvitation
+func lockInvitation(ctx context.Context, tx pgx.Tx, a people.Acceptance) (in workspace.ID, role people.Role, err error) {
+	var locked people.LockedInvitation
 	var hash []byte
 	err = tx.QueryRow(ctx, `
 		SELECT i.workspace_id, i.role, i.secret_hash, i.email_folded, NOT (`+invitationOpen+`), i.expires_at, w.plan

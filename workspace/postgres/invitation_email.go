@@ -8,9 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
-var _ workspace.Outbox = (*System)(nil)
+var _ people.Outbox = (*System)(nil)
 
 // cancelEmail removes the e-mail of a closed invitation from the queue. An e-mail
 // that was never attempted no longer counts for the rates; others do.
@@ -18,11 +19,11 @@ const cancelEmail = `next_attempt_at = NULL, letter_at = CASE WHEN sent_at IS NO
 
 // scheduleEmail schedules the e-mail of a new invitation. The caller has locked the
 // limit of invitations.
-func scheduleEmail(ctx context.Context, tx pgx.Tx, in workspace.ID, r workspace.InvitationRecord, l workspace.Limits) (workspace.EmailSchedule, error) {
+func scheduleEmail(ctx context.Context, tx pgx.Tx, in workspace.ID, r people.InvitationRecord, l workspace.Limits) (people.EmailSchedule, error) {
 	if !r.SendEmail {
-		return r.ScheduleEmail(workspace.EarlierEmails{}), nil
+		return r.ScheduleEmail(people.EarlierEmails{}), nil
 	}
-	var earlier workspace.EarlierEmails
+	var earlier people.EarlierEmails
 	err := tx.QueryRow(ctx, `
 		SELECT (SELECT letter_at FROM invitations WHERE workspace_id = $1 AND letter_at IS NOT NULL
 		        ORDER BY letter_at DESC OFFSET $3 LIMIT 1),
@@ -35,11 +36,11 @@ func scheduleEmail(ctx context.Context, tx pgx.Tx, in workspace.ID, r workspace.
 // ClaimEmail implements workspace.Outbox. scheduleEmail limits the e-mails of one
 // workspace to an address when the invitation is made. The limit over all
 // workspaces is applied only here, so that no workspace learns of the others.
-func (s *System) ClaimEmail(ctx context.Context, now time.Time, hold time.Duration, daily int) (e workspace.InvitationEmail, ok bool, err error) {
+func (s *System) ClaimEmail(ctx context.Context, now time.Time, hold time.Duration, daily int) (e people.InvitationEmail, ok bool, err error) {
 	for postponed := true; postponed && err == nil; {
 		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			var in workspace.ID
-			var id workspace.InvitationID
+			var id people.InvitationID
 			if ok, err = lockDueEmail(ctx, tx, now, &in, &id); err != nil || !ok {
 				postponed = false
 				return err
@@ -52,14 +53,14 @@ func (s *System) ClaimEmail(ctx context.Context, now time.Time, hold time.Durati
 		})
 	}
 	if err != nil {
-		return workspace.InvitationEmail{}, false, toFault(err)
+		return people.InvitationEmail{}, false, toFault(err)
 	}
 	return e, ok, nil
 }
 
 // lockDueEmail finds a due e-mail and locks its row. With SKIP LOCKED several
 // servers claim different e-mails at the same time without waiting.
-func lockDueEmail(ctx context.Context, tx pgx.Tx, now time.Time, in *workspace.ID, id *workspace.InvitationID) (bool, error) {
+func lockDueEmail(ctx context.Context, tx pgx.Tx, now time.Time, in *workspace.ID, id *people.InvitationID) (bool, error) {
 	err := tx.QueryRow(ctx, `
 		SELECT workspace_id, id FROM invitations
 		WHERE next_attempt_at <= $1 AND expires_at > $1 AND `+invitationOpen+`
@@ -74,7 +75,7 @@ func lockDueEmail(ctx context.Context, tx pgx.Tx, now time.Time, in *workspace.I
 // as many e-mails as it may get in a day: until the first of them is a day old, or
 // for ever when the invitation expires before. An advisory lock serializes the
 // claims of e-mails to one address.
-func postponeEmail(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.InvitationID, now time.Time, daily int) (bool, error) {
+func postponeEmail(ctx context.Context, tx pgx.Tx, in workspace.ID, id people.InvitationID, now time.Time, daily int) (bool, error) {
 	if _, err := tx.Exec(ctx, `
 		SELECT pg_advisory_xact_lock(hashtextextended('letters to ' || email_folded, 0)) FROM invitations
 		WHERE workspace_id = $1 AND id = $2`, arg(in), arg(id)); err != nil {
@@ -89,13 +90,13 @@ func postponeEmail(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace
 			  AND o.letter_at IS NOT NULL AND o.sent_at > $3::timestamptz - $4::interval
 			ORDER BY o.sent_at DESC OFFSET $5 LIMIT 1
 		) first
-		WHERE i.workspace_id = $1 AND i.id = $2`, arg(in), arg(id), now, workspace.AddressEmailWindow, daily-1)
+		WHERE i.workspace_id = $1 AND i.id = $2`, arg(in), arg(id), now, people.AddressEmailWindow, daily-1)
 	return tag.RowsAffected() > 0, err
 }
 
 // claimEmail claims an e-mail whose row is locked.
-func claimEmail(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.InvitationID, now time.Time, hold time.Duration) (workspace.InvitationEmail, error) {
-	e := workspace.InvitationEmail{Workspace: in, Invitation: id}
+func claimEmail(ctx context.Context, tx pgx.Tx, in workspace.ID, id people.InvitationID, now time.Time, hold time.Duration) (people.InvitationEmail, error) {
+	e := people.InvitationEmail{Workspace: in, Invitation: id}
 	var seed, hash []byte
 	err := tx.QueryRow(ctx, `
 		UPDATE invitations i
@@ -111,18 +112,18 @@ func claimEmail(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.In
 }
 
 // EmailSent implements workspace.Outbox.
-func (s *System) EmailSent(ctx context.Context, e workspace.InvitationEmail, at time.Time) error {
+func (s *System) EmailSent(ctx context.Context, e people.InvitationEmail, at time.Time) error {
 	return s.finishEmail(ctx, e, nil, &at)
 }
 
 // EmailFailed implements workspace.Outbox.
-func (s *System) EmailFailed(ctx context.Context, e workspace.InvitationEmail, next *time.Time) error {
+func (s *System) EmailFailed(ctx context.Context, e people.InvitationEmail, next *time.Time) error {
 	return s.finishEmail(ctx, e, next, nil)
 }
 
 // finishEmail ends a claim. It changes nothing when another sender has claimed the
 // e-mail since, or when the invitation was closed.
-func (s *System) finishEmail(ctx context.Context, e workspace.InvitationEmail, next, delivered *time.Time) error {
+func (s *System) finishEmail(ctx context.Context, e people.InvitationEmail, next, delivered *time.Time) error {
 	if err := e.Workspace.Check(); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // sendDue claims all due e-mails and returns their addresses.
@@ -23,14 +24,14 @@ func (p *peopleFixture) sendDue(t *testing.T, daily int) (to []string) {
 	}
 }
 
-func (p *peopleFixture) schedule(t *testing.T, in workspace.ID, email string) workspace.CreatedInvitation {
+func (p *peopleFixture) schedule(t *testing.T, in workspace.ID, email string) people.CreatedInvitation {
 	t.Helper()
-	made, err := p.invitations.Create(t.Context(), in, workspace.KeyActor, email, workspace.MemberRole)
+	made, err := p.invitations.Create(t.Context(), in, people.KeyActor, email, people.MemberRole)
 	fatal(t, err)
 	return made
 }
 
-func wantSchedule(t *testing.T, name string, got workspace.EmailSchedule, status workspace.EmailStatus, at time.Time, pacedBy string) {
+func wantSchedule(t *testing.T, name string, got people.EmailSchedule, status people.EmailStatus, at time.Time, pacedBy string) {
 	t.Helper()
 	if got.Status != status || got.PacedBy != pacedBy || (got.At == nil) != at.IsZero() || got.At != nil && !got.At.Equal(at) {
 		t.Errorf("%s: %+v at %v, want %s at %v by %q", name, got, got.At, status, at, pacedBy)
@@ -42,18 +43,18 @@ func TestEmailsOfAWorkspaceArePaced(t *testing.T) {
 	p := newPeople(t)
 	p.invitations.Limits = workspace.Limits{EmailsHourly: 3, EmailsDaily: 3}
 	begin := p.now
-	var made []workspace.CreatedInvitation
+	var made []people.CreatedInvitation
 	for i := range 8 {
 		made = append(made, p.schedule(t, p.one.ID, fmt.Sprintf("n%d@example.com", i)))
 		hours := time.Duration(i / 3)
-		status, by := workspace.EmailDelayed, workspace.PacedByWorkspace
+		status, by := people.EmailDelayed, people.PacedByWorkspace
 		if hours == 0 {
-			status, by = workspace.EmailDue, ""
+			status, by = people.EmailDue, ""
 		}
 		wantSchedule(t, fmt.Sprint(i), made[i].Email, status, begin.Add(hours*time.Hour), by)
 	}
 	// The rate of another workspace is independent.
-	wantSchedule(t, "another workspace", p.schedule(t, p.two.ID, "o@example.com").Email, workspace.EmailDue, begin, "")
+	wantSchedule(t, "another workspace", p.schedule(t, p.two.ID, "o@example.com").Email, people.EmailDue, begin, "")
 	for hour, want := range []int{4, 3, 2} {
 		p.now = begin.Add(time.Duration(hour)*time.Hour - time.Millisecond)
 		if hour > 0 {
@@ -69,22 +70,22 @@ func TestEmailsOfAWorkspaceArePaced(t *testing.T) {
 	// An e-mail that was sent counts, also when its invitation was revoked. One that was
 	// not sent no longer counts.
 	for _, i := range made {
-		_, err := p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, i.Invitation.ID)
+		_, err := p.invitations.Revoke(t.Context(), p.one.ID, people.KeyActor, i.Invitation.ID)
 		fatal(t, err)
 	}
-	wantSchedule(t, "beside two of this hour", p.schedule(t, p.one.ID, "x0@example.com").Email, workspace.EmailDue, p.now, "")
+	wantSchedule(t, "beside two of this hour", p.schedule(t, p.one.ID, "x0@example.com").Email, people.EmailDue, p.now, "")
 	unsent := p.schedule(t, p.one.ID, "x1@example.com")
-	wantSchedule(t, "beside three", unsent.Email, workspace.EmailDelayed, p.now.Add(time.Hour), workspace.PacedByWorkspace)
-	_, err := p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, made[0].Invitation.ID)
+	wantSchedule(t, "beside three", unsent.Email, people.EmailDelayed, p.now.Add(time.Hour), people.PacedByWorkspace)
+	_, err := p.invitations.Revoke(t.Context(), p.one.ID, people.KeyActor, made[0].Invitation.ID)
 	if err == nil {
 		t.Error("revoked twice")
 	}
-	_, err = p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, unsent.Invitation.ID)
+	_, err = p.invitations.Revoke(t.Context(), p.one.ID, people.KeyActor, unsent.Invitation.ID)
 	fatal(t, err)
 	for i := range 3 {
 		again := p.schedule(t, p.one.ID, fmt.Sprintf("y%d@example.com", i))
-		wantSchedule(t, "at the time that became free", again.Email, workspace.EmailDelayed, p.now.Add(time.Hour), workspace.PacedByWorkspace)
-		_, err = p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, again.Invitation.ID)
+		wantSchedule(t, "at the time that became free", again.Email, people.EmailDelayed, p.now.Add(time.Hour), people.PacedByWorkspace)
+		_, err = p.invitations.Revoke(t.Context(), p.one.ID, people.KeyActor, again.Invitation.ID)
 		fatal(t, err)
 	}
 }
@@ -94,11 +95,11 @@ func TestEmailsScheduledConcurrently(t *testing.T) {
 	p := newPeople(t)
 	const hourly, emails = 5, 23
 	p.invitations.Limits = workspace.Limits{EmailsHourly: hourly}
-	schedules := make([]workspace.EmailSchedule, emails)
+	schedules := make([]people.EmailSchedule, emails)
 	var group sync.WaitGroup
 	for i := range schedules {
 		group.Go(func() {
-			made, err := p.invitations.Create(t.Context(), p.one.ID, workspace.KeyActor, fmt.Sprintf("n%d@example.com", i), workspace.MemberRole)
+			made, err := p.invitations.Create(t.Context(), p.one.ID, people.KeyActor, fmt.Sprintf("n%d@example.com", i), people.MemberRole)
 			if err != nil {
 				t.Error(err)
 			}
@@ -124,9 +125,9 @@ func TestEmailsToAnAddressArePaced(t *testing.T) {
 	const daily = 2
 	p.invitations.Limits = workspace.Limits{EmailsDaily: daily}
 	begin := p.now
-	revoke := func(i workspace.CreatedInvitation, in workspace.ID) {
+	revoke := func(i people.CreatedInvitation, in workspace.ID) {
 		t.Helper()
-		_, err := p.invitations.Revoke(t.Context(), in, workspace.KeyActor, i.Invitation.ID)
+		_, err := p.invitations.Revoke(t.Context(), in, people.KeyActor, i.Invitation.ID)
 		fatal(t, err)
 	}
 	sent := 0
@@ -135,9 +136,9 @@ func TestEmailsToAnAddressArePaced(t *testing.T) {
 		made := p.schedule(t, p.one.ID, "Ann@example.com")
 		switch {
 		case n < daily:
-			wantSchedule(t, "at first", made.Email, workspace.EmailDue, p.now, "")
+			wantSchedule(t, "at first", made.Email, people.EmailDue, p.now, "")
 		default:
-			wantSchedule(t, "then", made.Email, workspace.EmailDelayed, begin.Add(workspace.AddressEmailWindow), workspace.PacedByAddress)
+			wantSchedule(t, "then", made.Email, people.EmailDelayed, begin.Add(people.AddressEmailWindow), people.PacedByAddress)
 		}
 		sent += len(p.sendDue(t, daily))
 		revoke(made, p.one.ID)
@@ -147,17 +148,17 @@ func TestEmailsToAnAddressArePaced(t *testing.T) {
 	}
 	// Another workspace does not learn of it, but its e-mail waits.
 	other := p.schedule(t, p.two.ID, "ann@EXAMPLE.com")
-	wantSchedule(t, "of another workspace", other.Email, workspace.EmailDue, p.now, "")
+	wantSchedule(t, "of another workspace", other.Email, people.EmailDue, p.now, "")
 	if to := p.sendDue(t, daily); len(to) != 0 {
 		t.Errorf("emails to %v", to)
 	}
-	p.now = begin.Add(workspace.AddressEmailWindow)
+	p.now = begin.Add(people.AddressEmailWindow)
 	if to := p.sendDue(t, daily); len(to) != 1 {
 		t.Errorf("a day later: emails to %v", to)
 	}
 	// An e-mail that would come after the invitation expires is never sent.
 	revoke(other, p.two.ID)
-	wantSchedule(t, "the second of that day", p.schedule(t, p.one.ID, "ann@example.com").Email, workspace.EmailDue, p.now, "")
+	wantSchedule(t, "the second of that day", p.schedule(t, p.one.ID, "ann@example.com").Email, people.EmailDue, p.now, "")
 	late := p.schedule(t, p.two.ID, "ann@example.com")
 	_, err := p.system.Pool().Exec(t.Context(), `UPDATE invitations SET expires_at = $1 WHERE id = $2`, p.now.Add(time.Minute), late.Invitation.ID.String())
 	fatal(t, err)

@@ -13,6 +13,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 func TestLifeOfAnInvitation(t *testing.T) {
@@ -21,19 +22,19 @@ func TestLifeOfAnInvitation(t *testing.T) {
 	ctx := t.Context()
 	in := p.one.ID
 	owner, common := p.members[in][0], p.members[in][1]
-	create := func(name string, actor workspace.Actor, email string, role workspace.Role, want fault.Code) workspace.Invitation {
+	create := func(name string, actor people.Actor, email string, role people.Role, want fault.Code) people.Invitation {
 		t.Helper()
 		made, err := p.invitations.Create(ctx, in, actor, email, role)
 		wantCode(t, name, err, want)
 		return made.Invitation
 	}
-	create("by a plain member", by(common), "x@example.com", workspace.MemberRole, fault.Forbidden)
-	create("by an owner elsewhere", by(p.members[p.two.ID][0]), "x@example.com", workspace.MemberRole, fault.Forbidden)
-	create("as an owner", by(owner), "x@example.com", workspace.Owner, fault.InvalidInput)
-	create("no address", by(owner), "x", workspace.MemberRole, fault.InvalidInput)
-	create("a member", by(owner), " MEMBER@one.EXAMPLE ", workspace.MemberRole, fault.AlreadyMember)
-	first := create("an address", by(owner), " Ann@Example.com ", workspace.Admin, "")
-	create("the same address", workspace.KeyActor, "ann@example.COM", workspace.MemberRole, fault.AlreadyInvited)
+	create("by a plain member", by(common), "x@example.com", people.MemberRole, fault.Forbidden)
+	create("by an owner elsewhere", by(p.members[p.two.ID][0]), "x@example.com", people.MemberRole, fault.Forbidden)
+	create("as an owner", by(owner), "x@example.com", people.Owner, fault.InvalidInput)
+	create("no address", by(owner), "x", people.MemberRole, fault.InvalidInput)
+	create("a member", by(owner), " MEMBER@one.EXAMPLE ", people.MemberRole, fault.AlreadyMember)
+	first := create("an address", by(owner), " Ann@Example.com ", people.Admin, "")
+	create("the same address", people.KeyActor, "ann@example.COM", people.MemberRole, fault.AlreadyInvited)
 	if first.Email != "Ann@Example.com" || first.ExpiresAt.Sub(first.CreatedAt) != 7*24*time.Hour || !first.CreatedAt.Equal(p.now) {
 		t.Errorf("created %+v", first)
 	}
@@ -41,7 +42,7 @@ func TestLifeOfAnInvitation(t *testing.T) {
 	p.invite(t, p.two.ID, "ann@example.com")
 
 	p.now = p.now.Add(time.Minute)
-	second := create("another", by(owner), "bob@example.com", workspace.MemberRole, "")
+	second := create("another", by(owner), "bob@example.com", people.MemberRole, "")
 	list := func() (got []string) {
 		t.Helper()
 		all, err := p.invitations.List(ctx, in, 100, 0)
@@ -68,9 +69,9 @@ func TestLifeOfAnInvitation(t *testing.T) {
 	same("at its end", "bob@example.com Pending", "Ann@Example.com Expired")
 
 	// An expired invitation is replaced. A pending one can be revoked.
-	create("anew", by(owner), "ann@example.com", workspace.MemberRole, "")
+	create("anew", by(owner), "ann@example.com", people.MemberRole, "")
 	same("replaced", "ann@example.com Pending", "bob@example.com Pending")
-	revoke := func(name string, actor workspace.Actor, id workspace.InvitationID, want fault.Code) {
+	revoke := func(name string, actor people.Actor, id people.InvitationID, want fault.Code) {
 		t.Helper()
 		i, err := p.invitations.Revoke(ctx, in, actor, id)
 		wantCode(t, name, err, want)
@@ -81,7 +82,7 @@ func TestLifeOfAnInvitation(t *testing.T) {
 	revoke("one that was replaced", by(owner), first.ID, fault.NotFound)
 	revoke("by a plain member", by(common), second.ID, fault.Forbidden)
 	p.now = second.ExpiresAt
-	revoke("an expired one", workspace.KeyActor, second.ID, "")
+	revoke("an expired one", people.KeyActor, second.ID, "")
 	revoke("again", by(owner), second.ID, fault.NotFound)
 	same("after all", "ann@example.com Pending")
 	var kept int
@@ -89,7 +90,7 @@ func TestLifeOfAnInvitation(t *testing.T) {
 	if kept != 2 {
 		t.Errorf("%d revoked invitations are kept, want 2", kept)
 	}
-	create("after a revocation", by(owner), "bob@example.com", workspace.MemberRole, "")
+	create("after a revocation", by(owner), "bob@example.com", people.MemberRole, "")
 }
 
 func TestAccept(t *testing.T) {
@@ -98,7 +99,7 @@ func TestAccept(t *testing.T) {
 	ctx := t.Context()
 	in := p.one.ID
 	i, token := p.invite(t, in, "Ann@Example.com")
-	accept := func(name, token string, n workspace.Invitee, want fault.Code) workspace.Member {
+	accept := func(name, token string, n people.Invitee, want fault.Code) people.Member {
 		t.Helper()
 		got, m, err := p.invitations.Accept(ctx, token, n)
 		wantCode(t, name, err, want)
@@ -121,10 +122,10 @@ func TestAccept(t *testing.T) {
 		accept(fmt.Sprintf("token %.60q", bad), bad, ann, fault.NotFound)
 	}
 	free, pro := workspace.Free, workspace.Pro
-	_, err := p.directory.SetWorkspace(ctx, in, workspace.WorkspaceChange{Plan: &free})
+	_, err := p.directory.SetWorkspace(ctx, in, people.WorkspaceChange{Plan: &free})
 	fatal(t, err)
 	accept("a free workspace", token, ann, fault.Forbidden)
-	_, err = p.directory.SetWorkspace(ctx, in, workspace.WorkspaceChange{Plan: &pro})
+	_, err = p.directory.SetWorkspace(ctx, in, people.WorkspaceChange{Plan: &pro})
 	fatal(t, err)
 
 	p.now = i.ExpiresAt
@@ -132,7 +133,7 @@ func TestAccept(t *testing.T) {
 	p.now = i.ExpiresAt.Add(-time.Millisecond)
 	ann.Email = "ann@EXAMPLE.com"
 	m := accept("in time", token, ann, "")
-	want := workspace.Member{ID: ann.ID, Email: ann.Email, Name: "New", Role: workspace.MemberRole, JoinedAt: p.now}
+	want := people.Member{ID: ann.ID, Email: ann.Email, Name: "New", Role: people.MemberRole, JoinedAt: p.now}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("joined (-want +got):\n%s", diff)
 	}
@@ -145,9 +146,9 @@ func TestAccept(t *testing.T) {
 	if open, err := p.invitations.List(ctx, in, 100, 0); err != nil || len(open) != 0 {
 		t.Errorf("open: %v, %v", open, err)
 	}
-	_, err = p.invitations.Revoke(ctx, in, workspace.KeyActor, i.ID)
+	_, err = p.invitations.Revoke(ctx, in, people.KeyActor, i.ID)
 	wantCode(t, "revoking an accepted one", err, fault.NotFound)
-	_, err = p.invitations.Create(ctx, in, workspace.KeyActor, "ann@example.com", workspace.MemberRole)
+	_, err = p.invitations.Create(ctx, in, people.KeyActor, "ann@example.com", people.MemberRole)
 	wantCode(t, "inviting who accepted", err, fault.AlreadyMember)
 
 	// A member is invited at another address of theirs.
@@ -155,7 +156,7 @@ func TestAccept(t *testing.T) {
 	ann.Email = "other@example.com"
 	accept("a member already", token, ann, fault.AlreadyMember)
 	revoked, token := p.invite(t, in, "bob@example.com")
-	_, err = p.invitations.Revoke(ctx, in, workspace.KeyActor, revoked.ID)
+	_, err = p.invitations.Revoke(ctx, in, people.KeyActor, revoked.ID)
 	fatal(t, err)
 	accept("revoked", token, newcomer("bob@example.com"), fault.NotFound)
 
@@ -193,7 +194,7 @@ func TestTwoAcceptsAtOnce(t *testing.T) {
 	for i := range 100 {
 		email := fmt.Sprintf("n%d@example.com", i)
 		_, token := p.invite(t, p.one.ID, email)
-		who := []workspace.Invitee{newcomer(email), newcomer(email)}
+		who := []people.Invitee{newcomer(email), newcomer(email)}
 		if i%2 == 0 {
 			who[1] = who[0] // one user twice; otherwise two users with one address
 		}
@@ -229,7 +230,7 @@ func TestRevokeRacingAccept(t *testing.T) {
 		var accepted, revoked error
 		var group sync.WaitGroup
 		group.Go(func() { _, _, accepted = p.invitations.Accept(ctx, token, who) })
-		group.Go(func() { _, revoked = p.invitations.Revoke(ctx, p.one.ID, workspace.KeyActor, invitation.ID) })
+		group.Go(func() { _, revoked = p.invitations.Revoke(ctx, p.one.ID, people.KeyActor, invitation.ID) })
 		group.Wait()
 		_, err := p.system.Role(ctx, p.one.ID, who.ID)
 		member := err == nil
@@ -250,13 +251,13 @@ func TestTwoInvitesOfOneAddress(t *testing.T) {
 		email := fmt.Sprintf("t%d@example.com", i)
 		if i%2 == 0 { // with an expired one
 			p.invite(t, p.one.ID, email)
-			p.now = p.now.Add(workspace.InvitationTTL)
+			p.now = p.now.Add(people.InvitationTTL)
 		}
 		var errs [2]error
 		var group sync.WaitGroup
 		for n := range errs {
 			group.Go(func() {
-				_, errs[n] = p.invitations.Create(ctx, p.one.ID, workspace.KeyActor, strings.ToUpper(email[:n+1])+email[n+1:], workspace.MemberRole)
+				_, errs[n] = p.invitations.Create(ctx, p.one.ID, people.KeyActor, strings.ToUpper(email[:n+1])+email[n+1:], people.MemberRole)
 			})
 		}
 		group.Wait()
@@ -286,7 +287,7 @@ func TestInviteRacingAccept(t *testing.T) {
 		var group sync.WaitGroup
 		group.Go(func() { _, _, accepted = p.invitations.Accept(ctx, token, newcomer(email)) })
 		group.Go(func() {
-			_, invited = p.invitations.Create(ctx, p.one.ID, workspace.KeyActor, email, workspace.MemberRole)
+			_, invited = p.invitations.Create(ctx, p.one.ID, people.KeyActor, email, people.MemberRole)
 		})
 		group.Wait()
 		code := fault.CodeOf(invited)
@@ -301,7 +302,7 @@ func TestOutbox(t *testing.T) {
 	p := newPeople(t)
 	ctx := t.Context()
 	const hold = time.Minute
-	claim := func(name string, want ...int) (emails []workspace.InvitationEmail) {
+	claim := func(name string, want ...int) (emails []people.InvitationEmail) {
 		t.Helper()
 		var got []int
 		for {
@@ -322,14 +323,14 @@ func TestOutbox(t *testing.T) {
 		fatal(t, err)
 		return all[0].SentAt
 	}
-	_, err := p.invitations.Create(ctx, p.one.ID, by(p.members[p.one.ID][0]), "ann@example.com", workspace.Admin)
+	_, err := p.invitations.Create(ctx, p.one.ID, by(p.members[p.one.ID][0]), "ann@example.com", people.Admin)
 	fatal(t, err)
 	if sent() != nil {
 		t.Error("sent before anybody tried")
 	}
 	first := p.now
 	l := claim("new", 1)[0]
-	if l.Workspace != p.one.ID || l.WorkspaceName != "One" || l.InvitedBy != "Olga" || l.Email != "ann@example.com" || l.Role != workspace.Admin {
+	if l.Workspace != p.one.ID || l.WorkspaceName != "One" || l.InvitedBy != "Olga" || l.Email != "ann@example.com" || l.Role != people.Admin {
 		t.Errorf("e-mail %+v", l)
 	}
 	if at := sent(); at == nil || !at.Equal(first) {
@@ -358,13 +359,13 @@ func TestOutbox(t *testing.T) {
 	p.invite(t, p.one.ID, "given-up@example.com")
 	fatal(t, p.system.EmailFailed(ctx, claim("to give up", 1)[0], nil))
 	revoked, _ := p.invite(t, p.one.ID, "revoked@example.com")
-	_, err = p.invitations.Revoke(ctx, p.one.ID, workspace.KeyActor, revoked.ID)
+	_, err = p.invitations.Revoke(ctx, p.one.ID, people.KeyActor, revoked.ID)
 	fatal(t, err)
 	_, token := p.invite(t, p.one.ID, "accepted@example.com")
 	_, _, err = p.invitations.Accept(ctx, token, newcomer("accepted@example.com"))
 	fatal(t, err)
 	p.invite(t, p.one.ID, "expired@example.com")
-	p.now = p.now.Add(workspace.InvitationTTL)
+	p.now = p.now.Add(people.InvitationTTL)
 	claim("none is due")
 	// Without a mail server the outbox is empty.
 	p.invitations.EmailQueued = nil
@@ -381,7 +382,7 @@ func TestAnEmailIsClaimedOnce(t *testing.T) {
 		p.invite(t, p.one.ID, fmt.Sprintf("l%d@example.com", i))
 	}
 	var mu sync.Mutex
-	claimed := map[workspace.InvitationID]int{}
+	claimed := map[people.InvitationID]int{}
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"atlas/workspace"
+	"atlas/workspace/book"
 )
 
 // lockLimit serializes the transactions that add to what one limit of a workspace
@@ -57,7 +58,7 @@ const additionBucket = 10 * time.Minute
 // limit had room for. If that is fewer, the transaction must roll back. It must be
 // the last statement of its transaction, because other additions of the workspace
 // wait from here to the commit.
-func recordAdditions(ctx context.Context, tx pgx.Tx, in workspace.ID, a workspace.Additions, added int) (room int64, err error) {
+func recordAdditions(ctx context.Context, tx pgx.Tx, in workspace.ID, a book.Additions, added int) (room int64, err error) {
 	var before int64
 	var batch pgx.Batch
 	batch.Queue(lockLimitStatement, arg(in), "book")
@@ -73,6 +74,6 @@ func recordAdditions(ctx context.Context, tx pgx.Tx, in workspace.ID, a workspac
 }
 
 // lastExpiredBucket returns the last bucket that lies outside the window entirely.
-func lastExpiredBucket(a workspace.Additions) time.Time {
+func lastExpiredBucket(a book.Additions) time.Time {
 	return a.At.Add(-workspace.AdditionWindow - additionBucket)
 }

@@ -13,6 +13,10 @@ import (
 	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/people"
+	"atlas/workspace/skills"
+	"atlas/workspace/views"
 )
 
 // attemptsAtOnce makes concurrent attempts and counts those that succeed. All others must
@@ -42,42 +46,42 @@ func TestLimitsHoldUnderConcurrency(t *testing.T) {
 	const most, attempts = 7, 24
 	limits := workspace.Limits{OpenInvitations: most, Views: most, PersonalSkills: most, WorkspaceSkills: most}
 	p.invitations.Limits, p.skills.Limits = limits, limits
-	service := workspace.NewViews(p.store, func() time.Time { return p.now })
+	service := views.NewViews(p.store, func() time.Time { return p.now })
 	service.Limits = limits
 	ann, bob := p.members[p.one.ID][0].ID, p.members[p.one.ID][1].ID
-	skill := func(in workspace.ID, viewer workspace.UserID, scope workspace.SkillScope) func(context.Context, int) error {
+	skill := func(in workspace.ID, viewer workspace.UserID, scope skills.Scope) func(context.Context, int) error {
 		return func(ctx context.Context, i int) error {
-			_, err := p.skills.Create(ctx, in, viewer, workspace.NewSkill{Scope: scope, Name: fmt.Sprintf("Skill %d of %s", i, viewer), Description: "d", Content: "c"})
+			_, err := p.skills.Create(ctx, in, viewer, skills.NewSkill{Scope: scope, Name: fmt.Sprintf("Skill %d of %s", i, viewer), Description: "d", Content: "c"})
 			return err
 		}
 	}
 	view := func(in workspace.ID) func(context.Context, int) error {
 		return func(ctx context.Context, i int) error {
-			_, err := service.Upsert(ctx, in, ann, workspace.ViewChange{Dataset: query.Accounts, Type: workspace.StaticView, Name: fmt.Sprintf("View %d", i)})
+			_, err := service.Upsert(ctx, in, ann, views.Change{Dataset: query.Accounts, Type: views.Static, Name: fmt.Sprintf("View %d", i)})
 			return err
 		}
 	}
 	invite := func(in workspace.ID) func(context.Context, int) error {
 		return func(ctx context.Context, i int) error {
-			_, err := p.invitations.Create(ctx, in, workspace.KeyActor, fmt.Sprintf("n%d@example.com", i), workspace.MemberRole)
+			_, err := p.invitations.Create(ctx, in, people.KeyActor, fmt.Sprintf("n%d@example.com", i), people.MemberRole)
 			return err
 		}
 	}
 	for name, attempt := range map[string]func(context.Context, int) error{
 		"Views": view(p.one.ID), "Views of another workspace": view(p.two.ID),
 		"invitations": invite(p.one.ID), "invitations of another workspace": invite(p.two.ID),
-		"workspace Skills": skill(p.one.ID, ann, workspace.WorkspaceSkill), "workspace Skills elsewhere": skill(p.two.ID, ann, workspace.WorkspaceSkill),
-		"personal Skills": skill(p.one.ID, ann, workspace.PersonalSkill), "personal Skills of another": skill(p.one.ID, bob, workspace.PersonalSkill),
+		"workspace Skills": skill(p.one.ID, ann, skills.WorkspaceSkill), "workspace Skills elsewhere": skill(p.two.ID, ann, skills.WorkspaceSkill),
+		"personal Skills": skill(p.one.ID, ann, skills.PersonalSkill), "personal Skills of another": skill(p.one.ID, bob, skills.PersonalSkill),
 	} {
 		if made := attemptsAtOnce(t, attempts, most, attempt); made != most {
 			t.Errorf("%s: %d were made, want %d", name, made, most)
 		}
 	}
 	// What is deleted makes room; existing ones can be changed.
-	all, err := service.List(t.Context(), p.one.ID, workspace.ViewFilter{Limit: 100})
+	all, err := service.List(t.Context(), p.one.ID, views.Filter{Limit: 100})
 	fatal(t, err)
 	id := all[0].ID
-	_, err = service.Upsert(t.Context(), p.one.ID, ann, workspace.ViewChange{ID: &id, Name: "Another name"})
+	_, err = service.Upsert(t.Context(), p.one.ID, ann, views.Change{ID: &id, Name: "Another name"})
 	fatal(t, err)
 	fatal(t, service.Delete(t.Context(), p.one.ID, id))
 	if made := attemptsAtOnce(t, 3, most, func(ctx context.Context, i int) error { return view(p.one.ID)(ctx, 100+i) }); made != 1 {
@@ -85,32 +89,32 @@ func TestLimitsHoldUnderConcurrency(t *testing.T) {
 	}
 	open, err := p.invitations.List(t.Context(), p.one.ID, 100, 0)
 	fatal(t, err)
-	_, err = p.invitations.Revoke(t.Context(), p.one.ID, workspace.KeyActor, open[0].ID)
+	_, err = p.invitations.Revoke(t.Context(), p.one.ID, people.KeyActor, open[0].ID)
 	fatal(t, err)
 	if made := attemptsAtOnce(t, 3, most, func(ctx context.Context, i int) error { return invite(p.one.ID)(ctx, 100+i) }); made != 1 {
 		t.Errorf("one invitation was revoked, and %d made", made)
 	}
 	// An expired invitation counts until it is replaced.
-	p.now = p.now.Add(workspace.InvitationTTL)
+	p.now = p.now.Add(people.InvitationTTL)
 	if made := attemptsAtOnce(t, 3, most, func(ctx context.Context, i int) error { return invite(p.one.ID)(ctx, 200+i) }); made != 0 {
 		t.Errorf("beside %d expired invitations %d were made", most, made)
 	}
 	open, err = p.invitations.List(t.Context(), p.one.ID, 100, 0)
 	fatal(t, err)
-	_, err = p.invitations.Create(t.Context(), p.one.ID, workspace.KeyActor, open[0].Email, workspace.MemberRole)
+	_, err = p.invitations.Create(t.Context(), p.one.ID, people.KeyActor, open[0].Email, people.MemberRole)
 	fatal(t, err)
 }
 
 // additionsOf upserts records in one call and returns how many were refused.
 func (b *books) additionsOf(ctx context.Context, in workspace.ID, d query.Dataset, most int, at time.Time, records ...uuid.UUID) (refused int, err error) {
-	changes := make([]workspace.OverlayUpsert, len(records))
+	changes := make([]book.OverlayUpsert, len(records))
 	for i, r := range records {
 		changes[i] = b.change(r, "s")
 		if d != query.Accounts {
 			changes[i].Fresh.Trend = ""
 		}
 	}
-	outcomes, err := b.store.UpsertOverlays(ctx, in, d, changes, workspace.Additions{Most: most, At: at})
+	outcomes, err := b.store.UpsertOverlays(ctx, in, d, changes, book.Additions{Most: most, At: at})
 	for i, o := range outcomes {
 		if o.Refused {
 			refused++
@@ -208,7 +212,7 @@ func TestAFailedUpsertIsNotCounted(t *testing.T) {
 	b := newBooks(t)
 	bad := b.change(uuid.New(), "s")
 	bad.Fresh.Values["tags"] = make([]string, 51)
-	_, err := b.store.UpsertOverlays(t.Context(), b.one.ID, query.Accounts, []workspace.OverlayUpsert{b.change(uuid.New(), "s"), bad}, b.additions())
+	_, err := b.store.UpsertOverlays(t.Context(), b.one.ID, query.Accounts, []book.OverlayUpsert{b.change(uuid.New(), "s"), bad}, b.additions())
 	if err == nil {
 		t.Fatal("stored")
 	}

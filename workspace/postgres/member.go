@@ -7,11 +7,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 var (
-	_ workspace.MemberStore = (*Store)(nil)
-	_ workspace.MemberStore = (*System)(nil)
+	_ people.MemberStore = (*Store)(nil)
+	_ people.MemberStore = (*System)(nil)
 )
 
 // transactor is a Store or a System.
@@ -20,7 +21,7 @@ type transactor interface {
 }
 
 // Members implements workspace.MemberStore.
-func (s *System) Members(ctx context.Context, in workspace.ID, limit, offset int) ([]workspace.Member, error) {
+func (s *System) Members(ctx context.Context, in workspace.ID, limit, offset int) ([]people.Member, error) {
 	if err := in.Check(); err != nil {
 		return nil, err
 	}
@@ -28,16 +29,16 @@ func (s *System) Members(ctx context.Context, in workspace.ID, limit, offset int
 }
 
 // ChangeRole implements workspace.MemberStore.
-func (s *Store) ChangeRole(ctx context.Context, in workspace.ID, by workspace.Actor, user workspace.UserID, role workspace.Role, guard workspace.Guard) (workspace.Member, error) {
+func (s *Store) ChangeRole(ctx context.Context, in workspace.ID, by people.Actor, user workspace.UserID, role people.Role, guard people.Guard) (people.Member, error) {
 	return changeRole(ctx, s, in, by, user, role, guard)
 }
 
 // ChangeRole implements workspace.MemberStore.
-func (s *System) ChangeRole(ctx context.Context, in workspace.ID, by workspace.Actor, user workspace.UserID, role workspace.Role, guard workspace.Guard) (workspace.Member, error) {
+func (s *System) ChangeRole(ctx context.Context, in workspace.ID, by people.Actor, user workspace.UserID, role people.Role, guard people.Guard) (people.Member, error) {
 	return changeRole(ctx, s, in, by, user, role, guard)
 }
 
-func changeRole(ctx context.Context, s transactor, in workspace.ID, by workspace.Actor, user workspace.UserID, role workspace.Role, guard workspace.Guard) (m workspace.Member, err error) {
+func changeRole(ctx context.Context, s transactor, in workspace.ID, by people.Actor, user workspace.UserID, role people.Role, guard people.Guard) (m people.Member, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		if err := lockMembers(ctx, tx, in, by, user, guard); err != nil {
 			return err
@@ -58,16 +59,16 @@ func changeRole(ctx context.Context, s transactor, in workspace.ID, by workspace
 }
 
 // RemoveMember implements workspace.MemberStore.
-func (s *Store) RemoveMember(ctx context.Context, in workspace.ID, by workspace.Actor, user workspace.UserID, guard workspace.Guard) (bool, error) {
+func (s *Store) RemoveMember(ctx context.Context, in workspace.ID, by people.Actor, user workspace.UserID, guard people.Guard) (bool, error) {
 	return removeMember(ctx, s, in, by, user, guard)
 }
 
 // RemoveMember implements workspace.MemberStore.
-func (s *System) RemoveMember(ctx context.Context, in workspace.ID, by workspace.Actor, user workspace.UserID, guard workspace.Guard) (bool, error) {
+func (s *System) RemoveMember(ctx context.Context, in workspace.ID, by people.Actor, user workspace.UserID, guard people.Guard) (bool, error) {
 	return removeMember(ctx, s, in, by, user, guard)
 }
 
-func removeMember(ctx context.Context, s transactor, in workspace.ID, by workspace.Actor, user workspace.UserID, guard workspace.Guard) (removed bool, err error) {
+func removeMember(ctx context.Context, s transactor, in workspace.ID, by people.Actor, user workspace.UserID, guard people.Guard) (removed bool, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		if err := lockMembers(ctx, tx, in, by, user, guard); err != nil {
 			return err
@@ -84,8 +85,8 @@ func removeMember(ctx context.Context, s transactor, in workspace.ID, by workspa
 // that concurrent changes of one workspace cannot deadlock. It may miss a member
 // who becomes an owner at the same time; then it counts one owner too few, never
 // one too many.
-func lockMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.Actor, target workspace.UserID, guard workspace.Guard) error {
-	var locked workspace.LockedMembers
+func lockMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, by people.Actor, target workspace.UserID, guard people.Guard) error {
+	var locked people.LockedMembers
 	if by.User.IsZero() {
 		locked.Actor = by.Role
 	}
@@ -97,9 +98,9 @@ func lockMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.A
 		return err
 	}
 	var user workspace.UserID
-	var role workspace.Role
+	var role people.Role
 	_, err = pgx.ForEachRow(rows, []any{(*uuid.UUID)(&user), &role}, func() error {
-		if role == workspace.Owner {
+		if role == people.Owner {
 			locked.Owners++
 		}
 		if user == by.User {
@@ -118,8 +119,8 @@ func lockMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.A
 
 // checkActor locks the actor's row until the end of the transaction and calls guard
 // with their role.
-func checkActor(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.Actor, guard workspace.Guard) error {
-	locked := workspace.LockedMembers{Actor: by.Role}
+func checkActor(ctx context.Context, tx pgx.Tx, in workspace.ID, by people.Actor, guard people.Guard) error {
+	locked := people.LockedMembers{Actor: by.Role}
 	if !by.User.IsZero() {
 		locked.Actor = ""
 		err := tx.QueryRow(ctx, `SELECT role FROM members WHERE workspace_id = $1 AND user_id = $2 FOR SHARE`, arg(in), arg(by.User)).Scan(&locked.Actor)

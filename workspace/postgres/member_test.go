@@ -6,6 +6,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 func TestRolesAndRemovals(t *testing.T) {
@@ -14,11 +15,11 @@ func TestRolesAndRemovals(t *testing.T) {
 	ctx := t.Context()
 	in := p.one.ID
 	owner, common := p.members[in][0], p.members[in][1]
-	admin := p.join(t, in, "admin@one.example", workspace.Admin)
-	second := p.join(t, in, "second@one.example", workspace.Owner)
+	admin := p.join(t, in, "admin@one.example", people.Admin)
+	second := p.join(t, in, "second@one.example", people.Owner)
 	foreign := p.members[p.two.ID][0]
 	outsider := workspace.NewUserID()
-	set := func(name string, actor workspace.Actor, user workspace.UserID, role workspace.Role, want fault.Code) {
+	set := func(name string, actor people.Actor, user workspace.UserID, role people.Role, want fault.Code) {
 		t.Helper()
 		m, err := p.memberAdmin.SetRole(ctx, in, actor, user, role)
 		wantCode(t, name, err, want)
@@ -26,7 +27,7 @@ func TestRolesAndRemovals(t *testing.T) {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
-	remove := func(name string, actor workspace.Actor, user workspace.UserID, removed bool, want fault.Code) {
+	remove := func(name string, actor people.Actor, user workspace.UserID, removed bool, want fault.Code) {
 		t.Helper()
 		got, err := p.memberAdmin.Remove(ctx, in, actor, user)
 		wantCode(t, name, err, want)
@@ -34,25 +35,25 @@ func TestRolesAndRemovals(t *testing.T) {
 			t.Errorf("%s: removed %v", name, got)
 		}
 	}
-	set("by a plain member", by(common), admin.ID, workspace.MemberRole, fault.Forbidden)
-	set("by nobody", workspace.Actor{}, admin.ID, workspace.MemberRole, fault.Forbidden)
-	set("by an owner of another workspace", by(foreign), admin.ID, workspace.MemberRole, fault.Forbidden)
-	set("by an admin", by(admin), common.ID, workspace.Admin, "")
-	set("by a key", workspace.KeyActor, common.ID, workspace.MemberRole, "")
-	set("an admin granting ownership", by(admin), common.ID, workspace.Owner, fault.Forbidden)
-	set("a key granting ownership", workspace.KeyActor, common.ID, workspace.Owner, fault.Forbidden)
-	set("an admin granting ownership to a outsider", by(admin), outsider, workspace.Owner, fault.Forbidden)
-	set("an admin taking ownership", by(admin), owner.ID, workspace.Admin, fault.Forbidden)
-	set("a key taking ownership", workspace.KeyActor, owner.ID, workspace.MemberRole, fault.Forbidden)
-	set("a outsider", by(owner), outsider, workspace.Admin, fault.NotFound)
-	set("a member of another workspace", by(owner), foreign.ID, workspace.MemberRole, fault.NotFound)
-	set("the same role", by(owner), common.ID, workspace.MemberRole, "")
-	set("another owner", by(owner), second.ID, workspace.Admin, "")
-	set("the only owner, of oneself", by(owner), owner.ID, workspace.Admin, fault.LastOwner)
-	set("the only owner, to the same", by(owner), owner.ID, workspace.Owner, "")
-	set("granting ownership", by(owner), second.ID, workspace.Owner, "")
-	set("of oneself, with another left", by(owner), owner.ID, workspace.Admin, "")
-	set("no owner any more", by(owner), common.ID, workspace.Owner, fault.Forbidden)
+	set("by a plain member", by(common), admin.ID, people.MemberRole, fault.Forbidden)
+	set("by nobody", people.Actor{}, admin.ID, people.MemberRole, fault.Forbidden)
+	set("by an owner of another workspace", by(foreign), admin.ID, people.MemberRole, fault.Forbidden)
+	set("by an admin", by(admin), common.ID, people.Admin, "")
+	set("by a key", people.KeyActor, common.ID, people.MemberRole, "")
+	set("an admin granting ownership", by(admin), common.ID, people.Owner, fault.Forbidden)
+	set("a key granting ownership", people.KeyActor, common.ID, people.Owner, fault.Forbidden)
+	set("an admin granting ownership to a outsider", by(admin), outsider, people.Owner, fault.Forbidden)
+	set("an admin taking ownership", by(admin), owner.ID, people.Admin, fault.Forbidden)
+	set("a key taking ownership", people.KeyActor, owner.ID, people.MemberRole, fault.Forbidden)
+	set("a outsider", by(owner), outsider, people.Admin, fault.NotFound)
+	set("a member of another workspace", by(owner), foreign.ID, people.MemberRole, fault.NotFound)
+	set("the same role", by(owner), common.ID, people.MemberRole, "")
+	set("another owner", by(owner), second.ID, people.Admin, "")
+	set("the only owner, of oneself", by(owner), owner.ID, people.Admin, fault.LastOwner)
+	set("the only owner, to the same", by(owner), owner.ID, people.Owner, "")
+	set("granting ownership", by(owner), second.ID, people.Owner, "")
+	set("of oneself, with another left", by(owner), owner.ID, people.Admin, "")
+	set("no owner any more", by(owner), common.ID, people.Owner, fault.Forbidden)
 	set("no such role", by(second), common.ID, "boss", fault.InvalidInput)
 
 	remove("by a plain member", by(common), admin.ID, false, fault.Forbidden)
@@ -61,15 +62,15 @@ func TestRolesAndRemovals(t *testing.T) {
 	remove("an admin, of themself", by(admin), admin.ID, false, fault.CannotSelfRemove)
 	remove("the only owner, of themself", by(second), second.ID, false, fault.CannotSelfRemove)
 	remove("the only owner, by an admin", by(admin), second.ID, false, fault.LastOwner)
-	remove("the only owner, by a key", workspace.KeyActor, second.ID, false, fault.LastOwner)
+	remove("the only owner, by a key", people.KeyActor, second.ID, false, fault.LastOwner)
 	remove("a outsider", by(admin), outsider, false, "")
 	remove("a member of another workspace", by(admin), foreign.ID, false, "")
 	remove("a member", by(admin), common.ID, true, "")
 	remove("again", by(admin), common.ID, false, "")
-	set("make an owner", by(second), owner.ID, workspace.Owner, "")
-	remove("an owner, by a key", workspace.KeyActor, second.ID, true, "")
+	set("make an owner", by(second), owner.ID, people.Owner, "")
+	remove("an owner, by a key", people.KeyActor, second.ID, true, "")
 	remove("by who was removed", by(second), admin.ID, false, fault.Forbidden)
-	set("the only owner, by the operator", workspace.OperatorActor, owner.ID, workspace.MemberRole, fault.LastOwner)
+	set("the only owner, by the operator", people.OperatorActor, owner.ID, people.MemberRole, fault.LastOwner)
 
 	left, err := p.memberAdmin.List(ctx, in, 100, 0)
 	fatal(t, err)
@@ -89,22 +90,22 @@ func TestTwoOwnersAtOnce(t *testing.T) {
 	ctx := t.Context()
 	in := p.one.ID
 	a := p.members[in][0]
-	b := p.join(t, in, "b@one.example", workspace.Owner)
-	deeds := []func(me, other workspace.Member) error{
-		func(me, other workspace.Member) error {
+	b := p.join(t, in, "b@one.example", people.Owner)
+	deeds := []func(me, other people.Member) error{
+		func(me, other people.Member) error {
 			_, err := p.memberAdmin.Remove(ctx, in, by(me), other.ID)
 			return err
 		},
-		func(me, other workspace.Member) error {
-			_, err := p.memberAdmin.SetRole(ctx, in, by(me), other.ID, workspace.MemberRole)
+		func(me, other people.Member) error {
+			_, err := p.memberAdmin.SetRole(ctx, in, by(me), other.ID, people.MemberRole)
 			return err
 		},
-		func(me, _ workspace.Member) error {
-			_, err := p.memberAdmin.SetRole(ctx, in, by(me), me.ID, workspace.Admin)
+		func(me, _ people.Member) error {
+			_, err := p.memberAdmin.SetRole(ctx, in, by(me), me.ID, people.Admin)
 			return err
 		},
-		func(_, other workspace.Member) error {
-			_, err := p.memberAdmin.Remove(ctx, in, workspace.KeyActor, other.ID)
+		func(_, other people.Member) error {
+			_, err := p.memberAdmin.Remove(ctx, in, people.KeyActor, other.ID)
 			return err
 		},
 	}

@@ -9,14 +9,15 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/views"
 )
 
-var _ workspace.MembershipStore = (*Store)(nil)
+var _ views.MembershipStore = (*Store)(nil)
 
 // AddMembers implements workspace.MembershipStore. It locks the View's row, then the
 // held rows in the order of ids, as every write does. The overlay or membership that
 // makes a record visible cannot be removed while its row is locked.
-func (s *Store) AddMembers(ctx context.Context, in workspace.ID, v workspace.View, candidates []workspace.Candidate) (outcomes []error, err error) {
+func (s *Store) AddMembers(ctx context.Context, in workspace.ID, v views.View, candidates []views.Candidate) (outcomes []error, err error) {
 	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		var members int
 		var now time.Time
@@ -61,7 +62,7 @@ func (s *Store) AddMembers(ctx context.Context, in workspace.ID, v workspace.Vie
 type membership struct{ inView, visible bool }
 
 // lockMemberships locks the held rows of the records and reads their memberships.
-func lockMemberships(ctx context.Context, tx pgx.Tx, in workspace.ID, v workspace.View, ids []uuid.UUID) (map[uuid.UUID]membership, error) {
+func lockMemberships(ctx context.Context, tx pgx.Tx, in workspace.ID, v views.View, ids []uuid.UUID) (map[uuid.UUID]membership, error) {
 	if _, err := tx.Exec(ctx, exclusiveLock, arg(in), string(v.Dataset)); err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func lockMemberships(ctx context.Context, tx pgx.Tx, in workspace.ID, v workspac
 
 // checkCandidates checks candidates in order. It adds only records that the workspace
 // already sees.
-func checkCandidates(v workspace.View, candidates []workspace.Candidate, state map[uuid.UUID]membership, members int) (outcomes []error, added []uuid.UUID) {
+func checkCandidates(v views.View, candidates []views.Candidate, state map[uuid.UUID]membership, members int) (outcomes []error, added []uuid.UUID) {
 	outcomes = make([]error, len(candidates))
 	for i, c := range candidates {
 		m := state[c.Record]
@@ -101,8 +102,8 @@ func checkCandidates(v workspace.View, candidates []workspace.Candidate, state m
 		case !c.Linked && !m.visible:
 			outcomes[i] = fault.New(fault.RecordNotVisible,
 				"the %s is not visible to the workspace: no project names it, and it is neither in the book nor in a Static View", v.Dataset.Singular())
-		case members >= workspace.MaxMembers:
-			outcomes[i] = fault.New(fault.ViewFull, "a Static View holds at most %d records", workspace.MaxMembers)
+		case members >= views.MaxMembers:
+			outcomes[i] = fault.New(fault.ViewFull, "a Static View holds at most %d records", views.MaxMembers)
 		default:
 			members++
 			state[c.Record] = membership{true, true}
@@ -113,7 +114,7 @@ func checkCandidates(v workspace.View, candidates []workspace.Candidate, state m
 }
 
 // RemoveMembers implements workspace.MembershipStore.
-func (s *Store) RemoveMembers(ctx context.Context, in workspace.ID, v workspace.View, records []uuid.UUID) error {
+func (s *Store) RemoveMembers(ctx context.Context, in workspace.ID, v views.View, records []uuid.UUID) error {
 	return s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		if err := lockView(ctx, tx, in, v.ID, "FOR NO KEY UPDATE"); err != nil {
 			return err

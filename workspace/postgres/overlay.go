@@ -14,6 +14,7 @@ import (
 
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
 )
 
 // written are the fields of an overlay that have a column of their name.
@@ -48,7 +49,7 @@ var overlayColumns = `o.record_id, ` + columns(`o.%[1]s`) + `, coalesce(o.atlas_
 
 // overlayScan scans overlayColumns, row after row.
 type overlayScan struct {
-	overlay          workspace.Overlay
+	overlay          book.Overlay
 	record           *uuid.UUID
 	values           []any // of the written fields
 	created, updated *time.Time
@@ -71,13 +72,13 @@ func (s *overlayScan) targets(before ...any) []any {
 
 // scanned returns the overlay of the row that was scanned last, nil where there is
 // none.
-func (s *overlayScan) scanned() *workspace.Overlay {
+func (s *overlayScan) scanned() *book.Overlay {
 	if s.record == nil {
 		return nil
 	}
 	o := s.overlay
 	o.Record, o.CreatedAt, o.UpdatedAt = *s.record, *s.created, *s.updated
-	o.Values = make(workspace.Values, len(written))
+	o.Values = make(book.Values, len(written))
 	for i, f := range written {
 		if value := scannedValue(s.values[i]); value != nil {
 			o.Values[f.Name] = value
@@ -116,15 +117,15 @@ func scannedValue(target any) any {
 var selectOverlays = `SELECT ` + overlayColumns + ` FROM overlays o
 	WHERE o.workspace_id = $1 AND o.dataset = $2 AND o.record_id = ANY($3)`
 
-func collectOverlays(rows pgx.Rows) (map[uuid.UUID]workspace.Overlay, error) {
-	overlays := map[uuid.UUID]workspace.Overlay{}
+func collectOverlays(rows pgx.Rows) (map[uuid.UUID]book.Overlay, error) {
+	overlays := map[uuid.UUID]book.Overlay{}
 	s := newOverlayScan()
 	_, err := pgx.ForEachRow(rows, s.targets(), func() error {
 		o := s.scanned()
 		for _, f := range written {
 			if list, ok := o.Values[f.Name].([]string); ok {
 				// Those of before may be told apart by case or Unicode's form alone.
-				o.Values[f.Name] = workspace.DistinctTags(list)
+				o.Values[f.Name] = book.DistinctTags(list)
 			}
 		}
 		overlays[o.Record] = *o
@@ -141,7 +142,7 @@ var insertOverlays = `
 	     atlas_score integer, atlas_trend text, scored_at timestamptz, created_at timestamptz, updated_at timestamptz)
 	ON CONFLICT ON CONSTRAINT overlays_pkey DO UPDATE SET ` + columns(`%[1]s = excluded.%[1]s`) + `, updated_at = excluded.updated_at`
 
-func writeOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, overlays []workspace.Overlay) error {
+func writeOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dataset, overlays []book.Overlay) error {
 	if len(overlays) == 0 {
 		return nil
 	}
@@ -154,7 +155,7 @@ func writeOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Data
 }
 
 // appendOverlay is written by hand: encoding/json makes several times the garbage.
-func appendOverlay(b []byte, d query.Dataset, o *workspace.Overlay) []byte {
+func appendOverlay(b []byte, d query.Dataset, o *book.Overlay) []byte {
 	b = append(append(b, `{"record_id":"`...), o.Record.String()...)
 	if d == query.Accounts {
 		b = strconv.AppendInt(append(b, `","atlas_score":`...), int64(o.Score), 10)

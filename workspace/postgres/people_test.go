@@ -8,18 +8,21 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
+	"atlas/workspace/skills"
+	"atlas/workspace/subscriptions"
 )
 
 // peopleFixture is a world with the services over it, several connections wide.
 type peopleFixture struct {
 	*world
 	store         *postgres.Store
-	memberAdmin   *workspace.Members
-	invitations   *workspace.Invitations
-	subscriptions *workspace.Subscriptions
-	skills        *workspace.Skills
-	skillAdmin    *workspace.SkillAdmin
+	memberAdmin   *people.Members
+	invitations   *people.Invitations
+	subscriptions *subscriptions.Subscriptions
+	skills        *skills.Skills
+	skillAdmin    *skills.Admin
 }
 
 func newPeople(t *testing.T) *peopleFixture {
@@ -27,28 +30,28 @@ func newPeople(t *testing.T) *peopleFixture {
 	w := newWorld(t)
 	p := &peopleFixture{world: w, store: w.databases.OpenApp(t, postgres.Options{MaxConns: 8})}
 	clock := func() time.Time { return p.now }
-	links, err := workspace.NewInvitationLinks("https://app.example/join", []byte("a key of the servers"))
+	links, err := people.NewInvitationLinks("https://app.example/join", []byte("a key of the servers"))
 	fatal(t, err)
-	p.memberAdmin = workspace.NewMembers(p.store, nil)
-	p.invitations = &workspace.Invitations{Store: p.store, Acceptances: w.system, Links: links, Now: clock, EmailQueued: func() {}}
-	p.subscriptions = workspace.NewSubscriptions(p.store, clock)
-	p.skills = workspace.NewSkills(p.store, clock)
-	p.skillAdmin = workspace.NewSkillAdmin(w.system, clock)
+	p.memberAdmin = people.NewMembers(p.store, nil)
+	p.invitations = &people.Invitations{Store: p.store, Acceptances: w.system, Links: links, Now: clock, EmailQueued: func() {}}
+	p.subscriptions = subscriptions.NewSubscriptions(p.store, clock)
+	p.skills = skills.NewSkills(p.store, clock)
+	p.skillAdmin = skills.NewAdmin(w.system, clock)
 	return p
 }
 
 // join adds a member with a role and returns them.
-func (p *peopleFixture) join(t *testing.T, in workspace.ID, email string, role workspace.Role) workspace.Member {
+func (p *peopleFixture) join(t *testing.T, in workspace.ID, email string, role people.Role) people.Member {
 	t.Helper()
-	m, err := p.directory.AddMember(t.Context(), in, workspace.Member{Email: email, Name: "N", Role: role})
+	m, err := p.directory.AddMember(t.Context(), in, people.Member{Email: email, Name: "N", Role: role})
 	fatal(t, err)
 	return m
 }
 
 // invite returns an invitation and its token.
-func (p *peopleFixture) invite(t *testing.T, in workspace.ID, email string) (workspace.Invitation, string) {
+func (p *peopleFixture) invite(t *testing.T, in workspace.ID, email string) (people.Invitation, string) {
 	t.Helper()
-	made, err := p.invitations.Create(t.Context(), in, workspace.KeyActor, email, workspace.MemberRole)
+	made, err := p.invitations.Create(t.Context(), in, people.KeyActor, email, people.MemberRole)
 	fatal(t, err)
 	return made.Invitation, tokenOf(t, made.Link)
 }
@@ -60,8 +63,8 @@ func tokenOf(t *testing.T, link string) string {
 	return u.Query().Get("token")
 }
 
-func newcomer(email string) workspace.Invitee {
-	return workspace.Invitee{ID: workspace.NewUserID(), Email: email, EmailVerified: true, Name: "New"}
+func newcomer(email string) people.Invitee {
+	return people.Invitee{ID: workspace.NewUserID(), Email: email, EmailVerified: true, Name: "New"}
 }
 
 func wantCode(t *testing.T, name string, err error, want fault.Code) {
@@ -71,7 +74,7 @@ func wantCode(t *testing.T, name string, err error, want fault.Code) {
 	}
 }
 
-func by(m workspace.Member) workspace.Actor { return workspace.Actor{User: m.ID} }
+func by(m people.Member) people.Actor { return people.Actor{User: m.ID} }
 
 func (p *peopleFixture) owners(ctx context.Context, t *testing.T, in workspace.ID) (n int) {
 	t.Helper()

@@ -11,12 +11,13 @@ import (
 	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/held"
 )
 
 // Every statement here runs for one workspace, under its row-level security policies.
 
 // HeldFreshness says what a search of a dataset's held records must wait for.
-func (s *Store) HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (f workspace.Freshness, err error) {
+func (s *Store) HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (f held.Freshness, err error) {
 	var projected *time.Time
 	// One statement reads one state. Each EXISTS reads one entry of a partial index
 	// that has only matching rows. Marks are compared with projected_version because
@@ -62,7 +63,7 @@ var pendingHeld = `
 // PendingHeld takes the lease of the workspace's projector for ttl, or extends it
 // for the same holder, and reads up to limit pending records; with ownOnly only
 // those that a write of the workspace made pending.
-func (s *Store) PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (pending workspace.PendingHeld, err error) {
+func (s *Store) PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (pending held.Pending, err error) {
 	if err := in.Check(); err != nil {
 		return pending, err
 	}
@@ -81,13 +82,13 @@ func (s *Store) PendingHeld(ctx context.Context, in workspace.ID, holder string,
 		return row.Scan(&pending.Indexed)
 	})
 	if err := s.pool.SendBatch(ctx, &batch).Close(); err != nil {
-		return workspace.PendingHeld{}, toFault(err)
+		return held.Pending{}, toFault(err)
 	}
 	return pending, nil
 }
 
-func collectHeld(rows pgx.Rows) (records []workspace.HeldRecord, err error) {
-	var h workspace.HeldRecord
+func collectHeld(rows pgx.Rows) (records []held.Record, err error) {
+	var h held.Record
 	o := newOverlayScan()
 	_, err = pgx.ForEachRow(rows, o.targets(&h.Dataset, &h.Record, &h.Version, &h.Digest, &h.Views), func() error {
 		h.Overlay = o.scanned()
@@ -99,7 +100,7 @@ func collectHeld(rows pgx.Rows) (records []workspace.HeldRecord, err error) {
 
 const selectGenerations = `SELECT dataset, generation, serving, coalesce(index_uuid, ''), marked FROM held_generations ORDER BY dataset, generation`
 
-func collectGeneration(row pgx.CollectableRow) (g workspace.HeldGeneration, err error) {
+func collectGeneration(row pgx.CollectableRow) (g held.Generation, err error) {
 	return g, row.Scan(&g.Dataset, &g.Generation, &g.Serving, &g.IndexUUID, &g.LostMarked)
 }
 
@@ -131,7 +132,7 @@ func marshalRows(rows []heldRow) (string, error) {
 	return string(list), nil
 }
 
-func marshalRecords(records []workspace.HeldRecord) (string, error) {
+func marshalRecords(records []held.Record) (string, error) {
 	rows := make([]heldRow, len(records))
 	for i, r := range records {
 		rows[i] = heldRow{Dataset: r.Dataset, Record: r.Record, Version: r.Version}
@@ -149,12 +150,12 @@ func marshalRecords(records []workspace.HeldRecord) (string, error) {
 // It also returns the generations to write to. They are read after the versions
 // were taken: RegisterGeneration may return a lower version than one taken here,
 // and then the registered generation is among them.
-func (s *Store) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (workspace.HeldClaim, error) {
+func (s *Store) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []held.Record) (held.Claim, error) {
 	list, err := marshalRecords(records)
 	if err != nil {
-		return workspace.HeldClaim{}, err
+		return held.Claim{}, err
 	}
-	claim := workspace.HeldClaim{Versions: make(map[uuid.UUID]int64, len(records))}
+	claim := held.Claim{Versions: make(map[uuid.UUID]int64, len(records))}
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `UPDATE projectors SET deadline = clock_timestamp() + $3::interval
 			WHERE workspace_id = $1 AND holder = $2 AND deadline > clock_timestamp()`, arg(in), holder, ttl)
@@ -179,7 +180,7 @@ func (s *Store) ClaimHeld(ctx context.Context, in workspace.ID, holder string, t
 		return err
 	})
 	if err != nil {
-		return workspace.HeldClaim{}, err
+		return held.Claim{}, err
 	}
 	return claim, nil
 }
@@ -215,7 +216,7 @@ const claimHeld = `
 // document that was sent must be the row's last attempt, and one that was not sent
 // must have the digest of the row. With written set, searches of the workspace
 // refresh the index.
-func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.ProjectionResult, written bool) error {
+func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []held.ProjectionResult, written bool) error {
 	if len(projected) == 0 {
 		return nil
 	}
@@ -286,7 +287,7 @@ func (s *Store) ReleaseProjector(ctx context.Context, in workspace.ID, holder st
 // ClaimStubs lists records whose documents have been stubs for longer than age. It
 // clears their digests because the caller deletes the documents: the next
 // projection of such a record writes its document again.
-func (s *Store) ClaimStubs(ctx context.Context, in workspace.ID, age time.Duration, limit int) (records []workspace.HeldRecord, err error) {
+func (s *Store) ClaimStubs(ctx context.Context, in workspace.ID, age time.Duration, limit int) (records []held.Record, err error) {
 	err = s.query(ctx, in, `
 		WITH stubs AS (
 			SELECT dataset, record_id FROM held_records
@@ -298,7 +299,7 @@ func (s *Store) ClaimStubs(ctx context.Context, in workspace.ID, age time.Durati
 			RETURNING h.dataset, h.record_id, h.version
 		)
 		SELECT dataset, record_id, version FROM claimed ORDER BY dataset, record_id`, []any{arg(in), age, limit}, func(rows pgx.Rows) error {
-		records, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h workspace.HeldRecord, err error) {
+		records, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h held.Record, err error) {
 			return h, row.Scan(&h.Dataset, &h.Record, &h.Version)
 		})
 		return err
@@ -308,7 +309,7 @@ func (s *Store) ClaimStubs(ctx context.Context, in workspace.ID, age time.Durati
 
 // ForgetHeld deletes the rows of stubs whose documents were deleted, except rows
 // that are held again.
-func (s *Store) ForgetHeld(ctx context.Context, in workspace.ID, records []workspace.HeldRecord) error {
+func (s *Store) ForgetHeld(ctx context.Context, in workspace.ID, records []held.Record) error {
 	list, err := marshalRecords(records)
 	if err != nil {
 		return err

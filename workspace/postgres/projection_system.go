@@ -10,6 +10,7 @@ import (
 
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/held"
 )
 
 // The statements of projection that cross workspaces: lists of workspaces with
@@ -49,8 +50,8 @@ func (s *System) StubWorkspaces(ctx context.Context, age time.Duration, limit in
 		GROUP BY workspace_id ORDER BY random() LIMIT $2`, age, limit)
 }
 
-// HeldStatus counts the held rows.
-func (s *System) HeldStatus(ctx context.Context) (h workspace.HeldStatus, err error) {
+// held.Status counts the held rows.
+func (s *System) HeldStatus(ctx context.Context) (h held.Status, err error) {
 	err = toFault(s.pool.QueryRow(ctx, `
 		SELECT count(*), count(stub_since), count(*) FILTER (WHERE version > projected_version),
 		       count(*) FILTER (WHERE version > projected_version AND own_change),
@@ -61,8 +62,8 @@ func (s *System) HeldStatus(ctx context.Context) (h workspace.HeldStatus, err er
 }
 
 // RefusedRecords lists held records whose documents Elasticsearch rejected.
-func (s *System) RefusedRecords(ctx context.Context, limit int) ([]workspace.RefusedRecord, error) {
-	return collect(ctx, s, func(row pgx.CollectableRow) (r workspace.RefusedRecord, err error) {
+func (s *System) RefusedRecords(ctx context.Context, limit int) ([]held.RefusedRecord, error) {
+	return collect(ctx, s, func(row pgx.CollectableRow) (r held.RefusedRecord, err error) {
 		return r, row.Scan((*uuid.UUID)(&r.Workspace), &r.Dataset, &r.Record, &r.Refusal)
 	}, `
 		SELECT workspace_id, dataset, record_id, refusal FROM held_records
@@ -80,13 +81,13 @@ func (s *System) Filling(ctx context.Context) ([]query.Dataset, error) {
 }
 
 // HeldGenerations lists the registered generations.
-func (s *System) HeldGenerations(ctx context.Context) ([]workspace.HeldGeneration, error) {
+func (s *System) HeldGenerations(ctx context.Context) ([]held.Generation, error) {
 	return collect(ctx, s, collectGeneration, selectGenerations)
 }
 
 // RegisterGeneration makes every projector write to a generation from now on.
 // Records that are projected with a version above since are in it.
-func (s *System) RegisterGeneration(ctx context.Context, g workspace.HeldGeneration) (since int64, err error) {
+func (s *System) RegisterGeneration(ctx context.Context, g held.Generation) (since int64, err error) {
 	if _, err := s.pool.Exec(ctx, `
 		INSERT INTO held_generations (dataset, generation, serving, index_uuid, created_at) VALUES ($1, $2, false, $3, now())`,
 		string(g.Dataset), g.Generation, g.IndexUUID); err != nil {
@@ -101,7 +102,7 @@ func (s *System) RegisterGeneration(ctx context.Context, g workspace.HeldGenerat
 // ReplaceGenerations registers a generation as the serving one and removes all
 // others of its dataset, whose indices are lost. The new index is empty: until
 // MarkLost has marked the rows, every workspace counts as filling.
-func (s *System) ReplaceGenerations(ctx context.Context, g workspace.HeldGeneration) error {
+func (s *System) ReplaceGenerations(ctx context.Context, g held.Generation) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM held_generations WHERE dataset = $1`, string(g.Dataset)); err != nil {
 			return err
@@ -115,7 +116,7 @@ func (s *System) ReplaceGenerations(ctx context.Context, g workspace.HeldGenerat
 
 // MarkLost makes every held record of a generation's dataset pending. It marks
 // records that ever had a document as lost until the document is written again.
-func (s *System) MarkLost(ctx context.Context, g workspace.HeldGeneration) error {
+func (s *System) MarkLost(ctx context.Context, g held.Generation) error {
 	if err := s.bumpDataset(ctx, g.Dataset, `digest = NULL, lost_version = CASE WHEN held_records.projected_version > 0 THEN t.version END`); err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (s *System) MarkLost(ctx context.Context, g workspace.HeldGeneration) error
 
 // AdoptIndex stores the id of a generation's index if it is unknown. Early releases
 // registered generations without it.
-func (s *System) AdoptIndex(ctx context.Context, g workspace.HeldGeneration) error {
+func (s *System) AdoptIndex(ctx context.Context, g held.Generation) error {
 	_, err := s.pool.Exec(ctx, `UPDATE held_generations SET index_uuid = $3 WHERE dataset = $1 AND generation = $2 AND index_uuid IS NULL`,
 		string(g.Dataset), g.Generation, g.IndexUUID)
 	return toFault(err)
@@ -133,7 +134,7 @@ func (s *System) AdoptIndex(ctx context.Context, g workspace.HeldGeneration) err
 
 // ServeGeneration stores that a generation serves searches and removes all others of
 // its dataset.
-func (s *System) ServeGeneration(ctx context.Context, g workspace.HeldGeneration) error {
+func (s *System) ServeGeneration(ctx context.Context, g held.Generation) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM held_generations WHERE dataset = $1 AND generation <> $2`, string(g.Dataset), g.Generation); err != nil {
 			return err
@@ -144,7 +145,7 @@ func (s *System) ServeGeneration(ctx context.Context, g workspace.HeldGeneration
 }
 
 // DropGeneration removes a generation: projectors stop writing to it.
-func (s *System) DropGeneration(ctx context.Context, g workspace.HeldGeneration) error {
+func (s *System) DropGeneration(ctx context.Context, g held.Generation) error {
 	_, err := s.pool.Exec(ctx, `DELETE FROM held_generations WHERE dataset = $1 AND generation = $2`, string(g.Dataset), g.Generation)
 	return toFault(err)
 }

@@ -12,6 +12,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 )
 
@@ -144,7 +145,7 @@ func TestAnotherWorkspaceGetsNothing(t *testing.T) {
 			}
 			switch got, err := call(t.Context(), workspace.NewID()); name {
 			case "Members":
-				if err != nil || len(got.([]workspace.Member)) != 0 {
+				if err != nil || len(got.([]people.Member)) != 0 {
 					t.Errorf("an unknown workspace: %v, %v", got, err)
 				}
 			default:
@@ -161,7 +162,7 @@ func TestStoreReads(t *testing.T) {
 	w := newWorld(t)
 	summary, err := w.app.Summary(t.Context(), w.one.ID)
 	fatal(t, err)
-	want := workspace.Summary{ID: w.one.ID, Name: "One", Plan: workspace.Pro, MemberCount: 2, CreatedAt: w.now}
+	want := people.Summary{ID: w.one.ID, Name: "One", Plan: workspace.Pro, MemberCount: 2, CreatedAt: w.now}
 	if diff := cmp.Diff(want, summary); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
 	}

@@ -11,6 +11,8 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/skills"
+	"atlas/workspace/subscriptions"
 )
 
 func TestSubscriptions(t *testing.T) {
@@ -18,19 +20,19 @@ func TestSubscriptions(t *testing.T) {
 	p := newPeople(t)
 	ctx := t.Context()
 	in := p.one.ID
-	upsert := func(c workspace.SubscriptionChange) workspace.Subscription {
+	upsert := func(c subscriptions.Change) subscriptions.Subscription {
 		t.Helper()
 		s, err := p.subscriptions.Upsert(ctx, in, c)
 		fatal(t, err)
 		return s
 	}
 	began := p.now
-	first := upsert(workspace.SubscriptionChange{SignalType: "permit_issued"})
-	want := workspace.Subscription{
-		ID: first.ID, SignalType: "permit_issued", Channels: []workspace.Channel{"in_app"}, Frequency: "instant",
+	first := upsert(subscriptions.Change{SignalType: "permit_issued"})
+	want := subscriptions.Subscription{
+		ID: first.ID, SignalType: "permit_issued", Channels: []subscriptions.Channel{"in_app"}, Frequency: "instant",
 		QueueStartedAt: began, CreatedAt: began, UpdatedAt: began,
 	}
-	same := func(name string, want, got workspace.Subscription) {
+	same := func(name string, want, got subscriptions.Subscription) {
 		t.Helper()
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -38,22 +40,22 @@ func TestSubscriptions(t *testing.T) {
 	}
 	same("new", want, first)
 	p.now = p.now.Add(time.Hour)
-	same("nothing changed", want, upsert(workspace.SubscriptionChange{SignalType: "permit_issued"}))
-	same("the same said", want, upsert(workspace.SubscriptionChange{SignalType: "permit_issued", Channels: []workspace.Channel{"in_app", "in_app"}, Frequency: "instant"}))
+	same("nothing changed", want, upsert(subscriptions.Change{SignalType: "permit_issued"}))
+	same("the same said", want, upsert(subscriptions.Change{SignalType: "permit_issued", Channels: []subscriptions.Channel{"in_app", "in_app"}, Frequency: "instant"}))
 	want.Frequency, want.UpdatedAt = "daily", p.now
-	same("one half", want, upsert(workspace.SubscriptionChange{SignalType: "permit_issued", Frequency: "daily"}))
-	want.Channels = []workspace.Channel{"in_app", "email"}
-	same("the other", want, upsert(workspace.SubscriptionChange{SignalType: "permit_issued", Channels: []workspace.Channel{"email", "in_app"}}))
-	other := upsert(workspace.SubscriptionChange{SignalType: "permit_filed", Channels: []workspace.Channel{"email"}, Frequency: "weekly"})
+	same("one half", want, upsert(subscriptions.Change{SignalType: "permit_issued", Frequency: "daily"}))
+	want.Channels = []subscriptions.Channel{"in_app", "email"}
+	same("the other", want, upsert(subscriptions.Change{SignalType: "permit_issued", Channels: []subscriptions.Channel{"email", "in_app"}}))
+	other := upsert(subscriptions.Change{SignalType: "permit_filed", Channels: []subscriptions.Channel{"email"}, Frequency: "weekly"})
 	list, err := p.subscriptions.List(ctx, in, 100, 0)
 	fatal(t, err)
-	if diff := cmp.Diff([]workspace.Subscription{other, want}, list); diff != "" {
+	if diff := cmp.Diff([]subscriptions.Subscription{other, want}, list); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
 	}
-	for name, c := range map[string]workspace.SubscriptionChange{
+	for name, c := range map[string]subscriptions.Change{
 		"no type":      {},
 		"another type": {SignalType: "rain"},
-		"a channel":    {SignalType: "permit_filed", Channels: []workspace.Channel{"fax"}},
+		"a channel":    {SignalType: "permit_filed", Channels: []subscriptions.Channel{"fax"}},
 		"a frequency":  {SignalType: "permit_filed", Frequency: "hourly"},
 	} {
 		_, err := p.subscriptions.Upsert(ctx, in, c)
@@ -64,7 +66,7 @@ func TestSubscriptions(t *testing.T) {
 	fatal(t, p.subscriptions.Delete(ctx, in, first.ID))
 	fatal(t, p.subscriptions.Delete(ctx, in, first.ID))
 	p.now = p.now.Add(time.Hour)
-	again := upsert(workspace.SubscriptionChange{SignalType: "permit_issued"})
+	again := upsert(subscriptions.Change{SignalType: "permit_issued"})
 	if again.ID == first.ID || !again.QueueStartedAt.Equal(p.now) || !again.CreatedAt.Equal(p.now) || again.Frequency != "instant" {
 		t.Errorf("made again: %+v", again)
 	}
@@ -73,12 +75,12 @@ func TestSubscriptions(t *testing.T) {
 func TestSubscriptionByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
-	ids := map[workspace.SubscriptionID]bool{}
+	ids := map[subscriptions.ID]bool{}
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			s, err := p.subscriptions.Upsert(t.Context(), p.one.ID, workspace.SubscriptionChange{SignalType: "permit_issued"})
+			s, err := p.subscriptions.Upsert(t.Context(), p.one.ID, subscriptions.Change{SignalType: "permit_issued"})
 			if err != nil {
 				t.Error(err)
 			}
@@ -99,7 +101,7 @@ func TestWhoSeesWhichSkills(t *testing.T) {
 	ctx := t.Context()
 	in := p.one.ID
 	ann, ben, key := p.members[in][0].ID, p.members[in][1].ID, workspace.UserID{}
-	create := func(in workspace.ID, viewer workspace.UserID, n workspace.NewSkill, want fault.Code) workspace.Skill {
+	create := func(in workspace.ID, viewer workspace.UserID, n skills.NewSkill, want fault.Code) skills.Skill {
 		t.Helper()
 		if n.Description == "" {
 			n.Description = "of " + n.Name
@@ -109,25 +111,25 @@ func TestWhoSeesWhichSkills(t *testing.T) {
 		wantCode(t, n.Name, err, want)
 		return s
 	}
-	const personal, shared = workspace.PersonalSkill, workspace.WorkspaceSkill
-	create(in, ann, workspace.NewSkill{Scope: personal, Name: "Ann's notes"}, "")
-	create(in, ben, workspace.NewSkill{Scope: personal, Name: "Ben's notes"}, "")
-	create(in, ben, workspace.NewSkill{Scope: personal, Name: "Ann's notes", Description: "Ben has one of that name too"}, "")
-	draft := create(in, key, workspace.NewSkill{Scope: shared, Name: "Café review", Slug: "review"}, "")
-	create(in, ann, workspace.NewSkill{Scope: shared, Name: "Bid letters"}, "")
-	create(p.two.ID, key, workspace.NewSkill{Scope: shared, Name: "Elsewhere", Slug: "review"}, "")
-	create(in, ann, workspace.NewSkill{Scope: personal, Name: "ANN'S  notes!"}, fault.SkillConflict)
-	create(in, ann, workspace.NewSkill{Scope: shared, Name: "bid LETTERS"}, fault.SkillConflict)
-	create(in, key, workspace.NewSkill{Scope: personal, Name: "Nobody's"}, fault.UserIdentityRequired)
-	create(in, ann, workspace.NewSkill{Scope: shared, Name: "!!!"}, fault.InvalidInput)
-	create(in, ann, workspace.NewSkill{Scope: shared, Name: "x", Slug: "Not a slug"}, fault.InvalidInput)
-	create(in, ann, workspace.NewSkill{Scope: "team", Name: "x"}, fault.InvalidInput)
-	create(in, ann, workspace.NewSkill{Scope: shared, Name: strings.Repeat("x", 121)}, fault.InvalidInput)
-	if draft.Status != workspace.DraftSkill || draft.Revision != 1 || !draft.CreatedBy.IsZero() || draft.Locator() != "workspace/review" {
+	const personal, shared = skills.PersonalSkill, skills.WorkspaceSkill
+	create(in, ann, skills.NewSkill{Scope: personal, Name: "Ann's notes"}, "")
+	create(in, ben, skills.NewSkill{Scope: personal, Name: "Ben's notes"}, "")
+	create(in, ben, skills.NewSkill{Scope: personal, Name: "Ann's notes", Description: "Ben has one of that name too"}, "")
+	draft := create(in, key, skills.NewSkill{Scope: shared, Name: "Café review", Slug: "review"}, "")
+	create(in, ann, skills.NewSkill{Scope: shared, Name: "Bid letters"}, "")
+	create(p.two.ID, key, skills.NewSkill{Scope: shared, Name: "Elsewhere", Slug: "review"}, "")
+	create(in, ann, skills.NewSkill{Scope: personal, Name: "ANN'S  notes!"}, fault.SkillConflict)
+	create(in, ann, skills.NewSkill{Scope: shared, Name: "bid LETTERS"}, fault.SkillConflict)
+	create(in, key, skills.NewSkill{Scope: personal, Name: "Nobody's"}, fault.UserIdentityRequired)
+	create(in, ann, skills.NewSkill{Scope: shared, Name: "!!!"}, fault.InvalidInput)
+	create(in, ann, skills.NewSkill{Scope: shared, Name: "x", Slug: "Not a slug"}, fault.InvalidInput)
+	create(in, ann, skills.NewSkill{Scope: "team", Name: "x"}, fault.InvalidInput)
+	create(in, ann, skills.NewSkill{Scope: shared, Name: strings.Repeat("x", 121)}, fault.InvalidInput)
+	if draft.Status != skills.DraftSkill || draft.Revision != 1 || !draft.CreatedBy.IsZero() || draft.Locator() != "workspace/review" {
 		t.Errorf("created %+v", draft)
 	}
 
-	locators := func(list []workspace.Skill, err error) string {
+	locators := func(list []skills.Skill, err error) string {
 		t.Helper()
 		fatal(t, err)
 		var all []string
@@ -139,14 +141,14 @@ func TestWhoSeesWhichSkills(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	find := func(name string, viewer workspace.UserID, text string, f workspace.SkillFilter, want string) {
+	find := func(name string, viewer workspace.UserID, text string, f skills.Filter, want string) {
 		t.Helper()
 		f.Viewer, f.Limit = viewer, 100
 		if got := locators(p.skills.Find(ctx, in, text, f)); got != want {
 			t.Errorf("find, %s: %q, want %q", name, got, want)
 		}
 	}
-	list := func(name string, viewer workspace.UserID, f workspace.SkillFilter, want string) {
+	list := func(name string, viewer workspace.UserID, f skills.Filter, want string) {
 		t.Helper()
 		f.Viewer = viewer
 		if f.Limit == 0 {
@@ -156,18 +158,18 @@ func TestWhoSeesWhichSkills(t *testing.T) {
 			t.Errorf("list, %s: %q, want %q", name, got, want)
 		}
 	}
-	none := workspace.SkillFilter{}
+	none := skills.Filter{}
 	find("drafts are not found", key, "", none, "")
 	find("but one's own", ann, "", none, "personal/ann-s-notes")
 	list("one's own and the workspace's", ann, none, "personal/ann-s-notes workspace/bid-letters workspace/review")
 	list("a key's", key, none, "workspace/bid-letters workspace/review")
-	list("personal ones", ben, workspace.SkillFilter{Scope: personal}, "personal/ann-s-notes personal/ben-s-notes")
-	list("shared ones", ben, workspace.SkillFilter{Scope: shared}, "workspace/bid-letters workspace/review")
-	list("a page", ben, workspace.SkillFilter{Scope: shared, Limit: 1, Offset: 1}, "workspace/review")
+	list("personal ones", ben, skills.Filter{Scope: personal}, "personal/ann-s-notes personal/ben-s-notes")
+	list("shared ones", ben, skills.Filter{Scope: shared}, "workspace/bid-letters workspace/review")
+	list("a page", ben, skills.Filter{Scope: shared, Limit: 1, Offset: 1}, "workspace/review")
 
-	published, err := p.skillAdmin.SetStatus(ctx, in, "workspace/review", workspace.PublishedSkill)
+	published, err := p.skillAdmin.SetStatus(ctx, in, "workspace/review", skills.PublishedSkill)
 	fatal(t, err)
-	if published.Status != workspace.PublishedSkill {
+	if published.Status != skills.PublishedSkill {
 		t.Errorf("published: %+v", published)
 	}
 	find("published", key, "", none, "workspace/review")
@@ -177,21 +179,21 @@ func TestWhoSeesWhichSkills(t *testing.T) {
 	find("no match", key, "cafe tea", none, "")
 	find("wildcards are letters", key, "%", none, "")
 	find("one's own by a word", ben, "too", none, "personal/ann-s-notes")
-	find("by scope", ann, "", workspace.SkillFilter{Scope: shared}, "workspace/review")
-	list("by status", ann, workspace.SkillFilter{Status: workspace.DraftSkill}, "personal/ann-s-notes workspace/bid-letters")
+	find("by scope", ann, "", skills.Filter{Scope: shared}, "workspace/review")
+	list("by status", ann, skills.Filter{Status: skills.DraftSkill}, "personal/ann-s-notes workspace/bid-letters")
 	if got := locators(p.skillAdmin.List(ctx, in)); got != "workspace/bid-letters workspace/review" {
 		t.Errorf("the operator sees %q", got)
 	}
-	if _, err := p.skillAdmin.SetStatus(ctx, in, "review", workspace.DraftSkill); err != nil {
+	if _, err := p.skillAdmin.SetStatus(ctx, in, "review", skills.DraftSkill); err != nil {
 		t.Error(err)
 	}
 	find("taken back", key, "", none, "")
-	_, err = p.skillAdmin.SetStatus(ctx, in, "personal/ann-s-notes", workspace.PublishedSkill)
+	_, err = p.skillAdmin.SetStatus(ctx, in, "personal/ann-s-notes", skills.PublishedSkill)
 	wantCode(t, "publishing a personal one", err, fault.InvalidInput)
-	_, err = p.skillAdmin.SetStatus(ctx, in, "ann-s-notes", workspace.PublishedSkill)
+	_, err = p.skillAdmin.SetStatus(ctx, in, "ann-s-notes", skills.PublishedSkill)
 	wantCode(t, "publishing by the slug of a personal one", err, fault.SkillNotFound)
 
-	get := func(name string, viewer workspace.UserID, locator string, want fault.Code) (s workspace.Skill) {
+	get := func(name string, viewer workspace.UserID, locator string, want fault.Code) (s skills.Skill) {
 		t.Helper()
 		s, err := p.skills.Get(ctx, in, viewer, locator)
 		wantCode(t, name, err, want)
@@ -209,17 +211,17 @@ func TestWhoSeesWhichSkills(t *testing.T) {
 	for _, bad := range []string{"review", "team/review", "workspace/", "workspace/Review", "workspace/a/b", "/"} {
 		get(bad, ann, bad, fault.InvalidInput)
 	}
-	_, err = p.skills.Find(ctx, in, "", workspace.SkillFilter{Scope: personal, Limit: 1})
+	_, err = p.skills.Find(ctx, in, "", skills.Filter{Scope: personal, Limit: 1})
 	wantCode(t, "a key finding personal ones", err, fault.UserIdentityRequired)
-	_, err = p.skills.List(ctx, in, workspace.SkillFilter{Scope: personal, Limit: 1})
+	_, err = p.skills.List(ctx, in, skills.Filter{Scope: personal, Limit: 1})
 	wantCode(t, "a key listing personal ones", err, fault.UserIdentityRequired)
 }
 
 func TestSkillAnswers(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)
-	s, err := p.skills.Create(t.Context(), p.one.ID, workspace.UserID{}, workspace.NewSkill{
-		Scope: workspace.WorkspaceSkill, Name: "N", Description: "D\nE", Content: " C ",
+	s, err := p.skills.Create(t.Context(), p.one.ID, workspace.UserID{}, skills.NewSkill{
+		Scope: skills.WorkspaceSkill, Name: "N", Description: "D\nE", Content: " C ",
 	})
 	fatal(t, err)
 	text, err := json.Marshal(s)

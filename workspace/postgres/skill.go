@@ -9,11 +9,12 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/workspace"
+	"atlas/workspace/skills"
 )
 
 var (
-	_ workspace.SkillStore      = (*Store)(nil)
-	_ workspace.SkillAdminStore = (*System)(nil)
+	_ skills.Store      = (*Store)(nil)
+	_ skills.AdminStore = (*System)(nil)
 )
 
 func skillConflict(cause error) *fault.Error {
@@ -30,7 +31,7 @@ func skillColumns(content string) string {
 	return `id, scope, slug, status, name, description, ` + content + `, created_by, revision, created_at, updated_at`
 }
 
-func collectSkill(row pgx.CollectableRow) (s workspace.Skill, err error) {
+func collectSkill(row pgx.CollectableRow) (s skills.Skill, err error) {
 	var author *uuid.UUID
 	err = row.Scan((*uuid.UUID)(&s.ID), &s.Scope, &s.Slug, &s.Status, &s.Name, &s.Description, &s.Content, &author,
 		&s.Revision, &s.CreatedAt, &s.UpdatedAt)
@@ -44,8 +45,8 @@ func collectSkill(row pgx.CollectableRow) (s workspace.Skill, err error) {
 // API key) may see.
 const skillVisible = `workspace_id = $1 AND (scope = 'workspace' OR owner_id = $2)`
 
-// Skills implements workspace.SkillStore. strpos has no wildcards to escape.
-func (s *Store) Skills(ctx context.Context, in workspace.ID, f workspace.SkillFilter) ([]workspace.Skill, error) {
+// Skills implements skills.Store. strpos has no wildcards to escape.
+func (s *Store) Skills(ctx context.Context, in workspace.ID, f skills.Filter) ([]skills.Skill, error) {
 	return queryAll(ctx, s, in, collectSkill, `
 		SELECT `+skillColumns(`''`)+` FROM skills
 		WHERE `+skillVisible+`
@@ -57,22 +58,22 @@ func (s *Store) Skills(ctx context.Context, in workspace.ID, f workspace.SkillFi
 		arg(in), nullable(f.Viewer), string(f.Scope), string(f.Status), f.Discoverable, f.Words, f.Limit, f.Offset)
 }
 
-// SkillBySlug implements workspace.SkillStore.
-func (s *Store) SkillBySlug(ctx context.Context, in workspace.ID, viewer workspace.UserID, scope workspace.SkillScope, slug string) (workspace.Skill, error) {
+// SkillBySlug implements skills.Store.
+func (s *Store) SkillBySlug(ctx context.Context, in workspace.ID, viewer workspace.UserID, scope skills.Scope, slug string) (skills.Skill, error) {
 	skill, err := queryOne(ctx, s, in, collectSkill,
 		`SELECT `+skillColumns(`content`)+` FROM skills WHERE `+skillVisible+` AND scope = $3 AND slug = $4`,
 		arg(in), nullable(viewer), string(scope), slug)
 	return orNotFound(skill, err, unknownSkill)
 }
 
-// InsertSkill implements workspace.SkillStore.
-func (s *Store) InsertSkill(ctx context.Context, in workspace.ID, k workspace.Skill, maxSkills int) error {
+// InsertSkill implements skills.Store.
+func (s *Store) InsertSkill(ctx context.Context, in workspace.ID, k skills.Skill, maxSkills int) error {
 	var owner *uuid.UUID
 	limit := rowLimit{
 		name: "workspace skills", items: "Skills of the workspace", advice: "no further one can be created", max: maxSkills,
 		rows: `skills WHERE workspace_id = $1 AND scope = 'workspace'`,
 	}
-	if k.Scope == workspace.PersonalSkill {
+	if k.Scope == skills.PersonalSkill {
 		owner = nullable(k.CreatedBy)
 		limit.name, limit.items = "personal skills "+k.CreatedBy.String(), "personal Skills of a user"
 		limit.rows, limit.args = `skills WHERE workspace_id = $1 AND scope = 'personal' AND owner_id = $2`, []any{owner}
@@ -93,7 +94,7 @@ func (s *Store) InsertSkill(ctx context.Context, in workspace.ID, k workspace.Sk
 }
 
 // WorkspaceSkills implements workspace.ShelfStore.
-func (s *System) WorkspaceSkills(ctx context.Context, in workspace.ID) ([]workspace.Skill, error) {
+func (s *System) WorkspaceSkills(ctx context.Context, in workspace.ID) ([]skills.Skill, error) {
 	if err := in.Check(); err != nil {
 		return nil, err
 	}
@@ -102,15 +103,15 @@ func (s *System) WorkspaceSkills(ctx context.Context, in workspace.ID) ([]worksp
 }
 
 // SetSkillStatus implements workspace.ShelfStore.
-func (s *System) SetSkillStatus(ctx context.Context, in workspace.ID, slug string, status workspace.SkillStatus, at time.Time) (workspace.Skill, error) {
+func (s *System) SetSkillStatus(ctx context.Context, in workspace.ID, slug string, status skills.Status, at time.Time) (skills.Skill, error) {
 	if err := in.Check(); err != nil {
-		return workspace.Skill{}, err
+		return skills.Skill{}, err
 	}
 	rows, err := s.pool.Query(ctx, `
 		UPDATE skills SET status = $3, updated_at = CASE WHEN status = $3 THEN updated_at ELSE $4 END
 		WHERE workspace_id = $1 AND scope = 'workspace' AND slug = $2 RETURNING `+skillColumns(`''`), arg(in), slug, string(status), at)
 	if err != nil {
-		return workspace.Skill{}, toFault(err)
+		return skills.Skill{}, toFault(err)
 	}
 	skill, err := pgx.CollectExactlyOneRow(rows, collectSkill)
 	skill, err = orNotFound(skill, err, unknownSkill)

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 const workspaceColumns = `id, name, plan, credit_ceiling, created_at`
@@ -18,8 +19,8 @@ func scanWorkspace(row pgx.Row) (w workspace.Workspace, err error) {
 
 // Summary returns the workspace for GET /workspace, without the caller's role:
 // fault.NotFound.
-func (s *Store) Summary(ctx context.Context, in workspace.ID) (workspace.Summary, error) {
-	var out workspace.Summary
+func (s *Store) Summary(ctx context.Context, in workspace.ID) (people.Summary, error) {
+	var out people.Summary
 	err := s.queryRow(ctx, in, `
 		SELECT w.id, w.name, w.plan, w.created_at,
 		       (SELECT count(*) FROM members m WHERE m.workspace_id = w.id)
@@ -36,11 +37,11 @@ const memberQuery = `
 	ORDER BY array_position(ARRAY['owner', 'admin', 'member'], m.role), u.email_folded, u.id`
 
 // Members implements workspace.MemberStore.
-func (s *Store) Members(ctx context.Context, in workspace.ID, limit, offset int) ([]workspace.Member, error) {
+func (s *Store) Members(ctx context.Context, in workspace.ID, limit, offset int) ([]people.Member, error) {
 	return queryAll(ctx, s, in, collectMember, memberQuery+` LIMIT $2 OFFSET $3`, arg(in), limit, offset)
 }
 
-func collectMember(row pgx.CollectableRow) (m workspace.Member, err error) {
+func collectMember(row pgx.CollectableRow) (m people.Member, err error) {
 	err = row.Scan((*uuid.UUID)(&m.ID), &m.Email, &m.Name, &m.Role, &m.JoinedAt)
 	return m, err
 }

@@ -7,28 +7,29 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"atlas/workspace"
+	"atlas/workspace/subscriptions"
 )
 
-var _ workspace.SubscriptionStore = (*Store)(nil)
+var _ subscriptions.Store = (*Store)(nil)
 
 const subscriptionColumns = `id, signal_type, channels, frequency, queue_started_at, created_at, updated_at`
 
-func collectSubscription(row pgx.CollectableRow) (s workspace.Subscription, err error) {
+func collectSubscription(row pgx.CollectableRow) (s subscriptions.Subscription, err error) {
 	err = row.Scan((*uuid.UUID)(&s.ID), &s.SignalType, &s.Channels, &s.Frequency, &s.QueueStartedAt, &s.CreatedAt, &s.UpdatedAt)
 	return s, err
 }
 
-// Subscriptions implements workspace.SubscriptionStore.
-func (s *Store) Subscriptions(ctx context.Context, in workspace.ID, limit, offset int) ([]workspace.Subscription, error) {
+// Subscriptions implements subscriptions.Store.
+func (s *Store) Subscriptions(ctx context.Context, in workspace.ID, limit, offset int) ([]subscriptions.Subscription, error) {
 	return queryAll(ctx, s, in, collectSubscription, `
 		SELECT `+subscriptionColumns+` FROM signal_subscriptions WHERE workspace_id = $1
 		ORDER BY signal_type LIMIT $2 OFFSET $3`, arg(in), limit, offset)
 }
 
-// UpsertSubscription implements workspace.SubscriptionStore. It is one statement:
+// UpsertSubscription implements subscriptions.Store. It is one statement:
 // of two concurrent calls for one signal type, the second updates the first's row.
-func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub workspace.Subscription, change workspace.SubscriptionChange) (workspace.Subscription, error) {
-	var frequency *workspace.Frequency
+func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub subscriptions.Subscription, change subscriptions.Change) (subscriptions.Subscription, error) {
+	var frequency *subscriptions.Frequency
 	if change.Frequency != "" {
 		frequency = &change.Frequency
 	}
@@ -44,8 +45,8 @@ func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub wor
 		arg(in), arg(sub.ID), sub.SignalType, sub.Channels, sub.Frequency, sub.QueueStartedAt, change.Channels, frequency)
 }
 
-// DeleteSubscription implements workspace.SubscriptionStore.
-func (s *Store) DeleteSubscription(ctx context.Context, in workspace.ID, id workspace.SubscriptionID) error {
+// DeleteSubscription implements subscriptions.Store.
+func (s *Store) DeleteSubscription(ctx context.Context, in workspace.ID, id subscriptions.ID) error {
 	return s.query(ctx, in, `DELETE FROM signal_subscriptions WHERE workspace_id = $1 AND id = $2`, []any{arg(in), arg(id)},
 		func(pgx.Rows) error { return nil })
 }

@@ -10,6 +10,8 @@ import (
 	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/views"
 )
 
 func recordIDs(ns ...int) []uuid.UUID {
@@ -21,15 +23,15 @@ func recordIDs(ns ...int) []uuid.UUID {
 }
 
 // linked returns candidates that every workspace sees.
-func linked(ns ...int) []workspace.Candidate {
-	var all []workspace.Candidate
+func linked(ns ...int) []views.Candidate {
+	var all []views.Candidate
 	for _, n := range ns {
-		all = append(all, workspace.Candidate{Record: *uuidOf(n), Linked: true})
+		all = append(all, views.Candidate{Record: *uuidOf(n), Linked: true})
 	}
 	return all
 }
 
-func unlinked(ns ...int) []workspace.Candidate {
+func unlinked(ns ...int) []views.Candidate {
 	all := linked(ns...)
 	for i := range all {
 		all[i].Linked = false
@@ -37,7 +39,7 @@ func unlinked(ns ...int) []workspace.Candidate {
 	return all
 }
 
-func (w *viewing) add(t *testing.T, v workspace.View, candidates []workspace.Candidate) (codes []fault.Code) {
+func (w *viewing) add(t *testing.T, v views.View, candidates []views.Candidate) (codes []fault.Code) {
 	t.Helper()
 	outcomes, err := w.store.AddMembers(t.Context(), v.Workspace, v, candidates)
 	fatal(t, err)
@@ -47,22 +49,22 @@ func (w *viewing) add(t *testing.T, v workspace.View, candidates []workspace.Can
 	return codes
 }
 
-func (w *viewing) remove(t *testing.T, v workspace.View, ns ...int) {
+func (w *viewing) remove(t *testing.T, v views.View, ns ...int) {
 	t.Helper()
 	fatal(t, w.store.RemoveMembers(t.Context(), v.Workspace, v, recordIDs(ns...)))
 }
 
 // addToBook adds contacts to the book of the first workspace.
 func (w *viewing) addToBook(ctx context.Context, ns ...int) error {
-	var overlays []workspace.OverlayUpsert
+	var overlays []book.OverlayUpsert
 	for _, id := range recordIDs(ns...) {
-		overlays = append(overlays, workspace.OverlayUpsert{Fresh: workspace.Overlay{Record: id, CreatedAt: w.now, UpdatedAt: w.now}})
+		overlays = append(overlays, book.OverlayUpsert{Fresh: book.Overlay{Record: id, CreatedAt: w.now, UpdatedAt: w.now}})
 	}
-	_, err := w.store.UpsertOverlays(ctx, w.one.ID, query.Contacts, overlays, workspace.Additions{Most: 1_000_000, At: w.now})
+	_, err := w.store.UpsertOverlays(ctx, w.one.ID, query.Contacts, overlays, book.Additions{Most: 1_000_000, At: w.now})
 	return err
 }
 
-func (w *viewing) count(t *testing.T, v workspace.View) int {
+func (w *viewing) count(t *testing.T, v views.View) int {
 	t.Helper()
 	got, err := w.views.Get(t.Context(), v.Workspace, v.ID, workspace.UserID{})
 	fatal(t, err)
@@ -192,7 +194,7 @@ func TestAFullView(t *testing.T) {
 	in := w.one.ID
 	v := w.create(t, in, "account", "static", "v")
 	// Only the count, because the rows take long to create.
-	_, err := w.system.Pool().Exec(t.Context(), `UPDATE views SET members = $2 WHERE id = $1`, v.ID.String(), workspace.MaxMembers-1)
+	_, err := w.system.Pool().Exec(t.Context(), `UPDATE views SET members = $2 WHERE id = $1`, v.ID.String(), views.MaxMembers-1)
 	fatal(t, err)
 	full := fault.ViewFull
 	if diff := cmp.Diff([]fault.Code{"", "", full, full}, w.add(t, v, linked(1, 1, 2, 3))); diff != "" {
@@ -223,7 +225,7 @@ func TestAddsRacingRemoves(t *testing.T) {
 	for range 10 {
 		var racing []func() error
 		for n := range 16 {
-			into := []workspace.View{v, u}[n%2]
+			into := []views.View{v, u}[n%2]
 			ids := []int{1 + n%5, 5 - n%5, 3}
 			racing = append(racing, func() error {
 				if n%4 < 2 {
@@ -236,7 +238,7 @@ func TestAddsRacingRemoves(t *testing.T) {
 		if diff := cmp.Diff(map[fault.Code]int{"": 16}, atOnce(t, racing...)); diff != "" {
 			t.Fatalf("outcomes (-want +got):\n%s", diff)
 		}
-		for _, view := range []workspace.View{v, u} {
+		for _, view := range []views.View{v, u} {
 			var rows, members int
 			fatal(t, w.system.Pool().QueryRow(t.Context(), `
 				SELECT (SELECT count(*) FROM view_records WHERE view_id = $1), members FROM views WHERE id = $1`, view.ID.String()).Scan(&rows, &members))

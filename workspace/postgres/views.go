@@ -13,9 +13,10 @@ import (
 	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/views"
 )
 
-var _ workspace.ViewStore = (*Store)(nil)
+var _ views.Store = (*Store)(nil)
 
 func viewNotFound(cause error) *fault.Error {
 	return fault.Wrap(cause, fault.ViewNotFound, "the workspace has no View with this id")
@@ -42,9 +43,9 @@ func viewQuery(rest string) string {
 	WHERE v.workspace_id = $1 ` + rest
 }
 
-func collectView(in workspace.ID) pgx.RowToFunc[workspace.View] {
-	return func(row pgx.CollectableRow) (workspace.View, error) {
-		v := workspace.View{Workspace: in}
+func collectView(in workspace.ID) pgx.RowToFunc[views.View] {
+	return func(row pgx.CollectableRow) (views.View, error) {
+		v := views.View{Workspace: in}
 		var definition, presentation []byte
 		var created, updated *uuid.UUID
 		err := row.Scan((*uuid.UUID)(&v.ID), &v.Dataset, &v.Type, &v.Name, &definition, &presentation, &v.Revision,
@@ -53,7 +54,7 @@ func collectView(in workspace.ID) pgx.RowToFunc[workspace.View] {
 			return v, err
 		}
 		v.CreatedBy, v.UpdatedBy = userOrZero(created), userOrZero(updated)
-		if v.Definition, err = workspace.ReadDefinition(definition, v.Dataset, v.Type); err != nil {
+		if v.Definition, err = views.ReadDefinition(definition, v.Dataset, v.Type); err != nil {
 			return v, err
 		}
 		if err := json.Unmarshal(presentation, &v.Presentation); err != nil {
@@ -71,8 +72,8 @@ func userOrZero(id *uuid.UUID) workspace.UserID {
 	return workspace.UserID(*id)
 }
 
-// Views implements workspace.ViewStore.
-func (s *Store) Views(ctx context.Context, in workspace.ID, f workspace.ViewFilter) (list []workspace.View, err error) {
+// Views implements views.Store.
+func (s *Store) Views(ctx context.Context, in workspace.ID, f views.Filter) (list []views.View, err error) {
 	var id *uuid.UUID
 	if f.ID != nil {
 		id = (*uuid.UUID)(f.ID)
@@ -89,8 +90,8 @@ func (s *Store) Views(ctx context.Context, in workspace.ID, f workspace.ViewFilt
 	return list, err
 }
 
-// ViewByID implements workspace.ViewStore.
-func (s *Store) ViewByID(ctx context.Context, in workspace.ID, id workspace.ViewID, viewer workspace.UserID) (v workspace.View, err error) {
+// ViewByID implements views.Store.
+func (s *Store) ViewByID(ctx context.Context, in workspace.ID, id views.ID, viewer workspace.UserID) (v views.View, err error) {
 	err = s.query(ctx, in, viewQuery(`AND v.id = $3`), []any{arg(in), nullable(viewer), arg(id)}, func(rows pgx.Rows) error {
 		v, err = pgx.CollectExactlyOneRow(rows, collectView(in))
 		return err
@@ -98,20 +99,20 @@ func (s *Store) ViewByID(ctx context.Context, in workspace.ID, id workspace.View
 	return orNotFound(v, err, viewNotFound)
 }
 
-// BareView implements workspace.ViewStore and workspace.MembershipStore.
-func (s *Store) BareView(ctx context.Context, in workspace.ID, id workspace.ViewID) (v workspace.View, err error) {
-	v = workspace.View{ID: id, Workspace: in}
+// BareView implements views.Store and workspace.MembershipStore.
+func (s *Store) BareView(ctx context.Context, in workspace.ID, id views.ID) (v views.View, err error) {
+	v = views.View{ID: id, Workspace: in}
 	var definition []byte
 	err = s.queryRow(ctx, in, `SELECT dataset, view_type, name, revision, definition FROM views WHERE workspace_id = $1 AND id = $2`,
 		[]any{arg(in), arg(id)}, &v.Dataset, &v.Type, &v.Name, &v.Revision, &definition)
 	if err == nil {
-		v.Definition, err = workspace.ReadDefinition(definition, v.Dataset, v.Type)
+		v.Definition, err = views.ReadDefinition(definition, v.Dataset, v.Type)
 	}
 	return orNotFound(v, err, viewNotFound)
 }
 
 // StaticViews returns the ids of a dataset's Static Views, not nil.
-func (s *Store) StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) (ids []workspace.ViewID, err error) {
+func (s *Store) StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) (ids []views.ID, err error) {
 	err = s.query(ctx, in, `SELECT id FROM views WHERE workspace_id = $1 AND dataset = $2 AND view_type = 'static' ORDER BY id`,
 		[]any{arg(in), string(d)}, func(rows pgx.Rows) error {
 			ids, err = pgx.CollectRows(rows, collectViewID)
@@ -120,12 +121,12 @@ func (s *Store) StaticViews(ctx context.Context, in workspace.ID, d query.Datase
 	return ids, err
 }
 
-func collectViewID(row pgx.CollectableRow) (id workspace.ViewID, err error) {
+func collectViewID(row pgx.CollectableRow) (id views.ID, err error) {
 	return id, row.Scan((*uuid.UUID)(&id))
 }
 
-// InsertView implements workspace.ViewStore.
-func (s *Store) InsertView(ctx context.Context, in workspace.ID, v workspace.View, limit int) error {
+// InsertView implements views.Store.
+func (s *Store) InsertView(ctx context.Context, in workspace.ID, v views.View, limit int) error {
 	definition, presentation, err := marshalView(v)
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func (s *Store) InsertView(ctx context.Context, in workspace.ID, v workspace.Vie
 	})
 }
 
-func marshalView(v workspace.View) (definition, presentation []byte, err error) {
+func marshalView(v views.View) (definition, presentation []byte, err error) {
 	definition, err = json.Marshal(v.Definition)
 	if err != nil {
 		return nil, nil, err
@@ -156,8 +157,8 @@ func marshalView(v workspace.View) (definition, presentation []byte, err error) 
 	return definition, presentation, err
 }
 
-// UpdateView implements workspace.ViewStore.
-func (s *Store) UpdateView(ctx context.Context, in workspace.ID, id workspace.ViewID, viewer workspace.UserID, change func(workspace.View) (workspace.View, error)) (v workspace.View, err error) {
+// UpdateView implements views.Store.
+func (s *Store) UpdateView(ctx context.Context, in workspace.ID, id views.ID, viewer workspace.UserID, change func(views.View) (views.View, error)) (v views.View, err error) {
 	err = s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		if err := lockView(ctx, tx, in, id, "FOR NO KEY UPDATE"); err != nil {
 			return err
@@ -188,13 +189,13 @@ func (s *Store) UpdateView(ctx context.Context, in workspace.ID, id workspace.Vi
 		return err
 	})
 	if err != nil {
-		return workspace.View{}, err
+		return views.View{}, err
 	}
 	return v, nil
 }
 
 // lockView locks a View's row until the end of the transaction.
-func lockView(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.ViewID, how string) error {
+func lockView(ctx context.Context, tx pgx.Tx, in workspace.ID, id views.ID, how string) error {
 	tag, err := tx.Exec(ctx, `SELECT FROM views WHERE workspace_id = $1 AND id = $2 `+how, arg(in), arg(id))
 	if err == nil && tag.RowsAffected() == 0 {
 		return viewNotFound(pgx.ErrNoRows)
@@ -202,10 +203,10 @@ func lockView(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.View
 	return err
 }
 
-// DeleteView implements workspace.ViewStore. The records of the View become pending,
+// DeleteView implements views.Store. The records of the View become pending,
 // but not as a change of the workspace: the sweep projects up to 100,000 records,
 // and no search waits for them.
-func (s *Store) DeleteView(ctx context.Context, in workspace.ID, id workspace.ViewID) error {
+func (s *Store) DeleteView(ctx context.Context, in workspace.ID, id views.ID) error {
 	return s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = '30s'`); err != nil {
 			return err
@@ -225,7 +226,7 @@ func (s *Store) DeleteView(ctx context.Context, in workspace.ID, id workspace.Vi
 // workspace. It marks contacts: until their documents are written again, they name
 // the deleted View, and searches must not find a contact that only this View made
 // visible (docs/decisions/013-view-locks.md).
-func bumpMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, id workspace.ViewID) error {
+func bumpMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, id views.ID) error {
 	_, err := tx.Exec(ctx, `
 		WITH locked AS MATERIALIZED (
 			SELECT dataset, record_id FROM held_records h JOIN view_records r USING (workspace_id, dataset, record_id)

@@ -14,32 +14,33 @@ import (
 	"atlas/internal/input"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/views"
 )
 
 // viewing is a world with Views and Favorites.
 type viewing struct {
 	*peopleFixture
-	views     *workspace.Views
-	favorites *workspace.Favorites
+	views     *views.Views
+	favorites *views.Favorites
 }
 
 func newViewing(t *testing.T) *viewing {
 	t.Helper()
 	p := newPeople(t)
-	return &viewing{p, workspace.NewViews(p.store, func() time.Time { return p.now }), workspace.NewFavorites(p.store)}
+	return &viewing{p, views.NewViews(p.store, func() time.Time { return p.now }), views.NewFavorites(p.store)}
 }
 
 // upsert parses and applies the body of an upsert.
-func (w *viewing) upsert(t *testing.T, in workspace.ID, author workspace.UserID, body string) (workspace.View, error) {
+func (w *viewing) upsert(t *testing.T, in workspace.ID, author workspace.UserID, body string) (views.View, error) {
 	t.Helper()
 	v, issues := input.Decode([]byte(body))
 	fatal(t, input.Issues(issues).Err())
-	change, err := workspace.ParseViewChange(v)
+	change, err := views.ParseChange(v)
 	fatal(t, err)
 	return w.views.Upsert(t.Context(), in, author, change)
 }
 
-func (w *viewing) create(t *testing.T, in workspace.ID, dataset, kind, name string) workspace.View {
+func (w *viewing) create(t *testing.T, in workspace.ID, dataset, kind, name string) views.View {
 	t.Helper()
 	definition := ""
 	if kind == "dynamic" {
@@ -58,7 +59,7 @@ func TestViewsAreKept(t *testing.T) {
 		"definition":{"version":1,"q":" tower ","fields":{"city":["Calgary"],"cost":{"min":"0100"}}},
 		"presentation":{"version":1,"sorting":[{"id":"cost","desc":true}],"column_visibility":{"b":true,"a":false}}}`)
 	fatal(t, err)
-	get := func() workspace.View {
+	get := func() views.View {
 		t.Helper()
 		v, err := w.views.Get(t.Context(), in, created.ID, author)
 		fatal(t, err)
@@ -70,7 +71,7 @@ func TestViewsAreKept(t *testing.T) {
 	if created.Revision != 1 || created.Name != "Big Ones" || created.CreatedBy != author || created.UpdatedBy != author {
 		t.Errorf("created: %+v", created)
 	}
-	update := func(by workspace.UserID, format string, args ...any) (workspace.View, error) {
+	update := func(by workspace.UserID, format string, args ...any) (views.View, error) {
 		t.Helper()
 		w.now = w.now.Add(time.Second)
 		return w.upsert(t, in, by, fmt.Sprintf(`{"id":%q`+format+`}`, append([]any{created.ID}, args...)...))
@@ -145,26 +146,26 @@ func TestListingViews(t *testing.T) {
 	c := w.create(t, in, "contact", "static", "Ämil 100%")
 	d := w.create(t, in, "project", "dynamic", "a_b")
 	w.create(t, w.two.ID, "account", "static", "foreign")
-	_, err := w.favorites.UpsertAll(t.Context(), in, user, []workspace.FavoriteChange{{View: c.ID}, {View: b.ID}})
+	_, err := w.favorites.UpsertAll(t.Context(), in, user, []views.FavoriteChange{{View: c.ID}, {View: b.ID}})
 	fatal(t, err)
 	for name, f := range map[string]struct {
-		filter workspace.ViewFilter
-		want   []workspace.View
+		filter views.Filter
+		want   []views.View
 	}{
-		"all by folded name":  {workspace.ViewFilter{}, []workspace.View{d, a, c, b}},
-		"a page":              {workspace.ViewFilter{Limit: 2, Offset: 1}, []workspace.View{a, c}},
-		"past the end":        {workspace.ViewFilter{Offset: 4}, nil},
-		"a part of the name":  {workspace.ViewFilter{Name: "ÁL"}, []workspace.View{a}},
-		"no wildcard":         {workspace.ViewFilter{Name: "%"}, []workspace.View{c}},
-		"no wildcard either":  {workspace.ViewFilter{Name: "_"}, []workspace.View{d}},
-		"by dataset":          {workspace.ViewFilter{Dataset: query.Accounts}, []workspace.View{a, b}},
-		"by type":             {workspace.ViewFilter{Type: workspace.StaticView}, []workspace.View{a, c}},
-		"by id":               {workspace.ViewFilter{ID: &d.ID}, []workspace.View{d}},
-		"favorites by name":   {workspace.ViewFilter{Favorites: true, Viewer: user}, []workspace.View{c, b}},
-		"nobody's favorites":  {workspace.ViewFilter{Favorites: true}, nil},
-		"an unknown id":       {workspace.ViewFilter{ID: (*workspace.ViewID)(uuidOf(99))}, nil},
-		"id of another type":  {workspace.ViewFilter{ID: &d.ID, Type: workspace.StaticView}, nil},
-		"everything together": {workspace.ViewFilter{Favorites: true, Viewer: user, Dataset: query.Contacts, Name: "mil"}, []workspace.View{c}},
+		"all by folded name":  {views.Filter{}, []views.View{d, a, c, b}},
+		"a page":              {views.Filter{Limit: 2, Offset: 1}, []views.View{a, c}},
+		"past the end":        {views.Filter{Offset: 4}, nil},
+		"a part of the name":  {views.Filter{Name: "ÁL"}, []views.View{a}},
+		"no wildcard":         {views.Filter{Name: "%"}, []views.View{c}},
+		"no wildcard either":  {views.Filter{Name: "_"}, []views.View{d}},
+		"by dataset":          {views.Filter{Dataset: query.Accounts}, []views.View{a, b}},
+		"by type":             {views.Filter{Type: views.Static}, []views.View{a, c}},
+		"by id":               {views.Filter{ID: &d.ID}, []views.View{d}},
+		"favorites by name":   {views.Filter{Favorites: true, Viewer: user}, []views.View{c, b}},
+		"nobody's favorites":  {views.Filter{Favorites: true}, nil},
+		"an unknown id":       {views.Filter{ID: (*views.ID)(uuidOf(99))}, nil},
+		"id of another type":  {views.Filter{ID: &d.ID, Type: views.Static}, nil},
+		"everything together": {views.Filter{Favorites: true, Viewer: user, Dataset: query.Contacts, Name: "mil"}, []views.View{c}},
 	} {
 		if f.filter.Limit == 0 {
 			f.filter.Limit = 100
@@ -175,7 +176,7 @@ func TestListingViews(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	seen, err := w.views.List(t.Context(), in, workspace.ViewFilter{Viewer: user, Limit: 100})
+	seen, err := w.views.List(t.Context(), in, views.Filter{Viewer: user, Limit: 100})
 	fatal(t, err)
 	positions := map[string]int{}
 	for _, v := range seen {
@@ -188,7 +189,7 @@ func TestListingViews(t *testing.T) {
 	}
 }
 
-func names(views []workspace.View) (all []string) {
+func names(views []views.View) (all []string) {
 	for _, v := range views {
 		all = append(all, v.Name)
 	}
@@ -252,22 +253,22 @@ func TestFavoritesAreDense(t *testing.T) {
 	w := newViewing(t)
 	in := w.one.ID
 	user, other := w.members[in][0].ID, w.members[in][1].ID
-	var all []workspace.View
+	var all []views.View
 	for i := range 10 {
 		all = append(all, w.create(t, in, "account", "static", fmt.Sprintf("v%d", i)))
 	}
-	at := func(i, position int) workspace.FavoriteChange {
-		return workspace.FavoriteChange{View: all[i].ID, Position: &position}
+	at := func(i, position int) views.FavoriteChange {
+		return views.FavoriteChange{View: all[i].ID, Position: &position}
 	}
 	v, err := w.favorites.Upsert(t.Context(), in, user, at(3, 5))
 	fatal(t, err)
 	if v.ID != all[3].ID || v.Position == nil || *v.Position != 0 {
 		t.Errorf("the first favorite: %+v", v)
 	}
-	_, err = w.favorites.Upsert(t.Context(), in, user, workspace.FavoriteChange{View: workspace.ViewID(*uuidOf(1))})
+	_, err = w.favorites.Upsert(t.Context(), in, user, views.FavoriteChange{View: views.ID(*uuidOf(1))})
 	wantCode(t, "an unknown View", err, fault.ViewNotFound)
 	foreign := w.create(t, w.two.ID, "account", "static", "x")
-	_, err = w.favorites.Upsert(t.Context(), in, user, workspace.FavoriteChange{View: foreign.ID})
+	_, err = w.favorites.Upsert(t.Context(), in, user, views.FavoriteChange{View: foreign.ID})
 	wantCode(t, "a foreign View", err, fault.ViewNotFound)
 	_, err = w.favorites.Upsert(t.Context(), in, w.members[w.two.ID][0].ID, at(1, 0))
 	wantCode(t, "a stranger", err, fault.Forbidden)
@@ -280,7 +281,7 @@ func TestFavoritesAreDense(t *testing.T) {
 				_, err := w.favorites.Upsert(context.Background(), in, user, at(n%8, n%5))
 				return err
 			}
-			_, err := w.favorites.UpsertAll(context.Background(), in, user, []workspace.FavoriteChange{at(n%8, n%3), at((n+1)%8, 0), {View: all[n%10].ID}})
+			_, err := w.favorites.UpsertAll(context.Background(), in, user, []views.FavoriteChange{at(n%8, n%3), at((n+1)%8, 0), {View: all[n%10].ID}})
 			return err
 		})
 	}
@@ -297,7 +298,7 @@ func TestFavoritesAreDense(t *testing.T) {
 	}
 	list, err := w.favorites.List(t.Context(), in, user, 100, 0)
 	fatal(t, err)
-	seen := map[workspace.ViewID]bool{}
+	seen := map[views.ID]bool{}
 	for i, v := range list {
 		if v.Position == nil || *v.Position != i || seen[v.ID] || v.ID == all[8].ID || v.ID == all[9].ID {
 			t.Errorf("at %d: %s, position %v", i, v.Name, v.Position)
@@ -312,7 +313,7 @@ func TestFavoritesAreDense(t *testing.T) {
 	if diff := cmp.Diff(names(list[3:5]), names(page)); diff != "" {
 		t.Errorf("a page (-want +got):\n%s", diff)
 	}
-	fatal(t, w.favorites.Delete(t.Context(), in, user, list[0].ID, list[0].ID, workspace.ViewID(*uuidOf(1))))
+	fatal(t, w.favorites.Delete(t.Context(), in, user, list[0].ID, list[0].ID, views.ID(*uuidOf(1))))
 	rest, err := w.favorites.List(t.Context(), in, user, 100, 0)
 	fatal(t, err)
 	if diff := cmp.Diff(names(list[1:]), names(rest)); diff != "" || *rest[0].Position != 0 {
@@ -330,7 +331,7 @@ func TestViewsOfAnotherWorkspace(t *testing.T) {
 	one, user := w.one.ID, w.members[w.one.ID][0].ID
 	v := w.create(t, one, "account", "static", "v")
 	w.add(t, v, linked(1))
-	_, err := w.favorites.Upsert(t.Context(), one, user, workspace.FavoriteChange{View: v.ID})
+	_, err := w.favorites.Upsert(t.Context(), one, user, views.FavoriteChange{View: v.ID})
 	fatal(t, err)
 	before, err := w.views.Get(t.Context(), one, v.ID, user)
 	fatal(t, err)
@@ -343,7 +344,7 @@ func TestViewsOfAnotherWorkspace(t *testing.T) {
 		call func(in workspace.ID) outcome
 	}{
 		"Views": {"", func(in workspace.ID) outcome {
-			list, err := w.store.Views(t.Context(), in, workspace.ViewFilter{Viewer: user, Limit: 100})
+			list, err := w.store.Views(t.Context(), in, views.Filter{Viewer: user, Limit: 100})
 			return outcome{len(list), err}
 		}},
 		"ViewByID": {fault.ViewNotFound, func(in workspace.ID) outcome {
@@ -355,7 +356,7 @@ func TestViewsOfAnotherWorkspace(t *testing.T) {
 			return outcome{0, err}
 		}},
 		"UpdateView": {fault.ViewNotFound, func(in workspace.ID) outcome {
-			_, err := w.store.UpdateView(t.Context(), in, v.ID, user, func(v workspace.View) (workspace.View, error) {
+			_, err := w.store.UpdateView(t.Context(), in, v.ID, user, func(v views.View) (views.View, error) {
 				v.Name, v.Revision = "taken", 9
 				return v, nil
 			})
@@ -374,7 +375,7 @@ func TestViewsOfAnotherWorkspace(t *testing.T) {
 			return outcome{len(list), err}
 		}},
 		"Rearrange": {fault.Forbidden, func(in workspace.ID) outcome {
-			found, err := w.store.UpdateFavorites(t.Context(), in, user, []workspace.ViewID{v.ID}, func([]workspace.ViewID, map[workspace.ViewID]bool) []workspace.ViewID { return nil })
+			found, err := w.store.UpdateFavorites(t.Context(), in, user, []views.ID{v.ID}, func([]views.ID, map[views.ID]bool) []views.ID { return nil })
 			return outcome{len(found), err}
 		}},
 	}
@@ -403,8 +404,8 @@ func TestViewsOfAnotherWorkspace(t *testing.T) {
 }
 
 // fresh is a copy of a View with another id.
-func fresh(v workspace.View) workspace.View {
-	v.ID = workspace.ViewID(*uuidOf(5))
+func fresh(v views.View) views.View {
+	v.ID = views.ID(*uuidOf(5))
 	v.CreatedBy, v.UpdatedBy = workspace.UserID{}, workspace.UserID{}
 	return v
 }

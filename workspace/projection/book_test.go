@@ -10,21 +10,21 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/search/query"
-	"atlas/workspace"
+	"atlas/workspace/book"
 )
 
 // Searches see the writes of their own workspace only.
 func TestBookIsSearched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	row := w.upsert(t, w.one, query.Accounts, id("a", 0), workspace.OverlayChange{
+	row := w.upsert(t, w.one, query.Accounts, id("a", 0), book.OverlayChange{
 		"icp_tier": "tier_1", "workspace_status": "Déjà vu", "notes": "call back", "tags": tags("Hot", "café"),
 	})
 	if row["icp_tier"] != "tier_1" || row["name"] != "Firm 00" || row["atlas_trend"] == nil {
 		t.Errorf("row: %v", row)
 	}
-	w.upsert(t, w.one, query.Accounts, id("a", 1), workspace.OverlayChange{})
-	w.upsert(t, w.two, query.Accounts, id("a", 2), workspace.OverlayChange{"tags": tags("hot")})
+	w.upsert(t, w.one, query.Accounts, id("a", 1), book.OverlayChange{})
+	w.upsert(t, w.two, query.Accounts, id("a", 2), book.OverlayChange{"tags": tags("hot")})
 	city, _ := query.FieldNamed(query.Accounts, "city")
 	name, _ := query.FieldNamed(query.Contacts, "name")
 	contacts := query.Relations[slices.IndexFunc(query.Relations, func(r query.Relation) bool { return r.Parent == query.Accounts && r.Child == query.Contacts })]
@@ -62,10 +62,10 @@ func TestUpsertRules(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	// Twice the same record in a batch, one that is not there, and matches.
-	outcomes, err := w.book.Upsert(ctx, w.one, query.Accounts, []workspace.BookInput{
-		{Record: id("a", 3).String(), Change: workspace.OverlayChange{"workspace_status": "first"}},
+	outcomes, err := w.book.Upsert(ctx, w.one, query.Accounts, []book.Input{
+		{Record: id("a", 3).String(), Change: book.OverlayChange{"workspace_status": "first"}},
 		{Record: uuid.NewString()},
-		{Match: "firm3.example", Change: workspace.OverlayChange{"notes": "second"}},
+		{Match: "firm3.example", Change: book.OverlayChange{"notes": "second"}},
 		{Match: "second1.example"},
 		{Match: "nobody.example"},
 	})
@@ -90,19 +90,19 @@ func TestUpsertRules(t *testing.T) {
 	// Nothing changed: updated_at stays.
 	before, err := w.app.Overlays(ctx, w.one, query.Accounts, []uuid.UUID{id("a", 3)})
 	fatal(t, err)
-	w.upsert(t, w.one, query.Accounts, id("a", 3), workspace.OverlayChange{"notes": "second"})
+	w.upsert(t, w.one, query.Accounts, id("a", 3), book.OverlayChange{"notes": "second"})
 	after, err := w.app.Overlays(ctx, w.one, query.Accounts, []uuid.UUID{id("a", 3)})
 	fatal(t, err)
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Error("an upsert of the same:", diff)
 	}
 	// Null clears, omitted stays.
-	row := w.upsert(t, w.one, query.Accounts, id("a", 3), workspace.OverlayChange{"workspace_status": nil, "tags": tags("a", "b")})
+	row := w.upsert(t, w.one, query.Accounts, id("a", 3), book.OverlayChange{"workspace_status": nil, "tags": tags("a", "b")})
 	if row["workspace_status"] != nil || row["notes"] != "second" {
 		t.Errorf("row: %v", row)
 	}
 	// Match by e-mail; Get returns the row that the upsert returned.
-	outcomes, err = w.book.Upsert(ctx, w.one, query.Contacts, []workspace.BookInput{{Match: "person1@example.com"}, {Match: "PERSON9@example.com"}})
+	outcomes, err = w.book.Upsert(ctx, w.one, query.Contacts, []book.Input{{Match: "person1@example.com"}, {Match: "PERSON9@example.com"}})
 	fatal(t, err)
 	if fault.CodeOf(outcomes[0].Err) != fault.AmbiguousMatch || fault.CodeOf(outcomes[1].Err) != fault.NotFound {
 		t.Errorf("%v", outcomes)

@@ -22,6 +22,7 @@ import (
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
+	"atlas/workspace/book"
 	"atlas/workspace/postgres"
 	"atlas/workspace/projection"
 )
@@ -33,7 +34,7 @@ func TestFiftyClients(t *testing.T) {
 	w := newWorld(t)
 	fatal(t, w.projector.Prepare(t.Context()))
 	second := w.newProjector(t, w.indices.Client)
-	servers := []*workspace.Book{
+	servers := []*book.Book{
 		{Store: w.app, Global: w.engine, Changed: w.projector.Wake},
 		{Store: w.app, Global: w.engine, Changed: second.Wake},
 	}
@@ -50,12 +51,12 @@ func TestFiftyClients(t *testing.T) {
 				case 0:
 					err = service.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a, id("a", rand.IntN(6))})
 				default:
-					change := workspace.OverlayChange{"workspace_status": statuses[rand.IntN(4)], "tags": tags(fmt.Sprint("c", c), fmt.Sprint("i", i))}
+					change := book.OverlayChange{"workspace_status": statuses[rand.IntN(4)], "tags": tags(fmt.Sprint("c", c), fmt.Sprint("i", i))}
 					if i%2 == 0 {
 						change["icp_tier"] = tiers[rand.IntN(4)]
 					}
-					_, err = service.Upsert(t.Context(), w.one, query.Accounts, []workspace.BookInput{
-						{Record: a.String(), Change: change}, {Record: id("a", rand.IntN(6)).String(), Change: workspace.OverlayChange{"notes": fmt.Sprint(c, i)}},
+					_, err = service.Upsert(t.Context(), w.one, query.Accounts, []book.Input{
+						{Record: a.String(), Change: change}, {Record: id("a", rand.IntN(6)).String(), Change: book.OverlayChange{"notes": fmt.Sprint(c, i)}},
 					})
 				}
 				if err != nil {
@@ -83,9 +84,9 @@ func TestElasticsearchAway(t *testing.T) {
 	w.indices.Put(t, query.Contacts, global.Documents()[query.Contacts]...)
 	w.indices.Refresh(t)
 	for start := 0; start < many; start += 100 {
-		var inputs []workspace.BookInput
+		var inputs []book.Input
 		for i := range 100 {
-			inputs = append(inputs, workspace.BookInput{Record: id("c", 1000+start+i).String(), Change: workspace.OverlayChange{"tags": tags("t")}})
+			inputs = append(inputs, book.Input{Record: id("c", 1000+start+i).String(), Change: book.OverlayChange{"tags": tags("t")}})
 		}
 		_, err := w.book.Upsert(t.Context(), w.one, query.Contacts, inputs)
 		fatal(t, err)
@@ -96,7 +97,7 @@ func TestElasticsearchAway(t *testing.T) {
 	engine := &search.Engine{Elastic: between.client, Names: w.indices.Names, Timeout: 10 * time.Second}
 	projector := w.newProjector(t, between.client)
 	projector.Global = engine
-	service := &workspace.Book{Store: w.app, Global: engine, Changed: projector.Wake}
+	service := &book.Book{Store: w.app, Global: engine, Changed: projector.Wake}
 	ctx, cancel := context.WithCancel(t.Context())
 	var sweep sync.WaitGroup
 	sweep.Go(func() { projector.Sweep(ctx) })
@@ -106,7 +107,7 @@ func TestElasticsearchAway(t *testing.T) {
 	between.set(true, nil)
 	var before, after int64
 	fatal(t, w.admin.QueryRow(t.Context(), `SELECT last_value FROM held_version`).Scan(&before))
-	if _, err := service.Upsert(t.Context(), w.one, query.Contacts, []workspace.BookInput{{Record: id("c", 1).String()}}); fault.CodeOf(err) != fault.Unavailable {
+	if _, err := service.Upsert(t.Context(), w.one, query.Contacts, []book.Input{{Record: id("c", 1).String()}}); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("an upsert: %v", err)
 	}
 	fatal(t, w.admin.QueryRow(t.Context(), `SELECT last_value FROM held_version`).Scan(&after))
@@ -182,7 +183,7 @@ func TestWritingChild(t *testing.T) {
 	engine := &search.Engine{Elastic: client, Names: names, Timeout: 10 * time.Second}
 	projector := &projection.Projector{Rows: app, System: system, Global: engine, Elastic: client, Names: names, Lease: 3 * time.Second}
 	go projector.Sweep(t.Context())
-	service := &workspace.Book{Store: app, Global: engine, Changed: projector.Wake}
+	service := &book.Book{Store: app, Global: engine, Changed: projector.Wake}
 	for i := 0; ; i++ {
 		a := id("a", rand.IntN(accounts))
 		status := uuid.NewString()
@@ -193,7 +194,7 @@ func TestWritingChild(t *testing.T) {
 		if status == "-" {
 			err = service.Delete(t.Context(), in, query.Accounts, []uuid.UUID{a})
 		} else {
-			_, err = service.Upsert(t.Context(), in, query.Accounts, []workspace.BookInput{{Record: a.String(), Change: workspace.OverlayChange{"workspace_status": status}}})
+			_, err = service.Upsert(t.Context(), in, query.Accounts, []book.Input{{Record: a.String(), Change: book.OverlayChange{"workspace_status": status}}})
 		}
 		fatal(t, err)
 		fmt.Printf("answered %s %s\n", a, status)

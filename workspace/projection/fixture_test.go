@@ -24,6 +24,8 @@ import (
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 	"atlas/workspace/projection"
@@ -40,7 +42,7 @@ type world struct {
 	indices   searchtest.Indices
 	engine    *search.Engine
 	projector *projection.Projector
-	book      *workspace.Book
+	book      *book.Book
 	one, two  workspace.ID
 	log       *lines
 }
@@ -79,8 +81,8 @@ func newWorld(t *testing.T) *world {
 			}
 		}
 	})
-	w.book = &workspace.Book{Store: w.app, Global: w.engine}
-	directory := workspace.NewDirectory(w.system, nil)
+	w.book = &book.Book{Store: w.app, Global: w.engine}
+	directory := people.NewDirectory(w.system, nil)
 	for _, to := range []*workspace.ID{&w.one, &w.two} {
 		created, err := directory.CreateWorkspace(t.Context(), "A workspace", workspace.Pro, 0)
 		fatal(t, err)
@@ -128,9 +130,9 @@ func id(letter string, n int) uuid.UUID { return uuid.MustParse(searchtest.ID(le
 func tags(list ...string) []string { return list }
 
 // upsert makes one change and returns its row.
-func (w *world) upsert(t *testing.T, in workspace.ID, d query.Dataset, record uuid.UUID, c workspace.OverlayChange) map[string]any {
+func (w *world) upsert(t *testing.T, in workspace.ID, d query.Dataset, record uuid.UUID, c book.OverlayChange) map[string]any {
 	t.Helper()
-	outcomes, err := w.book.Upsert(t.Context(), in, d, []workspace.BookInput{{Record: record.String(), Change: c}})
+	outcomes, err := w.book.Upsert(t.Context(), in, d, []book.Input{{Record: record.String(), Change: c}})
 	fatal(t, err)
 	fatal(t, outcomes[0].Err)
 	var row map[string]any

@@ -16,13 +16,14 @@ import (
 	"atlas/mappings"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/held"
 )
 
 // System is the storage of projection across workspaces: *postgres.System.
 type System interface {
 	PendingWorkspaces(ctx context.Context, except []workspace.ID, limit int) ([]workspace.ID, error)
 	StubWorkspaces(ctx context.Context, age time.Duration, limit int) ([]workspace.ID, error)
-	HeldStatus(ctx context.Context) (workspace.HeldStatus, error)
+	HeldStatus(ctx context.Context) (held.Status, error)
 	BumpDataset(ctx context.Context, d query.Dataset, rewrite bool) error
 	BumpRecords(ctx context.Context, d query.Dataset, ids []string) error
 	BumpOldScores(ctx context.Context, age time.Duration, limit int) (int64, error)
@@ -34,13 +35,13 @@ type System interface {
 
 // Generations stores the generations of the held indices.
 type Generations interface {
-	HeldGenerations(ctx context.Context) ([]workspace.HeldGeneration, error)
-	RegisterGeneration(ctx context.Context, g workspace.HeldGeneration) (since int64, err error)
-	ReplaceGenerations(ctx context.Context, g workspace.HeldGeneration) error
-	MarkLost(ctx context.Context, g workspace.HeldGeneration) error
-	AdoptIndex(ctx context.Context, g workspace.HeldGeneration) error
-	ServeGeneration(ctx context.Context, g workspace.HeldGeneration) error
-	DropGeneration(ctx context.Context, g workspace.HeldGeneration) error
+	HeldGenerations(ctx context.Context) ([]held.Generation, error)
+	RegisterGeneration(ctx context.Context, g held.Generation) (since int64, err error)
+	ReplaceGenerations(ctx context.Context, g held.Generation) error
+	MarkLost(ctx context.Context, g held.Generation) error
+	AdoptIndex(ctx context.Context, g held.Generation) error
+	ServeGeneration(ctx context.Context, g held.Generation) error
+	DropGeneration(ctx context.Context, g held.Generation) error
 	Unprojected(ctx context.Context, d query.Dataset, since int64) (int64, error)
 	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
 }
@@ -126,7 +127,7 @@ func (p *Projector) prepare(ctx context.Context, d query.Dataset) error {
 
 // replaceLost creates a generation that replaces one whose index is lost; nil when
 // there was none.
-func (p *Projector) replaceLost(ctx context.Context, d query.Dataset, lost *workspace.HeldGeneration) error {
+func (p *Projector) replaceLost(ctx context.Context, d query.Dataset, lost *held.Generation) error {
 	g, err := p.createGeneration(ctx, d)
 	if err != nil {
 		return err
@@ -155,8 +156,8 @@ func (p *Projector) replaceLost(ctx context.Context, d query.Dataset, lost *work
 }
 
 // createGeneration creates the index of a new generation with its write alias.
-func (p *Projector) createGeneration(ctx context.Context, d query.Dataset) (workspace.HeldGeneration, error) {
-	g := workspace.HeldGeneration{Dataset: d, Generation: newGeneration()}
+func (p *Projector) createGeneration(ctx context.Context, d query.Dataset) (held.Generation, error) {
+	g := held.Generation{Dataset: d, Generation: newGeneration()}
 	raw, err := mappings.Held(string(d), p.Settings)
 	if err != nil {
 		return g, err
@@ -183,7 +184,7 @@ func (p *Projector) createGeneration(ctx context.Context, d query.Dataset) (work
 }
 
 // switchAlias moves the search alias to a generation, in one request.
-func (p *Projector) switchAlias(ctx context.Context, g workspace.HeldGeneration) error {
+func (p *Projector) switchAlias(ctx context.Context, g held.Generation) error {
 	alias := p.Names.Held(string(g.Dataset))
 	indices, err := p.Elastic.Indices(ctx, alias+"-*")
 	if err != nil {

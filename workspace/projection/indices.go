@@ -7,13 +7,13 @@ import (
 	"atlas/internal/elastic"
 	"atlas/mappings"
 	"atlas/search/query"
-	"atlas/workspace"
+	"atlas/workspace/held"
 )
 
 // indexState is the registered generations and the existing held indices.
 type indexState struct {
 	names      mappings.Names
-	registered []workspace.HeldGeneration
+	registered []held.Generation
 	indices    map[string]elastic.Index
 }
 
@@ -32,19 +32,19 @@ func (p *Projector) readState(ctx context.Context) (indexState, error) {
 	return indexState{p.Names, registered, indices}, elastic.FaultOf(err)
 }
 
-func (p *Projector) indexName(g workspace.HeldGeneration) string { return indexName(p.Names, g) }
+func (p *Projector) indexName(g held.Generation) string { return indexName(p.Names, g) }
 
-func indexName(names mappings.Names, g workspace.HeldGeneration) string {
+func indexName(names mappings.Names, g held.Generation) string {
 	return names.HeldGeneration(string(g.Dataset), g.Generation)
 }
 
 // generations lists the registered generations of a dataset.
-func (s indexState) generations(d query.Dataset) []workspace.HeldGeneration {
-	return slices.DeleteFunc(slices.Clone(s.registered), func(g workspace.HeldGeneration) bool { return g.Dataset != d })
+func (s indexState) generations(d query.Dataset) []held.Generation {
+	return slices.DeleteFunc(slices.Clone(s.registered), func(g held.Generation) bool { return g.Dataset != d })
 }
 
 // serving is the generation that searches of a dataset use, nil for none.
-func (s indexState) serving(d query.Dataset) *workspace.HeldGeneration {
+func (s indexState) serving(d query.Dataset) *held.Generation {
 	for _, g := range s.generations(d) {
 		if g.Serving {
 			return &g
@@ -54,12 +54,12 @@ func (s indexState) serving(d query.Dataset) *workspace.HeldGeneration {
 }
 
 // exists reports whether a generation's index exists and is the registered one.
-func (s indexState) exists(g workspace.HeldGeneration) bool {
+func (s indexState) exists(g held.Generation) bool {
 	index, ok := s.indices[indexName(s.names, g)]
 	return ok && (g.IndexUUID == "" || g.IndexUUID == index.UUID)
 }
 
-func (s indexState) hasAlias(g workspace.HeldGeneration, alias string) bool {
+func (s indexState) hasAlias(g held.Generation, alias string) bool {
 	return slices.Contains(s.indices[indexName(s.names, g)].Aliases, alias)
 }
 

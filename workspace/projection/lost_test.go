@@ -18,6 +18,8 @@ import (
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/people"
 	"atlas/workspace/projection"
 )
 
@@ -43,7 +45,7 @@ func TestLateBulkOfAnOlderGlobalRecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := id("a", 7)
-	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{"workspace_status": "kept"})
+	w.upsert(t, w.one, query.Accounts, a, book.OverlayChange{"workspace_status": "kept"})
 	fatal(t, w.projector.Prepare(t.Context()))
 	slow := newProxy(t)
 	other := w.newProjector(t, slow.client)
@@ -114,9 +116,9 @@ func TestLostIndex(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			for i := range 10 {
-				w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{})
+				w.upsert(t, w.one, query.Accounts, id("a", i), book.OverlayChange{})
 			}
-			w.upsert(t, w.two, query.Accounts, id("a", 11), workspace.OverlayChange{})
+			w.upsert(t, w.two, query.Accounts, id("a", 11), book.OverlayChange{})
 			w.settled(t)
 			broken := &brokenGlobal{Global: w.engine, broken: id("a", 11)}
 			server := w.newProjector(t, w.indices.Client)
@@ -182,7 +184,7 @@ func TestLostIndex(t *testing.T) {
 func TestIndexIsAdopted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.upsert(t, w.one, query.Accounts, id("a", 1), workspace.OverlayChange{})
+	w.upsert(t, w.one, query.Accounts, id("a", 1), book.OverlayChange{})
 	w.settled(t)
 	before := w.documents(t, w.indices.Names.Held("accounts"))
 	_, err := w.admin.Exec(t.Context(), `UPDATE held_generations SET index_uuid = NULL`)
@@ -205,7 +207,7 @@ func TestIndexIsAdopted(t *testing.T) {
 func TestLostIndexIsMarkedByTheNext(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.upsert(t, w.one, query.Accounts, id("a", 1), workspace.OverlayChange{})
+	w.upsert(t, w.one, query.Accounts, id("a", 1), book.OverlayChange{})
 	w.settled(t)
 	_, err := w.admin.Exec(t.Context(), `UPDATE held_generations SET marked = false WHERE dataset = 'accounts'`)
 	fatal(t, err)
@@ -225,8 +227,8 @@ func TestLostIndexIsMarkedByTheNext(t *testing.T) {
 func TestRefusedDocumentIsListed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.upsert(t, w.one, query.Accounts, id("a", 1), workspace.OverlayChange{})
-	w.upsert(t, w.one, query.Accounts, id("a", 2), workspace.OverlayChange{})
+	w.upsert(t, w.one, query.Accounts, id("a", 1), book.OverlayChange{})
+	w.upsert(t, w.one, query.Accounts, id("a", 2), book.OverlayChange{})
 	w.settled(t)
 	w.lose(t, func(index string) { fatal(t, w.indices.Client.DeleteIndices(t.Context(), index)) })
 	fatal(t, w.projector.Prepare(t.Context()))
@@ -259,13 +261,13 @@ func TestRefusedDocumentIsListed(t *testing.T) {
 func TestManyFailingWorkspaces(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	directory := workspace.NewDirectory(w.system, nil)
+	directory := people.NewDirectory(w.system, nil)
 	for range 70 {
 		created, err := directory.CreateWorkspace(t.Context(), "failing", workspace.Pro, 0)
 		fatal(t, err)
-		w.upsert(t, created.ID, query.Accounts, id("a", 1), workspace.OverlayChange{})
+		w.upsert(t, created.ID, query.Accounts, id("a", 1), book.OverlayChange{})
 	}
-	w.upsert(t, w.one, query.Accounts, id("a", 2), workspace.OverlayChange{})
+	w.upsert(t, w.one, query.Accounts, id("a", 2), book.OverlayChange{})
 	fatal(t, w.projector.Prepare(t.Context()))
 	server := w.newProjector(t, w.indices.Client)
 	server.Global = &brokenGlobal{Global: w.engine, broken: id("a", 1)}
@@ -297,7 +299,7 @@ func TestPurgeByALostAliasMakesNoIndex(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := id("a", 3)
-	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{})
+	w.upsert(t, w.one, query.Accounts, a, book.OverlayChange{})
 	w.settled(t)
 	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a}))
 	w.settled(t)

@@ -22,7 +22,7 @@ import (
 	"atlas/search/document"
 	"atlas/search/query"
 	"atlas/search/searchtest"
-	"atlas/workspace"
+	"atlas/workspace/book"
 )
 
 // What is added to the copy of the catalog: a global field, an overlay field of
@@ -115,7 +115,7 @@ func testNewGlobalField(t *testing.T) {
 	if len(page.Records) != 1 || !strings.Contains(string(page.Records[0]), `"employees":120,`) {
 		t.Errorf("found %s", page.Records)
 	}
-	row := w.upsert(t, w.one, query.Accounts, record, workspace.OverlayChange{})
+	row := w.upsert(t, w.one, query.Accounts, record, book.OverlayChange{})
 	if row["employees"] != 120.0 {
 		t.Errorf("the row of the book: %v", row)
 	}
@@ -129,15 +129,15 @@ func testNewOverlayFields(t *testing.T) {
 	for member, value := range map[string]string{
 		"nickname": `""`, "grade": `"tier_9"`, "channels": `["a","b","c","d"]`, "budget": `1001`, "margin": `"much"`, "next_step_at": `"soon"`,
 	} {
-		_, err := workspace.ParseUpsert(decoded(t, `{"account_id":"`+record.String()+`","`+member+`":`+value+`}`), query.Accounts, nil)
+		_, err := book.ParseUpsert(decoded(t, `{"account_id":"`+record.String()+`","`+member+`":`+value+`}`), query.Accounts, nil)
 		if e, ok := errors.AsType[*fault.Error](err); !ok || len(e.Issues) != 1 || e.Issues[0].Path[0] != member {
 			t.Errorf("%s %s: %v", member, value, err)
 		}
 	}
-	in, err := workspace.ParseUpsert(decoded(t, `{"account_id":"`+record.String()+`","nickname":"The Builders","grade":"tier_2",
+	in, err := book.ParseUpsert(decoded(t, `{"account_id":"`+record.String()+`","nickname":"The Builders","grade":"tier_2",
 		"channels":["Fair","FAIR","Phone"],"budget":500,"margin":12.5,"next_step_at":"2026-05-01"}`), query.Accounts, nil)
 	fatal(t, err)
-	outcomes, err := w.book.Upsert(t.Context(), w.one, query.Accounts, []workspace.BookInput{in})
+	outcomes, err := w.book.Upsert(t.Context(), w.one, query.Accounts, []book.Input{in})
 	fatal(t, err)
 	fatal(t, outcomes[0].Err)
 	const shown = `"nickname":"The Builders","grade":"tier_2","channels":["Fair","Phone"],"budget":500,"margin":12.5,"next_step_at":"2026-05-01T00:00:00.000Z"`
@@ -149,7 +149,7 @@ func testNewOverlayFields(t *testing.T) {
 	}
 	overlays, err := w.app.Overlays(t.Context(), w.one, query.Accounts, []uuid.UUID{record})
 	fatal(t, err)
-	if diff := cmp.Diff(workspace.Values(in.Change), overlays[record].Values); diff != "" {
+	if diff := cmp.Diff(book.Values(in.Change), overlays[record].Values); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 	for _, filter := range []string{
@@ -166,7 +166,7 @@ func testNewOverlayFields(t *testing.T) {
 		for _, schema := range []string{"WorkspaceAccountUpsert", "WorkspaceAccount", "WorkspaceAccountRow", "ViewAccountRow"} {
 			wantDescribed(t, "workspace_accounts", schema, member)
 		}
-		row := w.upsert(t, w.one, query.Accounts, record, workspace.OverlayChange{member: nil})
+		row := w.upsert(t, w.one, query.Accounts, record, book.OverlayChange{member: nil})
 		if v := row[member]; v != nil && len(v.([]any)) > 0 {
 			t.Errorf("%s was cleared, and is %v", member, v)
 		}

@@ -18,13 +18,15 @@ import (
 	"atlas/search/document"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/held"
 )
 
 // draft is a record on its way: what its document should be.
 type draft struct {
-	record    workspace.HeldRecord
+	record    held.Record
 	doc       []byte // without its version; nil when it cannot be made
-	projected workspace.ProjectionResult
+	projected held.ProjectionResult
 }
 
 // unchanged reports whether Elasticsearch has this document.
@@ -38,9 +40,9 @@ func (d *draft) setVersion(version int64) {
 }
 
 // project writes the documents of records to all generations.
-func (p *Projector) project(ctx context.Context, in workspace.ID, holder string, records []workspace.HeldRecord) error {
+func (p *Projector) project(ctx context.Context, in workspace.ID, holder string, records []held.Record) error {
 	for _, d := range query.Held {
-		var own []workspace.HeldRecord
+		var own []held.Record
 		for _, r := range records {
 			if r.Dataset == d {
 				own = append(own, r)
@@ -61,7 +63,7 @@ func (p *Projector) project(ctx context.Context, in workspace.ID, holder string,
 }
 
 // drafts makes the documents of records from what the global dataset has now.
-func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset, records []workspace.HeldRecord) ([]*draft, error) {
+func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset, records []held.Record) ([]*draft, error) {
 	var ids, accounts []string
 	for _, r := range records {
 		if r.Overlay == nil && len(r.Views) == 0 {
@@ -82,7 +84,7 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 		return nil, err
 	}
 	now := p.Now()
-	signals, err := p.Global.SignalCounts(ctx, accounts, now, workspace.TrendSpan)
+	signals, err := p.Global.SignalCounts(ctx, accounts, now, book.TrendSpan)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +94,7 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 		if drafts[i], err = newDraft(in, r, global[id], children[id], signals[id], now); err != nil {
 			// It is the same the next time, and no other record waits for it.
 			p.Log.Error("a held document cannot be made; it stays as it was", "workspace", in.String(), "dataset", d, "record", id, "error", err.Error())
-			drafts[i] = &draft{record: r, projected: workspace.ProjectionResult{
+			drafts[i] = &draft{record: r, projected: held.ProjectionResult{
 				Dataset: d, Record: r.Record, Version: r.Version, Present: true, Refusal: "its global record cannot be read",
 			}}
 		}
@@ -102,8 +104,8 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 
 // newDraft decides what a record's document is: public is nil when the global
 // dataset has it not, or nothing holds it.
-func newDraft(in workspace.ID, r workspace.HeldRecord, public []byte, children document.Children, signals [2]int64, now time.Time) (*draft, error) {
-	d := &draft{record: r, projected: workspace.ProjectionResult{
+func newDraft(in workspace.ID, r held.Record, public []byte, children document.Children, signals [2]int64, now time.Time) (*draft, error) {
+	d := &draft{record: r, projected: held.ProjectionResult{
 		Dataset: r.Dataset, Record: r.Record, Version: r.Version,
 		Unheld: r.Overlay == nil && len(r.Views) == 0, Present: public != nil,
 	}}
@@ -114,13 +116,13 @@ func newDraft(in workspace.ID, r workspace.HeldRecord, public []byte, children d
 	if o := r.Overlay; o != nil {
 		overlay := *o
 		if r.Dataset == query.Accounts {
-			scored := workspace.Scored{Score: o.Score, Trend: o.Trend, At: now}
+			scored := book.Scored{Score: o.Score, Trend: o.Trend, At: now}
 			if public != nil {
-				facts, err := workspace.FactsOf(public, signals)
+				facts, err := book.FactsOf(public, signals)
 				if err != nil {
 					return nil, err
 				}
-				scored = workspace.ScoreOf(o.Tier(), facts, now)
+				scored = book.ScoreOf(o.Tier(), facts, now)
 			}
 			d.projected.Score, overlay.Score = &scored, scored.Score
 		}
@@ -150,7 +152,7 @@ var bulkRetry = elastic.Retry{For: time.Second, First: 50 * time.Millisecond, Ma
 // results.
 func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d query.Dataset, drafts []*draft) error {
 	var changed []*draft
-	var claimed []workspace.HeldRecord
+	var claimed []held.Record
 	for _, draft := range drafts {
 		if !draft.unchanged() {
 			changed, claimed = append(changed, draft), append(claimed, draft.record)
@@ -163,7 +165,7 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 	if !claim.Leased {
 		return errLeaseLost
 	}
-	generations := slices.DeleteFunc(claim.Generations, func(g workspace.HeldGeneration) bool { return g.Dataset != d })
+	generations := slices.DeleteFunc(claim.Generations, func(g held.Generation) bool { return g.Dataset != d })
 	if len(changed) > 0 && len(generations) == 0 {
 		return fault.BackendUnavailable(fmt.Errorf("there is no index of held %s yet", d), "projection")
 	}
@@ -184,7 +186,7 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 			return elastic.FaultOf(err)
 		}
 	}
-	projected := make([]workspace.ProjectionResult, 0, len(drafts))
+	projected := make([]held.ProjectionResult, 0, len(drafts))
 	for _, draft := range drafts {
 		if !higher[draft.record.Record] {
 			projected = append(projected, draft.projected)
@@ -202,7 +204,7 @@ const mappingRefusal = "strict_dynamic_mapping_exception"
 // writeGeneration writes to one generation and adds records to higher whose document
 // has a higher version. only: it is the only generation. Otherwise a rebuild is in
 // progress, which must not fail because of the index that it replaces.
-func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g workspace.HeldGeneration, drafts []*draft, higher map[uuid.UUID]bool, only bool) error {
+func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g held.Generation, drafts []*draft, higher map[uuid.UUID]bool, only bool) error {
 	alias := p.Names.HeldWrite(string(g.Dataset), g.Generation)
 	var batch elastic.Batch
 	var sent []*draft
@@ -245,7 +247,7 @@ func documentID(in workspace.ID, record uuid.UUID) string { return in.String() +
 // the row now has a higher version too, the record is still pending. Otherwise
 // Postgres was restored from an older state: the sequence of versions is moved beyond
 // the highest version of the index, and the rows get new versions.
-func (p *Projector) resolveConflicts(ctx context.Context, in workspace.ID, d query.Dataset, drafts []*draft, higher map[uuid.UUID]bool, generations []workspace.HeldGeneration) error {
+func (p *Projector) resolveConflicts(ctx context.Context, in workspace.ID, d query.Dataset, drafts []*draft, higher map[uuid.UUID]bool, generations []held.Generation) error {
 	if len(higher) == 0 {
 		return nil
 	}

@@ -21,19 +21,20 @@ import (
 	"atlas/search/document"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/held"
 )
 
 // Rows is the storage of one workspace's held rows: *postgres.Store.
 type Rows interface {
-	HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error)
-	PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (workspace.PendingHeld, error)
-	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (workspace.HeldClaim, error)
-	FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.ProjectionResult, written bool) error
+	HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (held.Freshness, error)
+	PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (held.Pending, error)
+	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []held.Record) (held.Claim, error)
+	FinishHeld(ctx context.Context, in workspace.ID, projected []held.ProjectionResult, written bool) error
 	ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error
 	HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error)
 	BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
-	ClaimStubs(ctx context.Context, in workspace.ID, age time.Duration, limit int) ([]workspace.HeldRecord, error)
-	ForgetHeld(ctx context.Context, in workspace.ID, records []workspace.HeldRecord) error
+	ClaimStubs(ctx context.Context, in workspace.ID, age time.Duration, limit int) ([]held.Record, error)
+	ForgetHeld(ctx context.Context, in workspace.ID, records []held.Record) error
 }
 
 // Global reads the global dataset: *search.Engine.
@@ -137,7 +138,7 @@ func (p *Projector) scheduleOwn(in workspace.ID) *call {
 // Settle waits until a search of the workspace's held records of a dataset sees all
 // writes that the workspace committed before. The search must use the generation
 // that Settle returns. fault.Unavailable, also while a lost index is being refilled.
-func (p *Projector) Settle(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error) {
+func (p *Projector) Settle(ctx context.Context, in workspace.ID, d query.Dataset) (held.Freshness, error) {
 	p.start()
 	for retried := false; ; retried = true {
 		f, err := p.settle(ctx, in, d)
@@ -148,7 +149,7 @@ func (p *Projector) Settle(ctx context.Context, in workspace.ID, d query.Dataset
 	}
 }
 
-func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error) {
+func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset) (held.Freshness, error) {
 	f, err := p.Rows.HeldFreshness(ctx, in, d)
 	if err == nil && f.Generation == "" {
 		if err = p.Prepare(ctx); err == nil {
@@ -281,7 +282,7 @@ func (p *Projector) projectPending(ctx context.Context, in workspace.ID, ownOnly
 }
 
 // projectPages projects records in concurrent pages. Pages of sweeps wait for a slot.
-func (p *Projector) projectPages(ctx context.Context, in workspace.ID, holder string, records []workspace.HeldRecord, sweep bool) error {
+func (p *Projector) projectPages(ctx context.Context, in workspace.ID, holder string, records []held.Record, sweep bool) error {
 	pages, ctx := errgroup.WithContext(ctx)
 	for page := range slices.Chunk(records, p.Page) {
 		pages.Go(func() error {

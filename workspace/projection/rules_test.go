@@ -19,6 +19,8 @@ import (
 	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/held"
 	"atlas/workspace/projection"
 )
 
@@ -48,7 +50,7 @@ func TestLateWriteAfterDeletion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := id("a", 5)
-	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{"workspace_status": "here"})
+	w.upsert(t, w.one, query.Accounts, a, book.OverlayChange{"workspace_status": "here"})
 	w.settled(t)
 	held := w.indices.Names.Held("accounts")
 	late := w.documents(t, held)[w.one.String()+":"+a.String()]
@@ -78,12 +80,12 @@ func TestPurge(t *testing.T) {
 	w := newWorld(t)
 	gone, back, kept := id("a", 1), id("a", 2), id("a", 3)
 	for _, a := range []uuid.UUID{gone, back, kept} {
-		w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{})
+		w.upsert(t, w.one, query.Accounts, a, book.OverlayChange{})
 	}
 	w.settled(t)
 	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{gone, back}))
 	w.settled(t)
-	w.upsert(t, w.one, query.Accounts, back, workspace.OverlayChange{})
+	w.upsert(t, w.one, query.Accounts, back, book.OverlayChange{})
 	fatal(t, w.projector.Purge(t.Context(), 0))
 	w.settled(t)
 	w.wantEqual(t)
@@ -104,7 +106,7 @@ func TestPurgeThatEndsBeforeTheRowsAreDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	gone := id("a", 1)
-	w.upsert(t, w.one, query.Accounts, gone, workspace.OverlayChange{})
+	w.upsert(t, w.one, query.Accounts, gone, book.OverlayChange{})
 	w.settled(t)
 	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{gone}))
 	w.settled(t)
@@ -114,7 +116,7 @@ func TestPurgeThatEndsBeforeTheRowsAreDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.projector.Rows = rows
-	w.upsert(t, w.one, query.Accounts, gone, workspace.OverlayChange{})
+	w.upsert(t, w.one, query.Accounts, gone, book.OverlayChange{})
 	fatal(t, w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{gone}))
 	w.settled(t)
 	if _, there := w.documents(t, w.indices.Names.Held("accounts"))[w.one.String()+":"+gone.String()]; !there {
@@ -127,7 +129,7 @@ var errForget = errors.New("the rows cannot be deleted")
 // failingRows fails to delete rows.
 type failingRows struct{ projection.Rows }
 
-func (failingRows) ForgetHeld(context.Context, workspace.ID, []workspace.HeldRecord) error {
+func (failingRows) ForgetHeld(context.Context, workspace.ID, []held.Record) error {
 	return errForget
 }
 
@@ -137,7 +139,7 @@ func TestLateBulk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := id("a", 7)
-	w.upsert(t, w.one, query.Accounts, a, workspace.OverlayChange{"workspace_status": "first"})
+	w.upsert(t, w.one, query.Accounts, a, book.OverlayChange{"workspace_status": "first"})
 	w.settled(t)
 	slow := newProxy(t)
 	other := w.newProjector(t, slow.client)
@@ -177,7 +179,7 @@ func TestSwitchedWritesOnlyWhatChanged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 4 {
-		w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{})
+		w.upsert(t, w.one, query.Accounts, id("a", i), book.OverlayChange{})
 	}
 	w.settled(t)
 	before := w.documents(t, w.indices.Names.Held("accounts"))
@@ -245,7 +247,7 @@ func TestRestoredPostgres(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 5 {
-		w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{"workspace_status": "new"})
+		w.upsert(t, w.one, query.Accounts, id("a", i), book.OverlayChange{"workspace_status": "new"})
 	}
 	w.settled(t)
 	for _, sql := range []string{
@@ -254,7 +256,7 @@ func TestRestoredPostgres(t *testing.T) {
 		_, err := w.admin.Exec(t.Context(), sql)
 		fatal(t, err)
 	}
-	w.upsert(t, w.one, query.Accounts, id("a", 0), workspace.OverlayChange{"workspace_status": "after"})
+	w.upsert(t, w.one, query.Accounts, id("a", 0), book.OverlayChange{"workspace_status": "after"})
 	if got := w.found(t, w.one, query.Accounts, query.Match{Field: overlay("workspace_status"), Text: "after"}); len(got) > 1 {
 		t.Errorf("found %v", got)
 	}
@@ -276,7 +278,7 @@ func TestSearchSeesWhatAnotherServerWrote(t *testing.T) {
 	fatal(t, w.indices.Client.PutIndexSettings(t.Context(), map[string]any{"refresh_interval": "-1"}, w.indices.Names.Held("accounts")))
 	other := w.newProjector(t, w.indices.Client)
 	for i := range 12 {
-		w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{})
+		w.upsert(t, w.one, query.Accounts, id("a", i), book.OverlayChange{})
 		if i%3 == 0 {
 			fatal(t, other.SweepOnce(t.Context())) // projected there, not refreshed
 		} else if i%3 == 1 {
@@ -309,10 +311,10 @@ func TestRebuildBesideASlowProjector(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range 10 {
-		w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{"workspace_status": "before"})
+		w.upsert(t, w.one, query.Accounts, id("a", i), book.OverlayChange{"workspace_status": "before"})
 	}
 	w.settled(t)
-	w.upsert(t, w.one, query.Accounts, id("a", 3), workspace.OverlayChange{"workspace_status": "during"})
+	w.upsert(t, w.one, query.Accounts, id("a", 3), book.OverlayChange{"workspace_status": "during"})
 	slow := w.newProjector(t, w.indices.Client)
 	stop := &hooked{Global: w.engine, reached: make(chan struct{}), goOn: make(chan struct{})}
 	slow.Global = stop
@@ -338,7 +340,7 @@ func TestRebuildUnderWrites(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range accounts {
-		w.upsert(t, w.one, query.Accounts, id("a", i), workspace.OverlayChange{})
+		w.upsert(t, w.one, query.Accounts, id("a", i), book.OverlayChange{})
 	}
 	w.settled(t)
 	w.book.Changed = w.projector.Wake
@@ -359,7 +361,7 @@ func TestRebuildUnderWrites(t *testing.T) {
 				if i%5 == 4 {
 					err = w.book.Delete(t.Context(), w.one, query.Accounts, []uuid.UUID{a})
 				} else {
-					_, err = w.book.Upsert(t.Context(), w.one, query.Accounts, []workspace.BookInput{{Record: a.String(), Change: workspace.OverlayChange{"workspace_status": fmt.Sprint(c, " ", i)}}})
+					_, err = w.book.Upsert(t.Context(), w.one, query.Accounts, []book.Input{{Record: a.String(), Change: book.OverlayChange{"workspace_status": fmt.Sprint(c, " ", i)}}})
 				}
 				if err != nil {
 					t.Error(err)

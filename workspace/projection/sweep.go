@@ -14,6 +14,7 @@ import (
 	"atlas/search/document"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/held"
 )
 
 // Intervals and page sizes of the sweep.
@@ -171,7 +172,7 @@ func (p *Projector) purge(ctx context.Context, in workspace.ID, age time.Duratio
 
 // deleteStubs deletes stubs with their own versions, so a document or row that was
 // written since remains.
-func (p *Projector) deleteStubs(ctx context.Context, in workspace.ID, stubs []workspace.HeldRecord, generations []workspace.HeldGeneration) error {
+func (p *Projector) deleteStubs(ctx context.Context, in workspace.ID, stubs []held.Record, generations []held.Generation) error {
 	if len(stubs) == 0 {
 		return nil
 	}

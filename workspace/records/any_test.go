@@ -10,7 +10,7 @@ import (
 
 	"atlas/search/query"
 	"atlas/search/searchtest"
-	"atlas/workspace"
+	"atlas/workspace/views"
 )
 
 // TestAnyDefinitionRuns draws valid definitions, also large ones, stores them and
@@ -33,18 +33,18 @@ func TestAnyDefinitionRuns(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := rapid.SampledFrom(query.Held).Draw(r, "dataset")
 		fields := map[string]any{}
-		for _, k := range workspace.DefinitionKeys(d) {
+		for _, k := range views.DefinitionKeys(d) {
 			if !rapid.Bool().Draw(r, "with "+k.Key) {
 				continue
 			}
 			switch k.Shape {
-			case workspace.NumberRange:
+			case views.NumberRange:
 				fields[k.Key] = span(r, "min", "max", digits)
-			case workspace.DateRange:
+			case views.DateRange:
 				fields[k.Key] = span(r, "after", "before", day)
-			case workspace.Known:
+			case views.Known:
 				fields[k.Key] = []string{rapid.SampledFrom([]string{"known", "unknown"}).Draw(r, "known")}
-			case workspace.OneID:
+			case views.OneID:
 				fields[k.Key] = []string{searchtest.ID("a", 1)}
 			default:
 				of := text(300)
@@ -56,11 +56,11 @@ func TestAnyDefinitionRuns(t *testing.T) {
 		}
 		body, err := json.Marshal(map[string]any{"version": 1, "q": text(500).Draw(r, "q"), "fields": fields})
 		fatal(t, err)
-		definition, err := workspace.ParseDefinition(valueOf(t, `{"d":`+string(body)+`}`).Get("d"), d, workspace.DynamicView)
+		definition, err := views.ParseDefinition(valueOf(t, `{"d":`+string(body)+`}`).Get("d"), d, views.Dynamic)
 		if err != nil {
 			return // two equal values, or ends that are crossed
 		}
-		v := workspace.View{ID: workspace.ViewID(uuids([]string{searchtest.ID("p", 1)})[0]), Workspace: w.in, Dataset: d, Type: workspace.DynamicView, Definition: definition}
+		v := views.View{ID: views.ID(uuids([]string{searchtest.ID("p", 1)})[0]), Workspace: w.in, Dataset: d, Type: views.Dynamic, Definition: definition}
 		q, err := query.Parse(valueOf(t, `{"limit":1}`), d, query.Base{Kind: query.View})
 		fatal(t, err)
 		if _, err := w.SearchView(t.Context(), v, q); err != nil {

@@ -8,7 +8,7 @@ import (
 	"atlas/internal/input"
 	"atlas/search/query"
 	"atlas/search/searchtest"
-	"atlas/workspace"
+	"atlas/workspace/views"
 )
 
 // TestOneCaseSeveralEntrances runs the cases of the Data API on a View of everything,
@@ -19,7 +19,7 @@ func TestOneCaseSeveralEntrances(t *testing.T) {
 	t.Parallel()
 	f := searchtest.Read(t, "../../search/testdata/cases.yaml")
 	w := newWorld(t, f.World)
-	live, lists := map[query.Dataset]workspace.View{}, map[query.Dataset]workspace.View{}
+	live, lists := map[query.Dataset]views.View{}, map[query.Dataset]views.View{}
 	for _, d := range query.Held {
 		live[d], lists[d] = w.view(d, everything), w.view(d, "")
 		for _, id := range idsOf(f.World, d) {

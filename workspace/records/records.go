@@ -16,7 +16,10 @@ import (
 
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/held"
 	"atlas/workspace/join"
+	"atlas/workspace/views"
 )
 
 // Page is one page of rows.
@@ -46,18 +49,18 @@ type Freshness interface {
 	// Settle waits until a search of the workspace's held records, in the
 	// generation that it returns, sees every write of the workspace that was
 	// answered before the call.
-	Settle(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error)
+	Settle(ctx context.Context, in workspace.ID, d query.Dataset) (held.Freshness, error)
 }
 
 // Views lists the Static Views of a dataset.
 type Views interface {
-	StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]workspace.ViewID, error)
+	StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]views.ID, error)
 }
 
 // Overlays reads a workspace's overlays of records.
 type Overlays interface {
 	// Overlays returns the overlays by record; a record may have none.
-	Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]workspace.Overlay, error)
+	Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]book.Overlay, error)
 }
 
 // Records searches books and Views.
@@ -72,9 +75,9 @@ type Records struct {
 // fault.BadRequest for a cursor of another search, fault.Unavailable.
 func (r *Records) SearchBook(ctx context.Context, in workspace.ID, request query.Query) (Page, error) {
 	s := search{in: in, dataset: request.Dataset,
-		plan: func([]workspace.ViewID) (join.Plan, error) { return join.Book(in, request) },
-		row: func(record jsontext.Value, o *workspace.Overlay) (jsontext.Value, error) {
-			return workspace.Row(request.Dataset, query.BookRow, record, o)
+		plan: func([]views.ID) (join.Plan, error) { return join.Book(in, request) },
+		row: func(record jsontext.Value, o *book.Overlay) (jsontext.Value, error) {
+			return book.Row(request.Dataset, query.BookRow, record, o)
 		},
 	}
 	return r.search(ctx, s)
@@ -82,11 +85,11 @@ func (r *Records) SearchBook(ctx context.Context, in workspace.ID, request query
 
 // SearchView searches a View of the caller's workspace. Errors are those of
 // SearchBook.
-func (r *Records) SearchView(ctx context.Context, v workspace.View, request query.Query) (Page, error) {
+func (r *Records) SearchView(ctx context.Context, v views.View, request query.Query) (Page, error) {
 	s := search{in: v.Workspace, dataset: v.Dataset,
-		plan: func(existing []workspace.ViewID) (join.Plan, error) { return join.View(v, request, existing) },
-		row: func(record jsontext.Value, o *workspace.Overlay) (jsontext.Value, error) {
-			return workspace.Row(v.Dataset, query.ViewRow, record, o)
+		plan: func(existing []views.ID) (join.Plan, error) { return join.View(v, request, existing) },
+		row: func(record jsontext.Value, o *book.Overlay) (jsontext.Value, error) {
+			return book.Row(v.Dataset, query.ViewRow, record, o)
 		},
 	}
 	return r.search(ctx, s)
@@ -97,8 +100,8 @@ type search struct {
 	in      workspace.ID
 	dataset query.Dataset
 	// plan makes the plan from the Static Views that exist (join.View).
-	plan func(existing []workspace.ViewID) (join.Plan, error)
-	row  func(record jsontext.Value, o *workspace.Overlay) (jsontext.Value, error)
+	plan func(existing []views.ID) (join.Plan, error)
+	row  func(record jsontext.Value, o *book.Overlay) (jsontext.Value, error)
 }
 
 func (r *Records) search(ctx context.Context, s search) (Page, error) {
@@ -116,7 +119,7 @@ func (r *Records) search(ctx context.Context, s search) (Page, error) {
 	}
 	rows := page.Rows[:0]
 	for i, record := range page.Rows {
-		var overlay *workspace.Overlay
+		var overlay *book.Overlay
 		if o, there := overlays[ids[i]]; there {
 			overlay = &o
 		} else if plan.InBook {
@@ -146,7 +149,7 @@ func (r *Records) find(ctx context.Context, s search) (join.Plan, Page, error) {
 	}
 	f, err := r.Freshness.Settle(ctx, s.in, s.dataset)
 	if err == nil && f.ViewDeleted {
-		var existing []workspace.ViewID
+		var existing []views.ID
 		if existing, err = r.Views.StaticViews(ctx, s.in, s.dataset); err == nil {
 			plan, err = s.plan(existing)
 		}
@@ -176,7 +179,7 @@ func (r *Records) run(ctx context.Context, plan join.Plan) (Page, error) {
 func idsOf(records []jsontext.Value) ([]uuid.UUID, error) {
 	ids := make([]uuid.UUID, len(records))
 	for i, record := range records {
-		id, err := workspace.RecordID(record)
+		id, err := book.RecordID(record)
 		if err != nil {
 			return nil, err
 		}

@@ -19,6 +19,7 @@ import (
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
+	"atlas/workspace/book"
 	"atlas/workspace/postgres"
 	"atlas/workspace/records"
 )
@@ -382,7 +383,7 @@ type overlaysAfter struct {
 	first func()
 }
 
-func (o overlaysAfter) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]workspace.Overlay, error) {
+func (o overlaysAfter) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]book.Overlay, error) {
 	o.first()
 	return o.store.Overlays(ctx, in, d, ids)
 }

@@ -16,10 +16,13 @@ import (
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 	"atlas/workspace/projection"
 	"atlas/workspace/records"
+	"atlas/workspace/views"
 )
 
 func TestMain(m *testing.M) { backends.Main(m) }
@@ -32,11 +35,11 @@ type world struct {
 	indices   searchtest.Indices
 	store     *postgres.Store
 	projector *projection.Projector
-	book      *workspace.Book
-	views     *workspace.Views
-	members   *workspace.Memberships
+	book      *book.Book
+	views     *views.Views
+	members   *views.Memberships
 	in        workspace.ID
-	directory *workspace.Directory
+	directory *people.Directory
 }
 
 func newWorld(t *testing.T, data *searchtest.World) *world {
@@ -44,7 +47,7 @@ func newWorld(t *testing.T, data *searchtest.World) *world {
 	d := pgtest.New(t)
 	w := &world{t: t, store: d.OpenApp(t, postgres.Options{MaxConns: 8})}
 	system := d.OpenSystem(t, postgres.Options{MaxConns: 4})
-	w.directory = workspace.NewDirectory(system, nil)
+	w.directory = people.NewDirectory(system, nil)
 	w.in = w.workspace("One")
 	w.indices = searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{Shards: 2})
 	w.indices.Load(t, data)
@@ -70,9 +73,9 @@ func newWorld(t *testing.T, data *searchtest.World) *world {
 	})
 	fatal(t, w.projector.Prepare(t.Context()))
 	w.Records = records.Records{Searcher: searcher{w.engine}, Freshness: w.projector, Overlays: w.store, Views: w.store}
-	w.book = &workspace.Book{Store: w.store, Global: w.engine, Changed: w.projector.Wake}
-	w.views = workspace.NewViews(w.store, nil)
-	w.members = &workspace.Memberships{Store: w.store, Records: w.engine, Changed: w.projector.Wake}
+	w.book = &book.Book{Store: w.store, Global: w.engine, Changed: w.projector.Wake}
+	w.views = views.NewViews(w.store, nil)
+	w.members = &views.Memberships{Store: w.store, Records: w.engine, Changed: w.projector.Wake}
 	return w
 }
 
@@ -113,13 +116,13 @@ func valueOf(t testing.TB, text string) input.Value {
 }
 
 // view creates a View of the workspace; definition is "" for a Static one.
-func (w *world) view(d query.Dataset, definition string) workspace.View {
+func (w *world) view(d query.Dataset, definition string) views.View {
 	w.t.Helper()
 	kind := "static"
 	if definition != "" {
 		kind, definition = "dynamic", `,"definition":`+definition
 	}
-	change, err := workspace.ParseViewChange(valueOf(w.t, fmt.Sprintf(`{"dataset":%q,"view_type":%q,"name":%q%s}`, d.Singular(), kind, uuid.NewString(), definition)))
+	change, err := views.ParseChange(valueOf(w.t, fmt.Sprintf(`{"dataset":%q,"view_type":%q,"name":%q%s}`, d.Singular(), kind, uuid.NewString(), definition)))
 	fatal(w.t, err)
 	v, err := w.views.Upsert(w.t.Context(), w.in, workspace.UserID{}, change)
 	fatal(w.t, err)
@@ -134,22 +137,22 @@ func (w *world) annotate(d query.Dataset, id, body string) {
 	w.t.Helper()
 	v := valueOf(w.t, body)
 	v.Members = append(v.Members, input.Member{Name: d.Singular() + "_id", Value: input.Value{Kind: input.String, Text: id}})
-	in, err := workspace.ParseUpsert(v, d, nil)
+	in, err := book.ParseUpsert(v, d, nil)
 	fatal(w.t, err)
-	outcomes, err := w.book.Upsert(w.t.Context(), w.in, d, []workspace.BookInput{in})
+	outcomes, err := w.book.Upsert(w.t.Context(), w.in, d, []book.Input{in})
 	fatal(w.t, err)
 	fatal(w.t, outcomes[0].Err)
 }
 
 // add makes records members of a View, which must accept all of them.
-func (w *world) add(v workspace.View, ids ...string) {
+func (w *world) add(v views.View, ids ...string) {
 	w.t.Helper()
 	for _, err := range w.tryAdd(v, ids...) {
 		fatal(w.t, err)
 	}
 }
 
-func (w *world) tryAdd(v workspace.View, ids ...string) []error {
+func (w *world) tryAdd(v views.View, ids ...string) []error {
 	w.t.Helper()
 	outcomes, err := w.members.Add(w.t.Context(), w.in, v.ID, uuids(ids))
 	fatal(w.t, err)
@@ -173,7 +176,7 @@ func idsOf(data *searchtest.World, d query.Dataset) (ids []string) {
 }
 
 // inView is a search of a View with some members of the body; nil is all members.
-func (w *world) inView(v workspace.View, keep func(name string) bool) searchtest.Search {
+func (w *world) inView(v views.View, keep func(name string) bool) searchtest.Search {
 	return w.entrance(query.View, keep, func(ctx context.Context, q query.Query) (records.Page, error) { return w.SearchView(ctx, v, q) })
 }
 
@@ -219,7 +222,7 @@ func (w *world) entrance(kind query.BaseKind, keep func(string) bool, run func(c
 }
 
 // rows is a page of a View's rows.
-func (w *world) rows(v workspace.View, body string) records.Page {
+func (w *world) rows(v views.View, body string) records.Page {
 	w.t.Helper()
 	q, err := query.Parse(valueOf(w.t, body), v.Dataset, query.Base{Kind: query.View})
 	fatal(w.t, err)
@@ -228,7 +231,7 @@ func (w *world) rows(v workspace.View, body string) records.Page {
 	return p
 }
 
-func (w *world) found(v workspace.View, body string) []string {
+func (w *world) found(v views.View, body string) []string {
 	w.t.Helper()
 	p, err := w.inView(v, nil)(w.t.Context(), v.Dataset, []byte(body))
 	fatal(w.t, err)

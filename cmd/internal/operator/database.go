@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"atlas/cmd/internal/cli"
-	"atlas/workspace"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 )
 
@@ -17,12 +17,12 @@ type database struct {
 }
 
 // with runs an action on the directory and explains its error.
-func (o database) with(ctx context.Context, act func(*workspace.Directory) error) error {
+func (o database) with(ctx context.Context, act func(*people.Directory) error) error {
 	return withDirectory(ctx, o.PostgresSystemURL, act)
 }
 
-func withDirectory(ctx context.Context, systemURL string, act func(*workspace.Directory) error) error {
-	return withSystem(ctx, systemURL, func(s *postgres.System) error { return act(workspace.NewDirectory(s, nil)) })
+func withDirectory(ctx context.Context, systemURL string, act func(*people.Directory) error) error {
+	return withSystem(ctx, systemURL, func(s *postgres.System) error { return act(people.NewDirectory(s, nil)) })
 }
 
 // withSystem runs an action as the system role and explains its error.

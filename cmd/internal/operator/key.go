@@ -9,6 +9,7 @@ import (
 
 	"atlas/cmd/internal/cli"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // Key is `atlas key`.
@@ -30,8 +31,8 @@ type keyCreateCmd struct {
 
 // Run creates the key and prints its text.
 func (c *keyCreateCmd) Run(ctx context.Context, s *cli.Streams) error {
-	return c.with(ctx, func(d *workspace.Directory) error {
-		key, text, err := d.CreateKey(ctx, workspace.NewKey{
+	return c.with(ctx, func(d *people.Directory) error {
+		key, text, err := d.CreateKey(ctx, people.NewKey{
 			Name: c.Name, Workspaces: c.Workspace, Scopes: c.Scope, ExpiresIn: c.ExpiresIn, Restricted: c.Restricted,
 		})
 		if err != nil {
@@ -57,7 +58,7 @@ type keyListCmd struct {
 
 // Run lists the keys.
 func (c *keyListCmd) Run(ctx context.Context, s *cli.Streams) error {
-	return c.with(ctx, func(d *workspace.Directory) error {
+	return c.with(ctx, func(d *people.Directory) error {
 		all, err := d.Keys(ctx, c.Workspace)
 		if err != nil {
 			return err
@@ -93,7 +94,7 @@ type keyRevokeCmd struct {
 
 // Run revokes the key and prints it.
 func (c *keyRevokeCmd) Run(ctx context.Context, s *cli.Streams) error {
-	return c.with(ctx, func(d *workspace.Directory) error {
+	return c.with(ctx, func(d *people.Directory) error {
 		key, err := d.RevokeKey(ctx, c.ID.KeyID)
 		if err != nil {
 			return err
@@ -110,7 +111,7 @@ type keyRestrictCmd struct {
 
 // Run sets or lifts the restriction and prints the key.
 func (c *keyRestrictCmd) Run(ctx context.Context, s *cli.Streams) error {
-	return c.with(ctx, func(d *workspace.Directory) error {
+	return c.with(ctx, func(d *people.Directory) error {
 		key, err := d.RestrictKey(ctx, c.ID.KeyID, !c.Off)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 
 	"atlas/cmd/internal/cli"
 	"atlas/workspace"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 )
 
@@ -23,14 +24,14 @@ type memberAddCmd struct {
 	Workspace workspace.ID     `required:"" placeholder:"ID" help:"Workspace to add to."`
 	Email     string           `required:"" help:"E-mail address."`
 	Name      string           `required:"" help:"Name, 1 to 120 characters."`
-	Role      workspace.Role   `required:"" enum:"owner,admin,member" help:"owner, admin or member."`
+	Role      people.Role      `required:"" enum:"owner,admin,member" help:"owner, admin or member."`
 	User      workspace.UserID `placeholder:"UUID" help:"The user's id, the sub of their tokens (default: that of the known user with the address, else a new one)."`
 }
 
 // Run adds the member and prints it with its id.
 func (c *memberAddCmd) Run(ctx context.Context, s *cli.Streams) error {
-	return c.with(ctx, func(d *workspace.Directory) error {
-		m, err := d.AddMember(ctx, c.Workspace, workspace.Member{ID: c.User, Email: c.Email, Name: c.Name, Role: c.Role})
+	return c.with(ctx, func(d *people.Directory) error {
+		m, err := d.AddMember(ctx, c.Workspace, people.Member{ID: c.User, Email: c.Email, Name: c.Name, Role: c.Role})
 		if err != nil {
 			return err
 		}
@@ -45,13 +46,13 @@ type memberListCmd struct {
 
 // Run lists the members by role, then address.
 func (c *memberListCmd) Run(ctx context.Context, s *cli.Streams) error {
-	return c.with(ctx, func(d *workspace.Directory) error {
+	return c.with(ctx, func(d *people.Directory) error {
 		all, err := d.Members(ctx, c.Workspace)
 		if err != nil {
 			return err
 		}
 		if all == nil {
-			all = []workspace.Member{}
+			all = []people.Member{}
 		}
 		return c.answerMembers(s, all, all...)
 	})
@@ -61,7 +62,7 @@ type memberSetRoleCmd struct {
 	database
 	Workspace workspace.ID     `required:"" placeholder:"ID" help:"Workspace of the member."`
 	User      workspace.UserID `arg:"" help:"The member's id, as atlas member list shows it."`
-	Role      workspace.Role   `arg:"" enum:"owner,admin,member" help:"owner, admin or member."`
+	Role      people.Role      `arg:"" enum:"owner,admin,member" help:"owner, admin or member."`
 }
 
 // Run changes the role and prints the member.
@@ -70,7 +71,7 @@ func (c *memberSetRoleCmd) Run(ctx context.Context, s *cli.Streams) error {
 		if _, err := system.WorkspaceByID(ctx, c.Workspace); err != nil {
 			return err
 		}
-		m, err := workspace.NewMembers(system, nil).SetRole(ctx, c.Workspace, workspace.OperatorActor, c.User, c.Role)
+		m, err := people.NewMembers(system, nil).SetRole(ctx, c.Workspace, people.OperatorActor, c.User, c.Role)
 		if err != nil {
 			return err
 		}
@@ -90,7 +91,7 @@ func (c *memberRemoveCmd) Run(ctx context.Context, s *cli.Streams) error {
 		if _, err := system.WorkspaceByID(ctx, c.Workspace); err != nil {
 			return err
 		}
-		removed, err := workspace.NewMembers(system, nil).Remove(ctx, c.Workspace, workspace.OperatorActor, c.User)
+		removed, err := people.NewMembers(system, nil).Remove(ctx, c.Workspace, people.OperatorActor, c.User)
 		if err != nil {
 			return err
 		}
@@ -102,7 +103,7 @@ func (c *memberRemoveCmd) Run(ctx context.Context, s *cli.Streams) error {
 	})
 }
 
-func (o database) answerMembers(s *cli.Streams, value any, all ...workspace.Member) error {
+func (o database) answerMembers(s *cli.Streams, value any, all ...people.Member) error {
 	var rows [][]string
 	for _, m := range all {
 		rows = append(rows, []string{m.ID.String(), string(m.Role), when(&m.JoinedAt), m.Email, m.Name})

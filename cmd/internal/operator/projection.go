@@ -10,7 +10,7 @@ import (
 	"atlas/cmd/internal/server"
 	"atlas/search"
 	"atlas/search/query"
-	"atlas/workspace"
+	"atlas/workspace/held"
 	"atlas/workspace/postgres"
 	"atlas/workspace/projection"
 )
@@ -70,12 +70,12 @@ const refusedListed = 100
 
 // projectionStatus is the status as --json prints it.
 type projectionStatus struct {
-	workspace.HeldStatus
+	held.Status
 	// OldestPendingSeconds is 0 when nothing is pending.
 	OldestPendingSeconds float64          `json:"oldest_pending_seconds"`
 	Generations          []heldGeneration `json:"generations"`
 	// RefusedRecords are the first 100.
-	RefusedRecords []workspace.RefusedRecord `json:"refused_records"`
+	RefusedRecords []held.RefusedRecord `json:"refused_records"`
 }
 
 type heldGeneration struct {
@@ -84,7 +84,7 @@ type heldGeneration struct {
 	Serving    bool          `json:"serving"`
 }
 
-func generationsOf(all []workspace.HeldGeneration) []heldGeneration {
+func generationsOf(all []held.Generation) []heldGeneration {
 	list := []heldGeneration{}
 	for _, g := range all {
 		list = append(list, heldGeneration{g.Dataset, g.Generation, g.Serving})

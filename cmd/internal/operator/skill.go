@@ -7,6 +7,7 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/workspace"
 	"atlas/workspace/postgres"
+	"atlas/workspace/skills"
 )
 
 // Skill is `atlas skill`.
@@ -24,12 +25,12 @@ type skillListCmd struct {
 // Run lists the Skills by name.
 func (c *skillListCmd) Run(ctx context.Context, s *cli.Streams) error {
 	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
-		all, err := workspace.NewSkillAdmin(system, nil).List(ctx, c.Workspace)
+		all, err := skills.NewAdmin(system, nil).List(ctx, c.Workspace)
 		if err != nil {
 			return err
 		}
 		if all == nil {
-			all = []workspace.Skill{}
+			all = []skills.Skill{}
 		}
 		return c.answerSkills(s, all, all...)
 	})
@@ -48,7 +49,7 @@ type skillPublishCmd struct {
 
 // Run publishes the Skill and prints it.
 func (c *skillPublishCmd) Run(ctx context.Context, s *cli.Streams) error {
-	return c.setStatus(ctx, s, c.oneSkill, workspace.PublishedSkill)
+	return c.setStatus(ctx, s, c.oneSkill, skills.PublishedSkill)
 }
 
 type skillUnpublishCmd struct {
@@ -58,15 +59,15 @@ type skillUnpublishCmd struct {
 
 // Run unpublishes the Skill and prints it.
 func (c *skillUnpublishCmd) Run(ctx context.Context, s *cli.Streams) error {
-	return c.setStatus(ctx, s, c.oneSkill, workspace.DraftSkill)
+	return c.setStatus(ctx, s, c.oneSkill, skills.DraftSkill)
 }
 
-func (o database) setStatus(ctx context.Context, s *cli.Streams, which oneSkill, status workspace.SkillStatus) error {
+func (o database) setStatus(ctx context.Context, s *cli.Streams, which oneSkill, status skills.Status) error {
 	return withSystem(ctx, o.PostgresSystemURL, func(system *postgres.System) error {
 		if _, err := system.WorkspaceByID(ctx, which.Workspace); err != nil {
 			return err
 		}
-		skill, err := workspace.NewSkillAdmin(system, nil).SetStatus(ctx, which.Workspace, which.Skill, status)
+		skill, err := skills.NewAdmin(system, nil).SetStatus(ctx, which.Workspace, which.Skill, status)
 		if err != nil {
 			return err
 		}
@@ -74,7 +75,7 @@ func (o database) setStatus(ctx context.Context, s *cli.Streams, which oneSkill,
 	})
 }
 
-func (o database) answerSkills(s *cli.Streams, value any, all ...workspace.Skill) error {
+func (o database) answerSkills(s *cli.Streams, value any, all ...skills.Skill) error {
 	var rows [][]string
 	for _, k := range all {
 		rows = append(rows, []string{k.Locator(), string(k.Status), strconv.Itoa(k.Revision), when(&k.UpdatedAt), k.Name})

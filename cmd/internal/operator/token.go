@@ -9,6 +9,7 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/internal/auth"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // Token is `atlas token`.
@@ -35,7 +36,7 @@ func (c *Token) Run(ctx context.Context, s *cli.Streams) error {
 	case c.PostgresSystemURL == "":
 		return errors.New("looking up --email needs --postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL); or give --user")
 	default:
-		err := withDirectory(ctx, c.PostgresSystemURL, func(d *workspace.Directory) error {
+		err := withDirectory(ctx, c.PostgresSystemURL, func(d *people.Directory) error {
 			u, err := d.UserByEmail(ctx, c.Email)
 			claims.User, claims.Email, claims.Name = u.ID, u.Email, u.Name
 			return err

@@ -6,6 +6,7 @@ import (
 
 	"atlas/cmd/internal/cli"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // Workspace is `atlas workspace`.
@@ -27,7 +28,7 @@ func (c *workspaceCreateCmd) Run(ctx context.Context, s *cli.Streams) error {
 	if c.Ceiling == 0 {
 		c.Ceiling = -1 // an explicit 0 is refused; without this it would mean the default
 	}
-	return c.with(ctx, func(d *workspace.Directory) error {
+	return c.with(ctx, func(d *people.Directory) error {
 		w, err := d.CreateWorkspace(ctx, c.Name, c.Plan, c.Ceiling)
 		if err != nil {
 			return err
@@ -46,8 +47,8 @@ type workspaceSetCmd struct {
 
 // Run applies the given changes and prints the workspace.
 func (c *workspaceSetCmd) Run(ctx context.Context, s *cli.Streams) error {
-	return c.with(ctx, func(d *workspace.Directory) error {
-		w, err := d.SetWorkspace(ctx, c.ID, workspace.WorkspaceChange{Name: c.Name, Plan: c.Plan, Ceiling: c.Ceiling})
+	return c.with(ctx, func(d *people.Directory) error {
+		w, err := d.SetWorkspace(ctx, c.ID, people.WorkspaceChange{Name: c.Name, Plan: c.Plan, Ceiling: c.Ceiling})
 		if err != nil {
 			return err
 		}
@@ -59,7 +60,7 @@ type workspaceListCmd struct{ database }
 
 // Run lists all workspaces by name.
 func (c *workspaceListCmd) Run(ctx context.Context, s *cli.Streams) error {
-	return c.with(ctx, func(d *workspace.Directory) error {
+	return c.with(ctx, func(d *people.Directory) error {
 		all, err := d.Workspaces(ctx)
 		if err != nil {
 			return err

@@ -12,10 +12,11 @@ import (
 	"atlas/mappings"
 	"atlas/search"
 	"atlas/search/query"
-	"atlas/workspace"
+	"atlas/workspace/book"
 	"atlas/workspace/postgres"
 	"atlas/workspace/projection"
 	"atlas/workspace/records"
+	"atlas/workspace/views"
 )
 
 // Held holds the settings of the indices of held records.
@@ -55,13 +56,13 @@ func wireHeld(ctx context.Context, c Config, s *api.Server, engine *search.Engin
 	if err := projector.Prepare(prepare); err != nil {
 		log.Warn("the indices of held records are not there yet", "error", err.Error())
 	}
-	s.Book = &workspace.Book{Store: store, Global: engine, Limits: c.bounds(), Changed: projector.Wake}
-	service := workspace.NewViews(store, nil)
+	s.Book = &book.Book{Store: store, Global: engine, Limits: c.bounds(), Changed: projector.Wake}
+	service := views.NewViews(store, nil)
 	service.Limits = c.bounds()
 	s.Views = api.Views{
 		Views:       service,
-		Memberships: &workspace.Memberships{Store: store, Records: engine, Changed: projector.Wake},
-		Favorites:   workspace.NewFavorites(store),
+		Memberships: &views.Memberships{Store: store, Records: engine, Changed: projector.Wake},
+		Favorites:   views.NewFavorites(store),
 	}
 	s.Records = &records.Records{Searcher: searcher{engine}, Freshness: projector, Overlays: store, Views: store}
 	return inBackground(projector.Sweep, log), projector.Close

@@ -10,8 +10,10 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/mail"
 	"atlas/internal/telemetry"
-	"atlas/workspace"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
+	"atlas/workspace/skills"
+	"atlas/workspace/subscriptions"
 )
 
 // Mail holds how invitations are mailed.
@@ -29,7 +31,7 @@ func (c Mail) mail() mail.Config { return mail.Config{URL: c.SMTPURL, From: c.Ma
 func (c Mail) Check(f *cli.Problems) {
 	f.AddError(c.mail().Validate())
 	// Any key will do to check the address.
-	if _, err := workspace.NewInvitationLinks(c.acceptURL(), make([]byte, 16)); err != nil {
+	if _, err := people.NewInvitationLinks(c.acceptURL(), make([]byte, 16)); err != nil {
 		f.Add("--accept-url (ATLAS_ACCEPT_URL): %v", err)
 	}
 }
@@ -48,11 +50,11 @@ const backgroundStop = 5 * time.Second
 // wirePeople wires members, invitations, subscriptions and Skills. stop ends
 // the mailer.
 func wirePeople(c Config, store *postgres.Store, system *postgres.System, gate *auth.Authenticator, metrics *telemetry.Metrics, log *slog.Logger) (_ api.People, stop func(), err error) {
-	links, err := workspace.NewInvitationLinks(c.acceptURL(), c.cursorKeys()...)
+	links, err := people.NewInvitationLinks(c.acceptURL(), c.cursorKeys()...)
 	if err != nil {
 		return api.People{}, nil, err
 	}
-	invitations := &workspace.Invitations{Store: store, Acceptances: system, Links: links, Limits: c.bounds(), Accepted: gate.Forget}
+	invitations := &people.Invitations{Store: store, Acceptances: system, Links: links, Limits: c.bounds(), Accepted: gate.Forget}
 	stop = func() {}
 	if c.mail().Enabled() {
 		mailer, err := mail.New(c.mail(), system, links, mail.Options{
@@ -67,12 +69,12 @@ func wirePeople(c Config, store *postgres.Store, system *postgres.System, gate *
 		invitations.EmailQueued = mailer.Wake
 		stop = inBackground(mailer.Run, log)
 	}
-	skills := workspace.NewSkills(store, nil)
+	skills := skills.NewSkills(store, nil)
 	skills.Limits = c.bounds()
 	return api.People{
-		Members:       workspace.NewMembers(store, gate.Forget),
+		Members:       people.NewMembers(store, gate.Forget),
 		Invitations:   invitations,
-		Subscriptions: workspace.NewSubscriptions(store, nil),
+		Subscriptions: subscriptions.NewSubscriptions(store, nil),
 		Skills:        skills,
 	}, stop, nil
 }

@@ -11,6 +11,8 @@ import (
 
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/views"
 )
 
 // actor is a client, a loader or an operator. It has its own random numbers, so its
@@ -77,12 +79,12 @@ func (a *actor) write(server *process, in workspace.ID, d query.Dataset) {
 	}
 	now := time.Now().UTC()
 	status := fmt.Sprintf("s%d", a.lastStatus.Add(1))
-	change := workspace.OverlayChange{"workspace_status": status}
-	fresh, _ := change.Apply(workspace.Overlay{Record: id, CreatedAt: now, UpdatedAt: now})
+	change := book.OverlayChange{"workspace_status": status}
+	fresh, _ := change.Apply(book.Overlay{Record: id, CreatedAt: now, UpdatedAt: now})
 	if d == query.Accounts {
 		fresh.Trend, fresh.ScoredAt = "steady", now
 	}
-	if _, err := server.rows.UpsertOverlays(ctx, in, d, []workspace.OverlayUpsert{{Fresh: fresh, Change: change}}); err == nil {
+	if _, err := server.rows.UpsertOverlays(ctx, in, d, []book.OverlayUpsert{{Fresh: fresh, Change: change}}); err == nil {
 		server.projector.Wake(in)
 	}
 }
@@ -118,12 +120,12 @@ func (a *actor) search(server *process, in workspace.ID, d query.Dataset) {
 	kind := a.random.IntN(4)
 	switch n := a.random.IntN(max(1, len(a.views))); {
 	case kind == 0 && len(a.views) > 0:
-		want.view = &workspace.View{Workspace: in, ID: workspace.ViewID(a.views[n]), Dataset: viewDataset(n), Type: workspace.StaticView}
+		want.view = &views.View{Workspace: in, ID: views.ID(a.views[n]), Dataset: viewDataset(n), Type: views.Static}
 		if err = server.rows.CheckView(ctx, in, a.views[n]); err == nil {
 			_, err = server.records.SearchView(ctx, *want.view, query.Query{Dataset: want.view.Dataset})
 		}
 	case kind == 1:
-		want.view = &workspace.View{Workspace: in, Dataset: query.Contacts, Type: workspace.DynamicView}
+		want.view = &views.View{Workspace: in, Dataset: query.Contacts, Type: views.Dynamic}
 		_, err = server.records.SearchView(ctx, *want.view, query.Query{Dataset: want.view.Dataset})
 	default:
 		_, err = server.records.SearchBook(ctx, in, query.Query{Dataset: d})

@@ -15,6 +15,8 @@ import (
 
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/held"
 )
 
 // call makes a call chosen by r.
@@ -94,12 +96,12 @@ func (p *player) call(ctx context.Context, r *rand.Rand) string {
 func (p *player) upsert(ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID, n int) string {
 	status := fmt.Sprint("status ", n)
 	now := time.Date(2030, 1, 1, 0, 0, n, 0, time.UTC)
-	change := workspace.OverlayChange{"workspace_status": status}
-	fresh, _ := change.Apply(workspace.Overlay{Record: record, CreatedAt: now, UpdatedAt: now})
+	change := book.OverlayChange{"workspace_status": status}
+	fresh, _ := change.Apply(book.Overlay{Record: record, CreatedAt: now, UpdatedAt: now})
 	if d == query.Accounts {
 		fresh.Trend, fresh.ScoredAt = "steady", time.Now()
 	}
-	overlays, err := p.UpsertOverlays(ctx, in, d, []workspace.OverlayUpsert{{Fresh: fresh, Change: change}})
+	overlays, err := p.UpsertOverlays(ctx, in, d, []book.OverlayUpsert{{Fresh: fresh, Change: change}})
 	if err != nil {
 		return outcome("upsert", err)
 	}
@@ -142,9 +144,9 @@ func (p *player) claimOf(ctx context.Context, in workspace.ID, holder string) st
 // otherwise as unchanged documents.
 func (p *player) finishOf(ctx context.Context, in workspace.ID, holder string, n int) string {
 	versions := p.state.claimed[in.String()+holder]
-	var projected []workspace.ProjectionResult
+	var projected []held.ProjectionResult
 	for _, r := range p.state.read[in.String()+holder] {
-		done := workspace.ProjectionResult{
+		done := held.ProjectionResult{
 			Dataset: r.Dataset, Record: r.Record, Version: r.Version, Digest: r.Digest, Present: n != 1, Unheld: r.Overlay == nil && len(r.Views) == 0,
 		}
 		if version, there := versions[r.Record]; there {
@@ -154,7 +156,7 @@ func (p *player) finishOf(ctx context.Context, in workspace.ID, holder string, n
 			done.Digest, done.Refusal = nil, "refused"
 		}
 		if r.Overlay != nil && r.Dataset == query.Accounts {
-			done.Score = &workspace.Scored{Score: n, Trend: "rising", At: time.Now()}
+			done.Score = &book.Scored{Score: n, Trend: "rising", At: time.Now()}
 		}
 		projected = append(projected, done)
 	}
@@ -169,7 +171,7 @@ func (p *player) finishOf(ctx context.Context, in workspace.ID, holder string, n
 }
 
 func (p *player) generationOf(ctx context.Context, d query.Dataset, r *rand.Rand) string {
-	g := workspace.HeldGeneration{Dataset: d, Generation: fmt.Sprint("g", r.IntN(3)), IndexUUID: fmt.Sprint("uuid ", r.IntN(9))}
+	g := held.Generation{Dataset: d, Generation: fmt.Sprint("g", r.IntN(3)), IndexUUID: fmt.Sprint("uuid ", r.IntN(9))}
 	var result string
 	switch r.IntN(7) {
 	case 0:
@@ -193,7 +195,7 @@ func (p *player) generationOf(ctx context.Context, d query.Dataset, r *rand.Rand
 		result = outcome("unprojected", err, left)
 	}
 	all, err := p.HeldGenerations(ctx)
-	slices.SortFunc(all, func(a, b workspace.HeldGeneration) int {
+	slices.SortFunc(all, func(a, b held.Generation) int {
 		return strings.Compare(string(a.Dataset)+a.Generation, string(b.Dataset)+b.Generation)
 	})
 	return result + outcome("", err, fmt.Sprintf("%+v", all))
@@ -216,9 +218,9 @@ func (p *player) leaseOf(ctx context.Context, holder string, n int) string {
 	}
 }
 
-func shownKeys(records []workspace.HeldRecord) (list []string) {
+func shownKeys(records []held.Record) (list []string) {
 	records = slices.Clone(records)
-	slices.SortFunc(records, func(a, b workspace.HeldRecord) int {
+	slices.SortFunc(records, func(a, b held.Record) int {
 		return cmp.Or(strings.Compare(string(a.Dataset), string(b.Dataset)), bytes.Compare(a.Record[:], b.Record[:]))
 	})
 	for _, r := range records {

@@ -11,7 +11,9 @@ import (
 
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
 	"atlas/workspace/postgres"
+	"atlas/workspace/views"
 )
 
 // realRows is Postgres.
@@ -26,21 +28,21 @@ type realRows struct {
 type realSystem struct{ *postgres.System }
 
 func (r *realRows) newView(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset) error {
-	definition, err := workspace.ReadDefinition([]byte(`{"version":1}`), d, workspace.StaticView)
+	definition, err := views.ReadDefinition([]byte(`{"version":1}`), d, views.Static)
 	if err != nil {
 		return err
 	}
 	now := time.Now().UTC()
-	return r.InsertView(ctx, in, workspace.View{
-		ID: workspace.ViewID(view), Workspace: in, Dataset: d, Type: workspace.StaticView, Name: uuid.NewString(), Definition: definition,
+	return r.InsertView(ctx, in, views.View{
+		ID: views.ID(view), Workspace: in, Dataset: d, Type: views.Static, Name: uuid.NewString(), Definition: definition,
 		Revision: 1, CreatedAt: now, UpdatedAt: now,
 	}, math.MaxInt32)
 }
 
 // UpsertOverlays is that of the Store, without a limit.
-func (r *realRows) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) ([]workspace.Overlay, error) {
-	outcomes, err := r.Store.UpsertOverlays(ctx, in, d, changes, workspace.Additions{Most: math.MaxInt32, At: time.Now()})
-	overlays := make([]workspace.Overlay, len(outcomes))
+func (r *realRows) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert) ([]book.Overlay, error) {
+	outcomes, err := r.Store.UpsertOverlays(ctx, in, d, changes, book.Additions{Most: math.MaxInt32, At: time.Now()})
+	overlays := make([]book.Overlay, len(outcomes))
 	for i, o := range outcomes {
 		overlays[i] = o.Overlay
 	}
@@ -48,20 +50,20 @@ func (r *realRows) UpsertOverlays(ctx context.Context, in workspace.ID, d query.
 }
 
 func (r *realRows) addMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
-	v, err := r.BareView(ctx, in, workspace.ViewID(view))
+	v, err := r.BareView(ctx, in, views.ID(view))
 	if err != nil || v.Dataset != d {
 		return err
 	}
-	candidates := make([]workspace.Candidate, len(records))
+	candidates := make([]views.Candidate, len(records))
 	for i, id := range records {
-		candidates[i] = workspace.Candidate{Record: id, Linked: true}
+		candidates[i] = views.Candidate{Record: id, Linked: true}
 	}
 	_, err = r.AddMembers(ctx, in, v, candidates)
 	return err
 }
 
 func (r *realRows) removeMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error {
-	v, err := r.BareView(ctx, in, workspace.ViewID(view))
+	v, err := r.BareView(ctx, in, views.ID(view))
 	if err != nil || v.Dataset != d {
 		return err
 	}
@@ -69,7 +71,7 @@ func (r *realRows) removeMembers(ctx context.Context, in workspace.ID, view uuid
 }
 
 func (r *realRows) deleteView(ctx context.Context, in workspace.ID, view uuid.UUID) error {
-	return r.DeleteView(ctx, in, workspace.ViewID(view))
+	return r.DeleteView(ctx, in, views.ID(view))
 }
 
 func (r *realRows) expireLeases(ctx context.Context) error {

@@ -16,9 +16,13 @@ import (
 	"atlas/internal/devstack/backends"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/held"
+	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 	"atlas/workspace/projection"
+	"atlas/workspace/views"
 )
 
 func TestMain(m *testing.M) { backends.Main(m) }
@@ -28,10 +32,10 @@ type heldRows interface {
 	projection.Rows
 	projection.System
 	postgres.LeaseStore
-	UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) ([]workspace.Overlay, error)
+	UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert) ([]book.Overlay, error)
 	DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
-	Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]workspace.Overlay, error)
-	StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]workspace.ViewID, error)
+	Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]book.Overlay, error)
+	StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]views.ID, error)
 	newView(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset) error
 	addMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error
 	removeMembers(ctx context.Context, in workspace.ID, view uuid.UUID, d query.Dataset, records []uuid.UUID) error
@@ -76,7 +80,7 @@ func TestRowsConform(t *testing.T) {
 				Store: d.OpenApp(t, postgres.Options{MaxConns: 4}), pool: pool,
 				realSystem: realSystem{d.OpenSystem(t, postgres.Options{MaxConns: 4})},
 			}
-			directory := workspace.NewDirectory(real.System, nil)
+			directory := people.NewDirectory(real.System, nil)
 			var workspaces []workspace.ID
 			for range 2 {
 				created, err := directory.CreateWorkspace(t.Context(), "A workspace", workspace.Pro, 0)
@@ -104,9 +108,9 @@ func TestRowsConform(t *testing.T) {
 
 // played is what the holders of a player have read and claimed.
 type played struct {
-	read    map[string][]workspace.HeldRecord
+	read    map[string][]held.Record
 	claimed map[string]map[uuid.UUID]int64
-	stubs   []workspace.HeldRecord
+	stubs   []held.Record
 	since   int64
 }
 
@@ -120,7 +124,7 @@ type player struct {
 func step(t *testing.T, p *player, r *rand.Rand) string {
 	t.Helper()
 	if p.state.read == nil {
-		*p.state = played{read: map[string][]workspace.HeldRecord{}, claimed: map[string]map[uuid.UUID]int64{}}
+		*p.state = played{read: map[string][]held.Record{}, claimed: map[string]map[uuid.UUID]int64{}}
 	}
 	result := p.call(t.Context(), r)
 	rows, err := p.table(t.Context())

@@ -11,6 +11,8 @@ import (
 	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/held"
 )
 
 // key is the primary key of held_records and overlays.
@@ -86,11 +88,11 @@ type database struct {
 	lastVersion int64 // of the sequence held_version
 	rows        map[key]*row
 	order       []key // of rows, sorted
-	overlays    map[key]workspace.Overlay
+	overlays    map[key]book.Overlay
 	members     map[key][]uuid.UUID // the Static Views that contain a record, sorted
 	views       map[viewKey]query.Dataset
 	projectors  map[workspace.ID]*projectorRow
-	registered  []workspace.HeldGeneration // sorted by dataset, then by creation
+	registered  []held.Generation // sorted by dataset, then by creation
 	sources     map[query.Dataset]string
 	leases      map[string]*leaseRow
 
@@ -100,7 +102,7 @@ type database struct {
 
 func newDatabase(clock func() time.Time) *database {
 	return &database{
-		clock: clock, bumpPage: 1_000, rows: map[key]*row{}, overlays: map[key]workspace.Overlay{}, members: map[key][]uuid.UUID{},
+		clock: clock, bumpPage: 1_000, rows: map[key]*row{}, overlays: map[key]book.Overlay{}, members: map[key][]uuid.UUID{},
 		views: map[viewKey]query.Dataset{}, projectors: map[workspace.ID]*projectorRow{}, sources: map[query.Dataset]string{},
 		leases: map[string]*leaseRow{}, onCommit: func(key) {},
 	}
@@ -153,13 +155,13 @@ func distinct(ids []uuid.UUID) []uuid.UUID {
 	return slices.Compact(ids)
 }
 
-func (db *database) upsertOverlays(in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) []workspace.Overlay {
+func (db *database) upsertOverlays(in workspace.ID, d query.Dataset, changes []book.OverlayUpsert) []book.Overlay {
 	ids := make([]uuid.UUID, len(changes))
 	for i, c := range changes {
 		ids[i] = c.Fresh.Record
 	}
 	db.hold(in, d, ids)
-	results := make([]workspace.Overlay, len(changes))
+	results := make([]book.Overlay, len(changes))
 	for i, c := range changes {
 		k := key{in, d, c.Fresh.Record}
 		next := c.Fresh
@@ -251,9 +253,9 @@ func (db *database) deleteView(in workspace.ID, view uuid.UUID) error {
 }
 
 // record returns a row with its overlay and memberships.
-func (db *database) record(k key) workspace.HeldRecord {
+func (db *database) record(k key) held.Record {
 	r := db.rows[k]
-	h := workspace.HeldRecord{Dataset: k.dataset, Record: k.record, Version: r.version, Digest: bytes.Clone(r.digest), Views: slices.Clone(db.members[k])}
+	h := held.Record{Dataset: k.dataset, Record: k.record, Version: r.version, Digest: bytes.Clone(r.digest), Views: slices.Clone(db.members[k])}
 	if o, kept := db.overlays[k]; kept {
 		h.Overlay = &o
 	}

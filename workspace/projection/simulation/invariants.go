@@ -13,7 +13,7 @@ import (
 	"atlas/internal/fault"
 	searchdoc "atlas/search/document"
 	"atlas/search/query"
-	"atlas/workspace"
+	"atlas/workspace/held"
 	"atlas/workspace/projection"
 )
 
@@ -54,7 +54,7 @@ func (w *world) statesSince(k key, commit int64) []state {
 // checkDigest checks a write of a document: while its row has a digest, only an equal
 // document may replace the document.
 func (w *world) checkDigest(i *index, id string, doc *document) {
-	at := slices.IndexFunc(w.db.registered, func(g workspace.HeldGeneration) bool {
+	at := slices.IndexFunc(w.db.registered, func(g held.Generation) bool {
 		return g.Serving && i.uuid == g.IndexUUID && i.name == w.names.HeldGeneration(string(g.Dataset), g.Generation)
 	})
 	if at < 0 {

@@ -14,7 +14,10 @@ import (
 	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/book"
+	"atlas/workspace/held"
 	"atlas/workspace/projection"
+	"atlas/workspace/views"
 )
 
 // postgresModel is a process's connection to the model of Postgres.
@@ -48,8 +51,8 @@ type rows struct {
 
 var _ projection.Rows = (*rows)(nil)
 
-func (s *rows) HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (workspace.Freshness, error) {
-	return read(ctx, s.postgresModel, fmt.Sprintf("HeldFreshness %s %s", short(in), d), func() (f workspace.Freshness) {
+func (s *rows) HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (held.Freshness, error) {
+	return read(ctx, s.postgresModel, fmt.Sprintf("HeldFreshness %s %s", short(in), d), func() (f held.Freshness) {
 		for _, g := range s.db.registered {
 			if g.Dataset == d && g.Serving {
 				f.Generation, f.Filling = g.Generation, !g.LostMarked
@@ -71,16 +74,16 @@ func (s *rows) HeldFreshness(ctx context.Context, in workspace.ID, d query.Datas
 	})
 }
 
-func (s *rows) PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (workspace.PendingHeld, error) {
+func (s *rows) PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (held.Pending, error) {
 	what := fmt.Sprintf("PendingHeld %s own=%v", short(in), ownOnly)
-	return do(ctx, s.link, toPostgres, what, func() (p workspace.PendingHeld, err error) {
+	return do(ctx, s.link, toPostgres, what, func() (p held.Pending, err error) {
 		if s.broken != nil && s.broken(in) {
 			return p, fault.New(fault.Internal, "the rows are broken")
 		}
 		p.Leased = s.db.acquireProjector(in, holder, ttl)
 		p.Records = s.db.pendingHeld(in, ownOnly, limit)
 		p.Indexed = !slices.ContainsFunc(query.Held, func(d query.Dataset) bool {
-			return !slices.ContainsFunc(s.db.registered, func(g workspace.HeldGeneration) bool { return g.Dataset == d })
+			return !slices.ContainsFunc(s.db.registered, func(g held.Generation) bool { return g.Dataset == d })
 		})
 		return p, nil
 	})
@@ -95,7 +98,7 @@ func (db *database) acquireProjector(in workspace.ID, holder string, ttl time.Du
 	return p.acquire(db.clock(), holder, ttl)
 }
 
-func (db *database) pendingHeld(in workspace.ID, ownOnly bool, limit int) (list []workspace.HeldRecord) {
+func (db *database) pendingHeld(in workspace.ID, ownOnly bool, limit int) (list []held.Record) {
 	var keys []key
 	for _, k := range db.order {
 		if r := db.rows[k]; k.workspace == in && r.pending() && (r.ownChange || !ownOnly) {
@@ -117,9 +120,9 @@ func (db *database) pendingHeld(in workspace.ID, ownOnly bool, limit int) (list 
 	return list
 }
 
-func (s *rows) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []workspace.HeldRecord) (workspace.HeldClaim, error) {
-	return read(ctx, s.postgresModel, fmt.Sprintf("ClaimHeld %s %s", short(in), versions(records)), func() workspace.HeldClaim {
-		c := workspace.HeldClaim{Versions: map[uuid.UUID]int64{}}
+func (s *rows) ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []held.Record) (held.Claim, error) {
+	return read(ctx, s.postgresModel, fmt.Sprintf("ClaimHeld %s %s", short(in), versions(records)), func() held.Claim {
+		c := held.Claim{Versions: map[uuid.UUID]int64{}}
 		if p := s.db.projectors[in]; p == nil || !p.renew(s.db.clock(), holder, ttl) {
 			return c
 		}
@@ -148,13 +151,13 @@ func (db *database) claim(r *row, read int64) int64 {
 	return read
 }
 
-func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, projected []workspace.ProjectionResult, written bool) error {
+func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, projected []held.ProjectionResult, written bool) error {
 	if len(projected) == 0 {
 		return nil
 	}
-	list := make([]workspace.HeldRecord, len(projected))
+	list := make([]held.Record, len(projected))
 	for i, p := range projected {
-		list[i] = workspace.HeldRecord{Dataset: p.Dataset, Record: p.Record, Version: p.Version}
+		list[i] = held.Record{Dataset: p.Dataset, Record: p.Record, Version: p.Version}
 	}
 	return s.exec(ctx, fmt.Sprintf("FinishHeld %s %s", short(in), versions(list)), func() {
 		for _, p := range projected {
@@ -166,7 +169,7 @@ func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, projected []work
 	})
 }
 
-func (db *database) finish(k key, p workspace.ProjectionResult) {
+func (db *database) finish(k key, p held.ProjectionResult) {
 	r := db.rows[k]
 	switch {
 	case r == nil:
@@ -185,7 +188,7 @@ func (db *database) finish(k key, p workspace.ProjectionResult) {
 }
 
 // finished updates a row that did not change since it was read.
-func (db *database) finished(k key, r *row, p workspace.ProjectionResult) {
+func (db *database) finished(k key, r *row, p held.ProjectionResult) {
 	r.projected, r.projectedAt, r.ownChange = p.Version, db.clock(), false
 	r.digest, r.present, r.refusal = p.Digest, p.Present, p.Refusal
 	r.lost, r.viewDeleted = 0, 0
@@ -226,13 +229,13 @@ func (s *rows) BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, r
 	})
 }
 
-func (s *rows) ClaimStubs(ctx context.Context, in workspace.ID, age time.Duration, limit int) ([]workspace.HeldRecord, error) {
-	return read(ctx, s.postgresModel, "ClaimStubs "+short(in), func() (list []workspace.HeldRecord) {
+func (s *rows) ClaimStubs(ctx context.Context, in workspace.ID, age time.Duration, limit int) ([]held.Record, error) {
+	return read(ctx, s.postgresModel, "ClaimStubs "+short(in), func() (list []held.Record) {
 		for _, k := range s.db.order {
 			if k.workspace == in && s.db.oldStub(k, age) && len(list) < limit {
 				r := s.db.rows[k]
 				r.digest = nil
-				list = append(list, workspace.HeldRecord{Dataset: k.dataset, Record: k.record, Version: r.version})
+				list = append(list, held.Record{Dataset: k.dataset, Record: k.record, Version: r.version})
 			}
 		}
 		return list
@@ -244,7 +247,7 @@ func (db *database) oldStub(k key, age time.Duration) bool {
 	return !r.stubSince.IsZero() && r.stubSince.Before(db.clock().Add(-age)) && !r.pending()
 }
 
-func (s *rows) ForgetHeld(ctx context.Context, in workspace.ID, records []workspace.HeldRecord) error {
+func (s *rows) ForgetHeld(ctx context.Context, in workspace.ID, records []held.Record) error {
 	return s.exec(ctx, fmt.Sprintf("ForgetHeld %s %s", short(in), versions(records)), func() {
 		for _, h := range records {
 			k := key{in, h.Dataset, h.Record}
@@ -257,31 +260,31 @@ func (s *rows) ForgetHeld(ctx context.Context, in workspace.ID, records []worksp
 	})
 }
 
-// The writes of workspaces, like those of workspace.BookStore and
+// The writes of workspaces, like those of book.Store and
 // workspace.MembershipStore.
 
-// UpsertOverlays is that of workspace.BookStore, without a limit.
-func (s *rows) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []workspace.OverlayUpsert) ([]workspace.Overlay, error) {
+// UpsertOverlays is that of book.Store, without a limit.
+func (s *rows) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []book.OverlayUpsert) ([]book.Overlay, error) {
 	records := make([]uuid.UUID, len(changes))
 	for i, c := range changes {
 		records[i] = c.Fresh.Record
 	}
-	return read(ctx, s.postgresModel, fmt.Sprintf("UpsertOverlays %s %s %s", short(in), d, ids(records)), func() []workspace.Overlay {
+	return read(ctx, s.postgresModel, fmt.Sprintf("UpsertOverlays %s %s %s", short(in), d, ids(records)), func() []book.Overlay {
 		return s.db.upsertOverlays(in, d, changes)
 	})
 }
 
-// DeleteOverlays is that of workspace.BookStore.
+// DeleteOverlays is that of book.Store.
 func (s *rows) DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
 	return s.exec(ctx, fmt.Sprintf("DeleteOverlays %s %s %s", short(in), d, ids(records)), func() {
 		s.db.deleteOverlays(in, d, records)
 	})
 }
 
-// Overlays is that of workspace.BookStore.
-func (s *rows) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]workspace.Overlay, error) {
-	return read(ctx, s.postgresModel, fmt.Sprintf("Overlays %s %s %s", short(in), d, ids(records)), func() map[uuid.UUID]workspace.Overlay {
-		found := map[uuid.UUID]workspace.Overlay{}
+// Overlays is that of book.Store.
+func (s *rows) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]book.Overlay, error) {
+	return read(ctx, s.postgresModel, fmt.Sprintf("Overlays %s %s %s", short(in), d, ids(records)), func() map[uuid.UUID]book.Overlay {
+		found := map[uuid.UUID]book.Overlay{}
 		for _, id := range records {
 			if o, kept := s.db.overlays[key{in, d, id}]; kept {
 				found[id] = o
@@ -292,15 +295,15 @@ func (s *rows) Overlays(ctx context.Context, in workspace.ID, d query.Dataset, r
 }
 
 // StaticViews returns the ids of a dataset's Static Views.
-func (s *rows) StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]workspace.ViewID, error) {
-	return read(ctx, s.postgresModel, fmt.Sprintf("StaticViews %s %s", short(in), d), func() []workspace.ViewID {
-		list := []workspace.ViewID{}
+func (s *rows) StaticViews(ctx context.Context, in workspace.ID, d query.Dataset) ([]views.ID, error) {
+	return read(ctx, s.postgresModel, fmt.Sprintf("StaticViews %s %s", short(in), d), func() []views.ID {
+		list := []views.ID{}
 		for k, of := range s.db.views {
 			if k.workspace == in && of == d {
-				list = append(list, workspace.ViewID(k.view))
+				list = append(list, views.ID(k.view))
 			}
 		}
-		slices.SortFunc(list, func(a, b workspace.ViewID) int { return bytes.Compare(a[:], b[:]) })
+		slices.SortFunc(list, func(a, b views.ID) int { return bytes.Compare(a[:], b[:]) })
 		return list
 	})
 }
@@ -337,8 +340,8 @@ func short[T ~[16]byte](id T) string { return fmt.Sprintf("%02x", id[15]) }
 
 func ids(records []uuid.UUID) string { return joined(records, short[uuid.UUID]) }
 
-func versions(records []workspace.HeldRecord) string {
-	return joined(records, func(r workspace.HeldRecord) string {
+func versions(records []held.Record) string {
+	return joined(records, func(r held.Record) string {
 		return fmt.Sprintf("%c%s@%d", r.Dataset[0], short(r.Record), r.Version)
 	})
 }

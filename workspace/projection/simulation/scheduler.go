@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"atlas/internal/fault"
-	"atlas/workspace"
+	"atlas/workspace/held"
 )
 
 // scheduler executes one event at a time.
@@ -293,7 +293,7 @@ func resultText(value any) string {
 	switch v := value.(type) {
 	case bool, int64, string:
 		return fmt.Sprintf(" → %v", v)
-	case workspace.PendingHeld:
+	case held.Pending:
 		return fmt.Sprintf(" → ok=%v %s", v.Leased, versions(v.Records))
 	case reply:
 		return fmt.Sprintf(" → %d", v.status)

@@ -15,7 +15,9 @@ import (
 	"atlas/mappings"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/held"
 	"atlas/workspace/records"
+	"atlas/workspace/views"
 )
 
 // searcher is a model of *search.Engine. It runs the searches of held records that
@@ -32,8 +34,8 @@ var _ records.Searcher = (*searcher)(nil)
 
 // searchCheck is the expectation of a client, and the violations of the result.
 type searchCheck struct {
-	view        *workspace.View // nil: the book
-	afterCommit int64           // the search must see this commit
+	view        *views.View // nil: the book
+	afterCommit int64       // the search must see this commit
 	// problems are those of the search whose answer the client got.
 	problems []string
 }
@@ -154,7 +156,7 @@ func (*evaluation) unsupported(n query.Node) { panic("the model has no condition
 // registered reports whether a searched index is the registered one. Another index
 // under the same name is detected by the next Prepare.
 func (w *world) registered(q query.Query, i *index) bool {
-	return slices.ContainsFunc(w.db.registered, func(g workspace.HeldGeneration) bool {
+	return slices.ContainsFunc(w.db.registered, func(g held.Generation) bool {
 		return g.Dataset == q.Dataset && w.names.HeldGeneration(string(g.Dataset), g.Generation) == i.name && g.IndexUUID == i.uuid
 	})
 }
@@ -193,11 +195,11 @@ func (w *world) checkSearch(q query.Query, want *searchCheck, shown map[uuid.UUI
 }
 
 // shows reports whether a View, or the book for nil, shows a record in this state.
-func (s state) shows(view *workspace.View) bool {
+func (s state) shows(view *views.View) bool {
 	switch {
 	case view == nil:
 		return s.inBook
-	case view.Type == workspace.StaticView:
+	case view.Type == views.Static:
 		return slices.Contains(s.views, uuid.UUID(view.ID))
 	default:
 		return s.inBook || len(s.views) > 0

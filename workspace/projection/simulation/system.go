@@ -12,6 +12,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/held"
 	"atlas/workspace/postgres"
 	"atlas/workspace/projection"
 )
@@ -55,8 +56,8 @@ func (s *system) StubWorkspaces(ctx context.Context, age time.Duration, limit in
 	})
 }
 
-func (s *system) HeldStatus(ctx context.Context) (workspace.HeldStatus, error) {
-	return read(ctx, s.postgresModel, "HeldStatus", func() (h workspace.HeldStatus) {
+func (s *system) HeldStatus(ctx context.Context) (held.Status, error) {
+	return read(ctx, s.postgresModel, "HeldStatus", func() (h held.Status) {
 		for _, r := range s.db.rows {
 			h.Records++
 			if !r.stubSince.IsZero() {
@@ -155,14 +156,14 @@ func (s *system) SetHeldSource(ctx context.Context, d query.Dataset, generation 
 	})
 }
 
-func (s *system) HeldGenerations(ctx context.Context) ([]workspace.HeldGeneration, error) {
-	return read(ctx, s.postgresModel, "HeldGenerations", func() []workspace.HeldGeneration {
+func (s *system) HeldGenerations(ctx context.Context) ([]held.Generation, error) {
+	return read(ctx, s.postgresModel, "HeldGenerations", func() []held.Generation {
 		return slices.Clone(s.db.registered)
 	})
 }
 
 // RegisterGeneration is two statements, each its own transaction.
-func (s *system) RegisterGeneration(ctx context.Context, g workspace.HeldGeneration) (int64, error) {
+func (s *system) RegisterGeneration(ctx context.Context, g held.Generation) (int64, error) {
 	err := s.tryExec(ctx, "RegisterGeneration "+string(g.Dataset), func() error { return s.db.register(g) })
 	if err != nil {
 		return 0, err
@@ -170,7 +171,7 @@ func (s *system) RegisterGeneration(ctx context.Context, g workspace.HeldGenerat
 	return read(ctx, s.postgresModel, "LastVersion "+string(g.Dataset), func() int64 { return max(1, s.db.lastVersion) })
 }
 
-func (db *database) register(g workspace.HeldGeneration) error {
+func (db *database) register(g held.Generation) error {
 	for _, other := range db.registered {
 		if other.Dataset == g.Dataset && other.Generation == g.Generation {
 			return fault.New(fault.Internal, "the generation %s of %s is registered", g.Generation, g.Dataset)
@@ -181,20 +182,20 @@ func (db *database) register(g workspace.HeldGeneration) error {
 	return nil
 }
 
-func (db *database) insert(g workspace.HeldGeneration) {
+func (db *database) insert(g held.Generation) {
 	db.registered = append(slices.Clone(db.registered), g)
-	slices.SortStableFunc(db.registered, func(a, b workspace.HeldGeneration) int { return strings.Compare(string(a.Dataset), string(b.Dataset)) })
+	slices.SortStableFunc(db.registered, func(a, b held.Generation) int { return strings.Compare(string(a.Dataset), string(b.Dataset)) })
 }
 
 // remove removes generations of a dataset.
 func (db *database) remove(d query.Dataset, which func(generation string) bool) {
-	db.registered = slices.DeleteFunc(slices.Clone(db.registered), func(g workspace.HeldGeneration) bool {
+	db.registered = slices.DeleteFunc(slices.Clone(db.registered), func(g held.Generation) bool {
 		return g.Dataset == d && which(g.Generation)
 	})
 }
 
 // updateGeneration changes a generation, if it is registered.
-func (db *database) updateGeneration(of workspace.HeldGeneration, change func(*workspace.HeldGeneration)) {
+func (db *database) updateGeneration(of held.Generation, change func(*held.Generation)) {
 	db.registered = slices.Clone(db.registered)
 	for i, g := range db.registered {
 		if g.Dataset == of.Dataset && g.Generation == of.Generation {
@@ -203,7 +204,7 @@ func (db *database) updateGeneration(of workspace.HeldGeneration, change func(*w
 	}
 }
 
-func (s *system) ReplaceGenerations(ctx context.Context, g workspace.HeldGeneration) error {
+func (s *system) ReplaceGenerations(ctx context.Context, g held.Generation) error {
 	return s.exec(ctx, "ReplaceGenerations "+string(g.Dataset), func() {
 		s.db.remove(g.Dataset, func(string) bool { return true })
 		g := g
@@ -212,7 +213,7 @@ func (s *system) ReplaceGenerations(ctx context.Context, g workspace.HeldGenerat
 	})
 }
 
-func (s *system) MarkLost(ctx context.Context, g workspace.HeldGeneration) error {
+func (s *system) MarkLost(ctx context.Context, g held.Generation) error {
 	err := s.bumpDataset(ctx, g.Dataset, "MarkLost "+string(g.Dataset), func(r *row) {
 		r.digest, r.lost = nil, 0
 		if r.projected > 0 {
@@ -223,13 +224,13 @@ func (s *system) MarkLost(ctx context.Context, g workspace.HeldGeneration) error
 		return err
 	}
 	return s.exec(ctx, "Marked "+string(g.Dataset), func() {
-		s.db.updateGeneration(g, func(g *workspace.HeldGeneration) { g.LostMarked = true })
+		s.db.updateGeneration(g, func(g *held.Generation) { g.LostMarked = true })
 	})
 }
 
-func (s *system) AdoptIndex(ctx context.Context, g workspace.HeldGeneration) error {
+func (s *system) AdoptIndex(ctx context.Context, g held.Generation) error {
 	return s.exec(ctx, "AdoptIndex "+string(g.Dataset), func() {
-		s.db.updateGeneration(g, func(of *workspace.HeldGeneration) {
+		s.db.updateGeneration(g, func(of *held.Generation) {
 			if of.IndexUUID == "" {
 				of.IndexUUID = g.IndexUUID
 			}
@@ -237,14 +238,14 @@ func (s *system) AdoptIndex(ctx context.Context, g workspace.HeldGeneration) err
 	})
 }
 
-func (s *system) ServeGeneration(ctx context.Context, g workspace.HeldGeneration) error {
+func (s *system) ServeGeneration(ctx context.Context, g held.Generation) error {
 	return s.exec(ctx, "ServeGeneration "+string(g.Dataset), func() {
 		s.db.remove(g.Dataset, func(generation string) bool { return generation != g.Generation })
-		s.db.updateGeneration(g, func(g *workspace.HeldGeneration) { g.Serving = true })
+		s.db.updateGeneration(g, func(g *held.Generation) { g.Serving = true })
 	})
 }
 
-func (s *system) DropGeneration(ctx context.Context, g workspace.HeldGeneration) error {
+func (s *system) DropGeneration(ctx context.Context, g held.Generation) error {
 	return s.exec(ctx, "DropGeneration "+string(g.Dataset), func() {
 		s.db.remove(g.Dataset, func(generation string) bool { return generation == g.Generation })
 	})

@@ -1,0 +1,293 @@
+// Package book has the types and rules of a workspace's book: the global records that
+// the workspace annotated, with its own values of them (overlays), the rows that show
+// both, and the score of accounts (docs/api.md, "The book").
+//
+// It neither stores (workspace/postgres) nor searches (workspace/records).
+package book
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// GlobalRecords reads the global datasets as they are now. *search.Engine
+// implements it.
+type GlobalRecords interface {
+	// Lookup returns the public records with these ids, by id. Unknown ids are left
+	// out.
+	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
+	// Match returns, for each value, at most 100 records whose field has it as a
+	// whole value, ignoring case and accents. Domains are as query.Domain makes
+	// them.
+	Match(ctx context.Context, d query.Dataset, field string, values []string) ([][]jsontext.Value, error)
+	// SignalCounts counts the signals that name each account in the span before
+	// at, and in the one before that.
+	SignalCounts(ctx context.Context, accounts []string, at time.Time, span time.Duration) (map[string][2]int64, error)
+}
+
+// OverlayUpsert is a change of a record's overlay.
+type OverlayUpsert struct {
+	// Fresh is stored when the record has no overlay yet. Its Record names the
+	// record.
+	Fresh  Overlay
+	Change OverlayChange
+}
+
+// Additions bounds the records that are new to a workspace's books, all datasets
+// together: at most Most within AdditionWindow before At. The window is measured
+// in whole minutes and rounded up.
+type Additions struct {
+	Most int
+	At   time.Time
+}
+
+// OverlayOutcome is an overlay as it is after its change.
+type OverlayOutcome struct {
+	Overlay Overlay
+	// Refused: the record is new to the book and above the bound of Additions;
+	// nothing changed.
+	Refused bool
+}
+
+// Store keeps the overlays of workspaces.
+type Store interface {
+	// UpsertOverlays makes the changes in order, in one transaction. An overlay
+	// that a change does not alter keeps its UpdatedAt; others get that of Fresh.
+	// Only records that are new to the book count and can be refused, the last
+	// ones first.
+	UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []OverlayUpsert, a Additions) ([]OverlayOutcome, error)
+	// DeleteOverlays ignores records without an overlay.
+	DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
+	// Overlays returns the overlays of those records that have one.
+	Overlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]Overlay, error)
+}
+
+// Book is the workspaces' own data on global records.
+type Book struct {
+	Store  Store
+	Global GlobalRecords
+	// Bounds.BookAdditions is how many records can be new to a book in 24 hours.
+	Limits workspace.Limits
+	// Changed, when not nil, is called after a change was stored. It must not
+	// block.
+	Changed func(in workspace.ID)
+	// Now is the clock; nil: the system's.
+	Now func() time.Time
+}
+
+// Outcome is the result of one input: the record's id, if it is known, and
+// its row or an error: fault.InvalidInput, fault.NotFound, fault.AmbiguousMatch,
+// fault.LimitReached; fault.Internal for a stored overlay whose row cannot be
+// rendered.
+type Outcome struct {
+	Record string
+	Row    jsontext.Value
+	Err    error
+}
+
+// Upsert adds records to the book or changes their overlays, in order. Its own
+// error is fault.Unavailable; nothing has changed then.
+func (b *Book) Upsert(ctx context.Context, in workspace.ID, d query.Dataset, inputs []Input) ([]Outcome, error) {
+	outcomes := make([]Outcome, len(inputs))
+	if err := b.resolve(ctx, d, inputs, outcomes); err != nil {
+		return nil, err
+	}
+	now := b.now()
+	global, signals, err := b.facts(ctx, d, outcomes, now)
+	if err != nil {
+		return nil, err
+	}
+	var changes []OverlayUpsert
+	var positions []int
+	for i, out := range outcomes {
+		if out.Err != nil {
+			continue
+		}
+		record, there := global[out.Record]
+		if !there {
+			outcomes[i].Err = fault.New(fault.NotFound, "no %s has the id %s", d.Singular(), out.Record)
+			continue
+		}
+		fresh, err := freshOverlay(d, out.Record, record, signals[out.Record], inputs[i].Change, now)
+		if err != nil {
+			return nil, err
+		}
+		changes, positions = append(changes, OverlayUpsert{fresh, inputs[i].Change}), append(positions, i)
+	}
+	if len(changes) == 0 {
+		return outcomes, nil
+	}
+	most := b.Limits.WithDefaults().BookAdditions
+	stored, err := b.Store.UpsertOverlays(ctx, in, d, changes, Additions{most, now})
+	if err != nil {
+		return nil, err
+	}
+	b.notify(in)
+	for j, i := range positions {
+		if stored[j].Refused {
+			outcomes[i].Err = workspace.LimitError(most, "records newly added to the workspace's books in 24 hours", "what is in them can be changed; add others later")
+			continue
+		}
+		// The overlay is stored: an error of rendering is this item's alone.
+		outcomes[i].Row, outcomes[i].Err = Row(d, query.BookRecord, global[outcomes[i].Record], &stored[j].Overlay)
+	}
+	return outcomes, nil
+}
+
+// freshOverlay is the overlay of a record that is new to the book.
+func freshOverlay(d query.Dataset, id string, record []byte, signals [2]int64, change OverlayChange, now time.Time) (Overlay, error) {
+	u, err := workspace.ParseUUID(id)
+	if err != nil {
+		return Overlay{}, fault.Wrap(err, fault.Internal, "a global record has no id")
+	}
+	fresh, _ := change.Apply(Overlay{Record: u, CreatedAt: now, UpdatedAt: now})
+	if d == query.Accounts {
+		facts, err := FactsOf(record, signals)
+		if err != nil {
+			return Overlay{}, err
+		}
+		scored := ScoreOf(fresh.Tier(), facts, now)
+		fresh.Score, fresh.Trend, fresh.ScoredAt = scored.Score, scored.Trend, scored.At
+	}
+	return fresh, nil
+}
+
+// facts reads the resolved records and, for accounts, their signal counts.
+func (b *Book) facts(ctx context.Context, d query.Dataset, outcomes []Outcome, now time.Time) (records map[string]jsontext.Value, signals map[string][2]int64, err error) {
+	var ids []string
+	for _, out := range outcomes {
+		if out.Err == nil {
+			ids = append(ids, out.Record)
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		records, err = b.Global.Lookup(ctx, d, ids)
+		return err
+	})
+	if d == query.Accounts {
+		group.Go(func() (err error) {
+			signals, err = b.Global.SignalCounts(ctx, ids, now, TrendSpan)
+			return err
+		})
+	}
+	return records, signals, group.Wait()
+}
+
+// resolve sets the id of each outcome, or the error that there is none.
+func (b *Book) resolve(ctx context.Context, d query.Dataset, inputs []Input, outcomes []Outcome) error {
+	var values []string
+	var positions []int
+	for i, in := range inputs {
+		outcomes[i].Record = in.Record
+		if in.Record == "" {
+			values, positions = append(values, in.Match), append(positions, i)
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	by, _ := query.MatchField(d)
+	found, err := b.Global.Match(ctx, d, by.Name, values)
+	if err != nil {
+		return err
+	}
+	for j, i := range positions {
+		ids, err := exactly(by, found[j], inputs[i].Match)
+		switch {
+		case err != nil:
+			return err
+		case len(ids) == 0:
+			outcomes[i].Err = fault.New(fault.NotFound, "no %s has this %s", d.Singular(), by.Match)
+		case len(ids) > 1:
+			outcomes[i].Err = fault.New(fault.AmbiguousMatch, "several %s have this %s; use %s", d, by.Match, IDKey(d))
+		default:
+			outcomes[i].Record = ids[0]
+		}
+	}
+	return nil
+}
+
+// exactly returns the ids of the records whose folded field equals the value. The
+// index also finds values that differ in accents.
+func exactly(by query.Field, records []jsontext.Value, want string) ([]string, error) {
+	var ids []string
+	for _, r := range records {
+		members, err := pick(r, []string{"id", by.Name})
+		if err != nil {
+			return nil, err
+		}
+		if !by.List() {
+			members[1] = slices.Concat(jsontext.Value("["), members[1], jsontext.Value("]"))
+		}
+		var id string
+		var values []string
+		if err := errors.Join(json.Unmarshal(members[0], &id), json.Unmarshal(members[1], &values)); err != nil {
+			return nil, unreadable(err)
+		}
+		if slices.ContainsFunc(values, func(v string) bool { return foldMatch(by, v) == want }) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// Delete removes records from the book. Records that are not in it are ignored.
+func (b *Book) Delete(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error {
+	if len(records) == 0 {
+		return nil
+	}
+	if err := b.Store.DeleteOverlays(ctx, in, d, records); err != nil {
+		return err
+	}
+	b.notify(in)
+	return nil
+}
+
+// Get returns the row of a record in the book: fault.NotFound.
+func (b *Book) Get(ctx context.Context, in workspace.ID, d query.Dataset, record uuid.UUID) (jsontext.Value, error) {
+	missing := fault.New(fault.NotFound, "no %s of the book has the id %s", d.Singular(), record)
+	overlays, err := b.Store.Overlays(ctx, in, d, []uuid.UUID{record})
+	if err != nil {
+		return nil, err
+	}
+	overlay, kept := overlays[record]
+	if !kept {
+		return nil, missing
+	}
+	global, err := b.Global.Lookup(ctx, d, []string{record.String()})
+	if err != nil {
+		return nil, err
+	}
+	public, there := global[record.String()]
+	if !there {
+		return nil, missing
+	}
+	return Row(d, query.BookRecord, public, &overlay)
+}
+
+func (b *Book) notify(in workspace.ID) {
+	if b.Changed != nil {
+		b.Changed(in)
+	}
+}
+
+func (b *Book) now() time.Time {
+	if b.Now == nil {
+		return workspace.StoredTime(time.Now())
+	}
+	return workspace.StoredTime(b.Now())
+}

@@ -1,0 +1,123 @@
+package book_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/search/query"
+	"atlas/workspace/book"
+)
+
+func TestScore(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	ago := func(days int) time.Time { return now.AddDate(0, 0, -days) }
+	full := book.ScoreFacts{LastActivity: now, Projects: 50, Contacts: 20}
+	for name, c := range map[string]struct {
+		tier  string
+		facts book.ScoreFacts
+		want  int
+	}{
+		"nothing known":        {"", book.ScoreFacts{}, 20},
+		"tier 1 alone":         {"tier_1", book.ScoreFacts{}, 40},
+		"tier 2 alone":         {"tier_2", book.ScoreFacts{}, 26},
+		"tier 3 alone":         {"tier_3", book.ScoreFacts{}, 13},
+		"everything":           {"tier_1", full, 100},
+		"more than everything": {"tier_1", book.ScoreFacts{LastActivity: now.AddDate(0, 0, 3), Projects: 5_000, Contacts: 900}, 100},
+		"disqualified":         {"disqualified", full, 0},
+		"90 days ago":          {"", book.ScoreFacts{LastActivity: ago(90)}, 31},
+		"one project":          {"", book.ScoreFacts{Projects: 1}, 24},
+		"one contact":          {"", book.ScoreFacts{Contacts: 1}, 22},
+	} {
+		if got := book.Score(c.tier, c.facts, now); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		recent, before int64
+		want           string
+	}{
+		{0, 0, "steady"}, {1, 0, "rising"}, {0, 1, "falling"}, {6, 5, "rising"}, {12, 10, "rising"}, {11, 10, "steady"},
+		{10, 10, "steady"}, {9, 10, "steady"}, {8, 10, "falling"}, {4, 5, "falling"},
+	} {
+		if got := book.Trend(book.ScoreFacts{Recent: c.recent, Before: c.before}); got != c.want {
+			t.Errorf("%d against %d: %s, want %s", c.recent, c.before, got, c.want)
+		}
+	}
+}
+
+func TestParseUpsert(t *testing.T) {
+	t.Parallel()
+	parse := func(body string) (book.Input, error) {
+		v, issues := input.Decode([]byte(body))
+		return book.ParseUpsert(v, query.Accounts, issues)
+	}
+	in, err := parse(`{"match":{"domain":"WWW.Acme.com"},"icp_tier":null,"notes":" a ","tags":[" Hot","hot","HOT ","b"]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := book.Input{Match: "acme.com", Change: book.OverlayChange{"icp_tier": nil, "notes": "a", "tags": []string{"Hot", "b"}}}
+	if diff := cmp.Diff(want, in); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Tags are equal as searches fold them, however they are encoded; the first
+// spelling stays, composed, and is what is measured.
+func TestTagsAreFolded(t *testing.T) {
+	t.Parallel()
+	const maxTag = 64
+	long := strings.Repeat("e\u0301", maxTag)
+	for given, want := range map[string][]string{
+		`["été","e\u0301te\u0301","ÉTÉ","ete"]`:    {"été"},
+		`["e\u0301te\u0301","été"]`:                {"été"},
+		`["Øl","ol","Łódź","lodz","Þór","thor"]`:   {"Øl", "Łódź", "Þór"},
+		`["ガ","カ\u3099","カ"]`:                      {"ガ", "カ"},
+		`["Straße","STRASSE","b"]`:                 {"Straße", "b"},
+		`["` + long + `","` + long + `"]`:          {strings.Repeat("é", maxTag)},
+		`["` + long + `x"]`:                        nil,
+		`["` + strings.Repeat("\u0958", 33) + `"]`: nil, // two characters each when composed
+	} {
+		v, issues := input.Decode([]byte(`{"project_id":"00000001-0000-4000-8000-000000000001","tags":` + given + `}`))
+		in, err := book.ParseUpsert(v, query.Projects, issues)
+		if want == nil {
+			if fault.CodeOf(err) != fault.InvalidInput {
+				t.Errorf("%s: %v", given, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", given, err)
+		} else if diff := cmp.Diff(any(want), in.Change["tags"]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", given, diff)
+		}
+	}
+}
+
+// An overlay that a change leaves as it is has not changed.
+func TestApply(t *testing.T) {
+	t.Parallel()
+	o := book.Overlay{Values: book.Values{"workspace_status": "a", "tags": []string{"x", "y"}}}
+	for name, c := range map[string]struct {
+		change  book.OverlayChange
+		changed bool
+	}{
+		"nothing":       {book.OverlayChange{}, false},
+		"the same":      {book.OverlayChange{"workspace_status": "a", "tags": []string{"x", "y"}}, false},
+		"null again":    {book.OverlayChange{"notes": nil}, false},
+		"another":       {book.OverlayChange{"workspace_status": "b"}, true},
+		"cleared":       {book.OverlayChange{"workspace_status": nil}, true},
+		"other order":   {book.OverlayChange{"tags": []string{"y", "x"}}, true},
+		"no tags":       {book.OverlayChange{"tags": []string{}}, true},
+		"an empty text": {book.OverlayChange{"notes": ""}, true},
+	} {
+		if _, changed := c.change.Apply(o); changed != c.changed {
+			t.Errorf("%s: changed %v", name, changed)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package book
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"atlas/search/query"
+
+	"github.com/google/uuid"
+)
+
+// Overlay holds a workspace's own values of a global record. The records with an
+// overlay are the workspace's book.
+type Overlay struct {
+	Record uuid.UUID
+	// Values are what the workspace wrote.
+	Values Values
+	// Score is 0..100 and Trend one of query.Trends, both as computed at ScoredAt;
+	// accounts only.
+	Score    int
+	Trend    string
+	ScoredAt time.Time
+	// UpdatedAt is the time of the workspace's last change. Computed values do not
+	// change it.
+	CreatedAt, UpdatedAt time.Time
+}
+
+// Values are values by the name of a field that workspaces write
+// (query.WrittenFields): string, []string, int64, float64 or, for a time, an int64
+// of milliseconds since 1970. Unknown values and empty lists are absent.
+type Values map[string]any
+
+// Value returns the value of an overlay field, nil when it is unknown.
+func (o *Overlay) Value(f *query.Field) any {
+	switch f.Name {
+	case "atlas_score":
+		return int64(o.Score)
+	case "atlas_trend":
+		return o.Trend
+	case "updated_at":
+		return o.UpdatedAt.UnixMilli()
+	}
+	return o.Values[f.Name]
+}
+
+// Tier is one of query.ICPTiers, "" when it is unknown.
+func (o *Overlay) Tier() string {
+	tier, _ := o.Values["icp_tier"].(string)
+	return tier
+}
+
+// OverlayChange has new values of fields, nil for one that becomes unknown.
+// Fields that are not in it stay as they are.
+type OverlayChange map[string]any
+
+// Apply returns the overlay as the change makes it, and whether anything is
+// different. The overlay that is given stays as it was.
+func (c OverlayChange) Apply(o Overlay) (Overlay, bool) {
+	changed := false
+	for name, value := range c {
+		if list, ok := value.([]string); ok && len(list) == 0 {
+			value = nil
+		}
+		if sameValue(o.Values[name], value) {
+			continue
+		}
+		if !changed {
+			changed = true
+			values := make(Values, len(o.Values)+len(c))
+			maps.Copy(values, o.Values)
+			o.Values = values
+		}
+		if value == nil {
+			delete(o.Values, name)
+		} else {
+			o.Values[name] = value
+		}
+	}
+	return o, changed
+}
+
+func sameValue(a, b any) bool {
+	x, isList := a.([]string)
+	y, areLists := b.([]string)
+	if isList && areLists {
+		return slices.Equal(x, y)
+	}
+	return !isList && !areLists && a == b
+}
+
+// Scored is a computed score.
+type Scored struct {
+	Score int
+	Trend string
+	At    time.Time
+}

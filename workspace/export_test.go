@@ -1,4 +1,0 @@
-package workspace
-
-// Arranged is what a change makes of an order of Favorites.
-var Arranged = applyFavoriteChanges

@@ -1,0 +1,120 @@
+package people
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"atlas/workspace"
+)
+
+// InvitationEmail is the e-mail of an invitation, claimed for sending.
+type InvitationEmail struct {
+	Workspace  workspace.ID
+	Invitation InvitationID
+	// WorkspaceName and InvitedBy appear in the text. InvitedBy is the name of the
+	// user who invited, "" when an API key did.
+	WorkspaceName, InvitedBy string
+	Email                    string
+	Role                     Role
+	ExpiresAt                time.Time
+	Seed                     InvitationSeed
+	Hash                     workspace.SecretHash
+	// Attempt counts from 1. It distinguishes this claim from later ones.
+	Attempt int
+}
+
+// Outbox is the queue of invitation e-mails to send. It consists of the rows of
+// the invitations, so an e-mail is as durable as its invitation.
+type Outbox interface {
+	// ClaimEmail claims a due e-mail for one sender. The claim ends after hold: the
+	// e-mail of a sender that died becomes due again. The first claim sets sent_at.
+	// E-mails of closed and expired invitations are never due. ClaimEmail postpones
+	// an e-mail whose address got daily e-mails, from all workspaces, within
+	// AddressEmailWindow. ok is false when no e-mail is due.
+	ClaimEmail(ctx context.Context, now time.Time, hold time.Duration, daily int) (e InvitationEmail, ok bool, err error)
+	// EmailSent records that a claimed e-mail was sent.
+	EmailSent(ctx context.Context, e InvitationEmail, at time.Time) error
+	// EmailFailed makes a claimed e-mail due again at next; nil gives up.
+	EmailFailed(ctx context.Context, e InvitationEmail, next *time.Time) error
+}
+
+// The sliding windows of Limits.EmailsHourly and Limits.EmailsDaily.
+const (
+	WorkspaceEmailWindow = time.Hour
+	AddressEmailWindow   = 24 * time.Hour
+)
+
+// EmailStatus is the status of the e-mail of a new invitation.
+type EmailStatus string
+
+// The statuses of an EmailSchedule.
+const (
+	EmailNone     EmailStatus = "none"     // the service sends no e-mails
+	EmailDue      EmailStatus = "due"      // sent at once
+	EmailDelayed  EmailStatus = "delayed"  // sent later, because of a rate limit
+	EmailWithheld EmailStatus = "withheld" // never sent: the invitation expires first
+)
+
+// The rate limits that delay or withhold an e-mail.
+const (
+	PacedByWorkspace = "workspace"
+	PacedByAddress   = "address"
+)
+
+// EmailSchedule says when the e-mail of an invitation can be sent.
+type EmailSchedule struct {
+	Status EmailStatus
+	// At is set for EmailDue and EmailDelayed.
+	At *time.Time
+	// PacedBy is set for EmailDelayed and EmailWithheld.
+	PacedBy string
+}
+
+// MarshalJSON encodes the schedule as in docs/api.md, "Invitations".
+func (s EmailSchedule) MarshalJSON() ([]byte, error) {
+	var pacedBy *string
+	if s.PacedBy != "" {
+		pacedBy = &s.PacedBy
+	}
+	return json.Marshal(struct {
+		Status  EmailStatus `json:"status"`
+		DueAt   *string     `json:"due_at"`
+		PacedBy *string     `json:"paced_by"`
+	}{s.Status, workspace.FormatTime(s.At), pacedBy})
+}
+
+// EarlierEmails are the times that a new e-mail must keep its distance from:
+// InWorkspace is when the workspace's EmailsHourly-th e-mail from the last is
+// sent, ToAddress when its EmailsDaily-th from the last to the address is. Nil
+// means that there are fewer.
+type EarlierEmails struct{ InWorkspace, ToAddress *time.Time }
+
+// ScheduleEmail schedules the invitation's e-mail, so that any hour has at most
+// EmailsHourly e-mails of the workspace and any 24 hours at most EmailsDaily of
+// them to the address.
+func (r InvitationRecord) ScheduleEmail(earlier EarlierEmails) EmailSchedule {
+	if !r.SendEmail {
+		return EmailSchedule{Status: EmailNone}
+	}
+	schedule := EmailSchedule{Status: EmailDue}
+	at := r.CreatedAt
+	for _, rate := range []struct {
+		pacedBy string
+		earlier *time.Time
+		window  time.Duration
+	}{{PacedByWorkspace, earlier.InWorkspace, WorkspaceEmailWindow}, {PacedByAddress, earlier.ToAddress, AddressEmailWindow}} {
+		if rate.earlier == nil {
+			continue
+		}
+		if next := rate.earlier.Add(rate.window); next.After(at) {
+			at, schedule.Status, schedule.PacedBy = next, EmailDelayed, rate.pacedBy
+		}
+	}
+	if !at.Before(r.ExpiresAt) {
+		schedule.Status = EmailWithheld
+		return schedule
+	}
+	schedule.At = &at
+	return schedule
+}

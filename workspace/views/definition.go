@@ -1,0 +1,173 @@
+package views
+
+import (
+	"encoding/json"
+	"slices"
+
+	"atlas/search/query"
+)
+
+// Limits of a View's definition.
+const (
+	// DefinitionVersion is the version of the grammar, the only one there is.
+	DefinitionVersion = 1
+	// MaxDefinitionValues is the most values of one field.
+	MaxDefinitionValues = 100
+	// MaxDigits is the longest number of a range, so that every one of them is
+	// exact as an integer and as a float64.
+	MaxDigits = 15
+)
+
+// ConditionShape is how the value of a definition's field is written (docs/api.md,
+// "View definitions").
+type ConditionShape uint8
+
+// The shapes.
+const (
+	// OneOf is an array of different texts, any of which may match.
+	OneOf ConditionShape = iota
+	// OneID is an array of exactly one UUID.
+	OneID
+	// Known is an array of exactly one text, "known" or "unknown".
+	Known
+	// NumberRange is { min?, max? }, each a string of digits.
+	NumberRange
+	// DateRange is { after?, before? }, each YYYY-MM-DD: whole UTC days, both
+	// inclusive.
+	DateRange
+)
+
+// The texts of Known.
+const (
+	ValueKnown   = "known"
+	ValueUnknown = "unknown"
+)
+
+// DefinitionKey is a key that `fields` of a definition can have.
+type DefinitionKey struct {
+	Key string
+	// Field is what it is about.
+	Field query.Field
+	Shape ConditionShape
+}
+
+// Condition is one entry of `fields`.
+type Condition struct {
+	DefinitionKey
+	// Values are those of OneOf, OneID and Known: 1..MaxDefinitionValues,
+	// trimmed, ids in lower case.
+	Values []string
+	// From and To are the ends of a range as they were written, "" when open.
+	// One of them is given, and From is not above To.
+	From, To string
+}
+
+// Definition says which records a View shows. That of a Static View is the
+// zero value: its members are kept beside it.
+type Definition struct {
+	// Dynamic: the rest counts.
+	Dynamic bool
+	// Q is a text as a search request's `query`, trimmed; empty: no condition.
+	Q string
+	// Fields are conditions that must all be met, in the order of
+	// DefinitionKeys.
+	Fields []Condition
+}
+
+// DefinitionKeys lists what a definition of a dataset can be about.
+func DefinitionKeys(d query.Dataset) []DefinitionKey {
+	keys := slices.Clone(grammar[d])
+	for i, k := range keys {
+		field, ok := query.FieldNamed(d, k.Field.Name)
+		if !ok {
+			for _, overlay := range query.OverlayFields(d) {
+				if overlay.Name == k.Field.Name {
+					field, ok = overlay, true
+				}
+			}
+		}
+		if !ok {
+			panic("workspace: the grammar names a field that is not in the catalog: " + k.Field.Name)
+		}
+		keys[i].Field = field
+	}
+	return keys
+}
+
+// grammar is version 1. It is not made from the catalog's keys: what is stored
+// must mean the same for ever, whatever the catalog gets.
+var grammar = map[query.Dataset][]DefinitionKey{
+	query.Accounts: {
+		about("account_type", "account_types", OneOf),
+		about("city", "city", OneOf),
+		about("atlas_score", "atlas_score", NumberRange),
+		about("icp_tier", "icp_tier", OneOf),
+		about("last_activity", "last_activity_at", DateRange),
+	},
+	query.Contacts: {
+		about("role", "role", OneOf),
+		about("status", "status", OneOf),
+		about("account_id", "account_id", OneID),
+		about("city", "city", OneOf),
+	},
+	query.Projects: {
+		about("stage", "stage", OneOf),
+		about("primary_use", "primary_use", OneOf),
+		about("city", "city", OneOf),
+		about("sqft", "sqft", NumberRange),
+		about("units", "residential_units", NumberRange),
+		about("stories", "stories", NumberRange),
+		about("stories_known", "stories", Known),
+		about("cost", "cost", NumberRange),
+		about("gc_status", "gc_status", OneOf),
+		about("detected", "detected_at", DateRange),
+	},
+}
+
+func about(key, field string, shape ConditionShape) DefinitionKey {
+	return DefinitionKey{Key: key, Field: query.Field{Name: field}, Shape: shape}
+}
+
+// MarshalJSON is the definition as it is stored and answered: { version } or
+// { version, q, fields }.
+func (d Definition) MarshalJSON() ([]byte, error) {
+	if !d.Dynamic {
+		return json.Marshal(struct {
+			Version int `json:"version"`
+		}{DefinitionVersion})
+	}
+	fields := map[string]any{}
+	for _, c := range d.Fields {
+		switch c.Shape {
+		case NumberRange:
+			fields[c.Key] = ends("min", c.From, "max", c.To)
+		case DateRange:
+			fields[c.Key] = ends("after", c.From, "before", c.To)
+		default:
+			fields[c.Key] = c.Values
+		}
+	}
+	return json.Marshal(struct {
+		Version int            `json:"version"`
+		Q       string         `json:"q"`
+		Fields  map[string]any `json:"fields"`
+	}{DefinitionVersion, d.Q, fields})
+}
+
+func ends(from, a, to, b string) map[string]string {
+	m := map[string]string{}
+	if a != "" {
+		m[from] = a
+	}
+	if b != "" {
+		m[to] = b
+	}
+	return m
+}
+
+// Equal tells whether two definitions say the same, written the same.
+func (d Definition) Equal(e Definition) bool {
+	return d.Dynamic == e.Dynamic && d.Q == e.Q && slices.EqualFunc(d.Fields, e.Fields, func(a, b Condition) bool {
+		return a.Key == b.Key && a.From == b.From && a.To == b.To && slices.Equal(a.Values, b.Values)
+	})
+}

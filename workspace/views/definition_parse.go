@@ -1,0 +1,280 @@
+package views
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/search/query"
+)
+
+// ParseDefinition reads the definition of a View of this dataset and type as a
+// client sent it: fault.InvalidViewDefinition, whose message says what is wrong
+// and where. Nothing is translated and nothing is half accepted. v is there:
+// what an absent definition means is the caller's to say.
+func ParseDefinition(v input.Value, d query.Dataset, t Type) (Definition, error) {
+	g := grammarReader{dataset: d}
+	definition := g.definition(v, t)
+	if len(g.problems) > 0 {
+		return Definition{}, fault.New(fault.InvalidViewDefinition, "the definition of the View is not valid: %s", g.text())
+	}
+	return definition, nil
+}
+
+// ReadDefinition reads a stored definition. A closed vocabulary may have lost a
+// value since it was stored: that one then matches nothing. An error is a fault
+// of what is stored.
+func ReadDefinition(stored []byte, d query.Dataset, t Type) (Definition, error) {
+	v, issues := input.Decode(stored)
+	if err := input.Issues(issues).Err(); err != nil {
+		return Definition{}, fault.Wrap(err, fault.Internal, "a stored definition is unreadable")
+	}
+	g := grammarReader{dataset: d, stored: true}
+	definition := g.definition(v, t)
+	if len(g.problems) > 0 {
+		return Definition{}, fault.New(fault.Internal, "a stored definition is unreadable: %s", g.text())
+	}
+	return definition, nil
+}
+
+// grammarReader reads one definition and notes what is wrong with it.
+type grammarReader struct {
+	dataset  query.Dataset
+	stored   bool
+	problems []string
+}
+
+func (g *grammarReader) fail(at, format string, args ...any) {
+	g.problems = append(g.problems, at+": "+fmt.Sprintf(format, args...))
+}
+
+// text is the first few problems.
+func (g *grammarReader) text() string {
+	const most = 5
+	if len(g.problems) <= most {
+		return strings.Join(g.problems, "; ")
+	}
+	return strings.Join(g.problems[:most], "; ") + fmt.Sprintf("; and %d more", len(g.problems)-most)
+}
+
+const inDefinition = "definition"
+
+func (g *grammarReader) definition(v input.Value, t Type) Definition {
+	if v.Kind != input.Object {
+		g.fail(inDefinition, "must be an object, not %s", written(v))
+		return Definition{}
+	}
+	if t == Static {
+		g.keys(inDefinition, v, "version")
+		g.version(v)
+		return Definition{}
+	}
+	g.keys(inDefinition, v, "version", "q", "fields")
+	g.version(v)
+	return Definition{Dynamic: true, Q: g.q(v.Get("q")), Fields: g.fields(v.Get("fields"))}
+}
+
+// keys notes the members of an object that are none of the known ones.
+func (g *grammarReader) keys(at string, v input.Value, known ...string) {
+	for _, m := range v.Members {
+		if !slices.Contains(known, m.Name) {
+			g.fail(at, "unknown key %.100q; known here: %s", m.Name, strings.Join(known, ", "))
+		}
+	}
+}
+
+func (g *grammarReader) version(v input.Value) {
+	version := v.Get("version")
+	n, err := strconv.ParseFloat(version.Text, 64)
+	if version.Kind != input.Number || err != nil || n != DefinitionVersion {
+		g.fail("version", "must be the number %d, not %s", DefinitionVersion, written(version))
+	}
+}
+
+func (g *grammarReader) q(v input.Value) string {
+	if v.Kind != input.String {
+		g.fail("q", "must be a string, not %s", written(v))
+		return ""
+	}
+	q := strings.TrimSpace(v.Text)
+	if n := utf8.RuneCountInString(q); n > query.MaxQuery {
+		g.fail("q", "must have at most %d characters, has %d", query.MaxQuery, n)
+	}
+	return q
+}
+
+func (g *grammarReader) fields(v input.Value) []Condition {
+	if v.Kind != input.Object {
+		g.fail("fields", "must be an object, not %s", written(v))
+		return nil
+	}
+	var names []string
+	var conditions []Condition
+	for _, k := range DefinitionKeys(g.dataset) {
+		names = append(names, k.Key)
+		if value := v.Get(k.Key); value.Kind != input.Absent {
+			conditions = append(conditions, g.condition(k, value))
+		}
+	}
+	g.keys("fields", v, names...)
+	return conditions
+}
+
+func (g *grammarReader) condition(k DefinitionKey, v input.Value) Condition {
+	c, at := Condition{DefinitionKey: k}, "fields."+k.Key
+	switch k.Shape {
+	case NumberRange:
+		c.From, c.To = g.span(at, v, "min", "max", g.digits)
+	case DateRange:
+		c.From, c.To = g.span(at, v, "after", "before", g.day)
+	case Known:
+		c.Values = g.only(at, v, ValueKnown+" or "+ValueUnknown, func(s string) (string, bool) {
+			return s, s == ValueKnown || s == ValueUnknown
+		})
+	case OneID:
+		c.Values = g.only(at, v, "a UUID", input.ParseUUID)
+	default:
+		c.Values = g.values(at, v, k.Field)
+	}
+	return c
+}
+
+// only reads an array of exactly one text.
+func (g *grammarReader) only(at string, v input.Value, want string, check func(string) (string, bool)) []string {
+	if v.Kind != input.Array || len(v.Items) != 1 {
+		g.fail(at, "must be an array of exactly one string, %s, not %s", want, written(v))
+		return nil
+	}
+	item := v.Items[0]
+	value, ok := check(item.Text)
+	if item.Kind != input.String || !ok {
+		g.fail(at+".0", "must be %s, not %s", want, written(item))
+	}
+	return []string{value}
+}
+
+// values reads an array of different values of an enum.
+func (g *grammarReader) values(at string, v input.Value, f query.Field) []string {
+	switch {
+	case v.Kind != input.Array:
+		g.fail(at, "must be an array of strings, not %s", written(v))
+		return nil
+	case len(v.Items) == 0:
+		g.fail(at, "must have at least 1 value")
+	case len(v.Items) > MaxDefinitionValues:
+		g.fail(at, "must have at most %d values, has %d", MaxDefinitionValues, len(v.Items))
+		return nil
+	}
+	var values []string
+	seen := map[string]bool{}
+	for i, item := range v.Items {
+		value, reason := g.value(item, f)
+		folded := query.Fold(strings.TrimSpace(value))
+		if reason == "" && seen[folded] && !g.stored {
+			reason = "is in the list already, but for case and accents"
+		}
+		if reason != "" {
+			g.fail(at+"."+strconv.Itoa(i), "%s", reason)
+			continue
+		}
+		seen[folded] = true
+		values = append(values, value)
+	}
+	return values
+}
+
+// value reads one value of an enum, or says what is wrong with it.
+func (g *grammarReader) value(item input.Value, f query.Field) (value, reason string) {
+	value = item.Text
+	if f.Vocabulary == nil {
+		value = strings.TrimSpace(value)
+	}
+	switch {
+	case item.Kind != input.String:
+		reason = "must be a string, not " + written(item)
+	case strings.TrimSpace(value) == "":
+		reason = "must not be empty"
+	case f.Vocabulary != nil && !g.stored && !f.Vocabulary.Has(value):
+		reason = "must be one of: " + strings.Join(f.Vocabulary.Values(), ", ")
+	case f.Vocabulary == nil && utf8.RuneCountInString(value) > f.MaxChars:
+		reason = fmt.Sprintf("must have at most %d characters", f.MaxChars)
+	}
+	return value, reason
+}
+
+// span reads a range with at least one end.
+func (g *grammarReader) span(at string, v input.Value, from, to string, read func(at string, v input.Value) (string, int64)) (a, b string) {
+	if v.Kind != input.Object {
+		g.fail(at, "must be an object with %s, %s or both, not %s", from, to, written(v))
+		return "", ""
+	}
+	before := len(g.problems)
+	g.keys(at, v, from, to)
+	lowest, highest := v.Get(from), v.Get(to)
+	if lowest.Kind == input.Absent && highest.Kind == input.Absent {
+		g.fail(at, "must have %s, %s or both", from, to)
+	}
+	var least, most int64
+	if lowest.Kind != input.Absent {
+		a, least = read(at+"."+from, lowest)
+	}
+	if highest.Kind != input.Absent {
+		b, most = read(at+"."+to, highest)
+	}
+	if len(g.problems) == before && a != "" && b != "" && least > most {
+		g.fail(at, "%s must not be above %s", from, to)
+	}
+	return a, b
+}
+
+func (g *grammarReader) digits(at string, v input.Value) (string, int64) {
+	n, err := strconv.ParseInt(v.Text, 10, 64)
+	if v.Kind != input.String || len(v.Text) > MaxDigits || strings.Trim(v.Text, "0123456789") != "" || err != nil {
+		g.fail(at, "must be a string of 1 to %d digits, not %s", MaxDigits, written(v))
+	}
+	return v.Text, n
+}
+
+func (g *grammarReader) day(at string, v input.Value) (string, int64) {
+	day, ok := query.ParseDay(v.Text)
+	if v.Kind != input.String || !ok {
+		g.fail(at, "must be a day of the calendar, YYYY-MM-DD, not %s", written(v))
+	}
+	return v.Text, day.Unix()
+}
+
+// written is a value as a message shows it: whole and quoted when it is short,
+// its kind and keys otherwise.
+func written(v input.Value) string {
+	const most = 60
+	switch v.Kind {
+	case input.Absent:
+		return "left out"
+	case input.Null:
+		return "null"
+	case input.Bool:
+		return strconv.FormatBool(v.Bool)
+	case input.Number:
+		return fmt.Sprintf("%.*s", most, v.Text)
+	case input.String:
+		return fmt.Sprintf("%.*q", most, v.Text)
+	case input.Array:
+		return fmt.Sprintf("an array of %d", len(v.Items))
+	}
+	if len(v.Members) == 0 {
+		return "an empty object"
+	}
+	var names []string
+	for i, m := range v.Members {
+		if i == 5 {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, fmt.Sprintf("%.*q", most, m.Name))
+	}
+	return "an object with the keys " + strings.Join(names, ", ")
+}

@@ -1,0 +1,268 @@
+package views_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/search/query"
+	"atlas/workspace/views"
+)
+
+// definitionOf reads a definition as it stands in a body.
+func definitionOf(t testing.TB, text string) input.Value {
+	t.Helper()
+	v, issues := input.Decode([]byte(`{"definition":` + text + `}`))
+	if len(issues) > 0 {
+		t.Fatalf("%s: %v", text, issues)
+	}
+	return v.Get("definition")
+}
+
+func dynamic(fields string) string { return `{"version":1,"q":"","fields":{` + fields + `}}` }
+
+// storedDefinitions lists definitions with what is stored of them. They are of version 1: a
+// line here is never changed, for they are in databases.
+var storedDefinitions = []struct {
+	dataset query.Dataset
+	view    views.Type
+	given   string
+	stored  string // "": as given
+}{
+	{query.Accounts, views.Static, `{"version":1}`, ""},
+	{query.Contacts, views.Static, `{"version":1.0}`, `{"version":1}`},
+	{query.Accounts, views.Dynamic, `{"version":1,"q":"","fields":{}}`, ""},
+	{query.Accounts, views.Dynamic, `{"fields":{},"q":"  Café crème ","version":1}`, `{"version":1,"q":"Café crème","fields":{}}`},
+	{query.Accounts, views.Dynamic, dynamic(`"account_type":["developer","public_agency"]`), ""},
+	{query.Accounts, views.Dynamic, dynamic(`"icp_tier":["tier_1","disqualified"]`), ""},
+	{query.Accounts, views.Dynamic, dynamic(`"atlas_score":{"max":"100","min":"0"}`), ""},
+	{query.Accounts, views.Dynamic, dynamic(`"atlas_score":{"min":"007"}`), ""},
+	{query.Accounts, views.Dynamic, dynamic(`"last_activity":{"after":"2024-02-29"}`), ""},
+	{query.Accounts, views.Dynamic, dynamic(`"last_activity":{"after":"2024-02-29","before":"2024-02-29"}`), ""},
+	{query.Accounts, views.Dynamic, dynamic(`"city":["Calgary","Łódź"]`), ""},
+	{query.Accounts, views.Dynamic, dynamic(`"city":[" Calgary "]`), dynamic(`"city":["Calgary"]`)},
+	{query.Contacts, views.Dynamic, dynamic(`"city":["Calgary"],"role":["owner"],"status":["active","inactive","unverified"]`), ""},
+	{
+		query.Contacts, views.Dynamic, dynamic(`"account_id":["0190AAAA-0000-7000-8000-00000000000F"]`),
+		dynamic(`"account_id":["0190aaaa-0000-7000-8000-00000000000f"]`),
+	},
+	{query.Projects, views.Dynamic, dynamic(`"gc_status":["assigned"],"primary_use":["office","other"],"stage":["pre_filing"]`), ""},
+	{query.Projects, views.Dynamic, dynamic(`"cost":{"max":"999999999999999"},"sqft":{"min":"1"},"stories":{"min":"3"},"units":{"max":"0"}`), ""},
+	{query.Projects, views.Dynamic, dynamic(`"stories_known":["known"]`), ""},
+	{query.Projects, views.Dynamic, dynamic(`"city":["Calgary"],"detected":{"before":"2024-12-31"},"stories_known":["unknown"]`), ""},
+}
+
+func TestDefinitionsAreKeptAsTheyAre(t *testing.T) {
+	t.Parallel()
+	for _, c := range storedDefinitions {
+		d, err := views.ParseDefinition(definitionOf(t, c.given), c.dataset, c.view)
+		if err != nil {
+			t.Errorf("%s %s: %v", c.dataset, c.given, err)
+			continue
+		}
+		stored, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := c.stored
+		if want == "" {
+			want = c.given
+		}
+		if diff := cmp.Diff(members(t, want), members(t, string(stored))); diff != "" {
+			t.Errorf("%s %s is stored as %s (-want +got):\n%s", c.dataset, c.given, stored, diff)
+		}
+		again, err := views.ReadDefinition(stored, c.dataset, c.view)
+		if err != nil || !again.Equal(d) {
+			t.Errorf("%s %s is read back as %+v, %v", c.dataset, stored, again, err)
+		}
+	}
+}
+
+func members(t testing.TB, text string) (m map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func cities(n int, value func(int) string) string {
+	values := make([]string, n)
+	for i := range values {
+		values[i] = `"` + value(i) + `"`
+	}
+	return strings.Join(values, ",")
+}
+
+// TestRefusedDefinitions has what is outside the grammar, with what the message
+// must name.
+func TestRefusedDefinitions(t *testing.T) {
+	t.Parallel()
+	const id = "0190aaaa-0000-7000-8000-00000000000f"
+	static, view := views.Static, views.Dynamic
+	for _, c := range []struct {
+		dataset query.Dataset
+		view    views.Type
+		text    string
+		names   string
+	}{
+		{query.Accounts, static, `null`, "definition"},
+		{query.Accounts, static, `[]`, "definition"},
+		{query.Accounts, static, `"x"`, "definition"},
+		{query.Accounts, static, `{}`, "version"},
+		{query.Accounts, static, `{"version":2}`, "version"},
+		{query.Accounts, static, `{"version":"1"}`, "version"},
+		{query.Accounts, static, `{"version":1,"q":""}`, `"q"`},
+		{query.Accounts, static, `{"version":1,"fields":{}}`, `"fields"`},
+		{query.Accounts, static, `{"version":1,"record_ids":[]}`, `"record_ids"`},
+		{query.Accounts, view, `null`, "definition"},
+		{query.Accounts, view, `true`, "definition"},
+		{query.Accounts, view, `{"version":1}`, "q"},
+		{query.Accounts, view, `{"version":1,"q":""}`, "fields"},
+		{query.Accounts, view, `{"version":1,"fields":{}}`, "q"},
+		{query.Accounts, view, `{"q":"","fields":{}}`, "version"},
+		{query.Accounts, view, `{"version":0,"q":"","fields":{}}`, "version"},
+		{query.Accounts, view, `{"version":1.5,"q":"","fields":{}}`, "version"},
+		{query.Accounts, view, `{"version":null,"q":"","fields":{}}`, "version"},
+		{query.Accounts, view, `{"version":1,"q":null,"fields":{}}`, "q"},
+		{query.Accounts, view, `{"version":1,"q":1,"fields":{}}`, "q"},
+		{query.Accounts, view, `{"version":1,"q":"` + strings.Repeat("é", 501) + `","fields":{}}`, "q"},
+		{query.Accounts, view, `{"version":1,"q":"","fields":null}`, "fields"},
+		{query.Accounts, view, `{"version":1,"q":"","fields":[]}`, "fields"},
+		{query.Accounts, view, `{"version":1,"q":"","fields":{},"exclude":{}}`, "exclude"},
+		// Bodies of a search request.
+		{query.Accounts, view, `{"query":"x"}`, "query"},
+		{query.Accounts, view, `{"version":1,"q":"","fields":{},"filters":{"city":{"value":"x"}}}`, "filters"},
+		{query.Accounts, view, `{"version":1,"q":"","fields":{},"relations":{"has_signal":{}}}`, "relations"},
+		{query.Accounts, view, dynamic(`"city":{"value":["Calgary"]}`), `"value"`},
+		{query.Accounts, view, dynamic(`"city":{"value":["Calgary"],"exact_match":true}`), "exact_match"},
+		{query.Accounts, view, dynamic(`"city":{"exclude":["Calgary"]}`), "exclude"},
+		{query.Accounts, view, dynamic(`"exact_match":true`), "exact_match"},
+		{query.Accounts, view, dynamic(`"has_signal":{}`), "has_signal"},
+		{query.Accounts, view, dynamic(`"has_project":{"stage":["filed"]}`), "has_project"},
+		// Keys that are another dataset's, the catalog's, or nobody's.
+		{query.Accounts, view, dynamic(`"account_types":["developer"]`), "account_types"},
+		{query.Accounts, view, dynamic(`"stage":["filed"]`), "stage"},
+		{query.Accounts, view, dynamic(`"name":["x"]`), "name"},
+		{query.Accounts, view, dynamic(`"tags":["x"]`), "tags"},
+		{query.Accounts, view, dynamic(`"state":["AB"]`), "state"},
+		{query.Accounts, view, dynamic(`"last_activity_at":{"after":"2024-01-01"}`), "last_activity_at"},
+		{query.Contacts, view, dynamic(`"icp_tier":["tier_1"]`), "icp_tier"},
+		{query.Contacts, view, dynamic(`"account_type":["developer"]`), "account_type"},
+		{query.Projects, view, dynamic(`"disposition":["active"]`), "disposition"},
+		{query.Projects, view, dynamic(`"residential_units":{"min":"1"}`), "residential_units"},
+		{query.Projects, view, dynamic(`"detected_at":{"after":"2024-01-01"}`), "detected_at"},
+		{query.Projects, view, dynamic(`"":[]`), "unknown key"},
+		// Values of an enum.
+		{query.Accounts, view, dynamic(`"account_type":[]`), "account_type"},
+		{query.Accounts, view, dynamic(`"account_type":"developer"`), "account_type"},
+		{query.Accounts, view, dynamic(`"account_type":null`), "account_type"},
+		{query.Accounts, view, dynamic(`"account_type":["Developer"]`), "account_type"},
+		{query.Accounts, view, dynamic(`"account_type":[" developer"]`), "account_type"},
+		{query.Accounts, view, dynamic(`"account_type":["developer","nobody"]`), "account_type.1"},
+		{query.Accounts, view, dynamic(`"account_type":["developer",null]`), "account_type.1"},
+		{query.Accounts, view, dynamic(`"account_type":["developer",["owner"]]`), "account_type.1"},
+		{query.Accounts, view, dynamic(`"account_type":["developer","developer"]`), "account_type.1"},
+		{query.Accounts, view, dynamic(`"icp_tier":["tier_4"]`), "icp_tier"},
+		{query.Accounts, view, dynamic(`"icp_tier":[null]`), "icp_tier"},
+		{query.Contacts, view, dynamic(`"role":["boss"]`), "role"},
+		{query.Contacts, view, dynamic(`"status":[""]`), "status"},
+		{query.Projects, view, dynamic(`"stage":["done"]`), "stage"},
+		{query.Projects, view, dynamic(`"primary_use":["castle"]`), "primary_use"},
+		{query.Projects, view, dynamic(`"gc_status":[true]`), "gc_status"},
+		{query.Accounts, view, dynamic(`"city":[]`), "city"},
+		{query.Accounts, view, dynamic(`"city":[""]`), "city.0"},
+		{query.Accounts, view, dynamic(`"city":["  "]`), "city.0"},
+		{query.Accounts, view, dynamic(`"city":["Calgary",""]`), "city.1"},
+		{query.Accounts, view, dynamic(`"city":[1]`), "city.0"},
+		{query.Accounts, view, dynamic(`"city":["Montréal","montreal"]`), "city.1"},
+		{query.Accounts, view, dynamic(`"city":["Calgary"," CALGARY "]`), "city.1"},
+		{query.Accounts, view, dynamic(`"city":["` + strings.Repeat("x", 1001) + `"]`), "city.0"},
+		{query.Accounts, view, dynamic(`"city":[` + cities(101, func(i int) string { return strings.Repeat("x", i+1) }) + `]`), "city"},
+		// An id.
+		{query.Contacts, view, dynamic(`"account_id":[]`), "account_id"},
+		{query.Contacts, view, dynamic(`"account_id":"` + id + `"`), "account_id"},
+		{query.Contacts, view, dynamic(`"account_id":["` + id + `","` + strings.Replace(id, "f", "e", 1) + `"]`), "account_id"},
+		{query.Contacts, view, dynamic(`"account_id":["{` + id + `}"]`), "account_id"},
+		{query.Contacts, view, dynamic(`"account_id":["` + strings.ReplaceAll(id, "-", "") + `"]`), "account_id"},
+		{query.Contacts, view, dynamic(`"account_id":[null]`), "account_id"},
+		// Known or not.
+		{query.Projects, view, dynamic(`"stories_known":[]`), "stories_known"},
+		{query.Projects, view, dynamic(`"stories_known":["known","unknown"]`), "stories_known"},
+		{query.Projects, view, dynamic(`"stories_known":["Known"]`), "stories_known"},
+		{query.Projects, view, dynamic(`"stories_known":[true]`), "stories_known"},
+		{query.Projects, view, dynamic(`"stories_known":true`), "stories_known"},
+		// Ranges of numbers.
+		{query.Projects, view, dynamic(`"sqft":{}`), "sqft"},
+		{query.Projects, view, dynamic(`"sqft":null`), "sqft"},
+		{query.Projects, view, dynamic(`"sqft":[1,2]`), "sqft"},
+		{query.Projects, view, dynamic(`"sqft":"5"`), "sqft"},
+		{query.Projects, view, dynamic(`"sqft":{"min":1}`), "sqft.min"},
+		{query.Projects, view, dynamic(`"sqft":{"min":null,"max":"1"}`), "sqft.min"},
+		{query.Projects, view, dynamic(`"sqft":{"min":""}`), "sqft.min"},
+		{query.Projects, view, dynamic(`"sqft":{"min":"-1"}`), "sqft.min"},
+		{query.Projects, view, dynamic(`"sqft":{"min":"+1"}`), "sqft.min"},
+		{query.Projects, view, dynamic(`"sqft":{"min":"1.5"}`), "sqft.min"},
+		{query.Projects, view, dynamic(`"sqft":{"min":"1e3"}`), "sqft.min"},
+		{query.Projects, view, dynamic(`"sqft":{"min":" 1"}`), "sqft.min"},
+		{query.Projects, view, dynamic(`"sqft":{"min":"١"}`), "sqft.min"},
+		{query.Projects, view, dynamic(`"sqft":{"max":"1234567890123456"}`), "sqft.max"},
+		{query.Projects, view, dynamic(`"sqft":{"min":"2","max":"1"}`), "sqft"},
+		{query.Projects, view, dynamic(`"sqft":{"min":"10","max":"9"}`), "sqft"},
+		{query.Projects, view, dynamic(`"sqft":{"min":"1","to":"9"}`), `"to"`},
+		{query.Projects, view, dynamic(`"sqft":{"after":"2024-01-01"}`), "after"},
+		{query.Projects, view, dynamic(`"units":{"min":"x"}`), "units"},
+		{query.Projects, view, dynamic(`"stories":{"min":"x"}`), "stories"},
+		{query.Projects, view, dynamic(`"cost":{"min":"x"}`), "cost"},
+		{query.Accounts, view, dynamic(`"atlas_score":{"min":"x"}`), "atlas_score"},
+		// Ranges of days.
+		{query.Projects, view, dynamic(`"detected":{}`), "detected"},
+		{query.Projects, view, dynamic(`"detected":"2024-01-01"`), "detected"},
+		{query.Projects, view, dynamic(`"detected":["2024-01-01","2024-01-02"]`), "detected"},
+		{query.Projects, view, dynamic(`"detected":{"min":"1"}`), "min"},
+		{query.Projects, view, dynamic(`"detected":{"after":"2024-1-1"}`), "detected.after"},
+		{query.Projects, view, dynamic(`"detected":{"after":"2023-02-29"}`), "detected.after"},
+		{query.Projects, view, dynamic(`"detected":{"after":"2024-13-01"}`), "detected.after"},
+		{query.Projects, view, dynamic(`"detected":{"after":"0000-01-01"}`), "detected.after"},
+		{query.Projects, view, dynamic(`"detected":{"before":"2024-01-01T00:00:00Z"}`), "detected.before"},
+		{query.Projects, view, dynamic(`"detected":{"before":""}`), "detected.before"},
+		{query.Projects, view, dynamic(`"detected":{"before":20240101}`), "detected.before"},
+		{query.Projects, view, dynamic(`"detected":{"after":"2024-01-02","before":"2024-01-01"}`), "detected"},
+		{query.Accounts, view, dynamic(`"last_activity":{"after":"yesterday"}`), "last_activity.after"},
+	} {
+		_, err := views.ParseDefinition(definitionOf(t, c.text), c.dataset, c.view)
+		if fault.CodeOf(err) != fault.InvalidViewDefinition {
+			t.Errorf("%s, %s View, %.200s: %v, want it refused", c.dataset, c.view, c.text, err)
+			continue
+		}
+		if e := err.(*fault.Error); !strings.Contains(e.Message, c.names) { //nolint:errorlint // by its code it is one
+			t.Errorf("%.200s: the message %q does not name %s", c.text, e.Message, c.names)
+		}
+	}
+}
+
+// TestAStoredValueOutlivesItsVocabulary: what was stored compiles for ever.
+func TestAStoredValueOutlivesItsVocabulary(t *testing.T) {
+	t.Parallel()
+	stored := dynamic(`"stage":["demolished","filed"]`)
+	if _, err := views.ParseDefinition(definitionOf(t, stored), query.Projects, views.Dynamic); err == nil {
+		t.Error("an unknown value is accepted")
+	}
+	d, err := views.ReadDefinition([]byte(stored), query.Projects, views.Dynamic)
+	if err != nil || len(d.Fields) != 1 || len(d.Fields[0].Values) != 2 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func TestMessagesStayShort(t *testing.T) {
+	t.Parallel()
+	_, err := views.ParseDefinition(definitionOf(t, dynamic(`"`+strings.Repeat("k", 100_000)+`":1,`+
+		`"city":[`+strings.Repeat(`null,`, 99)+`{"`+strings.Repeat("k", 100_000)+`":1}]`)), query.Accounts, views.Dynamic)
+	if e := err.(*fault.Error); len(e.Message) > 1000 { //nolint:errorlint // see above
+		t.Errorf("a message of %d bytes", len(e.Message))
+	}
+}
