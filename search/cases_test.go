@@ -54,7 +54,7 @@ func dataSearch(e *search.Engine, change ...func(*query.Query)) searchtest.Searc
 			return searchtest.Page{}, err
 		}
 		p := searchtest.Page{Total: page.Total, Capped: page.Capped, Next: page.Next}
-		for _, record := range page.Records {
+		for _, record := range page.Rows {
 			var r struct {
 				ID string          `json:"id"`
 				IX json.RawMessage `json:"ix"`

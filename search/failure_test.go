@@ -171,7 +171,7 @@ func TestFailures(t *testing.T) {
 			t.Parallel()
 			page, err := altered(t, e, "/_search", alter).Search(t.Context(), parse(t, query.Signals, dataBase, `{"limit":3}`))
 			unavailable(t, err)
-			if page.Records != nil || page.Next != "" || page.Total != 0 {
+			if page.Rows != nil || page.Next != "" || page.Total != 0 {
 				t.Errorf("and a page: %+v", page)
 			}
 		})

@@ -17,16 +17,16 @@ import (
 // total is that of the first search and of countOnly, each counted to TotalCap.
 // The sort must not be by relevance, whose scores differ between indices. Errors
 // are those of Search.
-func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (Page, error) {
+func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error) {
 	q := searches[0]
 	other := searches[1]
 	if q.Sort.Relevance() || q.Sort.String() != other.Sort.String() || q.Base != other.Base ||
 		q.Limit != other.Limit || q.Offset != other.Offset || q.After != other.After {
-		return Page{}, fault.New(fault.Internal, "two searches that cannot be merged")
+		return query.Page{}, fault.New(fault.Internal, "two searches that cannot be merged")
 	}
 	position, err := e.Cursors.Read(q)
 	if err != nil {
-		return Page{}, err
+		return query.Page{}, err
 	}
 	// All round trips and waiting have the time of one search.
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
@@ -36,7 +36,7 @@ func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, coun
 		// Either search may have any part of the rows before the page, so the row
 		// before the page is found first.
 		if m.after, err = e.skip(ctx, searches); err != nil {
-			return Page{}, err
+			return query.Page{}, err
 		}
 		m.empty = m.after == nil
 	}
@@ -48,16 +48,16 @@ func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, coun
 		rows, total, err = e.merge(ctx, m)
 	}
 	if err != nil {
-		return Page{}, err
+		return query.Page{}, err
 	}
-	p := Page{Total: min(total, TotalCap), Capped: total > TotalCap}
+	p := query.Page{Total: min(total, TotalCap), Capped: total > TotalCap}
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
 		p.Next = e.Cursors.Make(q, position.next(q, json.RawMessage(rows[q.Limit-1].key.sort)))
 	}
-	p.Records = make([]jsontext.Value, len(rows))
+	p.Rows = make([]jsontext.Value, len(rows))
 	for i, r := range rows {
-		p.Records[i] = r.source
+		p.Rows[i] = r.source
 	}
 	return p, nil
 }

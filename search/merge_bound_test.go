@@ -142,18 +142,18 @@ func TestNothingIsRankedPastTheEnd(t *testing.T) {
 		Timeout: time.Minute, Fetched: func(_ context.Context, rows int) { fetched += rows },
 	}
 	held := v.merged(t, `{"limit":1,"offset":10000}`).searches[1]
-	for name, find := range map[string]func() (search.Page, error){
-		"Data": func() (search.Page, error) {
+	for name, find := range map[string]func() (query.Page, error){
+		"Data": func() (query.Page, error) {
 			return e.Search(t.Context(), parse(t, query.Contacts, dataBase, `{"limit":1,"offset":1100}`))
 		},
-		"Data, by relevance": func() (search.Page, error) {
+		"Data, by relevance": func() (query.Page, error) {
 			return e.Search(t.Context(), parse(t, query.Contacts, dataBase, `{"query":"same","limit":1,"offset":10000}`))
 		},
-		"held records": func() (search.Page, error) { return e.Search(t.Context(), held) },
-		"merged":       func() (search.Page, error) { return v.merged(t, `{"limit":1,"offset":10000}`).run(t.Context(), e) },
+		"held records": func() (query.Page, error) { return e.Search(t.Context(), held) },
+		"merged":       func() (query.Page, error) { return v.merged(t, `{"limit":1,"offset":10000}`).run(t.Context(), e) },
 	} {
 		p, err := find()
-		if err != nil || len(p.Records) > 0 || p.Total != search.TotalCap || !p.Capped || p.Next != "" {
+		if err != nil || len(p.Rows) > 0 || p.Total != search.TotalCap || !p.Capped || p.Next != "" {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
 	}

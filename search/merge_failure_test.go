@@ -38,7 +38,7 @@ func TestMergedFailures(t *testing.T) {
 			t.Parallel()
 			page, err := v.merged(t, `{"limit":2,"offset":3}`).run(t.Context(), altered(t, v.engine, "/_msearch", alter))
 			unavailable(t, err)
-			if page.Records != nil || page.Next != "" || page.Total != 0 {
+			if page.Rows != nil || page.Next != "" || page.Total != 0 {
 				t.Errorf("and a page: %+v", page)
 			}
 		})

@@ -134,7 +134,7 @@ func (v *views) merged(t testing.TB, body string) merged {
 	return merged{[2]query.Query{with(q, named), held}, with(held, query.Not{Node: named})}
 }
 
-func (m merged) run(ctx context.Context, e *search.Engine) (search.Page, error) {
+func (m merged) run(ctx context.Context, e *search.Engine) (query.Page, error) {
 	return e.SearchMerged(ctx, m.searches, m.countOnly)
 }
 

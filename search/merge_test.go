@@ -152,10 +152,10 @@ func (m model) after(i int) []modelRow {
 	return rest
 }
 
-func recordIDs(t testing.TB, p search.Page) []string {
+func recordIDs(t testing.TB, p query.Page) []string {
 	t.Helper()
 	var ids []string
-	for _, record := range p.Records {
+	for _, record := range p.Rows {
 		var r struct{ ID string }
 		if err := json.Unmarshal(record, &r); err != nil {
 			t.Fatal(err)

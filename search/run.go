@@ -50,18 +50,6 @@ const DefaultTimeout = 10 * time.Second
 // grace is how long after Timeout the answer of a search may come.
 const grace = time.Second
 
-// Page is one page of results.
-type Page struct {
-	// Records are the public records as they are stored, in order.
-	Records []jsontext.Value
-	// Total is the number of records that match, at most TotalCap; Capped tells
-	// that there are more.
-	Total  int
-	Capped bool
-	// Next is the cursor of the next page, empty on the last one.
-	Next string
-}
-
 // CheckCursor returns the error of Search for a cursor that is not q's:
 // BadRequest.
 func (e *Engine) CheckCursor(q query.Query) error {
@@ -73,21 +61,21 @@ func (e *Engine) CheckCursor(q query.Query) error {
 // workspace holds when q.Held is set. Errors: BadRequest for a cursor that is not
 // q's; Unavailable when Elasticsearch cannot be reached, is too slow, or returns
 // only a part of the page.
-func (e *Engine) Search(ctx context.Context, q query.Query) (Page, error) {
+func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) {
 	position, err := e.Cursors.Read(q)
 	if err != nil {
-		return Page{}, err
+		return query.Page{}, err
 	}
 	if q.Held && q.Base.Workspace == "" {
-		return Page{}, fault.New(fault.Internal, "a search of held records names no workspace")
+		return query.Page{}, fault.New(fault.Internal, "a search of held records names no workspace")
 	}
 	if q.Offset >= farOffset {
 		counts, err := e.count(ctx, q)
 		if err != nil {
-			return Page{}, err
+			return query.Page{}, err
 		}
 		if total := counts[0]; total <= q.Offset {
-			return Page{Records: []jsontext.Value{}, Total: min(total, TotalCap), Capped: total > TotalCap}, nil
+			return query.Page{Rows: []jsontext.Value{}, Total: min(total, TotalCap), Capped: total > TotalCap}, nil
 		}
 	}
 	if seek, last := e.seekFilter(q, position); seek != nil {
@@ -98,10 +86,10 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (Page, error) {
 	}
 	res, err := e.search(ctx, e.request(q, options{after: position.After}), preference(q))
 	if err != nil {
-		return Page{}, err
+		return query.Page{}, err
 	}
 	if err := res.complete(q); err != nil {
-		return Page{}, err
+		return query.Page{}, err
 	}
 	return e.page(q, position, res, res.Hits.Total.Value), nil
 }
@@ -134,16 +122,16 @@ func (r result) complete(q query.Query) error {
 
 // page makes the page at a position from the rows found and the number of
 // matches.
-func (e *Engine) page(q query.Query, at Position, res result, total int) Page {
-	p := Page{Total: min(total, TotalCap), Capped: total > TotalCap}
+func (e *Engine) page(q query.Query, at Position, res result, total int) query.Page {
+	p := query.Page{Total: min(total, TotalCap), Capped: total > TotalCap}
 	rows := res.Hits.Hits
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
 		p.Next = e.Cursors.Make(q, at.next(q, json.RawMessage(rows[q.Limit-1].Sort)))
 	}
-	p.Records = make([]jsontext.Value, len(rows))
+	p.Rows = make([]jsontext.Value, len(rows))
 	for i, row := range rows {
-		p.Records[i] = row.Source
+		p.Rows[i] = row.Source
 	}
 	return p
 }

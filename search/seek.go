@@ -72,16 +72,16 @@ func sortBound(f *query.Field, value json.RawMessage) (query.Bound, bool) {
 // search of their own. Unless last is set, the filter excludes the rows without a
 // value: a page that is not full is then not complete, and must be searched for
 // without the filter.
-func (e *Engine) searchFrom(ctx context.Context, q query.Query, p Position, seek clause, last bool) (page Page, complete bool, err error) {
+func (e *Engine) searchFrom(ctx context.Context, q query.Query, p Position, seek clause, last bool) (page query.Page, complete bool, err error) {
 	count := q
 	count.CountOnly = true
 	results, err := e.multi(ctx, e.request(q, options{after: p.After, seek: seek}), e.request(count, options{}))
 	if err != nil {
-		return Page{}, false, err
+		return query.Page{}, false, err
 	}
 	found, counted := results[0], results[1]
 	if err := cmp.Or(found.complete(q), counted.complete(count)); err != nil {
-		return Page{}, false, err
+		return query.Page{}, false, err
 	}
 	return e.page(q, p, found, counted.Hits.Total.Value), last || len(found.Hits.Hits) > q.Limit, nil
 }

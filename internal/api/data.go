@@ -57,7 +57,7 @@ func (s *Server) searchData(d query.Dataset) handler {
 		}
 		return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
 			p, err := s.Search.Search(ctx, q)
-			return reply{records(p.Records), metadataOf(q, p.Total, p.Capped, p.Next, len(p.Records))}, len(p.Records), err
+			return reply{records(p.Rows), metadataOf(q, p.Total, p.Capped, p.Next, len(p.Rows))}, len(p.Rows), err
 		})
 	}
 }

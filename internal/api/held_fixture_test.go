@@ -44,7 +44,7 @@ func (w *world) holds(t *testing.T) {
 		Memberships: &views.Memberships{Store: store, Records: engine, Changed: p.Wake},
 		Favorites:   views.NewFavorites(store),
 	}
-	w.server.Records = &records.Records{Searcher: searcher{engine}, Freshness: p, Overlays: store, Views: store}
+	w.server.Records = &records.Records{Searcher: engine, Freshness: p, Overlays: store, Views: store}
 }
 
 // load puts a world's records into the global indices.
@@ -52,19 +52,4 @@ func (w *world) load(t *testing.T, data *searchtest.World) {
 	t.Helper()
 	engine := w.server.Search.(*search.Engine)
 	searchtest.Indices{Client: engine.Elastic, Names: engine.Names}.Load(t, data)
-}
-
-// searcher is the engine, with pages of the type that package records knows.
-type searcher struct{ engine *search.Engine }
-
-func (s searcher) Search(ctx context.Context, q query.Query) (records.Page, error) {
-	return pageOf(s.engine.Search(ctx, q))
-}
-
-func (s searcher) SearchMerged(ctx context.Context, legs [2]query.Query, second query.Query) (records.Page, error) {
-	return pageOf(s.engine.SearchMerged(ctx, legs, second))
-}
-
-func pageOf(p search.Page, err error) (records.Page, error) {
-	return records.Page{Rows: p.Records, Total: p.Total, Capped: p.Capped, Next: p.Next}, err
 }

@@ -16,7 +16,6 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/internal/fault"
-	"atlas/search"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -24,7 +23,7 @@ import (
 
 // Searcher answers from the global dataset. *search.Engine does.
 type Searcher interface {
-	Search(ctx context.Context, q query.Query) (search.Page, error)
+	Search(ctx context.Context, q query.Query) (query.Page, error)
 	// CheckCursor refuses a cursor that is not q's: fault.BadRequest.
 	CheckCursor(q query.Query) error
 	Get(ctx context.Context, d query.Dataset, id string, includes []query.Include) (jsontext.Value, error)

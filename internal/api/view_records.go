@@ -15,14 +15,13 @@ import (
 	"atlas/internal/schema"
 	"atlas/search/query"
 	"atlas/workspace"
-	rows "atlas/workspace/records"
 	"atlas/workspace/views"
 )
 
-// RecordSearcher searches books and Views. *rows.Records does.
+// RecordSearcher searches books and Views. *records.Records does.
 type RecordSearcher interface {
-	SearchBook(ctx context.Context, in workspace.ID, request query.Query) (rows.Page, error)
-	SearchView(ctx context.Context, v views.View, request query.Query) (rows.Page, error)
+	SearchBook(ctx context.Context, in workspace.ID, request query.Query) (query.Page, error)
+	SearchView(ctx context.Context, v views.View, request query.Query) (query.Page, error)
 }
 
 func (s *Server) viewRecordRoutes() []Route {
@@ -169,7 +168,7 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 }
 
 // rowsOf are the rows of a page, none as an empty array.
-func rowsOf(p rows.Page) []jsontext.Value {
+func rowsOf(p query.Page) []jsontext.Value {
 	if p.Rows == nil {
 		return []jsontext.Value{}
 	}

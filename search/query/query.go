@@ -3,6 +3,8 @@ package query
 import (
 	"errors"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"atlas/internal/fault"
 	"atlas/internal/input"
 )
@@ -141,3 +143,14 @@ func Parse(body input.Value, d Dataset, base Base) (Query, error) {
 // invalidCursor replaces an empty cursor, which must be refused and not read as
 // the first page.
 const invalidCursor = "-"
+
+// Page is one page of the rows that a search found.
+type Page struct {
+	// Rows are JSON objects, in the order of the sort.
+	Rows []jsontext.Value
+	// Total is the number of matches, at most 1,000; Capped: there are more.
+	Total  int
+	Capped bool
+	// Next is the cursor of the next page, "" on the last one.
+	Next string
+}

@@ -150,7 +150,7 @@ func (w *world) found(t *testing.T, in workspace.ID, d query.Dataset, nodes ...q
 	page, err := w.engine.Search(t.Context(), q)
 	fatal(t, err)
 	ids := []string{}
-	for _, r := range page.Records {
+	for _, r := range page.Rows {
 		var record struct{ ID string }
 		fatal(t, json.Unmarshal(r, &record))
 		ids = append(ids, record.ID)
@@ -239,7 +239,7 @@ func (w *world) wantEqual(t *testing.T) {
 			query.Terms{Field: &recordID, Values: []string{record}},
 			query.Terms{Field: overlay("workspace_status"), Values: []string{query.Fold(status)}},
 			query.Match{Field: overlay("workspace_status"), Text: query.Fold(status)}))
-		if err == nil && len(page.Records) != 1 {
+		if err == nil && len(page.Rows) != 1 {
 			t.Errorf("%s %s is not found by its status %q", d, record, status)
 		}
 		return err

@@ -138,7 +138,7 @@ func TestLostIndex(t *testing.T) {
 				q := bookQuery(in, query.Accounts)
 				q.Generation = f.Generation
 				page, err := w.engine.Search(t.Context(), q)
-				return len(page.Records), err
+				return len(page.Rows), err
 			}
 			noticed := false
 			eventually(t, "the workspace's records are all found", func() bool {

@@ -112,8 +112,8 @@ func testNewGlobalField(t *testing.T) {
 	fatal(t, err)
 	page, err := w.engine.Search(t.Context(), q)
 	fatal(t, err)
-	if len(page.Records) != 1 || !strings.Contains(string(page.Records[0]), `"employees":120,`) {
-		t.Errorf("found %s", page.Records)
+	if len(page.Rows) != 1 || !strings.Contains(string(page.Rows[0]), `"employees":120,`) {
+		t.Errorf("found %s", page.Rows)
 	}
 	row := w.upsert(t, w.one, query.Accounts, record, book.OverlayChange{})
 	if row["employees"] != 120.0 {

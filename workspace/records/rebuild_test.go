@@ -17,12 +17,12 @@ type rebuilding struct {
 	rebuild func()
 }
 
-func (r *rebuilding) Search(ctx context.Context, q query.Query) (records.Page, error) {
+func (r *rebuilding) Search(ctx context.Context, q query.Query) (query.Page, error) {
 	r.once.Do(r.rebuild)
 	return r.Searcher.Search(ctx, q)
 }
 
-func (r *rebuilding) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (records.Page, error) {
+func (r *rebuilding) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error) {
 	r.once.Do(r.rebuild)
 	return r.Searcher.SearchMerged(ctx, searches, countOnly)
 }

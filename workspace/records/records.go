@@ -22,26 +22,13 @@ import (
 	"atlas/workspace/views"
 )
 
-// Page is one page of rows.
-type Page struct {
-	// Rows are JSON objects, in order.
-	Rows []jsontext.Value
-	// Total is the number of records that match, at most 1,000; Capped tells that
-	// there are more.
-	Total  int
-	Capped bool
-	// Next is the cursor of the next page, empty on the last one.
-	Next string
-}
-
 // Searcher finds global records or those that a workspace holds. The Rows of its
-// pages are public records. *search.Engine is one, except for the type of the
-// page.
+// pages are public records. *search.Engine is one.
 type Searcher interface {
-	Search(ctx context.Context, q query.Query) (Page, error)
+	Search(ctx context.Context, q query.Query) (query.Page, error)
 	// SearchMerged finds what either of two searches finds. countOnly finds what
 	// only the second one finds, and is counted.
-	SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (Page, error)
+	SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error)
 }
 
 // Freshness makes the workspace's writes visible to searches of held records.
@@ -73,7 +60,7 @@ type Records struct {
 
 // SearchBook searches a workspace's book. Errors are those of the search:
 // fault.BadRequest for a cursor of another search, fault.Unavailable.
-func (r *Records) SearchBook(ctx context.Context, in workspace.ID, request query.Query) (Page, error) {
+func (r *Records) SearchBook(ctx context.Context, in workspace.ID, request query.Query) (query.Page, error) {
 	s := search{in: in, dataset: request.Dataset,
 		plan: func([]views.ID) (join.Plan, error) { return join.Book(in, request) },
 		row: func(record jsontext.Value, o *book.Overlay) (jsontext.Value, error) {
@@ -85,7 +72,7 @@ func (r *Records) SearchBook(ctx context.Context, in workspace.ID, request query
 
 // SearchView searches a View of the caller's workspace. Errors are those of
 // SearchBook.
-func (r *Records) SearchView(ctx context.Context, v views.View, request query.Query) (Page, error) {
+func (r *Records) SearchView(ctx context.Context, v views.View, request query.Query) (query.Page, error) {
 	s := search{in: v.Workspace, dataset: v.Dataset,
 		plan: func(existing []views.ID) (join.Plan, error) { return join.View(v, request, existing) },
 		row: func(record jsontext.Value, o *book.Overlay) (jsontext.Value, error) {
@@ -104,18 +91,18 @@ type search struct {
 	row  func(record jsontext.Value, o *book.Overlay) (jsontext.Value, error)
 }
 
-func (r *Records) search(ctx context.Context, s search) (Page, error) {
+func (r *Records) search(ctx context.Context, s search) (query.Page, error) {
 	plan, page, err := r.find(ctx, s)
 	if err != nil || len(page.Rows) == 0 {
 		return page, err
 	}
 	ids, err := idsOf(page.Rows)
 	if err != nil {
-		return Page{}, err
+		return query.Page{}, err
 	}
 	overlays, err := r.Overlays.Overlays(ctx, s.in, s.dataset, ids)
 	if err != nil {
-		return Page{}, err
+		return query.Page{}, err
 	}
 	rows := page.Rows[:0]
 	for i, record := range page.Rows {
@@ -127,7 +114,7 @@ func (r *Records) search(ctx context.Context, s search) (Page, error) {
 		}
 		rendered, err := s.row(record, overlay)
 		if err != nil {
-			return Page{}, err
+			return query.Page{}, err
 		}
 		rows = append(rows, rendered)
 	}
@@ -138,10 +125,10 @@ func (r *Records) search(ctx context.Context, s search) (Page, error) {
 // find makes and runs the plan. Held records are searched in the generation that
 // was settled. If a rebuild has deleted that generation, the search runs once
 // more in the new one.
-func (r *Records) find(ctx context.Context, s search) (join.Plan, Page, error) {
+func (r *Records) find(ctx context.Context, s search) (join.Plan, query.Page, error) {
 	plan, err := s.plan(nil)
 	if err != nil {
-		return plan, Page{}, err
+		return plan, query.Page{}, err
 	}
 	if !plan.Held() {
 		page, err := r.run(ctx, plan)
@@ -155,7 +142,7 @@ func (r *Records) find(ctx context.Context, s search) (join.Plan, Page, error) {
 		}
 	}
 	if err != nil {
-		return plan, Page{}, err
+		return plan, query.Page{}, err
 	}
 	page, err := r.run(ctx, plan.In(f.Generation))
 	if !errors.Is(err, query.ErrIndexGone) {
@@ -169,7 +156,7 @@ func (r *Records) find(ctx context.Context, s search) (join.Plan, Page, error) {
 	return plan, page, err
 }
 
-func (r *Records) run(ctx context.Context, plan join.Plan) (Page, error) {
+func (r *Records) run(ctx context.Context, plan join.Plan) (query.Page, error) {
 	if len(plan.Searches) == 1 {
 		return r.Searcher.Search(ctx, plan.Searches[0])
 	}

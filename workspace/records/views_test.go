@@ -21,7 +21,6 @@ import (
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/postgres"
-	"atlas/workspace/records"
 )
 
 // contactsWorld is a world of contacts: of every three, one has a project, and names
@@ -406,11 +405,11 @@ func TestARowThatLeavesTheBook(t *testing.T) {
 		w.annotate(query.Accounts, leaves, `{"tags":["x"]}`)
 		w.annotate(query.Accounts, stays, `{"tags":["x"]}`)
 		w.annotate(query.Accounts, searchtest.ID("a", 3), `{"tags":["x"]}`)
-		search := w.entrance(query.View, nil, func(ctx context.Context, q query.Query) (records.Page, error) { return r.SearchView(ctx, live, q) })
+		search := w.entrance(query.View, nil, func(ctx context.Context, q query.Query) (query.Page, error) { return r.SearchView(ctx, live, q) })
 		body := name
 		if name == "book" {
 			body = `{"limit":2}`
-			search = w.entrance(query.Book, nil, func(ctx context.Context, q query.Query) (records.Page, error) { return r.SearchBook(ctx, w.in, q) })
+			search = w.entrance(query.Book, nil, func(ctx context.Context, q query.Query) (query.Page, error) { return r.SearchBook(ctx, w.in, q) })
 		}
 		p, err := search(t.Context(), query.Accounts, []byte(body))
 		fatal(t, err)

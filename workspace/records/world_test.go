@@ -72,7 +72,7 @@ func newWorld(t *testing.T, data *searchtest.World) *world {
 		}
 	})
 	fatal(t, w.projector.Prepare(t.Context()))
-	w.Records = records.Records{Searcher: searcher{w.engine}, Freshness: w.projector, Overlays: w.store, Views: w.store}
+	w.Records = records.Records{Searcher: w.engine, Freshness: w.projector, Overlays: w.store, Views: w.store}
 	w.book = &book.Book{Store: w.store, Global: w.engine, Changed: w.projector.Wake}
 	w.views = views.NewViews(w.store, nil)
 	w.members = &views.Memberships{Store: w.store, Records: w.engine, Changed: w.projector.Wake}
@@ -84,21 +84,6 @@ func (w *world) workspace(name string) workspace.ID {
 	ws, err := w.directory.CreateWorkspace(w.t.Context(), name, workspace.Pro, 0)
 	fatal(w.t, err)
 	return ws.ID
-}
-
-// searcher is the engine with pages of the type of the package.
-type searcher struct{ engine *search.Engine }
-
-func (s searcher) Search(ctx context.Context, q query.Query) (records.Page, error) {
-	return page(s.engine.Search(ctx, q))
-}
-
-func (s searcher) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (records.Page, error) {
-	return page(s.engine.SearchMerged(ctx, searches, countOnly))
-}
-
-func page(p search.Page, err error) (records.Page, error) {
-	return records.Page{Rows: p.Records, Total: p.Total, Capped: p.Capped, Next: p.Next}, err
 }
 
 func fatal(t testing.TB, err error) {
@@ -177,14 +162,14 @@ func idsOf(data *searchtest.World, d query.Dataset) (ids []string) {
 
 // inView is a search of a View with some members of the body; nil is all members.
 func (w *world) inView(v views.View, keep func(name string) bool) searchtest.Search {
-	return w.entrance(query.View, keep, func(ctx context.Context, q query.Query) (records.Page, error) { return w.SearchView(ctx, v, q) })
+	return w.entrance(query.View, keep, func(ctx context.Context, q query.Query) (query.Page, error) { return w.SearchView(ctx, v, q) })
 }
 
 func (w *world) inBook(keep func(name string) bool) searchtest.Search {
-	return w.entrance(query.Book, keep, func(ctx context.Context, q query.Query) (records.Page, error) { return w.SearchBook(ctx, w.in, q) })
+	return w.entrance(query.Book, keep, func(ctx context.Context, q query.Query) (query.Page, error) { return w.SearchBook(ctx, w.in, q) })
 }
 
-func (w *world) entrance(kind query.BaseKind, keep func(string) bool, run func(context.Context, query.Query) (records.Page, error)) searchtest.Search {
+func (w *world) entrance(kind query.BaseKind, keep func(string) bool, run func(context.Context, query.Query) (query.Page, error)) searchtest.Search {
 	return func(ctx context.Context, d query.Dataset, body []byte) (searchtest.Page, error) {
 		v, issues := input.Decode(body)
 		if err := input.Issues(issues).Err(); err != nil {
@@ -222,7 +207,7 @@ func (w *world) entrance(kind query.BaseKind, keep func(string) bool, run func(c
 }
 
 // rows is a page of a View's rows.
-func (w *world) rows(v views.View, body string) records.Page {
+func (w *world) rows(v views.View, body string) query.Page {
 	w.t.Helper()
 	q, err := query.Parse(valueOf(w.t, body), v.Dataset, query.Base{Kind: query.View})
 	fatal(w.t, err)

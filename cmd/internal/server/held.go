@@ -11,7 +11,6 @@ import (
 	"atlas/internal/telemetry"
 	"atlas/mappings"
 	"atlas/search"
-	"atlas/search/query"
 	"atlas/workspace/book"
 	"atlas/workspace/postgres"
 	"atlas/workspace/projection"
@@ -64,23 +63,6 @@ func wireHeld(ctx context.Context, c Config, s *api.Server, engine *search.Engin
 		Memberships: &views.Memberships{Store: store, Records: engine, Changed: projector.Wake},
 		Favorites:   views.NewFavorites(store),
 	}
-	s.Records = &records.Records{Searcher: searcher{engine}, Freshness: projector, Overlays: store, Views: store}
+	s.Records = &records.Records{Searcher: engine, Freshness: projector, Overlays: store, Views: store}
 	return inBackground(projector.Sweep, log), projector.Close
-}
-
-// searcher converts the pages of the engine to those of package records.
-type searcher struct{ engine *search.Engine }
-
-// Search implements records.Searcher.
-func (s searcher) Search(ctx context.Context, q query.Query) (records.Page, error) {
-	return page(s.engine.Search(ctx, q))
-}
-
-// SearchMerged implements records.Searcher.
-func (s searcher) SearchMerged(ctx context.Context, legs [2]query.Query, second query.Query) (records.Page, error) {
-	return page(s.engine.SearchMerged(ctx, legs, second))
-}
-
-func page(p search.Page, err error) (records.Page, error) {
-	return records.Page{Rows: p.Records, Total: p.Total, Capped: p.Capped, Next: p.Next}, err
 }

@@ -47,7 +47,7 @@ type foundRows struct {
 	problems []string
 }
 
-func (s *searcher) Search(ctx context.Context, q query.Query) (records.Page, error) {
+func (s *searcher) Search(ctx context.Context, q query.Query) (query.Page, error) {
 	want, _ := ctx.Value(searchCheckKey{}).(*searchCheck)
 	what := fmt.Sprintf("Search %s %s", q.Base.Kind, q.Dataset)
 	found, err := do(ctx, s.link, toElasticsearch, what, func() (foundRows, error) {
@@ -80,7 +80,7 @@ func (s *searcher) Search(ctx context.Context, q query.Query) (records.Page, err
 	if want != nil {
 		want.problems = found.problems
 	}
-	return records.Page{Rows: found.rows, Total: len(found.rows)}, err
+	return query.Page{Rows: found.rows, Total: len(found.rows)}, err
 }
 
 // index is the index that a search uses.
@@ -101,7 +101,7 @@ func (s *searcher) index(q query.Query) (*index, error) {
 
 // SearchMerged is the search of a Dynamic View of contacts. No contact of the model
 // has a project, so the first of both searches finds nothing.
-func (s *searcher) SearchMerged(ctx context.Context, searches [2]query.Query, _ query.Query) (records.Page, error) {
+func (s *searcher) SearchMerged(ctx context.Context, searches [2]query.Query, _ query.Query) (query.Page, error) {
 	return s.Search(ctx, searches[1])
 }
 
