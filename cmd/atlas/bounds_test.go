@@ -25,7 +25,7 @@ func TestBoundsAreConfigured(t *testing.T) {
 		"an invitation": func(n string) error {
 			invited, err := c.Invitations.Create(ctx, "n"+n+"@example.com", "member")
 			if err == nil && (invited.Letter.Status != "none" || !invited.Letter.DueAt.IsZero() || invited.Letter.PacedBy != "") {
-				t.Errorf("its letter: %+v", invited.Letter)
+				t.Errorf("its e-mail: %+v", invited.Letter)
 			}
 			return err
 		},
@@ -58,7 +58,7 @@ func TestBoundsAreConfigured(t *testing.T) {
 func TestBoundsOutOfBounds(t *testing.T) {
 	t.Parallel()
 	var f cli.Problems
-	server.Bounds{MaxViews: -1, MaxBookAdditions: 2_000_000_000, LettersDaily: 1_001, LettersHourly: 7}.Check(&f)
+	server.Bounds{MaxViews: -1, MaxBookAdditions: 2_000_000_000, EmailsDaily: 1_001, EmailsHourly: 7}.Check(&f)
 	err := f.Err()
 	if err == nil || len(f) != 3 {
 		t.Fatalf("%v", err)

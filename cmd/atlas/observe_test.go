@@ -170,7 +170,7 @@ func TestMetrics(t *testing.T) {
 	s.call("GET", "/health/ready", "", "")
 	s.call("POST", "/health/ready", "", "")
 	s.call("GET", "/openapi.json", "", "")
-	waitFor(t, "a letter was tried, the sweep has run", func() bool {
+	waitFor(t, "an e-mail attempt and a sweep", func() bool {
 		m := s.metrics()
 		return strings.Contains(m, `atlas_job_runs_total{outcome="later",task="invitation_letters"} 1`) &&
 			strings.Contains(m, `atlas_job_last_success_timestamp_seconds{task="projection_sweep"}`)

@@ -122,14 +122,14 @@ func (m *Mailer) Run(ctx context.Context) {
 // drain sends all due e-mails.
 func (m *Mailer) drain(ctx context.Context) {
 	for ctx.Err() == nil {
-		letter, ok, err := m.outbox.ClaimEmail(ctx, m.stamp(), hold, m.daily)
+		email, ok, err := m.outbox.ClaimEmail(ctx, m.stamp(), hold, m.daily)
 		if err != nil && ctx.Err() == nil {
 			m.log.Warn("looking for letters to send failed", "error", err)
 		}
 		if err != nil || !ok {
 			return
 		}
-		m.deliver(context.WithoutCancel(ctx), letter)
+		m.deliver(context.WithoutCancel(ctx), email)
 	}
 }
 
