@@ -12,8 +12,8 @@ import (
 	"atlas/workspace/book"
 )
 
-// Each bound as callers meet it: 409 limit_reached with the limit, in a batch the
-// item's own.
+// Each limit over HTTP: 409 limit_reached with the limit; in a batch, the error of the
+// item.
 func TestBoundsOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newViewWorld(t)
