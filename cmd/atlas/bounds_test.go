@@ -12,8 +12,7 @@ import (
 	"atlas/search/query"
 )
 
-// The options of a server reach what they bound, and the Go client knows the
-// answer.
+// The options of a server set the limits, and the Go client reads the answer.
 func TestBoundsAreConfigured(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0, func(c *server.Config) {
@@ -70,8 +69,8 @@ func TestBoundsOutOfBounds(t *testing.T) {
 	}
 }
 
-// A server with a JWKS and no issuer or audience does not start, and names the
-// flags that would waive them.
+// A server with a JWKS and without issuer or audience does not start. The message names
+// the flags that allow it.
 func TestPublicKeysForAnybodyAreRefused(t *testing.T) {
 	t.Parallel()
 	var out, errs strings.Builder
