@@ -16,7 +16,7 @@ import (
 	"atlas/workspace/views"
 )
 
-// holds adds the book and Views to the API of a world.
+// holds gives the API of a world the book and Views.
 func (w *world) holds(t *testing.T) {
 	t.Helper()
 	engine, store := w.server.Search.(*search.Engine), w.server.Workspaces.(*postgres.Store)
@@ -54,7 +54,7 @@ func (w *world) load(t *testing.T, data *searchtest.World) {
 	searchtest.Indices{Client: engine.Elastic, Names: engine.Names}.Load(t, data)
 }
 
-// searcher adapts the pages of the engine to the type of package records.
+// searcher is the engine, with pages of the type that package records knows.
 type searcher struct{ engine *search.Engine }
 
 func (s searcher) Search(ctx context.Context, q query.Query) (records.Page, error) {

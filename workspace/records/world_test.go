@@ -86,7 +86,7 @@ func (w *world) workspace(name string) workspace.ID {
 	return ws.ID
 }
 
-// searcher adapts the pages of the engine to the type of package records.
+// searcher is the engine with pages of the type of the package.
 type searcher struct{ engine *search.Engine }
 
 func (s searcher) Search(ctx context.Context, q query.Query) (records.Page, error) {
