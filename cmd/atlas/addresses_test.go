@@ -8,7 +8,7 @@ import (
 	"atlas/cmd/internal/server"
 )
 
-// With several addresses given, a backend's dead server is no concern.
+// If several addresses are given, one dead server of a backend does not matter.
 func TestSeveralAddresses(t *testing.T) {
 	t.Parallel()
 	const dead = "127.0.0.1:1"

@@ -22,8 +22,7 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// writable is a service with global records of its own, and the commands that
-// write them.
+// writable is a service with its own global records, and the commands that write them.
 type writable struct {
 	*service
 	dir string
@@ -40,7 +39,7 @@ func startWritable(t *testing.T) writable {
 	return writable{start(t, 0, func(c *server.Config) { c.IndexPrefix = prefix }), t.TempDir()}
 }
 
-// index runs a command of `atlas index` that is to end with a status.
+// index runs a command of `atlas index`, which must exit with a status.
 func (w writable) index(want int, args ...string) (stdout, stderr string) {
 	w.t.Helper()
 	work := filepath.Join(w.dir, "work")
@@ -57,7 +56,7 @@ func (w writable) index(want int, args ...string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-// file writes lines to a file of its own.
+// file writes lines to a new file.
 func (w writable) file(lines ...string) string {
 	w.t.Helper()
 	dir, err := os.MkdirTemp(w.dir, "")
@@ -83,7 +82,7 @@ func (w writable) load(files map[string]string) {
 	w.index(0, "load", dir, "--allow-missing")
 }
 
-// eventually waits for what follows in the background.
+// eventually waits for a change that happens in the background.
 func (w writable) eventually(what string, condition func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !condition(); time.Sleep(20 * time.Millisecond) {
@@ -105,8 +104,7 @@ func event(n int, at time.Time) string {
 		n, at.Format(time.RFC3339), at.Format(time.RFC3339), at.Format(time.RFC3339), tower, firm)
 }
 
-// What a workspace holds follows a delta: values, score, relations, a record
-// that goes and one that comes back.
+// Held records follow a delta: values, score, relations, deleted and restored records.
 func TestHeldRecordsFollowDeltas(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)
@@ -152,7 +150,7 @@ func TestHeldRecordsFollowDeltas(t *testing.T) {
 	if !strings.Contains(out, "4 records changed") {
 		t.Errorf("%s", out)
 	}
-	// 30 points for recency alone.
+	// Recency alone gives 30 points.
 	w.eventually("the held account follows", func() bool {
 		found := rows(query.Accounts, fmt.Sprintf(`{"query":"new firm","filters":{"atlas_score":{"value":[%d,100]}},"relations":{"has_signal":{},"has_project":{}}}`, before[0].Score+25))
 		return len(found) == 1 && found[0].Score > before[0].Score+25
@@ -160,7 +158,7 @@ func TestHeldRecordsFollowDeltas(t *testing.T) {
 	w.eventually("the held project follows", func() bool {
 		return len(rows(query.Projects, `{"query":"new tower","filters":{"signals_count":{"value":2}}}`)) == 1
 	})
-	// A contact that a project names is seen by everyone.
+	// All workspaces see a contact that a project names.
 	if a := w.search(query.Contacts, `{"filters":{"projects_count":{"value":1}}}`); len(a.ids(t)) != 1 {
 		t.Errorf("%s", a.raw)
 	}
@@ -181,8 +179,8 @@ func TestHeldRecordsFollowDeltas(t *testing.T) {
 	})
 }
 
-// What was left out is mended and applied; what fails again is in a file again,
-// and the status says so.
+// Dead letters are corrected and applied. Lines that fail again are written to a new
+// file, and the exit status says so.
 func TestRetryCommand(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)
@@ -196,7 +194,7 @@ func TestRetryCommand(t *testing.T) {
 	if err != nil || bytes.Count(left, []byte("\n")) != 3 {
 		t.Fatalf("%v %s", err, left)
 	}
-	// One is mended, the line that was cut is whole again, one is as it was.
+	// Correct one line, complete the truncated one, and keep the third.
 	mended := strings.Replace(string(left), `"name":""`, `"name":"Mended","updated_at":"2099-01-01","phone":"1"`, 1)
 	mended = strings.Replace(mended, `,"updated_at":"2024-02-01"`, "", 1)
 	mended = strings.Replace(mended, `\"name\":\"Other\"`, `\"name\":\"Other\"}`, 1)
@@ -220,8 +218,8 @@ func TestRetryCommand(t *testing.T) {
 	}
 }
 
-// A delta waits while a load is at work, says so, and goes on after it; when it
-// is not to wait, it says who is at work.
+// A delta waits for a load in progress, says so, and then continues. Without waiting,
+// it names the holder of the lease.
 func TestDeltaWaitsForALoad(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)

@@ -24,7 +24,7 @@ var bookShapes = map[query.Dataset][]string{
 	query.Contacts: {"id", "name", "title", "email", "account_id", "workspace_status", "notes", "tags"},
 }
 
-// members are the names of an object's members, in order.
+// members returns the names of an object's members, in order.
 func members(t *testing.T, object []byte) []string {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(string(object)))
@@ -196,7 +196,7 @@ func numbers(n int) string {
 	return strings.Join(list, ",")
 }
 
-// A score follows its tier, and soon.
+// A score soon follows a change of the tier.
 func TestScoreFollowsTheTier(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)

@@ -12,8 +12,7 @@ import (
 	"atlas/search/query"
 )
 
-// The options of a server reach what they bound, and the Go client knows the
-// answer.
+// The options of a server set the limits, and the Go client reads the answer.
 func TestBoundsAreConfigured(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0, func(c *server.Config) {
@@ -25,7 +24,7 @@ func TestBoundsAreConfigured(t *testing.T) {
 		"an invitation": func(n string) error {
 			invited, err := c.Invitations.Create(ctx, "n"+n+"@example.com", "member")
 			if err == nil && (invited.Letter.Status != "none" || !invited.Letter.DueAt.IsZero() || invited.Letter.PacedBy != "") {
-				t.Errorf("its letter: %+v", invited.Letter)
+				t.Errorf("its e-mail: %+v", invited.Letter)
 			}
 			return err
 		},
@@ -58,7 +57,7 @@ func TestBoundsAreConfigured(t *testing.T) {
 func TestBoundsOutOfBounds(t *testing.T) {
 	t.Parallel()
 	var f cli.Problems
-	server.Bounds{MaxViews: -1, MaxBookAdditions: 2_000_000_000, LettersDaily: 1_001, LettersHourly: 7}.Check(&f)
+	server.Bounds{MaxViews: -1, MaxBookAdditions: 2_000_000_000, EmailsDaily: 1_001, EmailsHourly: 7}.Check(&f)
 	err := f.Err()
 	if err == nil || len(f) != 3 {
 		t.Fatalf("%v", err)
@@ -70,8 +69,8 @@ func TestBoundsOutOfBounds(t *testing.T) {
 	}
 }
 
-// A server with a JWKS and no issuer or audience does not start, and names the
-// flags that would waive them.
+// A server with a JWKS and without issuer or audience does not start. The message names
+// the flags that allow it.
 func TestPublicKeysForAnybodyAreRefused(t *testing.T) {
 	t.Parallel()
 	var out, errs strings.Builder

@@ -30,7 +30,7 @@ func (s *service) client(token string, options ...client.Option) *client.Client 
 	return c
 }
 
-// must is what a call returned, which must have succeeded: must(f())(t).
+// must returns the value of a call that must succeed: must(f())(t).
 func must[T any](v T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()
@@ -41,13 +41,13 @@ func must[T any](v T, err error) func(*testing.T) T {
 	}
 }
 
-// collect gathers a walk, which must succeed.
+// collect collects the items of an iteration, which must succeed.
 func collect[T any](t *testing.T, walk iter.Seq2[T, error]) []T {
 	t.Helper()
 	return must(client.Collect(walk))(t)
 }
 
-// reached counts the operations that were answered with success.
+// reached counts the operations that succeeded.
 type reached struct {
 	lock       sync.Mutex
 	operations map[string]bool
@@ -69,8 +69,8 @@ func (r *reached) observe(a client.Answer) {
 	}
 }
 
-// The client has a method for each operation of the route table, and what it
-// sends and reads is what the service takes and answers.
+// The client has a method for each operation of the route table, and the service
+// accepts its requests and sends answers that it can read.
 func TestClientReachesEveryOperation(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
@@ -149,7 +149,7 @@ func clientOfData(t *testing.T, c *client.Client) {
 	}
 }
 
-// book uses all of one book with two of its records.
+// bookOf uses every method of one book with two of its records.
 func bookOf[R, U any](t *testing.T, b *client.Book[R, U], upsert func(id string, change client.Change, tags []string) U, shown func(R) (id, status string, tags []string), ids []string) {
 	t.Helper()
 	ctx := t.Context()

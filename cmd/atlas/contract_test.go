@@ -10,8 +10,8 @@ import (
 	"atlas/internal/api/openapi/conformance"
 )
 
-// contract is the OpenAPI document, which every exchange of the tests here is
-// held against.
+// contract is the OpenAPI document. Every exchange of the tests here is checked against
+// it.
 var contract = sync.OnceValue(func() *conformance.Document {
 	w := httptest.NewRecorder()
 	s := &api.Server{Log: slog.New(slog.DiscardHandler)}
@@ -23,7 +23,7 @@ var contract = sync.OnceValue(func() *conformance.Document {
 	return d
 })
 
-// held is the client whose exchanges are held against the contract.
+// held returns a client whose exchanges are checked against the contract.
 func (s *service) held() *http.Client {
 	return &http.Client{Transport: contract().Transport(s.t, http.DefaultTransport)}
 }

@@ -102,7 +102,7 @@ func TestForeignCursors(t *testing.T) {
 	refused("cut", query.Projects, by(cost, after[:len(after)-1]))
 	refused("padded", query.Projects, by(cost, after+"="))
 	refused("no base64", query.Projects, by(cost, "ünlikely"))
-	for i := range after { // each character, so each byte
+	for i := range after { // every character, so every byte
 		flipped := []byte(after)
 		flipped[i] ^= 1
 		if flipped[i] == '@' || flipped[i] == '[' || flipped[i] == '`' || flipped[i] == '{' || flipped[i] == '/' || flipped[i] == ':' {
@@ -117,8 +117,8 @@ func TestForeignCursors(t *testing.T) {
 	}
 }
 
-// TestCeiling runs 200 searches at once on a workspace that is 50 credits
-// below its ceiling: one may pass it, by less than its page.
+// TestCeiling runs 200 concurrent searches in a workspace that is 50 credits below its
+// ceiling. One may exceed it, by less than its page.
 func TestCeiling(t *testing.T) {
 	t.Parallel()
 	const ceiling, limit = 500, 20
@@ -163,7 +163,7 @@ func TestCeiling(t *testing.T) {
 	if err := json.Unmarshal(s.call("GET", "/data/usage", s.key, "").body.Data, &usage); err != nil || usage.Used != charged || usage.Remaining != 0 {
 		t.Errorf("the ledger has %+v, the answers %d (%v)", usage, charged, err)
 	}
-	// Told before anything about the request, but not where nothing is throttled.
+	// Reported before any problem of the request, but not on unthrottled routes.
 	for path, want := range map[string]int{"/data/signals/search?x=1": 429, "/data/fields/search": 200} {
 		if a := s.call("POST", path, s.key, `{"dataset": "signals"}`); a.status != want {
 			t.Errorf("%s: %d %s", path, a.status, a.raw)
@@ -177,8 +177,8 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
-// TestOrderOfChecks holds requests with several faults against the first that
-// must be told.
+// TestOrderOfChecks sends requests with several faults and checks which one is
+// reported.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
@@ -197,7 +197,7 @@ func TestOrderOfChecks(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, path, token, body string
 		status                    int
-		code                      string // "" is the validation shape
+		code                      string // "" is a validation error
 	}{
 		"unknown route, no token":           {"GET", "/nothing", "", "", 404, "not_found"},
 		"unknown dataset":                   {"POST", "/data/things/search", "", "{", 404, "not_found"},
@@ -259,7 +259,7 @@ func TestBodies(t *testing.T) {
 	for name, c := range map[string]struct {
 		body, contentType string
 		status            int
-		code              string // of the error, or of the first issue
+		code              string // of the error, or of its first issue
 	}{
 		"none":                {"", "", 200, ""},
 		"spaces":              {"  ", "application/json", 200, ""},
@@ -353,7 +353,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestBackendsAway serves with each backend unreachable in turn.
+// TestBackendsAway runs the server with each backend unreachable in turn.
 func TestBackendsAway(t *testing.T) {
 	t.Parallel()
 	const nowhere = "127.0.0.1:1"
@@ -433,8 +433,8 @@ func TestBackendsAway(t *testing.T) {
 	})
 }
 
-// TestStopLetsRequestsEnd stops the server while searches run: each ends with
-// its page or was never accepted.
+// TestStopLetsRequestsEnd stops the server while searches run. Each search gets its
+// page or was never accepted.
 func TestStopLetsRequestsEnd(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
@@ -450,7 +450,7 @@ func TestStopLetsRequestsEnd(t *testing.T) {
 				r.Header.Set("Content-Type", "application/json")
 				res, err := http.DefaultTransport.RoundTrip(r)
 				if err != nil {
-					return // not accepted any more
+					return // no longer accepted
 				}
 				var page struct{ Data []json.RawMessage }
 				err = json.NewDecoder(res.Body).Decode(&page)

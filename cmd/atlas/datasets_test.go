@@ -37,7 +37,7 @@ func TestGenerateCommand(t *testing.T) {
 	}
 	stdout.Reset()
 	stderr.Reset()
-	// The folder holds these datasets with another compression.
+	// The folder has the same datasets with another compression.
 	if code := run(t.Context(), []string{"generate", "--records", "10", "--out", dir}, &stdout, &stderr); code == 0 || !strings.Contains(stderr.String(), "accounts.ndjson.gz") {
 		t.Errorf("exit %d: %s", code, stderr.String())
 	}

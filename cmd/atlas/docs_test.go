@@ -26,12 +26,12 @@ import (
 	"atlas/mappings"
 )
 
-// block is a fenced block of a page.
+// block is a fenced code block of a page.
 type block struct {
 	lang, info, text string
 	line             int
-	// shown is the block that follows under the same heading, if it shows what
-	// this one prints: its language is json or text.
+	// shown is the next block under the same heading if it shows the output of this
+	// one: its language is json or text.
 	shown *block
 }
 
@@ -61,11 +61,11 @@ func blocksOf(page string) []*block {
 	return all
 }
 
-// docsService is a service with the sample that `atlas-dev dev` loads, and what the
-// examples of pages are run with.
+// docsService is a service with the sample data of `atlas-dev dev`, for the examples of
+// the pages.
 type docsService struct {
 	*service
-	dir string // the examples' working directory
+	dir string // the working directory of the examples
 }
 
 func startDocs(t *testing.T) *docsService {
@@ -73,7 +73,7 @@ func startDocs(t *testing.T) *docsService {
 	must(permits.Convert(t.Context(), permits.Calgary(), permits.Options{Dir: dir, Sample: true}))(t)
 	es := must(elastic.New(elastic.Config{Addresses: []string{backends.Elasticsearch(t)}}))(t)
 	report := must(indexer.Load(t.Context(), indexer.Options{Dir: dir, Elastic: es, Names: mappings.Names{Prefix: prefix}}))(t)
-	t.Cleanup(func() { // once nobody searches them: it is more than one node should keep
+	t.Cleanup(func() { // when nobody searches them: one node should not keep all of them
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		for _, d := range report.Datasets {
@@ -86,23 +86,23 @@ func startDocs(t *testing.T) *docsService {
 	return &docsService{s, t.TempDir()}
 }
 
-// shellPrelude has curl tell the statuses it was answered, and atlas be the
+// shellPrelude makes curl print the status of each answer, and makes atlas run the
 // program of this test.
 const shellPrelude = `set -euo pipefail
 curl() { command curl --write-out '%{stderr}HTTP %{http_code}\n' "$@"; }
 atlas() { "$ATLAS_PROGRAM" "$@"; }
 `
 
-// settings are lines by which a page says where its service is.
+// settings are the lines of a page that set the address and key of its service.
 var settings = regexp.MustCompile(`(?m)^(BASE|KEY|export ATLAS_URL|export ATLAS_API_KEY)=.*\n`)
 
-// runs are blocks that call the service: others start it, or load its data.
+// runs matches blocks that call the service. Other blocks start it or load its data.
 var runs = regexp.MustCompile(`(?m)curl |^atlas (search|export) `)
 
 var httpStatus = regexp.MustCompile(`(?m)^HTTP (\d{3})$`)
 
-// shell runs a block of a page: every request must succeed, but for the last
-// where the block's info says `status=N`.
+// shell runs a block of a page. Every request must succeed, except the last one if the
+// block's info says `status=N`.
 func (s *docsService) shell(ctx context.Context, b *block) error {
 	command := exec.CommandContext(ctx, "bash", "-c", shellPrelude+settings.ReplaceAllString(b.text, ""))
 	command.Dir = s.dir
@@ -125,7 +125,8 @@ func (s *docsService) shell(ctx context.Context, b *block) error {
 	return b.compare(out.String())
 }
 
-// environment has the service as the examples name it, and nothing else of ours.
+// environment has the service under the names of the examples, and no other variables
+// of the test.
 func (s *docsService) environment() []string {
 	env := []string{"ATLAS_URL=" + s.base, "ATLAS_API_KEY=" + s.key}
 	for _, e := range os.Environ() {
@@ -136,8 +137,8 @@ func (s *docsService) environment() []string {
 	return env
 }
 
-// compare holds what a block printed against what its page shows. "…" stands for
-// whatever comes, as a line of its own for lines.
+// compare compares the output of a block with the block that its page shows. "…" stands
+// for any text, and on a line of its own for any lines.
 func (b *block) compare(printed string) error {
 	if b.shown == nil {
 		return nil
@@ -168,8 +169,9 @@ func (b *block) compare(printed string) error {
 	return nil
 }
 
-// differ is the path of the first difference. An object that is shown with a
-// member "…" may have more, and so an array whose last element is "…".
+// differ returns the path of the first difference. An object that is shown with a
+// member "…" may have more members, and an array whose last element is "…" more
+// elements.
 func differ(got, want any, path string) string {
 	switch w := want.(type) {
 	case string:
@@ -222,9 +224,9 @@ func differ(got, want any, path string) string {
 	return ""
 }
 
-// programs builds the Go blocks of a page in a module of its own, as a reader
-// would: a block that is a whole program as one, all others as functions with a
-// context ctx and a client c.
+// programs builds the Go blocks of a page in a module of their own, like a reader. A
+// complete program is built as it is. Other blocks become functions with a context ctx
+// and a client c.
 func (s *docsService) programs(ctx context.Context, blocks []*block) (map[*block][]string, error) {
 	dir, err := os.MkdirTemp(s.dir, "module")
 	if err != nil {
@@ -292,8 +294,7 @@ func (s *docsService) program(ctx context.Context, b *block, argv []string) erro
 	return b.compare(string(out))
 }
 
-// The examples of the pages do what the pages say, on the data that `atlas-dev dev`
-// loads.
+// The examples of the pages print what the pages show, on the data of `atlas-dev dev`.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := startDocs(t)
@@ -330,7 +331,7 @@ func TestPages(t *testing.T) {
 	s.wrongPages(t)
 }
 
-// wrongPages holds that a page which is wrong is told.
+// wrongPages checks that errors of a page are detected.
 func (s *docsService) wrongPages(t *testing.T) {
 	for name, page := range map[string]string{
 		"status":             "```sh\ncurl -s $BASE/data/nothing/search -H \"Authorization: Bearer $KEY\" -d '{}'\n```",

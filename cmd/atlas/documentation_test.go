@@ -31,8 +31,8 @@ func document(t *testing.T, name string) string {
 	return string(raw)
 }
 
-// TestSettingsAreDocumented holds the tables of docs/operators.md equal to the
-// options of atlas serve, and the variables of the other commands.
+// TestSettingsAreDocumented compares the tables of docs/operators.md with the options
+// of atlas serve and the variables of the other commands.
 func TestSettingsAreDocumented(t *testing.T) {
 	t.Parallel()
 	parser, err := kong.New(&commands{}, program().Vars)
@@ -53,7 +53,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 	}
 }
 
-// withTable is a page with a table in the place of this name.
+// withTable replaces the table of a page at the place of this name.
 func withTable(t *testing.T, page, place, table string) string {
 	t.Helper()
 	begin, end := "<!-- "+place+" -->\n", "<!-- /"+place+" -->"
@@ -65,10 +65,10 @@ func withTable(t *testing.T, page, place, table string) string {
 	return head + begin + table + end + tail
 }
 
-// told is where a help text names the default, which has a column of its own.
+// told matches the default in a help text. The table has a column for it.
 var told = regexp.MustCompile(` \(default: [^)]*\)`)
 
-// settingsCells are an option's default and meaning.
+// settingsCells returns an option's default and meaning.
 func settingsCells(f *kong.Flag) (standard, help string) {
 	help = f.Help
 	if f.HasDefault && f.Default != "" {
@@ -77,8 +77,7 @@ func settingsCells(f *kong.Flag) (standard, help string) {
 	return standard, strings.ReplaceAll(help, "|", "\\|")
 }
 
-// settingsTable is a row for each option of atlas serve; served are their
-// variables.
+// settingsTable has a row for each option of atlas serve. served are their variables.
 func settingsTable(t *testing.T, parser *kong.Kong) (served map[string]bool, table string) {
 	t.Helper()
 	at := slices.IndexFunc(parser.Model.Children, func(n *kong.Node) bool { return n.Name == "serve" })
@@ -106,8 +105,8 @@ func settingsTable(t *testing.T, parser *kong.Kong) (served map[string]bool, tab
 	return served, "| variable | option | default | meaning |\n|---|---|---|---|\n" + strings.Join(rows, "")
 }
 
-// otherSettingsTable is a row for each variable that atlas serve does not have,
-// with the commands that do.
+// otherSettingsTable has a row for each variable that atlas serve does not have, with
+// the commands that do.
 func otherSettingsTable(parser *kong.Kong, served map[string]bool) string {
 	commands, flags := map[string][]string{}, map[string]*kong.Flag{}
 	var walk func(n *kong.Node, name string)
@@ -118,7 +117,7 @@ func otherSettingsTable(parser *kong.Kong, served map[string]bool) string {
 					continue
 				}
 				if commands[e] = append(commands[e], "`"+name+"`"); flags[e] == nil {
-					flags[e] = f // the first command has the text that says most
+					flags[e] = f // the first command has the most complete text
 				}
 			}
 		}
@@ -135,8 +134,8 @@ func otherSettingsTable(parser *kong.Kong, served map[string]bool) string {
 	return table
 }
 
-// TestOperatorsPageIsTrue looks for commands, options, variables and addresses in
-// docs/operators.md that the program does not have.
+// TestOperatorsPageIsTrue checks that the commands, options, variables and addresses of
+// docs/operators.md exist.
 func TestOperatorsPageIsTrue(t *testing.T) {
 	t.Parallel()
 	parser, err := kong.New(&commands{}, program().Vars)
@@ -165,7 +164,7 @@ func TestOperatorsPageIsTrue(t *testing.T) {
 		}
 	}
 	for _, option := range regexp.MustCompile(`(?:^|[^\w-])(--[a-z][a-z-]+)`).FindAllStringSubmatch(page, -1) {
-		if !options[option[1]] && !slices.Contains([]string{"--profile", "--build"}, option[1]) { // those are of docker compose
+		if !options[option[1]] && !slices.Contains([]string{"--profile", "--build"}, option[1]) { // options of docker compose
 			t.Errorf("there is no option %s", option[1])
 		}
 	}
@@ -188,7 +187,7 @@ func TestOperatorsPageIsTrue(t *testing.T) {
 	}
 }
 
-// metricTypes are the types of the metrics that a server shows, by name.
+// metricTypes returns the types of the metrics of a server, by name.
 func metricTypes(exposition string) map[string]string {
 	types := map[string]string{}
 	for line := range strings.Lines(exposition) {
@@ -200,7 +199,7 @@ func metricTypes(exposition string) map[string]string {
 	return types
 }
 
-// checkMetricsDocumented holds what a server shows against the table of
+// checkMetricsDocumented compares the metrics of a server with the table of
 // docs/operators.md, the dashboard and the alerts.
 func checkMetricsDocumented(t *testing.T, exposition string) {
 	t.Helper()
@@ -231,7 +230,8 @@ var (
 	usedLabels  = regexp.MustCompile(`\bby \(([a-z_, ]+)\)`)
 )
 
-// checkExpression looks for metrics, labels and their values that no server has.
+// checkExpression checks that the metrics, labels and label values of an expression
+// exist.
 func checkExpression(t *testing.T, expression string, types map[string]string, exposition string) (used int) {
 	t.Helper()
 	var labels []string
@@ -248,7 +248,7 @@ func checkExpression(t *testing.T, expression string, types map[string]string, e
 		}
 		for _, matcher := range usedMatcher.FindAllStringSubmatch(match[2], -1) {
 			labels = append(labels, matcher[1])
-			// Outcomes and statuses come about when something fails.
+			// Outcomes and statuses appear only after failures.
 			if matcher[2] == "=" && matcher[1] != "outcome" && !strings.Contains(exposition, fmt.Sprintf("%s=%q", matcher[1], matcher[3])) {
 				t.Errorf("nothing has %s, in %s", matcher[0], expression)
 			}
@@ -258,7 +258,7 @@ func checkExpression(t *testing.T, expression string, types map[string]string, e
 		labels = append(labels, strings.Split(match[1], ", ")...)
 	}
 	for _, label := range labels {
-		// Prometheus itself adds the server as instance.
+		// Prometheus adds the label instance.
 		if label != "instance" && !strings.Contains(exposition, "{"+label+`="`) && !strings.Contains(exposition, ","+label+`="`) {
 			t.Errorf("no metric has the label %s, in %s", label, expression)
 		}

@@ -29,8 +29,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// atlas runs a command with the test's service and key, and returns its status
-// and what it printed.
+// atlas runs a command with the test's service and key, and returns its exit status and
+// output.
 func (s *service) atlas(args ...string) (status int, out, errs string) {
 	s.t.Helper()
 	var o, e bytes.Buffer
@@ -38,7 +38,7 @@ func (s *service) atlas(args ...string) (status int, out, errs string) {
 	return status, o.String(), e.String()
 }
 
-// export runs `atlas export` and wants a status.
+// export runs `atlas export`, which must exit with a status.
 func (s *service) export(want int, args ...string) string {
 	s.t.Helper()
 	status, _, errs := s.atlas(append([]string{"export"}, args...)...)
@@ -48,7 +48,7 @@ func (s *service) export(want int, args ...string) string {
 	return errs
 }
 
-// inOrder are the records of a dataset as NDJSON in the order of exports.
+// inOrder returns the records of a dataset as NDJSON in the order of exports.
 func (s *service) inOrder(source *client.Source[json.RawMessage], q client.Search) string {
 	s.t.Helper()
 	q.Sort = client.Asc("created_at")
@@ -162,7 +162,7 @@ func TestSearchAndExport(t *testing.T) {
 	})
 }
 
-// exportHeld exports what a workspace keeps.
+// exportHeld exports the book and Views of a workspace.
 func (s *service) exportHeld(t *testing.T, c *client.Client, in func(string) string) {
 	var upserts []client.AccountUpsert
 	for _, a := range must(c.Accounts.Search(t.Context(), client.Search{Limit: 100}))(t).Records {
@@ -197,7 +197,7 @@ func (s *service) exportChangedView(t *testing.T, c *client.Client, v client.Vie
 	}
 	args := []string{"--view", v.ID, "--out", in("changed.ndjson"), "--max-credits", "30"}
 	s.export(4, args...)
-	change(client.ViewUpsert{Name: "Renamed"}) // says nothing of its records
+	change(client.ViewUpsert{Name: "Renamed"}) // without a change of its records
 	s.export(4, args...)
 	change(client.ViewUpsert{Definition: client.Dynamic("nobody", nil)})
 	if said := s.export(1, args...); !strings.Contains(said, "the View has been changed since it began, from {") || !strings.Contains(said, "--restart") {
@@ -221,8 +221,7 @@ func (s *service) exportChangedView(t *testing.T, c *client.Client, v client.Vie
 	}
 }
 
-// An export that is killed again and again ends with the file of one that is
-// not.
+// An export that is killed repeatedly produces the same file as one that is not.
 func TestExportIsKilled(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
@@ -239,8 +238,8 @@ func TestExportIsKilled(t *testing.T) {
 		}
 		exited := make(chan error, 1)
 		go func() { exited <- command.Wait() }()
-		// Killed as soon as the file has grown since the last time, wherever in its
-		// page it then is; a few times, so that the test ends.
+		// Kill it when the file has grown since the last kill, at any point of its
+		// page. The number of kills is limited, so that the test ends.
 		for killed := kills == 6; !killed; {
 			select {
 			case err := <-exited:
@@ -254,7 +253,7 @@ func TestExportIsKilled(t *testing.T) {
 				}
 				kills++
 			}
-			time.Sleep(time.Millisecond) // between two looks
+			time.Sleep(time.Millisecond) // polling interval
 		}
 		if err := <-exited; err == nil {
 			done = true
@@ -273,14 +272,13 @@ func TestExportIsKilled(t *testing.T) {
 	if err := json.Unmarshal([]byte(contents(t, out+".cursor")), &state); err != nil || !state.Done || state.Rows != strings.Count(want, "\n") || state.Credits != state.Rows || state.Bytes != int64(len(want)) {
 		t.Errorf("%v %+v", err, state)
 	}
-	// What was paid for twice is at most the page of each kill.
+	// Each kill costs at most one page twice.
 	if used := must(s.client(s.key).Usage(t.Context()))(t).ByTool["search_signals"]; used > 2*state.Rows+kills*client.MaxPage {
 		t.Errorf("%d credits for %d rows", used, state.Rows)
 	}
 }
 
-// A key that may read data and nothing else exports too, though it cannot ask for
-// its workspace.
+// A key that may only read data can export, although it cannot read its workspace.
 func TestExportWithADataKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
@@ -292,8 +290,8 @@ func TestExportWithADataKey(t *testing.T) {
 	}
 }
 
-// An export stops at the end of the credits with a status of its own, and the
-// same command goes on when there are more.
+// An export stops when the credits are used up, with its own exit status. The same
+// command continues when there are more.
 func TestExportStopsAtTheCeiling(t *testing.T) {
 	t.Parallel()
 	const ceiling = 250
@@ -336,14 +334,14 @@ func TestExportStopsAtTheCeiling(t *testing.T) {
 	}
 }
 
-// exportOverABadLine goes through a proxy that refuses requests, loses them, and
-// loses and cuts answers.
+// exportOverABadLine exports through a proxy that refuses requests, loses requests and
+// answers, and truncates answers.
 func (s *service) exportOverABadLine(t *testing.T, out string) {
 	root := must(url.Parse(s.root))(t)
 	var requests atomic.Int32
 	line := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		proxy := httputil.NewSingleHostReverseProxy(root)
-		// Every second request goes well.
+		// Every second request succeeds.
 		switch requests.Add(1) % 8 {
 		case 1:
 			w.WriteHeader(http.StatusBadGateway)
@@ -363,7 +361,7 @@ func (s *service) exportOverABadLine(t *testing.T, out string) {
 		}
 		proxy.ServeHTTP(w, r)
 	}))
-	line.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it tells of every loss
+	line.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it logs every lost connection
 	defer line.Close()
 	var said bytes.Buffer
 	status := run(t.Context(), []string{"export", "accounts", "--out", out, "--url", line.URL + "/api/v1", "--api-key", s.key}, &bytes.Buffer{}, &said)
@@ -376,7 +374,8 @@ func (s *service) exportOverABadLine(t *testing.T, out string) {
 	}
 }
 
-// interruptedExport is stopped by Ctrl-C: it says so, and what it wrote is whole.
+// interruptedExport is stopped by Ctrl-C. It says so, and its output is complete up to
+// there.
 func (s *service) interruptedExport(t *testing.T, out string) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

@@ -8,8 +8,8 @@ import (
 	"atlas/scripts/experiments/figures"
 )
 
-// A load is killed 20 times at random points while one item in ten fails and
-// three documents are refused for good. ATLAS_TEST_SEED repeats a run.
+// A load is killed 20 times at random points while one item in ten fails and three
+// documents are always rejected. ATLAS_TEST_SEED repeats a run.
 func TestFaultKilledLoads(t *testing.T) {
 	const records, kills = 6_000, 20
 	seed := figures.Seed(t)

@@ -24,13 +24,13 @@ import (
 	"atlas/workspace/postgres/pgtest"
 )
 
-// The experiments of scripts/faults are tests of their own build tag: they take
-// minutes and several gigabytes. docs/data.md, "Looking after generations", says
-// what they show.
+// The experiments of scripts/faults are tests with a build tag of their own, because
+// they take minutes and several gigabytes. docs/data.md, "Looking after generations",
+// describes the results.
 
-// A node of three is killed in the middle of a load, the one that leads the
-// cluster and has primary shards of every index. The load goes on by itself and
-// ends complete: nothing is missing, nothing is there twice, nothing differs.
+// One of three nodes is killed in the middle of a load: the elected master, which has
+// primary shards of every index. The load continues by itself and completes. No
+// document is missing, duplicated or different.
 func TestFaultNodeLostWhileLoading(t *testing.T) {
 	const records = 30_000
 	ctx := t.Context()
@@ -141,7 +141,7 @@ func untilHolds(t *testing.T, what string, most time.Duration, holds func() erro
 	}
 }
 
-// masterNode is the position of the node that leads the cluster.
+// masterNode returns the position of the elected master.
 func masterNode(t *testing.T, es *elastic.Client) int {
 	t.Helper()
 	var rows []struct{ Node string }
@@ -149,7 +149,7 @@ func masterNode(t *testing.T, es *elastic.Client) int {
 	return nodeNumber(t, rows[0].Node)
 }
 
-// nodeNumber is the position in the name of a node, which counts from 1.
+// nodeNumber returns the position in the name of a node, which counts from 1.
 func nodeNumber(t *testing.T, name string) int {
 	t.Helper()
 	var n int
@@ -159,7 +159,7 @@ func nodeNumber(t *testing.T, name string) int {
 	return n - 1
 }
 
-// primariesOn is how many started primary shards a node has.
+// primariesOn returns the number of started primary shards of a node.
 func primariesOn(t *testing.T, es *elastic.Client, node int) (n int) {
 	t.Helper()
 	var rows []struct{ Node, Prirep, State string }

@@ -26,8 +26,8 @@ import (
 	"atlas/workspace/postgres/pgtest"
 )
 
-// An operator looks after generations: loads twice, verifies, finds what was
-// damaged, goes back, and deletes.
+// An operator manages generations: loads twice, verifies, finds damaged documents,
+// rolls back, and deletes.
 func TestLookingAfterGenerations(t *testing.T) {
 	t.Parallel()
 	database := pgtest.New(t)
@@ -132,7 +132,7 @@ func TestLookingAfterGenerations(t *testing.T) {
 	}
 }
 
-// someID is the id of a record of an index.
+// someID returns the id of a record of an index.
 func someID(t *testing.T, es *elastic.Client, index string) string {
 	t.Helper()
 	res, err := es.Do(t.Context(), elastic.Request{Method: http.MethodGet, Path: "/" + index + "/_search?size=1&sort=id"})
@@ -152,7 +152,7 @@ func someID(t *testing.T, es *elastic.Client, index string) string {
 	return answer.Hits.Hits[0].ID
 }
 
-// whileHeld has the lease of loads for as long as work takes.
+// whileHeld holds the lease of loads while work runs.
 func whileHeld(t *testing.T, url string, work func()) {
 	t.Helper()
 	system, err := postgres.OpenSystem(t.Context(), url, postgres.Options{})
@@ -169,7 +169,7 @@ func whileHeld(t *testing.T, url string, work func()) {
 	}
 }
 
-// deleteIndices deletes the generations below a prefix.
+// deleteIndices deletes the generations of a prefix.
 func deleteIndices(t *testing.T, es *elastic.Client, prefix string) {
 	t.Helper()
 	for _, d := range query.Datasets {

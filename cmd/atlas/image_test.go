@@ -25,7 +25,7 @@ import (
 	"atlas/workspace/postgres/pgtest"
 )
 
-// repository is the folder that holds the Dockerfile.
+// repository is the folder of the Dockerfile.
 const repository = "../.."
 
 type composeService struct {
@@ -35,8 +35,8 @@ type composeService struct {
 	Healthcheck struct{ Test []string }
 }
 
-// composeServices are those of docker-compose.yml, without variables: what a
-// user has not set.
+// composeServices reads the services of docker-compose.yml with no variables set, as
+// for a new user.
 func composeServices(t *testing.T) map[string]composeService {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(repository, "docker-compose.yml"))
@@ -62,12 +62,11 @@ func dockerfile(t *testing.T) string {
 	return string(raw)
 }
 
-// checked is what a command finds wrong with its options, before it begins.
+// checked checks the options of a command before it runs.
 type checked interface{ Check() error }
 
-// The commands that docker-compose.yml runs of the image are ones that the
-// program has, with settings that it takes. (Not parallel: it sets the
-// environment.)
+// The program has the commands that docker-compose.yml runs, and accepts their
+// settings. Not parallel: it sets the environment.
 func TestComposeRunsCommandsThatExist(t *testing.T) {
 	services := composeServices(t)
 	if got, want := services["elasticsearch"].Image, ":"+devstack.ElasticsearchVersion; !strings.HasSuffix(got, want) {
@@ -111,7 +110,7 @@ func TestComposeRunsCommandsThatExist(t *testing.T) {
 		t.Setenv("ATLAS_LISTEN", "0.0.0.0:8080") // ENV of the image
 		for _, args := range commands {
 			for i := range args {
-				args[i] = strings.Replace(args[i], "/tmp/sample", sample, 1) // it has to exist
+				args[i] = strings.Replace(args[i], "/tmp/sample", sample, 1) // it must exist
 			}
 			k, err := parserOf(t).Parse(args)
 			if err != nil {
@@ -139,8 +138,8 @@ func parserOf(t *testing.T) *kong.Kong {
 	return parser
 }
 
-// The image's build has all that the program is made of, a compiler that is new
-// enough, and does not run as root.
+// The build of the image has all files of the program and a compiler that is new
+// enough. The image does not run as root.
 func TestImageBuildsTheProgram(t *testing.T) {
 	t.Parallel()
 	text := dockerfile(t)
@@ -226,8 +225,8 @@ func TestReadyCommand(t *testing.T) {
 	}
 }
 
-// What compose's migrate does: roles and a database by an administrator, as far
-// as they are missing, then the schema.
+// The migrate service of compose: an administrator creates missing roles and a missing
+// database, then the schema.
 func TestMigrateFromNothing(t *testing.T) {
 	t.Parallel()
 	admin := backends.Postgres(t)

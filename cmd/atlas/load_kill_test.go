@@ -39,10 +39,10 @@ func TestKilledLoads(t *testing.T) {
 	killLoads(t, rand.Uint64(), 2_000, 3)
 }
 
-// killLoads runs atlas index load as a process of its own and kills it, again
-// and again, at points that the seed chooses, while items and requests fail and
-// three documents are never taken. The outcome must be that of a load which
-// nothing happened to, but for exactly these three.
+// killLoads runs atlas index load in a process of its own and kills it repeatedly, at
+// points that the seed selects, while items and requests fail and three documents are
+// always rejected. The result must equal that of an undisturbed load, except for these
+// three documents.
 func killLoads(t *testing.T, seed uint64, records int64, kills int) (report indexer.Report, failures int) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -94,7 +94,7 @@ func killLoads(t *testing.T, seed uint64, records int64, kills int) (report inde
 		t.Logf("%d items and requests failed", failures)
 	}
 
-	// The same folder, loaded with nothing in its way.
+	// The same folder, loaded without faults.
 	var clean indexer.Report
 	cleanTemp := t.TempDir()
 	operatorCLI{t, database.System}.json(&clean, append(load, "--temp-dir", cleanTemp, "--elasticsearch-url", faulty.direct, "--index-prefix", cleanPrefix)...)
@@ -113,7 +113,7 @@ func killLoads(t *testing.T, seed uint64, records int64, kills int) (report inde
 		t.Error(diff)
 	}
 	letters := deadLetters(t, report.DeadLetters)
-	// Other records name these too, in what they link to.
+	// Other records link to these ids too.
 	of := func(id string) string { return `"record":{"id":"` + id + `"` }
 	for id := range faulty.poison {
 		if n := countOf(letters, of(id)); n != 1 {
@@ -131,7 +131,7 @@ func killLoads(t *testing.T, seed uint64, records int64, kills int) (report inde
 	return report, failures
 }
 
-// spoil adds lines that are no records, and returns how many.
+// spoil adds invalid lines and returns their number.
 func spoil(t *testing.T, dir string) (lines int) {
 	t.Helper()
 	for i, d := range query.Datasets {
@@ -175,7 +175,7 @@ func poison(t *testing.T, random *rand.Rand, dir string) map[string]query.Datase
 	return chosen
 }
 
-// ownPrefix is a prefix of indices that go with the test.
+// ownPrefix returns an index prefix whose indices are deleted at the end of the test.
 func ownPrefix(t *testing.T) string {
 	t.Helper()
 	es := directElastic(t)
@@ -231,8 +231,8 @@ func deadLetters(t *testing.T, path string) []string {
 	return lines
 }
 
-// faultyElastic stands before Elasticsearch and breaks some of the traffic, and
-// the process it comes from.
+// faultyElastic is a proxy before Elasticsearch. It disturbs some of the traffic and
+// kills the loading process.
 type faultyElastic struct {
 	url, direct string
 	poison      map[string]query.Dataset
@@ -246,13 +246,12 @@ type faultyElastic struct {
 	failures int
 }
 
-// killPoint is when a process is killed.
+// killPoint is the point at which a process is killed.
 type killPoint struct {
-	delay    time.Duration // after its start, when not 0
-	bulks    int           // at its so many-th _bulk request
-	creating bool          // when it makes an index
-	// after: when Elasticsearch has dealt with the request, and the process does
-	// not know.
+	delay    time.Duration // after its start, if not 0
+	bulks    int           // at its _bulk request of this number
+	creating bool          // when it creates an index
+	// after: Elasticsearch has executed the request, but the process has no answer.
 	after bool
 	none  bool
 }
@@ -289,8 +288,8 @@ func newFaultyElastic(t *testing.T, random *rand.Rand, poison map[string]query.D
 	return f
 }
 
-// choose picks where the next process is killed: the last but one at the switch,
-// which happens without its knowing, and the last nowhere.
+// choose chooses where the next process is killed. The last but one is killed at the
+// switch, after Elasticsearch executed it. The last is not killed.
 func (f *faultyElastic) choose(attempt, kills int) killPoint {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -305,14 +304,14 @@ func (f *faultyElastic) choose(attempt, kills int) killPoint {
 		f.point.delay = time.Duration(50+f.random.IntN(400)) * time.Millisecond
 	case n == 3:
 		f.point.creating = true
-		fallthrough // if there is none to make
+		fallthrough // if it has no index to create
 	default:
 		f.point.bulks = 1 + f.random.IntN(6)
 	}
 	return f.point
 }
 
-// watch says which process the traffic is from.
+// watch sets the process that sends the traffic.
 func (f *faultyElastic) watch(p *os.Process) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -328,7 +327,7 @@ func (f *faultyElastic) failed() int {
 	return f.failures
 }
 
-// number counts the process's _bulk requests; 0 is another one.
+// number returns the number of the process's _bulk request, 0 for another request.
 func (f *faultyElastic) number(r *http.Request) int {
 	if !isBulk(r) {
 		return 0
@@ -341,8 +340,8 @@ func (f *faultyElastic) number(r *http.Request) int {
 
 func isBulk(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/_bulk") }
 
-// strikes kills the process when this is the point to do so. A switch kills it
-// whatever the point is: what was meant has been missed.
+// strikes kills the process if this is its kill point. A switch always kills it: the
+// planned point was missed.
 func (f *faultyElastic) strikes(r *http.Request, bulk int, after bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -356,7 +355,7 @@ func (f *faultyElastic) strikes(r *http.Request, bulk int, after bool) bool {
 	return now
 }
 
-// chance is true in so many of a hundred cases.
+// chance is true with a probability, in percent.
 func (f *faultyElastic) chance(percent int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -395,7 +394,7 @@ func (f *faultyElastic) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-// forward is not ended by the process's end: what was sent has been sent.
+// forward does not stop when the process ends: the request has been sent.
 func (f *faultyElastic) forward(r *http.Request, body []byte) (int, []byte, error) {
 	req, err := http.NewRequest(r.Method, f.direct+r.URL.RequestURI(), bytes.NewReader(body))
 	if err != nil {
@@ -418,8 +417,8 @@ type bulkItem struct {
 	Index json.RawMessage `json:"index"`
 }
 
-// bulk lets one item in ten fail: half of them before Elasticsearch sees them,
-// half after it took them. It loses some answers altogether.
+// bulk makes one item in ten fail, half of them before and half after Elasticsearch
+// executes them. It loses some answers completely.
 func (f *faultyElastic) bulk(r *http.Request, body []byte) (int, []byte, error) {
 	lines := bytes.SplitAfter(bytes.TrimSuffix(body, []byte("\n")), []byte("\n"))
 	lines[len(lines)-1] = append(slices.Clone(lines[len(lines)-1]), '\n')
@@ -467,8 +466,7 @@ func (f *faultyElastic) bulk(r *http.Request, body []byte) (int, []byte, error) 
 	return http.StatusOK, answer, err
 }
 
-// compare checks that two installations serve the same documents, but for the
-// poison.
+// compare checks that two installations have the same documents, except for the poison.
 func (f *faultyElastic) compare(t *testing.T, clean, faulty string) {
 	t.Helper()
 	es := directElastic(t)

@@ -18,7 +18,7 @@ import (
 	"atlas/workspace/postgres/pgtest"
 )
 
-// accountsFolder has so many accounts and nothing else.
+// accountsFolder writes a folder with only accounts.
 func accountsFolder(t *testing.T, dir string, accounts int) {
 	t.Helper()
 	for _, d := range query.Datasets {
@@ -34,7 +34,7 @@ func accountsFolder(t *testing.T, dir string, accounts int) {
 	}
 }
 
-// The statuses of a load that scripts tell apart, and what it says then.
+// The exit statuses of a load that scripts distinguish, and its messages.
 func TestLoadStatuses(t *testing.T) {
 	t.Parallel()
 	database := pgtest.New(t)
@@ -76,7 +76,7 @@ func TestLoadStatuses(t *testing.T) {
 	}
 }
 
-// freeAddress is one that nobody listens at.
+// freeAddress returns an address without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,7 +89,7 @@ func freeAddress(t *testing.T) string {
 	return free.Addr().String()
 }
 
-// metricsAt is what Prometheus would read there.
+// metricsAt reads the metrics as Prometheus would.
 func metricsAt(t *testing.T, address string) []byte {
 	t.Helper()
 	res, err := http.Get("http://" + address + "/metrics")

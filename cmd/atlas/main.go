@@ -1,6 +1,6 @@
-// Command atlas is the service, the bulk indexer and what operators need around
-// them. `atlas --help` lists the commands; the packages below cmd/internal hold
-// them. Package main puts them into one command line.
+// Command atlas is the service, the bulk indexer and the tools of operators. `atlas
+// --help` lists the commands. The packages below cmd/internal implement them; package
+// main combines them into one command line.
 package main
 
 import (
@@ -17,8 +17,8 @@ import (
 	"atlas/cmd/internal/server"
 )
 
-// commands is the command line. Each option has an environment variable, named
-// in the help.
+// commands is the command line. Each option has an environment variable, which the help
+// names.
 type commands struct {
 	Serve      server.Serve        `cmd:"" help:"Serve the API."`
 	Ready      server.Ready        `cmd:"" help:"Ask a server whether it is ready: status 0 or 1."`
@@ -46,7 +46,7 @@ func program() cli.Program {
 
 func main() { cli.Main(run) }
 
-// run returns the exit status of a command.
+// run runs a command and returns its exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && (args[0] == "dev" || args[0] == "stack") {
 		fmt.Fprintf(stderr, "atlas: %[1]s is a command of atlas-dev: run atlas-dev %[1]s (scripts/dev and scripts/test build it)\n", args[0])

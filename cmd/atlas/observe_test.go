@@ -17,14 +17,14 @@ import (
 	"atlas/workspace/people"
 )
 
-// waitFor waits until something holds.
+// waitFor waits until a condition holds.
 func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !holds(); {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within a minute: %s", what)
 		}
-		time.Sleep(5 * time.Millisecond) // between two looks
+		time.Sleep(5 * time.Millisecond) // polling interval
 	}
 }
 
@@ -34,7 +34,7 @@ var (
 	loggedKey     = regexp.MustCompile(`atlas_[0-9a-f-]{36}_[A-Za-z0-9_-]{8,}`)
 )
 
-// noSecrets scans a log for keys, tokens, mail addresses, and what else is given.
+// noSecrets checks that a log has no keys, tokens, e-mail addresses and given secrets.
 func noSecrets(t *testing.T, log string, secrets ...string) {
 	t.Helper()
 	for _, pattern := range []*regexp.Regexp{loggedAddress, loggedToken, loggedKey} {
@@ -49,7 +49,7 @@ func noSecrets(t *testing.T, log string, secrets ...string) {
 	}
 }
 
-// lines are the log lines with a message.
+// lines returns the log lines with a message.
 func (s *service) lines(message string) []map[string]any {
 	s.t.Helper()
 	var found []map[string]any
@@ -65,8 +65,8 @@ func (s *service) lines(message string) []map[string]any {
 	return found
 }
 
-// TestRequestLines looks at what is logged of requests, and that nothing of what
-// clients sent or records hold is in it.
+// TestRequestLines checks the request log. It must not contain client input or content
+// of records.
 func TestRequestLines(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1000)
@@ -153,7 +153,7 @@ func (s *service) metrics() string {
 	return string(body)
 }
 
-// TestMetrics does a little of everything and reads what was counted.
+// TestMetrics uses each feature once and checks the counters.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s := start(t, 20, func(c *server.Config) {
@@ -170,7 +170,7 @@ func TestMetrics(t *testing.T) {
 	s.call("GET", "/health/ready", "", "")
 	s.call("POST", "/health/ready", "", "")
 	s.call("GET", "/openapi.json", "", "")
-	waitFor(t, "a letter was tried, the sweep has run", func() bool {
+	waitFor(t, "an e-mail attempt and a sweep", func() bool {
 		m := s.metrics()
 		return strings.Contains(m, `atlas_job_runs_total{outcome="later",task="invitation_letters"} 1`) &&
 			strings.Contains(m, `atlas_job_last_success_timestamp_seconds{task="projection_sweep"}`)

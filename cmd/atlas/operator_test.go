@@ -17,7 +17,8 @@ import (
 	"atlas/workspace/postgres/pgtest"
 )
 
-// runAsAtlas has the test program be the real one, for tests that send signals.
+// runAsAtlas makes the test binary run as the real program, for tests that send
+// signals.
 const runAsAtlas = "ATLAS_TEST_RUN_AS_ATLAS"
 
 func TestMain(m *testing.M) {
@@ -28,14 +29,14 @@ func TestMain(m *testing.M) {
 	backends.Main(m)
 }
 
-// operatorCLI runs commands as the shell does, on a database of the test's own.
+// operatorCLI runs commands on a database of the test.
 type operatorCLI struct {
 	t   *testing.T
 	url string
 }
 
-// run returns what a command printed; it fails the test unless the command's
-// status is as wanted.
+// run returns the output of a command. The test fails unless the exit status is as
+// given.
 func (o operatorCLI) run(status int, args ...string) (stdout, stderr string) {
 	o.t.Helper()
 	var out, errs bytes.Buffer
@@ -118,7 +119,7 @@ func TestOperatorCommands(t *testing.T) {
 		t.Errorf("created:\n%s", out)
 	}
 
-	// A token by address is one the service accepts, for that user.
+	// The service accepts a token that was issued by e-mail address, for that user.
 	jwt := "a development secret of 32 bytes, or more"
 	out, _ = o.run(0, "token", "--email", "OLGA@example.com", "--ttl", "2h", "--jwt-secret", jwt)
 	system := d.OpenSystem(t, postgres.Options{})
@@ -173,7 +174,7 @@ func TestOperatorMistakes(t *testing.T) {
 	}
 }
 
-// An invocation from before atlas-dev existed names the new command.
+// A command that moved to atlas-dev names the new command.
 func TestMovedCommands(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"dev", "stack"} {

@@ -108,20 +108,20 @@ func TestOperatorOfPeople(t *testing.T) {
 	}
 }
 
-// letters is a mail server that takes everything.
-type letters chan string
+// mailSink is a mail server that accepts every e-mail.
+type mailSink chan string
 
-func (l letters) NewSession(*smtp.Conn) (smtp.Session, error) { return l, nil }
-func (l letters) Mail(string, *smtp.MailOptions) error        { return nil }
-func (l letters) Rcpt(to string, _ *smtp.RcptOptions) error   { l <- to; return nil }
-func (l letters) Data(r io.Reader) error                      { _, err := io.Copy(io.Discard, r); return err }
-func (l letters) Reset()                                      {}
-func (l letters) Logout() error                               { return nil }
+func (l mailSink) NewSession(*smtp.Conn) (smtp.Session, error) { return l, nil }
+func (l mailSink) Mail(string, *smtp.MailOptions) error        { return nil }
+func (l mailSink) Rcpt(to string, _ *smtp.RcptOptions) error   { l <- to; return nil }
+func (l mailSink) Data(r io.Reader) error                      { _, err := io.Copy(io.Discard, r); return err }
+func (l mailSink) Reset()                                      {}
+func (l mailSink) Logout() error                               { return nil }
 
-// The mailer is wired: an invitation made over HTTP reaches the mail server.
+// The e-mail of an invitation that was created over HTTP reaches the mail server.
 func TestServeSendsInvitations(t *testing.T) {
 	t.Parallel()
-	received := make(letters, 10)
+	received := make(mailSink, 10)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -140,10 +140,10 @@ func TestServeSendsInvitations(t *testing.T) {
 	select {
 	case to := <-received:
 		if to != "ann@example.com" {
-			t.Errorf("a letter to %s", to)
+			t.Errorf("an e-mail to %s", to)
 		}
 	case <-t.Context().Done():
-		t.Fatal("no letter")
+		t.Fatal("no e-mail")
 	}
 	if err := s.stop(); err != nil {
 		t.Error(err)

@@ -14,7 +14,7 @@ import (
 	"atlas/cmd/internal/server"
 )
 
-// process is `atlas serve` as a process of its own.
+// process is an `atlas serve` process.
 type process struct {
 	t      *testing.T
 	root   string // http://host:port
@@ -23,8 +23,7 @@ type process struct {
 	exited chan error
 }
 
-// startProcess runs atlas serve with the configuration of s and waits until it
-// listens.
+// startProcess runs atlas serve with the configuration of s and waits until it listens.
 func startProcess(t *testing.T, s *service, env ...string) *process {
 	t.Helper()
 	p := &process{t: t, log: &syncBuffer{}, exited: make(chan error, 1)}
@@ -60,7 +59,7 @@ func startProcess(t *testing.T, s *service, env ...string) *process {
 	return p
 }
 
-// environment is a configuration as variables, with nothing of the caller's own.
+// environment returns a configuration as variables, without those of the test process.
 func environment(c server.Config) []string {
 	var env []string
 	for _, e := range os.Environ() {
@@ -76,8 +75,8 @@ func environment(c server.Config) []string {
 		"ATLAS_CURSOR_KEYS="+strings.Join(c.CursorKeys, ","), "ATLAS_JWT_SECRET="+c.JWTSecret, "ATLAS_SEARCH_TIMEOUT="+c.SearchTimeout.String())
 }
 
-// terminate sends SIGTERM and returns how long the program took to exit, which
-// it must do with status 0.
+// terminate sends SIGTERM and returns the time until the program exits, which must be
+// with status 0.
 func (p *process) terminate() time.Duration {
 	p.t.Helper()
 	began := time.Now()

@@ -12,7 +12,7 @@ import (
 	"atlas/search/query"
 )
 
-// An operator looks at the projection, and rebuilds it while the service serves.
+// An operator inspects the projection, and rebuilds it while the service runs.
 func TestProjectionCommands(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)

@@ -13,8 +13,8 @@ import (
 	"atlas/search/searchtest"
 )
 
-// Records that were loaded by a version with other fields are not served: a
-// search of a field that is not there fails, or finds nothing.
+// Records that a version with other fields loaded are not served: searches of a missing
+// field fail or find nothing.
 func TestReadyWithTheRightFieldsOnly(t *testing.T) {
 	t.Parallel()
 	x := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{})

@@ -16,8 +16,8 @@ import (
 	"atlas/workspace/postgres/pgtest"
 )
 
-// A server whose Postgres addresses are of the wrong roles does not start, and
-// says which of them it is.
+// A server whose Postgres addresses have the wrong roles does not start, and names the
+// wrong ones.
 func TestWrongRolesRefuseToStart(t *testing.T) {
 	t.Parallel()
 	d := pgtest.New(t)
@@ -58,8 +58,8 @@ func TestWrongRolesRefuseToStart(t *testing.T) {
 	}
 }
 
-// With Postgres away nothing is known of its roles: the server starts, and is
-// not ready. It stays so when Postgres is there and the role is wrong.
+// When Postgres is unavailable, its roles are unknown: the server starts and is not
+// ready. It stays not ready when Postgres is back and the role is wrong.
 func TestWrongRoleComesToLight(t *testing.T) {
 	t.Parallel()
 	for name, right := range map[string]bool{"wrong": false, "right": true} {
@@ -99,7 +99,7 @@ func TestWrongRoleComesToLight(t *testing.T) {
 				}
 				return
 			}
-			// It is told without anybody asking.
+			// It is logged without a readiness request.
 			waitFor(t, "the log tells", func() bool { return len(s.lines(server.WrongRole)) > 0 })
 			told := s.lines(server.WrongRole)
 			cause, _ := told[0]["error"].(string)

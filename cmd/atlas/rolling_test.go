@@ -21,10 +21,10 @@ import (
 	"atlas/search/query"
 )
 
-// balancer sends each request to the next server that was ready when last
-// asked. It repeats nothing: what a server loses is lost.
+// balancer sends requests in turn to the servers that were ready at their last probe.
+// It does not retry.
 type balancer struct {
-	ctx     context.Context // of the asking
+	ctx     context.Context // of the probes
 	asking  sync.WaitGroup
 	lock    sync.Mutex
 	servers []*behind
@@ -39,8 +39,8 @@ type behind struct {
 	leave context.CancelFunc
 }
 
-// balancerPoll is how often a server's readiness is asked; its pause must allow
-// for that, and for a machine that is busy with other things.
+// balancerPoll is the interval of readiness probes. The drain pause must be longer,
+// also on a busy machine.
 const (
 	balancerPoll  = 100 * time.Millisecond
 	balancerPause = 3 * time.Second
@@ -60,7 +60,7 @@ func newBalancer(t *testing.T) *balancer {
 	return b
 }
 
-// set says which servers there are from now on.
+// set sets the current servers.
 func (b *balancer) set(t *testing.T, roots ...string) {
 	t.Helper()
 	b.lock.Lock()
@@ -89,7 +89,7 @@ func (b *balancer) set(t *testing.T, roots ...string) {
 	b.servers = servers
 }
 
-// ask asks one server until ctx ends, whatever the others do.
+// ask probes one server until ctx ends, independent of the others.
 func (s *behind) ask(ctx context.Context) {
 	for each := time.NewTicker(balancerPoll); ; {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url.JoinPath("/health/ready").String(), nil)
@@ -131,7 +131,7 @@ func (b *balancer) pick() *url.URL {
 
 func (b *balancer) readyAre(n int) bool { return len(b.ready()) == n }
 
-// users send searches and writes until stop, each request after the one before.
+// users send searches and writes, one request after the other, until stop is called.
 type users struct {
 	answered, charged atomic.Int64
 	lock              sync.Mutex
@@ -196,9 +196,8 @@ func (u *users) fail(what string) {
 	u.failures = append(u.failures, what)
 }
 
-// TestRollingRestart restarts two servers behind a balancer one after the other,
-// under load: not one request fails, and every credit that was charged was
-// delivered.
+// TestRollingRestart restarts two servers behind a balancer one after the other, under
+// load. No request fails, and every charged credit was delivered.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1_000_000)
@@ -229,7 +228,7 @@ func TestRollingRestart(t *testing.T) {
 			t.Errorf("stopped after %v, the limit is %v", took, drain)
 		}
 		all = append(all, again())
-		running := all[i+1:] // the other old one, and those that are new
+		running := all[i+1:] // the other old server and the new ones
 		roots := make([]string, len(running))
 		for j, p := range running {
 			roots[j] = p.root
@@ -280,7 +279,7 @@ func (s *service) usedCredits() int64 {
 	return usage.Used
 }
 
-// noLeases stops the test's own server, after which nobody may have a lease.
+// noLeases stops the test's own server. After that no lease may be held.
 func (s *service) noLeases() {
 	s.t.Helper()
 	if err := s.stop(); err != nil {

@@ -21,12 +21,12 @@ import (
 	"atlas/workspace/postgres/pgtest"
 )
 
-// securedNode is a node that asks who calls and speaks TLS only, filled by the
-// command that operators use.
+// securedNode is a node with authentication and TLS. The command that operators use
+// loads its data.
 type securedNode struct {
 	*devstack.Secured
 	ca   string // file
-	dead string // the address of a node that is away
+	dead string // the address of an unavailable node
 }
 
 const securedPrefix = "secured-"
@@ -70,7 +70,7 @@ func (n securedNode) load(t *testing.T, d *pgtest.Databases, options ...string) 
 	return status, out.String() + errs.String()
 }
 
-// key makes an API key that may do no more than the privileges say.
+// key makes an API key with only the given privileges.
 func (n securedNode) key(t *testing.T, name, privileges string) string {
 	t.Helper()
 	es, err := elastic.New(elastic.Config{Addresses: []string{n.URL}, Username: n.Username, Password: n.Password, CACert: n.CA})
@@ -91,7 +91,7 @@ func (n securedNode) key(t *testing.T, name, privileges string) string {
 	return answer.Encoded
 }
 
-// What docs/operators.md says that an API key needs.
+// The privileges that docs/operators.md requires for an API key.
 const (
 	servePrivileges = `{"indices":[
 		{"names":["secured-*"],"privileges":["read","view_index_metadata"]},
@@ -99,7 +99,7 @@ const (
 	loadPrivileges = `{"indices":[{"names":["secured-*"],"privileges":["read","write","create_index","manage","view_index_metadata"]}]}`
 )
 
-// One node serves all of it: a start takes a quarter of a minute.
+// One node for all subtests: its start takes 15 s.
 func TestSecuredElasticsearch(t *testing.T) {
 	t.Parallel()
 	node := startSecured(t)
@@ -154,8 +154,7 @@ func TestSecuredElasticsearch(t *testing.T) {
 	}
 }
 
-// searchesAndKeeps is a search of the global records, and of a book with one of
-// them in it, which is written first.
+// searchesAndKeeps searches the global records, and writes and searches a book.
 func (s *service) searchesAndKeeps(t *testing.T) {
 	t.Helper()
 	if a := s.call("GET", "/health/ready", "", ""); a.status != http.StatusOK {
@@ -174,8 +173,8 @@ func (s *service) searchesAndKeeps(t *testing.T) {
 	}
 }
 
-// isUnavailable is what callers get of settings that do not fit: not a fault of
-// theirs, not charged, over as soon as an operator mends it.
+// isUnavailable checks the answer to clients when the settings do not fit: an error of
+// the server that is not charged and ends when an operator corrects the settings.
 func (s *service) isUnavailable(t *testing.T) {
 	t.Helper()
 	if a := s.call("GET", "/health/ready", "", ""); a.status != http.StatusServiceUnavailable || !strings.Contains(string(a.raw), "elasticsearch") {

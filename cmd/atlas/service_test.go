@@ -29,7 +29,7 @@ import (
 	"atlas/workspace/postgres/pgtest"
 )
 
-// dataset is the global data of all tests here: they only read it.
+// dataset is the global data of all tests in this package, which only read it.
 type dataset struct {
 	prefix string
 	err    error
@@ -40,8 +40,8 @@ const datasetRecords = 4_000
 var loadOnce sync.Once
 var shared dataset
 
-// globalData loads a generated dataset once for the test process. Its indices
-// are named so that a later run of the tests removes what a killed one left.
+// globalData loads a generated dataset once per test process. The names of its indices
+// let a later run delete those of a killed one.
 func globalData(t *testing.T) string {
 	t.Helper()
 	loadOnce.Do(func() {
@@ -64,7 +64,7 @@ func globalData(t *testing.T) string {
 
 const testSecret = "a secret of at least thirty-two bytes"
 
-// service is the program as `atlas serve` runs it, with a workspace in it.
+// service is the program as `atlas serve` runs it, with one workspace.
 type service struct {
 	t         *testing.T
 	config    server.Config
@@ -77,7 +77,7 @@ type service struct {
 	stop      func() error
 }
 
-// testConfig serves on the backends of the tests, with this database.
+// testConfig serves on the test backends, with this database.
 func testConfig(t *testing.T, d *pgtest.Databases) server.Config {
 	return server.Config{
 		Elastic: cli.Elastic{ElasticsearchURL: []string{backends.Elasticsearch(t)}, IndexPrefix: globalData(t), HeldIndexPrefix: "e2e-" + strings.ReplaceAll(d.Name, "_", "-") + "-"},
@@ -88,7 +88,7 @@ func testConfig(t *testing.T, d *pgtest.Databases) server.Config {
 	}
 }
 
-// start serves on a database and Redis keys of the test's own.
+// start serves on the test's own database and Redis keys.
 func start(t *testing.T, ceiling int64, change ...func(*server.Config)) *service {
 	t.Helper()
 	d := pgtest.New(t)
@@ -132,9 +132,9 @@ func start(t *testing.T, ceiling int64, change ...func(*server.Config)) *service
 	return s
 }
 
-// deleteHeld deletes the indices of held records, once nobody writes to them.
+// deleteHeld deletes the indices of held records when nothing writes to them any more.
 func deleteHeld(t *testing.T, c server.Config) {
-	// What the test configured may be away on purpose.
+	// The configured backends may be unavailable on purpose.
 	es, err := elastic.New(elastic.Config{Addresses: []string{backends.Elasticsearch(t)}})
 	if err != nil {
 		t.Error(err)
@@ -164,7 +164,7 @@ func (s *service) newKey(n people.NewKey) string {
 	return text
 }
 
-// user makes a member and returns their token.
+// user adds a member and returns a token.
 func (s *service) user(role people.Role, change ...func(*auth.Claims)) string {
 	s.t.Helper()
 	m, err := s.directory.AddMember(s.t.Context(), s.pro.ID, people.Member{Email: uuid.NewString() + "@example.com", Name: "Someone", Role: role})
@@ -182,7 +182,7 @@ func (s *service) user(role people.Role, change ...func(*auth.Claims)) string {
 	return token
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	closes bool // the connection
@@ -244,7 +244,7 @@ func (s *service) call(method, path, token, body string, header ...string) answe
 	return a
 }
 
-// search is a search with the workspace's key, which must succeed.
+// search searches with the workspace's key and must succeed.
 func (s *service) search(d query.Dataset, body string) answer {
 	s.t.Helper()
 	a := s.call("POST", "/data/"+string(d)+"/search", s.key, body)
@@ -254,7 +254,7 @@ func (s *service) search(d query.Dataset, body string) answer {
 	return a
 }
 
-// ids are the ids of a search's records.
+// ids returns the ids of the records of a search.
 func (a answer) ids(t *testing.T) []string {
 	t.Helper()
 	var records []struct{ ID string }

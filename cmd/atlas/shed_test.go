@@ -28,14 +28,14 @@ import (
 	"atlas/workspace/people"
 )
 
-// gate stands before Elasticsearch and holds searches back while it is shut.
+// gate is a proxy before Elasticsearch that holds searches back while it is shut.
 type gate struct {
 	address string
-	held    atomic.Int64 // that wait
-	ended   atomic.Int64 // whose caller went away while they waited
+	held    atomic.Int64 // waiting requests
+	ended   atomic.Int64 // requests whose client disconnected while they waited
 	lock    sync.Mutex
 	open    chan struct{}
-	limits  []string // the time limits that searches came with
+	limits  []string // the timeouts of the searches
 }
 
 func newGate(t *testing.T) *gate {
@@ -48,10 +48,10 @@ func newGate(t *testing.T) *gate {
 	close(g.open)
 	proxy := &httputil.ReverseProxy{
 		Rewrite:  func(r *httputil.ProxyRequest) { r.SetURL(to) },
-		ErrorLog: log.New(io.Discard, "", 0), // who went away knows
+		ErrorLog: log.New(io.Discard, "", 0), // disconnected clients are expected
 	}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body) // before its end nobody sees that the caller goes away
+		body, err := io.ReadAll(r.Body) // a disconnect is detected only after the body is read
 		if err != nil {
 			return
 		}
@@ -103,9 +103,9 @@ func (g *gate) release() {
 	}
 }
 
-// TestLoadIsShed sends more than a server takes on at once, with its searches
-// held back: what is beyond the bound is refused at once and costs nothing, and
-// what is within is answered when Elasticsearch answers.
+// TestLoadIsShed sends more requests than the limit while searches are held back.
+// Requests above the limit are refused at once and cost nothing. Those within are
+// answered when Elasticsearch answers.
 func TestLoadIsShed(t *testing.T) {
 	t.Parallel()
 	const within, beyond, limit = 3, 12, 5
@@ -118,7 +118,7 @@ func TestLoadIsShed(t *testing.T) {
 			g := newGate(t)
 			s := start(t, 1000, func(c *server.Config) { c.ElasticsearchURL = []string{g.address} }, bound)
 			body := fmt.Sprintf(`{"limit": %d}`, limit)
-			s.search("accounts", body) // the key is known from here on
+			s.search("accounts", body) // the key is cached from here on
 			g.shut()
 			var group sync.WaitGroup
 			answers := make(chan answer, within)
@@ -171,15 +171,15 @@ func TestLoadIsShed(t *testing.T) {
 	}
 }
 
-// TestWorkspacesShare takes all places that one workspace may have, with searches
-// that hang: it is refused one more, and others are served.
+// TestWorkspacesShare uses all places that one workspace may have, with hanging
+// searches. Its next request is refused, and other workspaces are served.
 func TestWorkspacesShare(t *testing.T) {
 	t.Parallel()
 	const places, share = 8, 6
 	g := newGate(t)
 	s := start(t, 1000, func(c *server.Config) { c.ElasticsearchURL, c.MaxRequests = []string{g.address}, places })
 	key := s.otherKey(t)
-	s.search("accounts", `{}`) // the keys are known from here on
+	s.search("accounts", `{}`) // the keys are cached from here on
 	if a := s.call("GET", "/workspace", key, ""); a.status != http.StatusOK {
 		t.Fatalf("%d %s", a.status, a.raw)
 	}
@@ -201,7 +201,7 @@ func TestWorkspacesShare(t *testing.T) {
 	for _, token := range []string{key, s.user(people.Admin)} {
 		want := http.StatusOK
 		if token != key {
-			want = http.StatusServiceUnavailable // the share is the workspace's, whoever calls
+			want = http.StatusServiceUnavailable // the limit is per workspace, for all of its callers
 		}
 		if a := s.call("GET", "/workspace", token, ""); a.status != want {
 			t.Errorf("answered %d, want %d: %s", a.status, want, a.raw)
@@ -222,15 +222,15 @@ func (s *service) otherKey(t *testing.T) string {
 	return s.newKey(people.NewKey{Name: "other", Workspaces: []workspace.ID{other.ID}, Scopes: workspace.AllScopes()})
 }
 
-// TestSlowBodiesHoldNoPlaces sends many times as many bodies as requests may be
-// worked on, all of which do not come: some of users who are in no workspace, some
-// of a key, and without a token. All are refused what is beyond their share, and
-// others are served as if nobody was there: another key of the same workspace, and
-// another workspace.
+// TestSlowBodiesHoldNoPlaces sends many incomplete bodies, several times the limit of
+// requests in progress: from users without a workspace, with a key, and without a
+// token. Each group is refused above its limit. Others are served normally: another key
+// of the same workspace, and another workspace.
 func TestSlowBodiesHoldNoPlaces(t *testing.T) {
 	t.Parallel()
 	const places, many = 8, 100
-	// Of 256 bodies that may come: a caller's, and those of all in no workspace.
+	// Of 256 bodies being received: the limit of a caller, and of all without a
+	// workspace.
 	const ofCaller, ofOutsiders = 32, 16
 	s := start(t, 1000, func(c *server.Config) { c.MaxRequests = places })
 	strangers := make([]string, 10)
@@ -281,8 +281,8 @@ func TestSlowBodiesHoldNoPlaces(t *testing.T) {
 	}
 }
 
-// TestClientLeaves goes away while a search is held back: that is no failure of
-// the service.
+// TestClientLeaves disconnects while a search is held back, which is not counted as a
+// failure of the service.
 func TestClientLeaves(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
@@ -316,13 +316,13 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// TestRequestTimeout holds a search back for longer than its request may take.
+// TestRequestTimeout holds a search back for longer than the request timeout.
 func TestRequestTimeout(t *testing.T) {
 	t.Parallel()
 	g := newGate(t)
 	s := start(t, 1000, func(c *server.Config) {
 		c.ElasticsearchURL = []string{g.address}
-		c.SearchTimeout, c.RequestTimeout = 5*time.Second, 5500*time.Millisecond // the search's way back may take 1 s more
+		c.SearchTimeout, c.RequestTimeout = 5*time.Second, 5500*time.Millisecond // the answer of a search may take 1 s more
 	})
 	g.shut()
 	a := s.call("POST", "/data/accounts/search", s.key, `{}`)
@@ -342,9 +342,9 @@ func TestRequestTimeout(t *testing.T) {
 	}
 }
 
-// TestDrainLimit stops a server while a search hangs: readiness falls at once,
-// the search is cut off, what it held is given back, and stopping takes no longer
-// than it may.
+// TestDrainLimit stops a server while a search hangs. Readiness fails at once, the
+// search is canceled, its reservation is released, and the shutdown ends within its
+// limit.
 func TestDrainLimit(t *testing.T) {
 	t.Parallel()
 	const drain, ceiling = 8 * time.Second, 100
@@ -416,7 +416,7 @@ func TestDrainLimit(t *testing.T) {
 	}
 }
 
-// TestSecondSignal ends a program that is waiting for its balancers.
+// TestSecondSignal ends a program that waits for its load balancers.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)

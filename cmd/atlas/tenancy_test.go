@@ -19,8 +19,7 @@ import (
 	"atlas/workspace/people"
 )
 
-// Another workspace finds nothing of a book by any route, and changes nothing of
-// it, whatever ids it knows.
+// No route lets another workspace find or change anything of a book, even with its ids.
 func TestBooksAreApart(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
@@ -29,14 +28,14 @@ func TestBooksAreApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := s.newKey(people.NewKey{Name: "other", Workspaces: []workspace.ID{other.ID}, Scopes: workspace.AllScopes()})
-	// Naming the workspace is refused on every route there is.
+	// Every route refuses the id of a foreign workspace.
 	ids := map[query.Dataset]string{}
 	for _, d := range query.Held {
 		ids[d] = s.search(d, `{"limit":1}`).ids(t)[0]
 	}
 	for _, route := range (&api.Server{}).Routes() {
 		if route.Caller == api.Newcomers {
-			continue // is in no workspace
+			continue // has no workspace
 		}
 		path := strings.NewReplacer(":dataset", "accounts", ":key", "name", ":id", ids[query.Accounts], ":userId", uuid.NewString(),
 			":viewId", uuid.NewString(), ":recordId", ids[query.Accounts]).Replace(route.Path)
@@ -71,7 +70,7 @@ func TestBooksAreApart(t *testing.T) {
 		if own.status != 200 || strings.Contains(string(own.raw), "ours") {
 			t.Errorf("%s: another's upsert: %d %s", d, own.status, own.raw)
 		}
-		// A cursor of one book is none of another.
+		// A cursor of one book is invalid for another.
 		if a := s.call("GET", path+"/"+id, s.key, ""); !cmp.Equal(string(a.body.Data), string(kept.body.Data)) {
 			t.Errorf("%s: it has changed: %s", d, a.raw)
 		}
@@ -81,7 +80,7 @@ func TestBooksAreApart(t *testing.T) {
 	}
 }
 
-// A cursor belongs to one workspace's book of one dataset.
+// A cursor is valid for one dataset of one workspace's book.
 func TestBookCursors(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
@@ -115,7 +114,7 @@ func TestBookCursors(t *testing.T) {
 			}
 			q.SearchAfter = page.Next
 			for _, foreign := range []*client.Source[json.RawMessage]{&other.Book.Dataset("accounts").Source, &c.Book.Dataset("contacts").Source, &c.Dataset("accounts").Source} {
-				// A sort that is unknown there is a reason of its own.
+				// A sort that is unknown there is refused for that reason.
 				if _, err := foreign.Search(t.Context(), q); !errors.Is(err, client.ErrBadRequest) && !errors.Is(err, client.ErrInvalidInput) {
 					t.Errorf("%v: its cursor elsewhere: %v", sort, err)
 				}

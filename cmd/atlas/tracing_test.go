@@ -17,7 +17,7 @@ import (
 	"atlas/cmd/internal/server"
 )
 
-// traceCollector takes what a server sends of its traces.
+// traceCollector receives the traces of a server.
 type traceCollector struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -54,9 +54,8 @@ func newTraceCollector(t *testing.T) *traceCollector {
 	return c
 }
 
-// One search is one trace, in that of its caller, with a span for each call of
-// a backend; what no request asked for has none, and no span tells a secret or
-// what was searched for.
+// A search is one trace, within that of its caller, with a span for each backend call.
+// Calls outside requests have no spans. Spans contain no secrets and no search texts.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	sink := newTraceCollector(t)

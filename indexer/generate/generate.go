@@ -12,43 +12,41 @@ import (
 	"atlas/internal/fault"
 )
 
-// Reference is the present of the generated world: no date is later, whenever the
-// program runs.
+// Reference is the current time of the generated data. No generated time is later.
 var Reference = time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
 
 // MaxRecords bounds a dataset, so that arithmetic on numbers of records cannot
 // overflow.
 const MaxRecords = 1_000_000_000
 
-// Options says what to make.
+// Options configures Generate.
 type Options struct {
-	// Records is how many to make over all four datasets: 12 % accounts, 22 %
-	// contacts, 26 % projects, the rest signals.
+	// Records is the total of all four datasets: 12 % accounts, 22 % contacts, 26 %
+	// projects, the rest signals.
 	Records int64
-	// Seed tells one world from another. Equal seeds and numbers give equal
-	// files, on machines of one architecture.
+	// Seed selects the data. The same options give identical files on machines of one
+	// architecture.
 	Seed uint64
-	// Dir is the folder of the files; it is made when it is not there, and
-	// older files of the same names are replaced.
+	// Dir is the output folder. It is created if it does not exist, and existing files
+	// of the same names are replaced.
 	Dir string
 	// Compress is "", "gz" or "zst".
 	Compress string
-	// Progress, when set, is told now and then how many records are done. It
-	// is never called twice at a time.
+	// Progress, if set, receives the number of records so far from time to time. Calls
+	// do not overlap.
 	Progress func(done, total int64)
 }
 
-// Report says what was made.
+// Report describes the generated files.
 type Report struct {
 	Records ndjson.Counts `json:"records"`
 	Total   int64         `json:"total"`
 	Seed    uint64        `json:"seed"`
 }
 
-// Generate writes the four dataset files. They get their names only when all
-// is done: after an error the folder holds what it held before. Errors:
-// BadRequest for options that make no sense, Internal when the files cannot be
-// written, ctx's own when it ends.
+// Generate writes the four dataset files. It renames them only when all are complete,
+// so after an error the folder is unchanged. Errors: BadRequest for invalid options,
+// Internal for failed writes, or the error of ctx.
 func Generate(ctx context.Context, options Options) (Report, error) {
 	if options.Records < 1 || options.Records > MaxRecords {
 		return Report{}, fault.New(fault.BadRequest, "the number of records must be 1 to %d", int64(MaxRecords))
@@ -71,12 +69,12 @@ func Generate(ctx context.Context, options Options) (Report, error) {
 	return Report{Records: out.Counts(), Total: options.Records, Seed: options.Seed}, nil
 }
 
-// sinks take the lines of the datasets. Each is used by one goroutine.
+// sinks receive the lines of the datasets. One goroutine uses each.
 type sinks struct {
 	accounts, contacts, projects, signals func(line []byte) error
 }
 
-// stream makes every record, a goroutine a dataset.
+// stream generates all records, with one goroutine per dataset.
 func (w world) stream(ctx context.Context, to sinks, p *progress) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return w.writeAccounts(ctx, to.accounts, p) })
@@ -86,10 +84,10 @@ func (w world) stream(ctx context.Context, to sinks, p *progress) error {
 	return group.Wait()
 }
 
-// chunk is how many records go between two looks at the context.
+// chunk is the number of records between two checks of the context.
 const chunk = 2048
 
-// each calls make for the numbers below n until one fails or ctx ends.
+// each calls make for the numbers below n until a call fails or ctx ends.
 func each(ctx context.Context, n int64, p *progress, make func(i int64) error) error {
 	for from := int64(0); from < n; from += chunk {
 		if err := ctx.Err(); err != nil {
@@ -106,7 +104,7 @@ func each(ctx context.Context, n int64, p *progress, make func(i int64) error) e
 	return nil
 }
 
-// progress adds up what the goroutines have done.
+// progress sums up the records of all goroutines.
 type progress struct {
 	total  int64
 	notify func(done, total int64)
@@ -116,7 +114,7 @@ type progress struct {
 
 func (p *progress) add(n int64) {
 	p.done.Add(n)
-	// Who comes while another is telling need not tell.
+	// If another goroutine is reporting, skip this report.
 	if p.notify != nil && p.one.TryLock() {
 		p.notify(p.done.Load(), p.total)
 		p.one.Unlock()

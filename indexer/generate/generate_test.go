@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// row is any record, with the fields of all four kinds.
+// row is any record, with the fields of all four datasets.
 type row struct {
 	ID           string   `json:"id"`
 	Name         string   `json:"name"`
@@ -73,8 +73,7 @@ type row struct {
 	UpdatedAt string `json:"updated_at"`
 }
 
-// fieldsOf are the keys a record of a dataset may have: the given ones of
-// docs/api.md, "Records".
+// fieldsOf lists the input fields of a dataset (docs/api.md, "Records").
 var fieldsOf = map[string]string{
 	"accounts": "id name account_types domains website phone description city state country created_at updated_at",
 	"contacts": "id name title email phone role status account_id account_name city state created_at updated_at",
@@ -82,14 +81,14 @@ var fieldsOf = map[string]string{
 	"signals":  "id signal_type title summary project_id project_name account_ids city state stage occurred_at detected_at source source_url created_at updated_at",
 }
 
-// decode reads a line, checking its keys.
+// decode reads a line and checks its keys.
 func decode(t *testing.T, dataset string, line []byte) row {
 	t.Helper()
 	var one row
 	if err := json.Unmarshal(line, &one); err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
-	// Some of the lines do for the keys, which takes longer than all the rest.
+	// Checking the keys is slow, so only some lines are checked.
 	if one.ID[0] != '0' {
 		return one
 	}
@@ -106,7 +105,7 @@ func decode(t *testing.T, dataset string, line []byte) row {
 	return one
 }
 
-// load generates a world on the disk and reads it back.
+// load generates data in a folder and reads it back.
 func load(t *testing.T, options Options) map[string][]row {
 	t.Helper()
 	options.Dir = t.TempDir()
@@ -170,9 +169,8 @@ func TestSameBytesTwice(t *testing.T) {
 	}
 }
 
-// A million records take no more memory than a few thousand: what is live
-// after a collection stays under a bound that one of them kept each would
-// break many times over.
+// Memory does not grow with the number of records: the live heap after a collection
+// stays below a limit that keeping every record would far exceed.
 func TestMemoryIsFlat(t *testing.T) {
 	const bound = 24 << 20
 	discard := func([]byte) error { return nil }

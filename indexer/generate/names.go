@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Parts of firm names. Early ones come far more often, so firms of equal name
-// are as common as they are in real registers.
+// Parts of firm names. The first ones are much more frequent, so that equal names are
+// as common as in real registers.
 var (
 	firmStems = []string{
 		"Smith", "Northwind", "Summit", "Pacific", "Lévesque", "Johnson", "Prairie", "Blue Spruce", "Cascade", "Groupe Beauséjour",
@@ -31,8 +31,8 @@ var (
 	firmForms = []string{"", "", "", " Inc.", " Ltd.", " LLC", " Corp.", " Ltée", " Co.", " LP", " S.A."}
 )
 
-// trades gives every sixteenth account its main type; which, its number says,
-// so that a general contractor can be found without looking.
+// trades maps the number of an account, modulo 16, to its main type, so that an account
+// of a type can be chosen without a search.
 var trades = [16]string{
 	"developer", "general_contractor", "owner", "developer", "general_contractor", "architect", "developer", "general_contractor",
 	"owner", "subcontractor", "engineer", "general_contractor", "lender", "public_agency", "supplier", "other",
@@ -44,7 +44,7 @@ var (
 	advisers    = places("architect", "engineer", "lender", "subcontractor", "supplier")
 )
 
-// places lists where in trades the types stand.
+// places lists the indices of types in trades.
 func places(types ...string) []int64 {
 	var list []int64
 	for i, t := range trades {
@@ -78,7 +78,7 @@ var (
 		"infrastructure": {"Pumping Station", "Bridge Renewal", "Substation", "Transit Terminal"},
 		"other":          {"Site Works", "Accessory Building", "Sign", "Temporary Structure"},
 	}
-	// uses are in the order of how common they are.
+	// uses are sorted by frequency, most frequent first.
 	uses = []string{
 		"single_family", "single_family", "single_family", "single_family", "multifamily", "multifamily", "retail", "office", "other", "industrial",
 		"mixed_use", "institutional", "education", "healthcare", "hospitality", "infrastructure",
@@ -105,7 +105,7 @@ var (
 	}
 )
 
-// prose strings sentences together, mostly few; now and then very many.
+// prose joins sentences, usually few and sometimes very many.
 func (d dice) prose(from []string) string {
 	n := 1 + d.IntN(3)
 	if d.chance(0.2) {
@@ -124,7 +124,7 @@ func (d dice) prose(from []string) string {
 	return b.String()
 }
 
-// projectName needs the use and, for some, the address.
+// projectName makes a name of the use and, sometimes, the address.
 func (d dice) projectName(use, address string) string {
 	k := one(d, useKinds[use])
 	if address != "" && d.chance(45) {

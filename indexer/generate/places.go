@@ -1,13 +1,13 @@
 package generate
 
-// city is a real place; what stands there in a dataset is not.
+// city is a real city. The records that are placed in it are not real.
 type city struct {
 	name, state, country string
 	latitude, longitude  float64
 	area                 int // telephone area code
 }
 
-// cities are in the order of how much happens there.
+// cities are sorted by frequency, most frequent first.
 var cities = []city{
 	{"Toronto", "ON", "CA", 43.65, -79.38, 416},
 	{"Calgary", "AB", "CA", 51.05, -114.07, 403},

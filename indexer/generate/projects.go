@@ -9,7 +9,7 @@ import (
 	"atlas/indexer/ndjson"
 )
 
-// project is one project worked out, for its own record and for its signals.
+// project is a computed project, from which its record and its signals are made.
 type project struct {
 	name, description, address, use string
 	city                            *city
@@ -19,12 +19,12 @@ type project struct {
 	timeline
 	gcStatus string
 	firms    []int64
-	gc       int64 // the firm of firms that builds it, -1 for none
-	gcAt     int64 // since when
+	gc       int64 // the general contractor, -1 for none
+	gcAt     int64 // when it was assigned
 	people   []int64
 }
 
-// project works out project i into p, whose memory is used again.
+// project computes project i into p, to reuse p's memory.
 func (w world) project(d dice, i int64, p *project) {
 	d.set(w, aProject, i)
 	p.timeline.draw(d)
@@ -33,7 +33,7 @@ func (w world) project(d dice, i int64, p *project) {
 	w.link(d, i, p)
 }
 
-// draw fills what a project is, but not when and who.
+// draw sets the properties of a project other than its times and firms.
 func (w world) draw(d dice, p *project) {
 	p.city, p.latitude, p.longitude = nil, math.NaN(), math.NaN()
 	if !d.chance(2) {
@@ -84,11 +84,11 @@ func (w world) draw(d dice, p *project) {
 	}
 }
 
-// rounded keeps a number to a fraction of one.
+// rounded rounds f to a multiple of 1/per.
 func rounded(f, per float64) float64 { return math.Round(f*per) / per }
 
-// firm draws an account of one of the trades listed, the first ones of all far
-// more often.
+// firm draws an account of one of the given trades. The first accounts are much more
+// frequent.
 func (w world) firm(d dice, of []int64) int64 {
 	r := rank(d.Float64(), w.Accounts)
 	if r = r - r%int64(len(trades)) + one(d, of); r >= w.Accounts {
@@ -97,8 +97,8 @@ func (w world) firm(d dice, of []int64) int64 {
 	return r
 }
 
-// link says who is on a project. Project i is account i's own, mostly: that
-// gives nearly every account one, and Zipf's law gives a few thousands.
+// link assigns firms to a project. Project i usually belongs to account i, so that
+// nearly every account has one. Zipf's law gives a few accounts thousands.
 func (w world) link(d dice, i int64, p *project) {
 	p.firms, p.people, p.gc, p.gcAt = p.firms[:0], p.people[:0], -1, 0
 	add := func(a int64) {
@@ -125,7 +125,7 @@ func (w world) link(d dice, i int64, p *project) {
 	case n < 68:
 		p.gcStatus = "unassigned"
 	case n < 72:
-		p.gcStatus = "" // not even that is known
+		p.gcStatus = "" // the status is unknown as well
 	}
 	if d.chance(35) {
 		return
@@ -146,8 +146,8 @@ func (p *project) addPerson(contact int64) {
 	}
 }
 
-// firmsAt appends who was on the project at a time to list: its builder only
-// since it was found.
+// firmsAt appends the firms of the project at a time to list. The general contractor is
+// included from gcAt.
 func (p *project) firmsAt(list []int64, at int64) []int64 {
 	list = list[:0]
 	for _, a := range p.firms {

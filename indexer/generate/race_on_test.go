@@ -2,6 +2,6 @@
 
 package generate
 
-// memoryRecords is how many records the memory test makes; the race detector
-// makes each several times dearer.
+// memoryRecords is how many records the memory test makes. The race detector makes each
+// several times slower.
 const memoryRecords = 200_000

@@ -12,20 +12,20 @@ import (
 	"atlas/search/query"
 )
 
-// event is one thing that happened to a project.
+// event is something that happened to a project.
 type event struct {
 	kind  string
 	at    int64
 	stage string
 }
 
-// stageEvents are the signal types of reaching a stage.
+// stageEvents are the signal types for reaching a stage.
 var stageEvents = [stageCount]string{"", "permit_filed", "stage_changed", "stage_changed", "permit_issued", "construction_started", "project_completed"}
 
 var stopEvents = map[string]string{"on_hold": "project_on_hold", "cancelled": "project_cancelled", "expired": "permit_expired"}
 
-// events appends n things that happened to a project to list, by time. When
-// more happened, some went unnoticed; when fewer did, its cost changed often.
+// events appends n events of the project to list, in order of time. If the project had
+// more events, some are left out. If it had fewer, cost changes are added.
 func (p *project) events(d dice, list []event, n int) []event {
 	list = list[:0]
 	for s, kind := range stageEvents {
@@ -51,12 +51,12 @@ func (p *project) events(d dice, list []event, n int) []event {
 	return list
 }
 
-// block is how many projects are given their numbers of signals together. The
-// numbers are random but add up exactly over each block.
+// block is the number of projects whose signal counts are drawn together. The counts
+// are random but their sum over a block is exact.
 const block = 1 << 16
 
-// shares says how many signals each project of a block has, in list's memory:
-// one in six none, most one or two, few very many.
+// shares returns the number of signals of each project of a block, in list's memory:
+// none for one in six, one or two for most, very many for a few.
 func (w world) shares(d dice, list []int32, from, to int64) []int32 {
 	list = list[:0]
 	quota := to*w.Signals/w.Projects - from*w.Signals/w.Projects
@@ -66,14 +66,14 @@ func (w world) shares(d dice, list []int32, from, to int64) []int32 {
 		d.set(w, signalsOf, i)
 		n := int32(0)
 		if !d.chance(17) {
-			// The chance of n or more goes with n^-1.8.
+			// The probability of n or more is proportional to n^-1.8.
 			n = int32(math.Min(math.Pow(1-d.Float64(), -1/1.8), most))
 		}
 		list = append(list, n)
 		sum += int64(n)
 	}
-	// What is over is taken from those with several, what is missing given to
-	// those with any, one each in turn.
+	// A surplus is taken from projects with several signals, and a deficit is added to
+	// projects with any, one signal each in turn.
 	for least := int32(1); sum > quota; {
 		before := sum
 		for i := 0; i < len(list) && sum > quota; i++ {
@@ -83,7 +83,7 @@ func (w world) shares(d dice, list []int32, from, to int64) []int32 {
 			}
 		}
 		if before == sum {
-			least-- // all have one: some must have none
+			least-- // every project has at most one: take those of some
 		}
 	}
 	for least := int32(1); sum < quota; {
@@ -153,7 +153,7 @@ func (w world) writeSignals(ctx context.Context, write func([]byte) error, progr
 	return nil
 }
 
-// signal makes the record of an event, all but its end.
+// signal writes the record of an event, except its end.
 func (w world) signal(d dice, o *ndjson.Object, i int64, p *project, project string, e event, accounts []string) {
 	d.set(w, aSignal, i)
 	detected := d.after(e.at, 4)

@@ -1,6 +1,6 @@
 package generate
 
-// The stages of a project in their order.
+// The stages of a project, in order.
 const (
 	preFiling = iota
 	filed
@@ -14,33 +14,32 @@ const (
 
 var stageNames = [stageCount]string{"pre_filing", "filed", "under_review", "approved", "permitted", "under_construction", "completed"}
 
-// stageDays is how long a project waits for each stage after the one before,
-// on average, in days.
+// stageDays is the average time from the previous stage to each stage, in days.
 var stageDays = [stageCount]float64{0, 90, 14, 60, 20, 60, 350}
 
-// timeline is what happened to a project when. Times are whole days but for
-// detected and updated, 0 when unknown or never.
+// timeline has the times of a project. Times are whole days, except detected and
+// updated. 0 is unknown or never.
 type timeline struct {
 	at          [stageCount]int64
 	reached     int
 	disposition string
-	stopped     int64 // when a disposition other than active came
-	begin, end  int64 // of what is known of it
+	stopped     int64 // when the disposition stopped being active
+	begin, end  int64 // the period in which the project is known
 	detected    int64
 	updated     int64
 }
 
 func (t *timeline) stage() string { return stageNames[t.reached] }
 
-// draw walks a project through its stages up to the reference day, or to where
-// it stops for good.
+// draw moves a project through its stages up to the reference day or the stage at which
+// it stops.
 func (t *timeline) draw(d dice) {
 	*t = timeline{disposition: "active"}
 	clock := d.past(750)
 	t.begin = dated(clock)
 	first := preFiling
 	if d.chance(75) {
-		first = filed // most are first heard of when they file
+		first = filed // most projects are first known when they file
 	}
 	t.at[first], t.reached = t.begin, first
 	for s := first + 1; s < stageCount; s++ {
@@ -60,13 +59,13 @@ func (t *timeline) draw(d dice) {
 	case t.reached == completed:
 		t.end = t.at[completed]
 	}
-	// Half of what is found is found by a nightly run, so many share a time.
+	// A nightly run detects half of the projects, so many share a time.
 	t.detected = d.after(t.begin, 12)
 	if d.chance(50) {
 		t.detected = dated(t.detected)
 	}
 	t.updated = max(t.detected, d.after(max(t.at[t.reached], t.stopped), 9))
-	// Registers have holes.
+	// Some dates are missing in registers.
 	for _, s := range []int{filed, permitted} {
 		if d.chance(4) {
 			t.at[s] = 0
@@ -74,7 +73,7 @@ func (t *timeline) draw(d dice) {
 	}
 }
 
-// stop ends a project at one of the stages it went through.
+// stop stops a project at one of its stages.
 func (t *timeline) stop(d dice, first int) {
 	last := first + d.IntN(t.reached-first+1)
 	if last == completed {
@@ -99,19 +98,19 @@ func (t *timeline) stop(d dice, first int) {
 	}
 }
 
-// between draws a day of a project's life.
+// between draws a day of the project's period.
 func (t *timeline) between(d dice) int64 {
 	return dated(t.begin + int64(d.Float64()*float64(t.end-t.begin+1)))
 }
 
-// stageAt is the stage a project had on a day.
+// stageAt returns the stage of a project on a day.
 func (t *timeline) stageAt(ms int64) string {
 	for s := t.reached; s > preFiling; s-- {
 		if t.at[s] > 0 && t.at[s] <= ms {
 			return stageNames[s]
 		}
 	}
-	// Nothing known that early: what came first.
+	// No stage is known at that time: use the first known one.
 	for s := range stageCount {
 		if t.at[s] > 0 {
 			return stageNames[s]

@@ -10,15 +10,15 @@ import (
 	"atlas/indexer/ndjson"
 )
 
-// world is a seed and how many records of each kind there are: all that is
-// needed to tell any record of it.
+// world is a seed and the number of records of each dataset. All records follow from
+// it.
 type world struct {
 	seed uint64
 	ndjson.Counts
 }
 
-// newWorld splits the number of records over the kinds. The smallest worlds
-// get accounts first, then projects, signals, contacts.
+// newWorld splits the number of records over the datasets. Small worlds get accounts
+// first, then projects, signals, contacts.
 func newWorld(seed uint64, records int64) world {
 	w := world{seed: seed}
 	w.Accounts = max(1, records*12/100)
@@ -30,7 +30,7 @@ func newWorld(seed uint64, records int64) world {
 	return w
 }
 
-// kind keeps the random numbers of unlike things apart.
+// kind separates the random numbers of different purposes.
 type kind uint64
 
 const (
@@ -44,7 +44,8 @@ const (
 	eventsOf
 )
 
-// mix is the finalizer of SplitMix64, a bijection: unlike numbers stay unlike.
+// mix is the finalizer of SplitMix64, a bijection: different inputs give different
+// outputs.
 func mix(x uint64) uint64 {
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9
@@ -53,14 +54,14 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// hash gives 128 bits for a record.
+// hash returns 128 bits for a record.
 func (w world) hash(k kind, i int64) (uint64, uint64) {
 	a := mix(mix(w.seed+0x9e3779b97f4a7c15*uint64(k)) + uint64(i)) // #nosec G115 -- mixes bits
 	return a, mix(a ^ 0xd1b54a32d192ed03)
 }
 
-// id gives the id of a record, shaped as a random UUID and as unlikely to be
-// met twice.
+// id returns the id of a record, in the form of a random UUID and as unlikely to
+// collide.
 func (w world) id(k kind, i int64) string {
 	a, b := w.hash(k, i)
 	var raw uuid.UUID
@@ -73,7 +74,7 @@ func (w world) id(k kind, i int64) string {
 	return raw.String()
 }
 
-// ids gives the ids of several records of a kind in list's memory.
+// ids returns the ids of several records of a kind in list's memory.
 func (w world) ids(list []string, k kind, of []int64) []string {
 	list = list[:0]
 	for _, i := range of {
@@ -82,8 +83,7 @@ func (w world) ids(list []string, k kind, of []int64) []string {
 	return list
 }
 
-// dice is a source of random numbers that is set anew for each record, which
-// costs next to nothing.
+// dice is a source of random numbers that is reseeded for each record, which is cheap.
 type dice struct {
 	*rand.Rand
 	pcg *rand.PCG
@@ -96,43 +96,43 @@ func newDice() dice {
 
 func (d dice) set(w world, k kind, i int64) {
 	a, b := w.hash(k, i)
-	// Not what the id was made of.
+	// Not the numbers of the id.
 	d.pcg.Seed(a^0x5851f42d4c957f2d, b)
 }
 
-// chance is true in so many of a hundred cases.
+// chance is true with the given probability, in percent.
 func (d dice) chance(percent float64) bool { return d.Float64()*100 < percent }
 
-// one picks from a list, all alike.
+// one picks an element, all equally likely.
 func one[T any](d dice, list []T) T { return list[d.IntN(len(list))] }
 
-// hot picks from a list, early ones far more often.
+// hot picks an element, with the first ones much more likely.
 func hot[T any](d dice, list []T) T {
 	return list[rank(d.Float64(), int64(len(list)))]
 }
 
-// flat is how far the head of the distribution of rank is flattened: the first
-// of a million ranks gets about a thirtieth of all.
+// flat flattens the head of the distribution of rank: the first of a million ranks gets
+// about a thirtieth of all draws.
 const flat = 2
 
-// rank turns a number in [0, 1) into a rank below n by Zipf's law: the chance
-// of rank r goes with 1/(r+flat).
+// rank maps a number in [0, 1) to a rank below n by Zipf's law: the probability of rank
+// r is proportional to 1/(r+flat).
 func rank(u float64, n int64) int64 {
 	r := int64(flat * (math.Exp(u*math.Log((float64(n)+flat)/flat)) - 1))
 	return min(max(r, 0), n-1)
 }
 
-// below is the share of rank's draws that fall below a rank of n.
+// below is the share of rank's draws that are below r, of n ranks.
 func below(r, n int64) float64 {
 	return math.Log((float64(r)+flat)/flat) / math.Log((float64(n)+flat)/flat)
 }
 
-// day is a day in milliseconds; all times here are in milliseconds since 1970.
+// day is a day in milliseconds. All times here are in milliseconds since 1970.
 const day = int64(24 * time.Hour / time.Millisecond)
 
 var now = Reference.UnixMilli()
 
-// when turns milliseconds into a time; 0 is unknown.
+// when converts milliseconds to a time; 0 is unknown.
 func when(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
@@ -140,9 +140,9 @@ func when(ms int64) time.Time {
 	return time.UnixMilli(ms)
 }
 
-// after returns a time some days after another, on average mean. What would
-// fall past the reference falls somewhere before it, so that the last day is
-// no heap.
+// after returns a time after another, on average mean days later. A time past the
+// reference is replaced by a random earlier one, so that times do not pile up on the
+// last day.
 func (d dice) after(ms int64, mean float64) int64 {
 	if at := ms + int64(d.ExpFloat64()*mean*float64(day)); at < now {
 		return at
@@ -150,11 +150,11 @@ func (d dice) after(ms int64, mean float64) int64 {
 	return ms + d.Int64N(max(now-ms, 1))
 }
 
-// past returns a time some days before the reference, on average mean.
+// past returns a time before the reference, on average mean days earlier.
 func (d dice) past(mean float64) int64 {
 	const most = 18 * 365
 	return now - int64(math.Min(d.ExpFloat64()*mean, most)*float64(day)) - 1
 }
 
-// dated drops the time of the day.
+// dated truncates a time to its day.
 func dated(ms int64) int64 { return ms - ms%day }

@@ -13,8 +13,8 @@ import (
 	"atlas/search/query"
 )
 
-// Any number of records and any seed gives exactly that many, whose links all
-// lead somewhere.
+// For any number of records and any seed, the number is exact and all links refer to
+// existing records.
 func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -105,7 +105,7 @@ func checkLinks(t *testing.T, world map[string][]row) {
 	}
 }
 
-// One world, looked at from three sides.
+// TestWorld checks the links, values and distributions of one world.
 func TestWorld(t *testing.T) {
 	t.Parallel()
 	world := load(t, Options{Records: 25000, Seed: 3, Compress: "zst"})
@@ -117,7 +117,7 @@ func TestWorld(t *testing.T) {
 func checkValues(t *testing.T, world map[string][]row) {
 	stamp := regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
 	reference := Reference.Format("2006-01-02T15:04:05.000Z")
-	// ordered fails unless the times that are known ascend.
+	// ordered fails unless the known times ascend.
 	ordered := func(what string, times ...string) {
 		t.Helper()
 		last := ""
@@ -241,7 +241,7 @@ func checkValues(t *testing.T, world map[string][]row) {
 	}
 }
 
-// checkShape needs a world of a size where its shape shows.
+// checkShape needs a world that is large enough to show its distributions.
 func checkShape(t *testing.T, world map[string][]row) {
 	projectsOf, domains, names, cities := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	people, emails := map[string]int{}, map[string]int{}
@@ -355,7 +355,7 @@ func between(t *testing.T, what string, got, low, high float64) {
 	}
 }
 
-// The staff of an account are those whose account it is.
+// The staff of an account are the contacts whose account it is.
 func TestStaffIsTheInverseOfEmployer(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -372,7 +372,7 @@ func TestStaffIsTheInverseOfEmployer(t *testing.T) {
 			}
 		}
 	})
-	// And all of them are found: with few accounts, every contact is drawn.
+	// Every contact is drawn: with few accounts, all are found.
 	w := newWorld(1, 500)
 	d := newDice()
 	d.set(w, anAccount, 1)

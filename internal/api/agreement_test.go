@@ -16,14 +16,13 @@ import (
 	"atlas/workspace/views"
 )
 
-// failer is a test of either kind.
+// failer is a *testing.T or *rapid.T.
 type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// agree says whether a schema and a parser judge a body alike: what is parsed
-// must be allowed, and what is not must be forbidden, unless the reason is one
-// that a schema cannot say.
+// agree checks that a schema and a parser agree on a body: the schema allows what is
+// parsed and forbids what is not, unless a schema cannot express the reason.
 func agree(t failer, operation, body string, parse func(input.Value) error) {
 	v, issues := input.Decode([]byte(body))
 	err := input.Issues(issues).Err()
@@ -46,7 +45,7 @@ func agree(t failer, operation, body string, parse func(input.Value) error) {
 	}
 }
 
-// values are JSON texts, of which each filter takes some.
+// values are JSON texts. Each filter accepts some of them.
 var values = []string{
 	`null`, `true`, `0`, `1`, `2.5`, `-1`, `101`, `1e3`, `""`, `" "`, `"x"`, `"north tower"`, `"\u0000"`, `"\u0085"`, `"a\tb"`, `"é"`,
 	`"permitted"`, `"tier_1"`, `"2026-02-28"`, `"2026-02-30"`, `"0000-01-01"`, `"2026-02-14T09:30:00Z"`, `"2026-02-14t09:30:00z"`, `"2026-02-14T09:30:60Z"`,
@@ -56,7 +55,7 @@ var values = []string{
 	`{"after":"2026-01-01"}`, `{"before":"2026-13-01"}`, `["0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"]`, `["known"]`, `["known","unknown"]`,
 }
 
-// edges are values, and texts and arrays as long as bounds are, or just longer.
+// edges are values, and texts and arrays with lengths at and just above the limits.
 var edges = func() []string {
 	all := slices.Clone(values)
 	for _, n := range []int{64, 65, 100, 101, 120, 121, 200, 201, 500, 501, 1000, 1001, 10_000, 10_001, 20_000, 20_001} {
@@ -74,7 +73,7 @@ var edges = func() []string {
 
 func value() *rapid.Generator[string] { return rapid.SampledFrom(edges) }
 
-// some draws an object of a few of the keys, each at most once.
+// some draws an object with a few distinct keys.
 func some(t *rapid.T, label string, keys []string, of func(key string) string) string {
 	chosen := rapid.SliceOfNDistinct(rapid.SampledFrom(keys), 0, 3, rapid.ID[string]).Draw(t, label)
 	members := make([]string, len(chosen))
@@ -92,7 +91,7 @@ func filterKeys(d query.Dataset, base query.BaseKind) []string {
 	return all
 }
 
-// filters draws filters, most of them of a good shape with any value.
+// filters draws filters, most of them of a valid shape with any value.
 func filters(t *rapid.T, d query.Dataset, base query.BaseKind) string {
 	return some(t, "filters", filterKeys(d, base), func(string) string {
 		v := value().Draw(t, "value")
@@ -133,7 +132,7 @@ func searchBody(t *rapid.T, d query.Dataset, base query.BaseKind) string {
 	})
 }
 
-// shapes are the filters that a value can stand in.
+// shapes are the filters that can contain a value.
 var shapes = []string{`{"value":%s}`, `{"value":%s,"exact_match":true}`, `{"value":%s,"exact_match":false}`, `{"value":%s,"x":1}`, `%s`}
 
 // TestEveryFilterAgrees puts every value into every kind of filter.
@@ -162,7 +161,7 @@ func TestEveryFilterAgrees(t *testing.T) {
 				for _, v := range edges {
 					for i, shape := range shapes {
 						if i > 1 && len(v) > 2_500 {
-							continue // long values are slow, and differ in nothing else
+							continue // long values are slow and behave the same here
 						}
 						body := fmt.Sprintf(`{"filters":{%q:%s}}`, f.Key, fmt.Sprintf(shape, v))
 						agree(t, operation, body, searches(d, base))
@@ -173,7 +172,7 @@ func TestEveryFilterAgrees(t *testing.T) {
 	}
 	for _, member := range []string{"query", "filters", "relations", "sort", "limit", "offset", "search_after", "x"} {
 		for _, v := range edges {
-			// A cursor is judged by who runs the search.
+			// The search validates the cursor, not the parser.
 			if member != "search_after" || !strings.HasPrefix(v, `"`) {
 				agree(t, "search_projects", fmt.Sprintf(`{%q:%s}`, member, v), searches(query.Projects, query.Data))
 			}
@@ -227,7 +226,7 @@ func upserts(d query.Dataset) func(input.Value) error {
 	}
 }
 
-// creates is the parsing of a View that is created.
+// creates parses a View to create.
 func creates(v input.Value) error {
 	c, err := views.ParseChange(v)
 	if err == nil && c.Definition.Kind != input.Absent {
@@ -236,7 +235,7 @@ func creates(v input.Value) error {
 	return err
 }
 
-// TestSearchRequestsAgree draws requests around the edge of the grammar.
+// TestSearchRequestsAgree draws requests near the limits of the grammar.
 func TestSearchRequestsAgree(t *testing.T) {
 	t.Parallel()
 	for _, d := range query.Datasets {
@@ -251,7 +250,7 @@ func TestSearchRequestsAgree(t *testing.T) {
 	}
 }
 
-// TestUpsertsAgree does the same for what changes the book.
+// TestUpsertsAgree draws upserts of the book near the limits.
 func TestUpsertsAgree(t *testing.T) {
 	t.Parallel()
 	for _, d := range query.Held {
@@ -271,7 +270,7 @@ func TestUpsertsAgree(t *testing.T) {
 	}
 }
 
-// TestViewUpsertsAgree does the same for the creation of Views.
+// TestViewUpsertsAgree draws new Views near the limits.
 func TestViewUpsertsAgree(t *testing.T) {
 	t.Parallel()
 	for _, d := range query.Held {

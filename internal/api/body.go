@@ -14,7 +14,7 @@ import (
 // MaxBody is the largest request body, in bytes.
 const MaxBody = 1 << 20
 
-// body reads the request's JSON object; an absent one reads as {}.
+// body reads the request's JSON object. A missing body is {}.
 func (c *call) body() (input.Value, error) {
 	data, err := c.read()
 	if err != nil {
@@ -24,10 +24,10 @@ func (c *call) body() (input.Value, error) {
 	return v, input.Issues(issues).Err()
 }
 
-// receive reads the whole body before the handler runs, also where the route takes
-// none, so that no route acts on half a request. An error is kept in bodyErr, which
-// read returns in its place among the checks. receive returns false when a limit on
-// memory is reached.
+// receive reads the whole body before the handler runs, even if the route takes no
+// body, so that no route acts on half a request. It stores a read error in bodyErr,
+// which read returns later, in the order of the checks. It returns false when a memory
+// limit is reached.
 func (c *call) receive() (room bool) {
 	r := c.gin.Request
 	if r.Body == nil || r.Body == http.NoBody {
@@ -40,7 +40,7 @@ func (c *call) receive() (room bool) {
 		}
 		return true
 	}
-	const most = MaxBody + 1 // one more, to meet the end
+	const most = MaxBody + 1 // one byte more, to detect a larger body
 	b := make([]byte, 0, firstRead)
 	for {
 		if len(b) == cap(b) {
@@ -50,7 +50,8 @@ func (c *call) receive() (room bool) {
 			}
 			if next > smallBody && !c.reserveReceived(next-cap(b)) {
 				c.reservedBytes.release()
-				// A client whose connection is closed while it sends may miss the answer.
+				// A client may miss the answer if its connection is closed while it
+				// sends.
 				_, _ = io.Copy(io.Discard, body)
 				return false
 			}
@@ -73,23 +74,23 @@ func (c *call) receive() (room bool) {
 	}
 }
 
-// firstRead is how much of a body there is room for at first, in bytes.
+// firstRead is the initial buffer size for a body, in bytes.
 const firstRead = 1 << 10
 
-// read returns the request's body as it was sent, once.
+// read returns the received body. Call it once.
 func (c *call) read() ([]byte, error) {
 	if c.bodyErr != nil {
 		return nil, c.bodyErr
 	}
 	data := c.rawBody
-	c.rawBody = nil // not held longer than its tree
+	c.rawBody = nil // release the bytes once they are parsed
 	if len(data) > 0 && !isJSON(c.gin.Request) {
 		return nil, fault.New(fault.UnsupportedMediaType, "send the body as application/json, in UTF-8 and without a content encoding")
 	}
 	if !c.reserveBody(len(data)) {
 		return nil, c.busy()
 	}
-	c.reservedBytes.release() // it is counted as what is worked on now
+	c.reservedBytes.release() // reserveBody counts the bytes now
 	return data, nil
 }
 
@@ -100,8 +101,8 @@ func isJSON(r *http.Request) bool {
 		r.Header.Get("Content-Encoding") == ""
 }
 
-// param returns a query parameter and whether it is given. One that is given
-// twice is ambiguous and refused.
+// param returns a query parameter and whether it is given. A repeated parameter is
+// ambiguous and refused.
 func (c *call) param(name string) (value string, given bool, err error) {
 	values := c.gin.Request.URL.Query()[name]
 	switch len(values) {

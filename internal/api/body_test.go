@@ -9,8 +9,8 @@ import (
 	"atlas/internal/schema"
 )
 
-// Large bodies are bounded together, for as long as they are worked on; small ones
-// always pass.
+// The total size of large bodies is limited while their requests are in progress. Small
+// bodies always pass.
 func TestLargeBodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := &Server{Meter: unmetered{}}

@@ -11,8 +11,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// TestMatchByDomain: however a record spells a domain, every spelling of it finds
-// the record, and the record is shown as it is spelled.
+// TestMatchByDomain: every spelling of a record's domain finds the record, and the row
+// shows the record's own spelling.
 func TestMatchByDomain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -64,7 +64,7 @@ func TestMatchByDomain(t *testing.T) {
 			t.Errorf("%s: %d %s", domain, a.status, a.text)
 		}
 	}
-	// A filter's whole value is the value as the record has it.
+	// An exact filter compares with the value in the record's own spelling.
 	for value, want := range map[string]int{"path.example": 0, "HTTPS://www.path.example/about/us?x=1#y": 1} {
 		var rows []struct{ ID string }
 		a := w.call(t, key, "POST", "/data/accounts/search", fmt.Sprintf(`{"filters":{"domains":{"value":%q,"exact_match":true}}}`, value))

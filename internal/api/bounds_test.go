@@ -12,8 +12,8 @@ import (
 	"atlas/workspace/book"
 )
 
-// Each bound as callers meet it: 409 limit_reached with the limit, in a batch the
-// item's own.
+// Each limit over HTTP: 409 limit_reached with the limit; in a batch, the error of the
+// item.
 func TestBoundsOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newViewWorld(t)
@@ -64,20 +64,20 @@ func TestBoundsOverHTTP(t *testing.T) {
 	}
 }
 
-// The answer of an invitation says what becomes of its letter.
-func TestLetterOfAnInvitationOverHTTP(t *testing.T) {
+// The answer to an invitation has the schedule of its e-mail.
+func TestInvitationEmailOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := newStaff(t)
-	invite := func(email string) (letter struct {
+	invite := func(address string) (email struct {
 		Status  string
 		DueAt   *string `json:"due_at"`
 		PacedBy *string `json:"paced_by"`
 	}) {
 		t.Helper()
 		var data struct{ Letter any }
-		data.Letter = &letter
-		s.want(email, s.call(t, s.key, "POST", "/workspace/invitations", `{"email":"`+email+`","role":"member"}`), 200, "").into(t, &data, nil)
-		return letter
+		data.Letter = &email
+		s.want(address, s.call(t, s.key, "POST", "/workspace/invitations", `{"email":"`+address+`","role":"member"}`), 200, "").into(t, &data, nil)
+		return email
 	}
 	if l := invite("a@example.com"); l.Status != "none" || l.DueAt != nil || l.PacedBy != nil {
 		t.Errorf("without mail: %+v", l)

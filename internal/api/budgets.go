@@ -2,54 +2,52 @@ package api
 
 import "atlas/search"
 
-// Budget is what a route may take of the server: how much of it one caller may have
-// at once, and what its most expensive requests may cost. Places are held by the
-// server, the rest by tests: a route without a row does not start.
+// Budget limits what a route may use. The server enforces Places. Tests enforce Rows
+// and Heap. The server does not start when a route has no budget.
 type Budget struct {
-	// Places is how many of each 64 places for requests that are worked on one
-	// caller may hold with this route; there is always one.
+	// Places is how many of each 64 places for requests in progress one caller may use
+	// with this route, at least one.
 	Places int
-	// Rows is the most rows and documents that a request fetches from
-	// Elasticsearch for each credit that it reserves; of routes that cost nothing,
-	// for each call.
+	// Rows is the maximum number of rows and documents that a request fetches from
+	// Elasticsearch for each reserved credit, or for each call if the route costs
+	// nothing.
 	Rows int
-	// Heap is what 200 requests at once may add to the server's heap, in MiB:
-	// the most expensive ones of their kind, and what the garbage collector has
-	// not yet taken back.
+	// Heap is the maximum growth of the server's heap, in MiB, under 200 concurrent
+	// requests of the most expensive kind. It includes garbage that is not yet
+	// collected.
 	Heap int
 }
 
-// places are those of one caller, of all that there are.
+// places is the number of places of one caller, given the number of all places.
 func (b Budget) places(all int64) int64 { return max((all*int64(b.Places)+63)/64, 1) }
 
-// Kinds of routes, by the places that a caller has.
+// Places of one caller, by kind of route.
 const (
-	// placesSearch: most of them wait for Elasticsearch, and a workspace may have
-	// one key for all its programs.
+	// placesSearch is high: searches mostly wait for Elasticsearch, and all programs of
+	// a workspace may share one key.
 	placesSearch = 48
-	// placesRecords: what only Postgres has, and writes.
+	// placesRecords is for routes that read only Postgres, and for writes.
 	placesRecords = 16
-	// placesOutsiders: whoever the issuer of tokens knows may call it.
+	// placesOutsiders is for routes that every user of the token issuer may call.
 	placesOutsiders = 1
 )
 
-// Rows of searches, for a page of one record.
+// Rows of a search with a page of one record.
 const (
-	// rowsSearch: a page asks for one row more, which tells whether there is a
-	// next one. Past row 10,000 the rows without a value are searched for by
-	// themselves.
+	// rowsSearch: a page fetches one row more, to detect a next page. Past row 10,000 a
+	// separate search fetches the rows without a value.
 	rowsSearch = 4
-	// rowsMerged: both legs of a merged search are read up to the offset, by ids
-	// and sort values alone, and then their page.
+	// rowsMerged: a merged search reads ids and sort values of both searches up to the
+	// offset, and then the page.
 	rowsMerged = 2*(10_000+2) + rowsSearch
-	// rowsRelated are the related records of a kind that a get may include.
+	// rowsRelated is the number of related records of a kind that a get may include.
 	rowsRelated = 25
-	// rowsMatched is what an upsert looks at to find its record by `match`, and
-	// the record.
+	// rowsMatched is the number of candidates that an upsert reads to resolve `match`,
+	// plus the record.
 	rowsMatched = search.MaxMatches + 1
 )
 
-// Budgets has a row for each operation of the route table.
+// Budgets has the budget of each operation of the route table.
 var Budgets = map[string]Budget{
 	"get_workspace": {placesRecords, 0, 32},
 	"get_credits":   {placesRecords, 0, 32},
@@ -94,7 +92,7 @@ var Budgets = map[string]Budget{
 	"delete_view":               {placesRecords, 0, 32},
 	"delete_views_batch":        {placesRecords, 0, 64},
 	"add_view_record":           {placesRecords, 1, 32},
-	"add_view_records_batch":    {placesRecords, maxBatch, 512}, // whole records are read to see whether they exist
+	"add_view_records_batch":    {placesRecords, maxBatch, 512}, // reads whole records to check that they exist
 	"remove_view_record":        {placesRecords, 0, 32},
 	"remove_view_records_batch": {placesRecords, 0, 64},
 

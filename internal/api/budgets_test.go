@@ -14,7 +14,7 @@ import (
 // TestEveryOperationHasItsBudget compares the budgets with the OpenAPI document.
 func TestEveryOperationHasItsBudget(t *testing.T) {
 	t.Parallel()
-	outside := []string{"get_openapi", opLive, opReady} // nobody's, and no place is held
+	outside := []string{"get_openapi", opLive, opReady} // without a caller or places
 	var documented []string
 	for _, path := range (&Server{}).Document().Paths {
 		for _, operation := range path.Value.Operations {
@@ -34,9 +34,9 @@ func TestEveryOperationHasItsBudget(t *testing.T) {
 	}
 }
 
-// TestNobodyHoldsMoreThanTheBudget has one caller take places with each route until
-// there are none: they are those of the budget, another caller still has some, and
-// all come back.
+// TestNobodyHoldsMoreThanTheBudget: one caller acquires places with each route until it
+// is refused. It gets the places of the budget, another caller still gets some, and all
+// places are released.
 func TestNobodyHoldsMoreThanTheBudget(t *testing.T) {
 	t.Parallel()
 	s := &Server{MaxRequests: DefaultMaxRequests, Meter: unmetered{}}
@@ -71,8 +71,8 @@ func TestNobodyHoldsMoreThanTheBudget(t *testing.T) {
 	}
 }
 
-// TestSharesOfBodies has callers take places for bodies that come: one of a
-// workspace, and a crowd of users who are in none.
+// TestSharesOfBodies: callers of a workspace, and many users without one, acquire
+// places for bodies that are being received.
 func TestSharesOfBodies(t *testing.T) {
 	t.Parallel()
 	s := &Server{MaxRequests: DefaultMaxRequests, Meter: unmetered{}}

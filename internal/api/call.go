@@ -21,7 +21,7 @@ import (
 	"atlas/workspace"
 )
 
-// call is one request on its way through a route.
+// call is a request of a route.
 type call struct {
 	gin       *gin.Context
 	server    *Server
@@ -32,26 +32,26 @@ type call struct {
 	identity  auth.Identity
 	principal auth.Principal
 	charged   int64
-	// pathIssues are what is wrong with the ids in the path.
+	// pathIssues are the issues of the ids in the path.
 	pathIssues input.Issues
-	// checkedAt is when the last check of the caller's access began.
+	// checkedAt is the start of the last check of the caller's access.
 	checkedAt time.Time
-	// phase is what it holds of the limiter of its phase.
+	// phase is the grant from the limiter of the current phase.
 	phase grants
-	// reservedBytes is what it holds for its body while the body is received.
+	// reservedBytes is the grant for the body while it is received.
 	reservedBytes grants
-	// rawBody is the body as received, bodyErr why there is none.
+	// rawBody is the received body, or bodyErr the reason that there is none.
 	rawBody []byte
 	bodyErr error
-	// favorites: the request has favorite_only=true.
+	// favorites is set if the request has favorite_only=true.
 	favorites bool
-	// uncredited: the request got no credits and is counted as such.
+	// uncredited is set once the request is counted as refused for lack of credits.
 	uncredited bool
-	// code is that of the error that was answered.
+	// code is the code of the error in the answer.
 	code fault.Code
-	// abandoned: it failed because its client went away.
+	// abandoned is set if the request failed because its client disconnected.
 	abandoned bool
-	// spent is the time in backends.
+	// spent is the time spent in backends.
 	spent *telemetry.Spent
 }
 
@@ -59,17 +59,16 @@ const callKey = "call"
 
 func callOf(ctx *gin.Context) *call { return ctx.MustGet(callKey).(*call) }
 
-// Context ends when the client goes away, or has waited for
-// Server.RequestTimeout.
+// Context ends when the client disconnects or after Server.RequestTimeout.
 func (c *call) Context() context.Context { return c.gin.Request.Context() }
 
-// workspace is the one that the call is in.
+// workspace is the workspace of the call.
 func (c *call) workspace() workspace.ID { return c.principal.Workspace.ID }
 
 func (c *call) log() *slog.Logger { return c.server.Log.With("request_id", c.id) }
 
-// begin wraps every request: it sets the id and the time limit, recovers from a
-// panic of the handler, and writes the log line.
+// begin wraps every request. It sets the id and the timeout, recovers from panics, and
+// writes the log line.
 func (s *Server) begin(ctx *gin.Context) {
 	c := &call{gin: ctx, server: s, id: requestID(ctx.GetHeader(RequestIDHeader)), began: time.Now()}
 	bounded, cancel := context.WithTimeout(ctx.Request.Context(), s.RequestTimeout)
@@ -98,7 +97,7 @@ func (s *Server) begin(ctx *gin.Context) {
 	ctx.Next()
 }
 
-// serve runs a route in the order of docs/api.md, "Order of checks".
+// serve handles a route in the order of docs/api.md, "Order of checks".
 func (s *Server) serve(r Route, b Budget) gin.HandlerFunc {
 	return func(ctx *gin.Context) {
 		c := callOf(ctx)
@@ -121,9 +120,9 @@ func (s *Server) serve(r Route, b Budget) gin.HandlerFunc {
 	}
 }
 
-// recheckAfter is how long a client may take to send the body before its access is
-// checked again. What package auth knows is up to 4 s old; with this it is less
-// than 5 s old when the body is complete, as docs/security.md promises.
+// recheckAfter is how long receiving the body may take before access is checked again.
+// The answers of package auth are up to 4 s old. With this limit they are less than 5 s
+// old when the body is complete, as docs/security.md promises.
 const recheckAfter = 500 * time.Millisecond
 
 // prepare checks the caller's access and receives the body.
@@ -137,7 +136,7 @@ func (c *call) prepare() error {
 	if !c.receive() {
 		return c.busy()
 	}
-	if c.bodyErr == nil { // else nothing will be done
+	if c.bodyErr == nil { // after a read error there is nothing to protect
 		if err := c.recheckAccess(); err != nil {
 			return err
 		}
@@ -148,10 +147,10 @@ func (c *call) prepare() error {
 	return nil
 }
 
-// recheckAccess checks the caller again once the body is complete, if receiving it
-// took long.
+// recheckAccess checks access again after the body is complete, if receiving it took
+// long.
 func (c *call) recheckAccess() error {
-	if c.Context().Err() != nil { // it took too long, or the server stops
+	if c.Context().Err() != nil { // the request timed out, or the server stops
 		return fault.BackendUnavailable(context.Cause(c.Context()), "the request")
 	}
 	if time.Since(c.checkedAt) <= recheckAfter {
@@ -163,13 +162,13 @@ func (c *call) recheckAccess() error {
 	return c.permit(c.principal.Workspace.ID)
 }
 
-// newcomer tells whether the call is in no workspace: a user calls a route for
-// newcomers.
+// newcomer reports whether the call has no workspace: the route is for newcomers and
+// the caller is a user.
 func (c *call) newcomer() bool {
 	return c.route.Caller == Newcomers && c.identity.RequireUser() == nil
 }
 
-// admit finds out who calls, for which workspace, and whether they may.
+// admit checks the caller, the workspace, and access to it.
 func (c *call) admit() error {
 	if err := c.identify(); err != nil {
 		return err
@@ -179,7 +178,8 @@ func (c *call) admit() error {
 	}
 	params, err := url.ParseQuery(c.gin.Request.URL.RawQuery)
 	if err != nil {
-		// What cannot be read would count as not given, workspace_id too.
+		// Parameters that cannot be parsed would count as absent, including
+		// workspace_id.
 		return fault.Validation(fault.Issue{Code: fault.Custom, Message: "the query string is malformed: write %, & and ; within a value as %25, %26 and %3B"})
 	}
 	c.favorites = slices.Contains(params["favorite_only"], "true")
@@ -200,7 +200,7 @@ func (c *call) admit() error {
 	return nil
 }
 
-// checkWorkspaceParam judges a workspace_id that is not used.
+// checkWorkspaceParam validates a workspace_id that is not used.
 func checkWorkspaceParam(given []string) error {
 	for _, text := range given {
 		if _, ok := input.ParseUUID(text); !ok {
@@ -210,7 +210,7 @@ func checkWorkspaceParam(given []string) error {
 	return nil
 }
 
-// identify finds out who calls.
+// identify authenticates the caller.
 func (c *call) identify() (err error) {
 	c.checkedAt = time.Now()
 	c.identity, err = c.server.Gate.Authenticate(c.Context(), c.gin.Request.Header.Values("Authorization"))
@@ -239,13 +239,13 @@ func (c *call) permit(in workspace.ID) (err error) {
 	return nil
 }
 
-// answer runs the handler. A ceiling that is used up is reported before what is
-// wrong with the request. A metered route finds out when it reserves credits; where
-// it fails before that, the ceiling is checked here.
+// answer runs the handler. An exhausted ceiling is reported before problems of the
+// request. A metered route detects it when it reserves credits. If it fails before
+// that, answer checks the ceiling.
 func (c *call) answer() error {
 	switch c.route.Throttling {
 	case Free:
-		// A ledger that is down stops no route that costs nothing.
+		// Routes that cost nothing work without the ledger.
 		if _, err := c.check(); fault.CodeOf(err) == fault.RateLimited {
 			return err
 		}
@@ -254,8 +254,8 @@ func (c *call) answer() error {
 	}
 	r, err := c.handle()
 	if err != nil {
-		// The context has ended where the client went away or never finished its body.
-		// A request that was refused credits is not checked again.
+		// The context has ended if the client disconnected or did not complete its
+		// body. A request that was refused credits is not checked again.
 		if c.route.Throttling == Metered && !c.reserved() && !c.uncredited && c.Context().Err() == nil {
 			if window, ceilingErr := c.check(); ceilingErr != nil {
 				c.refused(ceilingErr)
@@ -269,8 +269,8 @@ func (c *call) answer() error {
 	return c.render(r)
 }
 
-// handle checks the path and runs the route's handler, which reports what is
-// wrong with the path beside what is wrong with the body, where it takes one.
+// handle runs the route's handler. If the route takes a body, the handler reports the
+// issues of the path together with those of the body.
 func (c *call) handle() (reply, error) {
 	c.checkPath()
 	if c.route.body == nil {
@@ -307,11 +307,11 @@ func (c *call) showWindow(w credits.Window) {
 	c.gin.Header(headerCeiling, strconv.FormatInt(w.Ceiling, 10))
 }
 
-// reserved tells whether the request got as far as the ledger.
+// reserved reports whether the request reached the ledger.
 func (c *call) reserved() bool { return c.gin.Writer.Header().Get(headerCeiling) != "" }
 
-// metered reserves the most the operation may deliver, runs it, and charges
-// what it did deliver before the answer is sent. What fails costs nothing.
+// metered reserves the maximum that the operation may deliver, runs it, and charges
+// what it delivered before the answer is sent. A failed operation costs nothing.
 func (c *call) metered(most int, run func(ctx context.Context) (r reply, delivered int, err error)) (reply, error) {
 	w := c.principal.Workspace
 	reservation, window, err := c.server.Ledger.Reserve(c.Context(), w.ID.String(), w.CreditCeiling, c.route.Operation, int64(most))
@@ -324,7 +324,7 @@ func (c *call) metered(most int, run func(ctx context.Context) (r reply, deliver
 	}
 	c.server.Meter.CreditsReserved(c.route.Operation, int64(most))
 	c.showWindow(window)
-	// Gives back what is held when run fails or panics; after a settle it does
+	// Releases the reservation if run fails or panics. After a settlement it does
 	// nothing.
 	defer reservation.Settle(c.Context(), 0) //nolint:errcheck // it lapses by itself
 	r, delivered, err := run(c.Context())
@@ -341,7 +341,7 @@ func (c *call) metered(most int, run func(ctx context.Context) (r reply, deliver
 	return r, nil
 }
 
-// refused counts a metered request that got no credits, once.
+// refused counts a metered request that got no credits, once per request.
 func (c *call) refused(err error) {
 	if c.uncredited {
 		return

@@ -11,8 +11,8 @@ import (
 	"atlas/internal/api"
 )
 
-// TestDocsPage loads the page as a browser would, without the internet: all it
-// refers to is here, and its policy forbids the rest.
+// TestDocsPage loads the page like a browser without internet access: the server has
+// all files that the page refers to, and the content security policy forbids others.
 func TestDocsPage(t *testing.T) {
 	t.Parallel()
 	h := (&api.Server{Log: slog.New(slog.DiscardHandler)}).Handler()

@@ -22,8 +22,8 @@ import (
 	"atlas/workspace/views"
 )
 
-// read decodes the document, and compiles it against the OpenAPI Initiative's
-// own schema of version 3.1.
+// read decodes the document and validates it against the OpenAPI Initiative's schema of
+// version 3.1.
 func read(t *testing.T) map[string]any {
 	t.Helper()
 	f, err := os.Open("testdata/openapi-3.1.schema.json")
@@ -67,7 +67,7 @@ func TestDocumentIsValid(t *testing.T) {
 	if bytes.Contains(text, []byte("://127.")) || bytes.Contains(text, []byte("localhost")) {
 		t.Error("the document names a server")
 	}
-	// Whatever is declared is used, and whatever is used is declared.
+	// Every declared component is used, and every used component is declared.
 	used := map[string]bool{}
 	for _, m := range regexp.MustCompile(`"\$ref":"#/components/([^"]*)"`).FindAllSubmatch(text, -1) {
 		used[string(m[1])] = true
@@ -92,7 +92,7 @@ func TestDocumentIsValid(t *testing.T) {
 	}
 }
 
-// TestDocumentHasEveryRoute compares the document with what the router serves.
+// TestDocumentHasEveryRoute compares the document with the routes of the router.
 func TestDocumentHasEveryRoute(t *testing.T) {
 	t.Parallel()
 	d := read(t)
@@ -115,7 +115,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 	param := regexp.MustCompile(`:(\w+)`)
 	for _, r := range router.Routes() {
 		path := param.ReplaceAllString(r.Path, "{$1}")
-		// What answers 405 is there for other methods of a documented path.
+		// A documented path with a wrong method answers 405.
 		w := httptest.NewRecorder()
 		router.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), r.Method, param.ReplaceAllString(r.Path, "x"), nil))
 		if w.Code != http.StatusMethodNotAllowed && r.Method != http.MethodHead && !strings.HasPrefix(path, "/docs") {
@@ -139,7 +139,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 	}
 }
 
-// TestDocumentSaysWhatTheTableSays compares scopes, cost and throttling.
+// TestDocumentSaysWhatTheTableSays compares scopes, costs and throttling.
 func TestDocumentSaysWhatTheTableSays(t *testing.T) {
 	t.Parallel()
 	d := read(t)
@@ -148,7 +148,7 @@ func TestDocumentSaysWhatTheTableSays(t *testing.T) {
 		o := at(d, "paths", param.ReplaceAllString(r.Path, "{$1}"), strings.ToLower(r.Method))
 		var scope any = string(r.Scope)
 		if r.Caller == api.Newcomers {
-			scope = nil // nobody has scopes before they are a member
+			scope = nil // a user without membership has no scopes
 		}
 		if got := at(o, "x-scope"); got != scope {
 			t.Errorf("%s has the scope %v", r.Operation, got)
@@ -180,7 +180,7 @@ func TestDocumentSaysWhatTheTableSays(t *testing.T) {
 	}
 }
 
-// TestDocumentHasEveryField goes through the catalog.
+// TestDocumentHasEveryField checks every field of the catalog.
 func TestDocumentHasEveryField(t *testing.T) {
 	t.Parallel()
 	d := read(t)

@@ -43,7 +43,7 @@ func codesIn(t *testing.T, path string) map[fault.Code]string {
 	return codes
 }
 
-// A code without a row would be answered as 500.
+// A code without a row would be answered with 500.
 func TestEveryCodeHasARow(t *testing.T) {
 	t.Parallel()
 	declared := codesIn(t, "../fault/fault.go")

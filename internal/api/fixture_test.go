@@ -43,7 +43,7 @@ type world struct {
 	server    *api.Server
 	base      string
 	databases *pgtest.Databases
-	rows      *postgres.Store // the projector's
+	rows      *postgres.Store // the store of the projector
 	directory *people.Directory
 	system    *postgres.System
 	ledger    *credits.Ledger
@@ -53,7 +53,7 @@ type world struct {
 	ahead time.Duration
 }
 
-// now is the clock of invitations, which a test can put forward.
+// now is the clock of invitations. Tests can advance it.
 func (w *world) now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,7 +119,7 @@ func (w *world) workspace(t *testing.T, name string, plan workspace.Plan, ceilin
 	return ws.ID
 }
 
-// key makes a key and returns its id and text; no scopes are all.
+// key creates a key and returns its id and text. No scopes means all scopes.
 func (w *world) key(t *testing.T, n people.NewKey) (workspace.KeyID, string) {
 	t.Helper()
 	n.Name = "k"
@@ -128,7 +128,7 @@ func (w *world) key(t *testing.T, n people.NewKey) (workspace.KeyID, string) {
 	return k.ID, text
 }
 
-// member makes one and returns them.
+// member adds a member and returns it.
 func (w *world) member(t *testing.T, in workspace.ID, email string, role people.Role) people.Member {
 	t.Helper()
 	m, err := w.directory.AddMember(t.Context(), in, people.Member{Email: email, Name: "Name of " + email, Role: role})
@@ -136,7 +136,7 @@ func (w *world) member(t *testing.T, in workspace.ID, email string, role people.
 	return m
 }
 
-// claims are a good token's.
+// claims are the claims of a valid token.
 func claims(user workspace.UserID, email string) auth.Claims {
 	return auth.Claims{User: user, Email: email, Name: "Claimed", Issuer: issuer, Audience: audience}
 }
@@ -153,7 +153,7 @@ func tokenFor(t *testing.T, m people.Member) string {
 	return mint(t, secret, claims(m.ID, m.Email), time.Hour)
 }
 
-// document is the OpenAPI document that every exchange is held against.
+// document is the OpenAPI document. Every exchange is checked against it.
 var document = sync.OnceValue(func() *conformance.Document {
 	d, err := conformance.Read(documentText())
 	if err != nil {
@@ -162,7 +162,7 @@ var document = sync.OnceValue(func() *conformance.Document {
 	return d
 })
 
-// documentText is the document as it is served.
+// documentText returns the document as served.
 func documentText() []byte {
 	w := httptest.NewRecorder()
 	s := &api.Server{Log: slog.New(slog.DiscardHandler)}
@@ -170,14 +170,14 @@ func documentText() []byte {
 	return w.Body.Bytes()
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header
 	text   string
 }
 
-// code is the handler error's, "validation" for the other shape, "" for success.
+// code is the code of an error, "validation" for a validation error, "" for success.
 func (a answer) code() string {
 	var body struct {
 		Success *bool
@@ -201,7 +201,7 @@ func (a answer) into(t *testing.T, data, metadata any) {
 	fatal(t, json.Unmarshal([]byte(a.text), &struct{ Data, Metadata any }{data, metadata}))
 }
 
-// call sends a request; body "" is none, token "" is no header.
+// call sends a request. Without body it is "", without token the header is left out.
 func (w *world) call(t *testing.T, token, method, path, body string) answer {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, w.base+path, strings.NewReader(body))

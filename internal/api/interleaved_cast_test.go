@@ -18,8 +18,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// asked is a request of an operation that does something, where the caller may: its
-// {names} are targets. Those that write must change what is stored.
+// asked is a request of an operation that has an effect if the caller may make it. Its
+// {names} are targets. Requests that write must change stored data.
 type asked struct {
 	path, body string
 	writes     bool
@@ -86,7 +86,7 @@ func init() {
 	}
 }
 
-// globals are the records that targets are of.
+// globals are the global records that targets refer to.
 func globals(t *testing.T) *searchtest.World {
 	t.Helper()
 	data := searchtest.NewWorld()
@@ -101,7 +101,7 @@ func globals(t *testing.T) *searchtest.World {
 	return data
 }
 
-// scene is a workspace with a target for each operation, and one that invites.
+// scene is a workspace with a target for each operation, and a workspace that invites.
 type scene struct {
 	*world
 	t        *testing.T
@@ -111,7 +111,7 @@ type scene struct {
 	keyID    workspace.KeyID
 	admin    people.Member
 	token    string // the admin's
-	invited  string // the id of the admin's invitation by the host
+	invited  string // the id of the host's invitation of the admin
 	targets  []string
 }
 
@@ -177,13 +177,13 @@ func (s *scene) make(token, path, body string, into any) {
 	a.into(s.t, into, nil)
 }
 
-// fill puts the scene's targets into a text.
+// fill replaces the {names} in a text by the scene's targets.
 func (s *scene) fill(text string) string {
 	return strings.NewReplacer(append([]string{"{new}", "new-" + uuid.NewString()}, s.targets...)...).Replace(text)
 }
 
-// stored is what the scene's workspaces have in Postgres, by table, but for what
-// runs in the background of requests.
+// stored returns the content of Postgres for the scene's workspaces, by table, except
+// what background jobs change.
 func (s *scene) stored() map[string]string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)

@@ -26,8 +26,8 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// revocationWithin is how long after a revocation a request may still have an
-// effect whose body is complete by then (docs/security.md).
+// revocationWithin is how long after a revocation a request whose body is complete by
+// then may still have an effect (docs/security.md).
 const revocationWithin = 5 * time.Second
 
 // watched counts how far requests have come.
@@ -47,29 +47,30 @@ func (w *watched) Authorize(ctx context.Context, i auth.Identity, in workspace.I
 	return w.Gate.Authorize(ctx, i, in)
 }
 
-// turn is what happens between the halves of a scene's requests, and what they are
-// answered.
+// turn is what happens between the two halves of a scene's requests, and the expected
+// answers.
 type turn struct {
 	name string
-	// token is who sends them.
+	// token is the token of the caller.
 	token func(s *scene) string
-	// refused: they are refused before their bodies have come.
+	// refused says that the request is refused before its body is complete.
 	refused func(row) bool
 	change  func(t *testing.T, s *scene)
 	want    func(operation string, r row) verdict
-	// effects: what writes must change what is stored; else nothing may.
+	// effects says that writes must change stored data. Otherwise nothing may change
+	// it.
 	effects bool
-	// cut: the requests are cut off, as a server that stops does at last.
+	// cut says that the requests are cut off, as at the end of a server's shutdown.
 	cut bool
 }
 
 func byKey(s *scene) string    { return s.key }
 func byMember(s *scene) string { return s.token }
 
-// forUsers tells that an API key is refused.
+// forUsers reports whether the route refuses API keys.
 func forUsers(r row) bool { return r.users || r.newcomers }
 
-// toKey is what is answered to a key.
+// toKey returns the expected answer to a key.
 func toKey(v verdict) func(string, row) verdict {
 	return func(_ string, r row) verdict {
 		if forUsers(r) {
@@ -133,7 +134,7 @@ func turns() []turn {
 			fatal(t, err)
 		}, want: toKey(forbidden)},
 		{name: "a member who is removed", token: byMember, refused: never, change: func(t *testing.T, s *scene) {
-			// By another server, whose changes this one is not told of.
+			// By another server, which does not notify this one.
 			removed, err := people.NewMembers(s.server.Workspaces.(*postgres.Store), nil).Remove(t.Context(), s.in, people.KeyActor, s.admin.ID)
 			if fatal(t, err); !removed {
 				t.Fatal("nobody was removed")
@@ -178,10 +179,10 @@ func turns() []turn {
 	}
 }
 
-// TestInterleavedRequests sends each operation the header and half a body by each
-// kind of caller, then takes something away from the caller, and sends the rest 5 s
-// later. What may not be done any more is refused and has no effect, whether or not
-// the route takes a body.
+// TestInterleavedRequests sends each operation the header and half of a body, for each
+// kind of caller. Then it revokes something from the caller, and sends the rest 5 s
+// later. Requests that are no longer allowed are refused and have no effect, whether or
+// not the route takes a body.
 func TestInterleavedRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -189,7 +190,7 @@ func TestInterleavedRequests(t *testing.T) {
 	w.load(t, globals(t))
 	seen := &watched{Gate: w.server.Gate, Metrics: telemetry.New("test")}
 	w.server.Gate, w.server.Meter = seen, seen
-	w.server.RequestTimeout = 10 * time.Minute // a busy machine is no fault here
+	w.server.RequestTimeout = 10 * time.Minute // a slow machine must not fail the test
 	handler := w.server.Handler()
 	listening := httptest.NewServer(handler)
 	t.Cleanup(listening.Close)
@@ -257,10 +258,10 @@ func TestInterleavedRequests(t *testing.T) {
 	for _, p := range all {
 		p.before = p.scene.stored()
 	}
-	<-time.After(time.Until(changed.Add(revocationWithin))) // the promise is about time
+	<-time.After(time.Until(changed.Add(revocationWithin))) // the documented limit is a time
 
 	var finishing errgroup.Group
-	finishing.SetLimit(8) // beside each other, but no more than the few connections to Postgres bear
+	finishing.SetLimit(8) // concurrently, but not more than the few connections to Postgres can serve
 	for _, p := range all {
 		for _, h := range p.halves {
 			finishing.Go(func() error { h.finish(); return nil })
@@ -285,7 +286,7 @@ type played struct {
 	before map[string]string
 }
 
-// half is a request of which the first half was sent.
+// half is a request whose first half was sent.
 type half struct {
 	operation, rest string
 	connection      net.Conn
@@ -299,7 +300,7 @@ func (p *played) begin(t *testing.T, address, token, operation string) *half {
 	s, request := p.scene, interleaved[operation]
 	body := s.fill(request.body)
 	if body == "" {
-		body = `{"not":"read"}` // of a route that takes none
+		body = `{"not":"read"}` // the route takes none
 	}
 	h := &half{operation: operation, rest: body[len(body)/2:]}
 	var err error
@@ -335,7 +336,7 @@ func (h *half) finish() {
 	h.got = verdict{res.StatusCode, answer{res.StatusCode, res.Header, h.text}.code()}
 }
 
-// judge compares answers and what is stored.
+// judge checks the answers and the stored data.
 func (p *played) judge(t *testing.T) {
 	for _, h := range p.halves {
 		want := p.turn.want(h.operation, rows[h.operation])
@@ -365,7 +366,7 @@ func (p *played) judge(t *testing.T) {
 	}
 }
 
-// tableOf is where an operation that writes does so.
+// tableOf returns the table that an operation writes.
 func tableOf(operation string) string {
 	for part, table := range map[string]string{
 		"_member": "members", "create_invitation": "invitations", "revoke_invitation": "invitations", "accept_invitation": "members",

@@ -22,7 +22,7 @@ func (s *Server) invitationRoutes() []Route {
 			data: schema.Object(
 				schema.Required("invitation", invitationSchema),
 				schema.Required("accept_url", schema.String("https://app.example/join?token=…")),
-				schema.Required("letter", letterSchema),
+				schema.Required("letter", emailScheduleSchema),
 			),
 			codes: []fault.Code{fault.AlreadyInvited, fault.AlreadyMember, fault.LimitReached},
 			links: schema.Map[openapi.Link]{linkByID("revoke_invitation", "id", "/data/invitation/id")},
@@ -59,8 +59,8 @@ var invitationSchema = schema.Named("Invitation", schema.Object(
 	schema.Required("created_at", schema.Time()),
 ))
 
-// letterSchema is what becomes of an invitation's e-mail.
-var letterSchema = schema.Object(
+// emailScheduleSchema is the schema of people.EmailSchedule.
+var emailScheduleSchema = schema.Object(
 	schema.Required("status", schema.OneOf(people.EmailDue, people.EmailDelayed, people.EmailWithheld, people.EmailNone).
 		Described("`due`: it is sent now. `delayed`: it waits for its turn, at `due_at`. `withheld`: its turn would come after the invitation ends, so it is not sent. `none`: the service sends no mail.")),
 	schema.Required("due_at", schema.Nullable(schema.Time()).Described("When it is due; null where it is not sent.")),

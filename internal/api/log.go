@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// end counts and logs a request. The log line has the path as the route table
-// spells it, and nothing that the client wrote (no ids, query, body or headers)
-// except the request id (docs/operators.md, "Logs").
+// end counts and logs a request. The log line has the path of the route table. It has
+// no client input (ids, query, body, headers) except the request id (docs/operators.md,
+// "Logs").
 func (c *call) end() {
 	took, status := time.Since(c.began), c.gin.Writer.Status()
 	if c.abandoned {
@@ -19,7 +19,7 @@ func (c *call) end() {
 	c.server.Meter.Request(c.operation(), status, took)
 	level := slog.LevelInfo
 	if op := c.operation(); status == http.StatusOK && (op == opLive || op == opReady) {
-		level = slog.LevelDebug // balancers ask every second
+		level = slog.LevelDebug // load balancers probe every second
 	}
 	if !c.server.Log.Enabled(c.Context(), level) {
 		return
@@ -45,12 +45,12 @@ func (c *call) end() {
 	c.log().LogAttrs(c.Context(), level, "request", attrs...)
 }
 
-// statusClientLeft is the status under which a request is counted and logged that
-// failed because its client disconnected. No client receives it.
+// statusClientLeft is the status in metrics and logs of a request whose client
+// disconnected before the answer. No client receives it.
 const statusClientLeft = 499
 
-// left tells whether the client disconnected before the answer. A request that a
-// stopping server cancels has another cause.
+// left reports whether the client disconnected before the answer. The context of a
+// request that a stopping server cancels has another cause.
 func (c *call) left() bool { return errors.Is(context.Cause(c.Context()), context.Canceled) }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

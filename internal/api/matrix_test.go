@@ -17,21 +17,21 @@ import (
 	"atlas/workspace/people"
 )
 
-// row is what docs/api.md says of a route, whatever the route table says.
+// row states the rules of docs/api.md for a route, independent of the route table.
 type row struct {
 	method, path, body string
 	scope              workspace.Scope
-	// required: a user must give workspace_id.
+	// required: users must send workspace_id.
 	required bool
-	// admins: not for plain members.
+	// admins: plain members are refused.
 	admins bool
-	// newcomers: a user in whatever workspace, no key.
+	// newcomers: users of any or no workspace; API keys are refused.
 	newcomers bool
-	// users: no key.
+	// users: API keys are refused.
 	users bool
-	// unthrottled: goes on when the ceiling is used up.
+	// unthrottled: works when the ceiling is exhausted.
 	unthrottled bool
-	// ok is the answer to who may call it.
+	// ok is the answer to a caller with access.
 	ok verdict
 }
 
@@ -59,7 +59,7 @@ const (
 	unknownID = "01a1fe20-0000-7000-8000-00000000dead"
 )
 
-// rows has every route by its operation. A body's % is another text each time.
+// rows has every route by its operation. The % of a body is replaced by a unique text.
 var rows = map[string]row{
 	"get_workspace": {method: "GET", path: "/workspace", scope: wsRead, unthrottled: true, ok: fine},
 	"get_credits":   {method: "GET", path: "/workspace/credits", scope: wsRead, unthrottled: true, ok: fine},
@@ -113,16 +113,16 @@ var rows = map[string]row{
 		scope: wsWrite, ok: fine},
 }
 
-// caller is a column: a token and a workspace_id, and what a route answers them.
+// caller is a column: a token, a workspace_id, and the answer of each route.
 type caller struct {
 	token, in string
 	want      func(row) verdict
 }
 
-// always is a column with one answer.
+// always returns the same answer for each route.
 func always(v verdict) func(row) verdict { return func(row) verdict { return v } }
 
-// asMember is what a user of the workspace gets who names it.
+// asMember is the answer to a member that sends workspace_id.
 func asMember(administers bool) func(row) verdict {
 	return func(r row) verdict {
 		if r.admins && !administers {
@@ -132,8 +132,8 @@ func asMember(administers bool) func(row) verdict {
 	}
 }
 
-// unlessNewcomer is what a user gets who may not act in the workspace: accepting
-// an invitation is open to them.
+// unlessNewcomer is the answer to a user without access to the workspace. Accepting an
+// invitation needs no access.
 func unlessNewcomer(v verdict) func(row) verdict {
 	return func(r row) verdict {
 		if r.newcomers {
@@ -175,7 +175,7 @@ func init() {
 	}
 }
 
-// callers makes the columns.
+// callers returns the columns.
 func callers(t *testing.T, w *world) map[string]caller {
 	in := w.workspace(t, "One", workspace.Pro, 0)
 	other := w.workspace(t, "Other", workspace.Pro, 0)
@@ -271,7 +271,7 @@ func callers(t *testing.T, w *world) map[string]caller {
 	return columns
 }
 
-// named is what a user gets who does not name the workspace.
+// named is the answer to a user that does not send workspace_id.
 func named(r row, otherwise verdict) verdict {
 	if r.required {
 		return badRequest
@@ -288,7 +288,7 @@ func throttled(want func(row) verdict) func(row) verdict {
 	}
 }
 
-// TestAuthMatrix sends every route every kind of caller.
+// TestAuthMatrix sends a request to every route from every kind of caller.
 func TestAuthMatrix(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -330,7 +330,7 @@ func TestAuthMatrix(t *testing.T) {
 	}
 }
 
-// matches reports whether a path is one of a pattern.
+// matches reports whether a path matches a pattern.
 func matches(pattern, path string) bool {
 	wanted, given := strings.Split(pattern, "/"), strings.Split(path, "/")
 	return slices.EqualFunc(wanted, given, func(w, g string) bool { return w == g || strings.HasPrefix(w, ":") })

@@ -12,7 +12,7 @@ import (
 	"atlas/workspace/people"
 )
 
-// awayLedger is one whose Redis is away, and counts how often it is asked.
+// awayLedger fails as if Redis were unavailable, and counts its calls.
 type awayLedger struct{ asked atomic.Int64 }
 
 func (l *awayLedger) away() error {
@@ -32,8 +32,7 @@ func (l *awayLedger) Usage(context.Context, string, int64) (credits.Usage, error
 	return credits.Usage{}, l.away()
 }
 
-// TestFailingLedgerIsAskedOnce: each question of a Redis that hangs costs the
-// request a whole time limit.
+// TestFailingLedgerIsAskedOnce: each call to a hanging Redis takes a whole timeout.
 func TestFailingLedgerIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// Meter is told of every request. *telemetry.Metrics counts them.
+// Meter counts requests. *telemetry.Metrics implements it.
 type Meter interface {
-	// Request is told of an answer, by the operation's name.
+	// Request counts an answered request by its operation.
 	Request(operation string, status int, took time.Duration)
-	// InFlight is told of requests that begin (1) and end (-1).
+	// InFlight adds change to the requests in progress: 1 at the start, -1 at the end.
 	InFlight(change int)
-	// RequestShed is told of a request that found no place.
+	// RequestShed counts a request that was refused because the server is full.
 	RequestShed()
 	CreditMeter
 }
 
-// CreditMeter is told of credits.
+// CreditMeter counts credits.
 type CreditMeter interface {
 	CreditsReserved(operation string, amount int64)
 	CreditsCharged(operation string, amount int64)
-	// CreditsRefused is told why an operation got none: "used_up" or
-	// "unavailable".
+	// CreditsRefused counts a refusal of credits by operation. The reason is "used_up"
+	// or "unavailable".
 	CreditsRefused(operation, reason string)
 }
 
-// unmetered is the Meter of a server without one.
+// unmetered is a Meter that counts nothing.
 type unmetered struct{}
 
 func (unmetered) Request(string, int, time.Duration) {}
@@ -35,21 +35,21 @@ func (unmetered) CreditsReserved(string, int64)      {}
 func (unmetered) CreditsCharged(string, int64)       {}
 func (unmetered) CreditsRefused(string, string)      {}
 
-// Operations of what is not in the route table: those of the OpenAPI document,
-// and the page that shows it.
+// Operations that are not in the route table: the OpenAPI document, the page that shows
+// it, and requests without a route.
 const (
 	opLive  = "get_liveness"
 	opReady = "get_readiness"
-	opNone  = "none" // no route, or not for this method
+	opNone  = "none" // no such route or method
 )
 
-// outside is what GET of a path outside the route table is.
+// outside maps paths outside the route table to the operations of their GET.
 var outside = map[string]string{
 	livePath: opLive, readyPath: opReady,
 	Version + documentPath: "get_openapi", docsPath: "docs", docsPath + "/*file": "docs",
 }
 
-// operation is what the request is counted and logged as.
+// operation is the name under which the request is counted and logged.
 func (c *call) operation() string {
 	if c.route.Operation != "" {
 		return c.route.Operation

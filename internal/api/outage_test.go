@@ -20,23 +20,22 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// outage is a way to Postgres that is cut at one commit of the application.
+// outage is a proxy to Postgres that breaks at one commit of the application.
 type outage struct {
 	proxy *toxiproxy.Proxy
 
 	lock sync.Mutex
-	// stream is which way of the connection ends when a commit begins:
-	// "upstream" loses the commit, "downstream" its answer; "hang" swallows the
-	// answer and leaves the connection open. "after" is once it was answered.
-	// Empty: no outage is planned.
+	// stream is the direction of the connection that breaks when a commit begins:
+	// "upstream" loses the commit, "downstream" its answer. "hang" drops the answer and
+	// keeps the connection open. "after" breaks after the answer. Empty is no outage.
 	stream  string
-	commits int // that are let through before
-	begun   int // transactions, since the outage
+	commits int // to let through first
+	begun   int // transactions since the outage
 	over    bool
 }
 
-// newOutageWorld is a world with Views whose application reaches Postgres
-// through a proxy.
+// newOutageWorld is a world with Views whose application reaches Postgres through a
+// proxy.
 func newOutageWorld(t *testing.T) (*viewWorld, *outage) {
 	t.Helper()
 	w := newWorld(t)
@@ -54,14 +53,15 @@ func newOutageWorld(t *testing.T) (*viewWorld, *outage) {
 	return w.withViews(t), o
 }
 
-// plan cuts the way at the commit after so many.
+// plan breaks the connection at the commit after the given number of commits.
 func (o *outage) plan(stream string, commits int) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	o.stream, o.commits, o.begun, o.over = stream, commits, 0, false
 }
 
-// end heals the way and tells how many transactions were begun after it was cut.
+// end restores the connection and returns how many transactions were begun after it
+// broke.
 func (o *outage) end(t *testing.T) int {
 	t.Helper()
 	o.lock.Lock()
@@ -95,7 +95,7 @@ func (o *outage) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQuer
 	}
 }
 
-// pass lets a commit through, or cuts the stream when it is the one.
+// pass lets a commit through, or breaks the connection at the planned one.
 func (o *outage) pass(stream string) {
 	if o.commits > 0 {
 		o.commits--
@@ -123,12 +123,12 @@ func (w *viewWorld) names(t *testing.T) []string {
 	return names
 }
 
-// outages are both ways in which a commit can be in doubt, and whether it was
-// done.
+// outages maps both ways in which the outcome of a commit becomes unknown to whether it
+// was committed.
 var outages = map[string]bool{"upstream": false, "downstream": true}
 
-// TestOutageWithinABatchOfViews: what was done before is told, what is in doubt
-// is whole or absent, and the rest is not tried.
+// TestOutageWithinABatchOfViews: completed items are reported, the item with an unknown
+// outcome is stored completely or not at all, and the rest is not tried.
 func TestOutageWithinABatchOfViews(t *testing.T) {
 	t.Parallel()
 	for stream, done := range outages {
@@ -171,8 +171,8 @@ func TestOutageWithinABatchOfViews(t *testing.T) {
 				t.Errorf("Views after deletions: %v", got)
 			}
 
-			// Nothing is known to be done: neither the item that failed nor the
-			// one in doubt.
+			// Nothing is known to be stored: neither the failed item nor the one with
+			// an unknown outcome.
 			o.plan(stream, 0)
 			a := w.call(t, w.member, "POST", "/workspace/views/upsert/batch", `{"inputs":[`+viewBody("account", "static", "b")+`,`+viewBody("account", "static", "E")+`]}`)
 			if o.end(t); a.status != 503 || a.header.Get("Retry-After") != "1" || a.code() != "unavailable" {
@@ -185,8 +185,8 @@ func TestOutageWithinABatchOfViews(t *testing.T) {
 	}
 }
 
-// TestHangWithinABatchOfViews: the time that a request may take is waited for
-// once, not once for each item that is left.
+// TestHangWithinABatchOfViews: the request waits for its timeout once, not once for
+// each remaining item.
 func TestHangWithinABatchOfViews(t *testing.T) {
 	t.Parallel()
 	w, o := newOutageWorld(t)
@@ -209,8 +209,8 @@ func TestHangWithinABatchOfViews(t *testing.T) {
 	}
 }
 
-// TestOutageWithinOtherBatches: they are one transaction, of which everything or
-// nothing is done when its commit is in doubt, and so it is answered.
+// TestOutageWithinOtherBatches: these batches are one transaction. If the outcome of
+// the commit is unknown, all or nothing is stored, and the answer says so.
 func TestOutageWithinOtherBatches(t *testing.T) {
 	t.Parallel()
 	firms := []string{searchtest.ID("a", 1), searchtest.ID("a", 2)}
@@ -244,7 +244,7 @@ func TestOutageWithinOtherBatches(t *testing.T) {
 			for _, c := range []struct {
 				path, body string
 				count      func() int
-				after      int // done: all
+				after      int // the count once all items are done
 			}{
 				{"/workspace/accounts/upsert/batch", inputs("account_id", firms), inBook, 2},
 				{"/workspace/accounts/delete/batch", deletions(firms), inBook, 0},
@@ -266,7 +266,8 @@ func TestOutageWithinOtherBatches(t *testing.T) {
 				if got := c.count(); got != want {
 					t.Errorf("%s: %d, want %d", c.path, got, want)
 				}
-				// Once more, and what is done is told even when the way ends then.
+				// The completed items are also reported if the connection breaks after
+				// the commit.
 				o.plan("after", 0)
 				short, _ := w.results(t, w.member, c.path, c.body)
 				o.end(t)

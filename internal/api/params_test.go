@@ -14,8 +14,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// What cannot be read of a query string must not count as not given: the
-// request would go on in a workspace that the caller did not name.
+// An unreadable query string must not count as absent parameters: the request would
+// continue in a workspace that the caller did not name.
 func TestMalformedQueryString(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -34,14 +34,14 @@ func TestMalformedQueryString(t *testing.T) {
 	}
 }
 
-// A body that does not come to its end is the client's fault, also on a route
-// that asks the ledger: by then the request's context is over.
+// An incomplete body is the client's error, also on a metered route, where the context
+// of the request has ended by then.
 func TestUnfinishedBody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "Acme", workspace.Pro, 1_000)}})
 	impatient := httptest.NewUnstartedServer(w.server.Handler())
-	impatient.Config.ReadTimeout = 2 * time.Second // the rest is sent at once
+	impatient.Config.ReadTimeout = 2 * time.Second // the other requests send their bodies at once
 	impatient.Start()
 	t.Cleanup(impatient.Close)
 	for _, path := range []string{"/data/projects/search", "/data/fields/search"} {

@@ -104,7 +104,7 @@ func TestMembersOverHTTP(t *testing.T) {
 		t.Errorf("not everything is named: %s", a.text)
 	}
 
-	// A change holds from the next request on.
+	// A change takes effect with the next request.
 	role("down", s.ownerTok, s.admin, "member", 200, "")
 	s.want("no admin any more", s.call(t, s.adminTok, "DELETE", path(s.member), ""), 403, "forbidden")
 	role("up", s.key, s.admin, "admin", 200, "")
@@ -356,8 +356,7 @@ func TestSkillsOverHTTP(t *testing.T) {
 	}
 }
 
-// Which comes first when several things are wrong (docs/api.md, "Order of
-// checks").
+// The first error when a request has several (docs/api.md, "Order of checks").
 func TestOrderOfChecksOfPeople(t *testing.T) {
 	t.Parallel()
 	s := newStaff(t)
@@ -376,8 +375,7 @@ func TestOrderOfChecksOfPeople(t *testing.T) {
 	s.want("accept by another method", s.call(t, s.key, "GET", "/workspace/invitations/accept", ""), 405, "method_not_allowed")
 }
 
-// An issuer of tokens that cannot be reached shows in readiness, and the keys
-// that are known go on.
+// If the token issuer is unreachable, readiness shows it and known keys still work.
 func TestIssuerAwayShowsInReadiness(t *testing.T) {
 	t.Parallel()
 	status := make(chan int, 1)

@@ -16,8 +16,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// TestAnotherReaderAgrees reads the document with a library that shares no code
-// with package conformance, and holds exchanges against it.
+// TestAnotherReaderAgrees reads the document with a library that shares no code with
+// package conformance, and checks exchanges against it.
 func TestAnotherReaderAgrees(t *testing.T) {
 	t.Parallel()
 	d, err := openapi3.NewLoader().LoadFromData(documentText())
@@ -71,7 +71,7 @@ func TestAnotherReaderAgrees(t *testing.T) {
 	}
 }
 
-// exchange sends the request and holds it and its answer against the document.
+// exchange sends a request and checks it and its answer against the document.
 func exchange(t *testing.T, router routers.Router, r *http.Request) (status int, request, response error) {
 	t.Helper()
 	documented := r.Clone(t.Context())

@@ -15,7 +15,7 @@ import (
 	"atlas/search/query"
 )
 
-// fuzzed is a call of a request whose URL and headers a client wrote.
+// fuzzed is a call with a URL and headers of client input.
 func fuzzed(t *testing.T, rawQuery string) *call {
 	ctx, _ := gin.CreateTestContext(httptest.NewRecorder())
 	ctx.Request = &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/", RawQuery: rawQuery}, Header: http.Header{}}
@@ -23,8 +23,8 @@ func fuzzed(t *testing.T, rawQuery string) *call {
 	return &call{gin: ctx}
 }
 
-// FuzzParameters: what is read of a query string is within its bounds, or is
-// refused in the shape of validation.
+// FuzzParameters: accepted query parameters are within their limits, and others are
+// refused with a validation error.
 func FuzzParameters(f *testing.F) {
 	for _, s := range []string{
 		"", "limit=25&offset=0", "limit=1e2", "limit=+5", "limit=9223372036854775808", "offset=-1", "limit=1&limit=2", "query=%00", "query=%ff", "query=",
@@ -61,8 +61,8 @@ func FuzzParameters(f *testing.F) {
 	})
 }
 
-// FuzzHeaders: a request's id can stand in a line of the log and in a header, and
-// a body counts as JSON by its media type alone.
+// FuzzHeaders: a request id fits into a log line and a header, and only the media type
+// decides whether a body counts as JSON.
 func FuzzHeaders(f *testing.F) {
 	for _, s := range [][3]string{
 		{"abc-1", "application/json", ""}, {"a\r\nb", "application/json; charset=utf-8", "gzip"}, {"é", "Application/JSON;charset=\"UTF-8\"", ""},
@@ -84,8 +84,8 @@ func FuzzHeaders(f *testing.F) {
 	})
 }
 
-// FuzzPaths: a path that is a route's is one in the table's own reading too, and
-// an id of a path is a UUID in one spelling.
+// FuzzPaths: a path that matches a route also matches it by the rules of the route
+// table, and an id in a path is a UUID in lower case.
 func FuzzPaths(f *testing.F) {
 	for _, s := range []string{"/data/accounts/x", "/data/accounts/0197A1B2-0000-7000-8000-000000000001", "//", "/workspace/views/%2e%2e/records/add", "/data/fields/accounts/name/", "/workspace/views/a/records/b\x00"} {
 		f.Add(s)

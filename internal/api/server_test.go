@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEveryPathIsAnswered sends paths that are almost routes: each gets an
-// answer of this package, and a path of the table its 405.
+// TestEveryPathIsAnswered sends paths that are similar to routes. This package answers
+// each, and answers 405 for paths of the table.
 func TestEveryPathIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := &Server{Log: slog.New(slog.DiscardHandler)}
@@ -31,8 +31,8 @@ func TestEveryPathIsAnswered(t *testing.T) {
 			}
 		}()
 		r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
-		// Without a gate, a request that gets past the router is a panic that
-		// the API answers as its own fault.
+		// There is no gate, so a request that passes the router panics and is answered
+		// with an internal error.
 		h.ServeHTTP(w, r)
 		if w.Code != http.StatusNotFound && w.Code != http.StatusMethodNotAllowed && w.Code != http.StatusOK && w.Code < 500 {
 			t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
@@ -62,7 +62,7 @@ func TestEveryPathIsAnswered(t *testing.T) {
 	}
 }
 
-// A path is any bytes once its escapes are undone, and messages quote it.
+// An unescaped path can contain any bytes, and messages quote it.
 func TestAnyBytesInAPath(t *testing.T) {
 	t.Parallel()
 	h := (&Server{Log: slog.New(slog.DiscardHandler)}).Handler()

@@ -11,13 +11,13 @@ import (
 	"atlas/workspace"
 )
 
-// The bounds of a server whose fields say nothing.
+// Defaults of the limits of a Server.
 const (
-	// DefaultMaxRequests is how many requests may be worked on. Most of them
-	// wait for a backend; more would only wait longer.
+	// DefaultMaxRequests limits the requests in the third phase. Most of them wait for
+	// a backend, so a higher limit would only make them wait longer.
 	DefaultMaxRequests = 1024
-	// DefaultRequestTimeout is what one request may take: more than the longest
-	// search, less than a reservation of credits lasts.
+	// DefaultRequestTimeout limits one request. It is longer than the longest search
+	// and shorter than the lifetime of a credit reservation.
 	DefaultRequestTimeout = 30 * time.Second
 )
 
@@ -33,25 +33,25 @@ const (
 	maxReceived = 64 << 20
 )
 
-// load is what the server has in progress. A request goes through three phases, each
-// with a limiter of its own, so that a client that prolongs one phase uses up nothing
-// of the others. A request is fresh until its token is verified, then receiving its
-// body, then working.
+// load is what the server has in progress. A request has three phases: fresh until its
+// token is verified, then receiving its body, then working. Each phase has its own
+// limiter, so that a client that prolongs one phase does not block the others.
 type load struct {
 	requests  atomic.Int64 // in any phase
 	fresh     limiter
 	receiving limiter
-	// received limits the bytes of bodies over smallBody that requests in the second
-	// phase have received, bodies those of requests in the third.
+	// received limits the bytes of bodies over smallBody of requests in the second
+	// phase, bodies those of requests in the third.
 	received, bodies limiter
 	working          limiter
 	draining         atomic.Bool
-	// down says by a backend's name whether its last probe failed.
+	// down maps the name of a backend to whether its last probe failed.
 	down sync.Map
 }
 
-// minPlaces is the lowest limit of the first two phases, however low that of the
-// third is. A request in them costs a connection and what it has sent of its body.
+// minPlaces is the lowest limit of the first two phases, even if the limit of the third
+// phase is lower. A request in them costs a connection and the received part of its
+// body.
 const minPlaces = 256
 
 func (s *Server) maxFresh() int64 { return max(int64(s.MaxRequests), minPlaces) }
@@ -59,11 +59,11 @@ func (s *Server) maxFresh() int64 { return max(int64(s.MaxRequests), minPlaces) 
 // maxReceiving is four times the limit of the third phase.
 func (s *Server) maxReceiving() int64 { return max(4*int64(s.MaxRequests), minPlaces) }
 
-// outsiders own what users without a workspace have together: anyone can register
-// with the issuer of tokens, and as often as they like.
+// outsiders is the limiter key that all users without a workspace share: anyone can
+// create any number of users at the token issuer.
 type outsiders struct{}
 
-// callerRoute owns what a caller uses by one route.
+// callerRoute is the limiter key of one caller on one route.
 type callerRoute struct {
 	caller    auth.Subject
 	operation string
@@ -88,22 +88,21 @@ func (c *call) acquireReceiving() bool {
 	return c.phase.acquire(&c.server.load.receiving, 1, quotas...)
 }
 
-// acquireReceivingOf counts the request for its workspace, which is known later and
-// may have a quarter.
+// acquireReceivingOf counts the request for its workspace, which is known only after
+// the first check. A workspace may use a quarter of the limit.
 func (c *call) acquireReceivingOf(in workspace.ID) bool {
 	return c.phase.acquire(&c.server.load.receiving, 1, quota{in, c.server.maxReceiving() / 4})
 }
 
-// reserveReceived reserves more bytes for the body that is being received. A caller
-// may have a quarter of the limit.
+// reserveReceived reserves bytes for the body that is being received. A caller may use
+// a quarter of the limit.
 func (c *call) reserveReceived(bytes int) bool {
 	return c.reservedBytes.acquire(&c.server.load.received, int64(bytes), quota{everyone{}, maxReceived}, quota{c.identity.Subject(), maxReceived / 4})
 }
 
 // acquireWorking moves the request to the third phase. A caller and a workspace may
-// have three quarters of its limit each, and a caller of each route what its budget
-// says, so that a client that does not read its answers, and searches that hang,
-// leave room for others.
+// each use three quarters of the limit. A caller may use the places of its budget on
+// each route. So slow readers and hanging searches leave room for others.
 func (c *call) acquireWorking() bool {
 	coming := c.phase
 	c.phase = nil
@@ -127,7 +126,7 @@ func (c *call) reserveBody(bytes int) bool {
 	return bytes <= smallBody || c.phase.acquire(&c.server.load.bodies, int64(bytes), quota{everyone{}, maxBodies})
 }
 
-// busy is the error of a request that exceeds a limit. Nothing is charged.
+// busy is the error of a request that exceeds a limit. It is not charged.
 func (c *call) busy() error {
 	if c.route.Throttling == Metered {
 		c.gin.Header(headerCharged, "0")
@@ -138,16 +137,17 @@ func (c *call) busy() error {
 	return e
 }
 
-// Drain says that the server is about to stop: readiness answers 503, so that
-// balancers send nothing new, and each answer closes its connection. Requests that
-// still arrive are served. Idle connections stay open: a balancer may be sending a
-// request on one at this moment.
+// Drain announces that the server will stop. Readiness answers 503, so that load
+// balancers send no new requests, and each answer closes its connection. The server
+// still handles requests that arrive. Idle connections stay open, because a balancer
+// may be sending a request on one.
 func (s *Server) Drain() { s.load.draining.Store(true) }
 
-// idlePoll is how often Idle looks.
+// idlePoll is the polling interval of Idle.
 const idlePoll = 5 * time.Millisecond
 
-// Idle returns when no API request is in progress, or ctx ends, with its error.
+// Idle returns nil when no API request is in progress, or the error of ctx when it
+// ends.
 func (s *Server) Idle(ctx context.Context) error {
 	each := time.NewTicker(idlePoll)
 	defer each.Stop()

@@ -16,8 +16,7 @@ import (
 	"atlas/workspace/people"
 )
 
-// viewWorld is a world with Views, a few records and the callers of one
-// workspace.
+// viewWorld is a world with Views, a few records and the callers of one workspace.
 type viewWorld struct {
 	*world
 	member, admin, key, reader, stranger string
@@ -176,8 +175,8 @@ type batch struct {
 	Results []item
 }
 
-// results is a batch in short: the status of each item, what is wrong with the
-// shape told as errors.
+// results sends a batch and returns the status of each item. Inconsistent items are
+// test errors.
 func (w *viewWorld) results(t *testing.T, token, path, body string) (short []string, all batch) {
 	t.Helper()
 	var m map[string]int
@@ -214,7 +213,7 @@ func TestBatchesOfViews(t *testing.T) {
 	if r[0].Data == nil || r[0].Data.View.ID != r[0].ViewID || r[5].ViewID != unknownID || r[7].ViewID != unknownID || len(r[2].Error.Issues) != 3 || r[1].Data != nil {
 		t.Errorf("results: %+v", r)
 	}
-	// However much is wrong as JSON already, it is the items' own.
+	// The number of JSON problems does not matter: they are errors of their items.
 	twice := strings.Repeat(`{"name":"x","name":"y"},`, 99)
 	short, _ = w.results(t, w.member, "/workspace/views/upsert/batch", `{"inputs":[`+twice+viewBody("project", "static", "Good")+`]}`)
 	if len(short) != 100 || short[0] != "invalid_input" || short[98] != "invalid_input" || short[99] != "ok" {
@@ -414,8 +413,8 @@ func TestFavoritesOverHTTP(t *testing.T) {
 	}
 }
 
-// TestFaultsOfPathAndBody: what is wrong with the body is told beside an id in
-// the path that is none.
+// TestFaultsOfPathAndBody: problems of the body are reported together with an invalid
+// id in the path.
 func TestFaultsOfPathAndBody(t *testing.T) {
 	t.Parallel()
 	w := newViewWorld(t)
@@ -454,8 +453,8 @@ func TestFaultsOfPathAndBody(t *testing.T) {
 	}
 }
 
-// TestCursorsBeforeTheView: a cursor that no search of the View can have made is
-// refused before the View is looked for; a genuine one is not.
+// TestCursorsBeforeTheView: a cursor that no search of the View can have issued is
+// refused before the View is read. A genuine one is not.
 func TestCursorsBeforeTheView(t *testing.T) {
 	t.Parallel()
 	w := newViewWorld(t)

@@ -1,9 +1,9 @@
-// Package input reads what clients send: it decodes JSON strictly into a small
-// tree and lets the caller pick the values it knows, collecting every problem
-// as an issue of the validation shape (docs/api.md, "Validation errors").
+// Package input reads client input. It decodes JSON strictly into a small tree. Callers
+// pick the values that they know, and every problem becomes an issue of the validation
+// error (docs/api.md, "Validation errors").
 //
-// It knows no endpoint and no rule of the domain, and it is not a general JSON
-// library: records of a bulk load are parsed by search/document.
+// The package knows no endpoint and no domain rule. It is not a general JSON library:
+// search/document parses the records of a bulk load.
 package input
 
 import (
@@ -18,13 +18,13 @@ import (
 	"atlas/internal/fault"
 )
 
-// MaxDepth is how many objects and arrays may be nested in a body.
+// MaxDepth is the maximum nesting depth of objects and arrays in a body.
 const MaxDepth = 32
 
 // Kind is the JSON type of a Value.
 type Kind uint8
 
-// The JSON types. The zero Value is Absent: no value at all.
+// The JSON types. The zero value is Absent: there is no value.
 const (
 	Absent Kind = iota
 	Null
@@ -48,7 +48,7 @@ type Value struct {
 	Members []Member
 }
 
-// Member is one name and value of an object, in the order they were sent.
+// Member is a name and value of an object. Members keep the order of the input.
 type Member struct {
 	Name  string
 	Value Value
@@ -64,17 +64,17 @@ func (v Value) Get(name string) Value {
 	return Value{}
 }
 
-// Decode reads one JSON object. Whatever is not exactly that (other JSON,
-// broken syntax, trailing data, a duplicate name, nesting over MaxDepth, NUL
-// or invalid UTF-8 in a string) comes back as issues. Empty data is an empty
-// object: which members are required is the caller's to say.
+// Decode reads one JSON object. It reports everything else as issues: other JSON types,
+// invalid syntax, trailing data, duplicate names, nesting deeper than MaxDepth, and NUL
+// or invalid UTF-8 in a string. Empty data is an empty object, because the caller
+// decides which members are required.
 func Decode(data []byte) (Value, []fault.Issue) { return decode(data, fault.MaxIssues) }
 
-// MaxBatchIssues is how many issues DecodeBatch returns; there may be more.
+// MaxBatchIssues is the maximum number of issues that DecodeBatch returns.
 const MaxBatchIssues = 100 * fault.MaxIssues
 
-// DecodeBatch is Decode for a body whose items are judged one by one: of their
-// issues each lists its own.
+// DecodeBatch is Decode with a higher limit of issues, for a batch: each item of it has
+// its own list.
 func DecodeBatch(data []byte) (Value, []fault.Issue) { return decode(data, MaxBatchIssues) }
 
 func decode(data []byte, most int) (Value, []fault.Issue) {
@@ -137,7 +137,7 @@ func (d *decoder) value() (Value, error) {
 		return Value{Kind: String, Text: d.clean(token.String())}, nil
 	case '[':
 		return d.array()
-	default: // '{': the decoder yields no closing token where a value starts
+	default: // '{': a value never starts with a closing token
 		return d.object()
 	}
 }
@@ -165,7 +165,7 @@ func (d *decoder) object() (Value, error) {
 		return Value{}, err
 	}
 	v := Value{Kind: Object}
-	var seen map[string]bool // once there are many: a map for each {} would be most of a hostile body's memory
+	var seen map[string]bool // only for large objects: a map for each {} would dominate the memory of a hostile body
 	for d.json.PeekKind() != '}' {
 		token, err := d.json.ReadToken()
 		if err != nil {
@@ -200,7 +200,7 @@ func (d *decoder) object() (Value, error) {
 	return v, err
 }
 
-// fewMembers are as many as are looked through one by one.
+// fewMembers is the number of members up to which a linear search is used.
 const fewMembers = 16
 
 func (d *decoder) deeper() error {
@@ -212,7 +212,7 @@ func (d *decoder) deeper() error {
 	return errTooDeep
 }
 
-// clean reports a NUL, which neither Postgres nor a log line takes.
+// clean reports NUL characters: Postgres and logs do not accept them.
 func (d *decoder) clean(s string) string {
 	if strings.IndexByte(s, 0) >= 0 {
 		d.add(fault.InvalidFormat, d.path, "a string must not contain a NUL character")
@@ -220,7 +220,7 @@ func (d *decoder) clean(s string) string {
 	return s
 }
 
-// syntaxReason is the decoder's reason without its own prefixes.
+// syntaxReason is the reason of a syntax error without the decoder's prefixes.
 func syntaxReason(err error) string {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return "it ends too early"

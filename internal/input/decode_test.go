@@ -119,7 +119,7 @@ func TestDecodeAccepts(t *testing.T) {
 	}
 }
 
-// However broken a body is, the answer stays small.
+// The number of issues is limited for any body.
 func TestIssuesAreBounded(t *testing.T) {
 	t.Parallel()
 	_, issues := input.Decode([]byte(`{"a":[` + strings.Repeat(`"\u0000",`, 1000) + `""]}`))
@@ -161,8 +161,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A client's own key stands in the path of every issue below it, and it can be
-// as long as the body.
+// Issues below a client's key have the key in their path. The key can be as long as the
+// body.
 func TestPathsAreBounded(t *testing.T) {
 	t.Parallel()
 	key := strings.Repeat("é", 100_000)

@@ -25,7 +25,7 @@ func (s *Issues) add(issue fault.Issue) {
 	if len(*s) >= fault.MaxIssues {
 		return
 	}
-	// Never nil, and no alias of a path that grows on.
+	// Never nil, and a copy: the caller may append to its path.
 	path := make([]string, len(issue.Path))
 	for i, name := range issue.Path {
 		path[i] = clip(name)
@@ -34,9 +34,8 @@ func (s *Issues) add(issue fault.Issue) {
 	*s = append(*s, issue)
 }
 
-// maxPathElement is how much of a name a path shows, in bytes: a client's own
-// key can be nearly as long as the body, and stands in the path of every issue
-// below it.
+// maxPathElement limits a name in a path, in bytes. A client's key can be nearly as
+// long as the body, and the path of every issue below it has the key.
 const maxPathElement = 256
 
 func clip(name string) string {
@@ -50,8 +49,7 @@ func clip(name string) string {
 	return name[:end] + "…"
 }
 
-// Unrecognized records names that mean nothing at path. Known ones are listed
-// in the message, so that the client can tell what to write instead.
+// Unrecognized records unknown names at path. The message lists the known names.
 func (s *Issues) Unrecognized(path, names, known []string) {
 	message := "unrecognized " + plural("key", len(names)) + ": " + quoteAll(names)
 	if len(known) > 0 {
@@ -60,12 +58,12 @@ func (s *Issues) Unrecognized(path, names, known []string) {
 	s.add(fault.Issue{Code: fault.UnrecognizedKeys, Path: path, Message: message, Keys: names})
 }
 
-// OutsideVocabulary records a value that is none of the allowed ones.
+// OutsideVocabulary records a value that is not one of the allowed values.
 func (s *Issues) OutsideVocabulary(path, allowed []string) {
 	s.Add(fault.InvalidUnion, path, "must be one of: %s", strings.Join(allowed, ", "))
 }
 
-// WrongType records a value of another JSON type than the one wanted.
+// WrongType records a value of the wrong JSON type.
 func (s *Issues) WrongType(path []string, want string, got Value) {
 	if got.Kind == Absent {
 		s.Add(fault.InvalidType, path, "required: %s", want)
@@ -74,7 +72,7 @@ func (s *Issues) WrongType(path []string, want string, got Value) {
 	s.Add(fault.InvalidType, path, "must be %s, not %s", want, article(got.Kind))
 }
 
-// Err returns the validation error of the issues, nil when there are none.
+// Err returns the issues as a validation error, or nil if there are none.
 func (s Issues) Err() error {
 	if len(s) == 0 {
 		return nil
@@ -82,7 +80,7 @@ func (s Issues) Err() error {
 	return fault.Validation(s...)
 }
 
-// Reader picks the known members of one object; Done reports the others.
+// Reader reads the known members of one object. Done reports unknown members.
 type Reader struct {
 	issues *Issues
 	path   []string
@@ -90,8 +88,8 @@ type Reader struct {
 	known  []string
 }
 
-// Object returns a reader of v. Whatever v is besides an object is recorded,
-// and the reader then finds nothing.
+// Object returns a reader of v. If v is not an object, Object records an issue and the
+// reader is empty.
 func (s *Issues) Object(v Value, path ...string) *Reader {
 	if v.Kind != Object {
 		s.WrongType(path, "an object", v)
@@ -100,7 +98,7 @@ func (s *Issues) Object(v Value, path ...string) *Reader {
 	return &Reader{issues: s, path: path, value: v}
 }
 
-// Ok tells whether there is an object to read.
+// Ok reports whether the value is an object.
 func (r *Reader) Ok() bool { return r.value.Kind == Object }
 
 // Path is the path of a member.
@@ -108,14 +106,13 @@ func (r *Reader) Path(more ...string) []string {
 	return append(slices.Clip(append([]string{}, r.path...)), more...)
 }
 
-// Take returns a member, Absent when it is not there, and counts its name as
-// known.
+// Take returns a member and marks its name as known. A missing member is Absent.
 func (r *Reader) Take(name string) Value {
 	r.known = append(r.known, name)
 	return r.value.Get(name)
 }
 
-// Done records the members that were not taken as one issue.
+// Done records one issue that lists the members that were not taken.
 func (r *Reader) Done() {
 	var unknown []string
 	for _, m := range r.value.Members {
@@ -128,12 +125,12 @@ func (r *Reader) Done() {
 	}
 }
 
-// Text bounds a string, in characters; it is trimmed before it is measured.
+// Text limits the length of a string, in characters after trimming.
 type Text struct {
 	Min, Max int
 }
 
-// String takes a string member. Absent returns ok false without an issue.
+// String reads a string member. If it is absent, ok is false and there is no issue.
 func (r *Reader) String(name string, bounds Text) (s string, ok bool) {
 	v := r.Take(name)
 	if v.Kind == Absent {
@@ -142,7 +139,7 @@ func (r *Reader) String(name string, bounds Text) (s string, ok bool) {
 	return r.issues.String(v, bounds, r.Path(name)...)
 }
 
-// RequiredString is String for a member that must be there.
+// RequiredString is String for a required member.
 func (r *Reader) RequiredString(name string, bounds Text) string {
 	s, _ := r.issues.String(r.Take(name), bounds, r.Path(name)...)
 	return s
@@ -166,8 +163,8 @@ func (s *Issues) String(v Value, bounds Text, path ...string) (string, bool) {
 	return "", false
 }
 
-// Verbatim is String of a text that is kept as it was sent, white space around it
-// included; nothing but white space counts as empty.
+// Verbatim is String without trimming: surrounding white space is kept and counts. A
+// string of white space only counts as empty.
 func (s *Issues) Verbatim(v Value, bounds Text, path ...string) (string, bool) {
 	trimmed, ok := s.String(v, Text{bounds.Min, max(bounds.Max, len(v.Text))}, path...)
 	if !ok || trimmed == "" {
@@ -180,7 +177,7 @@ func (s *Issues) Verbatim(v Value, bounds Text, path ...string) (string, bool) {
 	return v.Text, true
 }
 
-// Int takes an integer member within bounds; fallback when absent.
+// Int reads an integer member within bounds, fallback if it is absent.
 func (r *Reader) Int(name string, lowest, highest, fallback int) int {
 	if v := r.Take(name); v.Kind != Absent {
 		if n, ok := r.issues.Integer(v, lowest, highest, r.Path(name)...); ok {
@@ -216,7 +213,7 @@ func (s *Issues) within(path []string, f float64, lowest, highest int) (int, boo
 	return 0, false
 }
 
-// ParamInt reads an integer query parameter; fallback when it is not given.
+// ParamInt reads an integer query parameter, fallback if it is not given.
 func (s *Issues) ParamInt(name, text string, given bool, lowest, highest, fallback int) int {
 	if !given {
 		return fallback
@@ -238,7 +235,7 @@ func isRange(err error) bool {
 	return ok && n.Err == strconv.ErrRange
 }
 
-// Boolean takes a boolean member; false when absent.
+// Boolean reads a boolean member, false if it is absent.
 func (r *Reader) Boolean(name string) bool {
 	v := r.Take(name)
 	if v.Kind != Absent && v.Kind != Bool {
@@ -260,7 +257,7 @@ func (s *Issues) UUID(v Value, path ...string) (string, bool) {
 	return id, ok
 }
 
-// ParseUUID is ReadUUID, in the one spelling that is answered: lower case.
+// ParseUUID is ReadUUID as text in lower case, the form of all responses.
 func ParseUUID(s string) (string, bool) {
 	id, ok := ReadUUID(s)
 	if !ok {
@@ -269,8 +266,8 @@ func ParseUUID(s string) (string, bool) {
 	return id.String(), true
 }
 
-// ReadUUID takes the hyphenated 36 characters, in any case; the other spellings
-// that RFC 9562 parsers take are refused.
+// ReadUUID reads a UUID of 36 characters with hyphens, in any case. It rejects the
+// other forms that uuid.Parse accepts.
 func ReadUUID(s string) (uuid.UUID, bool) {
 	if len(s) != 36 {
 		return uuid.UUID{}, false
@@ -287,7 +284,7 @@ func plural(noun string, n int) string {
 }
 
 func quoteAll(names []string) string {
-	const most = 10 // the message stays readable; Keys has all of them
+	const most = 10 // keeps the message readable; Keys has all names
 	var quoted []string
 	for i, n := range names {
 		if i == most {
@@ -299,7 +296,7 @@ func quoteAll(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// List bounds an array of strings.
+// List limits an array of strings.
 type List struct {
 	Min, Max int
 	Each     Text
@@ -323,7 +320,7 @@ func (s *Issues) Strings(v Value, bounds List, path ...string) []string {
 	return texts
 }
 
-// Length checks how many elements an array has.
+// Length checks the number of elements of an array.
 func (s *Issues) Length(n, lowest, highest int, path ...string) bool {
 	switch {
 	case n < lowest:

@@ -8,8 +8,7 @@ import (
 	"atlas/internal/input"
 )
 
-// A key that is given twice is told, however many keys there are and wherever the
-// two stand among them.
+// A duplicate key is reported for any number of keys and any two positions.
 func TestDuplicatesAmongMany(t *testing.T) {
 	t.Parallel()
 	for _, many := range []int{2, 15, 16, 17, 18, 40, 500} {

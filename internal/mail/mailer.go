@@ -122,14 +122,14 @@ func (m *Mailer) Run(ctx context.Context) {
 // drain sends all due e-mails.
 func (m *Mailer) drain(ctx context.Context) {
 	for ctx.Err() == nil {
-		letter, ok, err := m.outbox.ClaimEmail(ctx, m.stamp(), hold, m.daily)
+		email, ok, err := m.outbox.ClaimEmail(ctx, m.stamp(), hold, m.daily)
 		if err != nil && ctx.Err() == nil {
 			m.log.Warn("looking for letters to send failed", "error", err)
 		}
 		if err != nil || !ok {
 			return
 		}
-		m.deliver(context.WithoutCancel(ctx), letter)
+		m.deliver(context.WithoutCancel(ctx), email)
 	}
 }
 
@@ -138,24 +138,24 @@ func (m *Mailer) stamp() time.Time { return m.now().UTC().Truncate(time.Millisec
 
 // deliver makes one attempt and records its outcome. If that fails, the e-mail
 // is due again after hold.
-func (m *Mailer) deliver(ctx context.Context, l people.InvitationEmail) {
-	log := m.log.With("invitation", l.Invitation.String(), "workspace", l.Workspace.String(), "attempt", l.Attempt)
-	err := m.send(ctx, l)
+func (m *Mailer) deliver(ctx context.Context, e people.InvitationEmail) {
+	log := m.log.With("invitation", e.Invitation.String(), "workspace", e.Workspace.String(), "attempt", e.Attempt)
+	err := m.send(ctx, e)
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	switch {
 	case err == nil:
 		m.tried("ok")
-		err = m.outbox.EmailSent(ctx, l, m.stamp())
+		err = m.outbox.EmailSent(ctx, e, m.stamp())
 	case final(err):
 		m.tried("given_up")
 		log.Error("a letter cannot be sent; its invitation stays open", "error", err)
-		err = m.outbox.EmailFailed(ctx, l, nil)
+		err = m.outbox.EmailFailed(ctx, e, nil)
 	default:
 		m.tried("later")
-		next := m.stamp().Add(pause(l.Attempt))
+		next := m.stamp().Add(pause(e.Attempt))
 		log.Warn("a letter was not sent; it will be tried again", "error", err, "next", next)
-		err = m.outbox.EmailFailed(ctx, l, &next)
+		err = m.outbox.EmailFailed(ctx, e, &next)
 	}
 	if err != nil {
 		log.Warn("the outcome of sending a letter was not noted; it may be sent again", "error", err)
@@ -195,12 +195,12 @@ func final(err error) bool {
 
 // send delivers to the mail server. Its acceptance is final, whatever happens
 // to the connection afterwards.
-func (m *Mailer) send(ctx context.Context, l people.InvitationEmail) error {
-	link, err := m.links.URL(l.Invitation, l.Seed, l.Hash)
+func (m *Mailer) send(ctx context.Context, e people.InvitationEmail) error {
+	link, err := m.links.URL(e.Invitation, e.Seed, e.Hash)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnsendable, err)
 	}
-	message := compose(m.from, l, link)
+	message := compose(m.from, e, link)
 	client, err := m.server.client()
 	if err != nil {
 		return err

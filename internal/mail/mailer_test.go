@@ -146,7 +146,7 @@ func (o *office) invite(t *testing.T, email string) (people.Invitation, string) 
 	return made.Invitation, made.Link
 }
 
-// state is an invitation's letter as stored.
+// state is the stored e-mail state of an invitation.
 type state struct {
 	sent, next, delivered *time.Time
 	attempts              int
@@ -180,7 +180,7 @@ func delivered(s state) bool { return s.delivered != nil }
 
 func plain(p *smtpProcess) string { return "smtp://" + p.address + "?tls=none" }
 
-// read takes a letter apart.
+// read parses an e-mail.
 func read(t *testing.T, e event) (subject, id, body string) {
 	t.Helper()
 	m, err := netmail.ReadMessage(strings.NewReader(e.Data))
@@ -196,7 +196,7 @@ func read(t *testing.T, e event) (subject, id, body string) {
 	return subject, m.Header.Get("Message-ID"), string(text)
 }
 
-func TestALetterArrives(t *testing.T) {
+func TestEmailIsDelivered(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	p := startSMTP(t, behaviour{})
@@ -204,18 +204,18 @@ func TestALetterArrives(t *testing.T) {
 	began := o.clock()
 	i, link := o.invite(t, "ann@example.com")
 	p.next(t, "rcpt")
-	letter := p.next(t, "letter")
-	subject, id, body := read(t, letter)
-	if letter.To != "ann@example.com" || letter.From != "no-reply@atlas.example" || subject != "You are invited to Bau & Söhne on Atlas" ||
+	email := p.next(t, "email")
+	subject, id, body := read(t, email)
+	if email.To != "ann@example.com" || email.From != "no-reply@atlas.example" || subject != "You are invited to Bau & Söhne on Atlas" ||
 		!strings.Contains(body, link) || !strings.Contains(body, "as an admin") || !strings.Contains(body, "8 April 2026, 08:00 UTC") ||
 		id != "<"+i.ID.String()+"@atlas.example>" {
-		t.Errorf("letter %+v\n%s %s\n%s", letter, subject, id, body)
+		t.Errorf("e-mail %+v\n%s %s\n%s", email, subject, id, body)
 	}
 	s := o.until(t, i, "delivered", delivered)
 	if s.sent == nil || !s.sent.Equal(began) || s.next != nil || s.attempts != 1 {
 		t.Errorf("state %+v", s)
 	}
-	// The link in the letter works.
+	// The link in the e-mail works.
 	_, token, _ := strings.Cut(link, "token=")
 	_, _, err := o.invitations.Accept(t.Context(), token, people.Invitee{ID: workspace.NewUserID(), Email: "ann@example.com", EmailVerified: true, Name: "Ann"})
 	fatal(t, err)
@@ -224,7 +224,7 @@ func TestALetterArrives(t *testing.T) {
 	}
 }
 
-func TestALetterIsTriedAgain(t *testing.T) {
+func TestEmailIsRetried(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	p := startSMTP(t, behaviour{Greylist: 2})
@@ -241,7 +241,7 @@ func TestALetterIsTriedAgain(t *testing.T) {
 		m.Wake()
 	}
 	p.next(t, "rcpt")
-	p.next(t, "letter")
+	p.next(t, "email")
 	s := o.until(t, i, "delivered", delivered)
 	if s.attempts != 3 || !s.sent.Equal(began) || s.next != nil {
 		t.Errorf("state %+v", s)
@@ -249,7 +249,7 @@ func TestALetterIsTriedAgain(t *testing.T) {
 	p.quiet(t)
 }
 
-func TestALetterIsGivenUp(t *testing.T) {
+func TestEmailIsGivenUp(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	p := startSMTP(t, behaviour{Reject: true})
@@ -273,15 +273,15 @@ func TestARequestDoesNotWaitForTheMailServer(t *testing.T) {
 	first, _ := o.invite(t, "slow@example.com")
 	p.next(t, "rcpt")
 	p.next(t, "hang")
-	// While the first letter hangs, others are invited, and read.
+	// While the first e-mail hangs, others are invited, and read.
 	second, _ := o.invite(t, "quick@example.com")
 	if s := o.state(t, second); s.attempts != 0 || s.next == nil {
 		t.Errorf("the second: %+v", s)
 	}
 	o.until(t, first, "given back", func(s state) bool { return s.next != nil && s.next.Sub(o.clock()) == 30*time.Second })
 	p.next(t, "rcpt")
-	if to := p.next(t, "letter").To; to != "quick@example.com" {
-		t.Errorf("a letter to %s", to)
+	if to := p.next(t, "email").To; to != "quick@example.com" {
+		t.Errorf("an e-mail to %s", to)
 	}
 	o.until(t, second, "delivered", delivered)
 }
@@ -292,7 +292,7 @@ func TestLogin(t *testing.T) {
 	p := startSMTP(t, behaviour{Password: "s3cret/@:"})
 	i, _ := o.invite(t, "ann@example.com")
 	wrong := o.mail(t, "smtp://atlas:wrong@"+p.address+"?tls=none")
-	// A wrong password is the operator's to mend: the letter waits.
+	// A rejected login is for the operator to fix: the e-mail is retried.
 	o.until(t, i, "to be tried again", func(s state) bool { return s.next != nil && s.attempts == 1 && s.next.Sub(o.clock()) == 30*time.Second })
 	wrong.stop()
 	if strings.Contains(o.logs.String(), "wrong@") {
@@ -301,7 +301,7 @@ func TestLogin(t *testing.T) {
 	o.move(30 * time.Second)
 	o.mail(t, "smtp://atlas:s3cret%2F%40%3A@"+p.address+"?tls=none")
 	p.next(t, "rcpt")
-	p.next(t, "letter")
+	p.next(t, "email")
 	o.until(t, i, "delivered", delivered)
 }
 
@@ -309,7 +309,7 @@ func TestSTARTTLSIsDemanded(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	p := startSMTP(t, behaviour{})
-	o.mail(t, "smtp://"+p.address) // which offers no TLS
+	o.mail(t, "smtp://"+p.address) // which does not offer TLS
 	i, _ := o.invite(t, "ann@example.com")
 	o.until(t, i, "tried", func(s state) bool { return s.attempts == 1 && s.next.Sub(o.clock()) == 30*time.Second })
 	p.quiet(t)
@@ -320,7 +320,7 @@ func TestSTARTTLSIsDemanded(t *testing.T) {
 
 const mailerEnv = "ATLAS_TEST_MAILER"
 
-// mailerSpec is a mailer in a process of its own.
+// mailerSpec describes a mailer in its own process.
 type mailerSpec struct {
 	System, SMTP string
 	Now          time.Time
@@ -352,9 +352,9 @@ func runMailer(spec string) int {
 	return 0
 }
 
-// A server that is killed between claiming a letter and the mail server's yes:
-// another one sends it once the claim has run out, with the same link.
-func TestACrashLosesNoLetter(t *testing.T) {
+// A server is killed after it claimed an e-mail and before the mail server accepted it.
+// Another server sends the e-mail with the same link when the claim expires.
+func TestCrashLosesNoEmail(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	p := startSMTP(t, behaviour{Hang: 1})
@@ -372,18 +372,18 @@ func TestACrashLosesNoLetter(t *testing.T) {
 	}
 	o.move(s.next.Sub(began) - time.Millisecond)
 	m := o.mail(t, plain(p))
-	// Something else that is due shows that the mailer has looked.
+	// Another due e-mail shows that the mailer has read the outbox.
 	other, _ := o.invite(t, "other@example.com")
 	p.next(t, "rcpt")
-	p.next(t, "letter")
+	p.next(t, "email")
 	o.until(t, other, "delivered", delivered)
 	if s := o.state(t, i); s.attempts != 1 {
-		t.Errorf("a claimed letter was taken: %+v", s)
+		t.Errorf("a claimed e-mail was taken: %+v", s)
 	}
 	o.move(time.Millisecond)
 	m.Wake()
 	p.next(t, "rcpt")
-	_, _, body := read(t, p.next(t, "letter"))
+	_, _, body := read(t, p.next(t, "email"))
 	if !strings.Contains(body, link) {
 		t.Errorf("another link than %s:\n%s", link, body)
 	}
@@ -425,9 +425,9 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// An address that is invited and revoked over and over gets as many letters a day
-// as it may, and a crowd of addresses those of an hour.
-func TestLettersArePaced(t *testing.T) {
+// The e-mails to one address are limited per day, even if the address is invited and
+// revoked repeatedly. The e-mails of a workspace are limited per hour.
+func TestEmailsAreLimited(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	p := startSMTP(t, behaviour{})
@@ -441,8 +441,8 @@ func TestLettersArePaced(t *testing.T) {
 	arrives := func(to string) {
 		t.Helper()
 		p.next(t, "rcpt")
-		if letter := p.next(t, "letter"); letter.To != to {
-			t.Errorf("a letter to %s, want %s", letter.To, to)
+		if email := p.next(t, "email"); email.To != to {
+			t.Errorf("an e-mail to %s, want %s", email.To, to)
 		}
 	}
 	for n := range 20 {

@@ -19,27 +19,26 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// The mail server of the tests is a process of its own: this test program run
-// once more, told by the environment. What it receives and sees it writes to its
-// output, a line of JSON each.
+// The mail server of the tests runs in its own process: this test binary, configured by
+// environment variables. It writes what it receives to its output, as lines of JSON.
 
 const serverEnv = "ATLAS_TEST_SMTP_SERVER"
 
-// behaviour is what the server does, as its environment says.
+// behaviour configures the server, from its environment.
 type behaviour struct {
-	// Greylist refuses the first so many recipients for now.
+	// Greylist is how many recipients are refused temporarily at first.
 	Greylist int
-	// Reject refuses each recipient for good.
+	// Reject refuses every recipient permanently.
 	Reject bool
-	// Hang holds the first so many letters back, without an answer.
+	// Hang is how many e-mails get no answer at first.
 	Hang int
-	// Password demands a login of the user "atlas".
+	// Password is required to log in as "atlas".
 	Password string
 }
 
 // event is one line of the server.
 type event struct {
-	Kind string // address, rcpt, letter
+	Kind string // address, rcpt, email
 	From string
 	To   string
 	Data string
@@ -61,7 +60,7 @@ func serveSMTP(spec string) int {
 	server.Domain = "mail.example"
 	server.AllowInsecureAuth = true // on loopback
 	s.say(event{Kind: "address", To: listener.Addr().String()})
-	go func() { // the test's end closes our input
+	go func() { // the input is closed when the test ends
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
@@ -83,7 +82,7 @@ func (s *mailServer) say(e event) {
 	fmt.Println(string(line))
 }
 
-// take counts one down.
+// take decrements n and reports whether it was positive.
 func (s *mailServer) take(n *int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,14 +141,14 @@ func (c *session) Data(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	c.server.say(event{Kind: "letter", From: c.from, To: c.to, Data: string(data)})
+	c.server.say(event{Kind: "email", From: c.from, To: c.to, Data: string(data)})
 	return nil
 }
 
 func (c *session) Reset()        {}
 func (c *session) Logout() error { return nil }
 
-// smtpProcess is a running server.
+// smtpProcess is a running mail server.
 type smtpProcess struct {
 	address string
 	events  chan event
@@ -186,7 +185,7 @@ func (p *smtpProcess) next(t *testing.T, kind string) event {
 	panic("unreachable")
 }
 
-// quiet fails when the server saw anything more.
+// quiet fails if there is another event.
 func (p *smtpProcess) quiet(t *testing.T) {
 	t.Helper()
 	select {
@@ -196,8 +195,8 @@ func (p *smtpProcess) quiet(t *testing.T) {
 	}
 }
 
-// startProcess runs this program with one more variable, and hands on the lines
-// of its output. It ends with the test, or when stop is called, which kills it.
+// startProcess runs this binary with one more environment variable and calls line for
+// each line of its output. The process is killed when the test ends or stop is called.
 func startProcess(t *testing.T, variable string, line func([]byte)) (stop func()) {
 	t.Helper()
 	program, err := os.Executable()

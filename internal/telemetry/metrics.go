@@ -125,8 +125,8 @@ func (m *Metrics) CreditsRefused(operation, reason string) {
 
 // The jobs. Their label is "task", because Prometheus sets "job" itself.
 const (
-	JobSweep   = "projection_sweep"
-	JobLetters = "invitation_letters"
+	JobSweep  = "projection_sweep"
+	JobEmails = "invitation_letters"
 )
 
 // JobDone counts a run of a job. The outcome of success is "ok".

@@ -52,7 +52,7 @@ func TestWhatIsCounted(t *testing.T) {
 	m.CreditsCharged("search_accounts", 7)
 	m.CreditsRefused("search_accounts", "used_up")
 	m.JobDone(JobSweep, "ok")
-	m.JobDone(JobLetters, "later")
+	m.JobDone(JobEmails, "later")
 	open := true
 	m.Breaker(func() bool { return open })
 	m.Pools(map[string]func() Pool{"redis": func() Pool { return Pool{InUse: 2, Idle: 3, Limit: 20, Waits: 4, Waited: 5 * time.Second} }})
@@ -71,7 +71,7 @@ func TestWhatIsCounted(t *testing.T) {
 		`atlas_pool_limit{pool="redis"} 20`, `atlas_pool_waits_total{pool="redis"} 4`, `atlas_pool_wait_seconds_total{pool="redis"} 5`,
 	)
 	if strings.Contains(got, `atlas_job_last_success_timestamp_seconds{task="invitation_letters"}`) {
-		t.Error("a letter that was not sent is a success")
+		t.Error("an e-mail that was not sent is a success")
 	}
 	open = false
 	wantLines(t, scrape(t, m), `atlas_credits_breaker_open 0`)

@@ -7,24 +7,24 @@ import (
 	"atlas/search/query"
 )
 
-// Children gives the related records of the one that is built.
+// Children provides the related records of the record that is built.
 type Children interface {
-	// Count returns how many related records of a kind there are.
+	// Count returns the number of related records of a kind.
 	Count(child query.Dataset) int64
-	// Newest returns at most query.MaxChildren of them, the newest first by the
+	// Newest returns at most query.MaxChildren related records, newest first by the
 	// relation's field, ties by id.
 	Newest(child query.Dataset) []Child
 }
 
-// Child is a related record as it stands in its parent's document.
+// Child is a related record in the form in which its parent's document contains it.
 type Child struct {
-	// DetectedAt is when a signal was detected, in milliseconds since 1970.
+	// DetectedAt is the detection time of a signal, in milliseconds since 1970.
 	DetectedAt int64
-	// Fragment is its nested object, from Fragment.
+	// Fragment is the nested object that the function Fragment returns.
 	Fragment []byte
 }
 
-// None is the Children of a record that has none.
+// None is the Children of a record without related records.
 type None struct{}
 
 // Count returns 0.
@@ -33,23 +33,23 @@ func (None) Count(query.Dataset) int64 { return 0 }
 // Newest returns nothing.
 func (None) Newest(query.Dataset) []Child { return nil }
 
-// Build computes the record's derived fields, in place, and returns its
-// document as one JSON object without a line break, with its digest.
+// Build computes the record's derived fields in place. It returns the document with its
+// digest, as one JSON object without line breaks.
 func Build(r Record, children Children) []byte {
 	r.derive(children)
 	return withDigest(r.withDomains(r.build(make([]byte, 0, 2048), r.fold(), children)), 0)
 }
 
-// AppendBoth appends what Build and then Fragment return, which takes less than
-// the two do.
+// AppendBoth appends the results of Build and Fragment. It is faster than calling both.
 func AppendBoth(doc, fragment []byte, r Record, children Children) (builtDoc, builtFragment []byte) {
 	r.derive(children)
 	folded := r.fold()
 	return withDigest(r.withDomains(r.build(doc, folded, children)), len(doc)), r.fragment(fragment, folded)
 }
 
-// withDomains adds the domains of a record as they are compared, each once. A
-// record without any has the document that it had before there was this field.
+// withDomains adds the record's distinct domains in folded form. A record without
+// domains gets no field, so its document and digest did not change when the field was
+// added.
 func (r Record) withDomains(b []byte) []byte {
 	fields := schemas[r.Dataset].fields
 	for i := range fields {
@@ -72,7 +72,7 @@ func (r Record) withDomains(b []byte) []byte {
 	return b
 }
 
-// build is Build for a record whose derived fields are there.
+// build is Build for a record whose derived fields are set.
 func (r Record) build(b []byte, folded [][]string, children Children) []byte {
 	b = r.AppendPublic(b)
 	b = append(b[:len(b)-1], `,"ix":{"query":[`...)
@@ -121,7 +121,7 @@ func (r Record) derive(children Children) {
 	}
 }
 
-// AppendPublic appends the record as clients get it.
+// AppendPublic appends the record in its public form.
 func (r Record) AppendPublic(b []byte) []byte {
 	b = append(b, '{')
 	fields := schemas[r.Dataset].fields
@@ -133,8 +133,8 @@ func (r Record) AppendPublic(b []byte) []byte {
 	return b
 }
 
-// Fragment returns the record as it is nested in its parents' documents: what
-// of it can be filtered by.
+// Fragment returns the nested object that parents' documents contain: the fields that
+// can be filtered by.
 func Fragment(r Record) []byte { return r.fragment(make([]byte, 0, 512), r.fold()) }
 
 func (r Record) fragment(b []byte, folded [][]string) []byte {
@@ -151,13 +151,12 @@ func (r Record) fragment(b []byte, folded [][]string) []byte {
 	return append(b, '}')
 }
 
-// fold folds the texts that are searched, by field: each is needed up to three
-// times.
+// fold returns the folded texts of the searchable fields, by field. Each is needed up
+// to three times.
 func (r Record) fold() [][]string {
 	fields := schemas[r.Dataset].fields
 	folded := make([][]string, len(fields))
-	// They share one list: most records have a dozen texts of which each is
-	// the only one of its field.
+	// One shared array: most records have a dozen texts, one per field.
 	texts := make([]string, 0, 2*len(fields))
 	for i := range fields {
 		if f := &fields[i]; !f.Folded() && !f.Query {

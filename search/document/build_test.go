@@ -41,7 +41,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// checkDocument holds every document to what `_bulk` and the store demand.
+// checkDocument checks what `_bulk` and Elasticsearch require of every document.
 func checkDocument(t *testing.T, doc []byte) {
 	t.Helper()
 	if !json.Valid(doc) || bytes.ContainsAny(doc, "\n\r") || doc[0] != '{' {
@@ -67,7 +67,7 @@ func child(detected int64, r document.Record) document.Child {
 	return document.Child{DetectedAt: detected, Fragment: document.Fragment(r)}
 }
 
-// full has a value of every field that can be given.
+// full has a value for every input field.
 var full = map[query.Dataset]string{
 	query.Accounts: `{"updated_at":"2024-03-02T00:00:00.5Z","created_at":"2024-03-01","id":"` + id1 + `","name":"Büro Łódź & Söhne","account_types":["architect","other"],
 		"domains":["büro.example","buero.example"],"website":"https://büro.example/<a>","phone":"+1 (403) 555-0100","description":"We \"build\"\nhouses.","city":"Québec","state":"QC","country":"CA","projects_count":99}`,
@@ -107,8 +107,8 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// A record shows every key, in the catalog's order, whatever the order it was
-// given in; unknown values are null, unknown lists empty.
+// A public record has all keys in the catalog's order, for any order of the input.
+// Unknown values are null, unknown lists empty.
 func TestPublicRecord(t *testing.T) {
 	t.Parallel()
 	for _, d := range query.Datasets {
@@ -152,7 +152,7 @@ func TestPublicRecord(t *testing.T) {
 	}
 }
 
-// Numbers are written as people write them, and read back the same.
+// Numbers are written in their usual form and read back unchanged.
 func TestDoubles(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
@@ -166,8 +166,7 @@ func TestDoubles(t *testing.T) {
 	}
 }
 
-// What a load computes replaces whatever was there, and goes when the children
-// go.
+// A load replaces derived values, and removes them when the children are deleted.
 func TestDerive(t *testing.T) {
 	t.Parallel()
 	signal := record(t, query.Signals, full[query.Signals])

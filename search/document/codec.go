@@ -9,14 +9,14 @@ import (
 	"atlas/search/query"
 )
 
-// errCodec means that bytes are no record of the dataset they are read as:
-// another version of the catalog wrote them, or something damaged them.
+// errCodec means that the bytes are not a record of the dataset: another version of the
+// catalog wrote them, or they are damaged.
 var errCodec = errors.New("not the binary form of a record")
 
-// AppendBinary appends the record's given values in a compact form for
-// temporary files: half the size of its line and several times faster to read.
-// Derived fields are left out. The form follows the catalog and is not for
-// keeping across versions of Atlas.
+// AppendBinary appends the record's input values in a compact form for temporary files:
+// half the size of the JSON line and several times faster to read. Derived fields are
+// left out. The form depends on the catalog, so do not keep it across versions of
+// Atlas.
 func (r Record) AppendBinary(b []byte) []byte {
 	at := len(b)
 	b = append(b, 0, 0, 0, 0)
@@ -55,7 +55,7 @@ func appendText(b []byte, f *query.Field, s string) []byte {
 	return append(b, s...)
 }
 
-// DecodeBinary reads what AppendBinary wrote. The record keeps nothing of b.
+// DecodeBinary reads the form of AppendBinary. The record does not alias b.
 func DecodeBinary(d query.Dataset, b []byte) (Record, error) {
 	fields := schemas[d].fields
 	r := Record{d, make([]any, len(fields))}
@@ -99,7 +99,7 @@ func DecodeBinary(d query.Dataset, b []byte) (Record, error) {
 	return r, nil
 }
 
-// cursor walks the bytes; its strings share one copy of them.
+// cursor reads the bytes. Its strings share one copy of them.
 type cursor struct {
 	bytes []byte
 	text  string
@@ -151,8 +151,8 @@ func (c *cursor) string(f *query.Field) string {
 	return c.take(int(n)) // #nosec G115 -- compared with what is left
 }
 
-// IDBytes returns the 16 bytes of a record's id, in the order ids sort. The id
-// must be one of a parsed record: 36 characters, lower case.
+// IDBytes returns the 16 bytes of a record's id. Their order is the order of ids. The
+// id must be valid: 36 characters, lower case.
 func IDBytes(id string) [16]byte {
 	var b [16]byte
 	for i, at := range [16]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34} {
@@ -161,7 +161,7 @@ func IDBytes(id string) [16]byte {
 	return b
 }
 
-// nibbles are the values of hexadecimal digits.
+// nibbles maps hexadecimal digits to their values.
 var nibbles = func() (values [256]byte) {
 	for v, digit := range "0123456789abcdef" {
 		values[digit] = byte(v)

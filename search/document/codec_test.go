@@ -15,7 +15,7 @@ import (
 	"atlas/search/query"
 )
 
-// drawLine makes a line with any of a dataset's fields.
+// drawLine draws a line with any fields of a dataset.
 func drawLine(t *rapid.T, d query.Dataset) []byte {
 	id := rapid.Custom(func(t *rapid.T) string {
 		return uuid.UUID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id")).String()
@@ -57,8 +57,7 @@ func drawLine(t *rapid.T, d query.Dataset) []byte {
 	return b
 }
 
-// What a temporary file gives back builds the same document, and nothing in
-// it aliases the bytes it was read from.
+// A decoded record builds the same document and does not alias its input.
 func TestBinaryRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, d := range query.Datasets {
@@ -89,7 +88,7 @@ func TestBinaryRoundTrip(t *testing.T) {
 	}
 }
 
-// Damaged bytes are an error or another record, never a panic.
+// Damaged bytes yield an error or another record, never a panic.
 func FuzzDecodeBinary(f *testing.F) {
 	r, problems := Parse(query.Projects, []byte(`{"id":"0198c0de-0000-7000-8000-000000000001","name":"Mill","stories":3,"cost":1.5,"account_ids":["0198c0de-0000-7000-8000-000000000002"],"filed_at":"2024-01-02"}`), time.UnixMilli(0))
 	if len(problems) > 0 {

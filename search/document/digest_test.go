@@ -9,8 +9,8 @@ import (
 	"atlas/search/query"
 )
 
-// The digest follows everything in the document, the children that `_source`
-// leaves out among it, and nothing else.
+// The digest depends on everything in the document, including the children that
+// `_source` leaves out, and on nothing else.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	const line = `{"id":"0f0c3ad5-8a3e-4c1b-9d5e-3a1f0b7c2d11","name":"Maple Ridge"}`

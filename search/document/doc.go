@@ -1,8 +1,8 @@
-// Package document turns a record and its related records into the document
-// that Elasticsearch indexes. It is the only place that does, so a document is
-// the same whether a full load, a delta or a workspace's projection wrote it.
+// Package document builds the Elasticsearch document of a record and its related
+// records. All documents are built here, so a full load, a delta and the projection of
+// a workspace write the same document.
 //
-// A document is the public record (docs/api.md, "Records"), whose bytes are
-// what a client gets, and under `ix` what only searching needs: folded text
-// and the related records, nested. The package talks to no backend.
+// A document is the public record (docs/api.md, "Records"), whose bytes clients
+// receive. Under `ix` it has what only searches need: folded text and the nested
+// related records. The package does not access a backend.
 package document

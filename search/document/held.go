@@ -7,25 +7,25 @@ import (
 	"atlas/search/query"
 )
 
-// Held is what a workspace has on a record that it holds.
+// Held is a workspace's data on a record that it holds.
 type Held struct {
 	Workspace string // UUID
-	// Views are the Static Views that the record is in.
+	// Views are the Static Views that contain the record.
 	Views []string
-	// Overlay is nil outside the book.
+	// Overlay is nil if the record is not in the book.
 	Overlay Overlay
 }
 
-// Overlay gives the workspace's own values of a record.
+// Overlay provides the workspace's own values of a record.
 type Overlay interface {
-	// Value returns the value of an overlay field as Record has them: nil when it
-	// is unknown. An empty text counts as unknown here.
+	// Value returns an overlay value in the form of Record, nil if it is unknown. An
+	// empty text counts as unknown here.
 	Value(f *query.Field) any
 }
 
-// BuildHeld is Build for a record that a workspace holds, with what it has on it
-// under `held`. The record keeps the derived fields that it was read with
-// (FromPublic), so that it is the global one in each of its fields.
+// BuildHeld is Build for a record that a workspace holds; the workspace's data is under
+// `held`. The record must have its derived fields (FromPublic), and they are kept, so
+// that all global fields are equal to those of the global document.
 func BuildHeld(r Record, children Children, h Held) []byte {
 	b := r.build(make([]byte, 0, 2048), r.fold(), children)
 	b = append(b[:len(b)-1], `,"held":`...)
@@ -33,14 +33,14 @@ func BuildHeld(r Record, children Children, h Held) []byte {
 	return append(b, '}')
 }
 
-// Stub is the document of a record that its workspace does not hold any more, or
-// that is missing in the global dataset. No search finds it.
+// Stub is the document of a record that its workspace no longer holds, or that is
+// missing in the global dataset. Searches do not find it.
 func Stub(id string) []byte {
 	return append(query.AppendString([]byte(`{"id":`), id), `,"held":{"in_book":false}}`...)
 }
 
-// WithVersion adds the version that a held document is written with, so that a
-// search can find the highest one.
+// WithVersion adds the version with which a held document is written, so that a search
+// can find the highest version.
 func WithVersion(doc []byte, version int64) []byte {
 	b := append(make([]byte, 0, len(doc)+40), doc[:len(doc)-2]...) // up to the end of `held`
 	b = strconv.AppendInt(append(b, `,"version":`...), version, 10)

@@ -23,7 +23,7 @@ var loadedAt = time.Date(2024, 5, 6, 7, 8, 9, 123_456_789, time.UTC)
 
 const loadedText = "2024-05-06T07:08:09.123Z"
 
-// with is a valid line of a dataset with further members.
+// with returns a valid line of a dataset with additional members.
 func with(d query.Dataset, members string) string {
 	line := `{"id":"` + id1 + `"`
 	if d == query.Signals {
@@ -44,7 +44,7 @@ func TestParseRefusesLines(t *testing.T) {
 		name    string
 		dataset query.Dataset
 		line    string
-		fields  string // of the problems, in order; "-" the line as a whole
+		fields  string // of the problems, in order; "-" is the whole line
 	}{
 		{"nothing", query.Accounts, ``, "-"},
 		{"blanks", query.Accounts, `  `, "-"},
@@ -158,7 +158,7 @@ func TestParseReadsValues(t *testing.T) {
 		{query.Projects, `"signals_count":7,"last_signal_at":"nonsense"`, "signals_count", nil},
 		{query.Projects, `"signals_count":{"a":[]},"last_signal_at":["x"]`, "last_signal_at", nil},
 		{query.Accounts, `"projects_count":"x","contacts_count":-1,"signals_count":null,"last_activity_at":5`, "last_activity_at", nil},
-		// The bounds themselves.
+		// Values at the limits.
 		{query.Accounts, `"website":"` + strings.Repeat("é", 1000) + `"`, "website", strings.Repeat("é", 1000)},
 		{query.Accounts, `"description":"` + strings.Repeat("é", 20_000) + `"`, "description", strings.Repeat("é", 20_000)},
 		{query.Accounts, `"domains":[` + strings.Repeat(`"x",`, 999) + `"x"]`, "domains", slices.Repeat([]string{"x"}, 1000)},
@@ -216,7 +216,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		checkDocument(t, document.Build(r, document.None{}))
-		// What was built can be read again, and is the same then.
+		// A public record can be read again unchanged.
 		public := publicOf(r)
 		again := record(t, r.Dataset, public)
 		document.Build(again, document.None{})

@@ -18,17 +18,17 @@ import (
 	"atlas/search/query"
 )
 
-// Record is one global record: its values in the order of query.Fields, each
-// nil when unknown, else a string, []string, int64, float64, or, for a time,
-// an int64 of milliseconds since 1970.
+// Record is one global record. Its values are in the order of query.Fields: nil if
+// unknown, else a string, []string, int64, float64, or, for a time, an int64 of
+// milliseconds since 1970.
 type Record struct {
 	Dataset query.Dataset
 	values  []any
 }
 
-// Problem is why a line is no record.
+// Problem is a reason why a line is not a valid record.
 type Problem struct {
-	Field  string `json:"field,omitempty"` // empty when the line as a whole is wrong
+	Field  string `json:"field,omitempty"` // empty if it concerns the whole line
 	Reason string `json:"reason"`
 }
 
@@ -57,15 +57,14 @@ var schemas = func() map[query.Dataset]schema {
 	return all
 }()
 
-// Parse reads one line of a dataset's file (docs/data.md). Every problem of
-// the line is a Problem; a line with one is no record. Times that are not
-// given default to loadedAt. Derived fields are ignored, whatever they hold:
-// Build computes them.
+// Parse reads one line of a dataset's file (docs/data.md) and returns every problem of
+// it. A line with a problem is not a record. Missing times default to loadedAt. Derived
+// fields are ignored, because Build computes them.
 func Parse(d query.Dataset, line []byte, loadedAt time.Time) (Record, []Problem) {
 	return parse(d, line, loadedAt, false)
 }
 
-// FromPublic reads a public record, as AppendPublic wrote it, with its derived
+// FromPublic reads a public record in the form of AppendPublic, including its derived
 // fields.
 func FromPublic(d query.Dataset, public []byte) (Record, error) {
 	r, problems := parse(d, public, time.Time{}, true)
@@ -95,7 +94,7 @@ func (p *lineParser) decode(r Record, line []byte, loadedAt time.Time) (Record, 
 	return p.finish(r, loadedAt)
 }
 
-// finish looks for what is missing.
+// finish reports missing required fields and sets defaults.
 func (p *lineParser) finish(r Record, loadedAt time.Time) (Record, []Problem) {
 	for i := range p.schema.fields {
 		switch f := &p.schema.fields[i]; {
@@ -128,7 +127,7 @@ func reason(err error) string {
 type lineParser struct {
 	json     *jsontext.Decoder
 	schema   schema
-	derived  bool // are read, else ignored
+	derived  bool // read derived fields instead of ignoring them
 	problems []Problem
 }
 
@@ -177,8 +176,8 @@ func (p *lineParser) object(values []any) error {
 	return nil
 }
 
-// value reads the value of a field. The error is for broken JSON only; a value
-// of the wrong kind is a problem and reading goes on after it.
+// value reads the value of a field. The error is for invalid JSON only. A value of the
+// wrong type is a problem, and reading continues after it.
 func (p *lineParser) value(f *query.Field) (any, error) {
 	kind := p.json.PeekKind()
 	switch {
@@ -204,7 +203,7 @@ func (p *lineParser) value(f *query.Field) (any, error) {
 	}
 }
 
-// skip passes over a value of the wrong kind; broken JSON has none.
+// skip skips a value of the wrong type. It fails only on invalid JSON.
 func (p *lineParser) skip(f *query.Field) error {
 	err := p.json.SkipValue()
 	if err == nil {
@@ -241,12 +240,12 @@ func (p *lineParser) list(f *query.Field) (any, error) {
 	}
 	_, err := p.json.ReadToken()
 	if len(list) == 0 {
-		return nil, err // as one that is not given, so that both make the same document
+		return nil, err // like an absent value, so that both yield the same document
 	}
 	return list, err
 }
 
-// text reads a string by the field's type. An empty one is an unknown value.
+// text parses a string by the field's type. An empty string is an unknown value.
 func (p *lineParser) text(f *query.Field, s string) any {
 	switch f.Type {
 	case query.UUID, query.UUIDs:
@@ -305,7 +304,7 @@ func (p *lineParser) number(f *query.Field, literal string) any {
 	return nil
 }
 
-// clip keeps a report readable when a value is long.
+// clip shortens long values in reports.
 func clip(s string) string {
 	const most = 60
 	if utf8.RuneCountInString(s) <= most {
@@ -314,7 +313,7 @@ func clip(s string) string {
 	return string([]rune(s)[:most]) + "…"
 }
 
-// Value returns a field's value: nil when it is unknown.
+// Value returns a field's value, nil if it is unknown.
 func (r Record) Value(name string) any {
 	if i, ok := schemas[r.Dataset].index[name]; ok {
 		return r.values[i]
@@ -330,13 +329,13 @@ func (r Record) set(name string, value any) { r.values[schemas[r.Dataset].index[
 // ID is the record's id.
 func (r Record) ID() string { return r.values[0].(string) }
 
-// Millis returns a time field in milliseconds since 1970, 0 when unknown.
+// Millis returns a time field in milliseconds since 1970, 0 if unknown.
 func (r Record) Millis(name string) int64 {
 	ms, _ := r.Value(name).(int64)
 	return ms
 }
 
-// Parents returns the ids a record links to by a relation, each once.
+// Parents returns the distinct ids that the record links to by a relation.
 func (r Record) Parents(rel query.Relation) []string {
 	switch v := r.Value(rel.Link).(type) {
 	case string:

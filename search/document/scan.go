@@ -7,22 +7,22 @@ import (
 	"atlas/search/query"
 )
 
-// Most lines are plain: a flat object, known keys, no escapes, values of the
-// right kind. Those are read here, in a third of the time that the JSON decoder
-// takes; whatever is not plain is left to it, which also says what is wrong.
+// Most lines are plain: a flat object with known keys and values of the right types,
+// without escapes. The scanner reads them in a third of the time of the JSON decoder.
+// The decoder reads all other lines and reports their errors.
 
-// scanner walks a line; its strings share one copy of it.
+// scanner reads a line. Its strings share one copy of it.
 type scanner struct {
 	line string
 	at   int
 }
 
-// scan reads a plain line. False means that the decoder must read it: it is not
-// plain, or not JSON. There may be problems either way.
+// scan reads a plain line. It returns false if the decoder must read the line: it is
+// not plain or not valid JSON. Problems may be recorded in both cases.
 func (p *lineParser) scan(line []byte, values []any) bool {
 	c := scanner{line: string(line)}
-	var seen uint64 // by field; a key given twice is no plain line
-	next := 0       // the field that is likely, since most lines have them in the catalog's order
+	var seen uint64 // by field; lines with a duplicate key are not plain
+	next := 0       // the expected field: most lines follow the catalog's order
 	if !c.take('{') {
 		return false
 	}
@@ -57,7 +57,7 @@ func (p *lineParser) scan(line []byte, values []any) bool {
 	return c.at == len(c.line)
 }
 
-// scanValue reads a value of a field's own kind, or null.
+// scanValue reads a value of the field's type, or null.
 func (p *lineParser) scanValue(c *scanner, f *query.Field) (any, bool) {
 	switch kind := c.peek(); {
 	case kind == 'n':
@@ -100,7 +100,7 @@ func (p *lineParser) scanList(c *scanner, f *query.Field) (any, bool) {
 		return nil, false
 	}
 	if len(list) == 0 {
-		return nil, true // as one that is not given
+		return nil, true // like an absent value
 	}
 	return list, true
 }
@@ -111,7 +111,7 @@ func (c *scanner) space() {
 	}
 }
 
-// peek returns the next byte that is not white space, 0 at the end.
+// peek skips white space and returns the next byte, 0 at the end.
 func (c *scanner) peek() byte {
 	c.space()
 	if c.at == len(c.line) {
@@ -120,7 +120,7 @@ func (c *scanner) peek() byte {
 	return c.line[c.at]
 }
 
-// take passes over a byte if it is the next.
+// take consumes the next byte if it equals b.
 func (c *scanner) take(b byte) bool {
 	if c.peek() != b {
 		return false
@@ -158,7 +158,7 @@ func (c *scanner) text() (string, bool) {
 	return "", false
 }
 
-// number reads a number as JSON has them.
+// number reads a JSON number.
 func (c *scanner) number() (string, bool) {
 	start := c.at
 	digits := func() bool {
@@ -191,7 +191,7 @@ func (c *scanner) number() (string, bool) {
 	return c.line[start:c.at], true
 }
 
-// pass passes over a simple value.
+// pass skips a scalar value.
 func (c *scanner) pass() (ok bool) {
 	switch c.peek() {
 	case 'n':

@@ -12,8 +12,8 @@ import (
 	"atlas/search/query"
 )
 
-// wantScanned checks that a line reads the same by the short way, where that is
-// taken, and by the decoder. It tells whether the short way was taken.
+// wantScanned checks that scanner and decoder read the line equally. It reports whether
+// the scanner accepted the line.
 func wantScanned(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -100,7 +100,7 @@ func TestScanReadsAsTheDecoder(t *testing.T) {
 	}
 }
 
-// Whatever is given reads the same either way.
+// For any input, scanner and decoder agree.
 func FuzzScan(f *testing.F) {
 	for _, line := range []string{`{"id":"0198c0de-0000-7000-8000-000000000001","name":"x"}`, `{"cost":1e5,"filed_at":null,"account_ids":[ ]}`, "{\"name\":\"\xc3\x28\"}", `{"stories":-0,"stories":1}`, ` { } `} {
 		for i := range query.Datasets {

@@ -21,51 +21,49 @@ import (
 	"atlas/workspace"
 )
 
-// GlobalRecords reads the global datasets as they are now. *search.Engine
-// implements it.
+// GlobalRecords reads the current global datasets. *search.Engine implements it.
 type GlobalRecords interface {
 	// Lookup returns the public records with these ids, by id. Unknown ids are left
 	// out.
 	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
-	// Match returns, for each value, at most 100 records whose field has it as a
-	// whole value, ignoring case and accents. Domains are as query.Domain makes
-	// them.
+	// Match returns, for each value, at most 100 records whose field equals it,
+	// ignoring case and accents. Domains must be in the form of query.Domain.
 	Match(ctx context.Context, d query.Dataset, field string, values []string) ([][]jsontext.Value, error)
 	// SignalCounts counts the signals that name each account in the span before
 	// at, and in the one before that.
 	SignalCounts(ctx context.Context, accounts []string, at time.Time, span time.Duration) (map[string][2]int64, error)
 }
 
-// OverlayUpsert is a change of a record's overlay.
+// OverlayUpsert is a change to a record's overlay.
 type OverlayUpsert struct {
-	// Fresh is stored when the record has no overlay yet. Its Record names the
+	// Fresh is stored if the record has no overlay yet. Its Record identifies the
 	// record.
 	Fresh  Overlay
 	Change OverlayChange
 }
 
-// Additions bounds the records that are new to a workspace's books, all datasets
-// together: at most Most within AdditionWindow before At. The window is measured
-// in whole minutes and rounded up.
+// Additions limits the records that are new to a workspace's books, over all datasets:
+// at most Most within AdditionWindow before At. The window is measured in whole minutes
+// and rounded up.
 type Additions struct {
 	Most int
 	At   time.Time
 }
 
-// OverlayOutcome is an overlay as it is after its change.
+// OverlayOutcome is the overlay after the change.
 type OverlayOutcome struct {
 	Overlay Overlay
-	// Refused: the record is new to the book and above the bound of Additions;
-	// nothing changed.
+	// Refused: the record is new to the book and exceeds the limit of Additions.
+	// Nothing changed.
 	Refused bool
 }
 
 // Store keeps the overlays of workspaces.
 type Store interface {
-	// UpsertOverlays makes the changes in order, in one transaction. An overlay
-	// that a change does not alter keeps its UpdatedAt; others get that of Fresh.
-	// Only records that are new to the book count and can be refused, the last
-	// ones first.
+	// UpsertOverlays makes the changes in order, in one transaction. An overlay that a
+	// change does not alter keeps its UpdatedAt; others get that of Fresh. Only records
+	// that are new to the book count. If they exceed the limit, the last ones are
+	// refused.
 	UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dataset, changes []OverlayUpsert, a Additions) ([]OverlayOutcome, error)
 	// DeleteOverlays ignores records without an overlay.
 	DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
@@ -77,7 +75,7 @@ type Store interface {
 type Book struct {
 	Store  Store
 	Global GlobalRecords
-	// Bounds.BookAdditions is how many records can be new to a book in 24 hours.
+	// Limits.BookAdditions limits the records that are new to a book in 24 hours.
 	Limits workspace.Limits
 	// Changed, when not nil, is called after a change was stored. It must not
 	// block.
@@ -139,7 +137,7 @@ func (b *Book) Upsert(ctx context.Context, in workspace.ID, d query.Dataset, inp
 			outcomes[i].Err = workspace.LimitError(most, "records newly added to the workspace's books in 24 hours", "what is in them can be changed; add others later")
 			continue
 		}
-		// The overlay is stored: an error of rendering is this item's alone.
+		// The overlay is stored, so a rendering error affects only this item.
 		outcomes[i].Row, outcomes[i].Err = Row(d, query.BookRecord, global[outcomes[i].Record], &stored[j].Overlay)
 	}
 	return outcomes, nil
@@ -187,7 +185,7 @@ func (b *Book) facts(ctx context.Context, d query.Dataset, outcomes []Outcome, n
 	return records, signals, group.Wait()
 }
 
-// resolve sets the id of each outcome, or the error that there is none.
+// resolve sets the id of each outcome, or the error why there is none.
 func (b *Book) resolve(ctx context.Context, d query.Dataset, inputs []Input, outcomes []Outcome) error {
 	var values []string
 	var positions []int

@@ -67,8 +67,8 @@ func TestParseUpsert(t *testing.T) {
 	}
 }
 
-// Tags are equal as searches fold them, however they are encoded; the first
-// spelling stays, composed, and is what is measured.
+// Tags with the same folded form are equal in any encoding. The first spelling is kept
+// in composed form, and limits apply to that form.
 func TestTagsAreFolded(t *testing.T) {
 	t.Parallel()
 	const maxTag = 64
@@ -99,7 +99,7 @@ func TestTagsAreFolded(t *testing.T) {
 	}
 }
 
-// An overlay that a change leaves as it is has not changed.
+// A change that does not alter the overlay is reported as no change.
 func TestApply(t *testing.T) {
 	t.Parallel()
 	o := book.Overlay{Values: book.Values{"workspace_status": "a", "tags": []string{"x", "y"}}}

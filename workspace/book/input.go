@@ -11,15 +11,14 @@ import (
 
 // Input is one upsert of the book.
 type Input struct {
-	// Record is the id, "" when the record is found by Match.
+	// Record is the id, "" if Match identifies the record.
 	Record string
-	// Match is a domain of an account or the e-mail address of a contact, as it
-	// is compared.
+	// Match is the folded domain of an account or e-mail address of a contact.
 	Match  string
 	Change OverlayChange
 }
 
-// foldMatch is the form in which values of a match field are compared.
+// foldMatch returns the form in which values of a match field are compared.
 func foldMatch(f query.Field, value string) string {
 	if f.Domains {
 		return query.Domain(value)
@@ -82,8 +81,8 @@ func readTarget(issues *input.Issues, r *input.Reader, d query.Dataset, in *Inpu
 	}
 }
 
-// readOverlayValue reads a value as Values have it, nil for null. One that is not
-// valid is nil too, beside its issue.
+// readOverlayValue reads a value in the form of Values. It returns nil for null, and
+// for an invalid value, which also adds an issue.
 func readOverlayValue(issues *input.Issues, v input.Value, f query.Field, path []string) any {
 	switch {
 	case f.Type == query.Strings:

@@ -14,7 +14,7 @@ import (
 // overlay are the workspace's book.
 type Overlay struct {
 	Record uuid.UUID
-	// Values are what the workspace wrote.
+	// Values are the values that the workspace wrote.
 	Values Values
 	// Score is 0..100 and Trend one of query.Trends, both as computed at ScoredAt;
 	// accounts only.
@@ -50,12 +50,11 @@ func (o *Overlay) Tier() string {
 	return tier
 }
 
-// OverlayChange has new values of fields, nil for one that becomes unknown.
-// Fields that are not in it stay as they are.
+// OverlayChange has new values of fields, nil for a value that becomes unknown. Other
+// fields do not change.
 type OverlayChange map[string]any
 
-// Apply returns the overlay as the change makes it, and whether anything is
-// different. The overlay that is given stays as it was.
+// Apply returns the changed overlay, and whether it differs. It does not modify o.
 func (c OverlayChange) Apply(o Overlay) (Overlay, bool) {
 	changed := false
 	for name, value := range c {

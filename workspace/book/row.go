@@ -9,7 +9,7 @@ import (
 	"atlas/search/query"
 )
 
-// layout is what a row shows, in its order.
+// layout lists the members of a row, in order.
 type layout struct {
 	global  []string // members of the global record
 	overlay []query.Field
@@ -33,9 +33,9 @@ var layouts = func() map[query.Rows]map[query.Dataset]layout {
 	return all
 }()
 
-// Row renders a global record with what the workspace says of it: row is one of
-// query.Rows (docs/api.md, "The book" and "View records"). Outside the book, where
-// o is nil, all that is the workspace's own is null.
+// Row renders a global record with the workspace's overlay: row is one of query.Rows
+// (docs/api.md, "The book" and "View records"). If o is nil, the record is not in the
+// book and all overlay members are null.
 func Row(d query.Dataset, row query.Rows, public jsontext.Value, o *Overlay) (jsontext.Value, error) {
 	l := layouts[row][d]
 	values, err := pick(public, l.global)
@@ -65,8 +65,8 @@ func Row(d query.Dataset, row query.Rows, public jsontext.Value, o *Overlay) (js
 	return append(b, '}'), nil
 }
 
-// appendHTMLSafe writes <, > and & as escapes, which rows of Views have in lists
-// and rows of the book have not.
+// appendHTMLSafe escapes <, > and &. Rows of Views escape them in lists, rows of the
+// book do not.
 func appendHTMLSafe(b jsontext.Value, list []string) (jsontext.Value, error) {
 	text, err := json.Marshal(list)
 	if err != nil {

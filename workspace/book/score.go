@@ -86,7 +86,7 @@ func Trend(f ScoreFacts) string {
 	}
 }
 
-// ScoreOf is score and trend of an account.
+// ScoreOf returns the score and trend of an account.
 func ScoreOf(tier string, f ScoreFacts, at time.Time) Scored {
 	return Scored{Score: Score(tier, f, at), Trend: Trend(f), At: workspace.StoredTime(at)}
 }

@@ -9,9 +9,9 @@ import (
 	"atlas/search/query"
 )
 
-// DistinctTags returns tags as they are stored: each once, in its first spelling,
-// in Unicode's composed form (NFC). Two tags are equal when searches fold them to
-// the same text (docs/api.md, "Folding").
+// DistinctTags returns tags in their stored form: without duplicates, in the first
+// spelling, in Unicode's composed form (NFC). Two tags are equal if they have the same
+// folded text (docs/api.md, "Folding").
 func DistinctTags(tags []string) []string {
 	distinct := make([]string, 0, len(tags))
 	seen := make(map[string]bool, len(tags))
@@ -24,8 +24,8 @@ func DistinctTags(tags []string) []string {
 	return distinct
 }
 
-// readDistinct reads a list as DistinctTags stores it. Lengths are those of the
-// stored form.
+// readDistinct reads a list in the form of DistinctTags. Length limits apply to that
+// form.
 func readDistinct(issues *input.Issues, v input.Value, f query.Field, path []string) []string {
 	v.Items = slices.Clone(v.Items)
 	for i := range v.Items {

@@ -11,8 +11,8 @@ import (
 	"atlas/workspace/book"
 )
 
-// Tags that were stored while they were told apart by their bytes are read as
-// they would be stored now; saying so again changes nothing.
+// Tags that were stored before they were compared by their folded form are read in
+// today's form. Writing them again changes nothing.
 func TestTagsOfBefore(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

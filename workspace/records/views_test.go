@@ -23,8 +23,8 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// contactsWorld is a world of contacts: of every three, one has a project, and names
-// and dates repeat, so that sorts have ties.
+// contactsWorld has contacts. Every third one has a project. Names and dates repeat, so
+// that sorts have ties.
 func contactsWorld(t *testing.T, n int) *searchtest.World {
 	t.Helper()
 	data := searchtest.NewWorld()
@@ -41,7 +41,7 @@ func contactsWorld(t *testing.T, n int) *searchtest.World {
 }
 
 // TestBrowsingContacts checks that a Dynamic contact View shows the contacts of
-// projects and those that the workspace holds, each for its own reason.
+// projects and those that the workspace holds.
 func TestBrowsingContacts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, contactsWorld(t, 9))

@@ -46,7 +46,7 @@ const (
 // DefinitionKey is a key that `fields` of a definition can have.
 type DefinitionKey struct {
 	Key string
-	// Field is what it is about.
+	// Field is the field of the condition.
 	Field query.Field
 	Shape ConditionShape
 }
@@ -54,27 +54,28 @@ type DefinitionKey struct {
 // Condition is one entry of `fields`.
 type Condition struct {
 	DefinitionKey
-	// Values are those of OneOf, OneID and Known: 1..MaxDefinitionValues,
-	// trimmed, ids in lower case.
+	// Values are the values of OneOf, OneID and Known: 1..MaxDefinitionValues, trimmed,
+	// ids in lower case.
 	Values []string
-	// From and To are the ends of a range as they were written, "" when open.
-	// One of them is given, and From is not above To.
+	// From and To are the ends of a range in their original form, "" if open. At least
+	// one is set, and From is not above To.
 	From, To string
 }
 
-// Definition says which records a View shows. That of a Static View is the
-// zero value: its members are kept beside it.
+// Definition says which records a View shows. The definition of a Static View is the
+// zero value: its members are stored separately.
 type Definition struct {
-	// Dynamic: the rest counts.
+	// Dynamic says that the other fields are used.
 	Dynamic bool
-	// Q is a text as a search request's `query`, trimmed; empty: no condition.
+	// Q is trimmed and means the same as `query` of a search request; empty is no
+	// condition.
 	Q string
 	// Fields are conditions that must all be met, in the order of
 	// DefinitionKeys.
 	Fields []Condition
 }
 
-// DefinitionKeys lists what a definition of a dataset can be about.
+// DefinitionKeys lists the keys of definitions of a dataset.
 func DefinitionKeys(d query.Dataset) []DefinitionKey {
 	keys := slices.Clone(grammar[d])
 	for i, k := range keys {
@@ -94,8 +95,8 @@ func DefinitionKeys(d query.Dataset) []DefinitionKey {
 	return keys
 }
 
-// grammar is version 1. It is not made from the catalog's keys: what is stored
-// must mean the same for ever, whatever the catalog gets.
+// grammar is version 1. It does not follow the keys of the catalog: stored definitions
+// must keep their meaning when the catalog changes.
 var grammar = map[query.Dataset][]DefinitionKey{
 	query.Accounts: {
 		about("account_type", "account_types", OneOf),
@@ -128,8 +129,8 @@ func about(key, field string, shape ConditionShape) DefinitionKey {
 	return DefinitionKey{Key: key, Field: query.Field{Name: field}, Shape: shape}
 }
 
-// MarshalJSON is the definition as it is stored and answered: { version } or
-// { version, q, fields }.
+// MarshalJSON returns the stored and public form: { version } or { version, q, fields
+// }.
 func (d Definition) MarshalJSON() ([]byte, error) {
 	if !d.Dynamic {
 		return json.Marshal(struct {
@@ -165,7 +166,7 @@ func ends(from, a, to, b string) map[string]string {
 	return m
 }
 
-// Equal tells whether two definitions say the same, written the same.
+// Equal reports whether two definitions have the same content in the same form.
 func (d Definition) Equal(e Definition) bool {
 	return d.Dynamic == e.Dynamic && d.Q == e.Q && slices.EqualFunc(d.Fields, e.Fields, func(a, b Condition) bool {
 		return a.Key == b.Key && a.From == b.From && a.To == b.To && slices.Equal(a.Values, b.Values)

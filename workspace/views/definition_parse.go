@@ -12,10 +12,10 @@ import (
 	"atlas/search/query"
 )
 
-// ParseDefinition reads the definition of a View of this dataset and type as a
-// client sent it: fault.InvalidViewDefinition, whose message says what is wrong
-// and where. Nothing is translated and nothing is half accepted. v is there:
-// what an absent definition means is the caller's to say.
+// ParseDefinition reads the definition of a View of this dataset and type from client
+// input. Its error is fault.InvalidViewDefinition, with the problems and their places
+// in the message. It accepts a definition completely or not at all. v must be present:
+// the caller handles an absent definition.
 func ParseDefinition(v input.Value, d query.Dataset, t Type) (Definition, error) {
 	g := grammarReader{dataset: d}
 	definition := g.definition(v, t)
@@ -25,9 +25,9 @@ func ParseDefinition(v input.Value, d query.Dataset, t Type) (Definition, error)
 	return definition, nil
 }
 
-// ReadDefinition reads a stored definition. A closed vocabulary may have lost a
-// value since it was stored: that one then matches nothing. An error is a fault
-// of what is stored.
+// ReadDefinition reads a stored definition. A closed vocabulary may have lost a value
+// since it was stored: such a value matches nothing. An error means that the stored
+// definition is invalid.
 func ReadDefinition(stored []byte, d query.Dataset, t Type) (Definition, error) {
 	v, issues := input.Decode(stored)
 	if err := input.Issues(issues).Err(); err != nil {
@@ -41,7 +41,7 @@ func ReadDefinition(stored []byte, d query.Dataset, t Type) (Definition, error) 
 	return definition, nil
 }
 
-// grammarReader reads one definition and notes what is wrong with it.
+// grammarReader reads one definition and collects problems.
 type grammarReader struct {
 	dataset  query.Dataset
 	stored   bool
@@ -52,7 +52,7 @@ func (g *grammarReader) fail(at, format string, args ...any) {
 	g.problems = append(g.problems, at+": "+fmt.Sprintf(format, args...))
 }
 
-// text is the first few problems.
+// text joins the first problems.
 func (g *grammarReader) text() string {
 	const most = 5
 	if len(g.problems) <= most {
@@ -78,7 +78,7 @@ func (g *grammarReader) definition(v input.Value, t Type) Definition {
 	return Definition{Dynamic: true, Q: g.q(v.Get("q")), Fields: g.fields(v.Get("fields"))}
 }
 
-// keys notes the members of an object that are none of the known ones.
+// keys reports unknown members of an object.
 func (g *grammarReader) keys(at string, v input.Value, known ...string) {
 	for _, m := range v.Members {
 		if !slices.Contains(known, m.Name) {
@@ -157,7 +157,7 @@ func (g *grammarReader) only(at string, v input.Value, want string, check func(s
 	return []string{value}
 }
 
-// values reads an array of different values of an enum.
+// values reads an array of distinct values of an enum.
 func (g *grammarReader) values(at string, v input.Value, f query.Field) []string {
 	switch {
 	case v.Kind != input.Array:
@@ -187,7 +187,7 @@ func (g *grammarReader) values(at string, v input.Value, f query.Field) []string
 	return values
 }
 
-// value reads one value of an enum, or says what is wrong with it.
+// value reads one value of an enum, or returns why it is invalid.
 func (g *grammarReader) value(item input.Value, f query.Field) (value, reason string) {
 	value = item.Text
 	if f.Vocabulary == nil {
@@ -247,8 +247,7 @@ func (g *grammarReader) day(at string, v input.Value) (string, int64) {
 	return v.Text, day.Unix()
 }
 
-// written is a value as a message shows it: whole and quoted when it is short,
-// its kind and keys otherwise.
+// written formats a value for a message: quoted if it is short, else its kind and keys.
 func written(v input.Value) string {
 	const most = 60
 	switch v.Kind {

@@ -13,7 +13,7 @@ import (
 	"atlas/workspace/views"
 )
 
-// definitionOf reads a definition as it stands in a body.
+// definitionOf parses the JSON of a definition.
 func definitionOf(t testing.TB, text string) input.Value {
 	t.Helper()
 	v, issues := input.Decode([]byte(`{"definition":` + text + `}`))
@@ -25,13 +25,13 @@ func definitionOf(t testing.TB, text string) input.Value {
 
 func dynamic(fields string) string { return `{"version":1,"q":"","fields":{` + fields + `}}` }
 
-// storedDefinitions lists definitions with what is stored of them. They are of version 1: a
-// line here is never changed, for they are in databases.
+// storedDefinitions lists definitions of version 1 with their stored form. Databases
+// contain them, so never change a line.
 var storedDefinitions = []struct {
 	dataset query.Dataset
 	view    views.Type
 	given   string
-	stored  string // "": as given
+	stored  string // "": equal to the input
 }{
 	{query.Accounts, views.Static, `{"version":1}`, ""},
 	{query.Contacts, views.Static, `{"version":1.0}`, `{"version":1}`},
@@ -98,8 +98,7 @@ func cities(n int, value func(int) string) string {
 	return strings.Join(values, ",")
 }
 
-// TestRefusedDefinitions has what is outside the grammar, with what the message
-// must name.
+// TestRefusedDefinitions lists invalid definitions, with what the message must name.
 func TestRefusedDefinitions(t *testing.T) {
 	t.Parallel()
 	const id = "0190aaaa-0000-7000-8000-00000000000f"
@@ -134,7 +133,7 @@ func TestRefusedDefinitions(t *testing.T) {
 		{query.Accounts, view, `{"version":1,"q":"","fields":null}`, "fields"},
 		{query.Accounts, view, `{"version":1,"q":"","fields":[]}`, "fields"},
 		{query.Accounts, view, `{"version":1,"q":"","fields":{},"exclude":{}}`, "exclude"},
-		// Bodies of a search request.
+		// Bodies of search requests.
 		{query.Accounts, view, `{"query":"x"}`, "query"},
 		{query.Accounts, view, `{"version":1,"q":"","fields":{},"filters":{"city":{"value":"x"}}}`, "filters"},
 		{query.Accounts, view, `{"version":1,"q":"","fields":{},"relations":{"has_signal":{}}}`, "relations"},
@@ -144,7 +143,7 @@ func TestRefusedDefinitions(t *testing.T) {
 		{query.Accounts, view, dynamic(`"exact_match":true`), "exact_match"},
 		{query.Accounts, view, dynamic(`"has_signal":{}`), "has_signal"},
 		{query.Accounts, view, dynamic(`"has_project":{"stage":["filed"]}`), "has_project"},
-		// Keys that are another dataset's, the catalog's, or nobody's.
+		// Keys of another dataset, of the catalog, and unknown keys.
 		{query.Accounts, view, dynamic(`"account_types":["developer"]`), "account_types"},
 		{query.Accounts, view, dynamic(`"stage":["filed"]`), "stage"},
 		{query.Accounts, view, dynamic(`"name":["x"]`), "name"},

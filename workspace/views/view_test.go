@@ -195,8 +195,8 @@ func TestArrangingFavorites(t *testing.T) {
 	}
 }
 
-// TestArrangedIsDense: whatever is asked, every Favorite stands once, and those
-// with different positions within reach stand at them.
+// TestArrangedIsDense: every change keeps each Favorite exactly once. Favorites with
+// distinct positions within the list get them.
 func TestArrangedIsDense(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -12,8 +12,8 @@ type Bounds struct {
 	MaxPersonalSkills  int `name:"max-personal-skills" env:"ATLAS_MAX_PERSONAL_SKILLS" default:"1000" help:"Personal Skills of a user in a workspace, 1 to 1000000 (default: 1000)."`
 	MaxWorkspaceSkills int `name:"max-workspace-skills" env:"ATLAS_MAX_WORKSPACE_SKILLS" default:"1000" help:"Skills of a workspace, 1 to 1000000 (default: 1000)."`
 	MaxBookAdditions   int `name:"max-book-additions" env:"ATLAS_MAX_BOOK_ADDITIONS" default:"250000" help:"Records newly added to a workspace's books in 24 hours, 1 to 1000000000 (default: 250000)."`
-	LettersHourly      int `name:"letters-hourly" env:"ATLAS_LETTERS_HOURLY" default:"100" help:"Letters of invitations that a workspace sends in an hour, 1 to 1000000 (default: 100); more of them wait."`
-	LettersDaily       int `name:"letters-daily" env:"ATLAS_LETTERS_DAILY" default:"3" help:"Letters of invitations to one address in 24 hours, 1 to 1000 (default: 3); more of them wait."`
+	EmailsHourly       int `name:"letters-hourly" env:"ATLAS_LETTERS_HOURLY" default:"100" help:"Letters of invitations that a workspace sends in an hour, 1 to 1000000 (default: 100); more of them wait."`
+	EmailsDaily        int `name:"letters-daily" env:"ATLAS_LETTERS_DAILY" default:"3" help:"Letters of invitations to one address in 24 hours, 1 to 1000 (default: 3); more of them wait."`
 }
 
 func (c Bounds) Check(f *cli.Problems) {
@@ -27,8 +27,8 @@ func (c Bounds) Check(f *cli.Problems) {
 		{"--max-personal-skills (ATLAS_MAX_PERSONAL_SKILLS)", c.MaxPersonalSkills, many},
 		{"--max-workspace-skills (ATLAS_MAX_WORKSPACE_SKILLS)", c.MaxWorkspaceSkills, many},
 		{"--max-book-additions (ATLAS_MAX_BOOK_ADDITIONS)", c.MaxBookAdditions, 1_000 * many},
-		{"--letters-hourly (ATLAS_LETTERS_HOURLY)", c.LettersHourly, many},
-		{"--letters-daily (ATLAS_LETTERS_DAILY)", c.LettersDaily, 1_000},
+		{"--letters-hourly (ATLAS_LETTERS_HOURLY)", c.EmailsHourly, many},
+		{"--letters-daily (ATLAS_LETTERS_DAILY)", c.EmailsDaily, 1_000},
 	} {
 		if b.value < 0 || b.value > b.most {
 			f.Add("%s must be 1 to %d", b.option, b.most)
@@ -40,6 +40,6 @@ func (c Bounds) bounds() workspace.Limits {
 	return workspace.Limits{
 		OpenInvitations: c.MaxOpenInvitations, Views: c.MaxViews,
 		PersonalSkills: c.MaxPersonalSkills, WorkspaceSkills: c.MaxWorkspaceSkills,
-		BookAdditions: c.MaxBookAdditions, EmailsHourly: c.LettersHourly, EmailsDaily: c.LettersDaily,
+		BookAdditions: c.MaxBookAdditions, EmailsHourly: c.EmailsHourly, EmailsDaily: c.EmailsDaily,
 	}
 }

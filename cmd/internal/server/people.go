@@ -58,7 +58,7 @@ func wirePeople(c Config, store *postgres.Store, system *postgres.System, gate *
 	stop = func() {}
 	if c.mail().Enabled() {
 		mailer, err := mail.New(c.mail(), system, links, mail.Options{
-			Daily: c.LettersDaily, Log: log, Tried: func(outcome string) { metrics.JobDone(telemetry.JobLetters, outcome) },
+			Daily: c.EmailsDaily, Log: log, Tried: func(outcome string) { metrics.JobDone(telemetry.JobEmails, outcome) },
 		})
 		if err != nil {
 			return api.People{}, nil, err

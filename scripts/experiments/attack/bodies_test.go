@@ -22,12 +22,12 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// envRequests says how many requests TestBodies sends; 100,000 without it.
+// envRequests is the number of requests of TestBodies, 100,000 by default.
 const envRequests = "ATLAS_ATTACK_REQUESTS"
 
-// Mutated requests, made from the document's examples: none is answered with a
-// 5xx, every refusal has its documented shape, and the server's memory and
-// goroutines stay as they were after the first fifth.
+// Mutated requests, derived from the examples of the document: none is answered with a
+// 5xx, every refusal has its documented form, and after the first fifth the memory and
+// the goroutines of the server do not grow.
 func TestBodies(t *testing.T) {
 	seed := figures.Seed(t)
 	f := figures.New(t, "bodies", "mutated bodies, parameters, headers and methods", seed)
@@ -71,7 +71,7 @@ func TestBodies(t *testing.T) {
 	f.Exactly("panics in the log", float64(strings.Count(s.Log(), `"msg":"panic"`)), 0, "")
 }
 
-// senders is how many requests are under way at once.
+// senders is the number of concurrent requests.
 const senders = 8
 
 var pool = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: senders, DisableCompression: true}}
@@ -81,7 +81,7 @@ type requestSender struct {
 	t         *testing.T
 	generator *generator
 	document  *conformance.Document
-	root      *url.URL // of the version
+	root      *url.URL // with the version
 	tokens    []rig.Caller
 
 	sent, accepted, refused, before, broken, shapeless, cut atomic.Int64
@@ -112,7 +112,7 @@ func newRequestSender(t *testing.T, r *rig.Rig, s *rig.Server, seed uint64) *req
 	return b
 }
 
-// send sends the requests from one number to another.
+// send sends the requests with numbers from `from` to `to`.
 func (b *requestSender) send(from, to int) {
 	var next atomic.Int64
 	next.Store(int64(from))
@@ -131,7 +131,7 @@ func (b *requestSender) send(from, to int) {
 	all.Wait()
 }
 
-// one sends a request and judges its answer.
+// one sends a request and checks its answer.
 func (b *requestSender) one(n int) {
 	c := b.generator.request(n)
 	caller := b.tokens[n%len(b.tokens)]
@@ -143,7 +143,7 @@ func (b *requestSender) one(n int) {
 		}
 		target += separator + "workspace_id=" + caller.Workspace
 	}
-	// Opaque goes out as it is written.
+	// Opaque sends the target unchanged.
 	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
 	defer cancel()
 	req := (&http.Request{
@@ -168,11 +168,11 @@ func (b *requestSender) one(n int) {
 	res, err := pool.Do(req)
 	if err != nil {
 		if _, unreadable := url.ParseRequestURI(target); (unreadable != nil || req.Header.Get("Expect") != "") && ctx.Err() == nil {
-			b.before.Add(1) // net/http refuses these by itself, and hangs up while the body is still being sent
+			b.before.Add(1) // net/http refuses these itself, and closes the connection while the body is being sent
 			return
 		}
 		if len(c.body) > 1<<20 && ctx.Err() == nil {
-			b.cut.Add(1) // the answer came while it was sending, and the connection was closed
+			b.cut.Add(1) // the answer came while the body was being sent, and the connection was closed
 			return
 		}
 		fail(&b.broken, err.Error(), nil)
@@ -182,8 +182,8 @@ func (b *requestSender) one(n int) {
 	got, err := io.ReadAll(res.Body)
 	switch {
 	case res.Header.Get("X-Request-Id") == "" && res.StatusCode >= 400:
-		// net/http takes it for no request, answers by itself and closes the
-		// connection, at times before its answer is read to the end.
+		// net/http refuses it as malformed and closes the connection, sometimes before
+		// its answer is read completely.
 		b.before.Add(1)
 		if res.StatusCode != 400 && res.StatusCode != 417 && res.StatusCode != 431 && res.StatusCode != 501 {
 			fail(&b.shapeless, res.Status, got)

@@ -19,12 +19,12 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// atOnce is how many requests of an operation are sent at the same time.
+// atOnce is the number of concurrent requests of an operation.
 const atOnce = 200
 
-// Each operation of the OpenAPI document keeps within its budget: the rows that its
-// most expensive requests fetch from Elasticsearch for a credit, and what 200 of
-// them at once add to the server's heap.
+// Each operation of the OpenAPI document stays within its budget: the rows that its
+// most expensive requests fetch from Elasticsearch per credit, and the growth of the
+// server's heap under 200 of them at once.
 func TestBudgets(t *testing.T) {
 	seed := figures.Seed(t)
 	f := figures.New(t, "budgets", fmt.Sprintf("%d at once of the most expensive requests of each operation, on records as large as they may be", atOnce), seed)
@@ -48,7 +48,7 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("%s has no budget, or no request", o.id)
 			continue
 		}
-		// What projects the writes of the one before fetches rows too.
+		// The projection of the previous operation's writes fetches rows too.
 		rig.Check(t, r.Settled(5*time.Minute))
 		rows := 0.0
 		for _, q := range requests {
@@ -80,16 +80,16 @@ func TestBudgets(t *testing.T) {
 	f.Tell("heap for 200 at once, at most", heapMost, "MiB")
 }
 
-// costly is a request that costs much of its kind.
+// costly is an expensive request.
 type costly struct {
 	path    string
 	body    any
 	credits int // that it reserves, at least 1
-	// own: another body each time it is sent.
+	// own returns a new body for each request.
 	own func() any
 }
 
-// expensive makes such requests.
+// expensive makes expensive requests.
 type expensive struct {
 	server    *rig.Server
 	v         *victim
@@ -143,8 +143,8 @@ func longDefinition() object {
 // includes of a get.
 var includes = map[string]string{"account": "contacts,projects,signals", "contact": "account,projects", "project": "accounts,contacts,signals", "signal": "project,accounts"}
 
-// of are the most expensive requests of an operation. One that is not named here is
-// sent the examples of the document.
+// of returns the most expensive requests of an operation. The examples of the document
+// are used for operations without a case here.
 func (e *expensive) of(t *testing.T, o operation) []costly {
 	t.Helper()
 	const notes = 9000
@@ -168,7 +168,7 @@ func (e *expensive) of(t *testing.T, o operation) []costly {
 		all := []costly{{path: o.path, body: object{"inputs": make100(func(i int) any {
 			return object{singular(d) + "_id": heavyID(d, i), "notes": strings.Repeat("n", notes)}
 		})}, credits: 1}}
-		if d == "accounts" { // all but one of which are found in vain
+		if d == "accounts" { // all but one match nothing
 			all = append(all, costly{path: o.path, body: object{"inputs": make100(func(int) any { return object{"match": object{"domain": "heavy.example"}} })}, credits: 1})
 		}
 		return all
@@ -208,7 +208,7 @@ func (e *expensive) of(t *testing.T, o operation) []costly {
 	return all
 }
 
-// nobody is an id of nothing: what is deleted by one operation is there for others.
+// nobody is the id of no record: deletions of it leave the data for other operations.
 const nobody = "0197a1b2-0000-7000-8000-00000000dead"
 
 func (e *expensive) view() any {
@@ -240,9 +240,9 @@ func (e *expensive) send(t *testing.T, o operation, q costly) rig.Answer {
 	return a
 }
 
-// heapOf sends many requests at once, and returns how far the server's heap climbed from
-// where it was, or from where the garbage collector had brought it meanwhile, in MiB,
-// how many were refused and how many failed otherwise.
+// heapOf sends many requests at once. It returns the growth of the server's heap since
+// the start or the last garbage collection, in MiB, and how many requests were refused
+// and how many failed otherwise.
 func (e *expensive) heapOf(t *testing.T, o operation, requests []costly) (heap float64, refused, failed int) {
 	t.Helper()
 	read := func() float64 {

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// envRecords says how many records TestCost loads; 300,000 without it.
+	// envRecords is the number of records that TestCost loads, 300,000 by default.
 	envRecords = "ATLAS_TEST_RECORDS"
-	// envSearches says how many requests the search for costly ones tries.
+	// envSearches is the number of requests that the search for costly ones tries.
 	envSearches = "ATLAS_ATTACK_SEARCHES"
 
 	searchTimeout = 10 * time.Second // the default
@@ -30,10 +30,10 @@ const (
 	attackFor     = 30 * time.Second
 )
 
-// The most expensive requests that the grammar allows are found by trying its
-// extremes and climbing from the worst of them, and then sent by many at once.
-// Each is answered or refused within the search timeout, Elasticsearch keeps
-// within its memory, and somebody with ordinary searches is served on.
+// Hill climbing from the extremes of the grammar finds the most expensive requests that
+// it allows. Many clients then send them at once. Each is answered or refused within
+// the search timeout, Elasticsearch stays within its memory, and ordinary searches are
+// still answered.
 func TestCost(t *testing.T) {
 	seed := figures.Seed(t)
 	f := figures.New(t, "cost", "the most expensive requests, found by climbing, from "+strconv.Itoa(attackers)+" clients at once", seed)
@@ -84,8 +84,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// climb tries the extremes of all grammars, and then neighbours of the worst
-// requests so far. It returns the ten worst.
+// climb tries the extremes of all grammars, and then neighbours of the worst requests
+// so far. It returns the ten worst.
 func climb(t *testing.T, c rig.Caller, grammars []*grammar, searches int, random *rand.Rand) []measured {
 	t.Helper()
 	var tried []measured
@@ -118,12 +118,13 @@ func climb(t *testing.T, c rig.Caller, grammars []*grammar, searches int, random
 	const kept = 10
 	for range max(0, searches-first) {
 		slowestFirst()
-		// Mostly from the worst, sometimes from another of the worst.
+		// Usually one of the very worst, sometimes another of the worst.
 		from := min(random.IntN(kept), random.IntN(kept))
 		try(tried[from].neighbour(random))
 	}
 	slowestFirst()
-	// What was slow once by accident is not expensive: the median of three.
+	// A request that was slow once is not necessarily expensive: use the median of
+	// three.
 	worst := tried[:2*kept]
 	for i := range worst {
 		times := []time.Duration{}
@@ -139,7 +140,7 @@ func climb(t *testing.T, c rig.Caller, grammars []*grammar, searches int, random
 	return worst[:kept]
 }
 
-// ordinaryRequests are searches as a person makes them.
+// ordinaryRequests are typical searches.
 func ordinaryRequests(grammars []*grammar, random *rand.Rand) []request {
 	var all []request
 	for _, g := range grammars {
@@ -149,8 +150,8 @@ func ordinaryRequests(grammars []*grammar, random *rand.Rand) []request {
 	return all
 }
 
-// healthy sends ordinary searches one after the other, and returns what each took
-// and how many were not answered with 200.
+// healthy sends ordinary searches one after the other. It returns the time of each and
+// the number of those not answered with 200.
 func healthy(t *testing.T, c rig.Caller, requests []request, how time.Duration) (took []time.Duration, failed int) {
 	t.Helper()
 	for began, n := time.Now(), 0; time.Since(began) < how; n++ {
@@ -200,7 +201,8 @@ func attack(ctx context.Context, c rig.Caller, requests []measured) *attackResul
 	return o
 }
 
-// breakers returns how often Elasticsearch refused memory, and how full its heap is.
+// breakers returns how often the circuit breakers of Elasticsearch tripped, and how
+// full its heap is.
 func breakers(t *testing.T, r *rig.Rig) (tripped int64, heap float64) {
 	t.Helper()
 	var stats struct {

@@ -15,14 +15,14 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// grammar is what searches of a dataset can be made of: its fields, as the
-// service describes them, and values that records have.
+// grammar is what the searches of a dataset consist of: its fields, as the service
+// describes them, and values of records.
 type grammar struct {
 	dataset string
 	fields  []described
 	sorts   []string
-	values  map[string][]any // of each key
-	words   []string         // that stand in many records
+	values  map[string][]any // by key
+	words   []string         // that occur in many records
 }
 
 // described is a field's descriptor.
@@ -32,7 +32,7 @@ type described struct {
 	SubFields []described `json:"sub_fields"`
 }
 
-// sortable are the sorts of each dataset; a wrong one would be refused.
+// sortable are the sort fields of each dataset; others would be refused.
 var sortable = map[string][]string{
 	"accounts": {"name", "created_at", "updated_at", "projects_count", "last_activity_at"},
 	"contacts": {"name", "created_at", "updated_at", "projects_count"},
@@ -67,7 +67,7 @@ func readGrammars(t *testing.T, c rig.Caller) []*grammar {
 	return all
 }
 
-// gather notes the values of a record, and the words of its texts.
+// gather collects the values of a record, and the words of its texts.
 func gather(values map[string][]any, words map[string]int, dataset, name string, v any) {
 	if list, ok := v.([]any); ok {
 		for _, element := range list {
@@ -98,7 +98,7 @@ func gather(values map[string][]any, words map[string]int, dataset, name string,
 	}
 }
 
-// request is one search: what to send, and where.
+// request is a search with its path.
 type request struct {
 	grammar *grammar
 	body    object
@@ -106,7 +106,7 @@ type request struct {
 
 func (q request) path() string { return "/data/" + q.grammar.dataset + "/search" }
 
-// String shows the shape of a request: how much of everything it has.
+// String summarizes a request by the size of its parts.
 func (q request) String() string {
 	var parts []string
 	if text, ok := q.body["query"].(string); ok {
@@ -133,7 +133,7 @@ func (q request) String() string {
 	return q.grammar.dataset + "; " + strings.Join(parts, "; ") + fmt.Sprint("; offset ", q.body["offset"], ", limit ", q.body["limit"])
 }
 
-// extremes are the requests that have the most of one thing, and of all.
+// extremes returns requests with the maximum of one part, and of all parts.
 func (g *grammar) extremes(r *rand.Rand) []request {
 	base := func() object { return object{"limit": 100, "offset": 10_000} }
 	var all []request
@@ -180,7 +180,7 @@ func (g *grammar) extremes(r *rand.Rand) []request {
 	return all
 }
 
-// text is some frequent words.
+// text returns some frequent words.
 func (g *grammar) text(r *rand.Rand, words int) string {
 	var all []string
 	length := 0
@@ -194,8 +194,8 @@ func (g *grammar) text(r *rand.Rand, words int) string {
 	return strings.Join(all, " ")
 }
 
-// condition is a filter of a field with about so many values, the wider the
-// more it matches.
+// condition is a filter of a field with about n values. The values match as much as
+// possible.
 func (g *grammar) condition(r *rand.Rand, f described, n int) object {
 	n = max(1, min(n, 100))
 	var values []any
@@ -228,7 +228,7 @@ func (g *grammar) condition(r *rand.Rand, f described, n int) object {
 	return object{"value": values[:min(n, len(values))]}
 }
 
-// neighbour is a request that differs in one thing.
+// neighbour returns a request that differs in one part.
 func (q request) neighbour(r *rand.Rand) request {
 	g, body := q.grammar, maps.Clone(q.body)
 	f := g.fields[r.IntN(len(g.fields))]
@@ -290,7 +290,7 @@ func (q request) neighbour(r *rand.Rand) request {
 	return request{g, body}
 }
 
-// measured is a request and what it took.
+// measured is a request and its time.
 type measured struct {
 	request
 	took   time.Duration

@@ -22,10 +22,9 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// The second line of defence, alone: the conditions by which Atlas keeps to one
-// workspace are taken out of its requests to Elasticsearch on their way, and
-// statements without any are sent to Postgres in its role. Still nothing of
-// another workspace is shown or changed.
+// The second line of defence alone. A proxy removes the conditions that limit requests
+// to Elasticsearch to one workspace, and statements without such conditions are sent to
+// Postgres in Atlas's role. Nothing of another workspace is shown or changed.
 func TestSecondLine(t *testing.T) {
 	seed := figures.Seed(t)
 	f := figures.New(t, "second-line", "the application's own workspace conditions taken away", seed)
@@ -45,7 +44,7 @@ func TestSecondLine(t *testing.T) {
 	searches, leaks, foreign, most := unfiltered(t, intruder, victim, own)
 	f.Tell("searches of books and Views", float64(searches), "")
 	f.AtLeast("conditions on the workspace that were taken out", float64(stripped.Load()), 30, "")
-	f.AtLeast("matches of a book that holds one record", float64(most), 4, "") // else nothing was taken away
+	f.AtLeast("matches of a book that holds one record", float64(most), 4, "") // else nothing was removed
 	f.Exactly("answers that hold anything of the other's", float64(leaks), 0, "")
 	f.Exactly("records shown that are in the other's book only", float64(foreign), 0, "")
 
@@ -57,8 +56,8 @@ func TestSecondLine(t *testing.T) {
 	f.Exactly("parts of the other's state that changed", float64(changed), 0, fmt.Sprintf("of %d", len(before)))
 }
 
-// ownRecords gives the intruder a record of each dataset, in the book and, of
-// contacts, in a View, and returns their ids.
+// ownRecords adds a record of each dataset to the intruder's book and a contact to a
+// View, and returns their ids.
 func ownRecords(t *testing.T, i intruder, v *victim) []string {
 	t.Helper()
 	var own []string
@@ -76,9 +75,8 @@ var (
 	routingHead   = regexp.MustCompile(`"routing":"[0-9a-f-]{36}",`)
 )
 
-// stripWorkspace returns the address of a proxy before Elasticsearch that takes the
-// condition on the workspace, and the routing by it, out of every search; n counts
-// the searches.
+// stripWorkspace returns the address of a proxy before Elasticsearch that removes the
+// condition on the workspace and its routing from every search; n counts the searches.
 func stripWorkspace(t *testing.T, elasticsearch string, n *atomic.Int64) string {
 	t.Helper()
 	return rig.Tap(t, elasticsearch, func(r *http.Request, body []byte) []byte {
@@ -95,7 +93,7 @@ func stripWorkspace(t *testing.T, elasticsearch string, n *atomic.Int64) string 
 	}, nil)
 }
 
-// unfiltered searches all that the intruder can search of held records.
+// unfiltered searches all held records that the intruder can search.
 func unfiltered(t *testing.T, i intruder, v *victim, own []string) (searches, leaks, foreign, most int) {
 	t.Helper()
 	bodies := []object{
@@ -111,10 +109,10 @@ func unfiltered(t *testing.T, i intruder, v *victim, own []string) (searches, le
 			t.Errorf("%s %v shows %s", path, body, leak)
 		}
 		if a.Status != 200 {
-			return // by a sort that Views do not have
+			return // a sort that Views do not have
 		}
 		if strings.Contains(path, "/views/") {
-			return // a Dynamic View shows global records, whoever holds them
+			return // a Dynamic View shows all global records
 		}
 		most = max(most, a.Metadata().Total)
 		ids, err := a.IDs()
@@ -139,9 +137,9 @@ func unfiltered(t *testing.T, i intruder, v *victim, own []string) (searches, le
 	return searches, leaks, foreign, most
 }
 
-// bareStatements reads, changes and deletes all rows of every table, as Atlas's
-// role in the intruder's workspace and in none, and puts the victim's own rows
-// there. What was changed is rolled back.
+// bareStatements reads, changes and deletes all rows of every table, as Atlas's role in
+// the intruder's workspace and in none, and inserts rows for the victim. Changes are
+// rolled back.
 func bareStatements(t *testing.T, r *rig.Rig, in string, v *victim) (statements, seen int) {
 	t.Helper()
 	address := ""
@@ -159,7 +157,7 @@ func bareStatements(t *testing.T, r *rig.Rig, in string, v *victim) (statements,
 	if err != nil || len(owned) < 8 {
 		t.Fatalf("tables of workspaces: %v, %v", owned, err)
 	}
-	// run answers the rows of a statement as texts, or the code of what refused it.
+	// run returns the rows of a statement as texts, or the SQLSTATE of its error.
 	run := func(workspace, sql string) (rows []string, code string) {
 		statements++
 		err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {

@@ -1,5 +1,5 @@
-// Package attack holds experiments that try to get from the service what it must
-// not give, to change what is another workspace's, or to bring it down:
-// docs/security.md describes each. They are tests with the build tag attack, which
-// scripts/attack runs; nothing of this package is used by the service.
+// Package attack holds experiments that try to read or change the data of other
+// workspaces, to bypass limits, or to bring the service down. docs/security.md
+// describes each. They are tests with the build tag attack, which scripts/attack runs.
+// The service does not use this package.
 package attack

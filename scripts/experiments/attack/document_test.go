@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// spec is the OpenAPI document that a server serves: what there is to attack. A
-// new route is in it by itself.
+// spec is the OpenAPI document of a server, from which the attacks are derived. New
+// routes are included automatically.
 type spec struct {
 	root       object
 	operations []operation
@@ -26,10 +26,10 @@ type operation struct {
 	// path is the template, without the version: /workspace/views/{id}.
 	path   string
 	params []param
-	// schema is that of the body, nil without one; item that of a batch's items.
+	// schema is the schema of the body, nil without one; item that of a batch's items.
 	schema, item object
-	batch        string // the member that holds a batch's items
-	// examples are bodies that the document shows.
+	batch        string // the member that has the items of a batch
+	// examples are the example bodies of the document.
 	examples []any
 	free     bool // costs no credits
 }
@@ -39,8 +39,8 @@ type param struct {
 	schema   object
 }
 
-// readSpec reads a document. It fails the test when there is nothing in it: an
-// attack on no route holds always.
+// readSpec reads a document. It fails the test if the document is empty, because an
+// attack on no route always passes.
 func readSpec(t testing.TB, text []byte) *spec {
 	t.Helper()
 	s := &spec{}
@@ -103,17 +103,17 @@ func (s *spec) resolve(o object) object {
 	}
 }
 
-// leaf is a place in a body where a text can stand. Path elements are names; "0"
-// is the first element of an array.
+// leaf is a place in a body for a text. Path elements are names; "0" is the first
+// element of an array.
 type leaf struct {
 	path []string
-	// uuid says that an id is meant, free that any text is.
+	// uuid means that the place takes an id, free that it takes any text.
 	uuid, free bool
 }
 
 func (l leaf) String() string { return strings.Join(l.path, ".") }
 
-// leaves lists the places of texts in the bodies of an operation.
+// leaves lists the places for texts in the bodies of an operation.
 func (s *spec) leaves(o operation) []leaf {
 	var all []leaf
 	seen := map[string]bool{}
@@ -130,7 +130,7 @@ func (s *spec) leaves(o operation) []leaf {
 	return all
 }
 
-// deepest bounds what is walked of schemas that contain themselves.
+// deepest limits the depth of the walk through recursive schemas.
 const deepest = 12
 
 func (s *spec) walk(schema object, at []string, depth int, add func(leaf)) {
@@ -162,8 +162,7 @@ func isText(schema object) bool {
 	return schema["type"] == "string"
 }
 
-// put returns a copy of a body with a value at a leaf. What stands in its way is
-// replaced.
+// put returns a copy of a body with a value at a leaf. It replaces values in its way.
 func put(body any, path []string, value any) any {
 	if len(path) == 0 {
 		return value

@@ -15,15 +15,15 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// place is a search that gives cursors.
+// place is a search that returns cursors.
 type place struct {
 	name, path string
 	workspace  int
 	body       object
 }
 
-// Cursors that were changed, cut, put together, or belong elsewhere: every one
-// is 400.
+// Cursors that are changed, truncated, combined, or of another search: every one is
+// answered with 400.
 func TestForgedCursors(t *testing.T) {
 	seed := figures.Seed(t)
 	f := figures.New(t, "forged-cursors", "cursors changed in every bit, cut, spliced, and of other searches", seed)
@@ -74,7 +74,7 @@ func TestForgedCursors(t *testing.T) {
 				continue
 			}
 			try(c, p, cursors[j], "the cursor of "+q.name)
-			// Two workspaces that hold the same records have equal places.
+			// Two workspaces that hold the same records have equal positions.
 			if both := spliced(t, own, cursors[j]); both != own {
 				try(c, p, both, "its own signature before the place of "+q.name)
 			}
@@ -88,8 +88,8 @@ func TestForgedCursors(t *testing.T) {
 	f.Exactly("refused with 400 bad_request", float64(refused), float64(tried), "")
 }
 
-// cursorPlaces are searches of every base, dataset and kind of sort, in two
-// workspaces that hold the same records.
+// cursorPlaces are searches of every base, dataset and kind of sort, in two workspaces
+// that hold the same records.
 func cursorPlaces(t *testing.T, callers []rig.Caller) (places []place) {
 	t.Helper()
 	add := func(workspace int, path string, body object) {
@@ -141,11 +141,11 @@ func must(t *testing.T, c rig.Caller, method, path string, body any) rig.Answer 
 	return a
 }
 
-// signatureEnd is where the signature of a cursor ends, in bytes: a version, and
-// an HMAC-SHA-256.
+// signatureEnd is the end of a cursor's signature, in bytes: a version byte and an
+// HMAC-SHA-256.
 const signatureEnd = 1 + 32
 
-// changedCursors are a cursor's changes, by what was done.
+// changedCursors returns changed copies of a cursor, by the kind of change.
 func changedCursors(t *testing.T, cursor string) map[string]string {
 	t.Helper()
 	bytes, err := base64.RawURLEncoding.DecodeString(cursor)
@@ -172,7 +172,8 @@ func changedCursors(t *testing.T, cursor string) map[string]string {
 	return all
 }
 
-// spliced has the version and signature of one cursor, and the place of another.
+// spliced combines the version and signature of one cursor with the position of
+// another.
 func spliced(t *testing.T, signature, place string) string {
 	t.Helper()
 	head, err1 := base64.RawURLEncoding.DecodeString(signature)

@@ -49,7 +49,7 @@ func newKeys(t *testing.T) []issued {
 	return []issued{{"rs", jwt.SigningMethodRS256, rs}, {"es", jwt.SigningMethodES256, es}, {"ed", jwt.SigningMethodEdDSA, ed}}
 }
 
-// jwk is a public key as a JWKS lists it.
+// jwk returns the public key in the form of a JWKS.
 func (k issued) jwk() object {
 	b64 := base64.RawURLEncoding.EncodeToString
 	out := object{"kid": k.kid, "use": "sig", "alg": k.method.Alg()}
@@ -66,7 +66,7 @@ func (k issued) jwk() object {
 	return out
 }
 
-// token signs claims; a nil in header or claims takes that one out.
+// token signs claims. A nil in header or claims removes that member.
 func token(t *testing.T, method jwt.SigningMethod, key any, header, claims object) string {
 	t.Helper()
 	made := jwt.NewWithClaims(method, jwt.MapClaims(maps.Clone(claims)))
@@ -86,7 +86,7 @@ func token(t *testing.T, method jwt.SigningMethod, key any, header, claims objec
 	return text
 }
 
-// raw signs a header and a payload as they are written.
+// raw signs a header and a payload as they are.
 func raw(t *testing.T, k issued, header, payload string) string {
 	t.Helper()
 	b64 := base64.RawURLEncoding.EncodeToString
@@ -97,7 +97,7 @@ func raw(t *testing.T, k issued, header, payload string) string {
 	return text + "." + b64(signature)
 }
 
-// Tokens that were not issued, or for something else: every one is 401.
+// Forged tokens and tokens for another purpose: every one is answered with 401.
 func TestForgedTokens(t *testing.T) {
 	seed := figures.Seed(t)
 	f := figures.New(t, "forged-tokens", "access tokens and API keys that nobody issued", seed)
@@ -162,7 +162,7 @@ func TestForgedTokens(t *testing.T) {
 	}
 	take(public, "API key", w.Key)
 	for i, changed := range flipped(w.Key, 1) {
-		// The id of a key is a UUID, which is read in any case.
+		// The id of a key is a UUID, in any case.
 		if !strings.EqualFold(changed, w.Key) {
 			try(public, "API key: changed at "+itoa(i), changed)
 		}
@@ -178,13 +178,15 @@ func TestForgedTokens(t *testing.T) {
 	f.Exactly("refused with 401 unauthorized", float64(refused), float64(tried), "")
 }
 
-// flipped are a text's changes of one bit in every step-th character, by where.
+// flipped returns copies of a text with one flipped bit in every step-th character, by
+// position.
 func flipped(text string, step int) map[int]string {
 	all := map[int]string{}
 	for i := 0; i < len(text); i += step {
 		b := []byte(text)
 		b[i] ^= 1 << (i % 7)
-		// Header values cannot hold controls, and a comma or space ends a token.
+		// Header values cannot contain control characters, and a comma or space ends a
+		// token.
 		if b[i] > ' ' && b[i] < 0x7f {
 			all[i] = string(b)
 		}
@@ -192,7 +194,7 @@ func flipped(text string, step int) map[int]string {
 	return all
 }
 
-// forgeries are tokens against a server that has public keys.
+// forgeries are tokens for a server with public keys.
 func forgeries(t *testing.T, k issued, keys []issued, kid, claims object, genuine string) map[string]string {
 	t.Helper()
 	der, err := x509.MarshalPKIXPublicKey(k.private.Public())
@@ -267,7 +269,7 @@ func forgeries(t *testing.T, k issued, keys []issued, kid, claims object, genuin
 	return all
 }
 
-// sharedForgeries are tokens against a server that has a shared secret.
+// sharedForgeries are tokens for a server with a shared secret.
 func sharedForgeries(t *testing.T, keys []issued, claims object, genuine string) map[string]string {
 	t.Helper()
 	payload, err := json.Marshal(claims)
@@ -292,7 +294,7 @@ func sharedForgeries(t *testing.T, keys []issued, claims object, genuine string)
 	return all
 }
 
-// badClaims are changes of good claims, each of which makes them bad.
+// badClaims are changes to valid claims, each of which makes them invalid.
 func badClaims() map[string]object {
 	now := time.Now()
 	return map[string]object{
@@ -325,14 +327,14 @@ func badClaims() map[string]object {
 	}
 }
 
-// with are claims, changed.
+// with returns changed claims.
 func with(claims, change object) object {
 	changed := maps.Clone(claims)
 	maps.Copy(changed, change)
 	return changed
 }
 
-// unsigned is a token that says it is signed by no key.
+// unsigned is a token whose header says that it has no signature.
 func unsigned(algorithm string, payload []byte) string {
 	b64 := base64.RawURLEncoding.EncodeToString
 	return b64([]byte(`{"alg":"`+algorithm+`","typ":"JWT"}`)) + "." + b64(payload) + "."

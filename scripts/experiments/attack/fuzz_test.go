@@ -18,11 +18,10 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// envMinutes says how long each fuzz target runs, in minutes; half a minute
-// without it.
+// envMinutes is the time for each fuzz target, in minutes; half a minute by default.
 const envMinutes = "ATLAS_FUZZ_MINUTES"
 
-// target is a fuzz target and where it is.
+// target is a fuzz target and its folder.
 type target struct{ dir, name string }
 
 var (
@@ -30,8 +29,8 @@ var (
 	executed = regexp.MustCompile(`execs: (\d+) .*new interesting: (\d+)`)
 )
 
-// Every fuzz target of the module runs for some time, from its committed corpus
-// and what earlier runs on this machine found.
+// Every fuzz target of the module runs for some time, from its committed corpus and the
+// cached corpus of this machine.
 func TestFuzz(t *testing.T) {
 	f := figures.New(t, "fuzz", "every fuzz target, one after the other", 0)
 	each := 30 * time.Second
@@ -47,7 +46,7 @@ func TestFuzz(t *testing.T) {
 	targets := fuzzTargets(t, root)
 	failed, executions, interesting := 0, 0, 0
 	for _, at := range targets {
-		// Minimizing what is merely new takes most of the time otherwise.
+		// Minimizing new inputs would take most of the time.
 		run := exec.CommandContext(t.Context(), "go", "test", "-run", "^$", "-fuzz", "^"+at.name+"$", "-fuzztime", each.String(), "-fuzzminimizetime", "10x", ".")
 		run.Dir = filepath.Join(root, at.dir)
 		out, err := run.CombinedOutput()
@@ -103,7 +102,7 @@ func fuzzTargets(t *testing.T, root string) (all []target) {
 	return all
 }
 
-// counted is how many inputs a run tried, and how many reached new code.
+// counted returns how many inputs a run tried, and how many reached new code.
 func counted(out []byte) (executions, interesting int) {
 	for _, line := range executed.FindAllSubmatch(out, -1) {
 		executions, _ = strconv.Atoi(string(line[1])) // digits

@@ -17,11 +17,12 @@ import (
 )
 
 const (
-	// heavyContacts have a project each, so that a Dynamic View has all of them;
-	// of heavyHeld more a workspace knows.
+	// heavyContacts have a project each, so that a Dynamic View shows all of them. A
+	// workspace holds heavyHeld more.
 	heavyContacts = 10_300
 	heavyHeld     = 300
-	// heavyRecords of the other datasets are as large as they may be.
+	// heavyRecords is the number of records of the other datasets, which have the
+	// maximum size.
 	heavyRecords = 120
 )
 
@@ -30,8 +31,8 @@ func heavyID(dataset string, n int) string {
 	return fmt.Sprintf("0197a1b2-0000-7000-8%03d-%012d", len(dataset)*10+int(dataset[0]%10), n)
 }
 
-// loadHeavy loads records with the longest texts, and enough contacts that an offset
-// of 10,000 lies among them.
+// loadHeavy loads records with the longest texts, and enough contacts for an offset of
+// 10,000.
 func loadHeavy(t *testing.T, r *rig.Rig) {
 	t.Helper()
 	dir := filepath.Join(r.Dir, "heavy")

@@ -19,10 +19,10 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// A workspace puts the ids, cursors, locators and tokens of another one wherever
-// a route takes an id or a text: in the path, the query and the body. It learns
-// nothing: no text and no id of the other comes back, an id that is another's is
-// answered as one that nobody has, and the other is afterwards as it was.
+// A workspace sends the ids, cursors, locators and tokens of another one wherever a
+// route takes an id or a text: in the path, the query and the body. No answer has a
+// text or id of the victim, an id of the victim is answered like an unknown one, and
+// the victim's data does not change.
 func TestIDs(t *testing.T) {
 	seed := figures.Seed(t)
 	f := figures.New(t, "ids", "another workspace's ids, cursors and texts in every place of every route", seed)
@@ -67,13 +67,13 @@ func TestIDs(t *testing.T) {
 	f.Exactly("credits of the other's that were used", float64(usedAfter-used), 0, "")
 }
 
-// intruder is a caller in a workspace of their own, who may be at home in the
-// victim's too and then acts elsewhere all the same.
+// intruder is a caller in its own workspace. It may also be a member of the victim's
+// workspace, but it acts in its own.
 type intruder struct {
 	name string
 	rig.Caller
-	view string // a Static View of their own
-	// insider says that the caller may act in the victim's workspace.
+	view string // a Static View of its own
+	// insider says that the caller is a member of the victim's workspace.
 	insider bool
 }
 
@@ -108,13 +108,13 @@ type prober struct {
 	leaks, distinguished, broken, entered int
 }
 
-// value is what is put into a place: something of the victim's, and what the
-// answer to it must be like, "" when there is nothing to compare with.
+// value is a value of the victim, and a control whose answer must be equal, "" if there
+// is none.
 type value struct{ its, control string }
 
-// ids are the ids of the victim, some of each kind. Beside an id that only the
-// victim has goes one that nobody has; beside a record that the victim holds,
-// one that nobody holds.
+// ids returns ids of the victim, some of each kind. The control of an id that only the
+// victim has is an unknown id. The control of a record that the victim holds is a
+// record that nobody holds.
 func (p *prober) ids() (all []value) {
 	for _, kind := range []string{"workspace", "user", "view", "invitation", "subscription", "skill"} {
 		for i, id := range p.victim.ids[kind] {
@@ -133,7 +133,7 @@ func (p *prober) ids() (all []value) {
 	return all
 }
 
-// operation puts everything everywhere.
+// operation tries every value at every place of an operation.
 func (p *prober) operation(i intruder, o operation) {
 	var body any
 	if o.schema != nil {
@@ -181,8 +181,8 @@ func (p *prober) operation(i intruder, o operation) {
 	}
 }
 
-// filled is a body with a text at a leaf. The two ways of naming a record
-// exclude each other.
+// filled returns a body with a text at a leaf. The two ways of naming a record exclude
+// each other.
 func (p *prober) filled(body any, l leaf, text string) any {
 	filled := put(body, l.path, text)
 	within := asObject(filled)
@@ -197,7 +197,7 @@ func (p *prober) filled(body any, l leaf, text string) any {
 	return filled
 }
 
-// compare sends what is the victim's and what it must be answered like.
+// compare sends a value and its control and compares the answers.
 func (p *prober) compare(i intruder, o operation, at string, v value, send func(string) rig.Answer) {
 	like, got := send(v.control), send(v.its)
 	p.withID++
@@ -207,8 +207,8 @@ func (p *prober) compare(i intruder, o operation, at string, v value, send func(
 	}
 }
 
-// outline is an answer without what differs from record to record: the status,
-// the codes, and the names of what is in it.
+// outline is the part of an answer that does not depend on the record: the status, the
+// codes and the names of members.
 func outline(a rig.Answer) string {
 	var body struct {
 		Data     json.RawMessage
@@ -224,12 +224,12 @@ func outline(a rig.Answer) string {
 			Error  struct{ Code, Message string }
 		}
 	}
-	_ = json.Unmarshal(body.Data, &batch) // most answers are no batch's
+	_ = json.Unmarshal(body.Data, &batch) // most answers are not of batches
 	shape := fmt.Sprintln(a.Status, body.Error.Code, body.Error.Message, body.Metadata["succeeded"], body.Metadata["failed"], batch.Results)
 	return aUUID.ReplaceAllString(strings.ToLower(shape), "(id)")
 }
 
-// send sends one request and looks through its answer.
+// send sends one request and checks its answer for leaks.
 func (p *prober) send(i intruder, o operation, params map[string]string, body any) rig.Answer {
 	p.t.Helper()
 	path, query := o.path, url.Values{}
@@ -282,7 +282,7 @@ func (p *prober) exchange(i intruder, c rig.Caller, o operation, path string, bo
 	return a
 }
 
-// usual is what stands in the path where nothing of the victim's does.
+// usual is the value of a path parameter that does not test a value of the victim.
 func (p *prober) usual(i intruder, o operation, at param) string {
 	switch {
 	case strings.Contains(o.path, "/views/{id}"):
@@ -298,8 +298,8 @@ func (p *prober) usual(i intruder, o operation, at param) string {
 	return uuid.NewString()
 }
 
-// enter calls an operation with the victim's workspace as workspace_id, which
-// only who is at home there may.
+// enter calls an operation with the victim's workspace_id, which only its members may
+// do.
 func (p *prober) enter(i intruder, o operation, body any) {
 	if i.insider || !slices.ContainsFunc(o.params, func(at param) bool { return at.name == "workspace_id" }) {
 		return

@@ -15,9 +15,8 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// Bodies of the largest size that a tree of values makes the most of, from many
-// clients at once: the server's memory stays within a bound, and others are
-// answered.
+// Bodies of the largest size with the most expensive trees, from many clients at once:
+// the server's memory stays bounded, and others are answered.
 func TestMemory(t *testing.T) {
 	const clients, lasting = 128, 20 * time.Second
 	seed := figures.Seed(t)
@@ -64,7 +63,7 @@ func TestMemory(t *testing.T) {
 				return
 			}
 			most.Store(max(most.Load(), now))
-			time.Sleep(20 * time.Millisecond) // a sample, no condition is waited for
+			time.Sleep(20 * time.Millisecond) // sampling interval
 		}
 	})
 	took, failed := healthy(t, other, []request{{&grammar{dataset: "projects"}, object{"limit": 5}}}, lasting)
@@ -80,11 +79,11 @@ func TestMemory(t *testing.T) {
 	f.Exactly("ordinary searches that failed", float64(failed), 0, "")
 }
 
-// expensiveBody takes much more memory decoded than on the wire.
+// expensiveBody takes much more memory decoded than encoded.
 type expensiveBody struct{ what, path, body string }
 
 // expensiveBodiesWith returns such bodies. One of the hundred items of a batch is
-// valid, so that the body stays in memory while a database works.
+// valid, so that the body stays in memory during a database call.
 func expensiveBodiesWith(project string) (all []expensiveBody) {
 	const most = 1<<20 - 4_000
 	fill := func(what, item string) {

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// rawRequest is a request as it goes onto the wire.
+// rawRequest is a request in the form in which it is sent.
 type rawRequest struct {
 	operation operation
 	method    string
@@ -22,18 +22,18 @@ type rawRequest struct {
 	header    http.Header
 	body      []byte
 	chunked   bool
-	// how says what was done to a valid request.
+	// how describes the mutations.
 	how string
 }
 
-// generator makes requests: valid ones of the document's examples, each mutated
-// in one to three ways. The n-th request of a seed is always the same.
+// generator makes requests: the examples of the document, each mutated in one to three
+// ways. The n-th request of a seed is always the same.
 type generator struct {
 	spec *spec
 	seed uint64
-	// ids are some that there are; random ones would all end at the look-up.
+	// ids are ids of existing records; random ones would all fail at the look-up.
 	ids []string
-	// fast leaves bodies of over a megabyte out.
+	// fast leaves out bodies larger than a megabyte.
 	fast bool
 }
 
@@ -84,7 +84,7 @@ func (g *generator) request(n int) rawRequest {
 	return c
 }
 
-// text is one that a schema of a parameter allows.
+// text returns a text that the schema of a parameter allows.
 func (g *generator) text(r *rand.Rand, schema object) string {
 	values := asList(schema["enum"])
 	switch {
@@ -117,7 +117,7 @@ func (g *generator) mutate(r *rand.Rand, c *rawRequest) {
 	}
 }
 
-// mutateValue changes one value of the body's tree.
+// mutateValue changes one value in the body's tree.
 func (g *generator) mutateValue(r *rand.Rand, c *rawRequest) {
 	var body any
 	decoder := json.NewDecoder(bytes.NewReader(c.body))
@@ -166,12 +166,12 @@ func (g *generator) mutateValue(r *rand.Rand, c *rawRequest) {
 	})
 	text, err := json.Marshal(changed)
 	if err != nil {
-		return // a number that is none: encoding/json refuses to write it
+		return // an invalid number: encoding/json refuses to write it
 	}
 	c.body = text
 }
 
-// changeOne applies change to a value somewhere in a tree.
+// changeOne applies change to a random value in a tree.
 func changeOne(r *rand.Rand, v any, change func(any) any) any {
 	switch v := v.(type) {
 	case object:
@@ -277,7 +277,7 @@ func (g *generator) mutateText(r *rand.Rand, c *rawRequest) {
 	}
 }
 
-// mutateTarget changes the path or the query string, as it is written.
+// mutateTarget changes the encoded path or query string.
 func mutateTarget(r *rand.Rand, c *rawRequest) {
 	path, query, _ := strings.Cut(c.target, "?")
 	parts := []string{"%00", "%2f", "%2F..%2f", "%ff", "%", "%zz", "%u0041", "..", ".", "", "%20", "é", "{id}", "%7Bid%7D", strings.Repeat("a", 4_000), sample, strings.ToUpper(sample), "urn:uuid:" + sample, "0", "-1", "%25", ";", "a;b=c", "*"}

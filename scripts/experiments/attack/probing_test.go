@@ -20,15 +20,15 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// probed is how many contacts there are. Each has a city of eight; two thirds
-// have a project, two thirds are held, so that each half of a Dynamic View has
-// more than an offset reaches.
+// probed is the number of contacts. Each has one of eight cities. Two thirds have a
+// project and two thirds are held, so that each half of a Dynamic View has more rows
+// than the highest offset.
 const probed = 24_000
 
-// Searches that return nothing are free and tell a total. Sent at the highest
-// offset from 16 connections they leave others their latency; and so many
-// searches of a Dynamic contact View at that offset are answered that a server's
-// memory would not hold the rows before it of all of them.
+// Searches without rows are free and return a total. 16 connections send them at the
+// highest offset, and the latency of other clients stays normal. The server answers
+// more searches of a Dynamic contact View at that offset than its memory could hold the
+// skipped rows of.
 func TestProbing(t *testing.T) {
 	seed := figures.Seed(t)
 	f := figures.New(t, "probing", "searches at offset 10,000: free ones from 16 connections, and merged ones up to 192 at once", seed)
@@ -47,7 +47,7 @@ func TestProbing(t *testing.T) {
 		{&grammar{dataset: "projects"}, object{"filters": object{"city": object{"value": "City 3"}}, "limit": 25}},
 	}
 	const lasting = 15 * time.Second
-	healthy(t, other, ordinary, lasting/3) // warms up
+	healthy(t, other, ordinary, lasting/3) // warm-up
 	alone, failedAlone := healthy(t, other, ordinary, lasting)
 	var free []measured
 	for _, sort := range []string{"name", "created_at", "projects_count"} {
@@ -80,8 +80,8 @@ func TestProbing(t *testing.T) {
 	probeMerged(t, f, s, c, view)
 }
 
-// probeMerged sends searches of the View at once, and returns how long they take
-// and what memory the server has meanwhile.
+// probeMerged sends searches of the View concurrently. It returns their times and the
+// memory of the server meanwhile.
 func probeMerged(t *testing.T, f *figures.Sheet, s *rig.Server, c rig.Caller, view string) {
 	t.Helper()
 	path, body := "/workspace/views/"+view+"/records/search", object{"limit": 1, "offset": 10_000}
@@ -174,7 +174,7 @@ func writeProbed(dir string) error {
 		}))
 }
 
-// holdProbed takes contacts into the book, and makes a Dynamic View of all.
+// holdProbed adds contacts to the book, and makes a Dynamic View of all.
 func holdProbed(t *testing.T, c rig.Caller) (view string) {
 	t.Helper()
 	var all errgroup.Group

@@ -15,8 +15,7 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// The source is looked through for what is known to be unsafe. What is waived
-// says why in its line.
+// Static analysis of the source. Each exception states its reason in its line.
 func TestStatic(t *testing.T) {
 	f := figures.New(t, "static", "gosec and staticcheck over the source", 0)
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
@@ -58,8 +57,7 @@ func TestStatic(t *testing.T) {
 
 var waiver = regexp.MustCompile(`//.*#nosec.*`)
 
-// waived counts the waivers of the source, and lists those that name no rule or
-// no reason.
+// waived counts the exceptions in the source, and lists those without a rule or reason.
 func waived(t *testing.T, root string) (n int, bare []string) {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "git", "ls-files", "--cached", "--others", "--exclude-standard", "*.go")
@@ -75,7 +73,7 @@ func waived(t *testing.T, root string) (n int, bare []string) {
 		}
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if os.IsNotExist(err) {
-			continue // deleted, and not committed yet
+			continue // deleted but not committed yet
 		}
 		rig.Check(t, err)
 		for _, found := range waiver.FindAllString(string(text), -1) {

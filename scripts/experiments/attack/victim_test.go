@@ -18,30 +18,30 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// Markers of the victim's texts. A secret is in one text and nobody else sends it,
-// so an answer that has it leaks. The bait is in all texts and can be searched for.
+// Markers of the victim's texts. A secret is in one text and only the victim sends it,
+// so an answer that has it is a leak. The bait is in all texts and can be searched for.
 const (
 	secretMark = "zqsecret"
 	bait       = "zqbait"
 )
 
-// victim is a workspace that has some of everything there is.
+// victim is a workspace with objects of every kind.
 type victim struct {
 	rig.Workspace
 	owner, member           string // users
 	ownerToken, memberToken string
 
-	// ids are what only this workspace has, by kind.
+	// ids are the ids that only this workspace has, by kind.
 	ids map[string][]string
-	// records are global records that it holds, by dataset; others are ones that
-	// nobody holds, each like the one at its place.
+	// records are global records that it holds, by dataset. others are records that
+	// nobody holds; each is similar to the one at the same index.
 	records, others map[string][]string
-	// texts are what can be sent beside ids: locators, cursors, the token of an
-	// invitation, domains.
+	// texts are other values to try: locators, cursors, the token of an invitation,
+	// domains.
 	texts []string
 }
 
-// secret is a new text with a mark of its own.
+// secret returns a new text with a marker of its own.
 func secret(random *rand.Rand) string {
 	letters := make([]byte, 14)
 	for i := range letters {
@@ -50,15 +50,15 @@ func secret(random *rand.Rand) string {
 	return secretMark + string(letters)
 }
 
-// baited is a secret beside the bait.
+// baited returns a secret with the bait.
 func baited(random *rand.Rand) string { return bait + " " + secret(random) }
 
-// held are the datasets that a workspace can hold records of.
+// held are the datasets of which a workspace can hold records.
 var held = []string{"accounts", "contacts", "projects"}
 
 func singular(dataset string) string { return strings.TrimSuffix(dataset, "s") }
 
-// newVictim makes one, through the API and the command line as its people would.
+// newVictim makes a victim through the API and the command line.
 func newVictim(t *testing.T, r *rig.Rig, s *rig.Server, random *rand.Rand) *victim {
 	t.Helper()
 	v := &victim{ids: map[string][]string{}, records: map[string][]string{}, others: map[string][]string{}}
@@ -116,8 +116,8 @@ func newVictim(t *testing.T, r *rig.Rig, s *rig.Server, random *rand.Rand) *vict
 
 type doer = func(c rig.Caller, method, path string, body any) rig.Answer
 
-// chooseRecords takes records to hold, and as many of the same sort that nobody
-// holds. One contact is linked to no project, so only who holds it sees it.
+// chooseRecords chooses records to hold, and as many similar ones that nobody holds.
+// One contact has no project, so only its holder sees it.
 func (v *victim) chooseRecords(t *testing.T, do doer, key rig.Caller, d string) {
 	t.Helper()
 	bodies := []object{{"limit": 8}}
@@ -157,7 +157,7 @@ func (v *victim) makeViews(t *testing.T, do doer, key rig.Caller, d string, rand
 	}
 }
 
-// gatherCursors takes a cursor of every search that the victim has of its own.
+// gatherCursors gets a cursor of every search of the victim's own data.
 func (v *victim) gatherCursors(t *testing.T, do doer, key rig.Caller) {
 	t.Helper()
 	paths := []string{"/workspace/accounts/search", "/workspace/contacts/search", "/workspace/projects/search"}
@@ -185,7 +185,7 @@ func decode(t *testing.T, a rig.Answer, into any) {
 
 var aUUID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// leak says what of the victim is in an answer to a request that held sent, ""
+// leak returns what an answer to a request with the text sent reveals of the victim, ""
 // for nothing.
 func (v *victim) leak(a rig.Answer, sent string) string {
 	headers, err := json.Marshal(a.Header)
@@ -206,8 +206,8 @@ func (v *victim) leak(a rig.Answer, sent string) string {
 	return ""
 }
 
-// state is everything of the victim: all rows of Postgres that are its own, and
-// the documents of what it holds. Equal states have equal texts.
+// state is all data of the victim: its rows in Postgres, and the documents of held
+// records. Equal states have equal texts.
 func (v *victim) state(ctx context.Context, r *rig.Rig) (map[string]string, error) {
 	tables, err := workspaceTables(ctx, r)
 	if err != nil {
@@ -265,7 +265,7 @@ func (v *victim) changed(t *testing.T, r *rig.Rig, before map[string]string) (n 
 	return n
 }
 
-// workspaceTables are those whose rows belong to a workspace each.
+// workspaceTables are the tables whose rows belong to workspaces.
 func workspaceTables(ctx context.Context, r *rig.Rig) ([]string, error) {
 	return r.Texts(ctx, `SELECT c.table_name FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
 		WHERE c.table_schema = 'public' AND c.column_name = 'workspace_id' AND t.table_type = 'BASE TABLE' ORDER BY 1`)

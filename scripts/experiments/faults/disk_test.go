@@ -14,13 +14,13 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// The disk that all backends share is full for a while, twice, under clients that
-// write batches and search. No page is other than known, nothing acknowledged is
-// lost, and when there is room again everything comes back; Postgres, which stops
-// where it cannot write its log, is started again, as a supervisor does.
+// The disk that all backends share is full for a while, twice, while clients write
+// batches and search. No page is wrong, no acknowledged write is lost, and everything
+// recovers when there is space again. Postgres stops when it cannot write its log, and
+// is then restarted, as by a supervisor.
 func TestDiskFull(t *testing.T) {
 	const writersAtOnce, readers, each, batch, rounds, full = 6, 6, 40, 20, 2, 20 * time.Second
-	// Elasticsearch gives a shard that failed its turn again within a minute.
+	// Elasticsearch retries a failed shard within a minute.
 	const back = 2 * time.Minute
 	seed := figures.Seed(t)
 	f := figures.New(t, "disk-full", fmt.Sprintf("the disk of all backends full for %v, twice, under %d writing and %d searching clients", full, writersAtOnce, readers), seed)

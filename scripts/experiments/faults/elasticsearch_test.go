@@ -13,9 +13,9 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// Elasticsearch is killed under 200 searching clients, and comes back. Meanwhile
-// every search is refused in the documented way and in time, nothing is charged,
-// and what needs no global record goes on.
+// Elasticsearch is killed and restarted while 200 clients search. Meanwhile every
+// search is refused with the documented error in time, nothing is charged, and requests
+// that need no global records work.
 func TestElasticsearchKilled(t *testing.T) {
 	const clients, timeout = 200, 10 * time.Second
 	seed := figures.Seed(t)
@@ -24,8 +24,8 @@ func TestElasticsearchKilled(t *testing.T) {
 	s := r.Serve("ATLAS_SEARCH_TIMEOUT="+timeout.String(), "ATLAS_REDIS_TIMEOUT=2s") // two cores for all: Redis is no fault here
 	w := r.Workspace(rig.Unlimited)
 	c := s.By(w)
-	// Small pages: a cold Elasticsearch on two cores must be able to serve them to
-	// all clients at once, or it is not back when it is back.
+	// Small pages: a cold Elasticsearch on two cores must be able to serve them to all
+	// clients at once.
 	pages := slices.DeleteFunc(knownPages(t, c), func(p page) bool { return p.credits > 5 })
 	writes := newFreeWrites(t, s, w)
 	before := used(t, c)

@@ -20,8 +20,8 @@ import (
 	"atlas/search/query"
 )
 
-// actor is a client of a history: it sends one request after the other, to
-// either server, each once, and records what came of it.
+// actor is a client of a history. It sends its requests one after the other, to either
+// server, without retries, and records their outcomes.
 type actor struct {
 	n          int // counts from 0
 	rig        *rig.Rig
@@ -35,12 +35,12 @@ type actor struct {
 	globalData *globalData
 	turn       int
 
-	// Of the round:
+	// Per round:
 	log      *history.Log
 	counters *counters
 }
 
-// counters is what all clients counted in a round.
+// counters are the counts of all clients in a round.
 type counters struct {
 	sent, answered, unavailable, lost, halves atomic.Int64
 
@@ -48,21 +48,22 @@ type counters struct {
 	unexpected []string // answers that the contract does not allow
 }
 
-// unexpectedf notes an answer that the contract does not allow.
+// unexpectedf records an answer that the contract does not allow.
 func (t *counters) unexpectedf(format string, args ...any) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	t.unexpected = append(t.unexpected, fmt.Sprintf(format, args...))
 }
 
-// lostWithin is when an answer counts as lost: past all limits of the server.
+// lostWithin is the time after which an answer counts as lost. It is longer than all
+// timeouts of the server.
 const lostWithin = 30 * time.Second
 
 // reply is the outcome of a request.
 type reply struct {
 	rig.Answer
-	// span is when it was under way: for a write whose outcome is unknown, until
-	// nothing of it could come any more.
+	// span is the time of the request. For a write with an unknown outcome it lasts
+	// until the write can no longer have an effect.
 	span history.Span
 	// outcome is Refused for an answer from 400 to 499.
 	outcome history.Outcome
@@ -70,7 +71,7 @@ type reply struct {
 	sent bool
 }
 
-// asked says what kind of request it is.
+// asked is the kind of a request.
 type asked int
 
 const (
@@ -79,7 +80,7 @@ const (
 	personal // a write by the user, not by the workspace's key
 )
 
-// ask sends a request. doubt is what it may cost at most.
+// ask sends a request. doubt is its maximum cost.
 func (a *actor) ask(ctx context.Context, kind asked, doubt int64, method, path string, body any) (reply, error) {
 	v := pick(a.random, a.targets)
 	caller := v.By(a.in.Workspace)
@@ -124,14 +125,14 @@ func (a *actor) ask(ctx context.Context, kind asked, doubt int64, method, path s
 	}
 	a.counters.answered.Add(1)
 	a.spent(r, 0, false)
-	if kind != reading && bytes.Contains(r.Raw, []byte(`"unavailable"`)) { // an item of a batch
+	if kind != reading && bytes.Contains(r.Raw, []byte(`"unavailable"`)) { // in an item of a batch
 		err = v.finished(ctx)
 		r.span.Return = a.log.Now()
 	}
 	return r, err
 }
 
-// spent records what a request cost, or may have.
+// spent records the cost of a request, or its maximum if the cost is unknown.
 func (a *actor) spent(r reply, doubt int64, lost bool) {
 	s := history.Spending{Call: r.span.Call, Return: r.span.Return, Doubt: doubt, Lost: lost, Used: -1, Limited: r.Status == 429}
 	if charged, err := strconv.ParseInt(r.Header.Get("X-Credits-Charged"), 10, 64); err == nil {
@@ -143,12 +144,12 @@ func (a *actor) spent(r reply, doubt int64, lost bool) {
 	a.in.credits().Add(s)
 }
 
-// unexpected notes an answer that the contract does not allow.
+// unexpected records an answer that the contract does not allow.
 func (a *actor) unexpected(r reply, what string) {
 	a.counters.unexpectedf("client %d at %.3f s, %s: %d %.300s", a.n, float64(r.span.Call)/1e9, what, r.Status, r.Raw)
 }
 
-// run sends requests until stop is closed. An error is one of the experiment.
+// run sends requests until stop is closed. Its error is an error of the experiment.
 func (a *actor) run(ctx context.Context, stop <-chan struct{}) error {
 	for {
 		select {
@@ -172,8 +173,8 @@ const clientPause = 80 * time.Millisecond
 // uniqueValue returns a value that no other write has.
 func (a *actor) uniqueValue() string { return fmt.Sprintf("c%d-%d", a.n, a.turn) }
 
-// drawn are the datasets of requests: contacts come most, since what they show
-// depends on most.
+// drawn are the datasets to draw from. Contacts are the most frequent, because their
+// visibility has the most conditions.
 var drawn = []query.Dataset{query.Accounts, query.Contacts, query.Contacts, query.Projects}
 
 // next sends the next request.
@@ -231,7 +232,7 @@ func (a *actor) saw(r reply, record, name string, fresh bool) {
 	a.globalData.versions.Saw(record, version, r.span, fresh)
 }
 
-// row is a record as answers of the workspace's API show it.
+// row is a record in an answer of the workspace API.
 type row struct {
 	ID        string
 	Name      string
@@ -242,7 +243,7 @@ type row struct {
 	UpdatedAt *string  `json:"updated_at"`
 }
 
-// overlay is what the row says, if it is in the book.
+// overlay is the overlay in the row, if the record is in the book.
 func (r row) overlay() history.Overlay {
 	text := func(s *string) string {
 		if s == nil {
@@ -259,11 +260,11 @@ type item struct {
 	Status  string
 	Data    json.RawMessage
 	outcome history.Outcome
-	allowed bool // by the contract
+	allowed bool // the contract allows the status
 }
 
-// batch returns the results of n items, without data if the outcome of all is
-// unknown; none, and a note, if the contract does not allow the answer.
+// batch returns the results of n items, without data if the outcome of all is unknown.
+// If the contract does not allow the answer, it records that and returns none.
 func (a *actor) batch(r reply, n int, what string, codes ...string) (results []item) {
 	switch r.outcome {
 	case history.Refused:
@@ -279,7 +280,8 @@ func (a *actor) batch(r reply, n int, what string, codes ...string) (results []i
 	return results
 }
 
-// items returns the results of a batch of n; nil, and a note, if there are others.
+// items returns the n results of a batch. If their number differs, it records that and
+// returns nil.
 func (a *actor) items(r reply, n int) []item {
 	var data struct{ Results []item }
 	if err := r.Data(&data); err != nil || len(data.Results) != n {
@@ -289,8 +291,8 @@ func (a *actor) items(r reply, n int) []item {
 	return data.Results
 }
 
-// outcomeOf reads the status of an item: "ok", "unavailable", or refused as one
-// of the codes.
+// outcomeOf maps the status of an item to an outcome: "ok", "unavailable", or one of
+// the codes.
 func (a *actor) outcomeOf(r reply, i item, codes ...string) (history.Outcome, bool) {
 	switch i.Status {
 	case "ok":

@@ -13,8 +13,8 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// A workspace with a small ceiling is spent by several clients at once, then
-// another one.
+// Several clients concurrently spend the credits of a workspace with a small ceiling,
+// and then of another one.
 const (
 	smallCeiling = 400
 	smallPage    = 20
@@ -52,7 +52,7 @@ func (s *testbed) spenders(ctx context.Context, stop <-chan struct{}, log *histo
 	}
 }
 
-// audit judges the ledger of a workspace after the last spending.
+// audit checks the ledger of a workspace after the last request.
 func (s *testbed) audit(ctx context.Context, w *tenant) error {
 	readings, wrong := w.ledger.Judge()
 	s.total.readings += readings
@@ -112,7 +112,7 @@ func (a *actor) spend(ctx context.Context, stop <-chan struct{}) error {
 		case r.sent && r.outcome == history.Refused:
 			a.unexpected(r, "a search of the Data API")
 		case r.outcome == history.Unknown:
-			// What killed servers had reserved is open for a minute.
+			// The reservations of killed servers stay open for a minute.
 			pause(stop, a.random, time.Second)
 		}
 		pause(stop, a.random, 4*clientPause)

@@ -18,11 +18,11 @@ import (
 	"atlas/search/query"
 )
 
-// heldFields are the values of a held document that can be read back.
+// heldFields are the fields of a held document that have doc values.
 var heldFields = []string{"held.workspace_id", "held.in_book", "held.view_ids", "held.icp_tier", "held.atlas_score", "held.updated_at", "held.exact.tags"}
 
-// document is a held document as Elasticsearch has it, or as Postgres and the
-// global record say it should be.
+// document is a held document in Elasticsearch, or as it follows from Postgres and the
+// global record.
 type document struct {
 	Routing string
 	Source  map[string]any
@@ -54,7 +54,7 @@ func heldRows(ctx context.Context, r *rig.Rig, dataset string) (all []heldRow, e
 		FROM held_records h LEFT JOIN overlays o USING (workspace_id, dataset, record_id) WHERE h.dataset = $1`, dataset)
 }
 
-// should is the document of a row. What nothing holds is a stub.
+// should returns the expected document of a row. A record that nothing holds is a stub.
 func (h heldRow) should(dataset string, global map[string]any) document {
 	if !h.kept && h.views == "" || global == nil {
 		return document{h.workspace, map[string]any{"id": h.record}, map[string]any{"held.in_book": []any{false}}}
@@ -73,7 +73,7 @@ func (h heldRow) should(dataset string, global map[string]any) document {
 	if h.kept {
 		held["held.updated_at"] = []any{h.updated.UTC().Format(query.TimeLayout)}
 		set("held.icp_tier", h.tier)
-		set("held.exact.tags", h.tags) // they are written without capitals
+		set("held.exact.tags", h.tags) // they are written in lower case
 		if dataset == string(query.Accounts) {
 			held["held.atlas_score"] = []any{float64(h.score)}
 		}
@@ -81,7 +81,7 @@ func (h heldRow) should(dataset string, global map[string]any) document {
 	return document{h.workspace, global, held}
 }
 
-// hits is what an answer of Elasticsearch has.
+// hits are the hits of a search.
 type hits struct {
 	Hits struct {
 		Hits []struct {
@@ -94,7 +94,7 @@ type hits struct {
 	}
 }
 
-// indexed reads every document of an index, which has few.
+// indexed reads every document of an index. There are few.
 func indexed(ctx context.Context, r *rig.Rig, index, filter string) (hits, error) {
 	fields, err := json.Marshal(heldFields)
 	if err != nil {
@@ -108,8 +108,8 @@ func indexed(ctx context.Context, r *rig.Rig, index, filter string) (hits, error
 	return found, err
 }
 
-// disagreements compares all that Postgres holds of a dataset with the index,
-// document by document, and returns each difference.
+// disagreements compares all held records of a dataset in Postgres with the index,
+// document by document. It returns each difference.
 func disagreements(ctx context.Context, r *rig.Rig, dataset string) (compared int, differences []string, err error) {
 	rows, err := heldRows(ctx, r, dataset)
 	if err != nil {
@@ -162,8 +162,8 @@ func disagreements(ctx context.Context, r *rig.Rig, dataset string) (compared in
 	return compared, append(differences, texts...), err
 }
 
-// textsMissed returns which records their texts do not find, in one request: texts
-// cannot be read back.
+// textsMissed returns the records that a search for their texts does not find, in one
+// request: texts have no doc values.
 func textsMissed(ctx context.Context, r *rig.Rig, dataset string, rows []heldRow) (differences []string, err error) {
 	var body bytes.Buffer
 	var asked []heldRow

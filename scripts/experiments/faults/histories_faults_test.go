@@ -19,8 +19,8 @@ import (
 	"atlas/search/query"
 )
 
-// nemesis injects faults while a history is made: one fault of a kind after the
-// other, all kinds side by side. Each repairs what it broke before it returns.
+// nemesis injects faults during a history: faults of one kind one after the other, all
+// kinds concurrently. Each fault is repaired before its method returns.
 type nemesis struct {
 	rig        *rig.Rig
 	targets    []*target
@@ -28,17 +28,17 @@ type nemesis struct {
 	log        *history.Log
 	stop       <-chan struct{}
 	count      *faultCounts
-	// Of this round.
+	// Per round.
 	lossesBegun, lossesMade atomic.Int64
 }
 
-// envWithout lists kinds of faults to leave out, separated by commas, to find out
-// which of them a violation needs.
+// envWithout lists kinds of faults to leave out, separated by commas, to find out which
+// of them are needed for a violation.
 const envWithout = "ATLAS_HISTORIES_WITHOUT"
 
-// The kinds of faults: servers are killed; connections to backends are disturbed;
-// the global dataset changes; held indices are rebuilt, or lost; the clock of
-// Postgres is set.
+// The kinds of faults: servers are killed; connections to backends are disturbed; the
+// global dataset changes; held indices are rebuilt or lost; the clock of Postgres is
+// set.
 const (
 	kills    = "kills"
 	ways     = "ways"
@@ -70,7 +70,7 @@ func chosenFaults(t *testing.T) (chosen []string) {
 // faultCounts counts the faults.
 type faultCounts struct {
 	kills, spoiled, deltas, loads, rebuilds, failed, lost, jumps atomic.Int64
-	// found is the longest time from a loss until there was an index again.
+	// found is the longest time from the loss of an index until it exists again.
 	found time.Duration
 }
 
@@ -79,8 +79,7 @@ func (o *faultCounts) String() string {
 		o.kills.Load(), o.spoiled.Load(), o.deltas.Load(), o.loads.Load(), o.rebuilds.Load(), o.lost.Load(), o.jumps.Load())
 }
 
-// again does something over and over, with a pause up to most before each, until
-// it is to stop.
+// again calls do repeatedly until it must stop, after pauses up to most.
 func (o *nemesis) again(ctx context.Context, random *rand.Rand, most time.Duration, do func(context.Context) error) error {
 	for {
 		pause(o.stop, random, most)
@@ -97,7 +96,7 @@ func (o *nemesis) again(ctx context.Context, random *rand.Rand, most time.Durati
 	}
 }
 
-// kill kills a server, at times both, and starts it again.
+// kill kills a server, sometimes both, and starts it again.
 func (o *nemesis) kill(ctx context.Context, random *rand.Rand) error {
 	chosen := []*target{pick(random, o.targets)}
 	if random.IntN(4) == 0 {
@@ -119,7 +118,7 @@ func (o *nemesis) kill(ctx context.Context, random *rand.Rand) error {
 	return nil
 }
 
-// disturbances are those of connections to a backend.
+// disturbances are faults of the connections to a backend.
 var disturbances = []disturbance{
 	{"slow", func(p *rig.Proxy) error { return p.Delay(300, 200) }},
 	{"very slow", func(p *rig.Proxy) error { return p.Delay(3000, 1000) }},
@@ -129,12 +128,12 @@ var disturbances = []disturbance{
 	{"broken off", func(p *rig.Proxy) error { return p.Truncate(2000) }},
 }
 
-// late holds requests back: they are executed after their sender gave up. That
-// is for Elasticsearch alone, since of what is on its way to Postgres nobody
-// could tell when nothing of it can come any more.
+// late delays requests until after their senders gave up. It is used for Elasticsearch
+// only: nobody could tell when a delayed request to Postgres can no longer have an
+// effect.
 const late = 4000
 
-// longestDisturbance bounds the time of one.
+// longestDisturbance limits the time of a disturbance.
 const longestDisturbance = 4 * time.Second
 
 // disturb disturbs the connections of one server to one backend for a while.
@@ -166,10 +165,11 @@ func (o *nemesis) turn(ctx context.Context, random *rand.Rand) error {
 	return o.globalData.delta(ctx, o.log)
 }
 
-// clockJumps is how far from the machine's clock that of Postgres is set.
+// clockJumps is the maximum difference of the clock of Postgres from that of the
+// machine.
 const clockJumps = 10 * time.Minute
 
-// jump sets the clock of Postgres, back as often as forward.
+// jump sets the clock of Postgres, equally often forward and back.
 func (o *nemesis) jump(_ context.Context, random *rand.Rand) error {
 	offset := time.Duration(random.Int64N(int64(2*clockJumps))) - clockJumps
 	now := o.log.Now()
@@ -178,7 +178,7 @@ func (o *nemesis) jump(_ context.Context, random *rand.Rand) error {
 	return o.rig.SetClock(offset)
 }
 
-// lose loses an index of held records, and waits until there is one again.
+// lose deletes an index of held records, and waits until it exists again.
 func (o *nemesis) lose(ctx context.Context, random *rand.Rand) error {
 	began := o.log.Now()
 	d := pick(random, query.Held)
@@ -197,13 +197,13 @@ func (o *nemesis) lose(ctx context.Context, random *rand.Rand) error {
 	return err
 }
 
-// foundWithin bounds how long a lost index is away: who makes it again may be
-// killed at it, and then its lease has to lapse, 20 s later.
+// foundWithin limits the time without a lost index. A server may be killed while it
+// restores the index, and then its lease must expire first, after 20 s.
 const foundWithin = time.Minute
 
-// rebuild rebuilds the indices of held records. That may fail when one of them is
-// lost meanwhile, and is refused while a server makes a lost one again, or was
-// killed at it less than a lease ago; then it is run again, as an operator would.
+// rebuild rebuilds the indices of held records. It can fail if one of them is lost
+// meanwhile. It is refused while a server restores a lost index, and for the time of a
+// lease after such a server was killed. Then rebuild retries, like an operator.
 func (o *nemesis) rebuild(ctx context.Context, random *rand.Rand) error {
 	for {
 		began, made := o.log.Now(), o.lossesMade.Load()
@@ -226,5 +226,5 @@ func (o *nemesis) rebuild(ctx context.Context, random *rand.Rand) error {
 	}
 }
 
-// againAfter is the longest pause before a rebuild that failed is run again.
+// againAfter is the longest pause before a rebuild is retried.
 const againAfter = 3 * time.Second

@@ -18,8 +18,8 @@ import (
 	"atlas/search/query"
 )
 
-// judge waits until nothing is pending, reads everything once more, and holds
-// all answers of a round against the models, and the index against Postgres.
+// judge waits until nothing is pending, reads everything once more, and checks all
+// answers of a round against the models, and the index against Postgres.
 func (s *testbed) judge(log *history.Log, count *counters) {
 	s.t.Helper()
 	ctx, t := s.t.Context(), &s.total
@@ -51,7 +51,7 @@ func (s *testbed) judge(log *history.Log, count *counters) {
 	s.t.Logf("round %d: %d operations on %d things, judged %.0f s after its end; %d violations", t.rounds, verdict.Operations, verdict.Things, time.Since(began).Seconds(), len(verdict.Violations))
 }
 
-// took adds what is wrong, and fails the test by it.
+// took records problems and fails the test.
 func (s *testbed) took(all *[]string, more []string) {
 	s.t.Helper()
 	for _, one := range more {
@@ -60,7 +60,7 @@ func (s *testbed) took(all *[]string, more []string) {
 	*all = append(*all, more...)
 }
 
-// readAll reads every book, View, and list of Favorites, in a round that is over.
+// readAll reads every book, View, and list of Favorites after a round.
 func (s *testbed) readAll(ctx context.Context, count *counters) error {
 	before := count.unavailable.Load() + count.lost.Load()
 	for i, a := range s.actors {
@@ -87,7 +87,7 @@ func (s *testbed) readAll(ctx context.Context, count *counters) error {
 	return nil
 }
 
-// postgres reads all of a workspace's records and Views from Postgres.
+// postgres reads all records and Views of a workspace from Postgres.
 func (a *actor) postgres(ctx context.Context) error {
 	unknown := reply{outcome: history.Unknown}
 	var errs []error
@@ -100,9 +100,9 @@ func (a *actor) postgres(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// compare holds every held document against Postgres and the global record. What
-// still differs when nothing is pending stays so; a moment is given to the sweep
-// to find out what a switch changed.
+// compare compares every held document with Postgres and the global record. When
+// nothing is pending, differences do not disappear, but the sweep gets some time to
+// detect the changes of a switch.
 func (s *testbed) compare() {
 	s.t.Helper()
 	var compared int
@@ -128,7 +128,7 @@ func (s *testbed) compare() {
 	s.took(&s.total.differs, all)
 }
 
-// finish hands in the figures.
+// finish reports the figures.
 func (s *testbed) finish() {
 	s.t.Helper()
 	f, t := s.sheet, &s.total
@@ -172,8 +172,8 @@ func (s *testbed) finish() {
 	}
 }
 
-// afterDamage deletes a document behind Atlas's back, which is to be noticed: a
-// comparison that finds nothing should be one that can.
+// afterDamage deletes a document directly in Elasticsearch and returns the number of
+// differences, to prove that the comparison detects one.
 func afterDamage(t *testing.T, r *rig.Rig) (differences int) {
 	t.Helper()
 	const dataset = "accounts"

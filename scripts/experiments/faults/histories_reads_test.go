@@ -10,11 +10,11 @@ import (
 	"atlas/search/query"
 )
 
-// wholePage is the page of searches whose rows are few: it has all of them.
+// wholePage is a page size that is larger than the number of rows.
 const wholePage = 100
 
-// rows sends a search that has all its rows on one page, and returns them by id;
-// nil when there was no answer, or one that is taken down elsewhere.
+// rows sends a search whose rows fit on one page, and returns them by id. It returns
+// nil if there is no answer, or one that was recorded elsewhere.
 func (a *actor) rows(ctx context.Context, path string, body map[string]any) (reply, map[string]row, error) {
 	body["limit"] = wholePage
 	r, err := a.ask(ctx, reading, wholePage, "POST", path, body)
@@ -44,9 +44,9 @@ func (a *actor) rows(ctx context.Context, path string, body map[string]any) (rep
 	return r, found, nil
 }
 
-// judge records what a search by a condition says of each record that is
-// judged: whether it is found, and what its row shows. View tells that the rows
-// are those of a View, which show less, and records outside of the book too.
+// judge records what a search by a condition shows of each judged record: whether it is
+// found, and the content of its row. view means that the rows are of a View: they show
+// less, and include records outside the book.
 func (a *actor) judge(r reply, d query.Dataset, found map[string]row, by history.Condition, view bool) {
 	for _, record := range a.in.records[d] {
 		key := a.in.recordKey(d, record)
@@ -80,7 +80,7 @@ func (a *actor) book(ctx context.Context, d query.Dataset) error {
 	return err
 }
 
-// byTag reads what of a book has a tag that was written lately.
+// byTag reads the records of a book with a recently written tag.
 func (a *actor) byTag(ctx context.Context, d query.Dataset) error {
 	tag := a.in.tag(d, a.random)
 	r, found, err := a.rows(ctx, "/workspace/"+string(d)+"/search", map[string]any{"filters": map[string]any{"tags": map[string]any{"value": tag}}})
@@ -92,7 +92,7 @@ func (a *actor) byTag(ctx context.Context, d query.Dataset) error {
 	return err
 }
 
-// inView reads what is in a Static View.
+// inView reads the records of a Static View.
 func (a *actor) inView(ctx context.Context, v *known) error {
 	if v == nil {
 		return a.newView(ctx)
@@ -110,7 +110,7 @@ func (a *actor) inView(ctx context.Context, v *known) error {
 	return err
 }
 
-// everyone reads the Dynamic View of all contacts, those of the subjects.
+// everyone reads the subjects of the Dynamic View of all contacts.
 func (a *actor) everyone(ctx context.Context) error {
 	r, found, err := a.rows(ctx, viewsPath+"/"+a.in.everyone+"/records/search", map[string]any{"query": titled})
 	if found != nil {
@@ -121,7 +121,7 @@ func (a *actor) everyone(ctx context.Context) error {
 	return err
 }
 
-// firstTier reads the Dynamic View of accounts by what the workspace says.
+// firstTier reads the Dynamic View of accounts of the first tier.
 func (a *actor) firstTier(ctx context.Context) error {
 	r, found, err := a.rows(ctx, viewsPath+"/"+a.in.first+"/records/search", map[string]any{})
 	if found != nil {
@@ -152,8 +152,7 @@ func (a *actor) get(ctx context.Context, d query.Dataset, record string) error {
 	return nil
 }
 
-// global reads a record of the Data API, which shows deltas and loads that have
-// ended.
+// global reads a record of the Data API, which shows completed deltas and loads.
 func (a *actor) global(ctx context.Context, d query.Dataset) error {
 	record := pick(a.random, a.in.records[d])
 	r, err := a.ask(ctx, reading, 1, "GET", "/data/"+string(d)+"/"+record, nil)
@@ -216,7 +215,7 @@ func (a *actor) views(ctx context.Context) error {
 	return nil
 }
 
-// usage reads how many credits are used.
+// usage reads the number of used credits.
 func (a *actor) usage(ctx context.Context) error {
 	r, err := a.ask(ctx, reading, 0, "GET", "/workspace/credits", nil)
 	if err != nil || !r.sent || r.outcome == history.Unknown {

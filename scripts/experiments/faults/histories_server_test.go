@@ -19,13 +19,13 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// quietWithin bounds the wait for Postgres to have done with what a server had
-// sent, and for a server that was killed to serve again.
+// quietWithin limits the wait until Postgres has finished the work of a server, and
+// until a killed server is ready again.
 const quietWithin = time.Minute
 
-// target is a server that is killed and started again, and whose ways to the
-// backends can be spoiled. It has roles of its own in Postgres, so that its
-// connections can be told from the other's.
+// target is a server that is killed and restarted, and whose connections to the
+// backends can be disturbed. It has its own Postgres roles, which identify its
+// connections.
 type target struct {
 	*rig.Server
 	name  string
@@ -40,7 +40,7 @@ type target struct {
 // life is one process of a server.
 type life struct {
 	killed bool
-	over   chan struct{} // closed when Postgres has done with it
+	over   chan struct{} // closed when Postgres has finished its work
 }
 
 func newTarget(t *testing.T, r *rig.Rig, n int, further ...string) *target {
@@ -68,15 +68,15 @@ func newTarget(t *testing.T, r *rig.Rig, n int, further ...string) *target {
 	return v
 }
 
-// current is the process that serves, or served last.
+// current is the process that is serving, or the last one that did.
 func (v *target) current() *life {
 	v.lock.Lock()
 	defer v.lock.Unlock()
 	return v.life
 }
 
-// die kills the process, and returns when nothing that it sent can take effect
-// any more: Postgres has no connection of it.
+// die kills the process. It returns when nothing that the process sent can have an
+// effect any more: it has no connection to Postgres.
 func (v *target) die(ctx context.Context) error {
 	v.lock.Lock()
 	own := v.life
@@ -108,8 +108,8 @@ func (v *target) rise() error {
 	return errors.Join(v.Launch(), v.Ready(quietWithin))
 }
 
-// outlived waits until nothing can come any more of a request that was lost, and
-// that was sent when own was the current life.
+// outlived waits until a lost request that was sent during the life own can no longer
+// have an effect.
 func (v *target) outlived(ctx context.Context, own *life) error {
 	limit, cancel := context.WithTimeout(ctx, quietWithin)
 	defer cancel()
@@ -119,7 +119,7 @@ func (v *target) outlived(ctx context.Context, own *life) error {
 		case <-limit.Done():
 			return errors.New("an answer was lost, and the server was not killed")
 		}
-		// It may have met the next process, at the same address.
+		// The next process, at the same address, may have received it.
 		next := v.current()
 		v.lock.Lock()
 		met := next.killed
@@ -131,10 +131,10 @@ func (v *target) outlived(ctx context.Context, own *life) error {
 	}
 }
 
-// finished waits until nothing can come any more of a write that was answered
-// 503: every transaction of the server that had begun by then has ended. A
-// commit may be under way in Postgres though its answer did not come through.
-// They are told apart by process and beginning, for Postgres's clock jumps.
+// finished waits until a write that was answered with 503 can no longer have an effect:
+// every transaction of the server that had begun by then has ended. Postgres may still
+// be executing a commit whose answer was lost. Transactions are identified by process
+// and start, because the clock of Postgres jumps.
 func (v *target) finished(ctx context.Context) error {
 	var underWay []string
 	const transaction = `pid::text || ' ' || xact_start::text`
@@ -151,7 +151,7 @@ func (v *target) finished(ctx context.Context) error {
 	})
 }
 
-// awaited returns when the server may answer again, or is being started.
+// awaited returns when the server can answer again, or is being started.
 func (v *target) awaited(ctx context.Context) error {
 	return rig.Until(quietWithin, "the server listens again", func() error {
 		if ctx.Err() != nil {
@@ -165,7 +165,7 @@ func (v *target) awaited(ctx context.Context) error {
 	})
 }
 
-// refused reports that no connection was made: nothing was sent.
+// refused reports whether no connection was made, so that nothing was sent.
 func refused(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"

@@ -13,8 +13,8 @@ import (
 	"atlas/search/query"
 )
 
-// storedRecords reads what Postgres has of records in a workspace, by id; those
-// that nothing is said of are left out.
+// storedRecords reads the records of a workspace from Postgres, by id. Records without
+// data are left out.
 func storedRecords(ctx context.Context, r *rig.Rig, in string, d query.Dataset, records []string) (map[string]history.Stored, error) {
 	all := map[string]history.Stored{}
 	take := func(rows pgx.Rows) error {
@@ -30,15 +30,15 @@ func storedRecords(ctx context.Context, r *rig.Rig, in string, d query.Dataset, 
 		FROM unnest($3::uuid[]) r (id) LEFT JOIN overlays o ON o.workspace_id = $1 AND o.dataset = $2 AND o.record_id = r.id`, in, string(d), records)
 }
 
-// storedView is a Static View as Postgres has it.
+// storedView is a Static View in Postgres.
 type storedView struct {
 	id      string
 	dataset query.Dataset
 	view    history.View
 }
 
-// storedViews reads the Static Views of a workspace whose name, or id, is the
-// given one; all of them, if it is "".
+// storedViews reads the Static Views of a workspace with a name or id; all of them if
+// it is "".
 func storedViews(ctx context.Context, r *rig.Rig, in, only string) (all []storedView, err error) {
 	take := func(rows pgx.Rows) error {
 		v := storedView{view: history.View{There: true}}

@@ -27,7 +27,7 @@ import (
 const (
 	tenants       = 2 // workspaces
 	tenantClients = 3 // in each
-	choiceViews   = 6 // that may be Favorites
+	choiceViews   = 6 // that can be Favorites
 	settledWithin = time.Minute
 	agreedWithin  = 30 * time.Second
 
@@ -45,10 +45,10 @@ const (
 	progressEach   = time.Minute
 )
 
-// Two servers are killed, the ways to their backends are spoiled, the global
-// dataset changes by deltas and loads, held indices are rebuilt and lost, all in
-// one run, while clients write and search. The answers must be linearizable
-// (package history).
+// Two servers are killed, their connections to the backends are disturbed, deltas and
+// loads change the global dataset, and held indices are rebuilt and lost, all in one
+// run, while clients write and search. The answers must be linearizable (package
+// history).
 func TestHistories(t *testing.T) {
 	minutes := figures.Number(t, "ATLAS_HISTORIES_MINUTES", 1, historyMinutes)
 	s := newTestbed(t, "histories", fmt.Sprintf("%d minutes of kills, spoiled ways, deltas, loads, rebuilds and lost indices under %d clients", minutes, tenants*tenantClients))
@@ -56,8 +56,8 @@ func TestHistories(t *testing.T) {
 	s.finish()
 }
 
-// The same for hours: rounds with more and more kills, each judged when all is
-// quiet.
+// The same for hours: rounds with increasingly many kills, each checked when nothing is
+// in progress.
 func TestSoak(t *testing.T) {
 	hours := float64(soakHours)
 	if given := os.Getenv("ATLAS_SOAK_HOURS"); given != "" {
@@ -74,8 +74,8 @@ func TestSoak(t *testing.T) {
 	s.finish()
 }
 
-// testbed runs histories: it has the servers, workspaces and clients, and the totals
-// of all rounds.
+// testbed runs histories. It has the servers, workspaces and clients, and the totals of
+// all rounds.
 type testbed struct {
 	t          *testing.T
 	seed       uint64
@@ -87,7 +87,7 @@ type testbed struct {
 	actors     []*actor
 	globalData *globalData
 	began      time.Time
-	drawing    string // folder of drawn violations
+	drawing    string // folder for drawings of violations
 	faultCounts
 	total total
 }
@@ -169,7 +169,7 @@ func (s *testbed) newTenant(n int) {
 	}
 }
 
-// open begins the histories of all that is there, as Postgres has it.
+// open starts the histories of all existing objects with their state in Postgres.
 func (s *testbed) open(ctx context.Context, log *history.Log) error {
 	span := history.Span{Call: log.Now()}
 	span.Return = span.Call
@@ -208,7 +208,7 @@ func (s *testbed) open(ctx context.Context, log *history.Log) error {
 	return nil
 }
 
-// round makes a history, waits until all is quiet, and judges it.
+// round makes a history, waits until nothing is in progress, and checks it.
 func (s *testbed) round(length, killEach time.Duration) {
 	s.t.Helper()
 	log, count := history.NewLog(s.began), &counters{}

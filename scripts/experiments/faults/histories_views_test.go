@@ -14,7 +14,7 @@ import (
 
 const viewsPath = "/workspace/views"
 
-// viewData is a View as answers show it.
+// viewData is a View in an answer.
 type viewData struct {
 	ID          string
 	Name        string
@@ -31,12 +31,11 @@ func (v viewData) answer() history.ViewAnswer {
 	return a
 }
 
-// mostViews is how many Static Views a workspace has about, beside those that
-// stay.
+// mostViews is the approximate number of Static Views of a workspace, besides the
+// permanent ones.
 const mostViews = 6
 
-// newView makes Static Views, most often one of contacts; at times several in one
-// batch.
+// newView makes a Static View, usually of contacts, and sometimes several in one batch.
 func (a *actor) newView(ctx context.Context) error {
 	if len(a.in.alive()) >= mostViews {
 		return a.endView(ctx)
@@ -85,7 +84,7 @@ func (a *actor) newView(ctx context.Context) error {
 		case !ok:
 			continue
 		case outcome == history.Unknown:
-			// Names are given once: so it is there or never will be.
+			// Names are unique: the View exists now or never will.
 			there, err := storedViews(ctx, a.rig, a.in.ID, names[i])
 			if err != nil {
 				return err
@@ -111,8 +110,7 @@ func (a *actor) newView(ctx context.Context) error {
 	return nil
 }
 
-// rename gives a View a new name, at times only if it has the revision that was
-// seen last.
+// rename renames a View, sometimes only if it has the last known revision.
 func (a *actor) rename(ctx context.Context) error {
 	v := a.in.view(a.random)
 	if v == nil {
@@ -146,7 +144,7 @@ func (a *actor) rename(ctx context.Context) error {
 	return a.lookIntoView(ctx, r, v)
 }
 
-// endView deletes a View, or two in one batch, and looks at once who is left.
+// endView deletes a View, or two in one batch, and immediately checks which exist.
 func (a *actor) endView(ctx context.Context) error {
 	v := a.in.view(a.random)
 	if v == nil {
@@ -186,7 +184,7 @@ func (a *actor) endView(ctx context.Context) error {
 	return a.everyone(ctx)
 }
 
-// ended records that a View was deleted, and with it what it made of records.
+// ended records that a View and its effects on records were deleted.
 func (a *actor) ended(ctx context.Context, r reply, v *known, outcome history.Outcome) error {
 	a.log.Add(a.in.viewKey(v.id), r.span, history.Ended{Outcome: outcome})
 	if outcome == history.Refused {
@@ -199,14 +197,14 @@ func (a *actor) ended(ctx context.Context, r reply, v *known, outcome history.Ou
 	if outcome != history.Unknown {
 		return nil
 	}
-	r.outcome = outcome // of an item, perhaps
+	r.outcome = outcome // possibly that of an item
 	if err := a.lookIntoView(ctx, r, v); err != nil {
 		return err
 	}
 	return a.lookInto(ctx, r, v.dataset, a.in.records[v.dataset]...)
 }
 
-// members adds records to a View, or takes them out, one or several.
+// members adds one or several records to a View, or removes them.
 func (a *actor) members(ctx context.Context) error {
 	v := a.in.view(a.random)
 	if v == nil {
@@ -259,8 +257,7 @@ func (a *actor) members(ctx context.Context) error {
 	return a.moved(ctx, r, v, out, records, outcomes)
 }
 
-// moved records what became of records that were to come into a View, or out
-// of it.
+// moved records the outcome for records that were added to a View or removed.
 func (a *actor) moved(ctx context.Context, r reply, v *known, out bool, records []string, outcomes []history.Outcome) error {
 	of := map[history.Outcome][]string{}
 	for i, record := range records {
@@ -279,15 +276,15 @@ func (a *actor) moved(ctx context.Context, r reply, v *known, out bool, records 
 	if len(doubtful) == 0 {
 		return nil
 	}
-	// Only those contacts that are visible are added.
+	// Only visible contacts are added.
 	part := !out && v.dataset == query.Contacts
 	a.log.Add(key, r.span, history.Contents{Records: doubtful, Out: out, Outcome: history.Unknown, Part: part})
 	r.outcome = history.Unknown
 	return errors.Join(a.lookIntoView(ctx, r, v), a.lookInto(ctx, r, v.dataset, doubtful...))
 }
 
-// lookIntoView reads from Postgres what became of a write to a View whose outcome
-// is unknown.
+// lookIntoView reads the result of a write to a View with an unknown outcome from
+// Postgres.
 func (a *actor) lookIntoView(ctx context.Context, r reply, v *known) error {
 	if r.outcome != history.Unknown {
 		return nil

@@ -23,17 +23,17 @@ import (
 	"atlas/search/query"
 )
 
-// How many records of each held dataset the clients of a history write to.
+// The numbers of records of each held dataset that the clients of a history write to.
 const (
-	sharedRecords    = 3 // in each workspace, by all of its clients
-	ownRecords       = 3 // by one client alone, in its workspace
-	deletableRecords = 3 // that are deleted from the global dataset, and come back
+	sharedRecords    = 3 // in each workspace, for all of its clients
+	ownRecords       = 3 // of one client, in its workspace
+	deletableRecords = 3 // that are deleted from the global dataset and restored
 )
 
 var singular = map[query.Dataset]string{query.Accounts: "account", query.Contacts: "contact", query.Projects: "project"}
 
-// subject is a record that clients write to. Its name contains its version. No
-// project names it, so a contact is visible by what a workspace has of it alone.
+// subject is a record that clients write to. Its name contains its version. It has no
+// project, so a contact is visible only through data of a workspace.
 type subject struct {
 	dataset   query.Dataset
 	id        string
@@ -43,7 +43,7 @@ type subject struct {
 	dead      bool
 }
 
-// titled begins the names of all subjects, and of no generated record.
+// titled is the prefix of the names of all subjects. No generated record has it.
 const titled = "Subject"
 
 func (s subject) line(at int) []byte {
@@ -62,8 +62,8 @@ func versionIn(name string) (int, error) {
 	return strconv.Atoi(text)
 }
 
-// globalData is the global dataset of a history. Loads and deltas change it. Its
-// methods belong to one goroutine.
+// globalData is the global dataset of a history, which loads and deltas change. One
+// goroutine calls its methods.
 type globalData struct {
 	rig      *rig.Rig
 	random   *rand.Rand
@@ -73,8 +73,8 @@ type globalData struct {
 	versions *history.Versions
 }
 
-// newGlobalData generates records and adds the subjects: for each dataset as many as
-// are asked for, the deletable ones first.
+// newGlobalData generates records and adds the subjects: the given number for each
+// dataset, the deletable ones first.
 func newGlobalData(r *rig.Rig, random *rand.Rand, seed uint64, each int) *globalData {
 	g := &globalData{rig: r, random: random, base: filepath.Join(r.Dir, "base"), versions: history.NewVersions()}
 	r.Generate(g.base, 1_000, seed)
@@ -87,7 +87,7 @@ func newGlobalData(r *rig.Rig, random *rand.Rand, seed uint64, each int) *global
 	return g
 }
 
-// folder writes all records, as they are, for a load.
+// folder writes all current records for a load.
 func (g *globalData) folder() (dir string, err error) {
 	if dir, err = emptied(g.rig, "version"); err != nil {
 		return "", err
@@ -109,7 +109,7 @@ func (g *globalData) folder() (dir string, err error) {
 	return dir, nil
 }
 
-// change gives some subjects their next version, deletes or restores some deletable
+// change increments the versions of some subjects, deletes or restores some deletable
 // ones, and returns those that changed.
 func (g *globalData) change(now int64) (changed []*subject) {
 	g.at++
@@ -151,7 +151,7 @@ func (g *globalData) delta(ctx context.Context, log *history.Log) error {
 	return g.run(ctx, log, changed, "index", "apply", dir, "--json", "--strict")
 }
 
-// load changes some subjects by a load of everything, which switches.
+// load changes some subjects by a complete load, which switches generations.
 func (g *globalData) load(ctx context.Context, log *history.Log) error {
 	changed := g.change(log.Now())
 	dir, err := g.folder()
@@ -163,8 +163,8 @@ func (g *globalData) load(ctx context.Context, log *history.Log) error {
 
 func (g *globalData) run(ctx context.Context, log *history.Log, changed []*subject, command ...string) error {
 	began := log.Now()
-	// To its end also when all else ends by an error: what is left of a delta that
-	// is stopped halfway comes with the next one, and would look like a fault.
+	// Not canceled when the experiment ends with an error: the rest of a canceled delta
+	// would be applied with the next one, and would look like a violation.
 	code, stdout, stderr := g.rig.Run(context.WithoutCancel(ctx), command...)
 	for attempt := 1; code != 0 && clockJumped(stderr) && attempt < 10; attempt++ {
 		code, stdout, stderr = g.rig.Run(context.WithoutCancel(ctx), command...)
@@ -179,13 +179,13 @@ func (g *globalData) run(ctx context.Context, log *history.Log, changed []*subje
 	return nil
 }
 
-// clockJumped tells whether a command ended because the clock of Postgres jumped,
-// which ends leases and statements early. The same command goes on with the work.
+// clockJumped reports whether a command ended because the clock of Postgres jumped,
+// which ends leases and statements early. Running the command again continues its work.
 func clockJumped(stderr string) bool {
 	return strings.Contains(stderr, "the lease was lost") || strings.Contains(stderr, "(SQLSTATE 57014)")
 }
 
-// loseIndex deletes an index of held records, as an operator's mistake does.
+// loseIndex deletes an index of held records, like an operator by mistake.
 func loseIndex(ctx context.Context, r *rig.Rig, d query.Dataset) error {
 	var aliases map[string]json.RawMessage
 	if err := r.Ask(ctx, "GET", "/_alias/"+r.Held(string(d)), "", &aliases); err != nil {
@@ -198,29 +198,29 @@ func loseIndex(ctx context.Context, r *rig.Rig, d query.Dataset) error {
 	return errors.Join(errs...)
 }
 
-// tenant is a workspace, what its clients write to, and what they share.
+// tenant is a workspace and what its clients write to and share.
 type tenant struct {
 	rig.Workspace
 	n         int
-	records   map[query.Dataset][]string // that are judged
+	records   map[query.Dataset][]string // that are checked
 	deletable map[query.Dataset][]string
 	// everyone is a Dynamic View of all contacts, first one of accounts of tier 1.
 	everyone, first string
-	choice          []string // Views that may be Favorites
+	choice          []string // Views that can be Favorites
 
 	lock   sync.Mutex
 	ledger *history.Ledger
 	opened time.Time                  // the ledger
-	tags   map[query.Dataset][]string // written lately
+	tags   map[query.Dataset][]string // recently written
 	views  []*known
 	gone   []*known // deleted in this round
 }
 
-// known is a Static View that was made.
+// known is a Static View that was created.
 type known struct {
 	id       string
 	dataset  query.Dataset
-	revision int // that it had when it was last seen
+	revision int // the last known revision
 }
 
 const remembered = 8 // tags, and deleted Views
@@ -247,7 +247,7 @@ func (w *tenant) made(v *known) {
 	w.views = append(w.views, v)
 }
 
-// ended says that a View was deleted, or may have been.
+// ended records that a View was deleted, or may have been.
 func (w *tenant) ended(id string) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -263,7 +263,7 @@ func (w *tenant) ended(id string) {
 	w.views = left
 }
 
-// view picks a View; at times one that was deleted. Nil: there is none.
+// view picks a View, sometimes a deleted one. It returns nil if there is none.
 func (w *tenant) view(random *rand.Rand) *known {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -300,7 +300,7 @@ func (w *tenant) credits() *history.Ledger {
 	return w.ledger
 }
 
-// The names of what is judged.
+// The names of the objects of a history.
 func (w *tenant) recordKey(d query.Dataset, record string) string {
 	return fmt.Sprintf("record/%d/%s/%s", w.n, d, record)
 }
@@ -311,7 +311,7 @@ func favoritesKey(user string) string { return "favorites/" + user }
 
 func pick[T any](random *rand.Rand, from []T) T { return from[random.IntN(len(from))] }
 
-// some are up to most different ones, at least one.
+// some picks up to most distinct elements, at least one.
 func some[T any](random *rand.Rand, from []T, most int) []T {
 	var chosen []T
 	for _, i := range random.Perm(len(from))[:1+random.IntN(min(most, len(from)))] {
@@ -320,7 +320,7 @@ func some[T any](random *rand.Rand, from []T, most int) []T {
 	return chosen
 }
 
-// pause waits for a part of most, unless it is to stop.
+// pause waits for a random part of most, or until stop is closed.
 func pause(stop <-chan struct{}, random *rand.Rand, most time.Duration) {
 	wait := time.NewTimer(time.Duration(random.Int64N(int64(most) + 1)))
 	defer wait.Stop()

@@ -15,13 +15,13 @@ import (
 	"atlas/search/query"
 )
 
-// input is what an upsert says of a record, and its body.
+// input returns the change of an upsert, and its body.
 func (a *actor) input(d query.Dataset, record, uniqueValue string) (history.Change, map[string]any) {
 	var c history.Change
 	body := map[string]any{singular[d] + "_id": record}
 	set := func(name string, to **string, null bool) {
 		switch {
-		case a.random.IntN(3) == 0: // stays as it is
+		case a.random.IntN(3) == 0: // unchanged
 		case null && a.random.IntN(4) == 0:
 			none := ""
 			*to, body[name] = &none, nil
@@ -42,7 +42,7 @@ func (a *actor) input(d query.Dataset, record, uniqueValue string) (history.Chan
 	return c, body
 }
 
-// upsert says something of one record.
+// upsert changes one record.
 func (a *actor) upsert(ctx context.Context, d query.Dataset, record string) error {
 	change, body := a.input(d, record, a.uniqueValue())
 	r, err := a.ask(ctx, writing, 0, "POST", "/workspace/"+string(d)+"/upsert", body)
@@ -63,8 +63,7 @@ func (a *actor) upsert(ctx context.Context, d query.Dataset, record string) erro
 	return a.lookInto(ctx, r, d, record)
 }
 
-// upsertAll says something of several records in one batch; of its own ones
-// alone, at times.
+// upsertAll changes several records in one batch, sometimes only the client's own.
 func (a *actor) upsertAll(ctx context.Context, d query.Dataset) error {
 	from := a.writable[d]
 	if a.random.IntN(2) == 0 {
@@ -75,7 +74,8 @@ func (a *actor) upsertAll(ctx context.Context, d query.Dataset) error {
 	for i, record := range records {
 		uniqueValue := fmt.Sprintf("%s-%d", a.uniqueValue(), i)
 		changes[i], inputs[i] = a.input(d, record, uniqueValue)
-		// Each says something, so that what was done of a lost batch shows.
+		// Each item has a change, so that the executed items of a lost batch can be
+		// recognized.
 		changes[i].Status, inputs[i].(map[string]any)["workspace_status"] = &uniqueValue, uniqueValue
 	}
 	r, err := a.ask(ctx, writing, 0, "POST", "/workspace/"+string(d)+"/upsert/batch", map[string]any{"inputs": inputs})
@@ -107,7 +107,7 @@ func (a *actor) upsertAll(ctx context.Context, d query.Dataset) error {
 	return errors.Join(err, a.lookInto(ctx, r, d, records...))
 }
 
-// remove takes one record out of the book.
+// remove removes one record from the book.
 func (a *actor) remove(ctx context.Context, d query.Dataset, record string) error {
 	r, err := a.ask(ctx, writing, 0, "DELETE", "/workspace/"+string(d)+"/"+record, nil)
 	if err != nil || !r.sent {
@@ -121,7 +121,7 @@ func (a *actor) remove(ctx context.Context, d query.Dataset, record string) erro
 	return a.lookInto(ctx, r, d, record)
 }
 
-// removeAll takes several of its own records out of the book, or of all.
+// removeAll removes several records from the book, sometimes only the client's own.
 func (a *actor) removeAll(ctx context.Context, d query.Dataset) error {
 	from := a.writable[d]
 	own := a.random.IntN(2) == 0
@@ -154,8 +154,8 @@ func (a *actor) removeAll(ctx context.Context, d query.Dataset) error {
 	return errors.Join(err, a.lookInto(ctx, r, d, records...))
 }
 
-// whole counts a batch on its own records whose outcome is unknown, and of which
-// a part was done.
+// whole counts a batch on the client's own records with an unknown outcome that was
+// executed partially.
 func (a *actor) whole(ctx context.Context, d query.Dataset, records []string, judge func(i int, now history.Stored) (done, undone bool)) error {
 	for _, r := range records {
 		if !slices.Contains(a.own[d], r) {
@@ -178,7 +178,7 @@ func (a *actor) whole(ctx context.Context, d query.Dataset, records []string, ju
 	return nil
 }
 
-// lookInto reads from Postgres what became of a write whose outcome is unknown.
+// lookInto reads the result of a write with an unknown outcome from Postgres.
 func (a *actor) lookInto(ctx context.Context, r reply, d query.Dataset, records ...string) error {
 	if r.outcome != history.Unknown {
 		return nil
@@ -194,8 +194,8 @@ func (a *actor) lookInto(ctx context.Context, r reply, d query.Dataset, records 
 	return nil
 }
 
-// writeDeletable writes to records that are deleted from the global dataset and come
-// back: what they are is judged when all is quiet.
+// writeDeletable writes to records that are deleted from the global dataset and
+// restored. Their state is checked after the round.
 func (a *actor) writeDeletable(ctx context.Context, d query.Dataset) error {
 	record := pick(a.random, a.in.deletable[d])
 	_, body := a.input(d, record, a.uniqueValue())

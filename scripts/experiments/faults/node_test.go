@@ -14,9 +14,9 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// One of three nodes of Elasticsearch is killed under searching clients, with a
-// copy of every shard on another node. No client sees a failure: another node is
-// asked, within Atlas and within the cluster.
+// One of three nodes of Elasticsearch is killed while clients search. Every shard has a
+// copy on another node. No client sees a failure, because Atlas and the cluster use
+// another node.
 func TestNodeLostWhileSearching(t *testing.T) {
 	const clients, nodes, timeout = 60, 3, 10 * time.Second
 	seed := figures.Seed(t)
@@ -25,7 +25,7 @@ func TestNodeLostWhileSearching(t *testing.T) {
 	s := r.Serve("ATLAS_SEARCH_TIMEOUT="+timeout.String(), "ATLAS_REDIS_TIMEOUT=2s", "ATLAS_HELD_REPLICAS=1")
 	w := r.Workspace(rig.Unlimited)
 	c := s.By(w)
-	// A copy that is not there yet cannot stand in for the one that is killed.
+	// A missing copy could not replace the killed one.
 	r.Until(time.Minute, "every shard has its copy", func() error {
 		return r.Ask(t.Context(), "GET", "/_cluster/health?wait_for_status=green&timeout=10s", "", nil)
 	})
@@ -53,7 +53,8 @@ func TestNodeLostWhileSearching(t *testing.T) {
 	f.Exactly("credits counted and not delivered", float64(used(t, c)-before-credits(exchanges)), 0, "")
 }
 
-// shardsOf is how many started shards a node has, and whether it leads the cluster.
+// shardsOf returns the number of started shards of a node, and whether it is the
+// elected master.
 func shardsOf(t *testing.T, r *rig.Rig, node int) (shards int, master bool) {
 	t.Helper()
 	name := fmt.Sprintf("elasticsearch-%d", node+1)

@@ -19,9 +19,9 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// Postgres is restarted by its fast shutdown and killed, by turns, under clients
-// that write batches. What was acknowledged is there, whole; what was not was
-// refused as a whole, and is there or not.
+// Postgres is restarted by a fast shutdown and by a kill, alternately, while clients
+// write batches. Acknowledged batches are stored completely. Others are stored
+// completely or not at all.
 func TestPostgresRestarted(t *testing.T) {
 	const clients, rounds, each, batch = 12, 6, 40, 20
 	seed := figures.Seed(t)
@@ -101,7 +101,8 @@ func projectIDs(t *testing.T, c rig.Caller, n int) (ids []string) {
 	return ids[:n]
 }
 
-// token is one write of a record: notes, status and tags all hold its text.
+// token is one write of a record: its notes, status and tags all contain the token's
+// text.
 type token struct {
 	text         string
 	acknowledged bool
@@ -117,7 +118,7 @@ type batchWriter struct {
 
 	// tokens are the writes of each record, in order.
 	tokens map[string][]token
-	// views are those that were made, by name: whether that was acknowledged.
+	// views maps the names of created Views to whether the creation was acknowledged.
 	views        map[string]bool
 	acknowledged int // items
 
@@ -125,7 +126,7 @@ type batchWriter struct {
 	exchanges []exchange
 }
 
-// startWriters starts n writers, each with its part of the projects, until stop is
+// startWriters starts n writers, each with its share of the projects, until stop is
 // called, which returns when all have ended.
 func startWriters(t *testing.T, c rig.Caller, projects []string, n, batch int, seed uint64) (writers []*batchWriter, stop func()) {
 	t.Helper()
@@ -193,8 +194,8 @@ func (w *batchWriter) writeViews(ctx context.Context, n int) exchange {
 	return w.send(ctx, "/workspace/views/upsert/batch", inputs, func(i int) { w.views[names[i]] = true })
 }
 
-// send sends a batch; each item that is answered "ok" is acknowledged, and
-// nothing else may be answered: all items are valid.
+// send sends a batch. Items answered with "ok" are acknowledged. Other statuses are
+// errors, because all items are valid.
 func (w *batchWriter) send(ctx context.Context, path string, inputs []any, acknowledge func(i int)) exchange {
 	began := time.Now()
 	a, err := w.c.Do(ctx, "POST", path, map[string]any{"inputs": inputs})
@@ -229,8 +230,8 @@ func (w *batchWriter) send(ctx context.Context, path string, inputs []any, ackno
 	return e
 }
 
-// check reads everything back. What a record holds is its last acknowledged
-// write or a later one that was refused, whole.
+// check reads everything back. A record must have its last acknowledged write or a
+// complete later one that was refused.
 func (w *batchWriter) check(ctx context.Context) (lost, half []error) {
 	for id, tokens := range w.tokens {
 		last := -1
@@ -276,7 +277,7 @@ func (w *batchWriter) check(ctx context.Context) (lost, half []error) {
 	return lost, half
 }
 
-// unfound are the records that a search by the notes they hold does not find.
+// unfound counts the records that a search for their notes does not find.
 func unfound(t *testing.T, c rig.Caller, writers []*batchWriter) (n int) {
 	t.Helper()
 	for _, w := range writers {
@@ -312,7 +313,7 @@ func exchangesOf(writers []*batchWriter) (all []exchange) {
 	return all
 }
 
-// waitForWrites waits for so many more batches that succeed.
+// waitForWrites waits until n more batches succeed.
 func waitForWrites(t *testing.T, writers []*batchWriter, n int, most time.Duration) {
 	t.Helper()
 	since := time.Now()

@@ -14,26 +14,26 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// What every experiment with a proxy has in common.
+// Common to every experiment with a proxy.
 const (
 	proxyClients   = 20
 	searchTimeout  = 4 * time.Second
 	requestTimeout = 8 * time.Second
-	// faultHolds is how long each fault holds: longer than any request may take.
+	// faultHolds is the duration of a fault, longer than the request timeout.
 	faultHolds = requestTimeout + 3*time.Second
-	// grace is what a busy machine may add to a bound.
+	// grace is added to limits on a busy machine.
 	grace = 2 * time.Second
-	// recoversWithin is when all requests must succeed again after a fault.
+	// recoversWithin is the time after a fault until all requests must succeed.
 	recoversWithin = 5 * time.Second
-	// spare is how many goroutines and connections may be there beyond those
-	// before: jobs in the background have some at times.
+	// spare is the number of additional goroutines and connections that are allowed for
+	// background jobs.
 	spare = 10
-	// settlesWithin is when they must be gone: the Postgres driver gives a
-	// connection that does not answer up in the background, after 15 s.
+	// settlesWithin is the time until the others must be gone: the Postgres driver
+	// closes an unresponsive connection in the background, after 15 s.
 	settlesWithin = time.Minute
 )
 
-// disturbance is a fault on the way to a backend.
+// disturbance is a fault of the connection to a backend.
 type disturbance struct {
 	name  string
 	begin func(*rig.Proxy) error
@@ -74,9 +74,9 @@ func TestProxyRedis(t *testing.T) {
 	})
 }
 
-// disturb puts one fault after the other on the way to a backend while clients
-// search and list. Every answer is the page known before or the documented 503,
-// in time; afterwards all is as before, down to goroutines and connections.
+// disturb injects one fault after the other into the connection to a backend while
+// clients search and list. Every answer is the known page or the documented 503, in
+// time. Afterwards everything is as before, including goroutines and connections.
 func disturb(t *testing.T, b devstack.Backend, experiment string, settings []string, faults []disturbance) {
 	seed := figures.Seed(t)
 	f := figures.New(t, experiment, "the way to "+string(b)+" disturbed in six ways, under 20 clients", seed)
@@ -148,12 +148,12 @@ func disturb(t *testing.T, b devstack.Backend, experiment string, settings []str
 		f.Exactly("credits counted and not delivered", surplus, 0, "")
 		return
 	}
-	// A charge that Redis made while all its answers were lost stands; each is
-	// logged, and whoever asked was refused.
+	// A charge that Redis executed stays even if its answers are lost. It is logged,
+	// and the request was refused.
 	f.Between("credits counted and not delivered", surplus, 0, unsettled(s), "")
 }
 
-// knownLists are requests that cost nothing, and what they answer.
+// knownLists are requests that cost nothing, with their answers.
 func knownLists(t *testing.T, c rig.Caller) []page {
 	t.Helper()
 	var all []page
@@ -167,7 +167,7 @@ func knownLists(t *testing.T, c rig.Caller) []page {
 	return all
 }
 
-// occupied is what a server occupies.
+// occupied is what a server uses.
 type occupied struct{ goroutines, connections float64 }
 
 func footprint(t *testing.T, r *rig.Rig, s *rig.Server, b devstack.Backend) occupied {

@@ -21,13 +21,13 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// Redis is stopped, killed, and put back to an earlier state under searching
-// clients. While it is away what costs credits is refused and what is free goes
-// on; never is more delivered than counted, but for what Redis itself lost; and
-// a workspace gets no more than its ceiling and a page.
+// Redis is stopped, killed, and restored to an earlier state while clients search.
+// While it is unavailable, requests that cost credits are refused and free ones work.
+// The server never delivers more than it counts, except for what Redis itself lost. A
+// workspace gets at most its ceiling and one page.
 func TestRedisAway(t *testing.T) {
-	// A refusal may wait for a place and for the charge of a search to be tried
-	// again, for a second each; a search may take ten.
+	// A refusal may wait for a place and for a retry of the charge, a second each. A
+	// search may take ten.
 	const clients, away, refuses, answers = 40, 4 * time.Second, 4 * time.Second, 12 * time.Second
 	seed := figures.Seed(t)
 	f := figures.New(t, "redis-away", "Redis stopped, killed and put back to an older file under 40 searching clients", seed)
@@ -38,7 +38,7 @@ func TestRedisAway(t *testing.T) {
 	free := knownLists(t, c)
 	pages := knownPages(t, c)
 
-	// The older state: that of now.
+	// The current state is the older state later.
 	older, data := filepath.Join(r.Dir, "older"), r.Stack.DataDir(devstack.Redis)
 	r.Halt(devstack.Redis)
 	replace(t, data, older)
@@ -48,7 +48,7 @@ func TestRedisAway(t *testing.T) {
 	ways := []struct {
 		name    string
 		end     func(devstack.Backend)
-		earlier bool // it comes back with the older state
+		earlier bool // it is restored with the older state
 	}{
 		{"stopped", r.Halt, false},
 		{"killed", r.Kill, false},
@@ -87,7 +87,7 @@ func TestRedisAway(t *testing.T) {
 		if !way.earlier {
 			counted := float64(now - before)
 			lost := 0.0
-			if way.name == "killed" { // what Redis had not written yet
+			if way.name == "killed" { // writes that Redis had not persisted
 				lost = float64(credits(slices.DeleteFunc(slices.Clone(some), func(e exchange) bool {
 					return e.ended.Before(ending.Add(-time.Second)) || e.began.After(gone)
 				})))
@@ -95,8 +95,7 @@ func TestRedisAway(t *testing.T) {
 			f.Tell(way.name+": credits delivered", delivered, "")
 			f.Between(way.name+": credits counted and not delivered", counted-delivered, 0-lost, doubtful, "")
 		} else {
-			// All that was used since the file was kept is given back, and what
-			// is delivered from now on counts.
+			// The usage since the file was kept is lost, and new deliveries count.
 			counted := float64(now - kept)
 			since := slices.DeleteFunc(slices.Clone(some), func(e exchange) bool { return e.began.Before(back) })
 			around := slices.DeleteFunc(slices.Clone(some), func(e exchange) bool { return e.ended.Before(ending) })
@@ -119,8 +118,8 @@ func replace(t *testing.T, from, to string) {
 	}
 }
 
-// ceilingHolds spends a workspace's whole ceiling with many clients, while Redis
-// is killed halfway: they get all of it, and less than a page more.
+// ceilingHolds spends a workspace's whole ceiling with many clients, while Redis is
+// killed in the middle. They get all of it, and less than a page more.
 func ceilingHolds(t *testing.T, f *figures.Sheet, r *rig.Rig, s *rig.Server, pages []page, seed uint64) {
 	const clients, ceiling, page = 20, 20_000, 100
 	w := r.Workspace(ceiling)
@@ -156,7 +155,7 @@ func ceilingHolds(t *testing.T, f *figures.Sheet, r *rig.Rig, s *rig.Server, pag
 	f.AtLeast("of a ceiling of 20000, counted", float64(used(t, c)), ceiling, "")
 }
 
-// spend searches until the ceiling is used up; a 503 is tried again.
+// spend searches until the ceiling is used up. It retries a 503.
 func spend(ctx context.Context, c rig.Caller, pages []page, random *rand.Rand, delivered, refused *atomic.Int64) error {
 	for {
 		p := pages[random.IntN(len(pages))]

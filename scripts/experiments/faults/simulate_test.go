@@ -19,18 +19,18 @@ import (
 	"atlas/workspace/projection/simulation"
 )
 
-// simulatedSeeds are run unless ATLAS_TEST_SEEDS says how many.
+// simulatedSeeds is the number of seeds without ATLAS_TEST_SEEDS.
 const simulatedSeeds = 20_000
 
-// envPart has a process run a part of the seeds: the first, and how many.
+// envPart makes a process run a part of the seeds: the first seed, and their number.
 const envPart = "ATLAS_SIMULATE_PART"
 
-// part begins the line of such a process's result.
+// part is the prefix of the result line of such a process.
 const part = "simulated: "
 
-// Projecting, on models of Postgres and Elasticsearch, under one seed after the
-// other: package simulation. Each processor has a process of its own, in which
-// one goroutine runs at a time.
+// Projection on models of Postgres and Elasticsearch, with one seed after the other
+// (package simulation). Each CPU has its own process, in which one goroutine runs at a
+// time.
 func TestSimulate(t *testing.T) {
 	if of := os.Getenv(envPart); of != "" {
 		simulatePart(t, of)

@@ -22,15 +22,15 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// clientGroup is a group of clients that are slow in one way.
+// clientGroup is a group of clients that are slow in the same way.
 type clientGroup struct {
 	kind    string
 	clients []*slowClient
 	lock    sync.Mutex
-	took    []time.Duration // until each was cut off
+	took    []time.Duration // until each was disconnected
 }
 
-// slowClient is one connection, and how slow it is.
+// slowClient is one connection.
 type slowClient struct {
 	net.Conn
 	host        string
@@ -41,7 +41,7 @@ type slowClient struct {
 const (
 	// byteEvery is the pause after each byte.
 	byteEvery = time.Second
-	// answersAsked of some 70 KB each are more than fits between a server and a
+	// answersAsked answers of 70 KB each exceed the buffers between a server and a
 	// client that does not read.
 	answersAsked = 100
 )
@@ -51,7 +51,7 @@ func newClientGroup(t *testing.T, s *rig.Server, kind string, be func(*slowClien
 	t.Helper()
 	k := &clientGroup{kind: kind}
 	for range slowOfAKind {
-		// Little fits in between, so that the server notices who does not read.
+		// Small buffers, so that the server notices a client that does not read.
 		c, err := connect(t.Context(), s.Address, 2048, 536)
 		rig.Check(t, err)
 		c.clientGroup = k
@@ -66,8 +66,8 @@ func newClientGroup(t *testing.T, s *rig.Server, kind string, be func(*slowClien
 	return k
 }
 
-// connect opens a connection whose receive buffer and segments have these sizes,
-// 0 for the usual.
+// connect opens a connection with these sizes of receive buffer and segments; 0 is the
+// default.
 func connect(ctx context.Context, address string, buffer, segment int) (*slowClient, error) {
 	d := net.Dialer{Timeout: 30 * time.Second, Control: func(_, _ string, raw syscall.RawConn) error {
 		if buffer == 0 {
@@ -87,7 +87,7 @@ func connect(ctx context.Context, address string, buffer, segment int) (*slowCli
 	return &slowClient{Conn: c, host: address, began: time.Now()}, nil
 }
 
-// openIdle opens connections that have had one answer, and keeps them.
+// openIdle opens connections, reads one answer on each, and keeps them open.
 func openIdle(t *testing.T, s *rig.Server, n int) *clientGroup {
 	t.Helper()
 	k := &clientGroup{kind: "idle", clients: make([]*slowClient, n)}
@@ -106,7 +106,7 @@ func openIdle(t *testing.T, s *rig.Server, n int) *clientGroup {
 	return k
 }
 
-// once asks for something small and reads the answer.
+// once sends a small request and reads the answer.
 func (c *slowClient) once() error {
 	if _, err := fmt.Fprintf(c, "GET /health/live HTTP/1.1\r\nHost: %s\r\n\r\n", c.host); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (c *slowClient) once() error {
 // silent sends nothing.
 func (c *slowClient) silent() error { return nil }
 
-// header sends a header that does not end.
+// header sends a header without an end.
 func (c *slowClient) header() error {
 	if _, err := fmt.Fprintf(c, "GET /api/v1/workspace HTTP/1.1\r\nHost: %s\r\nX-Slow: ", c.host); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (c *slowClient) header() error {
 	return c.drip()
 }
 
-// body sends a body that does not end; without a token the sender is unknown.
+// body sends a body without an end. Without a token the sender is not authenticated.
 func (c *slowClient) body(token string) error {
 	if _, err := fmt.Fprintf(c, "POST /api/v1/data/contacts/search HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n{", c.host, token); err != nil {
 		return err
@@ -151,9 +151,8 @@ func (c *slowClient) drip() error {
 	}
 }
 
-// answers asks for large pages, one request behind the other, and reads a byte a
-// second of what comes. The first answers fit into what lies between, so that the
-// server meets the slowness when that is full.
+// answers pipelines requests for large pages and reads one byte per second. The buffers
+// take the first answers, so the server notices the slow client when they are full.
 func (c *slowClient) answers(token string) error {
 	const body = `{"limit":100}`
 	request := fmt.Sprintf("POST /api/v1/data/projects/search HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", c.host, token, len(body), body)
@@ -171,8 +170,8 @@ func (c *slowClient) answers(token string) error {
 	}
 }
 
-// watch waits until the server has closed each connection; what it answers
-// before is read.
+// watch waits until the server has closed each connection. It reads answers sent
+// before.
 func (k *clientGroup) watch() {
 	var all sync.WaitGroup
 	for _, c := range k.clients {
@@ -181,7 +180,7 @@ func (k *clientGroup) watch() {
 				return
 			}
 			if _, err := io.Copy(io.Discard, c.Conn); err != nil && !cutOff(err) {
-				return // not cut off
+				return // not disconnected
 			}
 			k.lock.Lock()
 			defer k.lock.Unlock()
@@ -191,7 +190,7 @@ func (k *clientGroup) watch() {
 	all.Wait()
 }
 
-// cutOff reports that the other side has closed the connection.
+// cutOff reports whether the other side has closed the connection.
 func cutOff(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

@@ -25,8 +25,8 @@ const (
 	healthyFor      = 15 * time.Second
 	filesNeeded     = idleConnections + 2_000
 
-	// What docs/operators.md, "Limits and overload", gives a client, and how much
-	// later a busy machine may get round to it.
+	// The limits of docs/operators.md, "Limits and overload", and the additional delay
+	// on a busy machine.
 	headerWithin = 10 * time.Second
 	bodyWithin   = 30 * time.Second
 	answerWithin = 30 * time.Second
@@ -34,10 +34,9 @@ const (
 	lateness     = 6 * time.Second
 )
 
-// Thousands of connections that do nothing, and hundreds that take their time
-// over a header, a body or an answer, are cut off by the documented time limits.
-// Meanwhile others are served as before, and what the slow ones cost is bounded
-// and comes back.
+// Thousands of idle connections, and hundreds with a slow header, body or answer, are
+// closed by the documented timeouts. Meanwhile other clients are served normally. The
+// resources of the slow clients are bounded and released.
 func TestSlowClients(t *testing.T) {
 	seed := figures.Seed(t)
 	var files syscall.Rlimit
@@ -49,7 +48,7 @@ func TestSlowClients(t *testing.T) {
 	s := r.Serve("ATLAS_SEARCH_TIMEOUT=20s", "ATLAS_REQUEST_TIMEOUT=25s", rig.PatientRedis)
 	c := s.By(r.Workspace(rig.Unlimited))
 
-	healthy(t, c, seed, healthyFor/3) // warms up
+	healthy(t, c, seed, healthyFor/3) // warm-up
 	before := healthy(t, c, seed, healthyFor)
 	base := usageOf(t, s)
 	sheet.Tell("healthy client before, p50", figures.Percentile(before, 50), "ms")
@@ -96,8 +95,8 @@ func TestSlowClients(t *testing.T) {
 	sheet.AtMost("goroutines for each connection, at most", (peak.goroutines-base.goroutines)/(idleConnections+5*slowOfAKind), 4, "")
 	sheet.AtMost("memory in all, more than before", (peak.memory-base.memory)/(1<<20), 700, "MiB")
 
-	// Who reads a byte a second learns of it when all that lies between has been
-	// read: the server's own count of requests that took long tells.
+	// A client that reads a byte per second notices the disconnect only when all
+	// buffers are read. The server's own count of slow requests shows it.
 	var held float64
 	err := rig.Until(4*answerWithin, "slow answers are given up", func() error {
 		m, err := s.Metrics(t.Context())
@@ -134,11 +133,11 @@ func TestSlowClients(t *testing.T) {
 	sheet.AtMost("open files afterwards, more than before", after.files-base.files, 50, "")
 }
 
-// slowReads are the requests whose answers are read slowly: no other client makes
+// slowReads selects the requests whose answers are read slowly. No other client makes
 // them.
 const slowReads = `operation="search_projects"`
 
-// usage is what the server's process takes.
+// usage is the resource usage of the server process.
 type usage struct{ goroutines, files, memory float64 }
 
 func usageOf(t *testing.T, s *rig.Server) usage {
@@ -148,7 +147,7 @@ func usageOf(t *testing.T, s *rig.Server) usage {
 	return usage{m["go_goroutines"], m["process_open_fds"], m["process_resident_memory_bytes"]}
 }
 
-// underWay is nil when at least so many requests are.
+// underWay returns nil if at least this many requests are in progress.
 func underWay(t *testing.T, s *rig.Server, least float64) error {
 	t.Helper()
 	m, err := s.Metrics(t.Context())
@@ -161,8 +160,8 @@ func underWay(t *testing.T, s *rig.Server, least float64) error {
 	return nil
 }
 
-// healthy searches with a few clients for a while, and returns how long each
-// request took. None may fail.
+// healthy searches with a few clients for a while, and returns the time of each
+// request. None may fail.
 func healthy(t *testing.T, c rig.Caller, seed uint64, most time.Duration) (took []time.Duration) {
 	t.Helper()
 	limit, cancel := context.WithTimeout(t.Context(), most)

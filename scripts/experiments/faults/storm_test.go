@@ -1,8 +1,7 @@
 //go:build faults
 
-// Package faults has the experiments of scripts/faults as tests. Each breaks
-// something while real work goes on, and measures the outcome against a
-// bound; docs/faults.md describes each.
+// Package faults has the experiments of scripts/faults as tests. Each injects a fault
+// under load and checks the result against a limit. docs/faults.md describes each.
 package faults
 
 import (
@@ -22,16 +21,16 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// page is a search whose answer is known.
+// page is a search with a known answer.
 type page struct {
-	method     string // POST where it is ""
+	method     string // POST if ""
 	path, body string
 	data       []byte
 	total      int
 	credits    int64
 }
 
-// knownPages are searches of all datasets, answered while all is well.
+// knownPages are searches of all datasets, answered before any fault.
 func knownPages(t *testing.T, c rig.Caller) []page {
 	t.Helper()
 	var all []page
@@ -69,15 +68,15 @@ type exchange struct {
 	id           string // of the request
 	status       int
 	credits      int64
-	// wrong says what the contract does not allow, "" for nothing: a page other
-	// than the known one, a 503 of another shape, no answer at all.
+	// wrong describes a violation of the contract, "" for none: an unknown page, a 503
+	// of another form, no answer.
 	wrong string
 }
 
 func (e exchange) took() time.Duration { return e.ended.Sub(e.began) }
 
-// searchLoad is the load of many clients that search known pages, each one request
-// after the other, and record every exchange.
+// searchLoad is many clients that search known pages, each one request after the other,
+// and record every exchange.
 type searchLoad struct {
 	lock      sync.Mutex
 	exchanges []exchange
@@ -86,10 +85,10 @@ type searchLoad struct {
 	group     sync.WaitGroup
 }
 
-// afterRefusal is what a client waits after a 503: as Retry-After says.
+// afterRefusal is the pause after a 503, as in Retry-After.
 const afterRefusal = time.Second
 
-// startSearchLoad starts n clients, which pause after each answer if one is given.
+// startSearchLoad starts n clients. They pause after each answer if a pause is given.
 func startSearchLoad(ctx context.Context, c rig.Caller, pages []page, n int, seed uint64, pause ...time.Duration) *searchLoad {
 	s := &searchLoad{stopped: make(chan struct{})}
 	if len(pause) > 0 {
@@ -118,7 +117,7 @@ func startSearchLoad(ctx context.Context, c rig.Caller, pages []page, n int, see
 	return s
 }
 
-// search sends one search and judges its answer.
+// search sends one search and checks its answer.
 func search(ctx context.Context, c rig.Caller, p page) exchange {
 	began := time.Now()
 	var body any
@@ -152,7 +151,7 @@ func (s *searchLoad) stop() []exchange {
 	return s.exchanges
 }
 
-// answered is how many exchanges with a status ended since then.
+// answered counts the exchanges with a status that ended after a time.
 func (s *searchLoad) answered(status int, since time.Time) (n int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -164,7 +163,7 @@ func (s *searchLoad) answered(status int, since time.Time) (n int) {
 	return n
 }
 
-// waitFor waits for so many answers of a status from now on.
+// waitFor waits for n more answers with a status.
 func (s *searchLoad) waitFor(t *testing.T, status, n int, most time.Duration) {
 	t.Helper()
 	since := time.Now()
@@ -177,12 +176,12 @@ func (s *searchLoad) waitFor(t *testing.T, status, n int, most time.Duration) {
 	rig.Check(t, err)
 }
 
-// within are the exchanges that lie wholly between two moments.
+// within returns the exchanges completely between two times.
 func within(all []exchange, from, to time.Time) []exchange {
 	return slices.DeleteFunc(slices.Clone(all), func(e exchange) bool { return e.began.Before(from) || e.ended.After(to) })
 }
 
-// count is how many meet a condition.
+// count counts the exchanges that meet a condition.
 func count(all []exchange, meets func(exchange) bool) (n int) {
 	for _, e := range all {
 		if meets(e) {
@@ -192,7 +191,7 @@ func count(all []exchange, meets func(exchange) bool) (n int) {
 	return n
 }
 
-// wrong are the exchanges that the contract does not allow; the first are logged.
+// wrong counts the exchanges that violate the contract, and logs the first ones.
 func wrong(t *testing.T, all []exchange) (n int) {
 	t.Helper()
 	for _, e := range all {
@@ -206,7 +205,7 @@ func wrong(t *testing.T, all []exchange) (n int) {
 	return n
 }
 
-// credits are those of all answers.
+// credits returns the sum of the credits of all answers.
 func credits(all []exchange) (sum int64) {
 	for _, e := range all {
 		sum += e.credits
@@ -214,7 +213,7 @@ func credits(all []exchange) (sum int64) {
 	return sum
 }
 
-// slowest is the longest exchange, in seconds.
+// slowest is the time of the longest exchange, in seconds.
 func slowest(all []exchange) float64 {
 	var most time.Duration
 	for _, e := range all {
@@ -223,9 +222,9 @@ func slowest(all []exchange) float64 {
 	return most.Seconds()
 }
 
-// recovery is how long after a moment the last exchange ended that was refused
-// for want of a backend, in seconds; only those count that began after it. What
-// was refused for another reason is a machine's that is too busy, and is logged.
+// recovery returns the time from the end of a fault until the end of the last exchange
+// that was refused because of a backend, in seconds. Only exchanges that began after
+// the fault count. Other refusals are caused by a busy machine and are logged.
 func recovery(t *testing.T, s *rig.Server, all []exchange, back time.Time, b devstack.Backend) float64 {
 	t.Helper()
 	var last time.Duration

@@ -22,8 +22,8 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// tiedRecords are the projects whose sort values are the same;
-// ATLAS_TEST_RECORDS says another number.
+// tiedRecords is the number of projects with equal sort values. ATLAS_TEST_RECORDS
+// overrides it.
 const tiedRecords = 100_000
 
 // tied is a dataset with few or no different sort values.
@@ -32,10 +32,10 @@ type tied struct {
 	unlinked           []uuid.UUID // contacts that no project names
 }
 
-// All records have the same sort value, or none, or half of them have: paged
-// through by the cursor in both directions, far past the greatest offset, each
-// comes exactly once. In Data, in the book, in a Static View, and in a Dynamic
-// View whose rows are merged from two indices.
+// All records have the same sort value, or none, or half of them have one. Paging by
+// cursor in both directions, far past the highest offset, returns each record exactly
+// once: in Data, in the book, in a Static View, and in a Dynamic View that is merged
+// from two indices.
 func TestTies(t *testing.T) {
 	seed := figures.Seed(t)
 	records := figures.Number(t, "ATLAS_TEST_RECORDS", 1, tiedRecords)
@@ -70,7 +70,7 @@ func TestTies(t *testing.T) {
 	tellTied(t, sheet, walks)
 }
 
-// tiedWalk is a walk and what it must give, once each.
+// tiedWalk is a walk and the records that it must return, once each.
 type tiedWalk struct {
 	walk
 	want []uuid.UUID
@@ -116,9 +116,9 @@ func tellTied(t *testing.T, sheet *figures.Sheet, walks []tiedWalk) {
 	sheet.Tell("page, slowest", figures.Percentile(took, 100), "ms")
 }
 
-// writeTied writes the folder: projects of one name and time, without a cost or
-// a signal, of which half have an area and some storeys; and a fifth as many
-// contacts of one name, of which half belong to projects.
+// writeTied writes the folder: projects of one name and time, without a cost or a
+// signal. Half have an area and storeys. There are a fifth as many contacts of one
+// name, half of them with projects.
 func writeTied(dir string, records int, random *rand.Rand) (tied, error) {
 	var world tied
 	newID := func() uuid.UUID {
@@ -180,8 +180,8 @@ func writeLines(dir, dataset string, lines func(write func(string))) error {
 	return errors.Join(w.Flush(), f.Close())
 }
 
-// hold puts all projects into the book and into one Static View, whose id it
-// returns, and the contacts that no project names into the book.
+// hold adds all projects to the book and to one Static View, and the contacts without a
+// project to the book. It returns the id of the View.
 func hold(t *testing.T, c *client.Client, world tied) (view string) {
 	t.Helper()
 	made, err := c.Views.Upsert(t.Context(), client.ViewUpsert{Dataset: "project", Type: "static", Name: "All of them"})
@@ -213,7 +213,7 @@ func upserted(ctx context.Context, c *client.Client, book, key string, ids []str
 	return errors.Join(err, b.Err())
 }
 
-// batches cuts ids into as many as one request takes.
+// batches splits ids into batches of the maximum size.
 func batches(ids []uuid.UUID) (all [][]string) {
 	const most = 100
 	for from := 0; from < len(ids); from += most {

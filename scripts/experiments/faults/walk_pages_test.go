@@ -21,25 +21,25 @@ import (
 // source is a search that can be paged through.
 type source = client.Source[json.RawMessage]
 
-// walk pages from the first record to the last by the cursor. A request is sent
-// once: nothing is to be repeated, and whatever is not 200 ends the walk.
+// walk pages from the first record to the last by cursor. It does not retry: any answer
+// other than 200 ends the walk.
 type walk struct {
 	name string
 	from *source
 	sort *client.Sort
-	// pace, when set, is waited for before each page but the first.
+	// pace, if set, is called before each page but the first, and may wait.
 	pace func(ctx context.Context, rows int) error
 }
 
-// walked is the outcome of a walk.
+// walked is the result of a walk.
 type walked struct {
 	rows  int
 	took  []time.Duration // of each page
 	seen  map[uuid.UUID]int32
-	order int // rows that were before the row before them
+	order int // rows that belong before the previous row
 }
 
-// run walks to the end. seen of the result counts each id.
+// run pages to the end. seen of the result counts each id.
 func (w walk) run(ctx context.Context) (walked, error) {
 	result := walked{seen: map[uuid.UUID]int32{}}
 	previous := ""
@@ -85,8 +85,8 @@ func (w walk) run(ctx context.Context) (walked, error) {
 
 func isTime(field string) bool { return strings.HasSuffix(field, "_at") }
 
-// timeOf is a record's value as text, which sorts as the time does; empty when
-// it has none, or the row does not show it.
+// timeOf returns a time of a record as text that sorts chronologically. It is empty if
+// the record has none or the row does not show it.
 func timeOf(record json.RawMessage, field string) (string, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(record, &members); err != nil {
@@ -101,8 +101,8 @@ func timeOf(record json.RawMessage, field string) (string, error) {
 	return text, err
 }
 
-// before reports whether a value belongs before the one of the row before it;
-// those without a value come last in both directions.
+// before reports whether a value belongs before the value of the previous row. Missing
+// values are last in both directions.
 func before(value, previous string, desc bool) bool {
 	switch {
 	case value == "":
@@ -115,7 +115,7 @@ func before(value, previous string, desc bool) bool {
 	return value < previous
 }
 
-// once is a client that sends each request once: what fails, failed.
+// once is a client without retries.
 func once(t testing.TB, base string, options ...client.Option) *client.Client {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
@@ -127,7 +127,7 @@ func once(t testing.TB, base string, options ...client.Option) *client.Client {
 	return c
 }
 
-// isServerError reports whether a request failed by the service's fault.
+// isServerError reports whether a request failed because of the server.
 func isServerError(err error) bool {
 	e, answered := errors.AsType[*client.Error](err)
 	return err != nil && (!answered || e.Status >= http.StatusInternalServerError)

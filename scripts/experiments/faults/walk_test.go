@@ -22,14 +22,14 @@ import (
 	"atlas/search/query"
 )
 
-// walkRecords are the records over all datasets; ATLAS_TEST_RECORDS says
-// another number.
+// walkRecords is the number of records over all datasets. ATLAS_TEST_RECORDS overrides
+// it.
 const walkRecords = 1_000_000
 
-// switches are the loads that happen while each walk is under way.
+// switches is the number of loads during each walk.
 const switches = 3
 
-// walks are what is paged through, side by side.
+// walks are the searches that are paged concurrently.
 var walks = []struct {
 	dataset query.Dataset
 	sort    *client.Sort
@@ -41,9 +41,9 @@ var walks = []struct {
 	{query.Signals, client.Desc("detected_at")},
 }
 
-// All records are paged through by the cursor while deltas change, delete and
-// insert some of them and three generations take over. Those whose sort value
-// stays come exactly once.
+// Walks page through all records while deltas change, delete and insert some of them
+// and three generations are switched. Records with an unchanged sort value are returned
+// exactly once.
 func TestWalkWhileGenerationsSwitch(t *testing.T) {
 	seed := figures.Seed(t)
 	records := figures.Number(t, "ATLAS_TEST_RECORDS", 1, walkRecords)
@@ -95,10 +95,10 @@ func TestWalkWhileGenerationsSwitch(t *testing.T) {
 	sheet.Exactly("requests answered 5xx, or not at all", map[bool]float64{true: 1}[isServerError(failed)], 0, "")
 }
 
-// named is how many records that are wrong are named.
+// named is the maximum number of wrong records that are listed.
 const named = 20
 
-// tellWalks holds what was walked past against what there was to see.
+// tellWalks compares the results of the walks with the expected records.
 func tellWalks(t *testing.T, sheet *figures.Sheet, world *moving, results []walked) {
 	t.Helper()
 	var rows, sure, missed, repeated, unknown, disorder int
@@ -144,9 +144,8 @@ func tellWalks(t *testing.T, sheet *figures.Sheet, world *moving, results []walk
 // trickle is the time between two pages of a walk that waits for a switch.
 const trickle = 250 * time.Millisecond
 
-// pacedBy keeps a walk under way until all switches have happened: a part of it
-// lies between any two. It goes as fast as it can up to that part, then slowly,
-// and waits where the part ends.
+// pacedBy spreads a walk over all switches: a part of it is between any two. It runs at
+// full speed up to that part, then slowly, and waits at its end.
 func pacedBy(switched *atomic.Int64, all int) func(ctx context.Context, rows int) error {
 	return func(ctx context.Context, rows int) error {
 		tick := time.NewTicker(trickle)
@@ -166,7 +165,7 @@ func pacedBy(switched *atomic.Int64, all int) func(ctx context.Context, rows int
 	}
 }
 
-// applyDelta writes the at-th delta and applies it.
+// applyDelta writes the delta with number at and applies it.
 func applyDelta(ctx context.Context, t *testing.T, r *rig.Rig, world *moving, at int) (lines int, err error) {
 	dir, err := emptied(r, "changes")
 	if err != nil {
@@ -206,7 +205,7 @@ func loadVersion(ctx context.Context, t *testing.T, r *rig.Rig, world *moving, v
 	return nil
 }
 
-// emptied is a folder of the rig without what was in it.
+// emptied returns an empty folder of the rig.
 func emptied(r *rig.Rig, name string) (string, error) {
 	dir := filepath.Join(r.Dir, name)
 	if err := os.RemoveAll(dir); err != nil {

@@ -21,17 +21,18 @@ import (
 	"atlas/search/query"
 )
 
-// fate is what becomes of a record while others page past it.
+// fate is the change of a record during the walks.
 type fate uint8
 
 const (
-	// steady: the same line in every folder, and in no delta.
+	// steady: unchanged in every folder, and in no delta.
 	steady fate = iota
-	// edited: a field that no walk sorts by changes. It is to be seen exactly once too.
+	// edited: a field that no walk sorts by changes. It must be returned exactly once
+	// too.
 	edited
-	// moved: the values that are sorted by change.
+	// moved: the sort values change.
 	moved
-	// fleeting: deleted and brought back.
+	// fleeting: deleted and restored.
 	fleeting
 	// newcomer: inserted by a folder or a delta.
 	newcomer
@@ -40,18 +41,18 @@ const (
 // sure reports whether a walk must give the record exactly once.
 func (f fate) sure() bool { return f <= edited }
 
-// moving is a generated dataset, and what happens to it: versions of the whole
-// folder for loads, and deltas. Everything follows from the seed.
+// moving is a generated dataset with its changes: versions of the folder for loads, and
+// deltas. Everything follows from the seed.
 type moving struct {
 	seed  uint64
-	dir   string // of the folder that was generated
+	dir   string // of the generated folder
 	fates map[query.Dataset]map[uuid.UUID]fate
 }
 
-// newcomerEach: beside one of so many records another is inserted.
+// newcomerEach: a record is inserted for one of this many records.
 const newcomerEach = 200
 
-// deltaParts is how many deltas it takes to touch every record that changes.
+// deltaParts is the number of deltas that together change every changing record.
 const deltaParts = 25
 
 // readMoving reads the ids of a generated folder.
@@ -72,7 +73,7 @@ func readMoving(t testing.TB, dir string, seed uint64) *moving {
 	return m
 }
 
-// draw is a number that is random from one record and seed to another.
+// draw is a random number for a record and seed.
 func (m *moving) draw(id uuid.UUID) uint64 {
 	h := fnv.New64a()
 	h.Write(binary.BigEndian.AppendUint64(nil, m.seed))
@@ -93,7 +94,7 @@ func (m *moving) fateOf(id uuid.UUID) fate {
 	return steady
 }
 
-// newID is the id of the record that may be inserted beside another.
+// newID is the id of the record that may be inserted for another.
 func newID(beside uuid.UUID) uuid.UUID { return uuid.NewSHA1(beside, []byte("beside")) }
 
 // idOf is the id of a line or a record, which is its first member.
@@ -125,8 +126,8 @@ func (m *moving) lines(d query.Dataset, each func(id uuid.UUID, line []byte) err
 	return lines.Err()
 }
 
-// write makes one file for each dataset in dir, of the lines that put answers
-// for each record that was generated.
+// write writes one file for each dataset to dir, with the lines that put returns for
+// each generated record.
 func (m *moving) write(dir string, put func(d query.Dataset, id uuid.UUID, line []byte) ([][]byte, error)) (lines int, err error) {
 	for _, d := range query.Datasets {
 		f, err := os.Create(filepath.Join(dir, string(d)+".ndjson"))
@@ -150,7 +151,7 @@ func (m *moving) write(dir string, put func(d query.Dataset, id uuid.UUID, line 
 	return lines, nil
 }
 
-// folder writes the version-th folder for a load.
+// folder writes the folder with a version for a load.
 func (m *moving) folder(dir string, version int) error {
 	_, err := m.write(dir, func(d query.Dataset, id uuid.UUID, line []byte) (all [][]byte, err error) {
 		n := m.draw(id)
@@ -171,7 +172,7 @@ func (m *moving) folder(dir string, version int) error {
 	return err
 }
 
-// delta writes the part-th delta, which is the at-th change of all.
+// delta writes the delta with number part, which is change number at.
 func (m *moving) delta(dir string, part, at int) (lines int, err error) {
 	return m.write(dir, func(d query.Dataset, id uuid.UUID, line []byte) (all [][]byte, err error) {
 		n, f := m.draw(id), m.fates[d][id]
@@ -219,7 +220,7 @@ func withID(line []byte, id uuid.UUID) []byte {
 // editable is a text field of each dataset that no walk sorts by.
 var editable = map[query.Dataset]string{query.Accounts: "description", query.Contacts: "title", query.Projects: "description", query.Signals: "summary"}
 
-// changed is a record's line after a change, which draws its values from turn.
+// changed returns a record's line after a change, whose values depend on turn.
 func (m *moving) changed(f fate, id uuid.UUID, line []byte, turn, at int) ([]byte, error) {
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(line, &members); err != nil {

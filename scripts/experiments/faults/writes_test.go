@@ -12,19 +12,19 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// freeWrites are writes that need no global record, and so go on without
-// Elasticsearch: deletions from the book and from a Static View, Views,
-// Favorites, members, invitations, subscriptions, Skills.
+// freeWrites are writes that need no global records, so they work without
+// Elasticsearch: deletions from the book and from a Static View, Views, Favorites,
+// members, invitations, subscriptions, Skills.
 type freeWrites struct {
 	key, owner   rig.Caller
 	member       string
 	view         string   // a Static View
-	records      []string // projects in the book and in the View; a round takes one out
+	records      []string // projects in the book and in the View; each round removes one
 	made, failed int
 	rounds       []int
 }
 
-// writeRounds is how many rounds there are records for.
+// writeRounds is the number of rounds for which there are records.
 const writeRounds = 4
 
 func newFreeWrites(t *testing.T, s *rig.Server, w rig.Workspace) *freeWrites {
@@ -52,8 +52,8 @@ func newFreeWrites(t *testing.T, s *rig.Server, w rig.Workspace) *freeWrites {
 	return f
 }
 
-// round makes each write once; n numbers the rounds. The error is of those
-// that were refused.
+// round makes each write once; n numbers the rounds. Its error joins those of refused
+// writes.
 func (f *freeWrites) round(ctx context.Context, n int) error {
 	f.rounds = append(f.rounds, n)
 	var refused []error
@@ -84,8 +84,7 @@ func (f *freeWrites) round(ctx context.Context, n int) error {
 
 func name(n int) string { return fmt.Sprintf("Made meanwhile %d", n) }
 
-// check returns what of the acknowledged rounds is not there, once nothing is
-// pending.
+// check returns the acknowledged writes that are missing when nothing is pending.
 func (f *freeWrites) check(ctx context.Context) error {
 	var missing []error
 	left := slices.Clone(f.records)
@@ -118,7 +117,7 @@ func (f *freeWrites) check(ctx context.Context) error {
 	if err := a.Data(&listed); err != nil {
 		return err
 	}
-	for i, v := range listed.Views { // the last one made is first
+	for i, v := range listed.Views { // the newest is first
 		if want := name(f.rounds[len(f.rounds)-1-i]); v.Name != want {
 			missing = append(missing, fmt.Errorf("Favorite %d is %q, want %q", i, v.Name, want))
 		}
@@ -144,7 +143,7 @@ func (f *freeWrites) check(ctx context.Context) error {
 	return errors.Join(missing...)
 }
 
-// idsIn are the ids of the records of a book's or a View's search.
+// idsIn are the ids of the records in a search of a book or a View.
 func idsIn(a rig.Answer) ([]string, error) {
 	if ids, err := a.IDs(); err == nil {
 		return ids, nil

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// Favorites are a user's, in their order, with blanks between.
+// Favorites are a user's Favorites in order, separated by blanks.
 type Favorites string
 
-// Reorder changes them, Done or Unknown: Away go; then each of Front comes to
-// the front, in this order; then View, where it is set, to its Position.
+// Reorder changes Favorites; its outcome is Done or Unknown. Away are removed. Then
+// each of Front moves to the front, in this order. Then View, if set, moves to
+// Position.
 type Reorder struct {
 	Away, Front []string
 	View        string
@@ -39,7 +40,7 @@ func (r Reorder) String() string {
 	return fmt.Sprintf("away %v, front %v, %s to %d: %s", r.Away, r.Front, r.View, r.Position, r.Outcome)
 }
 
-// Listed is a read of them.
+// Listed is a read of the Favorites.
 type Listed struct{ Order string }
 
 // Next implements Op.

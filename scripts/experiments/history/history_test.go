@@ -18,7 +18,7 @@ func said(s string) *string { return &s }
 
 func in(status string) Overlay { return Overlay{In: true, Status: status} }
 
-// says is an upsert of a record that nothing else is said of.
+// says is an upsert of a record that has no other overlay values.
 func says(status string) Upsert {
 	return Upsert{Change: Change{Status: said(status)}, Answer: in(status)}
 }
@@ -31,7 +31,7 @@ func found(k Kind, value string, is bool) Found { return Found{By: Condition{k, 
 
 var someView = ViewAnswer{Name: "A", Revision: 1}
 
-// Each history has an order, or none.
+// Each history is linearizable or not.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	fresh, linked := Start{Record{}}, Start{Record{Linked: true}}

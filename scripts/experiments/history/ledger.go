@@ -8,42 +8,42 @@ import (
 	"sync"
 )
 
-// Ledger is the history of one workspace's credits. What it counts lies between
-// what was delivered and that plus what is in doubt, at every moment at which it
-// is read; and the ceiling ends it. It is safe for concurrent use.
+// Ledger is the history of one workspace's credits. At each reading, the counted
+// credits must be between those delivered and those plus the ones with an unknown
+// outcome. The ceiling is respected. It is safe for concurrent use.
 type Ledger struct {
-	// Base is what it counted at the beginning, when nothing was under way.
+	// Base is the count at the beginning, when no request is in progress.
 	Base int64
-	// Ceiling of the workspace. Its page is the most that one request takes.
+	// Ceiling is the workspace's ceiling. Page is the most that one request costs.
 	Ceiling, Page int64
 
 	lock sync.Mutex
 	all  []Spending
 }
 
-// Spending is one request, as its client knows it.
+// Spending is one request as its client observed it.
 type Spending struct {
 	Call, Return int64
-	// Charged is what an answer says that it cost; Doubt, what a request without
-	// one, or one that was answered 503, may have cost. Lost tells the former.
+	// Charged is the cost in the answer. Doubt is the maximum cost of a request without
+	// an answer or with a 503. Lost says that there was no answer.
 	Charged, Doubt int64
 	Lost           bool
-	// Used is what the answer says is used; where it says nothing, -1.
+	// Used is the usage in the answer, -1 if it has none.
 	Used int64
-	// Limited tells that it was refused because the ceiling is used up.
+	// Limited says that the request was refused because the ceiling was used up.
 	Limited bool
 }
 
-// Add takes a request.
+// Add adds a request.
 func (l *Ledger) Add(s Spending) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	l.all = append(l.all, s)
 }
 
-// Close holds what is used when nothing is under way any more against all
-// requests. Of those that were answered 503 only what the servers logged as not
-// settled may have been charged.
+// Close compares the usage when no request is in progress with all requests. Of the
+// requests that were answered with 503, only those that the servers logged as unsettled
+// may have been charged.
 func (l *Ledger) Close(used, unsettled int64) (wrong []string) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
@@ -60,14 +60,14 @@ func (l *Ledger) Close(used, unsettled int64) (wrong []string) {
 	return wrong
 }
 
-// Judge returns what is impossible, and how many readings were judged.
+// Judge returns all violations, and the number of readings that were checked.
 func (l *Ledger) Judge() (readings int, wrong []string) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	returned := sums(l.all, func(s Spending) int64 { return s.Return }, func(s Spending) int64 { return s.Charged })
 	called := sums(l.all, func(s Spending) int64 { return s.Call }, func(s Spending) int64 { return s.Charged + s.Doubt })
 	for _, s := range l.all {
-		// Its own charge is in what it says is used, whatever came before.
+		// The usage in an answer includes its own charge.
 		least, most := l.Base+returned(s.Call)+s.Charged, l.Base+called(s.Return)
 		at := fmt.Sprintf("a request from %.3f to %.3f s", seconds(s.Call), seconds(s.Return))
 		if s.Used >= 0 {
@@ -89,7 +89,7 @@ func (l *Ledger) Judge() (readings int, wrong []string) {
 	return readings, wrong
 }
 
-// sums answers how much there is of all whose time is before a given one.
+// sums returns a function that adds up all values with a time before the given one.
 func sums(all []Spending, at, of func(Spending) int64) func(int64) int64 {
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b Spending) int { return cmp.Compare(at(a), at(b)) })
 	until := make([]int64, len(sorted)+1)

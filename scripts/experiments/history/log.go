@@ -14,18 +14,18 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// State is of one thing that is judged. It is comparable.
+// State is the state of one object. It is comparable.
 type State any
 
 // Op is an operation with its outcome.
 type Op interface {
-	// Next are the states that the thing may be in after the operation, none if
-	// its outcome cannot be in that state.
+	// Next returns the states in which the object may be after the operation, none if
+	// its outcome is impossible in that state.
 	Next(State) []State
 	String() string
 }
 
-// Start begins the history of a thing.
+// Start is the first operation of an object's history.
 type Start struct{ State State }
 
 // Next implements Op.
@@ -42,55 +42,55 @@ type Log struct {
 	notes  []porcupine.Annotation
 }
 
-// NewLog is an empty history. Its times count from began: histories that follow
-// each other have one clock.
+// NewLog returns an empty history. Its times count from began, so that consecutive
+// histories share one clock.
 func NewLog(began time.Time) *Log {
 	return &Log{began: began, things: map[string][]porcupine.Operation{}}
 }
 
-// Now is the time since then, in nanoseconds.
+// Now is the time since began, in nanoseconds.
 func (l *Log) Now() int64 { return int64(time.Since(l.began)) }
 
-// Span is when an operation was under way: from before it was sent until its
-// answer was there, or until nothing of it could come any more.
+// Span is the time of an operation: from before it was sent until its answer arrived,
+// or until it could no longer have an effect.
 type Span struct {
 	// Client counts from 0.
 	Client       int
 	Call, Return int64
 }
 
-// Add puts an operation into the history of a thing.
+// Add adds an operation to the history of an object.
 func (l *Log) Add(thing string, s Span, op Op) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	l.things[thing] = append(l.things[thing], porcupine.Operation{ClientId: s.Client, Input: op, Call: s.Call, Return: s.Return})
 }
 
-// Note says what was done to the system, for the drawing.
+// Note records a fault, for the drawing.
 func (l *Log) Note(tag, what string, from, to int64) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	l.notes = append(l.notes, porcupine.Annotation{Tag: tag, Description: what, Start: from, End: max(from, to), BackgroundColor: "#f4b6a6"})
 }
 
-// Verdict is the result of judging a history.
+// Verdict is the result of checking a history.
 type Verdict struct {
 	Things, Operations int
-	// Violations name the things whose answers no order explains; where their
-	// history is drawn follows.
+	// Violations names the objects whose answers no order explains, and the files of
+	// their drawings.
 	Violations []string
-	// Undecided took too long to be judged.
+	// Undecided names the objects whose check timed out.
 	Undecided []string
 }
 
-// judgeWithin bounds the judging of one thing.
+// judgeWithin limits the time of checking one object.
 const judgeWithin = 4 * time.Minute
 
-// drawn is how many violations are drawn at most.
+// drawn is the maximum number of violations that are drawn.
 const drawn = 10
 
-// Judge looks for an order of the operations of each thing. The histories of
-// violations are drawn as HTML into dir.
+// Judge searches for an order of the operations of each object. It draws the histories
+// of violations as HTML into dir.
 func (l *Log) Judge(dir string) (v Verdict, err error) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
@@ -123,7 +123,7 @@ func (l *Log) Judge(dir string) (v Verdict, err error) {
 	return v, nil
 }
 
-// model is that of every thing: the operations know their states.
+// model is the model of every object: the operations know their states.
 func model() porcupine.Model {
 	nondeterministic := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{nil} },
@@ -140,11 +140,11 @@ func model() porcupine.Model {
 	return nondeterministic.ToModel()
 }
 
-// shown is how many operations are shown before and after a wrong answer.
+// shown is the number of operations that are shown before and after a wrong answer.
 const shown = 4
 
-// culprits are operations that a longest order has no place for, the earliest
-// first: most often the answer that is wrong is among them.
+// culprits returns the operations that do not fit into a longest order, the earliest
+// first. Usually the wrong answer is among them.
 func culprits(all []porcupine.Operation, info porcupine.LinearizationInfo) string {
 	var longest []porcupine.Operation
 	for _, orders := range info.PartialLinearizationsOperations() {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Overlay is what a workspace says of a record. In tells that the record is in
-// the book; the rest is empty where it is not.
+// Overlay is a workspace's overlay of a record. In says that the record is in the book;
+// otherwise the rest is empty.
 type Overlay struct {
 	In                        bool
 	Status, Notes, Tags, Tier string
@@ -20,14 +20,14 @@ func (o Overlay) String() string {
 	return strings.Join([]string{o.Status, o.Notes, o.Tags, o.Tier}, "|")
 }
 
-// Record is the state of a record in a workspace. Lists are sorted, with blanks
-// between.
+// Record is the state of a record in a workspace. Lists are sorted and separated by
+// blanks.
 type Record struct {
 	Overlay
-	// Linked is visible whatever the workspace says.
+	// Linked says that the record is visible to every workspace.
 	Linked bool
-	// Views are the Static Views that it is in; Dropped, the Views that were
-	// deleted, which it cannot come into any more.
+	// Views are the Static Views that contain the record. Dropped are deleted Views, to
+	// which it can no longer be added.
 	Views, Dropped string
 }
 
@@ -40,8 +40,8 @@ func (r Record) visible() bool { return r.Linked || r.In || r.Views != "" }
 // Outcome of a write.
 type Outcome int
 
-// The outcomes: it was done; whether it was is unknown; or it was refused, for
-// the reason that its operation knows, and nothing of it was done.
+// The outcomes: the write was executed, it is unknown whether it was, or it was refused
+// completely for the reason that its operation names.
 const (
 	Done Outcome = iota
 	Unknown
@@ -50,7 +50,7 @@ const (
 
 func (o Outcome) String() string { return [...]string{"done", "unknown", "refused"}[o] }
 
-// either are the states after a write that may have been done.
+// either returns the states after a write that may have been executed.
 func either[S comparable](before, after S) []State {
 	if before == after {
 		return []State{before}
@@ -58,7 +58,7 @@ func either[S comparable](before, after S) []State {
 	return []State{before, after}
 }
 
-// Change is what an upsert says; nil leaves as it is.
+// Change is the content of an upsert; nil leaves a value unchanged.
 type Change struct{ Status, Notes, Tags, Tier *string }
 
 func (c Change) apply(o Overlay) Overlay {
@@ -84,8 +84,8 @@ func (c Change) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Upsert puts a record into the book or changes what is said of it, Done or
-// Unknown. Done, it answered what is said now.
+// Upsert adds a record to the book or changes its overlay. Its outcome is Done or
+// Unknown. If it is Done, the answer has the new overlay.
 type Upsert struct {
 	Change  Change
 	Outcome Outcome
@@ -113,7 +113,7 @@ func (u Upsert) String() string {
 	return fmt.Sprintf("upsert %s: %s", u.Change, u.Answer)
 }
 
-// Delete takes a record out of the book, Done or Unknown.
+// Delete removes a record from the book. Its outcome is Done or Unknown.
 type Delete struct{ Outcome Outcome }
 
 // Next implements Op.
@@ -129,7 +129,7 @@ func (d Delete) Next(s State) []State {
 
 func (d Delete) String() string { return "delete from the book: " + d.Outcome.String() }
 
-// Join adds the record to a Static View; Refused, because it is not visible.
+// Join adds the record to a Static View. It is Refused if the record is not visible.
 type Join struct {
 	View    string
 	Outcome Outcome
@@ -156,7 +156,7 @@ func (j Join) Next(s State) []State {
 
 func (j Join) String() string { return fmt.Sprintf("add to View %s: %s", j.View, j.Outcome) }
 
-// Leave takes the record out of a Static View, Done or Unknown.
+// Leave removes the record from a Static View. Its outcome is Done or Unknown.
 type Leave struct {
 	View    string
 	Outcome Outcome
@@ -178,7 +178,7 @@ func (l Leave) Next(s State) []State {
 
 func (l Leave) String() string { return fmt.Sprintf("take out of View %s: %s", l.View, l.Outcome) }
 
-// Drop is the deletion of a View that the record may be in, Done or Unknown.
+// Drop deletes a View that may contain the record. Its outcome is Done or Unknown.
 type Drop struct {
 	View    string
 	Outcome Outcome
@@ -197,8 +197,8 @@ func (d Drop) Next(s State) []State {
 
 func (d Drop) String() string { return fmt.Sprintf("View %s is deleted: %s", d.View, d.Outcome) }
 
-// Shows is a read of what is said of the record, from Postgres. Narrow reads do
-// not tell notes, and not the tier where there is none: NoNotes, NoTier.
+// Shows is a read of the overlay from Postgres. Narrow reads do not show the notes
+// (NoNotes), and some do not show the tier (NoTier).
 type Shows struct {
 	By              string
 	Overlay         Overlay
@@ -222,9 +222,9 @@ func (r Shows) Next(s State) []State {
 
 func (r Shows) String() string { return fmt.Sprintf("%s shows %s", r.By, r.Overlay) }
 
-// Condition is what a search asks of a record.
+// Condition is a condition of a search on a record.
 type Condition struct {
-	// Kind is one of the kinds below, Value what it is about.
+	// Kind is one of the kinds below, Value is its operand.
 	Kind  Kind
 	Value string
 }
@@ -232,8 +232,8 @@ type Condition struct {
 // Kind of condition.
 type Kind string
 
-// The kinds: in the book; in the book and with a tag, a tier; in a Static View;
-// visible to the workspace.
+// The kinds: in the book; in the book and with a tag, a tier; in a Static View; visible
+// to the workspace.
 const (
 	InBook  Kind = "in the book"
 	Tagged  Kind = "tagged"
@@ -260,7 +260,7 @@ func (c Condition) holds(r Record) bool {
 	panic("no such kind of condition: " + string(c.Kind))
 }
 
-// Found is a search that finds the record, or does not, by a condition.
+// Found is a search that finds the record by a condition, or does not.
 type Found struct {
 	By    Condition
 	Found bool
@@ -281,7 +281,7 @@ func (f Found) String() string {
 	return fmt.Sprintf("search: is not %s", f.By)
 }
 
-// Stored is all that Postgres has of the record, read by the administrator.
+// Stored is a read of all that Postgres stores about the record, by the administrator.
 type Stored struct {
 	Overlay Overlay
 	Views   string
@@ -299,7 +299,7 @@ func (r Stored) String() string {
 	return fmt.Sprintf("Postgres has %s; in Views %q", r.Overlay, r.Views)
 }
 
-// List is the text of a list in a state.
+// List is the text form of a list in a state.
 func List(all []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), " ")
 }

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Versions is the history of the versions that loads and deltas give global
-// records: they count up, one after the other. It is safe for concurrent use.
+// Versions is the history of the versions that loads and deltas give to global records.
+// The versions of a record are consecutive numbers. It is safe for concurrent use.
 type Versions struct {
 	lock   sync.Mutex
 	writes map[string][]versionWrite
@@ -16,20 +16,20 @@ type Versions struct {
 
 type versionWrite struct {
 	version      int
-	began, ended int64 // ended: 0 until it has
+	began, ended int64 // ended: 0 while it is being written
 }
 
-// NewVersions begins a history, in which each record has version 0.
+// NewVersions returns a history in which each record has version 0.
 func NewVersions() *Versions { return &Versions{writes: map[string][]versionWrite{}} }
 
-// Begin says that a version is going to be written.
+// Begin records that the write of a version begins.
 func (v *Versions) Begin(record string, version int, now int64) {
 	v.lock.Lock()
 	defer v.lock.Unlock()
 	v.writes[record] = append(v.writes[record], versionWrite{version: version, began: now})
 }
 
-// End says that all that was begun of a record has been written.
+// End records that all begun versions of a record are written.
 func (v *Versions) End(record string, now int64) {
 	v.lock.Lock()
 	defer v.lock.Unlock()
@@ -40,9 +40,9 @@ func (v *Versions) End(record string, now int64) {
 	}
 }
 
-// Saw takes a version that an answer shows: it was begun before the answer was
-// there. One that is fresh, as the Data API's are, is no older than what had
-// been written when the request began.
+// Saw records that an answer shows a version. Its write must have begun before the
+// answer. If fresh is set, as for the Data API, it must be at least the version that
+// was written when the request began.
 func (v *Versions) Saw(record string, version int, s Span, fresh bool) {
 	v.lock.Lock()
 	defer v.lock.Unlock()
@@ -62,7 +62,7 @@ func (v *Versions) Saw(record string, version int, s Span, fresh bool) {
 	}
 }
 
-// Judge returns what is impossible, and how many answers were judged.
+// Judge returns all violations, and the number of answers that were checked.
 func (v *Versions) Judge() (seen int, wrong []string) {
 	v.lock.Lock()
 	defer v.lock.Unlock()

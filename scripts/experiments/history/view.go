@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// View is the state of a Static View; the zero value is one that is not there
-// (yet, or any more).
+// View is the state of a Static View. The zero value is a View that does not exist.
 type View struct {
 	There    bool
 	Name     string
@@ -14,7 +13,7 @@ type View struct {
 	Records  string // a List
 }
 
-// viewOf is nothing at the beginning.
+// viewOf returns the zero View for the initial state.
 func viewOf(s State) View {
 	v, _ := s.(View)
 	return v
@@ -33,7 +32,7 @@ func (v View) shows(a ViewAnswer) bool {
 	return v.There && v.Name == a.Name && v.Revision == a.Revision && v.count() == a.Count
 }
 
-// ViewAnswer is a View as an answer shows it.
+// ViewAnswer is a View in an answer.
 type ViewAnswer struct {
 	Name            string
 	Revision, Count int
@@ -53,14 +52,14 @@ func (m Made) Next(s State) []State {
 
 func (m Made) String() string { return fmt.Sprintf("create: %v", m.Answer) }
 
-// Rename gives the View a new name, which no View had before. It is Refused
-// because of the revision, or where NotFound is set because it is not there.
+// Rename gives the View a name that no View had before. It is Refused because of the
+// revision or, if NotFound is set, because the View does not exist.
 type Rename struct {
 	To       string
-	Revision int // that it must have; 0: any
+	Revision int // the expected revision; 0: any
 	Outcome  Outcome
 	NotFound bool
-	Answer   ViewAnswer // when Done
+	Answer   ViewAnswer // if Done
 }
 
 // Next implements Op.
@@ -96,7 +95,7 @@ func (r Rename) String() string {
 	return text + ": " + r.Outcome.String()
 }
 
-// Ended deletes the View; it is Refused because it is not there.
+// Ended deletes the View. It is Refused if the View does not exist.
 type Ended struct{ Outcome Outcome }
 
 // Next implements Op.
@@ -113,14 +112,14 @@ func (e Ended) Next(s State) []State {
 
 func (e Ended) String() string { return "delete: " + e.Outcome.String() }
 
-// Contents adds records to the View, or takes them out. It is Refused because
-// the View is not there. An unknown one was done whole or not at all.
+// Contents adds records to the View or removes them. It is Refused if the View does not
+// exist. If it is Unknown, it was executed completely or not at all.
 type Contents struct {
 	Records []string
 	Out     bool
 	Outcome Outcome
-	// Part: of an unknown one, any part may have been done. Which contacts are
-	// visible, and so may be added, the View does not know.
+	// Part: if it is Unknown, any part may have been executed. The View does not know
+	// which contacts are visible and can be added.
 	Part bool
 }
 
@@ -148,7 +147,8 @@ func (c Contents) Next(s State) []State {
 	return []State{before}
 }
 
-// parts are the states of the View with any of some records added, which are few.
+// parts returns the states of the View with each subset of some records added. There
+// are few records.
 func parts(v View, records []string) (all []State) {
 	for chosen := range 1 << len(records) {
 		after := v
@@ -170,7 +170,7 @@ func (c Contents) String() string {
 	return fmt.Sprintf("%s %v: %s", verb, c.Records, c.Outcome)
 }
 
-// Seen is the View as a get or a list shows it, or that it is not there.
+// Seen is a get or a list that shows the View, or that it does not exist.
 type Seen struct {
 	There  bool
 	Answer ViewAnswer
@@ -192,7 +192,7 @@ func (r Seen) String() string {
 	return fmt.Sprintf("get: %v", r.Answer)
 }
 
-// Searched is a search of its records, which tells only whether it is there.
+// Searched is a search of the View's records, which shows only whether it exists.
 type Searched struct{ There bool }
 
 // Next implements Op.
@@ -205,7 +205,8 @@ func (r Searched) Next(s State) []State {
 
 func (r Searched) String() string { return fmt.Sprintf("search: there %v", r.There) }
 
-// StoredView is all that Postgres has of it, read by the administrator.
+// StoredView is a read of all that Postgres stores about the View, by the
+// administrator.
 type StoredView struct{ View View }
 
 // Next implements Op.

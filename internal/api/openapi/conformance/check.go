@@ -15,8 +15,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Transport reports, as errors of the test, what exchanges through it are not
-// as the document says.
+// Transport returns a transport that checks each exchange and reports violations as
+// test errors.
 func (d *Document) Transport(t testing.TB, next http.RoundTripper) http.RoundTripper {
 	return transport{d, t, next}
 }
@@ -27,7 +27,7 @@ type transport struct {
 	next     http.RoundTripper
 }
 
-// RoundTrip reads both bodies whole.
+// RoundTrip reads both bodies completely.
 func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	var sent []byte
 	if r.Body != nil {
@@ -47,7 +47,7 @@ func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	_ = res.Body.Close()
 	res.Body = io.NopCloser(bytes.NewReader(got))
 	if err != nil {
-		return res, nil // the reader of the body sees that it was cut
+		return res, nil // the reader of the body gets the error
 	}
 	for _, problem := range tr.document.Check(r, sent, res, got) {
 		tr.t.Errorf("%s %s %.500s\n→ %d %.500s\nis not as the document says: %s", r.Method, r.URL.RequestURI(), sent, res.StatusCode, got, problem)
@@ -55,7 +55,7 @@ func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// Check lists what an exchange is not as the document says.
+// Check lists the differences between an exchange and the document.
 func (d *Document) Check(r *http.Request, sent []byte, res *http.Response, got []byte) []string {
 	o, path := d.find(r.Method, r.URL.Path)
 	if o == nil {
@@ -79,7 +79,7 @@ func (d *Document) Check(r *http.Request, sent []byte, res *http.Response, got [
 	return problems
 }
 
-// answer lists what is wrong with an answer.
+// answer lists the problems of an answer.
 func (o *operation) answer(res *http.Response, got []byte) (problems []string) {
 	documented, ok := o.responses[strconv.Itoa(res.StatusCode)]
 	if !ok {
@@ -110,12 +110,12 @@ func (o *operation) answer(res *http.Response, got []byte) (problems []string) {
 	return problems
 }
 
-// ours tells whether a header is the API's and not HTTP's.
+// ours reports whether the API defines a header, as opposed to HTTP.
 func ours(name string) bool {
 	return strings.HasPrefix(name, "X-") && name != "X-Content-Type-Options" || name == "Retry-After" || name == "Allow"
 }
 
-// refusals lists why the document does not allow a request.
+// refusals lists the reasons for which the document does not allow a request.
 func (o *operation) refusals(r *http.Request, path map[string]string, sent []byte) (reasons []string) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -176,7 +176,7 @@ func (p parameter) refusals(given []string) (reasons []string) {
 	return nil
 }
 
-// typed is a text of a URL or a header as a value of that type, if it is one.
+// typed converts a text of a URL or a header to a value of the type, if possible.
 func typed(text, kind string) any {
 	switch kind {
 	case "integer":
@@ -191,8 +191,7 @@ func typed(text, kind string) any {
 	return text
 }
 
-// sayable tells whether an answer refuses the shape of a request for nothing but
-// reasons that a schema can say.
+// sayable reports whether a schema can express all reasons of a validation error.
 func sayable(got []byte) bool {
 	var e struct {
 		Error struct {
@@ -211,8 +210,8 @@ func sayable(got []byte) bool {
 	return true
 }
 
-// items lists the items of a batch that succeeded though the document does not
-// allow them, and those that failed as to their shape though it does.
+// items lists the items of a batch that succeeded although the document does not allow
+// them, and those that failed validation although it does.
 func (o *operation) items(sent, got []byte) (problems []string) {
 	if o.item == nil {
 		return nil

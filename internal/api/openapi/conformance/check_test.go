@@ -38,7 +38,7 @@ const small = `{
     "properties": {"a": {"type": "integer", "examples": [1]}}}}}
 }`
 
-// TestCheck breaks each promise once.
+// TestCheck violates each rule once.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	d, err := conformance.Read([]byte(small))
@@ -99,7 +99,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestRead refuses what points nowhere and finds examples that are wrong.
+// TestRead checks that dangling references and invalid examples are found.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	if _, err := conformance.Read([]byte(strings.Replace(small, "schemas/Thing", "schemas/None", 1))); err == nil {

@@ -1,7 +1,6 @@
-// Package conformance holds exchanges with an API against its OpenAPI document,
-// in tests: what is answered must be in the document and what the document
-// promises must be answered, a request that was accepted must be one that the
-// document allows, and one that the document allows may be refused for reasons
-// only that a schema cannot say. It knows JSON over HTTP, as far as Atlas uses
-// it, and is for tests only.
+// Package conformance checks exchanges with an API against its OpenAPI document, in
+// tests. Answers must be as documented. Accepted requests must be allowed by the
+// document. Requests that the document allows may be refused only for reasons that a
+// schema cannot express. It supports the subset of JSON over HTTP that Atlas uses, and
+// is for tests only.
 package conformance

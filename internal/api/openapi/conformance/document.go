@@ -11,20 +11,20 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Document is an OpenAPI document that exchanges are held against.
+// Document is a compiled OpenAPI document.
 type Document struct {
 	operations []operation
 	examples   []string
 }
 
-// operation is one method of one path, with its schemas compiled.
+// operation is one method of one path, with its compiled schemas.
 type operation struct {
 	id, method string
-	path       []string // segments of the template, the server's included
+	path       []string // segments of the path template, including the server's
 	params     []parameter
 	body       *jsonschema.Schema
 	mustBody   bool
-	depends    bool   // what is stored decides which of the body's shapes fits
+	depends    bool   // the shape of the body depends on stored data
 	batch      string // the member that holds the items of a batch
 	item       *jsonschema.Schema
 	responses  map[string]response
@@ -57,8 +57,7 @@ type reader struct {
 
 const resource = "openapi.json"
 
-// Read compiles a document. Every schema in it is compiled, so a reference to
-// nothing is an error.
+// Read compiles a document with all of its schemas. Dangling references are errors.
 func Read(document []byte) (*Document, error) {
 	root, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
 	if err != nil {
@@ -91,8 +90,7 @@ func Read(document []byte) (*Document, error) {
 	return d, r.examples(d, root, "")
 }
 
-// examples judges every example at or below a value: those of a schema, of a
-// parameter, and of a body.
+// examples checks all examples at or below a value: of schemas, parameters and bodies.
 func (r reader) examples(d *Document, v any, at string) error {
 	if list, ok := v.([]any); ok {
 		for i, element := range list {
@@ -128,7 +126,7 @@ func (r reader) examples(d *Document, v any, at string) error {
 		}
 	}
 	for name, member := range o {
-		// What an example holds is no schema, nor what properties are called.
+		// The content of an example and the names of properties are not schemas.
 		if name == "example" || name == "value" && at != "" && strings.Contains(at, "/examples/") {
 			continue
 		}
@@ -139,8 +137,8 @@ func (r reader) examples(d *Document, v any, at string) error {
 	return nil
 }
 
-// batchProblems judges the items of a batch's example. The body's schema takes
-// any item, for it fails alone; one that is shown must be one that succeeds.
+// batchProblems checks the items of a batch's example. The schema of the body allows
+// any item, because items fail individually. Items of an example must be valid.
 func (o operation) batchProblems(described map[string]any) (problems []string) {
 	if o.item == nil {
 		return nil
@@ -196,7 +194,7 @@ func (r reader) resolved(v any, at string) (map[string]any, string) {
 	return object(found), at
 }
 
-// compile compiles the schema at a pointer, nil where there is none.
+// compile compiles the schema at a pointer. It returns nil if there is none.
 func (r reader) compile(parent map[string]any, at string, names ...string) (*jsonschema.Schema, error) {
 	var v any = parent
 	for _, name := range names {
@@ -269,9 +267,9 @@ func (r reader) response(v any, at string) (read response, err error) {
 	return read, nil
 }
 
-// find returns the operation of a request and what its path parameters are. Of
-// the templates that the path fits the one with the fewest parameters counts,
-// also when it lacks the method.
+// find returns the operation of a request and its path parameters. If several templates
+// match the path, the one with the fewest parameters is used, even if it lacks the
+// method.
 func (d *Document) find(method, path string) (best *operation, values map[string]string) {
 	parts := strings.Split(path, "/")
 	fewest := len(parts)
@@ -311,8 +309,8 @@ func (d *Document) Operations() []string {
 	return ids
 }
 
-// RequestProblem says what is wrong with a request body of an operation, "" when
-// it is valid.
+// RequestProblem returns what is wrong with a request body of an operation, "" if it is
+// valid.
 func (d *Document) RequestProblem(id string, body []byte) string {
 	i := slices.IndexFunc(d.operations, func(o operation) bool { return o.id == id })
 	if i < 0 {
@@ -321,7 +319,7 @@ func (d *Document) RequestProblem(id string, body []byte) string {
 	return bodyProblem(d.operations[i].body, body)
 }
 
-// bodyProblem says what is wrong with a JSON text, "" when it is valid.
+// bodyProblem returns what is wrong with a JSON text, "" if it is valid.
 func bodyProblem(s *jsonschema.Schema, body []byte) string {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err == nil && !json.Valid(body) {
@@ -336,6 +334,5 @@ func bodyProblem(s *jsonschema.Schema, body []byte) string {
 	return ""
 }
 
-// Examples lists what is wrong with the examples of the document: each must be
-// valid by the schema beside it.
+// Examples lists the examples of the document that are invalid by their schemas.
 func (d *Document) Examples() []string { return d.examples }

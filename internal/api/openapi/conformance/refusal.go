@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Refusal says what a refusal is not as the document says, "" for nothing. Unlike
-// Check it does not judge whether the request had to be refused. target is the
-// path and query as they were sent.
+// Refusal returns how an error answer differs from the document, "" if it does not.
+// Unlike Check it does not check whether the request had to be refused. target is the
+// raw path and query.
 func (d *Document) Refusal(method, target string, res *http.Response, got []byte) string {
 	u, err := url.ParseRequestURI(target)
 	if err != nil {
@@ -18,7 +18,7 @@ func (d *Document) Refusal(method, target string, res *http.Response, got []byte
 	}
 	o, _ := d.find(method, u.Path)
 	if o == nil && res.StatusCode == http.StatusBadRequest {
-		// A parameter that is empty is one that is not valid.
+		// An empty path parameter is invalid.
 		o, _ = d.find(method, strings.ReplaceAll(u.Path, "//", "/-/"))
 	}
 	if o != nil {

@@ -7,7 +7,7 @@ import (
 	"atlas/internal/api/openapi/conformance"
 )
 
-// TestRefusal breaks each promise about refusals once.
+// TestRefusal violates each rule about error answers once.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	d, err := conformance.Read([]byte(small))

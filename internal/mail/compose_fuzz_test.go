@@ -12,9 +12,9 @@ import (
 	"atlas/workspace/people"
 )
 
-// FuzzLetter: whatever names and addresses a workspace may have, a letter goes to
-// the invited alone, and has no header but its own.
-func FuzzLetter(f *testing.F) {
+// FuzzCompose checks that, for any names and addresses of a workspace, an e-mail has
+// only the invited recipient and no headers from user input.
+func FuzzCompose(f *testing.F) {
 	for _, s := range [][3]string{
 		{"Acme", "Anna", "a@b.example"}, {"=?utf-8?q?x=0D=0ABcc:_e@f.example?=", "<b@c.example>", `"a b"@c.example`},
 		{"Łódź 🏗 \u2028 of a rather long name that has to be folded over lines of the header", "\"", "x@straße.example"}, {"a, b", "c;d", "a@[127.0.0.1]"},
@@ -30,7 +30,7 @@ func FuzzLetter(f *testing.F) {
 		var text bytes.Buffer
 		m := compose(from, people.InvitationEmail{WorkspaceName: name, InvitedBy: by, Email: email, Role: people.Admin, ExpiresAt: time.Unix(1_700_000_000, 0)}, "https://atlas.example/?token=x")
 		if _, err := m.WriteTo(&text); err != nil {
-			return // an address that cannot stand in a header is no letter
+			return // such an address cannot be in a header
 		}
 		read, err := netmail.ReadMessage(&text)
 		if err != nil {

@@ -12,22 +12,22 @@ import (
 
 // compose writes the e-mail of an invitation. Names are user input: they go
 // into encoded headers and plain text only.
-func compose(from *netmail.Address, l people.InvitationEmail, link string) *gomail.Msg {
+func compose(from *netmail.Address, e people.InvitationEmail, link string) *gomail.Msg {
 	m := gomail.NewMsg()
 	m.FromMailAddress(from)
-	m.ToMailAddress(&netmail.Address{Address: l.Email})
+	m.ToMailAddress(&netmail.Address{Address: e.Email})
 	_, domain, _ := strings.Cut(from.Address, "@")
 	// Equal in each attempt, so that a mailbox can recognize duplicates.
-	m.SetMessageIDWithValue(l.Invitation.String() + "@" + domain)
+	m.SetMessageIDWithValue(e.Invitation.String() + "@" + domain)
 	m.SetDate()
 	m.SetGenHeader("Auto-Submitted", "auto-generated")
-	m.Subject(fmt.Sprintf("You are invited to %s on Atlas", l.WorkspaceName))
+	m.Subject(fmt.Sprintf("You are invited to %s on Atlas", e.WorkspaceName))
 	who := "You are invited"
-	if l.InvitedBy != "" {
-		who = l.InvitedBy + " invites you"
+	if e.InvitedBy != "" {
+		who = e.InvitedBy + " invites you"
 	}
 	as := "a member"
-	if l.Role == people.Admin {
+	if e.Role == people.Admin {
 		as = "an admin"
 	}
 	m.SetBodyString(gomail.TypeTextPlain, fmt.Sprintf(`Hello,
@@ -39,6 +39,6 @@ To accept, open this link and sign in with the address %s:
 %s
 
 The link works once, until %s. If you did not expect this letter, there is nothing you need to do.
-`, who, l.WorkspaceName, as, l.Email, link, l.ExpiresAt.UTC().Format("2 January 2006, 15:04 UTC")))
+`, who, e.WorkspaceName, as, e.Email, link, e.ExpiresAt.UTC().Format("2 January 2006, 15:04 UTC")))
 	return m
 }
