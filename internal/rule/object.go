@@ -10,11 +10,19 @@ type Field[T any] struct {
 	property schema.Property
 	// read reads the member, which may be absent.
 	read func(s *input.Issues, v input.Value, path []string, into *T)
+	// last: the issue of unknown members precedes those of this one.
+	last bool
+}
+
+// Last returns the member as one that is read after the check for unknown members.
+func (f Field[T]) Last() Field[T] {
+	f.last = true
+	return f
 }
 
 // Required is a member that must be there. Its value goes to the target.
 func Required[T, V any](name string, rule Rule[V], target func(*T) *V) Field[T] {
-	return Field[T]{schema.Required(name, rule.Schema), func(s *input.Issues, v input.Value, path []string, into *T) {
+	return Field[T]{property: schema.Required(name, rule.Schema), read: func(s *input.Issues, v input.Value, path []string, into *T) {
 		if got, ok := rule.readRequired(s, v, path); ok {
 			*target(into) = got
 		}
@@ -23,7 +31,7 @@ func Required[T, V any](name string, rule Rule[V], target func(*T) *V) Field[T] 
 
 // Fixed is a member that must be there and says nothing, such as a version.
 func Fixed[T, V any](name string, rule Rule[V]) Field[T] {
-	return Field[T]{schema.Required(name, rule.Schema), func(s *input.Issues, v input.Value, path []string, _ *T) {
+	return Field[T]{property: schema.Required(name, rule.Schema), read: func(s *input.Issues, v input.Value, path []string, _ *T) {
 		rule.readRequired(s, v, path)
 	}}
 }
@@ -31,7 +39,7 @@ func Fixed[T, V any](name string, rule Rule[V]) Field[T] {
 // Optional is a member that may be left out: its target then has the rule's
 // default.
 func Optional[T, V any](name string, rule Rule[V], target func(*T) *V) Field[T] {
-	return Field[T]{schema.Optional(name, rule.Schema), func(s *input.Issues, v input.Value, path []string, into *T) {
+	return Field[T]{property: schema.Optional(name, rule.Schema), read: func(s *input.Issues, v input.Value, path []string, into *T) {
 		if got, ok := rule.readOptional(s, v, path); ok {
 			*target(into) = got
 		}
@@ -70,7 +78,7 @@ func (r Rule[T]) Member(s *input.Issues, from *input.Reader, name string, requir
 // Group is a member that may be left out, an object whose members are read into
 // the same T.
 func Group[T any](name, description string, fields ...Field[T]) Field[T] {
-	return Field[T]{schema.Optional(name, schemaOf(fields).Described(description)), func(s *input.Issues, v input.Value, path []string, into *T) {
+	return Field[T]{property: schema.Optional(name, schemaOf(fields).Described(description)), read: func(s *input.Issues, v input.Value, path []string, into *T) {
 		if v.Kind != input.Absent {
 			readObject(s, v, path, fields, into)
 		}
@@ -78,7 +86,8 @@ func Group[T any](name, description string, fields ...Field[T]) Field[T] {
 }
 
 // Object takes an object of these members and no others, and reads them in this
-// order. What can be read of it counts beside its issues.
+// order, members that are Last after the others. What can be read of it counts
+// beside its issues.
 func Object[T any](fields ...Field[T]) Rule[T] {
 	return Rule[T]{Schema: schemaOf(fields), want: "an object", read: func(s *input.Issues, v input.Value, path []string) (T, bool) {
 		var into T
@@ -105,9 +114,15 @@ func readObject[T any](s *input.Issues, v input.Value, path []string, fields []F
 	if !r.Ok() {
 		return false
 	}
-	for _, f := range fields {
-		f.read(s, r.Take(f.property.Name), r.Path(f.property.Name), into)
+	read := func(last bool) {
+		for _, f := range fields {
+			if v := r.Take(f.property.Name); f.last == last {
+				f.read(s, v, r.Path(f.property.Name), into)
+			}
+		}
 	}
+	read(false)
 	r.Done()
+	read(true)
 	return true
 }

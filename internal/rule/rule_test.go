@@ -23,7 +23,7 @@ type order struct {
 var orders = rule.Object(
 	rule.Fixed[order]("version", rule.Number(1)),
 	rule.Required("name", rule.Text(1, 5).Check(func(s string) bool { return s != "bad" }, fault.Custom, "must be good"), func(o *order) *string { return &o.name }),
-	rule.Group("box", "The box.", rule.Optional("size", rule.Enum("s", "l"), func(o *order) *string { return &o.size })),
+	rule.Group("box", "The box.", rule.Optional("size", rule.Enum("s", "l"), func(o *order) *string { return &o.size }).Last()),
 	rule.Optional("count", rule.Integer(1, 9).Default(3), func(o *order) *int { return &o.count }),
 	rule.Optional("tags", rule.Array("strings", rule.Exact(), 1, 2), func(o *order) *[]string { return &o.tags }),
 	rule.Optional("flags", rule.ByKey("true or false", rule.Text(1, 3), rule.Boolean(), 2), func(o *order) *map[string]bool { return &o.flags }),
@@ -58,7 +58,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Every problem is an issue, in the order of the fields, unknown members last.
+// Every problem is an issue, in the order of the fields: unknown members come after
+// them, and before fields that are Last.
 func TestIssues(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string][]string{
@@ -66,8 +67,8 @@ func TestIssues(t *testing.T) {
 		`{"x":1,"version":2,"name":"bad","box":{"size":"m","y":0},"count":0,"tags":[],"flags":{"long":1}}`: {
 			"invalid_union version: must be one of: 1",
 			"custom name: must be good",
-			"invalid_union box.size: must be one of: s, l",
 			`unrecognized_keys box: unrecognized key: "y"; known here: size`,
+			"invalid_union box.size: must be one of: s, l",
 			"too_small count: must be at least 1",
 			"too_small tags: must have at least 1 element",
 			"too_big flags.long: must have at most 3 characters, has 4",
