@@ -100,7 +100,7 @@ func (n Names) HeldGenerationOf(dataset, index string) string {
 	return generation
 }
 
-// held.Generation is the index of held records of a generation.
+// HeldGeneration is the index of held records of a generation.
 func (n Names) HeldGeneration(dataset, generation string) string {
 	return n.Held(dataset) + "-" + generation
 }

@@ -43,8 +43,8 @@ var pageMetadataSchema = schema.Named("PageMetadata", schema.Object(
 ))
 
 // metadataOf is the metadata of the page that answers q: how many records match and
-// whether there are more, the cursor of the next page ("" on the last), and how
-// many records it has, of which each costs a credit.
+// whether there are more, the cursor of the next page ("" on the last), and the number
+// of records; each costs one credit.
 func metadataOf(q query.Query, total int, capped bool, next string, records int) pageMetadata {
 	m := pageMetadata{Total: total, TotalIsCapped: capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(records)}
 	if next != "" {

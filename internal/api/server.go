@@ -69,7 +69,7 @@ type Server struct {
 	// refused meanwhile, and all else is served.
 	Filling func(ctx context.Context) ([]query.Dataset, error)
 	Log     *slog.Logger
-	// Meter is told of every request; nil: nobody is.
+	// Meter counts requests; nil disables metrics.
 	Meter Meter
 	// Tracing, when set, runs around every request.
 	Tracing gin.HandlerFunc
@@ -121,7 +121,7 @@ func (s *Server) Handler() http.Handler {
 	}
 	g.NoRoute(func(ctx *gin.Context) {
 		// gin's own 405 (HandleMethodNotAllowed) can panic in version 1.12 on a
-		// path with a slash too many, so methods it was not told of come here.
+		// path with a slash too many, so methods that are not registered reach this handler.
 		if allowed := methodsOf(methods, ctx.Request.URL.Path); allowed != nil {
 			notAllowed(allowed)(ctx)
 			return

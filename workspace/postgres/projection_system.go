@@ -50,7 +50,7 @@ func (s *System) StubWorkspaces(ctx context.Context, age time.Duration, limit in
 		GROUP BY workspace_id ORDER BY random() LIMIT $2`, age, limit)
 }
 
-// held.Status counts the held rows.
+// HeldStatus counts the held rows.
 func (s *System) HeldStatus(ctx context.Context) (h held.Status, err error) {
 	err = toFault(s.pool.QueryRow(ctx, `
 		SELECT count(*), count(stub_since), count(*) FILTER (WHERE version > projected_version),
