@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,5 +60,49 @@ func typeOf(f query.Field) string {
 		return reflect.TypeFor[time.Time]().String()
 	default:
 		return "string"
+	}
+}
+
+// The rows and upserts of the client have the fields that workspaces read and
+// write.
+func TestRowsAreTheCatalogs(t *testing.T) {
+	t.Parallel()
+	for d, c := range map[query.Dataset]struct{ book, view, upsert reflect.Type }{
+		query.Accounts: {reflect.TypeFor[client.BookAccount](), reflect.TypeFor[client.ViewAccount](), reflect.TypeFor[client.AccountUpsert]()},
+		query.Contacts: {reflect.TypeFor[client.BookContact](), reflect.TypeFor[client.ViewContact](), reflect.TypeFor[client.ContactUpsert]()},
+		query.Projects: {reflect.TypeFor[client.BookProject](), reflect.TypeFor[client.ViewProject](), reflect.TypeFor[client.ProjectUpsert]()},
+	} {
+		same := func(what string, want []string, of reflect.Type) {
+			t.Helper()
+			slices.Sort(want)
+			var got []string
+			for i := range of.NumField() {
+				if name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); name != "-" {
+					got = append(got, name)
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s of %s (-catalog +client):\n%s", what, d, diff)
+			}
+		}
+		names := func(fields []query.Field) (names []string) {
+			for _, f := range fields {
+				names = append(names, f.Name)
+			}
+			return names
+		}
+		same("rows of the book", names(query.RowFields(d, query.BookRows)), c.book)
+		same("rows of Views", names(query.RowFields(d, query.ViewRow)), c.view)
+		written := []string{d.Singular() + "_id"}
+		if _, ok := query.MatchField(d); ok {
+			written = append(written, "match")
+		}
+		for _, f := range query.OverlayFields(d) {
+			if f.Written {
+				written = append(written, f.Name)
+			}
+		}
+		same("upserts", written, c.upsert)
 	}
 }

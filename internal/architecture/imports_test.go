@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -89,6 +91,38 @@ func TestImportsGoOneWay(t *testing.T) {
 	}
 	if seen < len(allowed) {
 		t.Errorf("saw %d packages, the table has %d: take out what is gone", seen, len(allowed))
+	}
+}
+
+// The page for newcomers has each package of the table, and those that only tests
+// use.
+func TestDocumentedPackages(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Packages\n")
+	section, _, found := strings.Cut(section, "\n## ")
+	if !found {
+		t.Fatal("docs/architecture.md has no section Packages")
+	}
+	for _, name := range slices.Concat(slices.Sorted(maps.Keys(allowed)), testsOnly) {
+		if !strings.Contains(section, "`"+name+"`") {
+			t.Errorf("docs/architecture.md does not list %s", name)
+		}
+	}
+	for line := range strings.Lines(section) {
+		cell, isRow := strings.CutPrefix(line, "| `")
+		if !isRow {
+			continue
+		}
+		cell, _, _ = strings.Cut(cell, " |")
+		for name := range strings.SplitSeq(strings.TrimSuffix(cell, "`"), "`, `") {
+			if _, known := allowed[name]; !known && !strings.HasPrefix(name, "cmd/") {
+				t.Errorf("docs/architecture.md lists %s, which is not in the table of imports", name)
+			}
+		}
 	}
 }
 

@@ -25,14 +25,23 @@ func TestDescriptors(t *testing.T) {
 		keys[d.Dataset] = append(keys[d.Dataset], d.Key)
 		checkDescriptor(t, d)
 	}
-	want := map[string]string{
-		"accounts":           "name account_type domains description city state country projects_count contacts_count signals_count last_activity_at created_at updated_at has_project without_project has_signal without_signal has_contact without_contact",
-		"projects":           "name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids created_at updated_at has_signal without_signal",
-		"contacts":           "name title email role status account_id city state projects_count created_at updated_at has_project without_project",
-		"signals":            "signal_type title summary project_id account_ids city state stage occurred_at detected_at created_at",
-		"workspace_accounts": "name account_type domains description city state country projects_count contacts_count signals_count last_activity_at created_at workspace_status notes tags updated_at icp_tier atlas_score has_project without_project has_signal without_signal has_contact without_contact",
-		"workspace_projects": "name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids created_at workspace_status notes tags updated_at has_signal without_signal",
-		"workspace_contacts": "name title email role status account_id city state projects_count created_at workspace_status notes tags updated_at has_project without_project",
+	// TestKeysOfEachBase lists the keys of the fields.
+	want := map[string]string{}
+	add := func(dataset string, d query.Dataset, base query.BaseKind) {
+		var expected []string
+		for _, f := range query.FilterFields(d, base) {
+			expected = append(expected, f.Key)
+		}
+		for _, rel := range query.RelationsOf(d) {
+			expected = append(expected, "has_"+rel.Singular, "without_"+rel.Singular)
+		}
+		want[dataset] = strings.Join(expected, " ")
+	}
+	for _, d := range query.Datasets {
+		add(string(d), d, query.Data)
+	}
+	for _, d := range query.Held {
+		add("workspace_"+string(d), d, query.Book)
 	}
 	got := map[string]string{}
 	for dataset, k := range keys {

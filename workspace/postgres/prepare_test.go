@@ -61,19 +61,19 @@ func TestPrepareAndMigrateByManyAtOnce(t *testing.T) {
 }
 
 // A migration without a transaction runs again after an interruption, before its end or
-// before it was recorded.
+// before it was recorded. Later migrations run again too, so they must be repeatable.
 func TestInterruptedMigrationIsDoneAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
 	for _, interrupted := range []string{
-		`DELETE FROM goose_db_version WHERE version_id = 7`,
-		`DROP INDEX invitations_letters_to; DROP TABLE book_additions; DELETE FROM goose_db_version WHERE version_id = 7`,
+		`DELETE FROM goose_db_version WHERE version_id >= 7`,
+		`DROP INDEX invitations_letters_to; DROP TABLE book_additions; DELETE FROM goose_db_version WHERE version_id >= 7`,
 	} {
 		_, err := w.system.Pool().Exec(ctx, interrupted, pgx.QueryExecModeSimpleProtocol)
 		fatal(t, err)
 		files, err := postgres.Migrate(ctx, w.databases.System)
-		if err != nil || len(files) != 1 {
+		if err != nil || len(files) == 0 || files[0] != "00007_bounds.sql" {
 			t.Errorf("again: %v, %v", files, err)
 		}
 		var indices int
