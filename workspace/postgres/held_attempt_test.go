@@ -116,6 +116,32 @@ func TestClaimOfAChangedRowKeepsItsVersion(t *testing.T) {
 	}
 }
 
+// A stub that was written again is not purged before its time: an earlier attempt to
+// write it can still arrive.
+func TestAStubThatIsWrittenAgainIsKept(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	in, record := b.one.ID, uuid.New()
+	b.upsert(t, in, query.Projects, record, "held")
+	b.finish(t, in, b.claimed(t, in, "holder"), "held")
+	fatal(t, b.store.DeleteOverlays(t.Context(), in, query.Projects, []uuid.UUID{record}))
+	b.finish(t, in, b.claimed(t, in, "holder"), "the stub")
+	_, err := b.system.Pool().Exec(t.Context(), `UPDATE held_records SET stub_since = clock_timestamp() - interval '2 hours' WHERE record_id = $1`, record)
+	fatal(t, err)
+	wantStubs := func(when string, want int) {
+		t.Helper()
+		stubs, err := b.store.ClaimStubs(t.Context(), in, time.Hour, 10)
+		fatal(t, err)
+		if len(stubs) != want {
+			t.Errorf("%s: %d stubs are purged, want %d", when, len(stubs), want)
+		}
+	}
+	wantStubs("two hours later", 1)
+	fatal(t, b.store.BumpHeld(t.Context(), in, query.Projects, []uuid.UUID{record}))
+	b.finish(t, in, b.claimed(t, in, "holder"), "the stub")
+	wantStubs("written again", 0)
+}
+
 // A late result of a slow projector, from when the record was held, does not keep
 // its stub forever.
 func TestLateFinishLeavesTheStub(t *testing.T) {

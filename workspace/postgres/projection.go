@@ -259,13 +259,15 @@ const finishStale = `
 	  AND h.version > r.version AND h.projected_version < r.version`
 
 // finishHeld updates rows that did not change. Only these get the computed score:
-// for others it would differ from the score in the document.
+// for others it would differ from the score in the document. A stub that was written
+// again is kept for its full time: another attempt to write it can still arrive, and
+// would create it again after its deletion.
 const finishHeld = `
 	WITH finished AS (
 		UPDATE held_records h SET
 			projected_version = r.version, projected_at = clock_timestamp(), own_change = false,
 			digest = decode(r.digest, 'hex'), present = r.present, refusal = r.refusal,
-			stub_since = CASE WHEN r.unheld THEN coalesce(h.stub_since, clock_timestamp()) END,
+			stub_since = CASE WHEN r.unheld AND r.written THEN clock_timestamp() WHEN r.unheld THEN coalesce(h.stub_since, clock_timestamp()) END,
 			lost_version = NULL, view_deleted_version = NULL
 		FROM jsonb_to_recordset($2) AS r(dataset text, record_id uuid, version bigint, digest text, present boolean, unheld boolean,
 		     written boolean, refusal text)

@@ -194,7 +194,7 @@ func (db *database) finished(k key, r *row, p held.ProjectionResult) {
 	r.lost, r.viewDeleted = 0, 0
 	if !p.Unheld {
 		r.stubSince = time.Time{}
-	} else if r.stubSince.IsZero() {
+	} else if p.Written || r.stubSince.IsZero() {
 		r.stubSince = db.clock()
 	}
 	if o, kept := db.overlays[k]; kept && p.Score != nil {
