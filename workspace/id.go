@@ -58,9 +58,6 @@ func ParseID(s string) (ID, error) { u, err := ParseUUID(s); return ID(u), err }
 // ParseUserID reads a user id with ParseUUID.
 func ParseUserID(s string) (UserID, error) { u, err := ParseUUID(s); return UserID(u), err }
 
-// ParseKeyID reads a key id with ParseUUID.
-func ParseKeyID(s string) (KeyID, error) { u, err := ParseUUID(s); return KeyID(u), err }
-
 // Check returns fault.Internal for the zero id. A call without a workspace is an
 // error of this program, never of the client.
 func (id ID) Check() error {

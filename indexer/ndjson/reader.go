@@ -242,9 +242,6 @@ func (r *Reader) broken(err error) error {
 	return fault.Wrap(err, fault.BadRequest, "%s is damaged: it cannot be unpacked after line %d", r.path, r.line)
 }
 
-// Path returns the path the reader was opened with.
-func (r *Reader) Path() string { return r.path }
-
 // Size returns the size of the file as it is on the disk, in bytes.
 func (r *Reader) Size() int64 { return r.size }
 

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"atlas/internal/fault"
@@ -28,7 +27,7 @@ func viewsByID(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.U
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Query(ctx, viewQuery(`AND v.id = ANY($3)`), arg(in), arg(user), viewArgs(ids))
+	rows, err := tx.Query(ctx, viewQuery(`AND v.id = ANY($3)`), arg(in), arg(user), argList(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -38,14 +37,6 @@ func viewsByID(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.U
 		views[v.ID] = v
 	}
 	return views, err
-}
-
-func viewArgs(ids []views.ID) []uuid.UUID {
-	args := make([]uuid.UUID, len(ids))
-	for i, id := range ids {
-		args[i] = uuid.UUID(id)
-	}
-	return args
 }
 
 // UpdateFavorites implements workspace.FavoriteStore. It locks the user's membership,
@@ -63,7 +54,7 @@ func (s *Store) UpdateFavorites(ctx context.Context, in workspace.ID, user works
 		if _, err := tx.Exec(ctx, `SELECT FROM favorites WHERE workspace_id = $1 AND user_id = $2 ORDER BY view_id FOR UPDATE`, arg(in), arg(user)); err != nil {
 			return err
 		}
-		existing, err := viewIDs(ctx, tx, `SELECT id FROM views WHERE workspace_id = $1 AND id = ANY($2) ORDER BY id FOR KEY SHARE`, arg(in), viewArgs(named))
+		existing, err := viewIDs(ctx, tx, `SELECT id FROM views WHERE workspace_id = $1 AND id = ANY($2) ORDER BY id FOR KEY SHARE`, arg(in), argList(named))
 		if err != nil {
 			return err
 		}
@@ -94,7 +85,7 @@ func viewIDs(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]views.I
 
 // replaceFavorites stores a user's Favorites in this order and deletes all others.
 func replaceFavorites(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, order []views.ID) error {
-	_, err := tx.Exec(ctx, `DELETE FROM favorites WHERE workspace_id = $1 AND user_id = $2 AND view_id <> ALL($3)`, arg(in), arg(user), viewArgs(order))
+	_, err := tx.Exec(ctx, `DELETE FROM favorites WHERE workspace_id = $1 AND user_id = $2 AND view_id <> ALL($3)`, arg(in), arg(user), argList(order))
 	if err != nil {
 		return err
 	}
@@ -102,6 +93,6 @@ func replaceFavorites(ctx context.Context, tx pgx.Tx, in workspace.ID, user work
 		INSERT INTO favorites (workspace_id, user_id, view_id, position)
 		SELECT $1, $2, id, position - 1 FROM unnest($3::uuid[]) WITH ORDINALITY AS o (id, position)
 		ON CONFLICT ON CONSTRAINT favorites_pkey DO UPDATE SET position = excluded.position
-		WHERE favorites.position <> excluded.position`, arg(in), arg(user), viewArgs(order))
+		WHERE favorites.position <> excluded.position`, arg(in), arg(user), argList(order))
 	return err
 }

@@ -87,7 +87,7 @@ func (s *overlayScan) scanned() *book.Overlay {
 	return &o
 }
 
-// scannedValue is what workspace.Values have.
+// scannedValue converts a scanned value to one of book.Values.
 func scannedValue(target any) any {
 	switch v := target.(type) {
 	case *pgtype.Text:

@@ -232,6 +232,15 @@ func (s *System) inWorkspace(ctx context.Context, in workspace.ID, fn func(pgx.T
 // arg converts an id to a query argument.
 func arg[T ~[16]byte](id T) uuid.UUID { return uuid.UUID(id) }
 
+// argList converts ids to a query argument, an array that is never null.
+func argList[T ~[16]byte](ids []T) []uuid.UUID {
+	list := make([]uuid.UUID, len(ids))
+	for i, id := range ids {
+		list[i] = arg(id)
+	}
+	return list
+}
+
 // nullable converts an id to a query argument, null for the zero id.
 func nullable[T ~[16]byte](id T) *uuid.UUID {
 	if id == (T{}) {

@@ -32,13 +32,9 @@ func collectWorkspace(row pgx.CollectableRow) (id workspace.ID, err error) {
 // PendingWorkspaces lists workspaces with pending records except some, longest
 // pending first.
 func (s *System) PendingWorkspaces(ctx context.Context, except []workspace.ID, limit int) ([]workspace.ID, error) {
-	ids := make([]uuid.UUID, len(except))
-	for i, id := range except {
-		ids[i] = uuid.UUID(id)
-	}
 	return collect(ctx, s, collectWorkspace, `
 		SELECT workspace_id FROM held_records WHERE version > projected_version AND workspace_id <> ALL($1)
-		GROUP BY workspace_id ORDER BY min(version) LIMIT $2`, ids, limit)
+		GROUP BY workspace_id ORDER BY min(version) LIMIT $2`, argList(except), limit)
 }
 
 // StubWorkspaces lists workspaces with stubs older than age. The order is random, so

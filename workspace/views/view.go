@@ -5,23 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"atlas/search/query"
 	"atlas/workspace"
 )
 
+type viewKind struct{}
+
 // ID is the id of a View.
-type ID uuid.UUID
-
-// String is the 36-character lower-case form.
-func (id ID) String() string { return uuid.UUID(id).String() }
-
-// MarshalText is String, for JSON.
-func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
-
-// ParseID parses an id as ParseUUID does.
-func ParseID(s string) (ID, error) { u, err := workspace.ParseUUID(s); return ID(u), err }
+type ID = workspace.TypedID[viewKind]
 
 // Type says how a View selects its records.
 type Type string
