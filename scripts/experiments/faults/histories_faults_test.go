@@ -213,7 +213,7 @@ func (o *nemesis) rebuild(ctx context.Context, random *rand.Rand) error {
 			o.count.rebuilds.Add(1)
 			return nil
 		}
-		if o.lossesBegun.Load() == made && !strings.Contains(stderr, "is being done by") && !strings.Contains(stderr, "the lease was lost") {
+		if o.lossesBegun.Load() == made && !strings.Contains(stderr, "is being done by") && !postgresFailed(stderr) {
 			return fmt.Errorf("atlas projection rebuild: status %d %s", code, stderr)
 		}
 		o.count.failed.Add(1)

@@ -166,7 +166,8 @@ func (g *globalData) run(ctx context.Context, log *history.Log, changed []*subje
 	// Not canceled when the experiment ends with an error: the rest of a canceled delta
 	// would be applied with the next one, and would look like a violation.
 	code, stdout, stderr := g.rig.Run(context.WithoutCancel(ctx), command...)
-	for attempt := 1; code != 0 && clockJumped(stderr) && attempt < 10; attempt++ {
+	for attempt := 1; code != 0 && postgresFailed(stderr) && attempt < 10; attempt++ {
+		time.Sleep(time.Second)
 		code, stdout, stderr = g.rig.Run(context.WithoutCancel(ctx), command...)
 	}
 	log.Note("global records", strings.Join(command[:2], " "), began, log.Now())
@@ -179,10 +180,11 @@ func (g *globalData) run(ctx context.Context, log *history.Log, changed []*subje
 	return nil
 }
 
-// clockJumped reports whether a command ended because the clock of Postgres jumped,
-// which ends leases and statements early. Running the command again continues its work.
-func clockJumped(stderr string) bool {
-	return strings.Contains(stderr, "the lease was lost") || strings.Contains(stderr, "(SQLSTATE 57014)")
+// postgresFailed reports whether a command ended because the clock of Postgres jumped,
+// which ends leases and statements early, or because Postgres recovered from a crash.
+// Running the command again continues its work.
+func postgresFailed(stderr string) bool {
+	return strings.Contains(stderr, "the lease was lost") || strings.Contains(stderr, "(SQLSTATE 57") || strings.Contains(stderr, "postgres:")
 }
 
 // loseIndex deletes an index of held records, like an operator by mistake.

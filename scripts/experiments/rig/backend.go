@@ -3,6 +3,7 @@ package rig
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/redis/go-redis/v9"
 
 	"atlas/internal/devstack"
@@ -61,8 +63,28 @@ func (r *Rig) Ask(ctx context.Context, method, path, body string, into any) erro
 }
 
 // Rows answers a query on Postgres as the administrator, whom row-level security
-// does not bind. Each row is scanned by take. From any goroutine.
+// does not bind. Each row is scanned by take. From any goroutine. It waits while
+// Postgres recovers from a crash: a process of it may crash under libfaketime, which
+// allocates memory in handlers of signals.
 func (r *Rig) Rows(ctx context.Context, take func(pgx.Rows) error, sql string, args ...any) error {
+	return Until(recoversWithin, "Postgres answers", func() error {
+		taken := false
+		err := r.query(ctx, func(rows pgx.Rows) error {
+			taken = true
+			return take(rows)
+		}, sql, args...)
+		var refused *pgconn.PgError
+		if err != nil && (taken || ctx.Err() != nil || errors.As(err, &refused) && refused.Code[:2] != "57") {
+			return errors.Join(err, ErrHopeless)
+		}
+		return err
+	})
+}
+
+// recoversWithin limits the wait for a Postgres that recovers from a crash.
+const recoversWithin = 30 * time.Second
+
+func (r *Rig) query(ctx context.Context, take func(pgx.Rows) error, sql string, args ...any) error {
 	conn, err := pgx.Connect(ctx, r.Postgres)
 	if err != nil {
 		return err
