@@ -193,25 +193,15 @@ func (w *world) documents(t *testing.T) map[query.Dataset]map[string]stored {
 	all := map[query.Dataset]map[string]stored{}
 	for _, d := range query.Datasets {
 		all[d] = map[string]stored{}
-		res, err := w.elastic.Do(t.Context(), elastic.Request{
-			Method: http.MethodPost, Path: "/" + w.names.Alias(string(d)) + "/_search",
-			Body: []byte(`{"size":10000,"docvalue_fields":["` + document.DigestField + `"]}`),
+		hits, err := elastic.Hits[any](t.Context(), w.elastic, w.names.Alias(string(d)), map[string]any{
+			"size": 10_000, "docvalue_fields": []string{document.DigestField},
 		})
 		fatal(t, err)
-		var answer struct {
-			Hits struct {
-				Hits []struct {
-					ID     string             `json:"_id"`
-					Source json.RawMessage    `json:"_source"`
-					Fields map[string][]int64 `json:"fields"`
-				}
-			}
-		}
-		fatal(t, json.Unmarshal(res.Body, &answer))
-		for _, hit := range answer.Hits.Hits {
+		for _, hit := range hits {
 			record, err := document.FromPublic(d, hit.Source)
 			fatal(t, err)
-			all[d][hit.ID] = stored{string(record.AppendPublic(nil)), hit.Fields[document.DigestField][0]}
+			digest, _ := hit.Long(document.DigestField)
+			all[d][hit.ID] = stored{string(record.AppendPublic(nil)), digest}
 		}
 	}
 	return all
