@@ -23,6 +23,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
+
+	"atlas/internal/timer"
 )
 
 // startEnv makes the test program start a stack and wait to be killed.
@@ -275,7 +277,7 @@ func waitFor(t *testing.T, what string, condition func() bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	for !condition() {
-		if pause(ctx, 20*time.Millisecond) != nil {
+		if timer.Sleep(ctx, 20*time.Millisecond) != nil {
 			t.Fatalf("waited in vain: %s", what)
 		}
 	}

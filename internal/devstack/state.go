@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"atlas/internal/timer"
 )
 
 // state is the content of stack.json in the state folder. The next start uses
@@ -139,22 +141,10 @@ func lockFile(ctx context.Context, path string) (unlock func() error, err error)
 			f.Close()
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := timer.Sleep(ctx, 100*time.Millisecond); err != nil {
 			f.Close()
 			return nil, fmt.Errorf("lock %s, held by another process: %w", path, err)
 		}
-	}
-}
-
-// pause sleeps between two polls. It returns the cause when ctx ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"atlas/cmd/internal/cli"
 	"atlas/indexer/generation"
+	"atlas/internal/timer"
 	"atlas/workspace/postgres"
 )
 
@@ -60,10 +61,8 @@ func (l waitingLease) waiting(ctx context.Context, try func() error) error {
 			holder = held.Holder
 			_, _ = fmt.Fprintf(l.tell, "waiting: %v\n", held)
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(min(l.every, max(0, l.wait-time.Since(since)))):
+		if err := timer.Sleep(ctx, min(l.every, max(0, l.wait-time.Since(since)))); err != nil {
+			return err
 		}
 	}
 }

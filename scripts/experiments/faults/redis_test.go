@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"atlas/internal/devstack"
+	"atlas/internal/timer"
 	"atlas/scripts/experiments/figures"
 	"atlas/scripts/experiments/rig"
 )
@@ -177,10 +178,8 @@ func spend(ctx context.Context, c rig.Caller, pages []page, random *rand.Rand, d
 		if err := a.Unavailable(); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(afterRefusal):
+		if err := timer.Sleep(ctx, afterRefusal); err != nil {
+			return err
 		}
 	}
 }
