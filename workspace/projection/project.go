@@ -292,7 +292,7 @@ func (p *Projector) highestVersion(ctx context.Context, index string) (int64, er
 	}
 	hits, err := elastic.Hits[int64](ctx, p.Elastic, index, map[string]any{
 		"size": 1, "track_total_hits": false, "_source": false,
-		"sort": []any{map[string]any{"held.version": map[string]any{"order": "desc", "missing": "_last"}}},
+		"sort": []any{map[string]any{document.VersionField: map[string]any{"order": "desc", "missing": "_last"}}},
 	})
 	if err != nil || len(hits) == 0 || len(hits[0].Sort) == 0 {
 		return 0, err
