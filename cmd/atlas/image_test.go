@@ -154,7 +154,12 @@ func TestImageBuildsTheProgram(t *testing.T) {
 	if user := regexp.MustCompile(`(?m)^USER (\d+)`).FindStringSubmatch(text); user == nil || user[1] == "0" {
 		t.Errorf("the user of the image is %v", user)
 	}
-	if !strings.Contains(text, "-X atlas/cmd/internal/server.builtFrom=") {
+	build, err := os.ReadFile(filepath.Join(repository, "scripts/build"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text, "ATLAS_VERSION=${VERSION} scripts/build ") ||
+		!strings.Contains(string(build), "-X atlas/cmd/internal/server.builtFrom=$ATLAS_VERSION") {
 		t.Error("the image does not know its version")
 	}
 
@@ -163,6 +168,9 @@ func TestImageBuildsTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := strings.Split(string(ignored), "\n")
+	if !slices.Contains(sent, "!scripts/build") {
+		t.Error("scripts/build is needed, and .dockerignore keeps it back")
+	}
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,EmbedFiles", "atlas/cmd/atlas").Output()
 	if err != nil {
 		t.Fatal(err)
