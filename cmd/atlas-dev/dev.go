@@ -154,7 +154,7 @@ func (c *devCmd) Run(ctx context.Context, s *cli.Streams) (err error) {
 		if err := writeJSON(filepath.Join(c.Dir, devFileName), file); err != nil {
 			say("dev.json could not be written: %v", err)
 		}
-		welcome(s.Out, file, filepath.Join(c.Dir, devFileName), time.Since(began))
+		printSummary(s.Out, file, filepath.Join(c.Dir, devFileName), time.Since(began))
 	})
 }
 
@@ -293,7 +293,7 @@ func writeJSON(path string, v any) error {
 	return os.Rename(temporary, path)
 }
 
-func welcome(w io.Writer, f devFile, path string, took time.Duration) {
+func printSummary(w io.Writer, f devFile, path string, took time.Duration) {
 	first := f.Workspaces[0]
 	fmt.Fprintf(w, `
 Atlas serves on %[1]s (started in %.0[4]f s; Ctrl-C stops it)

@@ -379,8 +379,8 @@ func TestBackendsAway(t *testing.T) {
 			t.Errorf("ready: %d %s", a.status, a.raw)
 		}
 		s.call("GET", "/health/ready", "", "")
-		if told := s.lines("backend is not ready"); len(told) != 1 || told[0]["backend"] != "elasticsearch" {
-			t.Errorf("two checks of a backend that is away are told as %v", told)
+		if lines := s.lines("backend is not ready"); len(lines) != 1 || lines[0]["backend"] != "elasticsearch" {
+			t.Errorf("two checks of a backend that is away are logged as %v", lines)
 		}
 		if !strings.Contains(s.log.String(), nowhere) {
 			t.Error("the log does not tell the cause")

@@ -175,7 +175,7 @@ func TestImageBuildsTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := 0
+	packages := 0
 	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
 		var p struct {
 			ImportPath string
@@ -188,7 +188,7 @@ func TestImageBuildsTheProgram(t *testing.T) {
 		if !isOurs {
 			continue
 		}
-		ours++
+		packages++
 		top, _, _ := strings.Cut(path, "/")
 		if !slices.Contains(sent, "!"+top) {
 			t.Errorf("%s is needed, and .dockerignore keeps it back", p.ImportPath)
@@ -199,8 +199,8 @@ func TestImageBuildsTheProgram(t *testing.T) {
 			}
 		}
 	}
-	if ours < 20 {
-		t.Errorf("the program has %d packages of ours", ours)
+	if packages < 20 {
+		t.Errorf("the program has %d packages of its own", packages)
 	}
 }
 

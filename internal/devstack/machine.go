@@ -64,7 +64,7 @@ func openMachine(ctx context.Context, opts Options) (*machine, error) {
 // dataFolder is below the state folder, unless the account may not enter that,
 // as with the folders of root.
 func (m *machine) dataFolder() string {
-	if passable(m.opts.Dir, m.account) {
+	if canEnter(m.opts.Dir, m.account) {
 		return filepath.Join(m.opts.Dir, "data")
 	}
 	sum := sha256.Sum256([]byte(m.opts.Dir))
