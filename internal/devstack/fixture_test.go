@@ -45,8 +45,8 @@ func TestMain(m *testing.M) {
 		fmt.Println(time.Since(began))
 		os.Exit(0)
 	}
-	if told := os.Getenv(startEnv); told != "" {
-		os.Exit(starterMain(told))
+	if options := os.Getenv(startEnv); options != "" {
+		os.Exit(starterMain(options))
 	}
 	code := m.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
@@ -83,12 +83,12 @@ func starterMain(options string) int {
 // startInChild starts a stack in another process.
 func startInChild(t *testing.T, o starterOptions) (kill func(), stack *Stack) {
 	t.Helper()
-	told, err := json.Marshal(o)
+	options, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), startEnv+"="+string(told))
+	cmd.Env = append(os.Environ(), startEnv+"="+string(options))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
