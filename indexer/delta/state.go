@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"atlas/indexer/extsort"
 	"atlas/internal/durable"
 	"atlas/internal/fault"
@@ -91,9 +93,7 @@ func equalInputs(a, b []inputStamp) bool {
 func (id recordID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
 func (id *recordID) UnmarshalText(text []byte) error {
-	parsed, err := parseID(string(text))
-	*id = parsed
-	return err
+	return (*uuid.UUID)(id).UnmarshalText(text)
 }
 
 // folder is the work folder.

@@ -138,8 +138,6 @@ type engine struct {
 	running []testcontainers.Container
 }
 
-func newEngine(opts Options) *engine { return &engine{opts: opts} }
-
 // dirLabel is the label that ties a container to its state folder.
 const dirLabel = "atlas.devstack.dir"
 

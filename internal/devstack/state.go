@@ -103,7 +103,11 @@ func lockDir(dir string) (unlock func() error, err error) {
 		}
 		return nil, fmt.Errorf("devstack: lock %s: %w", path, err)
 	}
-	if err := errors.Join(f.Truncate(0), writeAt0(f, strconv.Itoa(os.Getpid())+"\n")); err != nil {
+	err = f.Truncate(0)
+	if err == nil {
+		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("devstack: %w", err)
 	}
@@ -146,11 +150,6 @@ func lockFile(ctx context.Context, path string) (unlock func() error, err error)
 			return nil, fmt.Errorf("lock %s, held by another process: %w", path, err)
 		}
 	}
-}
-
-func writeAt0(f *os.File, s string) error {
-	_, err := f.WriteAt([]byte(s), 0)
-	return err
 }
 
 // atoi returns the number in s, 0 when s is none.
