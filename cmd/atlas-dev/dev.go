@@ -20,6 +20,7 @@ import (
 	"atlas/internal/api"
 	"atlas/internal/auth"
 	"atlas/internal/devstack"
+	"atlas/internal/durable"
 	"atlas/workspace"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
@@ -286,11 +287,7 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	temporary := path + ".new"
-	if err := os.WriteFile(temporary, append(raw, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temporary, path)
+	return durable.Replace(path, append(raw, '\n'))
 }
 
 func printSummary(w io.Writer, f devFile, path string, took time.Duration) {

@@ -24,7 +24,7 @@ var allowed = map[string][]string{
 	"internal/architecture":    {},
 	"internal/telemetry":       {},
 	"internal/timer":           {},
-	"internal/devstack":        {"mappings", "internal/timer"},
+	"internal/devstack":        {"mappings", "internal/durable", "internal/timer"},
 	"client":                   {}, // of the standard library alone
 	"mappings":                 {"search/document", "search/query"},
 	"search/query":             {"internal/fault", "internal/input", "internal/rule"},

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"atlas/internal/durable"
 	"atlas/internal/timer"
 )
 
@@ -91,16 +91,12 @@ func makeDir(dir string) error {
 // kernel releases the lock when the process dies.
 func lockDir(dir string) (unlock func() error, err error) {
 	path := filepath.Join(dir, "lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("devstack: %w", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	f, err := durable.Lock(path, 0o644)
+	if errors.Is(err, durable.ErrLocked) {
 		holder, _ := os.ReadFile(path)
-		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, &InUseError{Dir: dir, PID: atoi(string(holder))}
-		}
+		return nil, &InUseError{Dir: dir, PID: atoi(string(holder))}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("devstack: lock %s: %w", path, err)
 	}
 	err = f.Truncate(0)
@@ -132,21 +128,15 @@ func (e *InUseError) Error() string {
 
 // lockFile creates and locks a file exclusively. It waits until ctx ends.
 func lockFile(ctx context.Context, path string) (unlock func() error, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, err
-	}
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		f, err := durable.Lock(path, 0o644)
 		if err == nil {
 			return f.Close, nil
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			f.Close()
+		if !errors.Is(err, durable.ErrLocked) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 		if err := timer.Sleep(ctx, 100*time.Millisecond); err != nil {
-			f.Close()
 			return nil, fmt.Errorf("lock %s, held by another process: %w", path, err)
 		}
 	}
