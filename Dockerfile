@@ -10,10 +10,9 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-# The version in metrics, traces and logs. The tag nomsgpack leaves out a codec of gin
-# that no route uses, 9 MB; -s -w leaves out symbols and debug information.
+# The version in metrics, traces and logs.
 ARG VERSION=unknown
-RUN CGO_ENABLED=0 go build -tags nomsgpack -trimpath -buildvcs=false -ldflags="-s -w -X atlas/cmd/internal/server.builtFrom=${VERSION}" -o /image/atlas ./cmd/atlas
+RUN CGO_ENABLED=0 ATLAS_VERSION=${VERSION} scripts/build -trimpath -buildvcs=false -o /image/atlas ./cmd/atlas
 # A folder for temporary files: atlas index load sorts on disk. Mount something
 # large there for that.
 RUN mkdir -p --mode=1777 /image/tmp && mkdir -p /image/etc/ssl/certs \

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 )
 
 // MaxBatch is the maximum number of items of a batch; the minimum is 1.
@@ -78,15 +79,19 @@ func (i *Item[T]) UnmarshalJSON(b []byte) error {
 // Nothing is the Data of items without data.
 type Nothing struct{}
 
-type inputs[T any] struct {
-	Inputs []T `json:"inputs"`
+// inputBatch sends the inputs of a batch to path.
+func inputBatch[T, U any](ctx context.Context, c *conn, path string, inputs []U, repeatable bool) (Batch[T], error) {
+	body := map[string][]U{"inputs": inputs}
+	return batch[T](ctx, c, request{method: http.MethodPost, path: path + "/batch", body: body, repeatable: repeatable})
 }
 
-type ids struct {
-	IDs []string `json:"ids"`
+// deleteBatch deletes elements of path by their ids.
+func deleteBatch(ctx context.Context, c *conn, path string, ids []string, repeatable bool) (Batch[Nothing], error) {
+	body := map[string][]string{"ids": ids}
+	return batch[Nothing](ctx, c, request{method: http.MethodPost, path: path + "/delete/batch", body: body, repeatable: repeatable})
 }
 
-// batch sends a batch and reads its results.
+// batch sends a request and reads the results of a batch.
 func batch[T any](ctx context.Context, c *conn, r request) (Batch[T], error) {
 	a, err := call[struct{ Results []Item[T] }](ctx, c, r)
 	return Batch[T]{a.Data.Results, a.Metadata.Succeeded, a.Metadata.Failed}, err

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"time"
 )
 
@@ -41,31 +40,28 @@ func book[R, U any](c *conn, name string) *Book[R, U] {
 
 // Get returns a record of the book, or ErrNotFound. It costs a credit.
 func (b *Book[R, U]) Get(ctx context.Context, id string) (R, error) {
-	a, err := call[R](ctx, b.conn, request{method: http.MethodGet, path: b.path + segment(id), repeatable: true})
-	return a.Data, err
+	return get[R](ctx, b.conn, b.path+segment(id))
 }
 
 // Upsert adds a record to the book, or changes its overlay.
 func (b *Book[R, U]) Upsert(ctx context.Context, u U) (R, error) {
-	a, err := call[R](ctx, b.conn, request{method: http.MethodPost, path: b.path + "/upsert", body: u, repeatable: true})
-	return a.Data, err
+	return post[R](ctx, b.conn, b.path+"/upsert", u, true)
 }
 
 // UpsertAll is Upsert for 1 to 100 records.
 func (b *Book[R, U]) UpsertAll(ctx context.Context, all []U) (Batch[R], error) {
-	return batch[R](ctx, b.conn, request{method: http.MethodPost, path: b.path + "/upsert/batch", body: inputs[U]{all}, repeatable: true})
+	return inputBatch[R](ctx, b.conn, b.path+"/upsert", all, true)
 }
 
 // Delete removes a record with its overlay from the book. It succeeds when
 // there is none.
 func (b *Book[R, U]) Delete(ctx context.Context, id string) error {
-	_, err := call[Nothing](ctx, b.conn, request{method: http.MethodDelete, path: b.path + segment(id), repeatable: true})
-	return err
+	return remove(ctx, b.conn, b.path+segment(id), true)
 }
 
 // DeleteAll is Delete for 1 to 100 records.
 func (b *Book[R, U]) DeleteAll(ctx context.Context, all []string) (Batch[Nothing], error) {
-	return batch[Nothing](ctx, b.conn, request{method: http.MethodPost, path: b.path + "/delete/batch", body: ids{all}, repeatable: true})
+	return deleteBatch(ctx, b.conn, b.path, all, true)
 }
 
 // Change sets or clears a text. The zero Change keeps the value.

@@ -146,19 +146,16 @@ func (c *Client) Dataset(name string) *Dataset[json.RawMessage] {
 
 // Workspace returns the client's workspace.
 func (c *Client) Workspace(ctx context.Context) (Workspace, error) {
-	a, err := call[Workspace](ctx, c.conn, request{method: http.MethodGet, path: "/workspace", repeatable: true})
-	return a.Data, err
+	return get[Workspace](ctx, c.conn, "/workspace")
 }
 
 // Credits returns the used and the remaining credits of the workspace. It is
 // free and never throttled.
 func (c *Client) Credits(ctx context.Context) (Credits, error) {
-	a, err := call[Credits](ctx, c.conn, request{method: http.MethodGet, path: "/workspace/credits", repeatable: true})
-	return a.Data, err
+	return get[Credits](ctx, c.conn, "/workspace/credits")
 }
 
 // Usage returns the credits by operation.
 func (c *Client) Usage(ctx context.Context) (Usage, error) {
-	a, err := call[Usage](ctx, c.conn, request{method: http.MethodGet, path: "/data/usage", repeatable: true})
-	return a.Data, err
+	return get[Usage](ctx, c.conn, "/data/usage")
 }

@@ -80,6 +80,28 @@ func call[T any](ctx context.Context, c *conn, r request) (envelope[T], error) {
 	return answer, nil
 }
 
+// get returns the data at path.
+func get[T any](ctx context.Context, c *conn, path string) (T, error) {
+	return data[T](ctx, c, request{method: http.MethodGet, path: path, repeatable: true})
+}
+
+// post sends body to path and returns the data.
+func post[T any](ctx context.Context, c *conn, path string, body any, repeatable bool) (T, error) {
+	return data[T](ctx, c, request{method: http.MethodPost, path: path, body: body, repeatable: repeatable})
+}
+
+// data is call for callers that need nothing but the data.
+func data[T any](ctx context.Context, c *conn, r request) (T, error) {
+	a, err := call[T](ctx, c, r)
+	return a.Data, err
+}
+
+// remove deletes what path names.
+func remove(ctx context.Context, c *conn, path string, repeatable bool) error {
+	_, err := data[Nothing](ctx, c, request{method: http.MethodDelete, path: path, repeatable: repeatable})
+	return err
+}
+
 // do sends a request until it succeeds or must not be repeated.
 func (c *conn) do(ctx context.Context, r request) (http.Header, []byte, error) {
 	var body []byte

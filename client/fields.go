@@ -43,8 +43,7 @@ func (f *Fields) Search(ctx context.Context, s FieldSearch) (found []Field, notF
 
 // Get returns a field, or ErrNotFound.
 func (f *Fields) Get(ctx context.Context, dataset, key string) (Field, error) {
-	a, err := call[Field](ctx, f.conn, request{method: http.MethodGet, path: "/data/fields" + segment(dataset) + segment(key), repeatable: true})
-	return a.Data, err
+	return get[Field](ctx, f.conn, "/data/fields"+segment(dataset)+segment(key))
 }
 
 // Credits is the state of the workspace's credits.

@@ -135,8 +135,7 @@ func (d *Dataset[R]) Get(ctx context.Context, id string, include ...string) (R, 
 	if len(include) > 0 {
 		r.params = map[string][]string{"include": {strings.Join(include, ",")}}
 	}
-	a, err := call[R](ctx, d.conn, r)
-	return a.Data, err
+	return data[R](ctx, d.conn, r)
 }
 
 // keepRaw decodes a record and keeps its bytes.

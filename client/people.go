@@ -37,14 +37,14 @@ func (m *Members) List(ctx context.Context) iter.Seq2[Member, error] {
 // SetRole changes the role of a member.
 func (m *Members) SetRole(ctx context.Context, user, role string) (Member, error) {
 	body := map[string]string{"role": role}
-	a, err := call[struct{ Member Member }](ctx, m.conn, request{method: http.MethodPatch, path: "/workspace/members" + segment(user), body: body, repeatable: true})
-	return a.Data.Member, err
+	d, err := data[struct{ Member Member }](ctx, m.conn, request{method: http.MethodPatch, path: "/workspace/members" + segment(user), body: body, repeatable: true})
+	return d.Member, err
 }
 
 // Remove removes a member from the workspace; false when there was none.
 func (m *Members) Remove(ctx context.Context, user string) (bool, error) {
-	a, err := call[struct{ Deleted bool }](ctx, m.conn, request{method: http.MethodDelete, path: "/workspace/members" + segment(user)})
-	return a.Data.Deleted, err
+	d, err := data[struct{ Deleted bool }](ctx, m.conn, request{method: http.MethodDelete, path: "/workspace/members" + segment(user)})
+	return d.Deleted, err
 }
 
 // Invitation is an open invitation.
@@ -94,20 +94,17 @@ func (i *Invitations) List(ctx context.Context) iter.Seq2[Invitation, error] {
 // Create invites an address as admin or member.
 func (i *Invitations) Create(ctx context.Context, email, role string) (Invited, error) {
 	body := map[string]string{"email": email, "role": role}
-	a, err := call[Invited](ctx, i.conn, request{method: http.MethodPost, path: "/workspace/invitations", body: body})
-	return a.Data, err
+	return post[Invited](ctx, i.conn, "/workspace/invitations", body, false)
 }
 
 // Revoke ends an open invitation, or returns ErrNotFound.
 func (i *Invitations) Revoke(ctx context.Context, id string) error {
-	_, err := call[Nothing](ctx, i.conn, request{method: http.MethodDelete, path: "/workspace/invitations" + segment(id)})
-	return err
+	return remove(ctx, i.conn, "/workspace/invitations"+segment(id), false)
 }
 
 // Accept adds the user of the access token to the inviting workspace. token is
 // the parameter of the invitation's link.
 func (i *Invitations) Accept(ctx context.Context, token string) (Joined, error) {
 	body := map[string]string{"token": token}
-	a, err := call[Joined](ctx, i.conn, request{method: http.MethodPost, path: "/workspace/invitations/accept", body: body})
-	return a.Data, err
+	return post[Joined](ctx, i.conn, "/workspace/invitations/accept", body, false)
 }

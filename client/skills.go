@@ -76,12 +76,12 @@ func (s *Skills) walk(ctx context.Context, path string, page skillPage) iter.Seq
 // Get returns a Skill with its content, or ErrSkillNotFound.
 func (s *Skills) Get(ctx context.Context, locator string) (Skill, error) {
 	body := map[string]string{"locator": locator}
-	a, err := call[struct{ Skill Skill }](ctx, s.conn, request{method: http.MethodPost, path: "/workspace/skills/get", body: body, repeatable: true})
-	return a.Data.Skill, err
+	d, err := post[struct{ Skill Skill }](ctx, s.conn, "/workspace/skills/get", body, true)
+	return d.Skill, err
 }
 
 // Create creates a draft.
 func (s *Skills) Create(ctx context.Context, n NewSkill) (Skill, error) {
-	a, err := call[struct{ Skill Skill }](ctx, s.conn, request{method: http.MethodPost, path: "/workspace/skills/create", body: n})
-	return a.Data.Skill, err
+	d, err := post[struct{ Skill Skill }](ctx, s.conn, "/workspace/skills/create", n, false)
+	return d.Skill, err
 }

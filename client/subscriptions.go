@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"iter"
-	"net/http"
 	"time"
 )
 
@@ -37,12 +36,11 @@ func (s *Subscriptions) Upsert(ctx context.Context, signalType string, d Deliver
 		SignalType string   `json:"signal_type"`
 		Delivery   Delivery `json:"delivery"`
 	}{signalType, d}
-	a, err := call[struct{ Subscription Subscription }](ctx, s.conn, request{method: http.MethodPost, path: "/workspace/signal-subscriptions/upsert", body: body, repeatable: true})
-	return a.Data.Subscription, err
+	got, err := post[struct{ Subscription Subscription }](ctx, s.conn, "/workspace/signal-subscriptions/upsert", body, true)
+	return got.Subscription, err
 }
 
 // Delete ends a subscription. It succeeds when there is none.
 func (s *Subscriptions) Delete(ctx context.Context, id string) error {
-	_, err := call[Nothing](ctx, s.conn, request{method: http.MethodDelete, path: "/workspace/signal-subscriptions" + segment(id), repeatable: true})
-	return err
+	return remove(ctx, s.conn, "/workspace/signal-subscriptions"+segment(id), true)
 }

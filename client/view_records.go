@@ -20,11 +20,11 @@ func (v *Views) AddRecord(ctx context.Context, view, record string) error {
 
 // AddRecords is AddRecord for 1 to 100 records.
 func (v *Views) AddRecords(ctx context.Context, view string, records []string) (Batch[Nothing], error) {
-	in := inputs[recordInput]{make([]recordInput, len(records))}
+	all := make([]recordInput, len(records))
 	for i, id := range records {
-		in.Inputs[i] = recordInput{id}
+		all[i] = recordInput{id}
 	}
-	return batch[Nothing](ctx, v.conn, request{method: http.MethodPost, path: viewRecords(view) + "/add/batch", body: in, repeatable: true})
+	return inputBatch[Nothing](ctx, v.conn, viewRecords(view)+"/add", all, true)
 }
 
 // RemoveRecord removes a record from a Static View. It succeeds when the View
@@ -36,7 +36,7 @@ func (v *Views) RemoveRecord(ctx context.Context, view, record string) error {
 
 // RemoveRecords is RemoveRecord for 1 to 100 records.
 func (v *Views) RemoveRecords(ctx context.Context, view string, records []string) (Batch[Nothing], error) {
-	return batch[Nothing](ctx, v.conn, request{method: http.MethodPost, path: viewRecords(view) + "/delete/batch", body: ids{records}, repeatable: true})
+	return deleteBatch(ctx, v.conn, viewRecords(view), records, true)
 }
 
 // oneItem returns the error of a batch with one item.
@@ -47,7 +47,7 @@ func oneItem(b Batch[Nothing], err error) error {
 	return b.Items[0].Err
 }
 
-func viewRecords(view string) string { return "/workspace/views" + segment(view) + "/records" }
+func viewRecords(view string) string { return viewsPath + segment(view) + "/records" }
 
 func viewSource[R any](v *Views, view string) *Source[R] {
 	return &Source[R]{conn: v.conn, path: viewRecords(view), nested: true}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"net/http"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -142,6 +142,8 @@ type ViewList struct {
 // Views are those of the workspace.
 type Views struct{ conn *conn }
 
+const viewsPath = "/workspace/views"
+
 type oneView struct {
 	View View `json:"view"`
 }
@@ -157,32 +159,29 @@ func (v *Views) List(ctx context.Context, l ViewList) iter.Seq2[View, error] {
 	if l.Favorites {
 		params.Set("favorite_only", "true")
 	}
-	return list[View](ctx, v.conn, "/workspace/views", "views", params)
+	return list[View](ctx, v.conn, viewsPath, "views", params)
 }
 
 // Get returns a View, or ErrViewNotFound.
 func (v *Views) Get(ctx context.Context, id string) (View, error) {
-	a, err := call[oneView](ctx, v.conn, request{method: http.MethodGet, path: "/workspace/views" + segment(id), repeatable: true})
-	return a.Data.View, err
+	d, err := get[oneView](ctx, v.conn, viewsPath+segment(id))
+	return d.View, err
 }
 
 // Upsert creates or changes a View.
 func (v *Views) Upsert(ctx context.Context, u ViewUpsert) (View, error) {
-	a, err := call[oneView](ctx, v.conn, request{method: http.MethodPost, path: "/workspace/views/upsert", body: u, repeatable: u.repeatable()})
-	return a.Data.View, err
+	d, err := post[oneView](ctx, v.conn, viewsPath+"/upsert", u, u.repeatable())
+	return d.View, err
 }
 
 // UpsertAll is Upsert for 1 to 100 Views.
 func (v *Views) UpsertAll(ctx context.Context, all []ViewUpsert) (Batch[View], error) {
-	r := request{method: http.MethodPost, path: "/workspace/views/upsert/batch", body: inputs[ViewUpsert]{all}, repeatable: true}
-	for _, u := range all {
-		r.repeatable = r.repeatable && u.repeatable()
-	}
-	return viewBatch(ctx, v.conn, r)
+	once := slices.ContainsFunc(all, func(u ViewUpsert) bool { return !u.repeatable() })
+	return viewBatch(ctx, v.conn, viewsPath, all, !once)
 }
 
-func viewBatch(ctx context.Context, c *conn, r request) (Batch[View], error) {
-	b, err := batch[oneView](ctx, c, r)
+func viewBatch[U any](ctx context.Context, c *conn, path string, all []U, repeatable bool) (Batch[View], error) {
+	b, err := inputBatch[oneView](ctx, c, path+"/upsert", all, repeatable)
 	views := Batch[View]{Succeeded: b.Succeeded, Failed: b.Failed}
 	for _, i := range b.Items {
 		views.Items = append(views.Items, Item[View]{i.Index, i.ID, i.Data.View, i.Err})
@@ -192,11 +191,10 @@ func viewBatch(ctx context.Context, c *conn, r request) (Batch[View], error) {
 
 // Delete deletes a View for all users, or returns ErrViewNotFound.
 func (v *Views) Delete(ctx context.Context, id string) error {
-	_, err := call[Nothing](ctx, v.conn, request{method: http.MethodDelete, path: "/workspace/views" + segment(id)})
-	return err
+	return remove(ctx, v.conn, viewsPath+segment(id), false)
 }
 
 // DeleteAll is Delete for 1 to 100 Views.
 func (v *Views) DeleteAll(ctx context.Context, all []string) (Batch[Nothing], error) {
-	return batch[Nothing](ctx, v.conn, request{method: http.MethodPost, path: "/workspace/views/delete/batch", body: ids{all}})
+	return deleteBatch(ctx, v.conn, viewsPath, all, false)
 }

@@ -26,10 +26,10 @@ type state struct {
 	Created bool `json:"created"`
 	// Previous are the indices that were served just before the switch.
 	Previous []string `json:"previous,omitempty"`
-	// Letters is the length of the file of dead letters, in bytes, and LettersRead
-	// that length when all lines had been read.
-	Letters     int64 `json:"letters"`
-	LettersRead int64 `json:"letters_read"`
+	// DeadLetterBytes is the length of the file of dead letters, in bytes, and
+	// DeadLetterBytesRead the same when all lines had been read.
+	DeadLetterBytes     int64 `json:"letters"`
+	DeadLetterBytesRead int64 `json:"letters_read"`
 	// Bad and Refused are the problems of lines and of documents that a report
 	// lists.
 	Bad     []Problem `json:"bad,omitempty"`
@@ -115,7 +115,7 @@ func (s *state) files() map[string]bool {
 
 // resetIndex goes back to when all lines had been read.
 func (s *state) resetIndex() {
-	s.Created, s.Letters, s.Refused = false, s.LettersRead, nil
+	s.Created, s.DeadLetterBytes, s.Refused = false, s.DeadLetterBytesRead, nil
 	s.Links = map[string][]extsort.Run{}
 	for _, d := range s.Datasets {
 		d.Indexed, d.After = false, ""
@@ -134,7 +134,7 @@ func (l *load) save() error {
 	if err := durable.SyncFolder(l.folder.path); err != nil {
 		return fault.Wrap(err, fault.Internal, "the work folder %s cannot be used", l.folder.path)
 	}
-	l.state.Letters = l.deadLetters.file.Size()
+	l.state.DeadLetterBytes = l.deadLetters.file.Size()
 	l.state.Bad, l.state.Refused = l.deadLetters.known()
 	return l.folder.save(checkpointName, l.state)
 }

@@ -48,7 +48,7 @@ func openDeadLetters(path string, s *state, count func()) (*deadLetters, error) 
 		return l, nil
 	}
 	var err error
-	l.file, err = journal.OpenDeadLetters(path, s.Letters)
+	l.file, err = journal.OpenDeadLetters(path, s.DeadLetterBytes)
 	if errors.Is(err, journal.ErrCut) {
 		return nil, fault.New(fault.BadRequest, "%s was cut or removed while the load was not finished; load anew (--restart) to write all of it", path)
 	}

@@ -1,7 +1,6 @@
 package indexer
 
 import (
-	"bytes"
 	"context"
 	"time"
 
@@ -15,13 +14,6 @@ type Document struct {
 	ID   string
 	Line int64  // of the dataset's file, where the record is
 	JSON []byte // one object, with `ix`
-}
-
-// Public returns the record without the fields that only searches use. Strings of a
-// record escape quotes, so the separator cannot occur in one.
-func (d Document) Public() []byte {
-	public, _, _ := bytes.Cut(d.JSON, []byte(`,"ix":{"query":[`))
-	return append(bytes.Clone(public), '}')
 }
 
 // DocumentOptions say which documents to build. Dir is required.

@@ -107,7 +107,7 @@ func TestKilledLoadIsCleared(t *testing.T) {
 
 // A load that ends while its indices are being made still has the dead letters
 // of the lines it read, and so has the load that goes on with it.
-func TestLettersOutliveAnEndWhileIndicesAreMade(t *testing.T) {
+func TestDeadLettersOutliveAnEndWhileIndicesAreMade(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	files := simple(5)
@@ -135,7 +135,7 @@ func TestLettersOutliveAnEndWhileIndicesAreMade(t *testing.T) {
 	if report.Resumed != 1 || report.Generation != ended.Generation || report.LeftOut() != 1 || len(report.Problems) != 1 {
 		t.Errorf("%+v", report)
 	}
-	if letters := readLetters(t, report.DeadLetters); len(letters) != 1 || letters[0] == "" {
+	if letters := readDeadLetters(t, report.DeadLetters); len(letters) != 1 || letters[0] == "" {
 		t.Errorf("%q", letters)
 	}
 }

@@ -177,7 +177,7 @@ func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 		if err := l.createIndices(ctx); err != nil {
 			return err
 		}
-		l.state.Created, l.state.LettersRead = true, l.deadLetters.file.Size()
+		l.state.Created, l.state.DeadLetterBytesRead = true, l.deadLetters.file.Size()
 		if err := l.save(); err != nil {
 			return err
 		}

@@ -134,7 +134,7 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	if o.DeadLetters == "" {
-		o.DeadLetters = filepath.Join(o.WorkDir, lettersName)
+		o.DeadLetters = filepath.Join(o.WorkDir, deadLettersName)
 	} else if o.DeadLetters, err = filepath.Abs(o.DeadLetters); err != nil {
 		return o, fault.Wrap(err, fault.BadRequest, "the dead letters cannot be written to %s", o.DeadLetters)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"atlas/indexer/extsort"
 	"atlas/internal/elastic"
+	"atlas/search/document"
 	"atlas/search/query"
 )
 
@@ -128,7 +129,7 @@ func (l *load) send(ctx context.Context, p *pipeline) error {
 		}
 		for _, no := range refused {
 			reason := no.Type + ": " + no.Reason
-			if err := r.of.refusals.add(d, l.file(d), r.lines[no.Position], r.ids[no.Position], reason, Document{JSON: r.Doc(no.Position)}.Public()); err != nil {
+			if err := r.of.refusals.add(d, l.file(d), r.lines[no.Position], r.ids[no.Position], reason, document.Public(r.Doc(no.Position))); err != nil {
 				return err
 			}
 		}

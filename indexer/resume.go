@@ -135,7 +135,7 @@ func (l *load) cleanUp(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		l.clearOthers()
-		l.folder.remove(l.state.Letters > 0)
+		l.folder.remove(l.state.DeadLetterBytes > 0)
 	case changed || l.report.Switched:
 		// Everything stays.
 	case l.manifest.Generation == "":
@@ -151,7 +151,7 @@ func (l *load) cleanUp(ctx context.Context, err error) error {
 		err = joinErrors(err, l.dropIndices(ctx))
 		l.state.resetIndex()
 		if l.deadLetters != nil {
-			err = joinErrors(err, l.deadLetters.dropRefused(l.state.Letters))
+			err = joinErrors(err, l.deadLetters.dropRefused(l.state.DeadLetterBytes))
 		}
 		err = joinErrors(err, l.save())
 		l.report.WorkDir = l.WorkDir

@@ -42,14 +42,14 @@ func wantSameLoad(t *testing.T, w world, report indexer.Report, fresh world, wan
 			t.Errorf("%s: %s", d, diff)
 		}
 	}
-	if diff := gocmp.Diff(readLetters(t, want.DeadLetters), readLetters(t, report.DeadLetters)); diff != "" {
+	if diff := gocmp.Diff(readDeadLetters(t, want.DeadLetters), readDeadLetters(t, report.DeadLetters)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// readLetters returns the lines of a file of dead letters, sorted: a load does
+// readDeadLetters returns the lines of a file of dead letters, sorted: a load does
 // not promise their order. "" has none.
-func readLetters(t *testing.T, path string) []string {
+func readDeadLetters(t *testing.T, path string) []string {
 	t.Helper()
 	if path == "" {
 		return nil
@@ -182,8 +182,8 @@ func TestCutDeadLetters(t *testing.T) {
 	}
 	o.Restart = true
 	report := w.load(t, o)
-	if letters := readLetters(t, report.DeadLetters); len(letters) != 1 || report.LeftOut() != 1 {
-		t.Errorf("%q", letters)
+	if deadLetters := readDeadLetters(t, report.DeadLetters); len(deadLetters) != 1 || report.LeftOut() != 1 {
+		t.Errorf("%q", deadLetters)
 	}
 }
 
@@ -311,7 +311,7 @@ func TestDefaultDeadLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := w.workDirs(t)
-	if len(left) != 1 || filepath.Dir(report.DeadLetters) != left[0] || len(readLetters(t, report.DeadLetters)) != 1 {
+	if len(left) != 1 || filepath.Dir(report.DeadLetters) != left[0] || len(readDeadLetters(t, report.DeadLetters)) != 1 {
 		t.Errorf("%v, dead letters %q", left, report.DeadLetters)
 	}
 	entries, err := os.ReadDir(left[0])

@@ -100,13 +100,13 @@ func TestGenerationsAndRollback(t *testing.T) {
 			t.Errorf("to %s: %v", to, err)
 		}
 	}
-	told := &listener{check: func(g string) {
+	notified := &listener{check: func(g string) {
 		if _, served := w.generations(t); served != g {
 			t.Errorf("told of %s while %q is served", g, served)
 		}
 	}}
 	o := w.places()
-	o.Listener = told
+	o.Listener = notified
 	report, err := generation.Rollback(t.Context(), o, "")
 	if diff := cmp.Diff(generation.RollbackReport{Switched: true, From: []string{second.Generation}, To: first.Generation, Documents: 2}, report); diff != "" || err != nil {
 		t.Error(err, diff)
@@ -114,8 +114,8 @@ func TestGenerationsAndRollback(t *testing.T) {
 	if n := w.search(t, "accounts", `{}`).Hits.Total.Value; n != 2 {
 		t.Errorf("%d accounts are found", n)
 	}
-	if !slices.Equal(told.heard, []string{first.Generation}) {
-		t.Errorf("heard %v", told.heard)
+	if !slices.Equal(notified.heard, []string{first.Generation}) {
+		t.Errorf("heard %v", notified.heard)
 	}
 	// There is nothing before it, and the way back has to be named.
 	if _, err := generation.Rollback(t.Context(), o, ""); fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), second.Generation) {
@@ -125,8 +125,8 @@ func TestGenerationsAndRollback(t *testing.T) {
 	if diff := cmp.Diff(want, w.states(t)); diff != "" {
 		t.Error(diff)
 	}
-	told.err = errors.New("nobody there")
-	if report, err := generation.Rollback(t.Context(), o, second.Generation); !report.Switched || !errors.Is(err, told.err) {
+	notified.err = errors.New("nobody there")
+	if report, err := generation.Rollback(t.Context(), o, second.Generation); !report.Switched || !errors.Is(err, notified.err) {
 		t.Errorf("a listener that fails: %+v %v", report, err)
 	}
 	if _, served := w.generations(t); served != second.Generation {

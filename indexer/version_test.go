@@ -62,7 +62,7 @@ func TestWorkFolderOfTheVersionBefore(t *testing.T) {
 	if diff := cmp.Diff(want.Problems, report.Problems); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(readLetters(t, want.DeadLetters), readLetters(t, report.DeadLetters)); diff != "" {
+	if diff := cmp.Diff(readDeadLetters(t, want.DeadLetters), readDeadLetters(t, report.DeadLetters)); diff != "" {
 		t.Error(diff)
 	}
 	for _, d := range query.Datasets {

@@ -27,12 +27,12 @@ type workFolder struct {
 
 // The files of a work folder.
 const (
-	workPrefix     = "atlas-load-"
-	lockName       = "lock"
-	holderName     = "holder"
-	manifestName   = "manifest.json"
-	checkpointName = "checkpoint.json"
-	lettersName    = "dead-letters.ndjson"
+	workPrefix      = "atlas-load-"
+	lockName        = "lock"
+	holderName      = "holder"
+	manifestName    = "manifest.json"
+	checkpointName  = "checkpoint.json"
+	deadLettersName = "dead-letters.ndjson"
 )
 
 var temporaryFile = regexp.MustCompile(`^(accounts|contacts|projects|signals)(-(accounts|contacts|projects|signals))?-\d{5,}\.run$|^letters-\d+\.tmp$|^\.(manifest\.json|checkpoint\.json|holder)\.\d+$`)
@@ -135,20 +135,20 @@ func (s *workFolder) removeOrphans(named map[string]bool) {
 
 // clear removes the files of a load, and its dead letters unless they are to be
 // kept.
-func (s *workFolder) clear(keepLetters bool) {
+func (s *workFolder) clear(keepDeadLetters bool) {
 	// The checkpoint goes first: the files that it names exist as long as it does.
 	// The holder's name stays, because the lease may be held under it.
 	_ = os.Remove(s.file(checkpointName))
 	_ = os.Remove(s.file(manifestName))
 	s.removeOrphans(nil)
-	if !keepLetters {
-		_ = os.Remove(s.file(lettersName))
+	if !keepDeadLetters {
+		_ = os.Remove(s.file(deadLettersName))
 	}
 }
 
 // remove clears the folder and removes it if it is empty then.
-func (s *workFolder) remove(keepLetters bool) {
-	s.clear(keepLetters)
+func (s *workFolder) remove(keepDeadLetters bool) {
+	s.clear(keepDeadLetters)
 	_ = os.Remove(s.file(holderName))
 	_ = os.Remove(s.file(lockName))
 	_ = os.Remove(s.path)

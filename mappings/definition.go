@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 
+	"atlas/search/document"
 	"atlas/search/query"
 )
 
@@ -34,20 +35,20 @@ func (d definition) version() string {
 func global(d query.Dataset) definition {
 	fields := query.Fields(d)
 	ix := properties{
-		"query":   {"type": "text", "index_options": "freqs"},
-		"digest":  {"type": "long", "index": false},
-		"id_high": {"type": "long", "index": false},
-		"id_low":  {"type": "long", "index": false},
+		document.QueryText:  {"type": "text", "index_options": "freqs"},
+		document.DigestName: {"type": "long", "index": false},
+		document.IDHigh:     {"type": "long", "index": false},
+		document.IDLow:      {"type": "long", "index": false},
 	}
 	folded(ix, fields)
-	def := definition{Children: []string{}, Sort: indexSort(d), Properties: properties{"ix": {"properties": ix}}}
+	def := definition{Children: []string{}, Sort: indexSort(d), Properties: properties{document.IX: {"properties": ix}}}
 	for _, f := range fields {
 		def.Properties[f.Name] = shown(f)
 		if f.Ranked() {
-			ix["rank"] = property{"type": "long"}
+			ix[document.Rank] = property{"type": "long"}
 		}
 		if f.Domains {
-			ix["domains"] = property{"type": "keyword", "doc_values": false}
+			ix[document.Domains] = property{"type": "keyword", "doc_values": false}
 		}
 	}
 	for _, rel := range query.RelationsOf(d) {
@@ -66,10 +67,10 @@ func indexSort(d query.Dataset) map[string][]string {
 	}
 	path := s.Field.Name
 	if s.Field.Folded() {
-		path = "ix.exact." + path
+		path = document.IX + "." + document.ExactGroup + "." + path
 	}
 	return map[string][]string{
-		"field": {path, "ix.id_high", "ix.id_low"}, "order": {direction, "asc", "asc"}, "missing": {"_last", "_last", "_last"},
+		"field": {path, document.IDHighField, document.IDLowField}, "order": {direction, "asc", "asc"}, "missing": {"_last", "_last", "_last"},
 	}
 }
 
@@ -77,16 +78,16 @@ func indexSort(d query.Dataset) map[string][]string {
 // meaning is the reverse of some sort, since records are written as they are found
 // or annotated: then every match precedes the page so far, and a page costs as much
 // as the book is large.
-var heldSort = map[string][]string{"field": {"ix.id_low"}, "order": {"asc"}, "missing": {"_last"}}
+var heldSort = map[string][]string{"field": {document.IDLowField}, "order": {"asc"}, "missing": {"_last"}}
 
 // held adds the `held` block to a dataset's definition. One block serves all
 // datasets: it has the overlay fields of each.
 func held(d query.Dataset) definition {
 	block := properties{
-		"workspace_id": {"type": "keyword"},
-		"version":      {"type": "long", "index": false},
-		"in_book":      {"type": "boolean"},
-		"view_ids":     {"type": "keyword"},
+		document.WorkspaceID: {"type": "keyword"},
+		document.Version:     {"type": "long", "index": false},
+		document.InBook:      {"type": "boolean"},
+		document.ViewIDs:     {"type": "keyword"},
 	}
 	var fields []query.Field
 	for _, d := range query.Held {
@@ -99,7 +100,7 @@ func held(d query.Dataset) definition {
 		}
 	}
 	def := global(d)
-	def.Sort, def.Properties["held"] = heldSort, property{"properties": block}
+	def.Sort, def.Properties[document.HeldBlock] = heldSort, property{"properties": block}
 	return def
 }
 
@@ -115,8 +116,8 @@ func nested(d query.Dataset) properties {
 		}
 	}
 	folded(of, fields)
-	for name, p := range of["exact"]["properties"].(properties) {
-		of["exact"]["properties"].(properties)[name] = withoutValues(p)
+	for name, p := range of[document.ExactGroup]["properties"].(properties) {
+		of[document.ExactGroup]["properties"].(properties)[name] = withoutValues(p)
 	}
 	return of
 }
@@ -151,7 +152,7 @@ func folded(to properties, fields []query.Field) {
 			text[f.Name] = property{"type": "text", "index_options": "docs", "norms": false}
 		}
 	}
-	to["text"], to["exact"] = property{"properties": text}, property{"properties": exact}
+	to[document.TextGroup], to[document.ExactGroup] = property{"properties": text}, property{"properties": exact}
 }
 
 func typed(f query.Field) property {

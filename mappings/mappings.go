@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strings"
 
+	"atlas/search/document"
 	"atlas/search/query"
 )
 
@@ -53,7 +54,7 @@ func body(dataset string, s Settings, define func(query.Dataset) definition) ([]
 			"dynamic": "strict",
 			// What is stored is the record a client gets; what only a search
 			// needs is left out of it, so that a page is passed on unread.
-			"_source":    map[string]any{"excludes": []string{"ix", "held"}},
+			"_source":    map[string]any{"excludes": []string{document.IX, document.HeldBlock}},
 			"properties": d.Properties,
 		},
 	})

@@ -1,24 +1,26 @@
 package search
 
-import "atlas/search/query"
+import (
+	"atlas/search/document"
+	"atlas/search/query"
+)
 
-// FieldPrefix is where the fields of a record are in a document. The paths in
-// this file are those of the mappings and of what package document builds
-// (docs/architecture.md, "Documents").
+// FieldPrefix is where the fields of a record are in a document. Package
+// document has the names (docs/architecture.md, "Documents").
 type FieldPrefix struct {
 	Values string // before the name of a value that is indexed as it is
 	Folded string // before the groups `exact` and `text` of folded copies
 }
 
 // Root is the prefix of the fields of the document's own record.
-var Root = FieldPrefix{Values: "", Folded: "ix."}
+var Root = FieldPrefix{Values: "", Folded: document.IX + "."}
 
 // overlayPrefix is the prefix of the values of a workspace's own, in documents of
 // held records.
-var overlayPrefix = FieldPrefix{Values: "held.", Folded: "held."}
+var overlayPrefix = FieldPrefix{Values: document.HeldBlock + ".", Folded: document.HeldBlock + "."}
 
 // NestedPath is the path of the nested objects of related records.
-func NestedPath(child query.Dataset) string { return "ix." + string(child) }
+func NestedPath(child query.Dataset) string { return document.IX + "." + string(child) }
 
 // NestedPrefix is the prefix of the fields of related records.
 func NestedPrefix(child query.Dataset) FieldPrefix {
@@ -33,7 +35,7 @@ func (p FieldPrefix) ExactPath(f *query.Field) string {
 		p = overlayPrefix
 	}
 	if f.Folded() {
-		return p.Folded + "exact." + f.Name
+		return p.Folded + document.ExactGroup + "." + f.Name
 	}
 	return p.Values + f.Name
 }
@@ -43,25 +45,21 @@ func (p FieldPrefix) TextPath(f *query.Field) string {
 	if f.Overlay {
 		p = overlayPrefix
 	}
-	return p.Folded + "text." + f.Name
+	return p.Folded + document.TextGroup + "." + f.Name
 }
 
+// Paths of what is not a field of the record.
 const (
-	// QueryPath has the folded text of all fields that `query` searches.
-	QueryPath = "ix.query"
-	// RankPath has the query.Rank of the name, in datasets that are sorted by it.
-	RankPath = "ix.rank"
-	// DomainsPath has the domains of a global record as query.Domain makes them.
-	// Documents of held records do not have it, because nothing searches there.
-	DomainsPath = "ix.domains"
+	QueryPath   = document.IX + "." + document.QueryText
+	RankPath    = document.IX + "." + document.Rank
+	DomainsPath = document.IX + "." + document.Domains
 
-	workspacePath = "held.workspace_id"
-	inBookPath    = "held.in_book"
-	viewsPath     = "held.view_ids"
+	workspacePath = document.HeldBlock + "." + document.WorkspaceID
+	inBookPath    = document.HeldBlock + "." + document.InBook
+	viewsPath     = document.HeldBlock + "." + document.ViewIDs
 )
 
-// TiebreakPaths have the two halves of a record's id, as numbers in the order of
-// ids. Every sort ends in them. Elasticsearch would look up the text of a keyword
-// for each match that is better than all before it: in the worst order, for each
-// match.
-var TiebreakPaths = [2]string{"ix.id_high", "ix.id_low"}
+// TiebreakPaths have the two halves of a record's id. Every sort ends in them.
+// Elasticsearch would look up the text of a keyword for each match that is better
+// than all before it: in the worst order, for each match.
+var TiebreakPaths = [2]string{document.IDHighField, document.IDLowField}

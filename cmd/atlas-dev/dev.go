@@ -20,6 +20,7 @@ import (
 	"atlas/internal/api"
 	"atlas/internal/auth"
 	"atlas/internal/devstack"
+	"atlas/internal/durable"
 	"atlas/workspace"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
@@ -154,7 +155,7 @@ func (c *devCmd) Run(ctx context.Context, s *cli.Streams) (err error) {
 		if err := writeJSON(filepath.Join(c.Dir, devFileName), file); err != nil {
 			say("dev.json could not be written: %v", err)
 		}
-		welcome(s.Out, file, filepath.Join(c.Dir, devFileName), time.Since(began))
+		printSummary(s.Out, file, filepath.Join(c.Dir, devFileName), time.Since(began))
 	})
 }
 
@@ -286,14 +287,10 @@ func writeJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	temporary := path + ".new"
-	if err := os.WriteFile(temporary, append(raw, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temporary, path)
+	return durable.Replace(path, append(raw, '\n'))
 }
 
-func welcome(w io.Writer, f devFile, path string, took time.Duration) {
+func printSummary(w io.Writer, f devFile, path string, took time.Duration) {
 	first := f.Workspaces[0]
 	fmt.Fprintf(w, `
 Atlas serves on %[1]s (started in %.0[4]f s; Ctrl-C stops it)

@@ -65,14 +65,14 @@ func withTable(t *testing.T, page, place, table string) string {
 	return head + begin + table + end + tail
 }
 
-// told matches the default in a help text. The table has a column for it.
-var told = regexp.MustCompile(` \(default: [^)]*\)`)
+// defaultInHelp matches the default in a help text. The table has a column for it.
+var defaultInHelp = regexp.MustCompile(` \(default: [^)]*\)`)
 
 // settingsCells returns an option's default and meaning.
 func settingsCells(f *kong.Flag) (standard, help string) {
 	help = f.Help
 	if f.HasDefault && f.Default != "" {
-		standard, help = "`"+f.Default+"`", told.ReplaceAllString(help, "")
+		standard, help = "`"+f.Default+"`", defaultInHelp.ReplaceAllString(help, "")
 	}
 	return standard, strings.ReplaceAll(help, "|", "\\|")
 }

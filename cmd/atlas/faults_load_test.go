@@ -15,7 +15,7 @@ func TestFaultKilledLoads(t *testing.T) {
 	seed := figures.Seed(t)
 	f := figures.New(t, "kills", "a load killed 20 times while one item in ten fails", seed)
 	report, failures := killLoads(t, seed, records, kills)
-	f.Tell("records loaded", float64(report.Documents()), "")
+	f.Report("records loaded", float64(report.Documents()), "")
 	f.AtLeast("items and requests that failed", float64(failures), 1, "")
 	f.AtMost("times it was resumed", float64(report.Resumed), kills, "")
 }

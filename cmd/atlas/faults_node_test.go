@@ -113,7 +113,7 @@ func TestFaultNodeLostWhileLoading(t *testing.T) {
 		t.Fatalf("the load ended with %d: %v\n%s", r.code, err, r.stderr)
 	}
 	t.Logf("the load said:\n%s", r.stderr)
-	f.Tell("load", time.Since(began).Seconds(), "s")
+	f.Report("load", time.Since(began).Seconds(), "s")
 	f.Exactly("records loaded", float64(report.Documents()), records, "")
 	if !report.Switched || report.LeftOut() != 0 {
 		t.Errorf("%+v", report)

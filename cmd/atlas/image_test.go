@@ -154,7 +154,12 @@ func TestImageBuildsTheProgram(t *testing.T) {
 	if user := regexp.MustCompile(`(?m)^USER (\d+)`).FindStringSubmatch(text); user == nil || user[1] == "0" {
 		t.Errorf("the user of the image is %v", user)
 	}
-	if !strings.Contains(text, "-X atlas/cmd/internal/server.builtFrom=") {
+	build, err := os.ReadFile(filepath.Join(repository, "scripts/build"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text, "ATLAS_VERSION=${VERSION} scripts/build ") ||
+		!strings.Contains(string(build), "-X atlas/cmd/internal/server.builtFrom=$ATLAS_VERSION") {
 		t.Error("the image does not know its version")
 	}
 
@@ -163,11 +168,14 @@ func TestImageBuildsTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := strings.Split(string(ignored), "\n")
+	if !slices.Contains(sent, "!scripts/build") {
+		t.Error("scripts/build is needed, and .dockerignore keeps it back")
+	}
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,EmbedFiles", "atlas/cmd/atlas").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := 0
+	packages := 0
 	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
 		var p struct {
 			ImportPath string
@@ -180,7 +188,7 @@ func TestImageBuildsTheProgram(t *testing.T) {
 		if !isOurs {
 			continue
 		}
-		ours++
+		packages++
 		top, _, _ := strings.Cut(path, "/")
 		if !slices.Contains(sent, "!"+top) {
 			t.Errorf("%s is needed, and .dockerignore keeps it back", p.ImportPath)
@@ -191,8 +199,8 @@ func TestImageBuildsTheProgram(t *testing.T) {
 			}
 		}
 	}
-	if ours < 20 {
-		t.Errorf("the program has %d packages of ours", ours)
+	if packages < 20 {
+		t.Errorf("the program has %d packages of its own", packages)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestWrongRolesRefuseToStart(t *testing.T) {
 				}
 			}
 			if strings.Contains(err.Error(), "://") {
-				t.Errorf("an address is told: %v", err)
+				t.Errorf("an address is reported: %v", err)
 			}
 		})
 	}
@@ -94,17 +94,17 @@ func TestWrongRoleComesToLight(t *testing.T) {
 			}
 			if right {
 				waitFor(t, "the server is ready", func() bool { ok, _ := ready(); return ok })
-				if told := s.lines(server.WrongRole); len(told) != 0 {
-					t.Errorf("the log blames the role: %v", told)
+				if reported := s.lines(server.WrongRole); len(reported) != 0 {
+					t.Errorf("the log blames the role: %v", reported)
 				}
 				return
 			}
 			// It is logged without a readiness request.
 			waitFor(t, "the log tells", func() bool { return len(s.lines(server.WrongRole)) > 0 })
-			told := s.lines(server.WrongRole)
-			cause, _ := told[0]["error"].(string)
-			if len(told) != 1 || told[0]["level"] != "ERROR" || !strings.Contains(cause, "--postgres-url (ATLAS_POSTGRES_URL): ") || !strings.Contains(cause, "atlas_app") {
-				t.Errorf("told: %v", told)
+			reported := s.lines(server.WrongRole)
+			cause, _ := reported[0]["error"].(string)
+			if len(reported) != 1 || reported[0]["level"] != "ERROR" || !strings.Contains(cause, "--postgres-url (ATLAS_POSTGRES_URL): ") || !strings.Contains(cause, "atlas_app") {
+				t.Errorf("reported: %v", reported)
 			}
 			for range 3 {
 				if ok, said := ready(); ok || !strings.Contains(said, `"postgres":"unavailable"`) {

@@ -141,7 +141,7 @@ func (a *apply) unfinished() (*state, error) {
 func (a *apply) start(ctx context.Context, l live) error {
 	now := a.Now()
 	s := &state{
-		Version: stateVersion, Delta: generation.NewName(now), Started: now.UTC(), Inputs: a.inputs, LettersTo: a.DeadLetters,
+		Version: stateVersion, Delta: generation.NewName(now), Started: now.UTC(), Inputs: a.inputs, DeadLettersTo: a.DeadLetters,
 		Lists: map[query.Dataset]extsort.Run{}, Counts: map[query.Dataset]*Counts{},
 	}
 	for _, d := range query.Datasets {
@@ -162,7 +162,7 @@ func (a *apply) start(ctx context.Context, l live) error {
 func (a *apply) execute(ctx context.Context, s *state, l live) (err error) {
 	a.state = s
 	a.names = namesOf(s.Inputs)
-	if err := a.openDeadLetters(s.Letters); err != nil {
+	if err := a.openDeadLetters(s.DeadLetterBytes); err != nil {
 		return err
 	}
 	defer a.deadLetters.Close()
@@ -242,8 +242,8 @@ func (a *apply) chooseStart(s *state, l live) error {
 	for _, c := range s.Counts {
 		*c = Counts{Lines: c.Lines, Rejected: c.Rejected, Replaced: c.Replaced}
 	}
-	s.Letters = s.ReadLetters
-	if err := a.deadLetters.Truncate(s.Letters); err != nil {
+	s.DeadLetterBytes = s.ReadDeadLetterBytes
+	if err := a.deadLetters.Truncate(s.DeadLetterBytes); err != nil {
 		return unusable(err, a.folder.deadLetters())
 	}
 	return a.save()
@@ -298,7 +298,7 @@ func (a *apply) close() error {
 		return unusable(err, a.folder.deadLetters())
 	}
 	a.deadLettersAt = ""
-	to := a.state.LettersTo
+	to := a.state.DeadLettersTo
 	if to != "" {
 		err := a.copyDeadLetters(to)
 		switch {

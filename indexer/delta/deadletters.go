@@ -65,7 +65,7 @@ func (a *apply) syncDeadLetters() error {
 	if err := a.deadLetters.Sync(); err != nil {
 		return unusable(err, a.folder.deadLetters())
 	}
-	a.state.Letters = a.deadLetters.Size()
+	a.state.DeadLetterBytes = a.deadLetters.Size()
 	return nil
 }
 
@@ -87,12 +87,12 @@ func (a *apply) copyDeadLetters(path string) error {
 // call says when it is the same delta. The dead letters of another delta must not
 // be replaced by those of this call, nor replace one of its inputs.
 func (a *apply) redirect(before *state) {
-	switch to := before.LettersTo; {
+	switch to := before.DeadLettersTo; {
 	case equalInputs(before.Inputs, a.inputs):
 		if a.DeadLetters != "" {
-			before.LettersTo = a.DeadLetters
+			before.DeadLettersTo = a.DeadLetters
 		}
 	case to == a.DeadLetters || slices.ContainsFunc(a.inputs, func(in inputStamp) bool { return in.Path == to }):
-		before.LettersTo = ""
+		before.DeadLettersTo = ""
 	}
 }

@@ -41,12 +41,12 @@ func TestMain(m *testing.M) {
 
 // world is a place of its own in the test's backends.
 type world struct {
-	elastic *elastic.Client
-	names   mappings.Names
-	system  *postgres.System
-	store   string // Postgres as the system role
-	work    string
-	told    *told
+	elastic       *elastic.Client
+	names         mappings.Names
+	system        *postgres.System
+	store         string // Postgres as the system role
+	work          string
+	notifications *notifications
 }
 
 func newWorld(t *testing.T) *world {
@@ -54,7 +54,7 @@ func newWorld(t *testing.T) *world {
 	databases := pgtest.New(t)
 	w := &world{
 		elastic: searchtest.NewClient(t, backends.Elasticsearch(t)), names: mappings.Names{Prefix: "delta-" + strings.ToLower(rand.Text())[:12] + "-"},
-		system: databases.OpenSystem(t, postgres.Options{MaxConns: 4}), store: databases.System, work: t.TempDir(), told: &told{},
+		system: databases.OpenSystem(t, postgres.Options{MaxConns: 4}), store: databases.System, work: t.TempDir(), notifications: &notifications{},
 	}
 	t.Cleanup(func() { searchtest.DeleteIndices(t, w.elastic, w.names.Prefix+"*") })
 	return w
@@ -96,7 +96,7 @@ func (w *world) engine(c *elastic.Client) *search.Engine {
 func (w *world) options(t *testing.T, files map[query.Dataset]string) delta.Options {
 	t.Helper()
 	o := delta.Options{
-		Elastic: w.elastic, Names: w.names, Live: w.engine(w.elastic), Tombstones: w.system, Listener: w.told, WorkDir: w.work, Retry: retry,
+		Elastic: w.elastic, Names: w.names, Live: w.engine(w.elastic), Tombstones: w.system, Listener: w.notifications, WorkDir: w.work, Retry: retry,
 	}
 	dir := t.TempDir()
 	for _, d := range query.Datasets {
@@ -153,13 +153,13 @@ func (w *world) marks(t *testing.T) (marks []string) {
 	return marks
 }
 
-// told is a listener that remembers.
-type told struct {
+// notifications is a listener that remembers.
+type notifications struct {
 	mu  sync.Mutex
 	ids map[string]int
 }
 
-func (l *told) Changed(_ context.Context, _ query.Dataset, ids []string) error {
+func (l *notifications) Changed(_ context.Context, _ query.Dataset, ids []string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ids == nil {
@@ -172,7 +172,7 @@ func (l *told) Changed(_ context.Context, _ query.Dataset, ids []string) error {
 }
 
 // take returns what was told since the last call.
-func (l *told) take() map[string]int {
+func (l *notifications) take() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ids := l.ids
@@ -193,25 +193,15 @@ func (w *world) documents(t *testing.T) map[query.Dataset]map[string]stored {
 	all := map[query.Dataset]map[string]stored{}
 	for _, d := range query.Datasets {
 		all[d] = map[string]stored{}
-		res, err := w.elastic.Do(t.Context(), elastic.Request{
-			Method: http.MethodPost, Path: "/" + w.names.Alias(string(d)) + "/_search",
-			Body: []byte(`{"size":10000,"docvalue_fields":["` + document.DigestField + `"]}`),
+		hits, err := elastic.Hits[any](t.Context(), w.elastic, w.names.Alias(string(d)), map[string]any{
+			"size": 10_000, "docvalue_fields": []string{document.DigestField},
 		})
 		fatal(t, err)
-		var answer struct {
-			Hits struct {
-				Hits []struct {
-					ID     string             `json:"_id"`
-					Source json.RawMessage    `json:"_source"`
-					Fields map[string][]int64 `json:"fields"`
-				}
-			}
-		}
-		fatal(t, json.Unmarshal(res.Body, &answer))
-		for _, hit := range answer.Hits.Hits {
+		for _, hit := range hits {
 			record, err := document.FromPublic(d, hit.Source)
 			fatal(t, err)
-			all[d][hit.ID] = stored{string(record.AppendPublic(nil)), hit.Fields[document.DigestField][0]}
+			digest, _ := hit.Long(document.DigestField)
+			all[d][hit.ID] = stored{string(record.AppendPublic(nil)), digest}
 		}
 	}
 	return all

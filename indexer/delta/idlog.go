@@ -103,8 +103,3 @@ func (l *idLog) clear() error {
 }
 
 func (l *idLog) close() { _ = l.file.Close() }
-
-func parseID(s string) (recordID, error) {
-	id, err := uuid.Parse(s)
-	return recordID(id), err
-}

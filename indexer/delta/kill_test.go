@@ -167,10 +167,10 @@ func TestKilledDeltaGoesOn(t *testing.T) {
 			}
 			return body
 		}, nil)
-		told, err := json.Marshal(victimWork{Files: o.Files, Elastic: address, Prefix: w.names.Prefix, Work: w.work, Store: w.store, Page: o.Page, At: at})
+		work, err := json.Marshal(victimWork{Files: o.Files, Elastic: address, Prefix: w.names.Prefix, Work: w.work, Store: w.store, Page: o.Page, At: at})
 		fatal(t, err)
 		cmd := exec.CommandContext(ctx, os.Args[0])
-		cmd.Env = append(os.Environ(), victimOptions+"="+string(told))
+		cmd.Env = append(os.Environ(), victimOptions+"="+string(work))
 		if out, err := cmd.CombinedOutput(); err == nil || len(out) > 0 {
 			// It may have got through: what was drawn needs few requests.
 			if !bytes.Contains(out, []byte("not killed: <nil>")) {

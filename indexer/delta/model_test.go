@@ -270,8 +270,8 @@ func TestDeltasEqualModel(t *testing.T) {
 		report := w.apply(t, o)
 		wantCounts(t, want, report, when)
 		w.wantModel(t, m, fmt.Sprintf("round %d at %s, %s", round, at.UTC(), when))
-		w.told.take()
-		if again := w.apply(t, o); again.Changed() > 0 || len(w.told.take()) > 0 {
+		w.notifications.take()
+		if again := w.apply(t, o); again.Changed() > 0 || len(w.notifications.take()) > 0 {
 			t.Errorf("%s: again: %+v", when, again.Datasets)
 		}
 		if round%3 == 2 {

@@ -74,7 +74,7 @@ func (a *apply) read(ctx context.Context, s *state) error {
 	if err := a.syncDeadLetters(); err != nil {
 		return err
 	}
-	s.ReadLetters = s.Letters
+	s.ReadDeadLetterBytes = s.DeadLetterBytes
 	for _, d := range query.Datasets {
 		if err := r.list(ctx, d); err != nil {
 			return err

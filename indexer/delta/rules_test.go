@@ -206,10 +206,10 @@ func TestRefusedRecordsAreLeftOut(t *testing.T) {
 		t.Error("something else is there")
 	}
 	// Mended it goes in, and is told.
-	w.told.take()
+	w.notifications.take()
 	o = w.options(t, nil)
 	o.Corrected = []string{report.DeadLetters}
-	if report := w.apply(t, o); report.Changed() != 1 || w.told.take()[project(1)] != 1 {
+	if report := w.apply(t, o); report.Changed() != 1 || w.notifications.take()[project(1)] != 1 {
 		t.Errorf("%+v", report)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"atlas/indexer/extsort"
 	"atlas/internal/durable"
 	"atlas/internal/fault"
@@ -35,12 +37,12 @@ const (
 
 // state is the checkpoint. It is replaced as a whole.
 type state struct {
-	Version   int          `json:"version"`
-	Delta     string       `json:"delta"`
-	Started   time.Time    `json:"started"`
-	Inputs    []inputStamp `json:"inputs"`
-	LettersTo string       `json:"letters_to"`
-	Stage     stage        `json:"stage"`
+	Version       int          `json:"version"`
+	Delta         string       `json:"delta"`
+	Started       time.Time    `json:"started"`
+	Inputs        []inputStamp `json:"inputs"`
+	DeadLettersTo string       `json:"letters_to"`
+	Stage         stage        `json:"stage"`
 	// Generation is the one that is written to. Done and Begun are places in
 	// Dataset: everything up to Done is written. Everything up to Begun is counted,
 	// its dirty records are on the disk, and it may be written.
@@ -48,13 +50,13 @@ type state struct {
 	Dataset    query.Dataset `json:"dataset"`
 	Done       recordID      `json:"done"`
 	Begun      recordID      `json:"begun"`
-	// Lists has the list of each dataset that has changes. Letters is the length of
-	// the file of dead letters, in bytes, and ReadLetters the same when all files
-	// had been read.
-	Lists       map[query.Dataset]extsort.Run `json:"lists"`
-	Letters     int64                         `json:"letters"`
-	ReadLetters int64                         `json:"read_letters"`
-	Counts      map[query.Dataset]*Counts     `json:"counts"`
+	// Lists has the list of each dataset that has changes. DeadLetterBytes is the
+	// length of the file of dead letters, in bytes, and ReadDeadLetterBytes the same
+	// when all files had been read.
+	Lists               map[query.Dataset]extsort.Run `json:"lists"`
+	DeadLetterBytes     int64                         `json:"letters"`
+	ReadDeadLetterBytes int64                         `json:"read_letters"`
+	Counts              map[query.Dataset]*Counts     `json:"counts"`
 }
 
 // stateVersion increases when the meaning of the state or of a file that it names
@@ -91,9 +93,7 @@ func equalInputs(a, b []inputStamp) bool {
 func (id recordID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
 func (id *recordID) UnmarshalText(text []byte) error {
-	parsed, err := parseID(string(text))
-	*id = parsed
-	return err
+	return (*uuid.UUID)(id).UnmarshalText(text)
 }
 
 // folder is the work folder.

@@ -93,9 +93,6 @@ func (w *Writer) Write(line []byte) error {
 // Lines returns how many lines were written.
 func (w *Writer) Lines() int64 { return w.count }
 
-// Path returns the name the file has once it is closed.
-func (w *Writer) Path() string { return w.path }
-
 // Close makes the file durable and gives it its name. After an error the file
 // does not exist under that name, unless an older one did.
 func (w *Writer) Close() error {

@@ -84,7 +84,7 @@ func Convert(ctx context.Context, csv io.Reader, options Options) (Report, error
 
 	c := converter{out: out, report: &report, firms: map[string]*firm{}, seen: map[string]struct{}{}}
 	if options.Sample {
-		c.cast = newCast()
+		c.cast = &cast{slugs: map[string]bool{}}
 	}
 	for {
 		if err := ctx.Err(); err != nil {

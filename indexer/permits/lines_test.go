@@ -40,7 +40,7 @@ func TestGoodRowsSurviveBadLines(t *testing.T) {
 		}
 		in := newRows(strings.NewReader(text.String()))
 		in.width = 16
-		got, told := []string{}, []int64{}
+		got, lines := []string{}, []int64{}
 		for {
 			at, fields, err := in.read()
 			if errors.Is(err, io.EOF) {
@@ -51,7 +51,7 @@ func TestGoodRowsSurviveBadLines(t *testing.T) {
 			}
 			// A row of another width is for the header to refuse.
 			if err != nil || len(fields) != in.width {
-				told = append(told, at)
+				lines = append(lines, at)
 				continue
 			}
 			got = append(got, fields[0])
@@ -59,8 +59,8 @@ func TestGoodRowsSurviveBadLines(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			rt.Fatalf("%s\n%s", diff, text.String())
 		}
-		if diff := cmp.Diff(wrong, told); diff != "" {
-			rt.Fatalf("lines told: %s\n%s", diff, text.String())
+		if diff := cmp.Diff(wrong, lines); diff != "" {
+			rt.Fatalf("wrong lines: %s\n%s", diff, text.String())
 		}
 	})
 }

@@ -41,8 +41,6 @@ type member struct {
 	idle                                        bool // never on a project
 }
 
-func newCast() *cast { return &cast{slugs: map[string]bool{}} }
-
 // join gives a firm its own domain. The second firm also has that of the first, so
 // that a domain can identify two accounts.
 func (c *cast) join(f *firm) {

@@ -25,7 +25,7 @@ func expected(key, payload []byte, doc indexer.Document) (_, _ []byte) {
 	key = binary.BigEndian.AppendUint64(append(key[:0], id[:]...), uint64(doc.Line)) // #nosec G115 -- the same 64 bits, read back as written
 	digest, _ := document.Digest(doc.JSON)
 	payload = binary.BigEndian.AppendUint64(payload[:0], uint64(digest)) // #nosec G115 -- the same 64 bits, read back as written
-	return key, append(payload, doc.Public()...)
+	return key, append(payload, document.Public(doc.JSON)...)
 }
 
 // window is a range of ids with the source's records. The index is searched for the

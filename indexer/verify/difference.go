@@ -41,9 +41,6 @@ type FieldDifference struct {
 	Index  jsontext.Value `json:"index,omitempty"`
 }
 
-// searchedPart is the field that `_source` leaves out.
-const searchedPart = "ix"
-
 // maxShownValue is how much of a value a difference shows, in bytes.
 const maxShownValue = 500
 
@@ -68,7 +65,7 @@ func differentFields(d query.Dataset, source []byte, digest int64, doc indexed, 
 	// The digest covers the public record too. So it tells about the rest only when
 	// that is equal.
 	if digests && len(fields) == 0 && (!doc.hasDigest || doc.digest != digest) {
-		fields = append(fields, FieldDifference{Field: searchedPart})
+		fields = append(fields, FieldDifference{Field: document.IX})
 	}
 	return fields
 }

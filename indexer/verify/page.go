@@ -62,52 +62,29 @@ func (v *verification) page(ctx context.Context, index, after, upto string) ([]i
 	if upto != "" {
 		bounds["lte"] = upto
 	}
-	body, err := json.Marshal(map[string]any{
+	search := map[string]any{
 		"size": pageSize, "sort": []string{"id"}, "track_total_hits": false,
 		// Without bounds this matches all documents with an id.
 		"query":           map[string]any{"range": map[string]any{"id": bounds}},
 		"docvalue_fields": []string{document.DigestField},
-	}, json.Deterministic(true))
-	if err != nil {
-		return nil, err
 	}
-	var answer struct {
-		Hits struct {
-			Hits []struct {
-				ID     string                    `json:"_id"`
-				Source jsontext.Value            `json:"_source"`
-				Sort   []string                  `json:"sort"`
-				Fields map[string]jsontext.Value `json:"fields"`
-			} `json:"hits"`
-		} `json:"hits"`
-	}
-	err = v.Retry.Do(ctx, func(ctx context.Context) error {
+	var hits []elastic.Hit[string]
+	err := v.Retry.Do(ctx, func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 		defer cancel()
-		res, err := v.Elastic.Do(ctx, elastic.Request{
-			Method: http.MethodPost, Path: "/" + url.PathEscape(index) + "/_search", Body: body,
-			Query: url.Values{"allow_partial_search_results": {"false"}, "filter_path": {"hits.hits._id,hits.hits._source,hits.hits.sort,hits.hits.fields"}},
-		})
-		if err != nil {
-			return err
-		}
-		answer.Hits.Hits = nil
-		return json.Unmarshal(res.Body, &answer)
+		hits, err = elastic.Hits[string](ctx, v.Elastic, index, search)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	docs := make([]indexed, len(answer.Hits.Hits))
-	for i, hit := range answer.Hits.Hits {
+	docs := make([]indexed, len(hits))
+	for i, hit := range hits {
 		docs[i] = indexed{elasticID: hit.ID, source: hit.Source}
 		if len(hit.Sort) == 1 {
 			docs[i].id = hit.Sort[0]
 		}
-		// A list of one number, read as text: a float64 would round it.
-		if list := hit.Fields[document.DigestField]; len(list) > 2 {
-			docs[i].digest, err = strconv.ParseInt(string(list[1:len(list)-1]), 10, 64)
-			docs[i].hasDigest = err == nil
-		}
+		docs[i].digest, docs[i].hasDigest = hit.Long(document.DigestField)
 	}
 	return docs, nil
 }

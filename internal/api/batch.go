@@ -175,7 +175,7 @@ func (c *call) itemResults(idKey string, results []batchResult) ([]map[string]an
 	done := slices.ContainsFunc(results, func(r batchResult) bool { return r.err == nil })
 	rendered := make([]map[string]any, len(results))
 	var m batchMetadata
-	told := false
+	logged := false
 	for i, r := range results {
 		item := map[string]any{"index": i, "status": "ok"}
 		if r.id != "" {
@@ -185,8 +185,8 @@ func (c *call) itemResults(idKey string, results []batchResult) ([]map[string]an
 			if !done {
 				return nil, m, r.err
 			}
-			if !told {
-				told = true
+			if !logged {
+				logged = true
 				c.logFailure(faultOf(r.err), r.err)
 			}
 		}

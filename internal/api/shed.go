@@ -59,9 +59,9 @@ func (s *Server) maxFresh() int64 { return max(int64(s.MaxRequests), minPlaces) 
 // maxReceiving is four times the limit of the third phase.
 func (s *Server) maxReceiving() int64 { return max(4*int64(s.MaxRequests), minPlaces) }
 
-// outsiders is the limiter key that all users without a workspace share: anyone can
+// newcomers is the limiter key that all users without a workspace share: anyone can
 // create any number of users at the token issuer.
-type outsiders struct{}
+type newcomers struct{}
 
 // callerRoute is the limiter key of one caller on one route.
 type callerRoute struct {
@@ -83,7 +83,7 @@ func (c *call) acquireReceiving() bool {
 	all := c.server.maxReceiving()
 	quotas := []quota{{everyone{}, all}, {c.identity.Subject(), all / 8}}
 	if c.newcomer() {
-		quotas = []quota{{everyone{}, all}, {c.identity.Subject(), all / 64}, {outsiders{}, all / 16}}
+		quotas = []quota{{everyone{}, all}, {c.identity.Subject(), all / 64}, {newcomers{}, all / 16}}
 	}
 	return c.phase.acquire(&c.server.load.receiving, 1, quotas...)
 }
@@ -114,7 +114,7 @@ func (c *call) acquireWorking() bool {
 		{callerRoute{caller, c.route.Operation}, c.budget.places(all)},
 	}
 	if c.newcomer() {
-		quotas = append(quotas, quota{outsiders{}, max(all/16, 1)})
+		quotas = append(quotas, quota{newcomers{}, max(all/16, 1)})
 	} else {
 		quotas = append(quotas, quota{c.principal.Workspace.ID, most})
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"atlas/internal/fault"
+	"atlas/internal/timer"
 )
 
 var (
@@ -174,7 +175,7 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 			e.RetryAfter = time.Second
 			return nil, window, e
 		}
-		if err := sleep(ctx, min(rest, pause/2+rand.N(pause))); err != nil { // #nosec G404 -- spreads retries, guards nothing
+		if err := timer.Sleep(ctx, min(rest, pause/2+rand.N(pause))); err != nil { // #nosec G404 -- spreads retries, guards nothing
 			return nil, window, fault.BackendUnavailable(err, "redis")
 		}
 	}
@@ -283,16 +284,4 @@ func (l *Ledger) warnClockAhead(ctx context.Context, ahead int64) {
 	}
 	l.log.WarnContext(ctx, "the clock of redis is ahead of this server's; credits may leave the window late",
 		"ahead", time.Duration(ahead)*time.Millisecond+clockTolerance)
-}
-
-// sleep waits for d, or returns the cause of ctx when it ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

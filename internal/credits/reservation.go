@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"atlas/internal/fault"
+	"atlas/internal/timer"
 )
 
 // Reservation is an amount of credits reserved for one request. It is safe for
@@ -67,7 +68,7 @@ func (r *Reservation) settle(ctx context.Context, delivered int64) (Window, erro
 		if fault.CodeOf(err) != fault.Unavailable || try == settleTries {
 			return Window{}, err
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := timer.Sleep(ctx, pause); err != nil {
 			return Window{}, fault.BackendUnavailable(err, "redis")
 		}
 		pause *= 2

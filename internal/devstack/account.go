@@ -40,9 +40,9 @@ func unprivileged() (*account, error) {
 	return nil, fmt.Errorf("devstack: the servers do not run as root, and there is neither a user %s nor nobody: useradd --system %s", devUser, devUser)
 }
 
-// passable tells whether a may enter the folder dir, which need not exist yet.
+// canEnter tells whether a may enter the folder dir, which need not exist yet.
 // A nil account, the caller, is not checked: its own calls fail.
-func passable(dir string, a *account) bool {
+func canEnter(dir string, a *account) bool {
 	if a == nil {
 		return true
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"atlas/internal/timer"
 )
 
 // Backend is one of the three.
@@ -121,7 +123,7 @@ func awaitEnd(pids []int) error {
 		if len(pids) == 0 {
 			return nil
 		}
-		if pause(ctx, 20*time.Millisecond) != nil {
+		if timer.Sleep(ctx, 20*time.Millisecond) != nil {
 			return fmt.Errorf("devstack: the processes %v do not end", pids)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"atlas/internal/timer"
 )
 
 // Cluster is several nodes of Elasticsearch on this machine, for tests of the
@@ -123,7 +125,7 @@ func (c *Cluster) wait(ctx context.Context) error {
 				return nil
 			}
 		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := timer.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -36,7 +36,7 @@ const engineWithin = 2 * time.Second
 // engineAnswers tells whether a container engine answers at the address of the
 // environment or at one of the usual sockets.
 func engineAnswers(ctx context.Context) (answers bool) {
-	tclog.SetDefault(quiet{})
+	tclog.SetDefault(discardLog{})
 	ctx, cancel := context.WithTimeout(ctx, engineWithin)
 	defer cancel()
 	// The library panics on some invalid settings; such an engine is unusable.
@@ -53,10 +53,10 @@ func engineAnswers(ctx context.Context) (answers bool) {
 	return true
 }
 
-// quiet drops the library's progress messages: the stack logs its own.
-type quiet struct{}
+// discardLog drops the library's progress messages: the stack logs its own.
+type discardLog struct{}
 
-func (quiet) Printf(string, ...any) {}
+func (discardLog) Printf(string, ...any) {}
 
 // containerSpec is one backend as a container.
 type containerSpec struct {
@@ -137,8 +137,6 @@ type engine struct {
 	mu      sync.Mutex
 	running []testcontainers.Container
 }
-
-func newEngine(opts Options) *engine { return &engine{opts: opts} }
 
 // dirLabel is the label that ties a container to its state folder.
 const dirLabel = "atlas.devstack.dir"

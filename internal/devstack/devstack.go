@@ -135,7 +135,7 @@ func (s *Stack) start(ctx context.Context, opts Options) error {
 
 	start := func(ctx context.Context, b backend) (string, error) { return b.local(local, ctx) }
 	if !opts.Local && engineAnswers(ctx) {
-		engine := newEngine(opts)
+		engine := &engine{opts: opts}
 		if err := engine.removeLeftovers(ctx); err != nil {
 			return err
 		}

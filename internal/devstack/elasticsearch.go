@@ -189,7 +189,7 @@ func (m *machine) writeConfig(home string, n esNode) error {
 // cacheDir returns the folder of unpacked servers, which the account can read.
 func (m *machine) cacheDir() (string, error) {
 	dir := m.opts.Cache
-	if !passable(dir, m.account) {
+	if !canEnter(dir, m.account) {
 		// Only root gets here, and only root may write there.
 		dir = "/var/cache/atlas"
 	}

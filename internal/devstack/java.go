@@ -44,7 +44,7 @@ func findJava(ctx context.Context, a *account) (string, error) {
 			seen = append(seen, fmt.Sprintf("%s: %v", path, err))
 		case version < minJava:
 			seen = append(seen, fmt.Sprintf("%s: is version %d", path, version))
-		case !passable(filepath.Join(home, "bin"), a):
+		case !canEnter(filepath.Join(home, "bin"), a):
 			seen = append(seen, fmt.Sprintf("%s: user %s may not run it", path, a.name))
 		default:
 			return home, nil

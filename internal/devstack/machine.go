@@ -19,6 +19,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"atlas/internal/timer"
 )
 
 // machine runs servers as processes of this machine. Each has a folder below
@@ -62,7 +64,7 @@ func openMachine(ctx context.Context, opts Options) (*machine, error) {
 // dataFolder is below the state folder, unless the account may not enter that,
 // as with the folders of root.
 func (m *machine) dataFolder() string {
-	if passable(m.opts.Dir, m.account) {
+	if canEnter(m.opts.Dir, m.account) {
 		return filepath.Join(m.opts.Dir, "data")
 	}
 	sum := sha256.Sum256([]byte(m.opts.Dir))
@@ -335,7 +337,7 @@ func (p *process) ready(ctx context.Context, within time.Duration, probe func(co
 		if err == nil {
 			return nil
 		}
-		if cause := pause(ctx, 100*time.Millisecond); errors.Is(cause, context.Canceled) {
+		if cause := timer.Sleep(ctx, 100*time.Millisecond); errors.Is(cause, context.Canceled) {
 			return cause
 		} else if cause != nil {
 			return fmt.Errorf("%w: %w%s", cause, err, p.logTail())
@@ -416,7 +418,7 @@ func (m *machine) stopLeftover(ctx context.Context, r processRecord) error {
 	bounded, cancel := context.WithTimeout(ctx, stopWithin)
 	defer cancel()
 	for alive() || len(groupMembers(r)) > 0 {
-		if pause(bounded, 50*time.Millisecond) != nil {
+		if timer.Sleep(bounded, 50*time.Millisecond) != nil {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

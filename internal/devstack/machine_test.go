@@ -91,7 +91,7 @@ func TestPassable(t *testing.T) {
 		{closed, owner, true},
 		{closed, nil, true},
 	} {
-		if got := passable(c.dir, c.a); got != c.want {
+		if got := canEnter(c.dir, c.a); got != c.want {
 			t.Errorf("passable(%s, %v) = %v, want %v", c.dir, c.a, got, c.want)
 		}
 	}

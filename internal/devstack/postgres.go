@@ -124,7 +124,7 @@ func (m *machine) postgresBinaries(ctx context.Context, data string) (string, er
 	}
 	fits := func(bin string) bool {
 		major, err := askPostgres(ctx, bin)
-		return err == nil && major >= minPostgres && (made == 0 || major == made) && passable(bin, m.account)
+		return err == nil && major >= minPostgres && (made == 0 || major == made) && canEnter(bin, m.account)
 	}
 	for _, bin := range postgresFolders() {
 		if fits(bin) {

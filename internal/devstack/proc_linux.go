@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"atlas/internal/timer"
 )
 
 // starter starts processes that end with this one. The kernel ties their end to
@@ -130,7 +132,7 @@ func killGroup(r processRecord) error {
 				return fmt.Errorf("kill %s (process %d): %w", r.Kind, pid, err)
 			}
 		}
-		if pause(ctx, 20*time.Millisecond) != nil {
+		if timer.Sleep(ctx, 20*time.Millisecond) != nil {
 			return fmt.Errorf("%s (processes %v) was killed and is still there", r.Kind, pids)
 		}
 	}

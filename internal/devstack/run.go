@@ -48,7 +48,7 @@ func RunWith(ctx context.Context, opts Options, argv []string) (exitCode int, er
 	}
 	defer func() { _ = remove() }()
 
-	stack, got, err := startUnless(ctx, signals, opts)
+	stack, got, err := startInterruptibly(ctx, signals, opts)
 	if got != nil {
 		return 128 + int(got.(syscall.Signal)), nil
 	}
@@ -63,8 +63,8 @@ func RunWith(ctx context.Context, opts Options, argv []string) (exitCode int, er
 	return code, err
 }
 
-// startUnless is Start, cancelled by a signal, which it then returns.
-func startUnless(ctx context.Context, signals <-chan os.Signal, opts Options) (*Stack, os.Signal, error) {
+// startInterruptibly is Start, cancelled by a signal, which it then returns.
+func startInterruptibly(ctx context.Context, signals <-chan os.Signal, opts Options) (*Stack, os.Signal, error) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	type result struct {

@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"atlas/internal/durable"
+	"atlas/internal/timer"
 )
 
 // state is the content of stack.json in the state folder. The next start uses
@@ -89,19 +91,19 @@ func makeDir(dir string) error {
 // kernel releases the lock when the process dies.
 func lockDir(dir string) (unlock func() error, err error) {
 	path := filepath.Join(dir, "lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("devstack: %w", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	f, err := durable.Lock(path, 0o644)
+	if errors.Is(err, durable.ErrLocked) {
 		holder, _ := os.ReadFile(path)
-		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, &InUseError{Dir: dir, PID: atoi(string(holder))}
-		}
+		return nil, &InUseError{Dir: dir, PID: atoi(string(holder))}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("devstack: lock %s: %w", path, err)
 	}
-	if err := errors.Join(f.Truncate(0), writeAt0(f, strconv.Itoa(os.Getpid())+"\n")); err != nil {
+	err = f.Truncate(0)
+	if err == nil {
+		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("devstack: %w", err)
 	}
@@ -126,41 +128,18 @@ func (e *InUseError) Error() string {
 
 // lockFile creates and locks a file exclusively. It waits until ctx ends.
 func lockFile(ctx context.Context, path string) (unlock func() error, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, err
-	}
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		f, err := durable.Lock(path, 0o644)
 		if err == nil {
 			return f.Close, nil
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			f.Close()
+		if !errors.Is(err, durable.ErrLocked) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
-			f.Close()
+		if err := timer.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return nil, fmt.Errorf("lock %s, held by another process: %w", path, err)
 		}
 	}
-}
-
-// pause sleeps between two polls. It returns the cause when ctx ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
-}
-
-func writeAt0(f *os.File, s string) error {
-	_, err := f.WriteAt([]byte(s), 0)
-	return err
 }
 
 // atoi returns the number in s, 0 when s is none.

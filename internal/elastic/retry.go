@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"atlas/internal/fault"
+	"atlas/internal/timer"
 )
 
 // Retry bounds the retries of transient failures: Elasticsearch is unavailable,
@@ -93,12 +94,5 @@ func (p *backoff) wait(ctx context.Context, cause error) error {
 	if p.Notify != nil {
 		p.Notify(cause, pause)
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
+	return timer.Sleep(ctx, pause)
 }

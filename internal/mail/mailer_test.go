@@ -50,8 +50,8 @@ const (
 	from    = "Atlas <no-reply@atlas.example>"
 )
 
-// office is a workspace that invites, and its clock.
-type office struct {
+// fixture is a workspace that invites, and its clock.
+type fixture struct {
 	databases   *pgtest.Databases
 	db          *pgx.Conn // past all policies
 	system      *postgres.System
@@ -82,10 +82,10 @@ func (l *logs) String() string {
 	return l.text.String()
 }
 
-func newOffice(t *testing.T) *office {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	d := pgtest.New(t)
-	o := &office{
+	o := &fixture{
 		databases: d, system: d.OpenSystem(t, postgres.Options{MaxConns: 4}), logs: &logs{},
 		now: time.Date(2026, 4, 1, 8, 0, 0, 0, time.UTC),
 	}
@@ -105,13 +105,13 @@ func newOffice(t *testing.T) *office {
 	return o
 }
 
-func (o *office) clock() time.Time {
+func (o *fixture) clock() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.now
 }
 
-func (o *office) move(by time.Duration) {
+func (o *fixture) move(by time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.now = o.now.Add(by)
@@ -124,7 +124,7 @@ type mailer struct {
 }
 
 // mail starts a mailer, which ends with the test if not before.
-func (o *office) mail(t *testing.T, url string) mailer {
+func (o *fixture) mail(t *testing.T, url string) mailer {
 	t.Helper()
 	m, err := mail.New(mail.Config{URL: url, From: from}, o.system, o.links, mail.Options{
 		Now: o.clock, Log: slog.New(slog.NewTextHandler(o.logs, nil)),
@@ -139,7 +139,7 @@ func (o *office) mail(t *testing.T, url string) mailer {
 	return mailer{m, stop}
 }
 
-func (o *office) invite(t *testing.T, email string) (people.Invitation, string) {
+func (o *fixture) invite(t *testing.T, email string) (people.Invitation, string) {
 	t.Helper()
 	made, err := o.invitations.Create(t.Context(), o.in, people.KeyActor, email, people.Admin)
 	fatal(t, err)
@@ -152,7 +152,7 @@ type state struct {
 	attempts              int
 }
 
-func (o *office) state(t *testing.T, i people.Invitation) (s state) {
+func (o *fixture) state(t *testing.T, i people.Invitation) (s state) {
 	t.Helper()
 	fatal(t, o.db.QueryRow(t.Context(), `
 		SELECT sent_at, next_attempt_at, delivered_at, attempts FROM invitations WHERE workspace_id = $1 AND id = $2`,
@@ -161,7 +161,7 @@ func (o *office) state(t *testing.T, i people.Invitation) (s state) {
 }
 
 // until waits for a state.
-func (o *office) until(t *testing.T, i people.Invitation, name string, is func(state) bool) state {
+func (o *fixture) until(t *testing.T, i people.Invitation, name string, is func(state) bool) state {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -198,7 +198,7 @@ func read(t *testing.T, e event) (subject, id, body string) {
 
 func TestEmailIsDelivered(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	p := startSMTP(t, behaviour{})
 	o.mail(t, plain(p))
 	began := o.clock()
@@ -226,7 +226,7 @@ func TestEmailIsDelivered(t *testing.T) {
 
 func TestEmailIsRetried(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	p := startSMTP(t, behaviour{Greylist: 2})
 	m := o.mail(t, plain(p))
 	began := o.clock()
@@ -251,7 +251,7 @@ func TestEmailIsRetried(t *testing.T) {
 
 func TestEmailIsGivenUp(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	p := startSMTP(t, behaviour{Reject: true})
 	o.mail(t, plain(p))
 	i, link := o.invite(t, "nobody@example.com")
@@ -267,7 +267,7 @@ func TestEmailIsGivenUp(t *testing.T) {
 
 func TestARequestDoesNotWaitForTheMailServer(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	p := startSMTP(t, behaviour{Hang: 1})
 	o.mail(t, plain(p))
 	first, _ := o.invite(t, "slow@example.com")
@@ -288,7 +288,7 @@ func TestARequestDoesNotWaitForTheMailServer(t *testing.T) {
 
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	p := startSMTP(t, behaviour{Password: "s3cret/@:"})
 	i, _ := o.invite(t, "ann@example.com")
 	wrong := o.mail(t, "smtp://atlas:wrong@"+p.address+"?tls=none")
@@ -307,7 +307,7 @@ func TestLogin(t *testing.T) {
 
 func TestSTARTTLSIsDemanded(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	p := startSMTP(t, behaviour{})
 	o.mail(t, "smtp://"+p.address) // which does not offer TLS
 	i, _ := o.invite(t, "ann@example.com")
@@ -356,7 +356,7 @@ func runMailer(spec string) int {
 // Another server sends the e-mail with the same link when the claim expires.
 func TestCrashLosesNoEmail(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	p := startSMTP(t, behaviour{Hang: 1})
 	began := o.clock()
 	i, link := o.invite(t, "ann@example.com")
@@ -429,7 +429,7 @@ func TestConfig(t *testing.T) {
 // revoked repeatedly. The e-mails of a workspace are limited per hour.
 func TestEmailsAreLimited(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	p := startSMTP(t, behaviour{})
 	o.mail(t, plain(p))
 	o.invitations.Limits = workspace.Limits{EmailsHourly: 5}

@@ -23,11 +23,11 @@ func withoutSecrets(a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindString:
 		if s := a.Value.String(); suspicious(s) {
-			return slog.String(a.Key, hide(s))
+			return slog.String(a.Key, redact(s))
 		}
 	case slog.KindAny:
 		if err, ok := a.Value.Any().(error); ok {
-			return slog.String(a.Key, hide(err.Error()))
+			return slog.String(a.Key, redact(err.Error()))
 		}
 	}
 	return a
@@ -52,7 +52,7 @@ var secrets = []struct {
 	{regexp.MustCompile(`[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]+@[A-Za-z0-9.-]+\.[A-Za-z0-9]+`), "[address hidden]"},
 }
 
-func hide(s string) string {
+func redact(s string) string {
 	if !suspicious(s) {
 		return s
 	}

@@ -176,7 +176,7 @@ func (b *indexBench) apart() {
 	}
 	check(b.Ask(b.ctx, "GET", "/_nodes/process?filter_path=nodes.*.process.id", "", &nodes))
 	for _, n := range nodes.Nodes {
-		check(keepTo(n.Process.ID, fmt.Sprintf("1-%d", runtime.NumCPU()-1)))
+		check(pinTo(n.Process.ID, fmt.Sprintf("1-%d", runtime.NumCPU()-1)))
 	}
 }
 

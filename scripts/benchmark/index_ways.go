@@ -115,7 +115,7 @@ func (b *indexBench) child(result *wayResult, into any, cmd *exec.Cmd) {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	check(cmd.Start())
 	if b.Apart {
-		check(keepTo(cmd.Process.Pid, "0"))
+		check(pinTo(cmd.Process.Pid, "0"))
 	}
 	peak := make(chan float64)
 	exited := make(chan struct{})
@@ -131,8 +131,8 @@ func (b *indexBench) child(result *wayResult, into any, cmd *exec.Cmd) {
 	check(json.Unmarshal(stdout.Bytes(), into))
 }
 
-// keepTo keeps a process, and what it will start, to a list of processors.
-func keepTo(pid int, processors string) error {
+// pinTo keeps a process, and what it will start, to a list of processors.
+func pinTo(pid int, processors string) error {
 	out, err := exec.Command("taskset", "--all-tasks", "--cpu-list", "--pid", processors, strconv.Itoa(pid)).CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("taskset: %w: %s", err, out)

@@ -45,8 +45,8 @@ type dataset struct {
 	Mappings string `json:"mappings"`
 }
 
-// besideThis is the atlas binary that was built with this program.
-func besideThis() string {
+// atlasBesideThis is the atlas binary that was built with this program.
+func atlasBesideThis() string {
 	self, err := os.Executable()
 	if err != nil {
 		return "atlas" // in the working folder
@@ -61,7 +61,7 @@ const indexPrefix = "benchmark-"
 func startBackends(r *run, p place) *installation {
 	i := &installation{run: r, before: machineOf(), atlas: p.Atlas}
 	if i.atlas == "" {
-		i.atlas = besideThis()
+		i.atlas = atlasBesideThis()
 	}
 	_, err := os.Stat(i.atlas)
 	check(err)
@@ -158,7 +158,7 @@ func (i *installation) settle() {
 func (i *installation) await(most time.Duration, what string, holds func() error) {
 	check(rig.Until(most, what, func() error {
 		if i.ctx.Err() != nil {
-			return errors.Join(rig.ErrHopeless, i.ctx.Err())
+			return errors.Join(rig.ErrNeverHolds, i.ctx.Err())
 		}
 		return holds()
 	}))

@@ -77,7 +77,7 @@ func versionsOf(ctx context.Context, binary string, r *rig.Rig, c *redis.Client)
 			v.Atlas += " with changes"
 		}
 	}
-	if commit := os.Getenv("BENCHMARK_COMMIT"); commit != "" && binary == besideThis() {
+	if commit := os.Getenv("BENCHMARK_COMMIT"); commit != "" && binary == atlasBesideThis() {
 		v.Atlas = commit // scripts/bench has just built it
 	}
 	var nodes struct {

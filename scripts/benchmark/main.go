@@ -129,8 +129,8 @@ func (c *allCmd) Run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// keptIn is the document of results, seen from the root of the repository.
-const keptIn = "docs/benchmarks.md"
+// defaultReport is the document of results, seen from the root of the repository.
+const defaultReport = "docs/benchmarks.md"
 
 // commandLine is the command by which others repeat a run: without where it kept
 // its data and which file the binary was.
@@ -145,10 +145,10 @@ func commandLine(args []string) string {
 			continue
 		}
 		word := args[i]
-		if at := strings.LastIndex(word, "/"+keptIn); at >= 0 && strings.HasSuffix(word, keptIn) {
-			word = keptIn
+		if at := strings.LastIndex(word, "/"+defaultReport); at >= 0 && strings.HasSuffix(word, defaultReport) {
+			word = defaultReport
 			if together {
-				word = name + "=" + keptIn
+				word = name + "=" + defaultReport
 			}
 		}
 		words = append(words, word)

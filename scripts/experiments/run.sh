@@ -51,7 +51,7 @@ run_experiments() {
 	fi
 
 	scripts/setup
-	go build -o bin/ ./cmd/atlas ./cmd/atlas-dev
+	scripts/build
 	results=$(mktemp)
 	trap 'rm -f "$results"' EXIT
 	export ATLAS_BINARY=$PWD/bin/atlas ATLAS_EXPERIMENT_RESULTS=$results

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 
@@ -65,25 +66,35 @@ func (r Record) withDomains(b []byte) []byte {
 		}
 		slices.Sort(domains)
 		if domains = slices.Compact(domains); len(domains) > 0 {
-			b = query.AppendStrings(append(b[:len(b)-2], `,"domains":`...), domains) // in `ix`
+			b = query.AppendStrings(append(b[:len(b)-2], `,"`+Domains+`":`...), domains) // in `ix`
 			b = append(b, "}}"...)
 		}
 	}
 	return b
 }
 
+// beginIX precedes the first value under `ix`.
+const beginIX = `,"` + IX + `":{"` + QueryText + `":[`
+
+// Public returns the record in its public form from a document that Build made.
+// Strings of a record escape quotes, so the separator cannot occur in one.
+func Public(doc []byte) []byte {
+	public, _, _ := bytes.Cut(doc, []byte(beginIX))
+	return append(bytes.Clone(public), '}')
+}
+
 // build is Build for a record whose derived fields are set.
 func (r Record) build(b []byte, folded [][]string, children Children) []byte {
 	b = r.AppendPublic(b)
-	b = append(b[:len(b)-1], `,"ix":{"query":[`...)
+	b = append(b[:len(b)-1], beginIX...)
 	b = r.appendQueryText(b, folded)
 	high, low := tie(IDBytes(r.ID()))
-	b = strconv.AppendInt(append(b, `],"id_high":`...), high, 10)
-	b = strconv.AppendInt(append(b, `,"id_low":`...), low, 10)
+	b = strconv.AppendInt(append(b, `],"`+IDHigh+`":`...), high, 10)
+	b = strconv.AppendInt(append(b, `,"`+IDLow+`":`...), low, 10)
 	fields := schemas[r.Dataset].fields
 	for i := range fields {
 		if folded[i] != nil && fields[i].Ranked() {
-			b = strconv.AppendInt(append(b, `,"rank":`...), query.Rank(folded[i][0]), 10)
+			b = strconv.AppendInt(append(b, `,"`+Rank+`":`...), query.Rank(folded[i][0]), 10)
 		}
 	}
 	b = append(b, ',')
@@ -180,8 +191,8 @@ func (r Record) fold() [][]string {
 
 // appendFolded appends the groups `text` and `exact`.
 func (r Record) appendFolded(b []byte, folded [][]string) []byte {
-	b = r.appendGroup(append(b, `"text":{`...), folded, false)
-	return r.appendGroup(append(b, `,"exact":{`...), folded, true)
+	b = r.appendGroup(append(b, `"`+TextGroup+`":{`...), folded, false)
+	return r.appendGroup(append(b, `,"`+ExactGroup+`":{`...), folded, true)
 }
 
 func (r Record) appendGroup(b []byte, folded [][]string, exact bool) []byte {

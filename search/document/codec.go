@@ -170,7 +170,7 @@ var nibbles = func() (values [256]byte) {
 }()
 
 // tie returns the halves of an id as numbers in the order of ids
-// (search.TiebreakPaths).
+// (IDHigh, IDLow).
 func tie(id [16]byte) (high, low int64) {
 	// Elasticsearch's numbers are signed.
 	const sign = 1 << 63

@@ -7,13 +7,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// DigestField is the path of a document's digest, a doc value that is read without
-// loading the document. `ix` is not in `_source`, so only the digest shows whether the
-// nested children of an indexed document are current.
-const DigestField = "ix.digest"
-
 // digestMark precedes the digest at the end of a document.
-const digestMark = `,"digest":`
+const digestMark = `,"` + DigestName + `":`
 
 // withDigest appends the digest of the document that begins at start. 64 bits detect
 // accidental differences. They do not protect against deliberate collisions.

@@ -28,7 +28,7 @@ type Overlay interface {
 // that all global fields are equal to those of the global document.
 func BuildHeld(r Record, children Children, h Held) []byte {
 	b := r.build(make([]byte, 0, 2048), r.fold(), children)
-	b = append(b[:len(b)-1], `,"held":`...)
+	b = append(b[:len(b)-1], `,"`+HeldBlock+`":`...)
 	b = h.append(b, r.Dataset)
 	return append(b, '}')
 }
@@ -36,21 +36,21 @@ func BuildHeld(r Record, children Children, h Held) []byte {
 // Stub is the document of a record that its workspace no longer holds, or that is
 // missing in the global dataset. Searches do not find it.
 func Stub(id string) []byte {
-	return append(query.AppendString([]byte(`{"id":`), id), `,"held":{"in_book":false}}`...)
+	return append(query.AppendString([]byte(`{"id":`), id), `,"`+HeldBlock+`":{"`+InBook+`":false}}`...)
 }
 
 // WithVersion adds the version with which a held document is written, so that a search
 // can find the highest version.
 func WithVersion(doc []byte, version int64) []byte {
 	b := append(make([]byte, 0, len(doc)+40), doc[:len(doc)-2]...) // up to the end of `held`
-	b = strconv.AppendInt(append(b, `,"version":`...), version, 10)
+	b = strconv.AppendInt(append(b, `,"`+Version+`":`...), version, 10)
 	return append(b, "}}"...)
 }
 
 func (h Held) append(b []byte, d query.Dataset) []byte {
-	b = query.AppendString(append(b, `{"workspace_id":`...), h.Workspace)
-	b = strconv.AppendBool(append(b, `,"in_book":`...), h.Overlay != nil)
-	b = query.AppendStrings(append(b, `,"view_ids":`...), slices.Sorted(slices.Values(h.Views)))
+	b = query.AppendString(append(b, `{"`+WorkspaceID+`":`...), h.Workspace)
+	b = strconv.AppendBool(append(b, `,"`+InBook+`":`...), h.Overlay != nil)
+	b = query.AppendStrings(append(b, `,"`+ViewIDs+`":`...), slices.Sorted(slices.Values(h.Views)))
 	if h.Overlay == nil {
 		return append(b, '}')
 	}
@@ -61,8 +61,8 @@ func (h Held) append(b []byte, d query.Dataset) []byte {
 			b = query.AppendValue(appendName(append(b, ','), f.Name), f, value)
 		}
 	}
-	b = h.appendFolded(append(b, `,"text":{`...), fields, false)
-	b = h.appendFolded(append(b, `,"exact":{`...), fields, true)
+	b = h.appendFolded(append(b, `,"`+TextGroup+`":{`...), fields, false)
+	b = h.appendFolded(append(b, `,"`+ExactGroup+`":{`...), fields, true)
 	return append(b, '}')
 }
 

@@ -3,13 +3,9 @@ package searchtest
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
-	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -52,36 +48,23 @@ func Served(t testing.TB, c *elastic.Client, names mappings.Names, d query.Datas
 	t.Helper()
 	const page = 2_000
 	all := map[string]string{}
-	for after := ""; ; {
-		res, err := c.Do(t.Context(), elastic.Request{
-			Method: http.MethodPost, Path: "/" + names.Alias(string(d)) + "/_search", Query: url.Values{"filter_path": {"hits.hits"}},
-			Body: fmt.Appendf(nil, `{"size":%d,"sort":["id"],"docvalue_fields":[%q]%s}`, page, document.DigestField, after),
-		})
+	search := map[string]any{"size": page, "sort": []string{"id"}, "docvalue_fields": []string{document.DigestField}}
+	for {
+		hits, err := elastic.Hits[string](t.Context(), c, names.Alias(string(d)), search)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var a struct {
-			Hits struct {
-				Hits []struct {
-					ID     string          `json:"_id"`
-					Source json.RawMessage `json:"_source"`
-					Fields json.RawMessage `json:"fields"`
-				}
-			}
-		}
-		if err := json.Unmarshal(res.Body, &a); err != nil {
-			t.Fatal(err)
-		}
-		for _, h := range a.Hits.Hits {
-			if !strings.Contains(string(h.Fields), document.DigestField) {
+		for _, h := range hits {
+			digest, ok := h.Long(document.DigestField)
+			if !ok {
 				t.Fatalf("%s %s has no digest", d, h.ID)
 			}
-			all[h.ID] = string(h.Source) + string(h.Fields)
+			all[h.ID] = fmt.Sprintf("%s%d", h.Source, digest)
 		}
-		if len(a.Hits.Hits) < page {
+		if len(hits) < page {
 			return all
 		}
-		after = fmt.Sprintf(`,"search_after":[%q]`, a.Hits.Hits[page-1].ID)
+		search["search_after"] = hits[page-1].Sort
 	}
 }
 

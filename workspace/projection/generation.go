@@ -13,6 +13,7 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
+	"atlas/internal/timer"
 	"atlas/mappings"
 	"atlas/search/query"
 	"atlas/workspace"
@@ -259,7 +260,7 @@ func (p *Projector) rebuild(ctx context.Context, d query.Dataset, progress func(
 		if left == 0 {
 			break
 		}
-		if err := sleep(ctx, rebuildPollInterval); err != nil {
+		if err := timer.Sleep(ctx, rebuildPollInterval); err != nil {
 			return err
 		}
 	}

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -292,26 +290,12 @@ func (p *Projector) highestVersion(ctx context.Context, index string) (int64, er
 	if err := p.Elastic.Refresh(ctx, index); err != nil {
 		return 0, err
 	}
-	res, err := p.Elastic.Do(ctx, elastic.Request{
-		Method: http.MethodPost, Path: "/" + index + "/_search",
-		Query: url.Values{"allow_partial_search_results": {"false"}, "filter_path": {"hits.hits.sort"}},
-		Body:  []byte(`{"size":1,"track_total_hits":false,"_source":false,"sort":[{"held.version":{"order":"desc","missing":"_last"}}]}`),
+	hits, err := elastic.Hits[int64](ctx, p.Elastic, index, map[string]any{
+		"size": 1, "track_total_hits": false, "_source": false,
+		"sort": []any{map[string]any{document.VersionField: map[string]any{"order": "desc", "missing": "_last"}}},
 	})
-	if err != nil {
+	if err != nil || len(hits) == 0 || len(hits[0].Sort) == 0 {
 		return 0, err
 	}
-	var answer struct {
-		Hits struct {
-			Hits []struct {
-				Sort []int64 `json:"sort"`
-			} `json:"hits"`
-		} `json:"hits"`
-	}
-	if err := json.Unmarshal(res.Body, &answer); err != nil {
-		return 0, fmt.Errorf("elasticsearch: %w", err)
-	}
-	if len(answer.Hits.Hits) == 0 || len(answer.Hits.Hits[0].Sort) == 0 {
-		return 0, nil
-	}
-	return answer.Hits.Hits[0].Sort[0], nil
+	return hits[0].Sort[0], nil
 }

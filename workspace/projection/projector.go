@@ -17,6 +17,7 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
+	"atlas/internal/timer"
 	"atlas/mappings"
 	"atlas/search/document"
 	"atlas/search/query"
@@ -254,7 +255,7 @@ func (p *Projector) projectPending(ctx context.Context, in workspace.ID, ownOnly
 			return nil
 		case pending.Leased && !pending.Indexed:
 			err := p.Prepare(ctx)
-			if err != nil && (sleep(ctx, preparePollInterval) != nil || !ownOnly) {
+			if err != nil && (timer.Sleep(ctx, preparePollInterval) != nil || !ownOnly) {
 				return err
 			}
 		case pending.Leased:
@@ -263,7 +264,7 @@ func (p *Projector) projectPending(ctx context.Context, in workspace.ID, ownOnly
 			})
 			if err != nil {
 				// A rebuild may just have deleted a generation that was read.
-				if failed++; ownOnly && failed < ownWritesAttempts && sleep(ctx, preparePollInterval) == nil {
+				if failed++; ownOnly && failed < ownWritesAttempts && timer.Sleep(ctx, preparePollInterval) == nil {
 					continue
 				}
 				return err
@@ -274,7 +275,7 @@ func (p *Projector) projectPending(ctx context.Context, in workspace.ID, ownOnly
 		case !ownOnly:
 			return nil
 		default:
-			if err := sleep(ctx, leasePollInterval); err != nil {
+			if err := timer.Sleep(ctx, leasePollInterval); err != nil {
 				return err
 			}
 		}
@@ -340,16 +341,4 @@ func (p *Projector) withRenewal(ctx context.Context, in workspace.ID, holder str
 		return context.Cause(ctx)
 	}
 	return err
-}
-
-// sleep waits for d or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

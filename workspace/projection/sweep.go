@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"atlas/internal/elastic"
+	"atlas/internal/timer"
 	"atlas/search/document"
 	"atlas/search/query"
 	"atlas/workspace"
@@ -100,7 +101,7 @@ func (p *Projector) runPeriodically(ctx context.Context, t *task) {
 		case err == nil && failedBefore:
 			p.Log.Info("no longer: " + t.failure)
 		}
-		_ = sleep(ctx, interval)
+		_ = timer.Sleep(ctx, interval)
 	}
 }
 

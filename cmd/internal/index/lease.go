@@ -9,6 +9,7 @@ import (
 
 	"atlas/cmd/internal/cli"
 	"atlas/indexer/generation"
+	"atlas/internal/timer"
 	"atlas/workspace/postgres"
 )
 
@@ -25,11 +26,11 @@ func (c waitConfig) Check(f *cli.Problems) { f.Duration("--wait", c.Wait, 0, 7*2
 type waitingLease struct {
 	generation.Lease
 	wait, every time.Duration
-	tell        io.Writer
+	out         io.Writer
 }
 
-func (c waitConfig) lease(of generation.Lease, tell io.Writer) generation.Lease {
-	return waitingLease{of, c.Wait, time.Second, tell}
+func (c waitConfig) lease(of generation.Lease, out io.Writer) generation.Lease {
+	return waitingLease{of, c.Wait, time.Second, out}
 }
 
 // WithLease implements generation.Lease.
@@ -58,12 +59,10 @@ func (l waitingLease) waiting(ctx context.Context, try func() error) error {
 		}
 		if held.Holder != holder {
 			holder = held.Holder
-			_, _ = fmt.Fprintf(l.tell, "waiting: %v\n", held)
+			_, _ = fmt.Fprintf(l.out, "waiting: %v\n", held)
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(min(l.every, max(0, l.wait-time.Since(since)))):
+		if err := timer.Sleep(ctx, min(l.every, max(0, l.wait-time.Since(since)))); err != nil {
+			return err
 		}
 	}
 }

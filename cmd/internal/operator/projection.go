@@ -130,10 +130,10 @@ func (c *projectionRebuildCmd) Run(ctx context.Context, s *cli.Streams) error {
 		Elastic: es, Names: c.Names(), Settings: c.Held.Settings(), Log: c.Logger(s.Err),
 	}
 	defer projector.Close()
-	began, told := time.Now(), time.Time{}
+	began, reported := time.Now(), time.Time{}
 	err = projector.Rebuild(ctx, func(d query.Dataset, left int64) {
-		if left == 0 || time.Since(told) >= time.Second {
-			told = time.Now()
+		if left == 0 || time.Since(reported) >= time.Second {
+			reported = time.Now()
 			fmt.Fprintf(s.Err, "%s: %d records left\n", d, left)
 		}
 	})

@@ -69,7 +69,7 @@ func apiError(to io.Writer, err error) error {
 		return cli.ExitError(status)
 	}
 	if out, ok := errors.AsType[*client.OutOfCreditsError](err); ok {
-		return say(outOfCreditsStatus, "the credits are used up%s", whenBack(out))
+		return say(outOfCreditsStatus, "the credits are used up%s", whenCreditsReturn(out))
 	}
 	e, ok := errors.AsType[*client.Error](err)
 	switch {
@@ -97,8 +97,8 @@ const clientName = "atlas: "
 
 func withoutName(err error) string { return strings.TrimPrefix(err.Error(), clientName) }
 
-// whenBack says how many credits there were and when they return.
-func whenBack(out *client.OutOfCreditsError) string {
+// whenCreditsReturn says how many credits there were and when they return.
+func whenCreditsReturn(out *client.OutOfCreditsError) string {
 	var s string
 	if w := out.Window; w.Ceiling > 0 {
 		s = fmt.Sprintf(": %s of %s in the last 24 hours", cli.Grouped(w.Used), cli.Grouped(w.Ceiling))

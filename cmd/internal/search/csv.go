@@ -42,7 +42,7 @@ func (c *csvRows) begin(first []json.RawMessage) ([]byte, []string, error) {
 	return c.row(nil, c.columns), c.columns, nil
 }
 
-func (c *csvRows) goOn(columns []string) {
+func (c *csvRows) resume(columns []string) {
 	c.asked, c.columns = len(c.columns) > 0, columns
 }
 

@@ -72,7 +72,7 @@ func TestCSVNotesWhatItLeavesOut(t *testing.T) {
 		t.Errorf("%q %q", got, rows.note())
 	}
 	again := &csvRows{members: []string{"id"}}
-	again.goOn([]string{"id"})
+	again.resume([]string{"id"})
 	if _, err := again.append(nil, json.RawMessage(records[1])); err != nil || again.note() == "" {
 		t.Errorf("%v %q", err, again.note())
 	}

@@ -196,7 +196,7 @@ func (c *Export) finish(s *cli.Streams, e *exporting, err error) error {
 		say("stopped after %s rows at --max-credits; %s; %s", cli.Grouped(state.Rows), spent, goesOn)
 		return cli.ExitError(outOfCreditsStatus)
 	case outOfCredits:
-		say("stopped after %s rows, the credits are used up%s; %s; %s", cli.Grouped(state.Rows), whenBack(out), spent, goesOn)
+		say("stopped after %s rows, the credits are used up%s; %s; %s", cli.Grouped(state.Rows), whenCreditsReturn(out), spent, goesOn)
 		return cli.ExitError(outOfCreditsStatus)
 	case errors.Is(err, errViewChanged):
 		say("stopped after %s rows, the View was changed meanwhile; %s; --restart exports it as it is now", cli.Grouped(state.Rows), spent)
@@ -234,11 +234,11 @@ type exporting struct {
 }
 
 // rowFormat formats records. begin is called once, before the first records of
-// a new file, and returns the header and the columns. goOn replaces it when the
+// a new file, and returns the header and the columns. resume replaces it when the
 // file has rows already, and takes those columns.
 type rowFormat interface {
 	begin(first []json.RawMessage) (head []byte, columns []string, err error)
-	goOn(columns []string)
+	resume(columns []string)
 	append(b []byte, record json.RawMessage) ([]byte, error)
 	note() string
 }
@@ -257,7 +257,7 @@ func (e *exporting) run(ctx context.Context) error {
 		return nil
 	}
 	if state.Bytes > 0 {
-		e.rows.goOn(state.Columns)
+		e.rows.resume(state.Columns)
 	}
 	e.shown.begin(state.Rows)
 	for {
@@ -320,7 +320,7 @@ func (e *exporting) write(page *client.Page[json.RawMessage]) error {
 type ndjsonRows struct{}
 
 func (ndjsonRows) begin([]json.RawMessage) ([]byte, []string, error) { return nil, nil, nil }
-func (ndjsonRows) goOn([]string)                                     {}
+func (ndjsonRows) resume([]string)                                   {}
 func (ndjsonRows) note() string                                      { return "" }
 
 func (ndjsonRows) append(b []byte, record json.RawMessage) ([]byte, error) {

@@ -183,7 +183,7 @@ func serveMetrics(ctx context.Context, address string, m *telemetry.Metrics, fai
 	}, nil
 }
 
-// builtFrom is set by the linker where no VCS information is available, as in
+// builtFrom is set by scripts/build where no VCS information is available, as in
 // the Dockerfile.
 var builtFrom string
 

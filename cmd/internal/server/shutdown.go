@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+
+	"atlas/internal/timer"
 )
 
 // shutdown stops a server, within drain whatever blocks: readiness answers 503
@@ -35,7 +37,7 @@ func (s shutdown) run() {
 	defer cancel()
 	s.service.server.Drain()
 	jobs := concurrently(s.service.stopJobs)
-	wait(limit, s.pause)
+	_ = timer.Sleep(limit, s.pause)
 
 	inFlight, ended := context.WithDeadline(limit, began.Add(s.drain-s.closing()))
 	defer ended()
@@ -72,11 +74,4 @@ func concurrently(f func()) <-chan struct{} {
 		f()
 	}()
 	return done
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

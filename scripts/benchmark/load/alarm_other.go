@@ -5,6 +5,8 @@ package load
 import (
 	"context"
 	"time"
+
+	"atlas/internal/timer"
 )
 
 type alarm struct{}
@@ -14,10 +16,5 @@ func newAlarm() (*alarm, error) { return &alarm{}, nil }
 func (*alarm) close() {}
 
 func (*alarm) wait(ctx context.Context, until time.Time) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(time.Until(until)):
-		return nil
-	}
+	return timer.Sleep(ctx, time.Until(until))
 }

@@ -76,8 +76,8 @@ func TestBudgets(t *testing.T) {
 	}
 	f.Exactly("operations within their budgets", float64(within), float64(len(operations)), fmt.Sprintf("of %d", len(operations)))
 	f.Exactly("requests failed otherwise than with the documented 503", float64(wrong), 0, "")
-	f.Tell("rows for a credit, at most", rowsMost, "")
-	f.Tell("heap for 200 at once, at most", heapMost, "MiB")
+	f.Report("rows for a credit, at most", rowsMost, "")
+	f.Report("heap for 200 at once, at most", heapMost, "MiB")
 }
 
 // costly is an expensive request.

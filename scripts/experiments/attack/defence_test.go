@@ -42,7 +42,7 @@ func TestSecondLine(t *testing.T) {
 	open := r.Serve(rig.PatientRedis, "ATLAS_ELASTICSEARCH_URL="+stripWorkspace(t, r.Elasticsearch[0], &stripped))
 	intruder.Base = open.Base
 	searches, leaks, foreign, most := unfiltered(t, intruder, victim, own)
-	f.Tell("searches of books and Views", float64(searches), "")
+	f.Report("searches of books and Views", float64(searches), "")
 	f.AtLeast("conditions on the workspace that were taken out", float64(stripped.Load()), 30, "")
 	f.AtLeast("matches of a book that holds one record", float64(most), 4, "") // else nothing was removed
 	f.Exactly("answers that hold anything of the other's", float64(leaks), 0, "")

@@ -83,7 +83,7 @@ func TestForgedCursors(t *testing.T) {
 		c.Base = other.Base
 		try(c, p, own, "at a server of another key")
 	}
-	f.Tell("searches that gave cursors", float64(len(places)), "")
+	f.Report("searches that gave cursors", float64(len(places)), "")
 	f.AtLeast("forged ones", float64(tried), 5_000, "")
 	f.Exactly("refused with 400 bad_request", float64(refused), float64(tried), "")
 }

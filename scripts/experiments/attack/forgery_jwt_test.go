@@ -173,7 +173,7 @@ func TestForgedTokens(t *testing.T) {
 	} {
 		try(public, "API key: "+what, forged)
 	}
-	f.Tell("genuine ones, which were taken", float64(good), "")
+	f.Report("genuine ones, which were taken", float64(good), "")
 	f.AtLeast("forged ones", float64(tried), 500, "")
 	f.Exactly("refused with 401 unauthorized", float64(refused), float64(tried), "")
 }

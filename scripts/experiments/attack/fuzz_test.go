@@ -64,9 +64,9 @@ func TestFuzz(t *testing.T) {
 		t.Logf("%-22s %-18s %9d inputs, %4d of them new", at.dir, at.name, n, found)
 	}
 	f.AtLeast("targets", float64(len(targets)), 25, "")
-	f.Tell("time of each", each.Seconds(), "s")
-	f.Tell("inputs tried", float64(executions), "")
-	f.Tell("inputs that reached new code", float64(interesting), "")
+	f.Report("time of each", each.Seconds(), "s")
+	f.Report("inputs tried", float64(executions), "")
+	f.Report("inputs that reached new code", float64(interesting), "")
 	f.Exactly("targets that failed", float64(failed), 0, "")
 }
 

@@ -54,7 +54,7 @@ func TestIDs(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	f.Tell("operations", float64(len(spec.operations)), "")
+	f.Report("operations", float64(len(spec.operations)), "")
 	f.AtLeast("places of an id or a text", float64(p.places/len(intruders)), 200, "")
 	f.AtLeast("requests", float64(p.sent), 5_000, "")
 	f.AtLeast("requests with an id of the other's", float64(p.withID), 1_000, "")

@@ -69,13 +69,13 @@ func TestMemory(t *testing.T) {
 	took, failed := healthy(t, other, []request{{&grammar{dataset: "projects"}, object{"limit": 5}}}, lasting)
 	all.Wait()
 	f.AtLeast("bodies sent", float64(sent.Load()), 2*clients, "")
-	f.Tell("refused as invalid", float64(refused.Load()), "")
-	f.Tell("refused with 503", float64(shed.Load()), "")
+	f.Report("refused as invalid", float64(refused.Load()), "")
+	f.Report("refused with 503", float64(shed.Load()), "")
 	f.Exactly("answered otherwise than with 200, 400 and 503", float64(wrong.Load()), 0, "")
-	f.Tell("resident memory before", float64(idle>>20), "MB")
+	f.Report("resident memory before", float64(idle>>20), "MB")
 	f.AtMost("resident memory at most", float64(most.Load()>>20), 1024, "MB")
-	f.Tell("ordinary searches meanwhile", float64(len(took)), "")
-	f.Tell("ordinary searches meanwhile: p99", figures.Percentile(took, 99), "ms")
+	f.Report("ordinary searches meanwhile", float64(len(took)), "")
+	f.Report("ordinary searches meanwhile: p99", figures.Percentile(took, 99), "ms")
 	f.Exactly("ordinary searches that failed", float64(failed), 0, "")
 }
 

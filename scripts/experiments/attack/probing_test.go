@@ -69,12 +69,12 @@ func TestProbing(t *testing.T) {
 	a.wait()
 	after, err := c.Used(t.Context())
 	rig.Check(t, err)
-	f.Tell("free searches sent", float64(a.sent.Load()), "")
+	f.Report("free searches sent", float64(a.sent.Load()), "")
 	f.Exactly("credits they cost", float64(after-before), 0, "")
 	f.Exactly("other answers than 200", float64(a.other.Load()+a.refused.Load()), 0, "")
-	f.Tell("ordinary searches before: p50", figures.Percentile(alone, 50), "ms")
-	f.Tell("ordinary searches before: p99", figures.Percentile(alone, 99), "ms")
-	f.Tell("ordinary searches meanwhile: p50", figures.Percentile(meanwhile, 50), "ms")
+	f.Report("ordinary searches before: p50", figures.Percentile(alone, 50), "ms")
+	f.Report("ordinary searches before: p99", figures.Percentile(alone, 99), "ms")
+	f.Report("ordinary searches meanwhile: p50", figures.Percentile(meanwhile, 50), "ms")
 	f.AtMost("ordinary searches meanwhile: p99", figures.Percentile(meanwhile, 99), 1_000, "ms")
 	f.Exactly("ordinary searches that failed", float64(failed+failedAlone), 0, "")
 	probeMerged(t, f, s, c, view)
@@ -129,13 +129,13 @@ func probeMerged(t *testing.T, f *figures.Sheet, s *rig.Server, c rig.Caller, vi
 			t.Error(err)
 		}
 		what := fmt.Sprintf("%d merged at once: ", at)
-		f.Tell(what+"p50", figures.Percentile(took, 50), "ms")
+		f.Report(what+"p50", figures.Percentile(took, 50), "ms")
 		f.AtMost(what+"slowest", figures.Percentile(took, 100)/1e3, (searchTimeout + grace).Seconds(), "s")
 		f.Exactly(what+"other answers than 200 and 503", float64(other.Load()), 0, "")
 		if at <= 64 {
 			f.Exactly(what+"refused with 503", float64(refused.Load()), 0, "")
 		} else {
-			f.Tell(what+"refused with 503", float64(refused.Load()), "")
+			f.Report(what+"refused with 503", float64(refused.Load()), "")
 		}
 		f.AtMost(what+"resident memory at most", float64(most>>20), 256, "MB")
 	}

@@ -70,7 +70,7 @@ func TestDiskFull(t *testing.T) {
 	f.Exactly("answers outside the contract", float64(wrong(t, both)), 0, "")
 	f.Exactly("acknowledged items lost", float64(len(lost)), 0, fmt.Sprintf("of %d", acknowledged))
 	f.Exactly("records with half of a write", float64(len(half)), 0, fmt.Sprintf("of %d", len(projects)))
-	f.Tell("backends that ended and were started again", float64(ended), "")
+	f.Report("backends that ended and were started again", float64(ended), "")
 	f.AtMost("until all is answered again", worst, back.Seconds(), "s")
 	began := time.Now()
 	if err := r.Settled(back); err != nil {

@@ -49,8 +49,8 @@ func TestElasticsearchKilled(t *testing.T) {
 	exchanges := all.stop()
 
 	away := within(exchanges, killed, resuming)
-	f.Tell("searches", float64(len(exchanges)), "")
-	f.Tell("seconds away", back.Sub(killed).Seconds(), "s")
+	f.Report("searches", float64(len(exchanges)), "")
+	f.Report("seconds away", back.Sub(killed).Seconds(), "s")
 	f.AtLeast("refused while it was away", float64(len(away)), 5*clients, "")
 	f.Exactly("other answers than 503 while it was away", float64(count(away, func(e exchange) bool { return e.status != 503 })), 0, "")
 	f.Exactly("answers outside the contract, all in all", float64(wrong(t, exchanges)), 0, "")

@@ -60,7 +60,7 @@ func (s *testbed) audit(ctx context.Context, w *tenant) error {
 	var used int64
 	err := rig.Until(quietWithin, "the ledger answers", func() (err error) {
 		if ctx.Err() != nil {
-			return rig.ErrHopeless
+			return rig.ErrNeverHolds
 		}
 		used, err = s.targets[0].By(w.Workspace).Used(ctx)
 		return err

@@ -155,7 +155,7 @@ func (v *target) finished(ctx context.Context) error {
 func (v *target) awaited(ctx context.Context) error {
 	return rig.Until(quietWithin, "the server listens again", func() error {
 		if ctx.Err() != nil {
-			return rig.ErrHopeless
+			return rig.ErrNeverHolds
 		}
 		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", v.Address)
 		if err != nil {

@@ -73,7 +73,7 @@ func TestPostgresRestarted(t *testing.T) {
 	}
 	f.Exactly("acknowledged items lost", float64(len(lost)), 0, fmt.Sprintf("of %d", acknowledged))
 	f.Exactly("records with half of a write", float64(len(half)), 0, fmt.Sprintf("of %d", len(projects)))
-	f.Tell("Views made", float64(views), "")
+	f.Report("Views made", float64(views), "")
 	began := time.Now()
 	if err := r.Settled(time.Minute); err != nil {
 		t.Error(err)

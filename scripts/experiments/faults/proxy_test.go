@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"atlas/internal/devstack"
+	"atlas/internal/timer"
 	"atlas/scripts/experiments/figures"
 	"atlas/scripts/experiments/rig"
 )
@@ -182,11 +183,5 @@ func footprint(t *testing.T, r *rig.Rig, s *rig.Server, b devstack.Backend) occu
 // sleep waits, unless the test ends.
 func sleep(t *testing.T, d time.Duration) {
 	t.Helper()
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-t.Context().Done():
-		t.Fatal(t.Context().Err())
-	}
+	rig.Check(t, timer.Sleep(t.Context(), d))
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"atlas/internal/devstack"
+	"atlas/internal/timer"
 	"atlas/scripts/experiments/figures"
 	"atlas/scripts/experiments/rig"
 )
@@ -92,14 +93,14 @@ func TestRedisAway(t *testing.T) {
 					return e.ended.Before(ending.Add(-time.Second)) || e.began.After(gone)
 				})))
 			}
-			f.Tell(way.name+": credits delivered", delivered, "")
+			f.Report(way.name+": credits delivered", delivered, "")
 			f.Between(way.name+": credits counted and not delivered", counted-delivered, 0-lost, doubtful, "")
 		} else {
 			// The usage since the file was kept is lost, and new deliveries count.
 			counted := float64(now - kept)
 			since := slices.DeleteFunc(slices.Clone(some), func(e exchange) bool { return e.began.Before(back) })
 			around := slices.DeleteFunc(slices.Clone(some), func(e exchange) bool { return e.ended.Before(ending) })
-			f.Tell(way.name+": credits given back", float64(before-kept)+delivered-counted, "")
+			f.Report(way.name+": credits given back", float64(before-kept)+delivered-counted, "")
 			f.Between(way.name+": credits counted since", counted, float64(credits(since)), float64(credits(around))+doubtful, "")
 		}
 	}
@@ -177,10 +178,8 @@ func spend(ctx context.Context, c rig.Caller, pages []page, random *rand.Rand, d
 		if err := a.Unavailable(); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(afterRefusal):
+		if err := timer.Sleep(ctx, afterRefusal); err != nil {
+			return err
 		}
 	}
 }

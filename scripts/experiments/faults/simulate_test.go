@@ -61,11 +61,11 @@ func TestSimulate(t *testing.T) {
 	}
 	sheet.Exactly("seeds", float64(all.Seeds), float64(seeds), "")
 	sheet.Exactly("seeds with a violation", float64(all.Failed), 0, "")
-	sheet.Tell("calls and other steps", float64(all.Steps), "")
-	sheet.Tell("steps a second", speed, "")
-	sheet.Tell("simulated", all.Simulated.Hours()/24, "days")
+	sheet.Report("calls and other steps", float64(all.Steps), "")
+	sheet.Report("steps a second", speed, "")
+	sheet.Report("simulated", all.Simulated.Hours()/24, "days")
 	sheet.AtLeast("searches answered", float64(all.Answered), 1, "")
-	sheet.Tell("searches refused", float64(all.Refused), "")
+	sheet.Report("searches refused", float64(all.Refused), "")
 	sheet.AtMost("all in line after the healing", all.Lag.Seconds(), simulation.LagBound.Seconds(), "s")
 }
 

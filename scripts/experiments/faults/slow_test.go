@@ -51,9 +51,9 @@ func TestSlowClients(t *testing.T) {
 	healthy(t, c, seed, healthyFor/3) // warm-up
 	before := healthy(t, c, seed, healthyFor)
 	base := usageOf(t, s)
-	sheet.Tell("healthy client before, p50", figures.Percentile(before, 50), "ms")
+	sheet.Report("healthy client before, p50", figures.Percentile(before, 50), "ms")
 	p99 := figures.Percentile(before, 99)
-	sheet.Tell("healthy client before, p99", p99, "ms")
+	sheet.Report("healthy client before, p99", p99, "ms")
 
 	var kinds sync.WaitGroup
 	defer kinds.Wait()
@@ -75,7 +75,7 @@ func TestSlowClients(t *testing.T) {
 		time.Sleep(time.Second)
 		return errors.Join(err, underWay(t, s, slowOfAKind))
 	})
-	sheet.Tell("answers that fit in between, of each slow client", ended/slowOfAKind, "")
+	sheet.Report("answers that fit in between, of each slow client", ended/slowOfAKind, "")
 	slow := []*clientGroup{
 		newClientGroup(t, s, "silent", func(d *slowClient) error { return d.silent() }),
 		newClientGroup(t, s, "a header", func(d *slowClient) error { return d.header() }),
@@ -88,7 +88,7 @@ func TestSlowClients(t *testing.T) {
 	r.Until(bodyWithin/2, "slow requests are under way", func() error { return underWay(t, s, 2*slowOfAKind) })
 	begun := time.Now()
 	meanwhile := healthy(t, c, seed, healthyFor)
-	sheet.Tell("healthy client meanwhile, p50", figures.Percentile(meanwhile, 50), "ms")
+	sheet.Report("healthy client meanwhile, p50", figures.Percentile(meanwhile, 50), "ms")
 	sheet.AtMost("healthy client meanwhile, p99", figures.Percentile(meanwhile, 99), 4*p99+100, "ms")
 	sheet.AtLeast("healthy requests meanwhile, of those before", float64(len(meanwhile))/float64(len(before)), 0.25, "")
 	peak := usageOf(t, s)

@@ -106,14 +106,14 @@ func tellTied(t *testing.T, sheet *figures.Sheet, walks []tiedWalk) {
 		}
 		foreign += len(results[i].seen) - len(w.want) // more, when none is missed
 	}
-	sheet.Tell("walks", float64(len(walks)), "")
-	sheet.Tell("rows walked", float64(rows), "")
+	sheet.Report("walks", float64(len(walks)), "")
+	sheet.Report("rows walked", float64(rows), "")
 	sheet.Exactly("records missed", float64(missed), 0, "")
 	sheet.Exactly("records repeated", float64(repeated), 0, "")
 	sheet.Exactly("rows of other records", float64(foreign), 0, "")
-	sheet.Tell("page, p50", figures.Percentile(took, 50), "ms")
-	sheet.Tell("page, p99", figures.Percentile(took, 99), "ms")
-	sheet.Tell("page, slowest", figures.Percentile(took, 100), "ms")
+	sheet.Report("page, p50", figures.Percentile(took, 50), "ms")
+	sheet.Report("page, p99", figures.Percentile(took, 99), "ms")
+	sheet.Report("page, slowest", figures.Percentile(took, 100), "ms")
 }
 
 // writeTied writes the folder: projects of one name and time, without a cost or a

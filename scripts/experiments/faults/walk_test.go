@@ -91,7 +91,7 @@ func TestWalkWhileGenerationsSwitch(t *testing.T) {
 	}
 	tellWalks(t, sheet, world, results)
 	sheet.Exactly("generation switches within each walk", float64(switched.Load()), switches, "")
-	sheet.Tell("lines of deltas", float64(lines), "")
+	sheet.Report("lines of deltas", float64(lines), "")
 	sheet.Exactly("requests answered 5xx, or not at all", map[bool]float64{true: 1}[isServerError(failed)], 0, "")
 }
 
@@ -129,16 +129,16 @@ func tellWalks(t *testing.T, sheet *figures.Sheet, world *moving, results []walk
 			}
 		}
 	}
-	sheet.Tell("rows walked", float64(rows), "")
+	sheet.Report("rows walked", float64(rows), "")
 	sheet.AtLeast("of these pages", float64(len(took)), float64(sure/client.MaxPage), "")
-	sheet.Tell("records whose sort value stayed", float64(sure), "")
+	sheet.Report("records whose sort value stayed", float64(sure), "")
 	sheet.Exactly("of these missed", float64(missed), 0, "")
 	sheet.Exactly("of these repeated", float64(repeated), 0, "")
 	sheet.Exactly("rows of no record there ever was", float64(unknown), 0, "")
 	sheet.Exactly("rows out of order", float64(disorder), 0, "")
-	sheet.Tell("page, p50", figures.Percentile(took, 50), "ms")
-	sheet.Tell("page, p99", figures.Percentile(took, 99), "ms")
-	sheet.Tell("page, slowest", figures.Percentile(took, 100), "ms")
+	sheet.Report("page, p50", figures.Percentile(took, 50), "ms")
+	sheet.Report("page, p99", figures.Percentile(took, 99), "ms")
+	sheet.Report("page, slowest", figures.Percentile(took, 100), "ms")
 }
 
 // trickle is the time between two pages of a walk that waits for a switch.

@@ -67,15 +67,15 @@ func New(t testing.TB, experiment, done string, seed uint64) *Sheet {
 	t.Cleanup(func() {
 		s.result.Seconds = rounded(time.Since(began).Seconds())
 		s.result.OK = !t.Failed()
-		if err := s.handIn(); err != nil {
+		if err := s.submit(); err != nil {
 			t.Error(err)
 		}
 	})
 	return s
 }
 
-// Tell takes a figure without a bound.
-func (s *Sheet) Tell(name string, value float64, unit string) {
+// Report takes a figure without a bound.
+func (s *Sheet) Report(name string, value float64, unit string) {
 	s.t.Helper()
 	s.take(Figure{Name: name, Value: value, Unit: unit, OK: true})
 }
@@ -126,7 +126,7 @@ func rounded(v float64) float64 {
 	return r
 }
 
-func (s *Sheet) handIn() error {
+func (s *Sheet) submit() error {
 	path := os.Getenv(EnvFile)
 	if path == "" {
 		return nil

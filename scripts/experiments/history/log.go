@@ -106,7 +106,7 @@ func (l *Log) Judge(dir string) (v Verdict, err error) {
 			v.Undecided = append(v.Undecided, name)
 			continue
 		}
-		text := name + ": " + culprits(all, info)
+		text := name + ": " + offendingOperations(all, info)
 		if len(v.Violations) < drawn {
 			info.AddAnnotations(l.notes)
 			path := filepath.Join(dir, strings.NewReplacer("/", "-", " ", "-").Replace(name)+".html")
@@ -143,9 +143,9 @@ func model() porcupine.Model {
 // shown is the number of operations that are shown before and after a wrong answer.
 const shown = 4
 
-// culprits returns the operations that do not fit into a longest order, the earliest
+// offendingOperations returns the operations that do not fit into a longest order, the earliest
 // first. Usually the wrong answer is among them.
-func culprits(all []porcupine.Operation, info porcupine.LinearizationInfo) string {
+func offendingOperations(all []porcupine.Operation, info porcupine.LinearizationInfo) string {
 	var longest []porcupine.Operation
 	for _, orders := range info.PartialLinearizationsOperations() {
 		for _, order := range orders {

@@ -75,7 +75,7 @@ func (r *Rig) Rows(ctx context.Context, take func(pgx.Rows) error, sql string, a
 		}, sql, args...)
 		var refused *pgconn.PgError
 		if err != nil && (taken || ctx.Err() != nil || errors.As(err, &refused) && refused.Code[:2] != "57") {
-			return errors.Join(err, ErrHopeless)
+			return errors.Join(err, ErrNeverHolds)
 		}
 		return err
 	})

@@ -22,7 +22,7 @@ func binary(t TB, dir string) string {
 	}
 	_, here, _, _ := runtime.Caller(0)
 	built := filepath.Join(dir, "atlas")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", built, "./cmd/atlas")
+	build := exec.CommandContext(t.Context(), "scripts/build", "-o", built, "./cmd/atlas")
 	build.Dir = filepath.Join(filepath.Dir(here), "..", "..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building atlas: %v\n%s", err, out)

@@ -46,33 +46,33 @@ func (r *Rig) Proxy(b devstack.Backend) *Proxy {
 
 // Delay holds every piece of an answer back for so long, give or take jitter.
 func (p *Proxy) Delay(milliseconds, jitter int) error {
-	return p.spoil("downstream", "latency", map[string]int{"latency": milliseconds, "jitter": jitter})
+	return p.addToxic("downstream", "latency", map[string]int{"latency": milliseconds, "jitter": jitter})
 }
 
 // DelayRequests holds every piece of a request back for so long, give or take
 // jitter. It arrives also if its sender has given up meanwhile, or was killed.
 func (p *Proxy) DelayRequests(milliseconds, jitter int) error {
-	return p.spoil("upstream", "latency", map[string]int{"latency": milliseconds, "jitter": jitter})
+	return p.addToxic("upstream", "latency", map[string]int{"latency": milliseconds, "jitter": jitter})
 }
 
 // Trickle lets answers through in pieces of a few bytes, with a pause after each.
 func (p *Proxy) Trickle(bytes, pauseMicroseconds int) error {
-	return p.spoil("downstream", "slicer", map[string]int{"average_size": bytes, "size_variation": max(bytes/2, 1), "delay": pauseMicroseconds})
+	return p.addToxic("downstream", "slicer", map[string]int{"average_size": bytes, "size_variation": max(bytes/2, 1), "delay": pauseMicroseconds})
 }
 
 // BlackHole swallows answers; connections stay open.
 func (p *Proxy) BlackHole() error {
-	return p.spoil("downstream", "timeout", map[string]int{"timeout": 0})
+	return p.addToxic("downstream", "timeout", map[string]int{"timeout": 0})
 }
 
 // Truncate closes a connection after so many bytes of answers.
 func (p *Proxy) Truncate(bytes int) error {
-	return p.spoil("downstream", "limit_data", map[string]int{"bytes": bytes})
+	return p.addToxic("downstream", "limit_data", map[string]int{"bytes": bytes})
 }
 
 // Reset answers with a TCP reset.
 func (p *Proxy) Reset() error {
-	return p.spoil("downstream", "reset_peer", map[string]int{"timeout": 0})
+	return p.addToxic("downstream", "reset_peer", map[string]int{"timeout": 0})
 }
 
 // Cut closes all connections, and refuses new ones until Heal.
@@ -87,7 +87,7 @@ func (p *Proxy) Heal() error {
 	return p.proxy.Start() // where it listened before
 }
 
-func (p *Proxy) spoil(stream, kind string, attributes map[string]int) error {
+func (p *Proxy) addToxic(stream, kind string, attributes map[string]int) error {
 	toxic, err := json.Marshal(map[string]any{"type": kind, "stream": stream, "attributes": attributes})
 	if err != nil {
 		return err

@@ -107,7 +107,7 @@ func (s *Server) Ready(within time.Duration) error {
 	return Until(within, "the server is ready", func() error {
 		select {
 		case <-s.exited:
-			return fmt.Errorf("%w: %w\n%s", ErrHopeless, errors.Join(errors.New("it ended"), s.err), s.tail())
+			return fmt.Errorf("%w: %w\n%s", ErrNeverHolds, errors.Join(errors.New("it ended"), s.err), s.tail())
 		default:
 		}
 		res, err := client.Get(s.Root + "/health/ready")

@@ -14,8 +14,8 @@ func Check(t TB, err error) {
 	}
 }
 
-// ErrHopeless ends an Until early: the condition cannot hold any more.
-var ErrHopeless = errors.New("cannot come any more")
+// ErrNeverHolds ends an Until early: the condition cannot hold any more.
+var ErrNeverHolds = errors.New("cannot come any more")
 
 // Until calls holds every 20 ms until it returns nil. After most, or an
 // ErrHopeless, it returns the last error.
@@ -28,7 +28,7 @@ func Until(most time.Duration, what string, holds func() error) error {
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, ErrHopeless) || time.Since(began) > most {
+		if errors.Is(err, ErrNeverHolds) || time.Since(began) > most {
 			return fmt.Errorf("after %s, waiting that %s: %w", time.Since(began).Round(time.Millisecond), what, err)
 		}
 		<-tick.C

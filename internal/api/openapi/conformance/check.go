@@ -73,7 +73,7 @@ func (d *Document) Check(r *http.Request, sent []byte, res *http.Response, got [
 			problems = append(problems, "a request was accepted that the document does not allow: "+reason)
 		}
 		problems = append(problems, o.items(sent, got)...)
-	case len(refused) == 0 && !o.depends && sayable(got):
+	case len(refused) == 0 && !o.depends && expressible(got):
 		problems = append(problems, "a request was refused, as to its shape, that the document allows")
 	}
 	return problems
@@ -103,15 +103,15 @@ func (o *operation) answer(res *http.Response, got []byte) (problems []string) {
 		}
 	}
 	for name := range res.Header {
-		if _, ok := documented.headers[name]; !ok && ours(name) {
+		if _, ok := documented.headers[name]; !ok && definedByAPI(name) {
 			problems = append(problems, "the header "+name+" is not documented")
 		}
 	}
 	return problems
 }
 
-// ours reports whether the API defines a header, as opposed to HTTP.
-func ours(name string) bool {
+// definedByAPI reports whether the API defines a header, as opposed to HTTP.
+func definedByAPI(name string) bool {
 	return strings.HasPrefix(name, "X-") && name != "X-Content-Type-Options" || name == "Retry-After" || name == "Allow"
 }
 
@@ -191,8 +191,8 @@ func typed(text, kind string) any {
 	return text
 }
 
-// sayable reports whether a schema can express all reasons of a validation error.
-func sayable(got []byte) bool {
+// expressible reports whether a schema can express all reasons of a validation error.
+func expressible(got []byte) bool {
 	var e struct {
 		Error struct {
 			Name   string

@@ -1,0 +1,61 @@
+package elastic
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/fault"
+)
+
+// Hit is one document that a search found, with sort values of type S.
+type Hit[S any] struct {
+	ID     string         `json:"_id"`
+	Source jsontext.Value `json:"_source"`
+	Sort   []S            `json:"sort"`
+	// Fields are the doc values that the search asked for, each a list.
+	Fields map[string]jsontext.Value `json:"fields"`
+}
+
+// Long returns the only doc value of a field of type long. It is parsed as text,
+// because a float64 would round it.
+func (h Hit[S]) Long(field string) (value int64, ok bool) {
+	list := h.Fields[field]
+	if len(list) <= 2 {
+		return 0, false
+	}
+	value, err := strconv.ParseInt(string(list[1:len(list)-1]), 10, 64)
+	return value, err == nil
+}
+
+// Hits returns the hits of a search of an index or alias, as of its last refresh.
+// A shard that fails is an error.
+func Hits[S any](ctx context.Context, c *Client, index string, search any) ([]Hit[S], error) {
+	body, err := json.Marshal(search, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.Do(ctx, Request{
+		Method: http.MethodPost, Path: "/" + url.PathEscape(index) + "/_search", Body: body,
+		Query: url.Values{
+			"allow_partial_search_results": {"false"},
+			"filter_path":                  {"hits.hits._id,hits.hits._source,hits.hits.sort,hits.hits.fields"},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Hits struct {
+			Hits []Hit[S] `json:"hits"`
+		} `json:"hits"`
+	}
+	if err := json.Unmarshal(res.Body, &answer); err != nil {
+		return nil, fault.BackendUnavailable(err, "elasticsearch")
+	}
+	return answer.Hits.Hits, nil
+}

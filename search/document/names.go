@@ -1,0 +1,52 @@
+package document
+
+// The names of the objects and members of a document that are not fields of the
+// record (docs/architecture.md, "Documents"). Package mappings defines them, package
+// search builds paths from them.
+const (
+	// IX is the object with what only searches need. `_source` excludes it.
+	IX = "ix"
+	// HeldBlock is the object with the workspace's data on a held record. `_source`
+	// excludes it.
+	HeldBlock = "held"
+
+	// TextGroup and ExactGroup are the objects of folded copies, by field: for terms
+	// and for whole values. They are in IX, in HeldBlock and in related records.
+	TextGroup, ExactGroup = "text", "exact"
+
+	// Members of IX.
+
+	// QueryText is the folded text of all fields that `query` searches.
+	QueryText = "query"
+	// IDHigh and IDLow are the two halves of the record's id, as numbers in the order
+	// of ids.
+	IDHigh, IDLow = "id_high", "id_low"
+	// Rank is the query.Rank of the name, in datasets that are sorted by it.
+	Rank = "rank"
+	// Domains are the domains of a global record as query.Domain makes them.
+	// Documents of held records do not have them, because nothing searches there.
+	Domains = "domains"
+	// DigestName is the digest of the document.
+	DigestName = "digest"
+
+	// Members of HeldBlock.
+
+	// WorkspaceID is the workspace that holds the record.
+	WorkspaceID = "workspace_id"
+	// InBook: the record is in the workspace's book.
+	InBook = "in_book"
+	// ViewIDs are the Static Views that contain the record.
+	ViewIDs = "view_ids"
+	// Version is the version of the row that the document was built from.
+	Version = "version"
+)
+
+// Paths of members that sorts and doc values name.
+const (
+	IDHighField, IDLowField = IX + "." + IDHigh, IX + "." + IDLow
+	// DigestField is a doc value that is read without loading the document. `ix` is
+	// not in `_source`, so only the digest shows whether the nested children of an
+	// indexed document are current.
+	DigestField  = IX + "." + DigestName
+	VersionField = HeldBlock + "." + Version
+)
