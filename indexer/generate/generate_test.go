@@ -73,7 +73,7 @@ type row struct {
 	UpdatedAt string `json:"updated_at"`
 }
 
-// fieldsOf lists the input fields of a dataset (docs/api.md, "Records").
+// fieldsOf lists the input fields of a dataset (docs/data.md, "Files").
 var fieldsOf = map[string]string{
 	"accounts": "id name account_types domains website phone description city state country created_at updated_at",
 	"contacts": "id name title email phone role status account_id account_name city state created_at updated_at",

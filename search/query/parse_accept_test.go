@@ -196,7 +196,7 @@ func exampleOf(f query.Field) string {
 	}
 }
 
-// The keys of requests by base and dataset, as docs/api.md lists them.
+// The keys of requests by base and dataset.
 func TestKeysOfEachBase(t *testing.T) {
 	t.Parallel()
 	keys := func(fields []query.Field, of func(query.Field) string) string {
