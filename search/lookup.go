@@ -13,6 +13,7 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
+	"atlas/internal/scan"
 	"atlas/search/query"
 )
 
@@ -37,13 +38,13 @@ func (e *Engine) Lookup(ctx context.Context, d query.Dataset, ids []string) (map
 	if err != nil {
 		return nil, elastic.FaultOf(err)
 	}
-	scan, docs := scanner{b: res.Body}, make([]doc, 0, len(ids))
-	scan.members(func(name []byte) {
+	s, docs := answer{Scanner: scan.New(res.Body)}, make([]doc, 0, len(ids))
+	s.Members(func(name []byte) {
 		if string(name) == "docs" {
-			scan.elements(func() { docs = append(docs, scan.doc()) })
+			s.Elements(func() { docs = append(docs, s.doc()) })
 		}
 	})
-	if err := scan.end(); err != nil {
+	if err := s.err(); err != nil {
 		return nil, err
 	}
 	if len(docs) != len(ids) {

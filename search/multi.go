@@ -8,6 +8,7 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
+	"atlas/internal/scan"
 	"atlas/search/query"
 )
 
@@ -62,13 +63,13 @@ func (e *Engine) send(ctx context.Context, params url.Values, rowsLater bool, re
 	if err != nil {
 		return nil, searchFault(err)
 	}
-	s, results := scanner{b: res.Body, rowsLater: rowsLater}, make([]result, 0, len(requests))
-	s.members(func(name []byte) {
+	s, results := answer{scan.New(res.Body), rowsLater}, make([]result, 0, len(requests))
+	s.Members(func(name []byte) {
 		if string(name) == "responses" {
-			s.elements(func() { results = append(results, s.result()) })
+			s.Elements(func() { results = append(results, s.result()) })
 		}
 	})
-	if err := s.end(); err != nil {
+	if err := s.err(); err != nil {
 		return nil, err
 	}
 	if len(results) != len(requests) {

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"atlas/internal/fault"
+	"atlas/internal/scan"
 	"atlas/search/query"
 )
 
@@ -87,7 +88,7 @@ func (e *Engine) skip(ctx context.Context, searches [2]query.Query) (json.RawMes
 		if r.total == nil {
 			return nil, fault.BackendUnavailable(errors.New("the answer has no total"), "elasticsearch")
 		}
-		rows[i] = rankedRows{scanner: scanner{b: r.unread}, expected: expectedRows(queries[i], *r.total)}
+		rows[i] = rankedRows{answer: answer{Scanner: scan.New(r.unread)}, expected: expectedRows(queries[i], *r.total)}
 		e.fetched(ctx, bytes.Count(r.unread, []byte(`{"sort":`)))
 	}
 	after, err := nthOf(&rows[0], &rows[1], nth, searches[0].Sort.Desc)
@@ -125,7 +126,7 @@ var rankedPaths = url.Values{"filter_path": {"responses.error,responses.status,r
 
 // rankedRows reads the sort values of rows one by one.
 type rankedRows struct {
-	scanner
+	answer
 	expected int // with fewer rows the answer is not complete
 	read     int
 	more     bool // key is that of the next row
@@ -133,10 +134,7 @@ type rankedRows struct {
 }
 
 func (r *rankedRows) next() (err error) {
-	if separator := r.peek(); separator == '[' || separator == ',' {
-		r.take(separator)
-	}
-	if r.more = r.peek() == '{'; !r.more {
+	if r.more = r.Next(); !r.more {
 		if r.read < r.expected {
 			return fmt.Errorf("%d rows of %d", r.read, r.expected)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
+	"atlas/internal/scan"
 	"atlas/mappings"
 	"atlas/search/query"
 )
@@ -152,7 +153,7 @@ type result struct {
 	// total is the number of matches, nil when they were not counted.
 	total *int
 	rows  []hit
-	// unread is the array of rows instead of rows, if the scanner has rowsLater.
+	// unread is the array of rows instead of rows, if the answer has rowsLater.
 	unread       jsontext.Value
 	aggregations jsontext.Value
 }
@@ -180,13 +181,13 @@ func (e *Engine) search(ctx context.Context, r request, preference string) (resu
 	if err != nil {
 		return result{}, searchFault(err)
 	}
-	s := scanner{b: res.Body}
-	answer := s.result()
-	if err := s.end(); err != nil {
+	s := answer{Scanner: scan.New(res.Body)}
+	found := s.result()
+	if err := s.err(); err != nil {
 		return result{}, err
 	}
-	e.fetched(ctx, len(answer.rows))
-	return answer, answer.whole()
+	e.fetched(ctx, len(found.rows))
+	return found, found.whole()
 }
 
 func (e *Engine) fetched(ctx context.Context, rows int) {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/scan"
 )
 
 // sortKey is the sort values of a row: one value, then the id. It shares the bytes
@@ -26,9 +28,9 @@ func (i recordID) compare(o recordID) int { return slices.Compare(i[:], o[:]) }
 // sortKeyOf reads a row's sort values. The value is kept as it is: a float64 would
 // corrupt the values that stand for "missing".
 func sortKeyOf(sort jsontext.Value) (sortKey, error) {
-	s, values := scanner{b: sort}, make([]jsontext.Value, 0, 3)
-	s.elements(func() { values = append(values, s.value()) })
-	if s.bad || len(values) != 3 {
+	s, values := scan.New(sort), make([]jsontext.Value, 0, 3)
+	s.Elements(func() { values = append(values, s.Value()) })
+	if s.Err() != nil || len(values) != 3 {
 		return sortKey{}, errSortKey
 	}
 	high, err1 := strconv.ParseInt(string(values[1]), 10, 64)

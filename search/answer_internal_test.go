@@ -8,6 +8,8 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+
+	"atlas/internal/scan"
 )
 
 // answers of Elasticsearch, with the values that are hard to find the end of.
@@ -21,16 +23,16 @@ var answers = []string{
 	`{}`, `[]`, `null`, `"`, `{"hits":`, `{"hits":{"hits":[{"_source":{"a":"\`, `{"hits":{"hits":[}`, `{"a"}`, `{"status":"x"}`, ``,
 }
 
-// A scanner reads of any valid answer what a parser reads that validates it, and it
-// never reads past the end of another.
-func FuzzScanner(f *testing.F) {
+// Of any valid answer the scanner reads what a parser reads that validates it, and
+// it never reads past the end.
+func FuzzAnswer(f *testing.F) {
 	for _, a := range answers {
 		f.Add([]byte(a))
 	}
-	f.Fuzz(func(t *testing.T, answer []byte) {
-		s := scanner{b: answer}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s := answer{Scanner: scan.New(text)}
 		got := s.result()
-		err := s.end()
+		err := s.err()
 		var want struct {
 			TimedOut bool `json:"timed_out"`
 			Shards   struct {
@@ -49,11 +51,11 @@ func FuzzScanner(f *testing.F) {
 			Error        jsontext.Value `json:"error"`
 			Status       int            `json:"status"`
 		}
-		if bytes.Contains(answer, []byte(`\u`)) || jsonv2.Unmarshal(answer, &want) != nil || hasNull(answer) {
+		if bytes.Contains(text, []byte(`\u`)) || jsonv2.Unmarshal(text, &want) != nil || hasNull(text) {
 			return // names with escapes; not an answer; a part that is null
 		}
 		if err != nil {
-			t.Fatalf("%s: %v", answer, err)
+			t.Fatalf("%s: %v", text, err)
 		}
 		expected := result{timedOut: want.TimedOut, failed: want.Shards.Failed, error: want.Error, status: want.Status, aggregations: want.Aggregations}
 		if want.Hits.Total != nil {
@@ -63,7 +65,7 @@ func FuzzScanner(f *testing.F) {
 			expected.rows = append(expected.rows, hit{h.Source, h.Sort})
 		}
 		if diff := cmp.Diff(expected, got, cmp.AllowUnexported(result{}, hit{})); diff != "" {
-			t.Errorf("%s (-parser +scanner):\n%s", answer, diff)
+			t.Errorf("%s (-parser +scanner):\n%s", text, diff)
 		}
 	})
 }
@@ -91,16 +93,17 @@ func hasNull(answer []byte) bool {
 }
 
 // BenchmarkScan reads a page of 26 records.
-func BenchmarkScan(b *testing.B) {
+func BenchmarkAnswer(b *testing.B) {
 	row := `{"_index":"atlas-projects-1","_id":"0190a1b2-0000-7000-8000-000000000001","_score":null,"_source":{"id":"0190a1b2-0000-7000-8000-000000000001","name":"Tower",` +
 		`"account_ids":["0190a1b2-0000-7000-8000-000000000002"],"stage":"under_construction","cost":12345678.9,"description":"` + strings.Repeat("A \\\"tower\\\" with shops. ", 16) + `"},"sort":[123456789,-8123456789012345678,123456789012345678]}`
-	answer := []byte(`{"timed_out":false,"_shards":{"failed":0},"hits":{"total":{"value":1001},"hits":[` + strings.Repeat(row+",", 25) + row + `]}}`)
-	b.SetBytes(int64(len(answer)))
+	page := []byte(`{"timed_out":false,"_shards":{"failed":0},"hits":{"total":{"value":1001},"hits":[` + strings.Repeat(row+",", 25) + row + `]}}`)
+	b.SetBytes(int64(len(page)))
 	b.ReportAllocs()
 	for b.Loop() {
-		s := scanner{b: answer}
-		if s.result(); s.bad {
-			b.Fatal(s.end())
+		s := answer{Scanner: scan.New(page)}
+		s.result()
+		if err := s.err(); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
