@@ -202,6 +202,7 @@ func (l *load) notifySwitched(ctx context.Context) error {
 		return err
 	}
 	l.deleteOld(ctx)
+	l.mergeSegments(ctx)
 	return nil
 }
 

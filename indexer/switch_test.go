@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -160,6 +161,41 @@ func TestListenerHearsAfterTheSwitch(t *testing.T) {
 	report, err := indexer.Load(t.Context(), o)
 	if !errors.Is(err, l.err) || !report.Switched {
 		t.Errorf("%v, switched %v", err, report.Switched)
+	}
+}
+
+// A new generation is merged to one segment a shard after the switch.
+func TestSegmentsAreMerged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	o := w.options(folder(t, simple(3)))
+	segments := func(generation string) int {
+		var answer []struct{ Segment string }
+		res, err := w.elastic.Do(t.Context(), elastic.Request{
+			Method: http.MethodGet, Path: "/_cat/segments/" + w.names.Generation("accounts", generation), Query: url.Values{"format": {"json"}, "h": {"segment"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(res.Body, &answer); err != nil {
+			t.Fatal(err)
+		}
+		return len(answer)
+	}
+	o.Listener = &listener{check: func(generation string) {
+		index := w.names.Generation("accounts", generation)
+		for range 3 { // a segment each
+			_, err := w.elastic.Do(t.Context(), elastic.Request{Method: http.MethodPost, Path: "/" + index + "/_doc", Query: url.Values{"refresh": {"true"}}, Body: []byte(`{}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := segments(generation); n < 2 {
+			t.Errorf("%d segments", n)
+		}
+	}}
+	report := w.load(t, o)
+	for tick := time.Tick(20 * time.Millisecond); segments(report.Generation) > 1; <-tick {
 	}
 }
 

@@ -100,10 +100,10 @@ func (e *Engine) childrenOf(ctx context.Context, searches []childSearch, into ma
 	}
 	for i, res := range results {
 		s := searches[i]
-		if res.Hits.Total == nil || len(res.Hits.Hits) < min(s.size(), res.Hits.Total.Value) {
-			return nil, fault.BackendUnavailable(fmt.Errorf("%d children of a larger number", len(res.Hits.Hits)), "elasticsearch")
+		if res.total == nil || len(res.rows) < min(s.size(), *res.total) {
+			return nil, fault.BackendUnavailable(fmt.Errorf("%d children of a larger number", len(res.rows)), "elasticsearch")
 		}
-		if len(s.parents) > 1 && res.Hits.Total.Value > maxFound {
+		if len(s.parents) > 1 && *res.total > maxFound {
 			middle := len(s.parents) / 2
 			split = append(split, childSearch{s.rel, s.parents[:middle]}, childSearch{s.rel, s.parents[middle:]})
 			continue
@@ -122,8 +122,8 @@ func (c childSearch) collect(res result, into map[string]*family) error {
 	for _, id := range c.parents {
 		wanted[id] = true
 	}
-	for _, row := range res.Hits.Hits {
-		child, of, err := childOf(c.rel, row.Source)
+	for _, row := range res.rows {
+		child, of, err := childOf(c.rel, row.source)
 		if err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (c childSearch) collect(res result, into map[string]*family) error {
 		}
 	}
 	if len(c.parents) == 1 {
-		into[c.parents[0]].counts[c.rel.Child] = int64(res.Hits.Total.Value)
+		into[c.parents[0]].counts[c.rel.Child] = int64(*res.total)
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func (e *Engine) readFrequent(ctx context.Context) (frequentOf, error) {
 		var aggregations map[string]struct {
 			Buckets []bucket `json:"buckets"`
 		}
-		if err := jsonv2.Unmarshal(r.Aggregations, &aggregations); err != nil {
+		if err := jsonv2.Unmarshal(r.aggregations, &aggregations); err != nil {
 			return nil, fault.BackendUnavailable(fmt.Errorf("unreadable aggregations: %w", err), "elasticsearch")
 		}
 		all[query.Datasets[i]] = map[string]query.Vocabulary{}

@@ -87,12 +87,12 @@ func embed(record jsontext.Value, includes []query.Include, related []result) js
 	b := append(jsontext.Value{}, record[:len(record)-1]...)
 	for i, inc := range includes {
 		b = fmt.Appendf(b, ",%q:", inc.Key)
-		rows := related[i].Hits.Hits
+		rows := related[i].rows
 		if inc.One {
 			if len(rows) == 0 {
 				b = append(b, "null"...)
 			} else {
-				b = append(b, rows[0].Source...)
+				b = append(b, rows[0].source...)
 			}
 			continue
 		}
@@ -101,7 +101,7 @@ func embed(record jsontext.Value, includes []query.Include, related []result) js
 			if j > 0 {
 				b = append(b, ',')
 			}
-			b = append(b, row.Source...)
+			b = append(b, row.source...)
 		}
 		b = append(b, ']')
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -14,6 +13,7 @@ import (
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
+	"atlas/internal/scan"
 	"atlas/search/query"
 )
 
@@ -34,31 +34,31 @@ func (e *Engine) Lookup(ctx context.Context, d query.Dataset, ids []string) (map
 	}
 	res, err := e.Elastic.Do(ctx, elastic.Request{
 		Method: http.MethodPost, Path: "/" + e.Names.Alias(string(d)) + "/_mget", Body: body,
-		Query: url.Values{"filter_path": {"docs._id,docs.found,docs._source,docs.error"}},
 	})
 	if err != nil {
 		return nil, elastic.FaultOf(err)
 	}
-	var answer struct {
-		Docs []struct {
-			ID     string         `json:"_id"`
-			Found  bool           `json:"found"`
-			Source jsontext.Value `json:"_source"`
-			Error  jsontext.Value `json:"error"`
-		} `json:"docs"`
+	s, docs := answer{Scanner: scan.New(res.Body)}, make([]doc, 0, len(ids))
+	s.Members(func(name []byte) {
+		if string(name) == "docs" {
+			s.Elements(func() { docs = append(docs, s.doc()) })
+		}
+	})
+	if err := s.err(); err != nil {
+		return nil, err
 	}
-	if err := jsonv2.Unmarshal(res.Body, &answer); err != nil || len(answer.Docs) != len(ids) {
-		return nil, fault.BackendUnavailable(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
+	if len(docs) != len(ids) {
+		return nil, fault.BackendUnavailable(fmt.Errorf("%d answers to %d gets", len(docs), len(ids)), "elasticsearch")
 	}
 	records := make(map[string]jsontext.Value, len(ids))
-	for _, doc := range answer.Docs {
+	for _, doc := range docs {
 		switch {
-		case len(doc.Error) > 0:
-			return nil, fault.BackendUnavailable(fmt.Errorf("one of several gets failed: %.500s", doc.Error), "elasticsearch")
-		case doc.Found && doc.Source.Kind() != '{':
+		case len(doc.error) > 0:
+			return nil, fault.BackendUnavailable(fmt.Errorf("one of several gets failed: %.500s", doc.error), "elasticsearch")
+		case doc.found && doc.source.Kind() != '{':
 			return nil, fault.BackendUnavailable(errors.New("a record without its source"), "elasticsearch")
-		case doc.Found:
-			records[doc.ID] = doc.Source
+		case doc.found:
+			records[string(textOf(doc.id))] = doc.source
 		}
 	}
 	return records, nil
@@ -105,8 +105,8 @@ func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, value
 	}
 	matches := make([][]jsontext.Value, len(results))
 	for i, r := range results {
-		for _, row := range r.Hits.Hits {
-			matches[i] = append(matches[i], row.Source)
+		for _, row := range r.rows {
+			matches[i] = append(matches[i], row.source)
 		}
 	}
 	return matches, nil
@@ -151,7 +151,7 @@ func (e *Engine) SignalCounts(ctx context.Context, accounts []string, at time.Ti
 			} `json:"buckets"`
 		} `json:"accounts"`
 	}
-	if err := jsonv2.Unmarshal(res.Aggregations, &answer); err != nil {
+	if err := jsonv2.Unmarshal(res.aggregations, &answer); err != nil {
 		return nil, fault.BackendUnavailable(fmt.Errorf("unreadable aggregations: %w", err), "elasticsearch")
 	}
 	counts := make(map[string][2]int64, len(answer.Accounts.Buckets))

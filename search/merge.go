@@ -109,12 +109,12 @@ func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
 		if err := r.complete(queries[i]); err != nil {
 			return nil, 0, err
 		}
-		for _, row := range r.Hits.Hits {
-			key, err := sortKeyOf(row.Sort)
+		for _, row := range r.rows {
+			key, err := sortKeyOf(row.sort)
 			if err != nil {
 				return nil, 0, fault.BackendUnavailable(err, "elasticsearch")
 			}
-			rows = append(rows, mergedRow{row.Source, key})
+			rows = append(rows, mergedRow{row.source, key})
 		}
 	}
 	desc := m.searches[0].Sort.Desc
@@ -129,5 +129,5 @@ func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
 	if m.seek != nil {
 		first = results[3]
 	}
-	return rows[:min(m.searches[0].Limit+1, len(rows))], first.Hits.Total.Value + results[2].Hits.Total.Value, nil
+	return rows[:min(m.searches[0].Limit+1, len(rows))], *first.total + *results[2].total, nil
 }

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
-
-	jsonv2 "github.com/go-json-experiment/json"
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
+	"atlas/internal/scan"
 	"atlas/search/query"
 )
 
@@ -42,17 +40,12 @@ func (e *Engine) global(d query.Dataset, body []byte) request {
 // multi runs searches in one round trip. All their answers are whole, or it
 // returns an error.
 func (e *Engine) multi(ctx context.Context, requests ...request) ([]result, error) {
-	body, err := e.send(ctx, resultPaths, requests...)
+	results, err := e.send(ctx, nil, false, requests...)
 	if err != nil {
 		return nil, err
 	}
-	results, err := answersOf[result](body, len(requests))
-	if err != nil {
-		return nil, err
-	}
-	for i := range results {
-		results[i].slice(body)
-		e.fetched(ctx, len(results[i].Hits.Hits))
+	for _, r := range results {
+		e.fetched(ctx, len(r.rows))
 	}
 	for _, r := range results {
 		if err := r.whole(); err != nil {
@@ -62,28 +55,27 @@ func (e *Engine) multi(ctx context.Context, requests ...request) ([]result, erro
 	return results, nil
 }
 
-// send runs searches in one round trip, and returns the part of their answers
-// that has these paths.
-func (e *Engine) send(ctx context.Context, paths string, requests ...request) ([]byte, error) {
+// send runs searches in one round trip.
+func (e *Engine) send(ctx context.Context, params url.Values, rowsLater bool, requests ...request) ([]result, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
-	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/_msearch", NDJSON: true, Body: multiBody(requests, e.timeout(ctx)),
-		Query: url.Values{"filter_path": {"responses.error,responses.status,responses." + strings.ReplaceAll(paths, ",", ",responses.")}}})
+	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/_msearch", NDJSON: true, Body: multiBody(requests, e.timeout(ctx)), Query: params})
 	if err != nil {
 		return nil, searchFault(err)
 	}
-	return res.Body, nil
-}
-
-// answersOf reads the answers of a number of searches.
-func answersOf[answer any](body []byte, searches int) ([]answer, error) {
-	var of struct {
-		Responses []answer `json:"responses"`
+	s, results := answer{scan.New(res.Body), rowsLater}, make([]result, 0, len(requests))
+	s.Members(func(name []byte) {
+		if string(name) == "responses" {
+			s.Elements(func() { results = append(results, s.result()) })
+		}
+	})
+	if err := s.err(); err != nil {
+		return nil, err
 	}
-	if err := jsonv2.Unmarshal(body, &of); err != nil || len(of.Responses) != searches {
-		return nil, fault.BackendUnavailable(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
+	if len(results) != len(requests) {
+		return nil, fault.BackendUnavailable(fmt.Errorf("%d answers to %d searches", len(results), len(requests)), "elasticsearch")
 	}
-	return of.Responses, nil
+	return results, nil
 }
 
 // multiBody is the body of an _msearch. The timeout is in each search, because

@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"atlas/internal/fault"
+	"atlas/internal/scan"
 	"atlas/search/query"
 )
 
@@ -38,10 +38,10 @@ func (e *Engine) count(ctx context.Context, queries ...query.Query) ([]int, erro
 	}
 	counts := make([]int, len(queries))
 	for i, r := range results {
-		if r.Hits.Total == nil {
+		if r.total == nil {
 			return nil, fault.BackendUnavailable(errors.New("a count without a total"), "elasticsearch")
 		}
-		counts[i] = r.Hits.Total.Value
+		counts[i] = *r.total
 	}
 	return counts, nil
 }
@@ -76,11 +76,7 @@ func (e *Engine) skip(ctx context.Context, searches [2]query.Query) (json.RawMes
 	for i, q := range queries {
 		requests[i] = e.request(q, options{sortOnly: true})
 	}
-	body, err := e.send(ctx, rankedPaths, requests...)
-	if err != nil {
-		return nil, err
-	}
-	answers, err := answersOf[ranked](body, len(requests))
+	answers, err := e.send(ctx, rankedPaths, true, requests...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,12 +85,11 @@ func (e *Engine) skip(ctx context.Context, searches [2]query.Query) (json.RawMes
 		if err := r.whole(); err != nil {
 			return nil, err
 		}
-		if r.Hits.Total == nil {
+		if r.total == nil {
 			return nil, fault.BackendUnavailable(errors.New("the answer has no total"), "elasticsearch")
 		}
-		hits := r.Hits.Rows.in(body)
-		rows[i] = rankedRows{hits: hits, expected: expectedRows(queries[i], r.Hits.Total.Value), decoder: jsontext.NewDecoder(bytes.NewBuffer(hits))}
-		e.fetched(ctx, bytes.Count(hits, []byte(`{"sort":`)))
+		rows[i] = rankedRows{answer: answer{Scanner: scan.New(r.unread)}, expected: expectedRows(queries[i], *r.total)}
+		e.fetched(ctx, bytes.Count(r.unread, []byte(`{"sort":`)))
 	}
 	after, err := nthOf(&rows[0], &rows[1], nth, searches[0].Sort.Desc)
 	if err != nil {
@@ -126,23 +121,12 @@ func nthOf(a, b *rankedRows, nth int, desc bool) (json.RawMessage, error) {
 	return nil, nil
 }
 
-// rankedPaths are the paths of ranked.
-const rankedPaths = "timed_out,_shards.failed,hits.total.value,hits.hits.sort"
+// rankedPaths limit the answers of searches whose rows have only sort values.
+var rankedPaths = url.Values{"filter_path": {"responses.error,responses.status,responses.timed_out,responses._shards.failed,responses.hits.total.value,responses.hits.hits.sort"}}
 
-// ranked is an answer whose rows have only sort values. The rows are decoded
-// later, by rankedRows.
-type ranked struct {
-	outcome
-	Hits struct {
-		Total *hitCount `json:"total"`
-		Rows  byteRange `json:"hits"`
-	} `json:"hits"`
-}
-
-// rankedRows reads the rows of a ranked answer one by one.
+// rankedRows reads the sort values of rows one by one.
 type rankedRows struct {
-	hits     jsontext.Value // an array, or empty
-	decoder  *jsontext.Decoder
+	answer
 	expected int // with fewer rows the answer is not complete
 	read     int
 	more     bool // key is that of the next row
@@ -150,27 +134,13 @@ type rankedRows struct {
 }
 
 func (r *rankedRows) next() (err error) {
-	d := r.decoder
-	if r.read == 0 && len(r.hits) > 0 {
-		if _, err := d.ReadToken(); err != nil { // [
-			return err
-		}
-	}
-	if r.more = len(r.hits) > 0 && d.PeekKind() == '{'; !r.more {
+	if r.more = r.Next(); !r.more {
 		if r.read < r.expected {
 			return fmt.Errorf("%d rows of %d", r.read, r.expected)
 		}
 		return nil
 	}
-	for range 2 { // { and the name
-		if _, err := d.ReadToken(); err != nil {
-			return err
-		}
-	}
-	if r.key, err = readSortKey(d, r.hits); err != nil {
-		return err
-	}
-	_, err = d.ReadToken() // }
 	r.read++
+	r.key, err = sortKeyOf(r.hit().sort)
 	return err
 }

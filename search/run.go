@@ -12,11 +12,11 @@ import (
 	"regexp"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
+	"atlas/internal/scan"
 	"atlas/mappings"
 	"atlas/search/query"
 )
@@ -91,7 +91,7 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) 
 	if err := res.complete(q); err != nil {
 		return query.Page{}, err
 	}
-	return e.page(q, position, res, res.Hits.Total.Value), nil
+	return e.page(q, position, res, *res.total), nil
 }
 
 // expectedRows is the number of rows of q's first page and of one row more, where
@@ -105,15 +105,15 @@ func expectedRows(q query.Query, total int) int {
 
 // complete refuses an answer that has fewer rows than its total promises.
 func (r result) complete(q query.Query) error {
-	if r.Hits.Total == nil {
+	if r.total == nil {
 		return fault.BackendUnavailable(errors.New("the answer has no total"), "elasticsearch")
 	}
-	rows := r.Hits.Hits
-	if expected := expectedRows(q, r.Hits.Total.Value); q.After == "" && len(rows) < expected {
+	rows := r.rows
+	if expected := expectedRows(q, *r.total); q.After == "" && len(rows) < expected {
 		return fault.BackendUnavailable(fmt.Errorf("%d rows of a page that has %d", len(rows), expected), "elasticsearch")
 	}
 	for _, row := range rows {
-		if row.Sort.Kind() != '[' {
+		if row.sort.Kind() != '[' {
 			return fault.BackendUnavailable(errors.New("a row without its sort values"), "elasticsearch")
 		}
 	}
@@ -124,14 +124,14 @@ func (r result) complete(q query.Query) error {
 // matches.
 func (e *Engine) page(q query.Query, at Position, res result, total int) query.Page {
 	p := query.Page{Total: min(total, TotalCap), Capped: total > TotalCap}
-	rows := res.Hits.Hits
+	rows := res.rows
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
-		p.Next = e.Cursors.Make(q, at.next(q, json.RawMessage(rows[q.Limit-1].Sort)))
+		p.Next = e.Cursors.Make(q, at.next(q, json.RawMessage(rows[q.Limit-1].sort)))
 	}
 	p.Rows = make([]jsontext.Value, len(rows))
 	for i, row := range rows {
-		p.Rows[i] = row.Source
+		p.Rows[i] = row.source
 	}
 	return p
 }
@@ -142,72 +142,32 @@ func (p Position) next(q query.Query, last json.RawMessage) Position {
 	return Position{After: last, Passed: p.Passed + q.Offset + q.Limit}
 }
 
-// result is the part of a _search answer that is requested (resultPaths).
+// result is the part of the answer of one search that is used. Its values share the
+// bytes of the answer: copying pages would be most of what a search allocates.
 type result struct {
-	outcome
-	Hits struct {
-		Total *hitCount `json:"total"`
-		Hits  []hit     `json:"hits"`
-	} `json:"hits"`
-	Aggregations jsontext.Value `json:"aggregations"`
+	timedOut bool
+	failed   *int // shards; nil when this is not the answer of a search
+	// error and status are set on a failed search of an _msearch.
+	error  jsontext.Value
+	status int
+	// total is the number of matches, nil when they were not counted.
+	total *int
+	rows  []hit
+	// unread is the array of rows instead of rows, if the answer has rowsLater.
+	unread       jsontext.Value
+	aggregations jsontext.Value
 }
 
-// outcome tells whether an answer is whole.
-type outcome struct {
-	TimedOut bool `json:"timed_out"`
-	Shards   struct {
-		Failed *int `json:"failed"` // nil when this is not the answer of a search
-	} `json:"_shards"`
-	// Error is set on a failed search of an _msearch.
-	Error  jsontext.Value `json:"error"`
-	Status int            `json:"status"`
-}
-
-// hitCount is the number of matches.
-type hitCount struct {
-	Value int `json:"value"`
-}
-
-// hit is a row of an answer. It shares the bytes of the answer: copying pages
-// would be most of what a search allocates.
+// hit is a row of an answer.
 type hit struct {
-	Source jsontext.Value `json:"-"`
-	Sort   jsontext.Value `json:"-"`
-
-	SourceRange byteRange `json:"_source"`
-	SortRange   byteRange `json:"sort"`
+	source, sort jsontext.Value
 }
-
-// byteRange is where in an answer a value is.
-type byteRange struct{ from, to int }
-
-// UnmarshalJSONFrom reads the next value and keeps where it is.
-func (r *byteRange) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	value, err := d.ReadValue()
-	r.to = int(d.InputOffset())
-	r.from = r.to - len(value)
-	return err
-}
-
-// in is the value. Its capacity ends with it, so that appending copies it.
-func (r byteRange) in(answer []byte) jsontext.Value { return answer[r.from:r.to:r.to] }
-
-// slice sets the values of the rows to slices of the answer that r was read from.
-func (r *result) slice(answer []byte) {
-	rows := r.Hits.Hits
-	for i := range rows {
-		rows[i].Source, rows[i].Sort = rows[i].SourceRange.in(answer), rows[i].SortRange.in(answer)
-	}
-}
-
-const resultPaths = "timed_out,_shards.failed,hits.total.value,hits.hits._source,hits.hits.sort,aggregations"
 
 func (e *Engine) search(ctx context.Context, r request, preference string) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
 	params := url.Values{
-		"filter_path": {resultPaths},
-		"timeout":     {e.timeout(ctx)},
+		"timeout": {e.timeout(ctx)},
 		// One shard that fails must fail the page, not shorten it.
 		"allow_partial_search_results": {"false"},
 	}
@@ -221,13 +181,13 @@ func (e *Engine) search(ctx context.Context, r request, preference string) (resu
 	if err != nil {
 		return result{}, searchFault(err)
 	}
-	var answer result
-	if err := jsonv2.Unmarshal(res.Body, &answer); err != nil {
-		return result{}, fault.BackendUnavailable(fmt.Errorf("unreadable answer: %w", err), "elasticsearch")
+	s := answer{Scanner: scan.New(res.Body)}
+	found := s.result()
+	if err := s.err(); err != nil {
+		return result{}, err
 	}
-	answer.slice(res.Body)
-	e.fetched(ctx, len(answer.Hits.Hits))
-	return answer, answer.whole()
+	e.fetched(ctx, len(found.rows))
+	return found, found.whole()
 }
 
 func (e *Engine) fetched(ctx context.Context, rows int) {
@@ -236,28 +196,20 @@ func (e *Engine) fetched(ctx context.Context, rows int) {
 	}
 }
 
-// whole refuses a partial answer.
-func (o outcome) whole() error {
-	switch {
-	case o.Status == http.StatusNotFound:
-		return fault.BackendUnavailable(fmt.Errorf("one of several searches: %w: %.500s", query.ErrIndexGone, o.Error), "elasticsearch")
-	case len(o.Error) > 0:
-		return fault.BackendUnavailable(fmt.Errorf("one of several searches answered %d: %.500s", o.Status, o.Error), "elasticsearch")
-	case o.Shards.Failed == nil:
-		return fault.BackendUnavailable(errors.New("the answer does not say whether it is whole"), "elasticsearch")
-	case o.TimedOut || *o.Shards.Failed > 0:
-		return fault.BackendUnavailable(fmt.Errorf("partial result: timed out %v, %d shards failed", o.TimedOut, *o.Shards.Failed), "elasticsearch")
-	}
-	return nil
-}
-
 // whole refuses a partial answer, and rows without their records.
 func (r result) whole() error {
-	if err := r.outcome.whole(); err != nil {
-		return err
+	switch {
+	case r.status == http.StatusNotFound:
+		return fault.BackendUnavailable(fmt.Errorf("one of several searches: %w: %.500s", query.ErrIndexGone, r.error), "elasticsearch")
+	case len(r.error) > 0:
+		return fault.BackendUnavailable(fmt.Errorf("one of several searches answered %d: %.500s", r.status, r.error), "elasticsearch")
+	case r.failed == nil:
+		return fault.BackendUnavailable(errors.New("the answer does not say whether it is whole"), "elasticsearch")
+	case r.timedOut || *r.failed > 0:
+		return fault.BackendUnavailable(fmt.Errorf("partial result: timed out %v, %d shards failed", r.timedOut, *r.failed), "elasticsearch")
 	}
-	for _, row := range r.Hits.Hits {
-		if row.Source.Kind() != '{' {
+	for _, row := range r.rows {
+		if row.source.Kind() != '{' {
 			return fault.BackendUnavailable(errors.New("a row without its record"), "elasticsearch")
 		}
 	}

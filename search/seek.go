@@ -83,5 +83,5 @@ func (e *Engine) searchFrom(ctx context.Context, q query.Query, p Position, seek
 	if err := cmp.Or(found.complete(q), counted.complete(count)); err != nil {
 		return query.Page{}, false, err
 	}
-	return e.page(q, p, found, counted.Hits.Total.Value), last || len(found.Hits.Hits) > q.Limit, nil
+	return e.page(q, p, found, *counted.total), last || len(found.rows) > q.Limit, nil
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/scan"
 )
 
 // sortKey is the sort values of a row: one value, then the id. It shares the bytes
@@ -23,38 +25,20 @@ type recordID [2]int64
 
 func (i recordID) compare(o recordID) int { return slices.Compare(i[:], o[:]) }
 
-// sortKeyOf reads a row's sort values.
+// sortKeyOf reads a row's sort values. The value is kept as it is: a float64 would
+// corrupt the values that stand for "missing".
 func sortKeyOf(sort jsontext.Value) (sortKey, error) {
-	return readSortKey(jsontext.NewDecoder(bytes.NewBuffer(sort)), sort)
-}
-
-// readSortKey reads the sort values that are next in d, which reads answer. The
-// value is kept as it is: a float64 would corrupt the values that stand for
-// "missing".
-func readSortKey(d *jsontext.Decoder, answer []byte) (key sortKey, err error) {
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '[' {
-		return key, errSortKey
-	}
-	from := d.InputOffset() - 1
-	next := func() (value jsontext.Value) {
-		var at byteRange
-		if err == nil {
-			err = at.UnmarshalJSONFrom(d)
-		}
-		return at.in(answer)
-	}
-	key.value = next()
-	for i := range key.id {
-		half := next()
-		if err == nil {
-			key.id[i], err = strconv.ParseInt(string(half), 10, 64)
-		}
-	}
-	if t, end := d.ReadToken(); err != nil || end != nil || t.Kind() != ']' {
+	s, values := scan.New(sort), make([]jsontext.Value, 0, 3)
+	s.Elements(func() { values = append(values, s.Value()) })
+	if s.Err() != nil || len(values) != 3 {
 		return sortKey{}, errSortKey
 	}
-	key.sort = byteRange{int(from), int(d.InputOffset())}.in(answer)
-	return key, nil
+	high, err1 := strconv.ParseInt(string(values[1]), 10, 64)
+	low, err2 := strconv.ParseInt(string(values[2]), 10, 64)
+	if err1 != nil || err2 != nil {
+		return sortKey{}, errSortKey
+	}
+	return sortKey{sort, values[0], recordID{high, low}}, nil
 }
 
 var errSortKey = errors.New("sort values that are not a value and an id")

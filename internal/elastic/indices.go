@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,6 +54,16 @@ func (c *Client) Refresh(ctx context.Context, indices ...string) error {
 		return err
 	}
 	return checkShards(res.Body)
+}
+
+// MergeSegments has the segments of every shard of an index merged to at most this
+// number, in the background.
+func (c *Client) MergeSegments(ctx context.Context, index string, most int) error {
+	_, err := c.Do(ctx, Request{
+		Method: http.MethodPost, Path: "/" + url.PathEscape(index) + "/_forcemerge",
+		Query: url.Values{"max_num_segments": {strconv.Itoa(most)}, "wait_for_completion": {"false"}},
+	})
+	return err
 }
 
 // Count returns how many documents an index or alias has, as of its last

@@ -1,13 +1,13 @@
 package book
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
+	"atlas/internal/scan"
 	"atlas/workspace"
 )
 
@@ -28,39 +28,18 @@ func RecordID(public jsontext.Value) (uuid.UUID, error) {
 	return id, nil
 }
 
-// pick returns the members of a public record with these names, null for a
-// missing one. It stops reading at the last of them: a page has many records, and
-// rows show a small part of each.
+// pick returns the members of a public record with these names, null for a missing
+// one. They share the record's bytes.
 func pick(public jsontext.Value, names []string) ([]jsontext.Value, error) {
 	values := make([]jsontext.Value, len(names))
-	d := jsontext.NewDecoder(bytes.NewBuffer(public))
-	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
+	s := scan.New(public)
+	s.Members(func(name []byte) {
+		if i := slices.IndexFunc(names, func(n string) bool { return n == string(name) }); i >= 0 {
+			values[i] = s.Value()
+		}
+	})
+	if err := s.Err(); err != nil {
 		return nil, unreadable(err)
-	}
-	left := len(names)
-	for left > 0 && d.PeekKind() == '"' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return nil, unreadable(err)
-		}
-		i := slices.Index(names, name.String())
-		if i < 0 {
-			if err := d.SkipValue(); err != nil {
-				return nil, unreadable(err)
-			}
-			continue
-		}
-		value, err := d.ReadValue()
-		if err != nil {
-			return nil, unreadable(err)
-		}
-		values[i] = value.Clone()
-		left--
-	}
-	if left > 0 {
-		if token, err := d.ReadToken(); err != nil || token.Kind() != '}' {
-			return nil, unreadable(err)
-		}
 	}
 	for i, v := range values {
 		if v == nil {
