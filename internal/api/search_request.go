@@ -24,7 +24,7 @@ func filterOf(f query.Field) *schema.Schema {
 	case f.Kind == query.Date:
 		s = dateFilter
 	case f.Vocabulary != nil:
-		values := vocabulary(f.Vocabulary)
+		values := f.Vocabulary.Schema()
 		s = schema.Named(values.Name()+"Filter", valueOf(oneOrSeveral(values)))
 	case f.IsID():
 		s = idFilter
@@ -76,10 +76,7 @@ var (
 		// What a double has room for.
 		&schema.Schema{Type: "number", Minimum: -math.MaxFloat64, Maximum: math.MaxFloat64, Examples: []any{10}},
 	)).Described("A number, or an inclusive range `[lowest, highest]` one end of which may be null; the lowest must not be above the highest. An unknown value is in no range."))
-	dayOrInstant = schema.Named("DayOrInstant", &schema.Schema{AnyOf: []*schema.Schema{
-		schema.Day().Described("The whole UTC day."), schema.Instant().Described("An instant, RFC 3339."),
-	}})
-	dateFilter = schema.Named("DateFilter", valueOf(rangeOf(dayOrInstant)).Described("A day or an instant, or an inclusive range `[after, before]` one end of which may be null; the first must not be later than the last. An unknown value is in no range."))
+	dateFilter = schema.Named("DateFilter", valueOf(rangeOf(query.DayOrInstant)).Described("A day or an instant, or an inclusive range `[after, before]` one end of which may be null; the first must not be later than the last. An unknown value is in no range."))
 )
 
 // valueFilter matches whole values.
@@ -112,7 +109,7 @@ func filters(d query.Dataset, base query.BaseKind) *schema.Schema {
 	for _, f := range query.FilterFields(d, base) {
 		members = append(members, schema.Optional(f.Key, filterOf(f)))
 	}
-	name := titles[d] + "Filters"
+	name := d.Title() + "Filters"
 	if base != query.Data {
 		name = "Workspace" + name
 	}
@@ -132,7 +129,7 @@ func relations(d query.Dataset) *schema.Schema {
 	if members != nil {
 		text = fmt.Sprintf("Conditions on related records, which must all be met. Of each kind the newest %d count.", query.MaxChildren)
 	}
-	return schema.Named(titles[d]+"Relations", s.Described(text))
+	return schema.Named(d.Title()+"Relations", s.Described(text))
 }
 
 // searchRequest is what query.Parse reads.
@@ -175,7 +172,7 @@ func searchRequest(d query.Dataset, base query.BaseKind) *schema.Schema {
 		}
 	}
 	prefix := map[query.BaseKind]string{query.Data: "", query.Book: "Workspace", query.View: "View"}[base]
-	return schema.Named(prefix+titles[d]+"SearchRequest", s)
+	return schema.Named(prefix+d.Title()+"SearchRequest", s)
 }
 
 func properties(name string, s *schema.Schema) schema.Map[*schema.Schema] {

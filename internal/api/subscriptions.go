@@ -36,7 +36,7 @@ var (
 
 var subscriptionSchema = schema.Named("SignalSubscription", schema.Object(
 	schema.Required("id", schema.UUID()),
-	schema.Required("signal_type", vocabulary(query.SignalTypes)),
+	schema.Required("signal_type", query.SignalTypes.Schema()),
 	schema.Required("delivery", schema.Object(
 		schema.Required("channels", schema.Array(channel.Schema, 1, len(subscriptions.Channels()))),
 		schema.Required("frequency", frequency.Schema),
@@ -54,7 +54,7 @@ func (s *Server) listSubscriptions(c *call, m listMetadata) ([]subscriptions.Sub
 const maxChannels = 10
 
 var subscriptionUpsert = rule.Object(
-	rule.Required("signal_type", rule.Enum(query.SignalTypes.Values()...).As(vocabulary(query.SignalTypes)),
+	rule.Required("signal_type", query.SignalTypes.Rule(),
 		func(c *subscriptions.Change) *string { return &c.SignalType }),
 	rule.Group("delivery", "What is left out stays; of a new subscription it is in_app, instant.",
 		rule.Optional("frequency", frequency, func(c *subscriptions.Change) *subscriptions.Frequency { return &c.Frequency }),

@@ -10,7 +10,7 @@ import (
 
 var (
 	staticDefinition  = schema.Named("StaticViewDefinition", schema.Object(schema.Required("version", schema.Always(views.DefinitionVersion))))
-	dynamicDefinition = ofHeld(func(d query.Dataset) *schema.Schema { return schema.Named(titles[d]+"ViewDefinition", definition(d)) })
+	dynamicDefinition = ofHeld(func(d query.Dataset) *schema.Schema { return schema.Named(d.Title()+"ViewDefinition", definition(d)) })
 	anyDefinition     = schema.Named("ViewDefinition", &schema.Schema{AnyOf: []*schema.Schema{
 		staticDefinition, dynamicDefinition[query.Accounts], dynamicDefinition[query.Contacts], dynamicDefinition[query.Projects],
 	}})
@@ -80,7 +80,7 @@ func condition(k views.DefinitionKey) *schema.Schema {
 		return different(schema.AnyUUID(), 1).Described(k.Field.Description)
 	}
 	if k.Field.Vocabulary != nil {
-		return different(vocabulary(k.Field.Vocabulary), views.MaxDefinitionValues).Described(k.Field.Description)
+		return different(k.Field.Vocabulary.Schema(), views.MaxDefinitionValues).Described(k.Field.Description)
 	}
 	return different(schema.Text(k.Field.MaxChars).Example("Calgary"), views.MaxDefinitionValues).
 		Described(k.Field.Description + "; values must differ in more than case and accents.")
@@ -106,7 +106,7 @@ var viewUpsert = schema.Named("ViewUpsert", &schema.Schema{AnyOf: []*schema.Sche
 }})
 
 func createDynamic(d query.Dataset) *schema.Schema {
-	return createView("CreateDynamic"+titles[d]+"View",
+	return createView("CreateDynamic"+d.Title()+"View",
 		schema.Required("dataset", schema.Const(d.Singular())),
 		schema.Required("view_type", schema.Const(string(views.Dynamic))),
 		schema.Required("definition", dynamicDefinition[d]))

@@ -108,7 +108,9 @@ func (r *Reader) Path(more ...string) []string {
 
 // Take returns a member and marks its name as known. A missing member is Absent.
 func (r *Reader) Take(name string) Value {
-	r.known = append(r.known, name)
+	if !slices.Contains(r.known, name) {
+		r.known = append(r.known, name)
+	}
 	return r.value.Get(name)
 }
 
@@ -137,12 +139,6 @@ func (r *Reader) String(name string, bounds Text) (s string, ok bool) {
 		return "", false
 	}
 	return r.issues.String(v, bounds, r.Path(name)...)
-}
-
-// RequiredString is String for a required member.
-func (r *Reader) RequiredString(name string, bounds Text) string {
-	s, _ := r.issues.String(r.Take(name), bounds, r.Path(name)...)
-	return s
 }
 
 // String checks a string value and returns it trimmed.
@@ -294,30 +290,6 @@ func quoteAll(names []string) string {
 		quoted = append(quoted, strconv.Quote(n))
 	}
 	return strings.Join(quoted, ", ")
-}
-
-// List limits an array of strings.
-type List struct {
-	Min, Max int
-	Each     Text
-}
-
-// Strings checks an array of strings and returns them trimmed.
-func (s *Issues) Strings(v Value, bounds List, path ...string) []string {
-	if v.Kind != Array {
-		s.WrongType(path, "an array of strings", v)
-		return nil
-	}
-	if !s.Length(len(v.Items), bounds.Min, bounds.Max, path...) {
-		return nil
-	}
-	texts := []string{}
-	for i, item := range v.Items {
-		if text, ok := s.String(item, bounds.Each, append(slices.Clip(path), strconv.Itoa(i))...); ok {
-			texts = append(texts, text)
-		}
-	}
-	return texts
 }
 
 // Length checks the number of elements of an array.

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/internal/schema"
 )
@@ -8,8 +9,10 @@ import (
 // Field is a member of an object that is read into a T.
 type Field[T any] struct {
 	property schema.Property
-	// read reads the member, which may be absent.
-	read func(s *input.Issues, v input.Value, path []string, into *T)
+	// or is the member that can be given instead; nil for other fields.
+	or *schema.Property
+	// read takes the member, which may be absent, and reads it.
+	read func(s *input.Issues, r *input.Reader, into *T)
 	// last: the issue of unknown members precedes those of this one.
 	last bool
 }
@@ -22,27 +25,42 @@ func (f Field[T]) Last() Field[T] {
 
 // Required is a member that must be there. Its value goes to the target.
 func Required[T, V any](name string, rule Rule[V], target func(*T) *V) Field[T] {
-	return Field[T]{property: schema.Required(name, rule.Schema), read: func(s *input.Issues, v input.Value, path []string, into *T) {
-		if got, ok := rule.readRequired(s, v, path); ok {
-			*target(into) = got
-		}
-	}}
+	return member(schema.Required(name, rule.Schema), rule.readRequired, func(into *T, value V) { *target(into) = value })
 }
 
 // Fixed is a member that must be there and says nothing, such as a version.
 func Fixed[T, V any](name string, rule Rule[V]) Field[T] {
-	return Field[T]{property: schema.Required(name, rule.Schema), read: func(s *input.Issues, v input.Value, path []string, _ *T) {
-		rule.readRequired(s, v, path)
-	}}
+	return member(schema.Required(name, rule.Schema), rule.readRequired, func(*T, V) {})
 }
 
 // Optional is a member that may be left out: its target then has the rule's
 // default.
 func Optional[T, V any](name string, rule Rule[V], target func(*T) *V) Field[T] {
-	return Field[T]{property: schema.Optional(name, rule.Schema), read: func(s *input.Issues, v input.Value, path []string, into *T) {
-		if got, ok := rule.readOptional(s, v, path); ok {
-			*target(into) = got
+	return OptionalFunc(name, rule, func(into *T, value V) { *target(into) = value })
+}
+
+// OptionalFunc is Optional with a function that stores the value.
+func OptionalFunc[T, V any](name string, rule Rule[V], store func(into *T, value V)) Field[T] {
+	return member(schema.Optional(name, rule.Schema), rule.readOptional, store)
+}
+
+func member[T, V any](p schema.Property, read func(s *input.Issues, v input.Value, path []string) (V, bool), store func(*T, V)) Field[T] {
+	return Field[T]{property: p, read: func(s *input.Issues, r *input.Reader, into *T) {
+		if value, ok := read(s, r.Take(p.Name), r.Path(p.Name)); ok {
+			store(into, value)
 		}
+	}}
+}
+
+// Either is two optional members of which exactly one must be there.
+func Either[T any](a, b Field[T]) Field[T] {
+	return Field[T]{property: a.property, or: &b.property, read: func(s *input.Issues, r *input.Reader, into *T) {
+		if (r.Take(a.property.Name).Kind == input.Absent) == (r.Take(b.property.Name).Kind == input.Absent) {
+			s.Add(fault.InvalidUnion, r.Path(), "give exactly one of %s and %s", a.property.Name, b.property.Name)
+			return
+		}
+		a.read(s, r, into)
+		b.read(s, r, into)
 	}}
 }
 
@@ -78,9 +96,10 @@ func (r Rule[T]) Member(s *input.Issues, from *input.Reader, name string, requir
 // Group is a member that may be left out, an object whose members are read into
 // the same T.
 func Group[T any](name, description string, fields ...Field[T]) Field[T] {
-	return Field[T]{property: schema.Optional(name, schemaOf(fields).Described(description)), read: func(s *input.Issues, v input.Value, path []string, into *T) {
-		if v.Kind != input.Absent {
-			readObject(s, v, path, fields, into)
+	p := schema.Optional(name, schemaOf(fields).Described(description))
+	return Field[T]{property: p, read: func(s *input.Issues, r *input.Reader, into *T) {
+		if v := r.Take(name); v.Kind != input.Absent {
+			readObject(s, v, r.Path(name), fields, into)
 		}
 	}}
 }
@@ -89,11 +108,10 @@ func Group[T any](name, description string, fields ...Field[T]) Field[T] {
 // order, members that are Last after the others. What can be read of it counts
 // beside its issues.
 func Object[T any](fields ...Field[T]) Rule[T] {
-	return Rule[T]{Schema: schemaOf(fields), want: "an object", read: func(s *input.Issues, v input.Value, path []string) (T, bool) {
-		var into T
-		ok := readObject(s, v, path, fields, &into)
-		return into, ok
-	}}
+	return New(schemaOf(fields), input.Object, "an object", func(s *input.Issues, v input.Value, path []string) (into T, ok bool) {
+		readObject(s, v, path, fields, &into)
+		return into, true
+	})
 }
 
 // Only takes an object of exactly one member, and reads that.
@@ -102,27 +120,36 @@ func Only[T any](name string, rule Rule[T]) Rule[T] {
 }
 
 func schemaOf[T any](fields []Field[T]) *schema.Schema {
-	properties := make([]schema.Property, len(fields))
-	for i, f := range fields {
-		properties[i] = f.property
-	}
-	return schema.Object(properties...)
-}
-
-func readObject[T any](s *input.Issues, v input.Value, path []string, fields []Field[T], into *T) bool {
-	r := s.Object(v, path...)
-	if !r.Ok() {
-		return false
-	}
-	read := func(last bool) {
-		for _, f := range fields {
-			if v := r.Take(f.property.Name); f.last == last {
-				f.read(s, v, r.Path(f.property.Name), into)
-			}
+	var properties []schema.Property
+	var alternatives []*schema.Schema
+	for _, f := range fields {
+		properties = append(properties, f.property)
+		if f.or != nil {
+			properties = append(properties, *f.or)
+			alternatives = []*schema.Schema{{Required: []string{f.property.Name}}, {Required: []string{f.or.Name}}}
 		}
 	}
-	read(false)
+	s := schema.Object(properties...)
+	s.OneOf = alternatives
+	return s
+}
+
+func readObject[T any](s *input.Issues, v input.Value, path []string, fields []Field[T], into *T) {
+	r := s.Object(v, path...)
+	if !r.Ok() {
+		return
+	}
+	for _, f := range fields {
+		if f.last {
+			r.Take(f.property.Name)
+		} else {
+			f.read(s, r, into)
+		}
+	}
 	r.Done()
-	read(true)
-	return true
+	for _, f := range fields {
+		if f.last {
+			f.read(s, r, into)
+		}
+	}
 }
