@@ -57,8 +57,9 @@ func definition(d query.Dataset) *schema.Schema {
 }
 
 func condition(k views.DefinitionKey) *schema.Schema {
-	ends := func(from, to string, value *schema.Schema) *schema.Schema {
-		s := schema.Object(schema.Optional(from, value), schema.Optional(to, value))
+	ends := func(value *schema.Schema) *schema.Schema {
+		keys := k.Shape.Ends()
+		s := schema.Object(schema.Optional(keys[0], value), schema.Optional(keys[1], value))
 		s.MinProperties = 1
 		return s
 	}
@@ -69,10 +70,10 @@ func condition(k views.DefinitionKey) *schema.Schema {
 	}
 	switch k.Shape {
 	case views.NumberRange:
-		return ends("min", "max", schema.Digits(views.MaxDigits).Example("10")).
+		return ends(schema.Digits(views.MaxDigits).Example("10")).
 			Described(k.Field.Description + "; both ends inclusive, `min` not above `max`.")
 	case views.DateRange:
-		return ends("after", "before", schema.Day()).
+		return ends(schema.Day()).
 			Described(k.Field.Description + "; whole UTC days, both inclusive, `after` not later than `before`.")
 	case views.Known:
 		return different(schema.OneOf(views.ValueKnown, views.ValueUnknown), 1).Described("Whether the value is known.")
