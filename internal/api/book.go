@@ -31,7 +31,7 @@ func (s *Server) bookRoutes() []Route {
 		path, many, one := "/workspace/"+string(d), "workspace_"+string(d), "workspace_"+d.Singular()
 		upsert, record := book.UpsertRule(d), bookRecord(d)
 		routes = append(routes,
-			Route{"POST", path + "/search", "search_" + many, read, Metered, false, Anyone, endpoint{body: searchRequest(d, query.Book), bodyOptional: true, handle: s.searchBook(d)}, operationDoc{
+			Route{"POST", path + "/search", "search_" + many, read, Metered, false, Anyone, takes(query.SearchRule(d, query.Book), s.searchBook), operationDoc{
 				tag: tagBook, summary: "Search the " + string(d) + " of the book",
 				examples: []example{{"tagged", "Those with a tag, changed last first", []byte(`{"filters":{"tags":{"value":["priority","north"]}},"sort":{"field":"updated_at","order":"desc"}}`)}},
 				data:     schema.Array(bookRow(d), 0, query.MaxLimit), metadata: pageMetadataSchema,
@@ -92,22 +92,13 @@ func upsertCodes(d query.Dataset) []fault.Code {
 	return []fault.Code{fault.NotFound, fault.AmbiguousMatch, fault.LimitReached}
 }
 
-func (s *Server) searchBook(d query.Dataset) handler {
-	return func(c *call) (reply, error) {
-		body, err := c.body()
-		if err != nil {
-			return reply{}, err
-		}
-		in := c.workspace()
-		q, err := query.Parse(body, d, query.Base{Kind: query.Book, Workspace: in.String()})
-		if err != nil {
-			return reply{}, err
-		}
-		return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
-			p, err := s.Records.SearchBook(ctx, in, q)
-			return reply{records(p.Rows), metadataOf(q, p.Total, p.Capped, p.Next, len(p.Rows))}, len(p.Rows), err
-		})
-	}
+func (s *Server) searchBook(c *call, q query.Query) (reply, error) {
+	in := c.workspace()
+	q.Base.Workspace = in.String()
+	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
+		p, err := s.Records.SearchBook(ctx, in, q)
+		return reply{records(p.Rows), metadataOf(q, p.Total, p.Capped, p.Next, len(p.Rows))}, len(p.Rows), err
+	})
 }
 
 func (s *Server) getBook(d query.Dataset) handler {

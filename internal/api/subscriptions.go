@@ -58,7 +58,8 @@ var subscriptionUpsert = rule.Object(
 		func(c *subscriptions.Change) *string { return &c.SignalType }),
 	rule.Group("delivery", "What is left out stays; of a new subscription it is in_app, instant.",
 		rule.Optional("frequency", frequency, func(c *subscriptions.Change) *subscriptions.Frequency { return &c.Frequency }),
-		rule.Optional("channels", rule.Array("in_app, email", channel, 1, maxChannels), func(c *subscriptions.Change) *[]subscriptions.Channel { return &c.Channels }).Last(),
+		rule.NoOthers[subscriptions.Change](),
+		rule.Optional("channels", rule.Array("in_app, email", channel, 1, maxChannels), func(c *subscriptions.Change) *[]subscriptions.Channel { return &c.Channels }),
 	),
 ).Named("SignalSubscriptionUpsert")
 

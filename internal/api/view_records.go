@@ -31,7 +31,7 @@ func (s *Server) viewRecordRoutes() []Route {
 	ofAdded := []fault.Code{fault.RecordNotFound, fault.RecordNotVisible, fault.ViewFull}
 	var bodies, answers []*schema.Schema
 	for _, d := range query.Held {
-		bodies = append(bodies, searchRequest(d, query.View))
+		bodies = append(bodies, query.SearchRule(d, query.View).Schema)
 		answers = append(answers, schema.Object(
 			schema.Required("dataset", schema.Const(d.Singular())),
 			schema.Required("records", schema.Array(viewRow(d), 0, query.MaxLimit)),

@@ -86,6 +86,7 @@ type Reader struct {
 	path   []string
 	value  Value
 	known  []string
+	done   bool
 }
 
 // Object returns a reader of v. If v is not an object, Object records an issue and the
@@ -106,6 +107,9 @@ func (r *Reader) Path(more ...string) []string {
 	return append(slices.Clip(append([]string{}, r.path...)), more...)
 }
 
+// Expect marks names as known, in this order. It keeps the list.
+func (r *Reader) Expect(names []string) { r.known = slices.Clip(names) }
+
 // Take returns a member and marks its name as known. A missing member is Absent.
 func (r *Reader) Take(name string) Value {
 	if !slices.Contains(r.known, name) {
@@ -114,8 +118,12 @@ func (r *Reader) Take(name string) Value {
 	return r.value.Get(name)
 }
 
-// Done records one issue that lists the members that were not taken.
+// Done records one issue that lists the members that were not taken, once.
 func (r *Reader) Done() {
+	if r.done {
+		return
+	}
+	r.done = true
 	var unknown []string
 	for _, m := range r.value.Members {
 		if !slices.Contains(r.known, m.Name) {
@@ -130,15 +138,6 @@ func (r *Reader) Done() {
 // Text limits the length of a string, in characters after trimming.
 type Text struct {
 	Min, Max int
-}
-
-// String reads a string member. If it is absent, ok is false and there is no issue.
-func (r *Reader) String(name string, bounds Text) (s string, ok bool) {
-	v := r.Take(name)
-	if v.Kind == Absent {
-		return "", false
-	}
-	return r.issues.String(v, bounds, r.Path(name)...)
 }
 
 // String checks a string value and returns it trimmed.
@@ -171,16 +170,6 @@ func (s *Issues) Verbatim(v Value, bounds Text, path ...string) (string, bool) {
 		return "", false
 	}
 	return v.Text, true
-}
-
-// Int reads an integer member within bounds, fallback if it is absent.
-func (r *Reader) Int(name string, lowest, highest, fallback int) int {
-	if v := r.Take(name); v.Kind != Absent {
-		if n, ok := r.issues.Integer(v, lowest, highest, r.Path(name)...); ok {
-			return n
-		}
-	}
-	return fallback
 }
 
 // Integer checks an integer within bounds, both inclusive.
@@ -229,15 +218,6 @@ func (s *Issues) ParamInt(name, text string, given bool, lowest, highest, fallba
 func isRange(err error) bool {
 	n, ok := err.(*strconv.NumError)
 	return ok && n.Err == strconv.ErrRange
-}
-
-// Boolean reads a boolean member, false if it is absent.
-func (r *Reader) Boolean(name string) bool {
-	v := r.Take(name)
-	if v.Kind != Absent && v.Kind != Bool {
-		r.issues.WrongType(r.Path(name), "true or false", v)
-	}
-	return v.Bool
 }
 
 // UUID checks a UUID value and returns it in lower case.

@@ -1,6 +1,8 @@
 package rule
 
 import (
+	"slices"
+
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/internal/schema"
@@ -8,29 +10,34 @@ import (
 
 // Field is a member of an object that is read into a T.
 type Field[T any] struct {
-	property schema.Property
-	// or is the member that can be given instead; nil for other fields.
-	or *schema.Property
-	// read takes the member, which may be absent, and reads it.
-	read func(s *input.Issues, r *input.Reader, into *T)
-	// last: the issue of unknown members precedes those of this one.
-	last bool
+	// properties are none for a step without a member, two for alternatives.
+	properties []schema.Property
+	read       func(s *input.Issues, r *input.Reader, into *T)
 }
 
-// Last returns the member as one that is read after the check for unknown members.
-func (f Field[T]) Last() Field[T] {
-	f.last = true
-	return f
+// FieldFunc is a member that read takes and reads, where that depends on other members.
+func FieldFunc[T any](p schema.Property, read func(s *input.Issues, r *input.Reader, into *T)) Field[T] {
+	return Field[T]{[]schema.Property{p}, read}
+}
+
+// Step is no member: it checks or changes what the fields before it have read.
+func Step[T any](do func(s *input.Issues, r *input.Reader, into *T)) Field[T] {
+	return Field[T]{read: do}
+}
+
+// NoOthers is the check for unknown members, which else comes after all fields.
+func NoOthers[T any]() Field[T] {
+	return Step(func(_ *input.Issues, r *input.Reader, _ *T) { r.Done() })
 }
 
 // Required is a member that must be there. Its value goes to the target.
 func Required[T, V any](name string, rule Rule[V], target func(*T) *V) Field[T] {
-	return member(schema.Required(name, rule.Schema), rule.readRequired, func(into *T, value V) { *target(into) = value })
+	return field(schema.Required(name, rule.Schema), rule, func(into *T, value V) { *target(into) = value })
 }
 
 // Fixed is a member that must be there and says nothing, such as a version.
 func Fixed[T, V any](name string, rule Rule[V]) Field[T] {
-	return member(schema.Required(name, rule.Schema), rule.readRequired, func(*T, V) {})
+	return field(schema.Required(name, rule.Schema), rule, func(*T, V) {})
 }
 
 // Optional is a member that may be left out: its target then has the rule's
@@ -41,22 +48,23 @@ func Optional[T, V any](name string, rule Rule[V], target func(*T) *V) Field[T] 
 
 // OptionalFunc is Optional with a function that stores the value.
 func OptionalFunc[T, V any](name string, rule Rule[V], store func(into *T, value V)) Field[T] {
-	return member(schema.Optional(name, rule.Schema), rule.readOptional, store)
+	return field(schema.Optional(name, rule.Schema), rule, store)
 }
 
-func member[T, V any](p schema.Property, read func(s *input.Issues, v input.Value, path []string) (V, bool), store func(*T, V)) Field[T] {
-	return Field[T]{property: p, read: func(s *input.Issues, r *input.Reader, into *T) {
-		if value, ok := read(s, r.Take(p.Name), r.Path(p.Name)); ok {
+func field[T, V any](p schema.Property, rule Rule[V], store func(*T, V)) Field[T] {
+	return FieldFunc(p, func(s *input.Issues, r *input.Reader, into *T) {
+		if value, ok := rule.member(s, r, p.Name, p.Required); ok {
 			store(into, value)
 		}
-	}}
+	})
 }
 
 // Either is two optional members of which exactly one must be there.
 func Either[T any](a, b Field[T]) Field[T] {
-	return Field[T]{property: a.property, or: &b.property, read: func(s *input.Issues, r *input.Reader, into *T) {
-		if (r.Take(a.property.Name).Kind == input.Absent) == (r.Take(b.property.Name).Kind == input.Absent) {
-			s.Add(fault.InvalidUnion, r.Path(), "give exactly one of %s and %s", a.property.Name, b.property.Name)
+	p := slices.Concat(a.properties, b.properties)
+	return Field[T]{p, func(s *input.Issues, r *input.Reader, into *T) {
+		if (r.Take(p[0].Name).Kind == input.Absent) == (r.Take(p[1].Name).Kind == input.Absent) {
+			s.Add(fault.InvalidUnion, r.Path(), "give exactly one of %s and %s", p[0].Name, p[1].Name)
 			return
 		}
 		a.read(s, r, into)
@@ -64,18 +72,12 @@ func Either[T any](a, b Field[T]) Field[T] {
 	}}
 }
 
-func (r Rule[T]) readRequired(s *input.Issues, v input.Value, path []string) (value T, ok bool) {
-	if v.Kind == input.Absent {
-		s.WrongType(path, r.want, v)
-		return value, false
-	}
-	return r.read(s, v, path)
-}
-
-func (r Rule[T]) readOptional(s *input.Issues, v input.Value, path []string) (value T, ok bool) {
-	switch {
+func (r Rule[T]) member(s *input.Issues, from *input.Reader, name string, required bool) (value T, ok bool) {
+	switch v := from.Take(name); {
 	case v.Kind != input.Absent:
-		return r.read(s, v, path)
+		return r.read(s, v, from.Path(name))
+	case required:
+		s.WrongType(from.Path(name), r.want, v)
 	case r.absent != nil:
 		return *r.absent, true
 	}
@@ -85,31 +87,27 @@ func (r Rule[T]) readOptional(s *input.Issues, v input.Value, path []string) (va
 // Member reads a member of an object for which no Object fits, because what is
 // required depends on its other members.
 func (r Rule[T]) Member(s *input.Issues, from *input.Reader, name string, required bool) T {
-	read := r.readOptional
-	if required {
-		read = r.readRequired
-	}
-	value, _ := read(s, from.Take(name), from.Path(name))
+	value, _ := r.member(s, from, name, required)
 	return value
 }
 
 // Group is a member that may be left out, an object whose members are read into
 // the same T.
 func Group[T any](name, description string, fields ...Field[T]) Field[T] {
-	p := schema.Optional(name, schemaOf(fields).Described(description))
-	return Field[T]{property: p, read: func(s *input.Issues, r *input.Reader, into *T) {
+	described, read := object(fields)
+	return FieldFunc(schema.Optional(name, described.Described(description)), func(s *input.Issues, r *input.Reader, into *T) {
 		if v := r.Take(name); v.Kind != input.Absent {
-			readObject(s, v, r.Path(name), fields, into)
+			read(s, s.Object(v, r.Path(name)...), into)
 		}
-	}}
+	})
 }
 
 // Object takes an object of these members and no others, and reads them in this
-// order, members that are Last after the others. What can be read of it counts
-// beside its issues.
+// order. What can be read of it counts beside its issues.
 func Object[T any](fields ...Field[T]) Rule[T] {
-	return New(schemaOf(fields), input.Object, "an object", func(s *input.Issues, v input.Value, path []string) (into T, ok bool) {
-		readObject(s, v, path, fields, &into)
+	described, read := object(fields)
+	return New(described, input.Object, "an object", func(s *input.Issues, v input.Value, path []string) (into T, ok bool) {
+		read(s, s.Object(v, path...), &into)
 		return into, true
 	})
 }
@@ -119,37 +117,30 @@ func Only[T any](name string, rule Rule[T]) Rule[T] {
 	return Object(Required(name, rule, func(value *T) *T { return value }))
 }
 
-func schemaOf[T any](fields []Field[T]) *schema.Schema {
+// object is the schema and the reader of an object of these fields.
+func object[T any](fields []Field[T]) (described *schema.Schema, read func(s *input.Issues, r *input.Reader, into *T)) {
 	var properties []schema.Property
+	var names []string
 	var alternatives []*schema.Schema
 	for _, f := range fields {
-		properties = append(properties, f.property)
-		if f.or != nil {
-			properties = append(properties, *f.or)
-			alternatives = []*schema.Schema{{Required: []string{f.property.Name}}, {Required: []string{f.or.Name}}}
+		properties = append(properties, f.properties...)
+		for _, p := range f.properties {
+			names = append(names, p.Name)
+			if len(f.properties) > 1 {
+				alternatives = append(alternatives, &schema.Schema{Required: []string{p.Name}})
+			}
 		}
 	}
-	s := schema.Object(properties...)
-	s.OneOf = alternatives
-	return s
-}
-
-func readObject[T any](s *input.Issues, v input.Value, path []string, fields []Field[T], into *T) {
-	r := s.Object(v, path...)
-	if !r.Ok() {
-		return
-	}
-	for _, f := range fields {
-		if f.last {
-			r.Take(f.property.Name)
-		} else {
+	described = schema.Object(properties...)
+	described.OneOf = alternatives
+	return described, func(s *input.Issues, r *input.Reader, into *T) {
+		if !r.Ok() {
+			return
+		}
+		r.Expect(names)
+		for _, f := range fields {
 			f.read(s, r, into)
 		}
-	}
-	r.Done()
-	for _, f := range fields {
-		if f.last {
-			f.read(s, r, into)
-		}
+		r.Done()
 	}
 }

@@ -216,6 +216,19 @@ func Array[T any](want string, each Rule[T], fewest, most int) Rule[[]T] {
 	})
 }
 
+// OneOrMore takes a value, or an array of 1 to most values.
+func OneOrMore[T any](each Rule[T], most int) Rule[[]T] {
+	several := Array("values", each, 1, most)
+	s := &schema.Schema{AnyOf: []*schema.Schema{each.Schema, several.Schema}}
+	return New(s, input.Absent, "a value", func(s *input.Issues, v input.Value, path []string) ([]T, bool) {
+		if v.Kind == input.Array {
+			return several.read(s, v, path)
+		}
+		got, ok := each.read(s, v, path)
+		return []T{got}, ok
+	})
+}
+
 // ByKey takes an object of at most most members under keys of the client's own,
 // which want names in issues.
 func ByKey[T any](want string, key Rule[string], each Rule[T], most int) Rule[map[string]T] {
