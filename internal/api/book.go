@@ -31,31 +31,31 @@ func (s *Server) bookRoutes() []Route {
 		path, many, one := "/workspace/"+string(d), "workspace_"+string(d), "workspace_"+d.Singular()
 		upsert, record := book.UpsertRule(d), bookRecord(d)
 		routes = append(routes,
-			Route{"POST", path + "/search", "search_" + many, read, Metered, false, Anyone, takes(query.SearchRule(d, query.Book), s.searchBook), operationDoc{
+			Route{Method: "POST", Path: path + "/search", Operation: "search_" + many, Scope: read, Throttling: Metered, endpoint: takes(query.SearchRule(d, query.Book), s.searchBook), doc: operationDoc{
 				tag: tagBook, summary: "Search the " + string(d) + " of the book",
 				examples: []example{{"tagged", "Those with a tag, changed last first", []byte(`{"filters":{"tags":{"value":["priority","north"]}},"sort":{"field":"updated_at","order":"desc"}}`)}},
 				data:     schema.Array(bookRow(d), 0, query.MaxLimit), metadata: pageMetadataSchema,
 				links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/0/id")},
 			}},
-			Route{"GET", path + "/:id", "get_" + one, read, Metered, false, Anyone, noBody(s.getBook(d)), operationDoc{
+			Route{Method: "GET", Path: path + "/:id", Operation: "get_" + one, Scope: read, Throttling: Metered, endpoint: noBody(s.getBook(d)), doc: operationDoc{
 				tag: tagBook, summary: "Get one " + d.Singular() + " of the book",
 				data: record, metadata: getMetadata, codes: []fault.Code{fault.NotFound},
 			}},
-			Route{"POST", path + "/upsert", "upsert_" + one, write, Free, false, Anyone, takes(upsert, s.upsertBook(d)), operationDoc{
+			Route{Method: "POST", Path: path + "/upsert", Operation: "upsert_" + one, Scope: write, endpoint: takes(upsert, s.upsertBook(d)), doc: operationDoc{
 				tag: tagBook, summary: "Put " + article(d) + " into the book, or change what is said of it",
 				examples: upsertExamples[d], data: record, codes: upsertCodes(d),
 				links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/id"), linkByID("delete_"+one, "id", "/data/id")},
 			}},
-			Route{"POST", path + "/upsert/batch", "upsert_" + many + "_batch", write, Free, false, Anyone, takesBatch("inputs", upsert, s.upsertBookBatch(d)), operationDoc{
+			Route{Method: "POST", Path: path + "/upsert/batch", Operation: "upsert_" + many + "_batch", Scope: write, endpoint: takesBatch("inputs", upsert, s.upsertBookBatch(d)), doc: operationDoc{
 				tag: tagBook, summary: "Put several " + string(d) + " into the book, or change what is said of them",
 				data: resultsData(batchResults(book.IDKey(d), record, batchCodes(upsertCodes(d)...)...)),
 			}},
-			Route{"DELETE", path + "/:id", "delete_" + one, write, Free, false, Anyone, noBody(s.deleteBook(d)), operationDoc{
+			Route{Method: "DELETE", Path: path + "/:id", Operation: "delete_" + one, Scope: write, endpoint: noBody(s.deleteBook(d)), doc: operationDoc{
 				tag: tagBook, summary: "Take " + article(d) + " out of the book",
 				text: "What the workspace says of it is deleted; the global record stays. One that is not in the book is fine.",
 				data: deletedSchema,
 			}},
-			Route{"POST", path + "/delete/batch", "delete_" + many + "_batch", write, Free, false, Anyone, takesBatch("ids", rule.UUID[uuid.UUID](), s.deleteBookBatch(d)), operationDoc{
+			Route{Method: "POST", Path: path + "/delete/batch", Operation: "delete_" + many + "_batch", Scope: write, endpoint: takesBatch("ids", rule.UUID[uuid.UUID](), s.deleteBookBatch(d)), doc: operationDoc{
 				tag: tagBook, summary: "Take several " + string(d) + " out of the book",
 				data: resultsData(batchResults(book.IDKey(d), nil, batchCodes()...)),
 			}},
@@ -97,7 +97,7 @@ func (s *Server) searchBook(c *call, q query.Query) (reply, error) {
 	q.Base.Workspace = in.String()
 	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
 		p, err := s.Records.SearchBook(ctx, in, q)
-		return reply{records(p.Rows), metadataOf(q, p.Total, p.Capped, p.Next, len(p.Rows))}, len(p.Rows), err
+		return reply{records(p.Rows), metadataOf(q, p)}, len(p.Rows), err
 	})
 }
 

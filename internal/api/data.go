@@ -24,11 +24,11 @@ func (s *Server) dataRoutes() []Route {
 			links = append(links, linkByBody("upsert_workspace_"+d.Singular(), book.IDKey(d), "/data/0/id"))
 		}
 		routes = append(routes,
-			Route{"POST", "/data/" + string(d) + "/search", "search_" + string(d), workspace.DataRead, Metered, true, Anyone, takes(query.SearchRule(d, query.Data), s.searchData), operationDoc{
+			Route{Method: "POST", Path: "/data/" + string(d) + "/search", Operation: "search_" + string(d), Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, endpoint: takes(query.SearchRule(d, query.Data), s.searchData), doc: operationDoc{
 				tag: tagData, summary: "Search " + string(d), examples: searchExamples[d],
 				data: schema.Array(recordSchema(d), 0, query.MaxLimit), metadata: pageMetadataSchema, links: links,
 			}},
-			Route{"GET", "/data/" + string(d) + "/:id", "get_" + d.Singular(), workspace.DataRead, Metered, true, Anyone, noBody(s.getData(d)), operationDoc{
+			Route{Method: "GET", Path: "/data/" + string(d) + "/:id", Operation: "get_" + d.Singular(), Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, endpoint: noBody(s.getData(d)), doc: operationDoc{
 				tag: tagData, summary: "Get one " + d.Singular(), params: []openapi.Parameter{includeParam(d)},
 				data: recordWithRelated(d), metadata: getMetadata, codes: []fault.Code{fault.NotFound},
 			}},
@@ -48,7 +48,7 @@ var searchExamples = map[query.Dataset][]example{
 func (s *Server) searchData(c *call, q query.Query) (reply, error) {
 	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
 		p, err := s.Search.Search(ctx, q)
-		return reply{records(p.Rows), metadataOf(q, p.Total, p.Capped, p.Next, len(p.Rows))}, len(p.Rows), err
+		return reply{records(p.Rows), metadataOf(q, p)}, len(p.Rows), err
 	})
 }
 

@@ -14,16 +14,16 @@ const tagSignals = "Signal subscriptions"
 func (s *Server) subscriptionRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{"GET", "/workspace/signal-subscriptions", "list_signal_subscriptions", read, Free, false, Anyone, lists("subscriptions", defaultPeople, s.listSubscriptions), operationDoc{
+		{Method: "GET", Path: "/workspace/signal-subscriptions", Operation: "list_signal_subscriptions", Scope: read, endpoint: lists("subscriptions", defaultPeople, s.listSubscriptions), doc: operationDoc{
 			tag: tagSignals, summary: "List signal subscriptions, by type",
 			params: pageParams(defaultPeople), data: listOf("subscriptions", subscriptionSchema), metadata: listMetadataSchema,
 		}},
-		{"POST", "/workspace/signal-subscriptions/upsert", "upsert_signal_subscription", write, Free, false, Anyone, takes(subscriptionUpsert, s.upsertSubscription), operationDoc{
+		{Method: "POST", Path: "/workspace/signal-subscriptions/upsert", Operation: "upsert_signal_subscription", Scope: write, endpoint: takes(subscriptionUpsert, s.upsertSubscription), doc: operationDoc{
 			tag: tagSignals, summary: "Subscribe to a type of signal, or change how",
 			data:  schema.Object(schema.Required("subscription", subscriptionSchema)),
 			links: schema.Map[openapi.Link]{linkByID("delete_signal_subscription", "id", "/data/subscription/id")},
 		}},
-		{"DELETE", "/workspace/signal-subscriptions/:id", "delete_signal_subscription", write, Free, false, Anyone, noBody(s.deleteSubscription), operationDoc{
+		{Method: "DELETE", Path: "/workspace/signal-subscriptions/:id", Operation: "delete_signal_subscription", Scope: write, endpoint: noBody(s.deleteSubscription), doc: operationDoc{
 			tag: tagSignals, summary: "End a signal subscription", text: "One that is gone is fine.", data: deletedSchema,
 		}},
 	}

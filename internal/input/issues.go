@@ -183,10 +183,6 @@ func (s *Issues) Integer(v Value, lowest, highest int, path ...string) (int, boo
 		s.Add(fault.InvalidType, path, "must be an integer")
 		return 0, false
 	}
-	return s.within(path, f, lowest, highest)
-}
-
-func (s *Issues) within(path []string, f float64, lowest, highest int) (int, bool) {
 	switch {
 	case f < float64(lowest):
 		s.Add(fault.TooSmall, path, "must be at least %d", lowest)
@@ -196,28 +192,6 @@ func (s *Issues) within(path []string, f float64, lowest, highest int) (int, boo
 		return int(f), true
 	}
 	return 0, false
-}
-
-// ParamInt reads an integer query parameter, fallback if it is not given.
-func (s *Issues) ParamInt(name, text string, given bool, lowest, highest, fallback int) int {
-	if !given {
-		return fallback
-	}
-	path := []string{name}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && !isRange(err) {
-		s.Add(fault.InvalidType, path, "must be an integer")
-		return fallback
-	}
-	if n, ok := s.within(path, float64(n), lowest, highest); ok {
-		return n
-	}
-	return fallback
-}
-
-func isRange(err error) bool {
-	n, ok := err.(*strconv.NumError)
-	return ok && n.Err == strconv.ErrRange
 }
 
 // UUID checks a UUID value and returns it in lower case.
