@@ -96,6 +96,7 @@ type choice struct {
 	id, name string
 	note     *string
 	kinds    []string
+	sizes    []int
 }
 
 var choices = rule.Object(
@@ -107,6 +108,12 @@ var choices = rule.Object(
 	rule.OptionalFunc("kind", rule.Nullable(rule.Enum("a", "b")), func(c *choice, kind *string) {
 		if kind != nil {
 			c.kinds = append(c.kinds, *kind)
+		}
+	}),
+	rule.Optional("size", rule.OneOrMore(rule.Integer(1, 3), 2), func(c *choice) *[]int { return &c.sizes }),
+	rule.Step(func(s *input.Issues, _ *input.Reader, c *choice) {
+		if len(c.kinds) < len(c.sizes) {
+			s.Add(fault.Custom, nil, "sizes need a kind")
 		}
 	}),
 )
@@ -130,14 +137,17 @@ func TestChoices(t *testing.T) {
 			"invalid_union : give exactly one of id and by",
 			"too_big note: must have at most 3 characters, has 4",
 			"invalid_union kind: must be one of: a, b, null",
-			`unrecognized_keys : unrecognized key: "x"; known here: id, by, note, kind`,
+			`unrecognized_keys : unrecognized key: "x"; known here: id, by, note, kind, size`,
 		},
 		`{"by":{"name":"x","y":1},"note":1}`: {
 			`unrecognized_keys by: unrecognized key: "y"; known here: name`,
 			"custom by.name: must not be x",
 			"invalid_type note: must be a string or null, not a number",
 		},
-		`{"id":"","by":{}}`: {"invalid_union : give exactly one of id and by"},
+		`{"id":"1","size":[1,4]}`:   {"too_big size.1: must be at most 3", "custom : sizes need a kind"},
+		`{"id":"1","size":[1,1,1]}`: {"too_big size: must have at most 2 elements, has 3"},
+		`{"id":"1","size":"1"}`:     {"invalid_type size: must be an integer, not a string"},
+		`{"id":"","by":{}}`:         {"invalid_union : give exactly one of id and by"},
 	} {
 		v, _ := input.Decode([]byte(body))
 		var issues input.Issues
