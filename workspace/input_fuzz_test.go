@@ -43,10 +43,10 @@ func FuzzUpsert(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte, which uint8) {
-		v, issues := input.Decode(body)
-		d := query.Held[int(which)%len(query.Held)]
-		in, err := book.ParseUpsert(v, d, issues)
-		if err != nil {
+		v, problems := input.Decode(body)
+		issues := input.Issues(problems)
+		in := book.UpsertRule(query.Held[int(which)%len(query.Held)]).Read(&issues, v)
+		if err := issues.Err(); err != nil {
 			wantValidationError(t, body, err)
 			return
 		}

@@ -221,7 +221,7 @@ func TestEveryMemberAgrees(t *testing.T) {
 
 func upserts(d query.Dataset) func(input.Value) error {
 	return func(v input.Value) error {
-		_, err := book.ParseUpsert(v, d, nil)
+		_, err := book.UpsertRule(d).Parse(v)
 		return err
 	}
 }
@@ -247,26 +247,6 @@ func TestSearchRequestsAgree(t *testing.T) {
 				agree(t, operation, searchBody(t, d, base), searches(d, base))
 			})
 		}
-	}
-}
-
-// TestUpsertsAgree draws upserts of the book near the limits.
-func TestUpsertsAgree(t *testing.T) {
-	t.Parallel()
-	for _, d := range query.Held {
-		keys := []string{book.IDKey(d), book.IDKey(d), "match", "icp_tier", "workspace_status", "notes", "tags", "id"}
-		rapid.Check(t, func(t *rapid.T) {
-			body := some(t, "upsert", keys, func(key string) string {
-				switch key {
-				case "match":
-					return rapid.SampledFrom([]string{`{"domain":"a.example"}`, `{"domain":" "}`, `{"domain":7}`, `{"email":"a@b.example"}`, `{"email":""}`, `{}`, `null`}).Draw(t, "match")
-				case book.IDKey(d):
-					return rapid.SampledFrom(append(values, `"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"`)).Draw(t, "id")
-				}
-				return value().Draw(t, key)
-			})
-			agree(t, "upsert_workspace_"+d.Singular(), body, upserts(d))
-		})
 	}
 }
 

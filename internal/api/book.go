@@ -29,33 +29,33 @@ func (s *Server) bookRoutes() []Route {
 	var routes []Route
 	for _, d := range query.Held {
 		path, many, one := "/workspace/"+string(d), "workspace_"+string(d), "workspace_"+d.Singular()
-		upsert, record := bookUpsert(d), bookRecord(d)
+		upsert, record := book.UpsertRule(d), bookRecord(d)
 		routes = append(routes,
-			Route{"POST", path + "/search", "search_" + many, read, Metered, false, Anyone, endpoint{body: searchRequest(d, query.Book), bodyOptional: true, handle: s.searchBook(d)}, operationDoc{
+			Route{Method: "POST", Path: path + "/search", Operation: "search_" + many, Scope: read, Throttling: Metered, endpoint: takes(query.SearchRule(d, query.Book), s.searchBook), doc: operationDoc{
 				tag: tagBook, summary: "Search the " + string(d) + " of the book",
 				examples: []example{{"tagged", "Those with a tag, changed last first", []byte(`{"filters":{"tags":{"value":["priority","north"]}},"sort":{"field":"updated_at","order":"desc"}}`)}},
 				data:     schema.Array(bookRow(d), 0, query.MaxLimit), metadata: pageMetadataSchema,
 				links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/0/id")},
 			}},
-			Route{"GET", path + "/:id", "get_" + one, read, Metered, false, Anyone, noBody(s.getBook(d)), operationDoc{
+			Route{Method: "GET", Path: path + "/:id", Operation: "get_" + one, Scope: read, Throttling: Metered, endpoint: noBody(s.getBook(d)), doc: operationDoc{
 				tag: tagBook, summary: "Get one " + d.Singular() + " of the book",
 				data: record, metadata: getMetadata, codes: []fault.Code{fault.NotFound},
 			}},
-			Route{"POST", path + "/upsert", "upsert_" + one, write, Free, false, Anyone, endpoint{body: upsert, handle: s.upsertBook(d)}, operationDoc{
+			Route{Method: "POST", Path: path + "/upsert", Operation: "upsert_" + one, Scope: write, endpoint: takes(upsert, s.upsertBook(d)), doc: operationDoc{
 				tag: tagBook, summary: "Put " + article(d) + " into the book, or change what is said of it",
 				examples: upsertExamples[d], data: record, codes: upsertCodes(d),
 				links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/id"), linkByID("delete_"+one, "id", "/data/id")},
 			}},
-			Route{"POST", path + "/upsert/batch", "upsert_" + many + "_batch", write, Free, false, Anyone, endpoint{body: batchBody("inputs", upsert), item: upsert, items: "inputs", handle: s.upsertBookBatch(d)}, operationDoc{
+			Route{Method: "POST", Path: path + "/upsert/batch", Operation: "upsert_" + many + "_batch", Scope: write, endpoint: takesBatch("inputs", upsert, s.upsertBookBatch(d)), doc: operationDoc{
 				tag: tagBook, summary: "Put several " + string(d) + " into the book, or change what is said of them",
 				data: resultsData(batchResults(book.IDKey(d), record, batchCodes(upsertCodes(d)...)...)),
 			}},
-			Route{"DELETE", path + "/:id", "delete_" + one, write, Free, false, Anyone, noBody(s.deleteBook(d)), operationDoc{
+			Route{Method: "DELETE", Path: path + "/:id", Operation: "delete_" + one, Scope: write, endpoint: noBody(s.deleteBook(d)), doc: operationDoc{
 				tag: tagBook, summary: "Take " + article(d) + " out of the book",
 				text: "What the workspace says of it is deleted; the global record stays. One that is not in the book is fine.",
 				data: deletedSchema,
 			}},
-			Route{"POST", path + "/delete/batch", "delete_" + many + "_batch", write, Free, false, Anyone, takesBatch("ids", rule.UUID[uuid.UUID](), s.deleteBookBatch(d)), operationDoc{
+			Route{Method: "POST", Path: path + "/delete/batch", Operation: "delete_" + many + "_batch", Scope: write, endpoint: takesBatch("ids", rule.UUID[uuid.UUID](), s.deleteBookBatch(d)), doc: operationDoc{
 				tag: tagBook, summary: "Take several " + string(d) + " out of the book",
 				data: resultsData(batchResults(book.IDKey(d), nil, batchCodes()...)),
 			}},
@@ -92,22 +92,13 @@ func upsertCodes(d query.Dataset) []fault.Code {
 	return []fault.Code{fault.NotFound, fault.AmbiguousMatch, fault.LimitReached}
 }
 
-func (s *Server) searchBook(d query.Dataset) handler {
-	return func(c *call) (reply, error) {
-		body, err := c.body()
-		if err != nil {
-			return reply{}, err
-		}
-		in := c.workspace()
-		q, err := query.Parse(body, d, query.Base{Kind: query.Book, Workspace: in.String()})
-		if err != nil {
-			return reply{}, err
-		}
-		return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
-			p, err := s.Records.SearchBook(ctx, in, q)
-			return reply{records(p.Rows), metadataOf(q, p.Total, p.Capped, p.Next, len(p.Rows))}, len(p.Rows), err
-		})
-	}
+func (s *Server) searchBook(c *call, q query.Query) (reply, error) {
+	in := c.workspace()
+	q.Base.Workspace = in.String()
+	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
+		p, err := s.Records.SearchBook(ctx, in, q)
+		return reply{records(p.Rows), metadataOf(q, p)}, len(p.Rows), err
+	})
 }
 
 func (s *Server) getBook(d query.Dataset) handler {
@@ -119,75 +110,8 @@ func (s *Server) getBook(d query.Dataset) handler {
 	}
 }
 
-// bookUpsert names a record and what becomes of it.
-func bookUpsert(d query.Dataset) *schema.Schema {
-	key := book.IDKey(d)
-	by, matchable := query.MatchField(d)
-	members := []schema.Property{schema.Required(key, schema.AnyUUID())}
-	if matchable {
-		members = []schema.Property{schema.Optional(key, schema.AnyUUID()), schema.Optional("match", schema.Object(schema.Required(by.Match, matchIn(by))))}
-	}
-	for _, f := range query.OverlayFields(d) {
-		if f.Written {
-			members = append(members, schema.Optional(f.Name, overlayIn(f)))
-		}
-	}
-	s := schema.Object(members...).Described("What is left out stays as it is.")
-	if matchable {
-		s.Description += " Exactly one of `" + key + "` and `match` says which record."
-		s.OneOf = []*schema.Schema{{Required: []string{key}}, {Required: []string{"match"}}}
-	}
-	return schema.Named("Workspace"+titles[d]+"Upsert", s)
-}
-
-// matchIn is what names a record by a field.
-func matchIn(f query.Field) *schema.Schema {
-	if f.Domains {
-		return schema.Domain(f.MaxChars).Example("bow-valley-builders.example").
-			Described("With or without scheme, `www.`, path, port and final dot, in Unicode or ASCII.")
-	}
-	return schema.Text(f.MaxChars).Described("Without regard to case.").Example("ada@example.com")
-}
-
-// overlayIn is a value that a workspace writes.
-func overlayIn(f query.Field) *schema.Schema {
-	s := schema.Free(f.MaxChars)
-	note := "Null clears."
-	switch {
-	case f.Vocabulary != nil:
-		s = vocabulary(f.Vocabulary)
-	case f.Type == query.Strings:
-		s = schema.Array(schema.Text(f.MaxChars), 0, f.MaxItems)
-		note = "Replaces all; `[]` clears. Of " + f.Name + " that are equal when folded, as searches compare texts, the first spelling stays, in NFC."
-	case f.Type == query.Time:
-		s = dayOrInstant
-	case f.Type == query.Integer, f.Type == query.Double:
-		s = fieldOut(f)
-	case f.MinChars > 0:
-		s = schema.Text(f.MaxChars)
-	}
-	if !f.List() && f.Type != query.Integer && f.Type != query.Double {
-		s = schema.Nullable(s)
-	}
-	if f.WriteNote != "" {
-		note += " " + f.WriteNote
-	}
-	if s = s.Described(note); f.Example != nil {
-		s = s.Example(f.Example)
-	}
-	return s
-}
-
-func (s *Server) upsertBook(d query.Dataset) handler {
-	return func(c *call) (reply, error) {
-		body, err := c.body()
-		if err != nil {
-			return reply{}, err
-		}
-		in, err := book.ParseUpsert(body, d, nil)
-		if err != nil {
-			return reply{}, err
-		}
+func (s *Server) upsertBook(d query.Dataset) func(c *call, in book.Input) (reply, error) {
+	return func(c *call, in book.Input) (reply, error) {
 		outcomes, err := s.Book.Upsert(c.Context(), c.workspace(), d, []book.Input{in})
 		if err != nil {
 			return reply{}, err
@@ -196,23 +120,13 @@ func (s *Server) upsertBook(d query.Dataset) handler {
 	}
 }
 
-func (s *Server) upsertBookBatch(d query.Dataset) handler {
-	return func(c *call) (reply, error) {
-		items, err := c.batchItems("inputs")
-		if err != nil {
-			return reply{}, err
-		}
+func (s *Server) upsertBookBatch(d query.Dataset) func(c *call, items []batchItem[book.Input]) (reply, error) {
+	return func(c *call, items []batchItem[book.Input]) (reply, error) {
 		results := make([]batchResult, len(items))
-		var inputs []book.Input
-		var positions []int
 		for i, item := range items {
-			in, err := book.ParseUpsert(item.value, d, item.issues)
-			results[i] = batchResult{id: in.Record, err: err}
-			if err == nil {
-				inputs, positions = append(inputs, in), append(positions, i)
-			}
+			results[i] = batchResult{id: item.in.Record, err: item.err}
 		}
-		if len(inputs) > 0 {
+		if positions, inputs := validItems(items); len(inputs) > 0 {
 			outcomes, err := s.Book.Upsert(c.Context(), c.workspace(), d, inputs)
 			if err != nil {
 				return reply{}, err

@@ -24,11 +24,11 @@ func (s *Server) dataRoutes() []Route {
 			links = append(links, linkByBody("upsert_workspace_"+d.Singular(), book.IDKey(d), "/data/0/id"))
 		}
 		routes = append(routes,
-			Route{"POST", "/data/" + string(d) + "/search", "search_" + string(d), workspace.DataRead, Metered, true, Anyone, endpoint{body: searchRequest(d, query.Data), bodyOptional: true, handle: s.searchData(d)}, operationDoc{
+			Route{Method: "POST", Path: "/data/" + string(d) + "/search", Operation: "search_" + string(d), Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, endpoint: takes(query.SearchRule(d, query.Data), s.searchData), doc: operationDoc{
 				tag: tagData, summary: "Search " + string(d), examples: searchExamples[d],
 				data: schema.Array(recordSchema(d), 0, query.MaxLimit), metadata: pageMetadataSchema, links: links,
 			}},
-			Route{"GET", "/data/" + string(d) + "/:id", "get_" + d.Singular(), workspace.DataRead, Metered, true, Anyone, noBody(s.getData(d)), operationDoc{
+			Route{Method: "GET", Path: "/data/" + string(d) + "/:id", Operation: "get_" + d.Singular(), Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, endpoint: noBody(s.getData(d)), doc: operationDoc{
 				tag: tagData, summary: "Get one " + d.Singular(), params: []openapi.Parameter{includeParam(d)},
 				data: recordWithRelated(d), metadata: getMetadata, codes: []fault.Code{fault.NotFound},
 			}},
@@ -45,21 +45,11 @@ var searchExamples = map[query.Dataset][]example{
 	query.Signals:  {{"issued", "Permits issued since a day", []byte(`{"filters":{"signal_type":{"value":"permit_issued"},"occurred_at":{"value":["2026-01-31",null]}},"limit":100}`)}},
 }
 
-func (s *Server) searchData(d query.Dataset) handler {
-	return func(c *call) (reply, error) {
-		body, err := c.body()
-		if err != nil {
-			return reply{}, err
-		}
-		q, err := query.Parse(body, d, query.Base{Kind: query.Data})
-		if err != nil {
-			return reply{}, err
-		}
-		return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
-			p, err := s.Search.Search(ctx, q)
-			return reply{records(p.Rows), metadataOf(q, p.Total, p.Capped, p.Next, len(p.Rows))}, len(p.Rows), err
-		})
-	}
+func (s *Server) searchData(c *call, q query.Query) (reply, error) {
+	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
+		p, err := s.Search.Search(ctx, q)
+		return reply{records(p.Rows), metadataOf(q, p)}, len(p.Rows), err
+	})
 }
 
 func (s *Server) getData(d query.Dataset) handler {

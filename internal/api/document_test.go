@@ -18,8 +18,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"atlas/internal/api"
-	"atlas/search/query"
-	"atlas/workspace/views"
 )
 
 // read decodes the document and validates it against the OpenAPI Initiative's schema of
@@ -177,70 +175,5 @@ func TestDocumentSaysWhatTheTableSays(t *testing.T) {
 		if at(o, "summary") == nil || at(o, "tags") == nil {
 			t.Errorf("%s has no summary or tag", r.Operation)
 		}
-	}
-}
-
-// TestDocumentHasEveryField checks every field of the catalog.
-func TestDocumentHasEveryField(t *testing.T) {
-	t.Parallel()
-	d := read(t)
-	title := map[query.Dataset]string{query.Accounts: "Account", query.Contacts: "Contact", query.Projects: "Project", query.Signals: "Signal"}
-	properties := func(schema string) []string { return keys(at(d, "components", "schemas", schema, "properties")) }
-	same := func(what string, want, got []string) {
-		t.Helper()
-		slices.Sort(want)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-catalog +document):\n%s", what, diff)
-		}
-	}
-	for _, ds := range query.Datasets {
-		var names, related []string
-		for _, f := range query.Fields(ds) {
-			names = append(names, f.Name)
-		}
-		same(string(ds), slices.Clone(names), properties(title[ds]))
-		for _, inc := range query.Includes(ds) {
-			names = append(names, inc.Key)
-		}
-		same(string(ds)+" with related", names, properties(title[ds]+"WithRelated"))
-		for _, r := range query.RelationsOf(ds) {
-			related = append(related, "has_"+r.Singular, "without_"+r.Singular)
-		}
-		same(string(ds)+" relations", related, properties(title[ds]+"Relations"))
-		for base, prefix := range map[query.BaseKind]string{query.Data: "", query.Book: "Workspace", query.View: "View"} {
-			if base != query.Data && ds == query.Signals {
-				continue
-			}
-			var filters, sorts []string
-			for _, f := range query.FilterFields(ds, base) {
-				filters = append(filters, f.Key)
-			}
-			group := prefix
-			if base == query.View {
-				group = "Workspace"
-			}
-			same(prefix+string(ds)+" filters", filters, properties(group+title[ds]+"Filters"))
-			for _, f := range query.SortFields(ds, base) {
-				sorts = append(sorts, f.Name)
-			}
-			sort := at(d, "components", "schemas", prefix+title[ds]+"SearchRequest", "properties", "sort")
-			if base == query.Data {
-				sort = at(sort, "anyOf").([]any)[0]
-			}
-			var known []string
-			for _, v := range at(sort, "properties", "field", "enum").([]any) {
-				known = append(known, v.(string))
-			}
-			slices.Sort(known)
-			same(prefix+string(ds)+" sorts", sorts, known)
-		}
-		if ds == query.Signals {
-			continue
-		}
-		var definition []string
-		for _, k := range views.DefinitionKeys(ds) {
-			definition = append(definition, k.Key)
-		}
-		same(string(ds)+" definition", definition, keys(at(d, "components", "schemas", title[ds]+"ViewDefinition", "properties", "fields", "properties")))
 	}
 }

@@ -14,11 +14,11 @@ const tagFavorites = "Favorites"
 func (s *Server) favoriteRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{"GET", "/workspace/favorite-views", "list_favorite_views", read, Free, true, Users, lists("views", defaultViews, s.listFavorites), operationDoc{
+		{Method: "GET", Path: "/workspace/favorite-views", Operation: "list_favorite_views", Scope: read, WorkspaceRequired: true, Caller: Users, endpoint: lists("views", defaultViews, s.listFavorites), doc: operationDoc{
 			tag: tagFavorites, summary: "List one's Favorites, in their order",
 			params: pageParams(defaultViews), data: listOf("views", viewSchema), metadata: listMetadataSchema,
 		}},
-		{"POST", "/workspace/favorite-views/upsert", "upsert_favorite_view", write, Free, false, Users, takes(favoriteChange, s.upsertFavorite), operationDoc{
+		{Method: "POST", Path: "/workspace/favorite-views/upsert", Operation: "upsert_favorite_view", Scope: write, Caller: Users, endpoint: takes(favoriteChange, s.upsertFavorite), doc: operationDoc{
 			tag: tagFavorites, summary: "Make a View a Favorite, or move it",
 			examples: []example{
 				{"first", "At the first place", []byte(`{"view_id":"` + schema.SampleID + `","position":0}`)},
@@ -27,16 +27,16 @@ func (s *Server) favoriteRoutes() []Route {
 			data: viewDataSchema, codes: []fault.Code{fault.ViewNotFound},
 			links: schema.Map[openapi.Link]{linkByID("delete_favorite_view", "viewId", "/data/view/id")},
 		}},
-		{"POST", "/workspace/favorite-views/upsert/batch", "upsert_favorite_views_batch", write, Free, false, Users, takesBatch("inputs", favoriteChange, s.upsertFavorites), operationDoc{
+		{Method: "POST", Path: "/workspace/favorite-views/upsert/batch", Operation: "upsert_favorite_views_batch", Scope: write, Caller: Users, endpoint: takesBatch("inputs", favoriteChange, s.upsertFavorites), doc: operationDoc{
 			tag: tagFavorites, summary: "Reorder Favorites",
 			text: "Of several inputs for one View the last valid one counts; those with positions are placed together, lowest first.",
 			data: resultsData(batchResults(viewIDKey, viewDataSchema, batchCodes(fault.ViewNotFound)...)),
 		}},
-		{"DELETE", "/workspace/favorite-views/:viewId", "delete_favorite_view", write, Free, false, Users, noBody(s.deleteFavorite), operationDoc{
+		{Method: "DELETE", Path: "/workspace/favorite-views/:viewId", Operation: "delete_favorite_view", Scope: write, Caller: Users, endpoint: noBody(s.deleteFavorite), doc: operationDoc{
 			tag: tagFavorites, summary: "Make a View no Favorite",
 			text: "Also fine when it was none. The View itself stays.", data: deletedSchema,
 		}},
-		{"POST", "/workspace/favorite-views/delete/batch", "delete_favorite_views_batch", write, Free, false, Users, takesBatch("ids", rule.UUID[views.ID](), s.deleteFavorites), operationDoc{
+		{Method: "POST", Path: "/workspace/favorite-views/delete/batch", Operation: "delete_favorite_views_batch", Scope: write, Caller: Users, endpoint: takesBatch("ids", rule.UUID[views.ID](), s.deleteFavorites), doc: operationDoc{
 			tag: tagFavorites, summary: "Make several Views no Favorites",
 			data: resultsData(batchResults(viewIDKey, nil, batchCodes()...)),
 		}},

@@ -15,7 +15,7 @@ const tagFields = "Fields and usage"
 
 func (s *Server) fieldRoutes() []Route {
 	return []Route{
-		{"POST", "/data/fields/search", "search_fields", workspace.DataRead, Never, true, Anyone, takes(query.FieldSearchRule, s.searchFields), operationDoc{
+		{Method: "POST", Path: "/data/fields/search", Operation: "search_fields", Scope: workspace.DataRead, Throttling: Never, WorkspaceRequired: true, endpoint: takes(query.FieldSearchRule, s.searchFields), doc: operationDoc{
 			tag: tagFields, summary: "Find out what can be filtered by",
 			text: "An empty body answers every descriptor. With `keys`, `kind` and `query` do not count.",
 			examples: []example{
@@ -24,7 +24,7 @@ func (s *Server) fieldRoutes() []Route {
 			},
 			data: schema.Array(descriptorSchema(), 0, 0), metadata: fieldMetadataSchema,
 		}},
-		{"GET", "/data/fields/:dataset/:key", "get_field", workspace.DataRead, Never, true, Anyone, noBody(s.getField), operationDoc{
+		{Method: "GET", Path: "/data/fields/:dataset/:key", Operation: "get_field", Scope: workspace.DataRead, Throttling: Never, WorkspaceRequired: true, endpoint: noBody(s.getField), doc: operationDoc{
 			tag: tagFields, summary: "Get the descriptor of one field",
 			params: []openapi.Parameter{
 				{Name: "dataset", In: "path", Required: true, Schema: query.DescriptorDatasetRule.Schema, Example: "projects"},

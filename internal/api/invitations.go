@@ -12,11 +12,11 @@ import (
 func (s *Server) invitationRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{"GET", "/workspace/invitations", "list_invitations", read, Free, false, Anyone, lists("invitations", defaultPeople, s.listInvitations), operationDoc{
+		{Method: "GET", Path: "/workspace/invitations", Operation: "list_invitations", Scope: read, endpoint: lists("invitations", defaultPeople, s.listInvitations), doc: operationDoc{
 			tag: tagPeople, summary: "List open invitations, newest first",
 			params: pageParams(defaultPeople), data: listOf("invitations", invitationSchema), metadata: listMetadataSchema,
 		}},
-		{"POST", "/workspace/invitations", "create_invitation", write, Free, false, Admins, takes(newInvitation, s.createInvitation), operationDoc{
+		{Method: "POST", Path: "/workspace/invitations", Operation: "create_invitation", Scope: write, Caller: Admins, endpoint: takes(newInvitation, s.createInvitation), doc: operationDoc{
 			tag: tagPeople, summary: "Invite somebody",
 			text: "`accept_url` is in this answer only. An expired invitation of the address is replaced.",
 			data: schema.Object(
@@ -27,7 +27,7 @@ func (s *Server) invitationRoutes() []Route {
 			codes: []fault.Code{fault.AlreadyInvited, fault.AlreadyMember, fault.LimitReached},
 			links: schema.Map[openapi.Link]{linkByID("revoke_invitation", "id", "/data/invitation/id")},
 		}},
-		{"DELETE", "/workspace/invitations/:id", "revoke_invitation", write, Free, false, Admins, noBody(s.revokeInvitation), operationDoc{
+		{Method: "DELETE", Path: "/workspace/invitations/:id", Operation: "revoke_invitation", Scope: write, Caller: Admins, endpoint: noBody(s.revokeInvitation), doc: operationDoc{
 			tag: tagPeople, summary: "Revoke an invitation",
 			data: schema.Object(
 				schema.Required("deleted", schema.Const(true)),
@@ -37,7 +37,7 @@ func (s *Server) invitationRoutes() []Route {
 			codes: []fault.Code{fault.NotFound},
 		}},
 		// The caller is in no workspace yet, so no ceiling applies.
-		{"POST", "/workspace/invitations/accept", "accept_invitation", write, Never, false, Newcomers, takes(acceptance, s.acceptInvitation), operationDoc{
+		{Method: "POST", Path: "/workspace/invitations/accept", Operation: "accept_invitation", Scope: write, Throttling: Never, Caller: Newcomers, endpoint: takes(acceptance, s.acceptInvitation), doc: operationDoc{
 			tag: tagPeople, summary: "Accept an invitation",
 			text:  "With the token of `accept_url`, and an access token whose `email` is the invited address.",
 			data:  schema.Object(schema.Required("workspace_id", schema.UUID()), schema.Required("member", memberSchema)),

@@ -27,18 +27,18 @@ const defaultPeople = 100
 func (s *Server) memberRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{"GET", "/workspace/members", "list_members", read, Free, false, Anyone, lists("members", defaultPeople, s.listMembers), operationDoc{
+		{Method: "GET", Path: "/workspace/members", Operation: "list_members", Scope: read, endpoint: lists("members", defaultPeople, s.listMembers), doc: operationDoc{
 			tag: tagPeople, summary: "List members, by role, then address",
 			params: pageParams(defaultPeople), data: listOf("members", memberSchema), metadata: listMetadataSchema,
 		}},
-		{"PATCH", "/workspace/members/:userId", "update_member", write, Free, false, Admins, takes(roleChange, s.updateMember), operationDoc{
+		{Method: "PATCH", Path: "/workspace/members/:userId", Operation: "update_member", Scope: write, Caller: Admins, endpoint: takes(roleChange, s.updateMember), doc: operationDoc{
 			tag: tagPeople, summary: "Change a member's role",
 			text:     "Only an owner makes somebody an owner, or takes that from them.",
 			examples: []example{{"admin", "", []byte(`{"role":"admin"}`)}},
 			data:     schema.Object(schema.Required("member", memberSchema)),
 			codes:    []fault.Code{fault.NotFound, fault.LastOwner},
 		}},
-		{"DELETE", "/workspace/members/:userId", "remove_member", write, Free, false, Admins, noBody(s.removeMember), operationDoc{
+		{Method: "DELETE", Path: "/workspace/members/:userId", Operation: "remove_member", Scope: write, Caller: Admins, endpoint: noBody(s.removeMember), doc: operationDoc{
 			tag: tagPeople, summary: "Remove a member",
 			text:  "`deleted` is false when there was no such member.",
 			data:  schema.Object(schema.Required("deleted", schema.Boolean())),

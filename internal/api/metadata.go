@@ -1,10 +1,14 @@
 package api
 
 import (
+	"errors"
 	"math"
+	"strconv"
 
 	"atlas/internal/api/openapi"
+	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/search/query"
 )
@@ -42,13 +46,11 @@ var pageMetadataSchema = schema.Named("PageMetadata", schema.Object(
 	schema.Required("credits", schema.Integer(0, query.MaxLimit).Described("1 for each record.").Example(1)),
 ))
 
-// metadataOf is the metadata of the page that answers q: how many records match and
-// whether there are more, the cursor of the next page ("" on the last), and the number
-// of records; each costs one credit.
-func metadataOf(q query.Query, total int, capped bool, next string, records int) pageMetadata {
-	m := pageMetadata{Total: total, TotalIsCapped: capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(records)}
-	if next != "" {
-		m.SearchAfter = &next
+// metadataOf is the metadata of the page that answers q. Each record costs one credit.
+func metadataOf(q query.Query, p query.Page) pageMetadata {
+	m := pageMetadata{Total: p.Total, TotalIsCapped: p.Capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(len(p.Rows))}
+	if p.Next != "" {
+		m.SearchAfter = &p.Next
 	}
 	return m
 }
@@ -72,30 +74,43 @@ var listMetadataSchema = schema.Named("ListMetadata", schema.Object(
 	schema.Required("credits", schema.Always(0)),
 ))
 
+// limitRule is the rule of limit in a list whose page has usual elements by default.
+func limitRule(usual int) rule.Rule[int] { return rule.Integer(1, maxLimit).Default(usual) }
+
+var offsetRule = rule.Integer(0, maxOffset).Default(0)
+
 // pageParams describe the query parameters that page reads.
-func pageParams(limit int) []openapi.Parameter {
+func pageParams(usual int) []openapi.Parameter {
 	return []openapi.Parameter{
-		{Name: "limit", In: "query", Schema: schema.Integer(1, maxLimit).Defaulting(limit)},
-		{Name: "offset", In: "query", Schema: schema.Integer(0, maxOffset).Defaulting(0)},
+		{Name: "limit", In: "query", Schema: limitRule(usual).Schema},
+		{Name: "offset", In: "query", Schema: offsetRule.Schema},
 	}
 }
 
 // page reads the query parameters limit and offset.
-func (c *call) page(limit int) (listMetadata, error) {
+func (c *call) page(usual int) (m listMetadata, err error) {
 	var issues input.Issues
-	read := func(name string, lowest, highest, fallback int) (int, error) {
-		text, given, err := c.param(name)
-		return issues.ParamInt(name, text, given, lowest, highest, fallback), err
-	}
-	limit, err := read("limit", 1, maxLimit, limit)
-	if err != nil {
+	if m.Limit, err = c.integer(&issues, "limit", limitRule(usual)); err != nil {
 		return listMetadata{}, err
 	}
-	offset, err := read("offset", 0, maxOffset, 0)
-	if err != nil {
+	if m.Offset, err = c.integer(&issues, "offset", offsetRule); err != nil {
 		return listMetadata{}, err
 	}
-	return listMetadata{Limit: limit, Offset: offset}, issues.Err()
+	return m, issues.Err()
+}
+
+// integer reads a query parameter.
+func (c *call) integer(issues *input.Issues, name string, r rule.Rule[int]) (int, error) {
+	text, given, err := c.param(name)
+	members := []input.Member{{Name: name, Value: input.Value{Kind: input.Number, Text: text}}}
+	switch _, notInteger := strconv.ParseInt(text, 10, 64); {
+	case !given:
+		members = nil
+	case errors.Is(notInteger, strconv.ErrSyntax):
+		issues.Add(fault.InvalidType, []string{name}, "must be an integer")
+		return 0, err
+	}
+	return r.Member(issues, issues.Object(input.Value{Kind: input.Object, Members: members}), name, false), err
 }
 
 // list is what a list answers under its own name; no elements are [].

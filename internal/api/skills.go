@@ -17,20 +17,20 @@ func (s *Server) skillRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	const personal = fault.UserIdentityRequired // a key that asks for what is a user's
 	return []Route{
-		{"POST", "/workspace/skills/find", "find_skills", read, Free, false, Anyone, takes(skillQuery, s.findSkills), operationDoc{
+		{Method: "POST", Path: "/workspace/skills/find", Operation: "find_skills", Scope: read, endpoint: takes(skillQuery, s.findSkills), doc: operationDoc{
 			tag: tagSkills, summary: "Find published Skills, and one's own personal ones",
 			data: listOf("skills", listedSkillSchema), metadata: listMetadataSchema, codes: []fault.Code{personal},
 		}},
-		{"POST", "/workspace/skills/list", "list_skills", read, Free, false, Anyone, takes(skillFilter, s.listSkills), operationDoc{
+		{Method: "POST", Path: "/workspace/skills/list", Operation: "list_skills", Scope: read, endpoint: takes(skillFilter, s.listSkills), doc: operationDoc{
 			tag: tagSkills, summary: "List all Skills that the caller may see",
 			data: listOf("skills", listedSkillSchema), metadata: listMetadataSchema, codes: []fault.Code{personal},
 		}},
-		{"POST", "/workspace/skills/get", "get_skill", read, Free, false, Anyone, takes(skillLocator, s.getSkill), operationDoc{
+		{Method: "POST", Path: "/workspace/skills/get", Operation: "get_skill", Scope: read, endpoint: takes(skillLocator, s.getSkill), doc: operationDoc{
 			tag: tagSkills, summary: "Get one Skill, with its content",
 			data:  schema.Object(schema.Required("skill", skillSchema)),
 			codes: []fault.Code{personal, fault.SkillNotFound},
 		}},
-		{"POST", "/workspace/skills/create", "create_skill", write, Free, false, Anyone, takes(newSkill, s.createSkill), operationDoc{
+		{Method: "POST", Path: "/workspace/skills/create", Operation: "create_skill", Scope: write, endpoint: takes(newSkill, s.createSkill), doc: operationDoc{
 			tag: tagSkills, summary: "Create a Skill, as a draft",
 			data:  schema.Object(schema.Required("skill", skillSchema)),
 			codes: []fault.Code{personal, fault.SkillConflict, fault.LimitReached},
@@ -89,8 +89,8 @@ func (r skillRequest) filter(c *call) skills.Filter {
 
 var (
 	inScope = rule.Optional("scope", skillScope, func(r *skillRequest) *skills.Scope { return &r.scope })
-	limited = rule.Optional("limit", rule.Integer(1, maxLimit).Default(defaultSkills), func(r *skillRequest) *int { return &r.page.Limit })
-	skipped = rule.Optional("offset", rule.Integer(0, maxOffset).Default(0), func(r *skillRequest) *int { return &r.page.Offset })
+	limited = rule.Optional("limit", limitRule(defaultSkills), func(r *skillRequest) *int { return &r.page.Limit })
+	skipped = rule.Optional("offset", offsetRule, func(r *skillRequest) *int { return &r.page.Offset })
 
 	skillQuery = rule.Object(
 		rule.Optional("query", rule.Text(1, maxSkillQuery).Described("Every word must occur in the name or the description.").Example("visit"),

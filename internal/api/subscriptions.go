@@ -14,16 +14,16 @@ const tagSignals = "Signal subscriptions"
 func (s *Server) subscriptionRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []Route{
-		{"GET", "/workspace/signal-subscriptions", "list_signal_subscriptions", read, Free, false, Anyone, lists("subscriptions", defaultPeople, s.listSubscriptions), operationDoc{
+		{Method: "GET", Path: "/workspace/signal-subscriptions", Operation: "list_signal_subscriptions", Scope: read, endpoint: lists("subscriptions", defaultPeople, s.listSubscriptions), doc: operationDoc{
 			tag: tagSignals, summary: "List signal subscriptions, by type",
 			params: pageParams(defaultPeople), data: listOf("subscriptions", subscriptionSchema), metadata: listMetadataSchema,
 		}},
-		{"POST", "/workspace/signal-subscriptions/upsert", "upsert_signal_subscription", write, Free, false, Anyone, takes(subscriptionUpsert, s.upsertSubscription), operationDoc{
+		{Method: "POST", Path: "/workspace/signal-subscriptions/upsert", Operation: "upsert_signal_subscription", Scope: write, endpoint: takes(subscriptionUpsert, s.upsertSubscription), doc: operationDoc{
 			tag: tagSignals, summary: "Subscribe to a type of signal, or change how",
 			data:  schema.Object(schema.Required("subscription", subscriptionSchema)),
 			links: schema.Map[openapi.Link]{linkByID("delete_signal_subscription", "id", "/data/subscription/id")},
 		}},
-		{"DELETE", "/workspace/signal-subscriptions/:id", "delete_signal_subscription", write, Free, false, Anyone, noBody(s.deleteSubscription), operationDoc{
+		{Method: "DELETE", Path: "/workspace/signal-subscriptions/:id", Operation: "delete_signal_subscription", Scope: write, endpoint: noBody(s.deleteSubscription), doc: operationDoc{
 			tag: tagSignals, summary: "End a signal subscription", text: "One that is gone is fine.", data: deletedSchema,
 		}},
 	}
@@ -36,7 +36,7 @@ var (
 
 var subscriptionSchema = schema.Named("SignalSubscription", schema.Object(
 	schema.Required("id", schema.UUID()),
-	schema.Required("signal_type", vocabulary(query.SignalTypes)),
+	schema.Required("signal_type", query.SignalTypes.Schema()),
 	schema.Required("delivery", schema.Object(
 		schema.Required("channels", schema.Array(channel.Schema, 1, len(subscriptions.Channels()))),
 		schema.Required("frequency", frequency.Schema),
@@ -54,11 +54,12 @@ func (s *Server) listSubscriptions(c *call, m listMetadata) ([]subscriptions.Sub
 const maxChannels = 10
 
 var subscriptionUpsert = rule.Object(
-	rule.Required("signal_type", rule.Enum(query.SignalTypes.Values()...).As(vocabulary(query.SignalTypes)),
+	rule.Required("signal_type", query.SignalTypes.Rule(),
 		func(c *subscriptions.Change) *string { return &c.SignalType }),
 	rule.Group("delivery", "What is left out stays; of a new subscription it is in_app, instant.",
 		rule.Optional("frequency", frequency, func(c *subscriptions.Change) *subscriptions.Frequency { return &c.Frequency }),
-		rule.Optional("channels", rule.Array("in_app, email", channel, 1, maxChannels), func(c *subscriptions.Change) *[]subscriptions.Channel { return &c.Channels }).Last(),
+		rule.NoOthers[subscriptions.Change](),
+		rule.Optional("channels", rule.Array("in_app, email", channel, 1, maxChannels), func(c *subscriptions.Change) *[]subscriptions.Channel { return &c.Channels }),
 	),
 ).Named("SignalSubscriptionUpsert")
 

@@ -31,32 +31,32 @@ func (s *Server) viewRecordRoutes() []Route {
 	ofAdded := []fault.Code{fault.RecordNotFound, fault.RecordNotVisible, fault.ViewFull}
 	var bodies, answers []*schema.Schema
 	for _, d := range query.Held {
-		bodies = append(bodies, searchRequest(d, query.View))
+		bodies = append(bodies, query.SearchRule(d, query.View).Schema)
 		answers = append(answers, schema.Object(
 			schema.Required("dataset", schema.Const(d.Singular())),
 			schema.Required("records", schema.Array(viewRow(d), 0, query.MaxLimit)),
 		))
 	}
 	return []Route{
-		{"POST", "/workspace/views/:id/records/add", "add_view_record", write, Free, false, Anyone, takes(recordToAdd, s.addViewRecord), operationDoc{
+		{Method: "POST", Path: "/workspace/views/:id/records/add", Operation: "add_view_record", Scope: write, endpoint: takes(recordToAdd, s.addViewRecord), doc: operationDoc{
 			tag: tagViews, summary: "Put a record into a Static View",
 			text: "Answers 200 with its one result, also when the record is refused. " + visible + " Asking to add a contact does not make it visible.",
 			data: membersDataSchema(ofAdded...), metadata: batchMetadataSchema, codes: ofStatic,
 		}},
-		{"POST", "/workspace/views/:id/records/add/batch", "add_view_records_batch", write, Free, false, Anyone, takesBatch("inputs", recordToAdd, s.addViewRecords), operationDoc{
+		{Method: "POST", Path: "/workspace/views/:id/records/add/batch", Operation: "add_view_records_batch", Scope: write, endpoint: takesBatch("inputs", recordToAdd, s.addViewRecords), doc: operationDoc{
 			tag: tagViews, summary: "Put several records into a Static View", text: visible,
 			data: membersDataSchema(batchCodes(ofAdded...)...), codes: ofStatic,
 		}},
-		{"DELETE", "/workspace/views/:id/records/:recordId", "remove_view_record", write, Free, false, Anyone, noBody(s.removeViewRecord), operationDoc{
+		{Method: "DELETE", Path: "/workspace/views/:id/records/:recordId", Operation: "remove_view_record", Scope: write, endpoint: noBody(s.removeViewRecord), doc: operationDoc{
 			tag: tagViews, summary: "Take a record out of a Static View",
 			text: "One that is not in it is fine.",
 			data: membersDataSchema(), metadata: batchMetadataSchema, codes: ofStatic,
 		}},
-		{"POST", "/workspace/views/:id/records/delete/batch", "remove_view_records_batch", write, Free, false, Anyone, takesBatch("ids", rule.UUID[uuid.UUID](), s.removeViewRecords), operationDoc{
+		{Method: "POST", Path: "/workspace/views/:id/records/delete/batch", Operation: "remove_view_records_batch", Scope: write, endpoint: takesBatch("ids", rule.UUID[uuid.UUID](), s.removeViewRecords), doc: operationDoc{
 			tag: tagViews, summary: "Take several records out of a Static View",
 			data: membersDataSchema(batchCodes()...), codes: ofStatic,
 		}},
-		{"POST", "/workspace/views/:id/records/search", "search_view_records", read, Metered, false, Anyone, endpoint{body: &schema.Schema{AnyOf: bodies}, bodyOptional: true, handle: s.searchViewRecords}, operationDoc{
+		{Method: "POST", Path: "/workspace/views/:id/records/search", Operation: "search_view_records", Scope: read, Throttling: Metered, endpoint: endpoint{body: &schema.Schema{AnyOf: bodies}, bodyOptional: true, handle: s.searchViewRecords}, doc: operationDoc{
 			tag: tagViews, summary: "Search the records of a View",
 			text:    "The request is one of the View's dataset; its conditions narrow the View for this call. One on a value of the book restricts the result to the book. The presentation's sorting is not used. " + visible,
 			depends: "the View's dataset",
@@ -163,7 +163,7 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 	}
 	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
 		p, err := s.Records.SearchView(ctx, v, q)
-		return reply{rowsData{v.Dataset.Singular(), rowsOf(p)}, metadataOf(q, p.Total, p.Capped, p.Next, len(p.Rows))}, len(p.Rows), err
+		return reply{rowsData{v.Dataset.Singular(), rowsOf(p)}, metadataOf(q, p)}, len(p.Rows), err
 	})
 }
 

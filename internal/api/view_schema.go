@@ -10,7 +10,7 @@ import (
 
 var (
 	staticDefinition  = schema.Named("StaticViewDefinition", schema.Object(schema.Required("version", schema.Always(views.DefinitionVersion))))
-	dynamicDefinition = ofHeld(func(d query.Dataset) *schema.Schema { return schema.Named(titles[d]+"ViewDefinition", definition(d)) })
+	dynamicDefinition = ofHeld(func(d query.Dataset) *schema.Schema { return schema.Named(d.Title()+"ViewDefinition", definition(d)) })
 	anyDefinition     = schema.Named("ViewDefinition", &schema.Schema{AnyOf: []*schema.Schema{
 		staticDefinition, dynamicDefinition[query.Accounts], dynamicDefinition[query.Contacts], dynamicDefinition[query.Projects],
 	}})
@@ -57,8 +57,9 @@ func definition(d query.Dataset) *schema.Schema {
 }
 
 func condition(k views.DefinitionKey) *schema.Schema {
-	ends := func(from, to string, value *schema.Schema) *schema.Schema {
-		s := schema.Object(schema.Optional(from, value), schema.Optional(to, value))
+	ends := func(value *schema.Schema) *schema.Schema {
+		keys := k.Shape.Ends()
+		s := schema.Object(schema.Optional(keys[0], value), schema.Optional(keys[1], value))
 		s.MinProperties = 1
 		return s
 	}
@@ -69,10 +70,10 @@ func condition(k views.DefinitionKey) *schema.Schema {
 	}
 	switch k.Shape {
 	case views.NumberRange:
-		return ends("min", "max", schema.Digits(views.MaxDigits).Example("10")).
+		return ends(schema.Digits(views.MaxDigits).Example("10")).
 			Described(k.Field.Description + "; both ends inclusive, `min` not above `max`.")
 	case views.DateRange:
-		return ends("after", "before", schema.Day()).
+		return ends(schema.Day()).
 			Described(k.Field.Description + "; whole UTC days, both inclusive, `after` not later than `before`.")
 	case views.Known:
 		return different(schema.OneOf(views.ValueKnown, views.ValueUnknown), 1).Described("Whether the value is known.")
@@ -80,7 +81,7 @@ func condition(k views.DefinitionKey) *schema.Schema {
 		return different(schema.AnyUUID(), 1).Described(k.Field.Description)
 	}
 	if k.Field.Vocabulary != nil {
-		return different(vocabulary(k.Field.Vocabulary), views.MaxDefinitionValues).Described(k.Field.Description)
+		return different(k.Field.Vocabulary.Schema(), views.MaxDefinitionValues).Described(k.Field.Description)
 	}
 	return different(schema.Text(k.Field.MaxChars).Example("Calgary"), views.MaxDefinitionValues).
 		Described(k.Field.Description + "; values must differ in more than case and accents.")
@@ -106,7 +107,7 @@ var viewUpsert = schema.Named("ViewUpsert", &schema.Schema{AnyOf: []*schema.Sche
 }})
 
 func createDynamic(d query.Dataset) *schema.Schema {
-	return createView("CreateDynamic"+titles[d]+"View",
+	return createView("CreateDynamic"+d.Title()+"View",
 		schema.Required("dataset", schema.Const(d.Singular())),
 		schema.Required("view_type", schema.Const(string(views.Dynamic))),
 		schema.Required("definition", dynamicDefinition[d]))

@@ -28,15 +28,15 @@ func (s *Server) viewRoutes() []Route {
 		fault.ViewNotFound, fault.ViewImmutableField, fault.InvalidViewDefinition, fault.RevisionConflict, fault.ViewNameConflict, fault.LimitReached,
 	}
 	return []Route{
-		{"GET", "/workspace/views", "list_views", read, Free, true, UsersForFavorites, noBody(s.listViews), operationDoc{
+		{Method: "GET", Path: "/workspace/views", Operation: "list_views", Scope: read, WorkspaceRequired: true, Caller: UsersForFavorites, endpoint: noBody(s.listViews), doc: operationDoc{
 			tag: tagViews, summary: "List Views, by name",
 			params: append(viewFilterParams(), pageParams(defaultViews)...), data: listOf("views", viewSchema), metadata: listMetadataSchema,
 		}},
-		{"GET", "/workspace/views/:id", "get_view", read, Free, false, Anyone, noBody(s.getView), operationDoc{
+		{Method: "GET", Path: "/workspace/views/:id", Operation: "get_view", Scope: read, endpoint: noBody(s.getView), doc: operationDoc{
 			tag: tagViews, summary: "Get one View",
 			data: viewDataSchema, codes: []fault.Code{fault.ViewNotFound},
 		}},
-		{"POST", "/workspace/views/upsert", "upsert_view", write, Free, false, Anyone, endpoint{body: viewUpsert, handle: s.upsertView}, operationDoc{
+		{Method: "POST", Path: "/workspace/views/upsert", Operation: "upsert_view", Scope: write, endpoint: endpoint{body: viewUpsert, handle: s.upsertView}, doc: operationDoc{
 			tag: tagViews, summary: "Create or change a View",
 			text: "Without `id` it creates; with `id` it changes what is given.",
 			examples: []example{
@@ -50,16 +50,16 @@ func (s *Server) viewRoutes() []Route {
 				linkByBody("upsert_favorite_view", viewIDKey, "/data/view/id"),
 			},
 		}},
-		{"POST", "/workspace/views/upsert/batch", "upsert_views_batch", write, Free, false, Anyone, endpoint{body: batchBody("inputs", viewUpsert), item: viewUpsert, items: "inputs", handle: s.upsertViews}, operationDoc{
+		{Method: "POST", Path: "/workspace/views/upsert/batch", Operation: "upsert_views_batch", Scope: write, endpoint: endpoint{body: batchBody("inputs", viewUpsert), item: viewUpsert, items: "inputs", handle: s.upsertViews}, doc: operationDoc{
 			tag: tagViews, summary: "Create or change several Views",
 			data: resultsData(batchResults(viewIDKey, viewDataSchema, batchCodes(upsertCodes...)...)),
 		}},
-		{"DELETE", "/workspace/views/:id", "delete_view", write, Free, false, Anyone, noBody(s.deleteView), operationDoc{
+		{Method: "DELETE", Path: "/workspace/views/:id", Operation: "delete_view", Scope: write, endpoint: noBody(s.deleteView), doc: operationDoc{
 			tag: tagViews, summary: "Delete a View, for everybody",
 			text: "Its memberships and Favorites go with it.",
 			data: deletedSchema, codes: []fault.Code{fault.ViewNotFound},
 		}},
-		{"POST", "/workspace/views/delete/batch", "delete_views_batch", write, Free, false, Anyone, takesBatch("ids", rule.UUID[views.ID](), s.deleteViews), operationDoc{
+		{Method: "POST", Path: "/workspace/views/delete/batch", Operation: "delete_views_batch", Scope: write, endpoint: takesBatch("ids", rule.UUID[views.ID](), s.deleteViews), doc: operationDoc{
 			tag: tagViews, summary: "Delete several Views",
 			data: resultsData(batchResults(viewIDKey, nil, batchCodes(fault.ViewNotFound)...)),
 		}},

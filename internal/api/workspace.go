@@ -10,7 +10,7 @@ const tagWorkspace = "Workspace"
 
 func (s *Server) workspaceRoutes() []Route {
 	return []Route{
-		{"GET", "/workspace", "get_workspace", workspace.WorkspaceRead, Never, false, Anyone, noBody(s.getWorkspace), operationDoc{
+		{Method: "GET", Path: "/workspace", Operation: "get_workspace", Scope: workspace.WorkspaceRead, Throttling: Never, endpoint: noBody(s.getWorkspace), doc: operationDoc{
 			tag: tagWorkspace, summary: "Get the workspace",
 			data: schema.Object(
 				schema.Required("id", schema.UUID()),
@@ -21,7 +21,7 @@ func (s *Server) workspaceRoutes() []Route {
 				schema.Required("created_at", schema.Time()),
 			),
 		}},
-		{"GET", "/workspace/credits", "get_credits", workspace.WorkspaceRead, Never, false, Anyone, noBody(s.getCredits), operationDoc{
+		{Method: "GET", Path: "/workspace/credits", Operation: "get_credits", Scope: workspace.WorkspaceRead, Throttling: Never, endpoint: noBody(s.getCredits), doc: operationDoc{
 			tag: tagWorkspace, summary: "See the credits of the last 24 hours",
 			data: schema.Object(
 				schema.Required("plan", schema.Const(string(workspace.Pro))),
@@ -31,7 +31,7 @@ func (s *Server) workspaceRoutes() []Route {
 				schema.Required("window_hours", schema.Always(credits.Hours)),
 			),
 		}},
-		{"GET", "/data/usage", "get_usage", workspace.DataRead, Never, true, Anyone, noBody(s.getUsage), operationDoc{
+		{Method: "GET", Path: "/data/usage", Operation: "get_usage", Scope: workspace.DataRead, Throttling: Never, WorkspaceRequired: true, endpoint: noBody(s.getUsage), doc: operationDoc{
 			tag: tagFields, summary: "See what was used, by operation",
 			data: schema.Object(
 				schema.Required("used_credits", usedCredits),

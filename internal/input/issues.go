@@ -86,6 +86,7 @@ type Reader struct {
 	path   []string
 	value  Value
 	known  []string
+	done   bool
 }
 
 // Object returns a reader of v. If v is not an object, Object records an issue and the
@@ -106,14 +107,23 @@ func (r *Reader) Path(more ...string) []string {
 	return append(slices.Clip(append([]string{}, r.path...)), more...)
 }
 
+// Expect marks names as known, in this order. It keeps the list.
+func (r *Reader) Expect(names []string) { r.known = slices.Clip(names) }
+
 // Take returns a member and marks its name as known. A missing member is Absent.
 func (r *Reader) Take(name string) Value {
-	r.known = append(r.known, name)
+	if !slices.Contains(r.known, name) {
+		r.known = append(r.known, name)
+	}
 	return r.value.Get(name)
 }
 
-// Done records one issue that lists the members that were not taken.
+// Done records one issue that lists the members that were not taken, once.
 func (r *Reader) Done() {
+	if r.done {
+		return
+	}
+	r.done = true
 	var unknown []string
 	for _, m := range r.value.Members {
 		if !slices.Contains(r.known, m.Name) {
@@ -128,21 +138,6 @@ func (r *Reader) Done() {
 // Text limits the length of a string, in characters after trimming.
 type Text struct {
 	Min, Max int
-}
-
-// String reads a string member. If it is absent, ok is false and there is no issue.
-func (r *Reader) String(name string, bounds Text) (s string, ok bool) {
-	v := r.Take(name)
-	if v.Kind == Absent {
-		return "", false
-	}
-	return r.issues.String(v, bounds, r.Path(name)...)
-}
-
-// RequiredString is String for a required member.
-func (r *Reader) RequiredString(name string, bounds Text) string {
-	s, _ := r.issues.String(r.Take(name), bounds, r.Path(name)...)
-	return s
 }
 
 // String checks a string value and returns it trimmed.
@@ -177,16 +172,6 @@ func (s *Issues) Verbatim(v Value, bounds Text, path ...string) (string, bool) {
 	return v.Text, true
 }
 
-// Int reads an integer member within bounds, fallback if it is absent.
-func (r *Reader) Int(name string, lowest, highest, fallback int) int {
-	if v := r.Take(name); v.Kind != Absent {
-		if n, ok := r.issues.Integer(v, lowest, highest, r.Path(name)...); ok {
-			return n
-		}
-	}
-	return fallback
-}
-
 // Integer checks an integer within bounds, both inclusive.
 func (s *Issues) Integer(v Value, lowest, highest int, path ...string) (int, bool) {
 	if v.Kind != Number {
@@ -198,10 +183,6 @@ func (s *Issues) Integer(v Value, lowest, highest int, path ...string) (int, boo
 		s.Add(fault.InvalidType, path, "must be an integer")
 		return 0, false
 	}
-	return s.within(path, f, lowest, highest)
-}
-
-func (s *Issues) within(path []string, f float64, lowest, highest int) (int, bool) {
 	switch {
 	case f < float64(lowest):
 		s.Add(fault.TooSmall, path, "must be at least %d", lowest)
@@ -211,37 +192,6 @@ func (s *Issues) within(path []string, f float64, lowest, highest int) (int, boo
 		return int(f), true
 	}
 	return 0, false
-}
-
-// ParamInt reads an integer query parameter, fallback if it is not given.
-func (s *Issues) ParamInt(name, text string, given bool, lowest, highest, fallback int) int {
-	if !given {
-		return fallback
-	}
-	path := []string{name}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && !isRange(err) {
-		s.Add(fault.InvalidType, path, "must be an integer")
-		return fallback
-	}
-	if n, ok := s.within(path, float64(n), lowest, highest); ok {
-		return n
-	}
-	return fallback
-}
-
-func isRange(err error) bool {
-	n, ok := err.(*strconv.NumError)
-	return ok && n.Err == strconv.ErrRange
-}
-
-// Boolean reads a boolean member, false if it is absent.
-func (r *Reader) Boolean(name string) bool {
-	v := r.Take(name)
-	if v.Kind != Absent && v.Kind != Bool {
-		r.issues.WrongType(r.Path(name), "true or false", v)
-	}
-	return v.Bool
 }
 
 // UUID checks a UUID value and returns it in lower case.
@@ -294,30 +244,6 @@ func quoteAll(names []string) string {
 		quoted = append(quoted, strconv.Quote(n))
 	}
 	return strings.Join(quoted, ", ")
-}
-
-// List limits an array of strings.
-type List struct {
-	Min, Max int
-	Each     Text
-}
-
-// Strings checks an array of strings and returns them trimmed.
-func (s *Issues) Strings(v Value, bounds List, path ...string) []string {
-	if v.Kind != Array {
-		s.WrongType(path, "an array of strings", v)
-		return nil
-	}
-	if !s.Length(len(v.Items), bounds.Min, bounds.Max, path...) {
-		return nil
-	}
-	texts := []string{}
-	for i, item := range v.Items {
-		if text, ok := s.String(item, bounds.Each, append(slices.Clip(path), strconv.Itoa(i))...); ok {
-			texts = append(texts, text)
-		}
-	}
-	return texts
 }
 
 // Length checks the number of elements of an array.

@@ -2,6 +2,6 @@
 // into a Go value, with an issue for every problem, and has the JSON Schema that
 // the API's document shows. What a rule accepts its schema allows.
 //
-// It holds no rule of the domain. Search requests, which are built from the field
-// catalog, are read by package query.
+// It holds no rule of the domain. Package query makes the rules of search requests
+// from the field catalog.
 package rule

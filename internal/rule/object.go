@@ -1,63 +1,83 @@
 package rule
 
 import (
+	"slices"
+
+	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/internal/schema"
 )
 
 // Field is a member of an object that is read into a T.
 type Field[T any] struct {
-	property schema.Property
-	// read reads the member, which may be absent.
-	read func(s *input.Issues, v input.Value, path []string, into *T)
-	// last: the issue of unknown members precedes those of this one.
-	last bool
+	// properties are none for a step without a member, two for alternatives.
+	properties []schema.Property
+	read       func(s *input.Issues, r *input.Reader, into *T)
 }
 
-// Last returns the member as one that is read after the check for unknown members.
-func (f Field[T]) Last() Field[T] {
-	f.last = true
-	return f
+// FieldFunc is a member that read takes and reads, where that depends on other members.
+func FieldFunc[T any](p schema.Property, read func(s *input.Issues, r *input.Reader, into *T)) Field[T] {
+	return Field[T]{[]schema.Property{p}, read}
+}
+
+// Step is no member: it checks or changes what the fields before it have read.
+func Step[T any](do func(s *input.Issues, r *input.Reader, into *T)) Field[T] {
+	return Field[T]{read: do}
+}
+
+// NoOthers is the check for unknown members, which else comes after all fields.
+func NoOthers[T any]() Field[T] {
+	return Step(func(_ *input.Issues, r *input.Reader, _ *T) { r.Done() })
 }
 
 // Required is a member that must be there. Its value goes to the target.
 func Required[T, V any](name string, rule Rule[V], target func(*T) *V) Field[T] {
-	return Field[T]{property: schema.Required(name, rule.Schema), read: func(s *input.Issues, v input.Value, path []string, into *T) {
-		if got, ok := rule.readRequired(s, v, path); ok {
-			*target(into) = got
-		}
-	}}
+	return field(schema.Required(name, rule.Schema), rule, func(into *T, value V) { *target(into) = value })
 }
 
 // Fixed is a member that must be there and says nothing, such as a version.
 func Fixed[T, V any](name string, rule Rule[V]) Field[T] {
-	return Field[T]{property: schema.Required(name, rule.Schema), read: func(s *input.Issues, v input.Value, path []string, _ *T) {
-		rule.readRequired(s, v, path)
-	}}
+	return field(schema.Required(name, rule.Schema), rule, func(*T, V) {})
 }
 
 // Optional is a member that may be left out: its target then has the rule's
 // default.
 func Optional[T, V any](name string, rule Rule[V], target func(*T) *V) Field[T] {
-	return Field[T]{property: schema.Optional(name, rule.Schema), read: func(s *input.Issues, v input.Value, path []string, into *T) {
-		if got, ok := rule.readOptional(s, v, path); ok {
-			*target(into) = got
+	return OptionalFunc(name, rule, func(into *T, value V) { *target(into) = value })
+}
+
+// OptionalFunc is Optional with a function that stores the value.
+func OptionalFunc[T, V any](name string, rule Rule[V], store func(into *T, value V)) Field[T] {
+	return field(schema.Optional(name, rule.Schema), rule, store)
+}
+
+func field[T, V any](p schema.Property, rule Rule[V], store func(*T, V)) Field[T] {
+	return FieldFunc(p, func(s *input.Issues, r *input.Reader, into *T) {
+		if value, ok := rule.member(s, r, p.Name, p.Required); ok {
+			store(into, value)
 		}
+	})
+}
+
+// Either is two optional members of which exactly one must be there.
+func Either[T any](a, b Field[T]) Field[T] {
+	p := slices.Concat(a.properties, b.properties)
+	return Field[T]{p, func(s *input.Issues, r *input.Reader, into *T) {
+		if (r.Take(p[0].Name).Kind == input.Absent) == (r.Take(p[1].Name).Kind == input.Absent) {
+			s.Add(fault.InvalidUnion, r.Path(), "give exactly one of %s and %s", p[0].Name, p[1].Name)
+			return
+		}
+		a.read(s, r, into)
+		b.read(s, r, into)
 	}}
 }
 
-func (r Rule[T]) readRequired(s *input.Issues, v input.Value, path []string) (value T, ok bool) {
-	if v.Kind == input.Absent {
-		s.WrongType(path, r.want, v)
-		return value, false
-	}
-	return r.read(s, v, path)
-}
-
-func (r Rule[T]) readOptional(s *input.Issues, v input.Value, path []string) (value T, ok bool) {
-	switch {
+func (r Rule[T]) member(s *input.Issues, from *input.Reader, name string, required bool) (value T, ok bool) {
+	switch v := from.Take(name); {
 	case v.Kind != input.Absent:
-		return r.read(s, v, path)
+		return r.read(s, v, from.Path(name))
+	case required:
+		s.WrongType(from.Path(name), r.want, v)
 	case r.absent != nil:
 		return *r.absent, true
 	}
@@ -67,33 +87,29 @@ func (r Rule[T]) readOptional(s *input.Issues, v input.Value, path []string) (va
 // Member reads a member of an object for which no Object fits, because what is
 // required depends on its other members.
 func (r Rule[T]) Member(s *input.Issues, from *input.Reader, name string, required bool) T {
-	read := r.readOptional
-	if required {
-		read = r.readRequired
-	}
-	value, _ := read(s, from.Take(name), from.Path(name))
+	value, _ := r.member(s, from, name, required)
 	return value
 }
 
 // Group is a member that may be left out, an object whose members are read into
 // the same T.
 func Group[T any](name, description string, fields ...Field[T]) Field[T] {
-	return Field[T]{property: schema.Optional(name, schemaOf(fields).Described(description)), read: func(s *input.Issues, v input.Value, path []string, into *T) {
-		if v.Kind != input.Absent {
-			readObject(s, v, path, fields, into)
+	described, read := object(fields)
+	return FieldFunc(schema.Optional(name, described.Described(description)), func(s *input.Issues, r *input.Reader, into *T) {
+		if v := r.Take(name); v.Kind != input.Absent {
+			read(s, s.Object(v, r.Path(name)...), into)
 		}
-	}}
+	})
 }
 
 // Object takes an object of these members and no others, and reads them in this
-// order, members that are Last after the others. What can be read of it counts
-// beside its issues.
+// order. What can be read of it counts beside its issues.
 func Object[T any](fields ...Field[T]) Rule[T] {
-	return Rule[T]{Schema: schemaOf(fields), want: "an object", read: func(s *input.Issues, v input.Value, path []string) (T, bool) {
-		var into T
-		ok := readObject(s, v, path, fields, &into)
-		return into, ok
-	}}
+	described, read := object(fields)
+	return New(described, input.Object, "an object", func(s *input.Issues, v input.Value, path []string) (into T, ok bool) {
+		read(s, s.Object(v, path...), &into)
+		return into, true
+	})
 }
 
 // Only takes an object of exactly one member, and reads that.
@@ -101,28 +117,30 @@ func Only[T any](name string, rule Rule[T]) Rule[T] {
 	return Object(Required(name, rule, func(value *T) *T { return value }))
 }
 
-func schemaOf[T any](fields []Field[T]) *schema.Schema {
-	properties := make([]schema.Property, len(fields))
-	for i, f := range fields {
-		properties[i] = f.property
-	}
-	return schema.Object(properties...)
-}
-
-func readObject[T any](s *input.Issues, v input.Value, path []string, fields []Field[T], into *T) bool {
-	r := s.Object(v, path...)
-	if !r.Ok() {
-		return false
-	}
-	read := func(last bool) {
-		for _, f := range fields {
-			if v := r.Take(f.property.Name); f.last == last {
-				f.read(s, v, r.Path(f.property.Name), into)
+// object is the schema and the reader of an object of these fields.
+func object[T any](fields []Field[T]) (described *schema.Schema, read func(s *input.Issues, r *input.Reader, into *T)) {
+	var properties []schema.Property
+	var names []string
+	var alternatives []*schema.Schema
+	for _, f := range fields {
+		properties = append(properties, f.properties...)
+		for _, p := range f.properties {
+			names = append(names, p.Name)
+			if len(f.properties) > 1 {
+				alternatives = append(alternatives, &schema.Schema{Required: []string{p.Name}})
 			}
 		}
 	}
-	read(false)
-	r.Done()
-	read(true)
-	return true
+	described = schema.Object(properties...)
+	described.OneOf = alternatives
+	return described, func(s *input.Issues, r *input.Reader, into *T) {
+		if !r.Ok() {
+			return
+		}
+		r.Expect(names)
+		for _, f := range fields {
+			f.read(s, r, into)
+		}
+		r.Done()
+	}
 }

@@ -16,12 +16,41 @@ import (
 type Rule[T any] struct {
 	// Schema is the rule as a JSON Schema.
 	Schema *schema.Schema
-	// want names the value in the issue of a missing one.
-	want string
+	form
 	// absent is the value of a member that is left out, nil for the zero value.
 	absent *T
-	// read returns false when there is no T to use.
-	read func(s *input.Issues, v input.Value, path []string) (T, bool)
+	// value reads a value of the form. It returns false when there is no T to use.
+	value func(s *input.Issues, v input.Value, path []string) (T, bool)
+}
+
+// form is what a value must be before it is read, and how issues name it.
+type form struct {
+	// kind is the JSON type, Absent for any.
+	kind     input.Kind
+	nullable bool
+	// want names the value in the issue of a missing one, or of one of another type.
+	want string
+	// listed are the values of an enumeration, which the issue of another value
+	// lists; nil for other rules.
+	listed []string
+}
+
+// New is a rule that package rule has no constructor for. want names the value in
+// issues. read gets values of that kind only, Absent for any kind; it returns false
+// when there is no T to use.
+func New[T any](s *schema.Schema, kind input.Kind, want string, read func(s *input.Issues, v input.Value, path []string) (T, bool)) Rule[T] {
+	return Rule[T]{Schema: s, form: form{kind: kind, want: want}, value: read}
+}
+
+func (r Rule[T]) read(s *input.Issues, v input.Value, path []string) (got T, ok bool) {
+	if r.kind != input.Absent && v.Kind != r.kind && !(r.nullable && v.Kind == input.Null) {
+		s.WrongType(path, r.want, v)
+		return got, false
+	}
+	if got, ok = r.value(s, v, path); !ok && r.listed != nil {
+		s.OutsideVocabulary(path, r.listed)
+	}
+	return got, ok
 }
 
 // Read reads a value. Where it adds issues, it returns what could be read.
@@ -58,13 +87,14 @@ func (r Rule[T]) Default(value T) Rule[T] {
 	return r.As(r.Schema.Defaulting(value))
 }
 
-// Check is the rule with one more condition on values that it reads.
-func (r Rule[T]) Check(ok func(T) bool, code fault.IssueCode, message string) Rule[T] {
-	read := r.read
-	r.read = func(s *input.Issues, v input.Value, path []string) (T, bool) {
-		got, valid := read(s, v, path)
+// Check is the rule with one more condition on values that it reads. The issue is at
+// the value, or at the member of it that below names.
+func (r Rule[T]) Check(ok func(T) bool, code fault.IssueCode, message string, below ...string) Rule[T] {
+	value := r.value
+	r.value = func(s *input.Issues, v input.Value, path []string) (T, bool) {
+		got, valid := value(s, v, path)
 		if valid && !ok(got) {
-			s.Add(code, path, "%s", message)
+			s.Add(code, slices.Concat(path, below), "%s", message)
 			return got, false
 		}
 		return got, valid
@@ -73,11 +103,23 @@ func (r Rule[T]) Check(ok func(T) bool, code fault.IssueCode, message string) Ru
 }
 
 // Pointer is the rule of a member whose target is nil when it is left out.
-func Pointer[T any](r Rule[T]) Rule[*T] {
-	return Rule[*T]{Schema: r.Schema, want: r.want, read: func(s *input.Issues, v input.Value, path []string) (*T, bool) {
-		got, ok := r.read(s, v, path)
-		return &got, ok
-	}}
+func Pointer[T any](r Rule[T]) Rule[*T] { return Map(r, func(value T) *T { return &value }) }
+
+// Nullable is the rule that takes null too, as nil.
+func Nullable[T any](r Rule[T]) Rule[*T] {
+	p := Pointer(r).As(schema.Nullable(r.Schema))
+	p.nullable, p.want = true, r.want+" or null"
+	if r.listed != nil {
+		p.listed = append(slices.Clip(r.listed), "null")
+	}
+	value := p.value
+	p.value = func(s *input.Issues, v input.Value, path []string) (*T, bool) {
+		if v.Kind == input.Null {
+			return nil, true
+		}
+		return value(s, v, path)
+	}
+	return p
 }
 
 // Text takes fewest to most characters, trimmed before they are counted.
@@ -86,17 +128,24 @@ func Text(fewest, most int) Rule[string] {
 	if fewest == 0 {
 		described = schema.Free(most)
 	}
-	return Rule[string]{Schema: described, want: "a string", read: func(s *input.Issues, v input.Value, path []string) (string, bool) {
+	return New(described, input.String, "a string", func(s *input.Issues, v input.Value, path []string) (string, bool) {
 		return s.String(v, input.Text{Min: fewest, Max: most}, path...)
-	}}
+	})
 }
 
 // Verbatim takes 1 to most characters as they were sent, white space around them
 // included; nothing but white space counts as empty.
 func Verbatim(most int) Rule[string] {
-	return Rule[string]{Schema: schema.Text(most), want: "a string", read: func(s *input.Issues, v input.Value, path []string) (string, bool) {
+	return New(schema.Text(most), input.String, "a string", func(s *input.Issues, v input.Value, path []string) (string, bool) {
 		return s.Verbatim(v, input.Text{Min: 1, Max: most}, path...)
-	}}
+	})
+}
+
+// Exact takes any text as it was sent.
+func Exact() Rule[string] {
+	return New(schema.Free(0), input.String, "a string", func(_ *input.Issues, v input.Value, _ []string) (string, bool) {
+		return v.Text, true
+	})
 }
 
 // Enum takes one of the texts.
@@ -105,68 +154,55 @@ func Enum[T ~string](allowed ...T) Rule[T] {
 	for i, text := range allowed {
 		texts[i] = string(text)
 	}
-	return Rule[T]{Schema: schema.OneOf(texts...), want: "one of " + strings.Join(texts, ", "), read: func(s *input.Issues, v input.Value, path []string) (T, bool) {
-		if v.Kind != input.String || !slices.Contains(texts, v.Text) {
-			s.OutsideVocabulary(path, texts)
-			return "", false
-		}
-		return T(v.Text), true
-	}}
+	return Rule[T]{
+		Schema: schema.OneOf(texts...), form: form{want: "one of " + strings.Join(texts, ", "), listed: texts},
+		value: func(_ *input.Issues, v input.Value, _ []string) (T, bool) {
+			return T(v.Text), v.Kind == input.String && slices.Contains(texts, v.Text)
+		},
+	}
 }
 
 // UUID takes a UUID of 36 characters, in either case.
 func UUID[T ~[16]byte]() Rule[T] {
-	return Rule[T]{Schema: schema.AnyUUID(), want: "a UUID", read: func(s *input.Issues, v input.Value, path []string) (T, bool) {
+	return New(schema.AnyUUID(), input.String, "a UUID", func(s *input.Issues, v input.Value, path []string) (T, bool) {
 		text, ok := s.UUID(v, path...)
 		if !ok {
 			return T{}, false
 		}
 		return T(uuid.MustParse(text)), true // it is what ParseUUID returns
-	}}
+	})
 }
 
 // Integer takes an integer of the bounds, both inclusive.
 func Integer(lowest, highest int) Rule[int] {
-	return Rule[int]{Schema: schema.Integer(int64(lowest), int64(highest)), want: "an integer", read: func(s *input.Issues, v input.Value, path []string) (int, bool) {
+	return New(schema.Integer(int64(lowest), int64(highest)), input.Number, "an integer", func(s *input.Issues, v input.Value, path []string) (int, bool) {
 		return s.Integer(v, lowest, highest, path...)
-	}}
+	})
 }
 
 // Boolean takes true or false.
 func Boolean() Rule[bool] {
-	const want = "true or false"
-	return Rule[bool]{Schema: schema.Boolean(), want: want, read: func(s *input.Issues, v input.Value, path []string) (bool, bool) {
-		if v.Kind != input.Bool {
-			s.WrongType(path, want, v)
-		}
-		return v.Bool, v.Kind == input.Bool
-	}}
+	return New(schema.Boolean(), input.Bool, "true or false", func(_ *input.Issues, v input.Value, _ []string) (bool, bool) {
+		return v.Bool, true
+	})
 }
 
 // Number takes exactly one integer, such as the version of a format.
 func Number(n int) Rule[int] {
-	want := "the number " + strconv.Itoa(n)
-	return Rule[int]{Schema: schema.Always(n), want: want, read: func(s *input.Issues, v input.Value, path []string) (int, bool) {
-		if v.Kind != input.Number {
-			s.WrongType(path, want, v)
-			return 0, false
-		}
-		if f, err := strconv.ParseFloat(v.Text, 64); err != nil || f != float64(n) {
-			s.OutsideVocabulary(path, []string{strconv.Itoa(n)})
+	text := strconv.Itoa(n)
+	return New(schema.Always(n), input.Number, "the number "+text, func(s *input.Issues, v input.Value, path []string) (int, bool) {
+		f, err := strconv.ParseFloat(v.Text, 64)
+		if err != nil || f != float64(n) {
+			s.OutsideVocabulary(path, []string{text})
 			return 0, false
 		}
 		return n, true
-	}}
+	})
 }
 
 // Array takes fewest to most elements, which want names in issues.
 func Array[T any](want string, each Rule[T], fewest, most int) Rule[[]T] {
-	want = "an array of " + want
-	return Rule[[]T]{Schema: schema.Array(each.Schema, fewest, most), want: want, read: func(s *input.Issues, v input.Value, path []string) ([]T, bool) {
-		if v.Kind != input.Array {
-			s.WrongType(path, want, v)
-			return nil, false
-		}
+	return New(schema.Array(each.Schema, fewest, most), input.Array, "an array of "+want, func(s *input.Issues, v input.Value, path []string) ([]T, bool) {
 		if !s.Length(len(v.Items), fewest, most, path...) {
 			return nil, false
 		}
@@ -177,20 +213,28 @@ func Array[T any](want string, each Rule[T], fewest, most int) Rule[[]T] {
 			}
 		}
 		return elements, true
-	}}
+	})
+}
+
+// OneOrMore takes a value, or an array of 1 to most values.
+func OneOrMore[T any](each Rule[T], most int) Rule[[]T] {
+	several := Array("values", each, 1, most)
+	s := &schema.Schema{AnyOf: []*schema.Schema{each.Schema, several.Schema}}
+	return New(s, input.Absent, "a value", func(s *input.Issues, v input.Value, path []string) ([]T, bool) {
+		if v.Kind == input.Array {
+			return several.read(s, v, path)
+		}
+		got, ok := each.read(s, v, path)
+		return []T{got}, ok
+	})
 }
 
 // ByKey takes an object of at most most members under keys of the client's own,
 // which want names in issues.
 func ByKey[T any](want string, key Rule[string], each Rule[T], most int) Rule[map[string]T] {
-	want = "an object of " + want
 	described := schema.ByKey(each.Schema)
 	described.PropertyNames, described.MaxProperties = key.Schema, most
-	return Rule[map[string]T]{Schema: described, want: want, read: func(s *input.Issues, v input.Value, path []string) (map[string]T, bool) {
-		if v.Kind != input.Object {
-			s.WrongType(path, want, v)
-			return nil, false
-		}
+	return New(described, input.Object, "an object of "+want, func(s *input.Issues, v input.Value, path []string) (map[string]T, bool) {
 		if n := len(v.Members); n > most {
 			s.Add(fault.TooBig, path, "must have at most %d entries, has %d", most, n)
 			return nil, false
@@ -202,23 +246,13 @@ func ByKey[T any](want string, key Rule[string], each Rule[T], most int) Rule[ma
 			values[m.Name], _ = each.read(s, m.Value, at)
 		}
 		return values, true
-	}}
+	})
 }
 
 // Map is the rule with the value converted.
 func Map[T, V any](r Rule[T], convert func(T) V) Rule[V] {
-	return Rule[V]{Schema: r.Schema, want: r.want, read: func(s *input.Issues, v input.Value, path []string) (V, bool) {
-		got, ok := r.read(s, v, path)
+	return Rule[V]{Schema: r.Schema, form: r.form, value: func(s *input.Issues, v input.Value, path []string) (V, bool) {
+		got, ok := r.value(s, v, path)
 		return convert(got), ok
-	}}
-}
-
-// Exact takes any text as it was sent.
-func Exact() Rule[string] {
-	return Rule[string]{Schema: schema.Free(0), want: "a string", read: func(s *input.Issues, v input.Value, path []string) (string, bool) {
-		if v.Kind != input.String {
-			s.WrongType(path, "a string", v)
-		}
-		return v.Text, v.Kind == input.String
 	}}
 }

@@ -220,7 +220,8 @@ func (s *Schema) TakesEmpty() bool {
 	if s.target != nil {
 		return s.target.TakesEmpty()
 	}
-	return s.Type == "object" && len(s.Required) == 0 && s.OneOf == nil && s.AnyOf == nil
+	free := func(s *Schema) bool { return len(s.Required) == 0 }
+	return s.Type == "object" && free(s) && s.OneOf == nil && (s.AnyOf == nil || slices.ContainsFunc(s.AnyOf, free))
 }
 
 // Collect adds to the components those that the schema refers to, directly or

@@ -26,7 +26,7 @@ func TestUpsertsAreValidAndEachChangesSomething(t *testing.T) {
 		var before book.Overlay
 		for n := range 1_000 {
 			body := upsertItem(d, id, n)
-			in, err := book.ParseUpsert(decoded(t, body), d, nil)
+			in, err := book.UpsertRule(d).Parse(decoded(t, body))
 			if err != nil {
 				t.Fatalf("%s: %v", body, err)
 			}

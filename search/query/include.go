@@ -1,5 +1,7 @@
 package query
 
+import "strings"
+
 // Include is a kind of related records that a request for one record can embed.
 type Include struct {
 	// Key is the name in `include` and in the answer.
@@ -40,3 +42,6 @@ var singular = map[Dataset]string{Accounts: "account", Contacts: "contact", Proj
 
 // Singular is the name of one record of a dataset.
 func (d Dataset) Singular() string { return singular[d] }
+
+// Title is Singular with a capital letter, for names of schemas.
+func (d Dataset) Title() string { return strings.ToUpper(singular[d][:1]) + singular[d][1:] }

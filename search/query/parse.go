@@ -1,191 +1,175 @@
 package query
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
 )
 
-type parser struct {
-	issues  *input.Issues
-	dataset Dataset
-	base    BaseKind
-	terms   int
+// Parse reads the body of a search request (docs/api.md, "Search requests"). It
+// returns all problems that it finds as one validation error. It does not check
+// the cursor: only package search can.
+func Parse(body input.Value, d Dataset, base Base) (Query, error) {
+	q, err := SearchRule(d, base.Kind).Parse(body)
+	q.Base = base
+	return q, err
 }
 
-// filters reads an object of filters on some fields.
-func (p *parser) filters(v input.Value, fields []Field, path ...string) All {
-	var where All
-	r := p.issues.Object(v, path...)
-	for i := range fields {
-		f := &fields[i]
-		if filter := r.Take(f.Key); filter.Kind != input.Absent {
-			if node := p.filter(filter, f, r.Path(f.Key)); node != nil {
-				where = append(where, node)
-			}
+// SearchRule is the rule of Parse, which leaves out the ids of the base.
+func SearchRule(d Dataset, base BaseKind) rule.Rule[Query] { return searchRules[base][d] }
+
+var searchRules = func() map[BaseKind]map[Dataset]rule.Rule[Query] {
+	all := map[BaseKind]map[Dataset]rule.Rule[Query]{Data: {}, Book: {}, View: {}}
+	for base, byDataset := range all {
+		for _, d := range Datasets {
+			byDataset[d] = searchRule(d, base)
 		}
 	}
-	r.Done()
-	return where
+	return all
+}()
+
+// request is a search request while it is read.
+type request struct {
+	Query
+	conditions
 }
 
-// relations reads has_… and without_…: one related record must meet all filters
+func searchRule(d Dataset, base BaseKind) rule.Rule[Query] {
+	var searched []string
+	for _, f := range Fields(d) {
+		if f.Query {
+			searched = append(searched, "`"+f.Name+"`")
+		}
+	}
+	cursor := schema.Cursor()
+	cursor.MinLength = 1
+	r := rule.Object(
+		rule.Optional("query", rule.Text(1, MaxQuery).Example("garage").
+			Described("Every term must occur in one of the fields "+strings.Join(searched, ", ")+". Case and accents do not matter."),
+			func(r *request) *string { return &r.Text }),
+		rule.OptionalFunc("filters", filtersRule(d, base), (*request).add),
+		rule.OptionalFunc("relations", relationsRule(d), (*request).add),
+		sortField(d, base),
+		rule.Optional("limit", rule.Integer(1, MaxLimit).Default(DefaultLimit), func(r *request) *int { return &r.Limit }),
+		rule.Optional("offset", rule.Integer(0, MaxOffset).Default(0).Described("Does not count beside `search_after`."), func(r *request) *int { return &r.Offset }),
+		rule.OptionalFunc("search_after", rule.Nullable(rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return v.Text, true })).
+			Described("`metadata.search_after` of the page before, with the same sort; null: the first page."), (*request).setAfter),
+		rule.Step(func(issues *input.Issues, _ *input.Reader, r *request) {
+			if r.terms+countTerms(r.Text) > MaxTerms {
+				issues.Add(fault.TooBig, nil, "the texts of the request have more than %d terms in all", MaxTerms)
+			}
+		}),
+	)
+	if base == Data { // sorting by relevance needs a query
+		property := func(name string, s *schema.Schema) schema.Map[*schema.Schema] {
+			return schema.Map[*schema.Schema]{{Name: name, Value: s}}
+		}
+		r.Schema.AnyOf = []*schema.Schema{
+			{Properties: property("sort", &schema.Schema{Properties: property("field", schema.OneOf(names(SortFields(d, base))...))})},
+			{Required: []string{"query"}},
+		}
+	}
+	return rule.Map(r, func(r request) Query {
+		r.Query.Dataset, r.Query.Base.Kind, r.Query.Where = d, base, r.where
+		return r.Query
+	}).Named(map[BaseKind]string{Data: "", Book: "Workspace", View: "View"}[base] + d.Title() + "SearchRequest")
+}
+
+// setAfter stores the cursor, nil for the first page. An empty one must be refused
+// and not read as the first page.
+func (r *request) setAfter(cursor *string) {
+	if cursor != nil {
+		r.After, r.Offset = cmp.Or(*cursor, "-"), 0
+	}
+}
+
+// relationsRule reads has_… and without_…: one related record must meet all filters
 // of the one, and none may meet all filters of the other.
-func (p *parser) relations(v input.Value) All {
-	var where All
-	r := p.issues.Object(v, "relations")
-	for _, rel := range RelationsOf(p.dataset) {
-		for _, key := range []string{"has_" + rel.Singular, "without_" + rel.Singular} {
-			inner := r.Take(key)
-			if inner.Kind == input.Absent {
-				continue
+func relationsRule(d Dataset) rule.Rule[conditions] {
+	var members []rule.Field[conditions]
+	for _, rel := range RelationsOf(d) {
+		member := func(prefix, text string, node func(Node) Node) {
+			members = append(members, rule.OptionalFunc(prefix+rel.Singular, filtersRule(rel.Child, Data).Described(text), func(c *conditions, inner conditions) {
+				c.add(conditions{All{node(Nested{rel, inner.where})}, inner.terms})
+			}))
+		}
+		member("has_", "One related "+rel.Singular+" meets all of these; `{}`: there is one.", func(n Node) Node { return n })
+		member("without_", "No related "+rel.Singular+" meets all of these; `{}`: there is none.", func(n Node) Node { return Not{n} })
+	}
+	text := "This dataset has no relations."
+	if members != nil {
+		text = fmt.Sprintf("Conditions on related records, which must all be met. Of each kind the newest %d count.", MaxChildren)
+	}
+	return rule.Object(members...).Described(text).Named(d.Title() + "Relations")
+}
+
+// sortField reads { field, order }. Without it the order is DefaultSort, or by
+// relevance with a query of global records.
+func sortField(d Dataset, base BaseKind) rule.Field[request] {
+	fields := SortFields(d, base)
+	known, usual, orders := names(fields), DefaultSort(d), []string{"asc", "desc"}
+	text := "Records without a value come last, ties go by id. By default `" + usual.String() + "`"
+	s := sortSchema(schema.OneOf(known...), schema.OneOf(orders...))
+	if base == Data {
+		text += ", with a `query` by relevance"
+		s = &schema.Schema{AnyOf: []*schema.Schema{
+			s, sortSchema(schema.Const(RelevanceSort), schema.Const("desc")).Described("The best match first; needs a `query`."),
+		}}
+	}
+	return rule.FieldFunc(schema.Optional("sort", s.Described(text+".")), func(issues *input.Issues, r *input.Reader, into *request) {
+		into.Sort = usual
+		if into.Text != "" && base == Data {
+			into.Sort = ByRelevance()
+		}
+		v := r.Take("sort")
+		if v.Kind == input.Absent {
+			return
+		}
+		of := issues.Object(v, r.Path("sort")...)
+		if !of.Ok() {
+			return
+		}
+		field, order := of.Take("field"), of.Take("order")
+		of.Done()
+		at, allowed := of.Path("field"), orders
+		switch i := slices.Index(known, field.Text); {
+		case field.Kind != input.String:
+			issues.WrongType(at, "a string", field)
+		case field.Text == RelevanceSort && base == Data:
+			into.Sort, allowed = ByRelevance(), []string{"desc"}
+			if r.Take("query").Kind == input.Absent {
+				issues.Add(fault.Custom, at, "sorting by relevance needs a query")
 			}
-			var node Node = Nested{rel, p.filters(inner, FilterFields(rel.Child, Data), "relations", key)}
-			if strings.HasPrefix(key, "without_") {
-				node = Not{node}
-			}
-			where = append(where, node)
+		case i < 0:
+			issues.Unrecognized(at, []string{field.Text}, known)
+		default:
+			into.Sort.Field = fields[i]
 		}
-	}
-	r.Done()
-	return where
+		switch at := of.Path("order"); {
+		case order.Kind == input.Absent:
+			issues.WrongType(at, "asc or desc", order)
+		case order.Kind != input.String || !slices.Contains(allowed, order.Text):
+			issues.OutsideVocabulary(at, allowed)
+		default:
+			into.Sort.Desc = order.Text == "desc"
+		}
+	})
 }
 
-func (p *parser) sort(v input.Value, hasQuery bool) Sort {
-	s := DefaultSort(p.dataset)
-	r := p.issues.Object(v, "sort")
-	if !r.Ok() {
-		return s
-	}
-	field, order := r.Take("field"), r.Take("order")
-	r.Done()
-	orders := []string{"asc", "desc"}
-	switch {
-	case field.Kind != input.String:
-		p.issues.WrongType([]string{"sort", "field"}, "a string", field)
-	case field.Text == RelevanceSort && p.base == Data:
-		s = ByRelevance()
-		orders = []string{"desc"}
-		if !hasQuery {
-			p.issues.Add(fault.Custom, []string{"sort", "field"}, "sorting by relevance needs a query")
-		}
-	default:
-		fields := SortFields(p.dataset, p.base)
-		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == field.Text })
-		if i >= 0 {
-			s.Field = fields[i]
-			break
-		}
-		var known []string
-		for _, f := range fields {
-			known = append(known, f.Name)
-		}
-		p.issues.Unrecognized([]string{"sort", "field"}, []string{field.Text}, known)
-	}
-	switch {
-	case order.Kind == input.Absent:
-		p.issues.WrongType([]string{"sort", "order"}, "asc or desc", order)
-	case order.Kind != input.String || !slices.Contains(orders, order.Text):
-		p.issues.OutsideVocabulary([]string{"sort", "order"}, orders)
-	default:
-		s.Desc = order.Text == "desc"
-	}
-	return s
+func sortSchema(field, order *schema.Schema) *schema.Schema {
+	return schema.Object(schema.Required("field", field), schema.Required("order", order))
 }
 
-// filter reads { value, exact_match? } for one field; nil when it is not valid.
-func (p *parser) filter(v input.Value, f *Field, path []string) Node {
-	r := p.issues.Object(v, path...)
-	if !r.Ok() {
-		return nil
+func names(fields []Field) []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name
 	}
-	value := r.Take("value")
-	valuePath := r.Path("value")
-	exact := false
-	if f.Kind == FullText {
-		exact = r.Boolean("exact_match")
-	}
-	r.Done()
-	if value.Kind == input.Absent {
-		p.issues.WrongType(valuePath, "a value", value)
-		return nil
-	}
-	switch f.Kind {
-	case Number:
-		return readRange(p, value, valuePath, f, numbers(p, f))
-	case Date:
-		return readRange(p, value, valuePath, f, dates(p))
-	default:
-		return p.values(value, valuePath, f, exact)
-	}
-}
-
-// values reads one value or an array of them, any of which may match.
-func (p *parser) values(v input.Value, path []string, f *Field, exact bool) Node {
-	elements, paths := []input.Value{v}, [][]string{path}
-	if v.Kind == input.Array {
-		if !p.issues.Length(len(v.Items), 1, MaxValues, path...) {
-			return nil
-		}
-		elements, paths = v.Items, nil
-		for i := range elements {
-			paths = append(paths, append(slices.Clip(path), strconv.Itoa(i)))
-		}
-	}
-	var texts []string
-	for i, e := range elements {
-		if text, ok := p.element(e, paths[i], f, exact); ok && !slices.Contains(texts, text) {
-			texts = append(texts, text)
-		}
-	}
-	return anyOf(f, texts, exact)
-}
-
-// anyOf matches when the field matches one of the values.
-func anyOf(f *Field, values []string, exact bool) Node {
-	if f.Kind != FullText || f.IsID() || exact {
-		return Terms{f, values}
-	}
-	matches := make(Any, len(values))
-	for i, text := range values {
-		matches[i] = Match{f, text}
-	}
-	return Simplify(matches)
-}
-
-// element checks one value and returns it in the form that is compared.
-func (p *parser) element(v input.Value, path []string, f *Field, exact bool) (string, bool) {
-	switch {
-	case f.Vocabulary != nil:
-		if v.Kind != input.String || !f.Vocabulary.Has(v.Text) {
-			p.issues.OutsideVocabulary(path, f.Vocabulary.Values())
-			return "", false
-		}
-		return v.Text, true
-	case f.IsID():
-		return p.issues.UUID(v, path...)
-	case v.Kind != input.String:
-		p.issues.WrongType(path, "a string", v)
-		return "", false
-	}
-	// A value that is too long for the field matches nothing and is no error. So
-	// the limit is at least MaxQuery.
-	longest := max(f.MaxChars, MaxQuery)
-	if f.Kind == FullText && !exact {
-		longest = MaxQuery
-	}
-	if n := utf8.RuneCountInString(v.Text); n > longest {
-		p.issues.Add(fault.TooBig, path, "must have at most %d characters, has %d", longest, n)
-		return "", false
-	}
-	folded := Fold(v.Text)
-	if f.Kind == FullText && !exact {
-		p.terms += countTerms(folded)
-		return folded, true
-	}
-	return ExactValue(*f, folded), true
+	return names
 }

@@ -4,9 +4,6 @@ import (
 	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"atlas/internal/fault"
-	"atlas/internal/input"
 )
 
 // Bounds of a search request.
@@ -97,52 +94,6 @@ func (s Sort) String() string {
 	}
 	return name + " asc"
 }
-
-// Parse reads the body of a search request (docs/api.md, "Search requests"). It
-// returns all problems that it finds as one validation error. It does not check
-// the cursor: only package search can.
-func Parse(body input.Value, d Dataset, base Base) (Query, error) {
-	var issues input.Issues
-	p := parser{issues: &issues, dataset: d, base: base.Kind}
-	r := issues.Object(body)
-	q := Query{Dataset: d, Base: base, Sort: DefaultSort(d)}
-	q.Text, _ = r.String("query", input.Text{Min: 1, Max: MaxQuery})
-	p.terms += countTerms(q.Text)
-	if v := r.Take("filters"); v.Kind != input.Absent {
-		q.Where = append(q.Where, p.filters(v, FilterFields(d, base.Kind), "filters")...)
-	}
-	if v := r.Take("relations"); v.Kind != input.Absent {
-		q.Where = append(q.Where, p.relations(v)...)
-	}
-	if q.Text != "" && base.Kind == Data {
-		q.Sort = ByRelevance()
-	}
-	if v := r.Take("sort"); v.Kind != input.Absent {
-		q.Sort = p.sort(v, body.Get("query").Kind != input.Absent)
-	}
-	q.Limit = r.Int("limit", 1, MaxLimit, DefaultLimit)
-	q.Offset = r.Int("offset", 0, MaxOffset, 0)
-	switch v := r.Take("search_after"); v.Kind {
-	case input.Absent, input.Null:
-	case input.String:
-		q.After = v.Text
-		if q.After == "" {
-			q.After = invalidCursor
-		}
-		q.Offset = 0
-	default:
-		issues.WrongType([]string{"search_after"}, "a cursor or null", v)
-	}
-	if p.terms > MaxTerms {
-		p.issues.Add(fault.TooBig, nil, "the texts of the request have more than %d terms in all", MaxTerms)
-	}
-	r.Done()
-	return q, issues.Err()
-}
-
-// invalidCursor replaces an empty cursor, which must be refused and not read as
-// the first page.
-const invalidCursor = "-"
 
 // Page is one page of the rows that a search found.
 type Page struct {

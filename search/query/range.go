@@ -10,59 +10,71 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
 )
 
 // rangeReader reads ranges of one type of values.
 type rangeReader[T any] struct {
-	// read returns the first and the last value that a literal stands for.
-	read    func(v input.Value, path []string) (from, to T, ok bool)
+	// schema is that of a literal, and read returns the first and the last value that
+	// it stands for.
+	schema  *schema.Schema
+	read    func(issues *input.Issues, v input.Value, path []string) (from, to T, ok bool)
 	compare func(a, b T) int
 	// bounds returns the least and the greatest stored value from one value to
 	// another; nil is an open end. ok is false when no stored value lies between.
 	bounds func(from, to *T) (least, greatest Bound, ok bool)
 }
 
-// readRange reads a scalar, which stands for a range of itself, or an array
-// [from, to], one end of which may be null; nil when it is not valid.
-func readRange[T any](p *parser, v input.Value, path []string, f *Field, of rangeReader[T]) Node {
-	node := func(from, to *T) Node {
+// rangeRule reads a scalar, which stands for a range of itself, or an array
+// [from, to], one end of which may be null.
+func rangeRule[T any](f *Field, of rangeReader[T]) rule.Rule[conditions] {
+	pair := func(from, to *schema.Schema) *schema.Schema {
+		return &schema.Schema{Type: "array", PrefixItems: []*schema.Schema{from, to}, Items: false, MinItems: 2, MaxItems: 2}
+	}
+	either := &schema.Schema{AnyOf: []*schema.Schema{of.schema, schema.Null()}}
+	s := &schema.Schema{AnyOf: []*schema.Schema{of.schema, pair(of.schema, either), pair(schema.Null(), of.schema)}}
+	return rule.New(s, input.Absent, "a value", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
+		from, to, ok := of.ends(issues, v, path)
+		if !ok {
+			return conditions{}, false
+		}
 		least, greatest, ok := of.bounds(from, to)
 		if !ok {
-			return Any{} // 2.5 of an integer, or an instant between two milliseconds
+			return conditions{where: All{Any{}}}, true // 2.5 of an integer, or an instant between two milliseconds
 		}
-		return Range{f, least, greatest}
-	}
+		return conditions{where: All{Range{f, least, greatest}}}, true
+	})
+}
+
+// ends reads a range; nil is an open end.
+func (of rangeReader[T]) ends(issues *input.Issues, v input.Value, path []string) (from, to *T, valid bool) {
 	if v.Kind != input.Array {
-		from, to, ok := of.read(v, path)
-		if !ok {
-			return nil
-		}
-		return node(&from, &to)
+		first, last, ok := of.read(issues, v, path)
+		return &first, &last, ok
 	}
-	if !p.issues.Length(len(v.Items), 2, 2, path...) {
-		return nil
+	if !issues.Length(len(v.Items), 2, 2, path...) {
+		return nil, nil, false
 	}
-	var from, to *T
-	valid := true
+	valid = true
 	if lowest := v.Items[0]; lowest.Kind != input.Null {
-		first, _, ok := of.read(lowest, append(slices.Clip(path), "0"))
+		first, _, ok := of.read(issues, lowest, append(slices.Clip(path), "0"))
 		from, valid = &first, ok
 	}
 	if highest := v.Items[1]; highest.Kind != input.Null {
-		_, last, ok := of.read(highest, append(slices.Clip(path), "1"))
+		_, last, ok := of.read(issues, highest, append(slices.Clip(path), "1"))
 		to, valid = &last, valid && ok
 	}
 	switch {
 	case !valid:
-		return nil
 	case from == nil && to == nil:
-		p.issues.Add(fault.Custom, path, "only one end of a range may be null")
-		return nil
+		issues.Add(fault.Custom, path, "only one end of a range may be null")
+		valid = false
 	case from != nil && to != nil && of.compare(*from, *to) > 0:
-		p.issues.Add(fault.Custom, path, "the lowest value of a range must not be above the highest")
-		return nil
+		issues.Add(fault.Custom, path, "the lowest value of a range must not be above the highest")
+		valid = false
 	}
-	return node(from, to)
+	return from, to, valid
 }
 
 // number is a literal in a filter: the exact decimal and the double nearest to
@@ -73,15 +85,17 @@ type number struct {
 }
 
 // numbers reads numbers; bounds are of the type of the field.
-func numbers(p *parser, f *Field) rangeReader[number] {
-	read := func(v input.Value, path []string) (from, to number, ok bool) {
+func numbers(f *Field) rangeReader[number] {
+	// The schema's bounds are what a double has room for.
+	s := &schema.Schema{Type: "number", Minimum: -math.MaxFloat64, Maximum: math.MaxFloat64, Examples: []any{10}}
+	read := func(issues *input.Issues, v input.Value, path []string) (from, to number, ok bool) {
 		if v.Kind != input.Number {
-			p.issues.WrongType(path, "a number", v)
+			issues.WrongType(path, "a number", v)
 			return from, to, false
 		}
 		n, err := strconv.ParseFloat(v.Text, 64)
 		if err != nil || math.IsInf(n, 0) {
-			p.issues.Add(fault.TooBig, path, "the number is out of range")
+			issues.Add(fault.TooBig, path, "the number is out of range")
 			return from, to, false
 		}
 		from = number{readDecimal(v.Text), n}
@@ -89,9 +103,9 @@ func numbers(p *parser, f *Field) rangeReader[number] {
 	}
 	compare := func(a, b number) int { return a.compare(b.decimal) }
 	if f.Type == Double {
-		return rangeReader[number]{read, compare, doubleBounds}
+		return rangeReader[number]{s, read, compare, doubleBounds}
 	}
-	return rangeReader[number]{read, compare, integerBounds}
+	return rangeReader[number]{s, read, compare, integerBounds}
 }
 
 func integerBounds(from, to *number) (least, greatest Bound, ok bool) {
@@ -125,29 +139,28 @@ func doubleBounds(from, to *number) (least, greatest Bound, ok bool) {
 // dates reads days, which stand for all of that UTC day, and instants. Values
 // are milliseconds since 1970, with a fraction where the instant is finer than
 // the milliseconds of records.
-func dates(p *parser) rangeReader[float64] {
-	read := func(v input.Value, path []string) (from, to float64, ok bool) {
-		if v.Kind != input.String {
-			p.issues.WrongType(path, "a date", v)
-			return 0, 0, false
-		}
-		if day, ok := ParseDay(v.Text); ok {
-			return float64(day.UnixMilli()), float64(day.AddDate(0, 0, 1).UnixMilli() - 1), true
-		}
-		t, ok := ParseInstant(v.Text)
-		if !ok {
-			p.issues.Add(fault.InvalidFormat, path, "must be a date: YYYY-MM-DD or RFC 3339")
-			return 0, 0, false
-		}
-		at := float64(t.UnixMilli())
-		if finer := t.Nanosecond() % int(time.Millisecond); finer != 0 {
-			// A float64 cannot represent every nanosecond, so an instant between
-			// two milliseconds is moved clear of both.
-			at += min(max(float64(finer)/float64(time.Millisecond), 0.1), 0.9)
-		}
-		return at, at, true
+var dates = rangeReader[float64]{DayOrInstant, readDate, cmp.Compare[float64], dateBounds}
+
+func readDate(issues *input.Issues, v input.Value, path []string) (from, to float64, ok bool) {
+	if v.Kind != input.String {
+		issues.WrongType(path, "a date", v)
+		return 0, 0, false
 	}
-	return rangeReader[float64]{read, cmp.Compare[float64], dateBounds}
+	if day, ok := ParseDay(v.Text); ok {
+		return float64(day.UnixMilli()), float64(day.AddDate(0, 0, 1).UnixMilli() - 1), true
+	}
+	t, ok := ParseInstant(v.Text)
+	if !ok {
+		issues.Add(fault.InvalidFormat, path, "must be a date: YYYY-MM-DD or RFC 3339")
+		return 0, 0, false
+	}
+	at := float64(t.UnixMilli())
+	if finer := t.Nanosecond() % int(time.Millisecond); finer != 0 {
+		// A float64 cannot represent every nanosecond, so an instant between
+		// two milliseconds is moved clear of both.
+		at += min(max(float64(finer)/float64(time.Millisecond), 0.1), 0.9)
+	}
+	return at, at, true
 }
 
 func dateBounds(from, to *float64) (least, greatest Bound, ok bool) {

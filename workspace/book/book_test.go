@@ -51,11 +51,11 @@ func TestScore(t *testing.T) {
 	}
 }
 
-func TestParseUpsert(t *testing.T) {
+func TestUpsertRule(t *testing.T) {
 	t.Parallel()
 	parse := func(body string) (book.Input, error) {
-		v, issues := input.Decode([]byte(body))
-		return book.ParseUpsert(v, query.Accounts, issues)
+		v, _ := input.Decode([]byte(body))
+		return book.UpsertRule(query.Accounts).Parse(v)
 	}
 	in, err := parse(`{"match":{"domain":"WWW.Acme.com"},"icp_tier":null,"notes":" a ","tags":[" Hot","hot","HOT ","b"]}`)
 	if err != nil {
@@ -83,8 +83,8 @@ func TestTagsAreFolded(t *testing.T) {
 		`["` + long + `x"]`:                        nil,
 		`["` + strings.Repeat("\u0958", 33) + `"]`: nil, // two characters each when composed
 	} {
-		v, issues := input.Decode([]byte(`{"project_id":"00000001-0000-4000-8000-000000000001","tags":` + given + `}`))
-		in, err := book.ParseUpsert(v, query.Projects, issues)
+		v, _ := input.Decode([]byte(`{"project_id":"00000001-0000-4000-8000-000000000001","tags":` + given + `}`))
+		in, err := book.UpsertRule(query.Projects).Parse(v)
 		if want == nil {
 			if fault.CodeOf(err) != fault.InvalidInput {
 				t.Errorf("%s: %v", given, err)

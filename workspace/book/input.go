@@ -3,8 +3,12 @@ package book
 import (
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
 	"atlas/search/query"
 	"atlas/workspace"
 )
@@ -29,110 +33,110 @@ func foldMatch(f query.Field, value string) string {
 // IDKey is the key of a record's id in bodies and batch results.
 func IDKey(d query.Dataset) string { return d.Singular() + "_id" }
 
-// ParseUpsert reads the body of an upsert (docs/api.md, "The book"). Its error,
-// fault.InvalidInput, lists the given issues and its own.
-func ParseUpsert(v input.Value, d query.Dataset, issues input.Issues) (Input, error) {
-	var in Input
-	r := issues.Object(v)
-	if !r.Ok() {
-		return in, issues.Err()
+// UpsertRule reads the body of an upsert (docs/api.md, "The book").
+func UpsertRule(d query.Dataset) rule.Rule[Input] {
+	key, text := IDKey(d), "What is left out stays as it is."
+	id := rule.Map(rule.UUID[uuid.UUID](), uuid.UUID.String)
+	record := func(in *Input) *string { return &in.Record }
+	target := rule.Required(key, id, record)
+	if by, matchable := query.MatchField(d); matchable {
+		target = rule.Either(rule.Optional(key, id, record), rule.Optional("match", matchRule(by), func(in *Input) *string { return &in.Match }))
+		text += " Exactly one of `" + key + "` and `match` says which record."
 	}
-	readTarget(&issues, r, d, &in)
-	in.Change = OverlayChange{}
+	fields := []rule.Field[Input]{target}
 	for _, f := range query.OverlayFields(d) {
-		if !f.Written {
-			continue
-		}
-		if v := r.Take(f.Name); v.Kind != input.Absent {
-			in.Change[f.Name] = readOverlayValue(&issues, v, f, r.Path(f.Name))
+		if f.Written {
+			fields = append(fields, rule.OptionalFunc(f.Name, overlayRule(f), func(in *Input, value any) {
+				if in.Change == nil {
+					in.Change = OverlayChange{}
+				}
+				in.Change[f.Name] = value
+			}))
 		}
 	}
-	r.Done()
-	return in, issues.Err()
+	return rule.Object(fields...).Described(text).Named("Workspace" + d.Title() + "Upsert")
 }
 
-func readTarget(issues *input.Issues, r *input.Reader, d query.Dataset, in *Input) {
-	by, matchable := query.MatchField(d)
-	id := r.Take(IDKey(d))
-	if !matchable {
-		in.Record, _ = issues.UUID(id, IDKey(d))
-		return
+// matchRule reads what names a record by a field, in the form of foldMatch.
+func matchRule(by query.Field) rule.Rule[string] {
+	value := rule.Text(1, by.MaxChars)
+	if by.Domains {
+		value = value.As(schema.Domain(by.MaxChars)).Example("bow-valley-builders.example").
+			Described("With or without scheme, `www.`, path, port and final dot, in Unicode or ASCII.")
+	} else {
+		value = value.Example("ada@example.com").Described("Without regard to case.")
 	}
-	match := r.Take("match")
-	if (id.Kind == input.Absent) == (match.Kind == input.Absent) {
-		issues.Add(fault.InvalidUnion, nil, "give exactly one of %s and match", IDKey(d))
-		return
-	}
-	if match.Kind == input.Absent {
-		in.Record, _ = issues.UUID(id, IDKey(d))
-		return
-	}
-	m := issues.Object(match, "match")
-	if !m.Ok() {
-		return
-	}
-	text := m.RequiredString(by.Match, input.Text{Min: 1, Max: by.MaxChars})
-	m.Done()
-	if text == "" {
-		return
-	}
-	if in.Match = foldMatch(by, text); in.Match == "" {
-		issues.Add(fault.InvalidFormat, m.Path(by.Match), "there is no %s in it", by.Match)
-	}
+	fold := func(text string) string { return foldMatch(by, text) }
+	found := func(text string) bool { return text == "" || fold(text) != "" } // "" has an issue already
+	return rule.Map(rule.Only(by.Match, value).Check(found, fault.InvalidFormat, "there is no "+by.Match+" in it", by.Match), fold)
 }
 
-// readOverlayValue reads a value in the form of Values. It returns nil for null, and
-// for an invalid value, which also adds an issue.
-func readOverlayValue(issues *input.Issues, v input.Value, f query.Field, path []string) any {
+// overlayRule reads a value in the form of Values, nil for null.
+func overlayRule(f query.Field) rule.Rule[any] {
+	var r rule.Rule[any]
+	note := "Null clears."
 	switch {
 	case f.Type == query.Strings:
-		return readDistinct(issues, v, f, path)
-	case v.Kind == input.Null:
+		r = rule.Map(distinctRule(f), func(list []string) any { return list })
+		note = "Replaces all; `[]` clears. Of " + f.Name + " that are equal when folded, as searches compare texts, the first spelling stays, in NFC."
 	case f.Vocabulary != nil:
-		if v.Kind == input.String && f.Vocabulary.Has(v.Text) {
-			return v.Text
-		}
-		issues.OutsideVocabulary(path, append(f.Vocabulary.Values(), "null"))
-	case f.Type == query.Integer, f.Type == query.Double:
-		return readNumber(issues, v, f, path)
-	case v.Kind != input.String:
-		issues.WrongType(path, "a string or null", v)
+		r = clearable(f.Vocabulary.Rule())
 	case f.Type == query.Time:
-		t, ok := query.ParseInstant(v.Text)
-		if !ok {
-			t, ok = query.ParseDay(v.Text)
-		}
-		if ok {
-			return t.UnixMilli()
-		}
-		issues.Add(fault.InvalidFormat, path, "must be a date: YYYY-MM-DD or RFC 3339")
+		r = clearable(dateRule)
+	case f.Type == query.Integer, f.Type == query.Double:
+		r = clearable(numberRule(f)).As(f.Schema())
 	default:
-		if text, ok := issues.String(v, input.Text{Min: f.MinChars, Max: f.MaxChars}, path...); ok {
-			return text
-		}
+		r = clearable(rule.Text(f.MinChars, f.MaxChars))
 	}
-	return nil
+	if f.WriteNote != "" {
+		note += " " + f.WriteNote
+	}
+	if r = r.Described(note); f.Example != nil {
+		r = r.Example(f.Example)
+	}
+	return r
 }
 
-func readNumber(issues *input.Issues, v input.Value, f query.Field, path []string) any {
-	if v.Kind != input.Number {
-		issues.WrongType(path, "a number or null", v)
-		return nil
+// clearable is the rule of a value that null makes unknown.
+func clearable[T any](r rule.Rule[T]) rule.Rule[any] {
+	return rule.Map(rule.Nullable(r), func(value *T) any {
+		if value == nil {
+			return nil
+		}
+		return *value
+	})
+}
+
+// dateRule reads a day or an instant, in milliseconds since 1970.
+var dateRule = rule.New(query.DayOrInstant, input.String, "a string", func(issues *input.Issues, v input.Value, path []string) (int64, bool) {
+	t, ok := query.ParseInstant(v.Text)
+	if !ok {
+		t, ok = query.ParseDay(v.Text)
 	}
-	number, err := strconv.ParseFloat(v.Text, 64)
-	whole, isWhole, within := query.ParseInteger(v.Text)
+	if !ok {
+		issues.Add(fault.InvalidFormat, path, "must be a date: YYYY-MM-DD or RFC 3339")
+	}
+	return t.UnixMilli(), ok
+})
+
+// numberRule reads an int64 or a float64, as the field's type is.
+func numberRule(f query.Field) rule.Rule[any] {
 	bounded := f.Min != 0 || f.Max != 0
-	switch {
-	case f.Type == query.Integer && !isWhole:
-		issues.Add(fault.InvalidType, path, "must be an integer")
-	case bounded && number < float64(f.Min):
-		issues.Add(fault.TooSmall, path, "must be at least %d", f.Min)
-	case bounded && number > float64(f.Max), err != nil, f.Type == query.Integer && !within:
-		issues.Add(fault.TooBig, path, "the number is out of range")
-	case f.Type == query.Integer:
-		return whole
-	default:
-		return number
-	}
-	return nil
+	return rule.New(f.Schema(), input.Number, "a number", func(issues *input.Issues, v input.Value, path []string) (any, bool) {
+		number, err := strconv.ParseFloat(v.Text, 64)
+		whole, isWhole, within := query.ParseInteger(v.Text)
+		switch {
+		case f.Type == query.Integer && !isWhole:
+			issues.Add(fault.InvalidType, path, "must be an integer")
+		case bounded && number < float64(f.Min):
+			issues.Add(fault.TooSmall, path, "must be at least %d", f.Min)
+		case bounded && number > float64(f.Max), err != nil, f.Type == query.Integer && !within:
+			issues.Add(fault.TooBig, path, "the number is out of range")
+		case f.Type == query.Integer:
+			return whole, true
+		default:
+			return number, true
+		}
+		return nil, false
+	})
 }

@@ -1,11 +1,14 @@
 package book
 
 import (
+	"math"
 	"slices"
 
 	"golang.org/x/text/unicode/norm"
 
 	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
 	"atlas/search/query"
 )
 
@@ -24,16 +27,17 @@ func DistinctTags(tags []string) []string {
 	return distinct
 }
 
-// readDistinct reads a list in the form of DistinctTags. Length limits apply to that
+// distinctRule reads a list in the form of DistinctTags. Length limits apply to that
 // form.
-func readDistinct(issues *input.Issues, v input.Value, f query.Field, path []string) []string {
-	v.Items = slices.Clone(v.Items)
-	for i := range v.Items {
-		v.Items[i].Text = norm.NFC.String(v.Items[i].Text)
-	}
-	// The body's size bounds the list; only distinct tags count.
-	given := issues.Strings(v, input.List{Max: len(v.Items), Each: input.Text{Min: f.MinChars, Max: f.MaxChars}}, path...)
-	tags := DistinctTags(given)
-	issues.Length(len(tags), 0, f.MaxItems, path...)
-	return tags
+func distinctRule(f query.Field) rule.Rule[[]string] {
+	each := rule.Text(f.MinChars, f.MaxChars)
+	given := rule.Array("strings", each, 0, math.MaxInt) // the body's size bounds it
+	return rule.New(schema.Array(each.Schema, 0, f.MaxItems), input.Array, "an array of strings", func(issues *input.Issues, v input.Value, path []string) ([]string, bool) {
+		v.Items = slices.Clone(v.Items)
+		for i := range v.Items {
+			v.Items[i].Text = norm.NFC.String(v.Items[i].Text)
+		}
+		tags := DistinctTags(given.Read(issues, v, path...))
+		return tags, issues.Length(len(tags), 0, f.MaxItems, path...)
+	})
 }

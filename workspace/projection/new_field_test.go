@@ -129,13 +129,13 @@ func testNewOverlayFields(t *testing.T) {
 	for member, value := range map[string]string{
 		"nickname": `""`, "grade": `"tier_9"`, "channels": `["a","b","c","d"]`, "budget": `1001`, "margin": `"much"`, "next_step_at": `"soon"`,
 	} {
-		_, err := book.ParseUpsert(decoded(t, `{"account_id":"`+record.String()+`","`+member+`":`+value+`}`), query.Accounts, nil)
+		_, err := book.UpsertRule(query.Accounts).Parse(decoded(t, `{"account_id":"`+record.String()+`","`+member+`":`+value+`}`))
 		if e, ok := errors.AsType[*fault.Error](err); !ok || len(e.Issues) != 1 || e.Issues[0].Path[0] != member {
 			t.Errorf("%s %s: %v", member, value, err)
 		}
 	}
-	in, err := book.ParseUpsert(decoded(t, `{"account_id":"`+record.String()+`","nickname":"The Builders","grade":"tier_2",
-		"channels":["Fair","FAIR","Phone"],"budget":500,"margin":12.5,"next_step_at":"2026-05-01"}`), query.Accounts, nil)
+	in, err := book.UpsertRule(query.Accounts).Parse(decoded(t, `{"account_id":"`+record.String()+`","nickname":"The Builders","grade":"tier_2",
+		"channels":["Fair","FAIR","Phone"],"budget":500,"margin":12.5,"next_step_at":"2026-05-01"}`))
 	fatal(t, err)
 	outcomes, err := w.book.Upsert(t.Context(), w.one, query.Accounts, []book.Input{in})
 	fatal(t, err)

@@ -122,7 +122,7 @@ func (w *world) annotate(d query.Dataset, id, body string) {
 	w.t.Helper()
 	v := valueOf(w.t, body)
 	v.Members = append(v.Members, input.Member{Name: d.Singular() + "_id", Value: input.Value{Kind: input.String, Text: id}})
-	in, err := book.ParseUpsert(v, d, nil)
+	in, err := book.UpsertRule(d).Parse(v)
 	fatal(w.t, err)
 	outcomes, err := w.book.Upsert(w.t.Context(), w.in, d, []book.Input{in})
 	fatal(w.t, err)

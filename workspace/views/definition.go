@@ -30,12 +30,18 @@ const (
 	OneID
 	// Known is an array of exactly one text, "known" or "unknown".
 	Known
-	// NumberRange is { min?, max? }, each a string of digits.
+	// NumberRange is an object of Ends, each a string of digits.
 	NumberRange
-	// DateRange is { after?, before? }, each YYYY-MM-DD: whole UTC days, both
+	// DateRange is an object of Ends, each YYYY-MM-DD: whole UTC days, both
 	// inclusive.
 	DateRange
 )
+
+// Ends are the keys of the ends of a range, at least one of which is given; nil for
+// other shapes.
+func (s ConditionShape) Ends() []string {
+	return map[ConditionShape][]string{NumberRange: {"min", "max"}, DateRange: {"after", "before"}}[s]
+}
 
 // The texts of Known.
 const (
@@ -139,12 +145,9 @@ func (d Definition) MarshalJSON() ([]byte, error) {
 	}
 	fields := map[string]any{}
 	for _, c := range d.Fields {
-		switch c.Shape {
-		case NumberRange:
-			fields[c.Key] = ends("min", c.From, "max", c.To)
-		case DateRange:
-			fields[c.Key] = ends("after", c.From, "before", c.To)
-		default:
+		if ends := c.Shape.Ends(); ends != nil {
+			fields[c.Key] = rangeOf(ends[0], c.From, ends[1], c.To)
+		} else {
 			fields[c.Key] = c.Values
 		}
 	}
@@ -155,7 +158,7 @@ func (d Definition) MarshalJSON() ([]byte, error) {
 	}{DefinitionVersion, d.Q, fields})
 }
 
-func ends(from, a, to, b string) map[string]string {
+func rangeOf(from, a, to, b string) map[string]string {
 	m := map[string]string{}
 	if a != "" {
 		m[from] = a

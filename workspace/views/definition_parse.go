@@ -128,9 +128,9 @@ func (g *grammarReader) condition(k DefinitionKey, v input.Value) Condition {
 	c, at := Condition{DefinitionKey: k}, "fields."+k.Key
 	switch k.Shape {
 	case NumberRange:
-		c.From, c.To = g.span(at, v, "min", "max", g.digits)
+		c.From, c.To = g.span(at, v, k.Shape.Ends(), g.digits)
 	case DateRange:
-		c.From, c.To = g.span(at, v, "after", "before", g.day)
+		c.From, c.To = g.span(at, v, k.Shape.Ends(), g.day)
 	case Known:
 		c.Values = g.only(at, v, ValueKnown+" or "+ValueUnknown, func(s string) (string, bool) {
 			return s, s == ValueKnown || s == ValueUnknown
@@ -207,13 +207,14 @@ func (g *grammarReader) value(item input.Value, f query.Field) (value, reason st
 }
 
 // span reads a range with at least one end.
-func (g *grammarReader) span(at string, v input.Value, from, to string, read func(at string, v input.Value) (string, int64)) (a, b string) {
+func (g *grammarReader) span(at string, v input.Value, ends []string, read func(at string, v input.Value) (string, int64)) (a, b string) {
+	from, to := ends[0], ends[1]
 	if v.Kind != input.Object {
 		g.fail(at, "must be an object with %s, %s or both, not %s", from, to, written(v))
 		return "", ""
 	}
 	before := len(g.problems)
-	g.keys(at, v, from, to)
+	g.keys(at, v, ends...)
 	lowest, highest := v.Get(from), v.Get(to)
 	if lowest.Kind == input.Absent && highest.Kind == input.Absent {
 		g.fail(at, "must have %s, %s or both", from, to)

@@ -1,0 +1,152 @@
+package query
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
+)
+
+// conditions are what filters ask for, which must all match.
+type conditions struct {
+	where All
+	terms int // of all texts, also of one that is given twice
+}
+
+func (c *conditions) add(more conditions) {
+	c.where, c.terms = append(c.where, more.where...), c.terms+more.terms
+}
+
+// filtersRule reads an object of filters; those of books and Views are the same.
+func filtersRule(d Dataset, base BaseKind) rule.Rule[conditions] {
+	fields := FilterFields(d, base)
+	members := make([]rule.Field[conditions], len(fields))
+	for i := range fields {
+		f := &fields[i]
+		members[i] = rule.OptionalFunc(f.Key, filterRule(f).Described(f.Description), (*conditions).add)
+	}
+	name := d.Title() + "Filters"
+	if base != Data {
+		name = "Workspace" + name
+	}
+	return rule.Object(members...).Described("Conditions that must all be met.").Named(name)
+}
+
+// filterRule reads { value, exact_match? } for one field.
+func filterRule(f *Field) rule.Rule[conditions] {
+	switch {
+	case f.Kind == Number:
+		return filter("NumberFilter", rangeRule(f, numbers(f)), "A number, or an inclusive range `[lowest, highest]` one end of which may be null; the lowest must not be above the highest. An unknown value is in no range.")
+	case f.Kind == Date:
+		return filter("DateFilter", rangeRule(f, dates), "A day or an instant, or an inclusive range `[after, before]` one end of which may be null; the first must not be later than the last. An unknown value is in no range.")
+	case f.Vocabulary != nil:
+		value := f.Vocabulary.Rule()
+		return filter(value.Schema.Name()+"Filter", wholeRule(f, value), "")
+	case f.IsID():
+		id := wholeRule(f, rule.Map(rule.UUID[uuid.UUID](), uuid.UUID.String))
+		return exactFilter("IdFilter", filterSchema(id, schema.Optional("exact_match", exactMatch.Schema.Described("Ids are always matched whole."))), id, id)
+	case f.Dynamic():
+		return filter(lengths[longest(*f)]+"ValueFilter", wholeText(f, "Calgary"),
+			fmt.Sprintf("A value of up to %d characters, or several of which any may match, compared without case and accents.", longest(*f)))
+	default:
+		return textFilter(f)
+	}
+}
+
+func textFilter(f *Field) rule.Rule[conditions] {
+	const example = "north tower"
+	terms, whole := termsRule(f, example), wholeText(f, example)
+	s := filterSchema(terms, schema.Optional("exact_match", exactMatch.Schema.Defaulting(false))).
+		Described("Every term of the text, or of one of several, must occur in the field; with `exact_match` it is the whole value. Case and accents do not matter.")
+	if longest(*f) > MaxQuery {
+		s = &schema.Schema{AnyOf: []*schema.Schema{s, filterSchema(whole, schema.Required("exact_match", schema.Const(true))).
+			Described("The whole value, without regard to case and accents.")}}
+	}
+	return exactFilter(lengths[longest(*f)]+"TextFilter", s, terms, whole)
+}
+
+func filterSchema(value rule.Rule[conditions], more ...schema.Property) *schema.Schema {
+	return schema.Object(append([]schema.Property{schema.Required("value", value.Schema)}, more...)...)
+}
+
+// filter reads { value }.
+func filter(name string, value rule.Rule[conditions], text string) rule.Rule[conditions] {
+	return rule.Object(rule.NoOthers[conditions](), rule.Required("value", value, func(c *conditions) *conditions { return c })).Described(text).Named(name)
+}
+
+var exactMatch = rule.Boolean()
+
+// exactFilter reads { value, exact_match? }; whole reads the value of an exact match.
+func exactFilter(name string, s *schema.Schema, value, whole rule.Rule[conditions]) rule.Rule[conditions] {
+	return rule.New(schema.Named(name, s), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
+		r := issues.Object(v, path...)
+		r.Take("value")
+		chosen := value
+		if exactMatch.Member(issues, r, "exact_match", false) {
+			chosen = whole
+		}
+		r.Done()
+		return chosen.Member(issues, r, "value", true), true
+	})
+}
+
+// longest is how many characters a value may have that is compared whole. A value that
+// is too long for the field matches nothing and is no error, so it is at least MaxQuery.
+func longest(f Field) int { return max(f.MaxChars, MaxQuery) }
+
+// lengths distinguish the filters on texts by how long a value may be. A length that
+// only one field has is named after it.
+var lengths = func() map[int]string {
+	names := map[int]string{MaxQuery: "Short", ShortChars: "", LongChars: "Long"}
+	for _, d := range Datasets {
+		for _, f := range FilterFields(d, Book) {
+			if _, named := names[longest(f)]; !named && f.Folded() {
+				names[longest(f)] = strings.ToUpper(f.Name[:1]) + f.Name[1:]
+			}
+		}
+	}
+	return names
+}()
+
+// wholeRule reads one value or several, any of which may match as a whole.
+func wholeRule(f *Field, value rule.Rule[string]) rule.Rule[conditions] {
+	return rule.Map(rule.OneOrMore(value, MaxValues), func(values []string) conditions {
+		return conditions{where: All{Terms{f, distinct(values)}}}
+	})
+}
+
+func wholeText(f *Field, example string) rule.Rule[conditions] {
+	return wholeRule(f, rule.Map(foldedRule(longest(*f), example), func(folded string) string { return ExactValue(*f, folded) }))
+}
+
+// termsRule reads one text or several; all terms of any of them may match.
+func termsRule(f *Field, example string) rule.Rule[conditions] {
+	return rule.Map(rule.OneOrMore(foldedRule(MaxQuery, example), MaxValues), func(texts []string) (c conditions) {
+		var matches Any
+		for _, text := range texts {
+			c.terms += countTerms(text)
+		}
+		for _, text := range distinct(texts) {
+			matches = append(matches, Match{f, text})
+		}
+		c.where = All{Simplify(matches)}
+		return c
+	})
+}
+
+// foldedRule reads a text of up to most characters and folds it.
+func foldedRule(most int, example string) rule.Rule[string] {
+	return rule.New(schema.Free(most).Example(example), input.String, "a string", func(issues *input.Issues, v input.Value, path []string) (string, bool) {
+		if n := utf8.RuneCountInString(v.Text); n > most {
+			issues.Add(fault.TooBig, path, "must have at most %d characters, has %d", most, n)
+			return "", false
+		}
+		return Fold(v.Text), true
+	})
+}
