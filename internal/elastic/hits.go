@@ -41,10 +41,7 @@ func Hits[S any](ctx context.Context, c *Client, index string, search any) ([]Hi
 	}
 	res, err := c.Do(ctx, Request{
 		Method: http.MethodPost, Path: "/" + url.PathEscape(index) + "/_search", Body: body,
-		Query: url.Values{
-			"allow_partial_search_results": {"false"},
-			"filter_path":                  {"hits.hits._id,hits.hits._source,hits.hits.sort,hits.hits.fields"},
-		},
+		Query: url.Values{"allow_partial_search_results": {"false"}},
 	})
 	if err != nil {
 		return nil, err
