@@ -165,6 +165,8 @@ func TestFailedSettleIsLogged(t *testing.T) {
 type lossy struct {
 	to   string
 	drop atomic.Int32
+	// pass, if set, delays each answer until something is received from it.
+	pass atomic.Pointer[chan struct{}]
 	net.Listener
 }
 
@@ -233,6 +235,9 @@ func (p *lossy) serve(c net.Conn) {
 		n, err := r.Read(buffer)
 		if err != nil || script.Load() && p.drop.Add(-1) >= 0 {
 			break
+		}
+		if pass := p.pass.Load(); pass != nil {
+			<-*pass
 		}
 		if _, err := c.Write(buffer[:n]); err != nil {
 			break
