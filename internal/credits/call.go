@@ -68,7 +68,7 @@ func contextDone(ctx context.Context) bool {
 
 // settleTries is how often Settle calls Redis. settlePause is the first pause between
 // two tries; each further pause is twice as long. Five tries of 100 ms with their pauses
-// take 1.25 s.
+// take 1.25 s, and up to 1.75 s when each waits for another call of 100 ms.
 const (
 	settleTries = 5
 	settlePause = 50 * time.Millisecond

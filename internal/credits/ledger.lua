@@ -105,36 +105,38 @@ local function apply(key, first, last)
     end
   end
 
-
   local advanced = clear
   for i = first, last, 5 do
     local kind, id = ARGV[i], ARGV[i + 1]
-    -- The reservation: "seq amount created operation".
-    local r = stored[3 + (i - first) / 5]
+    -- The stored reservation with this id, unless it is too old.
+    local known, seq, amount, created, operation = stored[3 + (i - first) / 5], nil, nil, nil, nil
+    if known then
+      seq, amount, created, operation = match(known, '^(%d+) (%d+) (%d+) (%S+)$')
+      known = created + FORGET > now
+    end
 
     if kind ~= 'settle' and not advanced then
       -- The queue has reservations in the order of creation, so those to lapse and to
       -- delete are at its head. The reservation at an empty position was settled.
       advanced = true
-      local id, amount, created
       local limit = math.min(next, lapsed + STEPS)
       while lapsed < limit do
-        id = not settled[lapsed] and call('HGET', key, format('q%d', lapsed))
-        if id then
-          amount, created = match(call('HGET', key, 'r' .. id), '^%d+ (%d+) (%d+)')
-          if created + LAPSE > now then break end
-          held = held - amount
+        local head = not settled[lapsed] and call('HGET', key, format('q%d', lapsed))
+        if head then
+          local reserved, at = match(call('HGET', key, 'r' .. head), '^%d+ (%d+) (%d+)')
+          if at + LAPSE > now then break end
+          held = held - reserved
         end
         lapsed = lapsed + 1
       end
       limit = math.min(lapsed, forgotten + STEPS)
       while forgotten < limit do
-        id = not settled[forgotten] and call('HGET', key, format('q%d', forgotten))
-        if id then
-          created = match(call('HGET', key, 'r' .. id), '^%d+ %d+ (%d+)')
-          if created + FORGET > now then break end
+        local head = not settled[forgotten] and call('HGET', key, format('q%d', forgotten))
+        if head then
+          local at = match(call('HGET', key, 'r' .. head), '^%d+ %d+ (%d+)')
+          if at + FORGET > now then break end
           local n = #deleted
-          deleted[n + 1], deleted[n + 2] = 'r' .. id, format('q%d', forgotten)
+          deleted[n + 1], deleted[n + 2] = 'r' .. head, format('q%d', forgotten)
         end
         forgotten = forgotten + 1
       end
@@ -143,9 +145,10 @@ local function apply(key, first, last)
     local reply
     if kind == 'reserve' then
       -- Reserves an amount for one request, or returns why it cannot.
-      local amount, ceiling = tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
-      if r then
-        reply = { 'granted', used, tonumber(match(r, '^%d+')), epoch }
+      local ceiling = tonumber(ARGV[i + 3])
+      amount = ARGV[i + 2]
+      if known then
+        reply = { 'granted', used, tonumber(seq), epoch }
       elseif used >= ceiling then
         reply = { 'used_up', used, 0, epoch }
       elseif used + held >= ceiling then
@@ -153,7 +156,7 @@ local function apply(key, first, last)
       else
         if epoch == '' then epoch = id end
         local n = #set
-        set[n + 1], set[n + 2] = 'r' .. id, format('%d %d %d %s', next, amount, now, ARGV[i + 4])
+        set[n + 1], set[n + 2] = 'r' .. id, format('%d %s %d %s', next, amount, now, ARGV[i + 4])
         set[n + 3], set[n + 4] = format('q%d', next), id
         reply = { 'granted', used, next, epoch }
         exists, next, held = true, next + 1, held + amount
@@ -163,9 +166,7 @@ local function apply(key, first, last)
       -- Charges what a reservation delivered and deletes the reservation. A lapsed one is
       -- charged too. A missing one is charged nothing: 'gone' when it was settled before,
       -- 'lost' when this hash never had it or was restored to a time before it.
-      local seq, amount, created, operation
-      if r then seq, amount, created, operation = match(r, '^(%d+) (%d+) (%d+) (%S+)$') end
-      if not r or created + FORGET <= now then
+      if not known then
         local seen = exists and epoch == ARGV[i + 4] and tonumber(ARGV[i + 3]) < next
         reply = { seen and 'gone' or 'lost', used }
       else
@@ -210,8 +211,10 @@ local function apply(key, first, last)
       set[n + 1], set[n + 2] = m, counts
     end
   end
-  call('HSET', key, unpack(set))
+  -- A Redis without memory refuses HSET, except after another write: what was reserved
+  -- can still be settled.
   if deleted[1] then call('HDEL', key, unpack(deleted)) end
+  call('HSET', key, unpack(set))
   if extend then call('PEXPIRE', key, IDLE) end -- once a minute
 end
 

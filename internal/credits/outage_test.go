@@ -328,6 +328,24 @@ func TestUnwillingRedisIsAway(t *testing.T) {
 	}
 }
 
+// What was reserved is charged even when Redis has no memory for new reservations.
+func TestSettleInAFullRedis(t *testing.T) {
+	t.Parallel()
+	s := ownRedis(t)
+	c := client(t, s.url())
+	l := ledgerOn(t, c, Options{})
+	ws := workspace(t, l)
+	r := reserve(t, l, ws, 100, 25)
+	if err := c.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if w := settle(t, r, 7); w.Used != 7 {
+		t.Errorf("settled: %+v", w)
+	}
+	_, _, err := l.Reserve(t.Context(), ws, 100, "get_account", 1)
+	wantFault(t, err, fault.Unavailable, time.Second)
+}
+
 // A server without metered requests detects when Redis accepts writes again, and not
 // before: a Redis that is full replies to PING.
 func TestReadyClosesTheBreaker(t *testing.T) {

@@ -37,7 +37,7 @@ var errLost = errors.New("credits: the reservation is no longer there to be char
 // nothing may be delivered. Only the first call has an effect; further calls return the
 // same, so `defer r.Settle(ctx, 0)` safely releases the reservation of a failed request.
 //
-// It goes on when ctx is cancelled, and repeats the call for up to 1.25 s. Errors:
+// It goes on when ctx is cancelled, and repeats the call for up to 1.75 s. Errors:
 // fault.Unavailable when Redis stays unavailable or has lost the reservation;
 // fault.Internal for an amount out of range, which charges nothing.
 func (r *Reservation) Settle(ctx context.Context, delivered int64) (Window, error) {
