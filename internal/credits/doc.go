@@ -36,7 +36,19 @@
 // has at most 1441 buckets. With credits in each minute it takes about 86 kB for one
 // operation and 236 kB for fifteen (MEMORY USAGE on Redis 7), plus about 230 bytes for
 // each reservation that is open, or unsettled and younger than 11 minutes. It expires
-// 72 hours after the last reserve or settle.
+// 72 hours after the last call, or up to a minute earlier.
+//
+// Servers of different versions share the hashes during an upgrade: a change of the layout
+// must be readable by the version before.
+//
+// # Calls
+//
+// One script, ledger.lua, applies any number of operations (reserve, settle, read). A
+// server has one call in flight, in a Cluster one for each workspace. Operations that come
+// up meanwhile wait and go together in the next call. Each has its own outcome: a refusal,
+// an unusable hash or a caller that gives up does not affect the others. An operation can
+// be repeated without effect, so when the reply to a call is lost, each of its callers
+// repeats its own.
 //
 // # Time
 //
@@ -60,8 +72,8 @@
 //
 // Each call has a timeout (100 ms by default). After some failures in a row a circuit
 // breaker fails calls at once for a second, then lets one call through as a probe. The
-// timeout starts when the call has a connection. Before that it waits up to a second
-// for a slot, because a burst of our own calls says nothing about Redis. Concurrent
+// timeout starts when the call is made. Before that an operation waits for earlier calls,
+// up to a second, because a burst of our own calls says nothing about Redis. Concurrent
 // calls that fail together count as one failure. A Reserve whose reply was lost releases
 // what it may have reserved. Errors are fault.Unavailable: metered operations respond
 // 503; operations that cost nothing may go on when Check returns it.

@@ -3,13 +3,11 @@ package credits
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -20,21 +18,6 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/timer"
-)
-
-var (
-	//go:embed window.lua
-	windowLua string
-	//go:embed reserve.lua
-	reserveLua string
-	//go:embed settle.lua
-	settleLua string
-	//go:embed read.lua
-	readLua string
-
-	reserveScript = redis.NewScript(windowLua + reserveLua)
-	settleScript  = redis.NewScript(windowLua + settleLua)
-	readScript    = redis.NewScript(windowLua + readLua)
 )
 
 // MaxCeiling is the maximum of ceilings and amounts, because Lua numbers are doubles.
@@ -52,7 +35,7 @@ type Options struct {
 	// Timeout of one call to Redis. Default 100 ms.
 	Timeout time.Duration
 	// Wait is how long Reserve waits while open reservations fill the window, and how
-	// long a call waits for a slot. Default 1 s.
+	// long an operation waits for earlier calls. Default 1 s.
 	Wait time.Duration
 	// BreakerFailures is how many failures in a row open the breaker. Default 5.
 	BreakerFailures int
@@ -79,8 +62,8 @@ type Ledger struct {
 	localClock       func() time.Time
 	log              *slog.Logger
 	breaker          *breaker
-	slots            chan struct{} // a semaphore of concurrent calls
-	lastClockWarning atomic.Int64  // unix ms
+	batcher          *batcher
+	lastClockWarning atomic.Int64 // unix ms
 }
 
 // New returns a ledger. client comes from Open, or is configured in the same way: with
@@ -101,7 +84,7 @@ func New(client redis.UniversalClient, o Options) (*Ledger, error) {
 	if o.LocalClock == nil {
 		o.LocalClock = systemClock().now
 	}
-	return &Ledger{
+	l := &Ledger{
 		client:     client,
 		prefix:     cmp.Or(o.Prefix, "atlas:credits:"),
 		timeout:    cmp.Or(o.Timeout, 100*time.Millisecond),
@@ -113,13 +96,18 @@ func New(client redis.UniversalClient, o Options) (*Ledger, error) {
 			limit: cmp.Or(o.BreakerFailures, 5),
 			pause: cmp.Or(o.BreakerPause, time.Second),
 		},
-		slots: make(chan struct{}, callsPerCPU*runtime.GOMAXPROCS(0)),
-	}, nil
+	}
+	l.batcher = &batcher{client: client, timeout: l.timeout, wait: l.wait, times: l.times, queues: map[string][]*operation{}}
+	return l, nil
 }
 
-// callsPerCPU is the number of concurrent calls per CPU, the client's default number of
-// connections.
-const callsPerCPU = 10
+// times returns what batcher.times describes.
+func (l *Ledger) times() (now string, latest int64) {
+	if l.now != nil {
+		now = strconv.FormatInt(l.now().UnixMilli(), 10)
+	}
+	return now, l.localClock().Add(clockTolerance).UnixMilli()
+}
 
 var operationName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
@@ -182,28 +170,26 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 }
 
 // release settles, with one try, a reservation whose reply was lost. Near the ceiling
-// other requests would otherwise wait until it lapses.
+// other requests would otherwise wait until it lapses. It is queued behind the lost
+// operation, so it cannot overtake that.
 func (l *Ledger) release(ctx context.Context, r *Reservation, lost error) {
-	if errors.Is(lost, errBreakerOpen) || errors.Is(lost, errNoSlot) {
+	if errors.Is(lost, errBreakerOpen) || errors.Is(lost, errQueueTooLong) {
 		return // Redis was not called
 	}
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.timeout)
-	defer cancel()
-	_, _ = l.run(bounded, settleScript, r.key, []any{r.id, r.seq, r.epoch, 0})
+	l.batcher.do(context.WithoutCancel(ctx), r.key, "settle", []any{r.id, 0, r.seq, r.epoch})
 }
 
 func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, w Window, err error) {
-	answer, err := l.call(ctx, reserveScript, r.key, r.ceiling, r.id, r.amount, r.operation)
+	answer, err := l.call(ctx, r.key, "reserve", r.id, r.amount, r.ceiling, r.operation)
 	if err != nil {
 		return "", Window{}, err
 	}
-	f := scriptReply{values: answer}
-	status, used, ahead := f.text(0), f.number(1), f.number(2)
-	r.seq, r.epoch = f.number(3), f.text(4)
-	if f.err != nil {
-		return "", Window{}, fault.Wrap(f.err, fault.Internal, internalMessage)
+	status, used := answer.text(0), answer.number(1)
+	r.seq, r.epoch = answer.number(2), answer.text(3)
+	if answer.err != nil {
+		return "", Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
 	}
-	l.warnClockAhead(ctx, ahead)
+	l.warnClockAhead(ctx, answer.ahead)
 	return status, newWindow(used, r.ceiling), nil
 }
 
@@ -212,7 +198,7 @@ func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, w 
 // unavailable it returns fault.Unavailable within Options.Timeout, and the operation may
 // go on, because it costs nothing.
 func (l *Ledger) Check(ctx context.Context, workspace string, ceiling int64) (Window, error) {
-	u, err := l.read(ctx, workspace, ceiling, false)
+	u, err := l.Usage(ctx, workspace, ceiling)
 	if err == nil && u.Used >= ceiling {
 		err = usedUp(ceiling)
 	}
@@ -222,31 +208,28 @@ func (l *Ledger) Check(ctx context.Context, workspace string, ceiling int64) (Wi
 // Usage returns the window and the used credits by operation. A window that is used up
 // is not an error. Error: fault.Unavailable when Redis is unavailable.
 func (l *Ledger) Usage(ctx context.Context, workspace string, ceiling int64) (Usage, error) {
-	return l.read(ctx, workspace, ceiling, true)
-}
-
-func (l *Ledger) read(ctx context.Context, workspace string, ceiling int64, byTool bool) (Usage, error) {
 	key, err := l.key(workspace, ceiling)
 	if err != nil {
 		return Usage{}, err
 	}
-	answer, err := l.call(ctx, readScript, key, byTool)
+	answer, err := l.call(ctx, key, "read", "", "", "", "")
 	if err != nil {
 		return Usage{}, err
 	}
-	f := scriptReply{values: answer}
-	used, ahead, ops := f.number(0), f.number(1), f.text(2)
+	used, operations := answer.number(1), answer.text(2)
 	u := Usage{Window: newWindow(used, ceiling), ByTool: map[string]int64{}}
-	for _, op := range strings.Fields(ops) {
-		name, total, _ := strings.Cut(op, ":")
+	for _, operation := range strings.Fields(operations) {
+		name, total, _ := strings.Cut(operation, ":")
 		n, err := strconv.ParseInt(total, 10, 64)
-		f.err = errors.Join(f.err, err)
-		u.ByTool[name] = n
+		answer.err = errors.Join(answer.err, err)
+		if n > 0 {
+			u.ByTool[name] = n
+		}
 	}
-	if f.err != nil {
-		return Usage{}, fault.Wrap(f.err, fault.Internal, internalMessage)
+	if answer.err != nil {
+		return Usage{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
 	}
-	l.warnClockAhead(ctx, ahead)
+	l.warnClockAhead(ctx, answer.ahead)
 	return u, nil
 }
 

@@ -3,6 +3,7 @@ package credits
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -284,7 +285,7 @@ func TestParallelReservationsPassTheCeilingOnce(t *testing.T) {
 	}
 }
 
-func TestScriptsAreIdempotent(t *testing.T) {
+func TestOperationsAreIdempotent(t *testing.T) {
 	t.Parallel()
 	l := ledger(t, Options{Wait: time.Nanosecond})
 	ws := workspace(t, l)
@@ -306,6 +307,55 @@ func TestScriptsAreIdempotent(t *testing.T) {
 	}
 	if _, w, err := l.Reserve(t.Context(), ws, 30, "search_accounts", 18); err != nil || w.Used != 12 {
 		t.Fatalf("after all that: %+v, %v", w, err)
+	}
+}
+
+// Servers of different versions share the hashes during an upgrade. doc.go describes the
+// fields.
+func TestStoredFields(t *testing.T) {
+	t.Parallel()
+	c := newClocks()
+	l := ledger(t, c.options())
+	ws := workspace(t, l)
+	key, _ := l.key(ws, 0)
+	now := c.redis.Load()
+	minute := fmt.Sprint(now / 60_000)
+	stored := func() map[string]string { return l.client.HGetAll(t.Context(), key).Val() }
+
+	if err := l.client.HSet(t.Context(), key,
+		"w", fmt.Sprintf("%d 7 25 %s 3 2 1 the-epoch", now, minute),
+		"b", "get_contact:2 search_accounts:5",
+		minute, "2:5 1:2",
+		"rthe-id", fmt.Sprintf("2 25 %d search_accounts", now), "q2", "the-id",
+	).Err(); err != nil {
+		t.Fatal(err)
+	}
+	old := &Reservation{ledger: l, key: key, id: "the-id", amount: 25, ceiling: 100, createdAt: time.UnixMilli(now), seq: 2, epoch: "the-epoch"}
+	if w := settle(t, old, 20); w.Used != 27 {
+		t.Errorf("settled: %+v", w)
+	}
+	want := map[string]string{
+		"w":    fmt.Sprintf("%d 27 0 %s 3 3 1 the-epoch", now, minute),
+		"b":    "get_contact:2 search_accounts:25",
+		minute: "2:25 1:2",
+	}
+	if diff := cmp.Diff(want, stored()); diff != "" {
+		t.Errorf("after a settle (-want +got):\n%s", diff)
+	}
+
+	r, _, err := l.Reserve(t.Context(), ws, 100, "get_account", 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want["w"] = fmt.Sprintf("%d 27 4 %s 4 3 3 the-epoch", now, minute)
+	want["r"+r.id] = fmt.Sprintf("3 4 %d get_account", now)
+	want["q3"] = r.id
+	if diff := cmp.Diff(want, stored()); diff != "" {
+		t.Errorf("after a reserve (-want +got):\n%s", diff)
+	}
+	settle(t, r, 1)
+	if got := stored(); got["b"] != "get_contact:2 search_accounts:25 get_account:1" || got[minute] != "2:25 1:2 3:1" {
+		t.Errorf("after another settle: %v", got)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,77 +88,122 @@ func (r *run) window(what string, got Window) {
 	}
 }
 
-func (r *run) reserve() {
+// step is a call of the ledger, and what compares its results with the model.
+type step struct{ call, verify func() }
+
+func (r *run) reserve() step {
 	op := rapid.SampledFrom([]string{"search_accounts", "get_contact", "search_view_records"}).Draw(r.T, "operation")
 	amount := rapid.Int64Range(1, 100).Draw(r.T, "amount")
-	h, w, err := r.ledger.Reserve(r.ctx, r.ws, r.m.ceiling, op, amount)
-	r.m.step(r.clocks)
-	want := fault.Code("")
-	switch {
-	case r.m.used() >= r.m.ceiling:
-		want = fault.RateLimited
-	case r.m.used()+r.m.held() >= r.m.ceiling:
-		want = fault.Unavailable
-	}
-	if got := fault.CodeOf(err); got != want {
-		r.Fatalf("reserve: %v, want code %q (used %d, held %d)", err, want, r.m.used(), r.m.held())
-	}
-	r.window("reserve", w)
-	r.seen["reserve "+string(want)]++
-	if err == nil {
-		r.m.exists = true
-		r.m.open[h.id] = &modelReservation{amount: amount, created: r.m.now, born: r.clocks.local.Load(), operation: op}
-		r.handles = append(r.handles, h)
-	}
+	var h *Reservation
+	var w Window
+	var err error
+	return step{func() { h, w, err = r.ledger.Reserve(r.ctx, r.ws, r.m.ceiling, op, amount) }, func() {
+		r.m.step(r.clocks)
+		want := fault.Code("")
+		switch {
+		case r.m.used() >= r.m.ceiling:
+			want = fault.RateLimited
+		case r.m.used()+r.m.held() >= r.m.ceiling:
+			want = fault.Unavailable
+		}
+		if got := fault.CodeOf(err); got != want {
+			r.Fatalf("reserve: %v, want code %q (used %d, held %d)", err, want, r.m.used(), r.m.held())
+		}
+		r.window("reserve", w)
+		r.seen["reserve "+string(want)]++
+		if err == nil {
+			r.m.exists = true
+			r.m.open[h.id] = &modelReservation{amount: amount, created: r.m.now, born: r.clocks.local.Load(), operation: op}
+			r.handles = append(r.handles, h)
+		}
+	}}
 }
 
 // settle settles any reservation ever granted, often one that was settled, has lapsed or
-// was deleted.
-func (r *run) settle() {
+// was deleted. A batch has at most one operation on a reservation.
+func (r *run) settle(batch map[string]bool) step {
 	if len(r.handles) == 0 {
-		return
+		return r.check()
 	}
 	// Usually a late one.
 	back := min(rapid.IntRange(0, 200).Draw(r.T, "reservation")/10, len(r.handles)-1)
 	h := again(r.handles[len(r.handles)-1-back])
 	delivered := rapid.Int64Range(0, h.amount).Draw(r.T, "delivered")
-	w, err := h.Settle(r.ctx, delivered)
-	r.m.step(r.clocks)
-	known, open := r.m.open[h.id]
-	if !open {
-		old := r.clocks.local.Load()-h.createdAt.UnixMilli() >= 10*60_000
-		if failed := err != nil; failed != (delivered > 0 && old) {
-			r.Fatalf("settle again: %v", err)
-		}
-		r.seen["settle again or forgotten"]++
-	} else {
-		if err != nil {
-			r.Fatalf("settle: %v", err)
-		}
-		if r.m.now >= known.created+60_000 {
-			r.seen["settle lapsed"]++
-		}
-		delete(r.m.open, h.id)
-		if delivered > 0 {
-			r.m.charges = append(r.m.charges, modelCharge{known.created / 60_000, delivered, known.operation})
-		}
+	if batch[h.id] {
+		return r.check()
 	}
-	if err == nil {
-		r.window("settle", w)
-	}
+	batch[h.id] = true
+	var w Window
+	var err error
+	return step{func() { w, err = h.Settle(r.ctx, delivered) }, func() {
+		r.m.step(r.clocks)
+		known, open := r.m.open[h.id]
+		if !open {
+			old := r.clocks.local.Load()-h.createdAt.UnixMilli() >= 10*60_000
+			if failed := err != nil; failed != (delivered > 0 && old) {
+				r.Fatalf("settle again: %v", err)
+			}
+			r.seen["settle again or forgotten"]++
+		} else {
+			if err != nil {
+				r.Fatalf("settle: %v", err)
+			}
+			if r.m.now >= known.created+60_000 {
+				r.seen["settle lapsed"]++
+			}
+			delete(r.m.open, h.id)
+			if delivered > 0 {
+				r.m.charges = append(r.m.charges, modelCharge{known.created / 60_000, delivered, known.operation})
+			}
+		}
+		if err == nil {
+			r.window("settle", w)
+		}
+	}}
 }
 
-func (r *run) check() {
-	w, err := r.ledger.Check(r.ctx, r.ws, r.m.ceiling)
-	r.m.step(r.clocks)
-	want := fault.Code("")
-	if r.m.used() >= r.m.ceiling {
-		want = fault.RateLimited
+func (r *run) check() step {
+	var w Window
+	var err error
+	return step{func() { w, err = r.ledger.Check(r.ctx, r.ws, r.m.ceiling) }, func() {
+		r.m.step(r.clocks)
+		want := fault.Code("")
+		if r.m.used() >= r.m.ceiling {
+			want = fault.RateLimited
+		}
+		if got := fault.CodeOf(err); got != want {
+			r.Fatalf("check: %v, want code %q", err, want)
+		}
+		r.window("check", w)
+	}}
+}
+
+// batch makes several calls whose operations go together, in this order.
+func (r *run) batch() {
+	r.ledger.batcher.queues[""] = nil // as if a call were in flight
+	settles := map[string]bool{}
+	steps := make([]step, rapid.IntRange(2, 6).Draw(r.T, "operations"))
+	var group sync.WaitGroup
+	for i := range steps {
+		switch rapid.IntRange(0, 4).Draw(r.T, "operation of the batch") {
+		case 0:
+			steps[i] = r.check()
+		case 1, 2:
+			steps[i] = r.reserve()
+		default:
+			steps[i] = r.settle(settles)
+		}
+		group.Go(steps[i].call)
+		for queued(r.ledger) != i+1 {
+			runtime.Gosched()
+		}
 	}
-	if got := fault.CodeOf(err); got != want {
-		r.Fatalf("check: %v, want code %q", err, want)
+	r.ledger.batcher.send("", r.ledger.batcher.next(""))
+	group.Wait()
+	for _, s := range steps {
+		s.verify()
 	}
-	r.window("check", w)
+	r.seen["batch"]++
 }
 
 func (r *run) usage() {
@@ -228,19 +275,22 @@ func TestWindowEqualsItsModel(t *testing.T) {
 		defer c.Del(r.ctx, key)
 		start := r.clocks.redis.Load()
 		for range rapid.IntRange(100, 400).Draw(rt, "steps") {
-			switch rapid.IntRange(0, 15).Draw(rt, "do") {
+			one := func(s step) { s.call(); s.verify() }
+			switch rapid.IntRange(0, 19).Draw(rt, "do") {
 			case 0, 1, 2, 3:
 				r.pass()
 			case 4:
 				r.jump()
 			case 5:
-				r.check()
+				one(r.check())
 			case 6, 7:
 				r.usage()
 			case 8, 9, 10, 11:
-				r.reserve()
+				one(r.reserve())
+			case 12, 13, 14, 15:
+				r.batch()
 			default:
-				r.settle()
+				one(r.settle(map[string]bool{}))
 			}
 			steps++
 		}
@@ -248,7 +298,7 @@ func TestWindowEqualsItsModel(t *testing.T) {
 		days += float64(r.m.now-start) / 86_400_000
 	})
 	t.Logf("%d steps over %.0f days: %v", steps, days, seen)
-	for _, what := range []string{"reserve ", "reserve rate_limited", "reserve unavailable", "settle lapsed", "settle again or forgotten"} {
+	for _, what := range []string{"reserve ", "reserve rate_limited", "reserve unavailable", "settle lapsed", "settle again or forgotten", "batch"} {
 		if seen[what] == 0 {
 			t.Errorf("%q never came up", what)
 		}

@@ -165,6 +165,8 @@ func TestFailedSettleIsLogged(t *testing.T) {
 type lossy struct {
 	to   string
 	drop atomic.Int32
+	// pass, if set, delays each answer until something is received from it.
+	pass atomic.Pointer[chan struct{}]
 	net.Listener
 }
 
@@ -233,6 +235,9 @@ func (p *lossy) serve(c net.Conn) {
 		n, err := r.Read(buffer)
 		if err != nil || script.Load() && p.drop.Add(-1) >= 0 {
 			break
+		}
+		if pass := p.pass.Load(); pass != nil {
+			<-*pass
 		}
 		if _, err := c.Write(buffer[:n]); err != nil {
 			break
@@ -321,6 +326,24 @@ func TestUnwillingRedisIsAway(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What was reserved is charged even when Redis has no memory for new reservations.
+func TestSettleInAFullRedis(t *testing.T) {
+	t.Parallel()
+	s := ownRedis(t)
+	c := client(t, s.url())
+	l := ledgerOn(t, c, Options{})
+	ws := workspace(t, l)
+	r := reserve(t, l, ws, 100, 25)
+	if err := c.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if w := settle(t, r, 7); w.Used != 7 {
+		t.Errorf("settled: %+v", w)
+	}
+	_, _, err := l.Reserve(t.Context(), ws, 100, "get_account", 1)
+	wantFault(t, err, fault.Unavailable, time.Second)
 }
 
 // A server without metered requests detects when Redis accepts writes again, and not

@@ -2,6 +2,7 @@ package credits
 
 import (
 	"context"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -15,8 +16,11 @@ var probeScript = redis.NewScript(`return { redis.call('HSET', KEYS[1], 'p', '')
 // sends no other requests to a server that is not ready.
 func (l *Ledger) Ready(ctx context.Context) error {
 	err := l.client.Ping(ctx).Err()
-	if err == nil && l.BreakerOpen() {
-		_, _ = l.call(ctx, probeScript, l.prefix+"{probe}") // the breaker gets the outcome
+	if err == nil && l.breaker.open() && l.breaker.allow() {
+		began := time.Now()
+		bounded, cancel := context.WithTimeout(ctx, l.timeout)
+		defer cancel()
+		_ = l.recordOutcome(ctx, began, probeScript.Run(bounded, l.client, []string{l.prefix + "{probe}"}).Err())
 	}
 	return err
 }

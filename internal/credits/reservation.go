@@ -38,7 +38,7 @@ var errLost = errors.New("credits: the reservation is no longer there to be char
 // nothing may be delivered. Only the first call has an effect; further calls return the
 // same, so `defer r.Settle(ctx, 0)` safely releases the reservation of a failed request.
 //
-// It goes on when ctx is cancelled, and repeats the call for up to 1.25 s. Errors:
+// It goes on when ctx is cancelled, and repeats the call for up to 1.75 s. Errors:
 // fault.Unavailable when Redis stays unavailable or has lost the reservation;
 // fault.Internal for an amount out of range, which charges nothing.
 func (r *Reservation) Settle(ctx context.Context, delivered int64) (Window, error) {
@@ -61,7 +61,7 @@ func (r *Reservation) settle(ctx context.Context, delivered int64) (Window, erro
 	old := r.ledger.localClock().Sub(r.createdAt) >= forgetAfter
 	pause := settlePause
 	for try := 1; ; try++ {
-		answer, err := r.ledger.callOnce(ctx, settleScript, r.key, r.id, r.seq, r.epoch, delivered)
+		answer, err := r.ledger.callOnce(ctx, r.key, "settle", r.id, delivered, r.seq, r.epoch)
 		if err == nil {
 			return r.settled(ctx, answer, delivered, old)
 		}
@@ -75,13 +75,12 @@ func (r *Reservation) settle(ctx context.Context, delivered int64) (Window, erro
 	}
 }
 
-func (r *Reservation) settled(ctx context.Context, answer []any, delivered int64, old bool) (Window, error) {
-	f := scriptReply{values: answer}
-	status, used, ahead := f.text(0), f.number(1), f.number(2)
-	if f.err != nil {
-		return Window{}, fault.Wrap(f.err, fault.Internal, internalMessage)
+func (r *Reservation) settled(ctx context.Context, answer reply, delivered int64, old bool) (Window, error) {
+	status, used := answer.text(0), answer.number(1)
+	if answer.err != nil {
+		return Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
 	}
-	r.ledger.warnClockAhead(ctx, ahead)
+	r.ledger.warnClockAhead(ctx, answer.ahead)
 	// "gone" means that Redis applied an earlier try whose reply was lost. For an old
 	// reservation it can also mean that Redis deleted it.
 	if delivered > 0 && (status == "lost" || status == "gone" && old) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,6 +85,23 @@ func TestCluster(t *testing.T) {
 			t.Errorf("used %d", n)
 		}
 	}
+
+	// A call has the keys of one slot only, however many callers there are at once.
+	var group sync.WaitGroup
+	for _, ws := range spaces {
+		for range 5 {
+			group.Go(func() {
+				r, _, err := l.Reserve(t.Context(), ws, 100, "search_accounts", 1)
+				if err == nil {
+					_, err = r.Settle(t.Context(), 0)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	group.Wait()
 
 	ws := spaces[0]
 	key, err := l.key(ws, 0)

@@ -70,6 +70,27 @@ func TestWindowAfterADayWithoutUse(t *testing.T) {
 	}
 }
 
+// Calls extend the expiry once a minute.
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	c := newClocks()
+	l := ledger(t, c.options())
+	ws := workspace(t, l)
+	key := l.prefix + "{" + ws + "}"
+	for _, call := range []func(){
+		func() { spend(t, l, ws, 100, 1) },
+		func() { settle(t, reserve(t, l, ws, 100, 1), 0) },
+		func() { used(t, l, ws) },
+	} {
+		call()
+		if ttl := l.client.PTTL(t.Context(), key).Val(); ttl <= 71*time.Hour || ttl > 72*time.Hour {
+			t.Errorf("expires in %v", ttl)
+		}
+		l.client.PExpire(t.Context(), key, time.Hour)
+		c.advance(time.Minute)
+	}
+}
+
 // A slow request is charged to the minute of its reservation, which may be before the
 // oldest bucket, and leaves the window with that minute.
 func TestChargeBeforeTheOldestBucket(t *testing.T) {
