@@ -134,6 +134,9 @@ func TestPublicRecord(t *testing.T) {
 				if want := f.List(); (value.Kind() == '[') != want {
 					t.Errorf("%s %s %s: %s", name, d, f.Name, value)
 				}
+				if name == "full" && f.Derive == nil && (value.Kind() == 'n' || string(value) == "[]") {
+					t.Errorf("the full record of %s has no %s", d, f.Name)
+				}
 				if f.Type == query.Time && value.Kind() == '"' && len(value) != len(`"2024-01-01T00:00:00.000Z"`) {
 					t.Errorf("%s %s %s: %s has no milliseconds", name, d, f.Name, value)
 				}

@@ -1,8 +1,8 @@
 package query
 
 // catalog has the fields of each dataset in the order a record shows them. A new
-// global field is one row here; the client's record and docs/data.md name it too,
-// which tests check.
+// global field is one row here; the client's record and docs/ name it too, which
+// tests check.
 var catalog = map[Dataset][]Field{
 	Accounts: rows(
 		name("The firm's name", Ascending),
@@ -86,7 +86,8 @@ var catalog = map[Dataset][]Field{
 
 // overlayCatalog has what a workspace adds to the records it keeps in its book. A
 // new field that workspaces write is one row here and a column of that name (a
-// migration of workspace/postgres); the client names it too.
+// migration of workspace/postgres); the client and docs/ name it too, which tests
+// check.
 var overlayCatalog = overlays(
 	Field{Name: "icp_tier", Only: Accounts, Type: String, Kind: Enum, Vocabulary: ICPTiers, Written: true, Rows: AllRows,
 		Description: "How well the account fits the workspace's ideal customer profile",

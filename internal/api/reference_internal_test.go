@@ -1,0 +1,149 @@
+package api
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"atlas/search/query"
+)
+
+const referencePage = "../../docs/api.md"
+
+// reference is the text of docs/api.md between two others.
+func reference(t *testing.T, from, to string) string {
+	t.Helper()
+	raw, err := os.ReadFile(referencePage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, found := strings.Cut(string(raw), from)
+	part, _, ended := strings.Cut(part, to)
+	if !found || !ended {
+		t.Fatalf("%s has nothing between %q and %q", referencePage, from, to)
+	}
+	return part
+}
+
+var backquoted = regexp.MustCompile("`([a-z0-9_]+)`")
+
+// namesIn lists the names in backquotes, sorted, each once.
+func namesIn(text string) []string {
+	names := map[string]bool{}
+	for _, m := range backquoted.FindAllStringSubmatch(text, -1) {
+		names[m[1]] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+func TestReferenceNamesEveryOperation(t *testing.T) {
+	t.Parallel()
+	named := namesIn(reference(t, "\n", "\n## Health"))
+	// The book's routes are there for accounts.
+	ofAccounts := regexp.MustCompile(`_workspace_(contact|project)(s?)`)
+	var unthrottled []string
+	for _, r := range (&Server{}).Routes() {
+		if _, found := slices.BinarySearch(named, ofAccounts.ReplaceAllString(r.Operation, "_workspace_account$2")); !found {
+			t.Errorf("%s does not name %s", referencePage, r.Operation)
+		}
+		if r.Throttling == Never {
+			unthrottled = append(unthrottled, r.Operation)
+		}
+	}
+	slices.Sort(unthrottled)
+	if diff := cmp.Diff(unthrottled, namesIn(reference(t, "**Never throttled**:", "\n"))); diff != "" {
+		t.Errorf("never throttled (-routes +%s):\n%s", referencePage, diff)
+	}
+}
+
+// The table under "Records" and the sentence above it list what the catalog says.
+func TestReferenceListsFields(t *testing.T) {
+	t.Parallel()
+	doubles := map[string]bool{}
+	cells := map[string]map[query.Dataset]string{}
+	order := []query.Dataset{query.Accounts, query.Contacts, query.Projects, query.Signals}
+	for _, row := range tableUnder(t, referencePage, "## Records") {
+		if len(row) > len(order) {
+			of := map[query.Dataset]string{}
+			for i, d := range order {
+				of[d] = row[i+1]
+			}
+			cells[strings.TrimSpace(row[0])] = of
+		}
+	}
+	for _, d := range order {
+		searched, unfiltered := map[string]bool{}, map[string]bool{}
+		for _, f := range query.Fields(d) {
+			if f.Query {
+				searched[f.Name] = true
+			}
+			if f.Kind == query.Plain && f.Name != "id" {
+				unfiltered[f.Name] = true
+			}
+			if f.Type == query.Double {
+				doubles[f.Name] = true
+			}
+		}
+		for title, want := range map[string]map[string]bool{"searched by `query`": searched, "without a filter": unfiltered} {
+			if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), namesIn(cells[title][d])); diff != "" {
+				t.Errorf("%s, %s (-catalog +%s):\n%s", d, title, referencePage, diff)
+			}
+		}
+	}
+	sentence := reference(t, "empty lists are `[]`.", "are doubles;")
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(doubles)), namesIn(sentence)); diff != "" {
+		t.Errorf("doubles (-catalog +%s):\n%s", referencePage, diff)
+	}
+}
+
+func TestReferenceListsVocabularies(t *testing.T) {
+	t.Parallel()
+	listed := map[string]string{} // by key, or key and dataset
+	for _, row := range tableUnder(t, referencePage, "## Enumerations") {
+		key := strings.NewReplacer("`", "", "(", "", ")", "").Replace(row[0])
+		listed[strings.TrimSpace(key)] = strings.TrimSpace(row[1])
+	}
+	for _, d := range query.Datasets {
+		for _, f := range slices.Concat(query.Fields(d), query.OverlayFields(d)) {
+			if f.Kind != query.Enum || f.Dynamic() {
+				continue
+			}
+			got, found := listed[f.Key+" "+string(d)]
+			if !found {
+				got = listed[f.Key]
+			}
+			if want := strings.Join(f.Vocabulary.Values(), ", "); got != want {
+				t.Errorf("%s: %s of %s: %q, want %q", referencePage, f.Key, d, got, want)
+			}
+		}
+	}
+}
+
+// The section on the book says what becomes of each value that a workspace writes
+// and by which ones it searches.
+func TestReferenceListsOverlayFields(t *testing.T) {
+	t.Parallel()
+	written, filters := namesIn(reference(t, "\nAn upsert names the record by", "\n")), namesIn(reference(t, "\n- Searches accept the dataset's filters, and", "\n"))
+	var want []string
+	for _, d := range query.Held {
+		for _, f := range query.OverlayFields(d) {
+			if f.Kind != query.Plain {
+				want = append(want, f.Key)
+			}
+		}
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(slices.Compact(want), filters); diff != "" {
+		t.Errorf("filters of the book (-catalog +%s):\n%s", referencePage, diff)
+	}
+	for _, f := range query.WrittenFields() {
+		if !slices.Contains(written, f.Name) {
+			t.Errorf("%s does not say how an upsert changes %s", referencePage, f.Name)
+		}
+	}
+}
