@@ -300,14 +300,14 @@ func (e *Error) Class() Class {
 }
 
 // FaultOf turns an error into one for the callers above. Unavailable: transient
-// errors, a missing index (nothing was loaded yet) and refused credentials (an
-// operator can correct them). Internal: all others, which are our mistakes.
+// errors, a missing index (nothing was loaded yet), a missing alias (another server
+// has just moved it) and refused credentials (an operator can correct them). Internal: all others, which are our mistakes.
 func FaultOf(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	switch {
 	case !ok:
 		return err
-	case e.Class() != Rejected || e.Type == "index_not_found_exception",
+	case e.Class() != Rejected || e.Type == "index_not_found_exception" || e.Type == "aliases_not_found_exception",
 		e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
 		return fault.BackendUnavailable(err, "elasticsearch")
 	default:
