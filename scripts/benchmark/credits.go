@@ -87,7 +87,8 @@ type counting struct {
 	searches int64
 }
 
-// on runs the benchmark on an installation and prints the result. Its dataset does not matter.
+// on runs the benchmark on an installation and prints the result. Its dataset does
+// not matter.
 func (c *creditsCmd) on(i *installation) {
 	client := must(credits.Open(i.Stack.RedisURL))
 	defer client.Close()
