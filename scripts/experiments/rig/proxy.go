@@ -49,9 +49,8 @@ func (p *Proxy) Delay(milliseconds, jitter int) error {
 	return p.addToxic("downstream", "latency", map[string]int{"latency": milliseconds, "jitter": jitter})
 }
 
-// DelayRequests holds every piece of a request back for so long, give or take
-// jitter. The piece arrives even if its sender has given up meanwhile, or was
-// killed.
+// DelayRequests delays every piece of a request, by latency plus or minus jitter.
+// The piece arrives even if its sender has given up meanwhile, or was killed.
 func (p *Proxy) DelayRequests(milliseconds, jitter int) error {
 	return p.addToxic("upstream", "latency", map[string]int{"latency": milliseconds, "jitter": jitter})
 }
