@@ -249,26 +249,31 @@ func (l *load) deleteOld(ctx context.Context) {
 	l.report.Deleted = append(l.report.Deleted, old...)
 }
 
-// maxSegment is the maximum size of a merged segment, in bytes: Elasticsearch makes
-// no larger ones by itself, and needs as much free space to make one.
+// maxSegment is the size in bytes up to which Elasticsearch merges segments by itself.
 const maxSegment = 5 << 30
 
 // mergeSegments has Elasticsearch merge the new indices in the background. A shard of
 // one segment takes a fifth less CPU to search and half of the disk. Searches do not
 // depend on it, so a failure is only added to the notes.
 func (l *load) mergeSegments(ctx context.Context) {
-	all, err := generation.List(ctx, l.Elastic, l.Names)
+	var all []generation.Generation
+	err := l.firstRetry().Do(ctx, func(ctx context.Context) (err error) {
+		all, err = generation.List(ctx, l.Elastic, l.Names)
+		return err
+	})
 	for _, g := range all {
 		if g.Name != l.report.Generation {
 			continue
 		}
 		for _, in := range g.Datasets {
 			shard := in.Bytes / int64(max(l.Settings.Shards, 1))
-			err = errors.Join(err, l.Elastic.MergeSegments(ctx, in.Index, int(shard/maxSegment)+1))
+			err = errors.Join(err, l.firstRetry().Do(ctx, func(ctx context.Context) error {
+				return l.Elastic.MergeSegments(ctx, in.Index, int(shard/maxSegment)+1)
+			}))
 		}
 	}
 	if err != nil {
-		l.report.Notes = append(l.report.Notes, "the segments of the new indices could not be merged; searches cost more than they could")
+		l.report.Notes = append(l.report.Notes, "the segments of the new indices were not merged, so searches cost more than they could; POST /INDEX/_forcemerge?max_num_segments=1 merges an index")
 		l.Log.Warn("segments could not be merged", "error", err)
 	}
 }

@@ -164,11 +164,20 @@ func TestListenerHearsAfterTheSwitch(t *testing.T) {
 	}
 }
 
-// A new generation is merged to one segment a shard after the switch.
+// A new generation is merged to one segment a shard after the switch, also when
+// Elasticsearch is busy at first.
 func TestSegmentsAreMerged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	o := w.options(folder(t, simple(3)))
+	var refused atomic.Bool
+	o.Elastic = through(t, func(rw http.ResponseWriter, r *http.Request, _ []byte) bool {
+		first := strings.Contains(r.URL.Path, "accounts") && strings.HasSuffix(r.URL.Path, "/_forcemerge") && !refused.Swap(true)
+		if first {
+			rw.WriteHeader(http.StatusTooManyRequests)
+		}
+		return first
+	}, nil)
 	segments := func(generation string) int {
 		var answer []struct{ Segment string }
 		res, err := w.elastic.Do(t.Context(), elastic.Request{
@@ -195,7 +204,11 @@ func TestSegmentsAreMerged(t *testing.T) {
 		}
 	}}
 	report := w.load(t, o)
-	for tick := time.Tick(20 * time.Millisecond); segments(report.Generation) > 1; <-tick {
+	tick, deadline := time.Tick(20*time.Millisecond), time.Now().Add(time.Minute)
+	for segments(report.Generation) > 1 {
+		if <-tick; time.Now().After(deadline) {
+			t.Fatal("the segments are not merged")
+		}
 	}
 }
 
