@@ -23,7 +23,7 @@ type Client struct {
 	Signals  *Dataset[Signal]
 	// Fields describe what can be filtered by.
 	Fields *Fields
-	// Book is what the workspace keeps about global records.
+	// Book has what the workspace keeps about global records.
 	Book Books
 	// Views are those of the workspace, Favorites the user's pointers to Views.
 	Views     *Views
@@ -83,7 +83,7 @@ func WithHTTPClient(h *http.Client) Option { return func(s *settings) { s.http =
 // WithUserAgent sets the user agent; default: atlas-go-client.
 func WithUserAgent(name string) Option { return func(s *settings) { s.userAgent = name } }
 
-// WithObserver calls the function for every attempt, also failed ones: for
+// WithObserver calls the function for every attempt, including failed ones, for
 // logs, metrics and credits. It must be safe for concurrent use.
 func WithObserver(f func(Answer)) Option { return func(s *settings) { s.observe = f } }
 

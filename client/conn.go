@@ -26,7 +26,7 @@ type request struct {
 	method, path string
 	params       url.Values
 	body         any // nil for none
-	// repeatable: the request is idempotent.
+	// repeatable means that the request is idempotent.
 	repeatable bool
 }
 

@@ -15,8 +15,8 @@ const MaxPage = 100
 // Page is one page of a search.
 type Page[R any] struct {
 	Records []R
-	// Total is the number of matches up to 1,000; TotalIsCapped: there are
-	// more.
+	// Total is the number of matches up to 1,000. TotalIsCapped means that there
+	// are more.
 	Total         int
 	TotalIsCapped bool
 	Limit, Offset int
@@ -33,8 +33,8 @@ type Page[R any] struct {
 type Source[R any] struct {
 	conn *conn
 	path string
-	// nested: the records are beside the name of the dataset instead of being
-	// the data.
+	// nested means that data is an object with the records and the name of the
+	// dataset.
 	nested bool
 }
 
@@ -65,8 +65,8 @@ var errNoProgress = errors.New("atlas: the next page has the cursor of this one"
 // page. The loop fetches each page on demand. An error ends the iteration; it
 // can resume from the cursor of the last page.
 //
-// With a sort by a field, every record that matches throughout, and whose value
-// of that field does not change, occurs exactly once.
+// With a sort by a field, a record occurs exactly once if it matches throughout and
+// its value of that field does not change.
 func (s *Source[R]) Pages(ctx context.Context, q Search) iter.Seq2[*Page[R], error] {
 	return func(yield func(*Page[R], error) bool) {
 		q := q // each iteration starts at the same place

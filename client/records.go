@@ -56,7 +56,7 @@ type Contact struct {
 	CreatedAt     time.Time `json:"created_at"`
 	UpdatedAt     time.Time `json:"updated_at"`
 
-	// Of a Get that includes them. Account is nil where there is none, too.
+	// Set by a Get that includes them. Account is also nil if the record has none.
 	Account  *Account  `json:"account,omitempty"`
 	Projects []Project `json:"projects,omitempty"`
 
@@ -120,7 +120,7 @@ type Signal struct {
 	CreatedAt   time.Time `json:"created_at"`
 	UpdatedAt   time.Time `json:"updated_at"`
 
-	// Of a Get that includes them. Project is nil where there is none, too.
+	// Set by a Get that includes them. Project is also nil if the record has none.
 	Project  *Project  `json:"project,omitempty"`
 	Accounts []Account `json:"accounts,omitempty"`
 

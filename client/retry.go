@@ -75,8 +75,7 @@ func (r Retry) wait(attempt int, failure error) (time.Duration, bool) {
 		if e.RetryAfter > r.longest() {
 			return 0, false
 		}
-		// Not before the requested time, plus up to a quarter, at most the
-		// longest.
+		// Wait the requested time plus up to a quarter, at most the longest.
 		return min(e.RetryAfter+rand.N(e.RetryAfter/4+1), r.longest()), true // #nosec G404 -- spreads retries, guards nothing
 	}
 	wait := r.First
@@ -92,7 +91,7 @@ func (r Retry) wait(attempt int, failure error) (time.Duration, bool) {
 	return wait/2 + rand.N(wait/2+1), true // #nosec G404 -- spreads retries, guards nothing
 }
 
-// repeats tells whether a failure is transient and a retry is safe.
+// repeats reports whether a failure is transient and a retry is safe.
 func (r Retry) repeats(failure error, repeatable bool) bool {
 	if e, ok := errors.AsType[*Error](failure); ok {
 		switch e.Status {

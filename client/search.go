@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Search is a request of a search: of a dataset, a book or a View. All of it is
-// optional. Filters and relations are maps by the service's own keys, so a field
-// that is new there needs no new client; a key that means nothing there is an
-// Issue that names it.
+// Search is a search request on a dataset, a book or a View. All fields are
+// optional. Filters and relations are maps by the service's keys, so a new field of
+// the service needs no new client. The service names an unknown key in an Issue.
 //
 //	client.Search{
 //		Query:     "garage",

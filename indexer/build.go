@@ -12,9 +12,9 @@ import (
 )
 
 // build sends the documents of a dataset to the pipeline and collects the dataset's
-// own links to its parents, from the last checkpoint on. The links of its children
-// must be complete. When it returns, its own links are complete, and the last
-// documents may still be under way.
+// own links to its parents, starting at the last checkpoint. The links of its
+// children must be complete. When it returns, its own links are complete, and the
+// last documents may still be in flight.
 func (l *load) build(ctx context.Context, d query.Dataset, records *extsort.Sorter, p *pipeline) error {
 	state := l.state.Datasets[d]
 	if state.Indexed {
@@ -63,8 +63,8 @@ func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries *extso
 	return group.Wait()
 }
 
-// compact merges files until they can be read at once. takeOver puts the merged
-// files into the state.
+// compact merges files until they can be read at once. takeOver stores the merged
+// files in the state.
 func (l *load) compact(ctx context.Context, s *extsort.Sorter, p *pipeline, takeOver func()) error {
 	return s.Compact(ctx, func() error {
 		return p.commitAndWait(ctx, func(context.Context) error {
@@ -100,8 +100,8 @@ func (l *load) parentLinks(d query.Dataset) map[query.Relation]*extsort.Sorter {
 	return up
 }
 
-// checkWritten fails when Elasticsearch refused every document of a dataset: then
-// not single records are wrong.
+// checkWritten fails if Elasticsearch refused every document of a dataset: then the
+// cause is not in single records.
 func (l *load) checkWritten(d query.Dataset) error {
 	s := l.state.Datasets[d]
 	if s.Refused > 0 && s.Documents == 0 {

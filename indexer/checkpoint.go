@@ -10,9 +10,9 @@ import (
 	"atlas/search/query"
 )
 
-// state is the progress of a load: the content of a checkpoint, from which the report
-// is made. It changes at checkpoints only. The process that resumes the load repeats
-// what followed the last checkpoint, and counts it then.
+// state is the progress of a load. It is the content of a checkpoint and the source
+// of the report. It changes at checkpoints only. The process that resumes the load
+// repeats and counts what followed the last checkpoint.
 type state struct {
 	// Resumed counts the processes that resumed the load.
 	Resumed int `json:"resumed"`
@@ -22,12 +22,13 @@ type state struct {
 	// Links are the files of links by relation. They are removed when their parents
 	// are indexed.
 	Links map[string][]extsort.Run `json:"links"`
-	// Created: the new indices exist, with all that the datasets count.
+	// Created means that the new indices exist, with all documents that the datasets
+	// count.
 	Created bool `json:"created"`
 	// Previous are the indices that were served just before the switch.
 	Previous []string `json:"previous,omitempty"`
-	// DeadLetterBytes is the length of the file of dead letters, in bytes, and
-	// DeadLetterBytesRead the same when all lines had been read.
+	// DeadLetterBytes is the length of the file of dead letters, in bytes.
+	// DeadLetterBytesRead is its length when all lines had been read.
 	DeadLetterBytes     int64 `json:"letters"`
 	DeadLetterBytesRead int64 `json:"letters_read"`
 	// Bad and Refused are the problems of lines and of documents that a report
@@ -38,15 +39,16 @@ type state struct {
 
 type datasetState struct {
 	counters
-	// Read: all lines are read and sorted. Before, Offset and Line say how many are.
+	// Read means that all lines are read and sorted. Before that, Offset and Line
+	// say how many are.
 	Read   bool  `json:"read"`
 	Offset int64 `json:"offset"`
 	Line   int64 `json:"line"`
-	// Runs are the files of sorted records. They stay until the switch, so that lost
-	// indices can be filled again.
+	// Runs are the files of sorted records. They are kept until the switch, so that
+	// lost indices can be filled again.
 	Runs []extsort.Run `json:"runs,omitempty"`
-	// Indexed: all documents are acknowledged. Before, those up to and including the
-	// id After are; "" means none.
+	// Indexed means that all documents are acknowledged. Before that, those up to
+	// and including the id After are; "" means none.
 	Indexed bool   `json:"indexed"`
 	After   string `json:"after"`
 }
@@ -113,7 +115,7 @@ func (s *state) files() map[string]bool {
 	return named
 }
 
-// resetIndex goes back to when all lines had been read.
+// resetIndex resets the state to the end of reading.
 func (s *state) resetIndex() {
 	s.Created, s.DeadLetterBytes, s.Refused = false, s.DeadLetterBytesRead, nil
 	s.Links = map[string][]extsort.Run{}
@@ -123,7 +125,7 @@ func (s *state) resetIndex() {
 	}
 }
 
-// save writes a checkpoint. The files that it names must be on the disk before.
+// save writes a checkpoint. The files that it names must be synced to disk before.
 func (l *load) save() error {
 	if l.folder == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 // Problem is one reason why a line or a document was left out.
 type Problem = journal.Problem
 
-// deadLetters are what a load leaves out: all of it in a file, and the first
+// deadLetters collects what a load leaves out: everything in a file, and the first
 // problems for the report. It is safe for concurrent use.
 type deadLetters struct {
 	path  string
@@ -26,7 +26,7 @@ type deadLetters struct {
 	lines, refused []Problem
 }
 
-// checkDeadLettersPath refuses a path that is one of the inputs.
+// checkDeadLettersPath refuses the path of an input.
 func checkDeadLettersPath(path string, inputs []input) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -40,8 +40,8 @@ func checkDeadLettersPath(path string, inputs []input) error {
 	return nil
 }
 
-// openDeadLetters continues the file after the length in the state. "" writes no
-// file.
+// openDeadLetters opens the file and continues it after the length in the state. ""
+// writes no file.
 func openDeadLetters(path string, s *state, count func()) (*deadLetters, error) {
 	l := &deadLetters{path: path, lines: s.Bad, refused: s.Refused, count: count}
 	if path == "" {
@@ -63,7 +63,7 @@ func (l *deadLetters) failed(err error, code fault.Code) error {
 }
 
 // add takes a line that is not a record. raw is nil when it could not be read. The
-// next sync returns what went wrong.
+// next sync returns an error of writing.
 func (l *deadLetters) add(d query.Dataset, file string, line int64, problems []document.Problem, raw []byte) {
 	letter := journal.NewDeadLetter(d, file, line, problems, raw)
 	l.mu.Lock()
@@ -73,7 +73,7 @@ func (l *deadLetters) add(d query.Dataset, file string, line int64, problems []d
 	_ = l.file.Add(letter)
 }
 
-// addRefused takes the refusals of a range that is complete, and syncs.
+// addRefused adds the refusals of a complete range, and syncs.
 func (l *deadLetters) addRefused(of *refusals) error {
 	l.mu.Lock()
 	l.refused = append(l.refused, of.problems[:min(len(of.problems), journal.MaxProblems-len(l.refused))]...)
@@ -84,7 +84,7 @@ func (l *deadLetters) addRefused(of *refusals) error {
 	return l.sync()
 }
 
-// sync brings the file to the disk.
+// sync writes the file to the disk.
 func (l *deadLetters) sync() error { return l.failed(l.file.Sync(), fault.Internal) }
 
 // known are the problems for a checkpoint.
@@ -95,7 +95,7 @@ func (l *deadLetters) known() (bad, refused []Problem) {
 	return slices.Clone(l.lines), slices.Clone(l.refused)
 }
 
-// dropRefused goes back to when all lines had been read.
+// dropRefused removes the refusals that were added after all lines had been read.
 func (l *deadLetters) dropRefused(size int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,8 +103,8 @@ func (l *deadLetters) dropRefused(size int64) error {
 	return l.failed(l.file.Truncate(size), fault.Internal)
 }
 
-// problems lists what a report shows. Where not all fit, refused documents come
-// before bad lines: they are few, and the input does not show them.
+// problems lists what a report shows. If not all fit, refused documents come before
+// bad lines: they are few, and the input does not show them.
 func (l *deadLetters) problems() []Problem {
 	bad, refused := l.known()
 	return journal.FirstProblems(slices.Concat(make([]Problem, 0, len(bad)+len(refused)), refused, bad[:min(len(bad), journal.MaxProblems-len(refused))]))
@@ -113,8 +113,9 @@ func (l *deadLetters) problems() []Problem {
 func (l *deadLetters) close() error { return l.failed(l.file.Close(), fault.Internal) }
 
 // refusals are the documents of a range that Elasticsearch refused. They have a
-// file of their own until the range is complete: two ranges of a dataset are under
-// way together, and the file of dead letters must be cut where a checkpoint ends.
+// file of their own until the range is complete: two ranges of a dataset can be in
+// progress at once, and it must be possible to truncate the file of dead letters to
+// its length at a checkpoint.
 type refusals struct {
 	dir   string
 	count func()

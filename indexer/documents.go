@@ -34,9 +34,9 @@ type DocumentOptions struct {
 // Documents builds the documents that Load would write, by the same reading,
 // sorting and joining, and passes them to take instead of Elasticsearch: dataset by
 // dataset in the order of query.Datasets, in batches of about BatchBytes. A batch
-// is in the order of ids; the batches have no order. take is called by one
-// goroutine at a time. Its batch is valid until it returns, and its error ends the
-// work. The report is that of a load that refused no document.
+// is sorted by id; the batches are in no order. One goroutine at a time calls take.
+// The batch is valid until take returns, and an error of take ends the work. The
+// report is that of a load that refused no document.
 func Documents(ctx context.Context, o DocumentOptions, take func(query.Dataset, []Document) error) (Report, error) {
 	l, err := newDryRun(o)
 	if err != nil {

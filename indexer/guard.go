@@ -25,7 +25,7 @@ func (e *GuardError) Error() string {
 	return fmt.Sprintf("searches were not switched: %s; at least %.1f %% are asked for", strings.Join(all, ", "), 100*e.MinShare)
 }
 
-// guard refuses a new generation that is too small beside the served one.
+// guard refuses a new generation that is too small compared with the served one.
 func (l *load) guard(ctx context.Context) error {
 	l.report.Shares = []Share{}
 	before, err := l.servedIndices(ctx)

@@ -26,8 +26,8 @@ func (l *load) loadingAlias(d query.Dataset) string {
 	return generation.LoadingAlias(l.indexName(d))
 }
 
-// firstTimeout bounds the retries while a load has nothing to lose yet: an operator
-// who has just started it learns soon what is wrong.
+// firstTimeout bounds the retries before a load has made progress, so that the
+// operator who has just started it soon learns what is wrong.
 const firstTimeout = 10 * time.Second
 
 func (l *load) firstRetry() elastic.Retry {
@@ -45,13 +45,13 @@ func (l *load) listIndices(ctx context.Context, retry elastic.Retry) (all []gene
 	return all, err
 }
 
-// otherIndices returns the indices of all generations but this load's.
+// otherIndices returns the indices of all generations except this load's.
 func (l *load) otherIndices(ctx context.Context, retry elastic.Retry) ([]generation.Index, error) {
 	all, err := l.listIndices(ctx, retry)
 	return slices.DeleteFunc(all, func(in generation.Index) bool { return in.Name == l.indexName(in.Dataset) }), err
 }
 
-// servedIndices returns the indices that searches go to, but this load's.
+// servedIndices returns the indices that searches use, except this load's.
 func (l *load) servedIndices(ctx context.Context) ([]generation.Index, error) {
 	others, err := l.otherIndices(ctx, l.Retry)
 	return slices.DeleteFunc(others, func(in generation.Index) bool { return !in.Served }), err
@@ -109,9 +109,9 @@ func (l *load) createIndices(ctx context.Context) error {
 	return l.awaitReplicas(ctx, replicas)
 }
 
-// createIndex creates an index of the new generation. One that exists already is
-// from an earlier try whose answer was lost: nothing else uses the name, and
-// resuming deleted the indices of an earlier process.
+// createIndex creates an index of the new generation. An existing one is from an
+// earlier attempt whose response was lost: nothing else uses the name, and resuming
+// deleted the indices of an earlier process.
 func (l *load) createIndex(ctx context.Context, name string, body []byte) error {
 	return l.Retry.Do(ctx, func(ctx context.Context) error {
 		err := l.Elastic.CreateIndex(ctx, name, body)
@@ -122,8 +122,8 @@ func (l *load) createIndex(ctx context.Context, name string, body []byte) error 
 	})
 }
 
-// indexBody returns the body that creates a dataset's index as it is served, and
-// the settings in it.
+// indexBody returns the request body that creates a dataset's index with the
+// settings of a served one, and these settings.
 func (l *load) indexBody(d query.Dataset) (body, settings map[string]any, err error) {
 	raw, err := mappings.Index(string(d), l.Settings)
 	if err != nil {
@@ -212,8 +212,8 @@ func (l *load) switchAliases(ctx context.Context) error {
 	}
 	var unknown error // not retried
 	err = l.Retry.Do(ctx, func(ctx context.Context) (err error) {
-		// A switch that takes effect only after the aliases were read makes the
-		// next try fail, which reads them again.
+		// If a switch takes effect only after the aliases were read, the next
+		// attempt fails and reads them again.
 		l.report.Switched, err = switching.Switch(ctx, changes, indices,
 			fmt.Sprintf("elasticsearch did not say whether the generation %s is served now, and nothing was deleted", l.report.Generation))
 		if _, ok := errors.AsType[*generation.UnknownSwitchError](err); ok {
@@ -227,8 +227,8 @@ func (l *load) switchAliases(ctx context.Context) error {
 	return cmp.Or(unknown, err)
 }
 
-// deleteOld deletes the generations before the previous one and the remains of
-// older loads. The next load deletes what this one cannot.
+// deleteOld deletes the generations older than the previous one and what older
+// loads left. The next load deletes what this one cannot.
 func (l *load) deleteOld(ctx context.Context) {
 	before, err := l.otherIndices(ctx, l.firstRetry())
 	var old []string
@@ -254,7 +254,7 @@ const maxSegment = 5 << 30
 
 // mergeSegments has Elasticsearch merge the new indices in the background. A shard of
 // one segment takes a fifth less CPU to search and half of the disk. Searches do not
-// depend on it, so a failure is only noted.
+// depend on it, so a failure is only added to the notes.
 func (l *load) mergeSegments(ctx context.Context) {
 	var all []generation.Generation
 	err := l.firstRetry().Do(ctx, func(ctx context.Context) (err error) {

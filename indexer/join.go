@@ -64,8 +64,8 @@ func (c *chunk) add(payload []byte) span {
 const rangeBytes = 256 << 20
 
 // joiner merges the records of a dataset, in the order of their ids, with the links
-// to them, and sends each with its children. The first record of an id counts. A
-// parent with millions of children takes no more memory than one with
+// to them, and sends each with its children. Of records with the same id it uses
+// the first. A parent with millions of children takes no more memory than one with
 // query.MaxChildren: the others are only counted.
 type joiner struct {
 	load       *load
@@ -113,7 +113,7 @@ func (j *joiner) run(ctx context.Context) error {
 	return j.endRange(ctx, true)
 }
 
-// add puts a record and its children into the chunk.
+// add appends a record and its children to the chunk.
 func (j *joiner) add(key []byte) {
 	c := j.current
 	before := len(c.bytes)
@@ -137,7 +137,7 @@ func (j *joiner) endRange(ctx context.Context, last bool) error {
 		return err
 	}
 	for _, s := range j.links {
-		// A stream that failed looks like one that is complete.
+		// A failed stream looks like a complete one.
 		if err := s.entries.Err(); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 // Load reads the four datasets of a folder into a new generation and switches
 // searches to it (docs/data.md, "Loading"). It leaves out and reports lines that are
 // not records and documents that Elasticsearch refuses. Every other failure ends the
-// load, and searches stay on the generation before: an input that is not what its
+// load, and searches stay on the previous generation: an input that is not what its
 // name says (fault.BadRequest), an Elasticsearch that is unavailable for too long
 // (fault.Unavailable), a lost lease, a cancelled context, a new generation that is
 // too small (*GuardError).
@@ -31,7 +31,8 @@ func Load(ctx context.Context, o Options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	// The generation's name has this time: verifying gives records the same one.
+	// The generation's name contains this time, so verifying can give records the
+	// same one.
 	l := newLoad(o, o.Now().Truncate(time.Second))
 	l.write = l.bulk
 	inputs, notes, err := findInputs(o.Dir, o.AllowMissing)
@@ -83,7 +84,7 @@ type load struct {
 	manifest manifest
 	state    *state
 	saved    time.Time // when state.Seconds was true
-	// committed is when the last range was, or writing began.
+	// committed is when the last range was committed, or when writing began.
 	committed   time.Time
 	linked      map[query.Relation]*extsort.Sorter
 	deadLetters *deadLetters
@@ -91,8 +92,8 @@ type load struct {
 	write  func(context.Context, query.Dataset, *request) ([]elastic.Refusal, error)
 	report Report
 	meter  Meter
-	// badInput: an input is not what its name says. discard: the new indices are
-	// useless.
+	// badInput means that an input is not what its name says, discard that the new
+	// indices are useless.
 	badInput, discard bool
 }
 
@@ -108,10 +109,10 @@ func (l *load) underLease(ctx context.Context) error {
 	return named.WithNamedLease(ctx, generation.LeaseName, holder, generation.LeaseTTL, l.run)
 }
 
-// run is the load under its lease.
+// run executes the load while it holds the lease.
 func (l *load) run(ctx context.Context) (err error) {
 	defer func() {
-		// The cause of a cancellation says more than that there was one.
+		// The cause of a cancellation says more than the error.
 		if err != nil && ctx.Err() != nil {
 			err = cmp.Or(context.Cause(ctx), err)
 		}
@@ -124,7 +125,7 @@ func (l *load) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = joinErrors(err, l.deadLetters.close()) }()
-	if l.report.Switched { // by the process before, which ended there
+	if l.report.Switched { // by the previous process, which ended there
 		return l.notifySwitched(ctx)
 	}
 	defer l.closeInputs()
@@ -147,8 +148,8 @@ func (l *load) run(ctx context.Context) (err error) {
 	return l.notifySwitched(ctx)
 }
 
-// noteBadInput notes whether reading ended because an input is wrong: resuming would
-// not help.
+// noteBadInput records whether reading ended because an input is wrong. Resuming
+// would not help then.
 func (l *load) noteBadInput(err error) error {
 	l.badInput = fault.CodeOf(err) == fault.BadRequest
 	return err

@@ -23,7 +23,7 @@ type manifest struct {
 	// Format identifies the format of the sorted files and of the documents.
 	Format     string       `json:"format"`
 	Generation string       `json:"generation"`
-	Started    time.Time    `json:"started"` // what records get that have no time
+	Started    time.Time    `json:"started"` // the time of records that have none
 	Inputs     []inputStamp `json:"inputs"`
 
 	Prefix       string `json:"index_prefix"`
@@ -34,10 +34,10 @@ type manifest struct {
 }
 
 // inputStamp is an input as it was when the load began. Sample is a digest of its
-// size and of up to 64 parts of 64 KiB spread over it. A changed size or
-// modification time is always noticed. A change in place that restores the
-// modification time is noticed only in those parts: reading the whole file would
-// take as long as loading it.
+// size and of up to 64 parts of 64 KiB spread over it. It detects every change of
+// size or modification time. It detects a change in place that restores the
+// modification time only in those parts: reading the whole file would take as long
+// as loading it.
 type inputStamp struct {
 	Dataset  query.Dataset `json:"dataset"`
 	Path     string        `json:"path"` // "" when the dataset has no file
@@ -89,7 +89,7 @@ func newInputStamp(in input) (inputStamp, error) {
 	return s, nil
 }
 
-// checkUnchanged refuses an input that was written to while it was read.
+// checkUnchanged refuses an input that was modified while it was read.
 func (s inputStamp) checkUnchanged() error {
 	info, err := os.Stat(s.Path)
 	if err != nil {
@@ -119,7 +119,7 @@ func (l *load) newManifest() (manifest, error) {
 }
 
 // formatVersion increases with each change of the sorted files that format does not
-// see.
+// detect.
 const formatVersion = 1
 
 func format() string {
@@ -148,8 +148,7 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("the load that was not finished (in %s) cannot be resumed: %s", e.WorkDir, strings.Join(e.Changes, "; "))
 }
 
-// changes lists the differences to the load that is asked for now, as sentences for
-// people.
+// changes lists the differences from the requested load, as sentences for people.
 func (m manifest) changes(now manifest) []string {
 	var all []string
 	if m.Format != now.Format {

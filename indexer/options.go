@@ -27,8 +27,8 @@ const (
 type Progress struct {
 	Phase       Phase
 	Done, Total int64
-	// Given is how much of Done another process had done before this one resumed
-	// the load.
+	// Given is the part of Done that other processes had done before this one
+	// resumed the load.
 	Given int64
 	// Records is how many records this process has processed in the phase.
 	Records int64
@@ -38,7 +38,7 @@ type Progress struct {
 	// The following count all phases of this process: documents that were
 	// acknowledged, the bytes of their requests, requests that were sent again in
 	// whole or in part, lines and documents that were left out. BatchBytes is the
-	// present size of a request.
+	// current size of a request.
 	Documents, Bytes, Retries, DeadLetters, BatchBytes int64
 }
 
@@ -56,22 +56,23 @@ type Options struct {
 	Dir     string
 	Elastic *elastic.Client
 	Names   mappings.Names
-	// Settings apply to the new indices once they are served. While they are
-	// filled they are not refreshed, and have no replicas on a single node.
+	// Settings apply to the new indices once they are served. While a load fills
+	// them, Elasticsearch does not refresh them, and on a single node they have no
+	// replicas.
 	Settings mappings.Settings
 	// Unreplicated keeps no replicas of the new indices while they are filled, on
 	// any number of nodes. That is faster, but the loss of a node ends the load.
 	Unreplicated bool
-	// Lease keeps other writers out. Nil: the caller does.
+	// Lease keeps other writers out. Nil means that the caller does.
 	Lease generation.Lease
-	// Listener is notified of the switch. Nil: no one is.
+	// Listener is notified of the switch. Nil means none.
 	Listener generation.Listener
-	// AllowMissing loads a dataset without a file as an empty one. Without it a
-	// missing file refuses the load.
+	// AllowMissing loads a dataset without a file as an empty one. Without it the
+	// load refuses a missing file.
 	AllowMissing bool
 	// DeadLetters is the path of an NDJSON file with every line and document that
 	// was left out, and the reason. "" means dead-letters.ndjson in the work
-	// folder, where it stays when it is not empty.
+	// folder, where it is kept if it is not empty.
 	DeadLetters string
 	// WorkDir is the folder for sorted records (about twice the size of the unpacked
 	// input) and checkpoints. Load resumes the load that it finds there. "" means a
@@ -85,8 +86,8 @@ type Options struct {
 	// CheckpointRecords is the number of records between two checkpoints. A resumed
 	// load repeats what came after the last one. 0 means 100,000.
 	CheckpointRecords int64
-	// MinShare is the least size of each new index, as a share of the records that
-	// are served. Searches are not switched to a smaller one. 0 allows any size.
+	// MinShare is the minimum size of each new index, as a share of the served
+	// records. A load does not switch searches to a smaller one. 0 allows any size.
 	MinShare float64
 	// Force ignores MinShare.
 	Force bool
@@ -105,7 +106,7 @@ type Options struct {
 	// Progress, when set, is called a few times a second, from one goroutine at
 	// a time.
 	Progress func(Progress)
-	// Log gets events of the load. Nil: none.
+	// Log gets events of the load. Nil means no log.
 	Log *slog.Logger
 	// Now is the clock; nil means the system's.
 	Now func() time.Time

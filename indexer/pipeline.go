@@ -15,7 +15,7 @@ import (
 // pipeline carries the documents of all datasets: builders fill requests, dataset by
 // dataset, Senders write them, and one goroutine commits. Only that one changes the
 // state of the load. The builders of a dataset begin when those of its children are
-// done, while the last requests of the children are still under way, so that
+// done, while the last requests of the children are still in flight, so that
 // Elasticsearch is never idle in between.
 type pipeline struct {
 	requests chan *request
@@ -27,7 +27,7 @@ type pipeline struct {
 // indexAll builds and writes the documents of every dataset, in the order of
 // query.Datasets.
 func (l *load) indexAll(ctx context.Context, sorted map[query.Dataset]*extsort.Sorter) error {
-	// Before the commits, which change the links of the state.
+	// This must precede the commits, which change the links of the state.
 	if err := l.openLinks(); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (r *request) reset() {
 	r.ids, r.lines = r.ids[:0], r.lines[:0]
 }
 
-// bulk is the write of a load into Elasticsearch.
+// bulk writes a request of a load to Elasticsearch.
 func (l *load) bulk(ctx context.Context, d query.Dataset, r *request) ([]elastic.Refusal, error) {
 	return l.Elastic.Bulk(ctx, l.loadingAlias(d), &r.Batch, l.Retry)
 }

@@ -23,7 +23,7 @@ type Meter struct {
 	report func(Progress)
 	phase  Phase
 	began  time.Time
-	// What other processes had done of the phase before this one.
+	// The part of the phase that earlier processes had done.
 	given int64
 }
 
@@ -81,7 +81,8 @@ func (m *Meter) Add(records int64) {
 	m.records.Add(records)
 }
 
-// begin restarts the measurement: what is done so far was done before, or skipped.
+// begin restarts the measurement: what is done so far was done by an earlier
+// process, or skipped.
 func (m *Meter) begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +90,8 @@ func (m *Meter) begin() {
 	m.records.Store(0)
 }
 
-// next ends a phase and begins another, of which done is done already.
+// next ends a phase and begins another, of which the amount done is already
+// complete.
 func (m *Meter) next(phase Phase, done, total int64) {
 	m.notify()
 	m.mu.Lock()

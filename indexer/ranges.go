@@ -13,8 +13,8 @@ import (
 
 // A load is cut into ranges: lineRange is lines of a file, idRange records of a dataset
 // in the order of their ids. Each ends with a checkpoint. Workers wait for each other
-// at the end of a range, so that all of it is on the disk before one of them begins
-// with the next.
+// at the end of a range, so that all of it is on the disk before any of them starts the
+// next.
 
 // barrier lets a number of goroutines wait for each other.
 type barrier struct {
@@ -29,7 +29,7 @@ func newBarrier(n int) *barrier {
 }
 
 // wait blocks until all goroutines have called it. The last one calls last before any
-// goes on. When that fails, the end of the context releases the others.
+// goes on. If last fails, the end of the context releases the others.
 func (b *barrier) wait(ctx context.Context, last func() error) error {
 	if b.left.Add(-1) > 0 {
 		return wait(ctx, b.open)
@@ -58,7 +58,7 @@ type idRange struct {
 	// links are the files of links that include those of the range.
 	links map[string][]extsort.Run
 
-	// pending counts requests, and one more while requests can follow. written is
+	// pending counts requests, plus one while more requests can follow. written is
 	// closed when it is zero.
 	pending atomic.Int64
 	written chan struct{}

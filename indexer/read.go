@@ -16,7 +16,7 @@ import (
 	"atlas/search/document"
 )
 
-// lineBatch is lines on their way to a worker, or the end of a range.
+// lineBatch is a batch of lines for a worker, or the end of a range.
 type lineBatch struct {
 	bytes []byte
 	lines []lineAt
@@ -26,7 +26,7 @@ type lineBatch struct {
 type lineAt struct {
 	number     int64
 	start, end int
-	unread     string // why the line could not be read, if it could not
+	unread     string // why the line could not be read; "" if it was
 }
 
 // lineRange is the end of a range of lines.
@@ -39,8 +39,8 @@ type lineRange struct {
 // lineBatchSize is the size of a batch of lines, in bytes.
 const lineBatchSize = 256 << 10
 
-// openInputs opens every file that is not read yet, before any is read, so that a
-// wrong one is reported at once.
+// openInputs opens every unread file before reading any, so that a wrong one is
+// reported at once.
 func (l *load) openInputs() error {
 	for i, in := range l.inputs {
 		switch {
@@ -84,7 +84,7 @@ type reading struct {
 	// Since the last checkpoint.
 	began           time.Time
 	lines, rejected atomic.Int64
-	seen            int64 // bytes that the meter knows of
+	seen            int64 // bytes that the meter has counted
 }
 
 // read checks the lines of a dataset and sorts its records by id, from the last

@@ -17,8 +17,8 @@ import (
 
 // replicasWhileLoading is the number of replicas of an index while it is filled. On
 // a single node it is 0, because replicas could not be placed. In a cluster it is
-// that of the served index: a shard without a replica is lost with its node, and so
-// are acknowledged documents.
+// that of the served index: without a replica, a shard is lost with its node,
+// including acknowledged documents.
 func (l *load) replicasWhileLoading(ctx context.Context) (replicas int, err error) {
 	if l.Unreplicated || l.Settings.Replicas == 0 {
 		return 0, nil

@@ -8,7 +8,7 @@ import (
 
 // Report is the outcome of a load.
 type Report struct {
-	// Generation is the name of the new generation; it is served when Switched.
+	// Generation is the name of the new generation. Searches use it if Switched.
 	Generation string    `json:"generation"`
 	Switched   bool      `json:"switched"`
 	Started    time.Time `json:"started"`
@@ -18,7 +18,8 @@ type Report struct {
 	Resumed int `json:"resumed"`
 	// Datasets has a row for each dataset, in the order of ndjson.Datasets.
 	Datasets []DatasetReport `json:"datasets"`
-	// Problems lists what was left out, by file and line, at most journal.MaxProblems.
+	// Problems lists what the load left out, by file and line, at most
+	// journal.MaxProblems.
 	Problems []Problem `json:"problems"`
 	// DeadLetters is the path of the NDJSON file with everything that was left out,
 	// "" when nothing was.

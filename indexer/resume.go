@@ -81,7 +81,7 @@ func (l *load) resume(ctx context.Context, asked manifest) error {
 	filled := func(in generation.Index) bool { return !in.Unfinished }
 	switch {
 	case slices.ContainsFunc(mine, served):
-		// Either all or none are served. What follows the switch is repeated.
+		// Either all or none are served. The load repeats what follows the switch.
 		l.report.Switched, l.report.Previous = true, append(l.report.Previous, l.state.Previous...)
 		l.note("the load had been finished, but for telling of it")
 		return nil
@@ -95,9 +95,9 @@ func (l *load) resume(ctx context.Context, asked manifest) error {
 		}
 		if l.state.Created {
 			l.note("the indices that were being filled are gone; they are filled anew")
-			// A load that ended while it created the indices has its checkpoint of
-			// before, without the length of the dead letters when all lines had
-			// been read.
+			// A load that ended while it created the indices still has the previous
+			// checkpoint, without the length of the dead letters at the end of
+			// reading.
 			l.state.resetIndex()
 		}
 	}
@@ -129,7 +129,7 @@ func (s *state) progressText() string {
 	return fmt.Sprintf("all %d lines were read, %d documents written", lines, s.done())
 }
 
-// cleanUp decides what stays after a load that ended, with an error or without.
+// cleanUp decides what to keep after a load that ended, with or without an error.
 func (l *load) cleanUp(ctx context.Context, err error) error {
 	_, changed := errors.AsType[*ChangedError](err)
 	switch {
@@ -139,7 +139,7 @@ func (l *load) cleanUp(ctx context.Context, err error) error {
 	case changed || l.report.Switched:
 		// Everything stays.
 	case l.manifest.Generation == "":
-		// The work folder was not looked at.
+		// The load did not read the work folder.
 	case !l.state.began() || l.badInput:
 		// There is nothing to resume, or resuming would fail again.
 		if l.state.Created {

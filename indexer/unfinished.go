@@ -38,8 +38,8 @@ type UnfinishedLoad struct {
 
 // UnfinishedLoads lists the loads into an installation's indices that have a work
 // folder on this machine: in tempDir ("" means the user's cache folder, as for a
-// load) or in workDirs. It only reads: running loads are not disturbed, and one
-// whose files are being replaced is left out.
+// load) or in workDirs. It only reads, so it does not disturb running loads. It
+// leaves out a load whose files are being replaced.
 func UnfinishedLoads(names mappings.Names, tempDir string, workDirs ...string) []UnfinishedLoad {
 	found, _ := filepath.Glob(filepath.Join(cmp.Or(tempDir, DefaultTempDir()), workPrefix+"*"))
 	loads := []UnfinishedLoad{}

@@ -38,7 +38,7 @@ const (
 var temporaryFile = regexp.MustCompile(`^(accounts|contacts|projects|signals)(-(accounts|contacts|projects|signals))?-\d{5,}\.run$|^letters-\d+\.tmp$|^\.(manifest\.json|checkpoint\.json|holder)\.\d+$`)
 
 // defaultWorkDir is the default work folder for a folder of records and a prefix.
-// It is the same each time, so that a load finds the one before.
+// It is the same each time, so that a load finds the previous one.
 func defaultWorkDir(parent, dir, prefix string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -57,8 +57,8 @@ func DefaultTempDir() string {
 	return os.TempDir()
 }
 
-// openWorkFolder creates the folder, or takes it over from a process that ended. A
-// folder in use is a BadRequest error.
+// openWorkFolder creates the folder, or takes it over from a process that ended.
+// Error: fault.BadRequest for a folder in use.
 func openWorkFolder(path string) (*workFolder, error) {
 	unusable := func(err error) error {
 		return fault.Wrap(err, fault.Internal, "the work folder %s cannot be used", path)
@@ -92,7 +92,7 @@ func (s *workFolder) close() { _ = s.lock.Close() }
 func (s *workFolder) file(name string) string { return filepath.Join(s.path, name) }
 
 // holder is the name under which loads of this folder hold the lease: the process
-// that has the lock of the folder may take the lease over from the one before.
+// that has locked the folder may take over the lease of the previous one.
 func (s *workFolder) holder() (string, error) {
 	if raw, err := os.ReadFile(s.file(holderName)); err == nil && len(raw) > 0 {
 		return string(raw), nil
@@ -133,8 +133,8 @@ func (s *workFolder) removeOrphans(named map[string]bool) {
 	}
 }
 
-// clear removes the files of a load, and its dead letters unless they are to be
-// kept.
+// clear removes the files of a load, and its dead letters unless keepDeadLetters is
+// set.
 func (s *workFolder) clear(keepDeadLetters bool) {
 	// The checkpoint goes first: the files that it names exist as long as it does.
 	// The holder's name stays, because the lease may be held under it.
@@ -146,7 +146,7 @@ func (s *workFolder) clear(keepDeadLetters bool) {
 	}
 }
 
-// remove clears the folder and removes it if it is empty then.
+// remove clears the folder, and removes it if it is then empty.
 func (s *workFolder) remove(keepDeadLetters bool) {
 	s.clear(keepDeadLetters)
 	_ = os.Remove(s.file(holderName))

@@ -10,13 +10,13 @@ import (
 	"atlas/search/query"
 )
 
-// properties are the definitions of fields by name, as Elasticsearch takes them.
+// properties are the Elasticsearch definitions of fields by name.
 type properties map[string]property
 
 type property map[string]any
 
-// definition is what makes the indices of a dataset. Its JSON is hashed by
-// version: another spelling of the same definition is another version.
+// definition defines the indices of a dataset. version hashes its JSON, so a
+// different form of the same definition is another version.
 type definition struct {
 	// Children are the datasets whose records are nested in this one's.
 	Children   []string            `json:"children"`
@@ -31,7 +31,7 @@ func (d definition) version() string {
 }
 
 // global defines the index of a dataset's global records: the record itself, and
-// under `ix` what only searches need.
+// under `ix` the values that only searches need.
 func global(d query.Dataset) definition {
 	fields := query.Fields(d)
 	ix := properties{
@@ -74,10 +74,9 @@ func indexSort(d query.Dataset) map[string][]string {
 	}
 }
 
-// heldSort orders held records on disk by the random half of the id. Any order of
-// meaning is the reverse of some sort, since records are written as they are found
-// or annotated: then every match precedes the page so far, and a page costs as much
-// as the book is large.
+// heldSort orders held records on disk by the random half of the id. Any meaningful
+// order, such as that of writing, is the reverse of some sort: then every match is
+// ahead of the page so far, and the cost of a page grows with the size of the book.
 var heldSort = map[string][]string{"field": {document.IDLowField}, "order": {"asc"}, "missing": {"_last"}}
 
 // held adds the `held` block to a dataset's definition. One block serves all
@@ -104,9 +103,8 @@ func held(d query.Dataset) definition {
 	return def
 }
 
-// nested defines what of a related record can be filtered by: its indexed values
-// and their folded copies. Nothing sorts or aggregates over children, so they
-// have no doc values.
+// nested defines the filterable values of a related record and their folded copies.
+// Nothing sorts or aggregates over children, so they have no doc values.
 func nested(d query.Dataset) properties {
 	fields := query.Fields(d)
 	of := properties{}
@@ -122,8 +120,8 @@ func nested(d query.Dataset) properties {
 	return of
 }
 
-// shown defines a field of the record itself, which is what an answer shows. What
-// is searched through folded copies is not indexed; the spellings of a dynamic
+// shown defines a field of the record itself, as responses show it. Fields that are
+// searched through folded copies are not indexed; the original values of a dynamic
 // enum are counted.
 func shown(f query.Field) property {
 	p := typed(f)

@@ -14,14 +14,14 @@ import (
 	"atlas/search/query"
 )
 
-// Settings are what an operator chooses for the indices of a generation.
+// Settings are the operator's settings for the indices of a generation.
 type Settings struct {
 	Shards   int // primary shards, default 1
 	Replicas int // copies of each, default 0
 }
 
 // MaxResultWindow is how deep `from` and `size` may reach: the largest offset,
-// the largest page, and the row that tells whether there is a next page.
+// the largest page, and the row that shows whether there is a next page.
 const MaxResultWindow = 10_101
 
 // Index returns the body that creates an index of a dataset's global records.
@@ -40,8 +40,8 @@ func body(dataset string, s Settings, define func(query.Dataset) definition) ([]
 		"number_of_shards":   max(1, s.Shards),
 		"number_of_replicas": s.Replicas,
 		"max_result_window":  MaxResultWindow,
-		// Explicit, because a search index otherwise stops refreshing when it
-		// is idle, and a record then appears late.
+		// Explicit, because Elasticsearch otherwise stops refreshing an idle index,
+		// and records then appear late.
 		"refresh_interval": "1s",
 	}
 	for key, values := range d.Sort {
@@ -52,8 +52,9 @@ func body(dataset string, s Settings, define func(query.Dataset) definition) ([]
 		"mappings": map[string]any{
 			"_meta":   map[string]any{"version": d.version()},
 			"dynamic": "strict",
-			// What is stored is the record a client gets; what only a search
-			// needs is left out of it, so that a page is passed on unread.
+			// The stored source is the record that clients get. It excludes values
+			// that only searches need, so that a page is passed on without
+			// decoding.
 			"_source":    map[string]any{"excludes": []string{document.IX, document.HeldBlock}},
 			"properties": d.Properties,
 		},
@@ -70,8 +71,8 @@ func Version(dataset string) (string, error) {
 	return global(query.Dataset(dataset)).version(), nil
 }
 
-// Names makes the names of indices and aliases. Several installations share a
-// cluster by different prefixes.
+// Names makes the names of indices and aliases. Installations with different
+// prefixes can share a cluster.
 type Names struct {
 	Prefix string
 	// HeldPrefix is the prefix of held records' indices; empty: Prefix.
@@ -79,10 +80,10 @@ type Names struct {
 	HeldPrefix string
 }
 
-// Alias is what searches of a dataset's global records go to.
+// Alias is the alias that searches of a dataset's global records use.
 func (n Names) Alias(dataset string) string { return n.Prefix + dataset }
 
-// Held is what searches of the records that workspaces hold go to.
+// Held is the alias that searches of held records use.
 func (n Names) Held(dataset string) string {
 	prefix := n.HeldPrefix
 	if prefix == "" {
@@ -106,9 +107,8 @@ func (n Names) HeldGeneration(dataset, generation string) string {
 	return n.Held(dataset) + "-" + generation
 }
 
-// HeldWrite is the alias that a generation of held records is written through:
-// what is written to it after the index is gone is refused rather than becoming
-// a new index.
+// HeldWrite is the alias for writing to a generation of held records: after the
+// index is gone, Elasticsearch refuses writes to it and creates no new index.
 func (n Names) HeldWrite(dataset, generation string) string {
 	return n.HeldGeneration(dataset, generation) + "-write"
 }

@@ -7,7 +7,7 @@ import (
 	"atlas/internal/scan"
 )
 
-// answer reads an answer of Elasticsearch.
+// answer parses a response of Elasticsearch.
 type answer struct {
 	*scan.Scanner
 	// rowsLater leaves the rows of results unread.

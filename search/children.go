@@ -14,13 +14,13 @@ import (
 
 // Bounds of looking up children.
 const (
-	// maxParents is the most parents of one search.
+	// maxParents is the maximum number of parents of one search.
 	maxParents = 100
-	// maxFound is the most children that one search returns. A search that finds
-	// more is split by parents.
+	// maxFound is the maximum number of children that one search returns. A search
+	// that finds more is split by parents.
 	maxFound = 10_000
-	// searchesAtOnce is the most searches of one round trip, whose answers are in
-	// memory together.
+	// searchesAtOnce is the maximum number of searches of one round trip. Their
+	// answers are in memory together.
 	searchesAtOnce = 6
 )
 
@@ -69,7 +69,7 @@ func (f *family) Count(child query.Dataset) int64 { return f.counts[child] }
 // Newest implements document.Children.
 func (f *family) Newest(child query.Dataset) []document.Child { return f.newest[child] }
 
-// size is the most children that the search returns.
+// size is the maximum number of children that the search returns.
 func (c childSearch) size() int {
 	if len(c.parents) == 1 {
 		return query.MaxChildren
@@ -88,7 +88,7 @@ func (c childSearch) query() query.Query {
 }
 
 // childrenOf runs searches in one round trip, adds what they find to families,
-// and returns the searches that must be made again, for fewer parents each.
+// and returns the searches that must be repeated, with fewer parents each.
 func (e *Engine) childrenOf(ctx context.Context, searches []childSearch, into map[string]*family) (split []childSearch, err error) {
 	requests := make([]request, len(searches))
 	for i, s := range searches {

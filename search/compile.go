@@ -14,14 +14,14 @@ const TotalCap = 1_000
 
 // Compile returns the body of Elasticsearch's _search for a query whose page
 // begins after a row with these sort values (nil: at the first row, or at the
-// offset). It asks for one row more than the page has, which tells whether there
-// is a next page. Compile is pure. The texts of a query must be valid UTF-8.
+// offset). It asks for one row more than the page has, which shows whether there is
+// a next page. Compile is pure. The texts of a query must be valid UTF-8.
 func Compile(q query.Query, after json.RawMessage) []byte {
 	return compile(q, options{after: after})
 }
 
-// options are what a search asks for beside its Query. The zero value is the
-// first page.
+// options are what a search asks for in addition to its Query. The zero value is
+// the first page.
 type options struct {
 	after      json.RawMessage // the sort values of the row before the page
 	seek       clause          // a condition on the rows (seekFilter), or nil
@@ -49,8 +49,8 @@ func compile(q query.Query, o options) []byte {
 	}
 	c.raw(`,"size":`).integer(q.Limit + 1).raw(`,"sort":`).order(q.Sort)
 	if o.sortOnly {
-		// Without any stored field, not even the id, only doc values are read of a
-		// row: an eighth of the work.
+		// Without any stored field, not even the id, Elasticsearch reads only the
+		// doc values of a row: an eighth of the work.
 		c.raw(`,"_source":false,"stored_fields":"_none_"`)
 	}
 	if o.exactTotal {
@@ -61,8 +61,8 @@ func compile(q query.Query, o options) []byte {
 	return c.b
 }
 
-// compiler appends JSON to b. Marshalling maps instead was a third of what a
-// search allocated.
+// compiler appends JSON to b. Marshalling maps instead made a third of the
+// allocations of a search.
 type compiler struct {
 	b  []byte
 	at FieldPrefix // of the fields of the node that is visited
@@ -87,7 +87,7 @@ func (c *compiler) raw(json string) *compiler {
 }
 
 func (c *compiler) text(s string) *compiler {
-	c.b, _ = jsontext.AppendQuote(c.b, s) // which fails for invalid UTF-8 only
+	c.b, _ = jsontext.AppendQuote(c.b, s) // fails only for invalid UTF-8
 	return c
 }
 
@@ -113,8 +113,8 @@ func (c *compiler) order(s query.Sort) {
 	c.raw(`]`)
 }
 
-// condition compiles the query's tree and text. Scores are computed only where
-// the rows are sorted by them.
+// condition compiles the query's tree and text. Scores are computed only if the
+// rows are sorted by them.
 func (c *compiler) condition(q query.Query, seek clause) {
 	scored := q.Text != "" && q.Sort.Relevance() && !q.CountOnly
 	start := len(c.b)
@@ -235,7 +235,7 @@ func (c *compiler) VisitRange(n query.Range) {
 	c.between(c.at.ExactPath(n.Field), n.From, n.To)
 }
 
-// between takes at least one bound that is not open.
+// between requires at least one bound that is not open.
 func (c *compiler) between(path string, from, to query.Bound) {
 	c.raw(`{"range":{`).text(path).raw(`:{`)
 	if !from.Open() {

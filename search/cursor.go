@@ -14,15 +14,14 @@ import (
 	"atlas/search/query"
 )
 
-// Cursors makes and reads the `search_after` of a page: the sort values of its
-// last row, signed together with the search that they belong to. A cursor needs
-// no state on a server. It does not expire while the key that signed it is
-// configured.
+// Cursors creates and parses the `search_after` of a page: the sort values of its
+// last row, signed together with the search that they belong to. A cursor needs no
+// state on a server. It does not expire while the key that signed it is configured.
 type Cursors struct {
 	keys [][]byte
 }
 
-// MinCursorKey is the fewest bytes a signing key may have.
+// MinCursorKey is the minimum length of a signing key in bytes.
 const MinCursorKey = 16
 
 // NewCursors returns Cursors that sign with the first key and accept all keys, so
@@ -39,7 +38,7 @@ func NewCursors(keys ...[]byte) (*Cursors, error) {
 	return &Cursors{keys}, nil
 }
 
-// A cursor is a version, the signature, the number of rows before (a varint) and
+// A cursor is a version, the signature, the number of preceding rows (a varint) and
 // the sort values as the JSON array that Elasticsearch returned. They are never
 // decoded: a float64 would corrupt the values that stand for "missing".
 const (
@@ -54,10 +53,10 @@ var encoding = base64.RawURLEncoding.Strict()
 // Position is where in the results of a search a page begins. The zero Position
 // is the beginning.
 type Position struct {
-	// After holds the sort values of the row before, as Elasticsearch returned
+	// After holds the sort values of the preceding row, as Elasticsearch returned
 	// them.
 	After json.RawMessage
-	// Passed is the number of rows on the pages before, when they were answered.
+	// Passed is the number of rows on the preceding pages, as they were returned.
 	Passed int
 }
 
@@ -71,9 +70,9 @@ func (c *Cursors) Make(q query.Query, p Position) string {
 	return encoding.EncodeToString(b)
 }
 
-// Read returns the position of q's cursor, the beginning when q has none. A cursor
-// that was made for another base, dataset, sort or, by relevance, text, or that
-// was changed in any bit, is a BadRequest.
+// Read returns the position of q's cursor, the beginning when q has none. Error:
+// BadRequest for a cursor that was made for another base, dataset, sort or, by
+// relevance, text, or of which any bit was changed.
 func (c *Cursors) Read(q query.Query) (Position, error) {
 	if q.After == "" {
 		return Position{}, nil
@@ -96,7 +95,7 @@ func (c *Cursors) Read(q query.Query) (Position, error) {
 var errCursor = fault.New(fault.BadRequest, "search_after is not a cursor of this search: send it as it was answered, with the same dataset, workspace, sort (and, sorted by relevance, query), or leave it out to begin at the first page")
 
 // sign binds a position to the search that it belongs to. Each part is preceded
-// by its length, so that no two searches are signed alike.
+// by its length, so that no two searches have the same signature.
 func sign(key []byte, q query.Query, position []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	part := func(s string) {
@@ -116,8 +115,8 @@ func sign(key []byte, q query.Query, position []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// signedSort is the sort as cursors are signed with it: cursors of another
-// spelling are refused.
+// signedSort is the text of the sort in the signature of cursors. Changing it
+// invalidates all cursors.
 func signedSort(s query.Sort) string {
 	name, order := s.Field.Name, " asc"
 	switch {

@@ -1,7 +1,8 @@
-// Package search runs a query.Query on Elasticsearch and returns the records of
-// the page as the bytes that are stored. It alone knows how a query is written in
+// Package search runs a query.Query on Elasticsearch and returns the records of the
+// page as stored, byte for byte. Only this package translates queries to
 // Elasticsearch's DSL: paths, tiebreaks, ranks. It owns cursors, the capped total,
-// and the rule that a page is whole or an error (docs/architecture.md, "Search").
+// and the rule that a page is complete or an error (docs/architecture.md,
+// "Search").
 //
 // It does not know HTTP or the rules of workspaces: the Query already says which
 // records the caller may see.

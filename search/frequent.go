@@ -53,9 +53,9 @@ func (f *frequentValues) store(values frequentOf, began time.Time) {
 func (e *Engine) FrequentValues(ctx context.Context) (query.FrequentValues, error) {
 	values := e.frequent.cached()
 	if values == nil {
-		// All callers share one read and its error. Reading one after the other, they
+		// All callers share one read and its error. If each read for itself, they
 		// would all wait for an Elasticsearch that hangs. The read does not end with
-		// the request that began it.
+		// the request that started it.
 		reading := e.frequent.flight.DoChan("", func() (any, error) {
 			if values := e.frequent.cached(); values != nil {
 				return values, nil
@@ -81,7 +81,7 @@ func (e *Engine) FrequentValues(ctx context.Context) (query.FrequentValues, erro
 	return func(d query.Dataset, field query.Field) query.Vocabulary { return values[d][field.Name] }, nil
 }
 
-// readFrequent takes about Engine.Timeout at most, as multi does.
+// readFrequent takes at most about Engine.Timeout, as multi does.
 func (e *Engine) readFrequent(ctx context.Context) (frequentOf, error) {
 	searches := make([]request, len(query.Datasets))
 	for i, d := range query.Datasets {

@@ -64,15 +64,14 @@ func (e *Engine) Lookup(ctx context.Context, d query.Dataset, ids []string) (map
 	return records, nil
 }
 
-// MaxMatches is the most records that Match returns for each value.
+// MaxMatches is the maximum number of records that Match returns for each value.
 const MaxMatches = 100
 
 // Match finds, for each value, the records whose field has it as a whole value,
 // ignoring case and accents: at most MaxMatches, in the order of their ids. The
-// values of a field of domains must be as query.Domain makes them, and are
-// compared with the records' domains in that form. Of each record Match returns
-// only the id and the field, because a batch may match thousands. Errors:
-// Unavailable.
+// values of a field of domains must be results of query.Domain, and are compared
+// with the records' domains in that form. Of each record Match returns only the id
+// and the field, because a batch may match thousands. Errors: Unavailable.
 func (e *Engine) Match(ctx context.Context, d query.Dataset, field string, values []string) ([][]jsontext.Value, error) {
 	if len(values) == 0 {
 		return nil, nil

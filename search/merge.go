@@ -13,10 +13,10 @@ import (
 
 // SearchMerged runs two searches that have one base, sort and page, and returns
 // the records that either finds, each once, in the order of the sort. countOnly
-// finds the records that only the second search finds, and is only counted: the
-// total is that of the first search and of countOnly, each counted to TotalCap.
-// The sort must not be by relevance, whose scores differ between indices. Errors
-// are those of Search.
+// matches the records that only the second search finds, and is only counted: the
+// total is the sum of the first search and countOnly, each counted to TotalCap. The
+// sort must not be by relevance, whose scores differ between indices. Errors are
+// those of Search.
 func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error) {
 	q := searches[0]
 	other := searches[1]
@@ -28,13 +28,13 @@ func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, coun
 	if err != nil {
 		return query.Page{}, err
 	}
-	// All round trips and waiting have the time of one search.
+	// All round trips and waiting together have the timeout of one search.
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
 	m := merge{searches: searches, countOnly: countOnly, after: position.After}
 	if q.Offset > 0 {
-		// Either search may have any part of the rows before the page, so the row
-		// before the page is found first.
+		// Either search may have any part of the rows before the page, so find the
+		// row before the page first.
 		if m.after, err = e.skip(ctx, searches); err != nil {
 			return query.Page{}, err
 		}
@@ -83,7 +83,7 @@ func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
 	m.countOnly.CountOnly = true
 	queries := []query.Query{m.searches[0], m.searches[1], m.countOnly}
 	if m.seek != nil {
-		first := m.searches[0] // the total of its rows is not that of its matches
+		first := m.searches[0] // the total of its rows differs from that of its matches
 		first.CountOnly = true
 		queries = append(queries, first)
 	}
@@ -92,7 +92,7 @@ func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
 		q := &queries[i]
 		q.Offset, q.CountOnly = 0, q.CountOnly || m.empty
 		if len(m.after) > 0 {
-			q.After = "set" // then fewer rows than the total are not an error
+			q.After = "set" // so that fewer rows than the total are not an error
 		}
 		var o options
 		if !q.CountOnly {

@@ -19,7 +19,7 @@ type request struct {
 	body    []byte // a JSON object that is not empty
 }
 
-// request is q compiled, for the index that it runs on.
+// request compiles q for the index that it runs on.
 func (e *Engine) request(q query.Query, o options) request {
 	body := compile(q, o)
 	if q.Held {
@@ -37,8 +37,8 @@ func (e *Engine) global(d query.Dataset, body []byte) request {
 	return request{index: e.Names.Alias(string(d)), body: body}
 }
 
-// multi runs searches in one round trip. All their answers are whole, or it
-// returns an error.
+// multi runs searches in one round trip. All answers are complete, or it returns an
+// error.
 func (e *Engine) multi(ctx context.Context, requests ...request) ([]result, error) {
 	results, err := e.send(ctx, nil, false, requests...)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 const (
 	// farOffset is the offset from which matches are counted before they are
 	// ranked. Counting stops at the offset and takes a tenth of the time of ranking
-	// as many rows, and there may be no row to rank for.
+	// as many rows. There may be no row on the page at all.
 	farOffset = 1_000
 	// DefaultSkippedRows is enough for ten searches at query.MaxOffset, each of
 	// 20,000 rows of some 60 bytes.

@@ -5,18 +5,17 @@ import (
 	"atlas/search/query"
 )
 
-// FieldPrefix is where the fields of a record are in a document. Package
+// FieldPrefix is the path prefix of the fields of a record in a document. Package
 // document has the names (docs/architecture.md, "Documents").
 type FieldPrefix struct {
-	Values string // before the name of a value that is indexed as it is
+	Values string // before the name of a value that is indexed unchanged
 	Folded string // before the groups `exact` and `text` of folded copies
 }
 
 // Root is the prefix of the fields of the document's own record.
 var Root = FieldPrefix{Values: "", Folded: document.IX + "."}
 
-// overlayPrefix is the prefix of the values of a workspace's own, in documents of
-// held records.
+// overlayPrefix is the prefix of overlay values in documents of held records.
 var overlayPrefix = FieldPrefix{Values: document.HeldBlock + ".", Folded: document.HeldBlock + "."}
 
 // NestedPath is the path of the nested objects of related records.
@@ -48,7 +47,7 @@ func (p FieldPrefix) TextPath(f *query.Field) string {
 	return p.Folded + document.TextGroup + "." + f.Name
 }
 
-// Paths of what is not a field of the record.
+// Paths that are not fields of the record.
 const (
 	QueryPath   = document.IX + "." + document.QueryText
 	RankPath    = document.IX + "." + document.Rank
@@ -60,6 +59,6 @@ const (
 )
 
 // TiebreakPaths have the two halves of a record's id. Every sort ends in them.
-// Elasticsearch would look up the text of a keyword for each match that is better
-// than all before it: in the worst order, for each match.
+// With a keyword, Elasticsearch would look up its text for each match that is ahead
+// of all earlier ones: in the worst order, for each match.
 var TiebreakPaths = [2]string{document.IDHighField, document.IDLowField}

@@ -24,8 +24,8 @@ type budgetShare struct {
 	searches int // that have rows or wait for them
 }
 
-// acquire waits for some rows of a budget of bound rows, which are the caller's
-// until it calls release. Who needs more than the whole budget gets all of it.
+// acquire waits for some rows of a budget of bound rows. The caller has them until
+// it calls release. A caller that needs more than the whole budget gets all of it.
 // Errors: Unavailable when ctx ends first.
 func (b *rowBudget) acquire(ctx context.Context, workspace string, bound, rows int) (release func(), err error) {
 	rows = min(rows, bound)

@@ -47,7 +47,7 @@ type Engine struct {
 // DefaultTimeout is the usual Engine.Timeout.
 const DefaultTimeout = 10 * time.Second
 
-// grace is how long after Timeout the answer of a search may come.
+// grace is how long after Timeout the answer of a search may arrive.
 const grace = time.Second
 
 // CheckCursor returns the error of Search for a cursor that is not q's:
@@ -103,7 +103,7 @@ func expectedRows(q query.Query, total int) int {
 	return min(total-q.Offset, q.Limit+1)
 }
 
-// complete refuses an answer that has fewer rows than its total promises.
+// complete refuses an answer with fewer rows than its total implies.
 func (r result) complete(q query.Query) error {
 	if r.total == nil {
 		return fault.BackendUnavailable(errors.New("the answer has no total"), "elasticsearch")
@@ -142,8 +142,8 @@ func (p Position) next(q query.Query, last json.RawMessage) Position {
 	return Position{After: last, Passed: p.Passed + q.Offset + q.Limit}
 }
 
-// result is the part of the answer of one search that is used. Its values share the
-// bytes of the answer: copying pages would be most of what a search allocates.
+// result is the used part of the answer of one search. Its values share the bytes
+// of the answer: copying pages would be most of the allocations of a search.
 type result struct {
 	timedOut bool
 	failed   *int // shards; nil when this is not the answer of a search
@@ -168,7 +168,7 @@ func (e *Engine) search(ctx context.Context, r request, preference string) (resu
 	defer cancel()
 	params := url.Values{
 		"timeout": {e.timeout(ctx)},
-		// One shard that fails must fail the page, not shorten it.
+		// A failed shard must fail the page, not shorten it.
 		"allow_partial_search_results": {"false"},
 	}
 	if preference != "" {
@@ -196,7 +196,7 @@ func (e *Engine) fetched(ctx context.Context, rows int) {
 	}
 }
 
-// whole refuses a partial answer, and rows without their records.
+// whole refuses a partial answer, and rows without records.
 func (r result) whole() error {
 	switch {
 	case r.status == http.StatusNotFound:

@@ -15,8 +15,8 @@ import (
 const DefaultSeekRows = 10_000
 
 // seekFilter returns, for a page that is far from the first, a condition that its
-// rows meet and most rows before it do not; nil for any other page. last tells
-// that the page is of the rows without a value, which come last.
+// rows meet and most rows before it do not; nil for any other page. last reports
+// that the page has the rows without a value, which come last.
 func (e *Engine) seekFilter(q query.Query, p Position) (seek clause, last bool) {
 	if p.Passed < cmp.Or(e.SeekRows, DefaultSeekRows) || q.Sort.Relevance() {
 		return nil, false
@@ -28,7 +28,7 @@ func (e *Engine) seekFilter(q query.Query, p Position) (seek clause, last bool) 
 	f := &q.Sort.Field
 	switch string(values[0]) {
 	case "9223372036854775807", "-9223372036854775808", `"Infinity"`, `"-Infinity"`, "null":
-		// The row has no value. No folded text is one of these.
+		// The row has no value. No folded text equals one of these.
 		return clauseOf(query.Not{Node: query.Exists{Field: f}}), true
 	}
 	path := Root.ExactPath(f)
@@ -49,8 +49,8 @@ func (e *Engine) seekFilter(q query.Query, p Position) (seek clause, last bool) 
 	return c.b, false
 }
 
-// sortBound reads a sort value of a field, as Elasticsearch gave it; of a text it
-// returns the rank.
+// sortBound parses a sort value of a field, as Elasticsearch returned it. For a
+// text it returns the rank.
 func sortBound(f *query.Field, value json.RawMessage) (query.Bound, bool) {
 	switch {
 	case f.Ranked():
@@ -68,8 +68,8 @@ func sortBound(f *query.Field, value json.RawMessage) (query.Bound, bool) {
 	return query.IntegerBound(n), err == nil
 }
 
-// searchFrom searches for a page with a seekFilter, and counts the matches by a
-// search of their own. Unless last is set, the filter excludes the rows without a
+// searchFrom searches for a page with a seekFilter, and counts the matches with a
+// separate search. Unless last is set, the filter excludes the rows without a
 // value: a page that is not full is then not complete, and must be searched for
 // without the filter.
 func (e *Engine) searchFrom(ctx context.Context, q query.Query, p Position, seek clause, last bool) (page query.Page, complete bool, err error) {

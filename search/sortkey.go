@@ -66,8 +66,8 @@ func (k sortKey) compare(o sortKey, desc bool) int {
 	return cmp.Or(order, k.id.compare(o.id))
 }
 
-// textOf is a string without its quotes, which shares the bytes of v unless it has
-// escapes. Other values are returned as they are.
+// textOf returns a string without its quotes. It shares the bytes of v unless it
+// has escapes. It returns other values unchanged.
 func textOf(v jsontext.Value) []byte {
 	switch {
 	case v.Kind() != '"':

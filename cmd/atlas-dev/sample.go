@@ -53,7 +53,7 @@ func (c *devCmd) fill(ctx context.Context, config server.Config, say func(string
 	return nil
 }
 
-// hasData tells whether a search finds a record, or with emptyWillDo whether a
+// hasData reports whether a search finds a record or, with emptyWillDo, whether a
 // search works.
 func hasData(ctx context.Context, es *elastic.Client, config server.Config, emptyWillDo bool) (bool, error) {
 	if err := server.IndicesReady(ctx, es, config.Names()); err != nil {

@@ -23,7 +23,7 @@ import (
 // deletions, and records that Elasticsearch refuses. Every other failure ends it,
 // and the same call resumes it: a wrong input (fault.BadRequest), a backend that is
 // unavailable for too long (fault.Unavailable), a lost lease, a cancelled context,
-// a crash. An unfinished delta is finished first, also by a call with other files.
+// a crash. A call first finishes an unfinished delta, even if it has other files.
 // The Report is valid after an error too.
 func Apply(ctx context.Context, o Options) (Report, error) {
 	o, err := o.withDefaults()
@@ -63,7 +63,7 @@ type apply struct {
 	names         []string // of its files, in reports
 	deadLetters   *journal.DeadLetters
 	problems      []journal.Problem
-	deadLettersAt string // path of the file of a finished delta, "": there is none
+	deadLettersAt string // path of the file of a finished delta, "" if there is none
 	dirty         map[query.Dataset]*idLog
 	changed       map[query.Dataset]*idLog
 	processed     int64 // records dealt with in this call
@@ -75,10 +75,10 @@ func (a *apply) note(note string) {
 	a.Log.Warn(note)
 }
 
-// run is the call under its lease.
+// run executes the call while it holds the lease.
 func (a *apply) run(ctx context.Context) (err error) {
 	defer func() {
-		// The cause of a cancellation says more than that there was one.
+		// The cause of a cancellation says more than the error.
 		if err != nil && ctx.Err() != nil {
 			err = cmp.Or(context.Cause(ctx), err)
 		}
@@ -129,7 +129,8 @@ func (a *apply) unfinished() (*state, error) {
 	case err != nil || s == nil:
 		return nil, err
 	case a.Abandon:
-		// Also with the same files. Its mark counts as a foreign one from here on.
+		// This applies to the same files, too. From here on its mark counts as
+		// foreign.
 		a.note("given up: the delta " + s.Delta + " in the work folder")
 		return nil, a.folder.clear()
 	default:
@@ -148,7 +149,7 @@ func (a *apply) start(ctx context.Context, l live) error {
 		s.count(d)
 	}
 	a.state, a.names = s, namesOf(a.inputs)
-	// Remove what a crash before the first state left.
+	// Remove the files of a crash before the first state was written.
 	if err := a.folder.clear(); err != nil {
 		return err
 	}
@@ -158,7 +159,7 @@ func (a *apply) start(ctx context.Context, l live) error {
 	return a.execute(ctx, s, l)
 }
 
-// execute applies a delta from where its state is.
+// execute applies a delta, starting at its state.
 func (a *apply) execute(ctx context.Context, s *state, l live) (err error) {
 	a.state = s
 	a.names = namesOf(s.Inputs)
@@ -199,7 +200,7 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 	if err := a.setMarks(ctx, l, false, s.Delta); err != nil {
 		return err
 	}
-	// The writer before may have been killed before its records were searchable.
+	// The previous writer may have been killed before its records were searchable.
 	for _, d := range query.Datasets {
 		if err := a.refresh(ctx, l.indices[d]); err != nil {
 			return err
@@ -291,7 +292,7 @@ func (a *apply) notify(ctx context.Context) error {
 	return nil
 }
 
-// close puts the dead letters where they were asked for, and ends the delta.
+// close copies the dead letters to the requested path, and ends the delta.
 func (a *apply) close() error {
 	var err error
 	if a.problems, err = journal.ReadProblems(a.folder.deadLetters()); err != nil {
@@ -307,8 +308,8 @@ func (a *apply) close() error {
 		case to == a.DeadLetters:
 			return fault.Wrap(err, fault.Internal, "what was left out cannot be written to %s", to)
 		default:
-			// An earlier call asked for it. Failing would keep this delta, and all
-			// later ones, from finishing.
+			// An earlier call requested this path. An error here would keep this
+			// delta, and all later ones, from finishing.
 			a.note(fmt.Sprintf("what the delta %s left out cannot be written to %s, and is in the work folder: %v", a.state.Delta, to, err))
 			to = ""
 		}

@@ -12,9 +12,9 @@ import (
 	"atlas/internal/fault"
 )
 
-// checkDeadLettersPath refuses a path that dead letters cannot be written to,
-// before anything is done. The file replaces another file of that name, but not an
-// input, a device, a pipe, a link or a folder.
+// checkDeadLettersPath refuses an unusable path for dead letters before any other
+// work. The file replaces another file of that name, but not an input, a device, a
+// pipe, a link or a folder.
 func checkDeadLettersPath(path string, inputs []inputStamp) error {
 	if err := replaceable(path); err != nil {
 		return fault.Wrap(err, fault.BadRequest, "the dead letters cannot be written to %s", path)
@@ -60,7 +60,7 @@ func (a *apply) openDeadLetters(size int64) (err error) {
 	return nil
 }
 
-// syncDeadLetters brings the file to the disk and puts its length into the state.
+// syncDeadLetters syncs the file to disk and stores its length in the state.
 func (a *apply) syncDeadLetters() error {
 	if err := a.deadLetters.Sync(); err != nil {
 		return unusable(err, a.folder.deadLetters())
@@ -69,8 +69,7 @@ func (a *apply) syncDeadLetters() error {
 	return nil
 }
 
-// copyDeadLetters copies the dead letters to where they were asked for, whole or
-// not at all.
+// copyDeadLetters copies the dead letters to the requested path, atomically.
 func (a *apply) copyDeadLetters(path string) error {
 	if err := replaceable(path); err != nil {
 		return err
@@ -83,9 +82,9 @@ func (a *apply) copyDeadLetters(path string) error {
 	return durable.ReplaceFrom(path, file)
 }
 
-// redirect decides where an interrupted delta puts its dead letters: where this
-// call says when it is the same delta. The dead letters of another delta must not
-// be replaced by those of this call, nor replace one of its inputs.
+// redirect decides where an interrupted delta writes its dead letters. If it is the
+// delta of this call, that is the path of this call. The dead letters of another
+// delta must replace neither those of this call nor one of its inputs.
 func (a *apply) redirect(before *state) {
 	switch to := before.DeadLettersTo; {
 	case equalInputs(before.Inputs, a.inputs):

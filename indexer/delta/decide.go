@@ -11,13 +11,13 @@ import (
 type outcome uint8
 
 const (
-	followed  outcome = iota // there is none: related records changed
-	older                    // what is there is newer
-	unchanged                // what is there is the same
+	followed  outcome = iota // no entry: related records changed
+	older                    // the present record or deletion is newer
+	unchanged                // the present record is equal
 	created
 	updated
 	deleted
-	absent // there is nothing to delete
+	absent // no record to delete
 )
 
 // changes reports whether the record is different afterwards.

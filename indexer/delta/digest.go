@@ -8,8 +8,8 @@ import (
 )
 
 // skipUnchanged drops the documents that the index already has. The records of the
-// items are equal; only the digests tell whether the fields that only searches use
-// are equal too.
+// items are equal; only the digests show whether the fields that only searches use
+// are also equal.
 func (a *apply) skipUnchanged(ctx context.Context, index string, items []*item) error {
 	if len(items) == 0 {
 		return nil

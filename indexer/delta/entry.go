@@ -20,11 +20,11 @@ var noTime = time.UnixMilli(-1 << 60)
 // entry is a change of one record.
 type entry struct {
 	id recordID
-	// file and line are where it was read. file counts Options.Files and then
+	// file and line say where it was read. file counts Options.Files and then
 	// Options.Corrected.
 	file int
 	line int64
-	// deleted: the record is deleted; record is empty.
+	// deleted means that the record is deleted; then record is empty.
 	deleted bool
 	// updated is the updated_at of a deletion, in milliseconds; noTime without one.
 	updated int64

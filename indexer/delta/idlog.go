@@ -12,8 +12,8 @@ func (id recordID) String() string { return uuid.UUID(id).String() }
 // after reports whether the id sorts after another one.
 func (id recordID) after(other recordID) bool { return bytes.Compare(id[:], other[:]) > 0 }
 
-// idLog is an append-only file of ids. Opening it cuts off a half-written id. An id
-// that should not be in it does no harm.
+// idLog is an append-only file of ids. Opening it cuts off a partly written id. A
+// superfluous id does no harm.
 type idLog struct {
 	file *os.File
 	buf  []byte
@@ -55,7 +55,7 @@ func (l *idLog) add(id recordID) {
 	l.buf = append(l.buf, id[:]...)
 }
 
-// sync brings all added ids to the disk.
+// sync writes all added ids to disk.
 func (l *idLog) sync() error {
 	if len(l.buf) == 0 {
 		return nil

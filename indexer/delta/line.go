@@ -33,7 +33,7 @@ func parseLine(d query.Dataset, line []byte) (entry, []document.Problem) {
 	}
 	mark, marked := members[deletedKey]
 	switch {
-	case !marked: // it stands in a text
+	case !marked: // the key occurs within a text
 		return parseRecord(d, line)
 	case mark.Kind() == 'f':
 		delete(members, deletedKey)

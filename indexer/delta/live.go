@@ -13,15 +13,15 @@ import (
 	"atlas/search/query"
 )
 
-// live is the generation that searches go to.
+// live is the generation that searches use.
 type live struct {
 	generation string
 	indices    map[query.Dataset]string
-	// marks are the names of deltas that were begun on it and not finished.
+	// marks are the names of deltas that began on it and have not finished.
 	marks []string
 }
 
-// findLive finds the generation that searches go to.
+// findLive finds the generation that searches use.
 func (a *apply) findLive(ctx context.Context) (live, error) {
 	l := live{indices: map[query.Dataset]string{}}
 	var all []generation.Index
@@ -54,11 +54,12 @@ func (a *apply) findLive(ctx context.Context) (live, error) {
 	return l, nil
 }
 
-// setMarks gives the indices the alias of a delta or, with remove, takes away those
-// of deltas.
+// setMarks adds the alias of a delta to the indices or, with remove, removes the
+// aliases of deltas.
 func (a *apply) setMarks(ctx context.Context, l live, remove bool, deltas ...string) error {
 	return a.Retry.Do(ctx, func(ctx context.Context) error {
-		// Read each time: an answer may have been lost although the change was made.
+		// Read each time: the change may have been made although its answer was
+		// lost.
 		all, err := generation.Indices(ctx, a.Elastic, a.Names)
 		if err != nil {
 			return err
@@ -78,9 +79,9 @@ func (a *apply) setMarks(ctx context.Context, l live, remove bool, deltas ...str
 	})
 }
 
-// refuseForeign refuses to apply a delta beside an unfinished one of another work
-// folder: related records may not follow its changes yet, and only its work folder
-// knows which.
+// refuseForeign refuses to apply a delta while one of another work folder is
+// unfinished: related records may not follow its changes yet, and only its work
+// folder knows which.
 func (a *apply) refuseForeign(ctx context.Context, l live, own string) error {
 	foreign := slices.DeleteFunc(slices.Clone(l.marks), func(delta string) bool { return delta == own })
 	if len(foreign) == 0 {

@@ -7,15 +7,15 @@ import (
 	"atlas/search/query"
 )
 
-// work is what is to be done for one record.
+// work says why a record must be processed.
 type work struct {
 	id    recordID
-	entry *entry // nil: no line is about it
+	entry *entry // nil if no line is about the record
 	dirty bool   // its related records changed
 }
 
 // mergeIterator merges the list of a dataset with its dirty records, in the order
-// of ids, from the place that was reached.
+// of ids, starting where the pass had stopped.
 type mergeIterator struct {
 	dataset             query.Dataset
 	path                string // of the list

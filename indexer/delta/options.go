@@ -81,19 +81,19 @@ type Options struct {
 	Elastic   *elastic.Client
 	Names     mappings.Names
 	Live      Live
-	// Tombstones remember deletions. Nil: none are remembered.
+	// Tombstones remember deletions. Nil means that none are remembered.
 	Tombstones Tombstones
-	// Lease keeps other writers out. Nil: the caller does.
+	// Lease keeps other writers out. Nil means that the caller does.
 	Lease generation.Lease
-	// Listener is notified of changed records. Nil: no one is.
+	// Listener is notified of changed records. Nil means none.
 	Listener Listener
 	// WorkDir keeps the delta while it is being applied, so that it can be resumed.
 	// It belongs to one installation and serves all its deltas.
 	WorkDir string
 	// DeadLetters is the path of an NDJSON file with every line and record that was
 	// left out, and the reason. "" means a file in WorkDir, unless there are none.
-	// An existing file is replaced; the path must not be anything else than a file.
-	// For a resumed delta it replaces the path of the call before.
+	// An existing file is replaced; the path must not be anything but a file. For a
+	// resumed delta it replaces the path of the previous call.
 	DeadLetters string
 	// Abandon gives up an unfinished delta, of this work folder or another.
 	Abandon bool
@@ -101,9 +101,9 @@ type Options struct {
 	Retry elastic.Retry
 	// Page is how many records are looked up at once. 0 means 500.
 	Page int
-	// Progress, when set, is called from time to time.
+	// Progress, if set, is called periodically.
 	Progress func(indexer.Progress)
-	// Log gets events of the delta. Nil: none.
+	// Log gets events of the delta. Nil means no log.
 	Log *slog.Logger
 	// Now is the clock; nil means the system's.
 	Now func() time.Time

@@ -16,13 +16,13 @@ import (
 
 // A delta is applied in passes, one for each dataset, children before parents
 // (query.Datasets): when a document is built, its children are final and
-// searchable. So each document is written once. What the document of a parent holds
-// of a record is its document.Fragment. Where that changes, the parents of the old
+// searchable. So each document is written once. The document of a parent holds the
+// document.Fragment of a record. If the fragment changes, the parents of the old
 // and of the new version become dirty, and their own pass rebuilds them.
 //
-// A pass goes in groups. Before a group is written, the dirty records that follow
-// from it are on the disk. After a crash the group is decided and written again,
-// from what is in the index then.
+// A pass works in groups. Before it writes a group, the dirty records that follow
+// from the group are on disk. After a crash it decides and writes the group again,
+// from the current content of the index.
 
 // groupChildren bounds the related records in the documents of a group, as counted
 // in their old versions. Three groups are in memory at once.
@@ -86,10 +86,10 @@ func (a *apply) refresh(ctx context.Context, index string) error {
 type item struct {
 	work
 	outcome outcome
-	old     *document.Record // nil when there is none
+	old     *document.Record // nil if there is none
 	public  jsontext.Value   // of old
-	record  document.Record  // what it becomes
-	doc     []byte           // nil when nothing is written
+	record  document.Record  // the new version
+	doc     []byte           // nil if nothing is written
 }
 
 // prepare makes groups that are ready to be written.
@@ -220,7 +220,7 @@ func (a *apply) writeGroup(ctx context.Context, d query.Dataset, l live, items [
 		return err
 	}
 	if len(sent) > 0 {
-		// The dirty records must be on the disk before anything is written.
+		// The dirty records must be on disk before anything is written.
 		if err := a.save(); err != nil {
 			return err
 		}
@@ -290,14 +290,14 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 	return a.skipUnchanged(ctx, l.indices[d], alike)
 }
 
-// markDependents adds the record to those that the listener hears of, and marks
-// parents as dirty whose documents hold another fragment of it.
+// markDependents adds the record to those that are reported to the listener. It
+// marks parents as dirty if their documents hold another fragment of the record.
 func (a *apply) markDependents(d query.Dataset, it *item) {
 	if !it.outcome.changes() && !it.builds() {
 		return
 	}
-	// Also with an unchanged document: counts of related records elsewhere may
-	// exceed what a document holds.
+	// Report it even if the document is unchanged: counts of related records
+	// elsewhere may exceed what a document holds.
 	a.changed[d].add(it.id)
 	var before, after []byte
 	if it.old != nil {
@@ -307,7 +307,7 @@ func (a *apply) markDependents(d query.Dataset, it *item) {
 		after = document.Fragment(it.record)
 	}
 	if bytes.Equal(before, after) {
-		return // the links are part of it
+		return // the fragment includes the links
 	}
 	for _, rel := range query.Relations {
 		if rel.Child != d {

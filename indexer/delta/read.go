@@ -38,7 +38,7 @@ func (o Options) sources() []source {
 // sortMemory is the memory for sorting a dataset, in bytes.
 const sortMemory = 12 << 20
 
-// read makes the list of each dataset, and puts the counts of lines into the state.
+// read makes the list of each dataset, and stores the counts of lines in the state.
 func (a *apply) read(ctx context.Context, s *state) error {
 	r := &reading{apply: a, state: s, started: s.Started.UnixMilli(), sorters: map[query.Dataset]*extsort.Sorter{}, writers: map[query.Dataset]*extsort.Writer{}}
 	for _, d := range query.Datasets {
@@ -152,7 +152,7 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 			return err
 		}
 	}
-	// A single bad line is only that. A file without any good line belongs to
+	// A single bad line is no error. A file without any good line belongs to
 	// another dataset or program.
 	if lines > 1 && good == 0 {
 		if from.dataset == "" {
@@ -163,7 +163,7 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 	return nil
 }
 
-// list writes the entries of a dataset that count, in the order of ids.
+// list writes the effective entries of a dataset, in the order of ids.
 func (r *reading) list(ctx context.Context, d query.Dataset) error {
 	if err := r.writers[d].Close(); err != nil {
 		return err

@@ -9,13 +9,13 @@ import (
 
 // Report is the outcome of a delta.
 type Report struct {
-	// Delta is its name, Generation the one that was written to.
+	// Delta is the name of the delta, Generation the generation that it wrote to.
 	Delta      string `json:"delta"`
 	Generation string `json:"generation"`
-	// Finished: everything is written and searchable, and the listener was
-	// notified. Otherwise the same call resumes the delta.
+	// Finished means that everything is written and searchable, and that the
+	// listener was notified. Otherwise the same call resumes the delta.
 	Finished bool `json:"finished"`
-	// Resumed: an earlier call applied a part of it.
+	// Resumed means that an earlier call applied a part of the delta.
 	Resumed bool      `json:"resumed"`
 	Started time.Time `json:"started"`
 	// Seconds is the time of this call.

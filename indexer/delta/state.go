@@ -25,7 +25,7 @@ import (
 //	<dataset>.told  records of the dataset that changed, for the listener
 //	letters.ndjson  dead letters
 //	scratch/        temporary files
-//	dead-letters/   dead letters of finished deltas that were asked for nowhere else
+//	dead-letters/   dead letters of finished deltas without a requested path
 
 type stage string
 
@@ -43,16 +43,16 @@ type state struct {
 	Inputs        []inputStamp `json:"inputs"`
 	DeadLettersTo string       `json:"letters_to"`
 	Stage         stage        `json:"stage"`
-	// Generation is the one that is written to. Done and Begun are places in
-	// Dataset: everything up to Done is written. Everything up to Begun is counted,
-	// its dirty records are on the disk, and it may be written.
+	// Generation is the generation that the delta writes to. Done and Begun are
+	// positions in Dataset: everything up to Done is written. Everything up to
+	// Begun is counted, its dirty records are on the disk, and it may be written.
 	Generation string        `json:"generation"`
 	Dataset    query.Dataset `json:"dataset"`
 	Done       recordID      `json:"done"`
 	Begun      recordID      `json:"begun"`
 	// Lists has the list of each dataset that has changes. DeadLetterBytes is the
-	// length of the file of dead letters, in bytes, and ReadDeadLetterBytes the same
-	// when all files had been read.
+	// length of the file of dead letters, in bytes, and ReadDeadLetterBytes its
+	// length when all files had been read.
 	Lists               map[query.Dataset]extsort.Run `json:"lists"`
 	DeadLetterBytes     int64                         `json:"letters"`
 	ReadDeadLetterBytes int64                         `json:"read_letters"`
@@ -112,7 +112,7 @@ func openFolder(path string) (*folder, error) {
 	}
 	f := &folder{path, lock}
 	_ = os.RemoveAll(f.scratch())
-	// Left by a process that was killed while it replaced its state.
+	// A process that was killed while it replaced its state left this file.
 	begun, _ := filepath.Glob(filepath.Join(path, ".state.json.*"))
 	for _, name := range begun {
 		_ = os.Remove(name)
@@ -160,7 +160,7 @@ func (f *folder) read() (*state, error) {
 	return &s, nil
 }
 
-// write replaces the state. It is on the disk when write returns.
+// write replaces the state. It is on disk when write returns.
 func (f *folder) write(s *state) error {
 	if err := durable.ReplaceJSON(f.stateFile(), s); err != nil {
 		return unusable(err, f.stateFile())
@@ -168,7 +168,7 @@ func (f *folder) write(s *state) error {
 	return nil
 }
 
-// clear ends the delta. The state goes first: without it the other files mean
+// clear ends the delta. It removes the state first: without it the other files mean
 // nothing.
 func (f *folder) clear() error {
 	if err := os.Remove(f.stateFile()); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -77,7 +77,7 @@ func (a *apply) write(ctx context.Context, d query.Dataset, l live, sent []*item
 		counts := a.state.count(d)
 		reason := no.Type + ": " + no.Reason
 		if it.entry == nil {
-			// Its next load will be refused too. Nothing else can be done here.
+			// Its next load will be refused too. Nothing can be done here.
 			a.note(fmt.Sprintf("elasticsearch refuses to write %s of %s anew: %s", it.id, d, reason))
 			continue
 		}

@@ -28,24 +28,23 @@ const (
 type Options struct {
 	// Dir is an existing folder for the files; several Sorters may share it.
 	Dir string
-	// Name begins the files' names and must be the Sorter's own within Dir.
+	// Name is the prefix of the files' names. It must be unique within Dir.
 	Name string
 	// KeySize is the length of every key, in bytes, at least 8.
 	KeySize int
 	// Memory bounds what each Writer holds before it writes a file, in bytes;
-	// 0 means DefaultMemory. A single larger entry is held all the same.
+	// 0 means DefaultMemory. It holds a single larger entry nevertheless.
 	Memory int
 	// FanIn bounds how many files are read at once, each with about 200 kB of
 	// buffers; 0 means DefaultFanIn. With more files some are merged first.
 	FanIn int
-	// Keep leaves the files where they are when they have been read: they are
-	// their owner's to remove (see Runs). A file that Runs names is on the disk
-	// before it is named.
+	// Keep keeps the files after they have been read: their owner must remove them
+	// (see Runs). A file is on disk before Runs names it.
 	Keep bool
 }
 
-// Sorter takes entries through its Writers and gives them back in the order of
-// their keys. Equal keys come in no particular order.
+// Sorter takes entries through its Writers and returns them in the order of their
+// keys. Equal keys come in no particular order.
 type Sorter struct {
 	opts    Options
 	entries atomic.Int64
@@ -70,7 +69,7 @@ func New(opts Options) *Sorter {
 }
 
 // Reopen returns a Sorter of files that one with the same Dir, Name and KeySize
-// wrote and kept. A file that is gone or has another size is an error.
+// wrote and kept. A missing file, or one of another size, is an error.
 func Reopen(opts Options, runs []Run) (*Sorter, error) {
 	s := New(opts)
 	for _, r := range runs {
@@ -93,8 +92,8 @@ func Reopen(opts Options, runs []Run) (*Sorter, error) {
 	return s, nil
 }
 
-// Runs returns the files that hold what was added, but for what Writers have
-// not flushed.
+// Runs returns the files with the added entries, except those that Writers have not
+// flushed.
 func (s *Sorter) Runs() []Run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,16 +118,15 @@ func (s *Sorter) addRun(r Run) {
 	s.runs = append(s.runs, r)
 }
 
-// Iterate returns the entries in order. All Writers must be closed before, and
-// the Sorter is used up by it: the files go as they are read, unless they are
-// kept.
+// Iterate returns the entries in order. All Writers must be closed before. It can
+// be called once: it removes the files as they are read, unless Keep is set.
 func (s *Sorter) Iterate(ctx context.Context) (*Iterator, error) {
 	return s.IterateAfter(ctx, nil)
 }
 
-// IterateAfter is Iterate from the first entry on whose key begins with
-// something larger than start; nil means from the first of all. What is before
-// is read, and passed over.
+// IterateAfter is Iterate, beginning at the first entry whose key has a prefix
+// larger than start; nil means the first entry. It reads and skips the entries
+// before.
 func (s *Sorter) IterateAfter(ctx context.Context, start []byte) (*Iterator, error) {
 	if err := s.Compact(ctx, func() error { return nil }); err != nil {
 		if !s.opts.Keep {
@@ -149,8 +147,8 @@ func (s *Sorter) IterateAfter(ctx context.Context, start []byte) (*Iterator, err
 func (s *Sorter) Compact(ctx context.Context, commit func() error) error {
 	runs := s.Runs()
 	for len(runs) > s.opts.FanIn {
-		// Only as many as bring the rest down to FanIn, or FanIn at most: an
-		// entry is rewritten as few times as possible.
+		// Merge only as many files as bring the rest down to FanIn, at most FanIn,
+		// so that entries are rewritten as few times as possible.
 		n := min(s.opts.FanIn, len(runs)-s.opts.FanIn+1)
 		merged, err := s.mergeRuns(ctx, runs[:n])
 		if err != nil {
@@ -196,7 +194,7 @@ func (s *Sorter) mergeRuns(ctx context.Context, runs []Run) (Run, error) {
 	return w.Close()
 }
 
-// Discard drops what was added and not iterated.
+// Discard drops the added entries that were not iterated.
 func (s *Sorter) Discard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,7 +202,7 @@ func (s *Sorter) Discard() {
 	s.runs = nil
 }
 
-// Remove removes files of a folder. Missing ones are fine.
+// Remove removes files of a folder. Missing ones are not an error.
 func Remove(dir string, runs []Run) {
 	for _, r := range runs {
 		_ = os.Remove(filepath.Join(dir, r.File))

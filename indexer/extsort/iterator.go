@@ -68,16 +68,16 @@ func (it *Iterator) Next() bool {
 	return len(it.heap) > 0
 }
 
-// Key returns the entry's key, good until the next call of Next.
+// Key returns the entry's key, valid until the next call of Next.
 func (it *Iterator) Key() []byte { return it.heap[0].entry[:it.heap[0].keySize] }
 
-// Payload returns the entry's payload, good until the next call of Next.
+// Payload returns the entry's payload, valid until the next call of Next.
 func (it *Iterator) Payload() []byte { return it.heap[0].entry[it.heap[0].keySize:] }
 
-// Err returns what ended the walk before its end.
+// Err returns the error that ended the iteration early.
 func (it *Iterator) Err() error { return it.err }
 
-// Close ends the walk. Files that are left are removed unless they are kept.
+// Close ends the iteration. It removes the remaining files unless they are kept.
 func (it *Iterator) Close() {
 	for _, r := range it.heap {
 		r.close()

@@ -17,7 +17,7 @@ import (
 const packSize = 64 << 10
 
 // Run is a file of sorted entries: payload length, key, payload each. Entries
-// reveals a file that lost its end.
+// serves to detect a truncated file.
 type Run struct {
 	File    string `json:"file"` // its name in Options.Dir
 	Entries int64  `json:"entries"`
@@ -68,7 +68,7 @@ func (w *RunWriter) Close() (Run, error) {
 	if err == nil {
 		err = w.buf.Flush()
 	}
-	err = cmp.Or(err, w.packer.Close()) // which would say again what ended it
+	err = cmp.Or(err, w.packer.Close()) // it would repeat the first error
 	if err == nil && w.sync {
 		err = w.file.Sync()
 	}

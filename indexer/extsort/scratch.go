@@ -10,7 +10,7 @@ import (
 )
 
 // Scratch is a folder of temporary files that are of no use to another process. It
-// is locked as long as its process lives: one without a holder is left by a crash.
+// is locked as long as its process lives: a crash left one without a holder.
 type Scratch struct {
 	Path string
 	lock *os.File

@@ -28,12 +28,12 @@ var generationName = regexp.MustCompile(`^\d{8}t\d{6}z-[0-9a-f]{6}$`)
 
 // LoadingAlias is the alias that a load fills an index through. It exists until
 // the switch: Elasticsearch refuses what is written to it after the index is gone,
-// instead of creating a new index. An index that still has it was never finished.
+// instead of creating a new index. An index that still has it is unfinished.
 func LoadingAlias(index string) string { return index + "-loading" }
 
 // DeltaAlias is the alias that a delta writes to an index through. It exists while
-// the delta is being applied: Elasticsearch refuses what comes after the index is
-// gone, and later writers see that the delta was not finished.
+// the delta is being applied: Elasticsearch refuses writes after the index is gone,
+// and later writers see that the delta is unfinished.
 func DeltaAlias(index, delta string) string { return index + deltaMark + delta }
 
 const deltaMark = "-delta-"
@@ -42,11 +42,11 @@ const deltaMark = "-delta-"
 type Index struct {
 	Dataset query.Dataset
 	Name    string
-	// Served: the dataset's alias points to it.
+	// Served means that the dataset's alias points to it.
 	Served bool
-	// Loaded: a load made it. Unfinished: that load did not finish it.
+	// Loaded means that a load made it, Unfinished that the load did not finish it.
 	Loaded, Unfinished bool
-	// Deltas were begun on it and not finished.
+	// Deltas are the names of unfinished deltas on it.
 	Deltas []string
 }
 

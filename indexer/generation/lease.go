@@ -11,9 +11,9 @@ import (
 // machines.
 type Lease interface {
 	// WithLease runs work while who holds the lease of that name, and ends the
-	// context of work, with a cause, when the lease is lost. A lease that another
-	// one holds is an error that names the holder, and work is not run. After a
-	// crash the lease is free again within ttl.
+	// context of work, with a cause, when the lease is lost. If another holder has
+	// the lease, it returns an error that names the holder, without running work.
+	// After a crash the lease is free again within ttl.
 	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
 }
 

@@ -21,8 +21,8 @@ type State string
 // The states. A complete generation has an index for each dataset, all of them from
 // a load that was finished.
 const (
-	Served     State = "served"     // searches go to it
-	Previous   State = "previous"   // complete: what a rollback goes to when none is named
+	Served     State = "served"     // searches use it
+	Previous   State = "previous"   // complete, and the default target of a rollback
 	Complete   State = "complete"   // complete, and neither of the two
 	Unfinished State = "unfinished" // being filled, left by a load that ended, or without some of its indices
 )
@@ -34,8 +34,8 @@ type Generation struct {
 	State State `json:"state"`
 	// Created is when its load began, to the second.
 	Created time.Time `json:"created"`
-	// Deltas were begun on it and are not finished: related records may not follow
-	// their changes yet.
+	// Deltas are the unfinished deltas on it: related records may not reflect their
+	// changes yet.
 	Deltas []string `json:"deltas"`
 	// Documents and Bytes are sums over the datasets.
 	Documents int64 `json:"documents"`
@@ -48,12 +48,13 @@ type Generation struct {
 type DatasetIndex struct {
 	Dataset query.Dataset `json:"dataset"`
 	Index   string        `json:"index"`
-	// Served: the alias of the dataset points to it.
+	// Served means that the alias of the dataset points to it.
 	Served bool `json:"served"`
-	// Documents is the number of searchable records. While the index is filled, it
-	// is the number of writes, which counts a document twice that was sent twice.
+	// Documents is the number of searchable records. While the index is being
+	// filled, it is the number of writes, which counts a document that was sent
+	// twice as two.
 	Documents int64 `json:"documents"`
-	// Bytes are those of the primary shards on disk, without replicas.
+	// Bytes is the size of the primary shards on disk, without replicas.
 	Bytes int64 `json:"bytes"`
 	// Health is green (all copies placed), yellow (replicas missing) or red
 	// (records missing).
@@ -91,7 +92,8 @@ func List(ctx context.Context, es *elastic.Client, names mappings.Names) ([]Gene
 			Dataset: e.Dataset, Index: e.Name, Served: e.Served, unfinished: e.Unfinished,
 			Documents: f.written, Bytes: f.bytes, Health: f.health,
 		}
-		// An index that is being filled is not refreshed: nothing is found in it.
+		// An index that is being filled is not refreshed, so searches find nothing
+		// in it.
 		if !e.Unfinished && f.health != "red" {
 			if in.Documents, err = es.Count(ctx, e.Name); err != nil {
 				return nil, err
@@ -141,7 +143,7 @@ func setStates(all []*Generation) {
 	}
 }
 
-// complete reports whether searches could go to a generation.
+// complete reports whether searches could use a generation.
 func (g *Generation) complete() bool {
 	return len(g.Datasets) == len(query.Datasets) &&
 		!slices.ContainsFunc(g.Datasets, func(in DatasetIndex) bool { return in.unfinished })
@@ -156,7 +158,7 @@ func (g *Generation) indices() []string {
 }
 
 // loadTime is the time in the name of a generation, when its load began; zero for
-// other names. Records without times of their own have it.
+// other names. Records without their own times have this time.
 func loadTime(generation string) time.Time {
 	if !generationName.MatchString(generation) {
 		return time.Time{}

@@ -9,8 +9,8 @@ import (
 // PruneOptions say what Prune keeps.
 type PruneOptions struct {
 	Options
-	// Keep is the number of complete generations that stay beside the served one:
-	// the previous one first, then the newest.
+	// Keep is the number of complete generations to keep in addition to the served
+	// one: the previous one first, then the newest.
 	Keep int
 	// KeepUnfinished keeps the indices of loads that may be resumed.
 	KeepUnfinished bool
@@ -18,7 +18,7 @@ type PruneOptions struct {
 	DryRun bool
 }
 
-// PruneReport is what Prune deleted, or would have.
+// PruneReport is what Prune deleted or, in a dry run, would delete.
 type PruneReport struct {
 	DryRun bool `json:"dry_run"`
 	// Deleted and Kept are generations, the newest first. The served one is
@@ -62,7 +62,7 @@ func (o PruneOptions) prune(ctx context.Context, report *PruneReport) error {
 	return o.Retry.Do(ctx, func(ctx context.Context) error { return o.Elastic.DeleteIndices(ctx, indices...) })
 }
 
-// keep returns which generations stay, of all of them, the newest first.
+// keep returns which of all generations to keep, the newest first.
 func (o PruneOptions) keep(all []Generation) map[string]bool {
 	keep, left := map[string]bool{}, o.Keep
 	for _, state := range []State{Previous, Complete} {

@@ -13,13 +13,13 @@ import (
 
 // RollbackReport is the outcome of a rollback.
 type RollbackReport struct {
-	// Switched: searches go to the generation To.
+	// Switched means that searches use the generation To.
 	Switched bool `json:"switched"`
 	// From are the generations that were served before: one, unless the aliases
 	// were changed by hand.
 	From []string `json:"from"`
 	To   string   `json:"to"`
-	// Documents of the generation that is served now.
+	// Documents is the number of documents of the generation that is now served.
 	Documents int64 `json:"documents"`
 	// Notes say what is wrong with that generation.
 	Notes []string `json:"notes,omitempty"`
@@ -27,10 +27,10 @@ type RollbackReport struct {
 
 // Rollback switches searches of all datasets to another complete generation in one
 // step: to the named one or, when to is "", to the newest one before the served
-// one. Nothing is deleted. It is refused (fault.BadRequest) when the generation
-// does not exist, is not complete, has missing shards or is served already. The
-// Listener is notified after the switch; when that fails, the report says Switched
-// despite the error.
+// one. It deletes nothing. Error: fault.BadRequest if the generation does not
+// exist, is not complete, lacks shards or is already served. The Listener is
+// notified after the switch; when that fails, the report says Switched despite the
+// error.
 func Rollback(ctx context.Context, o Options, to string) (RollbackReport, error) {
 	report := RollbackReport{From: []string{}}
 	err := WithLease(ctx, o.Lease, func(ctx context.Context) error { return o.rollback(ctx, to, &report) })
@@ -48,7 +48,7 @@ func (o Options) rollback(ctx context.Context, to string, report *RollbackReport
 	}
 	report.To, report.Documents = target.Name, target.Documents
 	for _, delta := range target.Deltas {
-		// Only a note: there may be no better generation to go back to.
+		// This is only a note: there may be no better generation to go back to.
 		report.Notes = append(report.Notes, fmt.Sprintf(
 			"the delta %s was begun on the generation %s and not finished: some related records, counts and dates may not follow what it changed, until it is applied again where it was begun, or all is loaded again",
 			delta, target.Name))
@@ -127,7 +127,8 @@ func (g *Generation) readable() error {
 	return nil
 }
 
-// Suggest lists the generations of some states, as the end of an error about a name.
+// Suggest lists the generations in some states, for the end of an error message
+// about a name.
 func Suggest(all []Generation, states ...State) string {
 	var names []string
 	for _, g := range all {

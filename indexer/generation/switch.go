@@ -15,24 +15,24 @@ import (
 type Options struct {
 	Elastic *elastic.Client
 	Names   mappings.Names
-	// Lease keeps loads and deltas out. Nil: the caller does.
+	// Lease keeps loads and deltas out. Nil means that the caller does.
 	Lease Lease
-	// Listener is notified of a switch. Nil: no one is.
+	// Listener is notified of a switch. Nil means none.
 	Listener Listener
 	// Retry bounds how long Elasticsearch may be unavailable or busy.
 	Retry elastic.Retry
 }
 
-// Listener hears that global records changed, so that copies elsewhere can follow.
-// It is called after searches see the change, never before.
+// Listener is notified of changes of global records, so that copies elsewhere can
+// follow. It is called after searches see the change, never before.
 type Listener interface {
-	// Switched says that all records may have changed: searches go to a new
+	// Switched reports that all records may have changed: searches use a new
 	// generation. An error does not undo the switch; the caller returns it.
 	Switched(ctx context.Context, generation string) error
 }
 
-// UnknownSwitchError means that a switch failed or succeeded: neither its answer
-// nor the aliases could be read.
+// UnknownSwitchError means that the result of a switch is unknown: neither its
+// answer nor the aliases could be read.
 type UnknownSwitchError struct{ Change, Look error }
 
 func (e *UnknownSwitchError) Error() string { return errors.Join(e.Change, e.Look).Error() }
@@ -40,10 +40,10 @@ func (e *UnknownSwitchError) Error() string { return errors.Join(e.Change, e.Loo
 // Unwrap returns both errors.
 func (e *UnknownSwitchError) Unwrap() []error { return []error{e.Change, e.Look} }
 
-// Switch changes aliases in one step, so that searches go to indices of a
-// generation, and tells whether they do. The answer of Elasticsearch may be lost
-// although the switch was made: after an error the aliases are read. unknown is
-// what to say when they cannot be read (fault.Unavailable).
+// Switch changes aliases in one step, so that searches use the indices of a
+// generation, and reports whether they do. The answer of Elasticsearch may be lost
+// although the switch was made: after an error the aliases are read. unknown is the
+// message if they cannot be read (fault.Unavailable).
 func (o Options) Switch(ctx context.Context, changes []elastic.AliasChange, to []string, unknown string) (bool, error) {
 	err := o.Elastic.ChangeAliases(ctx, changes)
 	if err == nil {
@@ -60,7 +60,7 @@ func (o Options) Switch(ctx context.Context, changes []elastic.AliasChange, to [
 	}
 }
 
-// areServed tells whether searches of all these indices' datasets go to them.
+// areServed reports whether searches of the datasets use these indices.
 func (o Options) areServed(ctx context.Context, indices []string) (served bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -75,8 +75,8 @@ func (o Options) areServed(ctx context.Context, indices []string) (served bool, 
 	return served, err
 }
 
-// RemoveAliases are the changes that take the aliases of searches from indices. A
-// change fails, and all with it, when someone else has switched meanwhile.
+// RemoveAliases returns the changes that remove the search aliases from indices. If
+// someone else has switched meanwhile, a change fails, and all others with it.
 func (o Options) RemoveAliases(from []Index) []elastic.AliasChange {
 	var changes []elastic.AliasChange
 	for _, in := range from {

@@ -58,8 +58,8 @@ var ErrCut = errors.New("the file of dead letters was cut or removed")
 
 // OpenDeadLetters opens or creates a file, readable by its owner only: records can
 // be about people. Writing continues after the first size bytes, which a
-// checkpoint names; what follows them belongs to work that is done again. A
-// terminal or a pipe is accepted.
+// checkpoint names; the rest belongs to work that will be repeated. A terminal or a
+// pipe is accepted.
 func OpenDeadLetters(path string, size int64) (*DeadLetters, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600) // #nosec G304 -- a file of the work folder, or one that who runs the command names
 	if err != nil {
@@ -81,7 +81,7 @@ func OpenDeadLetters(path string, size int64) (*DeadLetters, error) {
 	return l, nil
 }
 
-// Add appends a dead letter. It is on the disk after the next Sync.
+// Add appends a dead letter. It is on disk after the next Sync.
 func (l *DeadLetters) Add(letter DeadLetter) error {
 	if l == nil {
 		return nil
@@ -115,7 +115,7 @@ func (l *DeadLetters) append(write func() (int64, error)) error {
 	return l.err
 }
 
-// Sync brings everything that was added to the disk.
+// Sync writes everything that was added to disk.
 func (l *DeadLetters) Sync() error {
 	if l == nil {
 		return nil

@@ -37,7 +37,7 @@ func (l DeadLetter) AddProblems(to []Problem) []Problem {
 	for _, p := range l.Problems {
 		to = append(to, Problem{File: l.File, Line: l.Line, Field: printableField(p.Field), Reason: p.Reason})
 	}
-	// Workers are out of step by little, so few problems are sorted in vain.
+	// Workers are nearly in step, so few problems are sorted unnecessarily.
 	if len(to) > 2*MaxProblems {
 		to = FirstProblems(to)
 	}

@@ -12,8 +12,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// MaxLine is the longest line that a Reader returns, in bytes without the line end.
-// A longer one is an error of that line only.
+// MaxLine is the maximum length of a line that a Reader returns, in bytes without
+// the line end. A longer line causes an error for that line only.
 const MaxLine = 4 << 20
 
 // Datasets are the names of the dataset files, in the order reports list them.
@@ -41,8 +41,8 @@ func FileName(dataset string, c Compression) string {
 	return name
 }
 
-// CompressionOf tells a file's compression by its name. A name that ends in
-// none of .ndjson, .ndjson.gz and .ndjson.zst is a BadRequest error.
+// CompressionOf returns a file's compression by its name. Error: BadRequest for a
+// name that does not end in .ndjson, .ndjson.gz or .ndjson.zst.
 func CompressionOf(path string) (Compression, error) {
 	base := filepath.Base(path)
 	for _, c := range []Compression{Plain, Gzip, Zstd} {

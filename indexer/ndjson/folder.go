@@ -7,9 +7,9 @@ import (
 	"atlas/internal/fault"
 )
 
-// Folder writes the four dataset files of a folder. They get their names together
-// at the end, so that a folder mixes files of two runs only when the machine stops
-// in that moment. Each Writer is for one goroutine.
+// Folder writes the four dataset files of a folder. It renames them to their final
+// names together at the end, so that a folder mixes files of two runs only if the
+// machine stops at that moment. Each Writer is for one goroutine.
 type Folder struct {
 	Accounts, Contacts, Projects, Signals *Writer
 }
@@ -72,8 +72,8 @@ func (f *Folder) Counts() Counts {
 	return Counts{f.Accounts.Lines(), f.Contacts.Lines(), f.Projects.Lines(), f.Signals.Lines()}
 }
 
-// Commit makes all four files durable, then gives them their names. When one cannot
-// be finished, none gets its name.
+// Commit makes all four files durable, then renames them to their final names. If
+// it cannot finish one, it renames none.
 func (f *Folder) Commit() error {
 	for _, w := range f.Writers() {
 		if err := w.finish(); err != nil {
@@ -90,7 +90,7 @@ func (f *Folder) Commit() error {
 	return nil
 }
 
-// Abort drops the files without a name. After Commit it does nothing.
+// Abort removes the unfinished files. After Commit it does nothing.
 func (f *Folder) Abort() {
 	for _, w := range f.Writers() {
 		if w != nil {

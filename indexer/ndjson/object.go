@@ -12,7 +12,7 @@ import (
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // Object builds one line: a flat JSON object with its keys in the order of adding.
-// It is made for millions of records: it appends to one buffer and uses no
+// It is fast enough for millions of records: it appends to one buffer and uses no
 // reflection. Keys must need no escaping. The zero Object is ready for use.
 type Object struct {
 	b []byte
@@ -71,8 +71,8 @@ func (o *Object) Int(key string, value int64) {
 	o.b = strconv.AppendInt(o.b, value, 10)
 }
 
-// Float adds a number in its shortest spelling without an exponent. What JSON
-// cannot say (NaN, infinities) is left out.
+// Float adds a number in its shortest form without an exponent. It omits NaN and
+// infinities, which JSON does not have.
 func (o *Object) Float(key string, value float64) {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return

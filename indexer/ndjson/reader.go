@@ -16,8 +16,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// maxZstdWindow bounds the memory a .zst file can ask for, in bytes. It is
-// what the zstd command reads without being told otherwise.
+// maxZstdWindow bounds the memory that a .zst file can require, in bytes. It is the
+// default of the zstd command.
 const maxZstdWindow = 128 << 20
 
 // LineError is an error of one line. The following lines can be read.
@@ -116,8 +116,8 @@ func (r *Reader) start(c Compression) error {
 	return nil
 }
 
-// Next returns the next line that is not blank, and its number. The bytes are
-// good until the next call. Errors:
+// Next returns the next line that is not blank, and its number. The bytes are valid
+// until the next call. Errors:
 //   - io.EOF after the last line;
 //   - a *LineError for a line of more than MaxLine bytes: go on with Next;
 //   - a *fault.Error when the file cannot be read further (damaged or cut
@@ -148,8 +148,8 @@ func (r *Reader) Offset() int64 { return r.offset }
 func (r *Reader) Line() int64 { return r.line }
 
 // Resume moves a newly opened Reader to the Offset and Line of another Reader of
-// the same file. A compressed file is decompressed up to there. A file that ends
-// before is a BadRequest error.
+// the same file. A compressed file is decompressed up to there. Error: BadRequest
+// for a file that ends before.
 func (r *Reader) Resume(ctx context.Context, offset, line int64) error {
 	if offset < r.offset {
 		return nil // nothing but a byte order mark had been read
@@ -231,7 +231,7 @@ func (r *Reader) lastLine(part []byte, err error) ([]byte, error) {
 	return part, nil
 }
 
-// broken adds the place to an error of the file or its decompression.
+// broken adds the position to an error of the file or its decompression.
 func (r *Reader) broken(err error) error {
 	if _, ok := errors.AsType[*os.PathError](err); ok {
 		return fault.Wrap(err, fault.Internal, "%s cannot be read after line %d", r.path, r.line)

@@ -23,8 +23,8 @@ const writeBuffer = 256 << 10
 const partialEnd = ".partial"
 
 // Writer writes one dataset file. Until Close the lines are in a file beside it
-// whose name ends in ".partial", so that a killed run never leaves half a file that
-// looks finished. The next run overwrites it. A Writer is for one goroutine.
+// whose name ends in ".partial", so that a killed run never leaves a partial file
+// that looks complete. The next run overwrites it. A Writer is for one goroutine.
 type Writer struct {
 	path    string
 	file    *os.File
@@ -93,8 +93,8 @@ func (w *Writer) Write(line []byte) error {
 // Lines returns how many lines were written.
 func (w *Writer) Lines() int64 { return w.count }
 
-// Close makes the file durable and gives it its name. After an error the file
-// does not exist under that name, unless an older one did.
+// Close makes the file durable and renames it to its final name. After an error the
+// file does not exist under that name, unless an older one did.
 func (w *Writer) Close() error {
 	if w.settled {
 		return nil
@@ -106,18 +106,18 @@ func (w *Writer) Close() error {
 	return w.publish()
 }
 
-// Abort drops what was written. After Close it does nothing.
+// Abort removes the unfinished file. After Close it does nothing.
 func (w *Writer) Abort() {
 	if w.settled {
 		return
 	}
 	w.settled = true
-	// Removed under the lock, so that it cannot be another writer's file.
+	// Remove it under the lock, so that it cannot be another writer's file.
 	_ = os.Remove(w.path + partialEnd)
 	_ = w.file.Close()
 }
 
-// finish brings the file to the disk, still under its partial name.
+// finish syncs the file to disk, still under its partial name.
 func (w *Writer) finish() error {
 	if err := w.lines.Flush(); err != nil {
 		return w.failed(err)
@@ -136,7 +136,7 @@ func (w *Writer) finish() error {
 	return nil
 }
 
-// publish gives a finished file its name.
+// publish renames a finished file to its final name.
 func (w *Writer) publish() error {
 	if err := os.Rename(w.path+partialEnd, w.path); err != nil {
 		w.Abort()

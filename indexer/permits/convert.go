@@ -55,11 +55,11 @@ type Refusal struct {
 	Reason string `json:"reason"`
 }
 
-// Convert reads permits and writes records. Equal input gives equal files. A row
-// that cannot be used is left out and reported. The files get their names only at
-// the end: after an error the folder is unchanged. A file that is not a permits
-// file is a BadRequest error, a file that cannot be read or written Internal. The
-// error of a cancelled ctx is returned as it is.
+// Convert reads permits and writes records. Equal input gives equal files. It
+// leaves out and reports unusable rows. It renames the files to their final names
+// only at the end: after an error the folder is unchanged. Errors: BadRequest for a
+// file that is not a permits file, Internal for a file that cannot be read or
+// written, or the error of ctx.
 func Convert(ctx context.Context, csv io.Reader, options Options) (Report, error) {
 	report := Report{UnknownStatuses: map[string]int64{}, Refused: []Refusal{}}
 	counted := &counter{from: csv}

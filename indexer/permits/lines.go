@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// maxJoined is how many lines a quoted field may span. It bounds what a stray
-	// quote can swallow.
+	// maxJoined is how many lines a quoted field may span. It bounds the number of
+	// lines that a stray quote can consume.
 	maxJoined = 64
 	// maxRow is the longest line, in bytes.
 	maxRow = 1 << 20
 )
 
-// rows reads CSV rows. An error costs only its own row: encoding/csv by itself
+// rows reads CSV rows. An error affects only its own row: encoding/csv by itself
 // reads from a stray quote to the next one, over any number of good rows.
 type rows struct {
 	from  *bufio.Reader
 	ahead [][]byte // lines read, not yet used
 	next  int64    // number of the first line of ahead
-	end   error    // why nothing more comes after ahead
+	end   error    // why there are no lines after ahead
 	width int      // fields of a row, 0 while not known
 }
 

@@ -51,7 +51,7 @@ type findings struct {
 	differences                         []Difference
 }
 
-// A window is full with so many records or bytes.
+// A window is full with this many records or bytes.
 const (
 	windowRecords = 1_000
 	windowBytes   = 4 << 20

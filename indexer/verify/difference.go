@@ -62,8 +62,8 @@ func differentFields(d query.Dataset, source []byte, digest int64, doc indexed, 
 		should, _ := jsontext.AppendQuote(nil, doc.id)
 		fields = append(fields, FieldDifference{"_id", should, is})
 	}
-	// The digest covers the public record too. So it tells about the rest only when
-	// that is equal.
+	// The digest also covers the public record. So it says something about the rest
+	// only if the public record is equal.
 	if digests && len(fields) == 0 && (!doc.hasDigest || doc.digest != digest) {
 		fields = append(fields, FieldDifference{Field: document.IX})
 	}

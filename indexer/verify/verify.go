@@ -48,14 +48,14 @@ type Options struct {
 	// Progress, when set, is called as by indexer.Load. The phases are indexer.Reading,
 	// Building and Comparing.
 	Progress func(indexer.Progress)
-	// Log gets events of the work. Nil: none.
+	// Log gets events of the work. Nil means no log.
 	Log *slog.Logger
 }
 
 // The phases of a verification after indexer.Reading. Done and Total are records.
 const (
 	Building  indexer.Phase = "build"   // documents are built as for an index
-	Comparing indexer.Phase = "compare" // the index is read beside them
+	Comparing indexer.Phase = "compare" // the index is read and compared with them
 )
 
 // MaxDifferences is how many differences of each dataset a Report lists. All are
@@ -65,8 +65,8 @@ const MaxDifferences = 250
 // Report compares a generation with its source.
 type Report struct {
 	Generation string `json:"generation"`
-	// Equal: the index holds exactly the records of the source, with equal
-	// contents.
+	// Equal means that the index holds exactly the records of the source, with
+	// equal contents.
 	Equal   bool      `json:"equal"`
 	Started time.Time `json:"started"`
 	Seconds float64   `json:"seconds"`
@@ -231,7 +231,7 @@ func (v *verification) expect(ctx context.Context, dir string) (map[query.Datase
 		dataset      query.Dataset
 		key, payload []byte
 	)
-	next := func(d query.Dataset) error { // a dataset's documents come in a row
+	next := func(d query.Dataset) error { // the documents of a dataset come consecutively
 		if dataset = d; writer == nil {
 			return nil
 		}

@@ -13,17 +13,17 @@ import (
 	"atlas/internal/schema"
 )
 
-// maxBatch is the most items of a batch; the fewest is 1.
+// maxBatch is the maximum number of items in a batch; the minimum is 1.
 const maxBatch = 100
 
-// sentItem is one item of a batch as it was sent: its value and its JSON problems,
-// whose paths begin at the item.
+// sentItem is one item of a batch as the client sent it: its value and its JSON
+// problems, with paths relative to the item.
 type sentItem struct {
 	value  input.Value
 	issues input.Issues
 }
 
-// batchItem is one item as its rule read it, or the error why it is invalid.
+// batchItem is one item as its rule read it, or the error if it is invalid.
 type batchItem[T any] struct {
 	in  T
 	err error
@@ -44,7 +44,7 @@ func (c *call) batchItems(name string) ([]sentItem, error) {
 		if len(p.Path) > 1 && p.Path[0] == name {
 			position, notNumber = strconv.Atoi(p.Path[1])
 		}
-		if notNumber != nil || len(problems) == input.MaxBatchIssues { // there may be more than are listed
+		if notNumber != nil || len(problems) == input.MaxBatchIssues { // there may be more problems than are listed
 			issues = append(issues, p)
 			continue
 		}
@@ -114,7 +114,7 @@ var batchMetadataSchema = schema.Named("BatchMetadata", schema.Object(
 	schema.Required("failed", schema.Integer(0, maxBatch)),
 ))
 
-// itemError is what a failed item says.
+// itemError is the error of a failed item in the response.
 type itemError struct {
 	Code    fault.Code    `json:"code"`
 	Message string        `json:"message"`
@@ -122,7 +122,7 @@ type itemError struct {
 }
 
 // itemIssues returns the issues of all items as the error of a call that fails as a
-// whole: their paths begin at the body.
+// whole, with paths relative to the body.
 func itemIssues[T any](name string, items []batchItem[T]) error {
 	var issues input.Issues
 	for i, item := range items {
@@ -161,8 +161,8 @@ func oneByOne(results []batchResult, do func(i int) batchResult) {
 	}
 }
 
-// isServerFault tells an outage or an internal error from what the client can
-// correct.
+// isServerFault reports whether an error is an outage or internal, not one that the
+// client can correct.
 func isServerFault(err error) bool {
 	code := fault.CodeOf(err)
 	return code == fault.Unavailable || code == fault.Internal
@@ -227,7 +227,7 @@ func itemCodes(codes []fault.Code) []fault.Code {
 	return slices.SortedFunc(slices.Values(codes), func(a, b fault.Code) int { return cmp.Compare(a, b) })
 }
 
-// itemMeanings say when an item of a batch has each of its codes.
+// itemMeanings describes when an item of a batch fails with each of the codes.
 func itemMeanings(codes []fault.Code) string {
 	texts := make([]string, len(codes))
 	for i, code := range codes {
@@ -243,8 +243,8 @@ func batchCodes(own ...fault.Code) []fault.Code {
 	return append([]fault.Code{fault.InvalidInput, fault.Internal, fault.Unavailable}, own...)
 }
 
-// batchResults are the outcomes of a batch's items. data is nil where a good
-// item has none; the id is missing where an item was too broken to read it.
+// batchResults are the outcomes of a batch's items. data is nil if successful items
+// have none. The id is missing if the item was too malformed to read it.
 func batchResults(idKey string, data *schema.Schema, codes ...fault.Code) *schema.Schema {
 	index := schema.Required("index", schema.Integer(0, maxBatch-1))
 	good := []schema.Property{index, schema.Required(idKey, schema.UUID()), schema.Required("status", schema.Const("ok"))}
@@ -264,8 +264,8 @@ func batchResults(idKey string, data *schema.Schema, codes ...fault.Code) *schem
 	return schema.Array(&schema.Schema{OneOf: shapes}, 1, maxBatch)
 }
 
-// batchBody is a body of 1..100 items. An item of another shape fails alone, so
-// the body may hold anything there.
+// batchBody is a body of 1..100 items. An item of another shape fails alone, so the
+// schema of the body allows any item.
 func batchBody(member string, item *schema.Schema) *schema.Schema {
 	either := &schema.Schema{AnyOf: []*schema.Schema{item, {Description: "Anything else fails alone, as `invalid_input`."}}}
 	return schema.Object(schema.Required(member, schema.Array(either, 1, maxBatch)))

@@ -15,7 +15,8 @@ import (
 	"atlas/workspace/book"
 )
 
-// Book is the workspaces' own data on global records. *workspace.Book is.
+// Book is the workspaces' own data on global records. *workspace.Book implements
+// it.
 type Book interface {
 	Upsert(ctx context.Context, in workspace.ID, d query.Dataset, inputs []book.Input) ([]book.Outcome, error)
 	Delete(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
@@ -84,7 +85,7 @@ var upsertExamples = map[query.Dataset][]example{
 	query.Projects: {{"id", "By id", []byte(`{"project_id":"` + schema.SampleID + `","tags":[]}`)}},
 }
 
-// upsertCodes are what an upsert can fail with beside its shape.
+// upsertCodes are the codes of a well-formed upsert that fails.
 func upsertCodes(d query.Dataset) []fault.Code {
 	if _, matchable := query.MatchField(d); !matchable {
 		return []fault.Code{fault.NotFound, fault.LimitReached}

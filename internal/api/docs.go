@@ -12,15 +12,16 @@ import (
 	"atlas/internal/fault"
 )
 
-// docsPath is the page that shows the OpenAPI document and lets one try it.
+// docsPath is the page that shows the OpenAPI document and can send requests.
 const docsPath = "/docs"
 
-// docsPolicy lets the page load what this server has and nothing else, so that
-// it works without the internet and sends tokens nowhere.
+// docsPolicy lets the page load files of this server only, so that it works without
+// the internet and sends tokens to no other server.
 const docsPolicy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; " +
 	"img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// mountDocument adds the OpenAPI document and its page, which need no token.
+// mountDocument adds the routes of the OpenAPI document and its page, which need no
+// token.
 func (s *Server) mountDocument(g *gin.Engine, methods map[string][]string) {
 	document := encoded(s.Document())
 	g.GET(Version+documentPath, func(ctx *gin.Context) { callOf(ctx).write(http.StatusOK, document) })
@@ -43,7 +44,7 @@ func (s *Server) mountDocument(g *gin.Engine, methods map[string][]string) {
 	}
 }
 
-// isAsset tells whether the page has a file of that name, which is kept
+// isAsset reports whether the page has a file of that name. Files are stored
 // compressed.
 func isAsset(name string) bool {
 	for _, stored := range []string{name, name + ".gz"} {

@@ -55,7 +55,7 @@ func (s *Server) Document() openapi.Document {
 	return d
 }
 
-// templated is a path of the route table in OpenAPI's spelling.
+// templated returns a path of the route table in OpenAPI's syntax.
 func templated(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -103,7 +103,7 @@ func sharedComponents() openapi.Components {
 func sharedParameters() schema.Map[openapi.Parameter] {
 	in := func(required bool, text string) openapi.Parameter {
 		id := schema.AnyUUID()
-		id.Examples = nil // only a workspace of the caller's own is any good
+		id.Examples = nil // only a workspace of the caller would work
 		return openapi.Parameter{Name: "workspace_id", In: "query", Required: required, Schema: id, Description: text}
 	}
 	return schema.Map[openapi.Parameter]{
@@ -177,8 +177,7 @@ func servicePaths() schema.Map[openapi.PathItem] {
 	}
 }
 
-// encoded is the document as it is served. Its shapes are this package's, and
-// marshal.
+// encoded returns the document as it is served. All its types can be marshalled.
 func encoded(d openapi.Document) []byte {
 	b, err := json.Marshal(d, jsontext.EscapeForHTML(false), json.Deterministic(true))
 	if err != nil {

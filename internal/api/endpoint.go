@@ -17,14 +17,14 @@ import (
 // handler binds, validates, calls one method and returns what to render.
 type handler func(c *call) (reply, error)
 
-// endpoint is what a route takes, and what it does with it.
+// endpoint is the body that a route takes, and the handler.
 type endpoint struct {
 	// body is nil for a route without one.
 	body *schema.Schema
-	// bodyOptional: an absent body, which reads as {}, is valid.
+	// bodyOptional means that an absent body is valid. It reads as {}.
 	bodyOptional bool
-	// item is what each item of a batch must be to succeed, nil where the body is
-	// no batch; items is the member of the body that holds them.
+	// item is the schema of a valid item of a batch, nil if the body is not a
+	// batch. items is the member of the body that holds the items.
 	item   *schema.Schema
 	items  string
 	handle handler
@@ -62,8 +62,8 @@ func takes[T any](body rule.Rule[T], handle func(c *call, in T) (reply, error)) 
 	}}
 }
 
-// takesBatch is the endpoint of a route whose body is { member: [ 1..100 items ] },
-// of which the rule reads each.
+// takesBatch is the endpoint of a route whose body is { member: [ 1..100 items ] }.
+// The rule reads each item.
 func takesBatch[T any](member string, item rule.Rule[T], handle func(c *call, items []batchItem[T]) (reply, error)) endpoint {
 	return endpoint{body: batchBody(member, item.Schema), item: item.Schema, items: member, handle: func(c *call) (reply, error) {
 		sent, err := c.batchItems(member)
@@ -84,7 +84,7 @@ func takesBatch[T any](member string, item rule.Rule[T], handle func(c *call, it
 }
 
 // pathIDs are the path parameters of the route that are ids: those that its
-// document does not describe otherwise.
+// documentation does not describe itself.
 func (r Route) pathIDs() []string {
 	var names []string
 	for segment := range strings.SplitSeq(r.Path, "/") {
@@ -96,13 +96,13 @@ func (r Route) pathIDs() []string {
 	return names
 }
 
-// pathID is a path parameter that is an id. Handlers run when it is one.
+// pathID returns a path parameter that is an id. Handlers run only if it is valid.
 func (c *call) pathID(name string) uuid.UUID {
 	id, _ := input.ReadUUID(c.gin.Param(name))
 	return id
 }
 
-// checkPath notes the path parameters that are no ids.
+// checkPath adds an issue for each path parameter that must be an id and is not.
 func (c *call) checkPath() {
 	for _, name := range c.route.pathIDs() {
 		if _, ok := input.ReadUUID(c.gin.Param(name)); !ok {

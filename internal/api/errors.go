@@ -15,23 +15,23 @@ import (
 	"atlas/internal/schema"
 )
 
-// errorRow is what the API says of a code (docs/api.md, "Errors").
+// errorRow describes an error code (docs/api.md, "Errors").
 type errorRow struct {
-	// status is the HTTP status, itemOnly where no call fails with the code.
+	// status is the HTTP status, or itemOnly if no call fails with the code.
 	status int
-	// meaning says when the code is answered, in Markdown.
+	// meaning says when the API returns the code, in Markdown.
 	meaning string
-	// item is the meaning in an item of a batch, where it is another one.
+	// item is the meaning in an item of a batch, if it differs.
 	item string
-	// retry: Retry-After comes with it.
+	// retry means that the response has Retry-After.
 	retry bool
 }
 
 // itemOnly is the status of codes that only items of a batch have.
 const itemOnly = 0
 
-// errorTable has every code of package fault, once: the answers and the OpenAPI
-// document read it, and tests hold the client and docs/ against it.
+// errorTable has one row for every code of package fault. Responses and the OpenAPI
+// document use it, and tests compare the client and docs/ with it.
 var errorTable = map[fault.Code]errorRow{
 	fault.BadRequest: {status: http.StatusBadRequest, meaning: "a cursor that is not this search's, an unknown `include`, or no `workspace_id` where it is needed"},
 	fault.InvalidInput: {status: http.StatusBadRequest, meaning: "the body or a parameter is not valid; all problems are listed",
@@ -66,7 +66,7 @@ var errorTable = map[fault.Code]errorRow{
 	fault.ViewFull:         {status: itemOnly, meaning: "the View holds as many records as it can"},
 }
 
-// handlerError is the shape of all errors but validation's.
+// handlerError is the shape of all errors except validation errors.
 type handlerError struct {
 	Error codeMessage `json:"error"`
 }
@@ -153,9 +153,9 @@ func (c *call) logFailure(e *fault.Error, err error) {
 	_, shed := errors.AsType[fault.Shed](err)
 	switch {
 	case c.left() && (e.Code == fault.Unavailable || errors.Is(err, context.Canceled)):
-		c.abandoned, level = true, slog.LevelInfo // which ended what was under way
+		c.abandoned, level = true, slog.LevelInfo // the disconnect cancelled work in progress
 	case shed:
-		level = slog.LevelDebug // counted as such; a line each would add to the load
+		level = slog.LevelDebug // a metric counts these; a line for each would add to the load
 	}
 	c.log().LogAttrs(c.Context(), level, "request failed", slog.String("error", err.Error()))
 }

@@ -47,8 +47,8 @@ func (s *Server) listFavorites(c *call, m listMetadata) ([]views.View, error) {
 	return s.Views.Favorites.List(c.Context(), c.workspace(), c.principal.User, m.Limit, m.Offset)
 }
 
-// maxPosition is the largest integer that every client can write: a position past
-// the end is the end.
+// maxPosition is the largest integer that every client can represent. A position
+// past the end means the end.
 const maxPosition = 1<<53 - 1
 
 var favoriteChange = rule.Object(

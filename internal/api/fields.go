@@ -63,8 +63,8 @@ func descriptorSchema() *schema.Schema {
 	return schema.Named("Descriptor", &schema.Schema{OneOf: append(direct, related)})
 }
 
-// fieldMetadata is the metadata of a field search. NotFound is there only when
-// keys were asked for.
+// fieldMetadata is the metadata of a field search. NotFound is present only if the
+// request has keys.
 type fieldMetadata struct {
 	Total    int      `json:"total"`
 	Credits  int64    `json:"credits"`
@@ -90,8 +90,8 @@ func (s *Server) searchFields(c *call, wanted query.FieldSearch) (reply, error) 
 	return reply{found, metadata}, nil
 }
 
-// selectFields asks Elasticsearch only where a descriptor lists values that the
-// dataset has, so that it being away stops none of the others.
+// selectFields asks Elasticsearch only if a selected descriptor lists values of the
+// dataset, so that an outage does not affect other descriptors.
 func (s *Server) selectFields(c *call, wanted query.FieldSearch) (found []query.Descriptor, notFound []string, err error) {
 	found, notFound = wanted.Select(query.Descriptors(nil))
 	if slices.ContainsFunc(found, query.Descriptor.Open) {

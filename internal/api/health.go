@@ -19,7 +19,7 @@ func (s *Server) live(ctx *gin.Context) {
 // health is the answer of the health routes.
 type health struct {
 	Status string `json:"status"` // ok, unavailable, stopping
-	// Backends are ok or unavailable, by name; why is in the log.
+	// Backends are ok or unavailable, by name. The log has the reason.
 	Backends map[string]string `json:"backends,omitzero"`
 	// Filling are the datasets whose held records are being restored after their
 	// index was lost.
@@ -32,8 +32,8 @@ const (
 	probeTimeout = 2 * time.Second
 )
 
-// ready says whether every backend serves, and the server is not about to stop:
-// 200, else 503.
+// ready answers 200 if every backend is available and the server is not stopping,
+// else 503.
 func (s *Server) ready(ctx *gin.Context) {
 	c := callOf(ctx)
 	if s.load.draining.Load() {
@@ -75,8 +75,8 @@ func (s *Server) ready(ctx *gin.Context) {
 	c.json(status, h)
 }
 
-// noteProbe logs changes of a probe's result only: balancers ask every second, for
-// as long as a backend is down.
+// noteProbe logs only changes of a probe's result, because load balancers probe
+// every second.
 func (s *Server) noteProbe(c *call, backend string, err error) {
 	was, known := s.load.down.Swap(backend, err != nil)
 	switch {

@@ -46,7 +46,7 @@ func (s *Server) invitationRoutes() []Route {
 	}
 }
 
-// invitedRole is what an invitation can make of somebody.
+// invitedRole is the role that an invitation can give.
 var invitedRole = schema.OneOf(people.MemberRole, people.Admin)
 
 var invitationSchema = schema.Named("Invitation", schema.Object(
@@ -85,7 +85,7 @@ var newInvitation = rule.Object(
 		func(in *invitationInput) *people.Role { return &in.role }),
 )
 
-// invitationData is the answer of an invitation: the only one with its link.
+// invitationData is the answer to a new invitation. No other answer has its link.
 type invitationData struct {
 	Invitation people.Invitation    `json:"invitation"`
 	AcceptURL  string               `json:"accept_url"`
@@ -109,7 +109,7 @@ func (s *Server) revokeInvitation(c *call) (reply, error) {
 	return free(revokedData{true, revoked.ID, revoked.Email}), err
 }
 
-// maxToken is the longest text that is looked at as an invitation's token.
+// maxToken is the maximum length of an invitation's token, in characters.
 const maxToken = 500
 
 var acceptance = rule.Only("token", rule.Text(1, maxToken).Example(schema.SampleID+"_4mvYqT1lZb0cW8n5Rk2JxH7dPfUe9aGsLoQwE3tVi6M"))

@@ -10,7 +10,7 @@ type limiter struct {
 	used map[any]int64 // by owner, without zeros
 }
 
-// quota is the most that an owner may use. An owner is any comparable value:
+// quota is the maximum that an owner may use. An owner is any comparable value:
 // everyone, a caller, a workspace.
 type quota struct {
 	owner any
@@ -55,7 +55,7 @@ func (g grant) release() {
 	}
 }
 
-// grants are those that a call holds in one of its phases.
+// grants are the grants that a call holds in one of its phases.
 type grants []grant
 
 // acquire adds a grant; false when a quota is used up.

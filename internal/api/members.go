@@ -11,7 +11,8 @@ import (
 	"atlas/workspace/subscriptions"
 )
 
-// People are the members of workspaces, and what they set up together.
+// People has the members of workspaces, their invitations, subscriptions and
+// Skills.
 type People struct {
 	Members       *people.Members
 	Invitations   *people.Invitations
@@ -21,7 +22,7 @@ type People struct {
 
 const tagPeople = "Members and invitations"
 
-// defaultPeople is the page of members, invitations and subscriptions.
+// defaultPeople is the default page size of members, invitations and subscriptions.
 const defaultPeople = 100
 
 func (s *Server) memberRoutes() []Route {
@@ -67,8 +68,8 @@ type deleted struct {
 	Deleted bool `json:"deleted"`
 }
 
-// deletedSchema is that of a deletion that also answers true when there was
-// nothing to delete.
+// deletedSchema is the answer of a deletion that is also true if there was nothing
+// to delete.
 var deletedSchema = schema.Object(schema.Required("deleted", schema.Const(true)))
 
 func (s *Server) listMembers(c *call, m listMetadata) ([]people.Member, error) {
@@ -87,7 +88,7 @@ func (s *Server) removeMember(c *call) (reply, error) {
 	return free(deleted{removed}), err
 }
 
-// actor is the caller as the rules of a workspace know them.
+// actor returns the caller in the form that the rules of a workspace take.
 func (c *call) actor() people.Actor {
 	if c.principal.Kind == auth.ByKey {
 		return people.KeyActor

@@ -13,7 +13,7 @@ import (
 	"atlas/search/query"
 )
 
-// creditsOnly is the metadata of everything but searches and lists.
+// creditsOnly is the metadata of all answers except those of searches and lists.
 type creditsOnly struct {
 	Credits int64 `json:"credits"`
 }
@@ -23,7 +23,7 @@ var (
 	getMetadata  = schema.Named("GetMetadata", schema.Object(schema.Required("credits", schema.Always(1))))
 )
 
-// free is the answer of what costs nothing.
+// free returns the answer of an operation that costs nothing.
 func free(data any) reply { return reply{data, creditsOnly{}} }
 
 // pageMetadata is the metadata of a search.
@@ -55,7 +55,7 @@ func metadataOf(q query.Query, p query.Page) pageMetadata {
 	return m
 }
 
-// Bounds of the page of a list.
+// Limits of a list's page.
 const (
 	maxLimit  = 100
 	maxOffset = math.MaxInt32
@@ -74,7 +74,7 @@ var listMetadataSchema = schema.Named("ListMetadata", schema.Object(
 	schema.Required("credits", schema.Always(0)),
 ))
 
-// limitRule is the rule of limit in a list whose page has usual elements by default.
+// limitRule is the rule of a list's parameter limit, whose default is usual.
 func limitRule(usual int) rule.Rule[int] { return rule.Integer(1, maxLimit).Default(usual) }
 
 var offsetRule = rule.Integer(0, maxOffset).Default(0)
@@ -113,7 +113,8 @@ func (c *call) integer(issues *input.Issues, name string, r rule.Rule[int]) (int
 	return r.Member(issues, issues.Object(input.Value{Kind: input.Object, Members: members}), name, false), err
 }
 
-// list is what a list answers under its own name; no elements are [].
+// list returns the answer of a list, with the elements under its name. Without
+// elements it is [].
 func list[T any](name string, elements []T, m listMetadata) reply {
 	if elements == nil {
 		elements = []T{}

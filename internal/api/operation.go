@@ -16,35 +16,38 @@ import (
 	"atlas/search/query"
 )
 
-// operationDoc is what the OpenAPI document says of a route beside the columns of
-// the route table and its endpoint.
+// operationDoc is what the OpenAPI document says about a route in addition to the
+// columns of the route table and its endpoint.
 type operationDoc struct {
 	tag, summary string
-	// text is more than the summary, in Markdown.
+	// text follows the summary, in Markdown.
 	text   string
 	params []openapi.Parameter
-	// depends is what stored thing decides which of the body's shapes fits.
+	// depends names the stored thing that decides which of the body's schemas
+	// applies.
 	depends  string
 	examples []example
-	// data is that of a successful answer.
+	// data is the schema of the data in a successful answer.
 	data *schema.Schema
-	// metadata is freeMetadata where it is nil, and batchMetadataSchema of a batch.
+	// metadata is the schema of the metadata. nil means freeMetadata, or
+	// batchMetadataSchema for a batch.
 	metadata *schema.Schema
-	// codes are the errors that the route has beside those of its columns.
+	// codes are the route's errors in addition to those that follow from its
+	// columns.
 	codes []fault.Code
-	// links are the operations that go on with the answer.
+	// links are the operations that can use values of the answer.
 	links schema.Map[openapi.Link]
 }
 
-// linkByID is a link to an operation whose path parameter is at a pointer in the
-// answer.
+// linkByID is a link to an operation. Its path parameter is at a JSON pointer in
+// the answer.
 func linkByID(target, parameter, pointer string) schema.Member[openapi.Link] {
 	return schema.Member[openapi.Link]{Name: target, Value: openapi.Link{
 		OperationID: target, Parameters: schema.Map[string]{{Name: parameter, Value: "$response.body#" + pointer}}}}
 }
 
-// linkByBody is a link to an operation of whose body a member is at a pointer in
-// the answer.
+// linkByBody is a link to an operation. A member of its body is at a JSON pointer
+// in the answer.
 func linkByBody(target, member, pointer string) schema.Member[openapi.Link] {
 	return schema.Member[openapi.Link]{Name: target, Value: openapi.Link{
 		OperationID: target, RequestBody: schema.Map[string]{{Name: member, Value: "$response.body#" + pointer}}}}
@@ -56,11 +59,11 @@ type example struct {
 	body          jsontext.Value
 }
 
-// codes lists what a route can fail with.
+// codes lists the codes that a route can fail with.
 func (r Route) codes() []fault.Code {
 	codes := []fault.Code{fault.InvalidInput, fault.Unauthorized, fault.Forbidden, fault.Internal, fault.Unavailable}
 	if r.Caller != Newcomers {
-		codes = append(codes, fault.BadRequest) // which workspace is not clear
+		codes = append(codes, fault.BadRequest) // the workspace is ambiguous
 	}
 	if r.Caller != Anyone && r.Caller != Admins {
 		codes = append(codes, fault.UserIdentityRequired)
@@ -84,7 +87,7 @@ func (r Route) operation() *openapi.Operation {
 	throttled := r.Throttling != Never
 	scope := string(r.Scope)
 	if r.Caller == Newcomers {
-		scope = "" // scopes are of a workspace
+		scope = "" // scopes belong to a workspace
 	}
 	o := &openapi.Operation{
 		ID: r.Operation, Tags: []string{r.doc.tag}, Summary: r.doc.summary, Description: r.description(),
@@ -207,13 +210,13 @@ func (r Route) headers(success bool) schema.Map[openapi.Header] {
 			h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", ""))})
 			continue
 		}
-		// Of a request that failed before the ledger was asked, nothing is known.
+		// They are unknown if the request failed before it reached the ledger.
 		h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", "") + "IfKnown")})
 	}
 	return h
 }
 
-// failures are the answers to what goes wrong, by status.
+// failures are the error answers, by status.
 func (r Route) failures() schema.Map[openapi.Response] {
 	byStatus := map[int][]fault.Code{}
 	for _, code := range r.codes() {

@@ -22,7 +22,7 @@ func recordSchema(d query.Dataset) *schema.Schema {
 	return schema.Named(d.Title(), schema.Object(fieldsOut(query.Fields(d))...))
 }
 
-// recordWithRelated is a record with what a get embeds.
+// recordWithRelated is a record with the related records that a get embeds.
 func recordWithRelated(d query.Dataset) *schema.Schema {
 	detail := fieldsOut(query.Fields(d))
 	for _, inc := range query.Includes(d) {

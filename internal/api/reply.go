@@ -15,16 +15,16 @@ type reply struct {
 	metadata any
 }
 
-// records are passed on as the bytes they were stored as.
+// records are passed on byte for byte as they are stored.
 type records []jsontext.Value
 
 const jsonType = "application/json; charset=utf-8"
 
-// bodies are buffers that answers are put together in. Whoever writes one to a
-// client has copied it when it returns.
+// bodies are buffers for building answers. Writing to a client copies the buffer,
+// so it can be reused afterwards.
 var bodies = sync.Pool{New: func() any { return new([]byte) }}
 
-// largestKept is the size of a buffer that is not kept, in bytes.
+// largestKept is the capacity above which a buffer is not reused, in bytes.
 const largestKept = 1 << 20
 
 // render writes a reply. Records are copied, never decoded.
@@ -64,10 +64,10 @@ func (c *call) render(r reply) error {
 }
 
 func (c *call) json(status int, body any) {
-	// A message may quote a path, whose bytes are anything.
+	// A message may quote a path, which may have any bytes.
 	b, err := json.Marshal(body, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
-		panic(err) // only shapes of this package come here, and they marshal
+		panic(err) // all types that come here can be marshalled
 	}
 	c.write(status, b)
 }

@@ -6,21 +6,22 @@ import (
 	"atlas/workspace"
 )
 
-// Version is the part of every path that names the contract's version.
+// Version is the first part of every path. It names the contract's version.
 const Version = "/api/v1"
 
 // Route is one row of the route table: everything that is specific to a route.
 type Route struct {
 	Method string
-	// Path below Version, in gin's spelling.
+	// Path below Version, in gin's syntax.
 	Path string
 	// Operation is the route's name in usage, logs and the OpenAPI document.
 	Operation string
-	// Scope is the one that the principal needs.
+	// Scope is the scope that the principal needs.
 	Scope workspace.Scope
 	// Throttling says how the credit ceiling applies to the route.
 	Throttling Throttling
-	// WorkspaceRequired: a user must give the query parameter workspace_id.
+	// WorkspaceRequired means that a user must give the query parameter
+	// workspace_id.
 	WorkspaceRequired bool
 	// Caller says who may call it, beyond having the scope.
 	Caller Caller
@@ -39,7 +40,7 @@ const (
 	Free Throttling = iota
 	// Metered routes charge for what they return.
 	Metered
-	// Never throttled: routes about credits or fields.
+	// Never throttled routes are those about credits or fields.
 	Never
 )
 

@@ -21,7 +21,7 @@ import (
 	"atlas/workspace/people"
 )
 
-// Searcher answers from the global dataset. *search.Engine does.
+// Searcher searches the global dataset. *search.Engine implements it.
 type Searcher interface {
 	Search(ctx context.Context, q query.Query) (query.Page, error)
 	// CheckCursor refuses a cursor that is not q's: fault.BadRequest.
@@ -30,26 +30,27 @@ type Searcher interface {
 	FrequentValues(ctx context.Context) (query.FrequentValues, error)
 }
 
-// Gate finds out who calls, for which workspace. *auth.Authenticator does.
+// Gate authenticates the caller and checks access to a workspace. *auth.Authenticator
+// implements it.
 type Gate interface {
 	Authenticate(ctx context.Context, header []string) (auth.Identity, error)
 	Resolve(ctx context.Context, i auth.Identity, given []string, required bool) (workspace.ID, error)
 	Authorize(ctx context.Context, i auth.Identity, in workspace.ID) (auth.Principal, error)
 }
 
-// Ledger counts credits. *credits.Ledger does.
+// Ledger counts credits. *credits.Ledger implements it.
 type Ledger interface {
 	Reserve(ctx context.Context, workspace string, ceiling int64, operation string, amount int64) (*credits.Reservation, credits.Window, error)
 	Check(ctx context.Context, workspace string, ceiling int64) (credits.Window, error)
 	Usage(ctx context.Context, workspace string, ceiling int64) (credits.Usage, error)
 }
 
-// Workspaces tells about workspaces. *postgres.Store does.
+// Workspaces reads workspaces. *postgres.Store implements it.
 type Workspaces interface {
 	Summary(ctx context.Context, in workspace.ID) (people.Summary, error)
 }
 
-// Probe tells whether a backend serves; nil means that it does.
+// Probe checks whether a backend is available; nil means that it is.
 type Probe func(ctx context.Context) error
 
 // Server is the HTTP API. Its fields are set before Handler is called.
@@ -64,27 +65,27 @@ type Server struct {
 	Records    RecordSearcher
 	// Probes are the backends that readiness asks, by name.
 	Probes map[string]Probe
-	// Filling, when set, tells readiness which datasets' held records are being
-	// put back after their index was lost: searches of some workspaces' are
-	// refused meanwhile, and all else is served.
+	// Filling, if set, returns the datasets whose held records are being restored
+	// after their index was lost. Meanwhile some workspaces' searches of them are
+	// refused; everything else is served. Readiness reports them.
 	Filling func(ctx context.Context) ([]query.Dataset, error)
 	Log     *slog.Logger
 	// Meter counts requests; nil disables metrics.
 	Meter Meter
 	// Tracing, when set, runs around every request.
 	Tracing gin.HandlerFunc
-	// MaxRequests is how many requests may be worked on; one more is answered
-	// 503 at once. 0 is DefaultMaxRequests. Four times as many may have bodies
-	// that are still coming.
+	// MaxRequests limits the requests that are being handled; any more are answered
+	// 503 at once. 0 means DefaultMaxRequests. Four times as many may still be
+	// sending their bodies.
 	MaxRequests int
-	// RequestTimeout is what one request may take; 0 is DefaultRequestTimeout.
+	// RequestTimeout limits the time of one request; 0 means DefaultRequestTimeout.
 	RequestTimeout time.Duration
 
 	load load
 }
 
-// Handler returns the whole API. Each path of the table answers every other
-// method with 405, also where a path with a parameter would take it.
+// Handler returns the whole API. Each path of the table answers every other method
+// with 405, even if a path with a parameter would match.
 func (s *Server) Handler() http.Handler {
 	s.MaxRequests = cmp.Or(s.MaxRequests, DefaultMaxRequests)
 	s.RequestTimeout = cmp.Or(s.RequestTimeout, DefaultRequestTimeout)
@@ -96,7 +97,7 @@ func (s *Server) Handler() http.Handler {
 		g.Use(s.Tracing)
 	}
 	g.Use(s.begin)
-	// Some balancers check by HEAD, whose answer net/http sends without its body.
+	// Some load balancers probe with HEAD. net/http drops the body of the answer.
 	asked := []string{http.MethodGet, http.MethodHead}
 	g.Match(asked, livePath, s.live)
 	g.Match(asked, readyPath, s.ready)
@@ -131,8 +132,8 @@ func (s *Server) Handler() http.Handler {
 	return g
 }
 
-// methodsOf returns what a path takes, by the pattern with the fewest
-// parameters that it matches; nil when none does.
+// methodsOf returns the methods of a path: those of the matching pattern with the
+// fewest parameters, nil if none matches.
 func methodsOf(methods map[string][]string, path string) []string {
 	best := ""
 	for pattern := range methods {
@@ -143,7 +144,7 @@ func methodsOf(methods map[string][]string, path string) []string {
 	return methods[best]
 }
 
-// samePath tells whether a path is one of a pattern in gin's spelling.
+// samePath reports whether a path matches a pattern in gin's syntax.
 func samePath(pattern, path string) bool {
 	wanted, given := strings.Split(pattern, "/"), strings.Split(path, "/")
 	return slices.EqualFunc(wanted, given, func(w, g string) bool { return w == g || strings.HasPrefix(w, ":") && g != "" })
@@ -156,7 +157,7 @@ func notAllowed(allowed []string) gin.HandlerFunc {
 	}
 }
 
-// RequestIDHeader carries the id that a log line can be found by.
+// RequestIDHeader carries the id that identifies the request in the log.
 const RequestIDHeader = "X-Request-Id"
 
 // requestID is the caller's id when it is 1..128 printable ASCII characters,

@@ -15,7 +15,7 @@ const tagSkills = "Skills"
 
 func (s *Server) skillRoutes() []Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
-	const personal = fault.UserIdentityRequired // a key that asks for what is a user's
+	const personal = fault.UserIdentityRequired // an API key asks for something that belongs to a user
 	return []Route{
 		{Method: "POST", Path: "/workspace/skills/find", Operation: "find_skills", Scope: read, endpoint: takes(skillQuery, s.findSkills), doc: operationDoc{
 			tag: tagSkills, summary: "Find published Skills, and one's own personal ones",
@@ -69,13 +69,14 @@ func skillOf(content ...schema.Property) *schema.Schema {
 }
 
 const (
-	// defaultSkills is the page of Skills.
+	// defaultSkills is the default page size of Skills.
 	defaultSkills = 25
-	// maxSkillQuery is the longest text that Skills are searched by, in characters.
+	// maxSkillQuery is the maximum length of a text that Skills are searched for,
+	// in characters.
 	maxSkillQuery = 500
 )
 
-// skillRequest is what Skills are found and listed by.
+// skillRequest has the parameters for finding and listing Skills.
 type skillRequest struct {
 	text   string
 	scope  skills.Scope

@@ -18,7 +18,7 @@ import (
 	"atlas/workspace/views"
 )
 
-// RecordSearcher searches books and Views. *records.Records does.
+// RecordSearcher searches books and Views. *records.Records implements it.
 type RecordSearcher interface {
 	SearchBook(ctx context.Context, in workspace.ID, request query.Query) (query.Page, error)
 	SearchView(ctx context.Context, v views.View, request query.Query) (query.Page, error)
@@ -152,7 +152,7 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 	}
 	v, err := s.Views.Views.ToSearch(c.Context(), in, views.ID(id))
 	if fault.CodeOf(err) == fault.ViewNotFound {
-		err = cmp.Or(ofAnyDataset(body), err) // what is wrong whatever the View comes first
+		err = cmp.Or(ofAnyDataset(body), err) // issues for any View come first
 	}
 	if err != nil {
 		return reply{}, err
@@ -175,7 +175,7 @@ func rowsOf(p query.Page) []jsontext.Value {
 	return p.Rows
 }
 
-// checkCursor refuses a cursor that no search of the View can have answered,
+// checkCursor refuses a cursor that no search of the View can have returned,
 // whatever the View's dataset is.
 func (s *Server) checkCursor(body input.Value, base query.Base) (refused error) {
 	if body.Get("search_after").Kind != input.String {
@@ -193,8 +193,8 @@ func (s *Server) checkCursor(body input.Value, base query.Base) (refused error) 
 	return refused
 }
 
-// ofAnyDataset is what is wrong with the body of a search in a View whatever the
-// View's dataset is; nil when nothing is.
+// ofAnyDataset returns what is wrong with the body of a View search for every
+// dataset of the View, nil if nothing is.
 func ofAnyDataset(body input.Value) error {
 	var common []fault.Issue
 	for i, d := range query.Held {

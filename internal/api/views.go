@@ -66,13 +66,14 @@ func (s *Server) viewRoutes() []Route {
 	}
 }
 
-// defaultViews is the page of Views and of Favorites.
+// defaultViews is the default page size of Views and of Favorites.
 const defaultViews = 25
 
 // viewIDKey names a View in the results of a batch.
 const viewIDKey = "view_id"
 
-// maxNamePart bounds the text that names of Views are searched by.
+// maxNamePart is the maximum length of a text that names of Views are searched for,
+// in characters.
 const maxNamePart = 500
 
 func (s *Server) listViews(c *call) (reply, error) {

@@ -45,7 +45,7 @@ func (s *Server) workspaceRoutes() []Route {
 	}
 }
 
-// sampleUsed is what examples say was used of a ceiling.
+// sampleUsed is the number of used credits in examples.
 const sampleUsed = 1250
 
 var (

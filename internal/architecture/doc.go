@@ -1,3 +1,3 @@
-// Package architecture has no code of its own: its test holds the imports of
-// all packages against the table of docs/architecture.md, "Packages".
+// Package architecture has no code of its own: its tests compare the imports of all
+// packages with the table of docs/architecture.md, "Packages".
 package architecture

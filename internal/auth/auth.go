@@ -28,8 +28,8 @@ const (
 // that they do not delay the look-ups of known keys and members.
 const MaxColdLookups = 128
 
-// Store is what authentication looks up, across workspaces. Errors: fault.NotFound,
-// fault.Unavailable.
+// Store has what authentication looks up, across workspaces. Errors:
+// fault.NotFound, fault.Unavailable.
 type Store interface {
 	KeyByID(ctx context.Context, id workspace.KeyID) (workspace.KeyRecord, error)
 	WorkspaceByID(ctx context.Context, id workspace.ID) (workspace.Workspace, error)

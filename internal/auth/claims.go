@@ -13,9 +13,10 @@ import (
 	"atlas/workspace"
 )
 
-// claims are the claims that are read from a token, by their exact names. JSON does
-// not define duplicate names, and some parsers ignore case, so an issuer, a proxy and
-// this program could each read another user from one token. Such a token is rejected.
+// claims are the claims that Atlas reads from a token, by their exact names. JSON
+// does not define duplicate names, and some parsers ignore case, so an issuer, a
+// proxy and this program could each read another user from one token. Such a token is
+// rejected.
 type claims struct {
 	jwt.RegisteredClaims
 	Email         optionalText    `json:"email,omitempty"`

@@ -40,8 +40,8 @@ func unprivileged() (*account, error) {
 	return nil, fmt.Errorf("devstack: the servers do not run as root, and there is neither a user %s nor nobody: useradd --system %s", devUser, devUser)
 }
 
-// canEnter tells whether a may enter the folder dir, which need not exist yet.
-// A nil account, the caller, is not checked: its own calls fail.
+// canEnter reports whether a may enter the folder dir, which need not exist yet. It
+// does not check a nil account, the caller, whose own calls fail.
 func canEnter(dir string, a *account) bool {
 	if a == nil {
 		return true

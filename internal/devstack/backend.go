@@ -12,7 +12,7 @@ import (
 	"atlas/internal/timer"
 )
 
-// Backend is one of the three.
+// Backend is one of the three backends.
 type Backend string
 
 // The backends.
@@ -74,7 +74,7 @@ func (s *Stack) Resume(ctx context.Context, b Backend) error {
 	return nil
 }
 
-// Running tells whether the process of a backend runs. A process may end by
+// Running reports whether the process of a backend runs. A process may end by
 // itself, for instance when its disk is full.
 func (s *Stack) Running(b Backend) bool {
 	_, err := s.process(b)

@@ -25,8 +25,8 @@ type Cluster struct {
 	stop    func(context.Context) error
 }
 
-// clusterWithin bounds the wait for each node. All start at once, and none
-// answers before a second one does.
+// clusterWithin bounds the wait for each node. All start at once, and no node
+// answers before a second one runs.
 const clusterWithin = 10 * time.Minute
 
 // clusterHeap is the default heap of each node.

@@ -33,7 +33,7 @@ const (
 // one answer at once, some never.
 const engineWithin = 2 * time.Second
 
-// engineAnswers tells whether a container engine answers at the address of the
+// engineAnswers reports whether a container engine answers at the address in the
 // environment or at one of the usual sockets.
 func engineAnswers(ctx context.Context) (answers bool) {
 	tclog.SetDefault(discardLog{})

@@ -2,10 +2,10 @@
 // development and for tests: Elasticsearch, Postgres and Redis, on free
 // loopback ports, with their data in one state folder.
 //
-// Each backend is, in this order: the address the caller was given; a
-// container, where a container engine answers; a server process of this
-// machine. It is not for serving: it runs one small node of everything, asks
-// for no password on loopback, and gives up durability where tests want speed.
+// Each backend is, in this order of preference: one at a given address; a
+// container, if a container engine answers; a server process of this machine. The
+// package is not for production: it runs one small node of each backend, asks for
+// no password on loopback, and gives up durability for the speed of tests.
 package devstack
 
 import (
@@ -220,8 +220,8 @@ func (o *Options) temporary(prefix string) (remove func() error, err error) {
 	return remove, nil
 }
 
-// openEphemeral opens a machine whose data, and temporary state folder, stop
-// removes.
+// openEphemeral opens a machine. Its stop removes the data and a temporary state
+// folder.
 func openEphemeral(ctx context.Context, opts Options, prefix string) (m *machine, stop func(context.Context) error, err error) {
 	remove, err := opts.temporary(prefix)
 	if err != nil {
@@ -237,7 +237,7 @@ func openEphemeral(ctx context.Context, opts Options, prefix string) (m *machine
 	return m, func(ctx context.Context) error { return errors.Join(m.stop(ctx), remove()) }, nil
 }
 
-// complete fills the defaults in and makes the folders absolute.
+// complete fills in the defaults and makes the folders absolute.
 func (o *Options) complete() error {
 	if o.Dir == "" {
 		return errors.New("devstack: no state folder given")

@@ -244,7 +244,7 @@ func fetchOnce(ctx context.Context, cache, name, proof string, fetch func(tmp st
 	if complete() {
 		return final, nil
 	}
-	tmp := final + ".unpacking" // the lock is held: an existing folder is of a killed process
+	tmp := final + ".unpacking" // the lock is held, so a killed process left an existing folder
 	if err := errors.Join(os.RemoveAll(tmp), os.RemoveAll(final)); err != nil {
 		return "", err
 	}

@@ -34,7 +34,7 @@ type machine struct {
 	data    string
 	starter *starter
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	state   state
 	running []*process
 	told    bool // the log says where the data is
@@ -170,7 +170,7 @@ func (m *machine) own(dir string) error {
 	if err != nil {
 		return err
 	}
-	// The folder itself comes last: its owner shows that all is done.
+	// The folder itself comes last: its owner shows that the change is complete.
 	for i := len(dirs) - 1; i >= 0; i-- {
 		if err := os.Lchown(dirs[i], int(m.account.uid), int(m.account.gid)); err != nil {
 			return err
@@ -219,7 +219,7 @@ func (m *machine) launch(s server, port int) (*process, error) {
 		return nil, err
 	}
 	logPath := filepath.Join(logs, s.kind+".log")
-	// The previous log is kept: it tells why the earlier run ended.
+	// The previous log is kept, because it shows why the earlier run ended.
 	if err := os.Rename(logPath, logPath+".old"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

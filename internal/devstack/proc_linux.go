@@ -48,8 +48,8 @@ func (s *starter) close() { close(s.work) }
 // thread ends, which also covers kill -9 of the starter.
 func dieWithParent(attr *syscall.SysProcAttr, signal syscall.Signal) { attr.Pdeathsig = signal }
 
-// running returns the state of a process; false when it has ended, also when it
-// is a zombie.
+// running returns the state of a process; false if it has ended, even if it is a
+// zombie.
 func running(pid int) (procfs.ProcStat, bool) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
@@ -99,9 +99,9 @@ func children(parent int) []int {
 	return processes(func(s procfs.ProcStat) bool { return s.PPID == parent })
 }
 
-// atHome tells whether the working folder of a process is home or below it. Where
-// root may not read that, as in most containers, the owner of the process is
-// compared instead.
+// atHome reports whether the working folder of a process is home or below it. If
+// root may not read that, as in most containers, it compares the owner of the
+// process instead.
 func atHome(pid int, home string) bool {
 	cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
 	if errors.Is(err, os.ErrPermission) {

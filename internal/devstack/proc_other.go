@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// Elsewhere than on Linux no server is started here: what keeps a killed
-// starter from leaving servers behind rests on Linux's /proc. Containers and
-// given addresses serve there.
+// Servers run as processes only on Linux, because cleaning up after a killed
+// starter needs /proc. Other systems use containers or given addresses.
 
 type starter struct{}
 

@@ -30,9 +30,9 @@ func (s *Stack) Environ() []string {
 // temporary folder.
 //
 // SIGINT, SIGTERM and SIGHUP are forwarded to the command; during the start
-// they end it. When ctx ends, the command gets SIGTERM and ten seconds. An
-// error is one of the stack or of a command that cannot be started; the status
-// is then not 0.
+// they end it. When ctx ends, the command gets SIGTERM and ten seconds. The error
+// is that of the stack, or of a command that cannot be started. Then the status is
+// not 0.
 func RunWith(ctx context.Context, opts Options, argv []string) (exitCode int, err error) {
 	if len(argv) == 0 {
 		return 2, errors.New("devstack: no command to run")

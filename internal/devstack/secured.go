@@ -73,7 +73,7 @@ func (s *Secured) start(ctx context.Context, m *machine) error {
 		"xpack.security.http.ssl.certificate: " + certificateFile,
 		"xpack.security.http.ssl.key: " + keyFile,
 		"xpack.security.authc.api_key.enabled: true",
-		// It would create a user and a password.
+		// Otherwise the node would create a user and a password.
 		"xpack.security.autoconfiguration.enabled: false",
 	}, files: map[string]string{
 		certificateFile: string(certificate), keyFile: string(key),

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// bufferedBody is the body of an answer that has been read already.
+// bufferedBody is the body of a response that is already in memory.
 type bufferedBody struct {
 	bytes.Reader
 	data []byte
@@ -19,7 +19,7 @@ func (*bufferedBody) Close() error { return nil }
 // bufferBody reads the body of an answer and keeps it in memory.
 func bufferBody(res *http.Response) error {
 	data, err := read(res)
-	_ = res.Body.Close() // what is wanted of it is there, or err says why not
+	_ = res.Body.Close() // the body was read, or err says why not
 	whole := &bufferedBody{data: data}
 	whole.Reset(data)
 	res.Body = whole
@@ -31,7 +31,7 @@ func bytesOf(res *http.Response) ([]byte, error) {
 	if whole, ok := res.Body.(*bufferedBody); ok {
 		return whole.data, nil
 	}
-	return io.ReadAll(res.Body) // the library put another in its place
+	return io.ReadAll(res.Body) // the library replaced the body
 }
 
 // buffers are reused to read bodies.

@@ -30,7 +30,7 @@ const (
 	Failed    Outcome = "error"    // answered with 429 or 5xx, or not at all
 	TimedOut  Outcome = "timeout"  // its deadline passed
 	Abandoned Outcome = "canceled" // its caller went away
-	Shed      Outcome = "shed"     // not sent: too many are under way
+	Shed      Outcome = "shed"     // not sent: too many are in flight
 )
 
 // ErrTooManyCalls is the cause of calls that were refused because Config.MaxCalls
@@ -58,8 +58,8 @@ func (c *Client) InFlight() int { return int(c.bound.calls.Load()) }
 // MaxCalls is the limit of running calls; 0 means none.
 func (c *Client) MaxCalls() int { return int(c.bound.limit) }
 
-// MaxConnections is the number of calls that all nodes together can be sent at
-// once. More wait for a connection.
+// MaxConnections is the maximum number of concurrent calls to all nodes together.
+// Further calls wait for a connection.
 func (c *Client) MaxConnections() int { return c.connections }
 
 // acquire counts a call; done ends it and calls the observer.

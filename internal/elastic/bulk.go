@@ -45,11 +45,11 @@ func (b *Batch) IndexAt(id, routing string, version int64, doc []byte) {
 	b.add("index", id, &versioned{routing, version}, func(body []byte) []byte { return append(body, doc...) })
 }
 
-// Delete deletes a document. One that does not exist is fine.
+// Delete deletes a document. A missing one is not an error.
 func (b *Batch) Delete(id string) { b.add("delete", id, nil, nil) }
 
-// DeleteAt deletes a document as IndexAt replaces one. One that does not exist is
-// fine.
+// DeleteAt deletes a document as IndexAt replaces one. A missing one is not an
+// error.
 func (b *Batch) DeleteAt(id, routing string, version int64) {
 	b.add("delete", id, &versioned{routing, version}, nil)
 }
@@ -87,7 +87,7 @@ func (b *Batch) Len() int { return len(b.items) }
 // Size returns the length of the request in bytes.
 func (b *Batch) Size() int { return len(b.body) }
 
-// Doc returns the document at a position, good until Reset.
+// Doc returns the document at a position, valid until Reset.
 func (b *Batch) Doc(position int) []byte {
 	item := b.items[position]
 	return b.body[item.doc : item.end-1]
@@ -143,11 +143,12 @@ type Refusal struct {
 // and never becomes a new index. The outcome of every item is checked. Items that
 // failed with 429 or 5xx, or whose connection was lost, are sent again as retry
 // says. Documents that are refused for good are returned, in no particular order;
-// all others are acknowledged when the error is nil. They are on the disks of
-// Elasticsearch then, unless an index says otherwise (index.translog.durability).
+// all others are acknowledged when the error is nil. Then they are on the disks of
+// Elasticsearch, unless an index is configured otherwise
+// (index.translog.durability).
 //
-// A batch larger than retry.Pace is sent in portions, and so is one for which
-// Elasticsearch is too busy or which is too large for it.
+// Bulk sends a batch in portions if it is larger than retry.Pace, too large for
+// Elasticsearch, or if Elasticsearch is too busy for it.
 func (c *Client) Bulk(ctx context.Context, alias string, b *Batch, retry Retry) ([]Refusal, error) {
 	var refused []Refusal
 	pauses := retry.start(c.jitter)
@@ -279,7 +280,7 @@ const (
 	acknowledged verdict = iota
 	transient
 	rejected
-	fatal // it is not about the document: the index is gone, writing is forbidden
+	fatal // the cause is not the document: the index is gone, writing is forbidden
 )
 
 func (o bulkOutcome) verdict() verdict {

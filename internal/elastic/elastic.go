@@ -27,8 +27,8 @@ import (
 
 // Config says how to reach a cluster.
 type Config struct {
-	// Addresses of the nodes, at least one: http(s)://host:port. They take turns; a
-	// node that does not answer is left out for a while.
+	// Addresses of the nodes, at least one: http(s)://host:port. Requests rotate
+	// over the nodes; a node that does not answer is skipped for a while.
 	Addresses []string
 	// Username and Password, or APIKey (base64 as Elasticsearch issues it). All are
 	// empty without security.
@@ -43,13 +43,13 @@ type Config struct {
 	// DialTimeout bounds connecting to a node, default 2 s.
 	DialTimeout time.Duration
 	// CallTimeout bounds a call with all its attempts, unless its context ends
-	// earlier; default 90 s. Request.Timeout overrides it. Without it a node that
-	// accepts connections and never answers would be waited for without end.
+	// earlier; default 90 s. Request.Timeout overrides it. It bounds the wait for a
+	// node that accepts connections and never answers.
 	CallTimeout time.Duration
 	// OnTimeout, when set, is called for every call that CallTimeout ended.
 	OnTimeout func(ctx context.Context, operation string, after time.Duration)
-	// MaxCalls is the limit of concurrent calls. One more is refused with
-	// fault.Unavailable. 0: any number.
+	// MaxCalls is the limit of concurrent calls. Further ones are refused with
+	// fault.Unavailable. 0 means no limit.
 	MaxCalls int
 	// Observe, when set, is called after every call, with its context.
 	Observe func(context.Context, Call)
@@ -67,7 +67,7 @@ type Client struct {
 	es          *elastictransport.Client
 	genuine     atomic.Bool // the server has identified itself as Elasticsearch
 	bound       bound
-	connections int // the most, to all nodes
+	connections int // maximum, to all nodes
 	timeout     time.Duration
 	observe     func(context.Context, Call)
 	onTimeout   func(context.Context, string, time.Duration)
@@ -78,13 +78,13 @@ type Client struct {
 // New returns a client. It does not connect.
 func New(c Config) (_ *Client, err error) {
 	if c.MaxConnections == 0 {
-		c.MaxConnections = max(64, c.MaxCalls) // a place without a connection would queue
+		c.MaxConnections = max(64, c.MaxCalls) // a call without a connection would queue
 	}
 	if c.Observe == nil {
 		c.Observe = func(context.Context, Call) {}
 	}
 	if c.CallTimeout == 0 {
-		c.CallTimeout = 90 * time.Second // more than any search is given
+		c.CallTimeout = 90 * time.Second // longer than the timeout of any search
 	}
 	if c.OnTimeout == nil {
 		c.OnTimeout = func(context.Context, string, time.Duration) {}
@@ -105,7 +105,7 @@ func New(c Config) (_ *Client, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if user := urls[0].User; user != nil { // the first node's are those of all
+	if user := urls[0].User; user != nil { // the credentials of the first node apply to all
 		c.Username = user.Username()
 		c.Password, _ = user.Password()
 	}
@@ -162,17 +162,17 @@ type Request struct {
 	Path   string // absolute, escaped
 	Query  url.Values
 	Body   []byte
-	// NDJSON: the body is newline-delimited (`_bulk`, `_msearch`).
+	// NDJSON means that the body is newline-delimited (`_bulk`, `_msearch`).
 	NDJSON bool
-	// Missing: 404 is an answer, not an error.
+	// Missing means that 404 is an answer, not an error.
 	Missing bool
 	// Timeout, when set, replaces Config.CallTimeout for a call that takes longer.
 	Timeout time.Duration
 }
 
 // Do sends a request. An error is an *Error when Elasticsearch answered, and
-// fault.Unavailable when it did not answer in time. FaultOf turns the first into
-// the second where the caller cannot do better.
+// fault.Unavailable when it did not answer in time. FaultOf converts the first into
+// the second, for callers that cannot handle it better.
 func (c *Client) Do(ctx context.Context, r Request) (_ Response, err error) {
 	done, err := c.acquire(ctx, r)
 	if err != nil {
@@ -228,8 +228,8 @@ func (c *Client) Do(ctx context.Context, r Request) (_ Response, err error) {
 	return Response{res.StatusCode, data}, nil
 }
 
-// checkProduct refuses a server that is not Elasticsearch. The first successful
-// answer decides for all that follow.
+// checkProduct refuses a server that is not Elasticsearch. It checks only the first
+// successful answer.
 func (c *Client) checkProduct(res *http.Response) error {
 	if c.genuine.Load() || res.StatusCode >= 300 {
 		return nil

@@ -20,8 +20,7 @@ func (c *Client) CreateIndex(ctx context.Context, index string, body []byte) err
 	return err
 }
 
-// DeleteIndices deletes indices by their full names; those that do not exist
-// are fine.
+// DeleteIndices deletes indices by their full names; missing ones are not an error.
 func (c *Client) DeleteIndices(ctx context.Context, indices ...string) error {
 	if len(indices) == 0 {
 		return nil
@@ -156,7 +155,7 @@ func (c *Client) Aliases(ctx context.Context, pattern string) (map[string][]stri
 // AliasChange adds an alias to an index or removes it.
 type AliasChange struct {
 	Index, Alias string
-	// Remove: the alias is removed, and must exist.
+	// Remove means that the alias is removed. It must exist.
 	Remove bool
 }
 

@@ -16,7 +16,7 @@ import (
 
 // A node that failed is left out for firstPause, doubled with each further failure
 // up to longestPause. The pauses are short: a node that restarts is back within
-// seconds, and a vain request costs one retry.
+// seconds, and a failed request costs one retry.
 const (
 	firstPause   = time.Second
 	longestPause = 30 * time.Second
@@ -83,7 +83,7 @@ func (n *nodes) Next() (*elastictransport.Connection, error) {
 	}
 	first := slices.MinFunc(inTurn, func(a, b *node) int { return a.until.Compare(b.until) })
 	if !now.Before(first.until) {
-		first.until = now.Add(firstPause) // the others' turn, until this one has answered
+		first.until = now.Add(firstPause) // use the others until this one has answered
 	}
 	return first.connection, nil
 }
@@ -108,16 +108,16 @@ func (n *nodes) probe(at *url.URL) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.JoinPath("/").String(), nil)
 	if err != nil {
-		return // no address that was configured comes here
+		return // cannot happen with a configured address
 	}
 	if res, err := n.RoundTrip(req); err == nil {
 		_ = res.Body.Close()
 	}
 }
 
-// RoundTrip implements http.RoundTripper and records how the node does. It reads
-// the whole answer, so that an answer that breaks off counts as a failure of the
-// node, after which another one is asked.
+// RoundTrip implements http.RoundTripper and records success or failure of the
+// node. It reads the whole answer, so that a truncated answer counts as a failure
+// of the node and another node is asked.
 func (n *nodes) RoundTrip(req *http.Request) (*http.Response, error) {
 	began := time.Now()
 	res, err := n.transport.RoundTrip(req)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Pace adapts the size of `_bulk` requests, in bytes. It starts at the limit,
+// Pace adapts the size of `_bulk` requests, in bytes. The size starts at the limit,
 // halves when Elasticsearch is too busy (429), refuses the size (413) or is slow,
 // and grows back while Elasticsearch keeps up. All writers to one cluster share
 // one. The nil Pace allows any size.
@@ -22,10 +22,11 @@ const (
 	slowBulk = 10 * time.Second
 	// A request that takes less than quickBulk makes the next ones larger.
 	quickBulk = slowBulk / 4
-	// leastBulk is the least size while Elasticsearch is busy: smaller requests
+	// leastBulk is the minimum size while Elasticsearch is busy: smaller requests
 	// would not help.
 	leastBulk = 64 << 10
-	// growSteps is the number of successes in which a request grows to the limit.
+	// growSteps is the number of successes after which the size has grown to the
+	// limit.
 	growSteps = 16
 )
 
@@ -35,7 +36,7 @@ func NewPace(most int) *Pace {
 	return &Pace{size: most, least: min(most, leastBulk), most: most, step: max(1, most/growSteps)}
 }
 
-// Size is the present size of a request.
+// Size is the current size of a request.
 func (p *Pace) Size() int {
 	if p == nil {
 		return math.MaxInt

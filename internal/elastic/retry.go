@@ -16,8 +16,8 @@ import (
 type Retry struct {
 	// For is the time without any success after which to stop, default 5 minutes.
 	For time.Duration
-	// First and Max bound the pauses, default 200 ms and 15 s. A pause is a random
-	// part of First, then of twice that, and so on up to Max, so that clients that
+	// First and Max bound the pauses, default 200 ms and 15 s. A pause is random,
+	// up to First, then up to twice that, and so on up to Max, so that clients that
 	// failed together do not retry together.
 	First, Max time.Duration
 	// Pace, when set, is the size of the requests of Bulk, and adapts to their

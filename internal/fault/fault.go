@@ -1,7 +1,7 @@
-// Package fault is the one error type that crosses package borders: a code a
-// client can branch on, a sentence a client can act on, and the cause, which
-// only the log sees. Stores and backend clients turn driver errors into it;
-// internal/api alone turns its codes into HTTP statuses (docs/api.md, "Errors").
+// Package fault has the one error type that crosses package borders: a code that a
+// client can branch on, a sentence that a client can act on, and the cause, which
+// only the log shows. Stores and backend clients convert driver errors to it; only
+// internal/api converts its codes to HTTP statuses (docs/api.md, "Errors").
 package fault
 
 import (
@@ -82,7 +82,7 @@ type Error struct {
 	Message string
 	// Issues lists the problems of an InvalidInput error.
 	Issues []Issue
-	// RetryAfter is when trying again makes sense; zero says nothing.
+	// RetryAfter is the time after which a retry makes sense; zero means unknown.
 	RetryAfter time.Duration
 	cause      error
 }

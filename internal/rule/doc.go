@@ -1,7 +1,7 @@
-// Package rule states what a request body must be, once: a Rule reads a value
-// into a Go value, with an issue for every problem, and has the JSON Schema that
-// the API's document shows. What a rule accepts its schema allows.
+// Package rule defines once what a request body must be: a Rule reads a JSON value
+// into a Go value, with an issue for every problem, and has the JSON Schema for the
+// OpenAPI document. The schema allows everything that the rule accepts.
 //
-// It holds no rule of the domain. Package query makes the rules of search requests
+// It has no rules of the domain. Package query makes the rules of search requests
 // from the field catalog.
 package rule

@@ -15,27 +15,30 @@ type Field[T any] struct {
 	read       func(s *input.Issues, r *input.Reader, into *T)
 }
 
-// FieldFunc is a member that read takes and reads, where that depends on other members.
+// FieldFunc is a member that the function read takes and reads, for reading that
+// depends on other members.
 func FieldFunc[T any](p schema.Property, read func(s *input.Issues, r *input.Reader, into *T)) Field[T] {
 	return Field[T]{[]schema.Property{p}, read}
 }
 
-// Step is no member: it checks or changes what the fields before it have read.
+// Step is not a member: it checks or changes what the preceding fields have read.
 func Step[T any](do func(s *input.Issues, r *input.Reader, into *T)) Field[T] {
 	return Field[T]{read: do}
 }
 
-// NoOthers is the check for unknown members, which else comes after all fields.
+// NoOthers is the check for unknown members, which otherwise comes after all
+// fields.
 func NoOthers[T any]() Field[T] {
 	return Step(func(_ *input.Issues, r *input.Reader, _ *T) { r.Done() })
 }
 
-// Required is a member that must be there. Its value goes to the target.
+// Required is a member that must be present. Its value is stored in the target.
 func Required[T, V any](name string, rule Rule[V], target func(*T) *V) Field[T] {
 	return field(schema.Required(name, rule.Schema), rule, func(into *T, value V) { *target(into) = value })
 }
 
-// Fixed is a member that must be there and says nothing, such as a version.
+// Fixed is a member that must be present and whose value is not used, such as a
+// version.
 func Fixed[T, V any](name string, rule Rule[V]) Field[T] {
 	return field(schema.Required(name, rule.Schema), rule, func(*T, V) {})
 }
@@ -59,7 +62,7 @@ func field[T, V any](p schema.Property, rule Rule[V], store func(*T, V)) Field[T
 	})
 }
 
-// Either is two optional members of which exactly one must be there.
+// Either is two optional members of which exactly one must be present.
 func Either[T any](a, b Field[T]) Field[T] {
 	p := slices.Concat(a.properties, b.properties)
 	return Field[T]{p, func(s *input.Issues, r *input.Reader, into *T) {
@@ -84,8 +87,8 @@ func (r Rule[T]) member(s *input.Issues, from *input.Reader, name string, requir
 	return value, false
 }
 
-// Member reads a member of an object for which no Object fits, because what is
-// required depends on its other members.
+// Member reads a member of an object that Object cannot describe, because the
+// required members depend on others.
 func (r Rule[T]) Member(s *input.Issues, from *input.Reader, name string, required bool) T {
 	value, _ := r.member(s, from, name, required)
 	return value
@@ -103,7 +106,7 @@ func Group[T any](name, description string, fields ...Field[T]) Field[T] {
 }
 
 // Object takes an object of these members and no others, and reads them in this
-// order. What can be read of it counts beside its issues.
+// order. It returns the readable part together with the issues.
 func Object[T any](fields ...Field[T]) Rule[T] {
 	described, read := object(fields)
 	return New(described, input.Object, "an object", func(s *input.Issues, v input.Value, path []string) (into T, ok bool) {

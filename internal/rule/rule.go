@@ -23,7 +23,7 @@ type Rule[T any] struct {
 	value func(s *input.Issues, v input.Value, path []string) (T, bool)
 }
 
-// form is what a value must be before it is read, and how issues name it.
+// form says what a value must be before it is read, and how issues name it.
 type form struct {
 	// kind is the JSON type, Absent for any.
 	kind     input.Kind
@@ -53,7 +53,7 @@ func (r Rule[T]) read(s *input.Issues, v input.Value, path []string) (got T, ok 
 	return got, ok
 }
 
-// Read reads a value. Where it adds issues, it returns what could be read.
+// Read reads a value. If it adds issues, it returns the part that could be read.
 func (r Rule[T]) Read(s *input.Issues, v input.Value, path ...string) T {
 	got, _ := r.read(s, v, path)
 	return got
@@ -133,8 +133,8 @@ func Text(fewest, most int) Rule[string] {
 	})
 }
 
-// Verbatim takes 1 to most characters as they were sent, white space around them
-// included; nothing but white space counts as empty.
+// Verbatim takes 1 to most characters as they were sent, including surrounding
+// white space; white space alone counts as empty.
 func Verbatim(most int) Rule[string] {
 	return New(schema.Text(most), input.String, "a string", func(s *input.Issues, v input.Value, path []string) (string, bool) {
 		return s.Verbatim(v, input.Text{Min: 1, Max: most}, path...)
@@ -169,7 +169,7 @@ func UUID[T ~[16]byte]() Rule[T] {
 		if !ok {
 			return T{}, false
 		}
-		return T(uuid.MustParse(text)), true // it is what ParseUUID returns
+		return T(uuid.MustParse(text)), true // the result of ParseUUID is valid
 	})
 }
 

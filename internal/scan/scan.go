@@ -13,8 +13,8 @@ import (
 
 // Scanner reads JSON from its beginning. It finds where values begin and end and does
 // not check what is between. It accepts all valid JSON, and never reads past the end.
-// After an error everything is empty, and Err tells. Values share the bytes that are
-// scanned. Strings are not decoded.
+// After an error all results are empty, and Err returns it. Values share the bytes
+// that are scanned. Strings are not decoded.
 type Scanner struct {
 	b   []byte
 	at  int

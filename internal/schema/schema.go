@@ -95,7 +95,7 @@ func OneOf[S ~string](texts ...S) *Schema {
 // Const is exactly one value.
 func Const(value any) *Schema { return &Schema{Const: value} }
 
-// Array is a list of as many elements as the bounds say; most 0 is any number.
+// Array is a list with a number of elements within bounds; most 0 means any number.
 func Array(items *Schema, fewest, most int) *Schema {
 	return &Schema{Type: "array", Items: items, MinItems: fewest, MaxItems: most}
 }
@@ -107,7 +107,7 @@ type Property struct {
 	Required bool
 }
 
-// Required is a member that must be there.
+// Required is a member that must be present.
 func Required(name string, s *Schema) Property { return Property{name, s, true} }
 
 // Optional is a member that may be left out.
@@ -128,8 +128,8 @@ func Object(properties ...Property) *Schema {
 // ByKey is an object of values of one kind under any key.
 func ByKey(values *Schema) *Schema { return &Schema{Type: "object", AdditionalProperties: values} }
 
-// Described is the schema with a description; a reference keeps its own beside
-// it.
+// Described is the schema with a description; a reference has it in addition to its
+// own.
 func (s *Schema) Described(text string) *Schema {
 	c := *s
 	c.Description = text
@@ -143,16 +143,16 @@ func (s *Schema) Example(value any) *Schema {
 	return &c
 }
 
-// Defaulting is the schema with the value that leaving it out means.
+// Defaulting is the schema with the default of an omitted value.
 func (s *Schema) Defaulting(value any) *Schema {
 	c := *s
 	c.Default = value
 	return &c
 }
 
-// Sample makes an example of a schema of its parts' examples: every member of
-// an object that its first alternative has, the first of alternatives, of an
-// array one element.
+// Sample makes an example of a schema from the examples of its parts: every member
+// of an object that its first alternative has, the first of alternatives, one
+// element of an array.
 func (s *Schema) Sample() any {
 	switch {
 	case s.target != nil:
@@ -215,7 +215,7 @@ func (s *Schema) sampleArray() any {
 	return slices.Clip(elements)
 }
 
-// TakesEmpty tells whether an object without members is valid.
+// TakesEmpty reports whether an object without members is valid.
 func (s *Schema) TakesEmpty() bool {
 	if s.target != nil {
 		return s.target.TakesEmpty()

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Patterns are written so that ECMA-262, Python, Rust and Go read them alike:
-// no look-ahead, no \s (whose characters differ), no Unicode classes.
+// Patterns use only syntax that has the same meaning in ECMA-262, Python, Rust and
+// Go: no look-ahead, no \s (whose characters differ), no Unicode classes.
 const (
 	// spaces are the characters that are trimmed.
 	spaces = "\\x09-\\x0d \\x85\\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -27,7 +27,7 @@ const (
 	offset  = `(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])`
 	aDay    = `^` + day + `$`
 	instant = `^` + day + clock + `(\.[0-9]+)?` + offset + `$`
-	// stamp is how every time is answered.
+	// stamp is the pattern of every time in a response.
 	stamp = `^` + day + clock + `\.[0-9]{3}Z$`
 
 	aCursor = `^[A-Za-z0-9_-]+$`
@@ -49,19 +49,19 @@ func AnyUUID() *Schema {
 	return &Schema{Type: "string", Format: "uuid", Pattern: anyUUID, MinLength: 36, MaxLength: 36, Examples: []any{SampleID}}
 }
 
-// UUID is a UUID as it is answered, in lower case.
+// UUID is a UUID in a response, in lower case.
 func UUID() *Schema {
 	return &Schema{Type: "string", Format: "uuid", Pattern: lowerUUID, Examples: []any{SampleID}}
 }
 
-// Time is a time as it is answered.
+// Time is a time in a response.
 func Time() *Schema {
 	return &Schema{Type: "string", Format: "date-time", Pattern: stamp, Examples: []any{sampleTime}}
 }
 
 // Text is a text that the service trims before it counts the characters. The
-// schema counts untrimmed ones, so it may refuse a padded text that the service
-// takes.
+// schema counts untrimmed ones, so it may reject a padded text that the service
+// accepts.
 func Text(most int) *Schema {
 	return &Schema{Type: "string", Pattern: nonBlank, MinLength: 1, MaxLength: most}
 }
@@ -76,12 +76,12 @@ func Free(most int) *Schema {
 	return &Schema{Type: "string", Pattern: anyText, MaxLength: most}
 }
 
-// String is a text as it is answered.
+// String is a text in a response.
 func String(example string) *Schema {
 	return &Schema{Type: "string", Examples: []any{example}}
 }
 
-// Always is an integer that is always the same.
+// Always is a constant integer.
 func Always(n int) *Schema { return &Schema{Type: "integer", Const: n} }
 
 // Paragraph is a Line that may have line breaks and tabs in it.
@@ -109,14 +109,14 @@ func Instant() *Schema {
 	return &Schema{Type: "string", Format: "date-time", Pattern: instant, Examples: []any{sampleTime}}
 }
 
-// Domain is a text that a domain can be read from. It allows less than the
-// service can read, and all that people paste.
+// Domain is a text from which the service can read a domain. It allows less than
+// the service does, but everything that people paste.
 func Domain(most int) *Schema {
 	return &Schema{Type: "string", Pattern: aDomain, MinLength: 1, MaxLength: most}
 }
 
-// Email is an e-mail address. It allows less than the standards do, and all that
-// is in use.
+// Email is an e-mail address. It allows less than the standards do, but every
+// address in use.
 func Email(most int) *Schema {
 	const (
 		atom  = `[A-Za-z0-9!#$%&'*+/=?^_{|}~-]+`
@@ -138,7 +138,7 @@ func Printable(most int) *Schema {
 	return &Schema{Type: "string", Pattern: fmt.Sprintf(`^[ -~]{1,%d}$`, most)}
 }
 
-// Below is the schema of a text with something before it.
+// Below is the schema of a text with a prefix.
 func (s *Schema) Below(prefix string) *Schema {
 	c := *s
 	c.Pattern, c.MinLength, c.MaxLength = "^"+prefix+strings.TrimPrefix(s.Pattern, "^"), 0, len(prefix)+s.MaxLength

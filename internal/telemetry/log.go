@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// NewLogger returns a logger that writes lines of JSON, or of text. Whatever is
-// logged, it hides what looks like an API key, a token, a mail address or the
-// password in an address: code that logs takes care by itself, but what a
-// backend or a mail server puts into an error is not ours.
+// NewLogger returns a logger that writes lines of JSON, or of text. In all lines it
+// masks what looks like an API key, a token, an e-mail address or the password in a
+// URL: code that logs avoids these, but errors of backends and mail servers may
+// contain them.
 func NewLogger(w io.Writer, level slog.Level, text bool) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return withoutSecrets(a) }}
 	if text {
@@ -33,7 +33,7 @@ func withoutSecrets(a slog.Attr) slog.Attr {
 	return a
 }
 
-// suspicious is a quick look: most values are numbers, ids and fixed words.
+// suspicious is a cheap first check: most values are numbers, ids and fixed words.
 func suspicious(s string) bool {
 	return strings.ContainsAny(s, "@") || strings.Contains(s, "atlas_") || strings.Contains(s, "eyJ") ||
 		strings.Contains(s, "earer ") || strings.Contains(s, "oken=")
@@ -45,7 +45,7 @@ var secrets = []struct {
 }{
 	{regexp.MustCompile(`://[^/\s@]+@`), "://[hidden]@"},
 	{regexp.MustCompile(`(?i)\bbearer\s+\S+`), "Bearer [hidden]"},
-	// A key's id is for finding it; what follows it is the secret.
+	// Keep the key's id, which identifies it. The rest is the secret.
 	{regexp.MustCompile(`\b(atlas_[0-9a-fA-F-]{36})_[A-Za-z0-9_-]*`), "${1}_[hidden]"},
 	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*)*`), "[token hidden]"},
 	{regexp.MustCompile(`(?i)([?&;]token=)[^&\s"']+`), "${1}[hidden]"},

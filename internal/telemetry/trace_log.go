@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// withTrace adds the trace id to a log line, so that a trace can be found from
-// a line and the reverse.
+// withTrace adds the trace id to a log line, so that a line leads to its trace and
+// vice versa.
 type withTrace struct{ slog.Handler }
 
 // Handle implements slog.Handler.

@@ -13,8 +13,9 @@ import (
 	"atlas/workspace/book"
 )
 
-// bookCmd measures writing to a book beside the bare writes it is made of, and
-// searches of a large book beside those of a small one in the same index.
+// bookCmd compares writes to a book with the same writes sent straight to the
+// backends, and searches of a large book with those of a small one in the same
+// index.
 type bookCmd struct {
 	place
 	Records int64  `default:"400000" help:"Records of the dataset, 10000 to 100000000 (default: 400000, of which 104000 are projects)."`
@@ -42,18 +43,19 @@ func (c *bookCmd) Run(ctx context.Context) error {
 // bookReport is the result; times are in milliseconds.
 type bookReport struct {
 	heading
-	// Postgres is its version, and what a commit there waits for.
+	// Postgres is the version, and what a commit waits for.
 	Postgres string `json:"postgres"`
 	Rounds   int    `json:"rounds"`
-	// WriteBook is how many accounts are in the book that is written to.
+	// WriteBook is the number of accounts in the book that the benchmark writes to.
 	WriteBook int       `json:"write_book"`
 	Single    writeTime `json:"single_upsert"`
 	Batch     writeTime `json:"batch_upsert"`
-	// PerRecord is how many times as long a record takes in single upserts.
+	// PerRecord is the time per record of single upserts, divided by that of
+	// batches.
 	PerRecord report.Spread `json:"single_to_batch_per_record"`
 
-	// Large and Small are the books' sizes, Documents the records in the index
-	// that both are in.
+	// Large and Small are the sizes of the books, Documents the records in their
+	// common index.
 	Large     int     `json:"large_book"`
 	Small     int     `json:"small_book"`
 	Documents int64   `json:"index_documents"`
@@ -67,8 +69,8 @@ type bookReport struct {
 // smallBook is how many records the small book has.
 const smallBook = 1_000
 
-// Overlay values of the books, in turn: a search for one of them finds an equal
-// share of any book.
+// Overlay values that the books have in rotation: a search for one of them finds an
+// equal share of every book.
 var (
 	bookStatuses = []string{"New", "Reviewing", "Contacted", "Quoted", "Parked"}
 	bookTags     = []string{"north", "south", "east", "west", "key"}
@@ -115,7 +117,7 @@ func eachOf(body string, values []string) []string {
 	return list
 }
 
-// on measures on an installation and prints.
+// on runs the benchmark on an installation and prints the result.
 func (c *bookCmd) on(i *installation) {
 	i.serving(i.newKey(), func(s *serving) {
 		r := &bookReport{heading: i.heading(), Rounds: c.Rounds, Small: smallBook}
@@ -130,7 +132,7 @@ func (c *bookCmd) on(i *installation) {
 	})
 }
 
-// prepareSearches fills the books, of two workspaces, and makes each search once.
+// prepareSearches fills the books of two workspaces, and runs each search once.
 func (r *bookReport) prepareSearches(s *serving, size int) {
 	ids := s.recordIDs(query.Projects, size)
 	if len(ids) < 2*smallBook {
@@ -151,8 +153,8 @@ func (r *bookReport) prepareSearches(s *serving, size int) {
 	}
 }
 
-// fillBook puts projects into the workspace's book, and returns how many seconds
-// that took, and how many more until searches found them all.
+// fillBook adds projects to the workspace's book. It returns how many seconds that
+// took, and how many more passed until searches found them all.
 func (s *serving) fillBook(ids []string) (filled, projected float64) {
 	items := make([]string, len(ids))
 	for i, id := range ids {
@@ -165,8 +167,8 @@ func (s *serving) fillBook(ids []string) (filled, projected float64) {
 
 func bookPath(d query.Dataset) string { return "/workspace/" + string(d) }
 
-// fullPages makes searches of the workspace's book. Their pages must be full, so
-// that equal searches of any two books answer about as much.
+// fullPages returns searches of the workspace's book. Their pages must be full, so
+// that equal searches of two books return about the same amount.
 func (s *serving) fullPages(bodies []string) (requests []*load.Request) {
 	for _, body := range bodies {
 		var p page

@@ -28,22 +28,22 @@ type writeTime struct {
 	BareCPU    cpu `json:"bare_cpu_ms"`
 }
 
-// writeBook is how many accounts are in the book that is written to, or all of
-// a smaller dataset.
+// writeBook is the number of accounts in the book that the benchmark writes to. A
+// smaller dataset is used whole.
 const writeBook = 2_000
 
-// bookWriter writes to one book, and beside it straight to both backends.
+// bookWriter writes to one book, and for comparison straight to both backends.
 type bookWriter struct {
 	*serving
 	es   *elastic.Client
 	db   *pgx.Conn
 	ids  []string
-	docs map[string][]byte // as the service makes them
+	docs map[string][]byte // as the service builds them
 	next int               // counts the writes
 }
 
-// measureWrites compares upserts with bare writes: single ones for one half of a
-// round, batches for the other. Each half begins when nothing is pending.
+// measureWrites compares upserts with bare writes: single upserts in one half of
+// each round, batches in the other. Each half begins when nothing is pending.
 func (r *bookReport) measureWrites(s *serving, rounds, seconds int) {
 	w := s.newBookWriter()
 	r.WriteBook = len(w.ids)
@@ -64,8 +64,8 @@ func (r *bookReport) measureWrites(s *serving, rounds, seconds int) {
 	}
 }
 
-// measure writes so many records at once through the service and, by turns, the
-// same ones without it. It returns the mean time through the service.
+// measure writes batches of this many records, alternately through the service and
+// without it. It returns the mean time through the service.
 func (w *bookWriter) measure(records int, about time.Duration, into *writeTime, warmUp bool) (mean float64) {
 	var ids, items []string
 	took := must(load.Turns(about, func(int) (time.Duration, error) {
@@ -80,7 +80,7 @@ func (w *bookWriter) measure(records int, about time.Duration, into *writeTime, 
 	return took[0].Mean()
 }
 
-// take returns the records that are written next, and their upserts.
+// take returns the next records to write, and their upserts.
 func (w *bookWriter) take(records int) (ids, items []string) {
 	for range records {
 		id := w.ids[w.next%len(w.ids)]
@@ -99,8 +99,8 @@ func (w *bookWriter) write(items []string) time.Duration {
 	return took
 }
 
-// measureCPU writes so many records at once, again and again, first through the
-// service until all of it is projected, then without it.
+// measureCPU repeatedly writes batches of this many records, first through the
+// service until everything is projected, then without it.
 func (w *bookWriter) measureCPU(records int, about time.Duration, into *writeTime) {
 	repeat := func(used *cpu, write func(ids, items []string)) {
 		w.meter.during(used, func() (n int) {
@@ -115,15 +115,14 @@ func (w *bookWriter) measureCPU(records int, about time.Duration, into *writeTim
 	repeat(&into.BareCPU, func(ids, items []string) { w.bare(ids, items) })
 }
 
-// The table, and the alias of the index, that bare writes go to: bulk writes go
-// to an alias only.
+// The table and the index alias of bare writes. Bulk writes require an alias.
 const (
 	bareTable = "benchmark_bare"
 	bareAlias = "benchmark-bare-accounts"
 )
 
-// bare commits the items to a table of its own, then sends their documents to an
-// index of its own: one statement and one request.
+// bare commits the items to a separate table with one statement, then sends their
+// documents to a separate index with one request.
 func (w *bookWriter) bare(ids, items []string) time.Duration {
 	rows := make([]json.RawMessage, len(items))
 	var batch elastic.Batch
@@ -147,9 +146,8 @@ func (w *bookWriter) bare(ids, items []string) time.Duration {
 	return time.Since(began)
 }
 
-// newBookWriter puts accounts into a book of a new workspace, builds the documents
-// that the service makes of them, and writes them to a table and an index without
-// it.
+// newBookWriter adds accounts to the book of a new workspace, builds the same
+// documents as the service, and writes them directly to a table and an index.
 func (s *serving) newBookWriter() *bookWriter {
 	w := &bookWriter{serving: s.inNewWorkspace(), docs: map[string][]byte{}}
 	w.es = must(elastic.New(elastic.Config{Addresses: w.Elasticsearch}))
@@ -175,15 +173,15 @@ func (s *serving) newBookWriter() *bookWriter {
 	return w
 }
 
-// buildDocuments builds the held documents of accounts, with an overlay like the
-// ones that are written.
+// buildDocuments builds the held documents of accounts, with an overlay like those
+// that the benchmark writes.
 func (w *bookWriter) buildDocuments(ids []string) {
 	global := &engine.Engine{Elastic: w.es, Names: mappings.Names{Prefix: indexPrefix}, Timeout: engine.DefaultTimeout}
 	public := must(global.Lookup(w.ctx, query.Accounts, ids))
 	children := must(global.Children(w.ctx, query.Accounts, ids))
 	for i, id := range ids {
 		record := must(document.FromPublic(query.Accounts, public[id]))
-		// No workspace's id, but as long as one.
+		// This is not the id of a workspace, but has the same length.
 		held := document.Held{Workspace: ids[0], Overlay: &book.Overlay{Score: 50, UpdatedAt: time.Now(), Values: book.Values{
 			"icp_tier": query.ICPTiers.Values()[0], "workspace_status": bookStatuses[i%len(bookStatuses)],
 			"notes": bookNotes[i%len(bookNotes)], "tags": bookTags[:2],

@@ -18,21 +18,21 @@ import (
 	"atlas/search/query"
 )
 
-// request is a POST with the workspace's key.
+// request returns a POST request with the workspace's key.
 func request(server *rig.Server, key, path, body string) *load.Request {
 	return &load.Request{Method: http.MethodPost, URL: must(url.Parse(server.Base + path)), Body: []byte(body), Header: http.Header{
 		"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"},
 	}}
 }
 
-// send makes a request, which must succeed, and decodes its answer unless into is
-// nil. The same request can be sent again and must be answered the same.
+// send sends a request, which must succeed, and decodes the answer unless into is
+// nil. The returned request can be sent again and must get the same answer.
 func (s *serving) send(path, body string, into any) *load.Request {
 	r, _ := s.timed(path, body, into)
 	return r
 }
 
-// timed is send, and returns how long the answer took.
+// timed is send, and also returns how long the answer took.
 func (s *serving) timed(path, body string, into any) (*load.Request, time.Duration) {
 	r := request(s.server, s.key, path, body)
 	began := time.Now()
@@ -46,8 +46,8 @@ func (s *serving) timed(path, body string, into any) (*load.Request, time.Durati
 	return r, took
 }
 
-// page is the part of a search's answer that is looked at; a View's has the
-// records in a member of its data.
+// page is the part of a search's answer that the benchmark uses. For a View the
+// records are in a member of its data.
 type page struct {
 	Data     rows
 	Metadata struct {
@@ -72,10 +72,10 @@ func (r *rows) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// pageSize is how many records measured pages have.
+// pageSize is the number of records on a measured page.
 const pageSize = 25
 
-// search makes a search whose page must have so many records; any, if it is 0.
+// search runs a search. Its page must have this many records; 0 means any number.
 func (s *serving) search(path string, body map[string]any, records int) (*load.Request, page) {
 	var p page
 	raw := string(must(json.Marshal(body)))
@@ -98,7 +98,7 @@ func next(body map[string]any, limit int, cursor string) map[string]any {
 	return more
 }
 
-// batchSize is the most items of a batch.
+// batchSize is the maximum number of items in a batch.
 const batchSize = 100
 
 // sendBatch sends items as one batch, each of which must succeed.
@@ -117,11 +117,11 @@ func (s *serving) sendBatch(ctx context.Context, path string, items []string) (t
 	return took, err
 }
 
-// fillers is how many batches are under way at once while something is filled.
+// fillers is the number of concurrent batches while a book or View is filled.
 const fillers = 4
 
-// sendAll sends items in batches, and returns how many seconds that took, and how
-// many more until all of them were projected.
+// sendAll sends items in batches. It returns how many seconds that took, and how
+// many more passed until all were projected.
 func (s *serving) sendAll(path string, items []string) (filled, projected float64) {
 	began := time.Now()
 	group, ctx := errgroup.WithContext(s.ctx)
@@ -139,7 +139,7 @@ func (s *serving) sendAll(path string, items []string) (filled, projected float6
 	return filled, time.Since(began).Seconds()
 }
 
-// projectedWithin bounds waiting for what was written.
+// projectedWithin bounds the wait for projection.
 const projectedWithin = 20 * time.Minute
 
 // projected waits until no held record of any workspace is pending.
@@ -154,7 +154,7 @@ func (s *serving) projected() {
 	})
 }
 
-// recordIDs pages through a dataset, for at most so many records.
+// recordIDs pages through a dataset and returns at most this many ids.
 func (s *serving) recordIDs(d query.Dataset, most int) (ids []string) {
 	path := mix.Search{Dataset: d}.Path()
 	for cursor := ""; len(ids) < most; {
@@ -190,8 +190,8 @@ func (o order) direction() string {
 	return "asc"
 }
 
-// walk pages through an order and returns the requests of these pages, which
-// ascend, and the ids of the last. All pages must be full.
+// walk pages through an order. It returns the requests for the given pages, which
+// must ascend, and the ids of the last one. All pages must be full.
 func (s *serving) walk(o order, pages []int, limit int) (requests []*load.Request, last []string) {
 	path, body := mix.Search{Dataset: o.dataset}.Path(), map[string]any{"sort": map[string]any{"field": o.field, "order": o.direction()}}
 	cursor, seen := "", 0

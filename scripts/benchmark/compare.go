@@ -13,7 +13,7 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// byTurns sends requests of several kinds by turns over one connection, and
+// byTurns sends requests of several kinds in rotation over one connection, and
 // returns the p50 of each kind in milliseconds.
 func (s *serving) byTurns(about time.Duration, kinds ...[]*load.Request) (p50 []float64) {
 	things := make([]func(int) (time.Duration, error), len(kinds))
@@ -26,7 +26,8 @@ func (s *serving) byTurns(about time.Duration, kinds ...[]*load.Request) (p50 []
 	return p50
 }
 
-// threeWays is a figure through Atlas and straight to the backends.
+// threeWays is a figure through Atlas, straight to the backends, and the
+// difference.
 type threeWays struct {
 	Service report.Spread `json:"service"`
 	Direct  report.Spread `json:"direct"`
@@ -43,7 +44,7 @@ func (t threeWays) row(name string) []string {
 	return append([]string{name}, report.Texts(2, t.Service, t.Direct, t.Added)...)
 }
 
-// compared is one kind of request beside another, and beside what Elasticsearch
+// compared compares one kind of request with another, and with what Elasticsearch
 // alone takes for the first.
 type compared struct {
 	Name  string        `json:"name"`
@@ -55,7 +56,8 @@ type compared struct {
 	one, other, alone []*load.Request
 }
 
-// addAlone finds what the service asks Elasticsearch for the first kind of each.
+// addAlone adds the Elasticsearch requests that the service sends for the first
+// kind of each.
 func (s *serving) addAlone(all []*compared) {
 	recorder, server := s.recorded()
 	defer func() { check(server.Stop()) }()
@@ -72,8 +74,8 @@ func (s *serving) addAlone(all []*compared) {
 	}
 }
 
-// compareAll measures all of them in each round, which takes about so many
-// seconds, after a warm-up that does not count, and then several kinds at
+// compareAll measures everything in each round, which takes about this many
+// seconds, after an uncounted warm-up. Then it measures several kinds at
 // saturation.
 func (s *serving) compareAll(all []*compared, rounds int, seconds float64, loads ...*kindsSaturated) {
 	for _, l := range loads {
@@ -111,8 +113,8 @@ func comparedTable(all []*compared, head ...string) report.Table {
 	return t
 }
 
-// saturated is the rate and the cost of requests of one kind when each next one
-// comes at once.
+// saturated is the rate and the cost of requests of one kind in a closed loop
+// without pauses.
 type saturated struct {
 	Name      string        `json:"name"`
 	PerSecond report.Spread `json:"requests_per_second"`
@@ -121,14 +123,14 @@ type saturated struct {
 	requests []*load.Request
 }
 
-// kindsSaturated are several kinds, with as many requests of each.
+// kindsSaturated are several kinds, with equally many requests of each.
 type kindsSaturated struct {
 	RequestsARound int          `json:"requests_a_round"`
 	Kinds          []*saturated `json:"kinds"`
 }
 
-// saturate makes three kinds of the sides of a comparison. Each row has the same
-// share, however many variants it has.
+// saturate makes three kinds from the sides of a comparison. Each row has the same
+// share, whatever its number of variants.
 func saturate(all []*compared, names ...string) *kindsSaturated {
 	k := &kindsSaturated{}
 	for side, name := range names {
@@ -144,11 +146,11 @@ func saturate(all []*compared, names ...string) *kindsSaturated {
 	return k
 }
 
-// shortest is the least time to saturate with one kind, in seconds: CPU time is
-// counted in steps, that of Elasticsearch once a second.
+// shortest is the minimum time of saturation with one kind, in seconds: CPU time is
+// counted in steps, for Elasticsearch once a second.
 const shortest = 1.5
 
-// warmUp finds how many requests of the first kind take about so many seconds.
+// warmUp finds how many requests of the first kind take about this many seconds.
 func (k *kindsSaturated) warmUp(s *serving, seconds float64) {
 	n := len(k.Kinds[0].requests)
 	for i, kind := range k.Kinds {
@@ -159,12 +161,12 @@ func (k *kindsSaturated) warmUp(s *serving, seconds float64) {
 	}
 }
 
-// passes is how often n requests fit into so many seconds, at least once.
+// passes is how often n requests fit into this many seconds, at least once.
 func passes(warm load.Result, seconds float64, n int) int {
 	return max(1, int(math.Round(warm.PerSecond()*seconds/float64(n))))
 }
 
-// measure sends as many of each kind.
+// measure sends equally many requests of each kind.
 func (k *kindsSaturated) measure(s *serving) {
 	for _, kind := range k.Kinds {
 		result := s.meter.closed(s.ctx, s.client, kind.requests, connections, k.RequestsARound, &kind.CPU)
@@ -184,16 +186,17 @@ func (k *kindsSaturated) table() report.Table {
 	return t
 }
 
-// recorder keeps the searches that a service makes of Elasticsearch while
-// requests are prepared, never while they are measured. So the requests that are
-// later sent straight to Elasticsearch are the service's own, to the byte.
+// recorder records the searches that a service sends to Elasticsearch while
+// requests are prepared, never while they are measured. So the requests that the
+// benchmark later sends straight to Elasticsearch are byte for byte those of the
+// service.
 type recorder struct {
 	to   *url.URL
 	lock sync.Mutex
 	seen []rig.Exchange
 }
 
-// recorded starts a service whose searches of Elasticsearch are recorded.
+// recorded starts a service and records its searches on Elasticsearch.
 func (i *installation) recorded() (*recorder, *rig.Server) {
 	r := &recorder{to: must(url.Parse(i.Elasticsearch[0]))}
 	return r, i.serve("ATLAS_ELASTICSEARCH_URL=" + rig.Tap(i.run, i.Elasticsearch[0], nil, r.add))
@@ -201,14 +204,14 @@ func (i *installation) recorded() (*recorder, *rig.Server) {
 
 func (r *recorder) add(e rig.Exchange) {
 	if !e.Searches() {
-		return // the service's own upkeep, of held records
+		return // background work of the service on held records
 	}
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.seen = append(r.seen, e)
 }
 
-// take returns what came since the last take.
+// take returns the exchanges since the last take.
 func (r *recorder) take() []rig.Exchange {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -217,8 +220,8 @@ func (r *recorder) take() []rig.Exchange {
 	return seen
 }
 
-// only is the one request that came since the last take, to be sent straight to
-// Elasticsearch, and the answer it got.
+// only returns the single request since the last take, for sending straight to
+// Elasticsearch, and the answer that it got.
 func (r *recorder) only(by *load.Request) (direct *load.Request, answer []byte) {
 	seen := r.take()
 	if len(seen) != 1 || seen[0].Status != http.StatusOK {
@@ -227,7 +230,7 @@ func (r *recorder) only(by *load.Request) (direct *load.Request, answer []byte) 
 	return directly(seen[0], r.to), seen[0].Answer
 }
 
-// directly is the same request, sent to another address.
+// directly returns the same request for another address.
 func directly(e rig.Exchange, to *url.URL) *load.Request {
 	r := &load.Request{Method: e.Method, URL: to.ResolveReference(must(url.Parse(e.Target))), Header: e.Header, Body: e.Body}
 	// The client sets these itself.

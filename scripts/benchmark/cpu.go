@@ -33,7 +33,7 @@ func (c *cpu) process(i int) *report.Spread {
 }
 
 // addProcesses adds a row for each process that was measured for any column. A
-// column also shows processes that have no part in it: that is their upkeep.
+// column also shows processes that do not take part: that is their background work.
 func addProcesses(t *report.Table, unit string, columns ...cpu) {
 	for i, name := range processNames {
 		cells, measured := []string{"CPU of " + name + ", " + unit}, false
@@ -47,12 +47,13 @@ func addProcesses(t *report.Table, unit string, columns ...cpu) {
 	}
 }
 
-// cpuMeter reads the CPU time of each process in seconds; a nil is not read.
-// Elasticsearch and Redis report their own, since they may run in containers.
+// cpuMeter reads the CPU time of each process in seconds; it skips nil functions.
+// Elasticsearch and Redis report their own CPU time, because they may run in
+// containers.
 type cpuMeter [len(processNames)]func() float64
 
-// newMeter measures this process and Redis; es also Elasticsearch, and atlas,
-// unless 0, that process and Postgres.
+// newMeter measures this process and Redis. With es it also measures Elasticsearch.
+// Unless atlas is 0, it also measures that process and Postgres.
 func newMeter(ctx context.Context, r *rig.Rig, c *redis.Client, es bool, atlas int) (m cpuMeter) {
 	m[4] = func() float64 {
 		var self syscall.Rusage
@@ -82,10 +83,12 @@ func newMeter(ctx context.Context, r *rig.Rig, c *redis.Client, es bool, atlas i
 	return m
 }
 
-// elasticsearchLooks is how often Elasticsearch measures its own use.
+// elasticsearchLooks is the interval at which Elasticsearch samples its own CPU
+// time.
 const elasticsearchLooks = 1_100 * time.Millisecond
 
-// during adds to used what each of the requests cost that work says it made.
+// during runs work, which returns its number of requests, and adds the cost per
+// request to used.
 func (m cpuMeter) during(used *cpu, work func() (requests int)) {
 	var before [len(m)]float64
 	for i, read := range m {
@@ -106,7 +109,7 @@ func (m cpuMeter) during(used *cpu, work func() (requests int)) {
 	}
 }
 
-// closed is the client's closed loop, and adds to used what the requests cost.
+// closed runs the client's closed loop, and adds the cost per request to used.
 func (m cpuMeter) closed(ctx context.Context, c load.Client, requests []*load.Request, n, total int, used *cpu) (result load.Result) {
 	m.during(used, func() int {
 		result = must(c.Closed(ctx, requests, n, total))
@@ -133,8 +136,8 @@ func elasticsearchCPU(ctx context.Context, r *rig.Rig) (sum float64) {
 	return sum
 }
 
-// postmasterOf is the process that started all others of Postgres, 0 where it is
-// not one of this machine: numbers of another namespace mean nothing here.
+// postmasterOf returns the pid of the postmaster, 0 if it does not run on this
+// machine: a pid of another namespace is meaningless here.
 func postmasterOf(ctx context.Context, r *rig.Rig) (pid int) {
 	check(r.Rows(ctx, func(rows pgx.Rows) error {
 		var backend int
@@ -151,8 +154,8 @@ func postmasterOf(ctx context.Context, r *rig.Rig) (pid int) {
 	return pid
 }
 
-// familyCPU is what a process and its children have used in seconds, those that
-// have ended among them. A child that ends during the reading may be missed until
+// familyCPU is the CPU time of a process and its children in seconds, including
+// children that have ended. It may miss a child that ends during the reading until
 // the next one.
 func familyCPU(pid int) (sum float64) {
 	for _, p := range must(procfs.AllProcs()) {

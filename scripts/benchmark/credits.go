@@ -18,8 +18,8 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// creditsCmd measures the ledger as a search uses it, beside the least commands
-// of Redis that count.
+// creditsCmd compares the ledger, as a search uses it, with the minimum of Redis
+// commands that count credits.
 type creditsCmd struct {
 	Dir     string `type:"existingdir" help:"Folder for a temporary one with the backends (default: the system's)."`
 	Atlas   string `type:"path" placeholder:"FILE" help:"The atlas binary whose commit and Go version the result names (default: the one beside this program)."`
@@ -45,14 +45,14 @@ func (c *creditsCmd) Run(ctx context.Context) error {
 // creditsReport is the result.
 type creditsReport struct {
 	heading
-	// Redis says what a write there waits for.
+	// Redis says what a write waits for.
 	Redis       string            `json:"redis"`
 	Connections int               `json:"connections"`
 	Rounds      int               `json:"rounds"`
 	Crowds      []*countedByCrowd `json:"crowds"`
 }
 
-// countedByCrowd is the cost of counting searches that are under way at once.
+// countedByCrowd is the cost of counting concurrent searches.
 type countedByCrowd struct {
 	Callers int           `json:"callers"`
 	ARound  int           `json:"searches_a_round"`
@@ -69,16 +69,16 @@ type countedCost struct {
 	CPU       cpu           `json:"cpu_ms_per_search"`
 }
 
-// What a search reserves and what it then has found.
+// The credits that a search reserves, and those that it then delivers.
 const (
 	creditsReserved  = 25
 	creditsDelivered = 20
 )
 
-// countedWorkspaces is how many workspaces search in turn.
+// countedWorkspaces is the number of workspaces that search in rotation.
 const countedWorkspaces = 16
 
-// counting is a way to count searches, and what it counted.
+// counting is a way to count searches, with its result.
 type counting struct {
 	// search reserves and settles for one search of a workspace.
 	search func(ctx context.Context, workspace string) error
@@ -87,7 +87,8 @@ type counting struct {
 	searches int64
 }
 
-// on measures on an installation and prints. Its dataset does not matter.
+// on runs the benchmark on an installation and prints the result. Its dataset does
+// not matter.
 func (c *creditsCmd) on(i *installation) {
 	client := must(credits.Open(i.Stack.RedisURL))
 	defer client.Close()
@@ -108,12 +109,12 @@ func (c *creditsCmd) on(i *installation) {
 	check(c.Emit("credits", r))
 }
 
-// warmUpSearches are made each way before anything counts.
+// warmUpSearches is the number of uncounted searches of each way.
 const warmUpSearches = 500
 
 func (c *countedByCrowd) measure(ctx context.Context, meter cpuMeter, workspaces []string, ledger, bare *counting, seconds, rounds int) {
 	var warm load.Result
-	for range 3 { // the last one sets how many are a round
+	for range 3 { // the last one determines the number per round
 		must(bare.crowd(ctx, c.Callers, warmUpSearches, workspaces))
 		warm = must(ledger.crowd(ctx, c.Callers, warmUpSearches, workspaces))
 	}
@@ -137,7 +138,7 @@ func (c *countedByCrowd) measure(ctx context.Context, meter cpuMeter, workspaces
 	}
 }
 
-// crowd counts so many searches, so many at once.
+// crowd counts total searches, with this many concurrent callers.
 func (c *counting) crowd(ctx context.Context, callers, total int, workspaces []string) (load.Result, error) {
 	c.searches += int64(total)
 	return load.Closed(ctx, callers, total, func() func(context.Context, int) error {
@@ -145,7 +146,7 @@ func (c *counting) crowd(ctx context.Context, callers, total int, workspaces []s
 	})
 }
 
-// check compares what was counted with what was searched.
+// check compares the counted credits with the searches made.
 func (c *counting) check(ctx context.Context, workspaces []string) error {
 	var sum int64
 	for _, w := range workspaces {
@@ -161,8 +162,8 @@ func (c *counting) check(ctx context.Context, workspaces []string) error {
 	return nil
 }
 
-// ledgerCounting is the ledger, with long timeouts: a slow moment of the machine is
-// to be measured, not answered with an error.
+// ledgerCounting is the ledger, with long timeouts: a slow moment of the machine
+// must be measured and not become an error.
 func ledgerCounting(client redis.UniversalClient) *counting {
 	ledger := must(credits.New(client, credits.Options{Prefix: "benchmark:" + uuid.NewString() + ":", Timeout: 10 * time.Second, Wait: 10 * time.Second}))
 	return &counting{
@@ -181,9 +182,9 @@ func ledgerCounting(client redis.UniversalClient) *counting {
 	}
 }
 
-// bareCounting adds what is reserved to a key, and takes off what was not
-// delivered: the least that counts at all, without a window, a ceiling, or an
-// end of what a crash left reserved.
+// bareCounting adds reserved credits to a key and subtracts those not delivered.
+// This is the minimum that counts: it has no window, no ceiling, and no expiry of
+// reservations after a crash.
 func bareCounting(client redis.UniversalClient) *counting {
 	prefix := "benchmark:bare:" + uuid.NewString() + ":"
 	return &counting{
@@ -199,7 +200,7 @@ func bareCounting(client redis.UniversalClient) *counting {
 	}
 }
 
-// describeRedis says what a write there waits for.
+// describeRedis says what a write to Redis waits for.
 func describeRedis(ctx context.Context, client redis.UniversalClient) string {
 	var says []string
 	for _, name := range []string{"appendonly", "appendfsync"} {

@@ -41,7 +41,7 @@ func (c *growthCmd) Validate() error {
 
 func (c *growthCmd) has(part string) bool { return slices.Contains(c.Parts, part) }
 
-// growthReport is the result. What was not measured is empty.
+// growthReport is the result. Parts that were not measured are empty.
 type growthReport struct {
 	heading
 	Rounds      int            `json:"rounds"`
@@ -54,14 +54,14 @@ type growthReport struct {
 	Taken       []minutesTaken `json:"taken"`
 }
 
-// minutesTaken is how long everything at one size took.
+// minutesTaken is the duration of all measurements at one size.
 type minutesTaken struct {
 	Records int64   `json:"records"`
 	Minutes float64 `json:"minutes"`
 }
 
-// grown is the cost of the search mix both ways at one size, or with one number
-// of connections.
+// grown is the cost of the search mix, through Atlas and direct, at one size or
+// with one number of connections.
 type grown struct {
 	At      int64     `json:"at"`
 	Service grownSide `json:"service"`
@@ -69,7 +69,7 @@ type grown struct {
 	ARound  int       `json:"requests_a_round"`
 }
 
-// grownSide is the cost one way: times in milliseconds, CPU a request.
+// grownSide is the cost on one side: times in milliseconds, CPU per request.
 type grownSide struct {
 	PerSecond report.Spread `json:"requests_per_second"`
 	P50       report.Spread `json:"p50_ms"`
@@ -79,17 +79,17 @@ type grownSide struct {
 
 // booksGrowth is the cost of searches of books, by their sizes.
 type booksGrowth struct {
-	// Records of the dataset that the books are of.
+	// Records of the dataset that the books select from.
 	Records int64 `json:"dataset_records"`
-	// Sizes are those of the books. Filled and Projected are how many seconds it
-	// took to fill each, and until searches found all of it.
+	// Sizes are the sizes of the books. Filled is how many seconds it took to fill
+	// each, Projected how many until searches found all of it.
 	Sizes     []int     `json:"sizes"`
 	Filled    []float64 `json:"filled_seconds"`
 	Projected []float64 `json:"projected_seconds"`
 	Kinds     []*series `json:"kinds"`
 }
 
-// pagesGrowth is the cost of a page by cursor, by how far into the dataset it is.
+// pagesGrowth is the cost of a page by cursor, by its depth in the dataset.
 type pagesGrowth struct {
 	Records int64 `json:"dataset_records"`
 	// Limit is how many records a page has.
@@ -129,7 +129,7 @@ func (c *growthCmd) Run(ctx context.Context) error {
 	return report.Output{JSON: c.JSON}.Emit("growth", r)
 }
 
-// size measures what is measured with the nth size, and keeps it.
+// size runs the measurements of the nth size, and stores the results.
 func (c *growthCmd) size(run *run, r *growthReport, before machine, n int, records int64) {
 	began := time.Now()
 	books := c.has("books") && n == sizeFor(c.Records, slices.Max(c.Books))
@@ -167,7 +167,8 @@ func (c *growthCmd) size(run *run, r *growthReport, before machine, n int, recor
 // more.
 const projectsShare = 26
 
-// sizeFor is which of the sizes is the first with so many projects, or the last.
+// sizeFor is the index of the first size with this many projects, or of the last
+// size.
 func sizeFor(sizes []int64, projects int) int {
 	for n, records := range sizes {
 		if records*projectsShare/100 >= int64(projects) {
@@ -177,8 +178,8 @@ func sizeFor(sizes []int64, projects int) int {
 	return len(sizes) - 1
 }
 
-// searches measures the mix over one connection, and with the first size over
-// each number of connections.
+// searches measures the mix over one connection, and at the first size over each
+// number of connections.
 func (c *growthCmd) searches(s *sides, r *growthReport, n int) {
 	s.warmUp(connections, 3*time.Duration(c.Seconds)*time.Second)
 	if c.has("records") {
@@ -192,8 +193,8 @@ func (c *growthCmd) searches(s *sides, r *growthReport, n int) {
 	}
 }
 
-// grow sends all requests equally often both ways in each round, each round
-// beginning with the other way.
+// grow sends all requests equally often both ways in each round. Rounds alternate
+// which way is first.
 func (c *growthCmd) grow(s *sides, at int64, connections int) *grown {
 	g := &grown{At: at}
 	warm := must(s.beside.Closed(s.ctx, s.directs, connections, len(s.directs)))
@@ -218,8 +219,8 @@ func (c *growthCmd) grow(s *sides, at int64, connections int) *grown {
 	return g
 }
 
-// measureSeries measures all in each round, each by turns over one connection,
-// after a warm-up that does not count.
+// measureSeries measures all series in each round, each in rotation over one
+// connection, after an uncounted warm-up.
 func (c *growthCmd) measureSeries(s *serving, all []*series) {
 	for round := range c.Rounds + 1 {
 		for _, one := range all {
@@ -237,7 +238,7 @@ func (c *growthCmd) measureSeries(s *serving, all []*series) {
 	}
 }
 
-// books fills one for each size, each in a workspace of its own, with projects at
+// books fills one book for each size, each in its own workspace, with projects at
 // equal distances, and measures searches of each.
 func (c *growthCmd) books(s *serving, r *growthReport) {
 	g := &booksGrowth{Records: s.dataset.Total}
@@ -265,8 +266,8 @@ func (c *growthCmd) books(s *serving, r *growthReport) {
 	r.Books = g
 }
 
-// deepOrders are defaults of two datasets, which the indices are sorted by, and a
-// number with unknown values and a text.
+// deepOrders are the default orders of two datasets, by which the indices are
+// sorted, and orders by a number with unknown values and by a text.
 var deepOrders = []order{
 	{query.Projects, "last_signal_at", true},
 	{query.Projects, "cost", true},
@@ -274,11 +275,11 @@ var deepOrders = []order{
 	{query.Signals, "detected_at", true},
 }
 
-// pageLimit is how many records the pages of a dataset have so that the last page
-// is full.
+// pageLimit is the page size at which the last page of a dataset is full.
 func pageLimit(records int64, page int) int { return int(min(pageSize, records/int64(page))) }
 
-// pages walks to the deepest page in each order and measures those on the way.
+// pages walks to the deepest page in each order and measures the chosen pages on
+// the way.
 func (c *growthCmd) pages(s *serving, r *growthReport) {
 	g := &pagesGrowth{Records: s.dataset.Total, Pages: c.Pages, Limit: pageSize}
 	for _, o := range deepOrders {

@@ -11,11 +11,10 @@ import (
 	"atlas/scripts/benchmark/report"
 )
 
-// picturesDir is where the pictures are, beside the file that shows them.
+// picturesDir is the folder of the pictures, next to the file that shows them.
 const picturesDir = "growth"
 
-// keep writes what there is so far: a run takes hours, and its last part may
-// fail.
+// keep writes the results so far: a run takes hours, and its last part may fail.
 func (c *growthCmd) keep(r *growthReport) error {
 	if c.Write == "" {
 		return nil
@@ -64,7 +63,7 @@ func seriesChart(title, x, y string, sizes []int, all []*series) report.Chart {
 	return c
 }
 
-// pictures are those of what was measured, by the names of their files.
+// pictures returns the charts of the measurements, by file name.
 func (r *growthReport) pictures() map[string]report.Chart {
 	all := map[string]report.Chart{}
 	if len(r.Records) > 0 {
@@ -109,7 +108,7 @@ func grownTable(of string, all []*grown) report.Table {
 }
 
 // seriesTable has a column for each size, and a last one for the cost of the
-// largest beside that of the smallest.
+// largest size relative to the smallest.
 func seriesTable(of, size string, sizes []int, all []*series) report.Table {
 	t := report.Table{Head: []string{of}}
 	for _, n := range sizes {

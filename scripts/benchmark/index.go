@@ -16,8 +16,8 @@ import (
 	"atlas/search/query"
 )
 
-// indexCmd compares a load with sending the same documents, built beforehand,
-// by the least that can send them.
+// indexCmd compares a load with minimal programs that send the same documents,
+// built beforehand.
 type indexCmd struct {
 	Dir         string `type:"existingdir" help:"Folder for a temporary one with backends and data, about 15 kB for each record (default: the system's)."`
 	Atlas       string `type:"path" placeholder:"FILE" help:"The atlas binary to measure (default: the one beside this program)."`
@@ -56,9 +56,9 @@ type indexReport struct {
 	Rounds      int `json:"rounds"`
 	Connections int `json:"connections"`
 	BatchMiB    int `json:"batch_mib"`
-	// Apart: sender and Elasticsearch shared no processor.
+	// Apart means that sender and Elasticsearch shared no processor.
 	Apart bool `json:"apart"`
-	// Bytes are those of all documents, as they are sent.
+	// Bytes is the size of all documents, as they are sent.
 	Bytes    int64             `json:"document_bytes"`
 	Datasets []*indexedDataset `json:"datasets"`
 	Loader   wayCost           `json:"loader"`
@@ -67,18 +67,19 @@ type indexReport struct {
 	Memory   []memoryAt        `json:"loader_memory"`
 }
 
-// indexedDataset is how many documents of a dataset each way writes in a second.
+// indexedDataset is the number of documents of a dataset that each way writes per
+// second.
 type indexedDataset struct {
 	Dataset   query.Dataset `json:"dataset"`
 	Documents int64         `json:"documents"`
 	Bytes     int64         `json:"bytes"`
-	// Loader counts all that a load does for the dataset: reading, sorting,
+	// Loader includes all work of a load for the dataset: reading, sorting,
 	// joining, building and sending. Indexing leaves out reading and sorting.
 	Loader   report.Spread `json:"loader_documents_per_second"`
 	Indexing report.Spread `json:"loader_indexing_documents_per_second"`
 	Bare     report.Spread `json:"bare_documents_per_second"`
 	Esutil   report.Spread `json:"esutil_documents_per_second"`
-	// ToBare and ToEsutil are ratios of the loader's rate.
+	// ToBare and ToEsutil are the loader's rate divided by theirs.
 	ToBare   report.Spread `json:"loader_to_bare"`
 	ToEsutil report.Spread `json:"loader_to_esutil"`
 }
@@ -89,20 +90,20 @@ type wayCost struct {
 	// CPU seconds of the process that sends, and of Elasticsearch.
 	CPU           report.Spread `json:"cpu_seconds"`
 	Elasticsearch report.Spread `json:"elasticsearch_cpu_seconds"`
-	// Peak is the most memory that the process had, in MiB.
+	// Peak is the maximum memory of the process, in MiB.
 	Peak report.Spread `json:"peak_mib"`
 }
 
-// memoryAt is the most memory that a load of so many records took, in MiB.
+// memoryAt is the maximum memory of a load of this many records, in MiB.
 type memoryAt struct {
 	Records int64   `json:"records"`
 	Peak    float64 `json:"peak_mib"`
 	Seconds float64 `json:"seconds"`
-	// Sink: the documents went where none is kept, see newSink.
+	// Sink means that the documents were discarded, see newSink.
 	Sink bool `json:"sink"`
 }
 
-// aims are the least ratios to the bare loop.
+// aims are the minimum ratios to the bare loop.
 var aims = map[query.Dataset]float64{query.Signals: 0.9, query.Contacts: 0.9, query.Projects: 0.6, query.Accounts: 0.6}
 
 // indexBench is one run, on a stack of its own.
@@ -113,7 +114,8 @@ type indexBench struct {
 	report indexReport
 }
 
-// on measures on a stack of its own, which follows another one, and prints.
+// on runs the benchmark on its own stack, after another one has stopped, and prints
+// the result.
 func (c *indexCmd) on(after *installation) {
 	b := &indexBench{indexCmd: c, installation: startBackends(after.run, place{Dir: rig.Folder(after.run, c.Dir), Atlas: c.Atlas})}
 	b.before = after.before
@@ -135,14 +137,15 @@ func (c *indexCmd) on(after *installation) {
 	check(c.Emit("index", b.report))
 }
 
-// warmUpFor is what is sent before anything counts, at least once all documents.
+// warmUpFor is the time of sending before anything counts. All documents are sent
+// at least once.
 const warmUpFor = time.Minute
 
-// measure runs every way once in each round, each round beginning with another.
+// measure runs every way once in each round. Each round begins with another way.
 func (b *indexBench) measure() {
 	say("warming up for %s at least", warmUpFor)
-	// Until the virtual machine has compiled what it will: a first load is half
-	// as fast as the next.
+	// Run until the JVM has compiled its hot code: a first load is half as fast as
+	// the next.
 	for end := time.Now().Add(warmUpFor); ; {
 		b.send(bareWay)
 		if time.Now().After(end) {
@@ -166,7 +169,7 @@ func (b *indexBench) measure() {
 	b.measureMemory()
 }
 
-// apart gives Elasticsearch all processors but the first.
+// apart gives Elasticsearch all processors except the first.
 func (b *indexBench) apart() {
 	if runtime.NumCPU() < 2 {
 		failf("--apart needs two processors")
@@ -201,8 +204,8 @@ func (r *indexReport) add(took map[string]wayResult) {
 	}
 }
 
-// measureMemory loads other numbers of records, once each: a tenth, and if asked
-// for many and a tenth of those, into a sink.
+// measureMemory loads other numbers of records, once each: a tenth and, on request,
+// many and a tenth of those into a sink.
 func (b *indexBench) measureMemory() {
 	b.report.Memory = append(b.report.Memory, memoryAt{b.Records, b.report.Loader.Peak.Median, b.report.Loader.Seconds.Median, false})
 	one := func(n int64, elasticsearch string) {

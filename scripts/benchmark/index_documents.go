@@ -29,7 +29,7 @@ type builtFile struct {
 // each, and the body.
 const frameHead = 8
 
-// buildDocuments writes what a load of the folder would send.
+// buildDocuments writes the documents that a load of the folder would send.
 func buildDocuments(ctx context.Context, records, dir string, batch int) (built map[query.Dataset]*builtFile, err error) {
 	began := time.Now()
 	built = map[query.Dataset]*builtFile{}

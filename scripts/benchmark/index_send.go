@@ -22,9 +22,9 @@ import (
 	"atlas/scripts/benchmark/load"
 )
 
-// sendCmd sends files of documents, one after the other and each into an index
-// of its own, as a process of its own so that what it uses can be told apart from what
-// the benchmark does.
+// sendCmd sends files of documents, one after the other, each into its own index. It
+// runs as a separate process, so that its use of CPU and memory is distinct from that
+// of the benchmark.
 type sendCmd struct {
 	Way         string   `required:"" enum:"bare,esutil"`
 	Files       []string `name:"file" required:"" sep:"none" type:"existingfile"`
@@ -34,7 +34,7 @@ type sendCmd struct {
 	BatchBytes  int      `required:""`
 }
 
-// sentFile is what it prints of each file.
+// sentFile is what sendCmd prints for each file.
 type sentFile struct {
 	Documents int64 `json:"documents"`
 	// Seconds from before the file was opened until the last document was
@@ -59,7 +59,7 @@ func (c *sendCmd) Run(ctx context.Context) error {
 	return json.NewEncoder(os.Stdout).Encode(sent)
 }
 
-// send has nothing of a file left when it begins the next one.
+// send finishes each file completely before it begins the next one.
 func (c *sendCmd) send(ctx context.Context) (sent []sentFile, err error) {
 	ways := map[string]func(context.Context, string, io.Reader) (int64, error){bareWay: c.bare, esutilWay: c.esutil}
 	for i, path := range c.Files {
@@ -78,8 +78,8 @@ func (c *sendCmd) send(ctx context.Context) (sent []sentFile, err error) {
 	return sent, nil
 }
 
-// bare posts each body as it is, and looks at nothing but whether all of it was
-// taken.
+// bare posts each body unchanged, and checks only that Elasticsearch accepted all
+// of it.
 func (c *sendCmd) bare(ctx context.Context, index string, from io.Reader) (sent int64, err error) {
 	target, err := url.Parse(c.URL + "/" + index + "/_bulk?filter_path=errors")
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *sendCmd) bare(ctx context.Context, index string, from io.Reader) (sent 
 	return sent, group.Wait()
 }
 
-// esutil gives the documents one by one to the client library's own indexer.
+// esutil passes the documents one by one to the client library's own indexer.
 func (c *sendCmd) esutil(ctx context.Context, index string, from io.Reader) (int64, error) {
 	client, err := elasticsearch.NewClient(elasticsearch.Config{
 		Addresses: []string{c.URL},
@@ -135,7 +135,7 @@ func (c *sendCmd) esutil(ctx context.Context, index string, from io.Reader) (int
 		return 0, err
 	}
 	for {
-		// The indexer keeps what it is given until it is flushed.
+		// The indexer keeps its documents until it flushes them.
 		body, documents, err := readFrame(from, nil)
 		if errors.Is(err, io.EOF) {
 			break

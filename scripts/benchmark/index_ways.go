@@ -27,23 +27,23 @@ const (
 	esutilWay = "esutil"
 )
 
-// wayResult is what one way took, once.
+// wayResult is the cost of one run of one way.
 type wayResult struct {
 	seconds, cpu, elasticsearch float64 // seconds
 	peak                        float64 // MiB
 	datasets                    map[query.Dataset]datasetTime
 }
 
-// datasetTime is in seconds; indexing is 0 where it is not told apart.
+// datasetTime is in seconds; indexing is 0 if it was not measured separately.
 type datasetTime struct{ seconds, indexing float64 }
 
-// indexOf is the index, or alias, of a way. It does not begin as those of the
-// installation do.
+// indexOf is the index, or alias, of a way. Its prefix differs from that of the
+// installation.
 func indexOf(way string, d query.Dataset) string { return waysPrefix + way + "-" + string(d) }
 
 const waysPrefix = "bench-"
 
-// load runs `atlas index load`, and removes what it made.
+// load runs `atlas index load`, and removes its indices.
 func (b *indexBench) load(dir, elasticsearch string) wayResult {
 	result := wayResult{datasets: map[query.Dataset]datasetTime{}}
 	var report indexer.Report
@@ -64,14 +64,14 @@ func (b *indexBench) load(dir, elasticsearch string) wayResult {
 	return result
 }
 
-// send sends the documents that were built, dataset after dataset as a load does,
-// by a process of this program, and removes what it made.
+// send sends the built documents, dataset after dataset as a load does, with a
+// process of this program, and removes its indices.
 func (b *indexBench) send(way string) wayResult {
 	result := wayResult{datasets: map[query.Dataset]datasetTime{}}
 	args := []string{"send", "--way", way, "--url", b.Elasticsearch[0],
 		"--connections", strconv.Itoa(b.Connections), "--batch-bytes", strconv.Itoa(b.BatchMiB << 20)}
 	for _, d := range query.Datasets {
-		// As a load has it while it is filled.
+		// The settings that an index has while a load fills it.
 		var body map[string]any
 		check(json.Unmarshal(must(mappings.Index(string(d), mappings.Settings{})), &body))
 		body["settings"].(map[string]any)["index"].(map[string]any)["refresh_interval"] = "-1"
@@ -82,7 +82,7 @@ func (b *indexBench) send(way string) wayResult {
 	b.cost(&result, func() {
 		began := time.Now()
 		b.child(&result, &sent, exec.CommandContext(b.ctx, must(os.Executable()), args...))
-		// As a load ends: what Elasticsearch put off is done.
+		// End as a load does: Elasticsearch completes the work that it deferred.
 		check(b.Ask(b.ctx, "POST", "/"+waysPrefix+way+"-*/_refresh", "", nil))
 		result.seconds = time.Since(began).Seconds()
 	})
@@ -107,7 +107,8 @@ func (b *indexBench) cost(result *wayResult, work func()) {
 	result.elasticsearch += elasticsearchCPU(b.ctx, b.Rig) - before
 }
 
-// child runs a program whose standard output is JSON, and takes what it used.
+// child runs a program whose standard output is JSON, and measures its CPU and
+// memory.
 func (b *indexBench) child(result *wayResult, into any, cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = time.Minute
@@ -131,7 +132,7 @@ func (b *indexBench) child(result *wayResult, into any, cmd *exec.Cmd) {
 	check(json.Unmarshal(stdout.Bytes(), into))
 }
 
-// pinTo keeps a process, and what it will start, to a list of processors.
+// pinTo restricts a process, and those that it will start, to a list of processors.
 func pinTo(pid int, processors string) error {
 	out, err := exec.Command("taskset", "--all-tasks", "--cpu-list", "--pid", processors, strconv.Itoa(pid)).CombinedOutput()
 	if err != nil {
@@ -140,12 +141,12 @@ func pinTo(pid int, processors string) error {
 	return err
 }
 
-// peakEvery is how often the memory of a process is looked at. What is read is
-// its highest since it began, so that only a rise of the last moment is missed.
+// peakEvery is the interval of reading the memory of a process. Each reading is the
+// peak since the start, so that only a rise at the very end is missed.
 const peakEvery = 20 * time.Millisecond
 
-// watchPeak returns the most memory that a process had until it exited, in MiB.
-// (wait returns at least what the parent had when it started the process.)
+// watchPeak returns the peak memory of a process until it exited, in MiB. (wait
+// returns at least what the parent had when it started the process.)
 func watchPeak(pid int, exited <-chan struct{}) (peak float64) {
 	tick := time.NewTicker(peakEvery)
 	defer tick.Stop()

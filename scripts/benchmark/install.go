@@ -21,31 +21,31 @@ import (
 	"atlas/workspace"
 )
 
-// place is where a benchmark keeps its data, and what it measures.
+// place says where a benchmark keeps its data, and which binary it measures.
 type place struct {
 	Dir   string `type:"path" help:"Folder of backends and data, kept for the next run with the same records and seed (default: a temporary one, removed at the end)."`
 	Atlas string `type:"path" placeholder:"FILE" help:"The atlas binary to measure (default: the one beside this program)."`
 }
 
-// installation is backends that run and a dataset that is loaded.
+// installation is running backends with a loaded dataset.
 type installation struct {
 	*run
 	*rig.Rig
-	before  machine // as it was before the run itself loaded it
+	before  machine // its state before this run
 	atlas   string  // the binary
 	redis   *redis.Client
 	dataset dataset
 }
 
-// dataset says what is loaded. It is kept beside the data: an equal one need not
-// be loaded again.
+// dataset describes the loaded data. It is stored with the data: an equal one need
+// not be loaded again.
 type dataset struct {
 	generate.Report
 	// Mappings is a digest of the index definitions.
 	Mappings string `json:"mappings"`
 }
 
-// atlasBesideThis is the atlas binary that was built with this program.
+// atlasBesideThis is the path of the atlas binary that was built with this program.
 func atlasBesideThis() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -57,7 +57,7 @@ func atlasBesideThis() string {
 // indexPrefix begins the names of all indices.
 const indexPrefix = "benchmark-"
 
-// startBackends starts them empty, or in a folder that is kept.
+// startBackends starts the backends, empty or in a folder that is kept.
 func startBackends(r *run, p place) *installation {
 	i := &installation{run: r, before: machineOf(), atlas: p.Atlas}
 	if i.atlas == "" {
@@ -107,7 +107,7 @@ func find(dir string, wanted dataset) (kept bool, d dataset) {
 		check(os.RemoveAll(dir))
 	}
 	check(os.MkdirAll(dir, 0o755))
-	check(os.WriteFile(marker(dir), []byte("{}\n"), 0o644)) // a benchmark's, not filled yet
+	check(os.WriteFile(marker(dir), []byte("{}\n"), 0o644)) // a folder of a benchmark, not filled yet
 	return false, dataset{}
 }
 
@@ -127,7 +127,7 @@ func (i *installation) fill(wanted dataset) {
 	check(os.WriteFile(marker(i.Dir), must(json.Marshal(i.dataset)), 0o644))
 }
 
-// settledWithin is what the merges of many million records may take.
+// settledWithin bounds the time of merging segments of many million records.
 const settledWithin = 20 * time.Minute
 
 // settle waits until Elasticsearch has merged no segments of the benchmark (of either
@@ -154,7 +154,7 @@ func (i *installation) settle() {
 	})
 }
 
-// await is rig.Until, ended early with the run.
+// await is rig.Until, but ends with the run.
 func (i *installation) await(most time.Duration, what string, holds func() error) {
 	check(rig.Until(most, what, func() error {
 		if i.ctx.Err() != nil {
@@ -164,8 +164,8 @@ func (i *installation) await(most time.Duration, what string, holds func() error
 	}))
 }
 
-// mappingsDigest changes with the index definitions and with the folding, after
-// either of which loaded data is not what a load makes now.
+// mappingsDigest changes with the index definitions and with the folding: after a
+// change, a load would produce other data than is loaded.
 func mappingsDigest() string {
 	sum := sha256.New()
 	for _, d := range query.Datasets {
@@ -183,13 +183,14 @@ func (i *installation) heading() heading {
 	}
 }
 
-// serve starts a service. Its cursors are good for every other one of the rig.
+// serve starts a service. All services of the rig accept its cursors.
 func (i *installation) serve(settings ...string) *rig.Server {
-	// A slow moment is to be measured, not answered with an error.
+	// A slow moment must be measured and not become an error.
 	return i.Serve(append([]string{"ATLAS_REDIS_TIMEOUT=10s", "ATLAS_SEARCH_TIMEOUT=60s"}, settings...)...)
 }
 
-// serving is an installation with a service, and a client of it in a workspace.
+// serving is an installation with a service, and a client of the service in a
+// workspace.
 type serving struct {
 	*installation
 	server *rig.Server
@@ -199,11 +200,11 @@ type serving struct {
 	meter  cpuMeter
 }
 
-// connections is how many the client of a service has.
+// connections is the number of connections of a service's client.
 const connections = 8
 
-// newKey makes a workspace with the highest credit ceiling, so that nothing of
-// an earlier run is in its window.
+// newKey returns the key of a new workspace with the highest credit ceiling. Its
+// window has no credits of an earlier run.
 func (i *installation) newKey() string { return i.Workspace(workspace.MaxCeiling).Key }
 
 // serving runs measure with a service, for the workspace of a key.
@@ -215,7 +216,7 @@ func (i *installation) serving(key string, measure func(*serving)) {
 	measure(s)
 }
 
-// inNewWorkspace is the same service with the key of another workspace.
+// inNewWorkspace returns the same service with the key of a new workspace.
 func (s *serving) inNewWorkspace() *serving {
 	other := *s
 	other.key = s.newKey()

@@ -15,14 +15,14 @@ import (
 	"atlas/scripts/experiments/rig"
 )
 
-// machine is where something was measured.
+// machine describes the machine of a measurement.
 type machine struct {
 	Processors int     `json:"processors"`
 	CPU        string  `json:"cpu"`
 	MemoryGiB  float64 `json:"memory_gib"`
 	System     string  `json:"system"`
 	// LoadBefore is the load average of the minute before the run: above a few
-	// tenths, others used the machine too.
+	// tenths, other programs used the machine too.
 	LoadBefore string `json:"load_before"`
 }
 
@@ -30,7 +30,7 @@ func (m machine) String() string {
 	return fmt.Sprintf("%d × %s, %.0f GiB of memory, %s; load average before %s", m.Processors, m.CPU, m.MemoryGiB, m.System, m.LoadBefore)
 }
 
-// machineOf reads /proc. What is not there stays empty.
+// machineOf reads /proc. Values that are not there stay empty.
 func machineOf() machine {
 	m := machine{Processors: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH}
 	fs, err := procfs.NewDefaultFS()
@@ -52,7 +52,7 @@ func machineOf() machine {
 	return m
 }
 
-// versions are of what was measured.
+// versions are those of the measured programs.
 type versions struct {
 	Atlas         string `json:"atlas"` // commit
 	Go            string `json:"go"`    // that atlas was built with
@@ -102,7 +102,7 @@ func versionsOf(ctx context.Context, binary string, r *rig.Rig, c *redis.Client)
 	return v
 }
 
-// heading is what every result begins with.
+// heading is the beginning of every result.
 type heading struct {
 	Date     time.Time `json:"date"`
 	Command  string    `json:"command"`
@@ -116,7 +116,7 @@ func (h heading) where() string {
 	return fmt.Sprintf("- %s, `%s`\n- %s\n- %s\n", h.Date.Format("2006-01-02 15:04 UTC"), h.Command, h.Machine, h.Versions)
 }
 
-// whole is that and the dataset.
+// whole is where, and the dataset.
 func (h heading) whole() string {
 	n := h.Dataset.Records
 	return h.where() + fmt.Sprintf("- %d records (%d accounts, %d contacts, %d projects, %d signals), seed %d, one shard a dataset; client, service and backends share the machine\n",

@@ -1,10 +1,11 @@
-// Command benchmark measures Atlas beside the bare backends it is built on: in
-// one run and by turns, so that whatever else the machine does affects both
+// Command benchmark compares Atlas with the bare backends that it uses. It measures
+// both in one run and in rotation, so that other load on the machine affects both
 // alike. Each subcommand starts real backends on loopback, fills them with a
 // synthetic dataset, measures, prints tables and stops what it started.
 //
-// It is not a test of what answers contain, though every answer is compared with
-// the first one of its kind, and not a tool to load a service that others use.
+// It does not test the content of answers, except that it compares every answer
+// with the first one to the same request. It is not a load generator for a service
+// that others use.
 package main
 
 import (
@@ -72,7 +73,7 @@ type allCmd struct {
 	Write        string `type:"path" placeholder:"FILE" help:"Put the tables into this file too, each when it is there, between the markers bench:search, bench:book and so on."`
 }
 
-// part is a benchmark that all runs: on an installation, index on its own.
+// part is a benchmark that allCmd runs on an installation; index runs on its own.
 type part struct {
 	name string
 	cmd  interface{ Validate() error }
@@ -97,8 +98,7 @@ func (c *allCmd) Validate() (err error) {
 	return err
 }
 
-// Run measures and prints. A benchmark that fails does not keep the next one
-// from running.
+// Run measures and prints. After a failed benchmark the next one still runs.
 func (c *allCmd) Run(ctx context.Context) error {
 	parts := c.parts()
 	for _, p := range parts {
@@ -129,11 +129,12 @@ func (c *allCmd) Run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// defaultReport is the document of results, seen from the root of the repository.
+// defaultReport is the path of the document of results, relative to the root of the
+// repository.
 const defaultReport = "docs/benchmarks.md"
 
-// commandLine is the command by which others repeat a run: without where it kept
-// its data and which file the binary was.
+// commandLine is the command with which others repeat a run: without the paths of
+// its data and of the binary.
 func commandLine(args []string) string {
 	words := []string{"scripts/bench"}
 	for i := 0; i < len(args); i++ {

@@ -12,11 +12,11 @@ import (
 // them, and keeps the first thread for the life of the process.
 func init() { runtime.LockOSThread() }
 
-// failure is an error on its way to try.
+// failure is the panic value that carries an error to try.
 type failure struct{ error }
 
-// check ends the benchmark, up to the next try, by an error. Like must and failf
-// it is for the main goroutine; others return their errors.
+// check ends the current try if there is an error. Like must and failf it is for
+// the main goroutine only; other goroutines return their errors.
 func check(err error) {
 	if err != nil {
 		panic(failure{err})
@@ -31,7 +31,7 @@ func must[T any](v T, err error) T {
 
 func failf(format string, args ...any) { check(fmt.Errorf(format, args...)) }
 
-// run is a benchmark under way, the rig.TB of its rig.
+// run is a running benchmark. It is the rig.TB of its rig.
 type run struct {
 	ctx      context.Context
 	cleanups []func()
@@ -39,7 +39,7 @@ type run struct {
 	ended    bool
 }
 
-// try runs a benchmark, stops what it started, and returns all that went wrong.
+// try runs a benchmark, stops what it started, and returns all errors.
 func try(ctx context.Context, do func(*run)) error {
 	r := &run{ctx: ctx}
 	r.ended = r.attempt(func() { do(r) })
@@ -51,7 +51,7 @@ func try(ctx context.Context, do func(*run)) error {
 	return errors.Join(r.errs...)
 }
 
-// attempt reports whether a function came to its end, and keeps its failure.
+// attempt reports whether a function completed, and stores its failure.
 func (r *run) attempt(do func()) (ended bool) {
 	defer func() {
 		switch p := recover().(type) {
@@ -87,7 +87,7 @@ func (r *run) Fatal(args ...any) {
 	failf("%s", fmt.Sprint(args...))
 }
 
-// say prints progress; results alone go to the standard output.
+// say prints progress. Only results go to the standard output.
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 // within returns an error unless all values of an option are in its bounds.

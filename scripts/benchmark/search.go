@@ -63,8 +63,8 @@ type searchReport struct {
 	Paging     []*paged   `json:"paging"`
 }
 
-// saturation is what the sides do when each next request comes at once. CPU is
-// in milliseconds per request.
+// saturation is the performance of both sides in a closed loop without pauses. CPU
+// is in milliseconds per request.
 type saturation struct {
 	Service         report.Spread `json:"service_requests_per_second"`
 	Direct          report.Spread `json:"direct_requests_per_second"`
@@ -75,8 +75,8 @@ type saturation struct {
 	MegabytesServed report.Spread `json:"service_megabytes_per_second"`
 }
 
-// fixedRate is how long answers take, in milliseconds from when they were due,
-// while there is room.
+// fixedRate has the latencies below saturation, in milliseconds from the time when
+// a request was due.
 type fixedRate struct {
 	Rate           float64   `json:"requests_per_second"`
 	RequestsARound int       `json:"requests_a_round"`
@@ -84,7 +84,7 @@ type fixedRate struct {
 	P99            threeWays `json:"p99_ms"`
 }
 
-// on measures on an installation and prints.
+// on runs the benchmark on an installation and prints the result.
 func (c *searchCmd) on(i *installation) {
 	i.bothWays(c.Requests, c.Seed, func(s *sides) {
 		r := searchReport{heading: i.heading(), Requests: s.facts, Seconds: c.Seconds, Rounds: c.Rounds, Connections: c.Connections}
@@ -106,8 +106,8 @@ func (c *searchCmd) on(i *installation) {
 	})
 }
 
-// measure sends all requests equally often both ways, as often as fits the time
-// of a measurement.
+// measure sends all requests equally often both ways, as often as fits into the
+// time of a measurement.
 func (r *saturation) measure(s *sides, c *searchCmd, warm load.Result) {
 	n := passes(warm, float64(c.Seconds), len(s.directs))
 	r.RequestsARound = n * len(s.directs)
@@ -171,11 +171,11 @@ func (r searchReport) Markdown() string {
 	return b.String()
 }
 
-// deepPage is the page that is compared with the first one.
+// deepPage is the number of the page to compare with the first one.
 const deepPage = 400
 
-// pagedOrders are the datasets' defaults, which the indices are sorted by, and
-// others of each type: text, number, date, one with many unknown values.
+// pagedOrders are the datasets' default orders, by which the indices are sorted,
+// and orders of each type: text, number, date, one with many unknown values.
 var pagedOrders = []order{
 	{query.Accounts, "name", false},
 	{query.Projects, "last_signal_at", true},
@@ -185,7 +185,7 @@ var pagedOrders = []order{
 	{query.Signals, "detected_at", true},
 }
 
-// paged compares the first with a deep page of one order.
+// paged compares the first page with a deep page of one order.
 type paged struct {
 	Dataset query.Dataset `json:"dataset"`
 	Sort    string        `json:"sort"`
@@ -217,8 +217,8 @@ func (s *serving) pages() (all []*paged) {
 	return all
 }
 
-// sides are the same searches two ways: as clients send them to the service, and
-// as Elasticsearch gets them.
+// sides are the same searches in two forms: as clients send them to the service,
+// and as the service sends them to Elasticsearch.
 type sides struct {
 	*serving
 	through, beside   load.Client
@@ -226,7 +226,7 @@ type sides struct {
 	facts             requestFacts
 }
 
-// bothWays draws so many different requests, makes each once, and runs measure
+// bothWays draws this many different requests, sends each once, and runs measure
 // with another service, which is not recorded.
 func (i *installation) bothWays(requests int, seed uint64, measure func(*sides)) {
 	key := i.newKey()
@@ -245,9 +245,8 @@ func (i *installation) bothWays(requests int, seed uint64, measure func(*sides))
 	})
 }
 
-// warmUp sends all requests both ways for so long, and at least twice, until the
-// virtual machine has compiled what it will. It returns what Elasticsearch alone
-// did last.
+// warmUp sends all requests both ways for this long, at least twice, so that the
+// JVM has compiled its hot code. It returns the last result of Elasticsearch alone.
 func (s *sides) warmUp(connections int, about time.Duration) (alone load.Result) {
 	say("warming up for about %.0f s", about.Seconds())
 	end := time.Now().Add(about)
@@ -265,15 +264,15 @@ type pair struct {
 	records         int // on the page
 }
 
-// Requests that go on from an earlier page: this share in percent of those that
-// have a next page, each for up to so many pages.
+// Requests that continue from an earlier page: their share in percent of those that
+// have a next page, and the maximum number of further pages of each.
 const (
 	followed    = 8
 	followPages = 4
 )
 
-// prepare draws so many different requests and sends each once through a service
-// that is recorded. The ids of each page must be those that Elasticsearch gave.
+// prepare draws this many different requests and sends each once through a recorded
+// service. The ids of each page must be those that Elasticsearch returned.
 func (i *installation) prepare(key string, requests int, seed uint64) (pairs []*pair) {
 	sample := must(mix.DrawSample(i.records(), i.dataset.Records, seed))
 	recorder, server := i.recorded()
@@ -315,7 +314,7 @@ func (i *installation) prepare(key string, requests int, seed uint64) (pairs []*
 			next = one(s)
 		}
 	}
-	// A page and the next ones are not sent in a row later.
+	// This keeps a page and the next ones from being sent in a row later.
 	random.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 	return pairs
 }
@@ -339,7 +338,7 @@ func hitsOf(answer []byte) (ids []string) {
 // requestFacts describes the requests of a run.
 type requestFacts struct {
 	Requests int `json:"requests"`
-	// DifferentBodies counts the bodies that Elasticsearch gets.
+	// DifferentBodies counts the distinct bodies that Elasticsearch gets.
 	DifferentBodies int     `json:"different_elasticsearch_bodies"`
 	WithQuery       int     `json:"with_query"`
 	WithFilters     int     `json:"with_filters"`

@@ -57,7 +57,7 @@ type viewsReport struct {
 // smallView is how many records the small View has.
 const smallView = 100
 
-// dynamicCases are definitions, and the Data searches that find the same.
+// dynamicCases are definitions, and Data searches that find the same records.
 var dynamicCases = []struct {
 	name, dataset    string
 	definition, body string
@@ -69,7 +69,7 @@ var dynamicCases = []struct {
 	{"all projects", "project", `{}`, `{}`},
 }
 
-// on measures on an installation and prints.
+// on runs the benchmark on an installation and prints the result.
 func (c *viewsCmd) on(i *installation) {
 	i.serving(i.newKey(), func(s *serving) {
 		r := viewsReport{heading: i.heading(), Rounds: c.Rounds}
@@ -98,9 +98,9 @@ func (s *serving) viewRows(view string, limit int, cursor string) (*load.Request
 	return s.search("/workspace/views/"+view+"/records/search", next(nil, limit, cursor), 0)
 }
 
-// prepareStatic fills the Views through the API and walks the large one to its
-// end: every record must come once. On the way it keeps the requests of pages at
-// the beginning, in the middle and near the end.
+// prepareStatic fills the Views through the API and pages through the large one to
+// its end: every record must occur once. On the way it keeps the requests for pages
+// at the beginning, in the middle and near the end.
 func (r *viewsReport) prepareStatic(s *serving, members int) {
 	ids := s.recordIDs(query.Projects, members)
 	if len(ids) < 10*smallView {
@@ -158,7 +158,7 @@ func (r *viewsReport) prepareStatic(s *serving, members int) {
 	say("walked through %d records in %.1f s, each once", len(seen), r.Walked)
 }
 
-// prepareDynamic creates the Views. Each must find what the Data search finds.
+// prepareDynamic creates the Views. Each must find the records of its Data search.
 func (r *viewsReport) prepareDynamic(s *serving) {
 	for _, c := range dynamicCases {
 		view := s.createView(fmt.Sprintf(`{"dataset":%q,"view_type":"dynamic","name":%q,"definition":{"version":1,"q":"","fields":%s}}`, c.dataset, c.name, c.definition))

@@ -1,12 +1,11 @@
 // Command testsummary reads the output of go test -json, shows a line for each
-// package and everything that a failed test said, and ends with the line
-// "N passed, N failed". It fails when something failed, and when no test ran.
+// package and all output of failed tests, and ends with the line "N passed, N
+// failed". It fails when something failed, and when no test ran.
 //
 // Counted are tests without subtests and, of the others, the subtests; a test
 // that fails by itself, its subtests passing, counts as one failure. So does a
 // package that does not build, or fails outside its tests, and each -failed.
-// A skipped test counts as failed: what is not tested must not look as if it
-// were.
+// A skipped test counts as failed: untested code must not look tested.
 package main
 
 import (
@@ -71,8 +70,8 @@ func newSummary(out io.Writer) *summary {
 	return &summary{out: out, builds: map[string]string{}, pkgs: map[string]*pkg{}}
 }
 
-// read takes the events. A line that is none, as of a go command that fails
-// before any, is shown as it is.
+// read takes the events. It shows other lines unchanged, such as those of a go
+// command that fails at the start.
 func (s *summary) read(in io.Reader) error {
 	r := bufio.NewReader(in)
 	for {
@@ -175,7 +174,7 @@ func (s *summary) takePackage(e event, p *pkg) {
 	}
 }
 
-// show prints what a package's failed tests, and the package itself, said.
+// show prints the output of a package's failed tests and of the package itself.
 func (s *summary) show(e event, verdict string, p *pkg) {
 	fmt.Fprintf(s.out, "%s  %-40s %7.1f s\n", verdict, e.Package, e.Elapsed)
 	for _, name := range p.failures() {

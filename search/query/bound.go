@@ -31,7 +31,7 @@ func DoubleBound(x float64) Bound { return Bound{kind: doubleBound, double: x} }
 // TimeBound is an instant, in milliseconds since 1970.
 func TimeBound(ms int64) Bound { return Bound{kind: timeBound, integer: ms} }
 
-// Open tells whether there is no value.
+// Open reports whether the bound has no value.
 func (b Bound) Open() bool { return b.kind == openBound }
 
 // AppendJSON appends the value as records have it; nothing when b is open.

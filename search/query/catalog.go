@@ -24,7 +24,7 @@ var Datasets = []Dataset{Signals, Projects, Contacts, Accounts}
 // Held lists the datasets whose records a workspace can hold.
 var Held = []Dataset{Accounts, Contacts, Projects}
 
-// IsDataset tells whether name is one of the four.
+// IsDataset reports whether name is one of the four.
 func IsDataset(name string) bool { return slices.Contains(Datasets, Dataset(name)) }
 
 // Type is the JSON shape of a field's value in a record.
@@ -89,43 +89,44 @@ const (
 )
 
 // Field is one row of the catalog: everything Atlas knows about a field of a
-// record. The parsing of records and requests, descriptors, schemas, the clauses
-// and mappings of Elasticsearch and the rows of books and Views come from these
-// rows.
+// record. The parsing of records and requests, descriptors, schemas, Elasticsearch
+// queries and mappings, and the rows of books and Views derive from these rows.
 type Field struct {
 	// Name is the key in the record.
 	Name string
-	// Key is the key of filters and descriptors: Name, but for account_type.
+	// Key is the key of filters and descriptors. It equals Name, except for
+	// account_type.
 	Key         string
 	Type        Type
 	Description string // in descriptors and schemas
 	Example     any    // in schemas; nil: an example of the type
 
 	Kind Kind
-	// Vocabulary lists an enum's values. An enum without one is dynamic: its
-	// values are what the data holds, compared folded.
+	// Vocabulary lists an enum's values. An enum without one is dynamic: its values
+	// are those in the data, compared folded.
 	Vocabulary Vocabulary
-	// Domains: the values are internet domains, which are found by what Domain
-	// makes of them too.
+	// Domains means that the values are internet domains. Searches also find them
+	// in the form that Domain returns.
 	Domains bool
-	// Query: `query` searches the field.
+	// Query means that `query` searches the field.
 	Query bool
-	// Headline: a match in the field counts for more when relevance sorts. One
-	// field of each dataset.
+	// Headline means that a match in the field has a higher weight in the relevance
+	// score. One field of each dataset has it.
 	Headline bool
 
-	// Sort: searches of global records can sort by the field; by an overlay's,
-	// searches of the book.
+	// Sort means that searches of global records can sort by the field. By an
+	// overlay's field, only searches of the book can.
 	Sort bool
-	// HeldSort: searches of books and Views can sort by the global field too.
+	// HeldSort means that searches of books and Views can also sort by the global
+	// field.
 	HeldSort bool
 	// DefaultSort is the order of a search that names no sort. One field of each
-	// dataset.
+	// dataset has it.
 	DefaultSort Order
 
-	// Required in a record that is loaded.
+	// Required means that a loaded record must have a value.
 	Required bool
-	// LoadTime: where a record has no value, it gets the time of its load.
+	// LoadTime means that a record without a value gets the time of its load.
 	LoadTime bool
 	// Derive is set on fields that a load computes and ignores when given.
 	Derive *Derivation
@@ -142,13 +143,13 @@ type Field struct {
 	// field instead of its id; empty: it cannot.
 	Match string
 
-	// Overlay: the value is the workspace's own, not the global record's.
+	// Overlay means that the value is the workspace's own, not the global record's.
 	Overlay bool
-	// Only one dataset's records have the overlay field; empty: those of all held
-	// ones.
+	// Only is the single dataset whose records have the overlay field; empty means
+	// all held datasets.
 	Only Dataset
-	// Written: workspaces write the overlay's value, which is stored in a column
-	// of that name. Others are computed and always known.
+	// Written means that workspaces write the overlay's value, which is stored in a
+	// column of that name. Other values are computed and always known.
 	Written bool
 	// WriteNote says in the schema what writing the value does.
 	WriteNote string
@@ -160,21 +161,22 @@ const (
 	LongChars  = 20_000 // description, summary
 	MaxList    = 1_000  // elements of a list
 	// MaxChildren is how many related records of a kind a document keeps, the
-	// newest: Elasticsearch bounds nested objects per document at 10,000 in
-	// all, and writing slows with each. Counts are exact all the same.
+	// newest: Elasticsearch allows at most 10,000 nested objects per document, and
+	// each slows writing. Counts are exact nevertheless.
 	MaxChildren = 1_000
 )
 
-// Dynamic tells whether the field is an enum without a closed vocabulary.
+// Dynamic reports whether the field is an enum without a closed vocabulary.
 func (f Field) Dynamic() bool { return f.Kind == Enum && f.Vocabulary == nil }
 
-// IsID tells whether the field holds record ids, which are matched whole.
+// IsID reports whether the field holds record ids, which are matched whole.
 func (f Field) IsID() bool { return f.Type == UUID || f.Type == UUIDs }
 
-// List tells whether the field holds several values.
+// List reports whether the field holds several values.
 func (f Field) List() bool { return f.Type == Strings || f.Type == UUIDs }
 
-// Nullable tells whether a record, or one of the book, can show null.
+// Nullable reports whether the field can be null in a record, global or of the
+// book.
 func (f Field) Nullable() bool {
 	if f.Overlay {
 		return f.Written && !f.List()
@@ -183,18 +185,18 @@ func (f Field) Nullable() bool {
 	return !f.Required && !f.LoadTime && !counted && !f.List()
 }
 
-// Folded tells whether the field is searched through folded copies.
+// Folded reports whether the field is searched through folded copies.
 func (f Field) Folded() bool { return f.Dynamic() || f.Kind == FullText && !f.IsID() }
 
 // Rank is the first eight bytes of a folded text as a number: texts of different
-// ranks are in the order of their ranks.
+// ranks sort as their ranks do.
 func Rank(folded string) int64 {
 	var first [8]byte
 	copy(first[:], folded)
 	return int64(binary.BigEndian.Uint64(first[:]) ^ 1<<63) // #nosec G115 -- Elasticsearch's numbers are signed
 }
 
-// Ranked tells whether the field is a text that is sorted by.
+// Ranked reports whether the field is a text that searches can sort by.
 func (f Field) Ranked() bool { return f.Sort && f.Folded() }
 
 // Relation says that records of Parent have related records of Child.
@@ -243,8 +245,8 @@ func Headline(d Dataset) Field {
 	return f
 }
 
-// MatchField is the field by which upserts of the book can name a record; false:
-// they name it by its id alone.
+// MatchField is the field by which upserts of the book can name a record; false
+// means that they name it only by its id.
 func MatchField(d Dataset) (Field, bool) {
 	return fieldWhere(d, func(f *Field) bool { return f.Match != "" })
 }

@@ -50,11 +50,11 @@ func (d decimal) compare(o decimal) int {
 	return sign(d) * cmp.Or(cmp.Compare(d.point, o.point), strings.Compare(d.digits, o.digits))
 }
 
-// mostInteger bounds integers; those of records are smaller.
+// mostInteger bounds integers. Those of records are smaller.
 const mostInteger = 1 << 62
 
-// integer is the number truncated to an integer, and its absolute value to
-// mostInteger; whole tells that there was no fraction.
+// integer returns the number truncated to an integer, with an absolute value of at
+// most mostInteger. whole reports that there was no fraction.
 func (d decimal) integer() (n int64, whole bool) {
 	const mostDigits = 19
 	switch {
@@ -110,8 +110,8 @@ func (d decimal) doubles(nearest float64) (least, greatest float64) {
 	}
 }
 
-// ParseInteger reads a JSON number. whole tells that it is an integer, and within
-// that it is one from -2^53 to 2^53, the range of records.
+// ParseInteger reads a JSON number. whole reports that it is an integer, within
+// that it is an integer from -2^53 to 2^53, the range of records.
 func ParseInteger(literal string) (n int64, whole, within bool) {
 	n, whole = readDecimal(literal).integer()
 	return n, whole, whole && -1<<53 <= n && n <= 1<<53

@@ -7,7 +7,7 @@ import (
 	"atlas/internal/rule"
 )
 
-// Descriptor tells a client of a key it can filter by.
+// Descriptor describes a key that clients can filter by.
 type Descriptor struct {
 	Dataset     string `json:"dataset"`
 	Key         string `json:"key"`
@@ -20,7 +20,8 @@ type Descriptor struct {
 	SubFields []Descriptor `json:"sub_fields,omitzero"`
 }
 
-// Open tells whether values are missing in it that are read from the dataset.
+// Open reports whether the descriptor lacks values that must be read from the
+// dataset.
 func (d Descriptor) Open() bool {
 	return d.Kind == Enum && d.Values == nil || slices.ContainsFunc(d.SubFields, Descriptor.Open)
 }
@@ -41,9 +42,9 @@ func DescriptorDatasets() []string {
 // global dataset.
 type FrequentValues func(d Dataset, f Field) Vocabulary
 
-// Descriptors lists every descriptor of the seven datasets. frequent is asked
-// for the values of dynamic enums; an overlay's have none, for they are each
-// workspace's own. When frequent is nil the descriptors that need it are Open.
+// Descriptors lists every descriptor of the seven datasets. frequent returns the
+// values of dynamic enums. Those of overlays have none, because each workspace has
+// its own. If frequent is nil, the descriptors that need it are Open.
 func Descriptors(frequent FrequentValues) []Descriptor {
 	var all []Descriptor
 	for _, name := range DescriptorDatasets() {
@@ -82,12 +83,12 @@ func describe(name string, d Dataset, fields []Field, frequent FrequentValues) [
 	return descriptors
 }
 
-// FieldSearch narrows the descriptors. With Keys, Kind and Query do not count.
+// FieldSearch selects descriptors. If Keys is set, Kind and Query are ignored.
 type FieldSearch struct {
 	Dataset string
 	Kind    Kind
-	// Keys are nil when left out. One that no field can have is not found, which is
-	// no error.
+	// Keys is nil if the request has none. An impossible key is not found, which is
+	// not an error.
 	Keys  []string
 	Query string
 }
@@ -118,8 +119,7 @@ func distinct(keys []string) []string {
 	return each
 }
 
-// Select returns the descriptors that are asked for, and the keys that none
-// has.
+// Select returns the requested descriptors, and the keys that no descriptor has.
 func (s FieldSearch) Select(all []Descriptor) (found []Descriptor, notFound []string) {
 	found, notFound = []Descriptor{}, []string{}
 	seen := map[string]bool{}

@@ -3,6 +3,6 @@
 // requests"). The conditions of a Query are a tree of Nodes on fields, relations
 // and membership.
 //
-// It does not know how a query is written in Elasticsearch, which package search
-// does, who may search, or what a View is.
+// It does not know Elasticsearch's query language (package search does), who may
+// search, or what a View is.
 package query

@@ -44,6 +44,6 @@ func Domain(s string) string {
 	return strings.TrimPrefix(s, "www.")
 }
 
-// noDomain tells whether a character ends a domain in a URL or is a control
+// noDomain reports whether a character ends a domain in a URL or is a control
 // character.
 func noDomain(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune("/?#", r) }

@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// maxExactBytes is the longest folded value that is indexed as it is in a field
-// that is only compared. Lucene accepts terms of at most 32,766 bytes, and long
-// terms cost memory.
+// maxExactBytes is the maximum length of a folded value that is indexed unchanged
+// in a field that searches compare but do not sort by. Lucene accepts terms of at
+// most 32,766 bytes, and long terms cost memory.
 const maxExactBytes = 512
 
 // ExactValue is the form in which a whole folded value is indexed and compared: the
@@ -25,9 +25,9 @@ func exactDigest(folded string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// countTerms is an upper bound of the terms that the tokenizer makes of a text: a
-// term is a run of letters and digits, and each character beyond the alphabets
-// (Han, kana, emoji) is a term of its own.
+// countTerms returns an upper bound of the number of terms that the tokenizer makes
+// of a text: a term is a run of letters and digits, and each character beyond the
+// alphabets (Han, kana, emoji) is a term of its own.
 func countTerms(s string) int {
 	n := 0
 	inside := false

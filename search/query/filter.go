@@ -13,10 +13,10 @@ import (
 	"atlas/internal/schema"
 )
 
-// conditions are what filters ask for, which must all match.
+// conditions are the conditions of filters. All must match.
 type conditions struct {
 	where All
-	terms int // of all texts, also of one that is given twice
+	terms int // of all texts, including duplicates
 }
 
 func (c *conditions) add(more conditions) {

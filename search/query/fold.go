@@ -15,8 +15,8 @@ import (
 // cursors of the old one are refused.
 const FoldVersion = 1
 
-// letters that carry a stroke or are ligatures, which Unicode does not
-// decompose although people type them without. Case is folded before.
+// plainLetters replaces letters with a stroke and ligatures, which Unicode does not
+// decompose although people type the plain letters. Case is folded before.
 var plainLetters = strings.NewReplacer(
 	"ø", "o", "đ", "d", "ð", "d", "ħ", "h", "ł", "l", "ŧ", "t",
 	"æ", "ae", "œ", "oe", "þ", "th", "ı", "i", "ß", "ss",
@@ -24,9 +24,8 @@ var plainLetters = strings.NewReplacer(
 
 var foldCase = cases.Fold()
 
-// Fold makes texts equal that differ in case and accents only. It serves
-// indexing and queries alike, which is why it is here and not an analyzer of
-// the index.
+// Fold makes texts equal that differ in case and accents only. Indexing and queries
+// both use it, so it is here and not an analyzer of the index.
 func Fold(s string) string {
 	for i := range len(s) {
 		c := s[i]
@@ -63,7 +62,7 @@ var westernFolded = sync.OnceValue(func() *[westernEnd]string {
 	return &table
 })
 
-// foldWestern folds a text of such runes; false says that it has others.
+// foldWestern folds a text of such runes; false means that it has others.
 func foldWestern(s string) (string, bool) {
 	table := westernFolded()
 	b := make([]byte, 0, len(s)+8)
@@ -80,7 +79,7 @@ func foldWestern(s string) (string, bool) {
 	return string(b), true
 }
 
-// foldAny is Fold without short cuts.
+// foldAny is Fold without the fast paths.
 func foldAny(s string) string {
 	s = strings.Map(dropAccent, norm.NFD.String(s))
 	s = foldCase.String(s)
@@ -98,7 +97,7 @@ func plainASCII(s string) bool {
 	return true
 }
 
-// settle is dropAccent after case was folded: that swaps the two cases of
+// settle is dropAccent for text after case folding, which swaps the two cases of
 // Cherokee instead of choosing one.
 func settle(r rune) rune {
 	switch {

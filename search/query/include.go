@@ -8,8 +8,8 @@ type Include struct {
 	Key string
 	// Dataset of the embedded records.
 	Dataset Dataset
-	// One: at most one record is embedded, as an object. Otherwise the records are
-	// an array.
+	// One means that at most one record is embedded, as an object. Otherwise the
+	// records are an array.
 	One bool
 	// Link is the field with ids. It is a field of the embedded records when Inward
 	// is set, and else of the record that they are embedded in.
@@ -17,7 +17,7 @@ type Include struct {
 	Inward bool
 }
 
-// MaxIncluded is the most related records of a kind that are embedded.
+// MaxIncluded is the maximum number of embedded related records of a kind.
 const MaxIncluded = 25
 
 // Includes lists what can be embedded in a record of a dataset: its children, and

@@ -3,8 +3,8 @@ package query
 import "fmt"
 
 // Node is a condition on a record: a node of the tree of a Query. The kinds are
-// the types below. A Node must not be changed once it is made: trees share parts.
-// A tree cannot name a workspace; that of the search is in Query.Base.
+// the types below. Do not change a Node after creating it: trees share parts. A
+// tree cannot name a workspace; that of the search is in Query.Base.
 //
 // Switch on the kind with a Visitor, not with a type switch: a Visitor without a
 // method for one of the kinds does not compile.

@@ -41,8 +41,8 @@ type Base struct {
 type Query struct {
 	Dataset Dataset
 	Base    Base
-	// Held: the search finds only records that Base.Workspace holds. Only these have
-	// values of overlay fields.
+	// Held means that the search finds only records that Base.Workspace holds. Only
+	// these have values of overlay fields.
 	Held bool
 	// Generation is the generation of held records that is searched; "" is the
 	// served one. The error when it does not exist is ErrIndexGone.
@@ -54,9 +54,9 @@ type Query struct {
 	Where All
 	Sort  Sort
 	Limit int
-	// CountOnly: the search counts matches and returns no rows. It counts to at
-	// least Offset+1, which tells whether the page has a row. Sort, Limit and
-	// After do not matter.
+	// CountOnly means that the search counts matches and returns no rows. It counts
+	// to at least Offset+1, which shows whether the page has a row. Sort, Limit and
+	// After are ignored.
 	CountOnly bool
 	// Offset is 0 when After is set.
 	Offset int
@@ -80,7 +80,7 @@ const RelevanceSort = "relevance"
 // ByRelevance sorts by how well records match, the best first.
 func ByRelevance() Sort { return Sort{Desc: true} }
 
-// Relevance tells whether this is ByRelevance.
+// Relevance reports whether the sort is ByRelevance.
 func (s Sort) Relevance() bool { return s.Field.Name == "" }
 
 // String names the sort, for messages.
@@ -99,7 +99,8 @@ func (s Sort) String() string {
 type Page struct {
 	// Rows are JSON objects, in the order of the sort.
 	Rows []jsontext.Value
-	// Total is the number of matches, at most 1,000; Capped: there are more.
+	// Total is the number of matches, at most 1,000. Capped means that there are
+	// more.
 	Total  int
 	Capped bool
 	// Next is the cursor of the next page, "" on the last one.

@@ -16,8 +16,8 @@ import (
 
 // rangeReader reads ranges of one type of values.
 type rangeReader[T any] struct {
-	// schema is that of a literal, and read returns the first and the last value that
-	// it stands for.
+	// schema is the schema of a literal. read returns the first and the last value
+	// that the literal stands for.
 	schema  *schema.Schema
 	read    func(issues *input.Issues, v input.Value, path []string) (from, to T, ok bool)
 	compare func(a, b T) int
@@ -86,7 +86,7 @@ type number struct {
 
 // numbers reads numbers; bounds are of the type of the field.
 func numbers(f *Field) rangeReader[number] {
-	// The schema's bounds are what a double has room for.
+	// The schema's bounds are the range of a double.
 	s := &schema.Schema{Type: "number", Minimum: -math.MaxFloat64, Maximum: math.MaxFloat64, Examples: []any{10}}
 	read := func(issues *input.Issues, v input.Value, path []string) (from, to number, ok bool) {
 		if v.Kind != input.Number {
@@ -156,8 +156,8 @@ func readDate(issues *input.Issues, v input.Value, path []string) (from, to floa
 	}
 	at := float64(t.UnixMilli())
 	if finer := t.Nanosecond() % int(time.Millisecond); finer != 0 {
-		// A float64 cannot represent every nanosecond, so an instant between
-		// two milliseconds is moved clear of both.
+		// A float64 cannot represent every nanosecond, so an instant between two
+		// milliseconds is moved away from both.
 		at += min(max(float64(finer)/float64(time.Millisecond), 0.1), 0.9)
 	}
 	return at, at, true

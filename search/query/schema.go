@@ -45,7 +45,7 @@ func (f Field) Schema() *schema.Schema {
 var trendSchema = schema.Named("AtlasTrend", schema.OneOf(Trends.Values()...).
 	Described("Signals of the last 90 days against those of the 90 days before."))
 
-// vocabularies are the schemas of the closed ones.
+// vocabularies are the schemas of the closed vocabularies.
 var vocabularies = []struct {
 	values Vocabulary
 	schema *schema.Schema

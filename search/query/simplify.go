@@ -1,18 +1,18 @@
 package query
 
-// Simplify returns a tree that matches the same records with fewer nodes: an All
-// in an All and an Any in an Any are flattened, one with a single node is that
-// node, and what always or never matches is folded into All{} or Any{}. The tree
-// itself is not changed.
+// Simplify returns a tree that matches the same records with fewer nodes. It
+// flattens an All in an All and an Any in an Any, replaces one with a single node
+// by that node, and replaces what always or never matches by All{} or Any{}. The
+// tree itself is not changed.
 func Simplify(root Node) Node { return root.simplify() }
 
-// always tells whether a simplified node matches every record.
+// always reports whether a simplified node matches every record.
 func always(n Node) bool {
 	all, ok := n.(All)
 	return ok && len(all) == 0
 }
 
-// never tells whether a simplified node matches no record.
+// never reports whether a simplified node matches no record.
 func never(n Node) bool {
 	some, ok := n.(Any)
 	return ok && len(some) == 0

@@ -20,11 +20,11 @@ func AppendString(b []byte, s string) []byte {
 	return b
 }
 
-// plain tells whether a text stands in JSON as it is: it has no control
-// character, quotation mark or backslash. Eight bytes are looked at together:
-// subtracting n from each sets the highest bit of one below n that had it clear,
-// and a byte is zero when it is below 1. A borrow can only be wrong above a byte
-// that was found rightly.
+// plain reports whether a text needs no escaping in JSON: it has no control
+// character, quotation mark or backslash. It tests eight bytes at once: subtracting
+// n from each sets the highest bit of a byte below n whose highest bit was clear,
+// and a byte is zero if it is below 1. A borrow can cause a false hit only above a
+// byte that is a true hit.
 func plain(text []byte) bool {
 	const (
 		ones  = 0x0101010101010101
@@ -82,7 +82,7 @@ func AppendValue(b []byte, f *Field, value any) []byte {
 }
 
 // appendTime writes a time of the years 0 to 9999, which is all that records
-// have, by TimeLayout, several times faster than a layout is read.
+// have, in TimeLayout, several times faster than time.Format.
 func appendTime(b []byte, ms int64) []byte {
 	t := time.UnixMilli(ms).UTC()
 	year, month, day := t.Date()

@@ -5,14 +5,14 @@ import "slices"
 // Vocabulary is the closed list of values of an enum field.
 type Vocabulary []Term
 
-// Term is one value of a Vocabulary, with what a person reads.
+// Term is one value of a Vocabulary, with its label for people.
 type Term struct {
 	Value       string `json:"value"`
 	Label       string `json:"label"`
 	Description string `json:"description"`
 }
 
-// Has tells whether value is one of the vocabulary, exactly as written.
+// Has reports whether the vocabulary has the value, exactly as written.
 func (v Vocabulary) Has(value string) bool {
 	return slices.ContainsFunc(v, func(t Term) bool { return t.Value == value })
 }

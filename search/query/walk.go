@@ -20,8 +20,7 @@ func walk(n Node, yield func(Node) bool) bool {
 	return true
 }
 
-// OnOverlay tells whether a condition of the tree is on a value of the
-// workspace's own.
+// OnOverlay reports whether a condition of the tree is on a value of an overlay.
 func OnOverlay(root Node) bool {
 	for n := range Walk(root) {
 		if f, _ := n.parts(); f != nil && f.Overlay {

@@ -1,5 +1,5 @@
-// Package held has the types that the rows of held records are read and written with:
-// a record is held while a workspace has it in its book or in a Static View
+// Package held has the types for reading and writing the rows of held records. A
+// record is held while a workspace has it in its book or in a Static View
 // (docs/decisions/007-held-documents.md).
 //
 // It has no rules; workspace/projection does.
@@ -35,9 +35,9 @@ type Record struct {
 // Pending is a read of pending records for projection.
 type Pending struct {
 	Records []Record
-	// Indexed: every dataset has a registered generation to write to.
+	// Indexed means that every dataset has a registered generation to write to.
 	Indexed bool
-	// Leased: the caller has the lease of the workspace's projector.
+	// Leased means that the caller has the lease of the workspace's projector.
 	Leased bool
 }
 
@@ -59,11 +59,11 @@ type ProjectionResult struct {
 	Version int64
 	// Digest of the document that is now in Elasticsearch; nil when unknown.
 	Digest []byte
-	// Written: the document was sent, with the version of Claim.
+	// Written means that the document was sent, with the version of Claim.
 	Written bool
 	// Refusal is why Elasticsearch rejected the document; "" if it did not.
 	Refusal string
-	// Present: the global dataset has the record.
+	// Present means that the global dataset has the record.
 	Present bool
 	// Unheld: the record has no overlay and no membership; its document is a stub.
 	Unheld bool
@@ -75,7 +75,7 @@ type ProjectionResult struct {
 type Generation struct {
 	Dataset    query.Dataset
 	Generation string
-	// Serving: searches use this generation.
+	// Serving means that searches use this generation.
 	Serving bool
 	// IndexUUID is Elasticsearch's id of the index, "" when unknown. An index that
 	// was recreated or restored under the same name has another id.
@@ -114,13 +114,13 @@ type RefusedRecord struct {
 
 // Freshness says what a search of held records must wait for.
 type Freshness struct {
-	// Pending: a write of the workspace is not projected yet.
+	// Pending means that a write of the workspace is not projected yet.
 	Pending bool
 	// ProjectedAt is when Elasticsearch last acknowledged documents of the
 	// workspace, by the clock of Postgres; zero for never. It identifies the
 	// projection.
 	ProjectedAt time.Time
-	// Generation is the one that searches use, "" when none is registered.
+	// Generation is the generation that searches use, "" if none is registered.
 	Generation string
 	// Filling: the generation replaces a lost one and lacks documents of the
 	// workspace.

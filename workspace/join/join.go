@@ -31,7 +31,7 @@ type Plan struct {
 	InBook bool
 }
 
-// Held tells whether the plan searches held records, which may be behind the
+// Held reports whether the plan searches held records, which may be behind the
 // workspace's writes.
 func (p Plan) Held() bool {
 	return slices.ContainsFunc(p.Searches, func(q query.Query) bool { return q.Held })

@@ -11,7 +11,7 @@ import (
 
 // acquireTimeout bounds the wait for a connection of a pool. Without it requests
 // would queue until their own deadline while more arrive. It is a tracer because
-// only a tracer can change the context that the pool waits with.
+// only a tracer can change the context with which the pool waits.
 type acquireTimeout struct{ limit time.Duration }
 
 var (

@@ -44,7 +44,8 @@ func (s *Store) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dat
 			results, err = upsertOverlays(ctx, tx, in, d, made, a)
 			return err
 		})
-		// What is refused must not be held either: the transaction has to go.
+		// Refused records must not be held either: retry without them in a new
+		// transaction.
 		if full, ok := errors.AsType[bookFull](err); ok {
 			for _, id := range full {
 				refused[id] = true
@@ -61,7 +62,8 @@ func (s *Store) UpsertOverlays(ctx context.Context, in workspace.ID, d query.Dat
 	}
 }
 
-// bookFull are the records that are too many in a transaction.
+// bookFull is the error of a transaction that exceeds the limit of the book: the
+// records without room.
 type bookFull []uuid.UUID
 
 func (f bookFull) Error() string {
@@ -76,7 +78,7 @@ func upsertOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dat
 	if err := hold(ctx, tx, in, string(d), ids); err != nil {
 		return nil, err
 	}
-	// The rows are locked: what is read now is what the changes are made to.
+	// The rows are locked: they stay as they are read here until they are changed.
 	rows, err := tx.Query(ctx, selectOverlays, arg(in), string(d), ids)
 	if err != nil {
 		return nil, err
@@ -114,7 +116,7 @@ func upsertOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Dat
 	return results, err
 }
 
-// missing are the ids without an overlay, each once.
+// missing returns the ids without an overlay, each once.
 func missing(ids []uuid.UUID, overlays map[uuid.UUID]book.Overlay) (fresh []uuid.UUID) {
 	seen := map[uuid.UUID]bool{}
 	for _, id := range ids {
@@ -131,7 +133,7 @@ func (s *Store) DeleteOverlays(ctx context.Context, in workspace.ID, d query.Dat
 	return s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		held, err := bumpExisting(ctx, tx, in, string(d), records)
 		if err != nil || len(held) == 0 {
-			return err // what has an overlay is held
+			return err // every record with an overlay is held
 		}
 		_, err = tx.Exec(ctx, `DELETE FROM overlays WHERE workspace_id = $1 AND dataset = $2 AND record_id = ANY($3)`, arg(in), string(d), held)
 		return err

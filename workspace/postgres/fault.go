@@ -83,8 +83,8 @@ func internalError(err error) *fault.Error {
 	return fault.Wrap(err, fault.Internal, "something went wrong on our side")
 }
 
-// transient reports whether a SQLSTATE describes a state of the database that
-// passes, or that the operator ends. Another request would not help.
+// transient reports whether a SQLSTATE describes a state of the database that ends
+// by itself or that the operator ends. Changing the request would not help.
 func transient(code string) bool {
 	switch code {
 	case "57014", // statement timeout

@@ -71,10 +71,10 @@ func lockDueEmail(ctx context.Context, tx pgx.Tx, now time.Time, in *workspace.I
 	return err == nil, err
 }
 
-// postponeEmail postpones an e-mail that was never attempted, when its address got
-// as many e-mails as it may get in a day: until the first of them is a day old, or
-// for ever when the invitation expires before. An advisory lock serializes the
-// claims of e-mails to one address.
+// postponeEmail postpones an e-mail that was never attempted if its address has got
+// its daily maximum: until the oldest of those e-mails is a day old, or for ever if
+// the invitation expires first. An advisory lock serializes the claims of e-mails
+// to one address.
 func postponeEmail(ctx context.Context, tx pgx.Tx, in workspace.ID, id people.InvitationID, now time.Time, daily int) (bool, error) {
 	if _, err := tx.Exec(ctx, `
 		SELECT pg_advisory_xact_lock(hashtextextended('letters to ' || email_folded, 0)) FROM invitations

@@ -11,13 +11,13 @@ import (
 )
 
 // A lease is a name that at most one holder has at a time, until a deadline by the
-// database's clock. The holder renews it while it works; ttl after a crash it is
-// free again. It is a row and not a lock, so no transaction stays open during
+// database's clock. The holder renews it while it works. After a crash it is free
+// again within ttl. It is a row and not a lock, so no transaction stays open during
 // network calls.
 //
 // A holder must consider its lease lost ttl after the *start* of its last
-// successful call, by its own clock: the deadline is at least that late. WithLease
-// does so.
+// successful call, by its own clock: the deadline in the database is not earlier.
+// WithLease does so.
 
 // ErrLeaseLost is the cause of a context that WithLease cancelled.
 var ErrLeaseLost = errors.New("the lease was lost")
@@ -72,8 +72,8 @@ func (s *System) LeaseHolder(ctx context.Context, name string) (holder string, d
 	return holder, deadline, toFault(err)
 }
 
-// WithLease is WithNamedLease with a unique holder name. who is the part of the
-// name that is for people, such as a host and a process.
+// WithLease is WithNamedLease with a unique holder name. who is the readable part
+// of the name, such as a host and a process.
 func (s *System) WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error {
 	return s.WithNamedLease(ctx, name, who+" "+uuid.NewString(), ttl, work)
 }
@@ -81,8 +81,9 @@ func (s *System) WithLease(ctx context.Context, name, who string, ttl time.Durat
 // WithNamedLease runs work while it holds a lease. It renews the lease every third
 // of ttl. It cancels the context of work, with the cause ErrLeaseLost, when the
 // lease is lost or cannot be renewed in time. It returns a *LeaseHeldError when
-// another holder has the lease. It takes over a lease that the same holder has, from
-// a process that was killed: the caller must not use a name twice at the same time.
+// another holder has the lease. If the same holder has the lease, from a process
+// that was killed, it takes the lease over: the caller must not use a name twice at
+// the same time.
 func (s *System) WithNamedLease(ctx context.Context, name, holder string, ttl time.Duration, work func(context.Context) error) error {
 	return WithLease(ctx, s, name, holder, ttl, work)
 }

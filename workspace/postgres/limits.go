@@ -10,9 +10,10 @@ import (
 	"atlas/workspace/book"
 )
 
-// lockLimit serializes the transactions that add to what one limit of a workspace
-// counts, until they end: the next one counts what the previous one added. Lock
-// order: after rows of members and held records, before rows of what is limited.
+// lockLimit locks one limit of a workspace until the end of the transaction. All
+// transactions that add what the limit counts take this lock, so each counts what
+// the previous one added. Lock order: after rows of members and held records,
+// before rows of what is limited.
 func lockLimit(ctx context.Context, tx pgx.Tx, in workspace.ID, name string) error {
 	_, err := tx.Exec(ctx, lockLimitStatement, arg(in), name)
 	return err

@@ -17,11 +17,10 @@ import (
 	"atlas/workspace/book"
 )
 
-// written are the fields of an overlay that have a column of their name.
+// written are the overlay fields that are stored in a column of the same name.
 var written = query.WrittenFields()
 
-// column has, by a field's type, the type of its column and what it is scanned
-// into.
+// column maps a field's type to the SQL type and the scan target of its column.
 var column = map[query.Type]struct {
 	sql  string
 	scan func() any
@@ -33,7 +32,8 @@ var column = map[query.Type]struct {
 	query.Time:    {"timestamptz", func() any { return new(pgtype.Timestamptz) }},
 }
 
-// columns lists the written fields, each by a format of its name and SQL type.
+// columns joins the written fields with commas, each formatted with its name and SQL
+// type.
 func columns(format string) string {
 	list := make([]string, len(written))
 	for i, f := range written {
@@ -42,8 +42,8 @@ func columns(format string) string {
 	return strings.Join(list, ", ")
 }
 
-// overlayColumns, of a table named o. Score, trend and their time are there for
-// accounts only.
+// overlayColumns are the columns of a table named o. Only accounts have a score, a
+// trend and their time.
 var overlayColumns = `o.record_id, ` + columns(`o.%[1]s`) + `, coalesce(o.atlas_score, 0), coalesce(o.atlas_trend, ''),
 	coalesce(o.scored_at, 'epoch'), o.created_at, o.updated_at`
 
@@ -63,15 +63,14 @@ func newOverlayScan() *overlayScan {
 	return s
 }
 
-// targets are what overlayColumns are scanned into, behind those of the columns
-// before them.
+// targets returns the scan targets of overlayColumns, after those of the preceding
+// columns.
 func (s *overlayScan) targets(before ...any) []any {
 	return slices.Concat(before, []any{&s.record}, s.values,
 		[]any{&s.overlay.Score, &s.overlay.Trend, &s.overlay.ScoredAt, &s.created, &s.updated})
 }
 
-// scanned returns the overlay of the row that was scanned last, nil where there is
-// none.
+// scanned returns the overlay of the last scanned row, nil if it has none.
 func (s *overlayScan) scanned() *book.Overlay {
 	if s.record == nil {
 		return nil
@@ -124,7 +123,7 @@ func collectOverlays(rows pgx.Rows) (map[uuid.UUID]book.Overlay, error) {
 		o := s.scanned()
 		for _, f := range written {
 			if list, ok := o.Values[f.Name].([]string); ok {
-				// Those of before may be told apart by case or Unicode's form alone.
+				// Older tags may differ only in case or Unicode normalization.
 				o.Values[f.Name] = book.DistinctTags(list)
 			}
 		}
@@ -134,7 +133,7 @@ func collectOverlays(rows pgx.Rows) (map[uuid.UUID]book.Overlay, error) {
 	return overlays, err
 }
 
-// insertOverlays takes an array of what appendOverlay writes.
+// insertOverlays takes a JSON array of the objects that appendOverlay writes.
 var insertOverlays = `
 	INSERT INTO overlays AS o (workspace_id, dataset, record_id, ` + columns(`%[1]s`) + `, atlas_score, atlas_trend, scored_at, created_at, updated_at)
 	SELECT $1, $2, record_id, ` + columns(`%[1]s`) + `, atlas_score, atlas_trend, scored_at, created_at, updated_at
@@ -154,7 +153,8 @@ func writeOverlays(ctx context.Context, tx pgx.Tx, in workspace.ID, d query.Data
 	return err
 }
 
-// appendOverlay is written by hand: encoding/json makes several times the garbage.
+// appendOverlay appends an overlay as JSON. encoding/json would allocate several
+// times as much.
 func appendOverlay(b []byte, d query.Dataset, o *book.Overlay) []byte {
 	b = append(append(b, `{"record_id":"`...), o.Record.String()...)
 	if d == query.Accounts {

@@ -85,7 +85,7 @@ func openDatabase(ctx context.Context, url, application string, o Options, role,
 	params["timezone"] = "UTC"
 	config.ConnConfig.Tracer = o.tracer()
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		// Without it each id passes through database/sql's conversions as a text.
+		// Without it, database/sql converts each id by way of a text.
 		pgxuuid.Register(conn.TypeMap())
 		ctx, cancel := context.WithTimeout(ctx, roleCheckTimeout)
 		defer cancel()

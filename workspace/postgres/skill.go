@@ -45,7 +45,7 @@ func collectSkill(row pgx.CollectableRow) (s skills.Skill, err error) {
 // API key) may see.
 const skillVisible = `workspace_id = $1 AND (scope = 'workspace' OR owner_id = $2)`
 
-// Skills implements skills.Store. strpos has no wildcards to escape.
+// Skills implements skills.Store. It uses strpos, which has no wildcards to escape.
 func (s *Store) Skills(ctx context.Context, in workspace.ID, f skills.Filter) ([]skills.Skill, error) {
 	return queryAll(ctx, s, in, collectSkill, `
 		SELECT `+skillColumns(`''`)+` FROM skills

@@ -17,8 +17,8 @@ func scanWorkspace(row pgx.Row) (w workspace.Workspace, err error) {
 	return w, err
 }
 
-// Summary returns the workspace for GET /workspace, without the caller's role:
-// fault.NotFound.
+// Summary returns the workspace for GET /workspace, without the caller's role.
+// Error: fault.NotFound.
 func (s *Store) Summary(ctx context.Context, in workspace.ID) (people.Summary, error) {
 	var out people.Summary
 	err := s.queryRow(ctx, in, `

@@ -48,8 +48,8 @@ type Generations interface {
 }
 
 // generationsLease with a dataset is the lease for creating, switching and dropping
-// its generations. The time to live is short: after its holder was killed, a lost
-// index is not replaced before.
+// its generations. The time to live is short: if the holder is killed, a lost index
+// is replaced only after it.
 const (
 	generationsLease = "held generations of "
 	generationsTTL   = 10 * time.Second

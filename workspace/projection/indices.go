@@ -17,8 +17,8 @@ type indexState struct {
 	indices    map[string]elastic.Index
 }
 
-// readState reads Postgres, then Elasticsearch, so the state may be inconsistent. Who
-// changes generations holds their lease.
+// readState reads Postgres, then Elasticsearch, so the state may be inconsistent. A
+// process that changes generations holds their lease.
 func (p *Projector) readState(ctx context.Context) (indexState, error) {
 	registered, err := p.System.HeldGenerations(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"atlas/workspace/held"
 )
 
-// draft is a record on its way: what its document should be.
+// draft is the intended document of a record.
 type draft struct {
 	record    held.Record
 	doc       []byte // without its version; nil when it cannot be made
@@ -90,7 +90,7 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 	for i, r := range records {
 		id := r.Record.String()
 		if drafts[i], err = newDraft(in, r, global[id], children[id], signals[id], now); err != nil {
-			// It is the same the next time, and no other record waits for it.
+			// The next attempt would fail too. No other record waits for this one.
 			p.Log.Error("a held document cannot be made; it stays as it was", "workspace", in.String(), "dataset", d, "record", id, "error", err.Error())
 			drafts[i] = &draft{record: r, projected: held.ProjectionResult{
 				Dataset: d, Record: r.Record, Version: r.Version, Present: true, Refusal: "its global record cannot be read",
@@ -100,8 +100,8 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 	return drafts, nil
 }
 
-// newDraft decides what a record's document is: public is nil when the global
-// dataset has it not, or nothing holds it.
+// newDraft decides what a record's document is. public is nil if the global dataset
+// does not have the record, or nothing holds it.
 func newDraft(in workspace.ID, r held.Record, public []byte, children document.Children, signals [2]int64, now time.Time) (*draft, error) {
 	d := &draft{record: r, projected: held.ProjectionResult{
 		Dataset: r.Dataset, Record: r.Record, Version: r.Version,
@@ -200,8 +200,8 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 const mappingRefusal = "strict_dynamic_mapping_exception"
 
 // writeGeneration writes to one generation and adds records to higher whose document
-// has a higher version. only: it is the only generation. Otherwise a rebuild is in
-// progress, which must not fail because of the index that it replaces.
+// has a higher version. only means that it is the only generation. Otherwise a
+// rebuild is in progress, which must not fail because of the index that it replaces.
 func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g held.Generation, drafts []*draft, higher map[uuid.UUID]bool, only bool) error {
 	alias := p.Names.HeldWrite(string(g.Dataset), g.Generation)
 	var batch elastic.Batch
@@ -227,7 +227,7 @@ func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g held
 			if refusal.Type == mappingRefusal && only {
 				return fault.BackendUnavailable(fmt.Errorf("the index of held %s was made by another version of Atlas, run atlas projection rebuild: %s", g.Dataset, refusal.Reason), "projection")
 			}
-			// It would be refused again, so no search waits for it.
+			// Elasticsearch would refuse it again, so no search waits for it.
 			p.Log.Error("elasticsearch refuses a held document; it stays as it was", "workspace", in.String(),
 				"dataset", g.Dataset, "record", draft.record.Record.String(), "type", refusal.Type, "reason", refusal.Reason)
 			draft.projected.Digest, draft.projected.Refusal = nil, refusal.Type+": "+refusal.Reason

@@ -23,7 +23,7 @@ import (
 )
 
 // Searcher finds global records or those that a workspace holds. The Rows of its
-// pages are public records. *search.Engine is one.
+// pages are public records. *search.Engine implements it.
 type Searcher interface {
 	Search(ctx context.Context, q query.Query) (query.Page, error)
 	// SearchMerged finds what either of two searches finds. countOnly finds what

@@ -43,7 +43,7 @@ func ParseChange(body input.Value) (Change, error) {
 	var issues input.Issues
 	if body.Kind != input.Object {
 		issues.WrongType(nil, "an object", body)
-		body = input.Value{Kind: input.Object} // what is missing of it counts too
+		body = input.Value{Kind: input.Object} // missing members are issues too
 	}
 	r := issues.Object(body)
 	creates := body.Get("id").Kind == input.Absent

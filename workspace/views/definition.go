@@ -11,9 +11,9 @@ import (
 const (
 	// DefinitionVersion is the version of the grammar, the only one there is.
 	DefinitionVersion = 1
-	// MaxDefinitionValues is the most values of one field.
+	// MaxDefinitionValues is the maximum number of values of one field.
 	MaxDefinitionValues = 100
-	// MaxDigits is the longest number of a range, so that every one of them is
+	// MaxDigits is the maximum length of a number in a range. Every such number is
 	// exact as an integer and as a float64.
 	MaxDigits = 15
 )

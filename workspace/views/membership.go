@@ -15,8 +15,8 @@ import (
 // Candidate is a record to add to a Static View.
 type Candidate struct {
 	Record uuid.UUID
-	// Linked: every workspace sees the record. This holds for all accounts and
-	// projects, and for a contact that a project names.
+	// Linked means that every workspace sees the record. This holds for all
+	// accounts and projects, and for a contact that a project names.
 	Linked bool
 }
 

@@ -10,9 +10,10 @@ import (
 
 // Limits of a presentation.
 const (
-	// MaxColumns is the most entries of `sorting` and of `column_visibility`.
+	// MaxColumns is the maximum number of entries of `sorting` and of
+	// `column_visibility`.
 	MaxColumns = 100
-	// MaxColumnID is the longest id of a column, in characters.
+	// MaxColumnID is the maximum length of a column id, in characters.
 	MaxColumnID = 200
 )
 
@@ -20,7 +21,7 @@ const (
 // means nothing to a search.
 type Presentation struct {
 	Sorting []ColumnSort
-	// ColumnVisibility says of columns, by id, whether they are shown.
+	// ColumnVisibility maps the id of a column to whether it is shown.
 	ColumnVisibility map[string]bool
 }
 
@@ -60,7 +61,7 @@ func (p *Presentation) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Equal tells whether two presentations say the same.
+// Equal reports whether two presentations are equivalent.
 func (p Presentation) Equal(o Presentation) bool {
 	return slices.Equal(p.Sorting, o.Sorting) && maps.Equal(p.ColumnVisibility, o.ColumnVisibility)
 }

@@ -30,9 +30,9 @@ func Types() []Type { return []Type{Dynamic, Static} }
 
 // Limits of a View.
 const (
-	// MaxName is the longest name, in characters.
+	// MaxName is the maximum length of a name, in characters.
 	MaxName = 120
-	// MaxMembers is the largest number of records in a Static View.
+	// MaxMembers is the maximum number of records in a Static View.
 	MaxMembers = 100_000
 )
 

@@ -1,7 +1,7 @@
 // Package views has the types and rules of Views: definitions of Dynamic Views, the
 // records of Static Views, presentations and Favorites (docs/api.md, "Views").
 //
-// It does not search: workspace/join makes searches of definitions, and
+// It does not search: workspace/join compiles definitions to searches, and
 // workspace/records runs them.
 package views
 

@@ -98,9 +98,9 @@ func (c *csvRows) cell(raw json.RawMessage) string {
 
 var listEscaper = strings.NewReplacer(`\`, `\\`, `;`, `\;`)
 
-// likeFormula tells whether a spreadsheet may evaluate a text as a formula.
-// Some spreadsheets skip leading spaces and control characters, and East Asian
-// ones accept fullwidth signs.
+// likeFormula reports whether a spreadsheet may evaluate a text as a formula. Some
+// spreadsheets skip leading spaces and control characters, and East Asian ones
+// accept fullwidth signs.
 func likeFormula(text string) bool {
 	if strings.HasPrefix(text, "\t") || strings.HasPrefix(text, "\r") || strings.HasPrefix(text, "\n") {
 		return true

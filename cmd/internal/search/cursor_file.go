@@ -44,7 +44,7 @@ type exportFile struct {
 // openExport continues the output at the position of the cursor file, or
 // creates both. It locks the output: a second export to the same file fails.
 func openExport(path, statePath string, of json.RawMessage, restart bool) (_ *exportFile, err error) {
-	out, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // #nosec G304 -- a file that who runs the command names
+	out, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // #nosec G304 -- the user of the command names the file
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func openExport(path, statePath string, of json.RawMessage, restart bool) (_ *ex
 	return e, err
 }
 
-// readState tells whether there is a cursor file.
+// readState reports whether there is a cursor file.
 func (e *exportFile) readState() (bool, error) {
 	raw, err := os.ReadFile(e.statePath)
 	if errors.Is(err, fs.ErrNotExist) {

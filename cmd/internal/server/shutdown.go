@@ -23,7 +23,7 @@ type shutdown struct {
 }
 
 // errCutOff is the cause of the cancellation of a request that outlives the
-// drain limit. It tells this apart from a client that has disconnected.
+// drain limit. It distinguishes this from a client that has disconnected.
 var errCutOff = errors.New("cut off: the server is stopping")
 
 // closing is the part of the drain limit that is reserved for closing: requests

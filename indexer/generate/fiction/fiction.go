@@ -33,7 +33,7 @@ var lastNames = []string{
 	"Sanchez-Ortiz", "Petrov", "Scott", "Desrosiers", "Yamada", "Öberg", "Clark", "Rossi", "Whitefeather", "Adams",
 }
 
-// weighted is a value and how often it comes, out of the sum of its list.
+// weighted is a value and its weight, relative to the sum of its list.
 type weighted struct {
 	value  string
 	weight int

@@ -72,7 +72,8 @@ type Operation struct {
 	Credits   *Credits `json:"x-credits,omitzero"`
 	Throttled *bool    `json:"x-throttled,omitzero"`
 	Batch     *Batch   `json:"x-batch,omitzero"`
-	// Depends says what stored thing decides which of the body's shapes fits.
+	// Depends names the stored thing that decides which of the body's shapes
+	// applies.
 	Depends string `json:"x-body-depends-on,omitzero"`
 }
 
@@ -82,8 +83,8 @@ type Credits struct {
 	Per    string `json:"per"`
 }
 
-// Batch tells what each item of a batch must be to succeed: items that are not
-// fail alone, so the body's schema lets them pass.
+// Batch has the schema of a valid item of a batch: other items fail alone, so the
+// schema of the body allows them.
 type Batch struct {
 	Member string         `json:"member"`
 	Item   *schema.Schema `json:"item"`
@@ -170,7 +171,7 @@ type Components struct {
 	SecuritySchemes schema.Map[SecurityScheme] `json:"securitySchemes,omitempty"`
 }
 
-// SecurityScheme is a way of saying who calls.
+// SecurityScheme is a way of authenticating the caller.
 type SecurityScheme struct {
 	Type         string `json:"type"`
 	Scheme       string `json:"scheme,omitzero"`

@@ -49,7 +49,7 @@ func (d *Document) ShareResponses() {
 					r := &o.Value.Responses[j]
 					b, err := json.Marshal(r.Value)
 					if err != nil {
-						panic(err) // the shapes of this package marshal
+						panic(err) // all types of this package can be marshalled
 					}
 					do(r.Name, r.Name+string(b), &r.Value)
 				}

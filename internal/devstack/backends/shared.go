@@ -99,7 +99,7 @@ func join(dir string) (addresses, error) {
 	return startOwner(dir)
 }
 
-// owned says whether an owner lives: it holds the stack's lock.
+// owned reports whether an owner lives: it holds the stack's lock.
 func owned(dir string) bool {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -109,7 +109,7 @@ func owned(dir string) bool {
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// startOwner runs this test program as the owner and waits for its word.
+// startOwner runs this test program as the owner and waits for its message.
 func startOwner(dir string) (addresses, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -131,16 +131,16 @@ func startOwner(dir string) (addresses, error) {
 	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = []*os.File{write}
-	// A session of its own: a Ctrl-C meant for the tests must not end it
-	// before it has stopped the servers.
+	// The owner has its own session: a Ctrl-C for the tests must not end it before
+	// it has stopped the servers.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
 	write.Close()
 	if err != nil {
 		return addresses{}, err
 	}
-	// Nobody waits for it: it outlives this process. Where it does not, its
-	// word is missing.
+	// Nobody waits for the owner, which outlives this process. If it does not, its
+	// message is missing.
 	if err := cmd.Process.Release(); err != nil {
 		return addresses{}, err
 	}
@@ -156,14 +156,14 @@ func startOwner(dir string) (addresses, error) {
 	return a, nil
 }
 
-// own starts the stack, tells its addresses, and stops it when it had no users
+// own starts the stack, sends its addresses, and stops it when it has had no users
 // for a while. It returns the exit status.
 func own() int {
 	word := os.NewFile(3, "word")
 	dir := os.Getenv(ownerEnv)
 	fail := func(err error) int {
 		fmt.Fprintln(os.Stderr, err)
-		_ = json.NewEncoder(word).Encode(addresses{Error: err.Error()}) // whom nobody reads needs no word
+		_ = json.NewEncoder(word).Encode(addresses{Error: err.Error()}) // without a reader the message is not needed
 		return 1
 	}
 	ctx := context.Background()
@@ -182,7 +182,7 @@ func own() int {
 	if err := writeAddresses(dir, a); err != nil {
 		return fail(errors.Join(err, stack.Stop(ctx)))
 	}
-	_ = json.NewEncoder(word).Encode(a) // who asked may be gone; others read the file
+	_ = json.NewEncoder(word).Encode(a) // the requesting process may be gone; others read the file
 	word.Close()
 	last, err := waitUnused(dir)
 	if err := errors.Join(err, stack.Stop(ctx)); err != nil {
@@ -197,7 +197,8 @@ func own() int {
 
 func addressesPath(dir string) string { return filepath.Join(dir, "addresses.json") }
 
-// writeAddresses replaces the file whole: somebody may be waiting for it.
+// writeAddresses replaces the file atomically: another process may be waiting for
+// it.
 func writeAddresses(dir string, a addresses) error {
 	b, err := json.Marshal(a)
 	if err != nil {

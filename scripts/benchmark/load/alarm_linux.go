@@ -13,7 +13,7 @@ import (
 // millisecond coarse in a process that is otherwise idle. It belongs to one
 // goroutine.
 type alarm struct {
-	file *os.File // a read returns when the moment has come
+	file *os.File // a read returns at the set time
 }
 
 func newAlarm() (*alarm, error) {
@@ -27,7 +27,7 @@ func newAlarm() (*alarm, error) {
 // close ends a wait, too.
 func (a *alarm) close() { _ = a.file.Close() }
 
-// wait returns at the moment, at once when it has passed.
+// wait returns at the given time, at once if it has passed.
 func (a *alarm) wait(ctx context.Context, until time.Time) error {
 	left := time.Until(until)
 	if left <= 0 || ctx.Err() != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Request is sent again and again. The data does not change, so each answer must
-// equal the first one to the byte.
+// Request is sent repeatedly. The data does not change, so each answer must equal
+// the first one byte for byte.
 type Request struct {
 	Method string
 	URL    *url.URL
@@ -42,7 +42,7 @@ func (r *Request) Expect(answer []byte) {
 // comparison has its own.
 type Client struct{ *http.Transport }
 
-// NewClient returns a client of at most so many connections.
+// NewClient returns a client with at most this many connections.
 func NewClient(connections int) Client {
 	return Client{&http.Transport{
 		MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections,
@@ -116,9 +116,9 @@ type Result struct {
 // PerSecond is the rate.
 func (r Result) PerSecond() float64 { return float64(r.TotalCount()) / r.Took.Seconds() }
 
-// Closed runs work total times in n goroutines, each next one as soon as the one
-// before has ended. A worker is made for each goroutine, so it may keep a buffer.
-// The first error ends the loop.
+// Closed runs work total times in n goroutines, each run as soon as the previous
+// one has ended. A worker is made for each goroutine, so it may keep a buffer. The
+// first error ends the loop.
 func Closed(ctx context.Context, n, total int, worker func() func(ctx context.Context, i int) error) (Result, error) {
 	began := time.Now()
 	latencies, err := workers(ctx, n, total, func(ctx context.Context) func(i int) (time.Duration, error) {
@@ -132,9 +132,9 @@ func Closed(ctx context.Context, n, total int, worker func() func(ctx context.Co
 	return Result{latencies, time.Since(began)}, err
 }
 
-// Closed sends total requests over n connections, starting over when all were
-// sent, each next one as soon as the one before is answered. The first wrong
-// answer ends the loop.
+// Closed sends total requests over n connections, starting over after the last
+// request, each one as soon as the previous one is answered. The first wrong answer
+// ends the loop.
 func (c Client) Closed(ctx context.Context, requests []*Request, n, total int) (Result, error) {
 	return Closed(ctx, n, total, func() func(context.Context, int) error {
 		var buf []byte
@@ -145,8 +145,8 @@ func (c Client) Closed(ctx context.Context, requests []*Request, n, total int) (
 	})
 }
 
-// MaxInFlight bounds the requests of an open loop under way at once. Past it
-// requests start late, which their latencies include.
+// MaxInFlight bounds the concurrent requests of an open loop. Above it requests
+// start late, which their latencies include.
 const MaxInFlight = 128
 
 // Open sends total requests at a fixed rate per second, whether or not earlier
@@ -216,8 +216,8 @@ const (
 	mostTurns   = 1_000
 )
 
-// Turns runs several things one after the other, again and again for about so
-// long, and returns how long each says that it took.
+// Turns runs several functions in rotation for about this long, and returns the
+// durations that each reports.
 func Turns(about time.Duration, things ...func(turn int) (time.Duration, error)) ([]Latencies, error) {
 	took := make([]Latencies, len(things))
 	for i := range took {

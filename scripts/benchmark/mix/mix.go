@@ -31,7 +31,7 @@ func (s Search) Encode() []byte {
 	return b
 }
 
-// Limit is how many records it asks for.
+// Limit is the number of records that it asks for.
 func (s Search) Limit() int {
 	if n, ok := s.Body["limit"].(int); ok {
 		return n
@@ -39,10 +39,10 @@ func (s Search) Limit() int {
 	return query.DefaultLimit
 }
 
-// Mix draws search requests as people and programs send them: mostly a record's
-// terms or properties that somebody looks for, some whole lists in some order.
-// Terms and values come from records that exist, so that nearly every request
-// finds something. It covers every field that can be filtered or sorted by.
+// Mix draws search requests like those of people and programs: most look for terms
+// or properties of a record, some request whole lists in some order. Terms and
+// values come from records that exist, so that nearly every request finds
+// something. It covers every field that can be filtered or sorted by.
 type Mix struct {
 	random *rand.Rand
 	from   Sample
@@ -53,7 +53,7 @@ func New(from Sample, seed uint64) *Mix {
 	return &Mix{random: rand.New(rand.NewPCG(seed, 0x6d6978)), from: from, seen: map[string]bool{}}
 }
 
-// Next draws a request unlike all before.
+// Next draws a request that differs from all earlier ones.
 func (m *Mix) Next() Search {
 	for {
 		s := m.draw()
@@ -73,12 +73,12 @@ func (m *Mix) IsNew(s Search) bool {
 	return true
 }
 
-// chance is true so many times of a hundred.
+// chance is true with the given probability, in percent.
 func (m *Mix) chance(percent int) bool { return m.random.IntN(100) < percent }
 
 func pick[T any](m *Mix, list []T) T { return list[m.random.IntN(len(list))] }
 
-// draw puts a request together. The shares are an assumption, written down in
+// draw composes a request. The shares are assumptions, listed in
 // docs/benchmarks.md.
 func (m *Mix) draw() Search {
 	s := Search{pick(m, []query.Dataset{query.Projects, query.Projects, query.Projects, query.Accounts, query.Accounts, query.Contacts, query.Signals}), map[string]any{}}
@@ -138,7 +138,7 @@ func (m *Mix) terms(d query.Dataset, of record) string {
 	return m.some(pick(m, texts), 3)
 }
 
-// some are up to so many words of a text, in a row, now and then in lower case.
+// some are up to this many consecutive words of a text, sometimes in lower case.
 func (m *Mix) some(text string, most int) string {
 	all := words(text)
 	n := 1 + m.random.IntN(min(most, len(all)))
@@ -150,14 +150,14 @@ func (m *Mix) some(text string, most int) string {
 	return terms
 }
 
-// words are the letters and digits of a text that stand together, three or
-// more, so that no query is for an article.
+// words are the runs of three or more letters and digits of a text, so that no
+// query is for an article.
 func words(text string) []string {
 	all := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' })
 	return slices.DeleteFunc(all, func(w string) bool { return len(w) < 3 })
 }
 
-// filters are so many filters that the record meets, fewer when it has fewer
+// filters returns this many filters that the record meets, fewer if it has fewer
 // values.
 func (m *Mix) filters(fields []query.Field, d query.Dataset, met record, n int) map[string]any {
 	chosen := map[string]any{}
@@ -177,7 +177,7 @@ func (m *Mix) filters(fields []query.Field, d query.Dataset, met record, n int) 
 	return chosen
 }
 
-// filter is met by the record, nil when it cannot be made.
+// filter returns a filter that the record meets, nil if there is none.
 func (m *Mix) filter(f query.Field, d query.Dataset, met record) map[string]any {
 	if f.Derive != nil {
 		return m.derived(f, met)
@@ -216,7 +216,8 @@ func (m *Mix) filter(f query.Field, d query.Dataset, met record) map[string]any 
 
 func with(value any) map[string]any { return map[string]any{"value": value} }
 
-// derived filters by what only a load computes, so the record says less of it.
+// derived filters by a field that only a load computes, so the record does not show
+// its value.
 func (m *Mix) derived(f query.Field, met record) map[string]any {
 	if f.Derive.Count {
 		return with([]any{1 + m.random.IntN(4), nil})
@@ -286,7 +287,7 @@ func (m *Mix) days(value string) any {
 	return m.ends(day(-1-m.random.IntN(365)), day(1+m.random.IntN(365)))
 }
 
-// ends are both, or one of them and null.
+// ends returns both ends, or one of them and null.
 func (m *Mix) ends(low, high any) any {
 	switch m.random.IntN(4) {
 	case 0:

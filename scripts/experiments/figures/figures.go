@@ -1,6 +1,6 @@
-// Package figures is what an experiment measured: figures beside their bounds.
-// A figure out of its bound fails the test; all of them go, one JSON line an
-// experiment, to the file that scripts/experiments/run.sh has a table made of.
+// Package figures has the measurements of an experiment: figures with their bounds.
+// A figure out of its bounds fails the test. All figures go, one JSON line per
+// experiment, to the file from which scripts/experiments/run.sh makes a table.
 package figures
 
 import (
@@ -19,7 +19,7 @@ import (
 // logged.
 const EnvFile = "ATLAS_EXPERIMENT_RESULTS"
 
-// Result is one experiment's.
+// Result is the result of one experiment.
 type Result struct {
 	Experiment string   `json:"experiment"`
 	Done       string   `json:"done"` // what was done, in a few words
@@ -29,7 +29,7 @@ type Result struct {
 	OK         bool     `json:"ok"`
 }
 
-// Figure is one number, and what it had to be.
+// Figure is one number and its bound.
 type Figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -38,7 +38,7 @@ type Figure struct {
 	OK    bool    `json:"ok"`
 }
 
-// String is how a person reads it.
+// String formats the figure for people.
 func (f Figure) String() string {
 	s := f.Name + ": " + number(f.Value)
 	if f.Unit != "" {
@@ -148,7 +148,7 @@ func (s *Sheet) submit() error {
 // EnvSeed repeats a run.
 const EnvSeed = "ATLAS_TEST_SEED"
 
-// Seed is that of ATLAS_TEST_SEED, else one from the clock; it is logged.
+// Seed returns and logs the seed of ATLAS_TEST_SEED, or else one from the clock.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano()) % 1_000_000
@@ -162,7 +162,8 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// Number is that of an environment variable, at least so much, else otherwise.
+// Number returns the number in an environment variable, at least least; otherwise is
+// the default.
 func Number(t testing.TB, name string, least, otherwise int) int {
 	t.Helper()
 	given := os.Getenv(name)
@@ -176,7 +177,8 @@ func Number(t testing.TB, name string, least, otherwise int) int {
 	return n
 }
 
-// Percentile is the pth of durations, in milliseconds; 0 of none.
+// Percentile is the pth percentile of durations, in milliseconds; 0 if there are
+// none.
 func Percentile(took []time.Duration, p int) float64 {
 	if len(took) == 0 {
 		return 0

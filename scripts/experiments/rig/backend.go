@@ -37,7 +37,7 @@ func (r *Rig) Resume(b devstack.Backend) {
 }
 
 // Ask sends a request straight to Elasticsearch, with a body unless it is "",
-// and decodes the answer unless into is nil. From any goroutine.
+// and decodes the answer unless into is nil. Any goroutine may call it.
 func (r *Rig) Ask(ctx context.Context, method, path, body string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, method, r.Elasticsearch[0]+path, strings.NewReader(body))
 	if err != nil {
@@ -63,9 +63,9 @@ func (r *Rig) Ask(ctx context.Context, method, path, body string, into any) erro
 }
 
 // Rows answers a query on Postgres as the administrator, whom row-level security
-// does not bind. Each row is scanned by take. From any goroutine. It waits while
-// Postgres recovers from a crash: a process of it may crash under libfaketime, which
-// allocates memory in handlers of signals.
+// does not bind. take scans each row. Any goroutine may call it. It waits while
+// Postgres recovers from a crash: under libfaketime a Postgres process may crash,
+// because libfaketime allocates memory in signal handlers.
 func (r *Rig) Rows(ctx context.Context, take func(pgx.Rows) error, sql string, args ...any) error {
 	return Until(recoversWithin, "Postgres answers", func() error {
 		taken := false
@@ -103,7 +103,7 @@ func (r *Rig) query(ctx context.Context, take func(pgx.Rows) error, sql string, 
 	return rows.Err()
 }
 
-// Texts answers a query on Postgres with one text a row.
+// Texts returns the result of a query on Postgres with one text per row.
 func (r *Rig) Texts(ctx context.Context, sql string, args ...any) (all []string, err error) {
 	err = r.Rows(ctx, func(rows pgx.Rows) error {
 		var text string
@@ -114,13 +114,13 @@ func (r *Rig) Texts(ctx context.Context, sql string, args ...any) (all []string,
 	return all, err
 }
 
-// Number answers a query on Postgres whose answer is one number.
+// Number returns the result of a query on Postgres that is one number.
 func (r *Rig) Number(ctx context.Context, sql string, args ...any) (n int64, err error) {
 	err = r.Rows(ctx, func(rows pgx.Rows) error { return rows.Scan(&n) }, sql, args...)
 	return n, err
 }
 
-// Redis is a client of Redis, closed with the test.
+// Redis returns a client of Redis, which is closed at the end of the test.
 func (r *Rig) Redis() *redis.Client {
 	r.t.Helper()
 	c, err := r.redis()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Caller sends requests as one principal, each once: what fails, failed.
+// Caller sends requests as one principal, without retries.
 type Caller struct {
 	// Base ends in the version.
 	Base string
@@ -24,10 +24,10 @@ type Caller struct {
 	HTTP      *http.Client
 }
 
-// pool is for all callers. A request has no other bound than its context.
+// pool is shared by all callers. Only its context bounds a request.
 var pool = &http.Client{Transport: &http.Transport{MaxIdleConns: 1000, MaxIdleConnsPerHost: 1000, IdleConnTimeout: 30 * time.Second}}
 
-// Answer is what came back.
+// Answer is the answer to a request.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -36,8 +36,8 @@ type Answer struct {
 }
 
 // Do sends a request, with body as JSON unless it is nil, and reads the answer
-// whole. A json.RawMessage or string body is sent as it is. An error means that
-// no answer came, or only a part of one.
+// whole. A json.RawMessage or string body is sent as it is. An error means that no
+// answer, or only a part of one, arrived.
 func (c Caller) Do(ctx context.Context, method, path string, body any) (Answer, error) {
 	var sent io.Reader
 	switch b := body.(type) {
@@ -85,7 +85,7 @@ func (c Caller) Do(ctx context.Context, method, path string, body any) (Answer, 
 	return a, err
 }
 
-// Want is Do, and an error unless the status is the wanted one.
+// Want is Do, but returns an error for any other status than the wanted one.
 func (c Caller) Want(ctx context.Context, status int, method, path string, body any) (Answer, error) {
 	a, err := c.Do(ctx, method, path, body)
 	if err == nil && a.Status != status {

@@ -10,8 +10,7 @@ import (
 )
 
 // fakedClock is the environment of a Postgres whose clock SetClock sets.
-// libfaketime stands between it and the system's; what it measures durations with
-// goes on.
+// libfaketime replaces its system clock; the clock for durations is unaffected.
 func (r *Rig) fakedClock() map[devstack.Backend][]string {
 	r.t.Helper()
 	libraries, err := filepath.Glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
@@ -24,10 +23,11 @@ func (r *Rig) fakedClock() map[devstack.Backend][]string {
 	return map[devstack.Backend][]string{devstack.Postgres: env}
 }
 
-// SetClock sets the clock of Postgres to that of the machine and an offset
-// (Options.Clock). From any goroutine, but one at a time.
+// SetClock sets the clock of Postgres to that of the machine plus an offset
+// (Options.Clock). Any goroutine may call it, one at a time.
 func (r *Rig) SetClock(offset time.Duration) error {
-	// Replaced as a whole: a file that is read half-written is another time.
+	// Replace the file atomically: a partly written one would be read as another
+	// time.
 	aside := r.clock + ".new"
 	if err := os.WriteFile(aside, fmt.Appendf(nil, "%+ds\n", int64(offset.Seconds())), 0o644); err != nil { // #nosec G306 -- the backends' user reads it
 		return err

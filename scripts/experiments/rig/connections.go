@@ -10,7 +10,8 @@ import (
 	"atlas/internal/devstack"
 )
 
-// Connections are those that a backend itself counts, with all of its clients.
+// Connections returns the number of connections that a backend itself counts, from
+// all its clients.
 func (r *Rig) Connections(ctx context.Context, b devstack.Backend) (n int64, err error) {
 	switch b {
 	case devstack.Elasticsearch:

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// mount makes a file system of its own, in memory, for the backends' data, so
-// that it can be filled. Only root may.
+// mount creates a separate in-memory file system for the backends' data, so that it
+// can be filled. This requires root.
 func (r *Rig) mount(dir string, size int64) {
 	r.t.Helper()
 	Check(r.t, os.MkdirAll(dir, 0o755))
@@ -26,8 +26,8 @@ func (r *Rig) mount(dir string, size int64) {
 // ballast is what fills the disk.
 func (r *Rig) ballast() string { return filepath.Join(r.disk, "ballast") }
 
-// FillDisk takes all that is left of the backends' disk (Options.Disk). What they
-// free meanwhile is taken when it is called again.
+// FillDisk fills the free space of the backends' disk (Options.Disk). Call it again
+// to fill space that they have freed since.
 func (r *Rig) FillDisk() error {
 	file, err := os.OpenFile(r.ballast(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -43,5 +43,5 @@ func (r *Rig) FillDisk() error {
 	return nil
 }
 
-// FreeDisk gives back what FillDisk took.
+// FreeDisk frees the space that FillDisk filled.
 func (r *Rig) FreeDisk() error { return os.Remove(r.ballast()) }

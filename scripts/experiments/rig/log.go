@@ -32,8 +32,8 @@ func (s *Server) Lines() iter.Seq[LogLine] {
 	}
 }
 
-// Unsettled are the credits that the server logged it could not settle, of one
-// workspace or, if it is "", of all, since a moment.
+// Unsettled is the sum of credits that the server has logged as not settled since a
+// time, for one workspace or, if it is "", for all.
 func (s *Server) Unsettled(workspace string, since time.Time) (sum int64) {
 	for l := range s.Lines() {
 		if strings.HasPrefix(l.Msg, "credits not settled") && (workspace == "" || l.Workspace == workspace) && !l.Time.Before(since) {
@@ -43,7 +43,7 @@ func (s *Server) Unsettled(workspace string, since time.Time) (sum int64) {
 	return sum
 }
 
-// Causes are why requests failed, by their ids, as the log has them.
+// Causes maps the ids of failed requests to the causes in the log.
 func (s *Server) Causes() map[string]string {
 	all := map[string]string{}
 	for l := range s.Lines() {
@@ -57,8 +57,8 @@ func (s *Server) Causes() map[string]string {
 // ports of connections, which differ from line to line.
 var ports = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
-// Complaints counts what a server's log says at warn and error, by message and
-// cause; each is one line, with when it was first and last said.
+// Complaints counts the log lines of a server at warn and error, by message and
+// cause. Each result line has the times of the first and the last one.
 func (s *Server) Complaints() string {
 	type said struct {
 		times       int

@@ -13,7 +13,7 @@ import (
 // `go_goroutines` or `atlas_pool_connections{pool="redis",state="idle"}`.
 type Metrics map[string]float64
 
-// Metrics reads the server's.
+// Metrics reads the server's metrics.
 func (s *Server) Metrics(ctx context.Context) (Metrics, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.metrics+"/metrics", nil)
 	if err != nil {
@@ -50,7 +50,7 @@ func cutLast(line string) (before, after string, ok bool) {
 	return line[:i], line[i+1:], true
 }
 
-// Sum adds the samples of a name up that have all these labels, each given as
+// Sum adds up the samples of a name that have all these labels, each given as
 // name="value".
 func (m Metrics) Sum(name string, labels ...string) (sum float64) {
 next:
@@ -68,7 +68,7 @@ next:
 	return sum
 }
 
-// Goroutines is how many the server has now.
+// Goroutines is the current number of the server's goroutines.
 func (s *Server) Goroutines(ctx context.Context) (float64, error) {
 	m, err := s.Metrics(ctx)
 	return m["go_goroutines"], err

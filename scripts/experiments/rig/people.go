@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Print runs an atlas command that prints JSON and decodes what it prints. From any
-// goroutine.
+// Print runs an atlas command that prints JSON and decodes its output. Any
+// goroutine may call it.
 func (r *Rig) Print(ctx context.Context, into any, args ...string) error {
 	code, stdout, stderr := r.Run(ctx, append(args, "--json")...)
 	if code != 0 {
@@ -26,7 +26,7 @@ type Workspace struct {
 // Unlimited is a ceiling that no experiment reaches.
 const Unlimited = 1_000_000_000
 
-// NewWorkspace makes a Pro workspace with a key. From any goroutine.
+// NewWorkspace makes a Pro workspace with a key. Any goroutine may call it.
 func (r *Rig) NewWorkspace(ctx context.Context, name string, ceiling int64) (Workspace, error) {
 	w := Workspace{rig: r}
 	if err := r.Print(ctx, &w, "workspace", "create", name, "--plan", "pro", "--ceiling", strconv.FormatInt(ceiling, 10)); err != nil {
@@ -38,7 +38,7 @@ func (r *Rig) NewWorkspace(ctx context.Context, name string, ceiling int64) (Wor
 	return w, err
 }
 
-// Workspace makes a Pro workspace with a key, of a name or none in particular.
+// Workspace makes a Pro workspace with a key. The name is optional.
 func (r *Rig) Workspace(ceiling int64, name ...string) Workspace {
 	r.t.Helper()
 	w, err := r.NewWorkspace(r.t.Context(), append(name, "Experiment")[0], ceiling)
@@ -47,7 +47,7 @@ func (r *Rig) Workspace(ceiling int64, name ...string) Workspace {
 }
 
 // AddMember adds a user, new or not, in a role (owner, admin, member), and returns
-// the user's id and an access token that is good for a day.
+// the user's id and an access token that is valid for a day.
 func (w Workspace) AddMember(role, name, email string) (user, token string) {
 	r := w.rig
 	r.t.Helper()
@@ -73,7 +73,7 @@ func (s *Server) ByUser(w Workspace, token string) Caller {
 	return Caller{Base: s.Base, Token: token, Workspace: w.ID}
 }
 
-// Used are the credits that the ledger counts for the caller's workspace.
+// Used returns the credits that the ledger counts for the caller's workspace.
 func (c Caller) Used(ctx context.Context) (int64, error) {
 	a, err := c.Want(ctx, 200, "GET", "/data/usage", nil)
 	if err != nil {

@@ -2,7 +2,7 @@ package rig
 
 import "syscall"
 
-// childAttributes has a process end with this one, however that ends.
+// childAttributes makes a process end with this one, however this one ends.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -13,16 +13,16 @@ import (
 	"atlas/internal/devstack"
 )
 
-// Proxy stands between Atlas and a backend, and spoils what passes. A fault
-// holds for connections that are open and for new ones. It is for one goroutine
-// at a time.
+// Proxy is a proxy between Atlas and a backend that injects faults. A fault applies
+// to open and to new connections. It is for one goroutine at a time.
 type Proxy struct {
 	// Settings is the environment of a server that uses the proxy.
 	Settings []string
 	proxy    *toxiproxy.Proxy
 }
 
-// Proxy starts one before a backend; it passes everything on.
+// Proxy starts a proxy in front of a backend. It forwards everything until a fault
+// is set.
 func (r *Rig) Proxy(b devstack.Backend) *Proxy {
 	r.t.Helper()
 	from := map[devstack.Backend]string{devstack.Elasticsearch: r.Elasticsearch[0], devstack.Postgres: r.app, devstack.Redis: r.redisDB}[b]
@@ -44,13 +44,13 @@ func (r *Rig) Proxy(b devstack.Backend) *Proxy {
 	return p
 }
 
-// Delay holds every piece of an answer back for so long, give or take jitter.
+// Delay delays every piece of an answer, by latency plus or minus jitter.
 func (p *Proxy) Delay(milliseconds, jitter int) error {
 	return p.addToxic("downstream", "latency", map[string]int{"latency": milliseconds, "jitter": jitter})
 }
 
-// DelayRequests holds every piece of a request back for so long, give or take
-// jitter. It arrives also if its sender has given up meanwhile, or was killed.
+// DelayRequests delays every piece of a request, by latency plus or minus jitter.
+// The piece arrives even if its sender has given up meanwhile, or was killed.
 func (p *Proxy) DelayRequests(milliseconds, jitter int) error {
 	return p.addToxic("upstream", "latency", map[string]int{"latency": milliseconds, "jitter": jitter})
 }
@@ -65,7 +65,7 @@ func (p *Proxy) BlackHole() error {
 	return p.addToxic("downstream", "timeout", map[string]int{"timeout": 0})
 }
 
-// Truncate closes a connection after so many bytes of answers.
+// Truncate closes a connection after this many bytes of answers.
 func (p *Proxy) Truncate(bytes int) error {
 	return p.addToxic("downstream", "limit_data", map[string]int{"bytes": bytes})
 }
@@ -84,7 +84,7 @@ func (p *Proxy) Heal() error {
 	if p.proxy.Enabled {
 		return nil
 	}
-	return p.proxy.Start() // where it listened before
+	return p.proxy.Start() // on the same address as before
 }
 
 func (p *Proxy) addToxic(stream, kind string, attributes map[string]int) error {

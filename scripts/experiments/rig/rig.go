@@ -1,9 +1,9 @@
-// Package rig runs Atlas for experiments and benchmarks: real backends of their
-// own, atlas as processes, proxies between them, and a client of the API.
-// Everything that a rig starts ends with its test.
+// Package rig runs Atlas for experiments and benchmarks: its own real backends,
+// atlas as processes, proxies between them, and a client of the API. Everything
+// that a rig starts ends with its test.
 //
 // A rig uses Atlas as its users do: by command line, environment and API. Methods
-// without an error result fail the test and belong to its goroutine; methods for
+// without an error result fail the test and must run in its goroutine; methods for
 // other goroutines return an error.
 package rig
 
@@ -34,7 +34,7 @@ type TB interface {
 
 // Options of a rig. The zero value is one small stack with 4,000 records.
 type Options struct {
-	// Dir holds backends and data, and stays. Default: a temporary folder.
+	// Dir holds backends and data, and is kept. Default: a temporary folder.
 	Dir string
 	// Atlas is the binary. Default: that of ATLAS_BINARY, or one built now.
 	Atlas string
@@ -48,19 +48,19 @@ type Options struct {
 	Seed uint64
 	// ESHeap is the heap of each node of Elasticsearch; default 1g, 512m in a cluster.
 	ESHeap string
-	// Nodes of Elasticsearch; 0 is one that can be killed and resumed, more are
-	// a cluster, whose nodes can be killed.
+	// Nodes of Elasticsearch. 0 means one node that can be killed and resumed, more
+	// mean a cluster whose nodes can be killed.
 	Nodes int
 	// Load are further arguments of `atlas index load`.
 	Load []string
 	// Disk, when not 0, is the size in bytes of a file system for the backends'
 	// data, which FillDisk fills.
 	Disk int64
-	// Clock: Postgres goes by a clock that SetClock sets.
+	// Clock makes Postgres use a clock that SetClock sets.
 	Clock bool
 }
 
-// Rig is the stack, and where its files are.
+// Rig is the stack and the paths of its files.
 type Rig struct {
 	// Dir is a temporary folder for whatever the test writes.
 	Dir string
@@ -68,7 +68,7 @@ type Rig struct {
 	Records string
 	// Stack can kill, halt and resume single backends; see also Kill and Resume.
 	Stack *devstack.Stack
-	// Cluster is set where Options.Nodes is.
+	// Cluster is set if Options.Nodes is.
 	Cluster *devstack.Cluster
 	// Elasticsearch are the addresses of its nodes.
 	Elasticsearch []string
@@ -81,8 +81,8 @@ type Rig struct {
 	// Addresses of the backends for Atlas.
 	app, system, redisDB string
 	servers              int
-	disk                 string // where that of Options.Disk is mounted
-	clock                string // the file that Options.Clock has Postgres go by
+	disk                 string // mount point of Options.Disk
+	clock                string // the file of Postgres's clock (Options.Clock)
 }
 
 const (
@@ -178,15 +178,15 @@ func (r *Rig) Generate(dir string, records int64, seed uint64) {
 	r.Atlas("generate", "--records", strconv.FormatInt(records, 10), "--seed", strconv.FormatUint(seed, 10), "--out", dir)
 }
 
-// Load makes a folder of records a new generation, and waits until searches go
-// to it. Command does so beside other things.
+// Load loads a folder of records into a new generation, and waits until searches
+// use it. Use Command to load concurrently.
 func (r *Rig) Load(dir string, args ...string) {
 	r.t.Helper()
 	r.Atlas(append([]string{"index", "load", dir}, args...)...)
 }
 
-// Environment is what every atlas command of the rig runs with: the settings of
-// this rig, and nothing of the caller's.
+// Environment is the environment of every atlas command of the rig: the settings of
+// this rig, without the caller's environment.
 func (r *Rig) Environment() []string {
 	var env []string
 	for _, e := range os.Environ() {
@@ -199,11 +199,11 @@ func (r *Rig) Environment() []string {
 		"ATLAS_POSTGRES_URL="+r.app, "ATLAS_POSTGRES_SYSTEM_URL="+r.system,
 		"ATLAS_REDIS_URL="+r.redisDB,
 		"ATLAS_CURSOR_KEYS=the experiments' cursor key", "ATLAS_JWT_SECRET="+jwtSecret,
-		"ATLAS_MAX_BOOK_ADDITIONS=1000000000", // what is taken out and put in again for hours
+		"ATLAS_MAX_BOOK_ADDITIONS=1000000000", // experiments remove and add records for hours
 		"ATLAS_TEMP_DIR="+filepath.Join(r.Dir, "work"), "ATLAS_DELTA_DIR="+filepath.Join(r.Dir, "delta"))
 }
 
-// Index is the name of the alias that searches of a global dataset go to.
+// Index is the name of the alias that searches of a global dataset use.
 func (r *Rig) Index(dataset string) string { return r.prefix + dataset }
 
 // Held is the name of the alias of a dataset's held records.

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// PatientRedis is a setting for experiments that are not about Redis: that it
-// takes more than 100 ms on a machine that is busy with all else is no fault.
+// PatientRedis is a setting for experiments that do not test Redis: on a busy
+// machine a call of more than 100 ms is not a fault.
 const PatientRedis = "ATLAS_REDIS_TIMEOUT=5s"
 
 // Server is `atlas serve` as a process, at an address that stays the same
@@ -25,7 +25,7 @@ const PatientRedis = "ATLAS_REDIS_TIMEOUT=5s"
 type Server struct {
 	// Root is http://host:port; Base ends in the version, /api/v1.
 	Root, Base string
-	// Address is host:port, for connections that speak no proper HTTP.
+	// Address is host:port, for connections that do not send proper HTTP.
 	Address string
 
 	t       TB
@@ -75,8 +75,8 @@ func (r *Rig) server(settings []string) *Server {
 	return s
 }
 
-// Launch starts the process, again where it was killed or stopped, and does not
-// wait for it. From any goroutine, but one at a time.
+// Launch starts the process, possibly again after it was killed or stopped, and
+// does not wait for it. Any goroutine may call it, one at a time.
 func (s *Server) Launch() error {
 	if s.running() {
 		return errors.New("the server runs already")
@@ -150,10 +150,10 @@ func (s *Server) Stop() error {
 	}
 }
 
-// PID is the process's number.
+// PID is the process id.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 
-// Log is what it has logged so far, over all its starts.
+// Log is the server's log so far, over all its starts.
 func (s *Server) Log() string {
 	raw, err := os.ReadFile(s.log)
 	if err != nil {
@@ -179,8 +179,8 @@ func (s *Server) tail() string {
 	return string(bytes.TrimSpace(log[max(0, len(log)-4000):]))
 }
 
-// freeAddress is a loopback address without a listener, below the range
-// outgoing connections take theirs from: it must be free again after a restart.
+// freeAddress is a loopback address without a listener, below the ephemeral port
+// range: it must be free again after a restart.
 func freeAddress(t TB) string {
 	t.Helper()
 	for range 1000 {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Exchange is a request that Atlas made of Elasticsearch, and its answer.
+// Exchange is a request from Atlas to Elasticsearch, and its answer.
 type Exchange struct {
 	Method string
 	Target string // path and parameters, as on the wire
@@ -22,9 +22,10 @@ type Exchange struct {
 	Answer []byte
 }
 
-// Tap starts a proxy before Elasticsearch and returns its address. change, unless
-// nil, may change a request and returns its body; seen, unless nil, gets every
-// exchange before its answer goes on. Both run in any goroutine.
+// Tap starts a proxy in front of Elasticsearch and returns its address. change,
+// unless nil, may change a request and returns its body. seen, unless nil, gets
+// every exchange before the proxy forwards the answer. Both may run in any
+// goroutine.
 func Tap(t TB, elasticsearch string, change func(r *http.Request, body []byte) []byte, seen func(Exchange)) string {
 	t.Helper()
 	to, err := url.Parse(elasticsearch)
@@ -68,7 +69,7 @@ func Tap(t TB, elasticsearch string, change func(r *http.Request, body []byte) [
 	return server.URL
 }
 
-// Searches is true for a search or several in one request.
+// Searches reports whether the request is one search or several.
 func (e Exchange) Searches() bool {
 	path, _, _ := strings.Cut(e.Target, "?")
 	return strings.HasSuffix(path, "/_search") || strings.HasSuffix(path, "/_msearch")

@@ -35,7 +35,7 @@ func Until(most time.Duration, what string, holds func() error) error {
 	}
 }
 
-// Until is the function of this name, and fails the test.
+// Until calls the function Until, and fails the test on an error.
 func (r *Rig) Until(most time.Duration, what string, holds func() error) {
 	r.t.Helper()
 	Check(r.t, Until(most, what, holds))

@@ -59,7 +59,7 @@ func run(results, into string, statuses []string, out io.Writer) (ok bool, err e
 func read(path string) ([]figures.Result, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil // no experiment came to its end
+		return nil, nil // no experiment completed
 	}
 	if err != nil {
 		return nil, err
@@ -78,8 +78,8 @@ func read(path string) ([]figures.Result, error) {
 	return all, lines.Err()
 }
 
-// collect puts the results in the order of the experiments that ran. A test that
-// failed fails all it handed in, for what went wrong may be outside of it.
+// collect puts the results in the order of the experiments that ran. A failed test
+// fails all its results, because the cause may be outside of them.
 func collect(lines []figures.Result, statuses []string) ([]figures.Result, error) {
 	all := []figures.Result{}
 	for _, s := range statuses {
