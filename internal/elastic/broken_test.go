@@ -51,3 +51,18 @@ func TestAnswersThatBreakOff(t *testing.T) {
 		t.Errorf("the only node breaks off: %q, %v, %+v", res.Body, err, seen.calls)
 	}
 }
+
+// What another server or an operator can change is unavailable; the rest is a defect.
+func TestFaultOf(t *testing.T) {
+	t.Parallel()
+	for want, errs := range map[fault.Code][]*elastic.Error{
+		fault.Unavailable: {{Status: 404, Type: "index_not_found_exception"}, {Status: 404, Type: "aliases_not_found_exception"}, {Status: 401}, {Status: 403}, {Status: 429}, {Status: 503}},
+		fault.Internal:    {{Status: 404, Type: "resource_not_found_exception"}, {Status: 400, Type: "parsing_exception"}},
+	} {
+		for _, err := range errs {
+			if got := fault.CodeOf(elastic.FaultOf(err)); got != want {
+				t.Errorf("%v is %s, want %s", err, got, want)
+			}
+		}
+	}
+}
