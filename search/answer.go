@@ -1,6 +1,8 @@
 package search
 
 import (
+	"fmt"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/fault"
@@ -20,6 +22,23 @@ func (s answer) err() error {
 		return fault.BackendUnavailable(err, "elasticsearch")
 	}
 	return nil
+}
+
+// listOf reads the array of an answer to n requests, one element for each.
+func listOf[T any](a answer, name string, n int, read func() T) ([]T, error) {
+	list := make([]T, 0, n)
+	a.Members(func(member []byte) {
+		if string(member) == name {
+			a.Elements(func() { list = append(list, read()) })
+		}
+	})
+	if err := a.err(); err != nil {
+		return nil, err
+	}
+	if len(list) != n {
+		return nil, fault.BackendUnavailable(fmt.Errorf("%d answers to %d requests", len(list), n), "elasticsearch")
+	}
+	return list, nil
 }
 
 // result reads the answer of one search.

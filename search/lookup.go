@@ -38,17 +38,10 @@ func (e *Engine) Lookup(ctx context.Context, d query.Dataset, ids []string) (map
 	if err != nil {
 		return nil, elastic.FaultOf(err)
 	}
-	s, docs := answer{Scanner: scan.New(res.Body)}, make([]doc, 0, len(ids))
-	s.Members(func(name []byte) {
-		if string(name) == "docs" {
-			s.Elements(func() { docs = append(docs, s.doc()) })
-		}
-	})
-	if err := s.err(); err != nil {
+	a := answer{Scanner: scan.New(res.Body)}
+	docs, err := listOf(a, "docs", len(ids), a.doc)
+	if err != nil {
 		return nil, err
-	}
-	if len(docs) != len(ids) {
-		return nil, fault.BackendUnavailable(fmt.Errorf("%d answers to %d gets", len(docs), len(ids)), "elasticsearch")
 	}
 	records := make(map[string]jsontext.Value, len(ids))
 	for _, doc := range docs {

@@ -7,7 +7,6 @@ import (
 	"net/url"
 
 	"atlas/internal/elastic"
-	"atlas/internal/fault"
 	"atlas/internal/scan"
 	"atlas/search/query"
 )
@@ -40,7 +39,7 @@ func (e *Engine) global(d query.Dataset, body []byte) request {
 // multi runs searches in one round trip. All answers are complete, or it returns an
 // error.
 func (e *Engine) multi(ctx context.Context, requests ...request) ([]result, error) {
-	results, err := e.send(ctx, nil, false, requests...)
+	results, err := e.send(ctx, false, requests...)
 	if err != nil {
 		return nil, err
 	}
@@ -55,27 +54,21 @@ func (e *Engine) multi(ctx context.Context, requests ...request) ([]result, erro
 	return results, nil
 }
 
-// send runs searches in one round trip.
-func (e *Engine) send(ctx context.Context, params url.Values, rowsLater bool, requests ...request) ([]result, error) {
+// send runs searches in one round trip. With rowsLater the rows have only sort values
+// and are left unread.
+func (e *Engine) send(ctx context.Context, rowsLater bool, requests ...request) ([]result, error) {
+	var params url.Values
+	if rowsLater {
+		params = rankedPaths
+	}
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
 	res, err := e.Elastic.Do(ctx, elastic.Request{Method: http.MethodPost, Path: "/_msearch", NDJSON: true, Body: multiBody(requests, e.timeout(ctx)), Query: params})
 	if err != nil {
 		return nil, searchFault(err)
 	}
-	s, results := answer{scan.New(res.Body), rowsLater}, make([]result, 0, len(requests))
-	s.Members(func(name []byte) {
-		if string(name) == "responses" {
-			s.Elements(func() { results = append(results, s.result()) })
-		}
-	})
-	if err := s.err(); err != nil {
-		return nil, err
-	}
-	if len(results) != len(requests) {
-		return nil, fault.BackendUnavailable(fmt.Errorf("%d answers to %d searches", len(results), len(requests)), "elasticsearch")
-	}
-	return results, nil
+	a := answer{scan.New(res.Body), rowsLater}
+	return listOf(a, "responses", len(requests), a.result)
 }
 
 // multiBody is the body of an _msearch. The timeout is in each search, because

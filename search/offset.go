@@ -76,7 +76,7 @@ func (e *Engine) skip(ctx context.Context, searches [2]query.Query) (json.RawMes
 	for i, q := range queries {
 		requests[i] = e.request(q, options{sortOnly: true})
 	}
-	answers, err := e.send(ctx, rankedPaths, true, requests...)
+	answers, err := e.send(ctx, true, requests...)
 	if err != nil {
 		return nil, err
 	}

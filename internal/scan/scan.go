@@ -16,9 +16,10 @@ import (
 // After an error all results are empty, and Err returns it. Values share the bytes
 // that are scanned. Strings are not decoded.
 type Scanner struct {
-	b   []byte
-	at  int
-	bad bool
+	b      []byte
+	at     int
+	inside bool // Next or Member has entered the value
+	bad    bool
 }
 
 // New returns a scanner of one value.
@@ -54,38 +55,70 @@ func (s *Scanner) take(c byte) {
 // Members calls each with the names of an object's members. It skips the values that
 // each does not read. Names with escapes are not decoded.
 func (s *Scanner) Members(each func(name []byte)) {
-	s.list('{', '}', func() {
-		name := s.Value()
-		if s.bad = s.bad || len(name) < 2 || name[0] != '"'; s.bad {
-			return
+	s.take('{')
+	for first := true; s.more('}', first); first = false {
+		name := s.name()
+		if begin := s.at; !s.bad {
+			each(name)
+			if s.at == begin {
+				s.Value()
+			}
 		}
-		s.take(':')
-		s.Peek()
-		begin := s.at
-		each(name[1 : len(name)-1])
-		if s.at == begin {
-			s.Value()
-		}
-	})
+	}
 }
 
 // Elements calls each for every element of an array, which it must read.
-func (s *Scanner) Elements(each func()) { s.list('[', ']', each) }
+func (s *Scanner) Elements(each func()) {
+	s.take('[')
+	for first := true; s.more(']', first); first = false {
+		each()
+	}
+}
 
-func (s *Scanner) list(open, end byte, each func()) {
-	s.take(open)
+// Member moves to the next member of the object that the scanner was made for, and
+// returns its name. Its value must then be read. ok is false after the last one.
+func (s *Scanner) Member() (name []byte, ok bool) {
+	if !s.next('{', '}') {
+		return nil, false
+	}
+	name = s.name()
+	return name, !s.bad
+}
+
+// Next moves to the next element of the array that the scanner was made for, and reports
+// whether there is one, which must then be read.
+func (s *Scanner) Next() bool { return s.next('[', ']') }
+
+func (s *Scanner) next(open, end byte) bool {
+	first := !s.inside
+	if first {
+		s.inside = true
+		s.take(open)
+	}
+	return s.more(end, first)
+}
+
+// more moves to the next part of an object or an array, or past its end.
+func (s *Scanner) more(end byte, first bool) bool {
 	if s.Peek() == end {
 		s.take(end)
-		return
+		return false
 	}
-	for !s.bad {
-		each()
-		if s.Peek() == end {
-			s.take(end)
-			return
-		}
+	if !first {
 		s.take(',')
 	}
+	return !s.bad
+}
+
+// name reads the name of a member and moves to its value.
+func (s *Scanner) name() []byte {
+	name := s.Value()
+	if s.bad = s.bad || len(name) < 2 || name[0] != '"'; s.bad {
+		return nil
+	}
+	s.take(':')
+	s.Peek()
+	return name[1 : len(name)-1]
 }
 
 // Value reads a value of any kind.
@@ -157,20 +190,4 @@ func (s *Scanner) Integer() int {
 	n, err := strconv.Atoi(string(s.Value()))
 	s.bad = s.bad || err != nil
 	return n
-}
-
-// Next moves to the next element of an array, which must then be read, and reports
-// whether there is one.
-func (s *Scanner) Next() bool {
-	if c := s.Peek(); c == '[' || c == ',' {
-		s.take(c)
-	}
-	switch s.Peek() {
-	case 0:
-		return false
-	case ']':
-		s.take(']')
-		return false
-	}
-	return true
 }

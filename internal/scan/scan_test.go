@@ -2,6 +2,7 @@ package scan_test
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,37 +22,29 @@ func FuzzScanner(f *testing.F) {
 		if got := s.Value(); valid && (!bytes.Equal(got, bytes.Trim(text, " \n\r\t")) || s.Err() != nil) {
 			t.Fatalf("%q: %q, %v", text, got, s.Err())
 		}
-		parts, err := partsOf(text)
-		s = scan.New(text)
-		switch s.Peek() {
+		called, moved := scan.New(text), scan.New(text)
+		var got, again []string
+		switch called.Peek() {
 		case '{':
-			s.Members(func(name []byte) {
-				if value := s.Value(); valid && err == nil {
-					compare(t, parts, string(name), value)
-					parts = parts[2:]
-				}
-			})
+			called.Members(func(name []byte) { got = append(got, string(name), string(called.Value())) })
+			for name, ok := moved.Member(); ok; name, ok = moved.Member() {
+				again = append(again, string(name), string(moved.Value()))
+			}
 		case '[':
-			for s.Next() {
-				if value := s.Value(); valid && err == nil {
-					compare(t, parts, "", value)
-					parts = parts[2:]
-				}
+			called.Elements(func() { got = append(got, "", string(called.Value())) })
+			for moved.Next() {
+				again = append(again, "", string(moved.Value()))
 			}
 		default:
 			return
 		}
-		if valid && err == nil && (s.Err() != nil || len(parts) > 0) {
-			t.Errorf("%q: %v, and %q were not read", text, s.Err(), parts)
+		if !slices.Equal(got, again) || (called.Err() == nil) != (moved.Err() == nil) {
+			t.Errorf("%q: %q, %v by calls, %q, %v by moves", text, got, called.Err(), again, moved.Err())
+		}
+		if parts, err := partsOf(text); valid && err == nil && (called.Err() != nil || !slices.Equal(got, parts)) {
+			t.Errorf("%q: %q, %v, a parser finds %q", text, got, called.Err(), parts)
 		}
 	})
-}
-
-func compare(t *testing.T, parts []string, name string, value jsontext.Value) {
-	t.Helper()
-	if len(parts) < 2 || parts[0] != name || parts[1] != string(value) {
-		t.Fatalf("%q: %q, a parser finds %q", name, value, parts)
-	}
 }
 
 // partsOf returns names, empty in arrays, and values of a value's parts.

@@ -29,17 +29,24 @@ func RecordID(public jsontext.Value) (uuid.UUID, error) {
 }
 
 // pick returns the members of a public record with these names, null for a missing
-// one. They share the record's bytes.
+// one. They share the record's bytes. It stops reading at the last of them: a page has
+// many records, and rows show a small part of each.
 func pick(public jsontext.Value, names []string) ([]jsontext.Value, error) {
 	values := make([]jsontext.Value, len(names))
 	s := scan.New(public)
-	s.Members(func(name []byte) {
-		if i := slices.IndexFunc(names, func(n string) bool { return n == string(name) }); i >= 0 {
-			values[i] = s.Value()
+	for left := len(names); left > 0; {
+		name, ok := s.Member()
+		if !ok {
+			if err := s.Err(); err != nil {
+				return nil, unreadable(err)
+			}
+			break
 		}
-	})
-	if err := s.Err(); err != nil {
-		return nil, unreadable(err)
+		value := s.Value()
+		if i := slices.IndexFunc(names, func(n string) bool { return n == string(name) }); i >= 0 && value != nil {
+			values[i] = value
+			left--
+		}
 	}
 	for i, v := range values {
 		if v == nil {
