@@ -173,6 +173,16 @@ type indexStats struct {
 	bytes, written int64
 }
 
+// Sizes returns the sizes of all indices of records, without replicas, in bytes.
+func Sizes(ctx context.Context, es *elastic.Client, names mappings.Names) (map[string]int64, error) {
+	stats, err := readStats(ctx, es, names)
+	sizes := make(map[string]int64, len(stats))
+	for index, s := range stats {
+		sizes[index] = s.bytes
+	}
+	return sizes, err
+}
+
 // readStats returns the statistics of all indices of records. written counts
 // operations, because the document count includes nested children.
 func readStats(ctx context.Context, es *elastic.Client, names mappings.Names) (map[string]indexStats, error) {
