@@ -184,7 +184,7 @@ func (g *globalData) run(ctx context.Context, log *history.Log, changed []*subje
 // which ends leases and statements early, or because Postgres recovered from a crash.
 // Running the command again continues its work.
 func postgresFailed(stderr string) bool {
-	return strings.Contains(stderr, "the lease was lost") || strings.Contains(stderr, "(SQLSTATE 57") || strings.Contains(stderr, "postgres:")
+	return strings.Contains(stderr, "the lease was lost") || strings.Contains(stderr, "(SQLSTATE 57") || strings.Contains(stderr, "try again shortly: postgres: ")
 }
 
 // loseIndex deletes an index of held records, like an operator by mistake.

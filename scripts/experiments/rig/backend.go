@@ -64,8 +64,7 @@ func (r *Rig) Ask(ctx context.Context, method, path, body string, into any) erro
 
 // Rows answers a query on Postgres as the administrator, whom row-level security
 // does not bind. take scans each row. Any goroutine may call it. It waits while
-// Postgres recovers from a crash: under libfaketime a Postgres process may crash,
-// because libfaketime allocates memory in signal handlers.
+// Postgres recovers from a crash: a Postgres process may crash under libfaketime.
 func (r *Rig) Rows(ctx context.Context, take func(pgx.Rows) error, sql string, args ...any) error {
 	return Until(recoversWithin, "Postgres answers", func() error {
 		taken := false
