@@ -207,9 +207,9 @@ const connections = 8
 // window has no credits of an earlier run.
 func (i *installation) newKey() string { return i.Workspace(workspace.MaxCeiling).Key }
 
-// serving runs measure with a service, for the workspace of a key.
-func (i *installation) serving(key string, measure func(*serving)) {
-	s := &serving{installation: i, server: i.serve(), key: key, client: load.NewClient(connections)}
+// serving runs measure with a service with further settings, for the workspace of a key.
+func (i *installation) serving(key string, measure func(*serving), settings ...string) {
+	s := &serving{installation: i, server: i.serve(settings...), key: key, client: load.NewClient(connections)}
 	defer func() { check(s.server.Stop()) }()
 	defer s.client.CloseIdleConnections()
 	s.meter = newMeter(i.ctx, i.Rig, i.redis, true, s.server.PID())

@@ -227,8 +227,8 @@ type sides struct {
 }
 
 // bothWays draws this many different requests, sends each once, and runs measure
-// with another service, which is not recorded.
-func (i *installation) bothWays(requests int, seed uint64, measure func(*sides)) {
+// with another service, with further settings, which is not recorded.
+func (i *installation) bothWays(requests int, seed uint64, measure func(*sides), settings ...string) {
 	key := i.newKey()
 	pairs := i.prepare(key, requests, seed)
 	s := &sides{through: load.NewClient(load.MaxInFlight), beside: load.NewClient(load.MaxInFlight), facts: factsOf(pairs)}
@@ -242,7 +242,7 @@ func (i *installation) bothWays(requests int, seed uint64, measure func(*sides))
 			s.services, s.directs = append(s.services, p.service), append(s.directs, p.direct)
 		}
 		measure(s)
-	})
+	}, settings...)
 }
 
 // warmUp sends all requests both ways for this long, at least twice, so that the
