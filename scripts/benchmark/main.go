@@ -30,6 +30,7 @@ type cli struct {
 	Index   indexCmd   `cmd:"" help:"A load beside sending the same documents, built beforehand, by a bare loop and by the client library's indexer."`
 	Credits creditsCmd `cmd:"" help:"The ledger beside the least commands of Redis that count."`
 	Growth  growthCmd  `cmd:"" help:"How cost grows with records, connections, the size of a book and the depth of a page; tables and pictures."`
+	Peers   peersCmd   `cmd:"" help:"Atlas beside what users would pick instead: Postgres full text, Elasticsearch by hand, Searchkit."`
 	All     allCmd     `cmd:"" help:"search, book, views, credits and index, one after the other, in less than an hour."`
 	Send    sendCmd    `cmd:"" hidden:"" help:"Send a file of documents; a part of index."`
 }

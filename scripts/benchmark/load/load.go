@@ -34,13 +34,13 @@ type Request struct {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Expect sets the expected answer.
-func (r *Request) Expect(answer []byte) { r.Size, r.sum = fingerprint(answer) }
+func (r *Request) Expect(answer []byte) { r.Size, r.sum = Fingerprint(answer) }
 
 // took begins the times in answers of Elasticsearch, which differ each time.
 var took = []byte(`"took":`)
 
-// fingerprint returns the size and the checksum of an answer without such times.
-func fingerprint(answer []byte) (size int, sum uint32) {
+// Fingerprint returns the size and the checksum of an answer without such times.
+func Fingerprint(answer []byte) (size int, sum uint32) {
 	for {
 		part, rest, more := bytes.Cut(answer, took)
 		size, sum = size+len(part), crc32.Update(sum, castagnoli, part)
@@ -87,7 +87,7 @@ func (c Client) Do(ctx context.Context, r *Request, buf []byte) ([]byte, error) 
 // Check sends a request and returns an error unless the answer is the expected one.
 func (c Client) Check(ctx context.Context, r *Request, buf []byte) ([]byte, error) {
 	buf, err := c.Do(ctx, r, buf)
-	if size, sum := fingerprint(buf); err == nil && (size != r.Size || sum != r.sum) {
+	if size, sum := Fingerprint(buf); err == nil && (size != r.Size || sum != r.sum) {
 		err = fmt.Errorf("%s answered %s otherwise than before, %d bytes instead of %d: %.300s", r.URL, r.Body, size, r.Size, buf)
 	}
 	return buf, err
