@@ -70,6 +70,9 @@ type peersReport struct {
 	Tasks            []*peersTask    `json:"tasks"`
 	Fills            [peerCount]fill `json:"fills"`
 	RecordBytes      int64           `json:"record_bytes"`
+	// WideAccounts is how many accounts have more projects than Atlas keeps in their
+	// documents.
+	WideAccounts int `json:"wide_accounts"`
 }
 
 // fill is what it takes to hold the records; Searchkit uses those of Elasticsearch.
@@ -224,6 +227,7 @@ const (
 func (b *peersBench) prepare(seed uint64) {
 	counts := b.dataset.Records
 	from := must(peers.ReadProjects(b.records(), counts.Projects, 2_000))
+	check(b.postgres.QueryRow(b.ctx, `SELECT count(*) FROM (SELECT FROM accounts_projects GROUP BY parent HAVING count(*) > $1) wide`, query.MaxChildren).Scan(&b.report.WideAccounts))
 	far := min(deeperRow, int(counts.Signals)/peers.PageSize*peers.PageSize-peers.PageSize)
 	for _, task := range []peers.Task{peers.Text, peers.Filter, peers.Related} {
 		b.task(string(task)+", page 1", peers.Draw(task, from, questionsATask, seed))
@@ -259,7 +263,7 @@ func (b *peersBench) task(name string, questions []peers.Question) {
 			answer := must(c.Read(raw))
 			t.asked[peer], answers[peer] = append(t.asked[peer], a), &answer
 		}
-		check(agree(q, answers))
+		check(b.agree(q, answers))
 		for peer, a := range answers {
 			if a != nil && answers[atlasPeer] != nil && a.Total == answers[atlasPeer].Total {
 				t.SameTotals[peer]++
@@ -272,8 +276,9 @@ func (b *peersBench) task(name string, questions []peers.Question) {
 
 // agree returns an error unless the peers agree where they mean the same. Words mean
 // the same to none (SameTotals shows how often they find the same). Names of
-// Elasticsearch by hand are not folded, so their order differs.
-func agree(q peers.Question, answers [peerCount]*peers.Answer) error {
+// Elasticsearch by hand are not folded, so their order differs. Atlas may miss
+// accounts that have more projects than a document keeps.
+func (b *peersBench) agree(q peers.Question, answers [peerCount]*peers.Answer) error {
 	if q.Task == peers.Text {
 		return nil
 	}
@@ -282,11 +287,15 @@ func agree(q peers.Question, answers [peerCount]*peers.Answer) error {
 		if a == nil {
 			continue
 		}
+		missed := reference.Total - a.Total
+		if q.Task == peers.Related && peer == atlasPeer && missed > 0 && missed <= b.report.WideAccounts {
+			continue
+		}
 		// Facets have no page, so Postgres counts no matches for them.
-		if q.Task != peers.Facets && a.Total != reference.Total {
+		if q.Task != peers.Facets && missed != 0 {
 			return fmt.Errorf("%+v: %s finds %d, Postgres %d", q, peerNames[peer], a.Total, reference.Total)
 		}
-		if (q.Task != peers.Related || peer == atlasPeer) && !slices.Equal(a.IDs, reference.IDs) {
+		if q.Task != peers.Related && !slices.Equal(a.IDs, reference.IDs) {
 			return fmt.Errorf("%+v: %s answers %v, Postgres %v", q, peerNames[peer], a.IDs, reference.IDs)
 		}
 		if !maps.EqualFunc(a.Facets, reference.Facets, maps.Equal) {

@@ -6,6 +6,7 @@ import (
 
 	"atlas/scripts/benchmark/peers"
 	"atlas/scripts/benchmark/report"
+	"atlas/search/query"
 )
 
 // Markdown writes the tables. Figures are medians of the rounds, in brackets the
@@ -33,12 +34,24 @@ func (r peersReport) Markdown() string {
 		}
 		fmt.Fprintln(&b, t)
 	}
-	text := r.Tasks[0]
-	fmt.Fprintf(&b, "**Answers** are the same ones where a task means the same to the peers. Of %d full text searches, these find as many records as Atlas:", text.Questions)
-	for peer := postgresPeer; peer < peerCount; peer++ {
-		fmt.Fprintf(&b, " %s %d", peerNames[peer], text.SameTotals[peer])
-		fmt.Fprint(&b, map[bool]string{true: ".\n\n", false: ","}[peer == peerCount-1])
+	fmt.Fprintf(&b, "**Answers** are the same ones where a task means the same to the peers. Searches that find as many records as Atlas:\n\n")
+	t := report.Table{Head: append([]string{"task", "searches"}, peerNames[postgresPeer:]...)}
+	for _, task := range r.Tasks {
+		if len(task.Peers[atlasPeer].P50.Rounds) == 0 {
+			continue
+		}
+		cells := []string{task.Name, fmt.Sprint(task.Questions)}
+		for peer, same := range task.SameTotals[postgresPeer:] {
+			if len(task.Peers[postgresPeer+peer].P50.Rounds) == 0 {
+				cells = append(cells, "–")
+				continue
+			}
+			cells = append(cells, fmt.Sprint(same))
+		}
+		t.Add(cells...)
 	}
+	fmt.Fprintln(&b, t)
+	fmt.Fprintf(&b, "%d accounts have more than %s projects.\n\n", r.WideAccounts, report.Number(query.MaxChildren))
 
 	table("**Latency**, p50 in ms over one connection.", 2, func(c peerCost) report.Spread { return c.P50 })
 	table("**Latency**, p99 in ms, of the same requests.", 2, func(c peerCost) report.Spread { return c.P99 })
@@ -46,7 +59,7 @@ func (r peersReport) Markdown() string {
 	table("**CPU** of all processes of the peer, ms/request, of the same requests.", 2, func(c peerCost) report.Spread { return c.CPU })
 
 	fmt.Fprintf(&b, "**Loading** once, from files of %.0f MiB until all can be searched, and **size** on disk.\n\n", mebibytes(r.RecordBytes))
-	t := report.Table{Head: append([]string{""}, peerNames[:searchkitPeer]...)}
+	t = report.Table{Head: append([]string{""}, peerNames[:searchkitPeer]...)}
 	seconds, sizes := []string{"seconds"}, []string{"MiB"}
 	for _, f := range r.Fills[:searchkitPeer] {
 		seconds, sizes = append(seconds, fmt.Sprintf("%.1f", f.Seconds)), append(sizes, fmt.Sprintf("%.0f", mebibytes(f.Bytes)))
