@@ -376,7 +376,7 @@ func (b *peersBench) measure(seconds float64, rounds int) {
 				continue
 			}
 			n := 2 * len(t.asked[peer])
-			for end := time.Now().Add(time.Duration(1.5 * seconds * float64(time.Second))); time.Now().Before(end); {
+			for end := time.Now().Add(time.Duration(seconds * float64(time.Second))); time.Now().Before(end); {
 				t.Peers[peer].perSecond = t.closed(b.ctx, peer, n).PerSecond()
 			}
 		}
