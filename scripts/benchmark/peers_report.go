@@ -62,7 +62,11 @@ func (r peersReport) Markdown() string {
 	t = report.Table{Head: append([]string{""}, peerNames[:searchkitPeer]...)}
 	seconds, sizes := []string{"seconds"}, []string{"MiB"}
 	for _, f := range r.Fills[:searchkitPeer] {
-		seconds, sizes = append(seconds, fmt.Sprintf("%.1f", f.Seconds)), append(sizes, fmt.Sprintf("%.0f", mebibytes(f.Bytes)))
+		took := "–" // an earlier run loaded the records
+		if f.Seconds > 0 {
+			took = fmt.Sprintf("%.1f", f.Seconds)
+		}
+		seconds, sizes = append(seconds, took), append(sizes, fmt.Sprintf("%.0f", mebibytes(f.Bytes)))
 	}
 	t.Add(seconds...)
 	t.Add(sizes...)
