@@ -35,6 +35,8 @@ type installation struct {
 	atlas   string  // the binary
 	redis   *redis.Client
 	dataset dataset
+	// loaded is how long the load of the dataset took, 0 if it was kept.
+	loaded time.Duration
 }
 
 // dataset describes the loaded data. It is stored with the data: an equal one need
@@ -122,7 +124,8 @@ func (i *installation) fill(wanted dataset) {
 	if loaded.Documents() != generated.Total {
 		failf("loaded %d of %d records", loaded.Documents(), generated.Total)
 	}
-	say("loaded %d records in %.1f s", loaded.Documents(), time.Since(began).Seconds())
+	i.loaded = time.Since(began)
+	say("loaded %d records in %.1f s", loaded.Documents(), i.loaded.Seconds())
 	i.dataset = dataset{Report: generated, Mappings: wanted.Mappings}
 	check(os.WriteFile(marker(i.Dir), must(json.Marshal(i.dataset)), 0o644))
 }

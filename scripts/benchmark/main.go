@@ -32,6 +32,7 @@ type cli struct {
 	Growth  growthCmd  `cmd:"" help:"How cost grows with records, connections, the size of a book and the depth of a page; tables and pictures."`
 	Service serviceCmd `cmd:"" help:"Memory, goroutines and connections of a server at rest and with many searches at once, and how fast it starts."`
 	Tails   tailsCmd   `cmd:"" help:"Latencies at 30, 60 and 80 % of saturation, and what the slowest requests have in common."`
+	Peers   peersCmd   `cmd:"" help:"Atlas beside what users would pick instead: Postgres full text, Elasticsearch by hand, Searchkit."`
 	All     allCmd     `cmd:"" help:"search, book, views, credits and index, one after the other, in less than an hour."`
 	Send    sendCmd    `cmd:"" hidden:"" help:"Send a file of documents; a part of index."`
 }

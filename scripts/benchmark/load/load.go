@@ -35,13 +35,13 @@ type Request struct {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Expect sets the expected answer.
-func (r *Request) Expect(answer []byte) { r.Size, r.sum = fingerprint(answer) }
+func (r *Request) Expect(answer []byte) { r.Size, r.sum = Fingerprint(answer) }
 
 // took begins the times in answers of Elasticsearch, which differ each time.
 var took = []byte(`"took":`)
 
-// fingerprint returns the size and the checksum of an answer without such times.
-func fingerprint(answer []byte) (size int, sum uint32) {
+// Fingerprint returns the size and the checksum of an answer without such times.
+func Fingerprint(answer []byte) (size int, sum uint32) {
 	for {
 		part, rest, more := bytes.Cut(answer, took)
 		size, sum = size+len(part), crc32.Update(sum, castagnoli, part)
@@ -100,7 +100,7 @@ func (c Client) Check(ctx context.Context, r *Request, buf []byte) ([]byte, erro
 // check is Check, and returns the header of the answer.
 func (c Client) check(ctx context.Context, r *Request, buf []byte) ([]byte, http.Header, error) {
 	buf, header, err := c.do(ctx, r, buf)
-	if size, sum := fingerprint(buf); err == nil && (size != r.Size || sum != r.sum) {
+	if size, sum := Fingerprint(buf); err == nil && (size != r.Size || sum != r.sum) {
 		err = fmt.Errorf("%s answered %s otherwise than before, %d bytes instead of %d: %.300s", r.URL, r.Body, size, r.Size, buf)
 	}
 	return buf, header, err
