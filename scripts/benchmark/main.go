@@ -30,6 +30,7 @@ type cli struct {
 	Index   indexCmd   `cmd:"" help:"A load beside sending the same documents, built beforehand, by a bare loop and by the client library's indexer."`
 	Credits creditsCmd `cmd:"" help:"The ledger beside the least commands of Redis that count."`
 	Growth  growthCmd  `cmd:"" help:"How cost grows with records, connections, the size of a book and the depth of a page; tables and pictures."`
+	Kinds   kindsCmd   `cmd:"" help:"What each kind of search costs Elasticsearch, by the number of records, or of nodes."`
 	All     allCmd     `cmd:"" help:"search, book, views, credits and index, one after the other, in less than an hour."`
 	Send    sendCmd    `cmd:"" hidden:"" help:"Send a file of documents; a part of index."`
 }
