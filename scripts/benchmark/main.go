@@ -33,6 +33,7 @@ type cli struct {
 	Service serviceCmd `cmd:"" help:"Memory, goroutines and connections of a server at rest and with many searches at once, and how fast it starts."`
 	Tails   tailsCmd   `cmd:"" help:"Latencies at 30, 60 and 80 % of saturation, and what the slowest requests have in common."`
 	Peers   peersCmd   `cmd:"" help:"Atlas beside what users would pick instead: Postgres full text, Elasticsearch by hand, Searchkit."`
+	Kinds   kindsCmd   `cmd:"" help:"What each kind of search costs Elasticsearch, by the number of records, or of nodes."`
 	All     allCmd     `cmd:"" help:"search, book, views, credits and index, one after the other, in less than an hour."`
 	Send    sendCmd    `cmd:"" hidden:"" help:"Send a file of documents; a part of index."`
 }
