@@ -12,7 +12,7 @@ func TestARunIsSharedOnlyBeforeItBegins(t *testing.T) {
 	var all coalescer[int]
 	began, goOn := make(chan int), make(chan error)
 	n := 0
-	run := func() error {
+	run := func(*call) error {
 		n++
 		began <- n
 		return <-goOn
@@ -23,7 +23,7 @@ func TestARunIsSharedOnlyBeforeItBegins(t *testing.T) {
 	if second == first || third != second {
 		t.Fatal("the run that had begun was shared, or the next one was not")
 	}
-	other := all.schedule(2, func() error { return nil })
+	other := all.schedule(2, func(*call) error { return nil })
 	if err := other.wait(t.Context()); err != nil {
 		t.Error("another key:", err)
 	}
@@ -44,7 +44,7 @@ func TestARunIsSharedOnlyBeforeItBegins(t *testing.T) {
 		t.Error(err)
 	}
 	all.wait()
-	if len(all.next) != 0 {
+	if len(all.runs) != 0 {
 		t.Error("something is left of what has ended")
 	}
 }

@@ -30,7 +30,7 @@ type Rows interface {
 	HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (held.Freshness, error)
 	PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (held.Pending, error)
 	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []held.Record) (held.Claim, error)
-	FinishHeld(ctx context.Context, in workspace.ID, projected []held.ProjectionResult, written bool) error
+	FinishHeld(ctx context.Context, in workspace.ID, f held.Finish) (held.Finished, error)
 	ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error
 	HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error)
 	BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
@@ -125,10 +125,10 @@ func (p *Projector) Wake(in workspace.ID) { p.scheduleOwn(in) }
 
 func (p *Projector) scheduleOwn(in workspace.ID) *call {
 	p.start()
-	return p.projections.schedule(in, func() error {
+	return p.projections.schedule(in, func(c *call) error {
 		ctx, cancel := context.WithTimeout(p.ctx, ownWritesTimeout)
 		defer cancel()
-		err := p.projectPending(ctx, in, true)
+		err := p.projectPending(ctx, in, c)
 		if err != nil && p.ctx.Err() == nil {
 			p.Log.Warn("a workspace's changes were not projected; the sweep will", "workspace", in.String(), "error", err.Error())
 		}
@@ -160,12 +160,19 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 	if err != nil {
 		return f, err
 	}
+	// The projection in progress may include all writes; the next one does. After it
+	// read the generation again: if a rebuild ended meanwhile, the projection wrote only
+	// to the new one.
+	if c := p.projections.current(in); c != nil && f.Pending && !f.Filling {
+		_ = c.wait(ctx) // what failed is pending
+		if f, err = p.Rows.HeldFreshness(ctx, in, d); err != nil {
+			return f, err
+		}
+	}
 	if f.Pending && !f.Filling {
 		if err := p.scheduleOwn(in).wait(ctx); err != nil {
 			return f, err
 		}
-		// Read the generation again: if a rebuild ended meanwhile, the projection wrote
-		// only to the new one.
 		if f, err = p.Rows.HeldFreshness(ctx, in, d); err != nil {
 			return f, err
 		}
@@ -178,7 +185,7 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 		return f, nil
 	}
 	// A refresh that began before the check above may not include the documents.
-	err = p.refreshes.schedule(index, func() error {
+	err = p.refreshes.schedule(index, func(*call) error {
 		ctx, cancel := context.WithTimeout(p.ctx, ownWritesTimeout)
 		defer cancel()
 		return p.Elastic.Refresh(ctx, index)
@@ -227,29 +234,43 @@ const backgroundPageLimit = 8
 // preparePollInterval is the pause before a projection is retried.
 const preparePollInterval = 100 * time.Millisecond
 
-// projectPending projects the pending records of a workspace. With ownOnly it
-// projects only those that a write of the workspace made pending, and waits for the
-// lease. Without, it gives up when another projector has the lease, and ends after
+// projecting is a projection of a workspace's records.
+type projecting struct {
+	in     workspace.ID
+	holder string
+	// own is the run that projects only what a write of the workspace made pending; nil
+	// for a sweep.
+	own *call
+	// leased means that the lease must be released.
+	leased bool
+	// last means that the lease is released with the results.
+	last bool
+}
+
+// projectPending projects the pending records of a workspace. With own it projects
+// only those that a write of the workspace made pending, and waits for the lease.
+// Without, it gives up when another projector has the lease, and ends after
 // sweepTimeSlice.
-func (p *Projector) projectPending(ctx context.Context, in workspace.ID, ownOnly bool) error {
-	holder := p.name + " " + uuid.NewString()
-	acquired, failed, began := false, 0, time.Now()
+func (p *Projector) projectPending(ctx context.Context, in workspace.ID, own *call) error {
+	w := &projecting{in: in, holder: p.name + " " + uuid.NewString(), own: own}
+	ownOnly, failed, began := own != nil, 0, time.Now()
 	defer func() {
-		if acquired {
+		if w.leased {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			defer cancel()
-			if err := p.Rows.ReleaseProjector(ctx, in, holder); err != nil {
+			if err := p.Rows.ReleaseProjector(ctx, in, w.holder); err != nil {
 				p.Log.Warn("a projector's lease could not be released", "workspace", in.String(), "error", err.Error())
 			}
 		}
 	}()
 	limit := pageConcurrency * p.Page
 	for {
-		pending, err := p.Rows.PendingHeld(ctx, in, holder, p.Lease, ownOnly, limit)
+		pending, err := p.Rows.PendingHeld(ctx, in, w.holder, p.Lease, ownOnly, limit)
 		if err != nil {
 			return err
 		}
-		acquired = acquired || pending.Leased
+		w.leased = w.leased || pending.Leased
+		w.last = len(pending.Records) <= p.Page
 		switch {
 		case len(pending.Records) == 0: // possibly projected by another projector
 			return nil
@@ -259,8 +280,8 @@ func (p *Projector) projectPending(ctx context.Context, in workspace.ID, ownOnly
 				return err
 			}
 		case pending.Leased:
-			err := p.withRenewal(ctx, in, holder, func(ctx context.Context) error {
-				return p.projectPages(ctx, in, holder, pending.Records, !ownOnly)
+			err := p.withRenewal(ctx, in, w.holder, func(ctx context.Context) error {
+				return p.projectPages(ctx, w, pending.Records)
 			})
 			if err != nil {
 				// A rebuild may just have deleted a generation that was read.
@@ -283,11 +304,11 @@ func (p *Projector) projectPending(ctx context.Context, in workspace.ID, ownOnly
 }
 
 // projectPages projects records in concurrent pages. Pages of sweeps wait for a slot.
-func (p *Projector) projectPages(ctx context.Context, in workspace.ID, holder string, records []held.Record, sweep bool) error {
+func (p *Projector) projectPages(ctx context.Context, w *projecting, records []held.Record) error {
 	pages, ctx := errgroup.WithContext(ctx)
 	for page := range slices.Chunk(records, p.Page) {
 		pages.Go(func() error {
-			if sweep {
+			if w.own == nil {
 				select {
 				case p.background <- struct{}{}:
 					defer func() { <-p.background }()
@@ -295,7 +316,7 @@ func (p *Projector) projectPages(ctx context.Context, in workspace.ID, holder st
 					return context.Cause(ctx)
 				}
 			}
-			return p.project(ctx, in, holder, page)
+			return p.project(ctx, w, page)
 		})
 	}
 	return pages.Wait()
