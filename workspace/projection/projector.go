@@ -59,6 +59,8 @@ type Projector struct {
 	Log *slog.Logger
 	// Swept, when not nil, gets the result of each pass of Sweep.
 	Swept func(error)
+	// Waited, when not nil, gets each search that waited for own writes, and since when.
+	Waited func(ctx context.Context, began time.Time)
 	// Now is the clock of scores; nil means time.Now.
 	Now func() time.Time
 	// Lease is the time to live of the lease of a workspace's projector; 0 means 8 s.
@@ -88,6 +90,9 @@ func (p *Projector) start() {
 		}
 		if p.Swept == nil {
 			p.Swept = func(error) {}
+		}
+		if p.Waited == nil {
+			p.Waited = func(context.Context, time.Time) {}
 		}
 		if p.Now == nil {
 			p.Now = time.Now
@@ -160,10 +165,17 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 	if err != nil {
 		return f, err
 	}
+	visible := func() bool {
+		return p.refreshed.visible(p.Names.HeldGeneration(string(d), f.Generation), in, f.ProjectedAt)
+	}
+	if f.Filling || !f.Pending && visible() {
+		return f, errIfFilling(f)
+	}
+	defer p.Waited(ctx, time.Now())
 	// The projection in progress may include all writes; the next one does. After it
 	// read the generation again: if a rebuild ended meanwhile, the projection wrote only
 	// to the new one.
-	if c := p.projections.current(in); c != nil && f.Pending && !f.Filling {
+	if c := p.projections.current(in); c != nil && f.Pending {
 		_ = c.wait(ctx) // what failed is pending
 		if f, err = p.Rows.HeldFreshness(ctx, in, d); err != nil {
 			return f, err
@@ -177,13 +189,10 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 			return f, err
 		}
 	}
-	index := p.Names.HeldGeneration(string(d), f.Generation)
-	switch {
-	case f.Filling:
-		return f, errFilling()
-	case p.refreshed.visible(index, in, f.ProjectedAt):
-		return f, nil
+	if f.Filling || visible() {
+		return f, errIfFilling(f)
 	}
+	index := p.Names.HeldGeneration(string(d), f.Generation)
 	// A refresh that began before the check above may not include the documents.
 	err = p.refreshes.schedule(index, func(*call) error {
 		ctx, cancel := context.WithTimeout(p.ctx, ownWritesTimeout)
@@ -196,15 +205,18 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 	return f, err
 }
 
-// errFilling refuses a search that would miss rows.
-func errFilling() error {
+// errIfFilling refuses a search that would miss rows.
+func errIfFilling(f held.Freshness) error {
+	if !f.Filling {
+		return nil
+	}
 	err := fault.Wrap(errors.New("documents of the workspace are missing from an index that replaces a lost one"), fault.Unavailable,
 		"the workspace's records are being put back into the search index; try again shortly")
 	err.RetryAfter = fillingRetryAfter
 	return err
 }
 
-// fillingRetryAfter is the Retry-After of errFilling.
+// fillingRetryAfter is the Retry-After of errIfFilling.
 const fillingRetryAfter = 5 * time.Second
 
 // unavailable makes any error fault.Unavailable.
