@@ -20,9 +20,6 @@ const bulkTimeout = 2 * time.Minute
 
 // Batch holds documents for one `_bulk` request. The zero Batch is empty.
 type Batch struct {
-	// Refresh makes the documents visible to searches before the batch is answered.
-	Refresh bool
-
 	body  []byte
 	items []batchItem
 }
@@ -159,7 +156,7 @@ func (c *Client) Bulk(ctx context.Context, alias string, b *Batch, retry Retry) 
 	for pending := b.all(); len(pending) > 0; {
 		portion, body := b.portion(pending, min(limit, retry.Pace.Size()))
 		began := time.Now()
-		items, err := c.bulkOnce(ctx, alias, body, b.Refresh)
+		items, err := c.bulkOnce(ctx, alias, body)
 		e, answered := errors.AsType[*Error](err)
 		switch {
 		case answered && e.Status == http.StatusRequestEntityTooLarge && len(portion) > 1:
@@ -249,14 +246,10 @@ type bulkOutcome struct {
 	} `json:"error"`
 }
 
-func (c *Client) bulkOnce(ctx context.Context, alias string, body []byte, refresh bool) ([]bulkOutcome, error) {
-	parameters := url.Values{"require_alias": {"true"}, "filter_path": {"items.*.status,items.*.error"}}
-	if refresh {
-		parameters.Set("refresh", "true")
-	}
+func (c *Client) bulkOnce(ctx context.Context, alias string, body []byte) ([]bulkOutcome, error) {
 	res, err := c.Do(ctx, Request{
 		Method: http.MethodPost, Path: "/" + url.PathEscape(alias) + "/_bulk", NDJSON: true, Body: body, Timeout: bulkTimeout,
-		Query: parameters,
+		Query: url.Values{"require_alias": {"true"}, "filter_path": {"items.*.status,items.*.error"}},
 	})
 	if err != nil {
 		return nil, err

@@ -81,11 +81,6 @@ type Finish struct {
 	Release string
 }
 
-// Finished says when the documents of a workspace were acknowledged (see
-// Freshness.ProjectedAt): those of a projection at Now, those before it at Before.
-// Both are zero when no document was sent.
-type Finished struct{ Before, Now time.Time }
-
 // Generation is one generation of the held index of a dataset.
 type Generation struct {
 	Dataset    query.Dataset

@@ -34,16 +34,10 @@ func (s *Store) HeldFreshness(ctx context.Context, in workspace.ID, d query.Data
 		               WHERE workspace_id = $1 AND dataset = $2 AND view_deleted_version IS NOT NULL AND view_deleted_version > projected_version)
 		FROM (SELECT) one LEFT JOIN held_generations g ON g.dataset = $2 AND g.serving`,
 		[]any{arg(in), string(d)}, &f.Pending, &projected, &f.Generation, &f.Filling, &f.ViewDeleted)
-	f.ProjectedAt = timeOrZero(projected)
-	return f, err
-}
-
-// timeOrZero is the zero time for null.
-func timeOrZero(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
+	if projected != nil {
+		f.ProjectedAt = *projected
 	}
-	return *t
+	return f, err
 }
 
 // A deadline more than 2 ttl ahead was set before the clock was set back. It is
@@ -224,9 +218,9 @@ const claimHeld = `
 // The commit does not wait for the disk. A crash of Postgres may undo it: then the
 // rows are pending again, and documents that were sent get new versions, because
 // ClaimHeld is on the disk.
-func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, f held.Finish) (done held.Finished, err error) {
+func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, f held.Finish) error {
 	if err := in.Check(); err != nil {
-		return done, err
+		return err
 	}
 	rows := make([]heldRow, len(f.Results))
 	for i, p := range f.Results {
@@ -241,26 +235,15 @@ func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, f held.Finish) 
 	}
 	list, err := marshalRows(rows)
 	if err != nil {
-		return done, err
+		return err
 	}
 	var batch pgx.Batch
 	batch.Queue(setWorkspaceAsync, in.String())
-	batch.Queue(finishProjector, arg(in), f.Written, f.Release).Query(func(rows pgx.Rows) error {
-		var before, now *time.Time
-		_, err := pgx.ForEachRow(rows, []any{&before, &now}, func() error {
-			done = held.Finished{Before: timeOrZero(before), Now: timeOrZero(now)}
-			return nil
-		})
-		return err
-	})
+	batch.Queue(finishProjector, arg(in), f.Written, f.Release)
 	batch.Queue(lockHeld, arg(in), list)
 	batch.Queue(finishStale, arg(in), list)
 	batch.Queue(finishHeld, arg(in), list)
-	err = s.pool.SendBatch(ctx, &batch).Close()
-	if err != nil || !f.Written {
-		return held.Finished{}, toFault(err)
-	}
-	return done, nil
+	return toFault(s.pool.SendBatch(ctx, &batch).Close())
 }
 
 // finishProjector locks the projector's row before the held rows, as ClaimHeld does.
@@ -269,9 +252,7 @@ const finishProjector = `
 		projected_at = CASE WHEN $2 THEN clock_timestamp() ELSE p.projected_at END,
 		holder = CASE WHEN p.holder <> $3 THEN p.holder END,
 		deadline = CASE WHEN p.holder <> $3 THEN p.deadline END
-	FROM (SELECT projected_at FROM projectors WHERE workspace_id = $1 FOR UPDATE) before
-	WHERE p.workspace_id = $1
-	RETURNING before.projected_at, p.projected_at`
+	WHERE p.workspace_id = $1`
 
 // finishStale updates rows that changed after they were read. Their documents are
 // at least as new as the projected ones and will be written again.

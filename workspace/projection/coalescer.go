@@ -3,7 +3,6 @@ package projection
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 )
 
 // coalescer runs one function at a time per key and shares runs between callers. A
@@ -21,13 +20,12 @@ type runs struct{ current, next *call }
 
 // call is one run; err is set when done is closed.
 type call struct {
-	done    chan struct{}
-	err     error
-	awaited atomic.Bool
+	done chan struct{}
+	err  error
 }
 
 // schedule returns the next run of a key.
-func (c *coalescer[K]) schedule(key K, run func(*call) error) *call {
+func (c *coalescer[K]) schedule(key K, run func() error) *call {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	r, running := c.runs[key]
@@ -55,7 +53,7 @@ func (c *coalescer[K]) current(key K) *call {
 	return nil
 }
 
-func (c *coalescer[K]) loop(key K, r *runs, run func(*call) error) {
+func (c *coalescer[K]) loop(key K, r *runs, run func() error) {
 	for {
 		c.lock.Lock()
 		r.current, r.next = r.next, nil
@@ -65,16 +63,14 @@ func (c *coalescer[K]) loop(key K, r *runs, run func(*call) error) {
 			return
 		}
 		c.lock.Unlock()
-		r.current.err = run(r.current)
+		r.current.err = run()
 		close(r.current.done)
 	}
 }
 
 func (c *coalescer[K]) wait() { c.running.Wait() }
 
-// wait waits for the end of the run and returns its error.
 func (c *call) wait(ctx context.Context) error {
-	c.awaited.Store(true)
 	select {
 	case <-c.done:
 		return c.err

@@ -184,11 +184,9 @@ func (p *Projector) write(ctx context.Context, w *projecting, d query.Dataset, d
 	}
 	drafts = slices.DeleteFunc(drafts, func(draft *draft) bool { return !draft.unchanged() && deleted(draft) })
 	changed = slices.DeleteFunc(changed, deleted)
-	// A search that waits for these documents needs a refresh after them.
-	refresh := w.own != nil && w.own.awaited.Load()
 	higher := map[uuid.UUID]bool{}
 	for _, g := range generations {
-		if err := p.writeGeneration(ctx, in, g, changed, higher, len(generations) == 1, refresh); err != nil {
+		if err := p.writeGeneration(ctx, in, g, changed, higher, len(generations) == 1); err != nil {
 			return elastic.FaultOf(err)
 		}
 	}
@@ -202,16 +200,10 @@ func (p *Projector) write(ctx context.Context, w *projecting, d query.Dataset, d
 		finish.Release = w.holder
 	}
 	if len(finish.Results) > 0 {
-		done, err := p.Rows.FinishHeld(ctx, in, finish)
-		if err != nil {
+		if err := p.Rows.FinishHeld(ctx, in, finish); err != nil {
 			return err
 		}
 		w.leased = w.leased && finish.Release == ""
-		for _, g := range generations {
-			if refresh && finish.Written {
-				p.refreshed.extend(p.Names.HeldGeneration(string(d), g.Generation), in, done)
-			}
-		}
 	}
 	return p.resolveConflicts(ctx, in, d, drafts, higher, generations)
 }
@@ -221,11 +213,10 @@ const mappingRefusal = "strict_dynamic_mapping_exception"
 
 // writeGeneration writes to one generation and adds records to higher whose document
 // has a higher version. only means that it is the only generation. Otherwise a
-// rebuild is in progress, which must not fail because of the index that it replaces. With refresh searches
-// see the documents afterwards.
-func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g held.Generation, drafts []*draft, higher map[uuid.UUID]bool, only, refresh bool) error {
+// rebuild is in progress, which must not fail because of the index that it replaces.
+func (p *Projector) writeGeneration(ctx context.Context, in workspace.ID, g held.Generation, drafts []*draft, higher map[uuid.UUID]bool, only bool) error {
 	alias := p.Names.HeldWrite(string(g.Dataset), g.Generation)
-	batch := elastic.Batch{Refresh: refresh}
+	var batch elastic.Batch
 	var sent []*draft
 	for i, draft := range drafts {
 		if r := draft.record; draft.doc != nil {

@@ -30,7 +30,7 @@ type Rows interface {
 	HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (held.Freshness, error)
 	PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (held.Pending, error)
 	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []held.Record) (held.Claim, error)
-	FinishHeld(ctx context.Context, in workspace.ID, f held.Finish) (held.Finished, error)
+	FinishHeld(ctx context.Context, in workspace.ID, f held.Finish) error
 	ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error
 	HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error)
 	BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
@@ -130,10 +130,10 @@ func (p *Projector) Wake(in workspace.ID) { p.scheduleOwn(in) }
 
 func (p *Projector) scheduleOwn(in workspace.ID) *call {
 	p.start()
-	return p.projections.schedule(in, func(c *call) error {
+	return p.projections.schedule(in, func() error {
 		ctx, cancel := context.WithTimeout(p.ctx, ownWritesTimeout)
 		defer cancel()
-		err := p.projectPending(ctx, in, c)
+		err := p.projectPending(ctx, in, true)
 		if err != nil && p.ctx.Err() == nil {
 			p.Log.Warn("a workspace's changes were not projected; the sweep will", "workspace", in.String(), "error", err.Error())
 		}
@@ -194,7 +194,7 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 	}
 	index := p.Names.HeldGeneration(string(d), f.Generation)
 	// A refresh that began before the check above may not include the documents.
-	err = p.refreshes.schedule(index, func(*call) error {
+	err = p.refreshes.schedule(index, func() error {
 		ctx, cancel := context.WithTimeout(p.ctx, ownWritesTimeout)
 		defer cancel()
 		return p.Elastic.Refresh(ctx, index)
@@ -250,22 +250,21 @@ const preparePollInterval = 100 * time.Millisecond
 type projecting struct {
 	in     workspace.ID
 	holder string
-	// own is the run that projects only what a write of the workspace made pending; nil
-	// for a sweep.
-	own *call
+	// ownOnly means that only what a write of the workspace made pending is projected.
+	ownOnly bool
 	// leased means that the lease must be released.
 	leased bool
 	// last means that the lease is released with the results.
 	last bool
 }
 
-// projectPending projects the pending records of a workspace. With own it projects
-// only those that a write of the workspace made pending, and waits for the lease.
-// Without, it gives up when another projector has the lease, and ends after
+// projectPending projects the pending records of a workspace. With ownOnly it
+// projects only those that a write of the workspace made pending, and waits for the
+// lease. Without, it gives up when another projector has the lease, and ends after
 // sweepTimeSlice.
-func (p *Projector) projectPending(ctx context.Context, in workspace.ID, own *call) error {
-	w := &projecting{in: in, holder: p.name + " " + uuid.NewString(), own: own}
-	ownOnly, failed, began := own != nil, 0, time.Now()
+func (p *Projector) projectPending(ctx context.Context, in workspace.ID, ownOnly bool) error {
+	w := &projecting{in: in, holder: p.name + " " + uuid.NewString(), ownOnly: ownOnly}
+	failed, began := 0, time.Now()
 	defer func() {
 		if w.leased {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -320,7 +319,7 @@ func (p *Projector) projectPages(ctx context.Context, w *projecting, records []h
 	pages, ctx := errgroup.WithContext(ctx)
 	for page := range slices.Chunk(records, p.Page) {
 		pages.Go(func() error {
-			if w.own == nil {
+			if !w.ownOnly {
 				select {
 				case p.background <- struct{}{}:
 					defer func() { <-p.background }()

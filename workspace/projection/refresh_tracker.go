@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"atlas/workspace"
-	"atlas/workspace/held"
 )
 
 // refreshTracker remembers after which projection of each workspace this process
@@ -31,15 +30,6 @@ func (r *refreshTracker) visible(index string, in workspace.ID, projected time.T
 	defer r.lock.Unlock()
 	last, ok := r.last[refreshKey{index, in}]
 	return projected.IsZero() || ok && last.Equal(projected)
-}
-
-// extend records that an index was refreshed after a projection, if the projection
-// before it was visible. Otherwise another one may have ended between this one's
-// refresh and its end.
-func (r *refreshTracker) extend(index string, in workspace.ID, f held.Finished) {
-	if r.visible(index, in, f.Before) {
-		r.record(index, in, f.Now)
-	}
 }
 
 // record stores that a refresh of the index has ended. It must have begun after the

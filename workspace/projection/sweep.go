@@ -120,7 +120,7 @@ func (p *Projector) SweepOnce(ctx context.Context) error {
 		group.Go(func() error {
 			bounded, cancel := context.WithTimeout(ctx, sweepTimeout)
 			defer cancel()
-			err := p.projectPending(bounded, in, nil)
+			err := p.projectPending(bounded, in, false)
 			if p.failing.record(in, err != nil) && err != nil && ctx.Err() == nil {
 				p.Log.Warn("a workspace cannot be projected now; trying on", "workspace", in.String(), "error", err.Error())
 			}

@@ -164,14 +164,14 @@ func (p *player) finishOf(ctx context.Context, in workspace.ID, holder string, n
 	if n == 1 {
 		finish.Release = holder
 	}
-	done, err := p.FinishHeld(ctx, in, finish)
+	err := p.FinishHeld(ctx, in, finish)
 	var scores []string
 	for _, done := range projected {
 		overlays, read := p.Overlays(ctx, in, done.Dataset, []uuid.UUID{done.Record})
 		err = errors.Join(err, read)
 		scores = append(scores, fmt.Sprint(overlays[done.Record].Score, " ", overlays[done.Record].Trend))
 	}
-	return outcome("finish "+holder, err, scores, done.Before.IsZero(), done.Now.IsZero(), done.Now.Equal(done.Before))
+	return outcome("finish "+holder, err, scores)
 }
 
 func (p *player) generationOf(ctx context.Context, d query.Dataset, r *rand.Rand) string {

@@ -163,7 +163,7 @@ func (c *searchCluster) step(t *testing.T, r *rand.Rand) string {
 }
 
 func (c *searchCluster) bulk(ctx context.Context, alias string, r *rand.Rand) string {
-	batch := elastic.Batch{Refresh: r.IntN(3) == 0}
+	var batch elastic.Batch
 	for range 1 + r.IntN(3) {
 		id, version := fmt.Sprint("document-", r.IntN(2)), int64(1+r.IntN(8))
 		if r.IntN(4) == 0 {

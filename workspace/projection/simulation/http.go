@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +40,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	method, path := req.Method, strings.TrimPrefix(req.URL.Path, "/")
 	r, err := do(req.Context(), t.link, toElasticsearch, t.describe(method, path, body), func() (reply, error) {
-		status, answer, err := t.cluster.serve(method, path, req.URL.Query(), body)
+		status, answer, err := t.cluster.serve(method, path, body)
 		if failed, ok := errors.AsType[*elasticError](err); ok {
 			status, answer = failed.status, errorBody(failed)
 		} else if err != nil {
@@ -69,7 +68,7 @@ func errorBody(f *elasticError) object {
 }
 
 // serve executes a request.
-func (c *cluster) serve(method, path string, parameters url.Values, body []byte) (status int, answer any, err error) {
+func (c *cluster) serve(method, path string, body []byte) (status int, answer any, err error) {
 	target, api, _ := strings.Cut(path, "/")
 	switch {
 	case path == "_aliases" && method == http.MethodPost:
@@ -77,7 +76,7 @@ func (c *cluster) serve(method, path string, parameters url.Values, body []byte)
 	case api == "" && method == http.MethodGet:
 		return c.serveIndices(target)
 	case api == "_bulk" && method == http.MethodPost:
-		return c.serveBulk(target, parameters.Get("refresh") == "true", body)
+		return c.serveBulk(target, body)
 	case api == "_refresh" && method == http.MethodPost:
 		list, err := c.resolve(target, false)
 		if err != nil {
@@ -170,7 +169,7 @@ func bulkItems(body []byte) (items []bulkItem, err error) {
 	return items, nil
 }
 
-func (c *cluster) serveBulk(alias string, refresh bool, body []byte) (int, any, error) {
+func (c *cluster) serveBulk(alias string, body []byte) (int, any, error) {
 	items, err := bulkItems(body)
 	if err != nil {
 		return 0, nil, err
@@ -191,11 +190,6 @@ func (c *cluster) serveBulk(alias string, refresh bool, body []byte) (int, any, 
 			outcome["error"] = object{"type": refused.kind, "reason": refused.reason}
 		}
 		answers[n] = object{item.verb: outcome}
-	}
-	for _, i := range c.indicesOf(alias) {
-		if refresh {
-			i.refresh()
-		}
 	}
 	return http.StatusOK, object{"items": answers}, nil
 }

@@ -151,16 +151,15 @@ func (db *database) claim(r *row, read int64) int64 {
 	return read
 }
 
-func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, f held.Finish) (held.Finished, error) {
+func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, f held.Finish) error {
 	list := make([]held.Record, len(f.Results))
 	for i, p := range f.Results {
 		list[i] = held.Record{Dataset: p.Dataset, Record: p.Record, Version: p.Version}
 	}
-	return read(ctx, s.postgresModel, fmt.Sprintf("FinishHeld %s %s", short(in), versions(list)), func() (done held.Finished) {
+	return s.exec(ctx, fmt.Sprintf("FinishHeld %s %s", short(in), versions(list)), func() {
 		p := s.db.projectors[in]
 		if p != nil && f.Written {
-			done = held.Finished{Before: p.projectedAt, Now: s.db.clock()}
-			p.projectedAt = done.Now
+			p.projectedAt = s.db.clock()
 		}
 		if p != nil && f.Release != "" && p.holder == f.Release {
 			p.leaseRow = leaseRow{}
@@ -168,7 +167,6 @@ func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, f held.Finish) (
 		for _, p := range f.Results {
 			s.db.finish(key{in, p.Dataset, p.Record}, p)
 		}
-		return done
 	})
 }
 
