@@ -74,8 +74,8 @@ func sortBound(f *query.Field, value json.RawMessage) (query.Bound, bool) {
 
 // searchFrom searches for a page with a seekFilter or frontFilter, and counts the
 // matches with a separate search. Unless last is set, the filter excludes rows that may
-// follow, such as those without a value: a page that is not full is then not complete,
-// and must be searched for without the filter.
+// follow, such as those without a value: a page that is not full, and has not all
+// matches, is then not complete and must be searched for without the filter.
 func (e *Engine) searchFrom(ctx context.Context, q query.Query, p Position, seek clause, last bool) (page query.Page, complete bool, err error) {
 	count := q
 	count.CountOnly = true
@@ -87,5 +87,6 @@ func (e *Engine) searchFrom(ctx context.Context, q query.Query, p Position, seek
 	if err := cmp.Or(found.complete(q), counted.complete(count)); err != nil {
 		return query.Page{}, false, err
 	}
-	return e.page(q, p, found, *counted.total), last || len(found.rows) > q.Limit, nil
+	whole := len(found.rows) > q.Limit || q.After == "" && len(found.rows) == expectedRows(q, *counted.total)
+	return e.page(q, p, found, *counted.total), last || whole, nil
 }

@@ -285,7 +285,7 @@ func (i *installation) prepare(key string, requests int, seed uint64) (pairs []*
 		r := request(server, key, s.Path(), string(s.Encode()))
 		answer = must(client.Do(i.ctx, r, answer))
 		r.Expect(answer)
-		direct, told := recorder.only(r)
+		direct, told := recorder.last(r)
 		var p page
 		check(json.Unmarshal(answer, &p))
 		hits := hitsOf(told)
@@ -321,14 +321,21 @@ func (i *installation) prepare(key string, requests int, seed uint64) (pairs []*
 
 // hitsOf are the ids of the records in an answer of Elasticsearch.
 func hitsOf(answer []byte) (ids []string) {
-	var a struct {
+	type found struct {
 		Hits struct {
 			Hits []struct {
 				Source struct{ ID string } `json:"_source"`
 			}
 		}
 	}
+	var a struct {
+		found
+		Responses []found // of the page, and of the total
+	}
 	check(json.Unmarshal(answer, &a))
+	if len(a.Responses) > 0 {
+		a.found = a.Responses[0]
+	}
 	for _, h := range a.Hits.Hits {
 		ids = append(ids, h.Source.ID)
 	}
