@@ -71,6 +71,9 @@ func (r Route) codes() []fault.Code {
 	if r.Throttling != Never {
 		codes = append(codes, fault.RateLimited)
 	}
+	if r.Throttling == Limited {
+		codes = append(codes, fault.TooManyRequests)
+	}
 	if r.body != nil {
 		codes = append(codes, fault.PayloadTooLarge, fault.UnsupportedMediaType)
 	}
@@ -141,6 +144,8 @@ func (r Route) description() string {
 	switch c := r.credits(); {
 	case c.Amount == 0 && r.Throttling == Never:
 		parts = append(parts, "Costs nothing, and is never throttled.")
+	case r.Throttling == Limited:
+		parts = append(parts, "Costs nothing. Draws on the caller's limit for free operations.")
 	case c.Amount == 0:
 		parts = append(parts, "Costs nothing.")
 	default:
@@ -202,6 +207,11 @@ var pathTexts = map[string]string{
 // headers are those of an answer.
 func (r Route) headers(success bool) schema.Map[openapi.Header] {
 	h := schema.Map[openapi.Header]{{Name: RequestIDHeader, Value: openapi.HeaderRef("RequestId")}}
+	if r.Throttling == Limited {
+		for _, name := range []string{headerLimit, headerTokens, headerTokenReset} {
+			h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", ""))})
+		}
+	}
 	if r.Throttling != Metered {
 		return h
 	}
@@ -257,6 +267,9 @@ func failure(codes []fault.Code, headers schema.Map[openapi.Header]) openapi.Res
 	s := shapes[0]
 	if len(shapes) > 1 {
 		s = &schema.Schema{OneOf: shapes}
+	}
+	if slices.Contains(codes, fault.RateLimited) {
+		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: headerNextAt, Value: openapi.HeaderRef(strings.ReplaceAll(headerNextAt, "-", ""))})
 	}
 	if slices.ContainsFunc(codes, func(c fault.Code) bool { return errorTable[c].retry }) {
 		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef("RetryAfter")})

@@ -60,6 +60,30 @@ func (m *model) byTool() (total int64, byTool map[string]int64) {
 
 func (m *model) used() int64 { n, _ := m.byTool(); return n }
 
+// back is the time in ms at which less than the ceiling is used, 0 if it is now.
+func (m *model) back() int64 {
+	later, used := *m, m.used()
+	for used >= m.ceiling {
+		later.now = (later.now/60_000 + 1) * 60_000
+		used = later.used()
+	}
+	if later.now == m.now {
+		return 0
+	}
+	return later.now
+}
+
+// byHour has the credits of the window by clock hour.
+func (m *model) byHour() map[int64]int64 {
+	hours := map[int64]int64{}
+	for _, c := range m.charges {
+		if end := (c.minute + 1) * 60_000; m.now-end < 24*3600_000 && c.amount > 0 {
+			hours[c.minute/60*3600] += c.amount
+		}
+	}
+	return hours
+}
+
 func (m *model) held() (n int64) {
 	for _, r := range m.open {
 		if m.now < r.created+60_000 {
@@ -83,7 +107,11 @@ type run struct {
 
 func (r *run) window(what string, got Window) {
 	r.Helper()
-	if want := newWindow(r.m.used(), r.m.ceiling); got != want {
+	back := int64(0)
+	if what != "settle" {
+		back = r.m.back()
+	}
+	if want := newWindow(r.m.used(), r.m.ceiling, back); got != want {
 		r.Fatalf("%s: window %+v, want %+v", what, got, want)
 	}
 }
@@ -217,6 +245,16 @@ func (r *run) usage() {
 		r.Fatalf("by tool (-want +got):\n%s", diff)
 	}
 	r.window("usage", u.Window)
+	byHour := map[int64]int64{}
+	for i, h := range u.ByHour {
+		byHour[h.From.Unix()] = h.Credits
+		if i > 0 && !h.From.After(u.ByHour[i-1].From) {
+			r.Fatalf("the hours are not in order: %v", u.ByHour)
+		}
+	}
+	if diff := cmp.Diff(r.m.byHour(), byHour); diff != "" {
+		r.Fatalf("by hour (-want +got):\n%s", diff)
+	}
 	if !r.m.exists {
 		return
 	}
