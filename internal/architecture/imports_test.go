@@ -20,7 +20,7 @@ var allowed = map[string][]string{
 	"internal/input":           {"internal/fault"},
 	"internal/elastic":         {"internal/fault", "internal/timer"},
 	"internal/credits":         {"internal/fault", "internal/timer"},
-	"internal/ratelimit":      {"internal/fault"},
+	"internal/ratelimit":       {"internal/fault"},
 	"internal/auth":            {"workspace", "workspace/people", "internal/fault"},
 	"internal/mail":            {"workspace", "workspace/people", "internal/fault"},
 	"internal/architecture":    {},

@@ -120,9 +120,9 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		},
 		Filling:   system.Filling,
 		FreeLimit: ratelimit.New(redis, c.RedisPrefix+"free:", c.FreeRate, c.FreeBurst),
-		Log:     log,
-		Tracing: tracing.Gin(),
-		Meter:   metrics, MaxRequests: c.MaxRequests, RequestTimeout: c.requestTimeout(),
+		Log:       log,
+		Tracing:   tracing.Gin(),
+		Meter:     metrics, MaxRequests: c.MaxRequests, RequestTimeout: c.requestTimeout(),
 	}
 	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, log)
 	w.jobs = append(w.jobs, stopSweep)
