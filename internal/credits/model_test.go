@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -62,15 +63,24 @@ func (m *model) used() int64 { n, _ := m.byTool(); return n }
 
 // back is the time in ms at which less than the ceiling is used, 0 if it is now.
 func (m *model) back() int64 {
-	later, used := *m, m.used()
-	for used >= m.ceiling {
-		later.now = (later.now/60_000 + 1) * 60_000
-		used = later.used()
-	}
-	if later.now == m.now {
+	rest := m.used() - m.ceiling
+	if rest < 0 {
 		return 0
 	}
-	return later.now
+	byMinute := map[int64]int64{}
+	for _, c := range m.charges {
+		if end := (c.minute + 1) * 60_000; m.now-end < 24*3600_000 {
+			byMinute[c.minute] += c.amount
+		}
+	}
+	back := int64(0) // with a ceiling of 0, when the last credits return
+	for _, minute := range slices.Sorted(maps.Keys(byMinute)) {
+		if rest >= 0 {
+			back = (minute + 1 + 24*60) * 60_000
+		}
+		rest -= byMinute[minute]
+	}
+	return back
 }
 
 // byHour has the credits of the window by clock hour.
