@@ -96,6 +96,7 @@ func TestCases(t *testing.T) {
 	})
 	t.Run("sorts", func(t *testing.T) { checkEverySort(t, e, f.World) })
 	t.Run("seek", func(t *testing.T) { checkSeek(t, e, f) })
+	t.Run("front", func(t *testing.T) { checkFront(t, e, f.World) })
 	t.Run("get", func(t *testing.T) { checkGet(t, e) })
 	t.Run("frequent values", func(t *testing.T) { checkFrequentValues(t, e) })
 }

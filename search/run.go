@@ -32,6 +32,9 @@ type Engine struct {
 	// SeekRows is how many rows lie before the first page that is searched for with
 	// a seekFilter; 0 is DefaultSeekRows.
 	SeekRows int
+	// FrontRows is about how many records are searched for a first page in the
+	// opposite of the index order; 0 is DefaultFrontRows.
+	FrontRows int
 	// SkippedRows bounds how many rows before the offsets of merged searches are in
 	// memory at once. A search waits for its rows until its timeout. 0 is
 	// DefaultSkippedRows.
@@ -41,6 +44,7 @@ type Engine struct {
 	Fetched func(ctx context.Context, rows int)
 
 	frequent frequentValues
+	fronts   fronts
 	skipped  rowBudget
 }
 
@@ -78,7 +82,11 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) 
 			return query.Page{Rows: []jsontext.Value{}, Total: min(total, TotalCap), Capped: total > TotalCap}, nil
 		}
 	}
-	if seek, last := e.seekFilter(q, position); seek != nil {
+	seek, last := e.seekFilter(q, position)
+	if seek == nil {
+		seek = e.frontFilter(ctx, q, position)
+	}
+	if seek != nil {
 		page, complete, err := e.searchFrom(ctx, q, position, seek, last)
 		if err != nil || complete {
 			return page, err

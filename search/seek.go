@@ -31,22 +31,26 @@ func (e *Engine) seekFilter(q query.Query, p Position) (seek clause, last bool) 
 		// The row has no value. No folded text equals one of these.
 		return clauseOf(query.Not{Node: query.Exists{Field: f}}), true
 	}
-	path := Root.ExactPath(f)
-	if f.Ranked() {
-		// In a range of texts Elasticsearch would read every value.
-		path = RankPath
-	}
 	value, ok := sortBound(f, values[0])
 	if !ok {
 		return nil, false
 	}
 	c := newCompiler(64)
 	if q.Sort.Desc {
-		c.between(path, query.Bound{}, value)
+		c.between(seekPath(f), query.Bound{}, value)
 	} else {
-		c.between(path, value, query.Bound{})
+		c.between(seekPath(f), value, query.Bound{})
 	}
 	return c.b, false
+}
+
+// seekPath is the path of the values of a sort that ranges are of. In a range of texts
+// Elasticsearch would read every value.
+func seekPath(f *query.Field) string {
+	if f.Ranked() {
+		return RankPath
+	}
+	return Root.ExactPath(f)
 }
 
 // sortBound parses a sort value of a field, as Elasticsearch returned it. For a
@@ -68,10 +72,10 @@ func sortBound(f *query.Field, value json.RawMessage) (query.Bound, bool) {
 	return query.IntegerBound(n), err == nil
 }
 
-// searchFrom searches for a page with a seekFilter, and counts the matches with a
-// separate search. Unless last is set, the filter excludes the rows without a
-// value: a page that is not full is then not complete, and must be searched for
-// without the filter.
+// searchFrom searches for a page with a seekFilter or frontFilter, and counts the
+// matches with a separate search. Unless last is set, the filter excludes rows that may
+// follow, such as those without a value: a page that is not full, and has not all
+// matches, is then not complete and must be searched for without the filter.
 func (e *Engine) searchFrom(ctx context.Context, q query.Query, p Position, seek clause, last bool) (page query.Page, complete bool, err error) {
 	count := q
 	count.CountOnly = true
@@ -83,5 +87,6 @@ func (e *Engine) searchFrom(ctx context.Context, q query.Query, p Position, seek
 	if err := cmp.Or(found.complete(q), counted.complete(count)); err != nil {
 		return query.Page{}, false, err
 	}
-	return e.page(q, p, found, *counted.total), last || len(found.rows) > q.Limit, nil
+	whole := len(found.rows) > q.Limit || q.After == "" && len(found.rows) == expectedRows(q, *counted.total)
+	return e.page(q, p, found, *counted.total), last || whole, nil
 }

@@ -1,6 +1,7 @@
 package elastic
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -156,7 +157,7 @@ func (c *Client) Bulk(ctx context.Context, alias string, b *Batch, retry Retry) 
 	for pending := b.all(); len(pending) > 0; {
 		portion, body := b.portion(pending, min(limit, retry.Pace.Size()))
 		began := time.Now()
-		items, err := c.bulkOnce(ctx, alias, body)
+		n, items, err := c.bulkOnce(ctx, alias, body)
 		e, answered := errors.AsType[*Error](err)
 		switch {
 		case answered && e.Status == http.StatusRequestEntityTooLarge && len(portion) > 1:
@@ -170,8 +171,8 @@ func (c *Client) Bulk(ctx context.Context, alias string, b *Batch, retry Retry) 
 			continue
 		case err != nil && !Passing(err):
 			return refused, err
-		case err == nil && len(items) != len(portion):
-			return refused, fmt.Errorf("elasticsearch answered for %d items of a request with %d", len(items), len(portion))
+		case err == nil && n != len(portion):
+			return refused, fmt.Errorf("elasticsearch answered for %d items of a request with %d", n, len(portion))
 		}
 		retry.Pace.took(len(body), time.Since(began))
 		again := portion
@@ -246,13 +247,18 @@ type bulkOutcome struct {
 	} `json:"error"`
 }
 
-func (c *Client) bulkOnce(ctx context.Context, alias string, body []byte) ([]bulkOutcome, error) {
+// bulkOnce sends a request. It returns for how many items Elasticsearch answered, and
+// their outcomes, which are nil if all are acknowledged.
+func (c *Client) bulkOnce(ctx context.Context, alias string, body []byte) (int, []bulkOutcome, error) {
 	res, err := c.Do(ctx, Request{
 		Method: http.MethodPost, Path: "/" + url.PathEscape(alias) + "/_bulk", NDJSON: true, Body: body, Timeout: bulkTimeout,
 		Query: url.Values{"require_alias": {"true"}, "filter_path": {"items.*.status,items.*.error"}},
 	})
 	if err != nil {
-		return nil, err
+		return 0, nil, err
+	}
+	if n, ok := allIndexed(res.Body); ok {
+		return n, nil, nil
 	}
 	var answer struct {
 		Items []struct {
@@ -261,7 +267,7 @@ func (c *Client) bulkOnce(ctx context.Context, alias string, body []byte) ([]bul
 		} `json:"items"`
 	}
 	if err := json.Unmarshal(res.Body, &answer); err != nil {
-		return nil, fmt.Errorf("elasticsearch answered a _bulk request with something else: %w", err)
+		return 0, nil, fmt.Errorf("elasticsearch answered a _bulk request with something else: %w", err)
 	}
 	items := make([]bulkOutcome, len(answer.Items))
 	for i, item := range answer.Items {
@@ -271,7 +277,25 @@ func (c *Client) bulkOnce(ctx context.Context, alias string, body []byte) ([]bul
 			items[i].deleted = true
 		}
 	}
-	return items, nil
+	return len(items), items, nil
+}
+
+// allIndexed returns the number of items of an answer in which every document was
+// indexed; false for any other answer, and for one in another format. Decoding the usual
+// answer took a microsecond and half a kilobyte for each document.
+func allIndexed(answer []byte) (n int, ok bool) {
+	const item = `{"index":{"status":20`
+	rest, ok := bytes.CutPrefix(answer, []byte(`{"items":[`))
+	for ; ok; n++ {
+		if rest, ok = bytes.CutPrefix(rest, []byte(item)); !ok || len(rest) < 4 || rest[0] > '1' || rest[0] < '0' || rest[1] != '}' || rest[2] != '}' {
+			return 0, false
+		}
+		if rest[3] != ',' {
+			return n + 1, string(rest[3:]) == "]}"
+		}
+		rest = rest[4:]
+	}
+	return 0, false
 }
 
 type verdict uint8

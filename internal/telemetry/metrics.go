@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Buckets of the histograms in seconds, from a cached response to the longest
@@ -30,6 +31,7 @@ type Metrics struct {
 	shed      prometheus.Counter
 	draining  prometheus.Gauge
 	calls     *prometheus.HistogramVec
+	ownWrites prometheus.Histogram
 	charged   *prometheus.CounterVec
 	reserved  *prometheus.CounterVec
 	refused   *prometheus.CounterVec
@@ -63,6 +65,7 @@ func New(version string) *Metrics {
 		shed:      prometheus.NewCounter(prometheus.CounterOpts{Name: "atlas_requests_shed_total", Help: "Requests answered 503 at once because there was no place for them: in all, for their workspace or for their caller."}),
 		draining:  gauge("atlas_draining", "1 from the stop signal on."),
 		calls:     histogram("atlas_backend_call_duration_seconds", "Calls of backends, with reading their answers.", backendBuckets, "backend", "operation", "outcome"),
+		ownWrites: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "atlas_own_writes_wait_seconds", Help: "Searches that waited until they saw the writes of their workspace.", Buckets: requestBuckets}),
 		charged:   counter("atlas_credits_charged_total", "Credits charged.", "operation"),
 		reserved:  counter("atlas_credits_reserved_total", "Credits held before running; what was not delivered was given back.", "operation"),
 		refused:   counter("atlas_credits_refused_total", "Metered requests that got no credits: used_up (429) or unavailable (503).", "operation", "reason"),
@@ -72,7 +75,7 @@ func New(version string) *Metrics {
 		}, []string{"task"}),
 		backlogErrors: counter("atlas_backlog_read_errors_total", "Readings of a backlog that failed; its metrics are left out meanwhile.", "backlog"),
 	}
-	m.registry.MustRegister(build, m.requests, m.durations, m.inFlight, m.shed, m.draining, m.calls,
+	m.registry.MustRegister(build, m.requests, m.durations, m.inFlight, m.shed, m.draining, m.calls, m.ownWrites,
 		m.charged, m.reserved, m.refused, m.jobs, m.jobLast, m.backlogErrors,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -106,6 +109,18 @@ func (m *Metrics) Draining() { m.draining.Set(1) }
 func (m *Metrics) BackendCall(ctx context.Context, backend, operation, outcome string, took time.Duration) {
 	spend(ctx, backend, took)
 	m.calls.WithLabelValues(backend, operation, outcome).Observe(took.Seconds())
+}
+
+// OwnWrites counts a search that waited from began until now for the writes of its
+// workspace, and adds the wait to its request and its trace.
+func (m *Metrics) OwnWrites(ctx context.Context, began time.Time) {
+	took := time.Since(began)
+	spend(ctx, ownWrites, took)
+	m.ownWrites.Observe(took.Seconds())
+	if span := trace.SpanFromContext(ctx); span.IsRecording() {
+		_, waited := span.TracerProvider().Tracer("atlas").Start(ctx, "wait for own writes", trace.WithTimestamp(began))
+		waited.End()
+	}
 }
 
 // CreditsReserved counts reserved credits.

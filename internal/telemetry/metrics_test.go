@@ -112,10 +112,11 @@ func TestSpent(t *testing.T) {
 	m.BackendCall(context.WithoutCancel(ctx), Redis, "evalsha", "ok", time.Millisecond)
 	m.BackendCall(ctx, Redis, "evalsha", "timeout", 2*time.Millisecond)
 	m.BackendCall(t.Context(), Redis, "evalsha", "ok", time.Hour) // nobody's
+	m.OwnWrites(ctx, time.Now().Add(-time.Minute))
 	got := map[string]time.Duration{}
 	spent.Each(func(backend string, took time.Duration) { got[backend] = took })
-	if len(got) != 2 || got[Elasticsearch] != 5*time.Millisecond || got[Redis] != 3*time.Millisecond {
+	if len(got) != 3 || got["own_writes"] < time.Minute || got[Elasticsearch] != 5*time.Millisecond || got[Redis] != 3*time.Millisecond {
 		t.Errorf("%v", got)
 	}
-	wantLines(t, scrape(t, m), `atlas_backend_call_duration_seconds_count{backend="redis",operation="evalsha",outcome="ok"} 2`)
+	wantLines(t, scrape(t, m), `atlas_backend_call_duration_seconds_count{backend="redis",operation="evalsha",outcome="ok"} 2`, "atlas_own_writes_wait_seconds_count 1")
 }

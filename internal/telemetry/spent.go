@@ -13,12 +13,16 @@ const (
 	Redis         = "redis"
 )
 
+// ownWrites is the wait of a search for the writes of its workspace, which other
+// calls make visible.
+const ownWrites = "own_writes"
+
 // backends is the order of Spent.Each.
-var backends = [...]string{Elasticsearch, Postgres, Redis}
+var backends = [...]string{Elasticsearch, Postgres, Redis, ownWrites}
 
 // Spent sums the time of one request in each backend. Concurrent calls count
-// fully, so a sum can exceed the duration of the request. It excludes waits for
-// a call that another request has started.
+// fully, so a sum can exceed the duration of the request. Work that several
+// requests share is only in the wait for own writes.
 type Spent struct{ nanos [len(backends)]atomic.Int64 }
 
 type spentKey struct{}

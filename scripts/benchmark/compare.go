@@ -68,7 +68,7 @@ func (s *serving) addAlone(all []*compared) {
 			again.URL = must(url.Parse(server.Base))
 			again.URL.Path, again.URL.RawQuery = r.URL.Path, r.URL.RawQuery
 			must(s.client.Check(s.ctx, &again, nil))
-			direct, _ := recorder.only(r)
+			direct, _ := recorder.last(r)
 			c.alone = append(c.alone, direct)
 		}
 	}
@@ -220,14 +220,16 @@ func (r *recorder) take() []rig.Exchange {
 	return seen
 }
 
-// only returns the single request since the last take, for sending straight to
-// Elasticsearch, and the answer that it got.
-func (r *recorder) only(by *load.Request) (direct *load.Request, answer []byte) {
+// last returns the request since the last take that found the page, for sending
+// straight to Elasticsearch, and the answer that it got. Before it there may be others,
+// which found too few rows or the bound of a front.
+func (r *recorder) last(by *load.Request) (direct *load.Request, answer []byte) {
 	seen := r.take()
-	if len(seen) != 1 || seen[0].Status != http.StatusOK {
-		check(fmt.Errorf("%s: %d requests of Elasticsearch, expected one that succeeds", by.Body, len(seen)))
+	if len(seen) == 0 || seen[len(seen)-1].Status != http.StatusOK {
+		check(fmt.Errorf("%s: %d requests of Elasticsearch, the last of which does not succeed", by.Body, len(seen)))
 	}
-	return directly(seen[0], r.to), seen[0].Answer
+	found := seen[len(seen)-1]
+	return directly(found, r.to), found.Answer
 }
 
 // directly returns the same request for another address.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -25,6 +26,10 @@ import (
 type place struct {
 	Dir   string `type:"path" help:"Folder of backends and data, kept for the next run with the same records and seed (default: a temporary one, removed at the end)."`
 	Atlas string `type:"path" placeholder:"FILE" help:"The atlas binary to measure (default: the one beside this program)."`
+
+	// nodes of a cluster of Elasticsearch, which has as many shards a dataset; 0 is a
+	// single node outside of a cluster.
+	nodes int
 }
 
 // installation is running backends with a loaded dataset.
@@ -35,6 +40,9 @@ type installation struct {
 	atlas   string  // the binary
 	redis   *redis.Client
 	dataset dataset
+	// loaded is how long the load of the dataset took, 0 if it was kept.
+	loaded time.Duration
+	shards int // of each dataset
 }
 
 // dataset describes the loaded data. It is stored with the data: an equal one need
@@ -65,7 +73,8 @@ func startBackends(r *run, p place) *installation {
 	}
 	_, err := os.Stat(i.atlas)
 	check(err)
-	i.Rig = rig.Start(r, rig.Options{Dir: p.Dir, Atlas: i.atlas, Containers: true, Prefix: indexPrefix, Records: -1})
+	i.Rig = rig.Start(r, rig.Options{Dir: p.Dir, Atlas: i.atlas, Containers: true, Prefix: indexPrefix, Records: -1, Nodes: p.nodes})
+	i.shards = max(1, p.nodes)
 	i.redis = i.Redis()
 	return i
 }
@@ -118,11 +127,12 @@ func (i *installation) fill(wanted dataset) {
 	say("generated %d records in %.1f s", generated.Total, time.Since(began).Seconds())
 	began = time.Now()
 	var loaded indexer.Report
-	check(json.Unmarshal([]byte(i.Rig.Atlas("index", "load", i.records(), "--json")), &loaded))
+	check(json.Unmarshal([]byte(i.Rig.Atlas("index", "load", i.records(), "--shards", strconv.Itoa(i.shards), "--json")), &loaded))
 	if loaded.Documents() != generated.Total {
 		failf("loaded %d of %d records", loaded.Documents(), generated.Total)
 	}
-	say("loaded %d records in %.1f s", loaded.Documents(), time.Since(began).Seconds())
+	i.loaded = time.Since(began)
+	say("loaded %d records in %.1f s", loaded.Documents(), i.loaded.Seconds())
 	i.dataset = dataset{Report: generated, Mappings: wanted.Mappings}
 	check(os.WriteFile(marker(i.Dir), must(json.Marshal(i.dataset)), 0o644))
 }
@@ -207,9 +217,9 @@ const connections = 8
 // window has no credits of an earlier run.
 func (i *installation) newKey() string { return i.Workspace(workspace.MaxCeiling).Key }
 
-// serving runs measure with a service, for the workspace of a key.
-func (i *installation) serving(key string, measure func(*serving)) {
-	s := &serving{installation: i, server: i.serve(), key: key, client: load.NewClient(connections)}
+// serving runs measure with a service with further settings, for the workspace of a key.
+func (i *installation) serving(key string, measure func(*serving), settings ...string) {
+	s := &serving{installation: i, server: i.serve(settings...), key: key, client: load.NewClient(connections)}
 	defer func() { check(s.server.Stop()) }()
 	defer s.client.CloseIdleConnections()
 	s.meter = newMeter(i.ctx, i.Rig, i.redis, true, s.server.PID())

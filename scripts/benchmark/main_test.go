@@ -37,7 +37,7 @@ func TestDocumentedCommandsAreValid(t *testing.T) {
 		}
 		seen[match[2]] = true
 	}
-	for _, name := range []string{"all", "search", "views", "book", "index", "credits", "growth"} {
+	for _, name := range []string{"all", "search", "views", "book", "index", "credits", "peers", "growth", "kinds", "tails", "service"} {
 		if !seen[name] {
 			t.Errorf("docs/benchmarks.md does not say how to run %s", name)
 		}
@@ -51,8 +51,8 @@ func TestOptionsOutOfBoundsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{
 		"search --records 9999", "views --members 999", "book --book 1", "index --batch-mib 65", "credits --callers 0", "credits --rounds 0",
-		"growth --records 1", "growth --books 999", "growth --parts everything", "growth --pages 0", "growth --connections 129",
-		"all --records 1", "all --index-records 1", "all --held 1", "all --rounds 0",
+		"peers --records 29999", "peers --rounds 0", "growth --records 1", "growth --books 999", "growth --parts everything", "growth --pages 0", "growth --connections 129",
+		"kinds --records 1", "kinds --nodes 0", "kinds --nodes 10", "kinds --requests 19", "kinds --rounds 0", "all --records 1", "all --index-records 1", "all --held 1", "all --rounds 0",
 	} {
 		if err := parse(t, strings.Fields(args)...); err == nil {
 			t.Errorf("%s is accepted", args)

@@ -227,8 +227,8 @@ type sides struct {
 }
 
 // bothWays draws this many different requests, sends each once, and runs measure
-// with another service, which is not recorded.
-func (i *installation) bothWays(requests int, seed uint64, measure func(*sides)) {
+// with another service, with further settings, which is not recorded.
+func (i *installation) bothWays(requests int, seed uint64, measure func(*sides), settings ...string) {
 	key := i.newKey()
 	pairs := i.prepare(key, requests, seed)
 	s := &sides{through: load.NewClient(load.MaxInFlight), beside: load.NewClient(load.MaxInFlight), facts: factsOf(pairs)}
@@ -242,7 +242,7 @@ func (i *installation) bothWays(requests int, seed uint64, measure func(*sides))
 			s.services, s.directs = append(s.services, p.service), append(s.directs, p.direct)
 		}
 		measure(s)
-	})
+	}, settings...)
 }
 
 // warmUp sends all requests both ways for this long, at least twice, so that the
@@ -285,7 +285,7 @@ func (i *installation) prepare(key string, requests int, seed uint64) (pairs []*
 		r := request(server, key, s.Path(), string(s.Encode()))
 		answer = must(client.Do(i.ctx, r, answer))
 		r.Expect(answer)
-		direct, told := recorder.only(r)
+		direct, told := recorder.last(r)
 		var p page
 		check(json.Unmarshal(answer, &p))
 		hits := hitsOf(told)
@@ -321,14 +321,21 @@ func (i *installation) prepare(key string, requests int, seed uint64) (pairs []*
 
 // hitsOf are the ids of the records in an answer of Elasticsearch.
 func hitsOf(answer []byte) (ids []string) {
-	var a struct {
+	type found struct {
 		Hits struct {
 			Hits []struct {
 				Source struct{ ID string } `json:"_source"`
 			}
 		}
 	}
+	var a struct {
+		found
+		Responses []found // of the page, and of the total
+	}
 	check(json.Unmarshal(answer, &a))
+	if len(a.Responses) > 0 {
+		a.found = a.Responses[0]
+	}
 	for _, h := range a.Hits.Hits {
 		ids = append(ids, h.Source.ID)
 	}

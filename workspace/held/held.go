@@ -71,6 +71,16 @@ type ProjectionResult struct {
 	Score *book.Scored
 }
 
+// Finish is the end of a projection of records.
+type Finish struct {
+	Results []ProjectionResult
+	// Written means that documents were sent.
+	Written bool
+	// Release is the holder whose lease of the workspace's projector ends with this
+	// projection; "" to keep the lease.
+	Release string
+}
+
 // Generation is one generation of the held index of a dataset.
 type Generation struct {
 	Dataset    query.Dataset

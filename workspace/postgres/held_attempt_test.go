@@ -61,9 +61,10 @@ func (b *books) claimed(t *testing.T, in workspace.ID, holder string) held.Recor
 
 func (b *books) finish(t *testing.T, in workspace.ID, r held.Record, digest string) {
 	t.Helper()
-	fatal(t, b.store.FinishHeld(t.Context(), in, []held.ProjectionResult{{
+	err := b.store.FinishHeld(t.Context(), in, held.Finish{Written: true, Results: []held.ProjectionResult{{
 		Dataset: r.Dataset, Record: r.Record, Version: r.Version, Digest: []byte(digest), Present: true, Unheld: r.Overlay == nil, Written: true,
-	}}, true))
+	}}})
+	fatal(t, err)
 }
 
 // A document that was sent and not acknowledged may still arrive, so the next one
@@ -92,7 +93,8 @@ func TestUnconfirmedAttemptTakesANewVersion(t *testing.T) {
 	}
 	// A document that was not sent must have the digest of the row.
 	unsent := held.ProjectionResult{Dataset: query.Projects, Record: record, Version: second.Version, Digest: []byte("another"), Present: false}
-	fatal(t, b.store.FinishHeld(t.Context(), in, []held.ProjectionResult{unsent}, false))
+	err := b.store.FinishHeld(t.Context(), in, held.Finish{Results: []held.ProjectionResult{unsent}})
+	fatal(t, err)
 	if got := b.held(t, record); string(got.Digest) != "of the second" {
 		t.Errorf("after one that was not sent: %+v", got)
 	}

@@ -206,7 +206,10 @@ func TestFinishLeavesWhatChangedPending(t *testing.T) {
 	score := &book.Scored{Score: 99, Trend: "rising", At: b.now}
 	finish := func(version int64) {
 		t.Helper()
-		fatal(t, b.store.FinishHeld(ctx, in, []held.ProjectionResult{{Dataset: query.Accounts, Record: record, Version: version, Present: true, Digest: []byte("digest"), Written: true, Score: score}}, true))
+		err := b.store.FinishHeld(ctx, in, held.Finish{Written: true, Results: []held.ProjectionResult{{
+			Dataset: query.Accounts, Record: record, Version: version, Present: true, Digest: []byte("digest"), Written: true, Score: score,
+		}}})
+		fatal(t, err)
 	}
 	finish(records[0].Version)
 	left := pending()
@@ -297,8 +300,9 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 			return 0, err
 		},
 		"FinishHeld": func(ctx context.Context, in workspace.ID) (int, error) {
-			return 0, b.store.FinishHeld(ctx, in, []held.ProjectionResult{{Dataset: query.Accounts, Record: record, Version: records[0].Version,
-				Score: &book.Scored{Score: 1, Trend: "falling", At: b.now}}}, true)
+			return 0, b.store.FinishHeld(ctx, in, held.Finish{Written: true, Results: []held.ProjectionResult{{
+				Dataset: query.Accounts, Record: record, Version: records[0].Version, Score: &book.Scored{Score: 1, Trend: "falling", At: b.now},
+			}}})
 		},
 		"ReleaseProjector": func(ctx context.Context, in workspace.ID) (int, error) {
 			return 0, b.store.ReleaseProjector(ctx, in, "h")

@@ -129,6 +129,10 @@ func (d database) Ready(ctx context.Context) error {
 // end of the transaction. A pipeline is one transaction.
 const setWorkspace = `SELECT set_config('atlas.workspace_id', $1, true)`
 
+// setWorkspaceAsync is setWorkspace for a transaction whose commit does not wait for
+// the disk. A crash of Postgres may undo it.
+const setWorkspaceAsync = `SELECT set_config('atlas.workspace_id', $1, true), set_config('synchronous_commit', 'off', true)`
+
 // queryRow runs one query of a workspace in a single round trip and scans its
 // row: pgx.ErrNoRows without one.
 func (s *Store) queryRow(ctx context.Context, in workspace.ID, sql string, args []any, into ...any) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"atlas/internal/fault"
 	"atlas/search/query"
@@ -68,7 +69,7 @@ func (s *Store) PendingHeld(ctx context.Context, in workspace.ID, holder string,
 		return pending, err
 	}
 	var batch pgx.Batch
-	batch.Queue(setWorkspace, in.String())
+	batch.Queue(setWorkspaceAsync, in.String())
 	batch.Queue(acquireProjector, arg(in), holder, ttl).Query(func(rows pgx.Rows) error {
 		pending.Leased = rows.Next()
 		rows.Close()
@@ -155,32 +156,28 @@ func (s *Store) ClaimHeld(ctx context.Context, in workspace.ID, holder string, t
 	if err != nil {
 		return held.Claim{}, err
 	}
-	claim := held.Claim{Versions: make(map[uuid.UUID]int64, len(records))}
-	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `UPDATE projectors SET deadline = clock_timestamp() + $3::interval
-			WHERE workspace_id = $1 AND holder = $2 AND deadline > clock_timestamp()`, arg(in), holder, ttl)
-		if claim.Leased = tag.RowsAffected() == 1; err != nil || !claim.Leased || len(records) == 0 {
-			return err
-		}
-		if _, err := tx.Exec(ctx, lockHeld, arg(in), list); err != nil {
-			return err
-		}
-		claimed, err := tx.Query(ctx, claimHeld, arg(in), list)
-		if err != nil {
-			return err
-		}
-		if err := collectVersions(claimed, claim.Versions); err != nil {
-			return err
-		}
-		registered, err := tx.Query(ctx, selectGenerations)
-		if err != nil {
-			return err
-		}
-		claim.Generations, err = pgx.CollectRows(registered, collectGeneration)
-		return err
-	})
-	if err != nil {
+	if err := in.Check(); err != nil {
 		return held.Claim{}, err
+	}
+	claim := held.Claim{Versions: make(map[uuid.UUID]int64, len(records))}
+	var batch pgx.Batch
+	batch.Queue(setWorkspace, in.String())
+	batch.Queue(`UPDATE projectors SET deadline = clock_timestamp() + $3::interval
+		WHERE workspace_id = $1 AND holder = $2 AND deadline > clock_timestamp()`, arg(in), holder, ttl).Exec(func(tag pgconn.CommandTag) error {
+		claim.Leased = tag.RowsAffected() == 1
+		return nil
+	})
+	if len(records) > 0 {
+		batch.Queue(lockHeld, arg(in), list)
+		batch.Queue(claimHeld, arg(in), list, holder).Query(func(rows pgx.Rows) error { return collectVersions(rows, claim.Versions) })
+		batch.Queue(selectGenerations).Query(func(rows pgx.Rows) (err error) {
+			claim.Generations, err = pgx.CollectRows(rows, collectGeneration)
+			return err
+		})
+	}
+	err = s.pool.SendBatch(ctx, &batch).Close()
+	if err != nil || !claim.Leased {
+		return held.Claim{}, toFault(err)
 	}
 	return claim, nil
 }
@@ -196,7 +193,7 @@ func collectVersions(rows pgx.Rows, to map[uuid.UUID]int64) error {
 	return err
 }
 
-// A row that changed after it was read is sent with the version that was read,
+// Nothing is claimed without the lease. A row that changed after it was read is sent with the version that was read,
 // because searches may wait for it. Its newer version is higher than that of any
 // late request. New versions are taken under the row's lock.
 const claimHeld = `
@@ -205,6 +202,7 @@ const claimHeld = `
 		       THEN nextval('held_version') ELSE r.version END AS version
 		FROM jsonb_to_recordset($2) AS r(dataset text, record_id uuid, version bigint)
 		JOIN held_records h ON h.workspace_id = $1 AND h.dataset = r.dataset AND h.record_id = r.record_id
+		WHERE EXISTS (SELECT FROM projectors WHERE workspace_id = $1 AND holder = $3 AND deadline > clock_timestamp())
 	)
 	UPDATE held_records h SET digest = NULL, version = greatest(h.version, c.version),
 		attempted_version = greatest(coalesce(h.attempted_version, 0), c.version)
@@ -214,14 +212,18 @@ const claimHeld = `
 // FinishHeld stores the results of a projection. A row that changed meanwhile stays
 // pending. A late result of a projector that lost its lease changes nothing: a
 // document that was sent must be the row's last attempt, and one that was not sent
-// must have the digest of the row. With written set, searches of the workspace
+// must have the digest of the row. If documents were sent, searches of the workspace
 // refresh the index.
-func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []held.ProjectionResult, written bool) error {
-	if len(projected) == 0 {
-		return nil
+//
+// The commit does not wait for the disk. A crash of Postgres may undo it: then the
+// rows are pending again, and documents that were sent get new versions, because
+// ClaimHeld is on the disk.
+func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, f held.Finish) error {
+	if err := in.Check(); err != nil {
+		return err
 	}
-	rows := make([]heldRow, len(projected))
-	for i, p := range projected {
+	rows := make([]heldRow, len(f.Results))
+	for i, p := range f.Results {
 		rows[i] = heldRow{Dataset: p.Dataset, Record: p.Record, Version: p.Version, Digest: hexOrNull(p.Digest), Present: p.Present, Unheld: p.Unheld,
 			Written: p.Written}
 		if p.Refusal != "" {
@@ -235,17 +237,22 @@ func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, projected []hel
 	if err != nil {
 		return err
 	}
-	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		var batch pgx.Batch
-		batch.Queue(lockHeld, arg(in), list)
-		batch.Queue(finishStale, arg(in), list)
-		batch.Queue(finishHeld, arg(in), list)
-		if written {
-			batch.Queue(`UPDATE projectors SET projected_at = clock_timestamp() WHERE workspace_id = $1`, arg(in))
-		}
-		return tx.SendBatch(ctx, &batch).Close()
-	})
+	var batch pgx.Batch
+	batch.Queue(setWorkspaceAsync, in.String())
+	batch.Queue(finishProjector, arg(in), f.Written, f.Release)
+	batch.Queue(lockHeld, arg(in), list)
+	batch.Queue(finishStale, arg(in), list)
+	batch.Queue(finishHeld, arg(in), list)
+	return toFault(s.pool.SendBatch(ctx, &batch).Close())
 }
+
+// finishProjector locks the projector's row before the held rows, as ClaimHeld does.
+const finishProjector = `
+	UPDATE projectors p SET
+		projected_at = CASE WHEN $2 THEN clock_timestamp() ELSE p.projected_at END,
+		holder = CASE WHEN p.holder <> $3 THEN p.holder END,
+		deadline = CASE WHEN p.holder <> $3 THEN p.deadline END
+	WHERE p.workspace_id = $1`
 
 // finishStale updates rows that changed after they were read. Their documents are
 // at least as new as the projected ones and will be written again.

@@ -10,10 +10,13 @@ import (
 // change: it gets the next run, together with all who call before that one begins.
 type coalescer[K comparable] struct {
 	lock sync.Mutex
-	// next has the keys that run now, each with the call that follows, or nil.
-	next    map[K]*call
+	// runs has the keys that run now.
+	runs    map[K]*runs
 	running sync.WaitGroup
 }
+
+// runs are the run of a key that has begun, and the one after it; next may be nil.
+type runs struct{ current, next *call }
 
 // call is one run; err is set when done is closed.
 type call struct {
@@ -25,33 +28,43 @@ type call struct {
 func (c *coalescer[K]) schedule(key K, run func() error) *call {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	next, running := c.next[key]
-	if next == nil {
-		next = &call{done: make(chan struct{})}
-		if c.next == nil {
-			c.next = map[K]*call{}
-		}
-		c.next[key] = next
-	}
+	r, running := c.runs[key]
 	if !running {
-		c.running.Go(func() { c.loop(key, run) })
+		r = &runs{}
+		if c.runs == nil {
+			c.runs = map[K]*runs{}
+		}
+		c.runs[key] = r
+		c.running.Go(func() { c.loop(key, r, run) })
 	}
-	return next
+	if r.next == nil {
+		r.next = &call{done: make(chan struct{})}
+	}
+	return r.next
 }
 
-func (c *coalescer[K]) loop(key K, run func() error) {
+// current returns the run of a key that has begun, or nil.
+func (c *coalescer[K]) current(key K) *call {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if r, running := c.runs[key]; running {
+		return r.current
+	}
+	return nil
+}
+
+func (c *coalescer[K]) loop(key K, r *runs, run func() error) {
 	for {
 		c.lock.Lock()
-		current := c.next[key]
-		if current == nil {
-			delete(c.next, key)
+		r.current, r.next = r.next, nil
+		if r.current == nil {
+			delete(c.runs, key)
 			c.lock.Unlock()
 			return
 		}
-		c.next[key] = nil
 		c.lock.Unlock()
-		current.err = run()
-		close(current.done)
+		r.current.err = run()
+		close(r.current.done)
 	}
 }
 

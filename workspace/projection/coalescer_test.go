@@ -17,8 +17,14 @@ func TestARunIsSharedOnlyBeforeItBegins(t *testing.T) {
 		began <- n
 		return <-goOn
 	}
+	if all.current(1) != nil {
+		t.Error("a run before the first")
+	}
 	first := all.schedule(1, run)
 	<-began
+	if all.current(1) != first || all.current(2) != nil {
+		t.Error("not the run that has begun")
+	}
 	second, third := all.schedule(1, run), all.schedule(1, run)
 	if second == first || third != second {
 		t.Fatal("the run that had begun was shared, or the next one was not")
@@ -44,7 +50,7 @@ func TestARunIsSharedOnlyBeforeItBegins(t *testing.T) {
 		t.Error(err)
 	}
 	all.wait()
-	if len(all.next) != 0 {
+	if len(all.runs) != 0 {
 		t.Error("something is left of what has ended")
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
@@ -38,22 +40,22 @@ func (d *draft) setVersion(version int64) {
 }
 
 // project writes the documents of records to all generations.
-func (p *Projector) project(ctx context.Context, in workspace.ID, holder string, records []held.Record) error {
+func (p *Projector) project(ctx context.Context, w *projecting, records []held.Record) error {
+	byDataset := map[query.Dataset][]held.Record{}
+	for _, r := range records {
+		byDataset[r.Dataset] = append(byDataset[r.Dataset], r)
+	}
 	for _, d := range query.Held {
-		var own []held.Record
-		for _, r := range records {
-			if r.Dataset == d {
-				own = append(own, r)
-			}
-		}
+		own := byDataset[d]
 		if len(own) == 0 {
 			continue
 		}
-		drafts, err := p.drafts(ctx, in, d, own)
+		delete(byDataset, d)
+		drafts, err := p.drafts(ctx, w.in, d, own)
 		if err != nil {
 			return err
 		}
-		if err := p.write(ctx, in, holder, d, drafts); err != nil {
+		if err := p.write(ctx, w, d, drafts, w.last && len(byDataset) == 0); err != nil {
 			return err
 		}
 	}
@@ -72,23 +74,26 @@ func (p *Projector) drafts(ctx context.Context, in workspace.ID, d query.Dataset
 			accounts = append(accounts, r.Record.String())
 		}
 	}
-	global, err := p.Global.Lookup(ctx, d, ids)
-	if err != nil {
-		return nil, err
-	}
-	ids = slices.DeleteFunc(ids, func(id string) bool { return global[id] == nil })
-	children, err := p.Global.Children(ctx, d, ids)
-	if err != nil {
-		return nil, err
-	}
-	now := p.Now()
-	signals, err := p.Global.SignalCounts(ctx, accounts, now, book.TrendSpan)
-	if err != nil {
+	var (
+		now      = p.Now()
+		global   map[string]jsontext.Value
+		children map[string]document.Children
+		signals  map[string][2]int64
+	)
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.Go(func() (err error) { global, err = p.Global.Lookup(ctx, d, ids); return err })
+	reads.Go(func() (err error) { children, err = p.Global.Children(ctx, d, ids); return err })
+	reads.Go(func() (err error) {
+		signals, err = p.Global.SignalCounts(ctx, accounts, now, book.TrendSpan)
+		return err
+	})
+	if err := reads.Wait(); err != nil {
 		return nil, err
 	}
 	drafts := make([]*draft, len(records))
 	for i, r := range records {
 		id := r.Record.String()
+		var err error
 		if drafts[i], err = newDraft(in, r, global[id], children[id], signals[id], now); err != nil {
 			// The next attempt would fail too. No other record waits for this one.
 			p.Log.Error("a held document cannot be made; it stays as it was", "workspace", in.String(), "dataset", d, "record", id, "error", err.Error())
@@ -147,8 +152,9 @@ const bulkBytes = 4 << 20
 var bulkRetry = elastic.Retry{For: time.Second, First: 50 * time.Millisecond, Max: 300 * time.Millisecond}
 
 // write writes changed documents to all generations of their dataset and stores the
-// results.
-func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d query.Dataset, drafts []*draft) error {
+// results. With last it also releases the lease, unless versions conflict.
+func (p *Projector) write(ctx context.Context, w *projecting, d query.Dataset, drafts []*draft, last bool) error {
+	in := w.in
 	var changed []*draft
 	var claimed []held.Record
 	for _, draft := range drafts {
@@ -156,7 +162,7 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 			changed, claimed = append(changed, draft), append(claimed, draft.record)
 		}
 	}
-	claim, err := p.Rows.ClaimHeld(ctx, in, holder, p.Lease, claimed)
+	claim, err := p.Rows.ClaimHeld(ctx, in, w.holder, p.Lease, claimed)
 	if err != nil {
 		return err
 	}
@@ -184,14 +190,20 @@ func (p *Projector) write(ctx context.Context, in workspace.ID, holder string, d
 			return elastic.FaultOf(err)
 		}
 	}
-	projected := make([]held.ProjectionResult, 0, len(drafts))
+	finish := held.Finish{Results: make([]held.ProjectionResult, 0, len(drafts)), Written: len(changed) > 0}
 	for _, draft := range drafts {
 		if !higher[draft.record.Record] {
-			projected = append(projected, draft.projected)
+			finish.Results = append(finish.Results, draft.projected)
 		}
 	}
-	if err := p.Rows.FinishHeld(ctx, in, projected, len(changed) > 0); err != nil {
-		return err
+	if last && len(higher) == 0 {
+		finish.Release = w.holder
+	}
+	if len(finish.Results) > 0 {
+		if err := p.Rows.FinishHeld(ctx, in, finish); err != nil {
+			return err
+		}
+		w.leased = w.leased && finish.Release == ""
 	}
 	return p.resolveConflicts(ctx, in, d, drafts, higher, generations)
 }

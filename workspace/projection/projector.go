@@ -30,7 +30,7 @@ type Rows interface {
 	HeldFreshness(ctx context.Context, in workspace.ID, d query.Dataset) (held.Freshness, error)
 	PendingHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, ownOnly bool, limit int) (held.Pending, error)
 	ClaimHeld(ctx context.Context, in workspace.ID, holder string, ttl time.Duration, records []held.Record) (held.Claim, error)
-	FinishHeld(ctx context.Context, in workspace.ID, projected []held.ProjectionResult, written bool) error
+	FinishHeld(ctx context.Context, in workspace.ID, f held.Finish) error
 	ReleaseProjector(ctx context.Context, in workspace.ID, holder string) error
 	HeldVersions(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) (map[uuid.UUID]int64, error)
 	BumpHeld(ctx context.Context, in workspace.ID, d query.Dataset, records []uuid.UUID) error
@@ -59,6 +59,8 @@ type Projector struct {
 	Log *slog.Logger
 	// Swept, when not nil, gets the result of each pass of Sweep.
 	Swept func(error)
+	// Waited, when not nil, gets each search that waited for own writes, and since when.
+	Waited func(ctx context.Context, began time.Time)
 	// Now is the clock of scores; nil means time.Now.
 	Now func() time.Time
 	// Lease is the time to live of the lease of a workspace's projector; 0 means 8 s.
@@ -88,6 +90,9 @@ func (p *Projector) start() {
 		}
 		if p.Swept == nil {
 			p.Swept = func(error) {}
+		}
+		if p.Waited == nil {
+			p.Waited = func(context.Context, time.Time) {}
 		}
 		if p.Now == nil {
 			p.Now = time.Now
@@ -160,23 +165,34 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 	if err != nil {
 		return f, err
 	}
-	if f.Pending && !f.Filling {
-		if err := p.scheduleOwn(in).wait(ctx); err != nil {
-			return f, err
-		}
-		// Read the generation again: if a rebuild ended meanwhile, the projection wrote
-		// only to the new one.
+	visible := func() bool {
+		return p.refreshed.visible(p.Names.HeldGeneration(string(d), f.Generation), in, f.ProjectedAt)
+	}
+	if f.Filling || !f.Pending && visible() {
+		return f, errIfFilling(f)
+	}
+	defer p.Waited(ctx, time.Now())
+	// The projection in progress may include all writes; the next one does. After it
+	// read the generation again: if a rebuild ended meanwhile, the projection wrote only
+	// to the new one.
+	if c := p.projections.current(in); c != nil && f.Pending {
+		_ = c.wait(ctx) // what failed is pending
 		if f, err = p.Rows.HeldFreshness(ctx, in, d); err != nil {
 			return f, err
 		}
 	}
-	index := p.Names.HeldGeneration(string(d), f.Generation)
-	switch {
-	case f.Filling:
-		return f, errFilling()
-	case p.refreshed.visible(index, in, f.ProjectedAt):
-		return f, nil
+	if f.Pending && !f.Filling {
+		if err := p.scheduleOwn(in).wait(ctx); err != nil {
+			return f, err
+		}
+		if f, err = p.Rows.HeldFreshness(ctx, in, d); err != nil {
+			return f, err
+		}
 	}
+	if f.Filling || visible() {
+		return f, errIfFilling(f)
+	}
+	index := p.Names.HeldGeneration(string(d), f.Generation)
 	// A refresh that began before the check above may not include the documents.
 	err = p.refreshes.schedule(index, func() error {
 		ctx, cancel := context.WithTimeout(p.ctx, ownWritesTimeout)
@@ -189,15 +205,18 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d query.Dataset
 	return f, err
 }
 
-// errFilling refuses a search that would miss rows.
-func errFilling() error {
+// errIfFilling refuses a search that would miss rows.
+func errIfFilling(f held.Freshness) error {
+	if !f.Filling {
+		return nil
+	}
 	err := fault.Wrap(errors.New("documents of the workspace are missing from an index that replaces a lost one"), fault.Unavailable,
 		"the workspace's records are being put back into the search index; try again shortly")
 	err.RetryAfter = fillingRetryAfter
 	return err
 }
 
-// fillingRetryAfter is the Retry-After of errFilling.
+// fillingRetryAfter is the Retry-After of errIfFilling.
 const fillingRetryAfter = 5 * time.Second
 
 // unavailable makes any error fault.Unavailable.
@@ -227,29 +246,42 @@ const backgroundPageLimit = 8
 // preparePollInterval is the pause before a projection is retried.
 const preparePollInterval = 100 * time.Millisecond
 
+// projecting is a projection of a workspace's records.
+type projecting struct {
+	in     workspace.ID
+	holder string
+	// ownOnly means that only what a write of the workspace made pending is projected.
+	ownOnly bool
+	// leased means that the lease must be released.
+	leased bool
+	// last means that the lease is released with the results.
+	last bool
+}
+
 // projectPending projects the pending records of a workspace. With ownOnly it
 // projects only those that a write of the workspace made pending, and waits for the
 // lease. Without, it gives up when another projector has the lease, and ends after
 // sweepTimeSlice.
 func (p *Projector) projectPending(ctx context.Context, in workspace.ID, ownOnly bool) error {
-	holder := p.name + " " + uuid.NewString()
-	acquired, failed, began := false, 0, time.Now()
+	w := &projecting{in: in, holder: p.name + " " + uuid.NewString(), ownOnly: ownOnly}
+	failed, began := 0, time.Now()
 	defer func() {
-		if acquired {
+		if w.leased {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			defer cancel()
-			if err := p.Rows.ReleaseProjector(ctx, in, holder); err != nil {
+			if err := p.Rows.ReleaseProjector(ctx, in, w.holder); err != nil {
 				p.Log.Warn("a projector's lease could not be released", "workspace", in.String(), "error", err.Error())
 			}
 		}
 	}()
 	limit := pageConcurrency * p.Page
 	for {
-		pending, err := p.Rows.PendingHeld(ctx, in, holder, p.Lease, ownOnly, limit)
+		pending, err := p.Rows.PendingHeld(ctx, in, w.holder, p.Lease, ownOnly, limit)
 		if err != nil {
 			return err
 		}
-		acquired = acquired || pending.Leased
+		w.leased = w.leased || pending.Leased
+		w.last = len(pending.Records) <= p.Page
 		switch {
 		case len(pending.Records) == 0: // possibly projected by another projector
 			return nil
@@ -259,8 +291,8 @@ func (p *Projector) projectPending(ctx context.Context, in workspace.ID, ownOnly
 				return err
 			}
 		case pending.Leased:
-			err := p.withRenewal(ctx, in, holder, func(ctx context.Context) error {
-				return p.projectPages(ctx, in, holder, pending.Records, !ownOnly)
+			err := p.withRenewal(ctx, in, w.holder, func(ctx context.Context) error {
+				return p.projectPages(ctx, w, pending.Records)
 			})
 			if err != nil {
 				// A rebuild may just have deleted a generation that was read.
@@ -283,11 +315,11 @@ func (p *Projector) projectPending(ctx context.Context, in workspace.ID, ownOnly
 }
 
 // projectPages projects records in concurrent pages. Pages of sweeps wait for a slot.
-func (p *Projector) projectPages(ctx context.Context, in workspace.ID, holder string, records []held.Record, sweep bool) error {
+func (p *Projector) projectPages(ctx context.Context, w *projecting, records []held.Record) error {
 	pages, ctx := errgroup.WithContext(ctx)
 	for page := range slices.Chunk(records, p.Page) {
 		pages.Go(func() error {
-			if sweep {
+			if !w.ownOnly {
 				select {
 				case p.background <- struct{}{}:
 					defer func() { <-p.background }()
@@ -295,7 +327,7 @@ func (p *Projector) projectPages(ctx context.Context, in workspace.ID, holder st
 					return context.Cause(ctx)
 				}
 			}
-			return p.project(ctx, in, holder, page)
+			return p.project(ctx, w, page)
 		})
 	}
 	return pages.Wait()

@@ -49,6 +49,7 @@ func wireHeld(ctx context.Context, c Config, s *api.Server, engine *search.Engin
 		Rows: store, System: system, Elastic: background, Names: c.Names(), Settings: c.Held.Settings(), Log: log,
 		Global: &search.Engine{Elastic: background, Names: engine.Names, Cursors: engine.Cursors, Timeout: engine.Timeout},
 		Swept:  countSweeps(metrics),
+		Waited: metrics.OwnWrites,
 	}
 	prepare, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"runtime/debug"
 	"time"
 
 	"atlas/cmd/internal/cli"
@@ -41,16 +39,10 @@ const (
 	maxHeader     = 64 << 10 // bytes
 )
 
-// gcPercent is the default of GOGC. Little memory is in use between requests. Go's own
-// default of 100 costs about 10 % more CPU and saves 16 MiB.
-const gcPercent = 300
-
 // Run serves the API on the backends of c until ctx ends, then lets requests in
 // flight finish. listening, when not nil, receives the address.
 func Run(ctx context.Context, c Config, log *slog.Logger, listening func(addr string)) error {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	tuneGC()
 	metrics := telemetry.New(version())
 	w, err := wire(ctx, c, metrics, log)
 	if err != nil {

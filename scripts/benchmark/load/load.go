@@ -10,6 +10,7 @@ import (
 	"hash/crc32"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -34,13 +35,13 @@ type Request struct {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Expect sets the expected answer.
-func (r *Request) Expect(answer []byte) { r.Size, r.sum = fingerprint(answer) }
+func (r *Request) Expect(answer []byte) { r.Size, r.sum = Fingerprint(answer) }
 
 // took begins the times in answers of Elasticsearch, which differ each time.
 var took = []byte(`"took":`)
 
-// fingerprint returns the size and the checksum of an answer without such times.
-func fingerprint(answer []byte) (size int, sum uint32) {
+// Fingerprint returns the size and the checksum of an answer without such times.
+func Fingerprint(answer []byte) (size int, sum uint32) {
 	for {
 		part, rest, more := bytes.Cut(answer, took)
 		size, sum = size+len(part), crc32.Update(sum, castagnoli, part)
@@ -67,13 +68,19 @@ func NewClient(connections int) Client {
 // Do sends a request and reads the whole answer into buf, which it returns. A
 // status other than 200 is an error.
 func (c Client) Do(ctx context.Context, r *Request, buf []byte) ([]byte, error) {
+	buf, _, err := c.do(ctx, r, buf)
+	return buf, err
+}
+
+// do is Do, and returns the header of the answer.
+func (c Client) do(ctx context.Context, r *Request, buf []byte) ([]byte, http.Header, error) {
 	res, err := c.RoundTrip((&http.Request{
 		Method: r.Method, URL: r.URL, Host: r.URL.Host, Header: r.Header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Body: io.NopCloser(bytes.NewReader(r.Body)), ContentLength: int64(len(r.Body)),
 	}).WithContext(ctx))
 	if err != nil {
-		return buf, err
+		return buf, nil, err
 	}
 	defer res.Body.Close()
 	b := bytes.NewBuffer(buf[:0])
@@ -81,16 +88,22 @@ func (c Client) Do(ctx context.Context, r *Request, buf []byte) ([]byte, error) 
 	if err == nil && res.StatusCode != http.StatusOK {
 		err = fmt.Errorf("%s answered %d to %.200s: %.500s", r.URL, res.StatusCode, r.Body, b.Bytes())
 	}
-	return b.Bytes(), err
+	return b.Bytes(), res.Header, err
 }
 
 // Check sends a request and returns an error unless the answer is the expected one.
 func (c Client) Check(ctx context.Context, r *Request, buf []byte) ([]byte, error) {
-	buf, err := c.Do(ctx, r, buf)
-	if size, sum := fingerprint(buf); err == nil && (size != r.Size || sum != r.sum) {
+	buf, _, err := c.check(ctx, r, buf)
+	return buf, err
+}
+
+// check is Check, and returns the header of the answer.
+func (c Client) check(ctx context.Context, r *Request, buf []byte) ([]byte, http.Header, error) {
+	buf, header, err := c.do(ctx, r, buf)
+	if size, sum := Fingerprint(buf); err == nil && (size != r.Size || sum != r.sum) {
 		err = fmt.Errorf("%s answered %s otherwise than before, %d bytes instead of %d: %.300s", r.URL, r.Body, size, r.Size, buf)
 	}
-	return buf, err
+	return buf, header, err
 }
 
 // Timed returns a function for Turns, which sends one of the requests each turn,
@@ -167,6 +180,25 @@ const MaxInFlight = 128
 // pause of the server counts in full (no coordinated omission). The first wrong
 // answer ends the loop, and so does falling behind without end.
 func (c Client) Open(ctx context.Context, requests []*Request, rate float64, total int) (Latencies, error) {
+	return c.open(ctx, requests, rate, total, func(int, Timing) {})
+}
+
+// Timing is one request of an open loop.
+type Timing struct {
+	Request          int // its index among the different requests
+	Due, Sent, Ended time.Time
+	ID               string // the answer's X-Request-Id
+	Connected        bool   // on a new connection
+}
+
+// OpenTimed is Open, and returns the times of every request.
+func (c Client) OpenTimed(ctx context.Context, requests []*Request, rate float64, total int) ([]Timing, error) {
+	timings := make([]Timing, total)
+	_, err := c.open(ctx, requests, rate, total, func(i int, t Timing) { timings[i] = t })
+	return timings, err
+}
+
+func (c Client) open(ctx context.Context, requests []*Request, rate float64, total int, timed func(int, Timing)) (Latencies, error) {
 	planned := time.Duration(float64(total) / rate * float64(time.Second))
 	ctx, cancel := context.WithTimeoutCause(ctx, 3*planned+10*time.Second, fmt.Errorf("%.0f requests/s are more than can be served", rate))
 	defer cancel()
@@ -181,11 +213,17 @@ func (c Client) Open(ctx context.Context, requests []*Request, rate float64, tot
 		var buf []byte
 		return func(i int) (time.Duration, error) {
 			due := began.Add(time.Duration(float64(i) / rate * float64(time.Second)))
-			err := alarm.wait(ctx, due)
-			if err == nil {
-				buf, err = c.Check(ctx, requests[i%len(requests)], buf)
+			if err := alarm.wait(ctx, due); err != nil {
+				return time.Since(due), err
 			}
-			return time.Since(due), err
+			t := Timing{Request: i % len(requests), Due: due, Sent: time.Now()}
+			traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { t.Connected = !got.Reused }})
+			var header http.Header
+			var err error
+			buf, header, err = c.check(traced, requests[t.Request], buf)
+			t.Ended, t.ID = time.Now(), header.Get("X-Request-Id")
+			timed(i, t)
+			return t.Ended.Sub(due), err
 		}
 	})
 }

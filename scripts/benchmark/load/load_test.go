@@ -244,11 +244,11 @@ func TestAlarmIsNotEarlyAndEndsWithItsContext(t *testing.T) {
 // Answers that differ only in the times that Elasticsearch took are the same.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
-	one, sum := fingerprint([]byte(`{"took":3,"responses":[{"took":12,"id":1}]}`))
-	if size, other := fingerprint([]byte(`{"took":345,"responses":[{"took":0,"id":1}]}`)); size != one || other != sum {
+	one, sum := Fingerprint([]byte(`{"took":3,"responses":[{"took":12,"id":1}]}`))
+	if size, other := Fingerprint([]byte(`{"took":345,"responses":[{"took":0,"id":1}]}`)); size != one || other != sum {
 		t.Errorf("%d %x, want %d %x", size, other, one, sum)
 	}
-	if size, other := fingerprint([]byte(`{"took":3,"responses":[{"took":12,"id":2}]}`)); size != one || other == sum {
+	if size, other := Fingerprint([]byte(`{"took":3,"responses":[{"took":12,"id":2}]}`)); size != one || other == sum {
 		t.Errorf("another id: %d %x, want %d and another sum than %x", size, other, one, sum)
 	}
 }

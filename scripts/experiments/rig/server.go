@@ -52,6 +52,13 @@ func (r *Rig) Serve(settings ...string) *Server {
 	return s
 }
 
+// With returns the same rig with another binary.
+func (r *Rig) With(atlas string) *Rig {
+	other := *r
+	other.atlas = atlas
+	return &other
+}
+
 func (r *Rig) server(settings []string) *Server {
 	r.t.Helper()
 	r.servers++

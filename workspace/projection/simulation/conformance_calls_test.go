@@ -160,7 +160,11 @@ func (p *player) finishOf(ctx context.Context, in workspace.ID, holder string, n
 		}
 		projected = append(projected, done)
 	}
-	err := p.FinishHeld(ctx, in, projected, n != 3)
+	finish := held.Finish{Results: projected, Written: n != 3}
+	if n == 1 {
+		finish.Release = holder
+	}
+	err := p.FinishHeld(ctx, in, finish)
 	var scores []string
 	for _, done := range projected {
 		overlays, read := p.Overlays(ctx, in, done.Dataset, []uuid.UUID{done.Record})

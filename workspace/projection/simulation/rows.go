@@ -151,20 +151,21 @@ func (db *database) claim(r *row, read int64) int64 {
 	return read
 }
 
-func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, projected []held.ProjectionResult, written bool) error {
-	if len(projected) == 0 {
-		return nil
-	}
-	list := make([]held.Record, len(projected))
-	for i, p := range projected {
+func (s *rows) FinishHeld(ctx context.Context, in workspace.ID, f held.Finish) error {
+	list := make([]held.Record, len(f.Results))
+	for i, p := range f.Results {
 		list[i] = held.Record{Dataset: p.Dataset, Record: p.Record, Version: p.Version}
 	}
 	return s.exec(ctx, fmt.Sprintf("FinishHeld %s %s", short(in), versions(list)), func() {
-		for _, p := range projected {
-			s.db.finish(key{in, p.Dataset, p.Record}, p)
-		}
-		if p := s.db.projectors[in]; p != nil && written {
+		p := s.db.projectors[in]
+		if p != nil && f.Written {
 			p.projectedAt = s.db.clock()
+		}
+		if p != nil && f.Release != "" && p.holder == f.Release {
+			p.leaseRow = leaseRow{}
+		}
+		for _, p := range f.Results {
+			s.db.finish(key{in, p.Dataset, p.Record}, p)
 		}
 	})
 }

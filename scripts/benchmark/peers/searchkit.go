@@ -1,0 +1,185 @@
+package peers
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"atlas/scripts/benchmark/load"
+)
+
+// Searchkit is the API of Searchkit in a Node server, in front of the indices of
+// Elasticsearch.
+type Searchkit struct {
+	url    *url.URL
+	client load.Client
+	cmd    *exec.Cmd
+	// life is the server's standard input: the server ends with it, so also with this
+	// process.
+	life io.Closer
+}
+
+//go:embed searchkit
+var searchkitFiles embed.FS
+
+// installWithin bounds the time of npm.
+const installWithin = 3 * time.Minute
+
+// StartSearchkit installs the package in the user's cache folder, once per version,
+// and starts the server. The error says what
+// is missing.
+func StartSearchkit(ctx context.Context, e *Elasticsearch, client load.Client) (*Searchkit, error) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := installSearchkit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, node, filepath.Join(dir, "server.mjs"), e.URL.String(), e.Prefix)
+	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), "NODE_ENV=production")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	life, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s := &Searchkit{client: client, cmd: cmd, life: life}
+	port, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the server of Searchkit does not start: %w", err), s.Stop())
+	}
+	s.url, err = url.Parse("http://127.0.0.1:" + strings.TrimSpace(port))
+	return s, err
+}
+
+// installSearchkit returns the folder with the server and its packages.
+func installSearchkit(ctx context.Context) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	files := map[string][]byte{}
+	for _, name := range []string{"package.json", "package-lock.json", "server.mjs"} {
+		raw, err := searchkitFiles.ReadFile("searchkit/" + name)
+		if err != nil {
+			return "", err
+		}
+		files[name] = raw
+		sum.Write(raw)
+	}
+	dir := filepath.Join(cache, "atlas", "benchmark-searchkit-"+hex.EncodeToString(sum.Sum(nil)[:6]))
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", err
+	}
+	aside, err := os.MkdirTemp(filepath.Dir(dir), "installing-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(aside)
+	for name, raw := range files {
+		if err := os.WriteFile(filepath.Join(aside, name), raw, 0o644); err != nil {
+			return "", err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, installWithin)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = aside, os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("npm ci of @searchkit/api: %w", err) // a report has no paths and hosts
+	}
+	return dir, os.Rename(aside, dir)
+}
+
+// PID of the server.
+func (s *Searchkit) PID() int { return s.cmd.Process.Pid }
+
+// Stop ends the server.
+func (s *Searchkit) Stop() error { return errors.Join(s.life.Close(), s.cmd.Wait()) }
+
+// Call returns the request of a question, as InstantSearch sends it.
+func (s *Searchkit) Call(_ context.Context, q Question) (Call, error) {
+	index, params := "projects", object{"hitsPerPage": PageSize, "query": q.Words}
+	costs := []string{fmt.Sprintf("cost>=%d", q.MinCost)}
+	switch q.Task {
+	case Text:
+	case Filter:
+		index += "_cost_desc"
+		params["facetFilters"], params["numericFilters"] = []string{"stage:" + q.Stage, "primary_use:" + q.PrimaryUse}, costs
+	case Offset:
+		if q.Row+PageSize > resultWindow {
+			return Call{}, ErrCannot // Elasticsearch refuses it
+		}
+		index, params["page"] = "signals_occurred_at_desc", q.Row/PageSize
+	case Facets:
+		params["hitsPerPage"], params["numericFilters"], params["facets"], params["maxValuesPerFacet"] = 0, costs, FacetFields, mostValues
+	default:
+		return Call{}, ErrCannot
+	}
+	r := &load.Request{Method: http.MethodPost, URL: s.url, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: encode([]object{{"indexName": index, "params": params}})}
+	return Call{
+		Send: func(ctx context.Context, buf []byte) ([]byte, error) { return s.client.Do(ctx, r, buf) },
+		Read: readSearchkit,
+	}, nil
+}
+
+func readSearchkit(raw []byte) (a Answer, err error) {
+	var answer struct {
+		Results []struct {
+			Hits   []struct{ ObjectID string }
+			NbHits int
+			Facets map[string]map[string]int
+		}
+	}
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return a, err
+	}
+	if len(answer.Results) != 1 {
+		return a, fmt.Errorf("searchkit answered %.300s", raw)
+	}
+	r := answer.Results[0]
+	a.Total, a.Facets = min(TotalCap, r.NbHits), r.Facets
+	for _, h := range r.Hits {
+		a.IDs = append(a.IDs, h.ObjectID)
+	}
+	return a, nil
+}
+
+// SearchkitVersion names the packages.
+func SearchkitVersion() string {
+	raw, err := searchkitFiles.ReadFile("searchkit/package.json")
+	if err != nil {
+		panic(err) // it is a part of this program
+	}
+	var p struct{ Dependencies map[string]string }
+	if err := json.Unmarshal(raw, &p); err != nil {
+		panic(err)
+	}
+	return "@searchkit/api " + p.Dependencies["@searchkit/api"] + " with searchkit " + p.Dependencies["searchkit"]
+}
