@@ -32,6 +32,8 @@ type operationDoc struct {
 	// metadata is the schema of the metadata. nil means freeMetadata, or
 	// batchMetadataSchema for a batch.
 	metadata *schema.Schema
+	// dryRun means that dryRunAnswer is another successful answer.
+	dryRun bool
 	// codes are the route's errors in addition to those that follow from its
 	// columns.
 	codes []fault.Code
@@ -59,6 +61,10 @@ type example struct {
 	body          jsontext.Value
 }
 
+// drawsTokens reports whether calls of the route draw on the token bucket of their
+// caller, or some of them do.
+func (r Route) drawsTokens() bool { return r.Throttling == Limited || r.doc.dryRun }
+
 // codes lists the codes that a route can fail with.
 func (r Route) codes() []fault.Code {
 	codes := []fault.Code{fault.InvalidInput, fault.Unauthorized, fault.Forbidden, fault.Internal, fault.Unavailable}
@@ -71,7 +77,7 @@ func (r Route) codes() []fault.Code {
 	if r.Throttling != Never {
 		codes = append(codes, fault.RateLimited)
 	}
-	if r.Throttling == Limited {
+	if r.drawsTokens() {
 		codes = append(codes, fault.TooManyRequests)
 	}
 	if r.body != nil {
@@ -106,7 +112,11 @@ func (r Route) operation() *openapi.Operation {
 		metadata = batchMetadataSchema
 	}
 	answer := schema.Object(schema.Required("data", r.doc.data), schema.Required("metadata", metadata))
-	success := openapi.Response{Description: "Success.", Headers: r.headers(true), Content: openapi.JSON(openapi.MediaType{Schema: answer, Example: answer.Sample()}), Links: r.doc.links}
+	example := answer.Sample()
+	if r.doc.dryRun {
+		answer = &schema.Schema{OneOf: []*schema.Schema{answer, dryRunAnswer}}
+	}
+	success := openapi.Response{Description: "Success.", Headers: r.headers(true), Content: openapi.JSON(openapi.MediaType{Schema: answer, Example: example}), Links: r.doc.links}
 	o.Responses = schema.Map[openapi.Response]{{Name: "200", Value: success}}
 	o.Responses = append(o.Responses, r.failures()...)
 	return o
@@ -150,6 +160,9 @@ func (r Route) description() string {
 		parts = append(parts, "Costs nothing.")
 	default:
 		parts = append(parts, fmt.Sprintf("Costs %d credit for each %s.", c.Amount, c.Per))
+		if r.doc.dryRun {
+			parts = append(parts, "With `dry_run` it costs nothing and draws on the caller's limit for free operations.")
+		}
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	return strings.Join(parts, "\n\n")
@@ -207,7 +220,7 @@ var pathTexts = map[string]string{
 // headers are those of an answer.
 func (r Route) headers(success bool) schema.Map[openapi.Header] {
 	h := schema.Map[openapi.Header]{{Name: RequestIDHeader, Value: openapi.HeaderRef("RequestId")}}
-	if r.Throttling == Limited {
+	if r.drawsTokens() {
 		for _, name := range []string{headerLimit, headerTokens, headerTokenReset} {
 			h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", ""))})
 		}
