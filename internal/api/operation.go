@@ -229,11 +229,12 @@ func (r Route) headers(success bool) schema.Map[openapi.Header] {
 		return h
 	}
 	for _, name := range []string{headerCharged, headerUsed, headerRemaining, headerCeiling} {
-		if success {
+		if success && (!r.doc.dryRun || name == headerCharged) {
 			h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", ""))})
 			continue
 		}
-		// They are unknown if the request failed before it reached the ledger.
+		// They are unknown if the request failed before it reached the ledger, and in a
+		// dry run without the ledger.
 		h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", "") + "IfKnown")})
 	}
 	return h
