@@ -30,6 +30,7 @@ const (
 	ErrPayloadTooLarge       Code = "payload_too_large"
 	ErrUnsupportedMediaType  Code = "unsupported_media_type"
 	ErrRateLimited           Code = "rate_limited" // see OutOfCreditsError
+	ErrTooManyRequests       Code = "too_many_requests"
 	ErrUnavailable           Code = "unavailable"
 	ErrInternal              Code = "internal"
 	ErrUserIdentityRequired  Code = "user_identity_required"
@@ -118,8 +119,10 @@ type OutOfCreditsError struct {
 	// Window is the state of the credits. Its Ceiling is 0 for operations that
 	// are not metered.
 	Window Window
+	// NextAt is when the first credits return; zero if the service did not say.
+	NextAt time.Time
 	// Back is when all credits have returned at the latest. Each returns 24
-	// hours after it was spent, so some may return earlier.
+	// hours after it was spent.
 	Back time.Time
 }
 
@@ -162,6 +165,9 @@ func errorOf(r request, res *http.Response, body []byte) error {
 	out := &OutOfCreditsError{Err: e, Window: windowOf(res.Header)}
 	if e.RetryAfter > 0 {
 		out.Back = time.Now().Add(e.RetryAfter)
+	}
+	if at, err := time.Parse(time.RFC3339, res.Header.Get("X-Credits-Next-At")); err == nil {
+		out.NextAt = at
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"time"
 )
 
 // Field describes a key that can be filtered by.
@@ -61,6 +62,14 @@ type Usage struct {
 	Ceiling     int `json:"ceiling"`
 	Remaining   int `json:"remaining"`
 	WindowHours int `json:"window_hours"`
+	// ByHour has the clock hours in which credits were used; the sum is Used.
+	ByHour []HourUsage `json:"by_hour"`
 	// ByTool maps operations to credits; the sum is Used.
 	ByTool map[string]int `json:"by_tool"`
+}
+
+// HourUsage has the credits of the clock hour that begins at From.
+type HourUsage struct {
+	From    time.Time `json:"from"`
+	Credits int       `json:"credits"`
 }

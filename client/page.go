@@ -49,6 +49,12 @@ func (s *Source[R]) Search(ctx context.Context, q Search) (*Page[R], error) {
 	return pageOf(a.Data, a.Metadata, a.header), err
 }
 
+// Cost counts the matches of a search exactly, and returns what its page would cost.
+// It costs nothing. Errors: ErrTooManyRequests.
+func (s *Source[R]) Cost(ctx context.Context, q Search) (Cost, error) {
+	return data[Cost](ctx, s.conn, request{method: http.MethodPost, path: s.path + "/search", body: dryRun{q, true}, repeatable: true})
+}
+
 func pageOf[R any](records []R, m metadata, header http.Header) *Page[R] {
 	if header == nil {
 		return nil // it failed

@@ -35,6 +35,18 @@ type Search struct {
 	SearchAfter string `json:"search_after,omitzero"`
 }
 
+// Cost says how many records match a search, and what its page would cost.
+type Cost struct {
+	Count   int `json:"count"`
+	Credits int `json:"credits"`
+}
+
+// dryRun is the body of Source.Cost.
+type dryRun struct {
+	Search
+	DryRun bool `json:"dry_run"`
+}
+
 // Filters are conditions on the record's own fields, by key. Fields lists the
 // keys.
 type Filters map[string]Filter

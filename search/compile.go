@@ -9,8 +9,16 @@ import (
 	"atlas/search/query"
 )
 
-// TotalCap is the highest total that is counted exactly.
+// TotalCap is the highest total that a search counts exactly, unless it is a dry run.
 const TotalCap = 1_000
+
+// pageOf is q's page without rows, with a total of its matches.
+func pageOf(q query.Query, total int) query.Page {
+	if q.DryRun {
+		return query.Page{Total: total}
+	}
+	return query.Page{Total: min(total, TotalCap), Capped: total > TotalCap}
+}
 
 // Compile returns the body of Elasticsearch's _search for a query whose page
 // begins after a row with these sort values (nil: at the first row, or at the
@@ -40,7 +48,12 @@ func compile(q query.Query, o options) []byte {
 	}
 	c.raw(`"query":`).condition(q, o.seek)
 	if q.CountOnly {
-		c.raw(`,"size":0,"track_total_hits":`).integer(max(TotalCap, q.Offset) + 1).raw(`}`)
+		c.raw(`,"size":0,"track_total_hits":`)
+		if q.DryRun {
+			c.raw(`true}`)
+		} else {
+			c.integer(max(TotalCap, q.Offset) + 1).raw(`}`)
+		}
 		return c.b
 	}
 	if len(o.after) > 0 {
@@ -53,7 +66,7 @@ func compile(q query.Query, o options) []byte {
 		// doc values of a row: an eighth of the work.
 		c.raw(`,"_source":false,"stored_fields":"_none_"`)
 	}
-	if o.exactTotal {
+	if o.exactTotal || q.DryRun {
 		c.raw(`,"track_total_hits":true}`)
 	} else {
 		c.raw(`,"track_total_hits":`).integer(TotalCap + 1).raw(`}`)

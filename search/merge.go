@@ -50,7 +50,7 @@ func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, coun
 	if err != nil {
 		return query.Page{}, err
 	}
-	p := query.Page{Total: min(total, TotalCap), Capped: total > TotalCap}
+	p := pageOf(q, total)
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]
 		p.Next = e.Cursors.Make(q, position.next(q, json.RawMessage(rows[q.Limit-1].key.sort)))

@@ -79,7 +79,9 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) 
 			return query.Page{}, err
 		}
 		if total := counts[0]; total <= q.Offset {
-			return query.Page{Rows: []jsontext.Value{}, Total: min(total, TotalCap), Capped: total > TotalCap}, nil
+			page := pageOf(q, total)
+			page.Rows = []jsontext.Value{}
+			return page, nil
 		}
 	}
 	seek, last := e.seekFilter(q, position)
@@ -131,7 +133,7 @@ func (r result) complete(q query.Query) error {
 // page makes the page at a position from the rows found and the number of
 // matches.
 func (e *Engine) page(q query.Query, at Position, res result, total int) query.Page {
-	p := query.Page{Total: min(total, TotalCap), Capped: total > TotalCap}
+	p := pageOf(q, total)
 	rows := res.rows
 	if len(rows) > q.Limit {
 		rows = rows[:q.Limit]

@@ -35,7 +35,7 @@ func (s *Server) bookRoutes() []Route {
 			Route{Method: "POST", Path: path + "/search", Operation: "search_" + many, Scope: read, Throttling: Metered, endpoint: takes(query.SearchRule(d, query.Book), s.searchBook), doc: operationDoc{
 				tag: tagBook, summary: "Search the " + string(d) + " of the book",
 				examples: []example{{"tagged", "Those with a tag, changed last first", []byte(`{"filters":{"tags":{"value":["priority","north"]}},"sort":{"field":"updated_at","order":"desc"}}`)}},
-				data:     schema.Array(bookRow(d), 0, query.MaxLimit), metadata: pageMetadataSchema,
+				data:     schema.Array(bookRow(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: true,
 				links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/0/id")},
 			}},
 			Route{Method: "GET", Path: path + "/:id", Operation: "get_" + one, Scope: read, Throttling: Metered, endpoint: noBody(s.getBook(d)), doc: operationDoc{
@@ -96,10 +96,7 @@ func upsertCodes(d query.Dataset) []fault.Code {
 func (s *Server) searchBook(c *call, q query.Query) (reply, error) {
 	in := c.workspace()
 	q.Base.Workspace = in.String()
-	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
-		p, err := s.Records.SearchBook(ctx, in, q)
-		return reply{records(p.Rows), metadataOf(q, p)}, len(p.Rows), err
-	})
+	return c.search(q, func(ctx context.Context) (query.Page, error) { return s.Records.SearchBook(ctx, in, q) }, recordsOf)
 }
 
 func (s *Server) getBook(d query.Dataset) handler {

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"atlas/internal/auth"
 	"atlas/internal/credits"
@@ -245,8 +248,11 @@ func (c *call) permit(in workspace.ID) (err error) {
 func (c *call) answer() error {
 	switch c.route.Throttling {
 	case Free:
-		// Routes that cost nothing work without the ledger.
-		if _, err := c.check(); fault.CodeOf(err) == fault.RateLimited {
+		if err := c.checkCeiling(); err != nil {
+			return err
+		}
+	case Limited:
+		if err := cmp.Or(c.checkCeiling(), c.takeToken()); err != nil {
 			return err
 		}
 	case Metered:
@@ -290,13 +296,47 @@ const (
 	headerUsed      = "X-Credits-Used"
 	headerRemaining = "X-Credits-Remaining"
 	headerCeiling   = "X-Credits-Ceiling"
+	// headerNextAt is in the answers of all operations that are refused because the
+	// ceiling is used up.
+	headerNextAt = "X-Credits-Next-At"
 )
+
+// checkCeiling refuses a call that costs nothing when the ceiling is used up. Such
+// calls work without the ledger.
+func (c *call) checkCeiling() error {
+	if _, err := c.check(); fault.CodeOf(err) == fault.RateLimited {
+		return err
+	}
+	return nil
+}
+
+// The headers of calls that draw on the token bucket of their caller.
+const (
+	headerLimit      = "RateLimit-Limit"
+	headerTokens     = "RateLimit-Remaining"
+	headerTokenReset = "RateLimit-Reset"
+)
+
+// takeToken draws on the token bucket of the caller: fault.TooManyRequests.
+func (c *call) takeToken() error {
+	subject := c.identity.Subject()
+	bucket, err := c.server.FreeLimit.Take(c.Context(), string(subject.Kind)+":"+uuid.UUID(subject.ID).String())
+	if bucket.Limit > 0 {
+		c.gin.Header(headerLimit, strconv.Itoa(bucket.Limit))
+		c.gin.Header(headerTokens, strconv.Itoa(bucket.Remaining))
+		c.gin.Header(headerTokenReset, strconv.Itoa(int(math.Ceil(bucket.Reset.Seconds()))))
+	}
+	return err
+}
 
 func (c *call) check() (credits.Window, error) {
 	w := c.principal.Workspace
 	window, err := c.server.Ledger.Check(c.Context(), w.ID.String(), w.CreditCeiling)
-	if fault.CodeOf(err) == fault.RateLimited && c.route.Throttling == Metered {
-		c.showWindow(window)
+	if fault.CodeOf(err) == fault.RateLimited {
+		c.showNextAt(window)
+		if c.route.Throttling == Metered {
+			c.showWindow(window)
+		}
 	}
 	return window, err
 }
@@ -305,6 +345,13 @@ func (c *call) showWindow(w credits.Window) {
 	c.gin.Header(headerUsed, strconv.FormatInt(w.Used, 10))
 	c.gin.Header(headerRemaining, strconv.FormatInt(w.Remaining, 10))
 	c.gin.Header(headerCeiling, strconv.FormatInt(w.Ceiling, 10))
+	c.showNextAt(w)
+}
+
+func (c *call) showNextAt(w credits.Window) {
+	if !w.NextAt.IsZero() {
+		c.gin.Header(headerNextAt, w.NextAt.Format(workspace.TimeFormat))
+	}
 }
 
 // reserved reports whether the request reached the ledger.

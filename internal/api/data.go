@@ -26,7 +26,7 @@ func (s *Server) dataRoutes() []Route {
 		routes = append(routes,
 			Route{Method: "POST", Path: "/data/" + string(d) + "/search", Operation: "search_" + string(d), Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, endpoint: takes(query.SearchRule(d, query.Data), s.searchData), doc: operationDoc{
 				tag: tagData, summary: "Search " + string(d), examples: searchExamples[d],
-				data: schema.Array(recordSchema(d), 0, query.MaxLimit), metadata: pageMetadataSchema, links: links,
+				data: schema.Array(recordSchema(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: true, links: links,
 			}},
 			Route{Method: "GET", Path: "/data/" + string(d) + "/:id", Operation: "get_" + d.Singular(), Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, endpoint: noBody(s.getData(d)), doc: operationDoc{
 				tag: tagData, summary: "Get one " + d.Singular(), params: []openapi.Parameter{includeParam(d)},
@@ -46,10 +46,7 @@ var searchExamples = map[query.Dataset][]example{
 }
 
 func (s *Server) searchData(c *call, q query.Query) (reply, error) {
-	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
-		p, err := s.Search.Search(ctx, q)
-		return reply{records(p.Rows), metadataOf(q, p)}, len(p.Rows), err
-	})
+	return c.search(q, func(ctx context.Context) (query.Page, error) { return s.Search.Search(ctx, q) }, recordsOf)
 }
 
 func (s *Server) getData(d query.Dataset) handler {

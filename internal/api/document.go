@@ -128,6 +128,16 @@ func sharedHeaders() schema.Map[openapi.Header] {
 		headerRemaining: "What is left of the ceiling.",
 		headerCeiling:   "The ceiling of 24 hours.",
 	}
+	for _, tokens := range []struct{ name, text string }{
+		{headerLimit, "How many free calls a caller may make at once."},
+		{headerTokens, "How many of them are left."},
+		{headerTokenReset, "In how many seconds all of them are there again."},
+	} {
+		h = append(h, schema.Member[openapi.Header]{Name: strings.ReplaceAll(tokens.name, "-", ""), Value: openapi.Header{Description: tokens.text, Schema: schema.Count()}})
+	}
+	h = append(h, schema.Member[openapi.Header]{Name: strings.ReplaceAll(headerNextAt, "-", ""), Value: openapi.Header{
+		Description: "With `rate_limited`: when credits return.", Schema: schema.Time(),
+	}})
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		header := openapi.Header{Required: true, Description: texts[name], Schema: schema.Count()}
 		optional := header

@@ -58,6 +58,7 @@ var errorTable = map[fault.Code]errorRow{
 	fault.PayloadTooLarge:       {status: http.StatusRequestEntityTooLarge, meaning: fmt.Sprintf("a body of over %d bytes", MaxBody)},
 	fault.UnsupportedMediaType:  {status: http.StatusUnsupportedMediaType, meaning: "a body that is not `application/json`"},
 	fault.RateLimited:           {status: http.StatusTooManyRequests, meaning: "the credit ceiling is used up", retry: true},
+	fault.TooManyRequests:       {status: http.StatusTooManyRequests, meaning: "the caller uses operations that cost nothing too often", retry: true},
 	fault.Internal:              {status: http.StatusInternalServerError, meaning: "a mistake of ours; the request id helps to find it"},
 	fault.Unavailable: {status: http.StatusServiceUnavailable, meaning: "a backend is away or too slow, or too much is asked at once: try again",
 		item: "the service could not go on when other items were done; the first such item is done wholly or not at all, the ones after it were not tried", retry: true},

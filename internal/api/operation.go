@@ -32,6 +32,8 @@ type operationDoc struct {
 	// metadata is the schema of the metadata. nil means freeMetadata, or
 	// batchMetadataSchema for a batch.
 	metadata *schema.Schema
+	// dryRun means that dryRunAnswer is another successful answer.
+	dryRun bool
 	// codes are the route's errors in addition to those that follow from its
 	// columns.
 	codes []fault.Code
@@ -59,6 +61,10 @@ type example struct {
 	body          jsontext.Value
 }
 
+// drawsTokens reports whether calls of the route draw on the token bucket of their
+// caller, or some of them do.
+func (r Route) drawsTokens() bool { return r.Throttling == Limited || r.doc.dryRun }
+
 // codes lists the codes that a route can fail with.
 func (r Route) codes() []fault.Code {
 	codes := []fault.Code{fault.InvalidInput, fault.Unauthorized, fault.Forbidden, fault.Internal, fault.Unavailable}
@@ -70,6 +76,9 @@ func (r Route) codes() []fault.Code {
 	}
 	if r.Throttling != Never {
 		codes = append(codes, fault.RateLimited)
+	}
+	if r.drawsTokens() {
+		codes = append(codes, fault.TooManyRequests)
 	}
 	if r.body != nil {
 		codes = append(codes, fault.PayloadTooLarge, fault.UnsupportedMediaType)
@@ -103,7 +112,11 @@ func (r Route) operation() *openapi.Operation {
 		metadata = batchMetadataSchema
 	}
 	answer := schema.Object(schema.Required("data", r.doc.data), schema.Required("metadata", metadata))
-	success := openapi.Response{Description: "Success.", Headers: r.headers(true), Content: openapi.JSON(openapi.MediaType{Schema: answer, Example: answer.Sample()}), Links: r.doc.links}
+	example := answer.Sample()
+	if r.doc.dryRun {
+		answer = &schema.Schema{OneOf: []*schema.Schema{answer, dryRunAnswer}}
+	}
+	success := openapi.Response{Description: "Success.", Headers: r.headers(true), Content: openapi.JSON(openapi.MediaType{Schema: answer, Example: example}), Links: r.doc.links}
 	o.Responses = schema.Map[openapi.Response]{{Name: "200", Value: success}}
 	o.Responses = append(o.Responses, r.failures()...)
 	return o
@@ -141,10 +154,15 @@ func (r Route) description() string {
 	switch c := r.credits(); {
 	case c.Amount == 0 && r.Throttling == Never:
 		parts = append(parts, "Costs nothing, and is never throttled.")
+	case r.Throttling == Limited:
+		parts = append(parts, "Costs nothing. Draws on the caller's limit for free operations.")
 	case c.Amount == 0:
 		parts = append(parts, "Costs nothing.")
 	default:
 		parts = append(parts, fmt.Sprintf("Costs %d credit for each %s.", c.Amount, c.Per))
+		if r.doc.dryRun {
+			parts = append(parts, "With `dry_run` it costs nothing and draws on the caller's limit for free operations.")
+		}
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	return strings.Join(parts, "\n\n")
@@ -202,15 +220,21 @@ var pathTexts = map[string]string{
 // headers are those of an answer.
 func (r Route) headers(success bool) schema.Map[openapi.Header] {
 	h := schema.Map[openapi.Header]{{Name: RequestIDHeader, Value: openapi.HeaderRef("RequestId")}}
+	if r.drawsTokens() {
+		for _, name := range []string{headerLimit, headerTokens, headerTokenReset} {
+			h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", ""))})
+		}
+	}
 	if r.Throttling != Metered {
 		return h
 	}
 	for _, name := range []string{headerCharged, headerUsed, headerRemaining, headerCeiling} {
-		if success {
+		if success && (!r.doc.dryRun || name == headerCharged) {
 			h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", ""))})
 			continue
 		}
-		// They are unknown if the request failed before it reached the ledger.
+		// They are unknown if the request failed before it reached the ledger, and in a
+		// dry run without the ledger.
 		h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", "") + "IfKnown")})
 	}
 	return h
@@ -257,6 +281,9 @@ func failure(codes []fault.Code, headers schema.Map[openapi.Header]) openapi.Res
 	s := shapes[0]
 	if len(shapes) > 1 {
 		s = &schema.Schema{OneOf: shapes}
+	}
+	if slices.Contains(codes, fault.RateLimited) {
+		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: headerNextAt, Value: openapi.HeaderRef(strings.ReplaceAll(headerNextAt, "-", ""))})
 	}
 	if slices.ContainsFunc(codes, func(c fault.Code) bool { return errorTable[c].retry }) {
 		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef("RetryAfter")})

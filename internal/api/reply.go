@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/search/query"
 )
 
 // reply is a successful answer: { data, metadata }.
@@ -17,6 +19,8 @@ type reply struct {
 
 // records are passed on byte for byte as they are stored.
 type records []jsontext.Value
+
+func recordsOf(p query.Page) any { return records(p.Rows) }
 
 const jsonType = "application/json; charset=utf-8"
 

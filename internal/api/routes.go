@@ -38,6 +38,8 @@ const (
 	// Free routes cost nothing. They are refused when the ceiling is used up, and
 	// served when Redis is down.
 	Free Throttling = iota
+	// Limited routes are Free, and each caller's calls draw on a token bucket.
+	Limited
 	// Metered routes charge for what they return.
 	Metered
 	// Never throttled routes are those about credits or fields.

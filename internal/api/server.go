@@ -16,6 +16,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/internal/fault"
+	"atlas/internal/ratelimit"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -74,6 +75,8 @@ type Server struct {
 	Meter Meter
 	// Tracing, when set, runs around every request.
 	Tracing gin.HandlerFunc
+	// FreeLimit has the token buckets of calls that cost nothing; nil: no limit.
+	FreeLimit *ratelimit.Limiter
 	// MaxRequests limits the requests that are being handled; any more are answered
 	// 503 at once. 0 means DefaultMaxRequests. Four times as many may still be
 	// sending their bodies.

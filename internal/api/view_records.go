@@ -65,7 +65,7 @@ func (s *Server) viewRecordRoutes() []Route {
 				{"accounts", "Of a View of accounts, those of a tier", []byte(`{"filters":{"icp_tier":{"value":"tier_1"}},"sort":{"field":"created_at","order":"desc"}}`)},
 				{"projects", "Of a View of projects, the large ones", []byte(`{"filters":{"sqft":{"value":[10000,null]}},"limit":100}`)},
 			},
-			data: &schema.Schema{OneOf: answers}, metadata: pageMetadataSchema, codes: []fault.Code{fault.ViewNotFound},
+			data: &schema.Schema{OneOf: answers}, metadata: pageMetadataSchema, dryRun: true, codes: []fault.Code{fault.ViewNotFound},
 		}},
 	}
 }
@@ -161,10 +161,8 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
-		p, err := s.Records.SearchView(ctx, v, q)
-		return reply{rowsData{v.Dataset.Singular(), rowsOf(p)}, metadataOf(q, p)}, len(p.Rows), err
-	})
+	return c.search(q, func(ctx context.Context) (query.Page, error) { return s.Records.SearchView(ctx, v, q) },
+		func(p query.Page) any { return rowsData{v.Dataset.Singular(), rowsOf(p)} })
 }
 
 // rowsOf are the rows of a page, none as an empty array.

@@ -38,6 +38,9 @@ func (s *Server) workspaceRoutes() []Route {
 				schema.Required("ceiling", creditCeiling),
 				schema.Required("remaining", remainingCredits),
 				schema.Required("window_hours", schema.Always(credits.Hours)),
+				schema.Required("by_hour", schema.Array(schema.Object(
+					schema.Required("from", schema.Time()), schema.Required("credits", usedCredits),
+				), 0, credits.Hours+1).Described("Credits by clock hour, of the hours in which some were used; they add up to `used_credits`.")),
 				schema.Required("by_tool", schema.ByKey(schema.Count()).Described("Credits by operation id; they add up to `used_credits`.").
 					Example(map[string]any{"search_projects": sampleUsed})),
 			),
@@ -81,12 +84,23 @@ type usageData struct {
 	Ceiling     int64            `json:"ceiling"`
 	Remaining   int64            `json:"remaining"`
 	WindowHours int              `json:"window_hours"`
+	ByHour      []hourData       `json:"by_hour"`
 	ByTool      map[string]int64 `json:"by_tool"`
+}
+
+// hourData are the credits of a clock hour.
+type hourData struct {
+	From    string `json:"from"`
+	Credits int64  `json:"credits"`
 }
 
 func (s *Server) getUsage(c *call) (reply, error) {
 	usage, err := s.usage(c)
-	return free(usageData{usage.Used, usage.Ceiling, usage.Remaining, credits.Hours, usage.ByTool}), err
+	hours := make([]hourData, len(usage.ByHour))
+	for i, h := range usage.ByHour {
+		hours[i] = hourData{h.From.Format(workspace.TimeFormat), h.Credits}
+	}
+	return free(usageData{usage.Used, usage.Ceiling, usage.Remaining, credits.Hours, hours, usage.ByTool}), err
 }
 
 func (s *Server) usage(c *call) (credits.Usage, error) {

@@ -20,6 +20,7 @@ var allowed = map[string][]string{
 	"internal/input":           {"internal/fault"},
 	"internal/elastic":         {"internal/fault", "internal/timer"},
 	"internal/credits":         {"internal/fault", "internal/timer"},
+	"internal/ratelimit":       {"internal/fault"},
 	"internal/auth":            {"workspace", "workspace/people", "internal/fault"},
 	"internal/mail":            {"workspace", "workspace/people", "internal/fault"},
 	"internal/architecture":    {},
@@ -56,7 +57,7 @@ var allowed = map[string][]string{
 	"internal/schema":          {},
 	"internal/rule":            {"internal/fault", "internal/input", "internal/schema"},
 	"internal/api/openapi":     {"internal/schema"},
-	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/rule", "internal/schema", "internal/telemetry", "search", "search/query", "workspace", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/records"},
+	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/ratelimit", "internal/rule", "internal/schema", "internal/telemetry", "search", "search/query", "workspace", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/records"},
 }
 
 // anything may be imported by the binary, by what only tests use, and by what

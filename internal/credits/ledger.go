@@ -152,7 +152,7 @@ func (l *Ledger) Reserve(ctx context.Context, workspace string, ceiling int64, o
 		case "granted":
 			return r, window, nil
 		case "used_up":
-			return nil, window, usedUp(ceiling)
+			return nil, window, usedUp(window)
 		}
 		// Open reservations fill the window; they will settle or lapse soon. The jitter
 		// spreads the callers that wait.
@@ -186,11 +186,15 @@ func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, w 
 	}
 	status, used := answer.text(0), answer.number(1)
 	r.seq, r.epoch = answer.number(2), answer.text(3)
+	back := int64(0)
+	if status == "used_up" {
+		back = r.seq
+	}
 	if answer.err != nil {
 		return "", Window{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
 	}
 	l.warnClockAhead(ctx, answer.ahead)
-	return status, newWindow(used, r.ceiling), nil
+	return status, newWindow(used, r.ceiling, back), nil
 }
 
 // Check returns fault.RateLimited, with the Window, when settled credits reach the
@@ -198,47 +202,73 @@ func (l *Ledger) reserve(ctx context.Context, r *Reservation) (status string, w 
 // unavailable it returns fault.Unavailable within Options.Timeout, and the operation may
 // go on, because it costs nothing.
 func (l *Ledger) Check(ctx context.Context, workspace string, ceiling int64) (Window, error) {
-	u, err := l.Usage(ctx, workspace, ceiling)
+	u, _, err := l.read(ctx, workspace, ceiling, "read")
 	if err == nil && u.Used >= ceiling {
-		err = usedUp(ceiling)
+		err = usedUp(u.Window)
 	}
 	return u.Window, err
 }
 
-// Usage returns the window and the used credits by operation. A window that is used up
-// is not an error. Error: fault.Unavailable when Redis is unavailable.
+// Usage returns the window and the used credits by operation and by hour. A window that
+// is used up is not an error. Error: fault.Unavailable when Redis is unavailable.
 func (l *Ledger) Usage(ctx context.Context, workspace string, ceiling int64) (Usage, error) {
+	u, answer, err := l.read(ctx, workspace, ceiling, "usage")
+	if err != nil {
+		return Usage{}, err
+	}
+	err = eachTotal(answer.text(4), func(hour string, total int64) error {
+		n, err := strconv.ParseInt(hour, 10, 64)
+		u.ByHour = append(u.ByHour, Hour{time.Unix(n*3600, 0).UTC(), total})
+		return err
+	})
+	if err = errors.Join(answer.err, err); err != nil {
+		return Usage{}, fault.Wrap(err, fault.Internal, internalMessage)
+	}
+	return u, nil
+}
+
+// read reads a window, without its hours.
+func (l *Ledger) read(ctx context.Context, workspace string, ceiling int64, kind string) (u Usage, answer reply, err error) {
 	key, err := l.key(workspace, ceiling)
 	if err != nil {
-		return Usage{}, err
+		return u, answer, err
 	}
-	answer, err := l.call(ctx, key, "read", "", "", "", "")
-	if err != nil {
-		return Usage{}, err
+	if answer, err = l.call(ctx, key, kind, "", "", ceiling, ""); err != nil {
+		return u, answer, err
 	}
-	used, operations := answer.number(1), answer.text(2)
-	u := Usage{Window: newWindow(used, ceiling), ByTool: map[string]int64{}}
-	for _, operation := range strings.Fields(operations) {
-		name, total, _ := strings.Cut(operation, ":")
-		n, err := strconv.ParseInt(total, 10, 64)
-		answer.err = errors.Join(answer.err, err)
-		if n > 0 {
-			u.ByTool[name] = n
+	used, operations, back := answer.number(1), answer.text(2), answer.number(3)
+	u = Usage{Window: newWindow(used, ceiling, back), ByTool: map[string]int64{}}
+	err = eachTotal(operations, func(operation string, total int64) error {
+		if total > 0 {
+			u.ByTool[operation] = total
 		}
-	}
-	if answer.err != nil {
-		return Usage{}, fault.Wrap(answer.err, fault.Internal, internalMessage)
+		return nil
+	})
+	if err = errors.Join(answer.err, err); err != nil {
+		return Usage{}, answer, fault.Wrap(err, fault.Internal, internalMessage)
 	}
 	l.warnClockAhead(ctx, answer.ahead)
-	return u, nil
+	return u, answer, nil
+}
+
+// eachTotal reads a list "name:total name:total".
+func eachTotal(list string, f func(name string, total int64) error) error {
+	for _, entry := range strings.Fields(list) {
+		name, total, _ := strings.Cut(entry, ":")
+		n, err := strconv.ParseInt(total, 10, 64)
+		if err = errors.Join(err, f(name, n)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // internalMessage is the message of fault.Internal for clients.
 const internalMessage = "something went wrong on our side"
 
-func usedUp(ceiling int64) error {
+func usedUp(w Window) error {
 	e := fault.New(fault.RateLimited,
-		"the workspace has used its whole ceiling of %d credits in the last %d hours", ceiling, Hours)
+		"the workspace has used its whole ceiling of %d credits in the last %d hours; the next credits return at %s", w.Ceiling, Hours, w.NextAt.Format("2006-01-02T15:04Z"))
 	e.RetryAfter = Hours * time.Hour
 	return e
 }

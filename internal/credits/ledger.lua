@@ -12,11 +12,15 @@
 --
 --          reserve  id  amount     ceiling  operation
 --          settle   id  delivered  seq      epoch
---          read     -   -          -        -
+--          read     -   -          ceiling  -
+--          usage    -   -          ceiling  -
 --
 -- returns  { ms the clock was ahead, a reply for each operation }. A reply is
 --          { status, used, seq, epoch } of reserve, { status, used } of settle, and
---          { '', used, "operation:total operation:total" } of read. If the hash of a key
+--          { '', used, "operation:total operation:total", back } of read; usage adds
+--          "hour:total hour:total". A window that is used up has no seq but back: the
+--          time in ms from which less than the ceiling is used; of read it is 0 for any
+--          other window. If the hash of a key
 --          cannot be used, the replies of all its operations are the error.
 
 local call, format, match, floor = redis.call, string.format, string.match, math.floor
@@ -24,6 +28,7 @@ local MINUTE = 60000
 local WINDOW = 1440      -- minutes
 local LAPSE = 60000      -- ms after which an open reservation no longer counts
 local FORGET = 660000    -- ms after which it is deleted and cannot be settled
+local CHUNK = 120        -- minutes read by one call
 local STEPS = 1000       -- queue positions examined per call, which bounds its duration
 local IDLE = '259200000' -- ms without a call after which the hash expires: 72 hours
 
@@ -105,6 +110,34 @@ local function apply(key, first, last)
     end
   end
 
+  -- Calls f with each minute of the window that has a bucket, and with its total, until
+  -- f returns true.
+  local function each(f)
+    if oldest < 0 then return end
+    for from = oldest, minute, CHUNK do
+      local minutes = {}
+      for m = from, math.min(from + CHUNK - 1, minute) do minutes[#minutes + 1] = format('%d', m) end
+      local values = call('HMGET', key, unpack(minutes))
+      for n, m in ipairs(minutes) do
+        local counts, total = buckets and buckets[m] or values[n], 0
+        if counts then
+          for amount in string.gmatch(counts, ':(%d+)') do total = total + amount end
+          if f(tonumber(m), total) then return end
+        end
+      end
+    end
+  end
+
+  local function back(ceiling)
+    local rest, at = used - ceiling, 0
+    if rest < 0 then return at end
+    each(function(m, total)
+      rest, at = rest - total, (m + WINDOW + 1) * MINUTE
+      return rest < 0
+    end)
+    return at
+  end
+
   local advanced = clear
   for i = first, last, 5 do
     local kind, id = ARGV[i], ARGV[i + 1]
@@ -150,7 +183,7 @@ local function apply(key, first, last)
       if known then
         reply = { 'granted', used, tonumber(seq), epoch }
       elseif used >= ceiling then
-        reply = { 'used_up', used, 0, epoch }
+        reply = { 'used_up', used, back(ceiling), epoch }
       elseif used + held >= ceiling then
         reply = { 'full', used, 0, epoch }
       else
@@ -195,7 +228,19 @@ local function apply(key, first, last)
       end
 
     else
-      reply = { '', used, totals }
+      reply = { '', used, totals, back(tonumber(ARGV[i + 3])) }
+      if kind == 'usage' then
+        local hours, list = {}, {}
+        each(function(m, total)
+          local hour = floor(m / 60)
+          if #hours == 0 or hours[#hours] ~= hour then
+            hours[#hours + 1], list[#list + 1] = hour, 0
+          end
+          list[#list] = list[#list] + total
+        end)
+        for n, hour in ipairs(hours) do list[n] = format('%d:%d', hour, list[n]) end
+        reply[5] = table.concat(list, ' ')
+      end
     end
     replies[#replies + 1] = reply
   end

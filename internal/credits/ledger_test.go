@@ -120,6 +120,10 @@ func TestReserveAndSettle(t *testing.T) {
 	want := Usage{
 		Window: Window{Used: 8, Remaining: 92, Ceiling: 100, Hours: 24},
 		ByTool: map[string]int64{"search_accounts": 7, "get_contact": 1},
+		ByHour: got.ByHour,
+	}
+	if h := got.ByHour; len(h) == 0 || h[0].Credits+h[len(h)-1].Credits*int64(len(h)-1) != 8 || time.Since(h[0].From) > time.Hour+time.Minute {
+		t.Errorf("by hour: %+v", h)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("usage (-want +got):\n%s", diff)
@@ -162,9 +166,13 @@ func TestCeiling(t *testing.T) {
 	}
 
 	settle(t, r, 25) // passes the ceiling by less than its page
-	want := Window{Used: 55, Remaining: 0, Ceiling: 50, Hours: 24}
 	_, w, err = l.Reserve(t.Context(), ws, 50, "search_accounts", 1)
 	wantFault(t, err, fault.RateLimited, 24*time.Hour)
+	// The minute of the charges leaves the window after 24 hours.
+	if back := time.Until(w.NextAt); back < 24*time.Hour-time.Minute || back > 24*time.Hour+2*time.Minute || !strings.Contains(err.Error(), w.NextAt.Format("15:04Z")) {
+		t.Errorf("credits return in %v: %v", back, err)
+	}
+	want := Window{Used: 55, Remaining: 0, Ceiling: 50, Hours: 24, NextAt: w.NextAt}
 	if w != want {
 		t.Errorf("the window beside 429: %+v, want %+v", w, want)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -60,6 +61,39 @@ func (m *model) byTool() (total int64, byTool map[string]int64) {
 
 func (m *model) used() int64 { n, _ := m.byTool(); return n }
 
+// back is the time in ms at which less than the ceiling is used, 0 if it is now.
+func (m *model) back() int64 {
+	rest := m.used() - m.ceiling
+	if rest < 0 {
+		return 0
+	}
+	byMinute := map[int64]int64{}
+	for _, c := range m.charges {
+		if end := (c.minute + 1) * 60_000; m.now-end < 24*3600_000 {
+			byMinute[c.minute] += c.amount
+		}
+	}
+	back := int64(0) // with a ceiling of 0, when the last credits return
+	for _, minute := range slices.Sorted(maps.Keys(byMinute)) {
+		if rest >= 0 {
+			back = (minute + 1 + 24*60) * 60_000
+		}
+		rest -= byMinute[minute]
+	}
+	return back
+}
+
+// byHour has the credits of the window by clock hour.
+func (m *model) byHour() map[int64]int64 {
+	hours := map[int64]int64{}
+	for _, c := range m.charges {
+		if end := (c.minute + 1) * 60_000; m.now-end < 24*3600_000 && c.amount > 0 {
+			hours[c.minute/60*3600] += c.amount
+		}
+	}
+	return hours
+}
+
 func (m *model) held() (n int64) {
 	for _, r := range m.open {
 		if m.now < r.created+60_000 {
@@ -83,7 +117,11 @@ type run struct {
 
 func (r *run) window(what string, got Window) {
 	r.Helper()
-	if want := newWindow(r.m.used(), r.m.ceiling); got != want {
+	back := int64(0)
+	if what != "settle" {
+		back = r.m.back()
+	}
+	if want := newWindow(r.m.used(), r.m.ceiling, back); got != want {
 		r.Fatalf("%s: window %+v, want %+v", what, got, want)
 	}
 }
@@ -217,6 +255,16 @@ func (r *run) usage() {
 		r.Fatalf("by tool (-want +got):\n%s", diff)
 	}
 	r.window("usage", u.Window)
+	byHour := map[int64]int64{}
+	for i, h := range u.ByHour {
+		byHour[h.From.Unix()] = h.Credits
+		if i > 0 && !h.From.After(u.ByHour[i-1].From) {
+			r.Fatalf("the hours are not in order: %v", u.ByHour)
+		}
+	}
+	if diff := cmp.Diff(r.m.byHour(), byHour); diff != "" {
+		r.Fatalf("by hour (-want +got):\n%s", diff)
+	}
 	if !r.m.exists {
 		return
 	}

@@ -86,5 +86,5 @@ func (r *Reservation) settled(ctx context.Context, answer reply, delivered int64
 	if delivered > 0 && (status == "lost" || status == "gone" && old) {
 		return Window{}, fault.BackendUnavailable(errLost, "redis")
 	}
-	return newWindow(used, r.ceiling), nil
+	return newWindow(used, r.ceiling, 0), nil
 }

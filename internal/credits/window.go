@@ -1,5 +1,7 @@
 package credits
 
+import "time"
+
 // Hours is the length of the window.
 const Hours = 24
 
@@ -12,16 +14,33 @@ type Window struct {
 	Ceiling   int64
 	// Hours is the length of the window, always 24.
 	Hours int
+	// NextAt is when Used becomes lower than Ceiling, if nothing is used until then. It
+	// is zero if Used is lower, and after Settle.
+	NextAt time.Time
 }
 
-// Usage is a Window with its credits by operation.
+// Hour has the credits of a clock hour.
+type Hour struct {
+	From    time.Time
+	Credits int64
+}
+
+// Usage is a Window with its credits by operation and by hour.
 type Usage struct {
 	Window
 	// ByTool has the used credits of each operation that used any. Their sum is Used.
 	// It is never nil.
 	ByTool map[string]int64
+	// ByHour has the hours in which credits were used, in order. Their sum is Used: of
+	// the first hour only minutes of the window count.
+	ByHour []Hour
 }
 
-func newWindow(used, ceiling int64) Window {
-	return Window{Used: used, Remaining: max(0, ceiling-used), Ceiling: ceiling, Hours: Hours}
+// newWindow makes a window; back is the time in ms of NextAt, or 0.
+func newWindow(used, ceiling, back int64) Window {
+	w := Window{Used: used, Remaining: max(0, ceiling-used), Ceiling: ceiling, Hours: Hours}
+	if back > 0 {
+		w.NextAt = time.UnixMilli(back).UTC()
+	}
+	return w
 }

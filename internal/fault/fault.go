@@ -26,6 +26,7 @@ const (
 	PayloadTooLarge       Code = "payload_too_large"
 	UnsupportedMediaType  Code = "unsupported_media_type"
 	RateLimited           Code = "rate_limited"
+	TooManyRequests       Code = "too_many_requests"
 	Unavailable           Code = "unavailable"
 	Internal              Code = "internal"
 	UserIdentityRequired  Code = "user_identity_required"

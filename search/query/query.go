@@ -54,6 +54,9 @@ type Query struct {
 	Where All
 	Sort  Sort
 	Limit int
+	// DryRun means that the page is not wanted, but what it costs. All matches are
+	// counted.
+	DryRun bool
 	// CountOnly means that the search counts matches and returns no rows. It counts
 	// to at least Offset+1, which shows whether the page has a row. Sort, Limit and
 	// After are ignored.

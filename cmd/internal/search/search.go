@@ -20,6 +20,7 @@ type Search struct {
 	searchOptions
 
 	Limit   int      `default:"25" help:"Records to show, 1 to 10000 (default: 25). Each costs a credit."`
+	DryRun  bool     `name:"dry-run" help:"Print how many records match and what the search would cost, and charge nothing."`
 	JSON    bool     `name:"json" help:"Print records as they come, one JSON object a line, instead of a table."`
 	Columns []string `placeholder:"NAME,…" help:"Columns of the table."`
 }
@@ -56,6 +57,9 @@ func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
 	if err != nil {
 		return apiError(s.Err, err)
 	}
+	if c.DryRun {
+		return c.printCost(ctx, s, t, q)
+	}
 	found, err := gather(ctx, t, q, c.Limit)
 	if err == nil || len(found.records) > 0 { // print what was paid for, whatever failed later
 		if printErr := c.print(s, t, found.records); printErr != nil {
@@ -72,6 +76,21 @@ func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
 	_, _ = fmt.Fprintf(s.Err, "%s of %s %s, credits: %s, left: %s\n",
 		cli.Grouped(len(found.records)), total, t.name, cli.Grouped(found.credits), cli.Grouped(found.window.Remaining))
 	return nil
+}
+
+// printCost prints what the search would cost.
+func (c *Search) printCost(ctx context.Context, s *cli.Streams, t target, q client.Search) error {
+	q.Limit = 1
+	cost, err := t.source.Cost(ctx, q)
+	if err != nil {
+		return apiError(s.Err, err)
+	}
+	cost.Credits = min(c.Limit, cost.Count)
+	if c.JSON {
+		return json.NewEncoder(s.Out).Encode(cost)
+	}
+	_, err = fmt.Fprintf(s.Out, "%s %s match; this search would cost %s credits\n", cli.Grouped(cost.Count), t.name, cli.Grouped(cost.Credits))
+	return err
 }
 
 // found is the result of a search.

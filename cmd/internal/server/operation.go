@@ -25,6 +25,8 @@ type Operation struct {
 	MetricsListen  string        `name:"metrics-listen" env:"ATLAS_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Address that Prometheus reads metrics from, at /metrics; empty: none. It asks for no key: keep it inside."`
 	Traces         string        `name:"traces" env:"ATLAS_TRACES" placeholder:"URL" help:"OpenTelemetry collector that takes traces by OTLP over HTTP, http(s)://host:port; default: OTEL_EXPORTER_OTLP_ENDPOINT, and without that there are none. OpenTelemetry's other variables hold too."`
 	MaxRequests    int           `name:"max-requests" env:"ATLAS_MAX_REQUESTS" default:"1024" help:"API requests that are worked on at once, 1 to 100000 (default: 1024); one more is answered 503 at once. Four times as many, and at least 256, may have bodies that are still coming."`
+	FreeRate       int           `name:"free-rate" env:"ATLAS_FREE_RATE" default:"20" help:"Calls a second of a key or user that cost nothing by kind, such as facets and dry runs, 0 to 1000000 (default: 20); one more is answered 429; 0: no limit."`
+	FreeBurst      int           `name:"free-burst" env:"ATLAS_FREE_BURST" default:"60" help:"Such calls at once, 1 to 1000000 (default: 60)."`
 	MaxCalls       int           `name:"elasticsearch-max-calls" env:"ATLAS_ELASTICSEARCH_MAX_CALLS" default:"256" help:"Calls of Elasticsearch under way at once for requests, 1 to 10000 (default: 256); a request that needs one more is answered 503 at once."`
 	RequestTimeout time.Duration `name:"request-timeout" env:"ATLAS_REQUEST_TIMEOUT" help:"What one request may take, more than --search-timeout and up to 5m (default: --search-timeout and 20s)."`
 	Drain          time.Duration `env:"ATLAS_DRAIN" default:"20s" help:"How long stopping may take, from the signal to the exit, 0s to 10m (default: 20s); requests still under way then are cut off."`
@@ -51,6 +53,12 @@ func (c Config) checkOperation(f *cli.Problems) {
 	}
 	if c.MaxRequests < 1 || c.MaxRequests > 100_000 {
 		f.Add("--max-requests (ATLAS_MAX_REQUESTS) must be 1 to 100000")
+	}
+	if c.FreeRate < 0 || c.FreeRate > 1_000_000 {
+		f.Add("--free-rate (ATLAS_FREE_RATE) must be 0 to 1000000")
+	}
+	if c.FreeBurst < 1 || c.FreeBurst > 1_000_000 {
+		f.Add("--free-burst (ATLAS_FREE_BURST) must be 1 to 1000000")
 	}
 	if c.MaxCalls < 1 || c.MaxCalls > 10_000 {
 		f.Add("--elasticsearch-max-calls (ATLAS_ELASTICSEARCH_MAX_CALLS) must be 1 to 10000")

@@ -13,6 +13,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/internal/elastic"
+	"atlas/internal/ratelimit"
 	"atlas/internal/telemetry"
 	"atlas/mappings"
 	"atlas/search"
@@ -117,10 +118,11 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 			"redis":         ledger.Ready,
 			"tokens":        func(context.Context) error { return gate.Ready() },
 		},
-		Filling: system.Filling,
-		Log:     log,
-		Tracing: tracing.Gin(),
-		Meter:   metrics, MaxRequests: c.MaxRequests, RequestTimeout: c.requestTimeout(),
+		Filling:   system.Filling,
+		FreeLimit: ratelimit.New(redis, c.RedisPrefix+"free:", c.FreeRate, c.FreeBurst),
+		Log:       log,
+		Tracing:   tracing.Gin(),
+		Meter:     metrics, MaxRequests: c.MaxRequests, RequestTimeout: c.requestTimeout(),
 	}
 	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, log)
 	w.jobs = append(w.jobs, stopSweep)

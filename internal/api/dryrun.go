@@ -1,0 +1,51 @@
+package api
+
+import (
+	"context"
+
+	"atlas/internal/fault"
+	"atlas/internal/schema"
+	"atlas/search/query"
+)
+
+// dryRunData answers a dry run.
+type dryRunData struct {
+	Count   int `json:"count"`
+	Credits int `json:"credits"`
+}
+
+// dryRunAnswer is the answer of a search with dry_run.
+var dryRunAnswer = schema.Named("DryRun", schema.Object(
+	schema.Required("data", schema.Object(
+		schema.Required("count", schema.Count().Described("All matches, counted exactly.").Example(1311)),
+		schema.Required("credits", schema.Integer(0, query.MaxLimit).Described("What this page would cost.").Example(query.DefaultLimit)),
+	)),
+	schema.Required("metadata", freeMetadata),
+))
+
+// search answers a search whose page find returns, or says what the page would cost.
+func (c *call) search(q query.Query, find func(context.Context) (query.Page, error), data func(query.Page) any) (reply, error) {
+	if q.DryRun {
+		return c.dryRun(find)
+	}
+	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
+		p, err := find(ctx)
+		return reply{data(p), metadataOf(q, p)}, len(p.Rows), err
+	})
+}
+
+// dryRun works without the ledger, as all that costs nothing.
+func (c *call) dryRun(find func(context.Context) (query.Page, error)) (reply, error) {
+	window, err := c.check()
+	switch {
+	case err == nil:
+		c.showWindow(window)
+	case fault.CodeOf(err) == fault.RateLimited:
+		return reply{}, err
+	}
+	if err := c.takeToken(); err != nil {
+		return reply{}, err
+	}
+	p, err := find(c.Context())
+	return free(dryRunData{p.Total, len(p.Rows)}), err
+}

@@ -1,0 +1,129 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/credits"
+	"atlas/internal/devstack/backends"
+	"atlas/internal/ratelimit"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+	"atlas/workspace"
+	"atlas/workspace/people"
+)
+
+// freeLimit gives the API a limit for operations that cost nothing.
+func (w *world) freeLimit(t *testing.T, perSecond, burst int) {
+	t.Helper()
+	redis, err := credits.Open(backends.Redis(t))
+	fatal(t, err)
+	t.Cleanup(func() { _ = redis.Close() })
+	w.server.FreeLimit = ratelimit.New(redis, "test:"+uuid.NewString()+":", perSecond, burst)
+}
+
+// A dry run answers the exact count and the price of each page, through each base.
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.holds(t)
+	const accounts = 1_030
+	data := searchtest.NewWorld()
+	for i := range accounts {
+		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d","city":"Calgary"}`, searchtest.ID("a", i+1), i+1)))
+	}
+	w.load(t, data)
+	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 1_000)}, Scopes: workspace.AllScopes()})
+	w.freeLimit(t, 1, 30)
+	for i := range 3 {
+		w.call(t, key, "POST", "/workspace/accounts/upsert", fmt.Sprintf(`{"account_id":%q,"notes":"kept"}`, searchtest.ID("a", i+1))).into(t, nil, nil)
+	}
+	var view struct{ View struct{ ID string } }
+	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"V","definition":{"version":1,"q":"","fields":{}}}`).into(t, &view, nil)
+	var page []struct{ ID string }
+	var paging struct {
+		SearchAfter string `json:"search_after"`
+	}
+	w.call(t, key, "POST", "/data/accounts/search", `{"limit":100,"offset":900}`).into(t, &page, &paging)
+	last := fmt.Sprintf(`"limit":100,"search_after":%q`, paging.SearchAfter)
+	for _, c := range []struct {
+		path, members  string
+		count, credits int
+	}{
+		{"/data/accounts/search", ``, accounts, 25},
+		{"/data/accounts/search", `"limit":100,"offset":1000`, accounts, 30},
+		{"/data/accounts/search", `"offset":2000`, accounts, 0},
+		{"/data/accounts/search", last, accounts, 30},
+		{"/data/accounts/search", `"query":"firm","sort":{"field":"relevance","order":"desc"}`, accounts, 25},
+		{"/data/accounts/search", `"sort":{"field":"name","order":"desc"}`, accounts, 25},
+		{"/data/accounts/search", `"query":"nothing"`, 0, 0},
+		{"/workspace/accounts/search", ``, 3, 3},
+		{"/workspace/accounts/search", `"filters":{"notes":{"value":"kept"}},"limit":2`, 3, 2},
+		{"/workspace/views/" + view.View.ID + "/records/search", `"limit":50`, accounts, 50},
+	} {
+		body := `{"dry_run":true}`
+		if c.members != "" {
+			body = `{"dry_run":true,` + c.members + `}`
+		}
+		a := w.call(t, key, "POST", c.path, body)
+		var got struct{ Count, Credits int }
+		var cost struct{ Credits int }
+		a.into(t, &got, &cost)
+		if got.Count != c.count || got.Credits != c.credits || cost.Credits != 0 || a.header.Get("X-Credits-Charged") != "0" || a.header.Get("RateLimit-Limit") != "30" {
+			t.Errorf("%s %s: %s, %v", c.path, body, a.text, a.header)
+		}
+	}
+	if a := w.call(t, key, "POST", "/data/accounts/search", `{"dry_run":1}`); a.code() != "validation" {
+		t.Errorf("dry_run 1: %s", a.text)
+	}
+	var usage struct {
+		Used   int `json:"used_credits"`
+		ByHour []struct{ Credits int }
+	}
+	w.call(t, key, "GET", "/data/usage", "").into(t, &usage, nil)
+	if usage.Used != 100 { // of the page
+		t.Errorf("used: %+v", usage)
+	}
+}
+
+// Dry runs stop with the bucket of their caller, go on without Redis, and stop with the
+// ceiling, whose answer says when credits return.
+func TestDryRunsAreLimited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	data := searchtest.NewWorld()
+	data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm"}`, searchtest.ID("a", 1))))
+	w.load(t, data)
+	in := w.workspace(t, "A", workspace.Pro, 1)
+	keyOf := func() string {
+		_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}, Scopes: workspace.AllScopes()})
+		return key
+	}
+	one, two := keyOf(), keyOf()
+	w.freeLimit(t, 1, 2)
+	dry := func(key string) answer { return w.call(t, key, "POST", "/data/accounts/search", `{"dry_run":true}`) }
+	for range 2 {
+		dry(one).into(t, nil, nil)
+	}
+	if a := dry(one); a.status != http.StatusTooManyRequests || a.code() != "too_many_requests" || a.header.Get("Retry-After") != "1" || a.header.Get("RateLimit-Remaining") != "0" {
+		t.Errorf("the third: %d %s %v", a.status, a.text, a.header)
+	}
+	dry(two).into(t, nil, nil)
+	w.call(t, one, "POST", "/data/accounts/search", `{}`).into(t, nil, nil) // searches are not limited
+	for _, body := range []string{`{"dry_run":true}`, `{}`} {
+		a := w.call(t, two, "POST", "/data/accounts/search", body)
+		next, err := time.Parse(time.RFC3339, a.header.Get("X-Credits-Next-At"))
+		if a.code() != "rate_limited" || err != nil || time.Until(next) > 25*time.Hour || time.Until(next) < 23*time.Hour || a.header.Get("Retry-After") != strconv.Itoa(24*3600) {
+			t.Errorf("%s beyond the ceiling: %d %s %v", body, a.status, a.text, a.header)
+		}
+	}
+	w.server.Ledger = &awayLedger{}
+	if a := dry(two); a.status != http.StatusOK {
+		t.Errorf("without the ledger: %d %s", a.status, a.text)
+	}
+}

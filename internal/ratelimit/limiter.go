@@ -1,0 +1,135 @@
+// Package ratelimit limits how often a caller uses operations that cost no credits:
+// a token bucket for each caller, in Redis, shared by all servers (docs/api.md, "The
+// limit for free operations"). While Redis is away each server has its own buckets.
+package ratelimit
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/time/rate"
+
+	"atlas/internal/fault"
+)
+
+const (
+	// DefaultRate is how many tokens a bucket gets each second.
+	DefaultRate = 20
+	// DefaultBurst is how many tokens a full bucket has.
+	DefaultBurst = 60
+	// timeout bounds a call of Redis.
+	timeout = 100 * time.Millisecond
+	// awayFor is how long Redis is not asked again after a failed call.
+	awayFor = time.Second
+	// maxLocal limits the buckets of this server. Beyond it full ones are forgotten.
+	maxLocal = 10_000
+)
+
+// Limiter has the buckets of all callers. A nil Limiter allows everything. It is safe
+// for concurrent use.
+type Limiter struct {
+	redis  *redis_rate.Limiter
+	prefix string
+	limit  redis_rate.Limit
+
+	awayUntil atomic.Int64 // Unix nanoseconds
+	lock      sync.Mutex
+	local     map[string]*rate.Limiter
+}
+
+// New returns a limiter whose buckets get perSecond tokens each second, up to burst.
+// It is nil if perSecond is 0. All keys in Redis begin with "rate:" and the prefix.
+func New(client redis.UniversalClient, prefix string, perSecond, burst int) *Limiter {
+	if perSecond == 0 {
+		return nil
+	}
+	return &Limiter{
+		redis: redis_rate.NewLimiter(client), prefix: prefix, local: map[string]*rate.Limiter{},
+		limit: redis_rate.Limit{Rate: perSecond, Burst: burst, Period: time.Second},
+	}
+}
+
+// Bucket is the state of a caller's bucket.
+type Bucket struct {
+	// Limit is how many tokens a full bucket has, Remaining how many this one has.
+	Limit, Remaining int
+	// Reset is the time until the bucket is full.
+	Reset time.Duration
+}
+
+// Take takes a token from the bucket of a caller: fault.TooManyRequests, with the time
+// until there is one, if the bucket is empty.
+func (l *Limiter) Take(ctx context.Context, caller string) (Bucket, error) {
+	if l == nil {
+		return Bucket{}, nil
+	}
+	r := l.shared(ctx, caller)
+	if r == nil {
+		r = l.own(caller, time.Now())
+	}
+	b := Bucket{Limit: r.Limit.Burst, Remaining: r.Remaining, Reset: r.ResetAfter}
+	if r.Allowed == 0 {
+		err := fault.New(fault.TooManyRequests, "too many requests that cost no credits: at most %d a second, and %d at once", r.Limit.Rate, r.Limit.Burst)
+		err.RetryAfter = r.RetryAfter
+		return b, err
+	}
+	return b, nil
+}
+
+// shared takes a token from the bucket in Redis. It returns nil when Redis is away.
+func (l *Limiter) shared(ctx context.Context, caller string) *redis_rate.Result {
+	if time.Now().UnixNano() < l.awayUntil.Load() {
+		return nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	r, err := l.redis.Allow(bounded, l.prefix+caller, l.limit)
+	if err != nil {
+		if ctx.Err() == nil {
+			l.awayUntil.Store(time.Now().Add(awayFor).UnixNano())
+		}
+		return nil
+	}
+	return r
+}
+
+// own takes a token from the bucket of this server.
+func (l *Limiter) own(caller string, now time.Time) *redis_rate.Result {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	bucket := l.local[caller]
+	if bucket == nil {
+		if len(l.local) >= maxLocal {
+			l.forgetFull(now)
+		}
+		bucket = rate.NewLimiter(rate.Limit(l.limit.Rate), l.limit.Burst)
+		l.local[caller] = bucket
+	}
+	r := &redis_rate.Result{Limit: l.limit, RetryAfter: -1}
+	if bucket.AllowN(now, 1) {
+		r.Allowed = 1
+	}
+	tokens := max(bucket.TokensAt(now), 0)
+	until := func(n float64) time.Duration {
+		return time.Duration((n - tokens) / float64(l.limit.Rate) * float64(time.Second))
+	}
+	r.Remaining, r.ResetAfter = int(math.Floor(tokens)), until(float64(l.limit.Burst))
+	if r.Allowed == 0 {
+		r.RetryAfter = until(1)
+	}
+	return r
+}
+
+// forgetFull removes buckets that equal new ones.
+func (l *Limiter) forgetFull(now time.Time) {
+	for caller, bucket := range l.local {
+		if bucket.TokensAt(now) >= float64(l.limit.Burst) {
+			delete(l.local, caller)
+		}
+	}
+}

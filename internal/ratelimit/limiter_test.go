@@ -1,0 +1,92 @@
+package ratelimit_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"atlas/internal/credits"
+	"atlas/internal/devstack/backends"
+	"atlas/internal/fault"
+	"atlas/internal/ratelimit"
+)
+
+func TestMain(m *testing.M) { backends.Main(m) }
+
+func open(t *testing.T, address string) redis.UniversalClient {
+	t.Helper()
+	client, err := credits.Open(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// Fifty callers of two servers together get the burst and what flows in meanwhile.
+func TestServersShareABucket(t *testing.T) {
+	t.Parallel()
+	client := open(t, backends.Redis(t))
+	prefix := fmt.Sprint(t.Name(), time.Now().UnixNano(), ":")
+	const perSecond, burst = 5, 20
+	servers := []*ratelimit.Limiter{ratelimit.New(client, prefix, perSecond, burst), ratelimit.New(client, prefix, perSecond, burst)}
+	var allowed atomic.Int64
+	began := time.Now()
+	var all sync.WaitGroup
+	for i := range 50 {
+		all.Go(func() {
+			for range 4 {
+				if _, err := servers[i%2].Take(t.Context(), "one"); err == nil {
+					allowed.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	most := burst + perSecond*int64(time.Since(began)/time.Second+1)
+	if n := allowed.Load(); n < burst || n > most {
+		t.Errorf("%d of 200 calls were allowed, not %d to %d", n, burst, most)
+	}
+	b, err := servers[0].Take(t.Context(), "another")
+	if err != nil || b.Limit != burst || b.Remaining != burst-1 || b.Reset <= 0 || b.Reset > time.Second {
+		t.Errorf("another caller: %+v, %v", b, err)
+	}
+}
+
+func TestEmptyBucket(t *testing.T) {
+	t.Parallel()
+	for name, address := range map[string]string{"shared": backends.Redis(t), "Redis is away": "redis://127.0.0.1:1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := ratelimit.New(open(t, address), fmt.Sprint(t.Name(), time.Now().UnixNano()), 1, 3)
+			for i := range 3 {
+				if b, err := l.Take(t.Context(), "one"); err != nil || b.Remaining != 2-i {
+					t.Errorf("token %d: %+v, %v", i, b, err)
+				}
+			}
+			b, err := l.Take(t.Context(), "one")
+			e, limited := errors.AsType[*fault.Error](err)
+			if !limited || e.Code != fault.TooManyRequests || e.RetryAfter <= 0 || e.RetryAfter > time.Second || b.Remaining != 0 || b.Reset <= 2*time.Second || b.Reset > 3*time.Second {
+				t.Errorf("of an empty bucket: %+v, %v", b, err)
+			}
+			if _, err := l.Take(t.Context(), "another"); err != nil {
+				t.Error("another caller's:", err)
+			}
+		})
+	}
+}
+
+func TestOff(t *testing.T) {
+	t.Parallel()
+	l := ratelimit.New(nil, "", 0, 60)
+	for range 100 {
+		if b, err := l.Take(t.Context(), "one"); err != nil || b != (ratelimit.Bucket{}) {
+			t.Fatalf("%+v, %v", b, err)
+		}
+	}
+}
