@@ -95,22 +95,23 @@ func (r Route) operation() *openapi.Operation {
 		Parameters: r.parameters(),
 	}
 	if r.body != nil {
-		o.RequestBody = &openapi.RequestBody{Required: !r.bodyOptional, Content: openapi.JSON(r.bodyType())}
+		o.RequestBody = &openapi.RequestBody{Required: !r.bodyOptional, Content: openapi.JSON(r.bodyType(r.body.Part(schema.Identifier(r.Operation) + "Request")))}
 	}
 	metadata := cmp.Or(r.doc.metadata, freeMetadata)
 	if r.item != nil {
 		o.Batch = &openapi.Batch{Member: r.items, Item: r.item}
 		metadata = batchMetadataSchema
 	}
-	answer := schema.Object(schema.Required("data", r.doc.data), schema.Required("metadata", metadata))
+	name := schema.Identifier(r.Operation)
+	answer := schema.Named(name+"ResponseBody", schema.Object(schema.Required("data", r.doc.data.Part(name+"Data")), schema.Required("metadata", metadata)))
 	success := openapi.Response{Description: "Success.", Headers: r.headers(true), Content: openapi.JSON(openapi.MediaType{Schema: answer, Example: answer.Sample()}), Links: r.doc.links}
 	o.Responses = schema.Map[openapi.Response]{{Name: "200", Value: success}}
 	o.Responses = append(o.Responses, r.failures()...)
 	return o
 }
 
-func (r Route) bodyType() openapi.MediaType {
-	m := openapi.MediaType{Schema: r.body}
+func (r Route) bodyType(s *schema.Schema) openapi.MediaType {
+	m := openapi.MediaType{Schema: s}
 	if len(r.doc.examples) == 0 {
 		m.Example = r.body.Sample()
 	}
@@ -237,31 +238,25 @@ func (r Route) failures() schema.Map[openapi.Response] {
 
 // failure is an answer with one of the codes, which have one status.
 func failure(codes []fault.Code, headers schema.Map[openapi.Header]) openapi.Response {
-	var shapes []*schema.Schema
-	var named []fault.Code
 	var shown schema.Map[openapi.Example]
-	texts := make([]string, len(codes))
+	texts, names := make([]string, len(codes)), make([]string, len(codes))
 	for i, code := range codes {
 		name := string(code)
 		if code == fault.InvalidInput {
-			shapes, name = append(shapes, validationErrorSchema), "validation"
-		} else {
-			named = append(named, code)
+			name = "validation"
 		}
+		names[i] = schema.Identifier(name)
 		texts[i] = "- `" + name + "`: " + errorTable[code].meaning
 		shown = append(shown, schema.Member[openapi.Example]{Name: name, Value: openapi.Example{Value: failureExample(code)}})
 	}
-	if len(named) > 0 {
-		shapes = append(shapes, errorSchema(named))
-	}
-	s := shapes[0]
-	if len(shapes) > 1 {
-		s = &schema.Schema{OneOf: shapes}
+	name := strings.Join(names, "Or")
+	if len(headers) > 1 {
+		name += "WithCredits"
 	}
 	if slices.ContainsFunc(codes, func(c fault.Code) bool { return errorTable[c].retry }) {
 		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef("RetryAfter")})
 	}
-	return openapi.Response{Description: strings.Join(texts, "\n"), Headers: headers, Content: openapi.JSON(openapi.MediaType{Schema: s, Examples: shown})}
+	return openapi.Response{Name: name, Description: strings.Join(texts, "\n"), Headers: headers, Content: openapi.JSON(openapi.MediaType{Schema: errorSchema(codes), Examples: shown})}
 }
 
 // failureExample is an answer with a code, in the shape that fail gives it.
