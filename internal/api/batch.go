@@ -247,28 +247,32 @@ func batchCodes(own ...fault.Code) []fault.Code {
 // have none. The id is missing if the item was too malformed to read it.
 func batchResults(idKey string, data *schema.Schema, codes ...fault.Code) *schema.Schema {
 	index := schema.Required("index", schema.Integer(0, maxBatch-1))
-	good := []schema.Property{index, schema.Required(idKey, schema.UUID()), schema.Required("status", schema.Const("ok"))}
+	if len(codes) == 0 {
+		return schema.Array(schema.Object(index, schema.Required(idKey, schema.UUID()), schema.Required("status", schema.Const("ok"))), 1, maxBatch)
+	}
+	codes = itemCodes(codes)
+	members := []schema.Property{index, schema.Optional(idKey, schema.UUID()), schema.Required("status", schema.OneOf(append([]fault.Code{"ok"}, codes...)...))}
+	good, bad := schema.Requires(idKey).And(schema.Never().At("error")), schema.Requires("error")
 	if data != nil {
-		good = append(good, schema.Required("data", data))
+		good, bad = good.And(schema.Requires("data")), bad.And(schema.Never().At("data"))
+		members = append(members, schema.Optional("data", data.Described("Of an item that succeeded.")))
 	}
-	shapes := []*schema.Schema{schema.Object(good...)}
-	if len(codes) > 0 {
-		shapes = append(shapes, schema.Object(index, schema.Optional(idKey, schema.UUID()),
-			schema.Required("status", schema.OneOf(itemCodes(codes)...)),
-			schema.Required("error", schema.Object(
-				schema.Required("code", schema.OneOf(itemCodes(codes)...).Described(itemMeanings(itemCodes(codes)))),
-				schema.Required("message", schema.String("What is wrong, in a sentence.")),
-				schema.Optional("issues", schema.Array(issueSchema, 1, fault.MaxIssues).Described("With `invalid_input`.")),
-			))))
-	}
-	return schema.Array(&schema.Schema{OneOf: shapes}, 1, maxBatch)
+	failure := itemErrorSchema.Narrowed((&schema.Schema{Enum: schema.OneOf(codes...).Enum}).At("code"))
+	members = append(members, schema.Optional("error", failure.Described("Of an item that failed:\n\n"+itemMeanings(codes))))
+	return schema.Array(schema.Object(members...).When(schema.Is("status", "ok"), good, bad), 1, maxBatch)
 }
 
-// batchBody is a body of 1..100 items. An item of another shape fails alone, so the
-// schema of the body allows any item.
+// itemErrorSchema is the schema of itemError.
+var itemErrorSchema = schema.Named("ItemError", schema.Object(
+	schema.Required("code", schema.Named("ItemErrorCode", errorCodes(func(fault.Code, errorRow) bool { return true }))),
+	schema.Required("message", messageSchema),
+	schema.Optional("issues", schema.Array(issueSchema, 1, fault.MaxIssues).Described("With `invalid_input`.")),
+))
+
+// batchBody is a body of 1..100 items.
 func batchBody(member string, item *schema.Schema) *schema.Schema {
-	either := &schema.Schema{AnyOf: []*schema.Schema{item, {Description: "Anything else fails alone, as `invalid_input`."}}}
-	return schema.Object(schema.Required(member, schema.Array(either, 1, maxBatch)))
+	return schema.Object(schema.Required(member, schema.Array(item, 1, maxBatch).
+		Described("The service takes items of another shape too: they fail alone, as `invalid_input`.")))
 }
 
 // batchText is the description of every batch.

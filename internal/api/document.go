@@ -160,28 +160,29 @@ func servicePaths() schema.Map[openapi.PathItem] {
 			Responses:  append(schema.Map[openapi.Response]{{Name: "200", Value: ok}}, more...),
 		}}}
 	}
-	state := func(status string) *schema.Schema { return schema.Const(status) }
-	states := schema.Required("backends", schema.ByKey(schema.OneOf("ok", "unavailable")).Example(map[string]any{"postgres": "ok", "redis": "ok"}))
+	states := schema.Optional("backends", schema.ByKey(schema.OneOf("ok", "unavailable")).Example(map[string]any{"postgres": "ok", "redis": "ok"}))
 	filling := schema.Optional("filling", schema.Array(schema.OneOf(query.Held...), 1, len(query.Held)).
 		Described("Datasets whose records of workspaces are being put back after their search index was lost. Searches of a book or a View answer 503 until that workspace's are there."))
-	ready := schema.Object(schema.Required("status", state("ok")), states, filling)
+	readiness := schema.Named("Readiness", schema.Object(schema.Required("status", schema.OneOf("ok", "unavailable", "stopping")), states, filling).
+		When(schema.OneOf("ok", "unavailable").At("status"), schema.Requires("backends"),
+			schema.Never().At("backends").And(schema.Never().At("filling"))))
+	ready, unready := readiness.Narrowed(schema.Const("ok").At("status")), readiness.Narrowed(schema.OneOf("unavailable", "stopping").At("status"))
 	away := openapi.Response{Description: "A backend does not serve, or the server is about to stop.", Headers: append(slices.Clip(id), schema.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef("RetryAfter")}),
-		Content: openapi.JSON(openapi.MediaType{Schema: &schema.Schema{OneOf: []*schema.Schema{
-			schema.Object(schema.Required("status", state("unavailable")), states, filling),
-			schema.Object(schema.Required("status", state("stopping"))),
-		}}, Examples: schema.Map[openapi.Example]{
+		Content: openapi.JSON(openapi.MediaType{Schema: unready, Examples: schema.Map[openapi.Example]{
 			{Name: "unavailable", Value: openapi.Example{Value: health{Status: "unavailable", Backends: map[string]string{"postgres": "ok", "redis": "unavailable"}}}},
 			{Name: "stopping", Value: openapi.Example{Value: health{Status: "stopping"}}},
 		}})}
 	root := []openapi.Server{{URL: "/"}}
 	failed := schema.Member[openapi.Response]{Name: "500", Value: failure([]fault.Code{fault.Internal}, id)}
-	document := &schema.Schema{Type: "object", Required: []string{"openapi", "info", "paths"}, Examples: []any{map[string]any{
+	document := &schema.Schema{Type: "object", Required: []string{"openapi", "info", "paths"}, Properties: schema.Map[*schema.Schema]{
+		{Name: "openapi", Value: &schema.Schema{Type: "string"}}, {Name: "info", Value: &schema.Schema{Type: "object"}}, {Name: "paths", Value: &schema.Schema{Type: "object"}},
+	}, Examples: []any{map[string]any{
 		"openapi": openapi.Version, "info": map[string]any{"title": "Atlas", "version": "1.0.0"}, "paths": map[string]any{},
 	}}}
 	return schema.Map[openapi.PathItem]{
-		{Name: documentPath, Value: openapi.PathItem{Operations: get("get_openapi", "Get this document", document, failed)}},
+		{Name: documentPath, Value: openapi.PathItem{Operations: get("get_openapi", "Get this document", schema.Named("OpenAPIDocument", document), failed)}},
 		{Name: "/health/live", Value: openapi.PathItem{Servers: root,
-			Operations: get("get_liveness", "See whether the process answers", schema.Object(schema.Required("status", state("ok"))), failed)}},
+			Operations: get("get_liveness", "See whether the process answers", schema.Named("Liveness", schema.Object(schema.Required("status", schema.Const("ok")))), failed)}},
 		{Name: "/health/ready", Value: openapi.PathItem{Servers: root,
 			Operations: get("get_readiness", "See whether every backend serves", ready, schema.Member[openapi.Response]{Name: "503", Value: away}, failed)}},
 	}

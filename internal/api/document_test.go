@@ -90,6 +90,49 @@ func TestDocumentIsValid(t *testing.T) {
 	}
 }
 
+// TestSchemasHaveNames: every object is a component, and no two components or members
+// with a type of their own, which generators name after component and member, become
+// the same identifier.
+func TestSchemasHaveNames(t *testing.T) {
+	t.Parallel()
+	d := read(t)
+	taken := map[string]string{}
+	take := func(name string) {
+		identifier := strings.ToLower(strings.ReplaceAll(name, "_", ""))
+		if other, ok := taken[identifier]; ok {
+			t.Errorf("%s and %s become the same identifier", other, name)
+		}
+		taken[identifier] = name
+	}
+	for name, s := range at(d, "components", "schemas").(map[string]any) {
+		take(name)
+		properties, _ := at(s, "properties").(map[string]any)
+		if at(s, "anyOf") != nil && properties != nil || at(s, "oneOf") != nil && properties != nil {
+			t.Errorf("%s has members and alternatives", name)
+		}
+		for member, p := range properties {
+			if at(p, "$ref") != nil {
+				continue
+			}
+			if at(p, "properties") != nil || at(p, "items", "properties") != nil {
+				t.Errorf("%s.%s is an object without a name", name, member)
+			}
+			if at(p, "enum") != nil || at(p, "const") != nil || at(p, "oneOf") != nil {
+				take(name + "_" + member)
+			}
+		}
+	}
+	for path, item := range at(d, "paths").(map[string]any) {
+		for method, o := range item.(map[string]any) {
+			for _, s := range []any{at(o, "requestBody", "content", "application/json", "schema"), at(o, "responses", "200", "content", "application/json", "schema")} {
+				if s != nil && at(s, "$ref") == nil {
+					t.Errorf("%s %s has a body without a name", method, path)
+				}
+			}
+		}
+	}
+}
+
 // TestDocumentHasEveryRoute compares the document with the routes of the router.
 func TestDocumentHasEveryRoute(t *testing.T) {
 	t.Parallel()

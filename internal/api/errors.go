@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -98,20 +99,50 @@ var issueSchema = schema.Named("Issue", schema.Object(
 		Described("With `unrecognized_keys`: the keys that mean nothing there.").Example([]any{})),
 ))
 
-var validationErrorSchema = schema.Named("ValidationError", schema.Object(
-	schema.Required("success", schema.Const(false)),
-	schema.Required("error", schema.Object(
-		schema.Required("issues", schema.Array(issueSchema, 1, fault.MaxIssues)),
-		schema.Required("name", schema.Const("ValidationError")),
-	)),
-))
+// errorCodes are the codes of the errors that errorTable has and that keep says, in
+// order.
+func errorCodes(keep func(fault.Code, errorRow) bool) *schema.Schema {
+	var codes []fault.Code
+	for code, row := range errorTable {
+		if keep(code, row) {
+			codes = append(codes, code)
+		}
+	}
+	return schema.OneOf(slices.Sorted(slices.Values(codes))...)
+}
 
-// errorSchema is the shape of errors with one of the codes.
+var messageSchema = schema.String("What is wrong, in a sentence.")
+
+// anyError is handlerError and validationError in one form, because code generators
+// cannot tell alternatives apart by which members they have.
+var anyError = func() *schema.Schema {
+	detail := schema.Object(
+		schema.Optional("code", schema.Named("ErrorCode", errorCodes(func(code fault.Code, row errorRow) bool {
+			return code != fault.InvalidInput && code != fault.MethodNotAllowed && row.status != itemOnly
+		}))),
+		schema.Optional("message", messageSchema),
+		schema.Optional("name", schema.Const("ValidationError")),
+		schema.Optional("issues", schema.Array(issueSchema, 1, fault.MaxIssues).Described("All problems of the request's shape.")),
+	)
+	detail.MinProperties, detail.MaxProperties = 2, 2
+	return schema.Named("Error", schema.Object(
+		schema.Optional("success", schema.Const(false).Described("Only with a validation error.")),
+		schema.Required("error", schema.Named("ErrorDetail", detail)),
+	).When(schema.Requires("success"), schema.Requires("name", "issues").At("error"), schema.Requires("code", "message").At("error")).
+		Titled("ErrorResponse").Described("`code` and `message`; or, if the request's shape is wrong, `name` and `issues`, with `success`."))
+}()
+
+// errorSchema is the schema of errors with one of the codes.
 func errorSchema(codes []fault.Code) *schema.Schema {
-	return schema.Object(schema.Required("error", schema.Object(
-		schema.Required("code", schema.OneOf(codes...)),
-		schema.Required("message", schema.String("What is wrong, in a sentence.")),
-	)))
+	named := slices.DeleteFunc(slices.Clone(codes), func(code fault.Code) bool { return code == fault.InvalidInput })
+	code := (&schema.Schema{Enum: schema.OneOf(named...).Enum}).At("code").At("error")
+	switch len(named) {
+	case 0:
+		return anyError.Narrowed(schema.Requires("success"))
+	case len(codes):
+		return anyError.Narrowed(code.And(schema.Never().At("success")))
+	}
+	return anyError.Narrowed(code)
 }
 
 // internalText is the message of internal errors.

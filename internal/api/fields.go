@@ -45,22 +45,17 @@ func descriptorSchema() *schema.Schema {
 			schema.Required("description", schema.String("How far the project is")),
 		}, more...)...)
 	}
-	var plainKinds []query.Kind
-	for _, k := range query.Kinds {
-		if k != query.Enum && k != query.Related {
-			plainKinds = append(plainKinds, k)
-		}
-	}
+	direct := slices.DeleteFunc(slices.Clone(query.Kinds), func(k query.Kind) bool { return k == query.Related })
 	value := schema.Object(schema.Required("value", schema.String("filed")), schema.Required("label", schema.String("Filed")),
 		schema.Required("description", schema.String("A permit application was filed")))
-	direct := []*schema.Schema{
-		schema.Named("EnumDescriptor", base(schema.Const(string(query.Enum)), schema.Required("values", schema.Array(value, 0, 0).
-			Described("Of a dynamic enum the most frequent ones, with how many records have each; `tags`, each workspace's own, list none.")))),
-		schema.Named("PlainDescriptor", base(schema.OneOf(plainKinds...))),
-	}
-	related := schema.Named("RelationDescriptor", base(schema.Const(string(query.Related)),
-		schema.Required("sub_fields", schema.Array(&schema.Schema{OneOf: direct}, 1, 0).Described("What the related records can be filtered by."))))
-	return schema.Named("Descriptor", &schema.Schema{OneOf: append(direct, related)})
+	values := schema.Optional("values", schema.Array(schema.Named("DescriptorValue", value), 0, 0).
+		Described("Of an enum. Of a dynamic enum the most frequent ones, with how many records have each; `tags`, each workspace's own, list none."))
+	isEnum, hasValues, noValues := schema.Is("kind", string(query.Enum)), schema.Requires("values"), schema.Never().At("values")
+	isRelated, hasFields, noFields := schema.Is("kind", string(query.Related)), schema.Requires("sub_fields"), schema.Never().At("sub_fields")
+	sub := schema.Named("SubFieldDescriptor", base(schema.OneOf(direct...), values).When(isEnum, hasValues, noValues))
+	related := schema.Optional("sub_fields", schema.Array(sub, 1, 0).Described("Of a relation: what the related records can be filtered by."))
+	return schema.Named("Descriptor", base(schema.OneOf(query.Kinds...), values, related).
+		When(isEnum, hasValues.And(noFields), noValues.When(isRelated, hasFields, noFields)))
 }
 
 // fieldMetadata is the metadata of a field search. NotFound is present only if the

@@ -104,14 +104,15 @@ func (r Route) operation() *openapi.Operation {
 		Parameters: r.parameters(),
 	}
 	if r.body != nil {
-		o.RequestBody = &openapi.RequestBody{Required: !r.bodyOptional, Content: openapi.JSON(r.bodyType())}
+		o.RequestBody = &openapi.RequestBody{Required: !r.bodyOptional, Content: openapi.JSON(r.bodyType(r.body.Part(schema.Identifier(r.Operation) + "Request")))}
 	}
 	metadata := cmp.Or(r.doc.metadata, freeMetadata)
 	if r.item != nil {
 		o.Batch = &openapi.Batch{Member: r.items, Item: r.item}
 		metadata = batchMetadataSchema
 	}
-	answer := schema.Object(schema.Required("data", r.doc.data), schema.Required("metadata", metadata))
+	name := schema.Identifier(r.Operation)
+	answer := schema.Named(name+"ResponseBody", schema.Object(schema.Required("data", r.doc.data.Part(name+"Data")), schema.Required("metadata", metadata)))
 	example := answer.Sample()
 	if r.doc.dryRun {
 		answer = &schema.Schema{OneOf: []*schema.Schema{answer, dryRunAnswer}}
@@ -122,8 +123,8 @@ func (r Route) operation() *openapi.Operation {
 	return o
 }
 
-func (r Route) bodyType() openapi.MediaType {
-	m := openapi.MediaType{Schema: r.body}
+func (r Route) bodyType(s *schema.Schema) openapi.MediaType {
+	m := openapi.MediaType{Schema: s}
 	if len(r.doc.examples) == 0 {
 		m.Example = r.body.Sample()
 	}
@@ -261,26 +262,25 @@ func (r Route) failures() schema.Map[openapi.Response] {
 
 // failure is an answer with one of the codes, which have one status.
 func failure(codes []fault.Code, headers schema.Map[openapi.Header]) openapi.Response {
-	var shapes []*schema.Schema
-	var named []fault.Code
 	var shown schema.Map[openapi.Example]
-	texts := make([]string, len(codes))
+	texts, names := make([]string, len(codes)), make([]string, len(codes))
 	for i, code := range codes {
 		name := string(code)
 		if code == fault.InvalidInput {
-			shapes, name = append(shapes, validationErrorSchema), "validation"
-		} else {
-			named = append(named, code)
+			name = "validation"
 		}
+		names[i] = schema.Identifier(name)
 		texts[i] = "- `" + name + "`: " + errorTable[code].meaning
 		shown = append(shown, schema.Member[openapi.Example]{Name: name, Value: openapi.Example{Value: failureExample(code)}})
 	}
-	if len(named) > 0 {
-		shapes = append(shapes, errorSchema(named))
-	}
-	s := shapes[0]
-	if len(shapes) > 1 {
-		s = &schema.Schema{OneOf: shapes}
+	name := strings.Join(names, "Or")
+	for _, h := range headers {
+		switch h.Name {
+		case headerCharged:
+			name += "WithCredits"
+		case headerLimit:
+			name += "WithLimit"
+		}
 	}
 	if slices.Contains(codes, fault.RateLimited) {
 		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: headerNextAt, Value: openapi.HeaderRef(strings.ReplaceAll(headerNextAt, "-", ""))})
@@ -288,7 +288,7 @@ func failure(codes []fault.Code, headers schema.Map[openapi.Header]) openapi.Res
 	if slices.ContainsFunc(codes, func(c fault.Code) bool { return errorTable[c].retry }) {
 		headers = append(slices.Clip(headers), schema.Member[openapi.Header]{Name: "Retry-After", Value: openapi.HeaderRef("RetryAfter")})
 	}
-	return openapi.Response{Description: strings.Join(texts, "\n"), Headers: headers, Content: openapi.JSON(openapi.MediaType{Schema: s, Examples: shown})}
+	return openapi.Response{Name: name, Description: strings.Join(texts, "\n"), Headers: headers, Content: openapi.JSON(openapi.MediaType{Schema: errorSchema(codes), Examples: shown})}
 }
 
 // failureExample is an answer with a code, in the shape that fail gives it.

@@ -27,12 +27,12 @@ func (s *Server) skillRoutes() []Route {
 		}},
 		{Method: "POST", Path: "/workspace/skills/get", Operation: "get_skill", Scope: read, endpoint: takes(skillLocator, s.getSkill), doc: operationDoc{
 			tag: tagSkills, summary: "Get one Skill, with its content",
-			data:  schema.Object(schema.Required("skill", skillSchema)),
+			data:  skillDataSchema,
 			codes: []fault.Code{personal, fault.SkillNotFound},
 		}},
 		{Method: "POST", Path: "/workspace/skills/create", Operation: "create_skill", Scope: write, endpoint: takes(newSkill, s.createSkill), doc: operationDoc{
 			tag: tagSkills, summary: "Create a Skill, as a draft",
-			data:  schema.Object(schema.Required("skill", skillSchema)),
+			data:  skillDataSchema,
 			codes: []fault.Code{personal, fault.SkillConflict, fault.LimitReached},
 			links: schema.Map[openapi.Link]{linkByBody("get_skill", "locator", "/data/skill/locator")},
 		}},
@@ -44,6 +44,7 @@ var (
 	skillStatus = rule.Enum(skills.DraftSkill, skills.PublishedSkill)
 
 	skillSchema       = schema.Named("Skill", skillOf(schema.Required("content", schema.String(sampleContent))))
+	skillDataSchema   = schema.Named("SkillData", schema.Object(schema.Required("skill", skillSchema)))
 	listedSkillSchema = schema.Named("ListedSkill", skillOf().Described("A Skill without its content."))
 )
 
@@ -114,14 +115,8 @@ func (s *Server) listSkills(c *call, in skillRequest) (reply, error) {
 	return list("skills", skills, in.page), err
 }
 
-var skillLocator = rule.Only("locator", rule.Text(1, skills.MaxSkillLocator).As(&schema.Schema{
-	AnyOf:    []*schema.Schema{locatorIn(skills.WorkspaceSkill), locatorIn(skills.PersonalSkill)},
-	Examples: []any{"workspace/site-visits"},
-}))
-
-func locatorIn(scope skills.Scope) *schema.Schema {
-	return schema.Slug(workspace.MaxName).Below(string(scope) + "/")
-}
+var skillLocator = rule.Only("locator", rule.Text(1, skills.MaxSkillLocator).As(
+	schema.Slug(workspace.MaxName).Below(string(skills.WorkspaceSkill), string(skills.PersonalSkill)).Example("workspace/site-visits")))
 
 // skillData is the answer about one Skill.
 type skillData struct {

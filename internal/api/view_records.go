@@ -32,10 +32,10 @@ func (s *Server) viewRecordRoutes() []Route {
 	var bodies, answers []*schema.Schema
 	for _, d := range query.Held {
 		bodies = append(bodies, query.SearchRule(d, query.View).Schema)
-		answers = append(answers, schema.Object(
+		answers = append(answers, schema.Named("View"+d.Title()+"Records", schema.Object(
 			schema.Required("dataset", schema.Const(d.Singular())),
 			schema.Required("records", schema.Array(viewRow(d), 0, query.MaxLimit)),
-		))
+		)))
 	}
 	return []Route{
 		{Method: "POST", Path: "/workspace/views/:id/records/add", Operation: "add_view_record", Scope: write, endpoint: takes(recordToAdd, s.addViewRecord), doc: operationDoc{
@@ -56,7 +56,7 @@ func (s *Server) viewRecordRoutes() []Route {
 			tag: tagViews, summary: "Take several records out of a Static View",
 			data: membersDataSchema(batchCodes()...), codes: ofStatic,
 		}},
-		{Method: "POST", Path: "/workspace/views/:id/records/search", Operation: "search_view_records", Scope: read, Throttling: Metered, endpoint: endpoint{body: &schema.Schema{AnyOf: bodies}, bodyOptional: true, handle: s.searchViewRecords}, doc: operationDoc{
+		{Method: "POST", Path: "/workspace/views/:id/records/search", Operation: "search_view_records", Scope: read, Throttling: Metered, endpoint: endpoint{body: schema.Named("ViewRecordsSearchRequest", schema.AnyOfObjects(bodies...)), bodyOptional: true, handle: s.searchViewRecords}, doc: operationDoc{
 			tag: tagViews, summary: "Search the records of a View",
 			text:    "The request is one of the View's dataset; its conditions narrow the View for this call. One on a value of the book restricts the result to the book. The presentation's sorting is not used. " + visible,
 			depends: "the View's dataset",
@@ -65,7 +65,7 @@ func (s *Server) viewRecordRoutes() []Route {
 				{"accounts", "Of a View of accounts, those of a tier", []byte(`{"filters":{"icp_tier":{"value":"tier_1"}},"sort":{"field":"created_at","order":"desc"}}`)},
 				{"projects", "Of a View of projects, the large ones", []byte(`{"filters":{"sqft":{"value":[10000,null]}},"limit":100}`)},
 			},
-			data: &schema.Schema{OneOf: answers}, metadata: pageMetadataSchema, dryRun: true, codes: []fault.Code{fault.ViewNotFound},
+			data: schema.Named("ViewRecords", schema.OneOfObjects("dataset", answers...)), metadata: pageMetadataSchema, dryRun: true, codes: []fault.Code{fault.ViewNotFound},
 		}},
 	}
 }
@@ -90,7 +90,7 @@ func (c *call) membersReply(results []batchResult) (reply, error) {
 	return reply{membersData{views.ID(c.pathID("id")), items}, m}, err
 }
 
-var recordToAdd = rule.Only(recordIDKey, rule.Pointer(rule.UUID[uuid.UUID]()))
+var recordToAdd = rule.Only(recordIDKey, rule.Pointer(rule.UUID[uuid.UUID]())).Named("ViewRecordToAdd")
 
 func (s *Server) addViewRecord(c *call, record *uuid.UUID) (reply, error) {
 	return s.addViewRecords(c, []batchItem[*uuid.UUID]{{in: record}})

@@ -11,9 +11,9 @@ import (
 var (
 	staticDefinition  = schema.Named("StaticViewDefinition", schema.Object(schema.Required("version", schema.Always(views.DefinitionVersion))))
 	dynamicDefinition = ofHeld(func(d query.Dataset) *schema.Schema { return schema.Named(d.Title()+"ViewDefinition", definition(d)) })
-	anyDefinition     = schema.Named("ViewDefinition", &schema.Schema{AnyOf: []*schema.Schema{
-		staticDefinition, dynamicDefinition[query.Accounts], dynamicDefinition[query.Contacts], dynamicDefinition[query.Projects],
-	}})
+	anyDefinition     = schema.Named("ViewDefinition", schema.AnyOfObjects(staticDefinition, dynamicDefinition[query.Accounts], dynamicDefinition[query.Contacts], dynamicDefinition[query.Projects]).
+				Example(map[string]any{"version": views.DefinitionVersion, "q": "tower", "fields": map[string]any{"city": []any{"Calgary"}}}).
+				Described("`version` alone for a Static View; with `q` and `fields` for a Dynamic one, whose conditions are those of its dataset."))
 )
 
 // ofHeld makes a value for each dataset that workspaces hold records of.
@@ -57,11 +57,11 @@ func definition(d query.Dataset) *schema.Schema {
 }
 
 func condition(k views.DefinitionKey) *schema.Schema {
-	ends := func(value *schema.Schema) *schema.Schema {
+	ends := func(name string, value *schema.Schema) *schema.Schema {
 		keys := k.Shape.Ends()
 		s := schema.Object(schema.Optional(keys[0], value), schema.Optional(keys[1], value))
 		s.MinProperties = 1
-		return s
+		return schema.Named(name, s)
 	}
 	different := func(value *schema.Schema, most int) *schema.Schema {
 		s := schema.Array(value, 1, most)
@@ -70,10 +70,10 @@ func condition(k views.DefinitionKey) *schema.Schema {
 	}
 	switch k.Shape {
 	case views.NumberRange:
-		return ends(schema.Digits(views.MaxDigits).Example("10")).
+		return ends("ViewNumberRange", schema.Digits(views.MaxDigits).Example("10")).
 			Described(k.Field.Description + "; both ends inclusive, `min` not above `max`.")
 	case views.DateRange:
-		return ends(schema.Day()).
+		return ends("ViewDateRange", schema.Day()).
 			Described(k.Field.Description + "; whole UTC days, both inclusive, `after` not later than `before`.")
 	case views.Known:
 		return different(schema.OneOf(views.ValueKnown, views.ValueUnknown), 1).Described("Whether the value is known.")
@@ -89,7 +89,7 @@ func condition(k views.DefinitionKey) *schema.Schema {
 
 // viewUpsert is what an upsert takes: one shape for each kind of View that it
 // creates, and one for changes.
-var viewUpsert = schema.Named("ViewUpsert", &schema.Schema{AnyOf: []*schema.Schema{
+var viewUpsert = schema.Named("ViewUpsert", &schema.Schema{OneOf: []*schema.Schema{
 	createDynamic(query.Accounts), createDynamic(query.Contacts), createDynamic(query.Projects),
 	createView("CreateStaticView",
 		schema.Required("dataset", views.DatasetRule.Schema),

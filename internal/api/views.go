@@ -146,7 +146,7 @@ type viewData struct {
 	View views.View `json:"view"`
 }
 
-var viewDataSchema = schema.Object(schema.Required("view", viewSchema))
+var viewDataSchema = schema.Named("ViewData", schema.Object(schema.Required("view", viewSchema)))
 
 func (s *Server) getView(c *call) (reply, error) {
 	v, err := s.Views.Views.Get(c.Context(), c.workspace(), views.ID(c.pathID("id")), c.principal.User)

@@ -124,18 +124,20 @@ func Only[T any](name string, rule Rule[T]) Rule[T] {
 func object[T any](fields []Field[T]) (described *schema.Schema, read func(s *input.Issues, r *input.Reader, into *T)) {
 	var properties []schema.Property
 	var names []string
-	var alternatives []*schema.Schema
+	var either []string
 	for _, f := range fields {
 		properties = append(properties, f.properties...)
 		for _, p := range f.properties {
 			names = append(names, p.Name)
 			if len(f.properties) > 1 {
-				alternatives = append(alternatives, &schema.Schema{Required: []string{p.Name}})
+				either = append(either, p.Name)
 			}
 		}
 	}
 	described = schema.Object(properties...)
-	described.OneOf = alternatives
+	if either != nil {
+		described = described.Either(either...)
+	}
 	return described, func(s *input.Issues, r *input.Reader, into *T) {
 		if !r.Ok() {
 			return

@@ -25,16 +25,14 @@ type Schema struct {
 	Minimum any `json:"minimum,omitzero"`
 	Maximum any `json:"maximum,omitzero"`
 
-	PrefixItems []*Schema `json:"prefixItems,omitzero"`
-	// Items is a *Schema or false.
-	Items       any  `json:"items,omitzero"`
-	MinItems    int  `json:"minItems,omitzero"`
-	MaxItems    int  `json:"maxItems,omitzero"`
-	UniqueItems bool `json:"uniqueItems,omitzero"`
+	Items       *Schema `json:"items,omitzero"`
+	MinItems    int     `json:"minItems,omitzero"`
+	MaxItems    int     `json:"maxItems,omitzero"`
+	UniqueItems bool    `json:"uniqueItems,omitzero"`
 
 	Properties Map[*Schema] `json:"properties,omitempty"`
 	Required   []string     `json:"required,omitempty"`
-	// AdditionalProperties is a *Schema or false.
+	// AdditionalProperties is a *Schema or a boolean.
 	AdditionalProperties any     `json:"additionalProperties,omitzero"`
 	PropertyNames        *Schema `json:"propertyNames,omitzero"`
 	MinProperties        int     `json:"minProperties,omitzero"`
@@ -42,19 +40,102 @@ type Schema struct {
 
 	OneOf []*Schema `json:"oneOf,omitzero"`
 	AnyOf []*Schema `json:"anyOf,omitzero"`
+	// Discriminator tells the alternatives of OneOf apart.
+	Discriminator *Discriminator `json:"discriminator,omitzero"`
+
+	// If, Then, Else and Not are for rules between members. Validators apply them
+	// and code generators ignore them, so the type comes from the other members.
+	If   *Schema `json:"if,omitzero"`
+	Then *Schema `json:"then,omitzero"`
+	Else *Schema `json:"else,omitzero"`
+	Not  *Schema `json:"not,omitzero"`
 
 	Default  any   `json:"default,omitzero"`
 	Examples []any `json:"examples,omitzero"`
 
 	// target is what Ref refers to.
 	target *Schema
+	// only is the member that none of the other alternatives has (Either).
+	only string
+}
+
+// Discriminator is the member whose value tells which alternative an object is.
+type Discriminator struct {
+	PropertyName string `json:"propertyName"`
+	// Mapping has the reference to the alternative of each value.
+	Mapping Map[string] `json:"mapping"`
 }
 
 const refs = "#/components/schemas/"
 
 // Named returns a reference to the schema as a component of that name. The
-// document that uses it collects the component (Components.Collect).
-func Named(name string, s *Schema) *Schema { return &Schema{Ref: refs + name, target: s} }
+// document that uses it collects the component (Schema.Collect). Objects within the
+// schema become components too, named after where they are: code generators would
+// invent names for them.
+func Named(name string, s *Schema) *Schema {
+	if s.target != nil {
+		return s
+	}
+	return &Schema{Ref: refs + name, target: s.nameParts(name)}
+}
+
+// nameParts is the schema with a component for each object in its members and
+// elements.
+func (s *Schema) nameParts(name string) *Schema {
+	c := *s
+	c.Properties = slices.Clone(s.Properties)
+	for i, p := range c.Properties {
+		c.Properties[i].Value = p.Value.Part(name + Identifier(p.Name))
+	}
+	if s.Items != nil {
+		c.Items = s.Items.Part(strings.TrimSuffix(name, "s"))
+	}
+	c.OneOf, c.AnyOf = alternatives(name, s.OneOf), alternatives(name, s.AnyOf)
+	return &c
+}
+
+// alternatives have a component each, unless one is null.
+func alternatives(name string, of []*Schema) []*Schema {
+	if slices.ContainsFunc(of, func(s *Schema) bool { return s.Type == "null" }) {
+		return of
+	}
+	named := slices.Clone(of)
+	for i, s := range of {
+		switch {
+		case s.only != "":
+			named[i] = Named(name+"By"+Identifier(s.only), s)
+		case s.Type == "array":
+			named[i] = Named(name+"Many", s)
+		default:
+			named[i] = Named(name+"One", s)
+		}
+	}
+	return named
+}
+
+// Part is the schema as a part of another one: an object with members is a component
+// of that name.
+func (s *Schema) Part(name string) *Schema {
+	switch {
+	case s.target != nil:
+		return s
+	case len(s.Properties) > 0:
+		return Named(name, s)
+	}
+	return s.nameParts(name)
+}
+
+// Identifier is a name of words joined by underscores in the form of the names of
+// components: search_accounts is SearchAccounts.
+func Identifier(name string) string {
+	text := ""
+	for word := range strings.SplitSeq(name, "_") {
+		if word != "" {
+			text += strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return text
+}
 
 // Name is the name of the component that a reference refers to.
 func (s *Schema) Name() string { return strings.TrimPrefix(s.Ref, refs) }
@@ -92,8 +173,73 @@ func OneOf[S ~string](texts ...S) *Schema {
 	return s
 }
 
-// Const is exactly one value.
-func Const(value any) *Schema { return &Schema{Const: value} }
+// Const is exactly one text or boolean.
+func Const[T ~string | ~bool](value T) *Schema {
+	if reflect.TypeFor[T]().Kind() == reflect.String {
+		return &Schema{Type: "string", Const: value}
+	}
+	return &Schema{Type: "boolean", Const: value}
+}
+
+// Never is the schema that no value meets.
+func Never() *Schema { return &Schema{Not: &Schema{}} }
+
+// OneOfObjects is one of the components, whose member of that name is a constant
+// that differs.
+func OneOfObjects(member string, alternatives ...*Schema) *Schema {
+	d := &Discriminator{PropertyName: member}
+	for _, a := range alternatives {
+		value, _ := a.target.Properties.Get(member).Const.(string)
+		d.Mapping = append(d.Mapping, Member[string]{value, a.Ref})
+	}
+	return &Schema{OneOf: alternatives, Discriminator: d}
+}
+
+// At is an object whose member of that name meets the schema, for If, Then and Else.
+// An object without the member meets it too.
+func (s *Schema) At(member string) *Schema {
+	return &Schema{Properties: Map[*Schema]{{member, s}}, AdditionalProperties: true}
+}
+
+// Requires is an object with these members and any others, for If, Then and Else.
+func Requires(members ...string) *Schema {
+	s := &Schema{Required: members, AdditionalProperties: true}
+	for _, member := range members {
+		s.Properties = append(s.Properties, Member[*Schema]{member, &Schema{}})
+	}
+	return s
+}
+
+// And is the object that meets the rules of another one too, both for If, Then and
+// Else.
+func (s *Schema) And(o *Schema) *Schema {
+	c := *s
+	c.Properties, c.Required = slices.Concat(s.Properties, o.Properties), slices.Concat(s.Required, o.Required)
+	return &c
+}
+
+// Narrowed is the reference with further rules for the object, both of which
+// validators apply; code generators use the component.
+func (s *Schema) Narrowed(rules *Schema) *Schema {
+	c := rules.Described(s.Description)
+	c.Ref, c.target = s.Ref, s.target
+	return c
+}
+
+// Is is an object that has the member with exactly that value, for If.
+func Is(member string, value any) *Schema {
+	s := (&Schema{Const: value}).At(member)
+	s.Required = []string{member}
+	return s
+}
+
+// When adds a rule to the schema of an object: if it meets one schema, it must meet
+// another, otherwise a third. nil is no further rule.
+func (s *Schema) When(condition, then, otherwise *Schema) *Schema {
+	c := *s
+	c.If, c.Then, c.Else = condition, then, otherwise
+	return &c
+}
 
 // Array is a list with a number of elements within bounds; most 0 means any number.
 func Array(items *Schema, fewest, most int) *Schema {
@@ -125,6 +271,20 @@ func Object(properties ...Property) *Schema {
 	return s
 }
 
+// Either is the object with exactly one of these members, as one alternative for each.
+func (s *Schema) Either(members ...string) *Schema {
+	either := &Schema{}
+	for _, only := range members {
+		a := *s
+		a.only, a.Required = only, append(slices.Clip(s.Required), only)
+		a.Properties = slices.DeleteFunc(slices.Clone(s.Properties), func(p Member[*Schema]) bool {
+			return p.Name != only && slices.Contains(members, p.Name)
+		})
+		either.OneOf = append(either.OneOf, &a)
+	}
+	return either
+}
+
 // ByKey is an object of values of one kind under any key.
 func ByKey(values *Schema) *Schema { return &Schema{Type: "object", AdditionalProperties: values} }
 
@@ -133,6 +293,13 @@ func ByKey(values *Schema) *Schema { return &Schema{Type: "object", AdditionalPr
 func (s *Schema) Described(text string) *Schema {
 	c := *s
 	c.Description = text
+	return &c
+}
+
+// Titled is the schema with a title, which some code generators use as the name.
+func (s *Schema) Titled(text string) *Schema {
+	c := *s
+	c.Title = text
 	return &c
 }
 
@@ -151,8 +318,8 @@ func (s *Schema) Defaulting(value any) *Schema {
 }
 
 // Sample makes an example of a schema from the examples of its parts: every member
-// of an object that its first alternative has, the first of alternatives, one
-// element of an array.
+// of an object that Then does not exclude, the first of alternatives, one element of
+// an array.
 func (s *Schema) Sample() any {
 	switch {
 	case s.target != nil:
@@ -164,7 +331,7 @@ func (s *Schema) Sample() any {
 	case len(s.Enum) > 0:
 		return s.Enum[0]
 	case len(s.Properties) > 0:
-		return s.sampleObject() // its alternatives only say which members it has
+		return s.sampleObject()
 	case len(s.OneOf) > 0:
 		return s.OneOf[0].Sample()
 	case len(s.AnyOf) > 0:
@@ -195,33 +362,24 @@ func (s *Schema) Sample() any {
 func (s *Schema) sampleObject() any {
 	object := Map[any]{}
 	for _, p := range s.Properties {
-		first := len(s.OneOf) > 0 && slices.Contains(s.OneOf[0].Required, p.Name)
-		other := slices.ContainsFunc(s.OneOf, func(o *Schema) bool { return slices.Contains(o.Required, p.Name) })
-		if first || !other {
+		if s.Then == nil || s.Then.Properties.Get(p.Name).allows() {
 			object = append(object, Member[any]{p.Name, p.Value.Sample()})
 		}
 	}
 	return object
 }
 
-func (s *Schema) sampleArray() any {
-	if items, ok := s.Items.(*Schema); ok {
-		return []any{items.Sample()}
-	}
-	var elements []any
-	for _, item := range s.PrefixItems {
-		elements = append(elements, item.Sample())
-	}
-	return slices.Clip(elements)
-}
+// allows reports whether the schema is not Never; nil allows everything.
+func (s *Schema) allows() bool { return s == nil || s.Not == nil }
+
+func (s *Schema) sampleArray() any { return []any{s.Items.Sample()} }
 
 // TakesEmpty reports whether an object without members is valid.
 func (s *Schema) TakesEmpty() bool {
 	if s.target != nil {
 		return s.target.TakesEmpty()
 	}
-	free := func(s *Schema) bool { return len(s.Required) == 0 }
-	return s.Type == "object" && free(s) && s.OneOf == nil && (s.AnyOf == nil || slices.ContainsFunc(s.AnyOf, free))
+	return s.Type == "object" && len(s.Required) == 0
 }
 
 // Collect adds to the components those that the schema refers to, directly or
@@ -242,14 +400,12 @@ func (s *Schema) Collect(components *Map[*Schema]) {
 	for _, p := range s.Properties {
 		p.Value.Collect(components)
 	}
-	for _, group := range [][]*Schema{s.PrefixItems, s.OneOf, s.AnyOf, {s.PropertyNames}} {
+	for _, group := range [][]*Schema{s.OneOf, s.AnyOf, {s.Items, s.PropertyNames, s.If, s.Then, s.Else, s.Not}} {
 		for _, each := range group {
 			each.Collect(components)
 		}
 	}
-	for _, value := range []any{s.Items, s.AdditionalProperties} { // a *Schema or false
-		if each, ok := value.(*Schema); ok {
-			each.Collect(components)
-		}
+	if each, ok := s.AdditionalProperties.(*Schema); ok {
+		each.Collect(components)
 	}
 }

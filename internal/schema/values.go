@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -115,6 +116,12 @@ func Domain(most int) *Schema {
 	return &Schema{Type: "string", Pattern: aDomain, MinLength: 1, MaxLength: most}
 }
 
+// DayOrInstant is a Day or an Instant.
+func DayOrInstant() *Schema {
+	s := &Schema{Type: "string", Pattern: `^` + day + `(` + clock + `(\.[0-9]+)?` + offset + `)?$`, Examples: []any{sampleDay}}
+	return s.When(&Schema{Pattern: "T"}, &Schema{Format: "date-time"}, &Schema{Format: "date"})
+}
+
 // Email is an e-mail address. It allows less than the standards do, but every
 // address in use.
 func Email(most int) *Schema {
@@ -138,9 +145,12 @@ func Printable(most int) *Schema {
 	return &Schema{Type: "string", Pattern: fmt.Sprintf(`^[ -~]{1,%d}$`, most)}
 }
 
-// Below is the schema of a text with a prefix.
-func (s *Schema) Below(prefix string) *Schema {
+// Below is the schema of a text after one of the parents and a slash. It allows a
+// text that is too long below a shorter parent.
+func (s *Schema) Below(parents ...string) *Schema {
+	longest := slices.MaxFunc(parents, func(a, b string) int { return len(a) - len(b) })
 	c := *s
-	c.Pattern, c.MinLength, c.MaxLength = "^"+prefix+strings.TrimPrefix(s.Pattern, "^"), 0, len(prefix)+s.MaxLength
+	c.Pattern = "^(" + strings.Join(parents, "|") + ")/" + strings.TrimPrefix(s.Pattern, "^")
+	c.MinLength, c.MaxLength = 0, len(longest)+len("/")+s.MaxLength
 	return &c
 }

@@ -93,13 +93,21 @@ def refused_for_cause(operation, text):
     return operation == "search_view_records"
 
 
+def item_refused(text):
+    return any(result["status"] != "ok" for result in json.loads(text)["data"]["results"])
+
+
 @schemathesis.hook
 def filter_failure(context, failure: Failure, case, response):
-    """Keeps a failure, unless valid data was refused for one of the causes, or a
-    text is too long by its padding only: texts are trimmed before they are
-    measured, and a schema measures them as they are."""
+    """Keeps a failure, unless valid data was refused for one of the causes, or an
+    item of a batch was refused, which the batch survives, or a text is too long by
+    its padding only: texts are trimmed before they are measured, and a schema
+    measures them as they are."""
+    operation = case.operation.definition.raw
+    if isinstance(failure, AcceptedNegativeData) and "x-batch" in operation and item_refused(response.text):
+        return False
     if isinstance(failure, AcceptedNegativeData) and "violates `maxLength`" in failure.message:
         return not any(text != text.strip() for text in texts(case.body))
     if isinstance(failure, RejectedPositiveData) and response.status_code == 400:
-        return not refused_for_cause(case.operation.definition.raw.get("operationId", ""), response.text)
+        return not refused_for_cause(operation.get("operationId", ""), response.text)
     return True

@@ -62,12 +62,13 @@ func filterRule(f *Field) rule.Rule[conditions] {
 func textFilter(f *Field) rule.Rule[conditions] {
 	const example = "north tower"
 	terms, whole := termsRule(f, example), wholeText(f, example)
-	s := filterSchema(terms, schema.Optional("exact_match", exactMatch.Schema.Defaulting(false))).
-		Described("Every term of the text, or of one of several, must occur in the field; with `exact_match` it is the whole value. Case and accents do not matter.")
+	s := filterSchema(whole, schema.Optional("exact_match", exactMatch.Schema.Defaulting(false)))
+	text := "Every term of the text, or of one of several, must occur in the field; with `exact_match` it is the whole value. Case and accents do not matter."
 	if longest(*f) > MaxQuery {
-		s = &schema.Schema{AnyOf: []*schema.Schema{s, filterSchema(whole, schema.Required("exact_match", schema.Const(true))).
-			Described("The whole value, without regard to case and accents.")}}
+		text += fmt.Sprintf(" Without `exact_match` a text has at most %d characters.", MaxQuery)
+		s = s.When(schema.Is("exact_match", true), nil, terms.Schema.At("value"))
 	}
+	s = s.Described(text)
 	return exactFilter(lengths[longest(*f)]+"TextFilter", s, terms, whole)
 }
 

@@ -68,19 +68,18 @@ func searchRule(d Dataset, base BaseKind) rule.Rule[Query] {
 		}),
 	)
 	if base == Data { // sorting by relevance needs a query
-		property := func(name string, s *schema.Schema) schema.Map[*schema.Schema] {
-			return schema.Map[*schema.Schema]{{Name: name, Value: s}}
-		}
-		r.Schema.AnyOf = []*schema.Schema{
-			{Properties: property("sort", &schema.Schema{Properties: property("field", schema.OneOf(names(SortFields(d, base))...))})},
-			{Required: []string{"query"}},
-		}
+		byRelevance := schema.Is("field", RelevanceSort).At("sort")
+		byRelevance.Required = []string{"sort"}
+		r = r.As(r.Schema.When(byRelevance, schema.Requires("query"), nil))
 	}
 	return rule.Map(r, func(r request) Query {
 		r.Query.Dataset, r.Query.Base.Kind, r.Query.Where = d, base, r.where
 		return r.Query
-	}).Named(map[BaseKind]string{Data: "", Book: "Workspace", View: "View"}[base] + d.Title() + "SearchRequest")
+	}).Named(baseNames[base] + d.Title() + "SearchRequest")
 }
+
+// baseNames begin the names of the schemas of each base.
+var baseNames = map[BaseKind]string{Data: "", Book: "Workspace", View: "View"}
 
 // setAfter stores the cursor, nil for the first page. An empty one must be refused
 // and not read as the first page.
@@ -116,13 +115,16 @@ func sortField(d Dataset, base BaseKind) rule.Field[request] {
 	fields := SortFields(d, base)
 	known, usual, orders := names(fields), DefaultSort(d), []string{"asc", "desc"}
 	text := "Records without a value come last, ties go by id. By default `" + usual.String() + "`"
-	s := sortSchema(schema.OneOf(known...), schema.OneOf(orders...))
+	keys := known
 	if base == Data {
-		text += ", with a `query` by relevance"
-		s = &schema.Schema{AnyOf: []*schema.Schema{
-			s, sortSchema(schema.Const(RelevanceSort), schema.Const("desc")).Described("The best match first; needs a `query`."),
-		}}
+		keys = append(slices.Clip(known), RelevanceSort)
+		text += ", with a `query` by relevance. `relevance` needs a `query`, and is only `desc`: the best match first"
 	}
+	s := schema.Object(schema.Required("field", schema.OneOf(keys...)), schema.Required("order", schema.OneOf(orders...)))
+	if base == Data {
+		s = s.When(schema.Is("field", RelevanceSort), (&schema.Schema{Const: "desc"}).At("order"), nil)
+	}
+	s = schema.Named(baseNames[base]+d.Title()+"Sort", s)
 	return rule.FieldFunc(schema.Optional("sort", s.Described(text+".")), func(issues *input.Issues, r *input.Reader, into *request) {
 		into.Sort = usual
 		if into.Text != "" && base == Data {
@@ -161,10 +163,6 @@ func sortField(d Dataset, base BaseKind) rule.Field[request] {
 			into.Sort.Desc = order.Text == "desc"
 		}
 	})
-}
-
-func sortSchema(field, order *schema.Schema) *schema.Schema {
-	return schema.Object(schema.Required("field", field), schema.Required("order", order))
 }
 
 func names(fields []Field) []string {

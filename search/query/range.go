@@ -16,8 +16,9 @@ import (
 
 // rangeReader reads ranges of one type of values.
 type rangeReader[T any] struct {
-	// schema is the schema of a literal. read returns the first and the last value
-	// that the literal stands for.
+	// name names the schema of a range. schema is the schema of a literal. read
+	// returns the first and the last value that the literal stands for.
+	name    string
 	schema  *schema.Schema
 	read    func(issues *input.Issues, v input.Value, path []string) (from, to T, ok bool)
 	compare func(a, b T) int
@@ -29,11 +30,10 @@ type rangeReader[T any] struct {
 // rangeRule reads a scalar, which stands for a range of itself, or an array
 // [from, to], one end of which may be null.
 func rangeRule[T any](f *Field, of rangeReader[T]) rule.Rule[conditions] {
-	pair := func(from, to *schema.Schema) *schema.Schema {
-		return &schema.Schema{Type: "array", PrefixItems: []*schema.Schema{from, to}, Items: false, MinItems: 2, MaxItems: 2}
-	}
-	either := &schema.Schema{AnyOf: []*schema.Schema{of.schema, schema.Null()}}
-	s := &schema.Schema{AnyOf: []*schema.Schema{of.schema, pair(of.schema, either), pair(schema.Null(), of.schema)}}
+	// Code generators do not know tuples. A pair of nulls is for the service to refuse.
+	pair := schema.Named(of.name, schema.Array(schema.Nullable(of.schema), 2, 2).
+		Described("An inclusive range: the lowest value, then the highest. One of the two may be null, for an open end."))
+	s := &schema.Schema{OneOf: []*schema.Schema{of.schema, pair}}
 	return rule.New(s, input.Absent, "a value", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
 		from, to, ok := of.ends(issues, v, path)
 		if !ok {
@@ -87,7 +87,7 @@ type number struct {
 // numbers reads numbers; bounds are of the type of the field.
 func numbers(f *Field) rangeReader[number] {
 	// The schema's bounds are the range of a double.
-	s := &schema.Schema{Type: "number", Minimum: -math.MaxFloat64, Maximum: math.MaxFloat64, Examples: []any{10}}
+	s := &schema.Schema{Type: "number", Format: "double", Minimum: -math.MaxFloat64, Maximum: math.MaxFloat64, Examples: []any{10}}
 	read := func(issues *input.Issues, v input.Value, path []string) (from, to number, ok bool) {
 		if v.Kind != input.Number {
 			issues.WrongType(path, "a number", v)
@@ -103,9 +103,9 @@ func numbers(f *Field) rangeReader[number] {
 	}
 	compare := func(a, b number) int { return a.compare(b.decimal) }
 	if f.Type == Double {
-		return rangeReader[number]{s, read, compare, doubleBounds}
+		return rangeReader[number]{"NumberRange", s, read, compare, doubleBounds}
 	}
-	return rangeReader[number]{s, read, compare, integerBounds}
+	return rangeReader[number]{"NumberRange", s, read, compare, integerBounds}
 }
 
 func integerBounds(from, to *number) (least, greatest Bound, ok bool) {
@@ -139,7 +139,7 @@ func doubleBounds(from, to *number) (least, greatest Bound, ok bool) {
 // dates reads days, which stand for all of that UTC day, and instants. Values
 // are milliseconds since 1970, with a fraction where the instant is finer than
 // the milliseconds of records.
-var dates = rangeReader[float64]{DayOrInstant, readDate, cmp.Compare[float64], dateBounds}
+var dates = rangeReader[float64]{"DateRange", DayOrInstant, readDate, cmp.Compare[float64], dateBounds}
 
 func readDate(issues *input.Issues, v input.Value, path []string) (from, to float64, ok bool) {
 	if v.Kind != input.String {

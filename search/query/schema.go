@@ -84,6 +84,4 @@ func (v Vocabulary) Schema() *schema.Schema {
 func (v Vocabulary) Rule() rule.Rule[string] { return rule.Enum(v.Values()...).As(v.Schema()) }
 
 // DayOrInstant is the schema of a date in a request.
-var DayOrInstant = schema.Named("DayOrInstant", &schema.Schema{AnyOf: []*schema.Schema{
-	schema.Day().Described("The whole UTC day."), schema.Instant().Described("An instant, RFC 3339."),
-}})
+var DayOrInstant = schema.Named("DayOrInstant", schema.DayOrInstant().Described("A whole UTC day, `YYYY-MM-DD`, or an instant, RFC 3339."))

@@ -83,8 +83,8 @@ type Credits struct {
 	Per    string `json:"per"`
 }
 
-// Batch has the schema of a valid item of a batch: other items fail alone, so the
-// schema of the body allows them.
+// Batch is the member of the body with the items, and the schema of an item. Items of
+// another shape fail alone.
 type Batch struct {
 	Member string         `json:"member"`
 	Item   *schema.Schema `json:"item"`
@@ -115,6 +115,9 @@ type RequestBody struct {
 
 // Response is one answer of an operation, or a reference to one.
 type Response struct {
+	// Name is the name of the component if several operations have the response. Those
+	// without a name are not shared.
+	Name        string                `json:"-"`
 	Ref         string                `json:"$ref,omitzero"`
 	Description string                `json:"description,omitzero"`
 	Headers     schema.Map[Header]    `json:"headers,omitempty"`

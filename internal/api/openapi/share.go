@@ -1,11 +1,6 @@
 package openapi
 
 import (
-	"fmt"
-	"net/http"
-	"strconv"
-	"strings"
-
 	"github.com/go-json-experiment/json"
 
 	"atlas/internal/schema"
@@ -38,36 +33,44 @@ func (d *Document) CollectSchemas() {
 	}
 }
 
-// ShareResponses moves responses that several operations have into the
-// components, named by their status's text and a number, and refers to them.
+// ShareResponses moves named responses that several operations have into the
+// components, and refers to them. Two different ones of a name panic.
 func (d *Document) ShareResponses() {
-	seen := map[string]int{}
-	each := func(do func(status, text string, r *Response)) {
-		for i := range d.Paths {
-			for _, o := range d.Paths[i].Value.Operations {
-				for j := range o.Value.Responses {
-					r := &o.Value.Responses[j]
-					b, err := json.Marshal(r.Value)
-					if err != nil {
-						panic(err) // all types of this package can be marshalled
-					}
-					do(r.Name, r.Name+string(b), &r.Value)
+	type use struct {
+		text      string
+		responses []*Response
+	}
+	uses := map[string]*use{}
+	var names []string
+	for i := range d.Paths {
+		for _, o := range d.Paths[i].Value.Operations {
+			for j := range o.Value.Responses {
+				r := &o.Value.Responses[j].Value
+				if r.Name == "" {
+					continue
 				}
+				b, err := json.Marshal(*r)
+				if err != nil {
+					panic(err) // all types of this package can be marshalled
+				}
+				u := uses[r.Name]
+				if u == nil {
+					u = &use{text: string(b)}
+					uses[r.Name], names = u, append(names, r.Name)
+				}
+				if u.text != string(b) {
+					panic("openapi: two responses are named " + r.Name)
+				}
+				u.responses = append(u.responses, r)
 			}
 		}
 	}
-	each(func(_, text string, _ *Response) { seen[text]++ })
-	names, count := map[string]string{}, map[string]int{}
-	each(func(status, text string, r *Response) {
-		if seen[text] < 2 {
-			return
+	for _, name := range names {
+		if all := uses[name].responses; len(all) > 1 {
+			d.Components.Responses = append(d.Components.Responses, schema.Member[Response]{Name: name, Value: *all[0]})
+			for _, r := range all {
+				*r = ResponseRef(name)
+			}
 		}
-		if names[text] == "" {
-			count[status]++
-			code, _ := strconv.Atoi(status)
-			names[text] = fmt.Sprintf("%s%d", strings.ReplaceAll(http.StatusText(code), " ", ""), count[status])
-			d.Components.Responses = append(d.Components.Responses, schema.Member[Response]{Name: names[text], Value: *r})
-		}
-		*r = ResponseRef(names[text])
-	})
+	}
 }

@@ -136,7 +136,7 @@ func (o *operation) refusals(r *http.Request, path map[string]string, sent []byt
 	switch {
 	case o.body == nil:
 	case len(bytes.TrimSpace(sent)) > 0:
-		if problem := bodyProblem(o.body, sent); problem != "" {
+		if problem := o.bodyProblem(sent); problem != "" {
 			reasons = append(reasons, problem)
 		}
 		if !utf8.Valid(sent) {

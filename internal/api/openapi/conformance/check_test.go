@@ -29,7 +29,7 @@ const small = `{
     }},
     "/things/all": {"post": {
       "operationId": "all",
-      "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
+      "requestBody": {"content": {"application/json": {"schema": {"type": "object", "required": ["ids"], "properties": {"ids": {"type": "array", "items": {"type": "string"}}}}}}},
       "x-batch": {"member": "ids", "item": {"type": "string"}},
       "responses": {"200": {"description": "", "content": {"application/json": {"schema": {"type": "object"}}}}}
     }}
@@ -76,6 +76,7 @@ func TestCheck(t *testing.T) {
 		"unknown path":             {"/v1/others", ``, 200, "", `{}`, "no such operation"},
 		"unknown path, not found":  {"/v1/others", ``, 404, "", `{}`, ""},
 		"batch":                    {"/v1/things/all", `{"ids":["a",7]}`, 200, "", `{"data":{"results":[{"status":"ok"},{"status":"invalid_input"}]}}`, ""},
+		"batch, bad envelope":      {"/v1/things/all", `{"ids":7}`, 200, "", `{"data":{"results":[]}}`, "does not allow"},
 		"batch, bad item is ok":    {"/v1/things/all", `{"ids":[7]}`, 200, "", `{"data":{"results":[{"status":"ok"}]}}`, "item 0"},
 		"batch, good item is not":  {"/v1/things/all", `{"ids":["a"]}`, 200, "", `{"data":{"results":[{"status":"invalid_input"}]}}`, "item 0"},
 		"batch, result missing":    {"/v1/things/all", `{"ids":["a","b"]}`, 200, "", `{"data":{"results":[{"status":"ok"}]}}`, "2 items"},

@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -84,7 +85,6 @@ func Read(document []byte) (*Document, error) {
 			}
 			read.method, read.path = strings.ToUpper(method), strings.Split(strings.TrimSuffix(prefix, "/")+path, "/")
 			d.operations = append(d.operations, read)
-			d.examples = append(d.examples, read.batchProblems(object(o))...)
 		}
 	}
 	return d, r.examples(d, root, "")
@@ -135,28 +135,6 @@ func (r reader) examples(d *Document, v any, at string) error {
 		}
 	}
 	return nil
-}
-
-// batchProblems checks the items of a batch's example. The schema of the body allows
-// any item, because items fail individually. Items of an example must be valid.
-func (o operation) batchProblems(described map[string]any) (problems []string) {
-	if o.item == nil {
-		return nil
-	}
-	shown := object(object(object(described["requestBody"])["content"])["application/json"])
-	bodies := []any{shown["example"]}
-	for _, named := range object(shown["examples"]) {
-		bodies = append(bodies, object(named)["value"])
-	}
-	for _, body := range bodies {
-		items, _ := object(body)[o.batch].([]any)
-		for _, item := range items {
-			if err := o.item.Validate(item); err != nil {
-				problems = append(problems, fmt.Sprintf("%s: the example's item %v: %v", o.id, item, err))
-			}
-		}
-	}
-	return problems
 }
 
 // serverOf is the path of the first server.
@@ -321,6 +299,13 @@ func (d *Document) RequestProblem(id string, body []byte) string {
 
 // bodyProblem returns what is wrong with a JSON text, "" if it is valid.
 func bodyProblem(s *jsonschema.Schema, body []byte) string {
+	if err := validate(s, body); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func validate(s *jsonschema.Schema, body []byte) error {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err == nil && !json.Valid(body) {
 		err = fmt.Errorf("no JSON")
@@ -328,10 +313,27 @@ func bodyProblem(s *jsonschema.Schema, body []byte) string {
 	if err == nil && s != nil {
 		err = s.Validate(v)
 	}
-	if err != nil {
-		return err.Error()
+	return err
+}
+
+// bodyProblem is what is wrong with a request body. Invalid items of a batch are not:
+// they fail individually.
+func (o *operation) bodyProblem(body []byte) string {
+	err := validate(o.body, body)
+	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
+	switch {
+	case err == nil, ok && o.item != nil && o.inItem(invalid):
+		return ""
 	}
-	return ""
+	return err.Error()
+}
+
+// inItem reports whether all causes of an error are within items of a batch.
+func (o *operation) inItem(e *jsonschema.ValidationError) bool {
+	if len(e.InstanceLocation) > 1 && e.InstanceLocation[0] == o.batch {
+		return true
+	}
+	return len(e.Causes) > 0 && !slices.ContainsFunc(e.Causes, func(cause *jsonschema.ValidationError) bool { return !o.inItem(cause) })
 }
 
 // Examples lists the examples of the document that are invalid by their schemas.
