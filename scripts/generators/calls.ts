@@ -32,6 +32,8 @@ const found = await client.POST("/data/projects/search", {
     sort: { field: "cost", order: "desc" },
   },
 });
+const projects = found.data!.data;
+if (!Array.isArray(projects)) throw new Error("a dry run");
 const missing = await client.GET("/data/projects/{id}", { params: { path: { id: "00000000-0000-0000-0000-000000000000" } } });
 const account = await client.POST("/workspace/accounts/upsert", {
   body: { match: { domain: "one.example" }, icp_tier: "tier_1" },
@@ -47,11 +49,11 @@ const created = await client.POST("/workspace/views/upsert", {
 const made = created.data!.data.view;
 const rows = await client.POST("/workspace/views/{id}/records/search", { params: { path: { id: made.id } }, body: {} });
 const records = rows.data!.data;
-if (records.dataset !== "project") throw new Error(records.dataset);
+if (!("dataset" in records) || records.dataset !== "project") throw new Error(JSON.stringify(records));
 
 console.log(
   JSON.stringify({
-    search_projects: found.data!.data.map((p) => p.id),
+    search_projects: projects.map((p) => p.id),
     get_project: missing.error!.error.code,
     upsert_workspace_account: account.data!.data.icp_tier,
     upsert_view: made.definition.fields!.stage,

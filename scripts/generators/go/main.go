@@ -45,8 +45,12 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	page, err := found.JSON200.AsSearchProjectsResponseBody()
+	if err != nil {
+		return err
+	}
 	ids := []string{}
-	for _, p := range found.JSON200.Data {
+	for _, p := range page.Data {
 		ids = append(ids, p.Id.String())
 	}
 	missing, err := c.GetProjectWithResponse(ctx, uuid.Nil, nil)
@@ -77,7 +81,11 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	records, err := rows.JSON200.Data.AsViewProjectRecords()
+	answer, err := rows.JSON200.AsSearchViewRecordsResponseBody()
+	if err != nil {
+		return err
+	}
+	records, err := answer.Data.AsViewProjectRecords()
 	if err != nil {
 		return err
 	}
