@@ -24,6 +24,11 @@ type Search struct {
 	// Relations must all match: a record has, or has not, a related record that
 	// matches all given filters.
 	Relations Relations `json:"relations,omitzero"`
+	// Any are groups one of which, or several, must match; nil: no condition. Any and
+	// None have at most 10 groups and 50 conditions together.
+	Any []Group `json:"any,omitzero"`
+	// None are groups none of which may match.
+	None []Group `json:"none,omitzero"`
 	// Sort; nil: relevance on a dataset with a Query, else the dataset's default.
 	Sort *Sort `json:"sort,omitzero"`
 	// Limit of a page, 1 to 100; 0: 25 in Search, 100 in Pages and All. Each
@@ -55,14 +60,28 @@ type Filters map[string]Filter
 // Filters match any.
 type Relations map[string]Filters
 
-// Filter is a condition on one field.
+// Group is conditions that must all match; at least one.
+type Group struct {
+	Filters   Filters   `json:"filters,omitzero"`
+	Relations Relations `json:"relations,omitzero"`
+}
+
+// Filter is a condition on one field: either Value or HasValue.
 type Filter struct {
 	// Value is a value, an array of values, or a range [min, max]: docs/api.md,
 	// "Search requests".
-	Value any `json:"value"`
+	Value any `json:"value,omitzero"`
 	// ExactMatch compares the whole text instead of its terms.
 	ExactMatch bool `json:"exact_match,omitzero"`
+	// HasValue is whether the field has a value, a list at least one.
+	HasValue *bool `json:"known,omitzero"`
 }
+
+// Known matches records that have a value, in a list at least one.
+func Known() Filter { return Filter{HasValue: new(true)} }
+
+// Unknown matches records that have no value.
+func Unknown() Filter { return Filter{HasValue: new(false)} }
 
 // Scalar is a value to compare a field with. A time is sent in UTC with
 // milliseconds.

@@ -71,6 +71,10 @@ var compiled = []struct {
 	{"nothing", query.Projects, dataBase, `{"filters":{"stories":{"value":3.5}}}`, ""},
 	{"relations", query.Accounts, dataBase, `{"relations":{"has_project":{"stage":{"value":"filed"},"name":{"value":"Tower","exact_match":true},"city":{"value":"Québec"},"description":{"value":"glass"},"cost":{"value":[1,2]}},"without_project":{"stage":{"value":"completed"}},"has_signal":{},"without_contact":{"role":{"value":["owner","other"]}}}}`, ""},
 	{"all_together", query.Contacts, viewBase, `{"query":"Zoë","filters":{"role":{"value":"owner"},"updated_at":{"value":"2024-01-01"}},"relations":{"without_project":{}},"sort":{"field":"projects_count","order":"asc"},"limit":100}`, ""},
+	{"known", query.Projects, dataBase, `{"filters":{"name":{"known":true},"city":{"known":false},"cost":{"known":false},"account_ids":{"known":true}},"relations":{"has_signal":{"summary":{"known":false}},"without_signal":{"occurred_at":{"known":true}}}}`, ""},
+	{"known_overlay", query.Accounts, bookBase, `{"filters":{"notes":{"known":true},"tags":{"known":false},"icp_tier":{"known":false},"atlas_score":{"known":true},"updated_at":{"known":true}}}`, ""},
+	{"groups", query.Accounts, dataBase, `{"filters":{"country":{"value":"CA"}},"any":[{"filters":{"name":{"value":"acme"},"city":{"value":"Calgary"}}},{"relations":{"without_project":{}}}],"none":[{"filters":{"projects_count":{"value":2.5}}},{"filters":{"domains":{"known":true}},"relations":{"has_contact":{"role":{"value":"owner"}}}}]}`, ""},
+	{"groups_relevance", query.Signals, dataBase, `{"query":"bow","none":[{"filters":{"stage":{"value":"filed"}}}]}`, ""},
 }
 
 func TestCompile(t *testing.T) {

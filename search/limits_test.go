@@ -192,13 +192,14 @@ func checkDeepest(t *testing.T, find searchtest.Search, contacts int) {
 }
 
 // largest is a request with as many clauses as the grammar allows: each
-// field with 100 values, each relation with all of its sub-fields, and nearly
-// as many terms as one request may have.
+// field with 100 values, each relation with all of its sub-fields, nearly as many
+// terms as one request may have, and ten groups with five conditions each.
 func largest(d query.Dataset) string {
 	terms := query.MaxTerms - 100 // the others are the query's
-	filters := func(d query.Dataset) string {
+	filters := func(d query.Dataset, most int) string {
 		var all []string
-		for _, f := range query.FilterFields(d, query.Data) {
+		fields := query.FilterFields(d, query.Data)
+		for _, f := range fields[max(0, len(fields)-most):] {
 			var value string
 			switch {
 			case f.Kind == query.Number:
@@ -223,11 +224,19 @@ func largest(d query.Dataset) string {
 		return "{" + strings.Join(all, ",") + "}"
 	}
 	var relations []string
-	body := `{"query":` + quote(strings.TrimSpace(strings.Repeat("a1 b ", 50))) + `,"filters":` + filters(d)
+	body := `{"query":` + quote(strings.TrimSpace(strings.Repeat("a1 b ", 50))) + `,"filters":` + filters(d, 100)
 	for _, r := range query.RelationsOf(d) {
 		for _, prefix := range []string{"has_", "without_"} {
-			relations = append(relations, fmt.Sprintf(`%q:%s`, prefix+r.Singular, filters(r.Child)))
+			relations = append(relations, fmt.Sprintf(`%q:%s`, prefix+r.Singular, filters(r.Child, 100)))
 		}
 	}
-	return body + `,"relations":{` + strings.Join(relations, ",") + `},"limit":100,"offset":10000}`
+	group := func(i int) string {
+		related := query.RelationsOf(d)
+		if len(related) == 0 {
+			return `{"filters":` + filters(d, 5) + `}`
+		}
+		r := related[i%len(related)]
+		return fmt.Sprintf(`{"relations":{"has_%s":%s}}`, r.Singular, filters(r.Child, 4))
+	}
+	return body + `,"relations":{` + strings.Join(relations, ",") + `},"any":` + list(5, group) + `,"none":` + list(5, group) + `,"limit":100,"offset":10000}`
 }

@@ -210,6 +210,10 @@ type Relation struct {
 	Newest string
 }
 
+// keys are the relation's keys in requests: one related record meets the filters, or
+// none does.
+func (r Relation) keys() (has, without string) { return "has_" + r.Singular, "without_" + r.Singular }
+
 // Relations lists every relation; records link upwards only.
 var Relations = []Relation{
 	{Accounts, Projects, "account_ids", "project", "created_at"},

@@ -56,10 +56,11 @@ func Descriptors(frequent FrequentValues) []Descriptor {
 		all = append(all, describe(name, d, FilterFields(d, base), frequent)...)
 		for _, rel := range RelationsOf(d) {
 			sub := describe(string(rel.Child), rel.Child, FilterFields(rel.Child, Data), frequent)
+			has, without := rel.keys()
 			all = append(all,
-				Descriptor{Dataset: name, Key: "has_" + rel.Singular, Kind: Related, SubFields: sub,
+				Descriptor{Dataset: name, Key: has, Kind: Related, SubFields: sub,
 					Description: "Has one related " + rel.Singular + " that meets all of the given filters"},
-				Descriptor{Dataset: name, Key: "without_" + rel.Singular, Kind: Related, SubFields: sub,
+				Descriptor{Dataset: name, Key: without, Kind: Related, SubFields: sub,
 					Description: "Has no related " + rel.Singular + " that meets all of the given filters"})
 		}
 	}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -38,21 +39,21 @@ func filtersRule(d Dataset, base BaseKind) rule.Rule[conditions] {
 	return rule.Object(members...).Described("Conditions that must all be met.").Named(name)
 }
 
-// filterRule reads { value, exact_match? } for one field.
+// filterRule reads { value, exact_match? } or { known } for one field.
 func filterRule(f *Field) rule.Rule[conditions] {
 	switch {
 	case f.Kind == Number:
-		return filter("NumberFilter", rangeRule(f, numbers(f)), "A number, or an inclusive range `[lowest, highest]` one end of which may be null; the lowest must not be above the highest. An unknown value is in no range.")
+		return filter(f, "NumberFilter", rangeRule(f, numbers(f)), "A number, or an inclusive range `[lowest, highest]` one end of which may be null; the lowest must not be above the highest. An unknown value is in no range.")
 	case f.Kind == Date:
-		return filter("DateFilter", rangeRule(f, dates), "A day or an instant, or an inclusive range `[after, before]` one end of which may be null; the first must not be later than the last. An unknown value is in no range.")
+		return filter(f, "DateFilter", rangeRule(f, dates), "A day or an instant, or an inclusive range `[after, before]` one end of which may be null; the first must not be later than the last. An unknown value is in no range.")
 	case f.Vocabulary != nil:
 		value := f.Vocabulary.Rule()
-		return filter(value.Schema.Name()+"Filter", wholeRule(f, value), "")
+		return filter(f, value.Schema.Name()+"Filter", wholeRule(f, value), "")
 	case f.IsID():
 		id := wholeRule(f, rule.Map(rule.UUID[uuid.UUID](), uuid.UUID.String))
-		return exactFilter("IdFilter", filterSchema(id, schema.Optional("exact_match", exactMatch.Schema.Described("Ids are always matched whole."))), id, id)
+		return exactFilter(f, "IdFilter", filterSchema(id, schema.Optional("exact_match", exactMatch.Schema.Described("Ids are always matched whole."))), id, &id)
 	case f.Dynamic():
-		return filter(lengths[longest(*f)]+"ValueFilter", wholeText(f, "Calgary"),
+		return filter(f, lengths[longest(*f)]+"ValueFilter", wholeText(f, "Calgary"),
 			fmt.Sprintf("A value of up to %d characters, or several of which any may match, compared without case and accents.", longest(*f)))
 	default:
 		return textFilter(f)
@@ -68,33 +69,60 @@ func textFilter(f *Field) rule.Rule[conditions] {
 		text += fmt.Sprintf(" Without `exact_match` a text has at most %d characters.", MaxQuery)
 		s = s.When(schema.Is("exact_match", true), nil, terms.Schema.At("value"))
 	}
-	s = s.Described(text)
-	return exactFilter(lengths[longest(*f)]+"TextFilter", s, terms, whole)
+	return exactFilter(f, lengths[longest(*f)]+"TextFilter", s.Described(text), terms, &whole)
 }
 
 func filterSchema(value rule.Rule[conditions], more ...schema.Property) *schema.Schema {
 	return schema.Object(append([]schema.Property{schema.Required("value", value.Schema)}, more...)...)
 }
 
-// filter reads { value }.
-func filter(name string, value rule.Rule[conditions], text string) rule.Rule[conditions] {
-	return rule.Object(rule.NoOthers[conditions](), rule.Required("value", value, func(c *conditions) *conditions { return c })).Described(text).Named(name)
+// filter reads { value } or { known }.
+func filter(f *Field, name string, value rule.Rule[conditions], text string) rule.Rule[conditions] {
+	return exactFilter(f, name, filterSchema(value).Described(text), value, nil)
 }
 
-var exactMatch = rule.Boolean()
+var (
+	exactMatch = rule.Boolean()
+	hasValue   = rule.Boolean()
+)
 
-// exactFilter reads { value, exact_match? }; whole reads the value of an exact match.
-func exactFilter(name string, s *schema.Schema, value, whole rule.Rule[conditions]) rule.Rule[conditions] {
-	return rule.New(schema.Named(name, s), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
+// orKnown adds { known } to the schema of { value, exact_match? }.
+func orKnown(s *schema.Schema) *schema.Schema {
+	valued := schema.Requires("value").When(s.If, s.Then, s.Else)
+	both := schema.Object(schema.Optional("known", hasValue.Schema.Described("In place of `value`. `true`: the field has a value, a list at least one. `false`: it has none.")))
+	both.Properties = slices.Concat(s.Properties, both.Properties)
+	return both.When(schema.Requires("known"), schema.Never().At("value").And(schema.Never().At("exact_match")), valued).Described(s.Description)
+}
+
+// exactFilter reads { value, exact_match? } or { known }. whole reads the value of an
+// exact match; nil: the filter has no `exact_match`. s is the schema of the first form.
+func exactFilter(f *Field, name string, s *schema.Schema, value rule.Rule[conditions], whole *rule.Rule[conditions]) rule.Rule[conditions] {
+	return rule.New(schema.Named(name, orKnown(s)), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
 		r := issues.Object(v, path...)
-		r.Take("value")
+		valued := r.Take("value").Kind != input.Absent
+		byKnown := v.Get("known").Kind != input.Absent
 		chosen := value
-		if exactMatch.Member(issues, r, "exact_match", false) {
-			chosen = whole
+		if whole != nil && !byKnown && exactMatch.Member(issues, r, "exact_match", false) {
+			chosen = *whole
 		}
+		has := hasValue.Member(issues, r, "known", false)
 		r.Done()
-		return chosen.Member(issues, r, "value", true), true
+		switch {
+		case !byKnown:
+			return chosen.Member(issues, r, "value", true), true
+		case valued:
+			issues.Add(fault.InvalidUnion, path, "give exactly one of value and known")
+		}
+		return knownCondition(f, has), true
 	})
+}
+
+func knownCondition(f *Field, has bool) conditions {
+	var n Node = Exists{f}
+	if !has {
+		n = Not{n}
+	}
+	return conditions{where: All{n}}
 }
 
 // longest is how many characters a value may have that is compared whole. A value that

@@ -55,6 +55,9 @@ func searchRule(d Dataset, base BaseKind) rule.Rule[Query] {
 			func(r *request) *string { return &r.Text }),
 		rule.OptionalFunc("filters", filtersRule(d, base), (*request).add),
 		rule.OptionalFunc("relations", relationsRule(d), (*request).add),
+		rule.OptionalFunc("any", groupsRule(d, base).Described("At least one of these groups must match."), (*request).addAny),
+		rule.OptionalFunc("none", groupsRule(d, base).Described("None of these groups may match."), (*request).addNone),
+		rule.Step(boundGroups[request]),
 		sortField(d, base),
 		rule.Optional("limit", rule.Integer(1, MaxLimit).Default(DefaultLimit), func(r *request) *int { return &r.Limit }),
 		rule.Optional("offset", rule.Integer(0, MaxOffset).Default(0).Described("Does not count beside `search_after`."), func(r *request) *int { return &r.Offset }),
@@ -94,13 +97,14 @@ func (r *request) setAfter(cursor *string) {
 func relationsRule(d Dataset) rule.Rule[conditions] {
 	var members []rule.Field[conditions]
 	for _, rel := range RelationsOf(d) {
-		member := func(prefix, text string, node func(Node) Node) {
-			members = append(members, rule.OptionalFunc(prefix+rel.Singular, filtersRule(rel.Child, Data).Described(text), func(c *conditions, inner conditions) {
+		member := func(key, text string, node func(Node) Node) {
+			members = append(members, rule.OptionalFunc(key, filtersRule(rel.Child, Data).Described(text), func(c *conditions, inner conditions) {
 				c.add(conditions{All{node(Nested{rel, inner.where})}, inner.terms})
 			}))
 		}
-		member("has_", "One related "+rel.Singular+" meets all of these; `{}`: there is one.", func(n Node) Node { return n })
-		member("without_", "No related "+rel.Singular+" meets all of these; `{}`: there is none.", func(n Node) Node { return Not{n} })
+		has, without := rel.keys()
+		member(has, "One related "+rel.Singular+" meets all of these; `{}`: there is one.", func(n Node) Node { return n })
+		member(without, "No related "+rel.Singular+" meets all of these; `{}`: there is none.", func(n Node) Node { return Not{n} })
 	}
 	text := "This dataset has no relations."
 	if members != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -126,7 +127,38 @@ var accepts = []accepted{
 		), "name asc"},
 	{"a relation in a book", query.Contacts, query.Book, `{"relations":{"has_project":{"updated_at":{"value":["2024-01-01",null]}}}}`,
 		page(nested(query.Projects, and(between("updated_at", `"2024-01-01T00:00:00.000Z"`, "")))), "name asc"},
+
+	// Known values.
+	{"known values", query.Projects, query.Data, `{"filters":{"name":{"known":true},"city":{"known":false},"stage":{"known":true},"cost":{"known":false},"filed_at":{"known":true},"account_ids":{"known":false}}}`,
+		page(exists("name"), not(exists("city")), exists("stage"), not(exists("cost")), exists("filed_at"), not(exists("account_ids"))), "last_signal_at desc"},
+	{"known values of an overlay", query.Accounts, query.Book, `{"filters":{"tags":{"known":false},"notes":{"known":true},"atlas_score":{"known":true},"updated_at":{"known":true}}}`,
+		page(exists("overlay.notes"), not(exists("overlay.tags")), exists("overlay.updated_at"), exists("overlay.atlas_score")), "name asc"},
+	{"known values of related records", query.Accounts, query.Data, `{"relations":{"has_project":{"cost":{"known":false}},"without_contact":{"email":{"known":true}}}}`,
+		page(nested(query.Projects, and(not(exists("cost")))), not(nested(query.Contacts, and(exists("email"))))), "name asc"},
+
+	// Groups.
+	{"a group", query.Projects, query.Data, `{"any":[{"filters":{"stage":{"value":"filed"}}}]}`, page(or(and(terms("stage", "filed")))), "last_signal_at desc"},
+	{"groups beside conditions", query.Accounts, query.Data,
+		`{"none":[{"filters":{"name":{"value":"x"}}},{"relations":{"has_contact":{}}}],"any":[{"relations":{"without_signal":{"summary":{"known":true}}},"filters":{"city":{"value":"A"},"country":{"value":"B"}}},{"filters":{"domains":{"known":true}}}],"relations":{"has_project":{}},"filters":{"state":{"value":"C"}}}`,
+		page(
+			terms("state", "c"), nested(query.Projects, "TRUE"),
+			or(and(terms("city", "a"), terms("country", "b"), not(nested(query.Signals, and(exists("summary"))))), and(exists("domains"))),
+			not(and(match("name", "x"))), not(and(nested(query.Contacts, "TRUE"))),
+		), "name asc"},
+	{"groups of an overlay", query.Contacts, query.View, `{"any":[{"filters":{"tags":{"value":"x"}}},{"filters":{"role":{"value":"owner"}}}]}`,
+		page(or(and(terms("overlay.tags", "x")), and(terms("role", "owner")))), "name asc"},
+	{"a group with an empty member", query.Accounts, query.Data, `{"none":[{"filters":{},"relations":{"has_project":{}}}]}`, page(not(and(nested(query.Projects, "TRUE")))), "name asc"},
+	{"a group that nothing meets keeps its field", query.Accounts, query.Book, `{"none":[{"filters":{"atlas_score":{"value":2.5}}}]}`, page(not(and("(terms overlay.atlas_score)"))), "name asc"},
+	{"ten groups", query.Accounts, query.Data, `{"any":` + groups(4, `{"filters":{"name":{"known":true}}}`) + `,"none":` + groups(6, `{"filters":{"name":{"known":false}}}`) + `}`,
+		page(append([]string{or(repeat(4, and(exists("name")))...)}, repeat(6, not(and(not(exists("name")))))...)...), "name asc"},
 }
+
+func exists(field string) string { return expression("exists", field) }
+
+func repeat(n int, s string) []string { return slices.Repeat([]string{s}, n) }
+
+// groups is a JSON array of n equal groups.
+func groups(n int, group string) string { return "[" + strings.Join(repeat(n, group), ",") + "]" }
 
 func TestParseAccepts(t *testing.T) {
 	t.Parallel()
@@ -167,6 +199,12 @@ func TestEveryFieldParses(t *testing.T) {
 			for _, f := range query.FilterFields(d, base) {
 				if q, err := parse(t, d, base, fmt.Sprintf(`{"filters":{%q:{"value":%s}}}`, f.Key, exampleOf(f))); err != nil || len(q.Where) != 1 {
 					t.Errorf("%s %s %s: %s, %v", base, d, f.Key, q.Where, err)
+				}
+				for known, want := range map[string]string{"true": exists(f.String()), "false": not(exists(f.String()))} {
+					q, err := parse(t, d, base, fmt.Sprintf(`{"filters":{%q:{"known":%s}}}`, f.Key, known))
+					if err != nil || len(q.Where) != 1 || q.Where[0].String() != want {
+						t.Errorf("%s %s %s, known %s: %s, %v", base, d, f.Key, known, q.Where, err)
+					}
 				}
 			}
 			for _, f := range query.SortFields(d, base) {

@@ -64,6 +64,9 @@ type rejected struct {
 	want    []string
 }
 
+// fiveConditions is a group: two filters, a relation with one, and one without.
+const fiveConditions = `{"filters":{"name":{"known":true},"city":{"value":"x"}},"relations":{"has_project":{"cost":{"value":1}},"without_signal":{}}}`
+
 var rejects = []rejected{
 	// Unknown keys: one issue per object, with the path of the object and all its
 	// unknown keys.
@@ -202,6 +205,37 @@ var rejects = []rejected{
 	{"a relation among the filters", query.Accounts, query.Data, `{"filters":{"has_project":{}}}`, []string{"unrecognized_keys /filters [has_project]"}},
 	{"exact_match on a relation's enum", query.Accounts, query.Data, `{"relations":{"has_project":{"stage":{"value":"filed","exact_match":true}}}}`, []string{"unrecognized_keys /relations/has_project/stage [exact_match]"}},
 
+	// Known values.
+	{"known and a value", query.Projects, query.Data, `{"filters":{"stage":{"value":"filed","known":true},"name":{"known":false,"value":null}}}`,
+		[]string{"invalid_union /filters/name", "invalid_union /filters/stage"}},
+	{"known that is no boolean", query.Projects, query.Data, `{"filters":{"stage":{"known":"true"},"name":{"known":null},"cost":{"known":1}}}`,
+		[]string{"invalid_type /filters/name/known", "invalid_type /filters/stage/known", "invalid_type /filters/cost/known"}},
+	{"known with exact_match", query.Projects, query.Data, `{"filters":{"name":{"known":true,"exact_match":true},"account_ids":{"known":true,"exact_match":false}}}`,
+		[]string{"unrecognized_keys /filters/name [exact_match]", "unrecognized_keys /filters/account_ids [exact_match]"}},
+	{"known with an unknown key", query.Projects, query.Data, `{"filters":{"cost":{"known":true,"is":1}}}`, []string{"unrecognized_keys /filters/cost [is]"}},
+	{"all of it wrong", query.Projects, query.Data, `{"filters":{"name":{"known":2,"value":1,"exact_match":2,"x":3}}}`,
+		[]string{"invalid_type /filters/name/known", "unrecognized_keys /filters/name [exact_match x]", "invalid_union /filters/name"}},
+	{"known of what has no filter", query.Projects, query.Data, `{"filters":{"latitude":{"known":true}}}`, []string{"unrecognized_keys /filters [latitude]"}},
+	{"known of a relation", query.Accounts, query.Data, `{"relations":{"has_project":{"known":true}}}`, []string{"unrecognized_keys /relations/has_project [known]"}},
+
+	// Groups.
+	{"no groups", query.Accounts, query.Data, `{"any":[],"none":[]}`, []string{"too_small /any", "too_small /none"}},
+	{"groups of other types", query.Accounts, query.Data, `{"any":{"filters":{}},"none":null}`, []string{"invalid_type /any", "invalid_type /none"}},
+	{"elements that are no groups", query.Accounts, query.Data, `{"any":[null,[],"x"]}`, []string{"invalid_type /any/0", "invalid_type /any/1", "invalid_type /any/2"}},
+	{"empty groups", query.Accounts, query.Data, `{"any":[{},{"filters":{}},{"filters":{"name":{"known":true}}}],"none":[{"relations":{}},{"relations":{},"filters":{}}]}`,
+		[]string{"too_small /any/0", "too_small /any/1", "too_small /none/0", "too_small /none/1"}},
+	{"unknown keys in groups", query.Accounts, query.Data, `{"any":[{"filter":{"name":{"value":"x"}}},{"filters":{"colour":{"value":"x"}},"query":"x"}]}`,
+		[]string{"unrecognized_keys /any/0 [filter]", "unrecognized_keys /any/1/filters [colour]", "unrecognized_keys /any/1 [query]"}},
+	{"groups in groups", query.Accounts, query.Data, `{"any":[{"any":[{"filters":{"name":{"known":true}}}]},{"filters":{"name":{"known":true}},"none":[]}]}`,
+		[]string{"unrecognized_keys /any/0 [any]", "unrecognized_keys /any/1 [none]"}},
+	{"bad values in groups", query.Projects, query.Data, `{"none":[{"filters":{"stage":{"value":"x"},"cost":{"value":[2,1]}}},{"relations":{"has_signal":{"signal_type":{"value":["permit_filed","y"]}},"has_contact":{}}}]}`,
+		[]string{"invalid_union /none/0/filters/stage/value", "custom /none/0/filters/cost/value", "invalid_union /none/1/relations/has_signal/signal_type/value/1", "unrecognized_keys /none/1/relations [has_contact]"}},
+	{"an overlay key in a group of the Data API", query.Accounts, query.Data, `{"none":[{"filters":{"tags":{"value":"x"}}}]}`, []string{"unrecognized_keys /none/0/filters [tags]"}},
+	{"eleven groups", query.Accounts, query.Data, `{"any":` + groups(11, `{"filters":{"name":{"known":true}}}`) + `}`, []string{"too_big /any"}},
+	{"eleven groups together", query.Accounts, query.Data, `{"any":` + groups(5, `{"filters":{"name":{"known":true}}}`) + `,"none":` + groups(6, `{"filters":{"name":{"known":true}}}`) + `}`, []string{"too_big /"}},
+	{"50 conditions and a filter", query.Accounts, query.Data, `{"any":` + groups(5, fiveConditions) + `,"none":` + groups(5, fiveConditions) + `,"filters":{"name":{"known":true}},"limit":0}`, []string{"too_small /limit"}},
+	{"51 conditions", query.Accounts, query.Data, `{"any":` + groups(9, fiveConditions) + `,"none":[{"filters":{"name":{"known":true},"city":{"known":true},"state":{"known":true},"country":{"known":true},"domains":{"known":true},"description":{"known":true}}}]}`, []string{"too_big /"}},
+
 	// All issues are reported together.
 	{"many problems", query.Projects, query.Data,
 		`{"query":"","filters":{"stage":{"value":"x"},"cost":{"value":[2,1]},"colour":{"value":1}},"relations":{"has_signal":{"stage":{"value":["y"]}}},"sort":{"field":"z","order":"up"},"limit":500,"offset":"1","search_after":{},"extra":1}`,
@@ -276,9 +310,18 @@ func TestTooManyTerms(t *testing.T) {
 	if _, err := parse(t, query.Accounts, query.Data, distinct(62)); err != nil {
 		t.Errorf("62 values of 33 terms: %v", err)
 	}
-	_, err := parse(t, query.Accounts, query.Data, distinct(63))
-	if diff := cmp.Diff([]string{"too_big /"}, issueLines(t, err)); diff != "" {
-		t.Errorf("issues (-want +got):\n%s", diff)
+	half := distinct(31)
+	if _, err := parse(t, query.Accounts, query.Data, `{"any":[`+half+`],"none":[`+half+`]}`); err != nil {
+		t.Errorf("62 values of 33 terms in groups: %v", err)
+	}
+	for _, body := range []string{
+		distinct(63), `{"any":[` + distinct(32) + `],"none":[` + half + `]}`,
+		`{"any":[{"relations":{"has_contact":` + strings.TrimPrefix(distinct(32), `{"filters":`) + `}],` + strings.TrimPrefix(half, "{"),
+	} {
+		_, err := parse(t, query.Accounts, query.Data, body)
+		if diff := cmp.Diff([]string{"too_big /"}, issueLines(t, err)); diff != "" {
+			t.Errorf("issues (-want +got):\n%s", diff)
+		}
 	}
 }
 

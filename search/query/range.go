@@ -41,7 +41,9 @@ func rangeRule[T any](f *Field, of rangeReader[T]) rule.Rule[conditions] {
 		}
 		least, greatest, ok := of.bounds(from, to)
 		if !ok {
-			return conditions{where: All{Any{}}}, true // 2.5 of an integer, or an instant between two milliseconds
+			// 2.5 of an integer, or an instant between two milliseconds, matches nothing. The
+			// condition keeps its field, which may restrict the search to the book.
+			return conditions{where: All{Terms{Field: f}}}, true
 		}
 		return conditions{where: All{Range{f, least, greatest}}}, true
 	})

@@ -23,11 +23,18 @@ func walk(n Node, yield func(Node) bool) bool {
 // OnOverlay reports whether a condition of the tree is on a value of an overlay.
 func OnOverlay(root Node) bool {
 	for n := range Walk(root) {
-		if f, _ := n.parts(); f != nil && f.Overlay {
+		if OfOverlay(n) {
 			return true
 		}
 	}
 	return false
+}
+
+// OfOverlay reports whether the node itself is a condition on a value of an overlay. It
+// then matches no record outside the book.
+func OfOverlay(n Node) bool {
+	f, _ := n.parts()
+	return f != nil && f.Overlay
 }
 
 func (n All) parts() (*Field, []Node)         { return nil, n }

@@ -70,8 +70,8 @@ func Book(in workspace.ID, request query.Query) (Plan, error) {
 //	Dynamic contact View without one         contacts of a project, and all held contacts
 //	other Dynamic Views                      global records
 //
-// An overlay condition, of the definition or of the request, only matches in the
-// book: outside it the value is unknown.
+// An overlay condition, of the definition or of the request, restricts the search to
+// the book, also when it is in a group or negated: outside the book the value is unknown.
 //
 // Documents of held contacts may name Static Views that were just deleted.
 // existing lists the Static Views that still exist; nil means that all Views in
@@ -87,6 +87,9 @@ func View(v views.View, request query.Query, existing []views.ID) (Plan, error) 
 	overlaid := query.OnOverlay(request.Where)
 	if v.Type == views.Static {
 		q.Held = true
+		if overlaid && !slices.ContainsFunc(request.Where, query.OfOverlay) {
+			q = with(q, query.InBook{})
+		}
 		return Plan{Searches: []query.Query{with(q, inView(v.ID))}, InBook: overlaid}, nil
 	}
 	definition := Definition(v.Definition)

@@ -85,6 +85,16 @@ var plans = []struct {
 	{"projects_ranges", query.Projects, `{"version":1,"q":"","fields":{"sqft":{"min":"1000"},"units":{"max":"0"},"stories":{"min":"1","max":"999999999999999"},"cost":{"min":"000"},"detected":{"after":"2024-02-29"}}}`, `{}`, nil},
 	{"projects_known", query.Projects, `{"version":1,"q":"","fields":{"stories_known":["known"]}}`, `{}`, nil},
 	{"projects_unknown", query.Projects, `{"version":1,"q":"","fields":{"stories_known":["unknown"]}}`, `{}`, nil},
+	// Conditions on an overlay that records outside the book would meet.
+	{"book_groups", query.Accounts, "book", `{"any":[{"filters":{"tags":{"value":"VIP"}}},{"relations":{"has_contact":{"email":{"known":true}}}}],"none":[{"filters":{"atlas_score":{"value":2.5}}}]}`, nil},
+	{"static_groups", query.Projects, "", `{"none":[{"filters":{"stage":{"value":"filed"},"tags":{"value":"VIP"}}}]}`, nil},
+	{"static_groups_global", query.Projects, "", `{"any":[{"filters":{"stage":{"value":"filed"}}},{"filters":{"cost":{"known":false}}}]}`, nil},
+	{"static_unknown_overlay", query.Accounts, "", `{"filters":{"icp_tier":{"known":false}}}`, nil},
+	{"static_nothing_of_an_overlay", query.Accounts, "", `{"none":[{"filters":{"atlas_score":{"value":2.5}}}]}`, nil},
+	{"accounts_groups", query.Accounts, `{"version":1,"q":"","fields":{"city":["Calgary"]}}`, `{"any":[{"filters":{"icp_tier":{"value":"tier_1"}}},{"filters":{"country":{"value":"CA"}}}]}`, nil},
+	{"contacts_groups_global", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{"none":[{"filters":{"email":{"known":false}}}]}`, nil},
+	{"contacts_nothing_of_an_overlay", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{"none":[{"filters":{"updated_at":{"value":"2024-02-28T23:59:59.9991Z"}}}]}`, nil},
+	{"contacts_unknown_overlay", query.Contacts, `{"version":1,"q":"","fields":{}}`, `{"filters":{"notes":{"known":false}}}`, nil},
 	{"projects_lost_value", query.Projects, `{"version":1,"q":"","fields":{"stage":["demolished"]}}`, `{}`, nil},
 }
 

@@ -101,4 +101,7 @@ func TestViewsBoundTheirCursors(t *testing.T) {
 	if got := w.found(one, `{"limit":100,"filters":{"city":{"value":"quebec"}},"search_after":"`+next+`"}`); len(got) == 0 {
 		t.Error("a cursor does not go on under another filter")
 	}
+	if got := w.found(one, `{"limit":100,"none":[{"filters":{"city":{"known":false}}}],"search_after":"`+next+`"}`); len(got) == 0 {
+		t.Error("a cursor does not go on under other groups")
+	}
 }

@@ -82,7 +82,11 @@ func (g *grammarReader) definition(v input.Value, t Type) Definition {
 func (g *grammarReader) keys(at string, v input.Value, known ...string) {
 	for _, m := range v.Members {
 		if !slices.Contains(known, m.Name) {
-			g.fail(at, "unknown key %.100q; known here: %s", m.Name, strings.Join(known, ", "))
+			problem := fmt.Sprintf("unknown key %.100q; known here: %s", m.Name, strings.Join(known, ", "))
+			if m.Name == "any" || m.Name == "none" {
+				problem += fmt.Sprintf("; version %d has no groups, its fields must all match: give groups in searches of the View", DefinitionVersion)
+			}
+			g.fail(at, "%s", problem)
 		}
 	}
 }
@@ -126,6 +130,10 @@ func (g *grammarReader) fields(v input.Value) []Condition {
 
 func (g *grammarReader) condition(k DefinitionKey, v input.Value) Condition {
 	c, at := Condition{DefinitionKey: k}, "fields."+k.Key
+	if v.Get("known").Kind != input.Absent {
+		g.fail(at, "must not have known: %s", g.sayKnown())
+		return c
+	}
 	switch k.Shape {
 	case NumberRange:
 		c.From, c.To = g.span(at, v, k.Shape.Ends(), g.digits)
@@ -141,6 +149,17 @@ func (g *grammarReader) condition(k DefinitionKey, v input.Value) Condition {
 		c.Values = g.values(at, v, k.Field)
 	}
 	return c
+}
+
+// sayKnown says how to select by whether a value is known.
+func (g *grammarReader) sayKnown() string {
+	searches := "filters of searches of the View have it"
+	for _, k := range DefinitionKeys(g.dataset) {
+		if k.Shape == Known {
+			return fmt.Sprintf("version %d has %s, [%q] or [%q]; %s", DefinitionVersion, k.Key, ValueKnown, ValueUnknown, searches)
+		}
+	}
+	return searches
 }
 
 // only reads an array of exactly one text.

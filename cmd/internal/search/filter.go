@@ -17,6 +17,19 @@ type filterSet struct {
 	fields    []client.Field
 }
 
+// parseGroups parses options of which each is a group, in the forms of parseFilters.
+func parseGroups(args []string, describe func() ([]client.Field, error)) ([]client.Group, error) {
+	var groups []client.Group
+	for _, arg := range args {
+		filters, relations, err := parseFilters([]string{arg}, describe)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, client.Group{Filters: filters, Relations: relations})
+	}
+	return groups, nil
+}
+
 // parseFilters parses --filter options. It calls describe for the fields of the
 // dataset when an option has the form key=value, because the meaning of the
 // value depends on the kind of the field.
@@ -88,11 +101,15 @@ func jsonFilter(raw json.RawMessage) (client.Filter, error) {
 	var f struct {
 		Value      json.RawMessage `json:"value"`
 		ExactMatch bool            `json:"exact_match"`
+		Known      *bool           `json:"known"`
 	}
 	d := json.NewDecoder(strings.NewReader(string(raw)))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&f); err != nil || f.Value == nil {
-		return client.Filter{}, fmt.Errorf(`must be {"value": …}`)
+	if err := d.Decode(&f); err != nil || (f.Value == nil) == (f.Known == nil) {
+		return client.Filter{}, fmt.Errorf(`must be {"value": …} or {"known": true|false}`)
+	}
+	if f.Known != nil {
+		return client.Filter{ExactMatch: f.ExactMatch, HasValue: f.Known}, nil
 	}
 	return client.Filter{Value: f.Value, ExactMatch: f.ExactMatch}, nil
 }
@@ -137,6 +154,9 @@ func (s *filterSet) addPair(arg string) error {
 // pairFilter parses a value for a kind of field. before is the filter from
 // earlier options of the same key.
 func pairFilter(kind, value string, exact bool, before client.Filter) (client.Filter, error) {
+	if before.HasValue != nil {
+		return before, fmt.Errorf("is given in another way before")
+	}
 	if kind == "enum" || kind == "text" {
 		if exact && kind != "text" {
 			return before, fmt.Errorf("== is for texts; this field is compared as a whole anyway")

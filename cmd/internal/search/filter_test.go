@@ -34,6 +34,7 @@ func TestFilterOptions(t *testing.T) {
 		"has_signal.stage=filed":      `{"relations":{"has_signal":{"stage":{"value":["filed"]}}}}`,
 		"has_signal.stage=x|has_signal.cost=1..|without_signal":                                                              `{"relations":{"has_signal":{"cost":{"value":[1,null]},"stage":{"value":["x"]}},"without_signal":{}}}`,
 		`{"colour":{"value":[1.50,null]},"has_signal":{"name":{"value":"x","exact_match":true}},"without_signal":{}}|cost=1`: `{"filters":{"colour":{"value":[1.50,null]},"cost":{"value":1}},"relations":{"has_signal":{"name":{"value":"x","exact_match":true}},"without_signal":{}}}`,
+		`{"cost":{"known":false},"has_signal":{"name":{"known":true}}}`:                                                      `{"filters":{"cost":{"known":false}},"relations":{"has_signal":{"name":{"known":true}}}}`,
 	} {
 		var list []string
 		if args != "" {
@@ -54,31 +55,51 @@ func TestFilterOptions(t *testing.T) {
 func TestFilterOptionsThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"stage":                        "must be KEY=VALUE",
-		"colour=red":                   "there is no key colour; known: stage, name",
-		"cost=ten":                     `"ten" is not a number`,
-		"cost=0x10":                    `"0x10" is not a number`,
-		"cost=":                        "a value is missing",
-		"cost=1..x":                    `"x" is not a number`,
-		"cost=1|cost=2":                "is given before",
-		"cost==1":                      "== is for texts",
-		"stage==filed":                 "compared as a whole anyway",
-		"name=a|name==b":               "in another way before",
-		"has_thing":                    "there is no relation has_thing",
-		"has_signal=filed":             "a relation stands alone",
-		"has_signal.stage":             "a relation stands alone",
-		"has_signal.colour=red":        "there is no key colour",
-		"has_signal.has_signal=x":      "there is no key has_signal",
-		`{"stage":"filed"}`:            `stage: must be {"value": …}`,
-		`{"stage":{"values":["x"]}}`:   `stage: must be {"value": …}`,
-		`{"has_signal":{"stage":"x"}}`: `has_signal.stage: must be {"value": …}`,
-		`{"has_signal":7}`:             "has_signal is no JSON object",
-		`{"stage"`:                     "is no JSON object",
+		"stage":                                "must be KEY=VALUE",
+		"colour=red":                           "there is no key colour; known: stage, name",
+		"cost=ten":                             `"ten" is not a number`,
+		"cost=0x10":                            `"0x10" is not a number`,
+		"cost=":                                "a value is missing",
+		"cost=1..x":                            `"x" is not a number`,
+		"cost=1|cost=2":                        "is given before",
+		"cost==1":                              "== is for texts",
+		"stage==filed":                         "compared as a whole anyway",
+		"name=a|name==b":                       "in another way before",
+		"has_thing":                            "there is no relation has_thing",
+		"has_signal=filed":                     "a relation stands alone",
+		"has_signal.stage":                     "a relation stands alone",
+		"has_signal.colour=red":                "there is no key colour",
+		"has_signal.has_signal=x":              "there is no key has_signal",
+		`{"stage":"filed"}`:                    `stage: must be {"value": …}`,
+		`{"stage":{"values":["x"]}}`:           `stage: must be {"value": …}`,
+		`{"has_signal":{"stage":"x"}}`:         `has_signal.stage: must be {"value": …}`,
+		`{"cost":{"value":1,"known":true}}`:    `cost: must be {"value": …} or {"known": true|false}`,
+		`{"stage":{"known":1}}`:                `stage: must be {"value": …} or`,
+		`{"cost":{"known":true}}|cost=1`:       "in another way before",
+		`{"stage":{"known":true}}|stage=filed`: "in another way before",
+		`{"has_signal":7}`:                     "has_signal is no JSON object",
+		`{"stage"`:                             "is no JSON object",
 	} {
 		_, _, err := parseFilters(strings.Split(args, "|"), someFields)
 		if _, ok := errors.AsType[cli.ConfigError](err); !ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 		}
+	}
+}
+
+func TestGroupOptions(t *testing.T) {
+	t.Parallel()
+	groups, err := parseGroups([]string{"stage=filed", `{"cost":{"known":true},"has_signal":{}}`, "without_signal"}, someFields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(client.Search{Any: groups, None: groups[:1]})
+	want := `{"any":[{"filters":{"stage":{"value":["filed"]}}},{"filters":{"cost":{"known":true}},"relations":{"has_signal":{}}},{"relations":{"without_signal":{}}}],"none":[{"filters":{"stage":{"value":["filed"]}}}]}`
+	if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+	if _, err := parseGroups([]string{"stage=filed", "colour=red"}, someFields); err == nil || !strings.Contains(err.Error(), "there is no key colour") {
+		t.Error(err)
 	}
 }
 

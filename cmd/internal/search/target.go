@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"atlas/client"
 	"atlas/cmd/internal/cli"
@@ -19,6 +20,8 @@ type searchOptions struct {
 	View    string   `placeholder:"ID" help:"Search a View instead."`
 	Query   string   `short:"q" help:"Text all of whose terms must occur in a record."`
 	Filter  []string `short:"f" sep:"none" placeholder:"KEY=VALUE" help:"Condition; may be repeated, see below."`
+	Any     []string `sep:"none" placeholder:"GROUP" help:"Conditions of which one --any must be met; may be repeated, see below."`
+	None    []string `sep:"none" placeholder:"GROUP" help:"Conditions of which no --none may be met; may be repeated, see below."`
 	Sort    string   `placeholder:"FIELD[:desc]" help:"Order."`
 }
 
@@ -30,6 +33,8 @@ const filterHelp = `Conditions must all be met:
   has_signal.stage=filed    a related record; all conditions on one relation meet in one record
   without_project           no related record
   '{"stage":{"value":"permitted"}}'   filters and relations as docs/api.md has them
+  '{"cost":{"known":false}}'          whether there is a value
+--any and --none take a group in the same forms: one condition, or several as JSON.
 Keys and their values: POST /data/fields/search.`
 
 func (o searchOptions) Check(f *cli.Problems) {
@@ -151,9 +156,16 @@ func (o searchOptions) request(ctx context.Context, c *client.Client, t target) 
 	if q.Sort, err = o.sort(); err != nil {
 		return q, err
 	}
-	q.Filters, q.Relations, err = parseFilters(o.Filter, func() ([]client.Field, error) {
+	describe := sync.OnceValues(func() ([]client.Field, error) {
 		found, _, err := c.Fields.Search(ctx, client.FieldSearch{Dataset: t.fields})
 		return found, err
 	})
+	if q.Filters, q.Relations, err = parseFilters(o.Filter, describe); err != nil {
+		return q, err
+	}
+	if q.Any, err = parseGroups(o.Any, describe); err != nil {
+		return q, err
+	}
+	q.None, err = parseGroups(o.None, describe)
 	return q, err
 }
