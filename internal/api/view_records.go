@@ -56,7 +56,7 @@ func (s *Server) viewRecordRoutes() []Route {
 			tag: tagViews, summary: "Take several records out of a Static View",
 			data: membersDataSchema(batchCodes()...), codes: ofStatic,
 		}},
-		{Method: "POST", Path: "/workspace/views/:id/records/search", Operation: "search_view_records", Scope: read, Throttling: Metered, endpoint: endpoint{body: schema.Named("ViewRecordsSearchRequest", schema.AnyOfObjects(bodies...)), bodyOptional: true, handle: s.searchViewRecords}, doc: operationDoc{
+		{Method: "POST", Path: "/workspace/views/:id/records/search", Operation: "search_view_records", Scope: read, Throttling: Metered, endpoint: endpoint{body: schema.Named("ViewRecordsSearchRequest", schema.AnyOfObjects(bodies...).Described("A search request of the View's dataset.")), bodyOptional: true, handle: s.searchViewRecords}, doc: operationDoc{
 			tag: tagViews, summary: "Search the records of a View",
 			text:    "The request is one of the View's dataset; its conditions narrow the View for this call. One on a value of the book restricts the result to the book. The presentation's sorting is not used. " + visible,
 			depends: "the View's dataset",
