@@ -115,7 +115,7 @@ func (r Route) operation() *openapi.Operation {
 	answer := schema.Named(name+"ResponseBody", schema.Object(schema.Required("data", r.doc.data.Part(name+"Data")), schema.Required("metadata", metadata)))
 	example := answer.Sample()
 	if r.doc.dryRun {
-		answer = &schema.Schema{OneOf: []*schema.Schema{answer, dryRunAnswer}}
+		answer = schema.Named(name+"Answer", &schema.Schema{OneOf: []*schema.Schema{answer, dryRunAnswer}})
 	}
 	success := openapi.Response{Description: "Success.", Headers: r.headers(true), Content: openapi.JSON(openapi.MediaType{Schema: answer, Example: example}), Links: r.doc.links}
 	o.Responses = schema.Map[openapi.Response]{{Name: "200", Value: success}}

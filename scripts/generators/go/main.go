@@ -39,7 +39,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	found, err := c.SearchProjectsWithResponse(ctx, nil, client.ProjectSearchRequest{
-		Filters: &client.ProjectFilters{Cost: &client.NumberFilter{Value: cost}, Stage: &client.StageFilter{Value: stage}},
+		Filters: &client.ProjectFilters{Cost: &client.NumberFilter{Value: &cost}, Stage: &client.StageFilter{Value: &stage}},
 		Sort:    &client.ProjectSort{Field: client.ProjectSortFieldCost, Order: client.ProjectSortOrderDesc},
 	})
 	if err != nil {
