@@ -221,7 +221,18 @@ func (c *compiler) term(path, value string) *compiler {
 
 func (c *compiler) VisitMatch(n query.Match) { c.match(c.at.TextPath(n.Field), n.Text) }
 
-func (c *compiler) VisitMatchRecord(n query.MatchRecord) { c.match(QueryPath, n.Text) }
+func (c *compiler) VisitMatchRecord(n query.MatchRecord) {
+	if n.Fields == nil {
+		c.match(QueryPath, n.Text)
+		return
+	}
+	c.raw(`{"multi_match":{"type":"cross_fields","operator":"and","fields":[`)
+	for _, f := range n.Fields {
+		c.text(c.at.TextPath(f)).raw(`,`)
+	}
+	c.b[len(c.b)-1] = ']'
+	c.raw(`,"query":`).text(n.Text).raw(`}}`)
+}
 
 func (c *compiler) match(path, text string) {
 	c.raw(`{"match":{`).text(path).raw(`:{"operator":"and","query":`).text(text).raw(`}}}`)

@@ -41,6 +41,7 @@ type Engine struct {
 	Fetched func(ctx context.Context, rows int)
 
 	frequent frequentValues
+	kept     keptFacets
 	skipped  rowBudget
 }
 

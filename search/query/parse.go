@@ -41,31 +41,16 @@ type request struct {
 }
 
 func searchRule(d Dataset, base BaseKind) rule.Rule[Query] {
-	var searched []string
-	for _, f := range Fields(d) {
-		if f.Query {
-			searched = append(searched, "`"+f.Name+"`")
-		}
-	}
 	cursor := schema.Cursor()
 	cursor.MinLength = 1
-	r := rule.Object(
-		rule.Optional("query", rule.Text(1, MaxQuery).Example("garage").
-			Described("Every term must occur in one of the fields "+strings.Join(searched, ", ")+". Case and accents do not matter."),
-			func(r *request) *string { return &r.Text }),
-		rule.OptionalFunc("filters", filtersRule(d, base), (*request).add),
-		rule.OptionalFunc("relations", relationsRule(d), (*request).add),
+	r := rule.Object(slices.Concat(conditionFields(d, base, true), []rule.Field[request]{
 		sortField(d, base),
 		rule.Optional("limit", rule.Integer(1, MaxLimit).Default(DefaultLimit), func(r *request) *int { return &r.Limit }),
 		rule.Optional("offset", rule.Integer(0, MaxOffset).Default(0).Described("Does not count beside `search_after`."), func(r *request) *int { return &r.Offset }),
 		rule.OptionalFunc("search_after", rule.Nullable(rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return v.Text, true })).
 			Described("`metadata.search_after` of the page before, with the same sort; null: the first page."), (*request).setAfter),
-		rule.Step(func(issues *input.Issues, _ *input.Reader, r *request) {
-			if r.terms+countTerms(r.Text) > MaxTerms {
-				issues.Add(fault.TooBig, nil, "the texts of the request have more than %d terms in all", MaxTerms)
-			}
-		}),
-	)
+		boundTerms,
+	})...)
 	if base == Data { // sorting by relevance needs a query
 		property := func(name string, s *schema.Schema) schema.Map[*schema.Schema] {
 			return schema.Map[*schema.Schema]{{Name: name, Value: s}}
@@ -78,8 +63,33 @@ func searchRule(d Dataset, base BaseKind) rule.Rule[Query] {
 	return rule.Map(r, func(r request) Query {
 		r.Query.Dataset, r.Query.Base.Kind, r.Query.Where = d, base, r.where
 		return r.Query
-	}).Named(map[BaseKind]string{Data: "", Book: "Workspace", View: "View"}[base] + d.Title() + "SearchRequest")
+	}).Named(basePrefix[base] + d.Title() + "SearchRequest")
 }
+
+// conditionFields are the members that select records. private means that `query`
+// searches the fields that are Private too.
+func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[request] {
+	var searched []string
+	for _, f := range Fields(d) {
+		if f.Query && (private || !f.Private) {
+			searched = append(searched, "`"+f.Name+"`")
+		}
+	}
+	return []rule.Field[request]{
+		rule.Optional("query", rule.Text(1, MaxQuery).Example("garage").
+			Described("Every term must occur in one of the fields "+strings.Join(searched, ", ")+". Case and accents do not matter."),
+			func(r *request) *string { return &r.Text }),
+		rule.OptionalFunc("filters", filtersRule(d, base), (*request).add),
+		rule.OptionalFunc("relations", relationsRule(d), (*request).add),
+	}
+}
+
+// boundTerms refuses requests with more than MaxTerms terms.
+var boundTerms = rule.Step(func(issues *input.Issues, _ *input.Reader, r *request) {
+	if r.terms+countTerms(r.Text) > MaxTerms {
+		issues.Add(fault.TooBig, nil, "the texts of the request have more than %d terms in all", MaxTerms)
+	}
+})
 
 // setAfter stores the cursor, nil for the first page. An empty one must be refused
 // and not read as the first page.
