@@ -23,8 +23,6 @@ func (e *Engine) Facets(ctx context.Context, s query.FacetSearch) (query.Facets,
 
 // facets is Facets without the results that are kept.
 func (e *Engine) facets(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
-	defer cancel()
 	run := facetRun{engine: e, search: s, searches: s.Searches(), tallies: make([]tally, len(s.Request.Facets))}
 	for i := range run.tallies {
 		f := &s.Request.Facets[i]

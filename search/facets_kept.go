@@ -3,6 +3,7 @@ package search
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -21,6 +22,9 @@ import (
 const (
 	// keptFor is how long facets are kept if their indices do not change.
 	keptFor = 10 * time.Second
+	// facetsAtOnce is how many requests for facets a server counts at once; others wait.
+	// An answer of Elasticsearch can list valuesAtOnce values for each facet.
+	facetsAtOnce = 8
 	// keptCounts bounds the counts of all kept facets; each takes some 200 bytes.
 	keptCounts = 50_000
 )
@@ -28,6 +32,8 @@ const (
 // keptFacets keeps facets for the version of their indices, and runs equal requests
 // that are under way once.
 type keptFacets struct {
+	slots   chan struct{} // taken by requests that are counted
+	create  sync.Once
 	flight  singleflight.Group
 	lock    sync.Mutex
 	results map[string]keptResult
@@ -45,13 +51,16 @@ func (k *keptFacets) facets(ctx context.Context, e *Engine, s query.FacetSearch)
 	if err != nil {
 		return query.Facets{}, err
 	}
+	if version == nil {
+		return k.count(ctx, e, s)
+	}
 	key := keyOf(s, version)
 	if facets, there := k.get(key); there {
 		return facets, nil
 	}
 	// The run does not end with the request that started it, because others share it.
 	running := k.flight.DoChan(key, func() (any, error) {
-		facets, err := e.facets(context.WithoutCancel(ctx), s)
+		facets, err := k.count(context.WithoutCancel(ctx), e, s)
 		if err == nil {
 			k.put(key, facets)
 		}
@@ -63,6 +72,20 @@ func (k *keptFacets) facets(ctx context.Context, e *Engine, s query.FacetSearch)
 	case r := <-running:
 		facets, _ := r.Val.(query.Facets)
 		return facets, r.Err
+	}
+}
+
+// count counts when there is a slot.
+func (k *keptFacets) count(ctx context.Context, e *Engine, s query.FacetSearch) (query.Facets, error) {
+	k.create.Do(func() { k.slots = make(chan struct{}, facetsAtOnce) })
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
+	defer cancel()
+	select {
+	case k.slots <- struct{}{}:
+		defer func() { <-k.slots }()
+		return e.facets(ctx, s)
+	case <-ctx.Done():
+		return query.Facets{}, fault.BackendUnavailable(ctx.Err(), "elasticsearch")
 	}
 }
 
@@ -92,7 +115,8 @@ func (k *keptFacets) put(key string, facets query.Facets) {
 }
 
 // versionOf identifies what searches of the indices see at present: the indices, and how
-// often each of their shards was refreshed.
+// often each of their shards was refreshed. It is nil if the server may not read it,
+// which needs the privilege `monitor` (docs/operators.md).
 func (e *Engine) versionOf(ctx context.Context, s query.FacetSearch) ([]byte, error) {
 	var indices []string
 	for _, q := range s.Searches() {
@@ -107,6 +131,9 @@ func (e *Engine) versionOf(ctx context.Context, s query.FacetSearch) ([]byte, er
 		Method: http.MethodGet, Path: "/" + strings.Join(indices, ",") + "/_stats/refresh",
 		Query: url.Values{"level": {"shards"}, "filter_path": {"_shards.failed,indices.*.uuid,indices.*.shards.*.routing.node,indices.*.shards.*.refresh.external_total"}},
 	})
+	if refused, ok := errors.AsType[*elastic.Error](err); ok && refused.Status == http.StatusForbidden {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, searchFault(err)
 	}

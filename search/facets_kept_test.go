@@ -27,10 +27,16 @@ func TestFacetsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	var searches atomic.Int64
+	var refuse atomic.Bool // the version of an index
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	counting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/_msearch") {
 			searches.Add(1)
+		}
+		if refuse.Load() && strings.Contains(r.URL.Path, "/_stats") {
+			w.Header().Set("X-Elastic-Product", "Elasticsearch")
+			w.WriteHeader(http.StatusForbidden)
+			return
 		}
 		proxy.ServeHTTP(w, r)
 	}))
@@ -73,6 +79,16 @@ func TestFacetsAreKept(t *testing.T) {
 	}
 	if ran := searches.Load() - before; ran != 4 {
 		t.Errorf("four other requests made %d searches", ran)
+	}
+	refuse.Store(true)
+	before = searches.Load()
+	for range 2 {
+		if got, err := facets(t, e, query.Projects, body); err != nil || got.Count != 3 {
+			t.Errorf("without a version: %d, %v", got.Count, err)
+		}
+	}
+	if ran := searches.Load() - before; ran != 2 {
+		t.Errorf("two requests without a version made %d searches", ran)
 	}
 }
 
