@@ -94,11 +94,11 @@ func (t *tally) firstAggregations() []aggregation {
 			{t.name(mostName), clauseOn("max", path)},
 		}
 		if t.facet.Ranges != nil {
-			nodes := make([]query.Node, len(t.facet.Ranges), len(t.facet.Ranges)+1)
+			nodes := make([]query.Node, len(t.facet.Ranges))
 			for i, r := range t.facet.Ranges {
 				nodes[i] = r.Node
 			}
-			all = append(all, aggregation{t.name(countsName), t.filters(append(nodes, query.Exists{Field: f}))})
+			all = append(all, aggregation{t.name(countsName), t.ranges(nodes)}, t.withValue())
 		}
 		return all
 	}
@@ -107,13 +107,16 @@ func (t *tally) firstAggregations() []aggregation {
 		all[0] = t.topValues(0)
 	}
 	if f.List() {
-		// One record is in several buckets.
-		c := newCompiler(64)
-		c.raw(`{"filter":`).exists(path)
-		c.raw(`}`)
-		all = append(all, aggregation{t.name(knownName), c.b})
+		all = append(all, t.withValue()) // one record is in several buckets
 	}
 	return all
+}
+
+// withValue counts the records with a value.
+func (t *tally) withValue() aggregation {
+	c := newCompiler(64)
+	c.raw(`{"filter":`).exists(Root.ExactPath(t.facet.Field))
+	return aggregation{t.name(knownName), c.raw(`}`).b}
 }
 
 // allValues counts all spellings, or those of one of several partitions.
@@ -165,14 +168,65 @@ func (t *tally) secondAggregations() []aggregation {
 	for i := range nodes {
 		nodes[i] = halfOpen(f, t.edges, i)
 	}
-	return []aggregation{{t.name(countsName), t.filters(nodes)}}
+	return []aggregation{{t.name(countsName), t.ranges(nodes)}}
 }
 
-// filters counts the records that meet each condition.
-func (t *tally) filters(nodes []query.Node) clause {
+// ranges counts the records in each range, by its number as the key. Nodes are Ranges,
+// or never match.
+func (t *tally) ranges(nodes []query.Node) clause {
 	c := newCompiler(64 * len(nodes))
-	c.raw(`{"filters":{"filters":`).list(nodes).raw(`}`)
-	return t.measured(c)
+	path := Root.ExactPath(t.facet.Field)
+	from, to := make([]float64, len(nodes)), make([]float64, len(nodes))
+	for i, n := range nodes {
+		r, possible := n.(query.Range)
+		if !possible {
+			continue // from 0 to before 0
+		}
+		var exact bool
+		if from[i], to[i], exact = halfOpenDoubles(r); !exact {
+			c.raw(`{"filters":{"filters":{`)
+			for i, n := range nodes {
+				c.raw(`"`).integer(i).raw(`":`)
+				n.Accept(c)
+				c.raw(`,`)
+			}
+			return t.measured(c.closeList().raw(`},"keyed":false}`))
+		}
+	}
+	c.raw(`{"range":{"field":`).text(path).raw(`,"ranges":[`)
+	for i := range nodes {
+		c.raw(`{"key":"`).integer(i).raw(`","from":`)
+		c.b = strconv.AppendFloat(c.b, from[i], 'g', -1, 64)
+		if !math.IsInf(to[i], 1) {
+			c.b = strconv.AppendFloat(c.raw(`,"to":`).b, to[i], 'g', -1, 64)
+		}
+		c.raw(`},`)
+	}
+	return t.measured(c.closeList().raw(`]}`))
+}
+
+// halfOpenDoubles returns the doubles from which and before which a range has values,
+// the greatest one as +Inf. Of ends that doubles do not represent exactly it returns
+// false: a range aggregation compares doubles, and takes a fifth of the time of one
+// filter for each range.
+func halfOpenDoubles(r query.Range) (from, to float64, exact bool) {
+	const highestExact = 1 << 53
+	from, to = -math.MaxFloat64, math.Inf(1)
+	integers := r.Field.Type == query.Integer
+	if !r.From.Open() {
+		from, _ = strconv.ParseFloat(r.From.String(), 64)
+		if integers && math.Abs(from) >= highestExact {
+			return 0, 0, false
+		}
+	}
+	if r.To.Open() {
+		return from, to, true
+	}
+	last, _ := strconv.ParseFloat(r.To.String(), 64)
+	if integers {
+		return from, last + 1, math.Abs(last) < highestExact
+	}
+	return from, math.Nextafter(last, math.Inf(1)), true
 }
 
 // measured closes an aggregation with that of the measure in it.
@@ -197,12 +251,13 @@ func equalWidths(least, greatest float64, n int) []float64 {
 		return []float64{least, greatest}
 	}
 	width := (greatest - least) / float64(n)
-	if math.IsInf(width, 1) {
-		width = greatest/float64(n) - least/float64(n)
-	}
 	edges := make([]float64, n+1)
 	for i := range n {
 		edges[i] = least + float64(i)*width
+		if math.IsInf(width, 1) {
+			part := float64(i) / float64(n)
+			edges[i] = least*(1-part) + greatest*part
+		}
 	}
 	edges[n] = greatest
 	return edges

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -142,16 +143,16 @@ func (t *tally) clear() {
 // addFirst adds an answer to firstAggregations. It reports whether the values are
 // complete.
 func (t *tally) addFirst(all map[string]jsontext.Value) (whole bool, err error) {
-	if t.facet.Field.Faceted() {
-		if t.facet.Field.List() {
-			var known struct {
-				Count int64 `json:"doc_count"`
-			}
-			if err := unmarshal(all[t.name(knownName)], &known); err != nil {
-				return false, err
-			}
-			t.known += known.Count
+	if withValue, counted := all[t.name(knownName)]; counted {
+		var known struct {
+			Count int64 `json:"doc_count"`
 		}
+		if err := unmarshal(withValue, &known); err != nil {
+			return false, err
+		}
+		t.known += known.Count
+	}
+	if t.facet.Field.Faceted() {
 		return t.addValues(all)
 	}
 	var least, greatest struct {
@@ -167,22 +168,10 @@ func (t *tally) addFirst(all map[string]jsontext.Value) (whole bool, err error) 
 	if t.facet.Ranges == nil {
 		return true, nil
 	}
-	var c counts
-	if err := unmarshal(all[t.name(countsName)], &c); err != nil {
-		return false, err
-	}
-	n := len(t.facet.Ranges)
-	if len(c.Buckets) != n+1 {
-		return false, fault.BackendUnavailable(fmt.Errorf("%d buckets of %d", len(c.Buckets), n+1), "elasticsearch")
-	}
 	if t.buckets == nil {
-		t.buckets = make([]bucketSum, n)
+		t.buckets = make([]bucketSum, len(t.facet.Ranges))
 	}
-	for i, b := range c.Buckets[:n] {
-		t.buckets[i].add(bucketSum{b.Count, b.Measure})
-	}
-	t.known += c.Buckets[n].Count
-	return true, nil
+	return true, t.addBuckets(all)
 }
 
 // addValues adds the values that one aggregation found. It reports whether they are
@@ -215,7 +204,7 @@ func (t *tally) addValues(all map[string]jsontext.Value) (whole bool, err error)
 	return c.Error == 0 && c.Other == 0, nil
 }
 
-// addBuckets adds an answer to secondAggregations.
+// addBuckets adds the counts of ranges, or an answer to secondAggregations.
 func (t *tally) addBuckets(all map[string]jsontext.Value) error {
 	var c counts
 	if err := unmarshal(all[t.name(countsName)], &c); err != nil {
@@ -224,21 +213,26 @@ func (t *tally) addBuckets(all map[string]jsontext.Value) error {
 	if t.facet.Interval == "" && len(c.Buckets) != len(t.buckets) {
 		return fault.BackendUnavailable(fmt.Errorf("%d buckets of %d", len(c.Buckets), len(t.buckets)), "elasticsearch")
 	}
-	for i, b := range c.Buckets {
-		if t.facet.Interval != "" {
-			at, err := strconv.ParseInt(string(b.Key), 10, 64)
-			if err != nil {
-				return fault.BackendUnavailable(fmt.Errorf("a bucket without its time: %w", err), "elasticsearch")
-			}
-			i = t.first.until(calendarOf(float64(at), t.facet.Interval))
-			if i < 0 || i >= len(t.buckets) {
-				return fault.BackendUnavailable(errors.New("records changed while they were counted"), "elasticsearch")
-			}
+	for _, b := range c.Buckets {
+		i, err := t.bucketOf(b.Key)
+		if err != nil || i < 0 || i >= len(t.buckets) {
+			return fault.BackendUnavailable(fmt.Errorf("a bucket that was not asked for, or a record that changed while it was counted: %s", b.Key), "elasticsearch")
 		}
 		t.buckets[i].add(bucketSum{b.Count, b.Measure})
-		t.known += b.Count
+		if t.facet.Ranges == nil {
+			t.known += b.Count
+		}
 	}
 	return nil
+}
+
+// bucketOf is the position of the bucket with a key: a time, or the text of the position.
+func (t *tally) bucketOf(key jsontext.Value) (int, error) {
+	if t.facet.Interval == "" {
+		return strconv.Atoi(strings.Trim(string(key), `"`))
+	}
+	at, err := strconv.ParseInt(string(key), 10, 64)
+	return t.first.until(calendarOf(float64(at), t.facet.Interval)), err
 }
 
 // literal is a value of the facet's field as a record shows it; null for nil.

@@ -5,12 +5,14 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"atlas/internal/devstack/backends"
+	"atlas/internal/input"
 	"atlas/mappings"
 	"atlas/search"
 	"atlas/search/query"
@@ -117,5 +119,46 @@ func TestFacetsOfManyValues(t *testing.T) {
 	// Account 0 is named by projects 0 to 2, each other one below many/3 by four.
 	if firms.Values[0].Value != searchtest.ID("a", 1) || firms.Values[0].Count != 4 || firms.Values[1].Value != searchtest.ID("a", 2) || firms.Unknown != 0 {
 		t.Errorf("%+v", firms)
+	}
+}
+
+// Ranges beyond the integers that doubles represent, doubles that are neighbours, and
+// one bucket of one value.
+func TestFacetsOfExtremeNumbers(t *testing.T) {
+	t.Parallel()
+	e, x := newEngine(t)
+	w := searchtest.NewWorld()
+	for i, numbers := range []string{`"residential_units":9007199254740991,"sqft":0.1`, `"residential_units":9007199254740990,"sqft":0.10000000000000002`, `"residential_units":-3,"sqft":-1.7e308`, `"sqft":1.7e308`} {
+		w.Add(searchtest.Record(t, query.Projects, `{"id":"`+searchtest.ID("p", i+1)+`","name":"P","stories":7,`+numbers+`}`))
+	}
+	x.Load(t, w)
+	for _, c := range []struct {
+		facet string
+		want  []int64
+	}{
+		{`{"field":"residential_units","ranges":[[9007199254740991,null],[null,9007199254740990],[-3.5,0],[9007199254740993,null]]}`, []int64{1, 2, 1, 0}},
+		{`{"field":"residential_units","ranges":[[0.5,0.7],[-3,-3],[-4,9007199254740990]]}`, []int64{0, 1, 2}},
+		{`{"field":"sqft","ranges":[[0.1,0.1],[0.1,0.10000000000000002],[0.10000000000000002,null],[null,0.1]]}`, []int64{1, 2, 2, 2}},
+		{`{"field":"sqft","buckets":3}`, []int64{1, 2, 1}},
+		{`{"field":"stories","buckets":3}`, []int64{4}},
+		{`{"field":"cost","buckets":3}`, []int64{}},
+		{`{"field":"cost","ranges":[[0,null]]}`, []int64{0}},
+	} {
+		v, _ := input.Decode([]byte(`{"facets":[` + c.facet + `]}`))
+		r, err := query.FacetRule(query.Projects, query.Data).Parse(v)
+		if err != nil {
+			t.Fatal(c.facet, err)
+		}
+		got, err := e.Facets(t.Context(), query.FacetSearch{Request: r, Sets: []query.Query{r.Query}})
+		if err != nil {
+			t.Fatal(c.facet, err)
+		}
+		counts := []int64{}
+		for _, b := range got.Facets[0].(query.BucketCounts).Buckets {
+			counts = append(counts, b.Count)
+		}
+		if !slices.Equal(counts, c.want) {
+			t.Errorf("%s: %v, want %v", c.facet, counts, c.want)
+		}
 	}
 }
