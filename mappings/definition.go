@@ -41,9 +41,13 @@ func global(d query.Dataset) definition {
 		document.IDLow:      {"type": "long", "index": false},
 	}
 	folded(ix, fields)
+	terms := ix[document.TextGroup]["properties"].(properties)
 	def := definition{Children: []string{}, Sort: indexSort(d), Properties: properties{document.IX: {"properties": ix}}}
 	for _, f := range fields {
 		def.Properties[f.Name] = shown(f)
+		if f.OwnTerms {
+			terms[f.Name] = ownTerms
+		}
 		if f.Ranked() {
 			ix[document.Rank] = property{"type": "long"}
 		}
@@ -94,7 +98,10 @@ func held(d query.Dataset) definition {
 	}
 	folded(block, fields)
 	for _, f := range fields {
-		if f.Kind != query.Plain && !f.Folded() {
+		switch {
+		case f.Folded() && f.Faceted():
+			block[f.Name] = property{"type": "keyword", "index": false} // the spellings are counted
+		case f.Kind != query.Plain && !f.Folded():
 			block[f.Name] = typed(f)
 		}
 	}
@@ -147,11 +154,14 @@ func folded(to properties, fields []query.Field) {
 			exact[f.Name]["doc_values"] = false
 		}
 		if f.Kind == query.FullText {
-			text[f.Name] = property{"type": "text", "index_options": "docs", "norms": false}
+			text[f.Name] = ownTerms
 		}
 	}
 	to[document.TextGroup], to[document.ExactGroup] = property{"properties": text}, property{"properties": exact}
 }
+
+// ownTerms defines the terms of one field.
+var ownTerms = property{"type": "text", "index_options": "docs", "norms": false}
 
 func typed(f query.Field) property {
 	switch f.Type {

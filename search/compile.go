@@ -145,6 +145,9 @@ func (c *compiler) condition(q query.Query, seek clause) {
 		c.b = append(append(c.b, seek...), ',')
 	}
 	text := query.MatchRecord{Text: query.Fold(q.Text)}
+	if q.DryRun {
+		text.Fields = query.PublicText(q.Dataset)
+	}
 	if q.Text != "" && !scored {
 		c.VisitMatchRecord(text)
 		c.raw(`,`)
@@ -234,7 +237,18 @@ func (c *compiler) term(path, value string) *compiler {
 
 func (c *compiler) VisitMatch(n query.Match) { c.match(c.at.TextPath(n.Field), n.Text) }
 
-func (c *compiler) VisitMatchRecord(n query.MatchRecord) { c.match(QueryPath, n.Text) }
+func (c *compiler) VisitMatchRecord(n query.MatchRecord) {
+	if n.Fields == nil {
+		c.match(QueryPath, n.Text)
+		return
+	}
+	c.raw(`{"multi_match":{"type":"cross_fields","operator":"and","fields":[`)
+	for _, f := range n.Fields {
+		c.text(c.at.TextPath(f)).raw(`,`)
+	}
+	c.b[len(c.b)-1] = ']'
+	c.raw(`,"query":`).text(n.Text).raw(`}}`)
+}
 
 func (c *compiler) match(path, text string) {
 	c.raw(`{"match":{`).text(path).raw(`:{"operator":"and","query":`).text(text).raw(`}}}`)

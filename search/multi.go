@@ -19,8 +19,10 @@ type request struct {
 }
 
 // request compiles q for the index that it runs on.
-func (e *Engine) request(q query.Query, o options) request {
-	body := compile(q, o)
+func (e *Engine) request(q query.Query, o options) request { return e.at(q, compile(q, o)) }
+
+// at is the body of a search of the records of q's base.
+func (e *Engine) at(q query.Query, body []byte) request {
 	if q.Held {
 		index := e.Names.Held(string(q.Dataset))
 		if q.Generation != "" {

@@ -39,6 +39,15 @@ func (p FieldPrefix) ExactPath(f *query.Field) string {
 	return p.Values + f.Name
 }
 
+// SpellingPath is the path by which the values of a field are counted as they are
+// written, where facets list them.
+func (p FieldPrefix) SpellingPath(f *query.Field) string {
+	if f.Overlay {
+		p = overlayPrefix
+	}
+	return p.Values + f.Name
+}
+
 // TextPath is the path by which the terms of a full-text field are matched.
 func (p FieldPrefix) TextPath(f *query.Field) string {
 	if f.Overlay {

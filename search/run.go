@@ -45,6 +45,7 @@ type Engine struct {
 
 	frequent frequentValues
 	fronts   fronts
+	kept     keptFacets
 	skipped  rowBudget
 }
 

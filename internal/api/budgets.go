@@ -1,6 +1,9 @@
 package api
 
-import "atlas/search"
+import (
+	"atlas/search"
+	"atlas/search/query"
+)
 
 // Budget limits what a route may use. The server enforces Places. Tests enforce Rows
 // and Heap. The server does not start when a route has no budget.
@@ -45,6 +48,8 @@ const (
 	// rowsMatched is the number of candidates that an upsert reads to resolve `match`,
 	// plus the record.
 	rowsMatched = search.MaxMatches + 1
+	// rowsNamed is the number of accounts whose names facets show.
+	rowsNamed = query.MaxFacets * query.MaxFacetValues
 )
 
 // Budgets has the budget of each operation of the route table.
@@ -63,6 +68,15 @@ var Budgets = map[string]Budget{
 	"get_contact":     {placesSearch, 1 + 1 + rowsRelated, 256},
 	"get_project":     {placesSearch, 1 + 3*rowsRelated, 256},
 	"get_signal":      {placesSearch, 1 + 1 + rowsRelated, 256},
+
+	"facet_accounts":           {placesSearch, rowsNamed, 256},
+	"facet_contacts":           {placesSearch, rowsNamed, 256},
+	"facet_projects":           {placesSearch, rowsNamed, 256},
+	"facet_signals":            {placesSearch, rowsNamed, 256},
+	"facet_workspace_accounts": {placesSearch, rowsNamed, 256},
+	"facet_workspace_contacts": {placesSearch, rowsNamed, 256},
+	"facet_workspace_projects": {placesSearch, rowsNamed, 256},
+	"facet_view_records":       {placesSearch, rowsNamed, 256},
 
 	"search_workspace_accounts": {placesSearch, rowsSearch, 256},
 	"search_workspace_contacts": {placesSearch, rowsSearch, 256},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,7 @@ func TestDryRun(t *testing.T) {
 	for i := range accounts {
 		data.Add(searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d","city":"Calgary"}`, searchtest.ID("a", i+1), i+1)))
 	}
+	data.Add(searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Ada","email":"ada@firm.example"}`, searchtest.ID("c", 1))))
 	w.load(t, data)
 	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 1_000)}, Scopes: workspace.AllScopes()})
 	w.freeLimit(t, 1, 30)
@@ -80,6 +82,24 @@ func TestDryRun(t *testing.T) {
 	}
 	if a := w.call(t, key, "POST", "/data/accounts/search", `{"dry_run":1}`); a.code() != "validation" {
 		t.Errorf("dry_run 1: %s", a.text)
+	}
+	// What costs nothing does not say whether an address exists.
+	for path, body := range map[string]string{
+		"/data/contacts/search":      `{"dry_run":true,"filters":{"email":{"value":"x"}}}`,
+		"/data/projects/search":      `{"dry_run":true,"relations":{"without_contact":{"email":{"known":true}}}}`,
+		"/data/accounts/search":      `{"dry_run":true,"none":[{"relations":{"has_contact":{"email":{"value":"x"}}}}]}`,
+		"/workspace/contacts/search": `{"dry_run":true,"any":[{"filters":{"email":{"value":"x"}}}]}`,
+	} {
+		if a := w.call(t, key, "POST", path, body); a.code() != "validation" || !strings.Contains(a.text, `"email"`) {
+			t.Errorf("%s %s: %d %s", path, body, a.status, a.text)
+		}
+	}
+	for text, count := range map[string]int{"ada": 1, "ada@firm.example": 0} {
+		var got struct{ Count int }
+		w.call(t, key, "POST", "/data/contacts/search", fmt.Sprintf(`{"dry_run":true,"query":%q}`, text)).into(t, &got, nil)
+		if got.Count != count {
+			t.Errorf("%d contacts for %s", got.Count, text)
+		}
 	}
 	var usage struct {
 		Used   int `json:"used_credits"`

@@ -86,8 +86,10 @@ func newWorld(t *testing.T) *world {
 	links, err := people.NewInvitationLinks(linkBase, []byte("a key of the servers"))
 	fatal(t, err)
 	indices := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{})
+	engine := &search.Engine{Elastic: indices.Client, Names: indices.Names, Cursors: cursors, Timeout: 30 * time.Second}
 	w.server = &api.Server{
-		Search:     &search.Engine{Elastic: indices.Client, Names: indices.Names, Cursors: cursors, Timeout: 30 * time.Second},
+		Search:     engine,
+		Facets:     engine,
 		Gate:       gate,
 		Ledger:     w.ledger,
 		Workspaces: app,

@@ -44,7 +44,7 @@ func (w *world) holds(t *testing.T) {
 		Memberships: &views.Memberships{Store: store, Records: engine, Changed: p.Wake},
 		Favorites:   views.NewFavorites(store),
 	}
-	w.server.Records = &records.Records{Searcher: engine, Freshness: p, Overlays: store, Views: store}
+	w.server.Records = &records.Records{Searcher: engine, Faceter: engine, Freshness: p, Overlays: store, Views: store}
 }
 
 // load puts a world's records into the global indices.

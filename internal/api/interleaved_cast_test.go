@@ -61,6 +61,7 @@ var interleaved = map[string]asked{
 	"remove_view_record":        {path: "/workspace/views/{view}/records/{account3}", writes: true},
 	"remove_view_records_batch": {path: "/workspace/views/{view}/records/delete/batch", body: `{"ids":["{account4}"]}`, writes: true},
 	"search_view_records":       {path: "/workspace/views/{view}/records/search", body: `{"limit":5}`},
+	"facet_view_records":        {path: "/workspace/views/{view}/records/facets", body: `{"facets":[{"field":"tags"}]}`},
 
 	"list_favorite_views":         {path: "/workspace/favorite-views"},
 	"upsert_favorite_view":        {path: "/workspace/favorite-views/upsert", body: `{"view_id":"{liked1}"}`, writes: true},
@@ -73,11 +74,13 @@ func init() {
 	for _, d := range query.Datasets {
 		one := d.Singular()
 		interleaved["search_"+string(d)] = asked{path: "/data/" + string(d) + "/search", body: `{"limit":5}`}
+		interleaved["facet_"+string(d)] = asked{path: "/data/" + string(d) + "/facets", body: `{"facets":[{"field":"created_at","interval":"day"}]}`}
 		interleaved["get_"+one] = asked{path: "/data/" + string(d) + "/{" + one + "1}"}
 	}
 	for _, d := range query.Held {
 		one, path := d.Singular(), "/workspace/"+string(d)
 		interleaved["search_workspace_"+string(d)] = asked{path: path + "/search", body: `{"limit":5}`}
+		interleaved["facet_workspace_"+string(d)] = asked{path: path + "/facets", body: `{"facets":[{"field":"tags"}]}`}
 		interleaved["get_workspace_"+one] = asked{path: path + "/{" + one + "1}"}
 		interleaved["upsert_workspace_"+one] = asked{path: path + "/upsert", body: `{"` + one + `_id":"{` + one + `2}","notes":"{new}"}`, writes: true}
 		interleaved["delete_workspace_"+one] = asked{path: path + "/{" + one + "3}", writes: true}

@@ -68,6 +68,10 @@ var rows = map[string]row{
 	"search_contacts": {method: "POST", path: "/data/contacts/search", body: `{}`, scope: dataRead, required: true, ok: fine},
 	"search_projects": {method: "POST", path: "/data/projects/search", body: `{}`, scope: dataRead, required: true, ok: fine},
 	"search_signals":  {method: "POST", path: "/data/signals/search", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"facet_accounts":  {method: "POST", path: "/data/accounts/facets", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"facet_contacts":  {method: "POST", path: "/data/contacts/facets", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"facet_projects":  {method: "POST", path: "/data/projects/facets", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"facet_signals":   {method: "POST", path: "/data/signals/facets", body: `{}`, scope: dataRead, required: true, ok: fine},
 	"get_account":     {method: "GET", path: "/data/accounts/" + unknownID, scope: dataRead, required: true, ok: notFound},
 	"get_contact":     {method: "GET", path: "/data/contacts/" + unknownID, scope: dataRead, required: true, ok: notFound},
 	"get_project":     {method: "GET", path: "/data/projects/" + unknownID, scope: dataRead, required: true, ok: notFound},
@@ -98,6 +102,7 @@ var rows = map[string]row{
 	"add_view_records_batch":    {method: "POST", path: "/workspace/views/" + unknownID + "/records/add/batch", body: `{"inputs":[{}]}`, scope: wsWrite, ok: noView},
 	"remove_view_record":        {method: "DELETE", path: "/workspace/views/" + unknownID + "/records/" + unknownID, scope: wsWrite, ok: noView},
 	"remove_view_records_batch": {method: "POST", path: "/workspace/views/" + unknownID + "/records/delete/batch", body: `{"ids":["x"]}`, scope: wsWrite, ok: noView},
+	"facet_view_records":        {method: "POST", path: "/workspace/views/" + unknownID + "/records/facets", body: `{}`, scope: wsRead, ok: noView},
 	"search_view_records":       {method: "POST", path: "/workspace/views/" + unknownID + "/records/search", body: `{}`, scope: wsRead, ok: noView},
 
 	"list_favorite_views":         {method: "GET", path: "/workspace/favorite-views", scope: wsRead, required: true, users: true, ok: fine},
@@ -160,6 +165,7 @@ func bookRows(d query.Dataset) map[string]row {
 	path, one := "/workspace/"+string(d), d.Singular()
 	none := verdict{404, "not_found"}
 	return map[string]row{
+		"facet_workspace_" + string(d):             {method: "POST", path: path + "/facets", body: `{}`, scope: wsRead, ok: fine},
 		"search_workspace_" + string(d):            {method: "POST", path: path + "/search", body: `{}`, scope: wsRead, ok: fine},
 		"get_workspace_" + one:                     {method: "GET", path: path + "/" + unknownID, scope: wsRead, ok: none},
 		"upsert_workspace_" + one:                  {method: "POST", path: path + "/upsert", body: `{"` + one + `_id":"` + unknownID + `"}`, scope: wsWrite, ok: none},

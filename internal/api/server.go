@@ -57,6 +57,7 @@ type Probe func(ctx context.Context) error
 // Server is the HTTP API. Its fields are set before Handler is called.
 type Server struct {
 	Search     Searcher
+	Facets     Faceter
 	Gate       Gate
 	Ledger     Ledger
 	Workspaces Workspaces

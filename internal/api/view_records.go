@@ -18,10 +18,12 @@ import (
 	"atlas/workspace/views"
 )
 
-// RecordSearcher searches books and Views. *records.Records implements it.
+// RecordSearcher searches books and Views, and counts their records. *records.Records implements it.
 type RecordSearcher interface {
 	SearchBook(ctx context.Context, in workspace.ID, request query.Query) (query.Page, error)
 	SearchView(ctx context.Context, v views.View, request query.Query) (query.Page, error)
+	FacetBook(ctx context.Context, in workspace.ID, request query.FacetRequest) (query.Facets, error)
+	FacetView(ctx context.Context, v views.View, request query.FacetRequest) (query.Facets, error)
 }
 
 func (s *Server) viewRecordRoutes() []Route {
@@ -143,7 +145,7 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 		return reply{}, joinIssues(c.pathIssues, err)
 	}
 	if len(c.pathIssues) > 0 {
-		return reply{}, joinIssues(c.pathIssues, ofAnyDataset(body))
+		return reply{}, joinIssues(c.pathIssues, ofAnyDataset(searchOfView(body)))
 	}
 	in, id := c.workspace(), c.pathID("id")
 	base := query.Base{Kind: query.View, Workspace: in.String(), View: id.String()}
@@ -152,7 +154,7 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 	}
 	v, err := s.Views.Views.ToSearch(c.Context(), in, views.ID(id))
 	if fault.CodeOf(err) == fault.ViewNotFound {
-		err = cmp.Or(ofAnyDataset(body), err) // issues for any View come first
+		err = cmp.Or(ofAnyDataset(searchOfView(body)), err) // issues for any View come first
 	}
 	if err != nil {
 		return reply{}, err
@@ -191,13 +193,20 @@ func (s *Server) checkCursor(body input.Value, base query.Base) (refused error) 
 	return refused
 }
 
-// ofAnyDataset returns what is wrong with the body of a View search for every
-// dataset of the View, nil if nothing is.
-func ofAnyDataset(body input.Value) error {
+// searchOfView parses the body of a View search for a dataset of the View.
+func searchOfView(body input.Value) func(query.Dataset) error {
+	return func(d query.Dataset) error {
+		_, err := query.Parse(body, d, query.Base{Kind: query.View})
+		return err
+	}
+}
+
+// ofAnyDataset returns what is wrong with a body for every dataset of its View, nil if
+// nothing is. parse parses the body.
+func ofAnyDataset(parse func(query.Dataset) error) error {
 	var common []fault.Issue
 	for i, d := range query.Held {
-		_, err := query.Parse(body, d, query.Base{Kind: query.View})
-		e, invalid := errors.AsType[*fault.Error](err)
+		e, invalid := errors.AsType[*fault.Error](parse(d))
 		if !invalid {
 			return nil
 		}

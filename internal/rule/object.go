@@ -26,6 +26,11 @@ func Step[T any](do func(s *input.Issues, r *input.Reader, into *T)) Field[T] {
 	return Field[T]{read: do}
 }
 
+// Within is the field of a part of the target.
+func Within[T, U any](f Field[T], part func(*U) *T) Field[U] {
+	return Field[U]{f.properties, func(s *input.Issues, r *input.Reader, into *U) { f.read(s, r, part(into)) }}
+}
+
 // NoOthers is the check for unknown members, which otherwise comes after all
 // fields.
 func NoOthers[T any]() Field[T] {

@@ -98,7 +98,7 @@ func (r Record) build(b []byte, folded [][]string, children Children) []byte {
 		}
 	}
 	b = append(b, ',')
-	b = r.appendFolded(b, folded)
+	b = r.appendFolded(b, folded, true)
 	for _, rel := range query.RelationsOf(r.Dataset) {
 		newest := children.Newest(rel.Child)
 		if len(newest) == 0 {
@@ -158,7 +158,7 @@ func (r Record) fragment(b []byte, folded [][]string) []byte {
 			b = append(query.AppendValue(b, f, r.values[i]), ',')
 		}
 	}
-	b = r.appendFolded(b, folded)
+	b = r.appendFolded(b, folded, false)
 	return append(b, '}')
 }
 
@@ -189,18 +189,21 @@ func (r Record) fold() [][]string {
 	return folded
 }
 
-// appendFolded appends the groups `text` and `exact`.
-func (r Record) appendFolded(b []byte, folded [][]string) []byte {
-	b = r.appendGroup(append(b, `"`+TextGroup+`":{`...), folded, false)
-	return r.appendGroup(append(b, `,"`+ExactGroup+`":{`...), folded, true)
+// appendFolded appends the groups `text` and `exact`. ownTerms includes the fields that
+// a global document alone has terms of.
+func (r Record) appendFolded(b []byte, folded [][]string, ownTerms bool) []byte {
+	b = r.appendGroup(append(b, `"`+TextGroup+`":{`...), folded, func(f *query.Field) bool {
+		return f.Folded() && f.Kind == query.FullText || ownTerms && f.OwnTerms
+	}, false)
+	return r.appendGroup(append(b, `,"`+ExactGroup+`":{`...), folded, func(f *query.Field) bool { return f.Folded() }, true)
 }
 
-func (r Record) appendGroup(b []byte, folded [][]string, exact bool) []byte {
+func (r Record) appendGroup(b []byte, folded [][]string, has func(*query.Field) bool, exact bool) []byte {
 	start := len(b)
 	fields := schemas[r.Dataset].fields
 	for i := range fields {
 		f := &fields[i]
-		if folded[i] == nil || !f.Folded() || !exact && f.Kind != query.FullText {
+		if folded[i] == nil || !has(f) {
 			continue
 		}
 		b = appendName(b, f.Name)

@@ -57,7 +57,7 @@ func (h Held) append(b []byte, d query.Dataset) []byte {
 	fields := query.OverlayFields(d)
 	for i := range fields {
 		f := &fields[i]
-		if value := h.Overlay.Value(f); f.Kind != query.Plain && !f.Folded() && value != nil && value != "" {
+		if value := h.Overlay.Value(f); f.Kind != query.Plain && (!f.Folded() || f.Faceted()) && value != nil && value != "" {
 			b = query.AppendValue(appendName(append(b, ','), f.Name), f, value)
 		}
 	}

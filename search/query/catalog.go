@@ -110,6 +110,14 @@ type Field struct {
 	Domains bool
 	// Query means that `query` searches the field.
 	Query bool
+	// Private means that only what charges for records searches the field: free routes
+	// refuse filters on it, and their `query` leaves it out. Otherwise they would tell
+	// for nothing whether a value exists.
+	Private bool
+	// OwnTerms means that a global document has the terms of the field on their own, and
+	// not only among those of all fields that `query` searches. FullText fields have
+	// them anyway. It is for datasets with a Private field.
+	OwnTerms bool
 	// Headline means that a match in the field has a higher weight in the relevance
 	// score. One field of each dataset has it.
 	Headline bool

@@ -41,35 +41,24 @@ type request struct {
 }
 
 func searchRule(d Dataset, base BaseKind) rule.Rule[Query] {
-	var searched []string
-	for _, f := range Fields(d) {
-		if f.Query {
-			searched = append(searched, "`"+f.Name+"`")
-		}
-	}
 	cursor := schema.Cursor()
 	cursor.MinLength = 1
-	r := rule.Object(
-		rule.Optional("query", rule.Text(1, MaxQuery).Example("garage").
-			Described("Every term must occur in one of the fields "+strings.Join(searched, ", ")+". Case and accents do not matter."),
-			func(r *request) *string { return &r.Text }),
-		rule.OptionalFunc("filters", filtersRule(d, base), (*request).add),
-		rule.OptionalFunc("relations", relationsRule(d), (*request).add),
-		rule.OptionalFunc("any", groupsRule(d, base).Described("At least one of these groups must match."), (*request).addAny),
-		rule.OptionalFunc("none", groupsRule(d, base).Described("None of these groups may match."), (*request).addNone),
-		rule.Step(boundGroups[request]),
+	r := rule.Object(slices.Concat(conditionFields(d, base, true), []rule.Field[request]{
 		sortField(d, base),
 		rule.Optional("limit", rule.Integer(1, MaxLimit).Default(DefaultLimit), func(r *request) *int { return &r.Limit }),
 		rule.Optional("offset", rule.Integer(0, MaxOffset).Default(0).Described("Does not count beside `search_after`."), func(r *request) *int { return &r.Offset }),
 		rule.OptionalFunc("search_after", rule.Nullable(rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return v.Text, true })).
 			Described("`metadata.search_after` of the page before, with the same sort; null: the first page."), (*request).setAfter),
-		rule.Optional("dry_run", rule.Boolean().Described("Answer how many records match and what this page would cost, and charge nothing."), func(r *request) *bool { return &r.DryRun }),
-		rule.Step(func(issues *input.Issues, _ *input.Reader, r *request) {
-			if r.terms+countTerms(r.Text) > MaxTerms {
-				issues.Add(fault.TooBig, nil, "the texts of the request have more than %d terms in all", MaxTerms)
+		rule.Optional("dry_run", rule.Boolean().Described("Answer how many records match and what this page would cost, and charge nothing. Such a request must not filter by `email`, and `query` does not search addresses."), func(r *request) *bool { return &r.DryRun }),
+		rule.Step(func(issues *input.Issues, body *input.Reader, r *request) {
+			for _, name := range []string{"filters", "relations", "any", "none"} {
+				if r.DryRun {
+					refusePrivate(issues, body.Take(name), body.Path(name))
+				}
 			}
 		}),
-	)
+		boundTerms,
+	})...)
 	if base == Data { // sorting by relevance needs a query
 		byRelevance := schema.Is("field", RelevanceSort).At("sort")
 		byRelevance.Required = []string{"sort"}
@@ -83,6 +72,34 @@ func searchRule(d Dataset, base BaseKind) rule.Rule[Query] {
 
 // baseNames begin the names of the schemas of each base.
 var baseNames = map[BaseKind]string{Data: "", Book: "Workspace", View: "View"}
+
+// conditionFields are the members that select records. private means that `query`
+// searches the fields that are Private too.
+func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[request] {
+	var searched []string
+	for _, f := range Fields(d) {
+		if f.Query && (private || !f.Private) {
+			searched = append(searched, "`"+f.Name+"`")
+		}
+	}
+	return []rule.Field[request]{
+		rule.Optional("query", rule.Text(1, MaxQuery).Example("garage").
+			Described("Every term must occur in one of the fields "+strings.Join(searched, ", ")+". Case and accents do not matter."),
+			func(r *request) *string { return &r.Text }),
+		rule.OptionalFunc("filters", filtersRule(d, base), (*request).add),
+		rule.OptionalFunc("relations", relationsRule(d), (*request).add),
+		rule.OptionalFunc("any", groupsRule(d, base).Described("At least one of these groups must match."), (*request).addAny),
+		rule.OptionalFunc("none", groupsRule(d, base).Described("None of these groups may match."), (*request).addNone),
+		rule.Step(boundGroups[request]),
+	}
+}
+
+// boundTerms refuses requests with more than MaxTerms terms.
+var boundTerms = rule.Step(func(issues *input.Issues, _ *input.Reader, r *request) {
+	if r.terms+countTerms(r.Text) > MaxTerms {
+		issues.Add(fault.TooBig, nil, "the texts of the request have more than %d terms in all", MaxTerms)
+	}
+})
 
 // setAfter stores the cursor, nil for the first page. An empty one must be refused
 // and not read as the first page.

@@ -29,7 +29,13 @@ func (n Match) String() string {
 	return expression("match", n.Field.String(), strconv.Quote(n.Text))
 }
 
-func (n MatchRecord) String() string { return expression("match_record", strconv.Quote(n.Text)) }
+func (n MatchRecord) String() string {
+	parts := []string{strconv.Quote(n.Text)}
+	for _, f := range n.Fields {
+		parts = append(parts, f.String())
+	}
+	return expression("match_record", parts...)
+}
 
 func (n Range) String() string {
 	return expression("range", n.Field.String(), n.From.String(), n.To.String())

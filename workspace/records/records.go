@@ -53,6 +53,7 @@ type Overlays interface {
 // Records searches books and Views.
 type Records struct {
 	Searcher  Searcher
+	Faceter   Faceter
 	Freshness Freshness
 	Overlays  Overlays
 	Views     Views
@@ -92,7 +93,7 @@ type search struct {
 }
 
 func (r *Records) search(ctx context.Context, s search) (query.Page, error) {
-	plan, page, err := r.find(ctx, s)
+	plan, page, err := find(ctx, r, s, false, func(plan join.Plan, _ string) (query.Page, error) { return r.run(ctx, plan) })
 	if err != nil || len(page.Rows) == 0 {
 		return page, err
 	}
@@ -122,17 +123,16 @@ func (r *Records) search(ctx context.Context, s search) (query.Page, error) {
 	return page, nil
 }
 
-// find makes and runs the plan. Held records are searched in the generation that
-// was settled. If a rebuild has deleted that generation, the search runs once
-// more in the new one.
-func (r *Records) find(ctx context.Context, s search) (join.Plan, query.Page, error) {
-	plan, err := s.plan(nil)
-	if err != nil {
-		return plan, query.Page{}, err
+// find makes a plan and runs it in the generation of held records that was settled. If
+// a rebuild has deleted that generation, it runs once more in the new one. overlaid
+// means that the run reads held records even if the plan does not.
+func find[T any](ctx context.Context, r *Records, s search, overlaid bool, run func(plan join.Plan, generation string) (T, error)) (plan join.Plan, found T, err error) {
+	if plan, err = s.plan(nil); err != nil {
+		return plan, found, err
 	}
-	if !plan.Held() {
-		page, err := r.run(ctx, plan)
-		return plan, page, err
+	if !plan.Held() && !overlaid {
+		found, err = run(plan, "")
+		return plan, found, err
 	}
 	f, err := r.Freshness.Settle(ctx, s.in, s.dataset)
 	if err == nil && f.ViewDeleted {
@@ -142,18 +142,18 @@ func (r *Records) find(ctx context.Context, s search) (join.Plan, query.Page, er
 		}
 	}
 	if err != nil {
-		return plan, query.Page{}, err
+		return plan, found, err
 	}
-	page, err := r.run(ctx, plan.In(f.Generation))
+	found, err = run(plan.In(f.Generation), f.Generation)
 	if !errors.Is(err, query.ErrIndexGone) {
-		return plan, page, err
+		return plan, found, err
 	}
 	now, again := r.Freshness.Settle(ctx, s.in, s.dataset)
 	if again != nil || now.Generation == f.Generation {
-		return plan, page, err
+		return plan, found, err
 	}
-	page, err = r.run(ctx, plan.In(now.Generation))
-	return plan, page, err
+	found, err = run(plan.In(now.Generation), now.Generation)
+	return plan, found, err
 }
 
 func (r *Records) run(ctx context.Context, plan join.Plan) (query.Page, error) {

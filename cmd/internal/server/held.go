@@ -64,6 +64,6 @@ func wireHeld(ctx context.Context, c Config, s *api.Server, engine *search.Engin
 		Memberships: &views.Memberships{Store: store, Records: engine, Changed: projector.Wake},
 		Favorites:   views.NewFavorites(store),
 	}
-	s.Records = &records.Records{Searcher: engine, Freshness: projector, Overlays: store, Views: store}
+	s.Records = &records.Records{Searcher: engine, Faceter: engine, Freshness: projector, Overlays: store, Views: store}
 	return inBackground(projector.Sweep, log), projector.Close
 }

@@ -107,6 +107,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	engine := &search.Engine{Elastic: es, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
 	w.server = &api.Server{
 		Search:     engine,
+		Facets:     engine,
 		Gate:       gate,
 		Ledger:     ledger,
 		Workspaces: store,

@@ -1,0 +1,125 @@
+package api
+
+import (
+	"cmp"
+	"context"
+
+	"atlas/internal/fault"
+	"atlas/internal/schema"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/views"
+)
+
+// Faceter counts global records and their values. *search.Engine implements it.
+type Faceter interface {
+	Facets(ctx context.Context, s query.FacetSearch) (query.Facets, error)
+}
+
+// facetThrottling is that of all routes of facets.
+const facetThrottling = Limited
+
+const facetText = "How many records match, and how they are distributed. All counts are exact. `query`, `filters` and `relations` are those of a search, but neither searches e-mail addresses: a filter on `email` is an error."
+
+// facetRoutes are the routes of facets of datasets, books and Views.
+func (s *Server) facetRoutes() []Route {
+	const read = workspace.WorkspaceRead
+	var routes []Route
+	var bodies []*schema.Schema
+	for _, d := range catalogOrder {
+		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/facets", Operation: "facet_" + string(d), Scope: workspace.DataRead, Throttling: facetThrottling, WorkspaceRequired: true, endpoint: takes(query.FacetRule(d, query.Data), s.facetData), doc: operationDoc{
+			tag: tagData, summary: "Count " + string(d), text: facetText, examples: facetExamples[d], data: facetsSchema,
+		}})
+	}
+	for _, d := range query.Held {
+		bodies = append(bodies, query.FacetRule(d, query.View).Schema)
+		routes = append(routes, Route{Method: "POST", Path: "/workspace/" + string(d) + "/facets", Operation: "facet_workspace_" + string(d), Scope: read, Throttling: facetThrottling, endpoint: takes(query.FacetRule(d, query.Book), s.facetBook), doc: operationDoc{
+			tag: tagBook, summary: "Count the " + string(d) + " of the book", text: facetText,
+			examples: []example{{"tags", "The most frequent tags", []byte(`{"facets":[{"field":"tags","limit":20},{"field":"updated_at","interval":"week"}]}`)}},
+			data:     facetsSchema,
+		}})
+	}
+	return append(routes, Route{Method: "POST", Path: "/workspace/views/:id/records/facets", Operation: "facet_view_records", Scope: read, Throttling: facetThrottling, endpoint: endpoint{body: &schema.Schema{AnyOf: bodies}, bodyOptional: true, handle: s.facetView}, doc: operationDoc{
+		tag: tagViews, summary: "Count the records of a View",
+		text:     facetText + "\n\nThe request is one of the View's dataset. A facet of a value of the book counts records outside the book as unknown; a filter on one restricts to the book, also where its own facet ignores it.",
+		depends:  "the View's dataset",
+		examples: []example{{"status", "By status in the book", []byte(`{"facets":[{"field":"workspace_status"}]}`)}},
+		data:     facetsSchema, codes: []fault.Code{fault.ViewNotFound},
+	}})
+}
+
+var facetExamples = map[query.Dataset][]example{
+	query.Accounts: {{"cities", "The most frequent cities of builders", []byte(`{"filters":{"account_type":{"value":"general_contractor"}},"facets":[{"field":"city","limit":5},{"field":"account_type"}]}`)}},
+	query.Contacts: {{"roles", "How many contacts have which role", []byte(`{"facets":[{"field":"role"}]}`)}},
+	query.Projects: {{"firms", "Cost by stage, permits by month, and the firms with most projects", []byte(`{"query":"garage","facets":[{"field":"stage","measure":{"field":"cost","of":"sum"}},{"field":"permitted_at","interval":"month"},{"field":"cost","ranges":[[null,10000],[10000,50000],[50000,null]]},{"field":"account_ids","limit":3}]}`)}},
+	query.Signals:  {{"types", "How many signals of which type", []byte(`{"facets":[{"field":"signal_type"}]}`)}},
+}
+
+// facetsSchema is the answer of every route of facets.
+var facetsSchema = func() *schema.Schema {
+	number := &schema.Schema{Type: "number"}
+	end := func(text string) *schema.Schema {
+		return (&schema.Schema{Type: []string{"number", "string", "null"}}).Described(text).Example(0)
+	}
+	measure := schema.Optional("measure", schema.Nullable(number).Described("The measure that the facet asks for; null if no value is known.").Example(1250000.5))
+	count := schema.Required("count", schema.Count().Example(12))
+	unknown := schema.Required("unknown", schema.Count().Described("Records without a value.").Example(3))
+	field := schema.Required("field", schema.String("stage"))
+	value := schema.Named("ValueCount", schema.Object(
+		schema.Required("value", schema.String("filed").Described("What a filter takes.")),
+		schema.Required("label", schema.Nullable(&schema.Schema{Type: "string"}).Described("Of a closed enumeration its label, of other values the most frequent spelling, of an account its name: null if it is not known.").Example("Filed")),
+		count, measure))
+	bucket := schema.Named("BucketCount", schema.Object(
+		schema.Required("from", end("A number or a time; null at an open end.")), schema.Required("to", end("As `from`; buckets of dates end before it.")), count, measure))
+	values := schema.Named("ValueCounts", schema.Object(field,
+		schema.Required("values", schema.Array(value, 0, query.MaxFacetValues).Described("By count, then by folded value.")),
+		schema.Required("other", schema.Count().Described("The sum of the counts of the values that are not listed.").Example(40)), unknown))
+	buckets := schema.Named("BucketCounts", schema.Object(field,
+		schema.Required("buckets", schema.Array(bucket, 0, query.MaxFacetBuckets)), unknown,
+		schema.Required("min", end("The lowest value; null if there is none.")), schema.Required("max", end("The highest value; null if there is none."))))
+	return schema.Named("Facets", schema.Object(
+		schema.Required("count", schema.Count().Described("How many records match.").Example(55)),
+		schema.Required("export_credits", schema.Count().Described("What reading all of them costs.").Example(55)),
+		schema.Required("facets", schema.Array(&schema.Schema{AnyOf: []*schema.Schema{values, buckets}}, 0, query.MaxFacets).Described("In the order of the request.")),
+	))
+}()
+
+func (s *Server) facetData(c *call, r query.FacetRequest) (reply, error) {
+	facets, err := s.Facets.Facets(c.Context(), query.FacetSearch{Request: r, Sets: []query.Query{r.Query}})
+	return free(facets), err
+}
+
+func (s *Server) facetBook(c *call, r query.FacetRequest) (reply, error) {
+	facets, err := s.Records.FacetBook(c.Context(), c.workspace(), r)
+	return free(facets), err
+}
+
+func (s *Server) facetView(c *call) (reply, error) {
+	body, err := c.body()
+	if err != nil {
+		return reply{}, joinIssues(c.pathIssues, err)
+	}
+	read := func(d query.Dataset) (query.FacetRequest, error) { return query.FacetRule(d, query.View).Parse(body) }
+	ofAny := func() error {
+		return ofAnyDataset(func(d query.Dataset) error {
+			_, err := read(d)
+			return err
+		})
+	}
+	if len(c.pathIssues) > 0 {
+		return reply{}, joinIssues(c.pathIssues, ofAny())
+	}
+	v, err := s.Views.Views.ToSearch(c.Context(), c.workspace(), views.ID(c.pathID("id")))
+	if fault.CodeOf(err) == fault.ViewNotFound {
+		err = cmp.Or(ofAny(), err) // issues for any View come first
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	r, err := read(v.Dataset)
+	if err != nil {
+		return reply{}, err
+	}
+	facets, err := s.Records.FacetView(c.Context(), v, r)
+	return free(facets), err
+}

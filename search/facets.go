@@ -1,0 +1,406 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+// Facets counts the records of a request, and their values. All counts are exact.
+// Errors: InvalidInput for more buckets of dates than query.MaxFacetBuckets;
+// Unavailable when Elasticsearch cannot be reached, is too slow, or cannot count
+// exactly.
+func (e *Engine) Facets(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
+	return e.kept.facets(ctx, e, s)
+}
+
+// facets is Facets without the results that are kept.
+func (e *Engine) facets(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
+	run := facetRun{engine: e, search: s, searches: s.Searches(), tallies: make([]tally, len(s.Request.Facets))}
+	for i := range run.tallies {
+		f := &s.Request.Facets[i]
+		run.tallies[i] = tally{facet: f, number: i, ignores: s.Request.IgnoredBy(*f), values: map[string]*bucketSum{}}
+	}
+	if err := run.first(ctx); err != nil {
+		return query.Facets{}, err
+	}
+	if err := run.second(ctx); err != nil {
+		return query.Facets{}, err
+	}
+	return run.answer(ctx)
+}
+
+// facetRun is the work on one FacetSearch.
+type facetRun struct {
+	engine   *Engine
+	search   query.FacetSearch
+	searches []query.Query // the Sets, then the Overlay
+	tallies  []tally
+	count    int64
+	// matching are the numbers of records by the position of the ignored filter.
+	matching map[int]int64
+}
+
+// tally is what was counted for a facet.
+type tally struct {
+	facet   *query.Facet
+	number  int
+	ignores int // position of the ignored filter in Own, -1 for none
+	// values are the counts by spelling, and listed those that are in the answer.
+	values map[string]*bucketSum
+	listed []listedValue
+	other  int64
+	// buckets are those of numbers and dates, in their order.
+	buckets []bucketSum
+	known   int64 // records with a value
+	// least and greatest are the lowest and the highest value, nil if there is none.
+	least, greatest *float64
+	// edges are the ends of the buckets of equal width, one more than buckets.
+	edges []float64
+	// first is the begin of the first bucket of dates.
+	first, last calendar
+}
+
+// on reports whether a search counts for the facet.
+func (r *facetRun) on(t *tally, search int) bool {
+	if t.facet.Field.Overlay && r.search.Overlay != nil {
+		return search == len(r.search.Sets)
+	}
+	return search < len(r.search.Sets)
+}
+
+// first counts all but the buckets that depend on the lowest and the highest value.
+func (r *facetRun) first(ctx context.Context) error {
+	answers, err := r.send(ctx, func(t *tally) []aggregation { return t.firstAggregations() })
+	if err != nil {
+		return err
+	}
+	r.matching = map[int]int64{}
+	for _, answer := range answers[:len(r.search.Sets)] {
+		for ignored, scope := range answer {
+			r.matching[ignored] += scope.count
+		}
+	}
+	r.count = r.matching[-1]
+	for i := range r.tallies {
+		t := &r.tallies[i]
+		exact := true
+		for search, answer := range answers {
+			if !r.on(t, search) {
+				continue
+			}
+			whole, err := t.addFirst(answer[t.ignores].aggregations)
+			if err != nil {
+				return err
+			}
+			exact = exact && whole
+		}
+		if !exact {
+			if err := r.again(ctx, t); err != nil {
+				return err
+			}
+		}
+		t.list()
+	}
+	return nil
+}
+
+// second counts in buckets that begin at the lowest value.
+func (r *facetRun) second(ctx context.Context) error {
+	var issues []fault.Issue
+	needed := false
+	for i := range r.tallies {
+		t := &r.tallies[i]
+		if t.least == nil || t.facet.Ranges != nil {
+			continue
+		}
+		needed = true
+		if t.facet.Interval == "" {
+			t.edges = equalWidths(*t.least, *t.greatest, t.facet.Buckets)
+			t.buckets = make([]bucketSum, len(t.edges)-1)
+			continue
+		}
+		t.first, t.last = calendarOf(*t.least, t.facet.Interval), calendarOf(*t.greatest, t.facet.Interval)
+		n := t.first.until(t.last) + 1
+		if n > query.MaxFacetBuckets {
+			issues = append(issues, tooManyBuckets(t.number, n))
+			continue
+		}
+		t.buckets = make([]bucketSum, n)
+	}
+	if issues != nil {
+		return fault.Validation(issues...)
+	}
+	if !needed {
+		return nil
+	}
+	answers, err := r.send(ctx, func(t *tally) []aggregation { return t.secondAggregations() })
+	if err != nil {
+		return err
+	}
+	for i := range r.tallies {
+		t := &r.tallies[i]
+		for search, answer := range answers {
+			if t.buckets != nil && t.facet.Ranges == nil && r.on(t, search) {
+				if err := t.addBuckets(answer[t.ignores].aggregations); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// send runs the aggregations of the facets in one round trip. The answers are by search
+// and by the position of the ignored filter.
+func (r *facetRun) send(ctx context.Context, of func(t *tally) []aggregation) ([]map[int]scope, error) {
+	own := len(r.search.Request.Own)
+	requests := make([]request, len(r.searches))
+	scopes := make([][]scopeRequest, len(r.searches))
+	for search, q := range r.searches {
+		byIgnored := map[int][]aggregation{-1: nil}
+		for i := range r.tallies {
+			t := &r.tallies[i]
+			byIgnored[t.ignores] = slices.Clip(byIgnored[t.ignores])
+			if r.on(t, search) {
+				byIgnored[t.ignores] = append(byIgnored[t.ignores], of(t)...)
+			}
+		}
+		for _, ignored := range slices.Sorted(maps.Keys(byIgnored)) {
+			scopes[search] = append(scopes[search], scopeRequest{ignored, byIgnored[ignored]})
+		}
+		requests[search] = r.engine.at(q, compileFacets(q, own, scopes[search]))
+	}
+	results, err := r.engine.multi(ctx, requests...)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]map[int]scope, len(results))
+	for i, result := range results {
+		if answers[i], err = scopesOf(result, own, scopes[i]); err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+// Elasticsearch lists at most 65,536 buckets of all facets together, and orders
+// truncated lists of several shards only approximately.
+const (
+	// valuesAtOnce is how many spellings one aggregation lists. A field with more is
+	// counted in partitions.
+	valuesAtOnce = 10_000
+	// mostPartitions bounds the work for one field.
+	mostPartitions = 4_096
+	// allValues is more than a field has: every shard then sends all its values.
+	allValues = 1 << 30
+)
+
+// again counts the values of a facet that the first round trip did not list
+// completely.
+func (r *facetRun) again(ctx context.Context, t *tally) error {
+	if t.facet.Field.IsID() {
+		for _, perShard := range []int{100 * query.MaxFacetValues, allValues} {
+			if whole, err := r.recount(ctx, t, t.topValues(perShard)); whole || err != nil {
+				return err
+			}
+		}
+		return inexact()
+	}
+	for n := 8; n <= mostPartitions; n *= 8 {
+		complete := true
+		t.clear()
+		for i := 0; i < n && complete; i++ {
+			whole, err := r.count1(ctx, t, t.allValues(i, n))
+			if err != nil {
+				return err
+			}
+			complete = whole
+		}
+		if complete {
+			return nil
+		}
+	}
+	return inexact()
+}
+
+func inexact() error {
+	return fault.BackendUnavailable(errors.New("the values of a field cannot be counted exactly"), "elasticsearch")
+}
+
+func (r *facetRun) recount(ctx context.Context, t *tally, a aggregation) (bool, error) {
+	t.clear()
+	return r.count1(ctx, t, a)
+}
+
+// count1 adds the values that one aggregation finds, and reports whether these are all.
+func (r *facetRun) count1(ctx context.Context, t *tally, a aggregation) (bool, error) {
+	answers, err := r.send(ctx, func(other *tally) []aggregation {
+		if other != t {
+			return nil
+		}
+		return []aggregation{a}
+	})
+	if err != nil {
+		return false, err
+	}
+	complete := true
+	for search, answer := range answers {
+		if r.on(t, search) {
+			whole, err := t.addValues(answer[t.ignores].aggregations)
+			if err != nil {
+				return false, err
+			}
+			complete = complete && whole
+		}
+	}
+	return complete, nil
+}
+
+// answer makes the answer from what was counted.
+func (r *facetRun) answer(ctx context.Context) (query.Facets, error) {
+	names, err := r.accountNames(ctx)
+	if err != nil {
+		return query.Facets{}, err
+	}
+	out := query.Facets{Count: r.count, ExportCredits: r.count, Facets: make([]any, len(r.tallies))}
+	for i := range r.tallies {
+		t := &r.tallies[i]
+		unknown := r.matching[t.ignores] - t.known
+		if t.facet.Field.Faceted() {
+			out.Facets[i] = t.valueCounts(unknown, names)
+		} else {
+			out.Facets[i] = t.bucketCounts(unknown)
+		}
+	}
+	return out, nil
+}
+
+// accountNames returns the names of the accounts that facets list by id.
+func (r *facetRun) accountNames(ctx context.Context) (map[string]string, error) {
+	var ids []string
+	for _, t := range r.tallies {
+		if t.facet.Field.IsID() {
+			for _, v := range t.listed {
+				ids = append(ids, v.value)
+			}
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	names := make(map[string]string, len(ids))
+	if len(ids) == 0 {
+		return names, nil
+	}
+	id, _ := query.FieldNamed(query.Accounts, "id")
+	c := newCompiler(64 * len(ids))
+	c.raw(`{"query":`)
+	c.terms(Root.ExactPath(&id), ids)
+	c.raw(`,"size":`).integer(len(ids)).raw(`,"_source":["id","name"],"track_total_hits":false}`)
+	res, err := r.engine.multi(ctx, r.engine.global(query.Accounts, c.b))
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range res[0].rows {
+		var account struct {
+			ID   string `json:"id"`
+			Name string `json:"name"`
+		}
+		if err := unmarshal(row.source, &account); err != nil {
+			return nil, err
+		}
+		names[account.ID] = account.Name
+	}
+	return names, nil
+}
+
+// list orders the values and cuts the list.
+func (t *tally) list() {
+	if !t.facet.Field.Faceted() {
+		return
+	}
+	t.listed = t.listed[:0]
+	byValue := map[string]int{}
+	for spelling, sum := range t.values {
+		value := t.facet.Field.FacetValue(spelling)
+		if !t.facet.Keeps(value) {
+			continue
+		}
+		i, there := byValue[value]
+		if !there {
+			i = len(t.listed)
+			byValue[value] = i
+			t.listed = append(t.listed, listedValue{value: value})
+		}
+		t.listed[i].add(spelling, sum)
+	}
+	slices.SortFunc(t.listed, func(a, b listedValue) int {
+		return cmp.Or(cmp.Compare(b.sum.count, a.sum.count), cmp.Compare(a.value, b.value))
+	})
+	for _, v := range t.listed[min(t.facet.Limit, len(t.listed)):] {
+		t.other += v.sum.count
+	}
+	t.listed = t.listed[:min(t.facet.Limit, len(t.listed))]
+}
+
+// listedValue is a value with its most frequent spelling.
+type listedValue struct {
+	value    string
+	spelling string
+	most     int64 // records with the spelling
+	sum      bucketSum
+}
+
+func (v *listedValue) add(spelling string, sum *bucketSum) {
+	if sum.count > v.most || sum.count == v.most && spelling < v.spelling {
+		v.spelling, v.most = spelling, sum.count
+	}
+	v.sum.add(*sum)
+}
+
+func (t *tally) valueCounts(unknown int64, names map[string]string) query.ValueCounts {
+	f := t.facet.Field
+	out := query.ValueCounts{Field: f.Key, Values: make([]query.ValueCount, len(t.listed)), Other: t.other, Unknown: unknown}
+	for i, v := range t.listed {
+		label := &v.spelling
+		switch {
+		case f.Vocabulary != nil:
+			label = new(f.Vocabulary.Label(v.value))
+		case f.IsID():
+			label = nil
+			if name, known := names[v.value]; known {
+				label = &name
+			}
+		}
+		out.Values[i] = query.ValueCount{Value: v.value, Label: label, Count: v.sum.count, Measure: v.sum.measure(t.facet.Measure)}
+	}
+	return out
+}
+
+func (t *tally) bucketCounts(unknown int64) query.BucketCounts {
+	out := query.BucketCounts{Field: t.facet.Field.Key, Buckets: []query.BucketCount{}, Unknown: unknown, Min: t.literal(t.least), Max: t.literal(t.greatest)}
+	for i := range t.buckets {
+		b := query.BucketCount{Count: t.buckets[i].count, Measure: t.buckets[i].measure(t.facet.Measure)}
+		b.From, b.To = t.ends(i)
+		out.Buckets = append(out.Buckets, b)
+	}
+	return out
+}
+
+// ends are the ends of a bucket, as the answer has them.
+func (t *tally) ends(i int) (from, to jsontext.Value) {
+	switch {
+	case t.facet.Ranges != nil:
+		return t.facet.Ranges[i].From, t.facet.Ranges[i].To
+	case t.facet.Interval != "":
+		return t.first.plus(i).literal(), t.first.plus(i + 1).literal()
+	}
+	return t.literal(&t.edges[i]), t.literal(&t.edges[i+1])
+}

@@ -1,0 +1,164 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"atlas/internal/elastic"
+	"atlas/internal/fault"
+	"atlas/search/query"
+)
+
+const (
+	// keptFor is how long facets are kept if their indices do not change.
+	keptFor = 10 * time.Second
+	// facetsAtOnce is how many requests for facets a server counts at once; others wait.
+	// An answer of Elasticsearch can list valuesAtOnce values for each facet.
+	facetsAtOnce = 8
+	// keptCounts bounds the counts of all kept facets; each takes some 200 bytes.
+	keptCounts = 50_000
+)
+
+// keptFacets keeps facets for the version of their indices, and runs equal requests
+// that are under way once.
+type keptFacets struct {
+	slots   chan struct{} // taken by requests that are counted
+	create  sync.Once
+	flight  singleflight.Group
+	lock    sync.Mutex
+	results map[string]keptResult
+	counts  int
+}
+
+type keptResult struct {
+	facets query.Facets
+	counts int
+	until  time.Time
+}
+
+func (k *keptFacets) facets(ctx context.Context, e *Engine, s query.FacetSearch) (query.Facets, error) {
+	version, err := e.versionOf(ctx, s)
+	if err != nil {
+		return query.Facets{}, err
+	}
+	if version == nil {
+		return k.count(ctx, e, s)
+	}
+	key := keyOf(s, version)
+	if facets, there := k.get(key); there {
+		return facets, nil
+	}
+	// The run does not end with the request that started it, because others share it.
+	running := k.flight.DoChan(key, func() (any, error) {
+		facets, err := k.count(context.WithoutCancel(ctx), e, s)
+		if err == nil {
+			k.put(key, facets)
+		}
+		return facets, err
+	})
+	select {
+	case <-ctx.Done():
+		return query.Facets{}, fault.BackendUnavailable(ctx.Err(), "elasticsearch")
+	case r := <-running:
+		facets, _ := r.Val.(query.Facets)
+		return facets, r.Err
+	}
+}
+
+// count counts when there is a slot.
+func (k *keptFacets) count(ctx context.Context, e *Engine, s query.FacetSearch) (query.Facets, error) {
+	k.create.Do(func() { k.slots = make(chan struct{}, facetsAtOnce) })
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
+	defer cancel()
+	select {
+	case k.slots <- struct{}{}:
+		defer func() { <-k.slots }()
+		return e.facets(ctx, s)
+	case <-ctx.Done():
+		return query.Facets{}, fault.BackendUnavailable(ctx.Err(), "elasticsearch")
+	}
+}
+
+func (k *keptFacets) get(key string) (query.Facets, bool) {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	r, there := k.results[key]
+	return r.facets, there && time.Now().Before(r.until)
+}
+
+func (k *keptFacets) put(key string, facets query.Facets) {
+	r := keptResult{facets, 1, time.Now().Add(keptFor)}
+	for _, f := range facets.Facets {
+		switch f := f.(type) {
+		case query.ValueCounts:
+			r.counts += len(f.Values)
+		case query.BucketCounts:
+			r.counts += len(f.Buckets)
+		}
+	}
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	if k.counts+r.counts > keptCounts || k.results == nil {
+		k.results, k.counts = map[string]keptResult{}, 0
+	}
+	k.results[key], k.counts = r, k.counts+r.counts
+}
+
+// versionOf identifies what searches of the indices see at present: the indices, and how
+// often each of their shards was refreshed. It is nil if the server may not read it,
+// which needs the privilege `monitor` (docs/operators.md).
+func (e *Engine) versionOf(ctx context.Context, s query.FacetSearch) ([]byte, error) {
+	var indices []string
+	for _, q := range s.Searches() {
+		indices = append(indices, e.at(q, nil).index)
+	}
+	if slices.ContainsFunc(s.Request.Facets, func(f query.Facet) bool { return f.Field.IsID() }) {
+		indices = append(indices, e.Names.Alias(string(query.Accounts)))
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
+	defer cancel()
+	res, err := e.Elastic.Do(ctx, elastic.Request{
+		Method: http.MethodGet, Path: "/" + strings.Join(indices, ",") + "/_stats/refresh",
+		Query: url.Values{"level": {"shards"}, "filter_path": {"_shards.failed,indices.*.uuid,indices.*.shards.*.routing.node,indices.*.shards.*.refresh.external_total"}},
+	})
+	if refused, ok := errors.AsType[*elastic.Error](err); ok && refused.Status == http.StatusForbidden {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, searchFault(err)
+	}
+	if !bytes.Contains(res.Body, []byte(`"failed":0`)) {
+		return nil, fault.BackendUnavailable(fmt.Errorf("the version of an index is not known: %.500s", res.Body), "elasticsearch")
+	}
+	return res.Body, nil
+}
+
+// keyOf identifies a search of indices of a version.
+func keyOf(s query.FacetSearch, version []byte) string {
+	var b strings.Builder
+	b.Write(version)
+	for _, q := range s.Searches() {
+		fmt.Fprintf(&b, "\n%s %t %q %q %s", q.Dataset, q.Held, q.Generation, q.Base.Workspace, q.Where)
+	}
+	fmt.Fprintf(&b, "\n%q", s.Request.Own)
+	for _, f := range s.Request.Facets {
+		fmt.Fprintf(&b, "\n%s %d %q %s %d %t", f.Field, f.Limit, f.Prefix, f.Interval, f.Buckets, f.CountOwn)
+		for _, r := range f.Ranges {
+			fmt.Fprintf(&b, " %s:%s", r.From, r.To)
+		}
+		if f.Measure != nil {
+			fmt.Fprintf(&b, " %s %s", f.Measure.Of, f.Measure.Field)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,426 @@
+package query
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
+)
+
+// Bounds of a request for facets.
+const (
+	MaxFacets         = 12
+	MaxFacetValues    = 100 // listed values of a facet
+	DefaultFacetLimit = 10
+	MaxFacetBuckets   = 1_000 // of dates
+	MaxNumberBuckets  = 100   // ranges or buckets of equal width
+)
+
+// FacetRequest asks how many records match, and how many of them have which values
+// (docs/api.md, "Facets").
+type FacetRequest struct {
+	// Query selects the records. Text, Sort and the page are not used: `query` is one
+	// of the conditions of Where. The last len(Own) conditions of Where are the
+	// filters on the fields of Own.
+	Query
+	// Own lists the keys of the filters that a facet of the request ignores.
+	Own    []string
+	Facets []Facet
+}
+
+// FacetSearch says where the records of a FacetRequest are.
+type FacetSearch struct {
+	Request FacetRequest
+	// Sets find the records. No record is in two of them. The last conditions of each
+	// are those of Request.Own.
+	Sets []Query
+	// Overlay finds the held records that have the values of overlay fields, where
+	// Sets find global records, which do not have them; else nil.
+	Overlay *Query
+}
+
+// Searches are those of the Sets and of the Overlay.
+func (s FacetSearch) Searches() []Query {
+	if s.Overlay == nil {
+		return s.Sets
+	}
+	return append(slices.Clip(s.Sets), *s.Overlay)
+}
+
+// Facet asks for the distribution of one field.
+type Facet struct {
+	Field *Field
+	// Limit is how many values are listed, Prefix, folded, the beginning of one of
+	// their words. They are for enums and ids.
+	Limit  int
+	Prefix string
+	// Interval is for dates.
+	Interval Interval
+	// Ranges or Buckets, a number of buckets of equal width, are for numbers.
+	Ranges  []FacetRange
+	Buckets int
+	// Measure is computed of the records of each value or bucket; nil: none is.
+	Measure *Measure
+	// CountOwn means that the facet does not ignore the filter on its field.
+	CountOwn bool
+}
+
+// Interval is the length of the buckets of dates. They begin at 00:00 UTC, weeks on
+// Monday.
+type Interval string
+
+// The intervals.
+const (
+	Day     Interval = "day"
+	Week    Interval = "week"
+	Month   Interval = "month"
+	Quarter Interval = "quarter"
+	Year    Interval = "year"
+)
+
+// FacetRange is a range of numbers. From and To are as the client sent them, null at
+// an open end.
+type FacetRange struct {
+	From, To jsontext.Value
+	// Node is the condition on the field.
+	Node Node
+
+	from, to *number
+}
+
+// Measure is a value of several records.
+type Measure struct {
+	Field *Field
+	Of    MeasureOf
+}
+
+// MeasureOf is how a Measure combines the known values of its field.
+type MeasureOf string
+
+// The measures.
+const (
+	Sum     MeasureOf = "sum"
+	Average MeasureOf = "avg"
+	Minimum MeasureOf = "min"
+	Maximum MeasureOf = "max"
+)
+
+// IgnoredBy is the position in Own of the filter that the facet ignores, -1 for none.
+func (r FacetRequest) IgnoredBy(f Facet) int {
+	if f.CountOwn {
+		return -1
+	}
+	return slices.Index(r.Own, f.Field.Key)
+}
+
+// FacetRule reads the body of a request for facets.
+func FacetRule(d Dataset, base BaseKind) rule.Rule[FacetRequest] { return facetRules[base][d] }
+
+var facetRules = func() map[BaseKind]map[Dataset]rule.Rule[FacetRequest] {
+	all := map[BaseKind]map[Dataset]rule.Rule[FacetRequest]{Data: {}, Book: {}, View: {}}
+	for base, byDataset := range all {
+		for _, d := range Datasets {
+			byDataset[d] = facetRequestRule(d, base)
+		}
+	}
+	return all
+}()
+
+// facetRequest is a FacetRequest while it is read.
+type facetRequest struct {
+	request
+	facets []Facet
+}
+
+func facetRequestRule(d Dataset, base BaseKind) rule.Rule[FacetRequest] {
+	var members []rule.Field[facetRequest]
+	for _, f := range append(conditionFields(d, base, false), boundTerms) {
+		members = append(members, rule.Within(f, func(r *facetRequest) *request { return &r.request }))
+	}
+	members = append(members, rule.Optional("facets", rule.Array("facets", facetRule(d, base), 0, MaxFacets),
+		func(r *facetRequest) *[]Facet { return &r.facets }))
+	body := rule.Object(members...)
+	name := baseNames[base] + d.Title() + "FacetRequest"
+	return rule.New(schema.Named(name, body.Schema), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (FacetRequest, bool) {
+		v = refusePrivate(issues, v, path)
+		before := len(*issues)
+		read := body.Read(issues, v, path...)
+		if len(*issues) > before {
+			return FacetRequest{}, false
+		}
+		return read.split(d, base, body, v), true
+	})
+}
+
+// split puts the filters that a facet ignores after the other conditions.
+func (r facetRequest) split(d Dataset, base BaseKind, body rule.Rule[facetRequest], v input.Value) FacetRequest {
+	out := FacetRequest{Query: Query{Dataset: d, Base: Base{Kind: base}}, Facets: r.facets}
+	filters := v.Get("filters")
+	var own, others []input.Member
+	for _, m := range filters.Members {
+		if slices.ContainsFunc(r.facets, func(f Facet) bool { return f.Field.Key == m.Name && !f.CountOwn }) {
+			own = append(own, m)
+		} else {
+			others = append(others, m)
+		}
+	}
+	var none input.Issues // the request is valid
+	if own != nil {
+		v.Members = slices.Clone(v.Members)
+		for i, m := range v.Members {
+			if m.Name == "filters" {
+				v.Members[i].Value = input.Value{Kind: input.Object, Members: others}
+			}
+		}
+		r = body.Read(&none, v)
+	}
+	out.Where = slices.Clip(r.where)
+	if r.Text != "" {
+		out.Where = append(out.Where, MatchRecord{Text: Fold(r.Text), Fields: PublicText(d)})
+	}
+	for _, m := range own {
+		of := filtersRule(d, base).Read(&none, input.Value{Kind: input.Object, Members: []input.Member{m}})
+		out.Own, out.Where = append(out.Own, m.Name), append(out.Where, of.where)
+	}
+	return out
+}
+
+// PublicText returns the fields that `query` searches where nothing is charged, nil
+// where these are all.
+func PublicText(d Dataset) []*Field { return publicText[d] }
+
+var publicText = func() map[Dataset][]*Field {
+	all := map[Dataset][]*Field{}
+	for _, d := range Datasets {
+		fields := catalog[d]
+		if !HasPrivate(d) {
+			continue
+		}
+		for i := range fields {
+			if fields[i].Query && !fields[i].Private {
+				all[d] = append(all[d], &fields[i])
+			}
+		}
+	}
+	return all
+}()
+
+// HasPrivate reports whether a dataset has a Private field.
+func HasPrivate(d Dataset) bool {
+	_, has := fieldWhere(d, func(f *Field) bool { return f.Private })
+	return has
+}
+
+// refusePrivate returns the conditions of a body without those on Private fields, at
+// any depth, and adds an issue for each.
+func refusePrivate(issues *input.Issues, v input.Value, path []string) input.Value {
+	kept := make([]input.Member, 0, len(v.Members))
+	for _, m := range v.Members {
+		at := append(slices.Clip(path), m.Name)
+		switch {
+		case slices.Contains(privateKeys, m.Name):
+			issues.Add(fault.Custom, at, "what costs nothing cannot be filtered by %s", m.Name)
+			continue
+		case m.Name == "value" || m.Name == "facets" && len(path) == 0:
+		default:
+			m.Value = refusePrivate(issues, m.Value, at)
+		}
+		kept = append(kept, m)
+	}
+	v.Members = kept
+	v.Items = slices.Clone(v.Items)
+	for i := range v.Items {
+		v.Items[i] = refusePrivate(issues, v.Items[i], append(slices.Clip(path), strconv.Itoa(i)))
+	}
+	return v
+}
+
+var privateKeys = func() (keys []string) {
+	for _, d := range Datasets {
+		for _, f := range Fields(d) {
+			if f.Private {
+				keys = append(keys, f.Key)
+			}
+		}
+	}
+	return keys
+}()
+
+// facetKind is how a field is counted.
+type facetKind uint8
+
+const (
+	noFacet facetKind = iota
+	valueFacet
+	dateFacet
+	numberFacet
+)
+
+func (f Field) facetKind() facetKind {
+	switch {
+	case f.Kind == Enum, f.Name == "workspace_status", f.Name == "account_ids":
+		return valueFacet
+	case f.Kind == Date:
+		return dateFacet
+	case f.Kind == Number:
+		return numberFacet
+	}
+	return noFacet
+}
+
+// Faceted reports whether facets list the field's values.
+func (f Field) Faceted() bool { return f.facetKind() == valueFacet }
+
+// FacetValue is the value that facets list for a spelling.
+func (f Field) FacetValue(spelling string) string {
+	if f.Folded() {
+		return Fold(spelling)
+	}
+	return spelling
+}
+
+// facetRule reads one facet by the kind of its field.
+func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
+	var known []string
+	byKind := map[facetKind][]*Field{}
+	fields := FilterFields(d, base)
+	for i := range fields {
+		if kind := fields[i].facetKind(); kind != noFacet {
+			known = append(known, fields[i].Key)
+			byKind[kind] = append(byKind[kind], &fields[i])
+		}
+	}
+	own := map[facetKind][]rule.Field[Facet]{
+		valueFacet: {
+			rule.Optional("limit", rule.Integer(1, MaxFacetValues).Default(DefaultFacetLimit).Described("How many values are listed, the most frequent ones."), func(f *Facet) *int { return &f.Limit }),
+			rule.OptionalFunc("prefix", rule.Text(1, MaxQuery).Example("cal").Described("Keeps the values one of whose words begins with it, ignoring case and accents."), func(f *Facet, text string) { f.Prefix = Fold(text) }),
+		},
+		dateFacet: {
+			rule.Required("interval", rule.Enum(Day, Week, Month, Quarter, Year).Described("In UTC; weeks begin on Monday. More than 1,000 buckets are an error."), func(f *Facet) *Interval { return &f.Interval }),
+		},
+		numberFacet: {rule.Either(
+			rule.Optional("ranges", rule.Array("ranges", facetRange, 1, MaxNumberBuckets).Described("Inclusive ranges, in any order."), func(f *Facet) *[]FacetRange { return &f.Ranges }),
+			rule.Optional("buckets", rule.Integer(1, MaxNumberBuckets).Described("A number of buckets of equal width, from the lowest to the highest value. Each ends before the next begins; the last has its end too."), func(f *Facet) *int { return &f.Buckets }),
+		)},
+	}
+	names := map[facetKind]string{valueFacet: "ValueFacet", dateFacet: "DateFacet", numberFacet: "NumberFacet"}
+	readers := map[facetKind]rule.Rule[Facet]{}
+	var shapes []*schema.Schema
+	for _, kind := range []facetKind{valueFacet, dateFacet, numberFacet} {
+		if byKind[kind] == nil {
+			continue
+		}
+		members := slices.Concat([]rule.Field[Facet]{
+			rule.Required("field", fieldRule(byKind[kind]), func(f *Facet) **Field { return &f.Field }),
+		}, own[kind], measureMember(fields, base), []rule.Field[Facet]{
+			rule.OptionalFunc("exclude_own", rule.Boolean().Default(true).Described("The facet ignores the request's own filter on its field."), func(f *Facet, exclude bool) { f.CountOwn = !exclude }),
+			rangesOf,
+		})
+		readers[kind] = rule.Object(members...)
+		shapes = append(shapes, schema.Named(baseNames[base]+d.Title()+names[kind], readers[kind].Schema))
+	}
+	return rule.New(&schema.Schema{AnyOf: shapes}, input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (Facet, bool) {
+		for kind, fields := range byKind {
+			if slices.ContainsFunc(fields, func(f *Field) bool { return f.Key == v.Get("field").Text }) {
+				before := len(*issues)
+				return readers[kind].Read(issues, v, path...), len(*issues) == before
+			}
+		}
+		r := issues.Object(v, path...)
+		switch field := r.Take("field"); field.Kind {
+		case input.String:
+			issues.Unrecognized(r.Path("field"), []string{field.Text}, known)
+		default:
+			issues.WrongType(r.Path("field"), "the name of a field", field)
+		}
+		for _, name := range []string{"limit", "prefix", "interval", "ranges", "buckets", "measure", "exclude_own"} {
+			r.Take(name)
+		}
+		r.Done()
+		return Facet{}, false
+	})
+}
+
+// fieldRule reads the key of one of the fields.
+func fieldRule(fields []*Field) rule.Rule[*Field] {
+	keys := make([]string, len(fields))
+	for i, f := range fields {
+		keys[i] = f.Key
+	}
+	return rule.New(schema.OneOf(keys...), input.String, "the name of a field", func(issues *input.Issues, v input.Value, path []string) (*Field, bool) {
+		i := slices.Index(keys, v.Text)
+		if i < 0 {
+			issues.Unrecognized(path, []string{v.Text}, keys)
+			return nil, false
+		}
+		return fields[i], true
+	})
+}
+
+// measureMember is the member that names a number. In a View a value of the overlay is
+// none, because the searched records may not have it.
+func measureMember(fields []Field, base BaseKind) []rule.Field[Facet] {
+	var numbers []*Field
+	for i := range fields {
+		if fields[i].Kind == Number && (!fields[i].Overlay || base == Book) {
+			numbers = append(numbers, &fields[i])
+		}
+	}
+	if numbers == nil {
+		return nil
+	}
+	measure := rule.Object(
+		rule.Required("field", fieldRule(numbers), func(m *Measure) **Field { return &m.Field }),
+		rule.Required("of", rule.Enum(Sum, Average, Minimum, Maximum), func(m *Measure) *MeasureOf { return &m.Of }),
+	).Described("Adds `measure` to every value or bucket: of the known values of a number, null where there are none.")
+	return []rule.Field[Facet]{rule.Optional("measure", rule.Pointer(measure), func(f *Facet) **Measure { return &f.Measure })}
+}
+
+// rangesOf is the step that gives the ranges their conditions on the field.
+var rangesOf = rule.Step(func(_ *input.Issues, _ *input.Reader, f *Facet) {
+	for i := range f.Ranges {
+		r := &f.Ranges[i]
+		least, greatest, ok := numbers(f.Field).bounds(r.from, r.to)
+		r.Node = Any{}
+		if ok {
+			r.Node = Range{f.Field, least, greatest}
+		}
+	}
+})
+
+// facetRange reads [from, to], one end of which may be null.
+var facetRange = func() rule.Rule[FacetRange] {
+	of := numbers(&Field{Type: Double})
+	s := schema.Array(schema.Nullable(of.schema), 2, 2).Described("From and to, both inclusive; one of them may be null.")
+	return rule.New(s, input.Array, "an array of two numbers", func(issues *input.Issues, v input.Value, path []string) (r FacetRange, ok bool) {
+		r.from, r.to, ok = of.ends(issues, v, path)
+		if ok {
+			r.From, r.To = literal(v.Items[0]), literal(v.Items[1])
+		}
+		return r, ok
+	})
+}()
+
+func literal(v input.Value) jsontext.Value {
+	if v.Kind == input.Null {
+		return jsontext.Value("null")
+	}
+	return jsontext.Value(v.Text)
+}
+
+// Keeps reports whether one of the words of a folded value begins with the Prefix. A
+// word is a run of letters, digits and marks.
+func (f Facet) Keeps(folded string) bool {
+	return f.Prefix == "" || slices.ContainsFunc(strings.FieldsFunc(folded, separates), func(word string) bool {
+		return strings.HasPrefix(word, f.Prefix)
+	})
+}
+
+func separates(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) }
