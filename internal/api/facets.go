@@ -39,7 +39,7 @@ func (s *Server) facetRoutes() []Route {
 			data:     facetsSchema,
 		}})
 	}
-	return append(routes, Route{Method: "POST", Path: "/workspace/views/:id/records/facets", Operation: "facet_view_records", Scope: read, Throttling: facetThrottling, endpoint: endpoint{body: &schema.Schema{AnyOf: bodies}, bodyOptional: true, handle: s.facetView}, doc: operationDoc{
+	return append(routes, Route{Method: "POST", Path: "/workspace/views/:id/records/facets", Operation: "facet_view_records", Scope: read, Throttling: facetThrottling, endpoint: endpoint{body: schema.Named("ViewRecordsFacetRequest", &schema.Schema{AnyOf: bodies}), bodyOptional: true, handle: s.facetView}, doc: operationDoc{
 		tag: tagViews, summary: "Count the records of a View",
 		text:     facetText + "\n\nThe request is one of the View's dataset. A facet of a value of the book counts records outside the book as unknown; a filter on one restricts to the book, also where its own facet ignores it.",
 		depends:  "the View's dataset",
@@ -58,9 +58,8 @@ var facetExamples = map[query.Dataset][]example{
 // facetsSchema is the answer of every route of facets.
 var facetsSchema = func() *schema.Schema {
 	number := &schema.Schema{Type: "number"}
-	end := func(text string) *schema.Schema {
-		return (&schema.Schema{Type: []string{"number", "string", "null"}}).Described(text).Example(0)
-	}
+	bound := schema.Named("FacetBound", &schema.Schema{AnyOf: []*schema.Schema{number, {Type: "string"}, schema.Null()}})
+	end := func(text string) *schema.Schema { return bound.Described(text) }
 	measure := schema.Optional("measure", schema.Nullable(number).Described("The measure that the facet asks for; null if no value is known.").Example(1250000.5))
 	count := schema.Required("count", schema.Count().Example(12))
 	unknown := schema.Required("unknown", schema.Count().Described("Records without a value.").Example(3))
@@ -77,10 +76,10 @@ var facetsSchema = func() *schema.Schema {
 	buckets := schema.Named("BucketCounts", schema.Object(field,
 		schema.Required("buckets", schema.Array(bucket, 0, query.MaxFacetBuckets)), unknown,
 		schema.Required("min", end("The lowest value; null if there is none.")), schema.Required("max", end("The highest value; null if there is none."))))
-	return schema.Named("Facets", schema.Object(
+	return schema.Named("FacetCounts", schema.Object(
 		schema.Required("count", schema.Count().Described("How many records match.").Example(55)),
 		schema.Required("export_credits", schema.Count().Described("What reading all of them costs.").Example(55)),
-		schema.Required("facets", schema.Array(&schema.Schema{AnyOf: []*schema.Schema{values, buckets}}, 0, query.MaxFacets).Described("In the order of the request.")),
+		schema.Required("facets", schema.Array(schema.Named("Facet", schema.AnyOfObjects(values, buckets).Example(values.Sample())), 0, query.MaxFacets).Described("In the order of the request.")),
 	))
 }()
 

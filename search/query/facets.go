@@ -326,7 +326,7 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 		readers[kind] = rule.Object(members...)
 		shapes = append(shapes, schema.Named(baseNames[base]+d.Title()+names[kind], readers[kind].Schema))
 	}
-	return rule.New(&schema.Schema{AnyOf: shapes}, input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (Facet, bool) {
+	return rule.New(schema.Named(baseNames[base]+d.Title()+"Facet", &schema.Schema{AnyOf: shapes}), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (Facet, bool) {
 		for kind, fields := range byKind {
 			if slices.ContainsFunc(fields, func(f *Field) bool { return f.Key == v.Get("field").Text }) {
 				before := len(*issues)

@@ -163,7 +163,7 @@ func testNewOverlayFields(t *testing.T) {
 		}
 	}
 	for _, member := range []string{"nickname", "grade", "channels", "budget", "margin", "next_step_at"} {
-		for _, schema := range []string{"WorkspaceAccountUpsert", "WorkspaceAccount", "WorkspaceAccountRow", "ViewAccountRow"} {
+		for _, schema := range []string{"WorkspaceAccountUpsertByMatch", "WorkspaceAccountUpsertByAccountId", "WorkspaceAccount", "WorkspaceAccountRow", "ViewAccountRow"} {
 			wantDescribed(t, "workspace_accounts", schema, member)
 		}
 		row := w.upsert(t, w.one, query.Accounts, record, book.OverlayChange{member: nil})

@@ -203,7 +203,9 @@ func (p *Projector) write(ctx context.Context, w *projecting, d query.Dataset, d
 		if err := p.Rows.FinishHeld(ctx, in, finish); err != nil {
 			return err
 		}
-		w.leased = w.leased && finish.Release == ""
+		if finish.Release != "" { // the only page
+			w.leased = false
+		}
 	}
 	return p.resolveConflicts(ctx, in, d, drafts, higher, generations)
 }

@@ -57,7 +57,7 @@ func (c Config) checkOperation(f *cli.Problems) {
 	if c.FreeRate < 0 || c.FreeRate > 1_000_000 {
 		f.Add("--free-rate (ATLAS_FREE_RATE) must be 0 to 1000000")
 	}
-	if c.FreeBurst < 1 || c.FreeBurst > 1_000_000 {
+	if c.FreeRate > 0 && c.FreeBurst < 1 || c.FreeBurst > 1_000_000 {
 		f.Add("--free-burst (ATLAS_FREE_BURST) must be 1 to 1000000")
 	}
 	if c.MaxCalls < 1 || c.MaxCalls > 10_000 {
