@@ -13,6 +13,8 @@ type FacetRequest struct {
 	Query     string    `json:"query,omitzero"`
 	Filters   Filters   `json:"filters,omitzero"`
 	Relations Relations `json:"relations,omitzero"`
+	Any       []Group   `json:"any,omitzero"`
+	None      []Group   `json:"none,omitzero"`
 	// Facets are at most 12.
 	Facets []Facet `json:"facets,omitempty"`
 }

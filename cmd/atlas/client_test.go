@@ -133,6 +133,19 @@ func clientOfData(t *testing.T, c *client.Client) {
 		t.Error(err)
 	}
 
+	counted := func(counts client.Facets, err error) {
+		t.Helper()
+		if err != nil || counts.Count == 0 || counts.ExportCredits != counts.Count {
+			t.Errorf("%+v, %v", counts, err)
+		}
+	}
+	counted(c.Accounts.Facets(ctx, client.FacetRequest{}))
+	counted(c.Contacts.Facets(ctx, client.FacetRequest{}))
+	counted(c.Projects.Facets(ctx, client.FacetRequest{}))
+	counted(c.Signals.Facets(ctx, client.FacetRequest{}))
+	if cost := must(c.Projects.Cost(ctx, client.Search{Limit: 3}))(t); cost.Credits != 3 || cost.Count < 3 {
+		t.Errorf("%+v", cost)
+	}
 	fields, notFound, err := c.Fields.Search(ctx, client.FieldSearch{Keys: []string{"stage", "nothing"}})
 	if err != nil || len(fields) == 0 || !cmp.Equal(notFound, []string{"nothing"}) || len(fields[0].Values) == 0 {
 		t.Errorf("%v %v %v", fields, notFound, err)
@@ -166,6 +179,9 @@ func bookOf[R, U any](t *testing.T, b *client.Book[R, U], upsert func(id string,
 	}
 	if id, _, _ := shown(must(b.Get(ctx, ids[0]))(t)); id != ids[0] {
 		t.Error(id)
+	}
+	if counts := must(b.Facets(ctx, client.FacetRequest{Filters: client.Filters{"tags": client.Is("a")}}))(t); counts.Count != 1 {
+		t.Errorf("%+v", counts)
 	}
 	if found := collect(t, b.All(ctx, client.Search{Filters: client.Filters{"tags": client.Is("a")}})); len(found) != 1 {
 		t.Errorf("%+v", found)
@@ -215,6 +231,9 @@ func clientOfViews(t *testing.T, key, user *client.Client) {
 		t.Errorf("%+v", dynamic)
 	}
 	rows := must(key.Views.Accounts(dynamic.ID).Search(ctx, client.Search{Limit: 3}))(t)
+	if counts := must(key.Views.Accounts(dynamic.ID).Facets(ctx, client.FacetRequest{}))(t); counts.Count < int64(len(rows.Records)) {
+		t.Errorf("%+v", counts)
+	}
 	if len(rows.Records) != 3 || !rows.Records[0].UpdatedAt.IsZero() || rows.Records[0].AtlasScore != nil || rows.Credits != 3 {
 		t.Errorf("%+v", rows)
 	}
