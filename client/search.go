@@ -33,6 +33,9 @@ type Search struct {
 	Offset int `json:"offset,omitzero"`
 	// SearchAfter is the cursor of an earlier page with the same Sort.
 	SearchAfter string `json:"search_after,omitzero"`
+	// Fields are the members of each record that the service answers, beside the id;
+	// none: all. Other members of the Go records are zero.
+	Fields []string `json:"fields,omitzero"`
 }
 
 // Filters are conditions on the record's own fields, by key. Fields lists the

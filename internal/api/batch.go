@@ -29,9 +29,9 @@ type batchItem[T any] struct {
 	err error
 }
 
-// batchItems reads a body of exactly { name: [ 1..100 items ] }. An invalid
-// envelope fails the call; an invalid item fails alone.
-func (c *call) batchItems(name string) ([]sentItem, error) {
+// batchItems reads a body of exactly { name: [ 1..100 items ] } and the members that
+// options takes, if it is not nil. An invalid envelope fails the call; an invalid item fails alone.
+func (c *call) batchItems(name string, options func(*input.Issues, *input.Reader)) ([]sentItem, error) {
 	data, err := c.read()
 	if err != nil {
 		return nil, err
@@ -56,6 +56,9 @@ func (c *call) batchItems(name string) ([]sentItem, error) {
 	}
 	r := issues.Object(body)
 	list := r.Take(name)
+	if options != nil {
+		options(&issues, r)
+	}
 	r.Done()
 	if list.Kind != input.Array {
 		issues.WrongType([]string{name}, "an array", list)
@@ -266,9 +269,9 @@ func batchResults(idKey string, data *schema.Schema, codes ...fault.Code) *schem
 
 // batchBody is a body of 1..100 items. An item of another shape fails alone, so the
 // schema of the body allows any item.
-func batchBody(member string, item *schema.Schema) *schema.Schema {
+func batchBody(member string, item *schema.Schema, options ...schema.Property) *schema.Schema {
 	either := &schema.Schema{AnyOf: []*schema.Schema{item, {Description: "Anything else fails alone, as `invalid_input`."}}}
-	return schema.Object(schema.Required(member, schema.Array(either, 1, maxBatch)))
+	return schema.Object(append([]schema.Property{schema.Required(member, schema.Array(either, 1, maxBatch))}, options...)...)
 }
 
 // batchText is the description of every batch.

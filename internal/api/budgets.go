@@ -28,6 +28,9 @@ const (
 	placesSearch = 48
 	// placesRecords is for routes that read only Postgres, and for writes.
 	placesRecords = 16
+	// placesGetBatch is low: an answer may have 7,600 records, a hundred with their
+	// related ones.
+	placesGetBatch = 8
 	// placesOutsiders is for routes that every user of the token issuer may call.
 	placesOutsiders = 1
 )
@@ -63,6 +66,11 @@ var Budgets = map[string]Budget{
 	"get_contact":     {placesSearch, 1 + 1 + rowsRelated, 256},
 	"get_project":     {placesSearch, 1 + 3*rowsRelated, 256},
 	"get_signal":      {placesSearch, 1 + 1 + rowsRelated, 256},
+
+	"get_accounts_batch": {placesGetBatch, 1 + 3*rowsRelated, 1024},
+	"get_contacts_batch": {placesGetBatch, 1 + 1 + rowsRelated, 1024},
+	"get_projects_batch": {placesGetBatch, 1 + 3*rowsRelated, 1024},
+	"get_signals_batch":  {placesGetBatch, 1 + 1 + rowsRelated, 1024},
 
 	"search_workspace_accounts": {placesSearch, rowsSearch, 256},
 	"search_workspace_contacts": {placesSearch, rowsSearch, 256},

@@ -74,6 +74,7 @@ func init() {
 		one := d.Singular()
 		interleaved["search_"+string(d)] = asked{path: "/data/" + string(d) + "/search", body: `{"limit":5}`}
 		interleaved["get_"+one] = asked{path: "/data/" + string(d) + "/{" + one + "1}"}
+		interleaved["get_"+string(d)+"_batch"] = asked{path: "/data/" + string(d) + "/get/batch", body: `{"ids":["{` + one + `1}"]}`}
 	}
 	for _, d := range query.Held {
 		one, path := d.Singular(), "/workspace/"+string(d)

@@ -100,7 +100,7 @@ func (r Route) operation() *openapi.Operation {
 	metadata := cmp.Or(r.doc.metadata, freeMetadata)
 	if r.item != nil {
 		o.Batch = &openapi.Batch{Member: r.items, Item: r.item}
-		metadata = batchMetadataSchema
+		metadata = cmp.Or(r.doc.metadata, batchMetadataSchema)
 	}
 	answer := schema.Object(schema.Required("data", r.doc.data), schema.Required("metadata", metadata))
 	success := openapi.Response{Description: "Success.", Headers: r.headers(true), Content: openapi.JSON(openapi.MediaType{Schema: answer, Example: answer.Sample()}), Links: r.doc.links}

@@ -27,6 +27,9 @@ type Searcher interface {
 	// CheckCursor refuses a cursor that is not q's: fault.BadRequest.
 	CheckCursor(q query.Query) error
 	Get(ctx context.Context, d query.Dataset, id string, includes []query.Include) (jsontext.Value, error)
+	// GetBatch returns the records of ids as Get does. It leaves out those that do not
+	// exist.
+	GetBatch(ctx context.Context, d query.Dataset, ids []string, includes []query.Include) (map[string]jsontext.Value, error)
 	FrequentValues(ctx context.Context) (query.FrequentValues, error)
 }
 

@@ -163,6 +163,9 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 	}
 	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
 		p, err := s.Records.SearchView(ctx, v, q)
+		if err == nil {
+			p.Rows, err = q.Fields.SelectAll(p.Rows)
+		}
 		return reply{rowsData{v.Dataset.Singular(), rowsOf(p)}, metadataOf(q, p)}, len(p.Rows), err
 	})
 }

@@ -60,6 +60,7 @@ func searchRule(d Dataset, base BaseKind) rule.Rule[Query] {
 		rule.Optional("offset", rule.Integer(0, MaxOffset).Default(0).Described("Does not count beside `search_after`."), func(r *request) *int { return &r.Offset }),
 		rule.OptionalFunc("search_after", rule.Nullable(rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return v.Text, true })).
 			Described("`metadata.search_after` of the page before, with the same sort; null: the first page."), (*request).setAfter),
+		rule.Optional("fields", fieldsRule(d, base), func(r *request) *FieldSet { return &r.Fields }),
 		rule.Step(func(issues *input.Issues, _ *input.Reader, r *request) {
 			if r.terms+countTerms(r.Text) > MaxTerms {
 				issues.Add(fault.TooBig, nil, "the texts of the request have more than %d terms in all", MaxTerms)
