@@ -57,6 +57,8 @@ var Budgets = map[string]Budget{
 	"search_fields": {placesRecords, 0, 128},
 	"get_field":     {placesRecords, 0, 32},
 	"get_usage":     {placesRecords, 0, 32},
+	"get_release":   {placesRecords, 0, 32},
+	"get_coverage":  {placesRecords, 0, 64},
 
 	"search_accounts": {placesSearch, rowsSearch, 256},
 	"search_contacts": {placesSearch, rowsSearch, 256},

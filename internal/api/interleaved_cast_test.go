@@ -32,6 +32,8 @@ var interleaved = map[string]asked{
 	"get_usage":     {path: "/data/usage"},
 	"search_fields": {path: "/data/fields/search", body: `{"dataset":"accounts"}`},
 	"get_field":     {path: "/data/fields/accounts/name"},
+	"get_release":   {path: "/data/release"},
+	"get_coverage":  {path: "/data/coverage", body: `{"dataset":"accounts","by":"city"}`},
 
 	"list_members":      {path: "/workspace/members"},
 	"update_member":     {path: "/workspace/members/{demoted}", body: `{"role":"admin"}`, writes: true},

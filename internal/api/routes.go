@@ -65,7 +65,7 @@ const (
 // Routes is the route table.
 func (s *Server) Routes() []Route {
 	return slices.Concat(
-		s.workspaceRoutes(), s.fieldRoutes(), s.dataRoutes(), s.bookRoutes(), s.viewRoutes(), s.viewRecordRoutes(), s.favoriteRoutes(),
+		s.workspaceRoutes(), s.fieldRoutes(), s.dataRoutes(), s.releaseRoutes(), s.bookRoutes(), s.viewRoutes(), s.viewRecordRoutes(), s.favoriteRoutes(),
 		s.memberRoutes(), s.invitationRoutes(), s.subscriptionRoutes(), s.skillRoutes(),
 	)
 }

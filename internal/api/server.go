@@ -16,6 +16,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/internal/fault"
+	"atlas/search"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -26,11 +27,23 @@ type Searcher interface {
 	Search(ctx context.Context, q query.Query) (query.Page, error)
 	// CheckCursor refuses a cursor that is not q's: fault.BadRequest.
 	CheckCursor(q query.Query) error
+	Getter
+	Describer
+}
+
+// Getter reads global records by id.
+type Getter interface {
 	Get(ctx context.Context, d query.Dataset, id string, includes []query.Include) (jsontext.Value, error)
 	// GetBatch returns the records of ids as Get does. It leaves out those that do not
 	// exist.
 	GetBatch(ctx context.Context, d query.Dataset, ids []string, includes []query.Include) (map[string]jsontext.Value, error)
+}
+
+// Describer says what the global dataset has.
+type Describer interface {
 	FrequentValues(ctx context.Context) (query.FrequentValues, error)
+	Release(ctx context.Context) (search.Release, error)
+	Coverage(ctx context.Context, c query.Coverage) ([]search.CoverageValue, error)
 }
 
 // Gate authenticates the caller and checks access to a workspace. *auth.Authenticator
