@@ -38,7 +38,7 @@ func (s *Server) bookRoutes() []Route {
 				data:     schema.Array(bookRow(d), 0, query.MaxLimit), metadata: pageMetadataSchema,
 				links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/0/id")},
 			}},
-			Route{Method: "GET", Path: path + "/:id", Operation: "get_" + one, Scope: read, Throttling: Metered, endpoint: noBody(s.getBook(d)), doc: operationDoc{
+			Route{Method: "GET", Path: path + "/:id", Operation: "get_" + one, Scope: read, Throttling: Metered, Conditional: true, endpoint: noBody(s.getBook(d)), doc: operationDoc{
 				tag: tagBook, summary: "Get one " + d.Singular() + " of the book", params: []openapi.Parameter{fieldsParam(d, fieldsOfBook[d])},
 				data: record, metadata: getMetadata, codes: []fault.Code{fault.NotFound},
 			}},
@@ -116,7 +116,10 @@ func (s *Server) getBook(d query.Dataset) handler {
 			if err == nil {
 				row, err = fields.Select(row)
 			}
-			return reply{row, creditsOnly{1}}, 1, err
+			if err != nil {
+				return reply{}, 0, err
+			}
+			return c.recordReply(row)
 		})
 	}
 }

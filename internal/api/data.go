@@ -28,7 +28,7 @@ func (s *Server) dataRoutes() []Route {
 				tag: tagData, summary: "Search " + string(d), examples: searchExamples[d],
 				data: schema.Array(recordSchema(d), 0, query.MaxLimit), metadata: pageMetadataSchema, links: links,
 			}},
-			Route{Method: "GET", Path: "/data/" + string(d) + "/:id", Operation: "get_" + d.Singular(), Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, endpoint: noBody(s.getData(d)), doc: operationDoc{
+			Route{Method: "GET", Path: "/data/" + string(d) + "/:id", Operation: "get_" + d.Singular(), Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Conditional: true, endpoint: noBody(s.getData(d)), doc: operationDoc{
 				tag: tagData, summary: "Get one " + d.Singular(), params: []openapi.Parameter{includeParam(d), fieldsParam(d, fieldsOfRecord[d])},
 				data: recordWithRelated(d), metadata: getMetadata, codes: []fault.Code{fault.NotFound},
 			}},
@@ -71,7 +71,10 @@ func (s *Server) getData(d query.Dataset) handler {
 			if err == nil {
 				record, err = withIncluded(fields, includes).Select(record)
 			}
-			return reply{record, creditsOnly{1}}, 1, err
+			if err != nil {
+				return reply{}, 0, err
+			}
+			return c.recordReply(record)
 		})
 	}
 }

@@ -105,6 +105,10 @@ func (r Route) operation() *openapi.Operation {
 	answer := schema.Object(schema.Required("data", r.doc.data), schema.Required("metadata", metadata))
 	success := openapi.Response{Description: "Success.", Headers: r.headers(true), Content: openapi.JSON(openapi.MediaType{Schema: answer, Example: answer.Sample()}), Links: r.doc.links}
 	o.Responses = schema.Map[openapi.Response]{{Name: "200", Value: success}}
+	if r.Conditional {
+		o.Parameters = append(o.Parameters, ifNoneMatchParam)
+		o.Responses = append(o.Responses, schema.Member[openapi.Response]{Name: "304", Value: r.notModifiedResponse()})
+	}
 	o.Responses = append(o.Responses, r.failures()...)
 	return o
 }
@@ -202,6 +206,9 @@ var pathTexts = map[string]string{
 // headers are those of an answer.
 func (r Route) headers(success bool) schema.Map[openapi.Header] {
 	h := schema.Map[openapi.Header]{{Name: RequestIDHeader, Value: openapi.HeaderRef("RequestId")}}
+	if r.Conditional && success {
+		h = append(h, schema.Member[openapi.Header]{Name: "ETag", Value: etagHeader})
+	}
 	if r.Throttling != Metered {
 		return h
 	}

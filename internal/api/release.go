@@ -10,7 +10,7 @@ import (
 
 func (s *Server) releaseRoutes() []Route {
 	return []Route{
-		{Method: "GET", Path: "/data/release", Operation: "get_release", Scope: workspace.DataRead, WorkspaceRequired: true, endpoint: noBody(s.getRelease), doc: operationDoc{
+		{Method: "GET", Path: "/data/release", Operation: "get_release", Scope: workspace.DataRead, WorkspaceRequired: true, Conditional: true, endpoint: noBody(s.getRelease), doc: operationDoc{
 			tag: tagData, summary: "Get the state of the global dataset", data: releaseSchema(),
 		}},
 		{Method: "POST", Path: "/data/coverage", Operation: "get_coverage", Scope: workspace.DataRead, WorkspaceRequired: true, endpoint: takes(query.CoverageRule, s.getCoverage), doc: operationDoc{
