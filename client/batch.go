@@ -49,6 +49,7 @@ func (b Batch[T]) Err() error {
 func (i *Item[T]) UnmarshalJSON(b []byte) error {
 	var result struct {
 		Index     int    `json:"index"`
+		ResultID  string `json:"id"`
 		AccountID string `json:"account_id"`
 		ContactID string `json:"contact_id"`
 		ProjectID string `json:"project_id"`
@@ -65,7 +66,7 @@ func (i *Item[T]) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*i = Item[T]{Index: result.Index, Data: result.Data}
-	for _, id := range []string{result.AccountID, result.ContactID, result.ProjectID, result.RecordID, result.ViewID} {
+	for _, id := range []string{result.ResultID, result.AccountID, result.ContactID, result.ProjectID, result.RecordID, result.ViewID} {
 		if id != "" {
 			i.ID = id
 		}

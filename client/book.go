@@ -3,6 +3,9 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
 	"time"
 )
 
@@ -41,6 +44,15 @@ func book[R, U any](c *conn, name string) *Book[R, U] {
 // Get returns a record of the book, or ErrNotFound. It costs a credit.
 func (b *Book[R, U]) Get(ctx context.Context, id string) (R, error) {
 	return get[R](ctx, b.conn, b.path+segment(id))
+}
+
+// GetWith is Get with some of the record's fields. A book has nothing to include.
+func (b *Book[R, U]) GetWith(ctx context.Context, id string, fields ...string) (R, error) {
+	r := request{method: http.MethodGet, path: b.path + segment(id), repeatable: true}
+	if len(fields) > 0 {
+		r.params = url.Values{"fields": {strings.Join(fields, ",")}}
+	}
+	return data[R](ctx, b.conn, r)
 }
 
 // Upsert adds a record to the book, or changes its overlay.

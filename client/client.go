@@ -155,6 +155,17 @@ func (c *Client) Credits(ctx context.Context) (Credits, error) {
 	return get[Credits](ctx, c.conn, "/workspace/credits")
 }
 
+// Release returns the state of the global dataset. It is free.
+func (c *Client) Release(ctx context.Context) (Release, error) {
+	return get[Release](ctx, c.conn, "/data/release")
+}
+
+// Coverage returns what is known of the records of a dataset. It is free.
+func (c *Client) Coverage(ctx context.Context, q CoverageQuery) ([]Coverage, error) {
+	a, err := post[struct{ Values []Coverage }](ctx, c.conn, "/data/coverage", q, true)
+	return a.Values, err
+}
+
 // Usage returns the credits by operation.
 func (c *Client) Usage(ctx context.Context) (Usage, error) {
 	return get[Usage](ctx, c.conn, "/data/usage")

@@ -47,6 +47,40 @@ func (f *Fields) Get(ctx context.Context, dataset, key string) (Field, error) {
 	return get[Field](ctx, f.conn, "/data/fields"+segment(dataset)+segment(key))
 }
 
+// Release is the state of the global dataset.
+type Release struct {
+	Generation string    `json:"generation"`
+	LoadedAt   time.Time `json:"loaded_at"` // when its load began
+	// Datasets by name.
+	Datasets map[string]DatasetRelease `json:"datasets"`
+}
+
+// DatasetRelease is the state of a dataset. Version rises with every change; after a
+// rollback it is lower.
+type DatasetRelease struct {
+	Records int       `json:"records"`
+	Newest  time.Time `json:"newest"`
+	Version int64     `json:"version"`
+}
+
+// CoverageQuery asks of which records of a dataset a field is known, for the most
+// frequent values of an enum By.
+type CoverageQuery struct {
+	Dataset string `json:"dataset"`
+	By      string `json:"by"`
+	Limit   int    `json:"limit,omitzero"` // 1 to 100; 0: 10
+}
+
+// Coverage is what is known of the records with one value.
+type Coverage struct {
+	Value   string    `json:"value"`
+	Label   string    `json:"label"`
+	Records int       `json:"records"`
+	Newest  time.Time `json:"newest"`
+	// Known is the share of the records that have a value, by filter key.
+	Known map[string]float64 `json:"known"`
+}
+
 // Credits is the state of the workspace's credits.
 type Credits struct {
 	Plan        string `json:"plan"`

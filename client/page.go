@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -137,11 +138,37 @@ func dataset[R any](c *conn, name string) *Dataset[R] {
 // names ("projects", "account", …: docs/api.md, "Get and include"). It costs a
 // credit; ErrNotFound is free.
 func (d *Dataset[R]) Get(ctx context.Context, id string, include ...string) (R, error) {
-	r := request{method: http.MethodGet, path: d.path + segment(id), repeatable: true}
-	if len(include) > 0 {
-		r.params = map[string][]string{"include": {strings.Join(include, ",")}}
+	return d.GetWith(ctx, id, Shown{Include: include})
+}
+
+// Shown says what the records of a get show.
+type Shown struct {
+	// Fields are the members of the record, beside the id; none: all. Other members of
+	// the Go record are zero.
+	Fields []string `json:"fields,omitempty"`
+	// Include names related records to embed, up to 25 of each kind.
+	Include []string `json:"include,omitempty"`
+}
+
+// GetWith is Get with some of the record's fields.
+func (d *Dataset[R]) GetWith(ctx context.Context, id string, show Shown) (R, error) {
+	r := request{method: http.MethodGet, path: d.path + segment(id), params: url.Values{}, repeatable: true}
+	for name, values := range map[string][]string{"fields": show.Fields, "include": show.Include} {
+		if len(values) > 0 {
+			r.params.Set(name, strings.Join(values, ","))
+		}
 	}
 	return data[R](ctx, d.conn, r)
+}
+
+// GetAll returns 1 to 100 records. Each that is found costs a credit; the others are
+// items with ErrRecordNotFound.
+func (d *Dataset[R]) GetAll(ctx context.Context, ids []string, show Shown) (Batch[R], error) {
+	body := struct {
+		IDs []string `json:"ids"`
+		Shown
+	}{ids, show}
+	return batch[R](ctx, d.conn, request{method: http.MethodPost, path: d.path + "/get/batch", body: body, repeatable: true})
 }
 
 // keepRaw decodes a record and keeps its bytes.

@@ -38,6 +38,9 @@ type Search struct {
 	Offset int `json:"offset,omitzero"`
 	// SearchAfter is the cursor of an earlier page with the same Sort.
 	SearchAfter string `json:"search_after,omitzero"`
+	// Fields are the members of each record that the service answers, beside the id;
+	// none: all. Other members of the Go records are zero.
+	Fields []string `json:"fields,omitzero"`
 }
 
 // Cost says how many records match a search, and what its page would cost.

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,11 +33,48 @@ func (e *Engine) Get(ctx context.Context, d query.Dataset, id string, includes [
 	if len(includes) == 0 {
 		return record, nil
 	}
-	related, err := e.related(ctx, record, id, includes)
-	if err != nil {
+	records := map[string]jsontext.Value{id: record}
+	if err := e.embedRelated(ctx, records, includes); err != nil {
 		return nil, err
 	}
-	return embed(record, includes, related), nil
+	return records[id], nil
+}
+
+// GetBatch is Get of several ids, without those that do not exist. Errors:
+// Unavailable.
+func (e *Engine) GetBatch(ctx context.Context, d query.Dataset, ids []string, includes []query.Include) (map[string]jsontext.Value, error) {
+	records, err := e.Lookup(ctx, d, ids)
+	if err != nil || len(includes) == 0 {
+		return records, err
+	}
+	return records, e.embedRelated(ctx, records, includes)
+}
+
+// relatedAtOnce is the maximum number of searches for related records of one round
+// trip. Their answers are in memory together.
+const relatedAtOnce = 60
+
+// embedRelated adds the related records of includes to records, which are by id.
+func (e *Engine) embedRelated(ctx context.Context, records map[string]jsontext.Value, includes []query.Include) error {
+	ids := slices.Sorted(maps.Keys(records))
+	for some := range slices.Chunk(ids, relatedAtOnce/len(includes)) {
+		var searches []request
+		for _, id := range some {
+			of, err := e.relatedSearches(records[id], id, includes)
+			if err != nil {
+				return err
+			}
+			searches = append(searches, of...)
+		}
+		related, err := e.multi(ctx, searches...)
+		if err != nil {
+			return err
+		}
+		for i, id := range some {
+			records[id] = embed(records[id], includes, related[i*len(includes):])
+		}
+	}
+	return nil
 }
 
 func getFault(err error, d query.Dataset, id string) error {
@@ -51,8 +90,8 @@ func getFault(err error, d query.Dataset, id string) error {
 	}
 }
 
-// related finds the records of each include, in one round trip.
-func (e *Engine) related(ctx context.Context, record jsontext.Value, id string, includes []query.Include) ([]result, error) {
+// relatedSearches find the records of each include.
+func (e *Engine) relatedSearches(record jsontext.Value, id string, includes []query.Include) ([]request, error) {
 	var fields map[string]jsontext.Value
 	if err := jsonv2.Unmarshal(record, &fields); err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "the record could not be read")
@@ -69,7 +108,7 @@ func (e *Engine) related(ctx context.Context, record jsontext.Value, id string, 
 			Limit: query.MaxIncluded - 1, // and one row more, as for a page
 		}, options{})
 	}
-	return e.multi(ctx, searches...)
+	return searches, nil
 }
 
 // linked reads a link field: null, an id, or an array of ids.

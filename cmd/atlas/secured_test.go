@@ -94,7 +94,7 @@ func (n securedNode) key(t *testing.T, name, privileges string) string {
 // The privileges that docs/operators.md requires for an API key.
 const (
 	servePrivileges = `{"indices":[
-		{"names":["secured-*"],"privileges":["read","view_index_metadata"]},
+		{"names":["secured-*"],"privileges":["read","view_index_metadata","monitor"]},
 		{"names":["e2e-*"],"privileges":["read","write","create_index","manage","view_index_metadata"]}]}`
 	loadPrivileges = `{"indices":[{"names":["secured-*"],"privileges":["read","write","create_index","manage","view_index_metadata"]}]}`
 )

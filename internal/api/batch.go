@@ -29,9 +29,9 @@ type batchItem[T any] struct {
 	err error
 }
 
-// batchItems reads a body of exactly { name: [ 1..100 items ] }. An invalid
-// envelope fails the call; an invalid item fails alone.
-func (c *call) batchItems(name string) ([]sentItem, error) {
+// batchItems reads a body of exactly { name: [ 1..100 items ] } and the members that
+// options takes, if it is not nil. An invalid envelope fails the call; an invalid item fails alone.
+func (c *call) batchItems(name string, options func(*input.Issues, *input.Reader)) ([]sentItem, error) {
 	data, err := c.read()
 	if err != nil {
 		return nil, err
@@ -56,6 +56,9 @@ func (c *call) batchItems(name string) ([]sentItem, error) {
 	}
 	r := issues.Object(body)
 	list := r.Take(name)
+	if options != nil {
+		options(&issues, r)
+	}
 	r.Done()
 	if list.Kind != input.Array {
 		issues.WrongType([]string{name}, "an array", list)
@@ -270,9 +273,9 @@ var itemErrorSchema = schema.Named("ItemError", schema.Object(
 ))
 
 // batchBody is a body of 1..100 items.
-func batchBody(member string, item *schema.Schema) *schema.Schema {
-	return schema.Object(schema.Required(member, schema.Array(item, 1, maxBatch).
-		Described("The service takes items of another shape too: they fail alone, as `invalid_input`.")))
+func batchBody(member string, item *schema.Schema, options ...schema.Property) *schema.Schema {
+	items := schema.Array(item, 1, maxBatch).Described("The service takes items of another shape too: they fail alone, as `invalid_input`.")
+	return schema.Object(append([]schema.Property{schema.Required(member, items)}, options...)...)
 }
 
 // batchText is the description of every batch.

@@ -38,8 +38,8 @@ func (s *Server) bookRoutes() []Route {
 				data:     schema.Array(bookRow(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: true,
 				links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/0/id")},
 			}},
-			Route{Method: "GET", Path: path + "/:id", Operation: "get_" + one, Scope: read, Throttling: Metered, endpoint: noBody(s.getBook(d)), doc: operationDoc{
-				tag: tagBook, summary: "Get one " + d.Singular() + " of the book",
+			Route{Method: "GET", Path: path + "/:id", Operation: "get_" + one, Scope: read, Throttling: Metered, Conditional: true, endpoint: noBody(s.getBook(d)), doc: operationDoc{
+				tag: tagBook, summary: "Get one " + d.Singular() + " of the book", params: []openapi.Parameter{fieldsParam(d, fieldsOfBook[d])},
 				data: record, metadata: getMetadata, codes: []fault.Code{fault.NotFound},
 			}},
 			Route{Method: "POST", Path: path + "/upsert", Operation: "upsert_" + one, Scope: write, endpoint: takes(upsert, s.upsertBook(d)), doc: operationDoc{
@@ -101,9 +101,19 @@ func (s *Server) searchBook(c *call, q query.Query) (reply, error) {
 
 func (s *Server) getBook(d query.Dataset) handler {
 	return func(c *call) (reply, error) {
+		fields, err := c.fields(fieldsOfBook[d])
+		if err != nil {
+			return reply{}, err
+		}
 		return c.metered(1, func(ctx context.Context) (reply, int, error) {
 			row, err := s.Book.Get(ctx, c.workspace(), d, c.pathID("id"))
-			return reply{row, creditsOnly{1}}, 1, err
+			if err == nil {
+				row, err = fields.Select(row)
+			}
+			if err != nil {
+				return reply{}, 0, err
+			}
+			return c.recordReply(row)
 		})
 	}
 }

@@ -31,6 +31,9 @@ const (
 	placesSearch = 48
 	// placesRecords is for routes that read only Postgres, and for writes.
 	placesRecords = 16
+	// placesGetBatch is low: an answer may have 7,600 records, a hundred with their
+	// related ones.
+	placesGetBatch = 8
 	// placesOutsiders is for routes that every user of the token issuer may call.
 	placesOutsiders = 1
 )
@@ -59,6 +62,8 @@ var Budgets = map[string]Budget{
 	"search_fields": {placesRecords, 0, 128},
 	"get_field":     {placesRecords, 0, 32},
 	"get_usage":     {placesRecords, 0, 32},
+	"get_release":   {placesRecords, 0, 32},
+	"get_coverage":  {placesRecords, 0, 64},
 
 	"search_accounts": {placesSearch, rowsSearch, 256},
 	"search_contacts": {placesSearch, rowsSearch, 256},
@@ -77,6 +82,10 @@ var Budgets = map[string]Budget{
 	"facet_workspace_contacts": {placesSearch, rowsNamed, 256},
 	"facet_workspace_projects": {placesSearch, rowsNamed, 256},
 	"facet_view_records":       {placesSearch, rowsNamed, 256},
+	"get_accounts_batch":       {placesGetBatch, 1 + 3*rowsRelated, 1024},
+	"get_contacts_batch":       {placesGetBatch, 1 + 1 + rowsRelated, 1024},
+	"get_projects_batch":       {placesGetBatch, 1 + 3*rowsRelated, 1024},
+	"get_signals_batch":        {placesGetBatch, 1 + 1 + rowsRelated, 1024},
 
 	"search_workspace_accounts": {placesSearch, rowsSearch, 256},
 	"search_workspace_contacts": {placesSearch, rowsSearch, 256},

@@ -35,6 +35,8 @@ type call struct {
 	identity  auth.Identity
 	principal auth.Principal
 	charged   int64
+	// etag is the ETag of the answer, "" if it has none.
+	etag string
 	// pathIssues are the issues of the ids in the path.
 	pathIssues input.Issues
 	// checkedAt is the start of the last check of the caller's access.
@@ -105,6 +107,9 @@ func (s *Server) serve(r Route, b Budget) gin.HandlerFunc {
 	return func(ctx *gin.Context) {
 		c := callOf(ctx)
 		c.route, c.budget = r, b
+		if r.Secret {
+			uncompressed(ctx)
+		}
 		s.load.requests.Add(1)
 		s.Meter.InFlight(1)
 		defer func() {

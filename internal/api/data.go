@@ -28,10 +28,11 @@ func (s *Server) dataRoutes() []Route {
 				tag: tagData, summary: "Search " + string(d), examples: searchExamples[d],
 				data: schema.Array(recordSchema(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: true, links: links,
 			}},
-			Route{Method: "GET", Path: "/data/" + string(d) + "/:id", Operation: "get_" + d.Singular(), Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, endpoint: noBody(s.getData(d)), doc: operationDoc{
-				tag: tagData, summary: "Get one " + d.Singular(), params: []openapi.Parameter{includeParam(d)},
+			Route{Method: "GET", Path: "/data/" + string(d) + "/:id", Operation: "get_" + d.Singular(), Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Conditional: true, endpoint: noBody(s.getData(d)), doc: operationDoc{
+				tag: tagData, summary: "Get one " + d.Singular(), params: []openapi.Parameter{includeParam(d), fieldsParam(d, fieldsOfRecord[d])},
 				data: recordWithRelated(d), metadata: getMetadata, codes: []fault.Code{fault.NotFound},
 			}},
+			s.getBatchRoute(d),
 		)
 	}
 	return routes
@@ -55,24 +56,39 @@ func (s *Server) getData(d query.Dataset) handler {
 		if err != nil {
 			return reply{}, err
 		}
+		fields, err := c.fields(fieldsOfRecord[d])
+		if err != nil {
+			return reply{}, err
+		}
 		return c.metered(1, func(ctx context.Context) (reply, int, error) {
 			record, err := s.Search.Get(ctx, d, c.pathID("id").String(), includes)
-			return reply{record, creditsOnly{1}}, 1, err
+			if err == nil {
+				record, err = withIncluded(fields, includes).Select(record)
+			}
+			if err != nil {
+				return reply{}, 0, err
+			}
+			return c.recordReply(record)
 		})
 	}
 }
 
 // includeParam describes the query parameter that includes reads.
 func includeParam(d query.Dataset) openapi.Parameter {
-	var keys []string
-	for _, inc := range query.Includes(d) {
-		keys = append(keys, inc.Key)
-	}
+	keys := includeKeys(d)
 	return openapi.Parameter{
 		Name: "include", In: "query", Style: "form", Explode: new(bool),
 		Description: fmt.Sprintf("Related records to embed, at most %d of each.", query.MaxIncluded),
 		Schema:      schema.Array(schema.OneOf(keys...), 0, 0), Example: keys,
 	}
+}
+
+func includeKeys(d query.Dataset) []string {
+	var keys []string
+	for _, inc := range query.Includes(d) {
+		keys = append(keys, inc.Key)
+	}
+	return keys
 }
 
 // includes reads the comma-separated keys of `include`, each once.
@@ -87,11 +103,7 @@ func (c *call) includes(d query.Dataset) ([]query.Include, error) {
 		key = strings.TrimSpace(key)
 		i := slices.IndexFunc(known, func(inc query.Include) bool { return inc.Key == key })
 		if i < 0 {
-			var keys []string
-			for _, inc := range known {
-				keys = append(keys, inc.Key)
-			}
-			return nil, fault.New(fault.BadRequest, "%s cannot include %.100q; known: %s", d, key, strings.Join(keys, ", "))
+			return nil, fault.New(fault.BadRequest, "%s cannot include %.100q; known: %s", d, key, strings.Join(includeKeys(d), ", "))
 		}
 		if !slices.Contains(includes, known[i]) {
 			includes = append(includes, known[i])

@@ -10,6 +10,7 @@ import (
 	"github.com/swaggest/swgui/v5emb"
 
 	"atlas/internal/fault"
+	"atlas/workspace"
 )
 
 // docsPath is the page that shows the OpenAPI document and can send requests.
@@ -24,7 +25,16 @@ const docsPolicy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style
 // token.
 func (s *Server) mountDocument(g *gin.Engine, methods map[string][]string) {
 	document := encoded(s.Document())
-	g.GET(Version+documentPath, func(ctx *gin.Context) { callOf(ctx).write(http.StatusOK, document) })
+	tag := s.tagger.tag(workspace.ID{}, document)
+	g.GET(Version+documentPath, func(ctx *gin.Context) {
+		c := callOf(ctx)
+		if c.etag = tag; c.holds(tag) {
+			c.writeNotModified()
+			return
+		}
+		c.showTag()
+		c.write(http.StatusOK, document)
+	})
 	page := v5emb.NewHandlerWithConfig(swgui.Config{
 		Title: "Atlas", SwaggerJSON: Version + documentPath, BasePath: docsPath,
 		SettingsUI: map[string]string{"docExpansion": `"none"`, "defaultModelsExpandDepth": "0"},

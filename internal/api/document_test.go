@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -80,8 +79,8 @@ func TestDocumentIsValid(t *testing.T) {
 		t.Errorf("components (-declared +used):\n%s", diff)
 	}
 	for name, response := range at(d, "components", "responses").(map[string]any) {
-		body := at(response, "content", "application/json")
-		if at(body, "example") == nil && at(body, "examples") == nil {
+		body := at(response, "content", "application/json") // a 304 has none
+		if body != nil && at(body, "example") == nil && at(body, "examples") == nil {
 			t.Errorf("the response %s has no example", name)
 		}
 	}
@@ -151,7 +150,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 		}
 	}
 	s := &api.Server{Log: slog.New(slog.DiscardHandler)}
-	router := s.Handler().(*gin.Engine)
+	router := api.Router(s)
 	served := map[string]bool{}
 	param := regexp.MustCompile(`:(\w+)`)
 	for _, r := range router.Routes() {

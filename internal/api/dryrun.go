@@ -30,6 +30,9 @@ func (c *call) search(q query.Query, find func(context.Context) (query.Page, err
 	}
 	return c.metered(q.Limit, func(ctx context.Context) (reply, int, error) {
 		p, err := find(ctx)
+		if err == nil {
+			p.Rows, err = q.Fields.SelectAll(p.Rows)
+		}
 		return reply{data(p), metadataOf(q, p)}, len(p.Rows), err
 	})
 }

@@ -65,8 +65,27 @@ func takes[T any](body rule.Rule[T], handle func(c *call, in T) (reply, error)) 
 // takesBatch is the endpoint of a route whose body is { member: [ 1..100 items ] }.
 // The rule reads each item.
 func takesBatch[T any](member string, item rule.Rule[T], handle func(c *call, items []batchItem[T]) (reply, error)) endpoint {
-	return endpoint{body: batchBody(member, item.Schema), item: item.Schema, items: member, handle: func(c *call) (reply, error) {
-		sent, err := c.batchItems(member)
+	return takesBatchWith(member, item, batchOptions[struct{}]{}, func(c *call, items []batchItem[T], _ struct{}) (reply, error) {
+		return handle(c, items)
+	})
+}
+
+// batchOptions are members of the body of a batch that apply to all items. The zero
+// value has none.
+type batchOptions[O any] struct {
+	properties []schema.Property
+	read       func(issues *input.Issues, r *input.Reader, into *O)
+}
+
+// takesBatchWith is takesBatch with options.
+func takesBatchWith[T, O any](member string, item rule.Rule[T], options batchOptions[O], handle func(c *call, items []batchItem[T], o O) (reply, error)) endpoint {
+	return endpoint{body: batchBody(member, item.Schema, options.properties...), item: item.Schema, items: member, handle: func(c *call) (reply, error) {
+		var o O
+		sent, err := c.batchItems(member, func(issues *input.Issues, r *input.Reader) {
+			if options.read != nil {
+				options.read(issues, r, &o)
+			}
+		})
 		if err != nil {
 			return reply{}, joinIssues(c.pathIssues, err)
 		}
@@ -79,7 +98,7 @@ func takesBatch[T any](member string, item rule.Rule[T], handle func(c *call, it
 		if len(c.pathIssues) > 0 {
 			return reply{}, joinIssues(c.pathIssues, itemIssues(member, items))
 		}
-		return handle(c, items)
+		return handle(c, items, o)
 	}}
 }
 

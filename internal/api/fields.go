@@ -24,7 +24,7 @@ func (s *Server) fieldRoutes() []Route {
 			},
 			data: schema.Array(descriptorSchema(), 0, 0), metadata: fieldMetadataSchema,
 		}},
-		{Method: "GET", Path: "/data/fields/:dataset/:key", Operation: "get_field", Scope: workspace.DataRead, Throttling: Never, WorkspaceRequired: true, endpoint: noBody(s.getField), doc: operationDoc{
+		{Method: "GET", Path: "/data/fields/:dataset/:key", Operation: "get_field", Scope: workspace.DataRead, Throttling: Never, WorkspaceRequired: true, Conditional: true, endpoint: noBody(s.getField), doc: operationDoc{
 			tag: tagFields, summary: "Get the descriptor of one field",
 			params: []openapi.Parameter{
 				{Name: "dataset", In: "path", Required: true, Schema: query.DescriptorDatasetRule.Schema, Example: "projects"},

@@ -32,6 +32,8 @@ var interleaved = map[string]asked{
 	"get_usage":     {path: "/data/usage"},
 	"search_fields": {path: "/data/fields/search", body: `{"dataset":"accounts"}`},
 	"get_field":     {path: "/data/fields/accounts/name"},
+	"get_release":   {path: "/data/release"},
+	"get_coverage":  {path: "/data/coverage", body: `{"dataset":"accounts","by":"city"}`},
 
 	"list_members":      {path: "/workspace/members"},
 	"update_member":     {path: "/workspace/members/{demoted}", body: `{"role":"admin"}`, writes: true},
@@ -76,6 +78,7 @@ func init() {
 		interleaved["search_"+string(d)] = asked{path: "/data/" + string(d) + "/search", body: `{"limit":5}`}
 		interleaved["facet_"+string(d)] = asked{path: "/data/" + string(d) + "/facets", body: `{"facets":[{"field":"created_at","interval":"day"}]}`}
 		interleaved["get_"+one] = asked{path: "/data/" + string(d) + "/{" + one + "1}"}
+		interleaved["get_"+string(d)+"_batch"] = asked{path: "/data/" + string(d) + "/get/batch", body: `{"ids":["{` + one + `1}"]}`}
 	}
 	for _, d := range query.Held {
 		one, path := d.Singular(), "/workspace/"+string(d)

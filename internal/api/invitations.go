@@ -16,7 +16,7 @@ func (s *Server) invitationRoutes() []Route {
 			tag: tagPeople, summary: "List open invitations, newest first",
 			params: pageParams(defaultPeople), data: listOf("invitations", invitationSchema), metadata: listMetadataSchema,
 		}},
-		{Method: "POST", Path: "/workspace/invitations", Operation: "create_invitation", Scope: write, Caller: Admins, endpoint: takes(newInvitation, s.createInvitation), doc: operationDoc{
+		{Method: "POST", Path: "/workspace/invitations", Operation: "create_invitation", Scope: write, Caller: Admins, Secret: true, endpoint: takes(newInvitation, s.createInvitation), doc: operationDoc{
 			tag: tagPeople, summary: "Invite somebody",
 			text: "`accept_url` is in this answer only. An expired invitation of the address is replaced.",
 			data: schema.Object(

@@ -80,6 +80,9 @@ var rows = map[string]row{
 	"get_field":       {method: "GET", path: "/data/fields/accounts/name", scope: dataRead, required: true, unthrottled: true, ok: fine},
 	"get_usage":       {method: "GET", path: "/data/usage", scope: dataRead, required: true, unthrottled: true, ok: fine},
 
+	"get_release":  {method: "GET", path: "/data/release", scope: dataRead, required: true, ok: fine},
+	"get_coverage": {method: "POST", path: "/data/coverage", body: `{"dataset":"accounts","by":"city"}`, scope: dataRead, required: true, ok: fine},
+
 	"list_members":      {method: "GET", path: "/workspace/members", scope: wsRead, ok: fine},
 	"update_member":     {method: "PATCH", path: "/workspace/members/" + unknownID, body: `{"role":"admin"}`, scope: wsWrite, admins: true, ok: notFound},
 	"remove_member":     {method: "DELETE", path: "/workspace/members/" + unknownID, scope: wsWrite, admins: true, ok: fine},
@@ -176,6 +179,9 @@ func bookRows(d query.Dataset) map[string]row {
 }
 
 func init() {
+	for _, d := range query.Datasets {
+		rows["get_"+string(d)+"_batch"] = row{method: "POST", path: "/data/" + string(d) + "/get/batch", body: `{"ids":["x"]}`, scope: dataRead, required: true, ok: fine}
+	}
 	for _, d := range query.Held {
 		maps.Copy(rows, bookRows(d))
 	}

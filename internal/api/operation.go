@@ -63,7 +63,9 @@ type example struct {
 
 // drawsTokens reports whether calls of the route draw on the token bucket of their
 // caller, or some of them do.
-func (r Route) drawsTokens() bool { return r.Throttling == Limited || r.doc.dryRun }
+func (r Route) drawsTokens() bool {
+	return r.Throttling == Limited || r.doc.dryRun || r.Conditional && r.Throttling == Metered
+}
 
 // codes lists the codes that a route can fail with.
 func (r Route) codes() []fault.Code {
@@ -109,7 +111,7 @@ func (r Route) operation() *openapi.Operation {
 	metadata := cmp.Or(r.doc.metadata, freeMetadata)
 	if r.item != nil {
 		o.Batch = &openapi.Batch{Member: r.items, Item: r.item}
-		metadata = batchMetadataSchema
+		metadata = cmp.Or(r.doc.metadata, batchMetadataSchema)
 	}
 	name := schema.Identifier(r.Operation)
 	answer := schema.Named(name+"ResponseBody", schema.Object(schema.Required("data", r.doc.data.Part(name+"Data")), schema.Required("metadata", metadata)))
@@ -119,6 +121,10 @@ func (r Route) operation() *openapi.Operation {
 	}
 	success := openapi.Response{Description: "Success.", Headers: r.headers(true), Content: openapi.JSON(openapi.MediaType{Schema: answer, Example: example}), Links: r.doc.links}
 	o.Responses = schema.Map[openapi.Response]{{Name: "200", Value: success}}
+	if r.Conditional {
+		o.Parameters = append(o.Parameters, ifNoneMatchParam)
+		o.Responses = append(o.Responses, schema.Member[openapi.Response]{Name: "304", Value: r.notModifiedResponse()})
+	}
 	o.Responses = append(o.Responses, r.failures()...)
 	return o
 }
@@ -225,6 +231,9 @@ func (r Route) headers(success bool) schema.Map[openapi.Header] {
 		for _, name := range []string{headerLimit, headerTokens, headerTokenReset} {
 			h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", ""))})
 		}
+	}
+	if r.Conditional && success {
+		h = append(h, schema.Member[openapi.Header]{Name: "ETag", Value: etagHeader})
 	}
 	if r.Throttling != Metered {
 		return h

@@ -8,11 +8,13 @@ import (
 // catalogOrder is the order of the datasets in the document.
 var catalogOrder = []query.Dataset{query.Accounts, query.Contacts, query.Projects, query.Signals}
 
-// fieldsOut are the members of a record in the order of its fields.
+// fieldsOut are the members of a record in the order of its fields. `fields` of a
+// request selects members; only the id is always there.
 func fieldsOut(fields []query.Field) []schema.Property {
 	members := make([]schema.Property, len(fields))
 	for i, f := range fields {
-		members[i] = schema.Required(f.Name, f.Schema())
+		members[i] = schema.Optional(f.Name, f.Schema())
+		members[i].Required = f.Name == "id"
 	}
 	return members
 }

@@ -33,6 +33,10 @@ const largestKept = 1 << 20
 
 // render writes a reply. Records are copied, never decoded.
 func (c *call) render(r reply) error {
+	if _, is := r.data.(notModified); is {
+		c.writeNotModified()
+		return nil
+	}
 	metadata, err := json.Marshal(r.metadata)
 	if err != nil {
 		return err
@@ -59,7 +63,15 @@ func (c *call) render(r reply) error {
 		b = append(b, encoded...)
 	}
 	b = append(append(append(b, `,"metadata":`...), metadata...), '}')
-	c.write(http.StatusOK, b)
+	switch {
+	case c.route.Conditional && c.etag == "" && c.revalidates(b):
+		c.writeNotModified()
+	case c.route.Conditional:
+		c.showTag()
+		fallthrough
+	default:
+		c.write(http.StatusOK, b)
+	}
 	if cap(b) <= largestKept {
 		*buffer = b
 		bodies.Put(buffer)

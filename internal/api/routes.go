@@ -25,6 +25,10 @@ type Route struct {
 	WorkspaceRequired bool
 	// Caller says who may call it, beyond having the scope.
 	Caller Caller
+	// Conditional GETs have an ETag, and answer 304 to a client that has the answer.
+	Conditional bool
+	// Secret means that the answer has a secret beside text that the caller chooses.
+	Secret bool
 
 	endpoint
 	doc operationDoc
@@ -67,7 +71,7 @@ const (
 // Routes is the route table.
 func (s *Server) Routes() []Route {
 	return slices.Concat(
-		s.workspaceRoutes(), s.fieldRoutes(), s.dataRoutes(), s.facetRoutes(), s.bookRoutes(), s.viewRoutes(), s.viewRecordRoutes(), s.favoriteRoutes(),
+		s.workspaceRoutes(), s.fieldRoutes(), s.dataRoutes(), s.facetRoutes(), s.releaseRoutes(), s.bookRoutes(), s.viewRoutes(), s.viewRecordRoutes(), s.favoriteRoutes(),
 		s.memberRoutes(), s.invitationRoutes(), s.subscriptionRoutes(), s.skillRoutes(),
 	)
 }

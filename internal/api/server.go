@@ -17,6 +17,7 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/fault"
 	"atlas/internal/ratelimit"
+	"atlas/search"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -27,8 +28,23 @@ type Searcher interface {
 	Search(ctx context.Context, q query.Query) (query.Page, error)
 	// CheckCursor refuses a cursor that is not q's: fault.BadRequest.
 	CheckCursor(q query.Query) error
+	Getter
+	Describer
+}
+
+// Getter reads global records by id.
+type Getter interface {
 	Get(ctx context.Context, d query.Dataset, id string, includes []query.Include) (jsontext.Value, error)
+	// GetBatch returns the records of ids as Get does. It leaves out those that do not
+	// exist.
+	GetBatch(ctx context.Context, d query.Dataset, ids []string, includes []query.Include) (map[string]jsontext.Value, error)
+}
+
+// Describer says what the global dataset has.
+type Describer interface {
 	FrequentValues(ctx context.Context) (query.FrequentValues, error)
+	Release(ctx context.Context) (search.Release, error)
+	Coverage(ctx context.Context, c query.Coverage) ([]search.CoverageValue, error)
 }
 
 // Gate authenticates the caller and checks access to a workspace. *auth.Authenticator
@@ -84,16 +100,26 @@ type Server struct {
 	MaxRequests int
 	// RequestTimeout limits the time of one request; 0 means DefaultRequestTimeout.
 	RequestTimeout time.Duration
+	// ETagKey is the key of ETags, the same on all servers; empty: each process has its
+	// own. The key may also be used for other purposes.
+	ETagKey []byte
+	// Origins are those whose pages may call the API from a browser; none: no CORS.
+	Origins []string
 
-	load load
+	load   load
+	tagger *tagger
 }
 
-// Handler returns the whole API. Each path of the table answers every other method
-// with 405, even if a path with a parameter would match.
-func (s *Server) Handler() http.Handler {
+// Handler returns the whole API.
+func (s *Server) Handler() http.Handler { return compressed(s.router()) }
+
+// router has all routes. Each path of the table answers every other method with 405,
+// even if a path with a parameter would match.
+func (s *Server) router() *gin.Engine {
 	s.MaxRequests = cmp.Or(s.MaxRequests, DefaultMaxRequests)
 	s.RequestTimeout = cmp.Or(s.RequestTimeout, DefaultRequestTimeout)
 	s.Meter = cmp.Or[Meter](s.Meter, unmetered{})
+	s.tagger = newTagger(s.ETagKey)
 	gin.SetMode(gin.ReleaseMode)
 	g := gin.New()
 	g.RedirectTrailingSlash = false
@@ -101,6 +127,9 @@ func (s *Server) Handler() http.Handler {
 		g.Use(s.Tracing)
 	}
 	g.Use(s.begin)
+	if len(s.Origins) > 0 {
+		g.Use(allowOrigins(s.Origins))
+	}
 	// Some load balancers probe with HEAD. net/http drops the body of the answer.
 	asked := []string{http.MethodGet, http.MethodHead}
 	g.Match(asked, livePath, s.live)

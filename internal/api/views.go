@@ -167,7 +167,7 @@ func (s *Server) upsertView(c *call) (reply, error) {
 }
 
 func (s *Server) upsertViews(c *call) (reply, error) {
-	items, err := c.batchItems("inputs")
+	items, err := c.batchItems("inputs", nil)
 	if err != nil {
 		return reply{}, err
 	}

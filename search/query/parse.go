@@ -49,6 +49,7 @@ func searchRule(d Dataset, base BaseKind) rule.Rule[Query] {
 		rule.Optional("offset", rule.Integer(0, MaxOffset).Default(0).Described("Does not count beside `search_after`."), func(r *request) *int { return &r.Offset }),
 		rule.OptionalFunc("search_after", rule.Nullable(rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return v.Text, true })).
 			Described("`metadata.search_after` of the page before, with the same sort; null: the first page."), (*request).setAfter),
+		rule.Optional("fields", fieldsRule(d, base), func(r *request) *FieldSet { return &r.Fields }),
 		rule.Optional("dry_run", rule.Boolean().Described("Answer how many records match and what this page would cost, and charge nothing. Such a request must not filter by `email`, and `query` does not search addresses."), func(r *request) *bool { return &r.DryRun }),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *request) {
 			for _, name := range []string{"filters", "relations", "any", "none"} {

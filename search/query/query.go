@@ -65,6 +65,9 @@ type Query struct {
 	Offset int
 	// After is the cursor, as the client sent it; empty for the first page.
 	After string
+	// Fields are the members of the rows that the caller shows. Searches return
+	// whole rows.
+	Fields FieldSet
 }
 
 // ErrIndexGone is in the chain of the error of a search whose index does not exist.

@@ -23,6 +23,7 @@ type Search struct {
 	DryRun  bool     `name:"dry-run" help:"Print how many records match and what the search would cost, and charge nothing."`
 	JSON    bool     `name:"json" help:"Print records as they come, one JSON object a line, instead of a table."`
 	Columns []string `placeholder:"NAME,…" help:"Columns of the table."`
+	Fields  []string `placeholder:"NAME,…" help:"Members of the records to fetch, beside the id (default: all)."`
 }
 
 // Help is shown below the options.
@@ -40,6 +41,11 @@ func (c *Search) Check() error {
 	c.searchOptions.Check(&f)
 	if c.Limit < 1 || c.Limit > maxShownRecords {
 		f.Add("--limit must be 1 to %d", maxShownRecords)
+	}
+	for _, name := range c.Columns {
+		if len(c.Fields) > 0 && name != "id" && !slices.Contains(c.Fields, name) {
+			f.Add("--columns: %q is not among --fields", name)
+		}
 	}
 	return f.Err()
 }
@@ -60,6 +66,7 @@ func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
 	if c.DryRun {
 		return c.printCost(ctx, s, t, q)
 	}
+	q.Fields = c.Fields
 	found, err := gather(ctx, t, q, c.Limit)
 	if err == nil || len(found.records) > 0 { // print what was paid for, whatever failed later
 		if printErr := c.print(s, t, found.records); printErr != nil {
@@ -131,7 +138,11 @@ func (c *Search) print(s *cli.Streams, t target, records []json.RawMessage) erro
 		return nil
 	}
 	columns := c.Columns
-	if len(columns) == 0 {
+	switch {
+	case len(columns) > 0:
+	case len(c.Fields) > 0:
+		columns = c.Fields
+	default:
 		columns = t.shown()
 	}
 	rows := make([][]string, len(records))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"atlas/cmd/internal/cli"
+	"atlas/internal/api"
 	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/search"
@@ -25,7 +26,7 @@ type Config struct {
 	PostgresSystemURL string        `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system, for what crosses workspaces."`
 	RedisURL          string        `name:"redis-url" env:"ATLAS_REDIS_URL" placeholder:"URL" help:"Redis; or several addresses separated by commas: nodes of a Cluster or, with ?master_name=NAME on the first, Sentinels."`
 	RedisPrefix       string        `name:"redis-prefix" env:"ATLAS_REDIS_PREFIX" default:"atlas:credits:" help:"What the names of all Redis keys begin with (default: atlas:credits:)."`
-	CursorKeys        []string      `name:"cursor-keys" env:"ATLAS_CURSOR_KEYS" sep:"," placeholder:"KEY" help:"Keys that sign cursors and make the links of invitations, separated by commas, at least 16 bytes each: the first signs, all are accepted."`
+	CursorKeys        []string      `name:"cursor-keys" env:"ATLAS_CURSOR_KEYS" sep:"," placeholder:"KEY" help:"Keys that sign cursors and make ETags and the links of invitations, separated by commas, at least 16 bytes each: the first signs, all are accepted."`
 	JWTSecret         string        `name:"jwt-secret" env:"ATLAS_JWT_SECRET" help:"Shared secret (HS256) of access tokens, for development."`
 	JWKS              string        `name:"jwks" env:"ATLAS_JWKS" placeholder:"FILE|URL" help:"JWKS document with the keys that sign access tokens; without it and --jwt-secret only API keys are accepted."`
 	JWTAlgorithms     []string      `name:"jwt-algorithms" env:"ATLAS_JWT_ALGORITHMS" sep:"," help:"Signature algorithms accepted with --jwks (default: RS256,ES256,EdDSA)."`
@@ -34,6 +35,7 @@ type Config struct {
 	JWTAnyIssuer      bool          `name:"jwt-accept-any-issuer" env:"ATLAS_JWT_ACCEPT_ANY_ISSUER" help:"Accept access tokens of every issuer whose keys are in --jwks, instead of --jwt-issuer."`
 	JWTAnyAudience    bool          `name:"jwt-accept-any-audience" env:"ATLAS_JWT_ACCEPT_ANY_AUDIENCE" help:"Accept access tokens that the issuer made for other applications, instead of --jwt-audience."`
 	JWTAbsentVerified bool          `name:"jwt-absent-email-verified" env:"ATLAS_JWT_ABSENT_EMAIL_VERIFIED" help:"Take the e-mail address of an access token without email_verified for verified: only for an issuer that verifies every address and never sends the claim."`
+	CORSOrigins       []string      `name:"cors-origins" env:"ATLAS_CORS_ORIGINS" sep:"," placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser, separated by commas, such as https://app.example (default: none)."`
 	SearchTimeout     time.Duration `name:"search-timeout" env:"ATLAS_SEARCH_TIMEOUT" default:"10s" help:"What one search may take, 100ms to 60s (default: 10s)."`
 	RedisTimeout      time.Duration `name:"redis-timeout" env:"ATLAS_REDIS_TIMEOUT" default:"100ms" help:"What one call to Redis may take, 1ms to 10s (default: 100ms)."`
 }
@@ -54,6 +56,11 @@ func (c Config) Check() error {
 	}
 	if _, err := c.Cursors(); err != nil {
 		f.Add("--cursor-keys (ATLAS_CURSOR_KEYS): %v", err)
+	}
+	for _, origin := range c.CORSOrigins {
+		if err := api.CheckOrigin(origin); err != nil {
+			f.Add("--cors-origins (ATLAS_CORS_ORIGINS): %v", err)
+		}
 	}
 	f.AddError(c.auth().Validate())
 	c.Mail.Check(&f)

@@ -124,6 +124,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		Log:       log,
 		Tracing:   tracing.Gin(),
 		Meter:     metrics, MaxRequests: c.MaxRequests, RequestTimeout: c.requestTimeout(),
+		ETagKey: c.cursorKeys()[0], Origins: c.CORSOrigins,
 	}
 	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, log)
 	w.jobs = append(w.jobs, stopSweep)

@@ -85,11 +85,18 @@ func (o *operation) answer(res *http.Response, got []byte) (problems []string) {
 	if !ok {
 		return []string{"this status of " + o.id + " is not documented"}
 	}
-	if problem := bodyProblem(documented.body, got); problem != "" {
-		problems = append(problems, "the answer: "+problem)
-	}
-	if kind := res.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
+	kind := res.Header.Get("Content-Type")
+	switch {
+	case res.StatusCode == http.StatusNotModified:
+		if len(got) > 0 {
+			problems = append(problems, "a 304 has a body")
+		}
+	case !strings.HasPrefix(kind, "application/json"):
 		problems = append(problems, "the answer is "+kind)
+	default:
+		if problem := bodyProblem(documented.body, got); problem != "" {
+			problems = append(problems, "the answer: "+problem)
+		}
 	}
 	for name, h := range documented.headers {
 		values, there := res.Header[name]

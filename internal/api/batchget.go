@@ -1,0 +1,95 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// getOptions are what the records of a batch of gets show.
+type getOptions struct {
+	fields   query.FieldSet
+	includes []query.Include
+}
+
+// getBatchMetadata is the metadata of a batch of gets.
+var getBatchMetadata = schema.Named("GetBatchMetadata", schema.Object(
+	schema.Required("credits", schema.Integer(0, maxBatch).Described("1 for each record found.").Example(1)),
+	schema.Required("succeeded", schema.Integer(0, maxBatch).Example(1)),
+	schema.Required("failed", schema.Integer(0, maxBatch)),
+))
+
+// getBatchRoute is the route of a dataset that gets several records.
+func (s *Server) getBatchRoute(d query.Dataset) Route {
+	return Route{Method: "POST", Path: "/data/" + string(d) + "/get/batch", Operation: "get_" + string(d) + "_batch", Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true,
+		endpoint: takesBatchWith("ids", rule.UUID[uuid.UUID](), getBatchOptions(d), s.getDataBatch(d)), doc: operationDoc{
+			tag: tagData, summary: "Get several " + string(d),
+			text:     "An id that is given twice is answered, and costs, twice. `fields` and `include` apply to all records.",
+			examples: []example{{"two", "One with two of its fields, one unknown", []byte(`{"ids":["` + schema.SampleID + `","01a1fe20-0000-7000-8000-00000000dead"],"fields":["id","created_at"]}`)}},
+			data:     resultsData(batchResults("id", recordWithRelated(d), batchCodes(fault.RecordNotFound)...)), metadata: getBatchMetadata,
+		}}
+}
+
+// getBatchOptions reads `fields` and `include`.
+func getBatchOptions(d query.Dataset) batchOptions[getOptions] {
+	known := query.Includes(d)
+	include := rule.Array("keys of related records", rule.Enum(includeKeys(d)...), 1, len(known)).
+		Described("Related records to embed, as in a get.")
+	fields := fieldsOfRecord[d]
+	return batchOptions[getOptions]{
+		properties: []schema.Property{schema.Optional("fields", fields.Schema), schema.Optional("include", include.Schema)},
+		read: func(issues *input.Issues, r *input.Reader, into *getOptions) {
+			into.fields = fields.Member(issues, r, "fields", false)
+			for _, key := range include.Member(issues, r, "include", false) {
+				i := slices.IndexFunc(known, func(inc query.Include) bool { return inc.Key == key })
+				if !slices.Contains(into.includes, known[i]) {
+					into.includes = append(into.includes, known[i])
+				}
+			}
+			into.fields = withIncluded(into.fields, into.includes)
+		},
+	}
+}
+
+func (s *Server) getDataBatch(d query.Dataset) func(c *call, items []batchItem[uuid.UUID], o getOptions) (reply, error) {
+	return func(c *call, items []batchItem[uuid.UUID], o getOptions) (reply, error) {
+		results := resultsOf(items)
+		var ids []string
+		for _, r := range results {
+			if r.err == nil && !slices.Contains(ids, r.id) {
+				ids = append(ids, r.id)
+			}
+		}
+		return c.metered(len(items), func(ctx context.Context) (reply, int, error) {
+			found, err := s.Search.GetBatch(ctx, d, ids, o.includes)
+			if err != nil {
+				return reply{}, 0, err
+			}
+			for i := range results {
+				r := &results[i]
+				if r.err != nil {
+					continue
+				}
+				record, exists := found[r.id]
+				if !exists {
+					r.err = fault.New(fault.RecordNotFound, "no %s has the id %s", d.Singular(), r.id)
+					continue
+				}
+				if r.data, err = o.fields.Select(record); err != nil {
+					return reply{}, 0, err
+				}
+			}
+			rendered, m, err := c.itemResults("id", results)
+			m.Credits = int64(m.Succeeded)
+			return reply{map[string]any{"results": rendered}, m}, m.Succeeded, err
+		})
+	}
+}

@@ -1,0 +1,63 @@
+package api
+
+import (
+	"math"
+
+	"atlas/internal/schema"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+func (s *Server) releaseRoutes() []Route {
+	return []Route{
+		{Method: "GET", Path: "/data/release", Operation: "get_release", Scope: workspace.DataRead, Throttling: Limited, WorkspaceRequired: true, Conditional: true, endpoint: noBody(s.getRelease), doc: operationDoc{
+			tag: tagData, summary: "Get the state of the global dataset", data: releaseSchema(),
+		}},
+		{Method: "POST", Path: "/data/coverage", Operation: "get_coverage", Scope: workspace.DataRead, Throttling: Limited, WorkspaceRequired: true, endpoint: takes(query.CoverageRule, s.getCoverage), doc: operationDoc{
+			tag: tagData, summary: "Find out which fields are known, by the values of one",
+			text:     "Counts all global records, whatever the workspace. All counts are exact.",
+			examples: []example{{"cities", "Projects of the ten largest cities", []byte(`{"dataset":"projects","by":"city"}`)}},
+			data:     coverageSchema(),
+		}},
+	}
+}
+
+func releaseSchema() *schema.Schema {
+	newest := schema.Nullable(schema.Time()).Described("The latest `updated_at`, of signals `detected_at`; null without a record.")
+	dataset := schema.Named("DatasetRelease", schema.Object(
+		schema.Required("records", schema.Count().Example(4000)),
+		schema.Required("newest", newest),
+		schema.Required("version", schema.Integer(0, 1<<53).Described("Rises with every change. After a rollback to an earlier generation it is lower.").Example(1_767_225_600_000_000)),
+	))
+	var datasets []schema.Property
+	for _, d := range catalogOrder {
+		datasets = append(datasets, schema.Required(string(d), dataset))
+	}
+	return schema.Named("Release", schema.Object(
+		schema.Required("generation", schema.String("20260101t000000z-0a1b2c").Described("The load that searches use.")),
+		schema.Required("loaded_at", schema.Time().Described("When that load began.")),
+		schema.Required("datasets", schema.Object(datasets...)),
+	))
+}
+
+func coverageSchema() *schema.Schema {
+	share := &schema.Schema{Type: "number", Minimum: int64(0), Maximum: int64(1)}
+	return schema.Object(schema.Required("values", schema.Array(schema.Named("CoverageValue", schema.Object(
+		schema.Required("value", schema.String("calgary").Described("The value as a filter takes it, of a dynamic enum folded.")),
+		schema.Required("label", schema.String("Calgary").Described("The label of the value, of a dynamic enum its most frequent spelling.")),
+		schema.Required("records", schema.Integer(1, math.MaxInt64).Example(4000)),
+		schema.Required("newest", schema.Nullable(schema.Time()).Described("The latest `updated_at`, of signals `detected_at`.")),
+		schema.Required("known", schema.ByKey(share).Example(map[string]any{"stage": 1, "cost": 0.9731}).
+			Described("For each filter key, the share of these records that have a value, to four decimals.")),
+	)), 0, query.MaxCoverage)))
+}
+
+func (s *Server) getRelease(c *call) (reply, error) {
+	release, err := s.Search.Release(c.Context())
+	return free(release), err
+}
+
+func (s *Server) getCoverage(c *call, request query.Coverage) (reply, error) {
+	values, err := s.Search.Coverage(c.Context(), request)
+	return free(map[string]any{"values": values}), err
+}

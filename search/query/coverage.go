@@ -1,0 +1,83 @@
+package query
+
+import (
+	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
+)
+
+// Coverage asks which fields of a dataset's records are known, for each value of one
+// field (docs/api.md, "Coverage").
+type Coverage struct {
+	Dataset Dataset
+	// By is an enum.
+	By    Field
+	Limit int
+}
+
+// DefaultCoverage is the number of values that a coverage lists by default.
+const DefaultCoverage = 10
+
+// MaxCoverage is the largest number of values that a coverage lists.
+const MaxCoverage = 100
+
+// CoverageRule reads { dataset, by, limit? }. `by` is a filter key of an enum, closed
+// or dynamic.
+var CoverageRule = func() rule.Rule[Coverage] {
+	datasets := make([]string, len(Datasets))
+	byDataset := map[string]rule.Rule[Coverage]{}
+	var shapes []*schema.Schema
+	for i, d := range []Dataset{Accounts, Contacts, Projects, Signals} {
+		datasets[i] = string(d)
+		r := coverageOf(d)
+		byDataset[string(d)] = r
+		shapes = append(shapes, r.Schema)
+	}
+	named := rule.Enum(datasets...)
+	return rule.New(&schema.Schema{OneOf: shapes}, input.Object, "an object", func(s *input.Issues, v input.Value, path []string) (Coverage, bool) {
+		r, ok := byDataset[v.Get("dataset").Text]
+		if v.Get("dataset").Kind != input.String || !ok {
+			of := s.Object(v, path...)
+			of.Expect([]string{"dataset", "by", "limit"})
+			named.Member(s, of, "dataset", true)
+			rule.Exact().Member(s, of, "by", true)
+			coverageLimit.Member(s, of, "limit", false)
+			of.Done()
+			return Coverage{}, false
+		}
+		return r.Read(s, v, path...), true
+	}).Named("CoverageRequest")
+}()
+
+var coverageLimit = rule.Integer(1, MaxCoverage).Default(DefaultCoverage)
+
+// coverageOf is the rule of a request on one dataset.
+func coverageOf(d Dataset) rule.Rule[Coverage] {
+	var keys []string
+	byKey := map[string]Field{}
+	for _, f := range FilterFields(d, Data) {
+		if f.Kind == Enum {
+			keys, byKey[f.Key] = append(keys, f.Key), f
+		}
+	}
+	r := rule.Object(
+		rule.Fixed[Coverage]("dataset", rule.Enum(string(d)).As(schema.Const(string(d)))),
+		rule.Required("by", rule.Map(rule.Enum(keys...), func(key string) Field { return byKey[key] }), func(c *Coverage) *Field { return &c.By }),
+		rule.Optional("limit", coverageLimit, func(c *Coverage) *int { return &c.Limit }),
+	)
+	return rule.Map(r, func(c Coverage) Coverage {
+		c.Dataset = d
+		return c
+	}).Named(d.Title() + "CoverageRequest")
+}
+
+// NewestField is the field of a dataset that says how new its records are: `updated_at`,
+// of signals `detected_at`.
+func NewestField(d Dataset) Field {
+	name := "updated_at"
+	if d == Signals {
+		name = "detected_at"
+	}
+	f, _ := FieldNamed(d, name)
+	return f
+}

@@ -1,0 +1,105 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/fault"
+	"atlas/internal/rule"
+	"atlas/internal/scan"
+)
+
+// FieldSet selects members of records (docs/api.md, "Fields of an answer"). The zero
+// FieldSet selects all.
+type FieldSet struct {
+	names []string // distinct, with the id; nil: all
+}
+
+// maxFieldSet is the maximum number of names in `fields`.
+const maxFieldSet = 100
+
+// fieldsRule is the rule of `fields` of a search on a base.
+func fieldsRule(d Dataset, base BaseKind) rule.Rule[FieldSet] {
+	switch base {
+	case Book:
+		return FieldSetRule("Workspace"+d.Title()+"RowField", RowFields(d, BookRow))
+	case View:
+		return FieldSetRule("View"+d.Title()+"RowField", RowFields(d, ViewRow))
+	}
+	return RecordFieldsRule(d)
+}
+
+// RecordFieldsRule is the rule of `fields` of a request for global records.
+func RecordFieldsRule(d Dataset) rule.Rule[FieldSet] {
+	return FieldSetRule(d.Title()+"Field", Fields(d))
+}
+
+// FieldSetRule reads the names of some of the fields that a record shows. component
+// names the schema of the names.
+func FieldSetRule(component string, shown []Field) rule.Rule[FieldSet] {
+	each := rule.Enum(names(shown)...).Named(component)
+	return rule.Map(rule.Array("names of fields", each, 1, maxFieldSet), func(wanted []string) FieldSet {
+		if wanted == nil {
+			return FieldSet{}
+		}
+		wanted = append(wanted, "id")
+		slices.Sort(wanted)
+		return FieldSet{slices.Compact(wanted)}
+	}).Described("The members of each record in the answer. `id` is always there; the order is that of the record. By default all.")
+}
+
+// With is the set with one more name. The set of all stays as it is.
+func (s FieldSet) With(name string) FieldSet {
+	if s.names == nil {
+		return s
+	}
+	return FieldSet{append(slices.Clip(s.names), name)}
+}
+
+// Select returns the selected members of a record, in the order of the record. It
+// stops reading at the last of them, and does not decode values.
+func (s FieldSet) Select(record jsontext.Value) (jsontext.Value, error) {
+	if s.names == nil {
+		return record, nil
+	}
+	selected := make(jsontext.Value, 0, 32*len(s.names))
+	in := scan.New(record)
+	for left := len(s.names); left > 0; {
+		name, ok := in.Member()
+		if !ok {
+			if err := in.Err(); err != nil {
+				return nil, fault.Wrap(err, fault.Internal, "a record is unreadable")
+			}
+			break
+		}
+		value := in.Value()
+		if value == nil || !slices.ContainsFunc(s.names, func(n string) bool { return n == string(name) }) {
+			continue
+		}
+		left--
+		selected = append(selected, ',', '"')
+		selected = append(append(selected, name...), '"', ':')
+		selected = append(selected, value...)
+	}
+	if len(selected) == 0 {
+		return jsontext.Value("{}"), nil
+	}
+	selected[0] = '{'
+	return append(selected, '}'), nil
+}
+
+// SelectAll is Select of each row. It changes rows.
+func (s FieldSet) SelectAll(rows []jsontext.Value) ([]jsontext.Value, error) {
+	if s.names == nil {
+		return rows, nil
+	}
+	for i, row := range rows {
+		selected, err := s.Select(row)
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = selected
+	}
+	return rows, nil
+}
