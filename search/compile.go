@@ -79,12 +79,14 @@ func compile(q query.Query, o options) []byte {
 type compiler struct {
 	b  []byte
 	at FieldPrefix // of the fields of the node that is visited
+	// public are the fields that a text is searched in where nothing is charged; nil: all.
+	public []*query.Field
 }
 
 var _ query.Visitor = (*compiler)(nil)
 
 func newCompiler(capacity int) *compiler {
-	return &compiler{make([]byte, 0, capacity), Root}
+	return &compiler{b: make([]byte, 0, capacity), at: Root}
 }
 
 // clauseOf compiles a node on its own.
@@ -130,6 +132,9 @@ func (c *compiler) order(s query.Sort) {
 // rows are sorted by them.
 func (c *compiler) condition(q query.Query, seek clause) {
 	scored := q.Text != "" && q.Sort.Relevance() && !q.CountOnly
+	if q.DryRun {
+		c.public = query.PublicText(q.Dataset)
+	}
 	start := len(c.b)
 	c.raw(`{"bool":{"filter":[`)
 	first := len(c.b)
@@ -145,9 +150,6 @@ func (c *compiler) condition(q query.Query, seek clause) {
 		c.b = append(append(c.b, seek...), ',')
 	}
 	text := query.MatchRecord{Text: query.Fold(q.Text)}
-	if q.DryRun {
-		text.Fields = query.PublicText(q.Dataset)
-	}
 	if q.Text != "" && !scored {
 		c.VisitMatchRecord(text)
 		c.raw(`,`)
@@ -238,12 +240,16 @@ func (c *compiler) term(path, value string) *compiler {
 func (c *compiler) VisitMatch(n query.Match) { c.match(c.at.TextPath(n.Field), n.Text) }
 
 func (c *compiler) VisitMatchRecord(n query.MatchRecord) {
-	if n.Fields == nil {
+	fields := n.Fields
+	if fields == nil {
+		fields = c.public
+	}
+	if fields == nil {
 		c.match(QueryPath, n.Text)
 		return
 	}
 	c.raw(`{"multi_match":{"type":"cross_fields","operator":"and","fields":[`)
-	for _, f := range n.Fields {
+	for _, f := range fields {
 		c.text(c.at.TextPath(f)).raw(`,`)
 	}
 	c.b[len(c.b)-1] = ']'

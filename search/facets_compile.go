@@ -39,6 +39,7 @@ func (t *tally) name(prefix string) string { return prefix + strconv.Itoa(t.numb
 func compileFacets(q query.Query, own int, scopes []scopeRequest) []byte {
 	filters := q.Where[len(q.Where)-own:]
 	q.Where = q.Where[:len(q.Where)-own]
+	q.DryRun = true // nothing is charged, also not for the text of a View
 	c := newCompiler(2048)
 	c.raw(`{"query":`).condition(q, nil)
 	c.raw(`,"size":0,"track_total_hits":true,"aggs":{`)

@@ -3,6 +3,7 @@ package search
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
@@ -25,8 +26,9 @@ const (
 	// facetsAtOnce is how many requests for facets a server counts at once; others wait.
 	// An answer of Elasticsearch can list valuesAtOnce values for each facet.
 	facetsAtOnce = 8
-	// keptCounts bounds the counts of all kept facets; each takes some 200 bytes.
-	keptCounts = 50_000
+	// keptBytes bounds the texts of all kept facets, with countBytes for each count.
+	keptBytes  = 16 << 20
+	countBytes = 200
 )
 
 // keptFacets keeps facets for the version of their indices, and runs equal requests
@@ -37,12 +39,12 @@ type keptFacets struct {
 	flight  singleflight.Group
 	lock    sync.Mutex
 	results map[string]keptResult
-	counts  int
+	bytes   int
 }
 
 type keptResult struct {
 	facets query.Facets
-	counts int
+	bytes  int
 	until  time.Time
 }
 
@@ -97,21 +99,36 @@ func (k *keptFacets) get(key string) (query.Facets, bool) {
 }
 
 func (k *keptFacets) put(key string, facets query.Facets) {
-	r := keptResult{facets, 1, time.Now().Add(keptFor)}
+	now := time.Now()
+	r := keptResult{facets, countBytes, now.Add(keptFor)}
 	for _, f := range facets.Facets {
 		switch f := f.(type) {
 		case query.ValueCounts:
-			r.counts += len(f.Values)
+			for _, v := range f.Values {
+				r.bytes += countBytes + len(v.Value)
+				if v.Label != nil {
+					r.bytes += len(*v.Label)
+				}
+			}
 		case query.BucketCounts:
-			r.counts += len(f.Buckets)
+			r.bytes += countBytes * len(f.Buckets)
 		}
 	}
 	k.lock.Lock()
 	defer k.lock.Unlock()
-	if k.counts+r.counts > keptCounts || k.results == nil {
-		k.results, k.counts = map[string]keptResult{}, 0
+	if k.bytes+r.bytes > keptBytes {
+		for old, kept := range k.results {
+			if now.After(kept.until) {
+				k.bytes -= kept.bytes
+				delete(k.results, old)
+			}
+		}
 	}
-	k.results[key], k.counts = r, k.counts+r.counts
+	if k.bytes+r.bytes > keptBytes || k.results == nil {
+		k.results, k.bytes = map[string]keptResult{}, 0
+	}
+	k.bytes += r.bytes - k.results[key].bytes
+	k.results[key] = r
 }
 
 // versionOf identifies what searches of the indices see at present: the indices, and how
@@ -160,5 +177,6 @@ func keyOf(s query.FacetSearch, version []byte) string {
 			fmt.Fprintf(&b, " %s %s", f.Measure.Of, f.Measure.Field)
 		}
 	}
-	return b.String()
+	sum := sha256.Sum256([]byte(b.String()))
+	return string(sum[:])
 }

@@ -101,6 +101,17 @@ func TestDryRun(t *testing.T) {
 			t.Errorf("%d contacts for %s", got.Count, text)
 		}
 	}
+	for text, count := range map[string]int{"ada": 1, "ada@firm.example": 0} {
+		w.call(t, key, "POST", "/workspace/contacts/upsert", fmt.Sprintf(`{"contact_id":%q,"notes":"kept"}`, searchtest.ID("c", 1))).into(t, nil, nil)
+		var view struct{ View struct{ ID string } }
+		w.call(t, key, "POST", "/workspace/views/upsert", fmt.Sprintf(`{"dataset":"contact","view_type":"dynamic","name":%q,"definition":{"version":1,"q":%q,"fields":{}}}`, text, text)).into(t, &view, nil)
+		for path, body := range map[string]string{"search": `{"dry_run":true}`, "facets": `{}`} {
+			var got struct{ Count int }
+			if w.call(t, key, "POST", "/workspace/views/"+view.View.ID+"/records/"+path, body).into(t, &got, nil); got.Count != count {
+				t.Errorf("%s of a View of %s: %d contacts", path, text, got.Count)
+			}
+		}
+	}
 	var usage struct {
 		Used   int `json:"used_credits"`
 		ByHour []struct{ Credits int }

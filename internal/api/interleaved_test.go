@@ -187,6 +187,7 @@ func TestInterleavedRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.holds(t)
+	w.server.MaxRequests = 8_192 // more than all requests of a caller or a workspace
 	w.load(t, globals(t))
 	seen := &watched{Gate: w.server.Gate, Metrics: telemetry.New("test")}
 	w.server.Gate, w.server.Meter = seen, seen

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -26,6 +27,29 @@ func (c *conditions) add(more conditions) {
 
 // filtersRule reads an object of filters; those of books and Views are the same.
 func filtersRule(d Dataset, base BaseKind) rule.Rule[conditions] {
+	return shared("filters", d, base, buildFilters)
+}
+
+// sharedKey identifies a rule that occurs in several others.
+type sharedKey struct {
+	name string
+	d    Dataset
+	base BaseKind
+}
+
+var sharedRules sync.Map
+
+// shared returns the rule that build makes, which takes megabytes for all datasets, once.
+func shared(name string, d Dataset, base BaseKind, build func(Dataset, BaseKind) rule.Rule[conditions]) rule.Rule[conditions] {
+	key := sharedKey{name, d, base}
+	r, there := sharedRules.Load(key)
+	if !there {
+		r, _ = sharedRules.LoadOrStore(key, build(d, base))
+	}
+	return r.(rule.Rule[conditions])
+}
+
+func buildFilters(d Dataset, base BaseKind) rule.Rule[conditions] {
 	fields := FilterFields(d, base)
 	members := make([]rule.Field[conditions], len(fields))
 	for i := range fields {

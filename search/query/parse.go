@@ -113,6 +113,10 @@ func (r *request) setAfter(cursor *string) {
 // relationsRule reads has_… and without_…: one related record must meet all filters
 // of the one, and none may meet all filters of the other.
 func relationsRule(d Dataset) rule.Rule[conditions] {
+	return shared("relations", d, Data, buildRelations)
+}
+
+func buildRelations(d Dataset, _ BaseKind) rule.Rule[conditions] {
 	var members []rule.Field[conditions]
 	for _, rel := range RelationsOf(d) {
 		member := func(key, text string, node func(Node) Node) {
