@@ -146,6 +146,33 @@ func clientOfData(t *testing.T, c *client.Client) {
 	if cost := must(c.Projects.Cost(ctx, client.Search{Limit: 3}))(t); cost.Credits != 3 || cost.Count < 3 {
 		t.Errorf("%+v", cost)
 	}
+	none := uuid.NewString()
+	gets := must(c.Projects.GetAll(ctx, []string{p.ID, none}, client.Shown{Fields: []string{"name"}, Include: []string{"signals"}}))(t)
+	if got := gets.Items[0].Data; gets.Succeeded != 1 || got.ID != p.ID || got.Name != p.Name || got.Stage != "" || len(got.Signals) == 0 {
+		t.Errorf("%+v", gets)
+	}
+	if got := gets.Items[1]; got.ID != none || !errors.Is(got.Err, client.ErrRecordNotFound) {
+		t.Errorf("%+v", got)
+	}
+	if got := must(c.Accounts.GetAll(ctx, []string{account.ID}, client.Shown{}))(t).Items[0].Data; got.Name != account.Name || got.CreatedAt.IsZero() {
+		t.Errorf("%+v", got)
+	}
+	if got := must(c.Contacts.GetAll(ctx, []string{contact.ID}, client.Shown{}))(t); got.Items[0].Data.Name != contact.Name {
+		t.Errorf("%+v", got)
+	}
+	if got := must(c.Signals.GetAll(ctx, []string{signal.ID}, client.Shown{}))(t); got.Items[0].Data.Title != signal.Title {
+		t.Errorf("%+v", got)
+	}
+	if got := must(c.Projects.GetWith(ctx, p.ID, client.Shown{Fields: []string{"city"}}))(t); got.ID != p.ID || got.City != p.City || got.Name != "" {
+		t.Errorf("%+v", got)
+	}
+	release := must(c.Release(ctx))(t)
+	if of := release.Datasets["projects"]; len(release.Datasets) != 4 || of.Records == 0 || of.Newest.IsZero() || release.LoadedAt.IsZero() {
+		t.Errorf("%+v", release)
+	}
+	if known := must(c.Coverage(ctx, client.CoverageQuery{Dataset: "projects", By: "stage", Limit: 1}))(t); len(known) != 1 || known[0].Records == 0 || known[0].Known["stage"] != 1 {
+		t.Errorf("%+v", known)
+	}
 	fields, notFound, err := c.Fields.Search(ctx, client.FieldSearch{Keys: []string{"stage", "nothing"}})
 	if err != nil || len(fields) == 0 || !cmp.Equal(notFound, []string{"nothing"}) || len(fields[0].Values) == 0 {
 		t.Errorf("%v %v %v", fields, notFound, err)
@@ -153,7 +180,7 @@ func clientOfData(t *testing.T, c *client.Client) {
 	if f := must(c.Fields.Get(ctx, "accounts", "has_project"))(t); f.Kind != "relation" || len(f.SubFields) == 0 {
 		t.Errorf("%+v", f)
 	}
-	if credits := must(c.Credits(ctx))(t); credits.Used != 7+1+1+1+1+1+1+1 || credits.Plan != "pro" {
+	if credits := must(c.Credits(ctx))(t); credits.Used != 7+7+5 || credits.Plan != "pro" {
 		t.Errorf("%+v", credits)
 	}
 	_, err = c.Projects.Search(ctx, client.Search{Filters: client.Filters{"colour": client.Is("red")}})

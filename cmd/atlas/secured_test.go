@@ -154,7 +154,7 @@ func TestSecuredElasticsearch(t *testing.T) {
 	}
 }
 
-// searchesAndKeeps searches the global records, and writes and searches a book.
+// searchesAndKeeps searches the global records and reads their release, and writes and searches a book.
 func (s *service) searchesAndKeeps(t *testing.T) {
 	t.Helper()
 	if a := s.call("GET", "/health/ready", "", ""); a.status != http.StatusOK {
@@ -163,6 +163,9 @@ func (s *service) searchesAndKeeps(t *testing.T) {
 	ids := s.search("accounts", `{"limit": 2}`).ids(t)
 	if len(ids) != 2 {
 		t.Fatalf("found %v", ids)
+	}
+	if a := s.call("GET", "/data/release", s.key, ""); a.status != http.StatusOK {
+		t.Errorf("release: %d %s", a.status, a.raw)
 	}
 	if a := s.call("POST", "/workspace/accounts/upsert", s.key, fmt.Sprintf(`{"account_id":%q,"tags":["kept"]}`, ids[1])); a.status != http.StatusOK {
 		t.Fatalf("upsert: %d %s", a.status, a.raw)
