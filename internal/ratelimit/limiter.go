@@ -26,8 +26,9 @@ const (
 	timeout = 100 * time.Millisecond
 	// awayFor is how long Redis is not asked again after a failed call.
 	awayFor = time.Second
-	// maxLocal limits the buckets of this server. Beyond it full ones are forgotten.
-	maxLocal = 10_000
+	// maxLocal limits the buckets of this server. Beyond it those that were not used for
+	// longest are forgotten: their callers get full ones.
+	maxLocal = 20_000
 )
 
 // Limiter has the buckets of all callers. A nil Limiter allows everything. It is safe
@@ -39,7 +40,9 @@ type Limiter struct {
 
 	awayUntil atomic.Int64 // Unix nanoseconds
 	lock      sync.Mutex
-	local     map[string]*rate.Limiter
+	// recent has the buckets in use since its creation, older those before it. Each has
+	// at most maxLocal/2.
+	recent, older map[string]*rate.Limiter
 }
 
 // New returns a limiter whose buckets get perSecond tokens each second, up to burst.
@@ -49,7 +52,7 @@ func New(client redis.UniversalClient, prefix string, perSecond, burst int) *Lim
 		return nil
 	}
 	return &Limiter{
-		redis: redis_rate.NewLimiter(client), prefix: prefix, local: map[string]*rate.Limiter{},
+		redis: redis_rate.NewLimiter(client), prefix: prefix, recent: map[string]*rate.Limiter{},
 		limit: redis_rate.Limit{Rate: perSecond, Burst: burst, Period: time.Second},
 	}
 }
@@ -102,13 +105,15 @@ func (l *Limiter) shared(ctx context.Context, caller string) *redis_rate.Result 
 func (l *Limiter) own(caller string, now time.Time) *redis_rate.Result {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	bucket := l.local[caller]
+	bucket := l.recent[caller]
 	if bucket == nil {
-		if len(l.local) >= maxLocal {
-			l.forgetFull(now)
+		if bucket = l.older[caller]; bucket == nil {
+			bucket = rate.NewLimiter(rate.Limit(l.limit.Rate), l.limit.Burst)
 		}
-		bucket = rate.NewLimiter(rate.Limit(l.limit.Rate), l.limit.Burst)
-		l.local[caller] = bucket
+		if len(l.recent) == maxLocal/2 {
+			l.older, l.recent = l.recent, map[string]*rate.Limiter{}
+		}
+		l.recent[caller] = bucket
 	}
 	r := &redis_rate.Result{Limit: l.limit, RetryAfter: -1}
 	if bucket.AllowN(now, 1) {
@@ -123,13 +128,4 @@ func (l *Limiter) own(caller string, now time.Time) *redis_rate.Result {
 		r.RetryAfter = until(1)
 	}
 	return r
-}
-
-// forgetFull removes buckets that equal new ones.
-func (l *Limiter) forgetFull(now time.Time) {
-	for caller, bucket := range l.local {
-		if bucket.TokensAt(now) >= float64(l.limit.Burst) {
-			delete(l.local, caller)
-		}
-	}
 }
