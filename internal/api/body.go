@@ -21,6 +21,7 @@ func (c *call) body() (input.Value, error) {
 		return input.Value{}, err
 	}
 	v, issues := input.Decode(data)
+	c.asksDryRun = v.Get("dry_run").Bool
 	return v, input.Issues(issues).Err()
 }
 

@@ -48,6 +48,8 @@ type call struct {
 	// rawBody is the received body, or bodyErr the reason that there is none.
 	rawBody []byte
 	bodyErr error
+	// asksDryRun is set if the body, which may be invalid, has "dry_run": true.
+	asksDryRun bool
 	// favorites is set if the request has favorite_only=true.
 	favorites bool
 	// uncredited is set once the request is counted as refused for lack of credits.
@@ -249,7 +251,8 @@ func (c *call) permit(in workspace.ID) (err error) {
 
 // answer runs the handler. An exhausted ceiling is reported before problems of the
 // request. A metered route detects it when it reserves credits. If it fails before
-// that, answer checks the ceiling.
+// that, answer checks the ceiling. If Redis is away, the answer then is 503, except to a
+// dry run, which does not need it.
 func (c *call) answer() error {
 	switch c.route.Throttling {
 	case Free:
@@ -268,11 +271,13 @@ func (c *call) answer() error {
 		// The context has ended if the client disconnected or did not complete its
 		// body. A request that was refused credits is not checked again.
 		if c.route.Throttling == Metered && !c.reserved() && !c.uncredited && c.Context().Err() == nil {
-			if window, ceilingErr := c.check(); ceilingErr != nil {
+			window, ceilingErr := c.check()
+			switch {
+			case ceilingErr == nil:
+				c.showWindow(window)
+			case fault.CodeOf(ceilingErr) == fault.RateLimited || !c.asksDryRun:
 				c.refused(ceilingErr)
 				return ceilingErr
-			} else {
-				c.showWindow(window)
 			}
 		}
 		return err

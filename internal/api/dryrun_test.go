@@ -157,4 +157,22 @@ func TestDryRunsAreLimited(t *testing.T) {
 	if a := dry(two); a.status != http.StatusOK {
 		t.Errorf("without the ledger: %d %s", a.status, a.text)
 	}
+	// A dry run that fails has its own error then.
+	three := keyOf()
+	for _, c := range []struct{ body, code string }{
+		{`{"dry_run":true,"limit":"x"}`, "validation"},
+		{`{"dry_run":true,"search_after":"x"}`, "bad_request"},
+		{`{"dry_run":false,"limit":"x"}`, "unavailable"},
+	} {
+		if a := w.call(t, three, "POST", "/data/accounts/search", c.body); a.code() != c.code {
+			t.Errorf("%s without the ledger: %d %s", c.body, a.status, a.text)
+		}
+	}
+	a := dry(three)
+	for a.status == http.StatusOK { // until the bucket is empty
+		a = dry(three)
+	}
+	if a.code() != "too_many_requests" {
+		t.Errorf("an empty bucket without the ledger: %d %s", a.status, a.text)
+	}
 }
