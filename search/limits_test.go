@@ -153,10 +153,17 @@ func TestMoreClausesThanTheNodeTakes(t *testing.T) {
 	}
 	for name, node := range map[string]query.Node{"in one text": words(0, 40_000), "in many texts": many} {
 		q := query.Query{Dataset: query.Accounts, Base: dataBase, Sort: query.DefaultSort(query.Accounts), Limit: 1, Where: query.All{node}}
-		_, err := e.Search(t.Context(), q)
-		f, ok := errors.AsType[*fault.Error](err)
-		if !ok || f.Code != fault.InvalidInput || len(f.Issues) != 1 || f.Issues[0].Code != fault.TooBig || f.Issues[0].Path == nil {
-			t.Errorf("%s: %v", name, err)
+		for way, ask := range map[string]func() error{
+			"a search": func() error { _, err := e.Search(t.Context(), q); return err },
+			"one of several searches": func() error {
+				_, err := e.Facets(t.Context(), query.FacetSearch{Request: query.FacetRequest{Query: q}, Sets: []query.Query{q}})
+				return err
+			},
+		} {
+			f, ok := errors.AsType[*fault.Error](ask())
+			if !ok || f.Code != fault.InvalidInput || len(f.Issues) != 1 || f.Issues[0].Code != fault.TooBig || f.Issues[0].Path == nil {
+				t.Errorf("%s, %s: %v", name, way, f)
+			}
 		}
 	}
 }

@@ -212,6 +212,8 @@ func (r result) whole() error {
 	switch {
 	case r.status == http.StatusNotFound:
 		return fault.BackendUnavailable(fmt.Errorf("one of several searches: %w: %.500s", query.ErrIndexGone, r.error), "elasticsearch")
+	case r.status == http.StatusBadRequest && tooManyClauses.Match(r.error):
+		return tooManyTerms()
 	case len(r.error) > 0:
 		return fault.BackendUnavailable(fmt.Errorf("one of several searches answered %d: %.500s", r.status, r.error), "elasticsearch")
 	case r.failed == nil:
@@ -227,14 +229,18 @@ func (r result) whole() error {
 	return nil
 }
 
-// searchFault makes the error of a failed search. A query with more clauses than
-// the nodes have memory for is the client's error. Not found means that nothing
+// tooManyTerms is the error for a query with more clauses than the nodes have memory for.
+func tooManyTerms() error {
+	return fault.Validation(fault.Issue{Code: fault.TooBig, Message: "the request has too many terms for one search; send fewer values"})
+}
+
+// searchFault makes the error of a failed search. Not found means that nothing
 // was loaded, or that the answer did not come from Elasticsearch.
 func searchFault(err error) error {
 	answer, ok := errors.AsType[*elastic.Error](err)
 	switch {
 	case ok && answer.Status == http.StatusBadRequest && tooManyClauses.MatchString(answer.Reason):
-		return fault.Validation(fault.Issue{Code: fault.TooBig, Message: "the request has too many terms for one search; send fewer values"})
+		return tooManyTerms()
 	case ok && answer.Status == http.StatusNotFound:
 		return fault.BackendUnavailable(errors.Join(query.ErrIndexGone, err), "elasticsearch")
 	}
