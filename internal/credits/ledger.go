@@ -267,8 +267,11 @@ func eachTotal(list string, f func(name string, total int64) error) error {
 const internalMessage = "something went wrong on our side"
 
 func usedUp(w Window) error {
-	e := fault.New(fault.RateLimited,
-		"the workspace has used its whole ceiling of %d credits in the last %d hours; the next credits return at %s", w.Ceiling, Hours, w.NextAt.Format("2006-01-02T15:04Z"))
+	message := fmt.Sprintf("the workspace has used its whole ceiling of %d credits in the last %d hours", w.Ceiling, Hours)
+	if !w.NextAt.IsZero() {
+		message += "; the next credits return at " + w.NextAt.Format("2006-01-02T15:04Z")
+	}
+	e := fault.New(fault.RateLimited, "%s", message)
 	e.RetryAfter = Hours * time.Hour
 	return e
 }

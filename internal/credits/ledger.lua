@@ -19,9 +19,9 @@
 --          { status, used, seq, epoch } of reserve, { status, used } of settle, and
 --          { '', used, "operation:total operation:total", back } of read; usage adds
 --          "hour:total hour:total". A window that is used up has no seq but back: the
---          time in ms from which less than the ceiling is used; of read it is 0 for any
---          other window. If the hash of a key
---          cannot be used, the replies of all its operations are the error.
+--          time in ms from which less than the ceiling is used, 0 if the ceiling is 0. Of
+--          read it is 0 for any other window. If the hash of a key cannot be used, the
+--          replies of all its operations are the error.
 
 local call, format, match, floor = redis.call, string.format, string.match, math.floor
 local MINUTE = 60000
@@ -111,29 +111,34 @@ local function apply(key, first, last)
   end
 
   -- Calls f with each minute of the window that has a bucket, and with its total, until
-  -- f returns true.
-  local function each(f)
+  -- f returns true: from the oldest on with a step of 1, from the newest with -1.
+  local function each(step, f)
     if oldest < 0 then return end
-    for from = oldest, minute, CHUNK do
+    local from, to = oldest, minute
+    if step < 0 then from, to = to, from end
+    for m = from, to, step * CHUNK do
       local minutes = {}
-      for m = from, math.min(from + CHUNK - 1, minute) do minutes[#minutes + 1] = format('%d', m) end
+      for n = 0, math.min(CHUNK - 1, (to - m) * step) do minutes[n + 1] = format('%d', m + n * step) end
       local values = call('HMGET', key, unpack(minutes))
-      for n, m in ipairs(minutes) do
-        local counts, total = buckets and buckets[m] or values[n], 0
+      for n, bucket in ipairs(minutes) do
+        local counts, total = buckets and buckets[bucket] or values[n], 0
         if counts then
           for amount in string.gmatch(counts, ':(%d+)') do total = total + amount end
-          if f(tonumber(m), total) then return end
+          if f(tonumber(bucket), total) then return end
         end
       end
     end
   end
 
+  -- What is used becomes lower than the ceiling with the minute up to which the credits
+  -- are more than used - ceiling, and from which on they are at least the ceiling.
   local function back(ceiling)
-    local rest, at = used - ceiling, 0
-    if rest < 0 then return at end
-    each(function(m, total)
+    local step, rest, at = 1, used - ceiling + 1, 0
+    if rest <= 0 or ceiling == 0 then return 0 end
+    if ceiling < rest then step, rest = -1, ceiling end
+    each(step, function(m, total)
       rest, at = rest - total, (m + WINDOW + 1) * MINUTE
-      return rest < 0
+      return rest <= 0
     end)
     return at
   end
@@ -231,7 +236,7 @@ local function apply(key, first, last)
       reply = { '', used, totals, back(tonumber(ARGV[i + 3])) }
       if kind == 'usage' then
         local hours, list = {}, {}
-        each(function(m, total)
+        each(1, function(m, total)
           local hour = floor(m / 60)
           if #hours == 0 or hours[#hours] ~= hour then
             hours[#hours + 1], list[#list + 1] = hour, 0

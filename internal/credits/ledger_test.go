@@ -185,9 +185,17 @@ func TestCeiling(t *testing.T) {
 		t.Errorf("Usage is never throttled: %+v, %v", u, err)
 	}
 
-	// A ceiling of 0 grants nothing.
-	_, err = l.Check(t.Context(), workspace(t, l), 0)
-	wantFault(t, err, fault.RateLimited, 24*time.Hour)
+	// A ceiling of 0 grants nothing, and no credits return.
+	for _, in := range []string{ws, workspace(t, l)} {
+		_, _, reserveErr := l.Reserve(t.Context(), in, 0, "search_accounts", 1)
+		w, err := l.Check(t.Context(), in, 0)
+		for _, err := range []error{reserveErr, err} {
+			wantFault(t, err, fault.RateLimited, 24*time.Hour)
+			if !w.NextAt.IsZero() || strings.Contains(err.Error(), "return") {
+				t.Errorf("%+v, %v", w, err)
+			}
+		}
+	}
 }
 
 func TestReserveWaitsForOpenReservations(t *testing.T) {

@@ -3,8 +3,11 @@ package credits
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"atlas/internal/fault"
 )
 
 // operations are as many, and as long, as those of the API that cost credits.
@@ -84,5 +87,35 @@ func TestMemoryOfABusyDay(t *testing.T) {
 				t.Errorf("%d fields left", n)
 			}
 		})
+	}
+}
+
+// When the ceiling is far below what is used, or close to it, the minute in which credits
+// return is near an end of the window.
+func TestRefusalsReadFewBuckets(t *testing.T) {
+	t.Parallel()
+	clock := newClocks()
+	l := ledgerOn(t, client(t, ownRedis(t).url()), clock.options())
+	ws := workspace(t, l)
+	busyDay(t, clock, l, ws, 1)
+	all := used(t, l, ws)
+	for _, ceiling := range []int64{1, 1000, all / 2, all - 1000, all} {
+		l.client.ConfigResetStat(t.Context())
+		w, err := l.Check(t.Context(), ws, ceiling)
+		wantFault(t, err, fault.RateLimited, 24*time.Hour)
+		if w.NextAt.IsZero() {
+			t.Error("credits never return")
+		}
+		var calls int
+		stats := l.client.Info(t.Context(), "commandstats").Val()
+		_, hmget, _ := strings.Cut(stats, "cmdstat_hmget:calls=")
+		fmt.Sscan(hmget, &calls)
+		most := 2
+		if ceiling == all/2 {
+			most = 8
+		}
+		if calls < 2 || calls > most {
+			t.Errorf("of a ceiling of %d beside %d used: %d reads", ceiling, all, calls)
+		}
 	}
 }

@@ -61,10 +61,10 @@ func (m *model) byTool() (total int64, byTool map[string]int64) {
 
 func (m *model) used() int64 { n, _ := m.byTool(); return n }
 
-// back is the time in ms at which less than the ceiling is used, 0 if it is now.
-func (m *model) back() int64 {
-	rest := m.used() - m.ceiling
-	if rest < 0 {
+// back is the time in ms at which less than a ceiling is used, 0 if it is now or never.
+func (m *model) back(ceiling int64) int64 {
+	rest := m.used() - ceiling
+	if rest < 0 || ceiling == 0 {
 		return 0
 	}
 	byMinute := map[int64]int64{}
@@ -73,7 +73,7 @@ func (m *model) back() int64 {
 			byMinute[c.minute] += c.amount
 		}
 	}
-	back := int64(0) // with a ceiling of 0, when the last credits return
+	back := int64(0)
 	for _, minute := range slices.Sorted(maps.Keys(byMinute)) {
 		if rest >= 0 {
 			back = (minute + 1 + 24*60) * 60_000
@@ -117,11 +117,16 @@ type run struct {
 
 func (r *run) window(what string, got Window) {
 	r.Helper()
+	r.windowOf(what, got, r.m.ceiling)
+}
+
+func (r *run) windowOf(what string, got Window, ceiling int64) {
+	r.Helper()
 	back := int64(0)
 	if what != "settle" {
-		back = r.m.back()
+		back = r.m.back(ceiling)
 	}
-	if want := newWindow(r.m.used(), r.m.ceiling, back); got != want {
+	if want := newWindow(r.m.used(), ceiling, back); got != want {
 		r.Fatalf("%s: window %+v, want %+v", what, got, want)
 	}
 }
@@ -200,19 +205,21 @@ func (r *run) settle(batch map[string]bool) step {
 	}}
 }
 
+// check reads the window with any ceiling, as after a change of it.
 func (r *run) check() step {
 	var w Window
 	var err error
-	return step{func() { w, err = r.ledger.Check(r.ctx, r.ws, r.m.ceiling) }, func() {
+	ceiling := rapid.Int64Range(0, r.m.used()+1).Draw(r.T, "changed ceiling")
+	return step{func() { w, err = r.ledger.Check(r.ctx, r.ws, ceiling) }, func() {
 		r.m.step(r.clocks)
 		want := fault.Code("")
-		if r.m.used() >= r.m.ceiling {
+		if r.m.used() >= ceiling {
 			want = fault.RateLimited
 		}
 		if got := fault.CodeOf(err); got != want {
 			r.Fatalf("check: %v, want code %q", err, want)
 		}
-		r.window("check", w)
+		r.windowOf("check", w, ceiling)
 	}}
 }
 

@@ -15,7 +15,7 @@ type Window struct {
 	// Hours is the length of the window, always 24.
 	Hours int
 	// NextAt is when Used becomes lower than Ceiling, if nothing is used until then. It
-	// is zero if Used is lower, and after Settle.
+	// is zero if Used is lower, if Ceiling is 0, and after Settle.
 	NextAt time.Time
 }
 
