@@ -78,7 +78,16 @@ func (r *facetRun) on(t *tally, search int) bool {
 
 // first counts all but the buckets that depend on the lowest and the highest value.
 func (r *facetRun) first(ctx context.Context) error {
-	answers, err := r.send(ctx, func(t *tally) []aggregation { return t.firstAggregations() })
+	lists := 0
+	for search := range r.searches {
+		for i := range r.tallies {
+			if t := &r.tallies[i]; t.facet.Field.Faceted() && r.on(t, search) {
+				lists++
+			}
+		}
+	}
+	most := valuesOf(lists)
+	answers, err := r.send(ctx, func(t *tally) []aggregation { return t.firstAggregations(most) })
 	if err != nil {
 		return err
 	}
@@ -103,7 +112,7 @@ func (r *facetRun) first(ctx context.Context) error {
 			exact = exact && whole
 		}
 		if !exact {
-			if err := r.again(ctx, t); err != nil {
+			if err := r.again(ctx, t, most); err != nil {
 				return err
 			}
 		}
@@ -197,15 +206,21 @@ const (
 	// valuesAtOnce is how many spellings one aggregation lists. A field with more is
 	// counted in partitions.
 	valuesAtOnce = 10_000
+	// valuesInAll is how many spellings all aggregations of a round trip list. There
+	// are buckets of ranges beside them.
+	valuesInAll = 60_000
 	// mostPartitions bounds the work for one field.
 	mostPartitions = 4_096
 	// allValues is more than a field has: every shard then sends all its values.
 	allValues = 1 << 30
 )
 
-// again counts the values of a facet that the first round trip did not list
-// completely.
-func (r *facetRun) again(ctx context.Context, t *tally) error {
+// valuesOf is how many spellings each of n aggregations of a round trip lists.
+func valuesOf(n int) int { return min(valuesAtOnce, valuesInAll/max(n, 1)) }
+
+// again counts the values of a facet that the first round trip, which listed up to a
+// number of them, did not list completely.
+func (r *facetRun) again(ctx context.Context, t *tally, listed int) error {
 	if t.facet.Field.IsID() {
 		for _, perShard := range []int{100 * query.MaxFacetValues, allValues} {
 			if whole, err := r.recount(ctx, t, t.topValues(perShard)); whole || err != nil {
@@ -214,11 +229,16 @@ func (r *facetRun) again(ctx context.Context, t *tally) error {
 		}
 		return inexact()
 	}
-	for n := 8; n <= mostPartitions; n *= 8 {
+	most := valuesOf(len(r.searches))
+	n := 1
+	if listed >= most {
+		n = 8
+	}
+	for ; n <= mostPartitions; n *= 8 {
 		complete := true
 		t.clear()
 		for i := 0; i < n && complete; i++ {
-			whole, err := r.count1(ctx, t, t.allValues(i, n))
+			whole, err := r.count1(ctx, t, t.allValues(i, n, most))
 			if err != nil {
 				return err
 			}

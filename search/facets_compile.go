@@ -85,8 +85,8 @@ func (c *compiler) aggregations(all []aggregation) {
 	}
 }
 
-// firstAggregations are those of the first round trip.
-func (t *tally) firstAggregations() []aggregation {
+// firstAggregations are those of the first round trip. They list up to most spellings.
+func (t *tally) firstAggregations(most int) []aggregation {
 	f := t.facet.Field
 	path := Root.ExactPath(f)
 	if !f.Faceted() {
@@ -103,7 +103,7 @@ func (t *tally) firstAggregations() []aggregation {
 		}
 		return all
 	}
-	all := []aggregation{t.allValues(0, 1)}
+	all := []aggregation{t.allValues(0, 1, most)}
 	if f.IsID() {
 		all[0] = t.topValues(0)
 	}
@@ -120,10 +120,10 @@ func (t *tally) withValue() aggregation {
 	return aggregation{t.name(knownName), c.raw(`}`).b}
 }
 
-// allValues counts all spellings, or those of one of several partitions.
-func (t *tally) allValues(partition, of int) aggregation {
+// allValues counts up to most of all spellings, or of those of one of several partitions.
+func (t *tally) allValues(partition, of, most int) aggregation {
 	c := newCompiler(128)
-	c.raw(`{"terms":{"field":`).text(Root.SpellingPath(t.facet.Field)).raw(`,"size":`).integer(valuesAtOnce)
+	c.raw(`{"terms":{"field":`).text(Root.SpellingPath(t.facet.Field)).raw(`,"size":`).integer(most)
 	if of > 1 {
 		c.raw(`,"include":{"partition":`).integer(partition).raw(`,"num_partitions":`).integer(of).raw(`}`)
 	}
