@@ -16,14 +16,27 @@ import (
 // Facets counts the records of a request, and their values. All counts are exact.
 // Errors: InvalidInput for more buckets of dates than query.MaxFacetBuckets;
 // Unavailable when Elasticsearch cannot be reached, is too slow, or cannot count
-// exactly.
+// exactly, and when records change between round trips, also of a second try.
 func (e *Engine) Facets(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
 	return e.kept.facets(ctx, e, s)
 }
 
+// errChanged is the cause of an error of round trips that counted different records.
+var errChanged = errors.New("records changed while they were counted")
+
+func changed() error { return fault.BackendUnavailable(errChanged, "elasticsearch") }
+
 // facets is Facets without the results that are kept.
 func (e *Engine) facets(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
-	run := facetRun{engine: e, search: s, searches: s.Searches(), tallies: make([]tally, len(s.Request.Facets))}
+	facets, err := e.countFacets(ctx, s)
+	if errors.Is(err, errChanged) {
+		return e.countFacets(ctx, s)
+	}
+	return facets, err
+}
+
+func (e *Engine) countFacets(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
+	run := facetRun{engine: e, search: s, searches: s.Searches(), tallies: make([]tally, len(s.Request.Facets)), counts: map[scopeOf]int64{}}
 	for i := range run.tallies {
 		f := &s.Request.Facets[i]
 		run.tallies[i] = tally{facet: f, number: i, ignores: s.Request.IgnoredBy(*f), values: map[string]*bucketSum{}}
@@ -43,9 +56,19 @@ type facetRun struct {
 	search   query.FacetSearch
 	searches []query.Query // the Sets, then the Overlay
 	tallies  []tally
-	count    int64
-	// matching are the numbers of records by the position of the ignored filter.
-	matching map[int]int64
+	// counts are the numbers of matching records, equal in all round trips.
+	counts map[scopeOf]int64
+}
+
+// scopeOf is a scope of one of the searches.
+type scopeOf struct{ search, ignored int }
+
+// matching is the number of records that match all filters but the ignored one.
+func (r *facetRun) matching(ignored int) (n int64) {
+	for search := range r.search.Sets {
+		n += r.counts[scopeOf{search, ignored}]
+	}
+	return n
 }
 
 // tally is what was counted for a facet.
@@ -60,6 +83,8 @@ type tally struct {
 	// buckets are those of numbers and dates, in their order.
 	buckets []bucketSum
 	known   int64 // records with a value
+	// withValue is known as again counts it, equal in all of its round trips; -1 before.
+	withValue int64
 	// least and greatest are the lowest and the highest value, nil if there is none.
 	least, greatest *float64
 	// edges are the ends of the buckets of equal width, one more than buckets.
@@ -91,13 +116,6 @@ func (r *facetRun) first(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.matching = map[int]int64{}
-	for _, answer := range answers[:len(r.search.Sets)] {
-		for ignored, scope := range answer {
-			r.matching[ignored] += scope.count
-		}
-	}
-	r.count = r.matching[-1]
 	for i := range r.tallies {
 		t := &r.tallies[i]
 		exact := true
@@ -156,12 +174,20 @@ func (r *facetRun) second(ctx context.Context) error {
 	}
 	for i := range r.tallies {
 		t := &r.tallies[i]
+		if t.buckets == nil || t.facet.Ranges != nil {
+			continue
+		}
+		least, greatest := *t.least, *t.greatest
+		t.least, t.greatest = nil, nil
 		for search, answer := range answers {
-			if t.buckets != nil && t.facet.Ranges == nil && r.on(t, search) {
-				if err := t.addBuckets(answer[t.ignores].aggregations); err != nil {
+			if r.on(t, search) {
+				if err := cmp.Or(t.addExtremes(answer[t.ignores].aggregations), t.addBuckets(answer[t.ignores].aggregations)); err != nil {
 					return err
 				}
 			}
+		}
+		if t.least == nil || *t.least != least || *t.greatest != greatest {
+			return changed()
 		}
 	}
 	return nil
@@ -196,6 +222,13 @@ func (r *facetRun) send(ctx context.Context, of func(t *tally) []aggregation) ([
 		if answers[i], err = scopesOf(result, own, scopes[i]); err != nil {
 			return nil, err
 		}
+		for ignored, scope := range answers[i] {
+			at := scopeOf{i, ignored}
+			if count, before := r.counts[at]; before && count != scope.count {
+				return nil, changed()
+			}
+			r.counts[at] = scope.count
+		}
 	}
 	return answers, nil
 }
@@ -221,9 +254,14 @@ func valuesOf(n int) int { return min(valuesAtOnce, valuesInAll/max(n, 1)) }
 // again counts the values of a facet that the first round trip, which listed up to a
 // number of them, did not list completely.
 func (r *facetRun) again(ctx context.Context, t *tally, listed int) error {
+	t.withValue = -1
+	if t.facet.Field.List() {
+		t.withValue = t.known
+	}
 	if t.facet.Field.IsID() {
 		for _, perShard := range []int{100 * query.MaxFacetValues, allValues} {
-			if whole, err := r.recount(ctx, t, t.topValues(perShard)); whole || err != nil {
+			t.clear()
+			if whole, err := r.count1(ctx, t, t.topValues(perShard)); whole || err != nil {
 				return err
 			}
 		}
@@ -244,6 +282,9 @@ func (r *facetRun) again(ctx context.Context, t *tally, listed int) error {
 			}
 			complete = whole
 		}
+		if complete && t.known != t.withValue {
+			return changed()
+		}
 		if complete {
 			return nil
 		}
@@ -255,32 +296,36 @@ func inexact() error {
 	return fault.BackendUnavailable(errors.New("the values of a field cannot be counted exactly"), "elasticsearch")
 }
 
-func (r *facetRun) recount(ctx context.Context, t *tally, a aggregation) (bool, error) {
-	t.clear()
-	return r.count1(ctx, t, a)
-}
-
 // count1 adds the values that one aggregation finds, and reports whether these are all.
 func (r *facetRun) count1(ctx context.Context, t *tally, a aggregation) (bool, error) {
 	answers, err := r.send(ctx, func(other *tally) []aggregation {
 		if other != t {
 			return nil
 		}
-		return []aggregation{a}
+		return []aggregation{a, t.withValueAggregation()}
 	})
 	if err != nil {
 		return false, err
 	}
-	complete := true
+	complete, withValue := true, int64(0)
 	for search, answer := range answers {
 		if r.on(t, search) {
 			whole, err := t.addValues(answer[t.ignores].aggregations)
 			if err != nil {
 				return false, err
 			}
+			n, err := t.withValueOf(answer[t.ignores].aggregations)
+			if err != nil {
+				return false, err
+			}
 			complete = complete && whole
+			withValue += n
 		}
 	}
+	if t.withValue >= 0 && t.withValue != withValue {
+		return false, changed()
+	}
+	t.withValue = withValue
 	return complete, nil
 }
 
@@ -290,10 +335,14 @@ func (r *facetRun) answer(ctx context.Context) (query.Facets, error) {
 	if err != nil {
 		return query.Facets{}, err
 	}
-	out := query.Facets{Count: r.count, ExportCredits: r.count, Facets: make([]any, len(r.tallies))}
+	count := r.matching(-1)
+	out := query.Facets{Count: count, ExportCredits: count, Facets: make([]any, len(r.tallies))}
 	for i := range r.tallies {
 		t := &r.tallies[i]
-		unknown := r.matching[t.ignores] - t.known
+		unknown := r.matching(t.ignores) - t.known
+		if unknown < 0 { // values of the overlay are counted in other documents
+			return query.Facets{}, changed()
+		}
 		if t.facet.Field.Faceted() {
 			out.Facets[i] = t.valueCounts(unknown, names)
 		} else {

@@ -85,21 +85,23 @@ func (c *compiler) aggregations(all []aggregation) {
 	}
 }
 
+// extremes are the lowest and the highest value.
+func (t *tally) extremes() []aggregation {
+	path := Root.ExactPath(t.facet.Field)
+	return []aggregation{{t.name(leastName), clauseOn("min", path)}, {t.name(mostName), clauseOn("max", path)}}
+}
+
 // firstAggregations are those of the first round trip. They list up to most spellings.
 func (t *tally) firstAggregations(most int) []aggregation {
 	f := t.facet.Field
-	path := Root.ExactPath(f)
 	if !f.Faceted() {
-		all := []aggregation{
-			{t.name(leastName), clauseOn("min", path)},
-			{t.name(mostName), clauseOn("max", path)},
-		}
+		all := t.extremes()
 		if t.facet.Ranges != nil {
 			nodes := make([]query.Node, len(t.facet.Ranges))
 			for i, r := range t.facet.Ranges {
 				nodes[i] = r.Node
 			}
-			all = append(all, aggregation{t.name(countsName), t.ranges(nodes)}, t.withValue())
+			all = append(all, aggregation{t.name(countsName), t.ranges(nodes)}, t.withValueAggregation())
 		}
 		return all
 	}
@@ -108,15 +110,15 @@ func (t *tally) firstAggregations(most int) []aggregation {
 		all[0] = t.topValues(0)
 	}
 	if f.List() {
-		all = append(all, t.withValue()) // one record is in several buckets
+		all = append(all, t.withValueAggregation()) // one record is in several buckets
 	}
 	return all
 }
 
-// withValue counts the records with a value.
-func (t *tally) withValue() aggregation {
+// withValueAggregation counts the records with a value.
+func (t *tally) withValueAggregation() aggregation {
 	c := newCompiler(64)
-	c.raw(`{"filter":`).exists(Root.ExactPath(t.facet.Field))
+	c.raw(`{"filter":`).exists(Root.SpellingPath(t.facet.Field))
 	return aggregation{t.name(knownName), c.raw(`}`).b}
 }
 
@@ -154,7 +156,8 @@ func idPattern(prefix string) string {
 	return "(.*-)?" + prefix + ".*"
 }
 
-// secondAggregations are those of the second round trip.
+// secondAggregations are those of the second round trip. The lowest and the highest
+// value are counted again, to be those of the same records as the buckets.
 func (t *tally) secondAggregations() []aggregation {
 	f := t.facet.Field
 	switch {
@@ -163,13 +166,13 @@ func (t *tally) secondAggregations() []aggregation {
 	case t.facet.Interval != "":
 		c := newCompiler(128)
 		c.raw(`{"date_histogram":{"field":`).text(Root.ExactPath(f)).raw(`,"calendar_interval":"`).raw(string(t.facet.Interval)).raw(`","min_doc_count":1}`)
-		return []aggregation{{t.name(countsName), t.measured(c)}}
+		return append(t.extremes(), aggregation{t.name(countsName), t.measured(c)})
 	}
 	nodes := make([]query.Node, len(t.buckets))
 	for i := range nodes {
 		nodes[i] = halfOpen(f, t.edges, i)
 	}
-	return []aggregation{{t.name(countsName), t.ranges(nodes)}}
+	return append(t.extremes(), aggregation{t.name(countsName), t.ranges(nodes)})
 }
 
 // ranges counts the records in each range, by its number as the key. Nodes are Ranges,

@@ -143,28 +143,19 @@ func (t *tally) clear() {
 // addFirst adds an answer to firstAggregations. It reports whether the values are
 // complete.
 func (t *tally) addFirst(all map[string]jsontext.Value) (whole bool, err error) {
-	if withValue, counted := all[t.name(knownName)]; counted {
-		var known struct {
-			Count int64 `json:"doc_count"`
-		}
-		if err := unmarshal(withValue, &known); err != nil {
+	if _, counted := all[t.name(knownName)]; counted {
+		known, err := t.withValueOf(all)
+		if err != nil {
 			return false, err
 		}
-		t.known += known.Count
+		t.known += known
 	}
 	if t.facet.Field.Faceted() {
 		return t.addValues(all)
 	}
-	var least, greatest struct {
-		Value *float64 `json:"value"`
-	}
-	if err := unmarshal(all[t.name(leastName)], &least); err != nil {
+	if err := t.addExtremes(all); err != nil {
 		return false, err
 	}
-	if err := unmarshal(all[t.name(mostName)], &greatest); err != nil {
-		return false, err
-	}
-	t.least, t.greatest = extreme(t.least, least.Value, math.Min), extreme(t.greatest, greatest.Value, math.Max)
 	if t.facet.Ranges == nil {
 		return true, nil
 	}
@@ -172,6 +163,30 @@ func (t *tally) addFirst(all map[string]jsontext.Value) (whole bool, err error) 
 		t.buckets = make([]bucketSum, len(t.facet.Ranges))
 	}
 	return true, t.addBuckets(all)
+}
+
+// withValueOf is the number of records with a value.
+func (t *tally) withValueOf(all map[string]jsontext.Value) (int64, error) {
+	var known struct {
+		Count int64 `json:"doc_count"`
+	}
+	err := unmarshal(all[t.name(knownName)], &known)
+	return known.Count, err
+}
+
+// addExtremes adds an answer to extremes.
+func (t *tally) addExtremes(all map[string]jsontext.Value) error {
+	var least, greatest struct {
+		Value *float64 `json:"value"`
+	}
+	if err := unmarshal(all[t.name(leastName)], &least); err != nil {
+		return err
+	}
+	if err := unmarshal(all[t.name(mostName)], &greatest); err != nil {
+		return err
+	}
+	t.least, t.greatest = extreme(t.least, least.Value, math.Min), extreme(t.greatest, greatest.Value, math.Max)
+	return nil
 }
 
 // addValues adds the values that one aggregation found. It reports whether they are
@@ -215,8 +230,11 @@ func (t *tally) addBuckets(all map[string]jsontext.Value) error {
 	}
 	for _, b := range c.Buckets {
 		i, err := t.bucketOf(b.Key)
-		if err != nil || i < 0 || i >= len(t.buckets) {
-			return fault.BackendUnavailable(fmt.Errorf("a bucket that was not asked for, or a record that changed while it was counted: %s", b.Key), "elasticsearch")
+		if err != nil {
+			return fault.BackendUnavailable(fmt.Errorf("a bucket that was not asked for: %s", b.Key), "elasticsearch")
+		}
+		if i < 0 || i >= len(t.buckets) {
+			return changed()
 		}
 		t.buckets[i].add(bucketSum{b.Count, b.Measure})
 		if t.facet.Ranges == nil {
