@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
-
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search/query"
@@ -23,9 +21,6 @@ import (
 const (
 	// keptFor is how long facets are kept if their indices do not change.
 	keptFor = 10 * time.Second
-	// facetsAtOnce is how many requests for facets a server counts at once; others wait.
-	// An answer of Elasticsearch can list valuesAtOnce values for each facet.
-	facetsAtOnce = 8
 	// keptBytes bounds the texts of all kept facets, with countBytes for each count.
 	keptBytes  = 16 << 20
 	countBytes = 200
@@ -34,9 +29,8 @@ const (
 // keptFacets keeps facets for the version of their indices, and runs equal requests
 // that are under way once.
 type keptFacets struct {
-	slots   chan struct{} // taken by requests that are counted
-	create  sync.Once
-	flight  singleflight.Group
+	slots   facetSlots
+	runs    sharedRuns[query.Facets]
 	lock    sync.Mutex
 	results map[string]keptResult
 	bytes   int
@@ -54,41 +48,36 @@ func (k *keptFacets) facets(ctx context.Context, e *Engine, s query.FacetSearch)
 		return query.Facets{}, err
 	}
 	if version == nil {
-		return k.count(ctx, e, s)
+		return k.count(ctx, e, s, "")
 	}
 	key := keyOf(s, version)
 	if facets, there := k.get(key); there {
 		return facets, nil
 	}
-	// The run does not end with the request that started it, because others share it.
-	running := k.flight.DoChan(key, func() (any, error) {
-		facets, err := k.count(context.WithoutCancel(ctx), e, s)
-		if err == nil {
-			k.put(key, facets)
-		}
-		return facets, err
+	// A run takes a slot of the workspace that started it, so workspaces share no runs.
+	return k.runs.do(ctx, s.Workspace+key, func(ctx context.Context) (query.Facets, error) {
+		return k.count(ctx, e, s, key)
 	})
-	select {
-	case <-ctx.Done():
-		return query.Facets{}, fault.BackendUnavailable(ctx.Err(), "elasticsearch")
-	case r := <-running:
-		facets, _ := r.Val.(query.Facets)
-		return facets, r.Err
-	}
 }
 
-// count counts when there is a slot.
-func (k *keptFacets) count(ctx context.Context, e *Engine, s query.FacetSearch) (query.Facets, error) {
-	k.create.Do(func() { k.slots = make(chan struct{}, facetsAtOnce) })
+// count counts when there is a slot, unless another workspace's request has meanwhile
+// counted the same. It keeps the result by a key; "" means that it cannot be kept.
+func (k *keptFacets) count(ctx context.Context, e *Engine, s query.FacetSearch, key string) (query.Facets, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
-	select {
-	case k.slots <- struct{}{}:
-		defer func() { <-k.slots }()
-		return e.facets(ctx, s)
-	case <-ctx.Done():
-		return query.Facets{}, fault.BackendUnavailable(ctx.Err(), "elasticsearch")
+	release, err := k.slots.take(ctx, s.Workspace)
+	if err != nil {
+		return query.Facets{}, err
 	}
+	defer release()
+	if facets, there := k.get(key); there {
+		return facets, nil
+	}
+	facets, err := e.facets(ctx, s)
+	if err == nil && key != "" {
+		k.put(key, facets)
+	}
+	return facets, err
 }
 
 func (k *keptFacets) get(key string) (query.Facets, bool) {

@@ -3,9 +3,6 @@ package search_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -24,28 +21,20 @@ import (
 // together.
 func TestFacetsAreKept(t *testing.T) {
 	t.Parallel()
-	node := backends.Elasticsearch(t)
-	target, err := url.Parse(node)
-	if err != nil {
-		t.Fatal(err)
-	}
+	direct, x := newEngine(t)
 	var searches atomic.Int64
 	var refuse atomic.Bool // the version of an index
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	counting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	e := proxied(t, direct, func(w http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "/_msearch") {
 			searches.Add(1)
 		}
 		if refuse.Load() && strings.Contains(r.URL.Path, "/_stats") {
 			w.Header().Set("X-Elastic-Product", "Elasticsearch")
 			w.WriteHeader(http.StatusForbidden)
-			return
+			return true
 		}
-		proxy.ServeHTTP(w, r)
-	}))
-	t.Cleanup(counting.Close)
-	x := searchtest.NewIndices(t, node, mappings.Settings{Shards: 2})
-	e := &search.Engine{Elastic: searchtest.NewClient(t, counting.URL), Names: x.Names, Timeout: search.DefaultTimeout}
+		return false
+	})
 	w := searchtest.NewWorld()
 	add := func(n int) {
 		w.Add(searchtest.Record(t, query.Projects, `{"id":"`+searchtest.ID("p", n)+`","name":"P","stage":"filed"}`))

@@ -17,6 +17,15 @@ import (
 // facets asks for facets of the Data API.
 func facets(t testing.TB, e *search.Engine, d query.Dataset, body map[string]any) (query.Facets, error) {
 	t.Helper()
+	r, err := facetRequest(t, d, body)
+	if err != nil {
+		return query.Facets{}, err
+	}
+	return e.Facets(t.Context(), query.FacetSearch{Request: r, Sets: []query.Query{r.Query}})
+}
+
+func facetRequest(t testing.TB, d query.Dataset, body map[string]any) (query.FacetRequest, error) {
+	t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
 		t.Fatal(err)
@@ -25,11 +34,7 @@ func facets(t testing.TB, e *search.Engine, d query.Dataset, body map[string]any
 	if len(issues) > 0 {
 		t.Fatal(issues)
 	}
-	r, err := query.FacetRule(d, query.Data).Parse(v)
-	if err != nil {
-		return query.Facets{}, err
-	}
-	return e.Facets(t.Context(), query.FacetSearch{Request: r, Sets: []query.Query{r.Query}})
+	return query.FacetRule(d, query.Data).Parse(v)
 }
 
 // publicRows are the records of a world as clients see them, by filter keys.

@@ -7,13 +7,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"atlas/internal/devstack/backends"
-	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search"
 	"atlas/search/query"
@@ -59,11 +60,31 @@ func altered(t *testing.T, e *search.Engine, part string, alter alteration) *sea
 		w.Write(body)
 	}))
 	t.Cleanup(server.Close)
-	client, err := elastic.New(elastic.Config{Addresses: []string{server.URL}})
+	return through(t, e, server)
+}
+
+// through is an engine that reaches Elasticsearch through a server.
+func through(t *testing.T, e *search.Engine, server *httptest.Server) *search.Engine {
+	t.Helper()
+	return &search.Engine{Elastic: searchtest.NewClient(t, server.URL), Names: e.Names, Cursors: e.Cursors, Timeout: search.DefaultTimeout}
+}
+
+// proxied is an engine that reaches Elasticsearch through a server, which does with each
+// request what first does, and forwards it unless first has answered it.
+func proxied(t *testing.T, e *search.Engine, first func(http.ResponseWriter, *http.Request) (answered bool)) *search.Engine {
+	t.Helper()
+	target, err := url.Parse(backends.Elasticsearch(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &search.Engine{Elastic: client, Names: e.Names, Cursors: e.Cursors, Timeout: search.DefaultTimeout}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !first(w, r) {
+			proxy.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return through(t, e, server)
 }
 
 // answer replaces the answer.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
-	"golang.org/x/sync/singleflight"
 
 	"atlas/internal/fault"
 	"atlas/search/query"
@@ -23,7 +22,7 @@ const (
 
 // frequentValues caches the most frequent values of every dynamic enum.
 type frequentValues struct {
-	flight singleflight.Group
+	runs   sharedRuns[frequentOf]
 	lock   sync.Mutex
 	values frequentOf
 	read   time.Time // when the reading began
@@ -54,28 +53,21 @@ func (e *Engine) FrequentValues(ctx context.Context) (query.FrequentValues, erro
 	values := e.frequent.cached()
 	if values == nil {
 		// All callers share one read and its error. If each read for itself, they
-		// would all wait for an Elasticsearch that hangs. The read does not end with
-		// the request that started it.
-		reading := e.frequent.flight.DoChan("", func() (any, error) {
+		// would all wait for an Elasticsearch that hangs.
+		var err error
+		values, err = e.frequent.runs.do(ctx, "", func(ctx context.Context) (frequentOf, error) {
 			if values := e.frequent.cached(); values != nil {
 				return values, nil
 			}
 			began := time.Now()
-			values, err := e.readFrequent(context.WithoutCancel(ctx))
-			if err != nil {
-				return nil, err
+			values, err := e.readFrequent(ctx)
+			if err == nil {
+				e.frequent.store(values, began)
 			}
-			e.frequent.store(values, began)
-			return values, nil
+			return values, err
 		})
-		select {
-		case <-ctx.Done():
-			return nil, fault.BackendUnavailable(ctx.Err(), "elasticsearch")
-		case r := <-reading:
-			if r.Err != nil {
-				return nil, r.Err
-			}
-			values = r.Val.(frequentOf)
+		if err != nil {
+			return nil, err
 		}
 	}
 	return func(d query.Dataset, field query.Field) query.Vocabulary { return values[d][field.Name] }, nil

@@ -84,7 +84,7 @@ var facetsSchema = func() *schema.Schema {
 }()
 
 func (s *Server) facetData(c *call, r query.FacetRequest) (reply, error) {
-	facets, err := s.Facets.Facets(c.Context(), query.FacetSearch{Request: r, Sets: []query.Query{r.Query}})
+	facets, err := s.Facets.Facets(c.Context(), query.FacetSearch{Request: r, Workspace: c.workspace().String(), Sets: []query.Query{r.Query}})
 	return free(facets), err
 }
 

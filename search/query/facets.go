@@ -38,6 +38,8 @@ type FacetRequest struct {
 // FacetSearch says where the records of a FacetRequest are.
 type FacetSearch struct {
 	Request FacetRequest
+	// Workspace is the caller's. A server counts only some of its requests at once.
+	Workspace string
 	// Sets find the records. No record is in two of them. The last conditions of each
 	// are those of Request.Own.
 	Sets []Query

@@ -35,7 +35,9 @@ func (r *Records) FacetView(ctx context.Context, v views.View, request query.Fac
 func (r *Records) facets(ctx context.Context, request query.FacetRequest, s search) (query.Facets, error) {
 	overlaid := slices.ContainsFunc(request.Facets, func(f query.Facet) bool { return f.Field.Overlay })
 	_, facets, err := find(ctx, r, s, overlaid, func(plan join.Plan, generation string) (query.Facets, error) {
-		return r.Faceter.Facets(ctx, join.Facets(plan, request, generation))
+		counted := join.Facets(plan, request, generation)
+		counted.Workspace = s.in.String()
+		return r.Faceter.Facets(ctx, counted)
 	})
 	return facets, err
 }
