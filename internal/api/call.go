@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -255,12 +254,12 @@ func (c *call) permit(in workspace.ID) (err error) {
 // dry run, which does not need it.
 func (c *call) answer() error {
 	switch c.route.Throttling {
-	case Free:
-		if err := c.checkCeiling(); err != nil {
-			return err
+	case Free, Limited:
+		err := c.checkCeiling()
+		if err == nil && c.route.Throttling == Limited {
+			err = c.takeToken()
 		}
-	case Limited:
-		if err := cmp.Or(c.checkCeiling(), c.takeToken()); err != nil {
+		if err != nil {
 			return err
 		}
 	case Metered:

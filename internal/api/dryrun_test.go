@@ -153,6 +153,9 @@ func TestDryRunsAreLimited(t *testing.T) {
 			t.Errorf("%s beyond the ceiling: %d %s %v", body, a.status, a.text, a.header)
 		}
 	}
+	if a := w.call(t, keyOf(), "POST", "/data/accounts/facets", `{}`); a.code() != "rate_limited" || a.header.Get("RateLimit-Remaining") != "" {
+		t.Errorf("facets beyond the ceiling drew on the bucket: %d %s %v", a.status, a.text, a.header)
+	}
 	w.server.Ledger = &awayLedger{}
 	if a := dry(two); a.status != http.StatusOK {
 		t.Errorf("without the ledger: %d %s", a.status, a.text)
