@@ -40,7 +40,7 @@ func (c *conditions) addNone(groups []conditions) {
 }
 
 // boundGroups checks the bounds of all groups of a request.
-func boundGroups[T any](issues *input.Issues, r *input.Reader, _ *T) {
+func boundGroups(issues *input.Issues, r *input.Reader, _ *request) {
 	some, none := r.Take("any").Items, r.Take("none").Items
 	groups := slices.Concat(some, none)
 	if len(groups) > MaxGroups && max(len(some), len(none)) <= MaxGroups {

@@ -91,7 +91,7 @@ func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[reques
 		rule.OptionalFunc("relations", relationsRule(d), (*request).add),
 		rule.OptionalFunc("any", groupsRule(d, base).Described("At least one of these groups must match."), (*request).addAny),
 		rule.OptionalFunc("none", groupsRule(d, base).Described("None of these groups may match."), (*request).addNone),
-		rule.Step(boundGroups[request]),
+		rule.Step(boundGroups),
 	}
 }
 
