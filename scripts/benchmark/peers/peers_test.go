@@ -10,13 +10,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"atlas/indexer/generate"
 	"atlas/internal/devstack/backends"
 	"atlas/scripts/benchmark/load"
 	"atlas/scripts/benchmark/peers"
+	"atlas/workspace/postgres/pgtest"
 )
 
 func TestMain(m *testing.M) { backends.Main(m) }
@@ -108,29 +108,10 @@ func newElasticsearch(t *testing.T) *peers.Elasticsearch {
 
 func newPostgres(t *testing.T) peers.Postgres {
 	t.Helper()
-	admin := backends.Postgres(t)
-	name := fmt.Sprintf("peers_test_%x", rand.Uint64())
-	ctx := context.WithoutCancel(t.Context()) // cleanups run after its end
-	run := func(sql string) {
-		conn, err := pgx.Connect(ctx, admin)
-		if err == nil {
-			_, err = conn.Exec(ctx, sql)
-			err = errors.Join(err, conn.Close(ctx))
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	}
-	run("CREATE DATABASE " + name)
-	u, err := url.Parse(admin)
+	pool, err := pgxpool.New(t.Context(), pgtest.New(t).Admin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.Path = "/" + name
-	pool, err := pgxpool.New(t.Context(), u.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close(); run("DROP DATABASE " + name) })
+	t.Cleanup(pool.Close)
 	return peers.Postgres{Pool: pool}
 }
