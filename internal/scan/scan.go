@@ -6,6 +6,7 @@ package scan
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -83,6 +84,25 @@ func (s *Scanner) Member() (name []byte, ok bool) {
 	}
 	name = s.name()
 	return name, !s.bad
+}
+
+// Pick calls f with each member of an object whose name is in names: the position of the
+// name, and the value. It stops reading at the last of them. It returns an error if the
+// object cannot be read that far.
+func Pick(object []byte, names []string, f func(i int, value jsontext.Value)) error {
+	s := New(object)
+	for left := len(names); left > 0; {
+		name, ok := s.Member()
+		if !ok {
+			return s.Err()
+		}
+		value := s.Value()
+		if i := slices.IndexFunc(names, func(n string) bool { return n == string(name) }); i >= 0 && value != nil {
+			f(i, value)
+			left--
+		}
+	}
+	return nil
 }
 
 // Next moves to the next element of the array that the scanner was made for, and reports

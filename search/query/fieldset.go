@@ -64,23 +64,12 @@ func (s FieldSet) Select(record jsontext.Value) (jsontext.Value, error) {
 		return record, nil
 	}
 	selected := make(jsontext.Value, 0, 32*len(s.names))
-	in := scan.New(record)
-	for left := len(s.names); left > 0; {
-		name, ok := in.Member()
-		if !ok {
-			if err := in.Err(); err != nil {
-				return nil, fault.Wrap(err, fault.Internal, "a record is unreadable")
-			}
-			break
-		}
-		value := in.Value()
-		if value == nil || !slices.ContainsFunc(s.names, func(n string) bool { return n == string(name) }) {
-			continue
-		}
-		left--
-		selected = append(selected, ',', '"')
-		selected = append(append(selected, name...), '"', ':')
+	err := scan.Pick(record, s.names, func(i int, value jsontext.Value) {
+		selected = append(append(append(selected, `,"`...), s.names[i]...), `":`...)
 		selected = append(selected, value...)
+	})
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "a record is unreadable")
 	}
 	if len(selected) == 0 {
 		return jsontext.Value("{}"), nil

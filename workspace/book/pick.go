@@ -1,7 +1,6 @@
 package book
 
 import (
-	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
@@ -33,20 +32,8 @@ func RecordID(public jsontext.Value) (uuid.UUID, error) {
 // many records, and rows show a small part of each.
 func pick(public jsontext.Value, names []string) ([]jsontext.Value, error) {
 	values := make([]jsontext.Value, len(names))
-	s := scan.New(public)
-	for left := len(names); left > 0; {
-		name, ok := s.Member()
-		if !ok {
-			if err := s.Err(); err != nil {
-				return nil, unreadable(err)
-			}
-			break
-		}
-		value := s.Value()
-		if i := slices.IndexFunc(names, func(n string) bool { return n == string(name) }); i >= 0 && value != nil {
-			values[i] = value
-			left--
-		}
+	if err := scan.Pick(public, names, func(i int, value jsontext.Value) { values[i] = value }); err != nil {
+		return nil, unreadable(err)
 	}
 	for i, v := range values {
 		if v == nil {
