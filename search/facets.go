@@ -14,7 +14,8 @@ import (
 )
 
 // Facets counts the records of a request, and their values. All counts are exact.
-// Errors: InvalidInput for more buckets of dates than query.MaxFacetBuckets;
+// Errors: InvalidInput for more buckets of dates than query.MaxFacetBuckets, or more
+// map tiles than query.MaxFacetCells;
 // Unavailable when Elasticsearch cannot be reached, is too slow, or cannot count
 // exactly.
 func (e *Engine) Facets(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
@@ -23,7 +24,11 @@ func (e *Engine) Facets(ctx context.Context, s query.FacetSearch) (query.Facets,
 
 // facets is Facets without the results that are kept.
 func (e *Engine) facets(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
-	run := facetRun{engine: e, search: s, searches: s.Searches(), tallies: make([]tally, len(s.Request.Facets))}
+	searches, err := e.withBorders(ctx, s.Searches()...)
+	if err != nil {
+		return query.Facets{}, err
+	}
+	run := facetRun{engine: e, search: s, searches: searches, tallies: make([]tally, len(s.Request.Facets))}
 	for i := range run.tallies {
 		f := &s.Request.Facets[i]
 		run.tallies[i] = tally{facet: f, number: i, ignores: s.Request.IgnoredBy(*f), values: map[string]*bucketSum{}}
@@ -66,6 +71,8 @@ type tally struct {
 	edges []float64
 	// first is the begin of the first bucket of dates.
 	first, last calendar
+	// cells are the tiles of a Location.
+	cells map[tile]*cellSum
 }
 
 // on reports whether a search counts for the facet.
@@ -118,6 +125,9 @@ func (r *facetRun) second(ctx context.Context) error {
 	needed := false
 	for i := range r.tallies {
 		t := &r.tallies[i]
+		if len(t.cells) > query.MaxFacetCells {
+			issues = append(issues, tooManyCells(t.number))
+		}
 		if t.least == nil || t.facet.Ranges != nil {
 			continue
 		}
@@ -274,9 +284,12 @@ func (r *facetRun) answer(ctx context.Context) (query.Facets, error) {
 	for i := range r.tallies {
 		t := &r.tallies[i]
 		unknown := r.matching[t.ignores] - t.known
-		if t.facet.Field.Faceted() {
+		switch {
+		case t.facet.Field.Faceted():
 			out.Facets[i] = t.valueCounts(unknown, names)
-		} else {
+		case t.facet.Field.Kind == query.Geo:
+			out.Facets[i] = t.geoCounts(unknown)
+		default:
 			out.Facets[i] = t.bucketCounts(unknown)
 		}
 	}

@@ -89,6 +89,9 @@ func (c *compiler) aggregations(all []aggregation) {
 func (t *tally) firstAggregations() []aggregation {
 	f := t.facet.Field
 	path := Root.ExactPath(f)
+	if f.Kind == query.Geo {
+		return []aggregation{t.cellCounts()}
+	}
 	if !f.Faceted() {
 		all := []aggregation{
 			{t.name(leastName), clauseOn("min", path)},

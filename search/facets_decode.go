@@ -155,6 +155,9 @@ func (t *tally) addFirst(all map[string]jsontext.Value) (whole bool, err error) 
 	if t.facet.Field.Faceted() {
 		return t.addValues(all)
 	}
+	if t.facet.Field.Kind == query.Geo {
+		return true, t.addCells(all[t.name(countsName)])
+	}
 	var least, greatest struct {
 		Value *float64 `json:"value"`
 	}
