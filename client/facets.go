@@ -22,7 +22,9 @@ type FacetRequest struct {
 // Facet asks for the distribution of a field: docs/api.md, "Facets".
 type Facet struct {
 	// Field is the key of a filter.
-	Field string `json:"field"`
+	Field string `json:"field,omitzero"`
+	// Geo counts projects by their location, in place of Field.
+	Geo *GeoGrid `json:"geo,omitzero"`
 	// Limit is how many values are listed, up to 100; 0: 10. Prefix keeps values with a
 	// word that begins with it.
 	Limit  int    `json:"limit,omitzero"`
@@ -68,10 +70,13 @@ type Facets struct {
 	Facets []FacetCounts `json:"facets"`
 }
 
-// FacetCounts are the values of a field, or the buckets of a number or a date.
+// FacetCounts are the values of a field, the buckets of a number or a date, or map tiles.
 type FacetCounts struct {
 	Field  string       `json:"field"`
 	Values []ValueCount `json:"values"`
+	// Geo are the map tiles with records: by count, then from north to south, then from
+	// west to east.
+	Geo []CellCount `json:"geo"`
 	// Other is the sum of the counts of the values that are not listed.
 	Other   int64         `json:"other"`
 	Buckets []BucketCount `json:"buckets"`

@@ -12,7 +12,7 @@ type Field struct {
 	// workspace_projects for the fields of a book.
 	Dataset     string       `json:"dataset"`
 	Key         string       `json:"key"`
-	Kind        string       `json:"kind"` // enum, text, number, date, relation
+	Kind        string       `json:"kind"` // enum, text, number, date, geo, relation
 	Description string       `json:"description"`
 	Values      []FieldValue `json:"values"`     // of an enum
 	SubFields   []Field      `json:"sub_fields"` // of a relation

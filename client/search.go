@@ -71,7 +71,7 @@ type Group struct {
 
 // Filter is a condition on one field: either Value or HasValue.
 type Filter struct {
-	// Value is a value, an array of values, or a range [min, max]: docs/api.md,
+	// Value is a value, an array of values, a range [min, max], or an area: docs/api.md,
 	// "Search requests".
 	Value any `json:"value,omitzero"`
 	// ExactMatch compares the whole text instead of its terms.

@@ -55,6 +55,9 @@ func global(d query.Dataset) definition {
 			ix[document.Domains] = property{"type": "keyword", "doc_values": false}
 		}
 	}
+	if _, there := query.Location(d); there {
+		ix[document.Point] = property{"type": "geo_point"}
+	}
 	for _, rel := range query.RelationsOf(d) {
 		def.Children = append(def.Children, string(rel.Child))
 		ix[string(rel.Child)] = property{"type": "nested", "properties": nested(rel.Child)}
@@ -111,14 +114,21 @@ func held(d query.Dataset) definition {
 }
 
 // nested defines the filterable values of a related record and their folded copies.
-// Nothing sorts or aggregates over children, so they have no doc values.
+// Nothing sorts or aggregates over children, so they have no doc values, except
+// coordinates, which are compared by them.
 func nested(d query.Dataset) properties {
 	fields := query.Fields(d)
 	of := properties{}
 	for _, f := range fields {
-		if p := shown(f); p["index"] != false {
+		switch p := shown(f); {
+		case f.Coordinate():
+			of[f.Name] = p
+		case p["index"] != false:
 			of[f.Name] = withoutValues(p)
 		}
+	}
+	if _, there := query.Location(d); there {
+		of[document.Point] = property{"type": "geo_point", "doc_values": false}
 	}
 	folded(of, fields)
 	for name, p := range of[document.ExactGroup]["properties"].(properties) {
@@ -129,11 +139,11 @@ func nested(d query.Dataset) properties {
 
 // shown defines a field of the record itself, as responses show it. Fields that are
 // searched through folded copies are not indexed; the original values of a dynamic
-// enum are counted.
+// enum are counted, and coordinates are compared and averaged.
 func shown(f query.Field) property {
 	p := typed(f)
 	switch {
-	case f.Dynamic():
+	case f.Dynamic(), f.Coordinate():
 		p["index"] = false
 	case f.Folded(), f.Kind == query.Plain && f.Name != "id":
 		p["index"], p["doc_values"] = false, false

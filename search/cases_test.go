@@ -31,7 +31,12 @@ func newCursors(t testing.TB) *search.Cursors {
 // pages are merged.
 func newEngine(t testing.TB) (*search.Engine, searchtest.Indices) {
 	t.Helper()
-	x := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{Shards: 2})
+	return newEngineOf(t, 2)
+}
+
+func newEngineOf(t testing.TB, shards int) (*search.Engine, searchtest.Indices) {
+	t.Helper()
+	x := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{Shards: shards})
 	return &search.Engine{Elastic: x.Client, Names: x.Names, Cursors: newCursors(t), Timeout: search.DefaultTimeout}, x
 }
 

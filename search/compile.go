@@ -81,6 +81,7 @@ type compiler struct {
 	at FieldPrefix // of the fields of the node that is visited
 	// public are the fields that a text is searched in where nothing is charged; nil: all.
 	public []*query.Field
+	border map[query.Circle][]string // query.Query.Border
 }
 
 var _ query.Visitor = (*compiler)(nil)
@@ -135,6 +136,7 @@ func (c *compiler) condition(q query.Query, seek clause) {
 	if q.DryRun {
 		c.public = query.PublicText(q.Dataset)
 	}
+	c.border = q.Border
 	start := len(c.b)
 	c.raw(`{"bool":{"filter":[`)
 	first := len(c.b)

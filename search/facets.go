@@ -14,7 +14,8 @@ import (
 )
 
 // Facets counts the records of a request, and their values. All counts are exact.
-// Errors: InvalidInput for more buckets of dates than query.MaxFacetBuckets;
+// Errors: InvalidInput for more buckets of dates than query.MaxFacetBuckets, or more
+// map tiles than query.MaxFacetCells;
 // Unavailable when Elasticsearch cannot be reached, is too slow, or cannot count
 // exactly, and when records change between round trips, also of a second try.
 func (e *Engine) Facets(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
@@ -36,7 +37,11 @@ func (e *Engine) facets(ctx context.Context, s query.FacetSearch) (query.Facets,
 }
 
 func (e *Engine) countFacets(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
-	run := facetRun{engine: e, search: s, searches: s.Searches(), tallies: make([]tally, len(s.Request.Facets)), counts: map[scopeOf]int64{}}
+	searches, err := e.withBorders(ctx, s.Searches()...)
+	if err != nil {
+		return query.Facets{}, err
+	}
+	run := facetRun{engine: e, search: s, searches: searches, tallies: make([]tally, len(s.Request.Facets)), counts: map[scopeOf]int64{}}
 	for i := range run.tallies {
 		f := &s.Request.Facets[i]
 		run.tallies[i] = tally{facet: f, number: i, ignores: s.Request.IgnoredBy(*f), values: map[string]*bucketSum{}}
@@ -91,6 +96,8 @@ type tally struct {
 	edges []float64
 	// first is the begin of the first bucket of dates.
 	first, last calendar
+	// cells are the tiles of a Location.
+	cells map[tile]*cellSum
 }
 
 // on reports whether a search counts for the facet.
@@ -103,7 +110,12 @@ func (r *facetRun) on(t *tally, search int) bool {
 
 // first counts all but the buckets that depend on the lowest and the highest value.
 func (r *facetRun) first(ctx context.Context) error {
-	lists := 0
+	lists, cells := 0, 0
+	for i := range r.tallies {
+		if r.tallies[i].facet.Field.Kind == query.Geo {
+			cells += query.MaxFacetCells + 1
+		}
+	}
 	for search := range r.searches {
 		for i := range r.tallies {
 			if t := &r.tallies[i]; t.facet.Field.Faceted() && r.on(t, search) {
@@ -111,7 +123,7 @@ func (r *facetRun) first(ctx context.Context) error {
 			}
 		}
 	}
-	most := valuesOf(lists)
+	most := valuesOf(lists, cells)
 	answers, err := r.send(ctx, func(t *tally) []aggregation { return t.firstAggregations(most) })
 	if err != nil {
 		return err
@@ -145,6 +157,9 @@ func (r *facetRun) second(ctx context.Context) error {
 	needed := false
 	for i := range r.tallies {
 		t := &r.tallies[i]
+		if len(t.cells) > query.MaxFacetCells {
+			issues = append(issues, tooManyCells(t.number))
+		}
 		if t.least == nil || t.facet.Ranges != nil {
 			continue
 		}
@@ -248,8 +263,9 @@ const (
 	allValues = 1 << 30
 )
 
-// valuesOf is how many spellings each of n aggregations of a round trip lists.
-func valuesOf(n int) int { return min(valuesAtOnce, valuesInAll/max(n, 1)) }
+// valuesOf is how many spellings each of n aggregations of a round trip lists, beside so
+// many cells.
+func valuesOf(n, cells int) int { return min(valuesAtOnce, (valuesInAll-cells)/max(n, 1)) }
 
 // again counts the values of a facet that the first round trip, which listed up to a
 // number of them, did not list completely.
@@ -267,7 +283,7 @@ func (r *facetRun) again(ctx context.Context, t *tally, listed int) error {
 		}
 		return inexact()
 	}
-	most := valuesOf(len(r.searches))
+	most := valuesOf(len(r.searches), 0)
 	n := 1
 	if listed >= most {
 		n = 8
@@ -343,9 +359,12 @@ func (r *facetRun) answer(ctx context.Context) (query.Facets, error) {
 		if unknown < 0 { // values of the overlay are counted in other documents
 			return query.Facets{}, changed()
 		}
-		if t.facet.Field.Faceted() {
+		switch {
+		case t.facet.Field.Faceted():
 			out.Facets[i] = t.valueCounts(unknown, names)
-		} else {
+		case t.facet.Field.Kind == query.Geo:
+			out.Facets[i] = t.geoCounts(unknown)
+		default:
 			out.Facets[i] = t.bucketCounts(unknown)
 		}
 	}

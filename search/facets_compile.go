@@ -94,6 +94,9 @@ func (t *tally) extremes() []aggregation {
 // firstAggregations are those of the first round trip. They list up to most spellings.
 func (t *tally) firstAggregations(most int) []aggregation {
 	f := t.facet.Field
+	if f.Kind == query.Geo {
+		return []aggregation{t.cellCounts()}
+	}
 	if !f.Faceted() {
 		all := t.extremes()
 		if t.facet.Ranges != nil {

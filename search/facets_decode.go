@@ -153,6 +153,9 @@ func (t *tally) addFirst(all map[string]jsontext.Value) (whole bool, err error) 
 	if t.facet.Field.Faceted() {
 		return t.addValues(all)
 	}
+	if t.facet.Field.Kind == query.Geo {
+		return true, t.addCells(all[t.name(countsName)])
+	}
 	if err := t.addExtremes(all); err != nil {
 		return false, err
 	}

@@ -101,6 +101,8 @@ func (k *keptFacets) put(key string, facets query.Facets) {
 			}
 		case query.BucketCounts:
 			r.bytes += countBytes * len(f.Buckets)
+		case query.CellCounts:
+			r.bytes += countBytes * len(f.Geo)
 		}
 	}
 	k.lock.Lock()
@@ -158,7 +160,7 @@ func keyOf(s query.FacetSearch, version []byte) string {
 	}
 	fmt.Fprintf(&b, "\n%q", s.Request.Own)
 	for _, f := range s.Request.Facets {
-		fmt.Fprintf(&b, "\n%s %d %q %s %d %t", f.Field, f.Limit, f.Prefix, f.Interval, f.Buckets, f.CountOwn)
+		fmt.Fprintf(&b, "\n%s %d %q %s %d %d %t", f.Field, f.Limit, f.Prefix, f.Interval, f.Buckets, f.Precision, f.CountOwn)
 		for _, r := range f.Ranges {
 			fmt.Fprintf(&b, " %s:%s", r.From, r.To)
 		}

@@ -213,6 +213,8 @@ func largest(d query.Dataset) string {
 				value = `[-1e300,1e300]`
 			case f.Kind == query.Date:
 				value = `["0001-01-01","9999-12-31"]`
+			case f.Kind == query.Geo:
+				value = `{"within":{"north":90,"south":-90,"east":-90,"west":90}}`
 			case f.Vocabulary != nil:
 				value = list(100, func(i int) string { return quote(f.Vocabulary[i%len(f.Vocabulary)].Value) })
 			case f.IsID():

@@ -31,7 +31,12 @@ func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, coun
 	// All round trips and waiting together have the timeout of one search.
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
-	m := merge{searches: searches, countOnly: countOnly, after: position.After}
+	bordered, err := e.withBorders(ctx, searches[0], searches[1], countOnly)
+	if err != nil {
+		return query.Page{}, err
+	}
+	searches = [2]query.Query(bordered)
+	m := merge{searches: searches, countOnly: bordered[2], after: position.After}
 	if q.Offset > 0 {
 		// Either search may have any part of the rows before the page, so find the
 		// row before the page first.

@@ -33,8 +33,11 @@ func (p FieldPrefix) ExactPath(f *query.Field) string {
 	if f.Overlay {
 		p = overlayPrefix
 	}
-	if f.Folded() {
+	switch {
+	case f.Folded():
 		return p.Folded + document.ExactGroup + "." + f.Name
+	case f.Kind == query.Geo:
+		return p.Folded + f.Name
 	}
 	return p.Values + f.Name
 }

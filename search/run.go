@@ -74,6 +74,11 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) 
 	if q.Held && q.Base.Workspace == "" {
 		return query.Page{}, fault.New(fault.Internal, "a search of held records names no workspace")
 	}
+	bordered, err := e.withBorders(ctx, q)
+	if err != nil {
+		return query.Page{}, err
+	}
+	q = bordered[0]
 	if q.Offset >= farOffset {
 		counts, err := e.count(ctx, q)
 		if err != nil {

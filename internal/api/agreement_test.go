@@ -53,6 +53,9 @@ var values = []string{
 	`[]`, `[1,2]`, `[null,2]`, `[1,null]`, `[null,null]`, `[1]`, `[1,2,3]`, `["a","b"]`, `["permitted","filed"]`, `["permitted","x"]`,
 	`["2026-01-01",null]`, `[null,"2026-01-01"]`, `["2026-01-01","2026-02-01"]`, `{}`, `{"value":1}`, `{"min":"1"}`, `{"min":"1","max":"x"}`,
 	`{"after":"2026-01-01"}`, `{"before":"2026-13-01"}`, `["0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"]`, `["known"]`, `["known","unknown"]`,
+	`{"near":{"latitude":51,"longitude":-114.5,"radius_m":2000}}`, `{"near":{"latitude":90.5,"longitude":-180,"radius_m":1}}`, `{"near":{"latitude":-90,"longitude":180,"radius_m":0.5}}`, `{"near":{"latitude":1,"longitude":1}}`,
+	`{"within":{"north":1,"south":1,"east":-170,"west":170}}`, `{"within":{"north":90,"south":-91,"east":180,"west":-180}}`, `{"within":{"north":1,"south":2,"east":3,"west":4}}`, `{"within":{"north":2,"south":1,"east":3,"west":4,"up":1}}`, `{"within":null}`,
+	`{"near":{"latitude":51,"longitude":-114.5,"radius_m":2000},"within":{"north":1,"south":1,"east":-170,"west":170}}`,
 }
 
 // edges are values, and texts and arrays with lengths at and just above the limits.

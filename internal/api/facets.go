@@ -51,8 +51,9 @@ func (s *Server) facetRoutes() []Route {
 var facetExamples = map[query.Dataset][]example{
 	query.Accounts: {{"cities", "The most frequent cities of builders", []byte(`{"filters":{"account_type":{"value":"general_contractor"}},"facets":[{"field":"city","limit":5},{"field":"account_type"}]}`)}},
 	query.Contacts: {{"roles", "How many contacts have which role", []byte(`{"facets":[{"field":"role"}]}`)}},
-	query.Projects: {{"firms", "Cost by stage, permits by month, and the firms with most projects", []byte(`{"query":"garage","facets":[{"field":"stage","measure":{"field":"cost","of":"sum"}},{"field":"permitted_at","interval":"month"},{"field":"cost","ranges":[[null,10000],[10000,50000],[50000,null]]},{"field":"account_ids","limit":3}]}`)}},
-	query.Signals:  {{"types", "How many signals of which type", []byte(`{"facets":[{"field":"signal_type"}]}`)}},
+	query.Projects: {{"firms", "Cost by stage, permits by month, and the firms with most projects", []byte(`{"query":"garage","facets":[{"field":"stage","measure":{"field":"cost","of":"sum"}},{"field":"permitted_at","interval":"month"},{"field":"cost","ranges":[[null,10000],[10000,50000],[50000,null]]},{"field":"account_ids","limit":3}]}`)},
+		{"map", "A map of the costs of Calgary", []byte(`{"filters":{"location":{"value":{"within":{"north":51.21,"south":50.84,"east":-113.86,"west":-114.32}}}},"facets":[{"geo":{"precision":12},"measure":{"field":"cost","of":"sum"},"exclude_own":false}]}`)}},
+	query.Signals: {{"types", "How many signals of which type", []byte(`{"facets":[{"field":"signal_type"}]}`)}},
 }
 
 // facetsSchema is the answer of every route of facets.
@@ -76,10 +77,17 @@ var facetsSchema = func() *schema.Schema {
 	buckets := schema.Named("BucketCounts", schema.Object(field,
 		schema.Required("buckets", schema.Array(bucket, 0, query.MaxFacetBuckets)), unknown,
 		schema.Required("min", end("The lowest value; null if there is none.")), schema.Required("max", end("The highest value; null if there is none."))))
+	coordinate := &schema.Schema{Type: "number", Format: "double"}
+	cell := schema.Named("CellCount", schema.Object(
+		schema.Required("latitude", coordinate.Described("The mean of the records.").Example(51.0447)), schema.Required("longitude", coordinate.Described("As `latitude`.").Example(-114.0719)),
+		count, schema.Required("box", query.BoxSchema.Described("The map tile.")), measure))
+	cells := schema.Named("CellCounts", schema.Object(
+		schema.Required("geo", schema.Array(cell, 0, query.MaxFacetCells).Described("The tiles with records: by count, then from north to south, then from west to east.")),
+		schema.Required("unknown", schema.Count().Described("Records without a point.").Example(3))))
 	return schema.Named("FacetCounts", schema.Object(
 		schema.Required("count", schema.Count().Described("How many records match.").Example(55)),
 		schema.Required("export_credits", schema.Count().Described("What reading all of them costs.").Example(55)),
-		schema.Required("facets", schema.Array(schema.Named("Facet", schema.AnyOfObjects(values, buckets).Example(values.Sample())), 0, query.MaxFacets).Described("In the order of the request.")),
+		schema.Required("facets", schema.Array(schema.Named("Facet", schema.AnyOfObjects(values, buckets, cells).Example(values.Sample())), 0, query.MaxFacets).Described("In the order of the request.")),
 	))
 }()
 

@@ -42,6 +42,11 @@ func Required[T, V any](name string, rule Rule[V], target func(*T) *V) Field[T] 
 	return field(schema.Required(name, rule.Schema), rule, func(into *T, value V) { *target(into) = value })
 }
 
+// RequiredFunc is Required with a function that stores the value.
+func RequiredFunc[T, V any](name string, rule Rule[V], store func(into *T, value V)) Field[T] {
+	return field(schema.Required(name, rule.Schema), rule, store)
+}
+
 // Fixed is a member that must be present and whose value is not used, such as a
 // version.
 func Fixed[T, V any](name string, rule Rule[V]) Field[T] {

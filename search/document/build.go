@@ -97,7 +97,7 @@ func (r Record) build(b []byte, folded [][]string, children Children) []byte {
 			b = strconv.AppendInt(append(b, `,"`+Rank+`":`...), query.Rank(folded[i][0]), 10)
 		}
 	}
-	b = append(b, ',')
+	b = r.appendPoint(append(b, ','), false)
 	b = r.appendFolded(b, folded, true)
 	for _, rel := range query.RelationsOf(r.Dataset) {
 		newest := children.Newest(rel.Child)
@@ -158,7 +158,7 @@ func (r Record) fragment(b []byte, folded [][]string) []byte {
 			b = append(query.AppendValue(b, f, r.values[i]), ',')
 		}
 	}
-	b = r.appendFolded(b, folded, false)
+	b = r.appendFolded(r.appendPoint(b, true), folded, false)
 	return append(b, '}')
 }
 

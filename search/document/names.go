@@ -26,6 +26,8 @@ const (
 	// Domains are the domains of a global record as query.Domain makes them.
 	// Documents of held records do not have them, because nothing searches there.
 	Domains = "domains"
+	// Point is the point of a record with a query.Location. Related records have it too.
+	Point = "location"
 	// DigestName is the digest of the document.
 	DigestName = "digest"
 

@@ -43,15 +43,18 @@ func (p Problem) Error() string {
 type schema struct {
 	fields []query.Field
 	index  map[string]int
+	// latitude and longitude are positions, 0 in datasets without a query.Location.
+	latitude, longitude int
 }
 
 var schemas = func() map[query.Dataset]schema {
 	all := map[query.Dataset]schema{}
 	for _, d := range query.Datasets {
-		s := schema{query.Fields(d), map[string]int{}}
+		s := schema{fields: query.Fields(d), index: map[string]int{}}
 		for i, f := range s.fields {
 			s.index[f.Name] = i
 		}
+		s.latitude, s.longitude = s.index[query.Latitude], s.index[query.Longitude]
 		all[d] = s
 	}
 	return all

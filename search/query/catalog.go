@@ -51,11 +51,12 @@ const (
 	FullText Kind = "text"
 	Number   Kind = "number"
 	Date     Kind = "date"
+	Geo      Kind = "geo" // a Location
 	Related  Kind = "relation"
 )
 
 // Kinds lists the kinds a descriptor can have.
-var Kinds = []Kind{Enum, FullText, Number, Date, Related}
+var Kinds = []Kind{Enum, FullText, Number, Date, Geo, Related}
 
 // Derivation says how a load computes a field from a record's children.
 type Derivation struct {
@@ -289,6 +290,9 @@ var filterFields = func() map[BaseKind]map[Dataset][]Field {
 	for base, byDataset := range all {
 		for _, d := range Datasets {
 			for _, f := range Fields(d) {
+				if f.Name == Longitude {
+					f, _ = Location(d)
+				}
 				if f.Kind != Plain && (base == Data || f.Name != "updated_at") {
 					byDataset[d] = append(byDataset[d], f)
 				}

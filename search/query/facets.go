@@ -68,6 +68,8 @@ type Facet struct {
 	// Ranges or Buckets, a number of buckets of equal width, are for numbers.
 	Ranges  []FacetRange
 	Buckets int
+	// Precision is the zoom of the map tiles that a Location is counted by.
+	Precision int
 	// Measure is computed of the records of each value or bucket; nil: none is.
 	Measure *Measure
 	// CountOwn means that the facet does not ignore the filter on its field.
@@ -315,20 +317,29 @@ func facetRule(d Dataset, base BaseKind) rule.Rule[Facet] {
 	names := map[facetKind]string{valueFacet: "ValueFacet", dateFacet: "DateFacet", numberFacet: "NumberFacet"}
 	readers := map[facetKind]rule.Rule[Facet]{}
 	var shapes []*schema.Schema
+	ofAnyKind := append(measureMember(fields, base),
+		rule.OptionalFunc("exclude_own", rule.Boolean().Default(true).Described("The facet ignores the request's own filter on its field."), func(f *Facet, exclude bool) { f.CountOwn = !exclude }),
+		rangesOf)
 	for _, kind := range []facetKind{valueFacet, dateFacet, numberFacet} {
 		if byKind[kind] == nil {
 			continue
 		}
 		members := slices.Concat([]rule.Field[Facet]{
 			rule.Required("field", fieldRule(byKind[kind]), func(f *Facet) **Field { return &f.Field }),
-		}, own[kind], measureMember(fields, base), []rule.Field[Facet]{
-			rule.OptionalFunc("exclude_own", rule.Boolean().Default(true).Described("The facet ignores the request's own filter on its field."), func(f *Facet, exclude bool) { f.CountOwn = !exclude }),
-			rangesOf,
-		})
+		}, own[kind], ofAnyKind)
 		readers[kind] = rule.Object(members...)
 		shapes = append(shapes, schema.Named(baseNames[base]+d.Title()+names[kind], readers[kind].Schema))
 	}
+	location, located := Location(d)
+	geo := rule.Object(append([]rule.Field[Facet]{geoMember(&location)}, ofAnyKind...)...)
+	if located {
+		shapes = append(shapes, schema.Named(baseNames[base]+d.Title()+"GeoFacet", geo.Schema))
+	}
 	return rule.New(schema.Named(baseNames[base]+d.Title()+"Facet", &schema.Schema{AnyOf: shapes}), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (Facet, bool) {
+		if located && v.Get("geo").Kind != input.Absent && v.Get("field").Kind == input.Absent {
+			before := len(*issues)
+			return geo.Read(issues, v, path...), len(*issues) == before
+		}
 		for kind, fields := range byKind {
 			if slices.ContainsFunc(fields, func(f *Field) bool { return f.Key == v.Get("field").Text }) {
 				before := len(*issues)

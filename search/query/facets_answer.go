@@ -8,7 +8,8 @@ type Facets struct {
 	Count int64 `json:"count"`
 	// ExportCredits is what reading all of them costs.
 	ExportCredits int64 `json:"export_credits"`
-	// Facets are a ValueCounts or a BucketCounts for each Facet, in their order.
+	// Facets are a ValueCounts, a BucketCounts or a CellCounts for each Facet, in their
+	// order.
 	Facets []any `json:"facets"`
 }
 

@@ -52,6 +52,10 @@ func TestFacetRequests(t *testing.T) {
 			[]string{"tags"}, `(and (and (terms overlay.tags "vip")))`},
 		{query.Accounts, query.View, `{"filters":{"updated_at":{"value":["2024-01-01",null]}},"facets":[{"field":"updated_at","interval":"day"}]}`,
 			[]string{"updated_at"}, `(and (and (range overlay.updated_at "2024-01-01T00:00:00.000Z" *)))`},
+		{query.Projects, query.Data, `{"filters":{"location":{"known":true},"stage":{"value":"filed"}},"facets":[{"geo":{"precision":18},"measure":{"field":"cost","of":"sum"}}]}`,
+			[]string{"location"}, `(and (terms stage "filed") (and (exists location)))`},
+		{query.Projects, query.View, `{"filters":{"location":{"known":false}},"facets":[{"geo":{"precision":0},"exclude_own":false}]}`,
+			nil, `(and (not (exists location)))`},
 	} {
 		r, problems := parseFacets(t, c.dataset, c.base, c.body)
 		if problems != nil || r.Where.String() != c.where || !slices.Equal(r.Own, c.own) || r.Text != "" {
@@ -84,6 +88,11 @@ func TestRefusedFacetRequests(t *testing.T) {
 			"unrecognized_keys facets.0 measure", "unrecognized_keys facets.1.field tags"}},
 		{query.Accounts, query.View, `{"facets":[{"field":"icp_tier","measure":{"field":"atlas_score","of":"avg"}}]}`, []string{"unrecognized_keys facets.0.measure.field atlas_score"}},
 		{query.Projects, query.Data, `{"facets":[` + strings.TrimSuffix(strings.Repeat(`{"field":"stage"},`, 13), ",") + `]}`, []string{"too_big facets"}},
+		{query.Projects, query.Data, `{"facets":[{"geo":{"precision":19}},{"geo":{"precision":-1},"limit":5},{"geo":{}},{"geo":7},{"field":"location"},{"field":"stage","geo":{"precision":1}},{"geo":{"precision":1.5,"zoom":1},"measure":{"field":"stage","of":"sum"}},{"field":"colour","geo":{}}]}`, []string{
+			"too_big facets.0.geo.precision", "too_small facets.1.geo.precision", "unrecognized_keys facets.1 limit", "invalid_type facets.2.geo.precision", "invalid_type facets.3.geo",
+			"unrecognized_keys facets.4.field location", "unrecognized_keys facets.5 geo", "invalid_type facets.6.geo.precision", "unrecognized_keys facets.6.geo zoom", "unrecognized_keys facets.6.measure.field stage",
+			"unrecognized_keys facets.7.field colour", "unrecognized_keys facets.7 geo"}},
+		{query.Accounts, query.Data, `{"facets":[{"geo":{"precision":1}}]}`, []string{"invalid_type facets.0.field", "unrecognized_keys facets.0 geo"}},
 		// No oracle for e-mail addresses.
 		{query.Contacts, query.Data, `{"filters":{"email":{"value":"a@b.example","exact_match":true},"city":{"value":7}}}`, []string{"custom filters.email", "invalid_type filters.city.value"}},
 		{query.Contacts, query.Book, `{"filters":{"email":{"value":"a"}},"facets":[{"field":"email"}]}`, []string{"custom filters.email", "unrecognized_keys facets.0.field email"}},

@@ -106,6 +106,14 @@ func boundOf(f *query.Field, v int64) query.Bound {
 	return query.IntegerBound(v)
 }
 
+func (e *evaluator) VisitNear(n query.Near) {
+	e.met = slices.ContainsFunc(e.record.values[n.Field.Name], func(v int64) bool { return float64(v) <= n.Radius })
+}
+
+func (e *evaluator) VisitInBox(n query.InBox) {
+	e.met = slices.ContainsFunc(e.record.values[n.Field.Name], func(v int64) bool { return n.Box.South <= float64(v) && float64(v) <= n.Box.North })
+}
+
 func (e *evaluator) VisitExists(n query.Exists) { e.met = len(e.record.values[n.Field.Name]) > 0 }
 
 func (e *evaluator) VisitNested(n query.Nested) {
@@ -152,6 +160,12 @@ func drawNode(t *rapid.T, depth int, related bool) query.Node {
 		func() query.Node { return query.Terms{Field: field, Values: texts()} },
 		func() query.Node { return query.Match{Field: field, Text: strings.Join(texts(), " ")} },
 		func() query.Node { return query.Range{Field: field, From: bound(), To: bound()} },
+		func() query.Node {
+			return query.Near{Field: field, Circle: query.Circle{Radius: float64(rapid.IntRange(0, 2).Draw(t, "radius"))}}
+		},
+		func() query.Node {
+			return query.InBox{Field: field, Box: query.Box{North: 2, South: float64(rapid.IntRange(0, 2).Draw(t, "south"))}}
+		},
 		func() query.Node { return query.Exists{Field: field} },
 	}
 	if depth > 0 {

@@ -52,6 +52,17 @@ type (
 		Field    *Field
 		From, To Bound
 	}
+	// Near matches when the point is in the Circle, or on its border.
+	Near struct {
+		Field *Field
+		Circle
+	}
+	// InBox matches when the point is in the Box, or on its border. Box.West is not
+	// greater than Box.East.
+	InBox struct {
+		Field *Field
+		Box   Box
+	}
 	// Exists matches when the field has a value.
 	Exists struct{ Field *Field }
 	// Nested matches when one related record meets the node in it, whose fields
@@ -80,6 +91,8 @@ type Visitor interface {
 	VisitMatch(n Match)
 	VisitMatchRecord(n MatchRecord)
 	VisitRange(n Range)
+	VisitNear(n Near)
+	VisitInBox(n InBox)
 	VisitExists(n Exists)
 	VisitNested(n Nested)
 	VisitInBook(n InBook)
@@ -94,6 +107,8 @@ func (n Terms) Accept(v Visitor)       { v.VisitTerms(n) }
 func (n Match) Accept(v Visitor)       { v.VisitMatch(n) }
 func (n MatchRecord) Accept(v Visitor) { v.VisitMatchRecord(n) }
 func (n Range) Accept(v Visitor)       { v.VisitRange(n) }
+func (n Near) Accept(v Visitor)        { v.VisitNear(n) }
+func (n InBox) Accept(v Visitor)       { v.VisitInBox(n) }
 func (n Exists) Accept(v Visitor)      { v.VisitExists(n) }
 func (n Nested) Accept(v Visitor)      { v.VisitNested(n) }
 func (n InBook) Accept(v Visitor)      { v.VisitInBook(n) }

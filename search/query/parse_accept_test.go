@@ -112,6 +112,14 @@ var accepts = []accepted{
 		page(match("overlay.workspace_status", "warm"), terms("overlay.notes", "call")), "last_signal_at desc"},
 	{"a text without a term", query.Accounts, query.Data, `{"filters":{"name":{"value":"---"}}}`, page(match("name", "---")), "name asc"},
 
+	// Locations.
+	{"near a point", query.Projects, query.Data, `{"filters":{"location":{"value":{"near":{"radius_m":1.5,"latitude":-0.0,"longitude":180}}}}}`, page("(near location 0 180 1.5)"), "last_signal_at desc"},
+	{"within a box", query.Projects, query.Book, `{"filters":{"location":{"value":{"within":{"north":90,"south":-90,"east":180,"west":-180}}}}}`, page("(in_box location 90 -90 180 -180)"), "last_signal_at desc"},
+	{"within a point", query.Projects, query.View, `{"filters":{"location":{"value":{"within":{"north":1e0,"south":1,"east":-0,"west":0.0}}}}}`, page("(in_box location 1 1 0 0)"), "last_signal_at desc"},
+	{"across the antimeridian", query.Accounts, query.Data, `{"relations":{"without_project":{"location":{"value":{"within":{"north":1,"south":0,"east":-170,"west":170.5}}}}}}`,
+		page(not(nested("projects", and(or("(in_box location 1 0 180 170.5)", "(in_box location 1 0 -170 -180)"))))), "name asc"},
+	{"sorted by a permit", query.Projects, query.Data, `{"sort":{"field":"permitted_at","order":"asc"}}`, page(), "permitted_at asc"},
+
 	// Ids.
 	{"an id", query.Contacts, query.Data, `{"filters":{"account_id":{"value":"` + strings.ToUpper(someID) + `"}}}`, page(terms("account_id", someID)), "name asc"},
 	{"ids", query.Signals, query.Data, `{"filters":{"account_ids":{"value":["` + someID + `","` + view + `"],"exact_match":true},"project_id":{"value":"` + view + `"}}}`,
@@ -229,6 +237,8 @@ func exampleOf(f query.Field) string {
 		return "[1,2]"
 	case f.Kind == query.Date:
 		return `"2024-02-29"`
+	case f.Kind == query.Geo:
+		return `{"near":{"latitude":51,"longitude":-114,"radius_m":1}}`
 	default:
 		return `"x"`
 	}
@@ -255,8 +265,8 @@ func TestKeysOfEachBase(t *testing.T) {
 			"name account_type domains description city state country projects_count contacts_count signals_count last_activity_at created_at updated_at",
 			"name projects_count last_activity_at created_at updated_at"},
 		{query.Projects, query.Data,
-			"name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids created_at updated_at",
-			"name residential_units sqft stories cost detected_at last_signal_at signals_count created_at updated_at"},
+			"name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids location created_at updated_at",
+			"name residential_units sqft stories cost filed_at permitted_at detected_at last_signal_at signals_count created_at updated_at"},
 		{query.Contacts, query.Data,
 			"name title email role status account_id city state projects_count created_at updated_at",
 			"name projects_count created_at updated_at"},
@@ -270,7 +280,7 @@ func TestKeysOfEachBase(t *testing.T) {
 			"name title email role status account_id city state projects_count created_at workspace_status notes tags updated_at",
 			"name projects_count created_at updated_at"},
 		{query.Projects, query.Book,
-			"name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids created_at workspace_status notes tags updated_at",
+			"name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids location created_at workspace_status notes tags updated_at",
 			"name last_signal_at signals_count created_at updated_at"},
 		{query.Accounts, query.View,
 			"name account_type domains description city state country projects_count contacts_count signals_count last_activity_at created_at workspace_status notes tags updated_at icp_tier atlas_score",
@@ -279,7 +289,7 @@ func TestKeysOfEachBase(t *testing.T) {
 			"name title email role status account_id city state projects_count created_at workspace_status notes tags updated_at",
 			"name projects_count created_at"},
 		{query.Projects, query.View,
-			"name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids created_at workspace_status notes tags updated_at",
+			"name description address city state country stage disposition primary_use residential_units sqft stories cost gc_status filed_at permitted_at completed_at detected_at last_signal_at signals_count account_ids contact_ids location created_at workspace_status notes tags updated_at",
 			"name last_signal_at signals_count created_at"},
 	} {
 		if diff := gocmp.Diff(c.filters, keys(query.FilterFields(c.dataset, c.base), key)); diff != "" {

@@ -138,6 +138,24 @@ var rejects = []rejected{
 	{"ends of other types", query.Projects, query.Data, `{"filters":{"cost":{"value":["1",true]}}}`, []string{"invalid_type /filters/cost/value/0", "invalid_type /filters/cost/value/1"}},
 	{"a number past all bounds", query.Projects, query.Data, `{"filters":{"cost":{"value":1e999},"stories":{"value":[-1e999,1]}}}`, []string{"too_big /filters/stories/value/0", "too_big /filters/cost/value"}},
 
+	// Locations.
+	{"no area", query.Projects, query.Data, `{"filters":{"location":{"value":{}}}}`, []string{"invalid_union /filters/location/value"}},
+	{"two areas, both of them bad", query.Projects, query.Data, `{"filters":{"location":{"value":{"near":{"latitude":91,"longitude":"x"},"within":{"north":1,"south":2,"east":181,"west":-1e999,"up":1}}}}}`, []string{
+		"too_big /filters/location/value/near/latitude", "invalid_type /filters/location/value/near/longitude", "invalid_type /filters/location/value/near/radius_m",
+		"too_big /filters/location/value/within/east", "too_small /filters/location/value/within/west", "unrecognized_keys /filters/location/value/within [up]", "custom /filters/location/value/within",
+		"invalid_union /filters/location/value"}},
+	{"an area of no kind", query.Projects, query.View, `{"filters":{"location":{"value":{"around":{}}}}}`, []string{"invalid_union /filters/location/value", "unrecognized_keys /filters/location/value [around]"}},
+	{"impossible circles", query.Projects, query.Data, `{"any":[{"filters":{"location":{"value":{"near":{"latitude":-90.1,"longitude":180.5,"radius_m":0.5}}}}},{"filters":{"location":{"value":{"near":{"latitude":1,"longitude":1,"radius_m":20100001}}}}}]}`, []string{
+		"too_small /any/0/filters/location/value/near/latitude", "too_big /any/0/filters/location/value/near/longitude", "too_small /any/0/filters/location/value/near/radius_m", "too_big /any/1/filters/location/value/near/radius_m"}},
+	{"an empty box of related records", query.Accounts, query.Data, `{"relations":{"has_project":{"location":{"value":{"within":{}}}}}}`, []string{
+		"invalid_type /relations/has_project/location/value/within/north", "invalid_type /relations/has_project/location/value/within/south",
+		"invalid_type /relations/has_project/location/value/within/east", "invalid_type /relations/has_project/location/value/within/west"}},
+	{"an area of another type", query.Projects, query.Data, `{"filters":{"location":{"value":[51,-114],"exact_match":true}}}`, []string{"unrecognized_keys /filters/location [exact_match]", "invalid_type /filters/location/value"}},
+	{"a location that is null, or of no dataset", query.Projects, query.Data, `{"filters":{"location":{"value":{"near":null}}},"relations":{"has_signal":{"location":{"known":true}}}}`, []string{"invalid_type /filters/location/value/near", "unrecognized_keys /relations/has_signal [location]"}},
+	{"coordinates are no filters", query.Projects, query.Data, `{"filters":{"latitude":{"value":1},"longitude":{"value":1}},"sort":{"field":"location","order":"asc"}}`, []string{"unrecognized_keys /filters [latitude longitude]", "unrecognized_keys /sort/field [location]"}},
+	{"a book by permit", query.Projects, query.Book, `{"sort":{"field":"permitted_at","order":"asc"}}`, []string{"unrecognized_keys /sort/field [permitted_at]"}},
+	{"a View by filing", query.Projects, query.View, `{"sort":{"field":"filed_at","order":"asc"}}`, []string{"unrecognized_keys /sort/field [filed_at]"}},
+
 	// Dates.
 	{"a date as a number", query.Projects, query.Data, `{"filters":{"filed_at":{"value":1704067200000}}}`, []string{"invalid_type /filters/filed_at/value"}},
 	{"an impossible day", query.Projects, query.Data, `{"filters":{"filed_at":{"value":"2023-02-29"}}}`, []string{"invalid_format /filters/filed_at/value"}},
@@ -172,7 +190,7 @@ var rejects = []rejected{
 	// Sort.
 	{"an unknown sort field", query.Accounts, query.Data, `{"sort":{"field":"size","order":"asc"}}`, []string{"unrecognized_keys /sort/field [size]"}},
 	{"a field that does not sort", query.Accounts, query.Data, `{"sort":{"field":"contacts_count","order":"asc"}}`, []string{"unrecognized_keys /sort/field [contacts_count]"}},
-	{"a date that does not sort", query.Projects, query.Data, `{"sort":{"field":"filed_at","order":"asc"}}`, []string{"unrecognized_keys /sort/field [filed_at]"}},
+	{"a date that does not sort", query.Projects, query.Data, `{"sort":{"field":"completed_at","order":"asc"}}`, []string{"unrecognized_keys /sort/field [completed_at]"}},
 	{"a signal's updated_at", query.Signals, query.Data, `{"sort":{"field":"updated_at","order":"asc"}}`, []string{"unrecognized_keys /sort/field [updated_at]"}},
 	{"a sort without its order", query.Accounts, query.Data, `{"sort":{"field":"name"}}`, []string{"invalid_type /sort/order"}},
 	{"a sort without its field", query.Accounts, query.Data, `{"sort":{"order":"asc"}}`, []string{"invalid_type /sort/field"}},

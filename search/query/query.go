@@ -52,8 +52,11 @@ type Query struct {
 	Text string
 	// Where are conditions that must all match.
 	Where All
-	Sort  Sort
-	Limit int
+	// Border lists the ids of the records in each Circle of Where that are so close to
+	// its border that Elasticsearch may not find them. Package search sets it.
+	Border map[Circle][]string
+	Sort   Sort
+	Limit  int
 	// DryRun means that the page is not wanted, but what it costs. All matches are
 	// counted.
 	DryRun bool

@@ -41,6 +41,22 @@ func (n Range) String() string {
 	return expression("range", n.Field.String(), n.From.String(), n.To.String())
 }
 
+func (n Near) String() string {
+	return expression("near", n.Field.String(), decimals(n.Latitude, n.Longitude, n.Radius))
+}
+
+func (n InBox) String() string {
+	return expression("in_box", n.Field.String(), decimals(n.Box.North, n.Box.South, n.Box.East, n.Box.West))
+}
+
+func decimals(values ...float64) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strings.Join(parts, " ")
+}
+
 func (n Exists) String() string { return expression("exists", n.Field.String()) }
 
 func (n Nested) String() string {

@@ -44,6 +44,8 @@ func (n Terms) parts() (*Field, []Node)       { return n.Field, nil }
 func (n Match) parts() (*Field, []Node)       { return n.Field, nil }
 func (n MatchRecord) parts() (*Field, []Node) { return nil, nil }
 func (n Range) parts() (*Field, []Node)       { return n.Field, nil }
+func (n Near) parts() (*Field, []Node)        { return n.Field, nil }
+func (n InBox) parts() (*Field, []Node)       { return n.Field, nil }
 func (n Exists) parts() (*Field, []Node)      { return n.Field, nil }
 func (n Nested) parts() (*Field, []Node)      { return nil, []Node{n.Node} }
 func (n InBook) parts() (*Field, []Node)      { return nil, nil }

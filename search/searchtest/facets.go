@@ -69,7 +69,7 @@ func (m FacetModel) answer(body map[string]any) map[string]any {
 		own := maps.Clone(search)
 		if filters, filtered := search["filters"].(map[string]any); filtered && facet["exclude_own"] != false {
 			filters = maps.Clone(filters)
-			delete(filters, facet["field"].(string))
+			delete(filters, keyOf(facet))
 			own["filters"] = filters
 		}
 		facets = append(facets, m.facet(facet, m.Matching(own)))
@@ -77,8 +77,19 @@ func (m FacetModel) answer(body map[string]any) map[string]any {
 	return map[string]any{"count": n, "export_credits": n, "facets": facets}
 }
 
+// keyOf is the key of filters on what a facet counts.
+func keyOf(facet map[string]any) string {
+	if key, named := facet["field"].(string); named {
+		return key
+	}
+	return "location"
+}
+
 func (m FacetModel) facet(facet map[string]any, rows []Row) map[string]any {
-	key := facet["field"].(string)
+	key := keyOf(facet)
+	if key == "location" {
+		return m.cells(facet, rows)
+	}
 	f := m.Fields[slices.IndexFunc(m.Fields, func(f query.Field) bool { return f.Key == key })]
 	out := map[string]any{"field": key, "unknown": 0}
 	groups := map[string][]Row{}
@@ -329,6 +340,9 @@ func AnyFacets(r *rand.Rand, fields []query.Field, rows []Row) map[string]any {
 	filters := map[string]any{}
 	for range 1 + r.IntN(4) {
 		f := fields[r.IntN(len(fields))]
+		if at := slices.IndexFunc(fields, func(f query.Field) bool { return f.Kind == query.Geo }); at >= 0 && r.IntN(4) == 0 {
+			f = fields[at]
+		}
 		all := valuesOf(f)
 		facet := map[string]any{"field": f.Key}
 		var filter any
@@ -345,6 +359,9 @@ func AnyFacets(r *rand.Rand, fields []query.Field, rows []Row) map[string]any {
 			if len(all) > 0 {
 				filter = pick(all)
 			}
+		case f.Kind == query.Geo:
+			facet = map[string]any{"geo": map[string]any{"precision": float64(r.IntN(query.MaxPrecision + 1))}}
+			filter = anyArea(r, rows)
 		case f.Kind == query.Date:
 			facet["interval"] = pick([]any{"week", "month", "quarter", "year"})
 			if f.Name == "occurred_at" { // more than 1,000 weeks
@@ -404,12 +421,14 @@ func AnyWorld(t testing.TB, r *rand.Rand, n int) *World {
 	put := func(d query.Dataset, row Row) { w.Add(Record(t, d, string(encoded(t, row)))) }
 	id := func(letter string) string { return ID(letter, 1+r.IntN(n)) }
 	for i := range n {
+		latitude, longitude := anyCoordinates(r)
 		put(query.Accounts, Row{"id": ID("a", i+1), "name": fmt.Sprintf("Firm %d", i%17), "account_types": some("developer", "owner", "broker"), "city": city(), "state": one(nil, "AB", "ab", "QC"), "created_at": day()})
 		put(query.Contacts, Row{"id": ID("c", i+1), "name": fmt.Sprintf("Person %d", i%7), "email": fmt.Sprintf("p%d@secret.example", i), "role": one(nil, "owner", "architect"), "status": one(nil, "active", "inactive"), "account_id": id("a"), "account_name": one(nil, "Bow Works", "Elbow Works"), "city": city(), "created_at": day()})
 		put(query.Projects, Row{
 			"id": ID("p", i+1), "name": fmt.Sprintf("Project %d", i%11), "city": city(), "stage": one(nil, "filed", "permitted", "under_construction"), "primary_use": one(nil, "office", "retail"),
 			"residential_units": one(nil, 0, 1, 2, 40), "sqft": one(nil, 0.1, 1000.5, 1e6, 2500), "cost": one(nil, -5, 0, 0.1, 1e9, 123456.789), "stories": one(nil, 1, 2, 3),
 			"filed_at": day(), "detected_at": day(), "account_ids": some(id("a"), ID("a", 1), ID("a", n+5)), "contact_ids": some(id("c")),
+			"latitude": latitude, "longitude": longitude,
 		})
 		put(query.Signals, Row{"id": ID("s", i+1), "title": fmt.Sprintf("Signal %d", i%5), "signal_type": one("permit_filed", "permit_issued"), "project_id": id("p"), "account_ids": some(id("a"), ID("a", 2)), "city": city(), "occurred_at": one("2020-02-29", "2021-01-03T23:59:59.999Z", "2021-01-04", "1969-12-31"), "detected_at": day()})
 	}

@@ -55,7 +55,7 @@ func ModelWorld(t testing.TB, n int) (*World, *Model) {
 			line := rapid.Custom(func(t *rapid.T) string {
 				values := map[string]any{"id": ID(string(d[0]), i)}
 				for _, f := range query.Fields(d) {
-					if f.Name == "id" || f.Derive != nil || f.Kind == query.Plain || !f.Required && rapid.Bool().Draw(t, "unknown") {
+					if f.Name == "id" || f.Derive != nil || f.Kind == query.Plain && !f.Coordinate() || !f.Required && rapid.Bool().Draw(t, "unknown") {
 						continue
 					}
 					of := func() any { return drawStored(t, f, id) }
@@ -89,6 +89,8 @@ var modelWords = []string{"acme", "Bow", "tower", "Homes"}
 func drawStored(t *rapid.T, f query.Field, id *rapid.Generator[int]) any {
 	word := rapid.SampledFrom(modelWords)
 	switch {
+	case f.Coordinate():
+		return drawCoordinate(t, f.Name)
 	case f.Vocabulary != nil:
 		return rapid.SampledFrom(f.Vocabulary.Values()[:3]).Draw(t, f.Name)
 	case f.IsID():
@@ -150,6 +152,9 @@ func (m *Model) drawFilters(t *rapid.T, d query.Dataset, base query.BaseKind, fe
 }
 
 func drawFilter(t *rapid.T, f query.Field) Filter {
+	if f.Kind == query.Geo {
+		return Filter{Value: drawArea(t)}
+	}
 	of := func() any { return drawStored(t, f, rapid.IntRange(1, 40)) }
 	switch f.Kind {
 	case query.Number, query.Date:
@@ -247,11 +252,14 @@ func (m *Model) meetsAll(d query.Dataset, base query.BaseKind, r row, filters ma
 		if !named {
 			continue
 		}
-		value := r.values[f.Name]
-		if f.Overlay {
-			value = m.Overlays[d][r.id][f.Name]
+		values := elements(r.values[f.Name])
+		switch {
+		case f.Overlay:
+			values = elements(m.Overlays[d][r.id][f.Name])
+		case f.Kind == query.Geo:
+			values = spotOf(r.values)
 		}
-		if !filter.met(f, elements(value)) {
+		if !filter.met(f, values) {
 			return false
 		}
 	}
@@ -277,6 +285,9 @@ func elements(value any) []any {
 func (filter Filter) met(f query.Field, values []any) bool {
 	if filter.Known != nil {
 		return *filter.Known == (len(values) > 0)
+	}
+	if f.Kind == query.Geo {
+		return len(values) > 0 && values[0].(spot).inArea(filter.Value)
 	}
 	if f.Kind == query.Number || f.Kind == query.Date {
 		return len(values) > 0 && within(values[0], filter.Value)

@@ -83,8 +83,12 @@ func (g *grammarReader) keys(at string, v input.Value, known ...string) {
 	for _, m := range v.Members {
 		if !slices.Contains(known, m.Name) {
 			problem := fmt.Sprintf("unknown key %.100q; known here: %s", m.Name, strings.Join(known, ", "))
-			if m.Name == "any" || m.Name == "none" {
+			location, located := query.Location(g.dataset)
+			switch {
+			case m.Name == "any" || m.Name == "none":
 				problem += fmt.Sprintf("; version %d has no groups, its fields must all match: give groups in searches of the View", DefinitionVersion)
+			case m.Name == "sort", located && m.Name == location.Key:
+				problem += fmt.Sprintf("; version %d has no %s: give it in searches of the View", DefinitionVersion, m.Name)
 			}
 			g.fail(at, "%s", problem)
 		}

@@ -140,6 +140,8 @@ func TestRefusedDefinitions(t *testing.T) {
 		{query.Accounts, view, `{"version":1,"q":"","fields":{},"any":[{"filters":{"city":{"value":"x"}}}]}`, `definition: unknown key "any"; known here: version, q, fields; version 1 has no groups`},
 		{query.Accounts, static, `{"version":1,"none":[]}`, `unknown key "none"; known here: version; version 1 has no groups`},
 		{query.Accounts, view, dynamic(`"none":[{"city":["x"]}]`), `fields: unknown key "none"; known here: account_type, city, atlas_score, icp_tier, last_activity; version 1 has no groups, its fields must all match: give groups in searches of the View`},
+		{query.Projects, view, dynamic(`"location":{"near":{}}`), `fields: unknown key "location"; known here: stage, primary_use, city, sqft, units, stories, stories_known, cost, gc_status, detected; version 1 has no location: give it in searches of the View`},
+		{query.Projects, view, `{"version":1,"q":"","fields":{},"sort":{"field":"permitted_at","order":"asc"}}`, `definition: unknown key "sort"; known here: version, q, fields; version 1 has no sort: give it in searches of the View`},
 		{query.Accounts, view, dynamic(`"city":{"known":true}`), "fields.city: must not have known: filters of searches of the View have it"},
 		{query.Projects, view, dynamic(`"cost":{"known":false}`), `fields.cost: must not have known: version 1 has stories_known, ["known"] or ["unknown"]; filters`},
 		{query.Projects, view, dynamic(`"detected":{"known":false,"after":"2024-01-01"}`), "fields.detected: must not have known"},

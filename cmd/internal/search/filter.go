@@ -170,6 +170,12 @@ func pairFilter(kind, value string, exact bool, before client.Filter) (client.Fi
 	if exact {
 		return before, fmt.Errorf("== is for texts")
 	}
+	if kind == "geo" {
+		if before.Value != nil {
+			return before, fmt.Errorf("is given before")
+		}
+		return area(value)
+	}
 	if before.Value != nil {
 		return before, fmt.Errorf("is given before; a range is written as from..to")
 	}

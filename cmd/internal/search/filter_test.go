@@ -14,25 +14,28 @@ import (
 
 // someFields are fields as the service describes them.
 func someFields() ([]client.Field, error) {
-	plain := []client.Field{{Key: "stage", Kind: "enum"}, {Key: "name", Kind: "text"}, {Key: "cost", Kind: "number"}, {Key: "filed_at", Kind: "date"}}
+	plain := []client.Field{{Key: "stage", Kind: "enum"}, {Key: "name", Kind: "text"}, {Key: "cost", Kind: "number"}, {Key: "filed_at", Kind: "date"}, {Key: "location", Kind: "geo"}}
 	return append(plain, client.Field{Key: "has_signal", Kind: "relation", SubFields: plain}, client.Field{Key: "without_signal", Kind: "relation", SubFields: plain}), nil
 }
 
 func TestFilterOptions(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"":                            `{}`,
-		"stage=filed":                 `{"filters":{"stage":{"value":["filed"]}}}`,
-		"stage=filed|stage=approved":  `{"filters":{"stage":{"value":["filed","approved"]}}}`,
-		"name=a=b, c":                 `{"filters":{"name":{"value":["a=b, c"]}}}`,
-		"name==Whole Name":            `{"filters":{"name":{"value":["Whole Name"],"exact_match":true}}}`,
-		"cost=12345678901234567890.5": `{"filters":{"cost":{"value":12345678901234567890.5}}}`,
-		"cost=-1..2.50":               `{"filters":{"cost":{"value":[-1,2.50]}}}`,
-		"cost=10..":                   `{"filters":{"cost":{"value":[10,null]}}}`,
-		"filed_at=2020-01-01":         `{"filters":{"filed_at":{"value":"2020-01-01"}}}`,
-		"filed_at=..2020-01-01":       `{"filters":{"filed_at":{"value":[null,"2020-01-01"]}}}`,
-		"has_signal.stage=filed":      `{"relations":{"has_signal":{"stage":{"value":["filed"]}}}}`,
-		"has_signal.stage=x|has_signal.cost=1..|without_signal":                                                              `{"relations":{"has_signal":{"cost":{"value":[1,null]},"stage":{"value":["x"]}},"without_signal":{}}}`,
+		"":                                 `{}`,
+		"stage=filed":                      `{"filters":{"stage":{"value":["filed"]}}}`,
+		"stage=filed|stage=approved":       `{"filters":{"stage":{"value":["filed","approved"]}}}`,
+		"name=a=b, c":                      `{"filters":{"name":{"value":["a=b, c"]}}}`,
+		"name==Whole Name":                 `{"filters":{"name":{"value":["Whole Name"],"exact_match":true}}}`,
+		"cost=12345678901234567890.5":      `{"filters":{"cost":{"value":12345678901234567890.5}}}`,
+		"cost=-1..2.50":                    `{"filters":{"cost":{"value":[-1,2.50]}}}`,
+		"cost=10..":                        `{"filters":{"cost":{"value":[10,null]}}}`,
+		"filed_at=2020-01-01":              `{"filters":{"filed_at":{"value":"2020-01-01"}}}`,
+		"filed_at=..2020-01-01":            `{"filters":{"filed_at":{"value":[null,"2020-01-01"]}}}`,
+		"location=51.0447,-114.0719,2.5km": `{"filters":{"location":{"value":{"near":{"latitude":51.0447,"longitude":-114.0719,"radius_m":2500}}}}}`,
+		"location=51, -114, 500 m":         `{"filters":{"location":{"value":{"near":{"latitude":51,"longitude":-114,"radius_m":500}}}}}`,
+		"has_signal.location=50.84..51.21,170..-170":            `{"relations":{"has_signal":{"location":{"value":{"within":{"north":51.21,"south":50.84,"east":-170,"west":170}}}}}}`,
+		"has_signal.stage=filed":                                `{"relations":{"has_signal":{"stage":{"value":["filed"]}}}}`,
+		"has_signal.stage=x|has_signal.cost=1..|without_signal": `{"relations":{"has_signal":{"cost":{"value":[1,null]},"stage":{"value":["x"]}},"without_signal":{}}}`,
 		`{"colour":{"value":[1.50,null]},"has_signal":{"name":{"value":"x","exact_match":true}},"without_signal":{}}|cost=1`: `{"filters":{"colour":{"value":[1.50,null]},"cost":{"value":1}},"relations":{"has_signal":{"name":{"value":"x","exact_match":true}},"without_signal":{}}}`,
 		`{"cost":{"known":false},"has_signal":{"name":{"known":true}}}`:                                                      `{"filters":{"cost":{"known":false}},"relations":{"has_signal":{"name":{"known":true}}}}`,
 	} {
@@ -57,6 +60,14 @@ func TestFilterOptionsThatMakeNoSense(t *testing.T) {
 	for args, want := range map[string]string{
 		"stage":                                "must be KEY=VALUE",
 		"colour=red":                           "there is no key colour; known: stage, name",
+		"location=51,-114":                     "must be LATITUDE,LONGITUDE,2km or SOUTH..NORTH,WEST..EAST",
+		"location=51,-114,2":                   `"2" has no unit, m or km`,
+		"location=51,-114,2k":                  `"2k" has no unit, m or km`,
+		"location=51,x,2km":                    `"x" is not a number`,
+		"location=51,-114,km":                  "a number is missing",
+		"location=50..,1..2":                   "a number is missing",
+		"location=1,1,1m|location=1,1,1m":      "is given before",
+		"location==1,1,1m":                     "== is for texts",
 		"cost=ten":                             `"ten" is not a number`,
 		"cost=0x10":                            `"0x10" is not a number`,
 		"cost=":                                "a value is missing",

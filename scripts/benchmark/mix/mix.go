@@ -182,6 +182,9 @@ func (m *Mix) filter(f query.Field, d query.Dataset, met record) map[string]any 
 	if f.Derive != nil {
 		return m.derived(f, met)
 	}
+	if f.Kind == query.Geo {
+		return m.area(met)
+	}
 	value := met[f.Name]
 	if list, ok := value.([]any); ok {
 		if len(list) == 0 {
@@ -212,6 +215,23 @@ func (m *Mix) filter(f query.Field, d query.Dataset, met record) map[string]any 
 		return with(m.days(value.(string)))
 	}
 	return nil
+}
+
+// area filters by a circle or a box with the record on its border or in it.
+func (m *Mix) area(met record) map[string]any {
+	y, known := met[query.Latitude].(json.Number)
+	x, both := met[query.Longitude].(json.Number)
+	latitude, err1 := y.Float64()
+	longitude, err2 := x.Float64()
+	if !known || !both || err1 != nil || err2 != nil {
+		return nil
+	}
+	if m.chance(50) {
+		return with(map[string]any{"near": map[string]any{"latitude": latitude, "longitude": longitude, "radius_m": pick(m, []int{500, 2_000, 20_000})}})
+	}
+	return with(map[string]any{"within": map[string]any{
+		"north": latitude, "south": max(latitude-0.05, -query.MaxLatitude), "east": longitude, "west": max(longitude-0.1, -query.MaxLongitude),
+	}})
 }
 
 func with(value any) map[string]any { return map[string]any{"value": value} }

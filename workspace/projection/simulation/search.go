@@ -144,6 +144,8 @@ func (e *evaluation) VisitTerms(n query.Terms)             { e.unsupported(n) }
 func (e *evaluation) VisitMatch(n query.Match)             { e.unsupported(n) }
 func (e *evaluation) VisitMatchRecord(n query.MatchRecord) { e.unsupported(n) }
 func (e *evaluation) VisitRange(n query.Range)             { e.unsupported(n) }
+func (e *evaluation) VisitNear(n query.Near)               { e.unsupported(n) }
+func (e *evaluation) VisitInBox(n query.InBox)             { e.unsupported(n) }
 func (e *evaluation) VisitExists(n query.Exists)           { e.unsupported(n) }
 func (e *evaluation) VisitNested(n query.Nested)           { e.unsupported(n) }
 

@@ -1,0 +1,57 @@
+package document
+
+import (
+	"math"
+	"strconv"
+
+	"atlas/search/query"
+)
+
+// coordinates returns the latitude and the longitude of the record, false if it has no
+// point: both must be known and valid.
+func (r Record) coordinates() (latitude, longitude float64, ok bool) {
+	s := schemas[r.Dataset]
+	if s.longitude == 0 {
+		return 0, 0, false
+	}
+	latitude, known := r.values[s.latitude].(float64)
+	longitude, both := r.values[s.longitude].(float64)
+	return latitude, longitude, known && both && math.Abs(latitude) <= query.MaxLatitude && math.Abs(longitude) <= query.MaxLongitude
+}
+
+// appendPoint appends the record's point and a comma, nothing if it has none. With
+// coordinates, it appends latitude and longitude too, which filters compare.
+func (r Record) appendPoint(b []byte, coordinates bool) []byte {
+	latitude, longitude, ok := r.coordinates()
+	if !ok {
+		return b
+	}
+	if coordinates {
+		b = strconv.AppendFloat(append(b, `"`+query.Latitude+`":`...), latitude, 'g', -1, 64)
+		b = strconv.AppendFloat(append(b, `,"`+query.Longitude+`":`...), longitude, 'g', -1, 64)
+		b = append(b, ',')
+	}
+	b = strconv.AppendFloat(append(b, `"`+Point+`":[`...), longitude, 'g', -1, 64)
+	b = strconv.AppendFloat(append(b, ','), inTile(latitude), 'g', -1, 64)
+	return append(b, `],`...)
+}
+
+// inTile returns a latitude that Elasticsearch stores in the tile of this one, at most
+// 1 cm from it. Elasticsearch rounds latitudes down to multiples of 180/2^32 degrees, which
+// may move a point to the tile south of its own. Longitudes it rounds within their tile.
+func inTile(latitude float64) float64 {
+	const step = 180.0 / (1 << 32)
+	stored := math.Floor(latitude/step) * step
+	if tileRow(stored) != tileRow(latitude) {
+		return stored + step
+	}
+	return latitude
+}
+
+// tileRow is the row of a latitude in the map tiles of the highest precision (Web
+// Mercator), which determines its row at all others.
+func tileRow(latitude float64) float64 {
+	const tiles = 1 << query.MaxPrecision
+	y := math.Asinh(math.Tan(latitude*math.Pi/180)) / math.Pi // 1 to -1 on the map
+	return math.Min(math.Max(math.Floor((1-y)/2*tiles), 0), tiles-1)
+}

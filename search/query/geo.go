@@ -1,0 +1,136 @@
+package query
+
+import (
+	"slices"
+	"strconv"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
+)
+
+// Bounds of geographic conditions and facets (docs/api.md, "Search requests", "Facets").
+const (
+	// EarthRadius is the mean radius of the earth in metres. Distances are those of the
+	// haversine formula on a sphere of this radius.
+	EarthRadius = 6_371_008.7714
+	// MaxRadius, in metres, is more than half of the circumference of the earth.
+	MaxRadius    = 20_100_000
+	MaxLatitude  = 90
+	MaxLongitude = 180
+	// MaxPrecision is the highest zoom of the map tiles that facets count by.
+	MaxPrecision = 18
+	// MaxFacetCells bounds the tiles of one facet.
+	MaxFacetCells = 2_000
+)
+
+// The fields of a record whose point is a location: both are known, and within
+// MaxLatitude and MaxLongitude.
+const (
+	Latitude  = "latitude"
+	Longitude = "longitude"
+)
+
+// Coordinate reports whether the field is the Latitude or the Longitude of the record.
+func (f Field) Coordinate() bool { return !f.Overlay && (f.Name == Latitude || f.Name == Longitude) }
+
+// Location is the field for conditions on the point of a record, false if records of the
+// dataset have none. It is no member of records, so Fields does not list it.
+func Location(d Dataset) (Field, bool) {
+	_, there := FieldNamed(d, Longitude)
+	return Field{Name: "location", Key: "location", Kind: Geo, Description: "Where it is: near a point, or within a box"}, there
+}
+
+// Circle is what is at most Radius metres from a point in degrees.
+type Circle struct{ Latitude, Longitude, Radius float64 }
+
+// Box is a part of the map, in degrees. The ends are inclusive. A box whose West is
+// greater than its East crosses the antimeridian.
+type Box struct {
+	North float64 `json:"north"`
+	South float64 `json:"south"`
+	East  float64 `json:"east"`
+	West  float64 `json:"west"`
+}
+
+// area is the value of a filter: a circle or a box. Members that cannot be read are nil.
+type area struct {
+	near   *circleValue
+	within *boxValue
+}
+
+type circleValue struct{ latitude, longitude, radius *float64 }
+
+type boxValue struct{ north, south, east, west *float64 }
+
+var (
+	latitudeRule  = numberWithin(-MaxLatitude, MaxLatitude).Example(51.0447)
+	longitudeRule = numberWithin(-MaxLongitude, MaxLongitude).Example(-114.0719)
+
+	nearRule = rule.Object(
+		rule.Required("latitude", rule.Pointer(latitudeRule), func(c *circleValue) **float64 { return &c.latitude }),
+		rule.Required("longitude", rule.Pointer(longitudeRule), func(c *circleValue) **float64 { return &c.longitude }),
+		rule.Required("radius_m", rule.Pointer(numberWithin(1, MaxRadius).Example(2000)).Described("In metres."), func(c *circleValue) **float64 { return &c.radius }),
+	).Named("Near").Described("At most `radius_m` metres from a point, on a sphere with the mean radius of the earth.")
+
+	boxRule = rule.Object(
+		rule.Required("north", rule.Pointer(latitudeRule.Example(51.21)), func(b *boxValue) **float64 { return &b.north }),
+		rule.Required("south", rule.Pointer(latitudeRule.Example(50.84)), func(b *boxValue) **float64 { return &b.south }),
+		rule.Required("east", rule.Pointer(longitudeRule.Example(-113.86)), func(b *boxValue) **float64 { return &b.east }),
+		rule.Required("west", rule.Pointer(longitudeRule.Example(-114.32)), func(b *boxValue) **float64 { return &b.west }),
+	).Check(func(b boxValue) bool { return b.north == nil || b.south == nil || *b.north >= *b.south }, fault.Custom, "north must not be below south").
+		Named("Box").Described("A box in degrees, with its borders. If `west` is greater than `east`, it crosses the antimeridian.")
+)
+
+// BoxSchema is the schema of a Box.
+var BoxSchema = boxRule.Schema
+
+// areaRule reads { near } or { within }.
+func areaRule(f *Field) rule.Rule[conditions] {
+	either := rule.Object(
+		rule.Optional("near", rule.Pointer(nearRule), func(a *area) **circleValue { return &a.near }),
+		rule.Optional("within", rule.Pointer(boxRule), func(a *area) **boxValue { return &a.within }),
+		rule.Step(func(issues *input.Issues, r *input.Reader, _ *area) {
+			if (r.Take("near").Kind == input.Absent) == (r.Take("within").Kind == input.Absent) {
+				issues.Add(fault.InvalidUnion, r.Path(), "give exactly one of near and within")
+			}
+		}),
+	)
+	return rule.New(schema.Named("Area", either.Schema.Either("near", "within")), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (conditions, bool) {
+		node := either.Read(issues, v, path...).node(f)
+		return conditions{where: All{node}}, node != nil
+	})
+}
+
+// numberWithin reads a number within bounds, both inclusive.
+func numberWithin(lowest, highest int) rule.Rule[float64] {
+	s := &schema.Schema{Type: "number", Format: "double", Minimum: lowest, Maximum: highest}
+	return rule.New(s, input.Number, "a number", func(issues *input.Issues, v input.Value, path []string) (float64, bool) {
+		n, _ := strconv.ParseFloat(v.Text, 64) // infinite if it is out of range
+		switch {
+		case n < float64(lowest):
+			issues.Add(fault.TooSmall, path, "must be at least %d", lowest)
+		case n > float64(highest):
+			issues.Add(fault.TooBig, path, "must be at most %d", highest)
+		default:
+			return n + 0, true // no -0: Elasticsearch orders it before 0
+		}
+		return 0, false
+	})
+}
+
+// node is the condition, nil if the area could not be read.
+func (a area) node(f *Field) Node {
+	if c := a.near; c != nil && c.latitude != nil && c.longitude != nil && c.radius != nil {
+		return Near{f, Circle{*c.latitude, *c.longitude, *c.radius}}
+	}
+	b := a.within
+	if b == nil || slices.Contains([]*float64{b.north, b.south, b.east, b.west}, nil) {
+		return nil
+	}
+	if *b.west <= *b.east {
+		return InBox{f, Box{*b.north, *b.south, *b.east, *b.west}}
+	}
+	return Any{InBox{f, Box{*b.north, *b.south, MaxLongitude, *b.west}}, InBox{f, Box{*b.north, *b.south, *b.east, -MaxLongitude}}}
+}
