@@ -24,6 +24,12 @@ func (e *Engine) Facets(ctx context.Context, s query.FacetSearch) (query.Facets,
 // facets is Facets without the results that are kept.
 func (e *Engine) facets(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
 	run := facetRun{engine: e, search: s, searches: s.Searches(), tallies: make([]tally, len(s.Request.Facets))}
+	for i, q := range run.searches {
+		var err error
+		if run.searches[i], err = e.withTerms(ctx, q); err != nil {
+			return query.Facets{}, err
+		}
+	}
 	for i := range run.tallies {
 		f := &s.Request.Facets[i]
 		run.tallies[i] = tally{facet: f, number: i, ignores: s.Request.IgnoredBy(*f), values: map[string]*bucketSum{}}
@@ -34,7 +40,11 @@ func (e *Engine) facets(ctx context.Context, s query.FacetSearch) (query.Facets,
 	if err := run.second(ctx); err != nil {
 		return query.Facets{}, err
 	}
-	return run.answer(ctx)
+	answer, err := run.answer(ctx)
+	if err == nil && answer.Count == 0 {
+		answer.DidYouMean = e.didYouMean(ctx, s.Sets...)
+	}
+	return answer, err
 }
 
 // facetRun is the work on one FacetSearch.

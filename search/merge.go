@@ -18,6 +18,15 @@ import (
 // sort must not be by relevance, whose scores differ between indices. Errors are
 // those of Search.
 func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error) {
+	page, err := e.mergedPage(ctx, searches, countOnly)
+	if err == nil && page.Total == 0 {
+		page.DidYouMean = e.didYouMean(ctx, searches[0], countOnly)
+	}
+	return page, err
+}
+
+// mergedPage is SearchMerged without Page.DidYouMean.
+func (e *Engine) mergedPage(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error) {
 	q := searches[0]
 	other := searches[1]
 	if q.Sort.Relevance() || q.Sort.String() != other.Sort.String() || q.Base != other.Base ||
@@ -31,6 +40,12 @@ func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, coun
 	// All round trips and waiting together have the timeout of one search.
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
+	if q.DryRun {
+		if q, err = e.withTerms(ctx, q); err != nil {
+			return query.Page{}, err
+		}
+		searches[0].Terms, searches[1].Terms, countOnly.Terms = q.Terms, q.Terms, q.Terms
+	}
 	m := merge{searches: searches, countOnly: countOnly, after: position.After}
 	if q.Offset > 0 {
 		// Either search may have any part of the rows before the page, so find the

@@ -67,12 +67,26 @@ func (e *Engine) CheckCursor(q query.Query) error {
 // q's; Unavailable when Elasticsearch cannot be reached, is too slow, or returns
 // only a part of the page.
 func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) {
+	page, err := e.searchPage(ctx, q)
+	if err == nil && page.Total == 0 {
+		page.DidYouMean = e.didYouMean(ctx, q)
+	}
+	return page, err
+}
+
+// searchPage is Search without Page.DidYouMean.
+func (e *Engine) searchPage(ctx context.Context, q query.Query) (query.Page, error) {
 	position, err := e.Cursors.Read(q)
 	if err != nil {
 		return query.Page{}, err
 	}
 	if q.Held && q.Base.Workspace == "" {
 		return query.Page{}, fault.New(fault.Internal, "a search of held records names no workspace")
+	}
+	if q.DryRun {
+		if q, err = e.withTerms(ctx, q); err != nil {
+			return query.Page{}, err
+		}
 	}
 	if q.Offset >= farOffset {
 		counts, err := e.count(ctx, q)
@@ -167,6 +181,7 @@ type result struct {
 	// unread is the array of rows instead of rows, if the answer has rowsLater.
 	unread       jsontext.Value
 	aggregations jsontext.Value
+	suggest      jsontext.Value
 }
 
 // hit is a row of an answer.

@@ -19,6 +19,7 @@ type searchOptions struct {
 	Book    string   `placeholder:"DATASET" help:"Search the workspace's book of accounts, contacts or projects instead."`
 	View    string   `placeholder:"ID" help:"Search a View instead."`
 	Query   string   `short:"q" help:"Text all of whose terms must occur in a record."`
+	Typos   bool     `help:"Let terms of --query match similar ones: one edit away from 4 characters, two from 8."`
 	Filter  []string `short:"f" sep:"none" placeholder:"KEY=VALUE" help:"Condition; may be repeated, see below."`
 	Any     []string `sep:"none" placeholder:"GROUP" help:"Conditions of which one --any must be met; may be repeated, see below."`
 	None    []string `sep:"none" placeholder:"GROUP" help:"Conditions of which no --none may be met; may be repeated, see below."`
@@ -152,6 +153,9 @@ func (t target) checkColumns(names []string) error {
 // request builds the search from the options, without a page.
 func (o searchOptions) request(ctx context.Context, c *client.Client, t target) (client.Search, error) {
 	q := client.Search{Query: o.Query}
+	if o.Typos {
+		q.Typos = "auto"
+	}
 	var err error
 	if q.Sort, err = o.sort(); err != nil {
 		return q, err
