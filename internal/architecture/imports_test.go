@@ -18,7 +18,7 @@ var allowed = map[string][]string{
 	"internal/edits":           {},
 	"internal/fault":           {},
 	"internal/scan":            {},
-	"internal/input":           {"internal/fault"},
+	"internal/input":           {"internal/edits", "internal/fault"},
 	"internal/elastic":         {"internal/fault", "internal/timer"},
 	"internal/credits":         {"internal/fault", "internal/timer"},
 	"internal/ratelimit":       {"internal/fault"},

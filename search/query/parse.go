@@ -185,7 +185,7 @@ func sortField(d Dataset, base BaseKind) rule.Field[request] {
 		case order.Kind == input.Absent:
 			issues.WrongType(at, "asc or desc", order)
 		case order.Kind != input.String || !slices.Contains(allowed, order.Text):
-			issues.OutsideVocabulary(at, allowed)
+			issues.OutsideVocabulary(at, order, allowed)
 		default:
 			into.Sort.Desc = order.Text == "desc"
 		}
