@@ -186,7 +186,10 @@ const maxShownCell = 44
 // shownCell formats a value for a terminal: one line, truncated, without
 // control characters, because the text may come from anyone.
 func shownCell(raw json.RawMessage) string {
-	text := strings.TrimSuffix(plainText(raw, ", "), "T00:00:00.000Z")
+	return shownText(strings.TrimSuffix(plainText(raw, ", "), "T00:00:00.000Z"))
+}
+
+func shownText(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return ' '
