@@ -61,6 +61,7 @@ type metadata struct {
 	Limit         int      `json:"limit"`
 	Offset        int      `json:"offset"`
 	SearchAfter   string   `json:"search_after"`
+	DidYouMean    string   `json:"did_you_mean"`
 	Succeeded     int      `json:"succeeded"`
 	Failed        int      `json:"failed"`
 	NotFound      []string `json:"not_found"`

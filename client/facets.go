@@ -11,6 +11,7 @@ import (
 // refused.
 type FacetRequest struct {
 	Query     string    `json:"query,omitzero"`
+	Typos     string    `json:"typos,omitzero"`
 	Filters   Filters   `json:"filters,omitzero"`
 	Relations Relations `json:"relations,omitzero"`
 	Any       []Group   `json:"any,omitzero"`

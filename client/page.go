@@ -23,6 +23,9 @@ type Page[R any] struct {
 	Limit, Offset int
 	// Next is the cursor of the next page, for Search.SearchAfter; "" on the last.
 	Next string
+	// DidYouMean is a Query that finds records, if this one finds none and such a query
+	// is known.
+	DidYouMean string
 	// Credits is the cost of the page, Window the state of the credits.
 	Credits int
 	Window  Window
@@ -62,7 +65,7 @@ func pageOf[R any](records []R, m metadata, header http.Header) *Page[R] {
 	}
 	return &Page[R]{
 		Records: records, Total: m.Total, TotalIsCapped: m.TotalIsCapped, Limit: m.Limit, Offset: m.Offset,
-		Next: m.SearchAfter, Credits: m.Credits, Window: windowOf(header), RequestID: header.Get("X-Request-Id"),
+		Next: m.SearchAfter, DidYouMean: m.DidYouMean, Credits: m.Credits, Window: windowOf(header), RequestID: header.Get("X-Request-Id"),
 	}
 }
 

@@ -19,6 +19,9 @@ type Search struct {
 	// Query is text. All its terms must occur in the record; up to 500
 	// characters.
 	Query string `json:"query,omitzero"`
+	// Typos "auto" also finds records whose terms are similar to those of Query: one
+	// edit away from 4 characters, two from 8.
+	Typos string `json:"typos,omitzero"`
 	// Filters must all match.
 	Filters Filters `json:"filters,omitzero"`
 	// Relations must all match: a record has, or has not, a related record that

@@ -70,6 +70,8 @@ func (s answer) result() (r result) {
 			})
 		case "aggregations":
 			r.aggregations = s.Value()
+		case "suggest":
+			r.suggest = s.Value()
 		case "error":
 			r.error = s.Value()
 		case "status":

@@ -131,7 +131,7 @@ func (c *compiler) order(s query.Sort) {
 
 // condition compiles the query's tree and text. Scores are computed only if the
 // rows are sorted by them.
-func (c *compiler) condition(q query.Query, seek clause) {
+func (c *compiler) condition(q query.Query, seek clause) *compiler {
 	scored := q.Text != "" && q.Sort.Relevance() && !q.CountOnly
 	if q.DryRun {
 		c.public = query.PublicText(q.Dataset)
@@ -152,8 +152,12 @@ func (c *compiler) condition(q query.Query, seek clause) {
 		c.b = append(append(c.b, seek...), ',')
 	}
 	text := query.MatchRecord{Text: query.Fold(q.Text)}
-	if q.Text != "" && !scored {
-		c.VisitMatchRecord(text)
+	if q.Text != "" && (!scored || q.Typos) {
+		if q.Typos {
+			c.nearly(q, text.Text)
+		} else {
+			c.VisitMatchRecord(text)
+		}
 		c.raw(`,`)
 	}
 	filtered := len(c.b) > first
@@ -164,16 +168,21 @@ func (c *compiler) condition(q query.Query, seek clause) {
 		c.b = append(c.b[:start], `{"bool":{`...)
 	default:
 		c.b = append(c.b[:start], `{"match_all":{}}`...)
-		return
+		return c
 	}
 	if scored {
 		if filtered {
 			c.raw(`,`)
 		}
-		c.raw(`"must":[`).VisitMatchRecord(text)
-		c.raw(`],"should":[`).headline(q.Dataset, text.Text).raw(`]`)
+		if q.Typos {
+			c.raw(`"should":[`).scoreNearly(q.Dataset, text.Text)
+		} else {
+			c.raw(`"must":[`).VisitMatchRecord(text)
+			c.raw(`],"should":[`)
+		}
+		c.headline(q.Dataset, text.Text).raw(`]`)
 	}
-	c.raw(`}}`)
+	return c.raw(`}}`)
 }
 
 // headline scores records whose name has the terms above those that have them in
@@ -242,16 +251,12 @@ func (c *compiler) term(path, value string) *compiler {
 func (c *compiler) VisitMatch(n query.Match) { c.match(c.at.TextPath(n.Field), n.Text) }
 
 func (c *compiler) VisitMatchRecord(n query.MatchRecord) {
-	fields := n.Fields
-	if fields == nil {
-		fields = c.public
-	}
-	if fields == nil {
+	if c.public == nil {
 		c.match(QueryPath, n.Text)
 		return
 	}
 	c.raw(`{"multi_match":{"type":"cross_fields","operator":"and","fields":[`)
-	for _, f := range fields {
+	for _, f := range c.public {
 		c.text(c.at.TextPath(f)).raw(`,`)
 	}
 	c.b[len(c.b)-1] = ']'

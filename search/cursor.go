@@ -72,7 +72,7 @@ func (c *Cursors) Make(q query.Query, p Position) string {
 
 // Read returns the position of q's cursor, the beginning when q has none. Error:
 // BadRequest for a cursor that was made for another base, dataset, sort or, by
-// relevance, text, or of which any bit was changed.
+// relevance, text and typos, or of which any bit was changed.
 func (c *Cursors) Read(q query.Query) (Position, error) {
 	if q.After == "" {
 		return Position{}, nil
@@ -110,6 +110,9 @@ func sign(key []byte, q query.Query, position []byte) []byte {
 	part(signedSort(q.Sort))
 	if q.Sort.Relevance() {
 		part(q.Text)
+		if q.Typos {
+			part("typos")
+		}
 	}
 	part(string(position))
 	return mac.Sum(nil)

@@ -37,7 +37,7 @@ func (e *Engine) facets(ctx context.Context, s query.FacetSearch) (query.Facets,
 }
 
 func (e *Engine) countFacets(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
-	searches, err := e.withBorders(ctx, s.Searches()...)
+	searches, err := e.prepared(ctx, true, s.Searches()...)
 	if err != nil {
 		return query.Facets{}, err
 	}
@@ -52,7 +52,11 @@ func (e *Engine) countFacets(ctx context.Context, s query.FacetSearch) (query.Fa
 	if err := run.second(ctx); err != nil {
 		return query.Facets{}, err
 	}
-	return run.answer(ctx)
+	answer, err := run.answer(ctx)
+	if err == nil && answer.Count == 0 {
+		answer.DidYouMean = e.didYouMean(ctx, s.Sets...)
+	}
+	return answer, err
 }
 
 // facetRun is the work on one FacetSearch.

@@ -40,6 +40,7 @@ func compileFacets(q query.Query, own int, scopes []scopeRequest) []byte {
 	filters := q.Where[len(q.Where)-own:]
 	q.Where = q.Where[:len(q.Where)-own]
 	q.DryRun = true // nothing is charged, also not for the text of a View
+	q.CountOnly = true
 	c := newCompiler(2048)
 	c.raw(`{"query":`).condition(q, nil)
 	c.raw(`,"size":0,"track_total_hits":true,"aggs":{`)

@@ -89,7 +89,7 @@ func (k *keptFacets) get(key string) (query.Facets, bool) {
 
 func (k *keptFacets) put(key string, facets query.Facets) {
 	now := time.Now()
-	r := keptResult{facets, countBytes, now.Add(keptFor)}
+	r := keptResult{facets, countBytes + len(facets.DidYouMean), now.Add(keptFor)}
 	for _, f := range facets.Facets {
 		switch f := f.(type) {
 		case query.ValueCounts:
@@ -156,7 +156,7 @@ func keyOf(s query.FacetSearch, version []byte) string {
 	var b strings.Builder
 	b.Write(version)
 	for _, q := range s.Searches() {
-		fmt.Fprintf(&b, "\n%s %t %q %q %s", q.Dataset, q.Held, q.Generation, q.Base.Workspace, q.Where)
+		fmt.Fprintf(&b, "\n%s %t %q %q %s %q %t", q.Dataset, q.Held, q.Generation, q.Base.Workspace, q.Where, query.Fold(q.Text), q.Typos)
 	}
 	fmt.Fprintf(&b, "\n%q", s.Request.Own)
 	for _, f := range s.Request.Facets {

@@ -18,6 +18,15 @@ import (
 // sort must not be by relevance, whose scores differ between indices. Errors are
 // those of Search.
 func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error) {
+	page, err := e.mergedPage(ctx, searches, countOnly)
+	if err == nil && page.Total == 0 {
+		page.DidYouMean = e.didYouMean(ctx, searches[0], countOnly)
+	}
+	return page, err
+}
+
+// mergedPage is SearchMerged without Page.DidYouMean.
+func (e *Engine) mergedPage(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error) {
 	q := searches[0]
 	other := searches[1]
 	if q.Sort.Relevance() || q.Sort.String() != other.Sort.String() || q.Base != other.Base ||
@@ -31,12 +40,12 @@ func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, coun
 	// All round trips and waiting together have the timeout of one search.
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
-	bordered, err := e.withBorders(ctx, searches[0], searches[1], countOnly)
+	prepared, err := e.prepared(ctx, q.DryRun, searches[0], searches[1], countOnly)
 	if err != nil {
 		return query.Page{}, err
 	}
-	searches = [2]query.Query(bordered)
-	m := merge{searches: searches, countOnly: bordered[2], after: position.After}
+	searches = [2]query.Query(prepared)
+	m := merge{searches: searches, countOnly: prepared[2], after: position.After}
 	if q.Offset > 0 {
 		// Either search may have any part of the rows before the page, so find the
 		// row before the page first.

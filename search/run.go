@@ -67,6 +67,32 @@ func (e *Engine) CheckCursor(q query.Query) error {
 // q's; Unavailable when Elasticsearch cannot be reached, is too slow, or returns
 // only a part of the page.
 func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) {
+	page, err := e.searchPage(ctx, q)
+	if err == nil && page.Total == 0 {
+		page.DidYouMean = e.didYouMean(ctx, q)
+	}
+	return page, err
+}
+
+// prepared returns searches with what their bodies need from other round trips: the
+// records at the borders of circles and, where nothing is charged, the terms of texts with
+// typos.
+func (e *Engine) prepared(ctx context.Context, free bool, searches ...query.Query) ([]query.Query, error) {
+	searches, err := e.withBorders(ctx, searches...)
+	if err != nil || !free {
+		return searches, err
+	}
+	all := make([]query.Query, len(searches))
+	for i, q := range searches {
+		if all[i], err = e.withTerms(ctx, q); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// searchPage is Search without Page.DidYouMean.
+func (e *Engine) searchPage(ctx context.Context, q query.Query) (query.Page, error) {
 	position, err := e.Cursors.Read(q)
 	if err != nil {
 		return query.Page{}, err
@@ -74,11 +100,11 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) 
 	if q.Held && q.Base.Workspace == "" {
 		return query.Page{}, fault.New(fault.Internal, "a search of held records names no workspace")
 	}
-	bordered, err := e.withBorders(ctx, q)
+	prepared, err := e.prepared(ctx, q.DryRun, q)
 	if err != nil {
 		return query.Page{}, err
 	}
-	q = bordered[0]
+	q = prepared[0]
 	if q.Offset >= farOffset {
 		counts, err := e.count(ctx, q)
 		if err != nil {
@@ -172,6 +198,7 @@ type result struct {
 	// unread is the array of rows instead of rows, if the answer has rowsLater.
 	unread       jsontext.Value
 	aggregations jsontext.Value
+	suggest      jsontext.Value
 }
 
 // hit is a row of an answer.

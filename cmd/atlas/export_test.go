@@ -429,6 +429,22 @@ func (s *service) searchCommand(t *testing.T) {
 			t.Errorf("%v: %d %s%s, want %q", args, status, out, errs, want)
 		}
 	}
+	status, out, errs = s.atlas("facets", "projects", "--filter", "cost=1..", "--facet", "stage", "--facet", "cost:..0,1..", "--measure", "max:cost")
+	if status != 0 || strings.Count(out, "VALUE") != 1 || !strings.Contains(out, "\n(unknown)") && !strings.Contains(out, "█") || !strings.Contains(out, "MAX_COST") {
+		t.Errorf("%d %s%s", status, out, errs)
+	}
+	var counted client.Facets
+	status, out, errs = s.atlas("facets", "signals", "--facet", "signal_type:1", "--json")
+	if err := json.Unmarshal([]byte(out), &counted); err != nil || status != 0 || counted.Count == 0 || len(counted.Facets[0].Values) != 1 {
+		t.Errorf("%d %v %s%s", status, err, out, errs)
+	}
+	for want, args := range map[string][]string{
+		"--measure must be": {"projects", "--measure", "cost"}, `did you mean "stage"?`: {"projects", "--facet", "stages"}, "facets.0.interval": {"projects", "--facet", "filed_at:moth"},
+	} {
+		if status, out, errs := s.atlas(append([]string{"facets"}, args...)...); status != 2 || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%v: %d %s%s, want %q", args, status, out, errs, want)
+		}
+	}
 	var away bytes.Buffer
 	if status := run(t.Context(), []string{"search", "accounts", "--url", "http://127.0.0.1:1/api/v1", "--api-key", "k", "--retry-for", "0s"}, &bytes.Buffer{}, &away); status != 1 || !strings.HasPrefix(away.String(), "atlas: Post ") {
 		t.Errorf("%d %s", status, &away)

@@ -8,6 +8,7 @@ import (
 
 	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
+	"atlas/internal/input"
 	"atlas/internal/schema"
 	"atlas/search/query"
 	"atlas/workspace"
@@ -103,7 +104,7 @@ func (c *call) includes(d query.Dataset) ([]query.Include, error) {
 		key = strings.TrimSpace(key)
 		i := slices.IndexFunc(known, func(inc query.Include) bool { return inc.Key == key })
 		if i < 0 {
-			return nil, fault.New(fault.BadRequest, "%s cannot include %.100q; known: %s", d, key, strings.Join(includeKeys(d), ", "))
+			return nil, fault.New(fault.BadRequest, "%s cannot include %.100q%s; known: %s", d, key, input.DidYouMean(" (", key, includeKeys(d), ")"), strings.Join(includeKeys(d), ", "))
 		}
 		if !slices.Contains(includes, known[i]) {
 			includes = append(includes, known[i])

@@ -20,7 +20,7 @@ var dryRunAnswer = schema.Named("DryRun", schema.Object(
 		schema.Required("count", schema.Count().Described("All matches, counted exactly.").Example(1311)),
 		schema.Required("credits", schema.Integer(0, query.MaxLimit).Described("What this page would cost.").Example(query.DefaultLimit)),
 	)),
-	schema.Required("metadata", freeMetadata),
+	schema.Required("metadata", countMetadataSchema),
 ))
 
 // search answers a search whose page find returns, or says what the page would cost.
@@ -50,5 +50,5 @@ func (c *call) dryRun(find func(context.Context) (query.Page, error)) (reply, er
 		return reply{}, err
 	}
 	p, err := find(c.Context())
-	return free(dryRunData{p.Total, len(p.Rows)}), err
+	return reply{dryRunData{p.Total, len(p.Rows)}, countMetadata{DidYouMean: p.DidYouMean}}, err
 }

@@ -28,7 +28,7 @@ func (s *Server) facetRoutes() []Route {
 	var bodies []*schema.Schema
 	for _, d := range catalogOrder {
 		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/facets", Operation: "facet_" + string(d), Scope: workspace.DataRead, Throttling: facetThrottling, WorkspaceRequired: true, endpoint: takes(query.FacetRule(d, query.Data), s.facetData), doc: operationDoc{
-			tag: tagData, summary: "Count " + string(d), text: facetText, examples: facetExamples[d], data: facetsSchema,
+			tag: tagData, summary: "Count " + string(d), text: facetText, examples: facetExamples[d], data: facetsSchema, metadata: countMetadataSchema,
 		}})
 	}
 	for _, d := range query.Held {
@@ -36,7 +36,7 @@ func (s *Server) facetRoutes() []Route {
 		routes = append(routes, Route{Method: "POST", Path: "/workspace/" + string(d) + "/facets", Operation: "facet_workspace_" + string(d), Scope: read, Throttling: facetThrottling, endpoint: takes(query.FacetRule(d, query.Book), s.facetBook), doc: operationDoc{
 			tag: tagBook, summary: "Count the " + string(d) + " of the book", text: facetText,
 			examples: []example{{"tags", "The most frequent tags", []byte(`{"facets":[{"field":"tags","limit":20},{"field":"updated_at","interval":"week"}]}`)}},
-			data:     facetsSchema,
+			data:     facetsSchema, metadata: countMetadataSchema,
 		}})
 	}
 	return append(routes, Route{Method: "POST", Path: "/workspace/views/:id/records/facets", Operation: "facet_view_records", Scope: read, Throttling: facetThrottling, endpoint: endpoint{body: schema.Named("ViewRecordsFacetRequest", &schema.Schema{AnyOf: bodies}), bodyOptional: true, handle: s.facetView}, doc: operationDoc{
@@ -44,7 +44,7 @@ func (s *Server) facetRoutes() []Route {
 		text:     facetText + "\n\nThe request is one of the View's dataset. A facet of a value of the book counts records outside the book as unknown; a filter on one restricts to the book, also where its own facet ignores it.",
 		depends:  "the View's dataset",
 		examples: []example{{"status", "By status in the book", []byte(`{"facets":[{"field":"workspace_status"}]}`)}},
-		data:     facetsSchema, codes: []fault.Code{fault.ViewNotFound},
+		data:     facetsSchema, metadata: countMetadataSchema, codes: []fault.Code{fault.ViewNotFound},
 	}})
 }
 
@@ -91,14 +91,16 @@ var facetsSchema = func() *schema.Schema {
 	))
 }()
 
+func facetReply(f query.Facets) reply { return reply{f, countMetadata{DidYouMean: f.DidYouMean}} }
+
 func (s *Server) facetData(c *call, r query.FacetRequest) (reply, error) {
 	facets, err := s.Facets.Facets(c.Context(), query.FacetSearch{Request: r, Workspace: c.workspace().String(), Sets: []query.Query{r.Query}})
-	return free(facets), err
+	return facetReply(facets), err
 }
 
 func (s *Server) facetBook(c *call, r query.FacetRequest) (reply, error) {
 	facets, err := s.Records.FacetBook(c.Context(), c.workspace(), r)
-	return free(facets), err
+	return facetReply(facets), err
 }
 
 func (s *Server) facetView(c *call) (reply, error) {
@@ -128,5 +130,5 @@ func (s *Server) facetView(c *call) (reply, error) {
 		return reply{}, err
 	}
 	facets, err := s.Records.FacetView(c.Context(), v, r)
-	return free(facets), err
+	return facetReply(facets), err
 }

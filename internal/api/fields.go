@@ -103,7 +103,7 @@ func (s *Server) getField(c *call) (reply, error) {
 	dataset, key := c.gin.Param("dataset"), c.gin.Param("key")
 	if all := query.DescriptorDatasets(); !slices.Contains(all, dataset) {
 		var issues input.Issues
-		issues.OutsideVocabulary([]string{"dataset"}, all)
+		issues.OutsideVocabulary([]string{"dataset"}, input.Value{Kind: input.String, Text: dataset}, all)
 		return reply{}, issues.Err()
 	}
 	found, _, err := s.selectFields(c, query.FieldSearch{Dataset: dataset, Keys: []string{key}})
@@ -111,7 +111,12 @@ func (s *Server) getField(c *call) (reply, error) {
 		return reply{}, err
 	}
 	if len(found) == 0 {
-		return reply{}, fault.New(fault.NotFound, "%s has no field with the key %.100q", dataset, key)
+		var known []string
+		all, _ := query.FieldSearch{Dataset: dataset}.Select(query.Descriptors(nil))
+		for _, f := range all {
+			known = append(known, f.Key)
+		}
+		return reply{}, fault.New(fault.NotFound, "%s has no field with the key %.100q%s", dataset, key, input.DidYouMean("; ", key, known, ""))
 	}
 	return free(found[0]), nil
 }

@@ -34,6 +34,7 @@ type pageMetadata struct {
 	Offset        int     `json:"offset"`
 	SearchAfter   *string `json:"search_after"`
 	Credits       int64   `json:"credits"`
+	DidYouMean    string  `json:"did_you_mean,omitempty"`
 }
 
 var pageMetadataSchema = schema.Named("PageMetadata", schema.Object(
@@ -44,11 +45,22 @@ var pageMetadataSchema = schema.Named("PageMetadata", schema.Object(
 	schema.Required("search_after", schema.Nullable(schema.Cursor()).
 		Described("The cursor of the next page; null on the last.").Example("AQEKBWFjY291bnRz")),
 	schema.Required("credits", schema.Integer(0, query.MaxLimit).Described("1 for each record.").Example(1)),
+	didYouMean,
 ))
+
+var didYouMean = schema.Optional("did_you_mean", schema.String("garage").Described("Only where nothing matches and `typos` is not `auto`: `query` with similar terms, which finds records."))
+
+// countMetadata is the metadata of what counts records and costs nothing.
+type countMetadata struct {
+	Credits    int64  `json:"credits"`
+	DidYouMean string `json:"did_you_mean,omitempty"`
+}
+
+var countMetadataSchema = schema.Named("CountMetadata", schema.Object(schema.Required("credits", schema.Always(0)), didYouMean))
 
 // metadataOf is the metadata of the page that answers q. Each record costs one credit.
 func metadataOf(q query.Query, p query.Page) pageMetadata {
-	m := pageMetadata{Total: p.Total, TotalIsCapped: p.Capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(len(p.Rows))}
+	m := pageMetadata{Total: p.Total, TotalIsCapped: p.Capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(len(p.Rows)), DidYouMean: p.DidYouMean}
 	if p.Next != "" {
 		m.SearchAfter = &p.Next
 	}

@@ -49,18 +49,30 @@ func clip(name string) string {
 	return name[:end] + "…"
 }
 
-// Unrecognized records unknown names at path. The message lists the known names.
+// Unrecognized records unknown names at path. The message lists the known names, and
+// beside each unknown one the nearest.
 func (s *Issues) Unrecognized(path, names, known []string) {
-	message := "unrecognized " + plural("key", len(names)) + ": " + quoteAll(names)
+	if len(*s) >= fault.MaxIssues {
+		return // before it compares names
+	}
+	message := "unrecognized " + plural("key", len(names)) + ": " + quoteAll(names, known)
 	if len(known) > 0 {
 		message += "; known here: " + strings.Join(known, ", ")
 	}
 	s.add(fault.Issue{Code: fault.UnrecognizedKeys, Path: path, Message: message, Keys: names})
 }
 
-// OutsideVocabulary records a value that is not one of the allowed values.
-func (s *Issues) OutsideVocabulary(path, allowed []string) {
-	s.Add(fault.InvalidUnion, path, "must be one of: %s", strings.Join(allowed, ", "))
+// OutsideVocabulary records a value that is not one of the allowed values. The message
+// lists these, and names the nearest to a text.
+func (s *Issues) OutsideVocabulary(path []string, v Value, allowed []string) {
+	if len(*s) >= fault.MaxIssues {
+		return
+	}
+	message := "must be one of: " + strings.Join(allowed, ", ")
+	if v.Kind == String {
+		message += DidYouMean("; ", v.Text, allowed, "")
+	}
+	s.Add(fault.InvalidUnion, path, "%s", message)
 }
 
 // WrongType records a value of the wrong JSON type.
@@ -233,7 +245,7 @@ func plural(noun string, n int) string {
 	return noun + "s"
 }
 
-func quoteAll(names []string) string {
+func quoteAll(names, known []string) string {
 	const most = 10 // keeps the message readable; Keys has all names
 	var quoted []string
 	for i, n := range names {
@@ -241,7 +253,7 @@ func quoteAll(names []string) string {
 			quoted = append(quoted, fmt.Sprintf("and %d more", len(names)-most))
 			break
 		}
-		quoted = append(quoted, strconv.Quote(n))
+		quoted = append(quoted, strconv.Quote(n)+DidYouMean(" (", n, known, ")"))
 	}
 	return strings.Join(quoted, ", ")
 }

@@ -48,7 +48,7 @@ func (r Rule[T]) read(s *input.Issues, v input.Value, path []string) (got T, ok 
 		return got, false
 	}
 	if got, ok = r.value(s, v, path); !ok && r.listed != nil {
-		s.OutsideVocabulary(path, r.listed)
+		s.OutsideVocabulary(path, v, r.listed)
 	}
 	return got, ok
 }
@@ -193,7 +193,7 @@ func Number(n int) Rule[int] {
 	return New(schema.Always(n), input.Number, "the number "+text, func(s *input.Issues, v input.Value, path []string) (int, bool) {
 		f, err := strconv.ParseFloat(v.Text, 64)
 		if err != nil || f != float64(n) {
-			s.OutsideVocabulary(path, []string{text})
+			s.OutsideVocabulary(path, v, []string{text})
 			return 0, false
 		}
 		return n, true

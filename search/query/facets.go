@@ -26,9 +26,8 @@ const (
 // FacetRequest asks how many records match, and how many of them have which values
 // (docs/api.md, "Facets").
 type FacetRequest struct {
-	// Query selects the records. Text, Sort and the page are not used: `query` is one
-	// of the conditions of Where. The last len(Own) conditions of Where are the
-	// filters on the fields of Own.
+	// Query selects the records. Sort and the page are not used. The last len(Own)
+	// conditions of Where are the filters on the fields of Own.
 	Query
 	// Own lists the keys of the filters that a facet of the request ignores.
 	Own    []string
@@ -185,10 +184,7 @@ func (r facetRequest) split(d Dataset, base BaseKind, body rule.Rule[facetReques
 		}
 		r = body.Read(&none, v)
 	}
-	out.Where = slices.Clip(r.where)
-	if r.Text != "" {
-		out.Where = append(out.Where, MatchRecord{Text: Fold(r.Text), Fields: PublicText(d)})
-	}
+	out.Text, out.Typos, out.Where = r.Text, r.Typos, slices.Clip(r.where)
 	for _, m := range own {
 		of := filtersRule(d, base).Read(&none, input.Value{Kind: input.Object, Members: []input.Member{m}})
 		out.Own, out.Where = append(out.Own, m.Name), append(out.Where, of.where)

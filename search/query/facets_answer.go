@@ -11,6 +11,8 @@ type Facets struct {
 	// Facets are a ValueCounts, a BucketCounts or a CellCounts for each Facet, in their
 	// order.
 	Facets []any `json:"facets"`
+	// DidYouMean is that of Page.
+	DidYouMean string `json:"-"`
 }
 
 // ValueCounts are the most frequent values of a field: by count descending, then by

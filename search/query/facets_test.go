@@ -30,8 +30,7 @@ func parseFacets(t *testing.T, d query.Dataset, base query.BaseKind, body string
 	return r, problems
 }
 
-// The filters of facets that ignore them come last, and the text of contacts is
-// searched without their e-mail addresses.
+// The filters of facets that ignore them come last.
 func TestFacetRequests(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -42,8 +41,6 @@ func TestFacetRequests(t *testing.T) {
 		where   string
 	}{
 		{query.Projects, query.Data, `{}`, nil, `TRUE`},
-		{query.Projects, query.Data, `{"query":"Café","facets":[]}`, nil, `(and (match_record "cafe"))`},
-		{query.Contacts, query.Data, `{"query":"x"}`, nil, `(and (match_record "x" name title account_name))`},
 		{query.Projects, query.Data, `{"filters":{"stage":{"value":"filed"},"city":{"value":"Calgary"}},"facets":[{"field":"stage"}]}`,
 			[]string{"stage"}, `(and (terms city "calgary") (and (terms stage "filed")))`},
 		{query.Projects, query.Data, `{"filters":{"stage":{"value":"filed"}},"facets":[{"field":"stage","exclude_own":false}]}`,
@@ -61,6 +58,10 @@ func TestFacetRequests(t *testing.T) {
 		if problems != nil || r.Where.String() != c.where || !slices.Equal(r.Own, c.own) || r.Text != "" {
 			t.Errorf("%s: %v %q\n%s", c.body, problems, r.Own, r.Where)
 		}
+	}
+	r, problems := parseFacets(t, query.Contacts, query.Data, `{"query":" Café ","typos":"auto","facets":[]}`)
+	if problems != nil || r.Text != "Café" || !r.Typos || len(r.Where) != 0 {
+		t.Errorf("%+v %v", r, problems)
 	}
 }
 

@@ -40,12 +40,8 @@ type (
 		Text  string
 	}
 	// MatchRecord matches when every term of Text, which is folded, is in one of
-	// the fields that `query` searches, or in one of Fields if there are any. A Text
-	// without a term matches nothing.
-	MatchRecord struct {
-		Text   string
-		Fields []*Field
-	}
+	// the fields that `query` searches. A Text without a term matches nothing.
+	MatchRecord struct{ Text string }
 	// Range matches when the field has a value from From to To, both inclusive;
 	// one of them may be open. An unknown value is in no Range.
 	Range struct {

@@ -87,6 +87,7 @@ func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[reques
 		rule.Optional("query", rule.Text(1, MaxQuery).Example("garage").
 			Described("Every term must occur in one of the fields "+strings.Join(searched, ", ")+". Case and accents do not matter."),
 			func(r *request) *string { return &r.Text }),
+		rule.OptionalFunc("typos", typosRule, func(r *request, text string) { r.Typos = text == typosAuto }),
 		rule.OptionalFunc("filters", filtersRule(d, base), (*request).add),
 		rule.OptionalFunc("relations", relationsRule(d), (*request).add),
 		rule.OptionalFunc("any", groupsRule(d, base).Described("At least one of these groups must match."), (*request).addAny),
@@ -184,7 +185,7 @@ func sortField(d Dataset, base BaseKind) rule.Field[request] {
 		case order.Kind == input.Absent:
 			issues.WrongType(at, "asc or desc", order)
 		case order.Kind != input.String || !slices.Contains(allowed, order.Text):
-			issues.OutsideVocabulary(at, allowed)
+			issues.OutsideVocabulary(at, order, allowed)
 		default:
 			into.Sort.Desc = order.Text == "desc"
 		}

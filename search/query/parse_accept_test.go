@@ -75,6 +75,8 @@ var accepts = []accepted{
 	{"the smallest page", query.Accounts, query.Data, `{"limit":1,"offset":10000}`, wanted{query.Query{Limit: 1, Offset: 10_000}, nil}, "name asc"},
 	{"the largest page", query.Accounts, query.Data, `{"limit":100,"offset":0}`, wanted{query.Query{Limit: 100}, nil}, "name asc"},
 	{"an integer written otherwise", query.Accounts, query.Data, `{"limit":1e1,"offset":7.0}`, wanted{query.Query{Limit: 10, Offset: 7}, nil}, "name asc"},
+	{"typos", query.Contacts, query.View, `{"query":"x","typos":"auto"}`, wanted{query.Query{Text: "x", Typos: true, Limit: 25}, nil}, "name asc"},
+	{"typos off", query.Accounts, query.Data, `{"typos":"off"}`, wanted{query.Query{Limit: 25}, nil}, "name asc"},
 	{"a cursor", query.Accounts, query.Data, `{"search_after":"abc","offset":50}`, wanted{query.Query{Limit: 25, After: "abc"}, nil}, "name asc"},
 	{"no cursor", query.Accounts, query.Data, `{"search_after":null,"offset":50}`, wanted{query.Query{Limit: 25, Offset: 50}, nil}, "name asc"},
 	{"a sort", query.Projects, query.Data, `{"sort":{"order":"asc","field":"cost"}}`, page(), "cost asc"},

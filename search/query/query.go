@@ -50,6 +50,10 @@ type Query struct {
 	// Text is what the user typed, trimmed. Every term of it must be in one of the
 	// fields that `query` searches. Empty: no condition.
 	Text string
+	// Typos means that the terms of Text also match those within MaxEdits of them.
+	Typos bool
+	// Terms are those of Text. Only a search with Typos in several fields has them.
+	Terms []string
 	// Where are conditions that must all match.
 	Where All
 	// Border lists the ids of the records in each Circle of Where that are so close to
@@ -114,4 +118,7 @@ type Page struct {
 	Capped bool
 	// Next is the cursor of the next page, "" on the last one.
 	Next string
+	// DidYouMean is a text that finds records in place of the query's, which finds none;
+	// "" if there is none (docs/api.md, "Typos").
+	DidYouMean string
 }

@@ -30,11 +30,7 @@ func (n Match) String() string {
 }
 
 func (n MatchRecord) String() string {
-	parts := []string{strconv.Quote(n.Text)}
-	for _, f := range n.Fields {
-		parts = append(parts, f.String())
-	}
-	return expression("match_record", parts...)
+	return expression("match_record", strconv.Quote(n.Text))
 }
 
 func (n Range) String() string {

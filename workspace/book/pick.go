@@ -1,7 +1,6 @@
 package book
 
 import (
-
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 

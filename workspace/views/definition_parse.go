@@ -82,7 +82,7 @@ func (g *grammarReader) definition(v input.Value, t Type) Definition {
 func (g *grammarReader) keys(at string, v input.Value, known ...string) {
 	for _, m := range v.Members {
 		if !slices.Contains(known, m.Name) {
-			problem := fmt.Sprintf("unknown key %.100q; known here: %s", m.Name, strings.Join(known, ", "))
+			problem := fmt.Sprintf("unknown key %.100q%s; known here: %s", m.Name, input.DidYouMean(" (", m.Name, known, ")"), strings.Join(known, ", "))
 			location, located := query.Location(g.dataset)
 			switch {
 			case m.Name == "any" || m.Name == "none":
@@ -222,7 +222,7 @@ func (g *grammarReader) value(item input.Value, f query.Field) (value, reason st
 	case strings.TrimSpace(value) == "":
 		reason = "must not be empty"
 	case f.Vocabulary != nil && !g.stored && !f.Vocabulary.Has(value):
-		reason = "must be one of: " + strings.Join(f.Vocabulary.Values(), ", ")
+		reason = "must be one of: " + strings.Join(f.Vocabulary.Values(), ", ") + input.DidYouMean(" (", value, f.Vocabulary.Values(), ")")
 	case f.Vocabulary == nil && utf8.RuneCountInString(value) > f.MaxChars:
 		reason = fmt.Sprintf("must have at most %d characters", f.MaxChars)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"atlas/client"
 	"atlas/cmd/internal/cli"
+	"atlas/internal/input"
 )
 
 // filterSet collects the --filter options.
@@ -144,7 +145,7 @@ func (s *filterSet) addPair(arg string) error {
 		for _, f := range fields {
 			keys = append(keys, f.Key)
 		}
-		return fmt.Errorf("there is no key %s; known: %s", key, strings.Join(keys, ", "))
+		return fmt.Errorf("there is no key %s%s; known: %s", key, input.DidYouMean(" (", key, keys, ")"), strings.Join(keys, ", "))
 	}
 	f, err := pairFilter(fields[i].Kind, value, exact, filters[key])
 	filters[key] = f

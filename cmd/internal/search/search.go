@@ -82,6 +82,9 @@ func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	_, _ = fmt.Fprintf(s.Err, "%s of %s %s, credits: %s, left: %s\n",
 		cli.Grouped(len(found.records)), total, t.name, cli.Grouped(found.credits), cli.Grouped(found.window.Remaining))
+	if found.didYouMean != "" {
+		_, _ = fmt.Fprintf(s.Err, "did you mean %q?\n", found.didYouMean)
+	}
 	return nil
 }
 
@@ -107,6 +110,8 @@ type found struct {
 	capped  bool
 	credits int
 	window  client.Window
+	// didYouMean is a query that finds records, if this one found none.
+	didYouMean string
 }
 
 // gather fetches pages up to limit records. The last page is no larger than
@@ -121,7 +126,7 @@ func gather(ctx context.Context, t target, q client.Search, limit int) (found, e
 		}
 		f.records = append(f.records, page.Records...)
 		f.credits += page.Credits
-		f.total, f.capped, f.window = page.Total, page.TotalIsCapped, page.Window
+		f.total, f.capped, f.window, f.didYouMean = page.Total, page.TotalIsCapped, page.Window, page.DidYouMean
 		if q.SearchAfter = page.Next; page.Next == "" || len(f.records) >= limit {
 			return f, nil
 		}
@@ -181,7 +186,10 @@ const maxShownCell = 44
 // shownCell formats a value for a terminal: one line, truncated, without
 // control characters, because the text may come from anyone.
 func shownCell(raw json.RawMessage) string {
-	text := strings.TrimSuffix(plainText(raw, ", "), "T00:00:00.000Z")
+	return shownText(strings.TrimSuffix(plainText(raw, ", "), "T00:00:00.000Z"))
+}
+
+func shownText(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return ' '

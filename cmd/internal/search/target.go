@@ -13,19 +13,25 @@ import (
 	"atlas/cmd/internal/cli"
 )
 
-// searchOptions hold what to search and for what.
-type searchOptions struct {
+// conditions hold what to search and for what.
+type conditions struct {
 	Dataset string   `arg:"" optional:"" help:"Global dataset: accounts, contacts, projects, signals."`
 	Book    string   `placeholder:"DATASET" help:"Search the workspace's book of accounts, contacts or projects instead."`
 	View    string   `placeholder:"ID" help:"Search a View instead."`
 	Query   string   `short:"q" help:"Text all of whose terms must occur in a record."`
+	Typos   bool     `help:"Let terms of --query match similar ones: one edit away from 4 characters, two from 8."`
 	Filter  []string `short:"f" sep:"none" placeholder:"KEY=VALUE" help:"Condition; may be repeated, see below."`
 	Any     []string `sep:"none" placeholder:"GROUP" help:"Conditions of which one --any must be met; may be repeated, see below."`
 	None    []string `sep:"none" placeholder:"GROUP" help:"Conditions of which no --none may be met; may be repeated, see below."`
-	Sort    string   `placeholder:"FIELD[:desc]" help:"Order."`
 }
 
-// filterHelp is the help of commands with searchOptions.
+// searchOptions hold conditions and an order.
+type searchOptions struct {
+	conditions
+	Sort string `placeholder:"FIELD[:desc]" help:"Order."`
+}
+
+// filterHelp is the help of commands with conditions.
 const filterHelp = `Conditions must all be met:
   stage=permitted           a value; repeated for the same key, any of them
   name=garage               terms of a text; name==garage is the whole text
@@ -40,6 +46,13 @@ const filterHelp = `Conditions must all be met:
 Keys and their values: POST /data/fields/search.`
 
 func (o searchOptions) Check(f *cli.Problems) {
+	o.conditions.Check(f)
+	if _, err := o.sort(); err != nil {
+		f.Add("--sort %v", err)
+	}
+}
+
+func (o conditions) Check(f *cli.Problems) {
 	given := 0
 	for _, s := range []string{o.Dataset, o.Book, o.View} {
 		if s != "" {
@@ -51,9 +64,6 @@ func (o searchOptions) Check(f *cli.Problems) {
 	}
 	f.OneOf("DATASET", o.Dataset, "accounts", "contacts", "projects", "signals")
 	f.OneOf("--book", o.Book, "accounts", "contacts", "projects")
-	if _, err := o.sort(); err != nil {
-		f.Add("--sort %v", err)
-	}
 }
 
 func (o searchOptions) sort() (*client.Sort, error) {
@@ -88,15 +98,18 @@ func (o searchOptions) resolve(ctx context.Context, c *client.Client, columns []
 	if err != nil {
 		return t, client.Search{}, err
 	}
-	q, err := o.request(ctx, c, t)
+	q, err := o.request(t.described(ctx, c))
 	if err != nil {
+		return t, q, err
+	}
+	if q.Sort, err = o.sort(); err != nil {
 		return t, q, err
 	}
 	return t, q, t.checkColumns(columns)
 }
 
 // find resolves the target. It reads a View for its dataset, which is free.
-func (o searchOptions) find(ctx context.Context, c *client.Client) (target, error) {
+func (o conditions) find(ctx context.Context, c *client.Client) (target, error) {
 	switch {
 	case o.Book != "":
 		return target{source: &c.Book.Dataset(o.Book).Source, name: o.Book + " of the book", fields: "workspace_" + o.Book, record: bookRecords[o.Book]}, nil
@@ -151,17 +164,21 @@ func (t target) checkColumns(names []string) error {
 	return f.Err()
 }
 
-// request builds the search from the options, without a page.
-func (o searchOptions) request(ctx context.Context, c *client.Client, t target) (client.Search, error) {
-	q := client.Search{Query: o.Query}
-	var err error
-	if q.Sort, err = o.sort(); err != nil {
-		return q, err
-	}
-	describe := sync.OnceValues(func() ([]client.Field, error) {
+// described returns a function that reads the fields of the target, once.
+func (t target) described(ctx context.Context, c *client.Client) func() ([]client.Field, error) {
+	return sync.OnceValues(func() ([]client.Field, error) {
 		found, _, err := c.Fields.Search(ctx, client.FieldSearch{Dataset: t.fields})
 		return found, err
 	})
+}
+
+// request builds the search from the conditions, without an order and a page.
+func (o conditions) request(describe func() ([]client.Field, error)) (client.Search, error) {
+	q := client.Search{Query: o.Query}
+	if o.Typos {
+		q.Typos = "auto"
+	}
+	var err error
 	if q.Filters, q.Relations, err = parseFilters(o.Filter, describe); err != nil {
 		return q, err
 	}

@@ -1,0 +1,39 @@
+// Package edits measures how different the spellings of two words are.
+package edits
+
+import "unicode/utf8"
+
+// Distance returns the least number of edits between two words, or more+1 if there are
+// more than that. An edit inserts, deletes or replaces a character (code point), or
+// swaps two neighbours; no character is edited twice (the restricted Damerau-Levenshtein
+// distance, which Elasticsearch uses too).
+func Distance(a, b string, more int) int {
+	if gap := utf8.RuneCountInString(a) - utf8.RuneCountInString(b); gap > more || -gap > more {
+		return more + 1
+	}
+	from, to := []rune(a), []rune(b)
+	before, last, next := make([]int, len(to)+1), make([]int, len(to)+1), make([]int, len(to)+1)
+	for j := range next {
+		next[j] = j
+	}
+	for i := range from {
+		before, last, next = last, next, before
+		next[0] = i + 1
+		least := next[0]
+		for j := range to {
+			cost := 1
+			if from[i] == to[j] {
+				cost = 0
+			}
+			next[j+1] = min(last[j]+cost, last[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && from[i] == to[j-1] && from[i-1] == to[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
+			least = min(least, next[j+1])
+		}
+		if least > more {
+			return more + 1
+		}
+	}
+	return min(next[len(to)], more+1)
+}

@@ -1,0 +1,40 @@
+package query
+
+import (
+	"unicode/utf8"
+
+	"atlas/internal/rule"
+)
+
+// typosAuto is the value of `typos` that sets Query.Typos (docs/api.md, "Typos").
+const typosAuto = "auto"
+
+var typosRule = rule.Enum("off", typosAuto).Default("off").
+	Described("`auto`: terms of `query` of 4 or more characters also match terms of the record within one edit, of 8 or more within two. An edit inserts, deletes or replaces a character, or swaps two neighbours.")
+
+// Lengths of terms, in characters, from which one edit and two edits are tolerated.
+const (
+	OneEditFrom  = 4
+	TwoEditsFrom = 8
+)
+
+// MaxEdits is how many edits from a term a similar one may be.
+func MaxEdits(term string) int {
+	switch n := utf8.RuneCountInString(term); {
+	case n >= TwoEditsFrom:
+		return 2
+	case n >= OneEditFrom:
+		return 1
+	}
+	return 0
+}
+
+// OnPrivate reports whether a condition of the tree is on a Private field.
+func OnPrivate(root Node) bool {
+	for n := range Walk(root) {
+		if f, _ := n.parts(); f != nil && f.Private {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,41 @@
+package search
+
+import (
+	"strconv"
+
+	"atlas/search/query"
+)
+
+// nearTerms lets a term match those within query.MaxEdits of it. Elasticsearch ignores
+// its limit of the expansions of a term only with this rewrite.
+var nearTerms = `"fuzziness":"AUTO:` + strconv.Itoa(query.OneEditFrom) + `,` + strconv.Itoa(query.TwoEditsFrom) + `",`
+
+// nearly is VisitMatchRecord for a folded text with typos. Where nothing is
+// charged, and a dataset has Private fields, each of q.Terms must match in one of the
+// others.
+func (c *compiler) nearly(q query.Query, text string) *compiler {
+	if c.public == nil {
+		return c.raw(`{"match":{`).text(QueryPath).raw(`:{"operator":"and",` + nearTerms + `"fuzzy_rewrite":"constant_score","query":`).text(text).raw(`}}}`)
+	}
+	if len(q.Terms) == 0 {
+		return c.raw(`{"match_none":{}}`)
+	}
+	c.raw(`{"bool":{"filter":[`)
+	for _, term := range q.Terms {
+		c.raw(`{"bool":{"should":[`)
+		for _, f := range c.public {
+			c.raw(`{"fuzzy":{`).text(Root.TextPath(f)).raw(`:{` + nearTerms + `"rewrite":"constant_score","value":`).text(term).raw(`}}},`)
+		}
+		c.closeList().raw(`]}},`)
+	}
+	return c.closeList().raw(`]}}`)
+}
+
+// scoreNearly scores the terms as they were typed, and lower those that are nearly in
+// the headline.
+func (c *compiler) scoreNearly(d query.Dataset, text string) *compiler {
+	f := query.Headline(d)
+	c.raw(`{"match":{`).text(QueryPath).raw(`:{"query":`).text(text)
+	c.raw(`}}},{"match":{`).text(Root.TextPath(&f)).raw(`:{"boost":0.1,` + nearTerms + `"fuzzy_rewrite":"constant_score","query":`).text(text)
+	return c.raw(`}}},`)
+}

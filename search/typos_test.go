@@ -1,0 +1,283 @@
+package search_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"atlas/internal/edits"
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/search"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+)
+
+// typoWorld has accounts and contacts whose names are a few words each. The addresses of
+// contacts have words of their own.
+type typoWorld struct {
+	engine *search.Engine
+	names  map[query.Dataset]map[string][]string // the words by id
+}
+
+func newTypoWorld(t *testing.T, names ...string) typoWorld {
+	t.Helper()
+	w := typoWorld{names: map[query.Dataset]map[string][]string{query.Accounts: {}, query.Contacts: {}}}
+	data := searchtest.NewWorld()
+	for i, name := range names {
+		for d, id := range map[query.Dataset]string{query.Accounts: searchtest.ID("a", i+1), query.Contacts: searchtest.ID("c", i+1)} {
+			line := fmt.Sprintf(`{"id":%q,"name":%q,"city":%q}`, id, name, []string{"Calgary", "Banff"}[i%2])
+			if d == query.Contacts {
+				words := strings.Fields(name)
+				rest := strings.Join(words[1:], " ") // the terms are in different fields
+				line = fmt.Sprintf(`{"id":%q,"name":%q,"title":%q,"email":"secretive%d@hiddenfirm.example","city":"Calgary"}`, id, words[0], rest, i)
+			}
+			data.Add(searchtest.Record(t, d, line))
+			w.names[d][id] = strings.Fields(query.Fold(name))
+		}
+	}
+	e, x := newEngine(t)
+	x.Load(t, data)
+	w.engine = e
+	return w
+}
+
+// find lists the ids that match in the model.
+func (w typoWorld) find(d query.Dataset, text string, auto bool) []string {
+	found := []string{}
+	for _, id := range slices.Sorted(maps.Keys(w.names[d])) {
+		if !slices.ContainsFunc(strings.Fields(query.Fold(text)), func(term string) bool {
+			most := 0
+			if auto {
+				most = query.MaxEdits(term)
+			}
+			return !slices.ContainsFunc(w.names[d][id], func(word string) bool { return edits.Distance(term, word, most) <= most })
+		}) {
+			found = append(found, id)
+		}
+	}
+	return found
+}
+
+// didYouMean is the text of an answer in the model.
+func (w typoWorld) didYouMean(d query.Dataset, text string) string {
+	count := func(terms []string) int { return len(w.find(d, strings.Join(terms, " "), false)) }
+	terms := strings.Fields(query.Fold(text))
+	var found []string
+	for _, term := range terms {
+		if count([]string{term}) > 0 {
+			found = append(found, term)
+		}
+	}
+	if len(found) == len(terms) {
+		return ""
+	}
+	all := map[string]bool{}
+	for _, words := range w.names[d] {
+		for _, word := range words {
+			all[word] = true
+		}
+	}
+	for i, term := range terms {
+		if slices.Contains(found, term) {
+			continue
+		}
+		most := query.MaxEdits(term)
+		var near []string
+		for word := range all {
+			if edits.Distance(term, word, most) <= most && count(append(slices.Clip(found), word)) > 0 {
+				near = append(near, word)
+			}
+		}
+		if near == nil {
+			return ""
+		}
+		terms[i] = slices.MinFunc(near, func(a, b string) int {
+			return cmp.Or(cmp.Compare(edits.Distance(term, a, most), edits.Distance(term, b, most)),
+				cmp.Compare(count(append(slices.Clip(found), b)), count(append(slices.Clip(found), a))), cmp.Compare(a, b))
+		})
+		found = append(found, terms[i])
+	}
+	return strings.Join(terms, " ")
+}
+
+// TestTyposFindWhatTheModelFinds misspells words in many ways. One has far more similar
+// terms than the 50 that Elasticsearch considers by default.
+func TestTyposFindWhatTheModelFinds(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(4, 19)) // #nosec G404 -- not a secret
+	words := []string{"garage", "homes", "Łódź", "builders", "contractor", "contractors", "bow", "дорога", "𐐀𐐁𐐂𐐃", "12345", "12354"}
+	for i := range 36 {
+		for j := range 4 {
+			word := []byte("mango")
+			word[j] = "abcdefghijklmnopqrstuvwxyz0123456789"[i]
+			words = append(words, string(word))
+		}
+	}
+	var names []string
+	for _, word := range words {
+		names = append(names, word+" "+words[r.IntN(len(words))])
+	}
+	w := newTypoWorld(t, names...)
+	misspelled := func() string {
+		word := []rune(words[r.IntN(len(words))])
+		for range r.IntN(4) {
+			i := r.IntN(len(word))
+			switch r.IntN(4) {
+			case 0:
+				word = slices.Delete(word, i, i+1)
+			case 1:
+				word = slices.Insert(word, i, 'e')
+			case 2:
+				word[i] = 'ж'
+			default:
+				word[i], word[max(i-1, 0)] = word[max(i-1, 0)], word[i]
+			}
+			if len(word) == 0 {
+				return "x"
+			}
+		}
+		return string(word)
+	}
+	texts := []string{"mangx", "mango", "MANGO garage", "garagé", "---"}
+	for range 60 {
+		texts = append(texts, misspelled(), misspelled()+" "+misspelled())
+	}
+	offered := 0
+	for _, text := range texts {
+		for _, d := range []query.Dataset{query.Accounts, query.Contacts} {
+			for _, body := range []string{`{"query":%q,"limit":100,"typos":"auto"}`, `{"query":%q,"limit":100,"sort":{"field":"name","order":"asc"},"typos":"auto"}`, `{"query":%q,"typos":"auto","dry_run":true}`, `{"query":%q,"limit":100,"typos":"off"}`} {
+				q := parse(t, d, dataBase, fmt.Sprintf(body, text))
+				want := w.find(d, text, q.Typos)
+				if text == "---" {
+					want = []string{}
+				}
+				got, err := w.engine.Search(t.Context(), q)
+				if err != nil {
+					t.Fatalf("%s: %v", text, err)
+				}
+				ids := recordIDs(t, got)
+				slices.Sort(ids)
+				if got.Total != len(want) || !q.DryRun && len(want) <= query.MaxLimit && !slices.Equal(ids, want) {
+					t.Errorf("%s of %s, typos %v, dry run %v: %d, want %d", text, d, q.Typos, q.DryRun, got.Total, len(want))
+				}
+				hint := ""
+				if !q.Typos && len(want) == 0 && text != "---" {
+					hint = w.didYouMean(d, text)
+				}
+				if got.DidYouMean != hint {
+					t.Errorf("%s of %s: did you mean %q, want %q", text, d, got.DidYouMean, hint)
+				}
+				if hint != "" {
+					offered++
+				}
+			}
+			for _, typos := range []string{"auto", "off"} {
+				f, err := w.engine.Facets(t.Context(), facetSearch(t, d, fmt.Sprintf(`{"query":%q,"typos":%q}`, text, typos)))
+				want := int64(len(w.find(d, text, typos == "auto")))
+				if text == "---" {
+					want = 0
+				}
+				if err != nil || f.Count != want {
+					t.Errorf("facets of %s of %s, typos %s: %d, %v; want %d", text, d, typos, f.Count, err, want)
+				}
+			}
+		}
+	}
+	if offered < 10 {
+		t.Errorf("only %d answers offer a text", offered)
+	}
+}
+
+// TestDidYouMean checks what is offered, under filters, and that it never says anything
+// about addresses.
+func TestDidYouMean(t *testing.T) {
+	t.Parallel()
+	w := newTypoWorld(t, "Garage Homes", "Garade Homes", "Garade Towers", "Zürich Überbau", "Bow's-Tower")
+	for _, c := range []struct {
+		dataset    query.Dataset
+		body, want string
+	}{
+		{query.Accounts, `{"query":"garabe"}`, "garade"},                                        // the most frequent
+		{query.Accounts, `{"query":"garabe","filters":{"city":{"value":"calgary"}}}`, "garade"}, // equally frequent: by code point
+		{query.Accounts, `{"query":"garage","filters":{"city":{"value":"banff"}}}`, "garade"},   // the filter leaves no garage
+		{query.Accounts, `{"query":"garabe","filters":{"city":{"value":"nowhere"}}}`, ""},
+		{query.Accounts, `{"query":"garabe homse"}`, "garade homes"},
+		{query.Accounts, `{"query":"Garabe, (Homse)! Garabe"}`, "garade, (homes)! garade"},
+		{query.Accounts, `{"query":"garage towers"}`, ""}, // each is found
+		{query.Accounts, `{"query":"garade xyzzyx"}`, ""},
+		{query.Accounts, `{"query":"ber"}`, ""},
+		{query.Accounts, `{"query":"ÜBERBAUE 𐐀 ZÜRIHC"}`, ""},
+		{query.Accounts, `{"query":"ÜBERBAUE ZÜRIHC"}`, "uberbau zurich"},
+		{query.Accounts, `{"query":"---"}`, ""},
+		{query.Accounts, `{"query":"garade","filters":{"city":{"value":"nowhere"}}}`, ""},
+		{query.Accounts, `{"query":"garabe","dry_run":true}`, "garade"},
+		{query.Accounts, `{"query":"garabe","limit":1,"offset":5000}`, "garade"},
+		{query.Contacts, `{"query":"garabe homse"}`, "garade homes"},
+		{query.Contacts, `{"query":"garabe homse","dry_run":true}`, "garade homes"},
+		{query.Contacts, `{"query":"hiddenfirme"}`, ""},
+		{query.Contacts, `{"query":"secretive7"}`, ""},
+		{query.Contacts, `{"query":"garabe secretive0"}`, ""}, // whether secretive0 exists costs a credit
+		{query.Contacts, `{"query":"garabe","filters":{"email":{"value":"secretive0"}}}`, ""},
+		{query.Contacts, `{"query":"garabe","none":[{"filters":{"email":{"value":"nobody"}}}]}`, ""},
+		{query.Accounts, `{"query":"garabe","relations":{"without_contact":{"email":{"value":"nobody"}}}}`, ""},
+	} {
+		page, err := w.engine.Search(t.Context(), parse(t, c.dataset, dataBase, c.body))
+		if err != nil || page.Total != 0 || page.DidYouMean != c.want {
+			t.Errorf("%s: %d matches, did you mean %q, %v; want %q", c.body, page.Total, page.DidYouMean, err, c.want)
+		}
+		if strings.Contains(c.body, "email") || strings.Contains(c.body, "limit") || strings.Contains(c.body, "dry_run") {
+			continue
+		}
+		f, err := w.engine.Facets(t.Context(), facetSearch(t, c.dataset, c.body))
+		if err != nil || f.DidYouMean != c.want {
+			t.Errorf("facets of %s: %+v, %v; want %q", c.body, f, err, c.want)
+		}
+	}
+	// A page that is empty because it is beyond the last one is not an empty result.
+	page, err := w.engine.Search(t.Context(), parse(t, query.Accounts, dataBase, `{"query":"garade","offset":7}`))
+	if err != nil || page.Total != 2 || page.DidYouMean != "" {
+		t.Errorf("%+v, %v", page, err)
+	}
+}
+
+// TestTyposBindCursors: a cursor by relevance is of its `typos`, others are not.
+func TestTyposBindCursors(t *testing.T) {
+	t.Parallel()
+	w := newTypoWorld(t, "Garage Homes", "Garage Towers", "Garages", "Garag", "Grage")
+	next := func(body string) string {
+		page, err := w.engine.Search(t.Context(), parse(t, query.Accounts, dataBase, body))
+		if err != nil || page.Next == "" {
+			t.Fatalf("%s: %+v, %v", body, page, err)
+		}
+		return page.Next
+	}
+	const named = `{"query":"garage","limit":1,"sort":{"field":"name","order":"asc"}`
+	for body, same := range map[string]bool{`{"query":"garage","limit":1`: false, named: true} {
+		for from, to := range map[string]string{`}`: `,"typos":"auto"`, `,"typos":"auto"}`: `,"typos":"off"`} {
+			cursor := next(body + from)
+			_, err := w.engine.Search(t.Context(), parse(t, query.Accounts, dataBase, body+to+`,"search_after":"`+cursor+`"}`))
+			if refused := fault.CodeOf(err) == fault.BadRequest; refused == same || err != nil && !refused {
+				t.Errorf("%s to %s: %v", body, to, err)
+			}
+		}
+	}
+	ids := searchtest.Walk(t, query.Accounts, []byte(`{"query":"garage","typos":"auto"}`), 2, 5, dataSearch(w.engine))
+	if len(ids) != 5 || !slices.Contains(ids[:2], searchtest.ID("a", 1)) || !slices.Contains(ids[:2], searchtest.ID("a", 2)) {
+		t.Errorf("what has the term as it was typed comes first: %v", searchtest.Short(ids))
+	}
+}
+
+func facetSearch(t *testing.T, d query.Dataset, body string) query.FacetSearch {
+	t.Helper()
+	v, issues := input.Decode([]byte(body))
+	r, err := query.FacetRule(d, query.Data).Parse(v)
+	if err != nil || issues != nil {
+		t.Fatal(issues, err)
+	}
+	return query.FacetSearch{Request: r, Sets: []query.Query{r.Query}}
+}
