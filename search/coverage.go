@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"time"
@@ -36,11 +37,25 @@ const (
 )
 
 // Coverage returns the most frequent values of a field, ties in the order of the folded
-// value. All counts are exact. Errors: InvalidInput when a field has so many values
-// that they are not; Unavailable.
-func (e *Engine) Coverage(ctx context.Context, c query.Coverage) ([]CoverageValue, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
-	defer cancel()
+// value. All counts are exact. The workspace is the caller's. Errors: InvalidInput when a
+// field has so many values that they are not; Unavailable.
+func (e *Engine) Coverage(ctx context.Context, workspace string, c query.Coverage) ([]CoverageValue, error) {
+	version, err := e.versionOf(ctx, e.Names.Alias(string(c.Dataset)))
+	if err != nil {
+		return nil, err
+	}
+	return resultOf(ctx, e, operation[[]CoverageValue]{
+		workspace: workspace, counts: true,
+		key: keyOf(version, func(w io.Writer) { _, _ = fmt.Fprintf(w, "coverage %s %s %d", c.Dataset, c.By.Key, c.Limit) }),
+		size: func(values []CoverageValue) int {
+			return len(values) * len(query.FilterFields(c.Dataset, query.Data)) * countBytes
+		},
+		run: func(ctx context.Context) ([]CoverageValue, error) { return e.coverageOf(ctx, c) },
+	})
+}
+
+// coverageOf is Coverage without the results that are kept.
+func (e *Engine) coverageOf(ctx context.Context, c query.Coverage) ([]CoverageValue, error) {
 	path := Root.ExactPath(&c.By)
 	terms := object{"field": path, "size": c.Limit, "shard_size": valuesOfShard}
 	top, err := e.coverage(ctx, c, terms, object{})

@@ -128,7 +128,7 @@ func TestCoverage(t *testing.T) {
 			}
 			for _, limit := range []int{1, 3, 100} {
 				c := query.Coverage{Dataset: d, By: f, Limit: limit}
-				got, err := e.Coverage(t.Context(), c)
+				got, err := e.Coverage(t.Context(), "A", c)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -202,12 +202,12 @@ func TestReleaseOfNothing(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	city, _ := query.FieldNamed(query.Accounts, "city")
-	if values, err := e.Coverage(t.Context(), query.Coverage{Dataset: query.Accounts, By: city, Limit: 10}); err != nil || values == nil || len(values) != 0 {
+	if values, err := e.Coverage(t.Context(), "A", query.Coverage{Dataset: query.Accounts, By: city, Limit: 10}); err != nil || values == nil || len(values) != 0 {
 		t.Errorf("%v, %v", values, err)
 	}
 	none := &search.Engine{Elastic: indices.Client, Names: mappings.Names{Prefix: "none-"}, Timeout: 30 * time.Second}
 	_, err = none.Release(t.Context())
 	unavailable(t, err)
-	_, err = none.Coverage(t.Context(), query.Coverage{Dataset: query.Accounts, By: city, Limit: 10})
+	_, err = none.Coverage(t.Context(), "A", query.Coverage{Dataset: query.Accounts, By: city, Limit: 10})
 	unavailable(t, err)
 }

@@ -13,15 +13,6 @@ import (
 	"atlas/search/query"
 )
 
-// Facets counts the records of a request, and their values. All counts are exact.
-// Errors: InvalidInput for more buckets of dates than query.MaxFacetBuckets, or more
-// map tiles than query.MaxFacetCells;
-// Unavailable when Elasticsearch cannot be reached, is too slow, or cannot count
-// exactly, and when records change between round trips, also of a second try.
-func (e *Engine) Facets(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
-	return e.kept.facets(ctx, e, s)
-}
-
 // errChanged is the cause of an error of round trips that counted different records.
 var errChanged = errors.New("records changed while they were counted")
 

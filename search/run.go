@@ -45,7 +45,7 @@ type Engine struct {
 
 	frequent frequentValues
 	fronts   fronts
-	kept     keptFacets
+	kept     keptResults
 	skipped  rowBudget
 }
 

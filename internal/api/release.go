@@ -58,6 +58,6 @@ func (s *Server) getRelease(c *call) (reply, error) {
 }
 
 func (s *Server) getCoverage(c *call, request query.Coverage) (reply, error) {
-	values, err := s.Search.Coverage(c.Context(), request)
+	values, err := s.Search.Coverage(c.Context(), c.workspace().String(), request)
 	return free(map[string]any{"values": values}), err
 }

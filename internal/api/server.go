@@ -44,7 +44,7 @@ type Getter interface {
 type Describer interface {
 	FrequentValues(ctx context.Context) (query.FrequentValues, error)
 	Release(ctx context.Context) (search.Release, error)
-	Coverage(ctx context.Context, c query.Coverage) ([]search.CoverageValue, error)
+	Coverage(ctx context.Context, workspace string, c query.Coverage) ([]search.CoverageValue, error)
 }
 
 // Gate authenticates the caller and checks access to a workspace. *auth.Authenticator

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// facetsAtOnce is how many requests for facets a server counts at once; others wait.
+	// countsAtOnce is how many operations count records at once on a server; others wait.
 	// An answer of Elasticsearch can list valuesInAll values.
-	facetsAtOnce = 8
-	// facetsOfWorkspace is how many of them are of one workspace.
-	facetsOfWorkspace = facetsAtOnce / 2
+	countsAtOnce = 8
+	// countsOfWorkspace is how many of them are of one workspace.
+	countsOfWorkspace = countsAtOnce / 2
 )
 
-// facetSlots bounds how many requests are counted at once. The zero value is ready.
-type facetSlots struct {
+// countSlots bounds how many operations count records at once. The zero value is ready.
+type countSlots struct {
 	lock sync.Mutex
 	all  chan struct{}
 	of   map[string]*workspaceSlots
@@ -29,7 +29,7 @@ type workspaceSlots struct {
 }
 
 // take waits for a slot of a workspace: Unavailable when ctx ends before.
-func (s *facetSlots) take(ctx context.Context, workspace string) (release func(), err error) {
+func (s *countSlots) take(ctx context.Context, workspace string) (release func(), err error) {
 	own := s.enter(workspace)
 	for i, slots := range []chan struct{}{own.taken, s.all} {
 		select {
@@ -49,22 +49,22 @@ func (s *facetSlots) take(ctx context.Context, workspace string) (release func()
 	}, nil
 }
 
-func (s *facetSlots) enter(workspace string) *workspaceSlots {
+func (s *countSlots) enter(workspace string) *workspaceSlots {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.all == nil {
-		s.all, s.of = make(chan struct{}, facetsAtOnce), map[string]*workspaceSlots{}
+		s.all, s.of = make(chan struct{}, countsAtOnce), map[string]*workspaceSlots{}
 	}
 	own := s.of[workspace]
 	if own == nil {
-		own = &workspaceSlots{taken: make(chan struct{}, facetsOfWorkspace)}
+		own = &workspaceSlots{taken: make(chan struct{}, countsOfWorkspace)}
 		s.of[workspace] = own
 	}
 	own.requests++
 	return own
 }
 
-func (s *facetSlots) leave(workspace string, own *workspaceSlots) {
+func (s *countSlots) leave(workspace string, own *workspaceSlots) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if own.requests--; own.requests == 0 {

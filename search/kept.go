@@ -1,0 +1,150 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"atlas/internal/elastic"
+	"atlas/internal/fault"
+)
+
+const (
+	// keptFor is how long results are kept if their indices do not change.
+	keptFor = 10 * time.Second
+	// keptBytes bounds the texts of all kept results, with countBytes for each count.
+	keptBytes  = 16 << 20
+	countBytes = 200
+)
+
+// keptResults keeps results of operations that are not charged. The zero value is ready.
+type keptResults struct {
+	slots   countSlots
+	runs    sharedRuns[any]
+	lock    sync.Mutex
+	results map[string]keptResult
+	bytes   int
+}
+
+type keptResult struct {
+	result any
+	bytes  int
+	until  time.Time
+}
+
+// operation computes a result that can be kept.
+type operation[T any] struct {
+	// workspace is the caller's. Workspaces share kept results, but no runs.
+	workspace string
+	// key is what keyOf returns.
+	key string
+	// counts means that run counts many records, and takes a slot.
+	counts bool
+	// size is an estimate of the bytes of a result.
+	size func(T) int
+	run  func(context.Context) (T, error)
+}
+
+// resultOf returns the result of an operation. Equal ones of a workspace run once. Errors:
+// those of run; Unavailable when ctx ends, or no slot is free in time.
+func resultOf[T any](ctx context.Context, e *Engine, o operation[T]) (T, error) {
+	if o.key == "" {
+		return o.result(ctx, e)
+	}
+	if kept, there := e.kept.get(o.key); there {
+		return kept.(T), nil
+	}
+	r, err := e.kept.runs.do(ctx, o.workspace+o.key, func(ctx context.Context) (any, error) { return o.result(ctx, e) })
+	computed, _ := r.(T)
+	return computed, err
+}
+
+// result runs the operation, unless another workspace's has meanwhile computed the same.
+func (o operation[T]) result(ctx context.Context, e *Engine) (none T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
+	defer cancel()
+	if o.counts {
+		release, err := e.kept.slots.take(ctx, o.workspace)
+		if err != nil {
+			return none, err
+		}
+		defer release()
+		if kept, there := e.kept.get(o.key); there {
+			return kept.(T), nil
+		}
+	}
+	computed, err := o.run(ctx)
+	if err == nil && o.key != "" {
+		e.kept.put(o.key, computed, o.size(computed))
+	}
+	return computed, err
+}
+
+func (k *keptResults) get(key string) (any, bool) {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	r, there := k.results[key]
+	return r.result, there && time.Now().Before(r.until)
+}
+
+func (k *keptResults) put(key string, computed any, size int) {
+	now := time.Now()
+	r := keptResult{computed, countBytes + size, now.Add(keptFor)}
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	if k.bytes+r.bytes > keptBytes {
+		for old, kept := range k.results {
+			if now.After(kept.until) {
+				k.bytes -= kept.bytes
+				delete(k.results, old)
+			}
+		}
+	}
+	if k.bytes+r.bytes > keptBytes || k.results == nil {
+		k.results, k.bytes = map[string]keptResult{}, 0
+	}
+	k.bytes += r.bytes - k.results[key].bytes
+	k.results[key] = r
+}
+
+// keyOf identifies a request, as describe writes it, on records of a version; "" means
+// that the version is not known, and nothing is kept.
+func keyOf(version []byte, describe func(io.Writer)) string {
+	if version == nil {
+		return ""
+	}
+	h := sha256.New()
+	_, _ = h.Write(version)
+	describe(h)
+	return string(h.Sum(nil))
+}
+
+// versionOf identifies what searches of the indices see at present: the indices, and how
+// often each of their shards was refreshed. It is nil if the server may not read it,
+// which needs the privilege `monitor` (docs/operators.md).
+func (e *Engine) versionOf(ctx context.Context, indices ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
+	defer cancel()
+	res, err := e.Elastic.Do(ctx, elastic.Request{
+		Method: http.MethodGet, Path: "/" + strings.Join(indices, ",") + "/_stats/refresh",
+		Query: url.Values{"level": {"shards"}, "filter_path": {"_shards.failed,indices.*.uuid,indices.*.shards.*.routing.node,indices.*.shards.*.refresh.external_total"}},
+	})
+	if refused, ok := errors.AsType[*elastic.Error](err); ok && refused.Status == http.StatusForbidden {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, searchFault(err)
+	}
+	if !bytes.Contains(res.Body, []byte(`"failed":0`)) {
+		return nil, fault.BackendUnavailable(fmt.Errorf("the version of an index is not known: %.500s", res.Body), "elasticsearch")
+	}
+	return res.Body, nil
+}
