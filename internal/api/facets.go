@@ -1,14 +1,12 @@
 package api
 
 import (
-	"cmp"
 	"context"
 
 	"atlas/internal/fault"
 	"atlas/internal/schema"
 	"atlas/search/query"
 	"atlas/workspace"
-	"atlas/workspace/views"
 )
 
 // Faceter counts global records and their values. *search.Engine implements it.
@@ -109,19 +107,14 @@ func (s *Server) facetView(c *call) (reply, error) {
 		return reply{}, joinIssues(c.pathIssues, err)
 	}
 	read := func(d query.Dataset) (query.FacetRequest, error) { return query.FacetRule(d, query.View).Parse(body) }
-	ofAny := func() error {
-		return ofAnyDataset(func(d query.Dataset) error {
-			_, err := read(d)
-			return err
-		})
+	parse := func(d query.Dataset) error {
+		_, err := read(d)
+		return err
 	}
 	if len(c.pathIssues) > 0 {
-		return reply{}, joinIssues(c.pathIssues, ofAny())
+		return reply{}, joinIssues(c.pathIssues, ofAnyDataset(parse))
 	}
-	v, err := s.Views.Views.ToSearch(c.Context(), c.workspace(), views.ID(c.pathID("id")))
-	if fault.CodeOf(err) == fault.ViewNotFound {
-		err = cmp.Or(ofAny(), err) // issues for any View come first
-	}
+	v, err := s.viewToSearch(c, parse)
 	if err != nil {
 		return reply{}, err
 	}

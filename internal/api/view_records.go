@@ -147,15 +147,11 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 	if len(c.pathIssues) > 0 {
 		return reply{}, joinIssues(c.pathIssues, ofAnyDataset(searchOfView(body)))
 	}
-	in, id := c.workspace(), c.pathID("id")
-	base := query.Base{Kind: query.View, Workspace: in.String(), View: id.String()}
+	base := query.Base{Kind: query.View, Workspace: c.workspace().String(), View: c.pathID("id").String()}
 	if err := s.checkCursor(body, base); err != nil {
 		return reply{}, err
 	}
-	v, err := s.Views.Views.ToSearch(c.Context(), in, views.ID(id))
-	if fault.CodeOf(err) == fault.ViewNotFound {
-		err = cmp.Or(ofAnyDataset(searchOfView(body)), err) // issues for any View come first
-	}
+	v, err := s.viewToSearch(c, searchOfView(body))
 	if err != nil {
 		return reply{}, err
 	}
@@ -191,6 +187,16 @@ func (s *Server) checkCursor(body input.Value, base query.Base) (refused error) 
 		}
 	}
 	return refused
+}
+
+// viewToSearch returns the View of the path. If there is none, the issues that the body
+// has for every View come first; parse parses the body.
+func (s *Server) viewToSearch(c *call, parse func(query.Dataset) error) (views.View, error) {
+	v, err := s.Views.Views.ToSearch(c.Context(), c.workspace(), views.ID(c.pathID("id")))
+	if fault.CodeOf(err) == fault.ViewNotFound {
+		err = cmp.Or(ofAnyDataset(parse), err)
+	}
+	return v, err
 }
 
 // searchOfView parses the body of a View search for a dataset of the View.
