@@ -143,6 +143,15 @@ func clientOfData(t *testing.T, c *client.Client) {
 	counted(c.Contacts.Facets(ctx, client.FacetRequest{}))
 	counted(c.Projects.Facets(ctx, client.FacetRequest{}))
 	counted(c.Signals.Facets(ctx, client.FacetRequest{}))
+	calgary := client.Within(client.Box{North: 51.3, South: 50.8, East: -113.8, West: -114.4})
+	cells := must(c.Projects.Facets(ctx, client.FacetRequest{Filters: client.Filters{"location": calgary}, Facets: []client.Facet{{Geo: &client.GeoGrid{}, CountOwn: true}}}))(t)
+	if len(cells.Facets) != 1 || len(cells.Facets[0].Geo) != 1 || cells.Count == 0 || cells.Facets[0].Geo[0].Count != cells.Count {
+		t.Fatalf("%+v", cells)
+	}
+	cell := cells.Facets[0].Geo[0]
+	if near := must(c.Projects.Cost(ctx, client.Search{Filters: client.Filters{"location": client.Near(cell.Latitude, cell.Longitude, 100_000)}}))(t); near.Count != int(cells.Count) {
+		t.Errorf("%d near the middle, %d in the box", near.Count, cells.Count)
+	}
 	if cost := must(c.Projects.Cost(ctx, client.Search{Limit: 3}))(t); cost.Credits != 3 || cost.Count < 3 {
 		t.Errorf("%+v", cost)
 	}

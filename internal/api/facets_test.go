@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,6 +11,93 @@ import (
 	"atlas/search/query"
 	"atlas/search/searchtest"
 )
+
+// TestLocationsOverHTTP checks locations and maps of the Data API, a book and a View.
+func TestLocationsOverHTTP(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).withViews(t)
+	data := searchtest.NewWorld()
+	for i, at := range []string{`,"latitude":51.04,"longitude":-114.07`, `,"latitude":51.05,"longitude":-114.07`, `,"latitude":-33.8,"longitude":151.2`, `,"latitude":91,"longitude":0`} {
+		data.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","cost":%d,"permitted_at":"2024-01-0%d"%s}`, searchtest.ID("p", i+1), i+1, i, 4-i, at)))
+	}
+	w.load(t, data)
+	if a := w.call(t, w.key, "POST", "/workspace/projects/upsert", `{"project_id":"`+searchtest.ID("p", 2)+`","tags":["VIP"]}`); a.status != 200 {
+		t.Fatal(a.text)
+	}
+	var made struct {
+		View struct {
+			ID string `json:"id"`
+		} `json:"view"`
+	}
+	w.call(t, w.key, "POST", "/workspace/views/upsert", `{"dataset":"project","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`).into(t, &made, nil)
+	view := "/workspace/views/" + made.View.ID + "/records/"
+	const near = `"filters":{"location":{"value":{"near":{"latitude":51.04,"longitude":-114.07,"radius_m":1200}}}}`
+	for _, c := range []struct {
+		token, path string
+		want        []int
+		unknown     int
+		other       int // a project in Australia
+	}{
+		{w.key, "/data/projects/", []int{1, 2}, 1, 1},
+		{w.key, "/workspace/projects/", []int{2}, 0, 0},
+		{w.member, view, []int{1, 2}, 1, 1},
+		{w.stranger, "/workspace/projects/", nil, 0, 0},
+	} {
+		var rows []struct {
+			ID string `json:"id"`
+		}
+		a := w.call(t, c.token, "POST", c.path+"search", `{`+near+`,"sort":{"field":"name","order":"asc"}}`)
+		if c.path == view {
+			var found struct {
+				Records any `json:"records"`
+			}
+			found.Records = &rows
+			a.into(t, &found, nil)
+		} else {
+			a.into(t, &rows, nil)
+		}
+		var ids, want []string
+		for _, row := range rows {
+			ids = append(ids, row.ID)
+		}
+		for _, i := range c.want {
+			want = append(want, searchtest.ID("p", i))
+		}
+		if diff := cmp.Diff(want, ids); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.path, diff)
+		}
+		var got struct {
+			Count  int                `json:"count"`
+			Facets []query.CellCounts `json:"facets"`
+		}
+		w.call(t, c.token, "POST", c.path+"facets", `{`+near+`,"facets":[{"geo":{"precision":3},"measure":{"field":"cost","of":"max"}},{"geo":{"precision":0},"exclude_own":false}]}`).into(t, &got, nil)
+		all, own := got.Facets[0], got.Facets[1]
+		counted := 0
+		for _, cell := range all.Geo {
+			counted += int(cell.Count)
+		}
+		if got.Count != len(want) || counted != len(want)+c.other || all.Unknown != int64(c.unknown) || own.Unknown != 0 || len(want) > 0 && own.Geo[0].Count != int64(len(want)) {
+			t.Errorf("%s: %+v", c.path, got)
+		}
+	}
+	for path, body := range map[string]string{
+		"/data/projects/search":      `{"sort":{"field":"permitted_at","order":"asc"},"limit":1,"fields":["id"]}`,
+		"/workspace/projects/search": `{"sort":{"field":"permitted_at","order":"asc"}}`,
+		view + "search":              `{"sort":{"field":"filed_at","order":"asc"}}`,
+		"/data/accounts/facets":      `{"facets":[{"geo":{"precision":3}}]}`,
+		"/workspace/projects/facets": `{"facets":[{"geo":{"precision":19}}]}`,
+		view + "facets":              `{"filters":{"location":{"value":{"within":{}}}}}`,
+		"/data/projects/facets":      `{"filters":{"location":{"value":{"near":{},"within":{}}}}}`,
+	} {
+		a := w.call(t, w.key, "POST", path, body)
+		if want := map[bool]int{true: 200, false: 400}[path == "/data/projects/search"]; a.status != want {
+			t.Errorf("%s %s: %d %s", path, body, a.status, a.text)
+		}
+		if path == "/data/projects/search" && !strings.Contains(a.text, searchtest.ID("p", 4)) {
+			t.Errorf("not the first permit: %s", a.text)
+		}
+	}
+}
 
 // TestFacetsOverHTTP checks facets of the Data API, a book and a View: they cost
 // nothing, show nothing to other workspaces, and say nothing about e-mail addresses.
