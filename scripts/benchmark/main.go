@@ -34,6 +34,7 @@ type cli struct {
 	Tails   tailsCmd   `cmd:"" help:"Latencies at 30, 60 and 80 % of saturation, and what the slowest requests have in common."`
 	Peers   peersCmd   `cmd:"" help:"Atlas beside what users would pick instead: Postgres full text, Elasticsearch by hand, Searchkit."`
 	Kinds   kindsCmd   `cmd:"" help:"What each kind of search costs Elasticsearch, by the number of records, or of nodes."`
+	Facets  facetsCmd  `cmd:"" help:"Facets through Atlas beside the same aggregations sent straight to Elasticsearch."`
 	All     allCmd     `cmd:"" help:"search, book, views, credits and index, one after the other, in less than an hour."`
 	Send    sendCmd    `cmd:"" hidden:"" help:"Send a file of documents; a part of index."`
 }

@@ -209,7 +209,10 @@ func (c *Facets) printFacet(out io.Writer, f client.FacetCounts) error {
 		if measured {
 			row = append(row, shownNumber(measure))
 		}
-		rows = append(rows, append(row, bar))
+		if bar != "" {
+			row = append(row, bar)
+		}
+		rows = append(rows, row)
 	}
 	for _, v := range f.Values {
 		label := "-"
@@ -230,11 +233,12 @@ func (c *Facets) printFacet(out io.Writer, f client.FacetCounts) error {
 	return cli.PrintTable(out, heading+" BAR", rows)
 }
 
+// shownNumber is a measure to two decimals.
 func shownNumber(n *float64) string {
 	if n == nil {
 		return "-"
 	}
-	return strconv.FormatFloat(*n, 'f', -1, 64)
+	return strings.TrimSuffix(strconv.FormatFloat(*n, 'f', 2, 64), ".00")
 }
 
 // bar is a count as a bar of at most barCells, at least one if there is anything.

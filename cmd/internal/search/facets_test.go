@@ -65,15 +65,15 @@ func TestFacetTables(t *testing.T) {
 
 stage
 VALUE      LABEL            COUNT  SUM_COST  BAR
-filed      Evil�[31m Homes  1,000  1.5       ##############################
+filed      Evil�[31m Homes  1,000  1.50      ##############################
 approved   -                1      -         #
-(other)    -                3      -         
-(unknown)  -                310    -         
+(other)    -                3      -
+(unknown)  -                310    -
 
 filed_at
 FROM        TO          COUNT  SUM_COST  BAR
 2024-01-01  2025-01-01  2      -         ##############################
--           -           0      -         
+-           -           0      -
 
 city
 VALUE  LABEL  COUNT  SUM_COST  BAR
