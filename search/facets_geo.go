@@ -3,11 +3,16 @@ package search
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/fault"
+	"atlas/internal/scan"
 	"atlas/search/query"
 )
 
@@ -15,9 +20,19 @@ import (
 // north.
 type tile struct{ x, y int }
 
+// tileOf reads the key of a bucket: zoom/x/y.
+func tileOf(key string, zoom int) (at tile, valid bool) {
+	of, place, _ := strings.Cut(key, "/")
+	x, y, _ := strings.Cut(place, "/")
+	column, err1 := strconv.Atoi(x)
+	row, err2 := strconv.Atoi(y)
+	return tile{column, row}, of == strconv.Itoa(zoom) && err1 == nil && err2 == nil
+}
+
 // cellSum is what was counted in a tile.
 type cellSum struct {
 	bucketSum
+	tile                  tile
 	latitudes, longitudes float64 // sums
 }
 
@@ -40,61 +55,94 @@ func (t *tally) cellCounts() aggregation {
 }
 
 // addCells adds an answer to cellCounts.
-func (t *tally) addCells(answer []byte) error {
-	type sum struct {
-		Value float64 `json:"value"`
-	}
-	var grid struct {
-		Buckets []struct {
-			Key       string `json:"key"` // zoom/x/y
-			Count     int64  `json:"doc_count"`
-			Latitude  sum    `json:"latitude"`
-			Longitude sum    `json:"longitude"`
-			Measure   stats  `json:"measure"`
-		} `json:"buckets"`
-	}
-	if err := unmarshal(answer, &grid); err != nil {
-		return err
-	}
+func (t *tally) addCells(answer jsontext.Value) error {
 	if t.cells == nil {
 		t.cells = map[tile]*cellSum{}
 	}
-	for _, b := range grid.Buckets {
-		var zoom int
-		var at tile
-		if _, err := fmt.Sscanf(b.Key, "%d/%d/%d", &zoom, &at.x, &at.y); err != nil || zoom != t.facet.Precision {
-			return fault.BackendUnavailable(fmt.Errorf("a tile that was not asked for: %q", b.Key), "elasticsearch")
+	s, err := scan.New(answer), error(nil)
+	double := func() float64 {
+		n, problem := strconv.ParseFloat(string(textOf(s.Value())), 64)
+		err = cmp.Or(err, problem)
+		return n
+	}
+	sum := func() (n float64) {
+		s.Members(func(name []byte) {
+			if string(name) == "value" {
+				n = double()
+			}
+		})
+		return n
+	}
+	s.Members(func(name []byte) {
+		if string(name) != "buckets" {
+			return
 		}
-		cell, there := t.cells[at]
-		if !there {
-			cell = &cellSum{}
-			t.cells[at] = cell
-		}
-		cell.add(bucketSum{b.Count, b.Measure})
-		cell.latitudes += b.Latitude.Value
-		cell.longitudes += b.Longitude.Value
-		t.known += b.Count
+		s.Elements(func() {
+			var of cellSum
+			valid := false
+			s.Members(func(name []byte) {
+				switch string(name) {
+				case "key":
+					of.tile, valid = tileOf(string(textOf(s.Value())), t.facet.Precision)
+				case "doc_count":
+					of.count = int64(s.Integer())
+				case query.Latitude:
+					of.latitudes = sum()
+				case query.Longitude:
+					of.longitudes = sum()
+				case measureName:
+					s.Members(func(name []byte) {
+						switch known := s.Peek() != 'n'; {
+						case string(name) == "count":
+							of.stats.Count = int64(s.Integer())
+						case string(name) == "sum":
+							of.stats.Sum = double()
+						case string(name) == "min" && known:
+							of.stats.Min = new(double())
+						case string(name) == "max" && known:
+							of.stats.Max = new(double())
+						}
+					})
+				}
+			})
+			if !valid {
+				err = cmp.Or(err, fmt.Errorf("a tile that was not asked for: %d/%d", of.tile.x, of.tile.y))
+			}
+			t.addCell(of)
+		})
+	})
+	if err = cmp.Or(err, s.Err()); err != nil {
+		return fault.BackendUnavailable(err, "elasticsearch")
 	}
 	return nil
 }
 
+func (t *tally) addCell(more cellSum) {
+	cell, there := t.cells[more.tile]
+	if !there {
+		cell = &cellSum{tile: more.tile}
+		t.cells[more.tile] = cell
+	}
+	cell.add(more.bucketSum)
+	cell.latitudes += more.latitudes
+	cell.longitudes += more.longitudes
+	t.known += more.count
+}
+
 func (t *tally) geoCounts(unknown int64) query.CellCounts {
 	out := query.CellCounts{Geo: make([]query.CellCount, 0, len(t.cells)), Unknown: unknown}
-	tiles := make([]tile, 0, len(t.cells))
-	for at := range t.cells {
-		tiles = append(tiles, at)
-	}
-	slices.SortFunc(tiles, func(a, b tile) int {
-		return cmp.Or(cmp.Compare(t.cells[b].count, t.cells[a].count), cmp.Compare(a.y, b.y), cmp.Compare(a.x, b.x))
-	})
-	for _, at := range tiles {
-		cell := t.cells[at]
+	for _, cell := range slices.SortedFunc(maps.Values(t.cells), (*cellSum).compare) {
 		out.Geo = append(out.Geo, query.CellCount{
 			Latitude: cell.latitudes / float64(cell.count), Longitude: cell.longitudes / float64(cell.count),
-			Count: cell.count, Box: at.box(t.facet.Precision), Measure: cell.measure(t.facet.Measure),
+			Count: cell.count, Box: cell.tile.box(t.facet.Precision), Measure: cell.measure(t.facet.Measure),
 		})
 	}
 	return out
+}
+
+// compare orders as answers do.
+func (c *cellSum) compare(o *cellSum) int {
+	return cmp.Or(cmp.Compare(o.count, c.count), cmp.Compare(c.tile.y, o.tile.y), cmp.Compare(c.tile.x, o.tile.x))
 }
 
 // box is the part of the map that the tile shows (Web Mercator, to 85.05 degrees north
