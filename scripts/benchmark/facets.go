@@ -213,7 +213,7 @@ func (c *facetsCmd) memory(i *installation, r *facetsReport) {
 	r.Rest.Add(must(resident(s)))
 	client := load.NewClient(c.AtOnce)
 	defer client.CloseIdleConnections()
-	requests := make([]*load.Request, 4*c.AtOnce)
+	requests := make([]*load.Request, 2*c.AtOnce)
 	for n := range requests {
 		requests[n] = request(s, key, "/data/projects/facets", `{`+twelveFacets(n)+`}`)
 	}
