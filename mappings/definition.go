@@ -55,6 +55,10 @@ func global(d query.Dataset) definition {
 			ix[document.Domains] = property{"type": "keyword", "doc_values": false}
 		}
 	}
+	if _, suggested := query.SuggestCount(d); suggested {
+		ix[document.SuggestTerms] = property{"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": false}
+		ix[document.SuggestWeight] = property{"type": "long"}
+	}
 	for _, rel := range query.RelationsOf(d) {
 		def.Children = append(def.Children, string(rel.Child))
 		ix[string(rel.Child)] = property{"type": "nested", "properties": nested(rel.Child)}

@@ -62,6 +62,9 @@ const (
 	RankPath    = document.IX + "." + document.Rank
 	DomainsPath = document.IX + "." + document.Domains
 
+	suggestTermsPath  = document.IX + "." + document.SuggestTerms
+	suggestWeightPath = document.IX + "." + document.SuggestWeight
+
 	workspacePath = document.HeldBlock + "." + document.WorkspaceID
 	inBookPath    = document.HeldBlock + "." + document.InBook
 	viewsPath     = document.HeldBlock + "." + document.ViewIDs

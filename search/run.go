@@ -47,6 +47,8 @@ type Engine struct {
 	fronts   fronts
 	kept     keptFacets
 	skipped  rowBudget
+
+	suggestions keptSuggestions
 }
 
 // DefaultTimeout is the usual Engine.Timeout.

@@ -27,6 +27,7 @@ type commands struct {
 	Projection operator.Projection `cmd:"" help:"Look at and rebuild the search documents of what workspaces keep."`
 	Generate   index.Generate      `cmd:"" help:"Write a synthetic dataset."`
 	Search     search.Search       `cmd:"" help:"Search a dataset, a book or a View of a running service."`
+	Suggest    search.Suggest      `cmd:"" help:"Complete names and values of a running service as one types."`
 	Export     search.Export       `cmd:"" help:"Write all records of a search to a file, resumably."`
 	Workspace  operator.Workspace  `cmd:"" help:"Create, change and list workspaces."`
 	Key        operator.Key        `cmd:"" help:"Create, list, revoke and restrict API keys."`

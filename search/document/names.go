@@ -26,6 +26,10 @@ const (
 	// Domains are the domains of a global record as query.Domain makes them.
 	// Documents of held records do not have them, because nothing searches there.
 	Domains = "domains"
+	// SuggestTerms are the beginnings of the words of the name of a global record
+	// (query.AppendBeginnings), SuggestWeight is its query.SuggestWeight. They are in
+	// datasets with a query.SuggestCount. Documents of held records do not have them.
+	SuggestTerms, SuggestWeight = "suggest_terms", "suggest_weight"
 	// DigestName is the digest of the document.
 	DigestName = "digest"
 
