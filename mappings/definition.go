@@ -57,7 +57,6 @@ func global(d query.Dataset) definition {
 	}
 	if _, suggested := query.SuggestCount(d); suggested {
 		ix[document.SuggestTerms] = property{"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": false}
-		ix[document.SuggestWeight] = property{"type": "long"}
 	}
 	for _, rel := range query.RelationsOf(d) {
 		def.Children = append(def.Children, string(rel.Child))

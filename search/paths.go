@@ -62,8 +62,7 @@ const (
 	RankPath    = document.IX + "." + document.Rank
 	DomainsPath = document.IX + "." + document.Domains
 
-	suggestTermsPath  = document.IX + "." + document.SuggestTerms
-	suggestWeightPath = document.IX + "." + document.SuggestWeight
+	suggestTermsPath = document.IX + "." + document.SuggestTerms
 
 	workspacePath = document.HeldBlock + "." + document.WorkspaceID
 	inBookPath    = document.HeldBlock + "." + document.InBook

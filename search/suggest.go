@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"atlas/internal/fault"
 	"atlas/search/query"
 )
 
@@ -37,7 +38,7 @@ func (e *Engine) suggest(ctx context.Context, r query.SuggestRequest, version []
 	}
 	if slices.ContainsFunc(r.Fields, func(f *query.Field) bool { return f.Dynamic() }) {
 		both.Go(func() error {
-			of, err := e.suggestions.values(ctx, e, r, version)
+			of, err := e.valuesOf(ctx, r, version)
 			values = suggestValues(r, of)
 			return err
 		})
@@ -58,14 +59,17 @@ func (e *Engine) suggest(ctx context.Context, r query.SuggestRequest, version []
 
 // suggestNames returns the first names in the order of Suggest.
 func (e *Engine) suggestNames(ctx context.Context, r query.SuggestRequest) ([]suggestion, error) {
-	results, err := e.multi(ctx, e.global(r.Dataset, compileSuggest(r)))
+	found, err := e.search(ctx, e.global(r.Dataset, compileSuggest(r, fewTerms)), "")
+	if fault.CodeOf(err) == fault.InvalidInput {
+		found, err = e.search(ctx, e.global(r.Dataset, compileSuggest(r, anyTerms)), "")
+	}
 	if err != nil {
 		return nil, err
 	}
 	by, _ := query.SuggestCount(r.Dataset)
 	f := query.Headline(r.Dataset)
-	names := make([]suggestion, len(results[0].rows))
-	for i, row := range results[0].rows {
+	names := make([]suggestion, len(found.rows))
+	for i, row := range found.rows {
 		var record map[string]any
 		if err := unmarshal(row.source, &record); err != nil {
 			return nil, err
@@ -78,8 +82,18 @@ func (e *Engine) suggestNames(ctx context.Context, r query.SuggestRequest) ([]su
 	return names, nil
 }
 
+// How Elasticsearch rewrites a fuzzy term. Both take all terms that match; its default
+// takes fifty.
+const (
+	// fewTerms fails if more terms match than a query may have clauses, at least 1,024.
+	fewTerms = "constant_score_boolean"
+	// anyTerms builds the automata of the term anew for each segment, which takes 2 ms
+	// if it may have two typos.
+	anyTerms = "constant_score_blended"
+)
+
 // compileSuggest returns the body of the search of suggestNames.
-func compileSuggest(r query.SuggestRequest) []byte {
+func compileSuggest(r query.SuggestRequest, rewrite string) []byte {
 	by, _ := query.SuggestCount(r.Dataset)
 	f := query.Headline(r.Dataset)
 	words := newCompiler(128 * len(r.Typed))
@@ -91,21 +105,17 @@ func compileSuggest(r query.SuggestRequest) []byte {
 			words.term(suggestTermsPath, w.Text)
 			continue
 		}
-		// The rewrite takes all terms that match; that by default only fifty.
 		words.raw(`{"fuzzy":{`).text(suggestTermsPath).raw(`:{"value":`).text(w.Text)
-		words.raw(`,"fuzziness":`).integer(w.Typos).raw(`,"rewrite":"constant_score_blended"}}}`)
+		words.raw(`,"fuzziness":`).integer(w.Typos).raw(`,"rewrite":"`).raw(rewrite).raw(`"}}}`)
 	}
 	c := newCompiler(1024)
 	c.raw(`{"query":`).condition(r.Query, words.b)
 	c.raw(`,"size":`).integer(r.Limit).raw(`,"track_total_hits":false,"_source":["id",`).text(f.Name).raw(`,`).text(by.Name)
-	c.raw(`],"sort":[`)
-	for _, path := range []string{suggestWeightPath, Root.ExactPath(by)} {
-		c.raw(`{`).text(path).raw(`:"desc"},`)
+	c.raw(`],"sort":[{`).text(Root.ExactPath(by)).raw(`:"desc"},{`).text(Root.ExactPath(&f)).raw(`:"asc"}`)
+	for _, path := range TiebreakPaths {
+		c.raw(`,{`).text(path).raw(`:"asc"}`)
 	}
-	for _, path := range []string{Root.ExactPath(&f), TiebreakPaths[0]} {
-		c.raw(`{`).text(path).raw(`:"asc"},`)
-	}
-	return c.raw(`{`).text(TiebreakPaths[1]).raw(`:"asc"}]}`).b
+	return c.raw(`]}`).b
 }
 
 // fieldValue is a value of a dynamic enum.
@@ -117,13 +127,52 @@ type fieldValue struct {
 	words    []string // of query.Words
 }
 
+// fewValues is how many values are counted on their own. One search takes 65,536 terms.
+const fewValues = 1_000
+
+// valuesOf returns the values of the dynamic enums in the records of a request, at least
+// those that it asks for. With filters it counts only these: counting all values takes
+// longer than the rest of the request.
+func (e *Engine) valuesOf(ctx context.Context, r query.SuggestRequest, version []byte) ([]fieldValue, error) {
+	fields := slices.DeleteFunc(slices.Clone(r.Fields), func(f *query.Field) bool { return !f.Dynamic() })
+	if version == nil {
+		return e.countValues(ctx, r.Query, fields)
+	}
+	all, err := e.suggestions.allValues(ctx, e, r.Dataset, version)
+	if err != nil || len(r.Where) == 0 {
+		return all, err
+	}
+	found := slices.DeleteFunc(slices.Clone(all), func(v fieldValue) bool { return !v.suggestedTo(r) })
+	switch {
+	case len(found) == 0:
+		return nil, nil
+	case len(found) > fewValues:
+		return e.countValues(ctx, r.Query, fields)
+	}
+	var within query.Any
+	fields = slices.DeleteFunc(fields, func(f *query.Field) bool {
+		of := query.Terms{Field: f}
+		for _, v := range found {
+			if v.field == f {
+				of.Values = append(of.Values, query.ExactValue(*f, v.folded))
+			}
+		}
+		if of.Values != nil {
+			within = append(within, of)
+		}
+		return of.Values == nil
+	})
+	r.Where = append(slices.Clip(r.Where), within)
+	return e.countValues(ctx, r.Query, fields)
+}
+
 // countValues counts the values of the fields in the records of q.
-func countValues(ctx context.Context, q query.Query, fields []*query.Field, facets func(context.Context, query.FacetSearch) (query.Facets, error)) ([]fieldValue, error) {
+func (e *Engine) countValues(ctx context.Context, q query.Query, fields []*query.Field) ([]fieldValue, error) {
 	s := query.FacetSearch{Request: query.FacetRequest{Query: q}, Sets: []query.Query{q}}
 	for _, f := range fields {
 		s.Request.Facets = append(s.Request.Facets, query.Facet{Field: f, Limit: math.MaxInt, CountOwn: true})
 	}
-	counted, err := facets(ctx, s)
+	counted, err := e.kept.count(ctx, e, s)
 	if err != nil {
 		return nil, err
 	}
@@ -140,19 +189,15 @@ func countValues(ctx context.Context, q query.Query, fields []*query.Field, face
 func suggestValues(r query.SuggestRequest, of []fieldValue) []suggestion {
 	var found []suggestion
 	for _, v := range of {
-		if slices.Contains(r.Fields, v.field) && begin(r.Typed, v.words) {
+		if v.suggestedTo(r) {
 			found = append(found, suggestion{query.Suggestion{Field: v.field.Key, Value: v.spelling, Count: v.count}, v.folded})
 		}
 	}
 	return found
 }
 
-// begin reports whether every typed word begins one of the words.
-func begin(typed []query.TypedWord, words []string) bool {
-	for _, t := range typed {
-		if !slices.ContainsFunc(words, t.Begins) {
-			return false
-		}
-	}
-	return true
+// suggestedTo reports whether the request asks for the value: every typed word begins
+// one of its words.
+func (v fieldValue) suggestedTo(r query.SuggestRequest) bool {
+	return slices.Contains(r.Fields, v.field) && !slices.ContainsFunc(r.Typed, func(t query.TypedWord) bool { return !slices.ContainsFunc(v.words, t.Begins) })
 }

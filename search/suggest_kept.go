@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -115,34 +114,20 @@ func (k *keptSuggestions) put(key string, list []query.Suggestion) {
 	k.lists[key] = keptList{list, time.Now().Add(keptFor)}
 }
 
-// values returns the values of the dynamic enums in the records of a request.
-func (k *keptSuggestions) values(ctx context.Context, e *Engine, r query.SuggestRequest, version []byte) ([]fieldValue, error) {
-	if len(r.Where) > 0 {
-		return countValues(ctx, r.Query, slices.DeleteFunc(slices.Clone(r.Fields), func(f *query.Field) bool { return !f.Dynamic() }), e.Facets)
-	}
-	if version == nil {
-		return e.allValues(ctx, r.Dataset)
-	}
+// allValues returns the values of all dynamic enums of a dataset of a version.
+func (k *keptSuggestions) allValues(ctx context.Context, e *Engine, d query.Dataset, version []byte) ([]fieldValue, error) {
 	k.lock.Lock()
-	kept := k.counts[r.Dataset]
+	kept := k.counts[d]
 	k.lock.Unlock()
 	if kept.version == string(version) {
 		return kept.values, nil
 	}
-	return shared(ctx, &k.flight, string(r.Dataset)+string(version), func(ctx context.Context) ([]fieldValue, error) {
-		values, err := e.allValues(ctx, r.Dataset)
+	return shared(ctx, &k.flight, string(d)+string(version), func(ctx context.Context) ([]fieldValue, error) {
+		values, err := e.countValues(ctx, query.Query{Dataset: d}, query.DynamicFields(d))
 		if err == nil {
-			k.putValues(r.Dataset, keptValues{string(version), values})
+			k.putValues(d, keptValues{string(version), values})
 		}
 		return values, err
-	})
-}
-
-// allValues counts the values of all dynamic enums of a dataset.
-func (e *Engine) allValues(ctx context.Context, d query.Dataset) ([]fieldValue, error) {
-	whole := query.Query{Dataset: d}
-	return countValues(ctx, whole, query.DynamicFields(d), func(ctx context.Context, s query.FacetSearch) (query.Facets, error) {
-		return e.kept.count(ctx, e, s)
 	})
 }
 

@@ -76,18 +76,14 @@ func (r Record) withDomains(b []byte) []byte {
 
 // withSuggest adds what suggestions of the record's name need.
 func (r Record) withSuggest(b []byte, folded [][]string) []byte {
-	by, suggested := query.SuggestCount(r.Dataset)
-	if !suggested {
+	if _, suggested := query.SuggestCount(r.Dataset); !suggested {
 		return b
 	}
 	fields := schemas[r.Dataset].fields
 	for i := range fields {
 		if fields[i].Headline && folded[i] != nil {
-			name := folded[i][0]
-			count, _ := r.Value(by.Name).(int64)
 			b = append(b[:len(b)-2], `,"`+SuggestTerms+`":"`...) // in `ix`
-			b = append(query.AppendBeginnings(b, name), `","`+SuggestWeight+`":`...)
-			b = append(strconv.AppendInt(b, query.SuggestWeight(count, name), 10), "}}"...)
+			b = append(query.AppendBeginnings(b, folded[i][0]), `"}}`...)
 		}
 	}
 	return b

@@ -27,9 +27,9 @@ const (
 	// Documents of held records do not have them, because nothing searches there.
 	Domains = "domains"
 	// SuggestTerms are the beginnings of the words of the name of a global record
-	// (query.AppendBeginnings), SuggestWeight is its query.SuggestWeight. They are in
-	// datasets with a query.SuggestCount. Documents of held records do not have them.
-	SuggestTerms, SuggestWeight = "suggest_terms", "suggest_weight"
+	// (query.AppendBeginnings), in datasets with a query.SuggestCount. Documents of held
+	// records do not have them.
+	SuggestTerms = "suggest_terms"
 	// DigestName is the digest of the document.
 	DigestName = "digest"
 

@@ -53,31 +53,6 @@ var suggestCounts = func() map[Dataset]*Field {
 	return found
 }()
 
-// Greatest count and number of name bytes that a SuggestWeight has.
-const (
-	maxWeightCount  = 1<<15 - 1
-	weightNameBytes = 6
-)
-
-// SuggestWeight is a number that falls in the order of suggestions: by count, then by
-// the first bytes of the folded name. All counts from maxWeightCount have the same
-// weight. Sorting by it first, Elasticsearch skips what is not among the first ones:
-// counts alone are equal for too many records.
-func SuggestWeight(count int64, folded string) int64 {
-	const nameBits = 8 * weightNameBytes
-	if count >= maxWeightCount {
-		return maxWeightCount<<nameBits | (1<<nameBits - 1)
-	}
-	name := int64(0)
-	for i := range weightNameBytes {
-		name <<= 8
-		if i < len(folded) {
-			name |= int64(folded[i])
-		}
-	}
-	return max(count, 0)<<nameBits | (1<<nameBits - 1 - name)
-}
-
 // SuggestRule reads the body of a request for suggestions: the Dataset and Where of its
 // Query.
 func SuggestRule(d Dataset) rule.Rule[SuggestRequest] { return suggestRules[d] }
