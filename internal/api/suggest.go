@@ -34,7 +34,7 @@ var suggestTexts = map[query.Dataset]string{
 	query.Signals:  "Values of `city` and `state`," + suggestText,
 }
 
-var suggestionsSchema = schema.Named("Suggestions", schema.Object(
+var suggestionsSchema = schema.Named("SuggestionList", schema.Object(
 	schema.Required("suggestions", schema.Array(schema.Named("Suggestion", schema.Object(
 		schema.Required("field", schema.String("city").Described("The key of a filter.")),
 		schema.Required("value", schema.String("Calgary").Described("The name, or the most frequent spelling of the value. A filter takes either.")),
