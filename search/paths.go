@@ -65,6 +65,8 @@ const (
 	RankPath    = document.IX + "." + document.Rank
 	DomainsPath = document.IX + "." + document.Domains
 
+	suggestTermsPath = document.IX + "." + document.SuggestTerms
+
 	workspacePath = document.HeldBlock + "." + document.WorkspaceID
 	inBookPath    = document.HeldBlock + "." + document.InBook
 	viewsPath     = document.HeldBlock + "." + document.ViewIDs

@@ -46,6 +46,7 @@ type Engine struct {
 	frequent frequentValues
 	fronts   fronts
 	kept     keptResults
+	values   keptValues
 	skipped  rowBudget
 }
 

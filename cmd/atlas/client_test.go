@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -151,6 +152,17 @@ func clientOfData(t *testing.T, c *client.Client) {
 	cell := cells.Facets[0].Geo[0]
 	if near := must(c.Projects.Cost(ctx, client.Search{Filters: client.Filters{"location": client.Near(cell.Latitude, cell.Longitude, 100_000)}}))(t); near.Count != int(cells.Count) {
 		t.Errorf("%d near the middle, %d in the box", near.Count, cells.Count)
+	}
+	for _, d := range []string{"accounts", "contacts", "projects", "signals"} {
+		for _, s := range must(c.Dataset(d).Suggest(ctx, client.SuggestRequest{Prefix: "cal", Field: "city", Limit: 20}))(t) {
+			if s.Field != "city" || s.ID != "" || s.Count == 0 {
+				t.Errorf("%s: %+v", d, s)
+			}
+		}
+	}
+	named := must(c.Accounts.Suggest(ctx, client.SuggestRequest{Prefix: account.Name, Field: "name", Filters: client.Filters{"projects_count": client.Is(account.ProjectsCount)}}))(t)
+	if i := slices.IndexFunc(named, func(s client.Suggestion) bool { return s.ID == account.ID }); i < 0 || named[i].Value != account.Name {
+		t.Errorf("%s: %+v", account.Name, named)
 	}
 	if cost := must(c.Projects.Cost(ctx, client.Search{Limit: 3}))(t); cost.Credits != 3 || cost.Count < 3 {
 		t.Errorf("%+v", cost)

@@ -131,6 +131,7 @@ func TestSearchAndExport(t *testing.T) {
 	t.Run("a bad line", func(t *testing.T) { s.exportOverABadLine(t, in("line")) })
 	t.Run("interrupted", func(t *testing.T) { s.interruptedExport(t, in("interrupted")) })
 	t.Run("atlas search", s.searchCommand)
+	t.Run("atlas suggest", s.suggestCommand)
 	t.Run("refused", func(t *testing.T) {
 		for want, args := range map[string][]string{
 			"give one of DATASET":           {},

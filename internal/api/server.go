@@ -30,6 +30,7 @@ type Searcher interface {
 	CheckCursor(q query.Query) error
 	Getter
 	Describer
+	Suggester
 }
 
 // Getter reads global records by id.

@@ -38,14 +38,15 @@ func (None) Newest(query.Dataset) []Child { return nil }
 // digest, as one JSON object without line breaks.
 func Build(r Record, children Children) []byte {
 	r.derive(children)
-	return withDigest(r.withDomains(r.build(make([]byte, 0, 2048), r.fold(), children)), 0)
+	folded := r.fold()
+	return withDigest(r.withSuggest(r.withDomains(r.build(make([]byte, 0, 2048), folded, children)), folded), 0)
 }
 
 // AppendBoth appends the results of Build and Fragment. It is faster than calling both.
 func AppendBoth(doc, fragment []byte, r Record, children Children) (builtDoc, builtFragment []byte) {
 	r.derive(children)
 	folded := r.fold()
-	return withDigest(r.withDomains(r.build(doc, folded, children)), len(doc)), r.fragment(fragment, folded)
+	return withDigest(r.withSuggest(r.withDomains(r.build(doc, folded, children)), folded), len(doc)), r.fragment(fragment, folded)
 }
 
 // withDomains adds the record's distinct domains in folded form. A record without
@@ -68,6 +69,21 @@ func (r Record) withDomains(b []byte) []byte {
 		if domains = slices.Compact(domains); len(domains) > 0 {
 			b = query.AppendStrings(append(b[:len(b)-2], `,"`+Domains+`":`...), domains) // in `ix`
 			b = append(b, "}}"...)
+		}
+	}
+	return b
+}
+
+// withSuggest adds what suggestions of the record's name need.
+func (r Record) withSuggest(b []byte, folded [][]string) []byte {
+	if _, suggested := query.SuggestCount(r.Dataset); !suggested {
+		return b
+	}
+	fields := schemas[r.Dataset].fields
+	for i := range fields {
+		if fields[i].Headline && folded[i] != nil {
+			b = append(b[:len(b)-2], `,"`+SuggestTerms+`":"`...) // in `ix`
+			b = append(query.AppendBeginnings(b, folded[i][0]), `"}}`...)
 		}
 	}
 	return b

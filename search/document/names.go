@@ -28,6 +28,10 @@ const (
 	Domains = "domains"
 	// Point is the point of a record with a query.Location. Related records have it too.
 	Point = "location"
+	// SuggestTerms are the beginnings of the words of the name of a global record
+	// (query.AppendBeginnings), in datasets with a query.SuggestCount. Documents of held
+	// records do not have them.
+	SuggestTerms = "suggest_terms"
 	// DigestName is the digest of the document.
 	DigestName = "digest"
 

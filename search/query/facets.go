@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -432,4 +433,9 @@ func (f Facet) Keeps(folded string) bool {
 	})
 }
 
-func separates(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) }
+func separates(r rune) bool {
+	if r < utf8.RuneSelf {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}
+	return !unicode.In(r, unicode.L, unicode.M, unicode.N)
+}

@@ -1,0 +1,50 @@
+package api
+
+import (
+	"context"
+
+	"atlas/internal/schema"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// Suggester completes what a user types. *search.Engine implements it.
+type Suggester interface {
+	Suggest(ctx context.Context, r query.SuggestRequest) ([]query.Suggestion, error)
+}
+
+func (s *Server) suggestRoutes() []Route {
+	var routes []Route
+	for _, d := range catalogOrder {
+		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/suggest", Operation: "suggest_" + string(d), Scope: workspace.DataRead, Throttling: Limited, WorkspaceRequired: true, endpoint: takes(query.SuggestRule(d), s.suggest), doc: operationDoc{
+			tag: tagData, summary: "Complete what a user types, from " + string(d), text: suggestTexts[d],
+			examples: []example{{"typed", "What begins with three letters", []byte(`{"prefix":"cal","limit":5}`)}},
+			data:     suggestionsSchema,
+		}})
+	}
+	return routes
+}
+
+const suggestText = " of which some words begin with those that the user has typed. Case and accents do not matter; a typed word of four letters may have one typo, one of eight may have two. A filter on `email` is an error."
+
+var suggestTexts = map[query.Dataset]string{
+	query.Accounts: "Names of accounts, and values of `city`, `state` and `country`," + suggestText,
+	query.Contacts: "Values of `city` and `state`," + suggestText + " Names of persons are not suggested.",
+	query.Projects: "Names of projects, and values of `city`, `state` and `country`," + suggestText,
+	query.Signals:  "Values of `city` and `state`," + suggestText,
+}
+
+var suggestionsSchema = schema.Named("SuggestionList", schema.Object(
+	schema.Required("suggestions", schema.Array(schema.Named("Suggestion", schema.Object(
+		schema.Required("field", schema.String("city").Described("The key of a filter.")),
+		schema.Required("value", schema.String("Calgary").Described("The name, or the most frequent spelling of the value. A filter takes either.")),
+		schema.Optional("id", schema.UUID().Described("The record with the name; absent of other values.")),
+		schema.Required("count", schema.Count().Described("Of an account's name `projects_count`, of a project's name `signals_count`, of other values how many records have them.").Example(40)),
+	)), 0, query.MaxSuggestions).Described("By count descending, then by folded value, by id and by field.")),
+))
+
+func (s *Server) suggest(c *call, r query.SuggestRequest) (reply, error) {
+	r.Workspace = c.workspace().String()
+	suggestions, err := s.Search.Suggest(c.Context(), r)
+	return free(map[string]any{"suggestions": suggestions}), err
+}

@@ -1,0 +1,125 @@
+package query
+
+import (
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/internal/rule"
+	"atlas/internal/schema"
+)
+
+// Bounds of a request for suggestions.
+const (
+	MaxSuggestions     = 20
+	DefaultSuggestions = 10
+	MaxSuggestPrefix   = 100 // characters
+)
+
+// SuggestRequest asks for names and values of dynamic enums as a user types
+// (docs/api.md, "Suggestions").
+type SuggestRequest struct {
+	// Query selects the records by filters.
+	Query
+	// Fields are what is suggested of.
+	Fields []*Field
+	// Typed are the words that a suggestion has, at least one.
+	Typed []TypedWord
+	Limit int
+	// Workspace is the caller's. A server counts only some of its requests at once.
+	Workspace string
+}
+
+// Suggestion is a name of a record, or a value of a dynamic enum.
+type Suggestion struct {
+	Field string `json:"field"`
+	// Value is the name, or the most frequent spelling of the value.
+	Value string `json:"value"`
+	// ID is the record with the name, empty for a value.
+	ID string `json:"id,omitzero"`
+	// Count is the SuggestCount of the record, or how many records have the value.
+	Count int64 `json:"count"`
+}
+
+// SuggestCount is the field of a dataset by which suggestions order the names of its
+// records; false means that names are not suggested.
+func SuggestCount(d Dataset) (*Field, bool) {
+	f, counted := suggestCounts[d]
+	return f, counted
+}
+
+var suggestCounts = func() map[Dataset]*Field {
+	found := map[Dataset]*Field{}
+	for d, name := range map[Dataset]string{Accounts: "projects_count", Projects: "signals_count"} {
+		f, _ := FieldNamed(d, name)
+		found[d] = &f
+	}
+	return found
+}()
+
+// SuggestRule reads the body of a request for suggestions: the Dataset and Where of its
+// Query.
+func SuggestRule(d Dataset) rule.Rule[SuggestRequest] { return suggestRules[d] }
+
+var suggestRules = func() map[Dataset]rule.Rule[SuggestRequest] {
+	all := map[Dataset]rule.Rule[SuggestRequest]{}
+	for _, d := range Datasets {
+		all[d] = suggestRule(d)
+	}
+	return all
+}()
+
+// suggestRequest is a SuggestRequest while it is read.
+type suggestRequest struct {
+	request
+	field *Field
+	typed []TypedWord
+	limit int
+}
+
+func suggestRule(d Dataset) rule.Rule[SuggestRequest] {
+	suggested := suggestFields(d)
+	typed := rule.Map(rule.Text(1, MaxSuggestPrefix).Example("gar").Described("What the user has typed. Each of its words must begin a word of the suggestion, case, accents and typos aside."), TypedWords).
+		Check(func(words []TypedWord) bool { return len(words) > 0 }, fault.Custom, "has no letter and no digit")
+	body := rule.Object(
+		rule.Optional("field", fieldRule(suggested).Described("Suggests only values of this field. By default all names and dynamic enums."), func(r *suggestRequest) **Field { return &r.field }),
+		rule.Required("prefix", typed, func(r *suggestRequest) *[]TypedWord { return &r.typed }),
+		rule.Within(rule.OptionalFunc("filters", filtersRule(d, Data), (*request).add), func(r *suggestRequest) *request { return &r.request }),
+		rule.Optional("limit", rule.Integer(1, MaxSuggestions).Default(DefaultSuggestions), func(r *suggestRequest) *int { return &r.limit }),
+		rule.Within(boundTerms, func(r *suggestRequest) *request { return &r.request }),
+	)
+	return rule.New(schema.Named(d.Title()+"SuggestRequest", body.Schema), input.Object, "an object", func(issues *input.Issues, v input.Value, path []string) (SuggestRequest, bool) {
+		v = refusePrivate(issues, v, path)
+		before := len(*issues)
+		read := body.Read(issues, v, path...)
+		out := SuggestRequest{Query: Query{Dataset: d, Where: read.where}, Fields: suggested, Typed: read.typed, Limit: read.limit}
+		if read.field != nil {
+			out.Fields = []*Field{read.field}
+		}
+		return out, len(*issues) == before
+	})
+}
+
+// suggestFields are the name, if the dataset has a SuggestCount, and the dynamic enums.
+func suggestFields(d Dataset) []*Field {
+	if _, counted := SuggestCount(d); !counted {
+		return DynamicFields(d)
+	}
+	f := Headline(d)
+	return append([]*Field{&f}, DynamicFields(d)...)
+}
+
+// DynamicFields lists the dynamic enums of a dataset. The list is shared: it must not be
+// changed.
+func DynamicFields(d Dataset) []*Field { return dynamicFields[d] }
+
+var dynamicFields = func() map[Dataset][]*Field {
+	all := map[Dataset][]*Field{}
+	for _, d := range Datasets {
+		fields := FilterFields(d, Data)
+		for i := range fields {
+			if fields[i].Dynamic() {
+				all[d] = append(all[d], &fields[i])
+			}
+		}
+	}
+	return all
+}()

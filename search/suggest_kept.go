@@ -1,0 +1,97 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"atlas/search/query"
+)
+
+// valueBytes bounds the values of a dataset that are kept, with countBytes for each.
+const valueBytes = 64 << 20
+
+// keptValues keeps the values of the dynamic enums of whole datasets until they change,
+// so that a key pressed rarely counts them. The zero value is ready.
+type keptValues struct {
+	lock sync.Mutex
+	of   map[query.Dataset]valuesOfVersion
+}
+
+type valuesOfVersion struct {
+	version string
+	values  []fieldValue
+}
+
+// Suggest returns the names and values with words that begin as the typed ones: by count
+// descending, then by folded value, id and field. Counts and order are exact. Errors:
+// Unavailable.
+func (e *Engine) Suggest(ctx context.Context, r query.SuggestRequest) ([]query.Suggestion, error) {
+	version, err := e.versionOf(ctx, e.at(r.Query, nil).index)
+	if err != nil {
+		return nil, err
+	}
+	return resultOf(ctx, e, operation[[]query.Suggestion]{
+		workspace: r.Workspace, key: keyOf(version, func(w io.Writer) { describeSuggest(w, r) }), size: bytesOfSuggestions,
+		run: func(ctx context.Context) ([]query.Suggestion, error) { return e.suggest(ctx, r, version) },
+	})
+}
+
+func bytesOfSuggestions(list []query.Suggestion) (bytes int) {
+	for _, s := range list {
+		bytes += countBytes + len(s.Value)
+	}
+	return bytes
+}
+
+func describeSuggest(w io.Writer, r query.SuggestRequest) {
+	_, _ = fmt.Fprintf(w, "suggest %s %s %d", r.Dataset, r.Where, r.Limit)
+	for _, f := range r.Fields {
+		_, _ = fmt.Fprintf(w, " %s", f)
+	}
+	for _, word := range r.Typed {
+		_, _ = fmt.Fprintf(w, " %q", word.Text)
+	}
+}
+
+// allValues returns the values of all dynamic enums of the dataset of a request, whose
+// records are of a version. Equal calls run once.
+func (e *Engine) allValues(ctx context.Context, r query.SuggestRequest, version []byte) ([]fieldValue, error) {
+	if values, there := e.values.get(r.Dataset, version); there {
+		return values, nil
+	}
+	shared, err := e.kept.runs.do(ctx, string(r.Dataset)+string(version), func(ctx context.Context) (any, error) {
+		whole := query.SuggestRequest{Query: query.Query{Dataset: r.Dataset}, Workspace: r.Workspace}
+		values, err := e.countValues(ctx, whole, query.DynamicFields(r.Dataset))
+		if err == nil {
+			e.values.put(r.Dataset, version, values)
+		}
+		return values, err
+	})
+	values, _ := shared.([]fieldValue)
+	return values, err
+}
+
+func (k *keptValues) get(d query.Dataset, version []byte) ([]fieldValue, bool) {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	kept, there := k.of[d]
+	return kept.values, there && kept.version == string(version)
+}
+
+func (k *keptValues) put(d query.Dataset, version []byte, values []fieldValue) {
+	size := 0
+	for _, v := range values {
+		size += countBytes + len(v.folded) + len(v.spelling) + 16*len(v.words)
+	}
+	if size > valueBytes {
+		return
+	}
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	if k.of == nil {
+		k.of = map[query.Dataset]valuesOfVersion{}
+	}
+	k.of[d] = valuesOfVersion{string(version), values}
+}
