@@ -36,7 +36,7 @@ type call struct {
 	charged   int64
 	// etag is the ETag of the answer, "" if it has none.
 	etag string
-	// pathIssues are the issues of the ids in the path.
+	// pathIssues are the issues of the ids in the path and of unknown query parameters.
 	pathIssues input.Issues
 	// checkedAt is the start of the last check of the caller's access.
 	checkedAt time.Time

@@ -128,6 +128,22 @@ func (c *call) checkPath() {
 			c.pathIssues.Add(fault.InvalidFormat, []string{name}, "must be a UUID")
 		}
 	}
+	known := []string{"workspace_id"}
+	for _, p := range c.route.doc.params {
+		if p.In == "query" {
+			known = append(known, p.Name)
+		}
+	}
+	var unknown []string
+	for name := range c.gin.Request.URL.Query() {
+		if !slices.Contains(known, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	if unknown != nil {
+		slices.Sort(unknown)
+		c.pathIssues.UnrecognizedParams(unknown, known)
+	}
 }
 
 // joinIssues adds issues before those of err. An error of another kind replaces

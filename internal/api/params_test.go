@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,8 +30,28 @@ func TestMalformedQueryString(t *testing.T) {
 			t.Errorf("%s, without a token: %d %s", query, got.status, got.text)
 		}
 	}
-	if got := w.call(t, key, "GET", "/data/usage?workspace_id="+in.String()+"&x=%25&", ""); got.status != 200 {
+	if got := w.call(t, key, "GET", "/data/usage?workspace_id="+in.String()+"&", ""); got.status != 200 {
 		t.Errorf("a good one: %d %s", got.status, got.text)
+	}
+}
+
+// A misspelt parameter must not count as absent, on any route.
+func TestUnknownQueryParameters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := w.workspace(t, "Acme", workspace.Pro, 1_000)
+	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}})
+	for _, c := range []struct{ method, path, body, want string }{
+		{"GET", "/data/usage?workspace=" + in.String(), "", `"keys":["workspace"]`},
+		{"GET", "/data/usage?workspace=x", "", `did you mean \"workspace_id\"?`},
+		{"GET", "/data/projects/" + unknownID + "?includes=signals&expand=&fields=name", "", `unrecognized query parameters: \"expand\", \"includes\" (did you mean \"include\"?)`},
+		{"POST", "/data/projects/search?limit=5", `{"limt":5}`, `unrecognized query parameter: \"limit\"; known here: workspace_id`},
+		{"POST", "/data/projects/search?limit=5", `{"limt":5}`, `unrecognized key: \"limt\" (did you mean \"limit\"?)`},
+		{"GET", "/workspace/views?Limit=5", "", `did you mean \"limit\"?`},
+	} {
+		if got := w.call(t, key, c.method, c.path, c.body); got.status != 400 || got.code() != "validation" || !strings.Contains(got.text, c.want) {
+			t.Errorf("%s: %d %s", c.path, got.status, got.text)
+		}
 	}
 }
 

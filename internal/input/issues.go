@@ -51,11 +51,18 @@ func clip(name string) string {
 
 // Unrecognized records unknown names at path. The message lists the known names, and
 // beside each unknown one the nearest.
-func (s *Issues) Unrecognized(path, names, known []string) {
+func (s *Issues) Unrecognized(path, names, known []string) { s.unrecognized("key", path, names, known) }
+
+// UnrecognizedParams is Unrecognized for parameters of a query string.
+func (s *Issues) UnrecognizedParams(names, known []string) {
+	s.unrecognized("query parameter", nil, names, known)
+}
+
+func (s *Issues) unrecognized(what string, path, names, known []string) {
 	if len(*s) >= fault.MaxIssues {
 		return // before it compares names
 	}
-	message := "unrecognized " + plural("key", len(names)) + ": " + quoteAll(names, known)
+	message := "unrecognized " + plural(what, len(names)) + ": " + quoteAll(names, known)
 	if len(known) > 0 {
 		message += "; known here: " + strings.Join(known, ", ")
 	}

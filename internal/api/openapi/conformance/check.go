@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -139,6 +140,11 @@ func (o *operation) refusals(r *http.Request, path map[string]string, sent []byt
 			given = r.Header.Values(p.name)
 		}
 		reasons = append(reasons, p.refusals(given)...)
+	}
+	for name := range query {
+		if !slices.ContainsFunc(o.params, func(p parameter) bool { return p.in == "query" && p.name == name }) {
+			reasons = append(reasons, name+" is no parameter")
+		}
 	}
 	switch {
 	case o.body == nil:

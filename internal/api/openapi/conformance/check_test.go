@@ -70,6 +70,7 @@ func TestCheck(t *testing.T) {
 		"accepted text":            {"/v1/things/x?limit=x", `{"a":1}`, 200, "7", `{"a":1}`, "does not allow"},
 		"accepted element":         {"/v1/things/x?with=a,c", `{"a":1}`, 200, "7", `{"a":1}`, "does not allow"},
 		"accepted twice":           {"/v1/things/x?limit=1&limit=2", `{"a":1}`, 200, "7", `{"a":1}`, "does not allow"},
+		"accepted unknown":         {"/v1/things/x?limt=1", `{"a":1}`, 200, "7", `{"a":1}`, "limt is no parameter"},
 		"refused though allowed":   {"/v1/things/x", `{"a":1}`, 400, "", refused, "that the document allows"},
 		"refused for other causes": {"/v1/things/x", `{"a":1}`, 400, "", crossed, ""},
 		"refused with reason":      {"/v1/things/x", `{"a":"x"}`, 400, "", refused, ""},
