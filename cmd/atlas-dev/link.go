@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"atlas/cmd/internal/cli"
 	"atlas/cmd/internal/server"
@@ -54,7 +55,7 @@ func signInLink(ctx context.Context, c server.Config, u devUser) (string, error)
 		return "", err
 	}
 	defer client.Close()
-	sessions := session.New(client, session.Options{Prefix: c.RedisPrefix})
+	sessions := session.New(client, session.Options{Prefix: c.RedisPrefix, Timeout: 10 * time.Second})
 	token, err := sessions.Link(ctx, auth.User{ID: u.ID, Email: u.Email, EmailVerified: true, Name: u.Name})
 	return "/#sign-in=" + token, err
 }
