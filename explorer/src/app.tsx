@@ -5,6 +5,7 @@ import { signIn, takeLink } from './api/session'
 import { SearchScreen } from './search/search-screen'
 import { SessionOver, SignedOut } from './session/signed-out'
 import { Notice } from './ui/notice'
+import { Toasts } from './ui/toast'
 
 // Taken once, before anything else reads the address.
 const link = takeLink()
@@ -34,6 +35,7 @@ export function App() {
   return (
     <>
       <Workspace />
+      <Toasts />
       {session.data === null && <SessionOver />}
     </>
   )

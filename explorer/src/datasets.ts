@@ -90,7 +90,7 @@ const labels: Record<string, string> = {
   disposition: 'Disposition',
   gc_status: 'General contractor',
   residential_units: 'Homes',
-  sqft: 'Floor area, sq ft',
+  sqft: 'Floor area (sq ft)',
   last_signal_at: 'Latest signal',
   account_type: 'Kind of firm',
   account_types: 'Kind of firm',

@@ -3,8 +3,11 @@ import { labelOf, type AnyRecord, type Dataset } from '../datasets'
 import { formatDay, formatNumber } from '../format'
 import { useSearch } from '../search/context'
 
-// Shown as the title, in the table of related records, or of no use to people.
-const elsewhere = new Set(['id', 'name', 'title', 'account_ids', 'contact_ids', 'project_id', 'account_id'])
+// Shown as the title or the place, among related records, or of no use to people.
+const elsewhere = new Set([
+  ...['id', 'name', 'title', 'account_ids', 'contact_ids', 'project_id', 'account_id'],
+  ...['city', 'state', 'country', 'latitude', 'longitude', 'created_at', 'updated_at'],
+])
 
 /** Fields lists everything that is known of a record, and says what it means. */
 export function Fields({ dataset, record }: { dataset: Dataset; record: AnyRecord }) {
@@ -12,6 +15,8 @@ export function Fields({ dataset, record }: { dataset: Dataset; record: AnyRecor
   const rows = Object.entries(record).filter(([key]) => !elsewhere.has(key) || (key === 'title' && 'name' in record))
   const known = rows.filter(([, v]) => !isUnknown(v))
   const unknown = rows.filter(([, v]) => isUnknown(v)).map(([key]) => labelOf(key))
+  const place = [record.city, record.state, 'country' in record ? record.country : null].filter(Boolean).join(', ')
+  const at = 'latitude' in record && record.latitude !== null && record.longitude !== null
   return (
     <>
       <dl className="fields">
@@ -21,8 +26,25 @@ export function Fields({ dataset, record }: { dataset: Dataset; record: AnyRecor
             <dd>{show(key, value, valueLabel)}</dd>
           </div>
         ))}
+        {place && (
+          <div>
+            <dt>Place</dt>
+            <dd>
+              {place}
+              {at && (
+                <span className="quiet">
+                  {' '}
+                  {record.latitude?.toFixed(4)}, {record.longitude?.toFixed(4)}
+                </span>
+              )}
+            </dd>
+          </div>
+        )}
       </dl>
-      {unknown.length > 0 && <p className="quiet">Unknown: {new Intl.ListFormat('en').format(unknown)}.</p>}
+      <p className="quiet">
+        {unknown.length > 0 && `Unknown: ${new Intl.ListFormat('en').format(unknown)}. `}
+        Created {formatDay(record.created_at)}, updated {formatDay(record.updated_at)}.
+      </p>
     </>
   )
 }
@@ -34,8 +56,7 @@ function show(key: string, value: unknown, valueLabel: (key: string, value: stri
     const all = value.map((v) => (key === 'account_types' ? valueLabel('account_type', String(v)) : String(v)))
     return new Intl.ListFormat('en').format(all)
   }
-  if (typeof value === 'number')
-    return key === 'latitude' || key === 'longitude' ? value.toFixed(5) : formatNumber(value)
+  if (typeof value === 'number') return formatNumber(value)
   const text = String(value)
   if (key.endsWith('_at')) return formatDay(text)
   if (key === 'email') return <a href={`mailto:${text}`}>{text}</a>

@@ -2,12 +2,14 @@ import './record.css'
 import { useQuery, useQueryClient, type InfiniteData } from '@tanstack/react-query'
 import { ChevronDown, ChevronUp, Link2, X } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
+import { books } from '../api/book'
 import { recordQuery } from '../api/queries'
 import { nouns, type AnyRecord, type Dataset } from '../datasets'
 import { credits } from '../format'
 import { nameOf } from '../search/columns'
 import { useSearch } from '../search/context'
 import { Notice } from '../ui/notice'
+import { Annotations } from './annotations'
 import { Fields } from './fields'
 import { Related } from './related'
 
@@ -33,6 +35,7 @@ export function RecordDrawer({ id }: { id: string }) {
   const loaded = useLoaded(workspace.id, dataset, id)
   const query = useQuery({ ...recordQuery(workspace.id, dataset, id), enabled: false })
   const record = loaded ?? query.data
+  const book = books.find((b) => b === dataset)
   const drawer = useRef<HTMLElement>(null)
   const close = () => {
     const next = { ...state }
@@ -60,6 +63,7 @@ export function RecordDrawer({ id }: { id: string }) {
       {record ? (
         <div className="drawer-body">
           <h2>{nameOf(record)}</h2>
+          {book && <Annotations book={book} id={id} />}
           <Fields dataset={dataset} record={record} />
           <Related dataset={dataset} record={record} />
         </div>

@@ -19,23 +19,38 @@ export function NoMatch() {
   const counts = useQueries({
     queries: relaxed.map((r) => facetsQuery(workspace.id, r.state.dataset, bodyOf(r.state, kindOf), [])),
   })
+  const counting = counts.some((c) => c.isPending)
+  const found = relaxed
+    .map((r, i) => ({ ...r, count: counts[i]?.data?.count ?? 0 }))
+    .filter((r) => r.count > 0)
+    .sort((a, b) => b.count - a.count)
   return (
     <div className="notice">
       <h2>No {nouns[state.dataset].many} match</h2>
-      <p>{relaxed.length > 1 ? 'All conditions together are too many. Give one up:' : 'Give the condition up:'}</p>
-      <ul className="relax">
-        {relaxed.map((r, i) => {
-          const n = counts[i]?.data?.count
-          return (
-            <li key={r.text}>
-              <button className="button" disabled={n === 0} onClick={() => change(r.state)}>
-                Without {r.text}
-                <span className="count">{n === undefined ? '…' : counted(n, state.dataset)}</span>
-              </button>
-            </li>
-          )
-        })}
-      </ul>
+      {counting ? (
+        <p>Counting what would match without one of the conditions…</p>
+      ) : found.length > 0 ? (
+        <>
+          <p>Give up one condition:</p>
+          <ul className="relax">
+            {found.map((r) => (
+              <li key={r.text}>
+                <button className="button" onClick={() => change(r.state)}>
+                  Without {r.text}
+                  <span className="count">{counted(r.count, state.dataset)}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        </>
+      ) : (
+        <>
+          <p>No single condition is to blame.</p>
+          <button className="button" onClick={() => change({ dataset: state.dataset, query: '', conditions: {} })}>
+            Clear all
+          </button>
+        </>
+      )}
     </div>
   )
 }

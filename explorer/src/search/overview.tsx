@@ -4,7 +4,7 @@ import { facetsQuery } from '../api/queries'
 import { followed } from '../address'
 import { capital, labelOf, nouns, overviewDate, rail, type Dataset } from '../datasets'
 import { credits, formatNumber } from '../format'
-import { Histogram } from '../ui/histogram'
+import { Histogram, type Bar } from '../ui/histogram'
 import { barsOf, rangeOf } from './buckets'
 import { useSearch } from './context'
 import { bodyOf, format, isEmpty, parse, withCondition } from './state'
@@ -27,7 +27,11 @@ export function Overview({ counts, price, load }: Props) {
           {counts ? `Show ${formatNumber(price)} rows · ${credits(price)}` : 'Counting…'}
         </button>
         <p>
-          Counting is free, rows cost one credit each. <kbd>Enter</kbd> in the search box loads them too.
+          Counting is free, rows cost one credit each.
+          <span className="wide">
+            {' '}
+            <kbd>Enter</kbd> in the search box loads them too.
+          </span>
         </p>
       </div>
       {date && <Months field={date} />}
@@ -47,7 +51,7 @@ function Months({ field }: { field: string }) {
   const facet = counts.data?.facets.find((f) => f.field === field)
   const condition = state.conditions[field]
   const range = condition?.kind === 'range' ? condition : undefined
-  const bars = barsOf('date', facet?.buckets ?? [])
+  const { bars, earlier } = trimmed(barsOf('date', facet?.buckets ?? []))
   return (
     <section className="card">
       <h2>
@@ -62,13 +66,30 @@ function Months({ field }: { field: string }) {
             {...(range ? { from: range.from, to: range.to } : {})}
             onBrush={(first, last) => change(withCondition(state, field, rangeOf(bars, first, last)))}
           />
-          <p className="quiet">Drag over the bars to choose a time.</p>
+          <p className="quiet">
+            Drag over the bars to choose a time.
+            {earlier > 0 && ` ${formatNumber(earlier)} are earlier.`}
+          </p>
         </>
       ) : (
         <div className="skeleton" style={{ height: 150 }} />
       )}
     </section>
   )
+}
+
+/** Share of the records that the months before the first bar may have. */
+const trim = 0.04
+
+/** trimmed leaves out the first months if they have few records, and counts these. */
+function trimmed(bars: Bar[]): { bars: Bar[]; earlier: number } {
+  const total = bars.reduce((sum, b) => sum + b.count, 0)
+  let earlier = 0
+  for (const [i, b] of bars.entries()) {
+    if (earlier + b.count > trim * total) return { bars: bars.slice(i), earlier }
+    earlier += b.count
+  }
+  return { bars, earlier: 0 }
 }
 
 function Top({ field, facet }: { field: string; facet: Schemas['Facet'] | undefined }) {

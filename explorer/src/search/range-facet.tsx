@@ -64,6 +64,7 @@ function Ends({ field, range, set }: EndsProps) {
       type={field.kind === 'date' ? 'date' : 'text'}
       inputMode={field.kind === 'date' ? undefined : 'decimal'}
       aria-label={`${labelOf(field.key)}, ${name === 'from' ? 'from' : 'up to'}`}
+      className={range?.[name] ? undefined : 'empty'}
       placeholder={name === 'from' ? 'from' : 'up to'}
       defaultValue={range?.[name]}
       onKeyDown={(e) => {

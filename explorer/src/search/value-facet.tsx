@@ -72,7 +72,9 @@ export function ValueFacet({ field, facet }: { field: string; facet: Schemas['Fa
                 {o.label}
               </span>
               <span className="count">{o.count === undefined ? '' : formatNumber(o.count)}</span>
-              <span className="bar" aria-hidden="true" style={{ width: `${((o.count ?? 0) / most) * 100}%` }} />
+              <span className="track" aria-hidden="true">
+                <span style={{ width: `${((o.count ?? 0) / most) * 100}%` }} />
+              </span>
             </label>
           </li>
         ))}
