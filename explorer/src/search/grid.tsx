@@ -69,101 +69,103 @@ export function Grid({ rows, total, loading, onEnd }: Props) {
     if (next >= rows.length - 1) onEnd?.()
   }
   return (
-    <div
-      className={narrow ? 'grid narrow' : 'grid'}
-      ref={scroller}
-      role="grid"
-      aria-label={capital(nouns[state.dataset].many)}
-      aria-rowcount={total + 1}
-      aria-colcount={columns.length}
-      onScroll={(e) => {
-        const box = e.currentTarget
-        const below = box.scrollHeight - box.scrollTop - box.clientHeight
-        if (box.scrollTop > 0 && below < ahead * heights.row) onEnd?.()
-      }}
-      onKeyDown={(e) => {
-        if (e.target instanceof HTMLButtonElement) return
-        const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / heights.row) - 2)
-        const step = {
-          ArrowDown: 1,
-          j: 1,
-          ArrowUp: -1,
-          k: -1,
-          PageDown: page,
-          PageUp: -page,
-          Home: -rows.length,
-          End: rows.length,
-        }[e.key]
-        if (e.metaKey || e.ctrlKey || e.altKey) return
-        if (step) move(step)
-        else if (e.key === 'Enter' || e.key === ' ') open(active)
-        else return
-        e.preventDefault()
-      }}
-    >
-      <div role="rowgroup" className="grid-head">
-        <div role="row" aria-rowindex={1} className="grid-row head" style={{ gridTemplateColumns: template }}>
-          {columns.map((c) => (
-            <Head key={c.key} column={c} />
-          ))}
+    <>
+      <div
+        className={narrow ? 'grid narrow' : 'grid'}
+        ref={scroller}
+        role="grid"
+        aria-label={capital(nouns[state.dataset].many)}
+        aria-rowcount={total + 1}
+        aria-colcount={columns.length}
+        onScroll={(e) => {
+          const box = e.currentTarget
+          const below = box.scrollHeight - box.scrollTop - box.clientHeight
+          if (box.scrollTop > 0 && below < ahead * heights.row) onEnd?.()
+        }}
+        onKeyDown={(e) => {
+          if (e.target instanceof HTMLButtonElement) return
+          const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / heights.row) - 2)
+          const step = {
+            ArrowDown: 1,
+            j: 1,
+            ArrowUp: -1,
+            k: -1,
+            PageDown: page,
+            PageUp: -page,
+            Home: -rows.length,
+            End: rows.length,
+          }[e.key]
+          if (e.metaKey || e.ctrlKey || e.altKey) return
+          if (step) move(step)
+          else if (e.key === 'Enter' || e.key === ' ') open(active)
+          else return
+          e.preventDefault()
+        }}
+      >
+        <div role="rowgroup" className="grid-head">
+          <div role="row" aria-rowindex={1} className="grid-row head" style={{ gridTemplateColumns: template }}>
+            {columns.map((c) => (
+              <Head key={c.key} column={c} />
+            ))}
+          </div>
         </div>
-      </div>
-      <div role="rowgroup" className="grid-body" style={{ height: virtual.getTotalSize() }}>
-        {items.map((item) => {
-          const record = rows[item.index]
-          if (!record) return null
-          return (
-            <div
-              role="row"
-              key={record.id}
-              id={rowID(item.index)}
-              className="grid-row"
-              aria-rowindex={item.index + 2}
-              aria-selected={record.id === state.record}
-              tabIndex={item.index === active ? 0 : -1}
-              style={{
-                transform: `translateY(${item.start}px)`,
-                height: item.size,
-                gridTemplateColumns: narrow ? undefined : template,
-              }}
-              onClick={(e) => {
-                if (e.target instanceof HTMLAnchorElement) return
-                setActive(item.index)
-                open(item.index)
-              }}
-              onFocus={() => setActive(item.index)}
-            >
-              {columns.map((c, i) => (
-                <div
-                  role="gridcell"
-                  key={c.key}
-                  aria-colindex={i + 1}
-                  className={c.numeric ? 'cell numeric' : 'cell'}
-                  data-key={c.key}
-                >
-                  {i === 0 ? (
-                    <a
-                      tabIndex={-1}
-                      href={format({ ...state, record: record.id })}
-                      onClick={followed}
-                      title={String(c.cell(record))}
-                    >
-                      {c.cell(record)}
-                    </a>
-                  ) : (
-                    c.cell(record)
-                  )}
-                </div>
-              ))}
-            </div>
-          )
-        })}
+        <div role="rowgroup" className="grid-body" style={{ height: virtual.getTotalSize() }}>
+          {items.map((item) => {
+            const record = rows[item.index]
+            if (!record) return null
+            return (
+              <div
+                role="row"
+                key={record.id}
+                id={rowID(item.index)}
+                className="grid-row"
+                aria-rowindex={item.index + 2}
+                aria-selected={record.id === state.record}
+                tabIndex={item.index === active ? 0 : -1}
+                style={{
+                  transform: `translateY(${item.start}px)`,
+                  height: item.size,
+                  gridTemplateColumns: narrow ? undefined : template,
+                }}
+                onClick={(e) => {
+                  if (e.target instanceof HTMLAnchorElement) return
+                  setActive(item.index)
+                  open(item.index)
+                }}
+                onFocus={() => setActive(item.index)}
+              >
+                {columns.map((c, i) => (
+                  <div
+                    role="gridcell"
+                    key={c.key}
+                    aria-colindex={i + 1}
+                    className={c.numeric ? 'cell numeric' : 'cell'}
+                    data-key={c.key}
+                  >
+                    {i === 0 ? (
+                      <a
+                        tabIndex={-1}
+                        href={format({ ...state, record: record.id })}
+                        onClick={followed}
+                        title={String(c.cell(record))}
+                      >
+                        {c.cell(record)}
+                      </a>
+                    ) : (
+                      c.cell(record)
+                    )}
+                  </div>
+                ))}
+              </div>
+            )
+          })}
+        </div>
       </div>
       {loading && <div className="skeleton line" style={{ width: '70%', margin: 12 }} />}
       <p className="sr" aria-live="polite">
         {formatNumber(rows.length)} rows loaded
       </p>
-    </div>
+    </>
   )
 }
 

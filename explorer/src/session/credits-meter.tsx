@@ -4,16 +4,24 @@ import { creditListeners } from '../api/client'
 import { creditsQuery } from '../api/queries'
 import { credits, formatNumber, formatShort } from '../format'
 
+/** How long the cost of an action is shown, in milliseconds. */
+const shown = 5000
+
 /** CreditsMeter shows the credits that are left, and for a moment what an action cost. */
 export function CreditsMeter() {
   const { data } = useQuery(creditsQuery)
-  const [cost, setCost] = useState<{ n: number; at: number }>()
+  const [cost, setCost] = useState<number>()
   useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
     const hear = (_: unknown, charged: number) => {
-      if (charged > 0) setCost({ n: charged, at: Date.now() })
+      if (charged === 0) return
+      setCost(charged)
+      clearTimeout(timer)
+      timer = setTimeout(() => setCost(undefined), shown)
     }
     creditListeners.add(hear)
     return () => {
+      clearTimeout(timer)
       creditListeners.delete(hear)
     }
   }, [])
@@ -33,8 +41,8 @@ export function CreditsMeter() {
         <span style={{ width: `${Math.max(share * 100, data.used > 0 ? 2 : 0)}%` }} />
       </span>
       {cost && (
-        <span className="cost" key={cost.at} role="status">
-          −{formatNumber(cost.n)}
+        <span className="cost" role="status">
+          −{formatNumber(cost)}
         </span>
       )}
     </div>
