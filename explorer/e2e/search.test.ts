@@ -13,6 +13,10 @@ test('a link signs in once and leaves the address', async ({ page, browser }) =>
   await expect(other.getByText('This sign-in link was used already')).toBeVisible()
   await other.goto('/')
   await expect(other.getByRole('heading', { name: 'Sign in to Atlas' })).toBeVisible()
+  // A link works also where the page is open already.
+  await other.goto(link())
+  await counted(other)
+  expect(other.url()).not.toContain('sign-in')
   await stranger.close()
 })
 
@@ -51,6 +55,7 @@ test('counting costs nothing, and rows cost what is shown', async ({ page }) => 
   await expect(page).toHaveURL('/accounts?q=garage')
   await page.goBack()
   await expect(page.getByText(/^50 of/)).toBeVisible()
+  expect(await grid.evaluate((e) => e.scrollTop)).toBeGreaterThan(0)
   expect(searches).toHaveLength(2)
   expect(await used()).toBe(before + 50)
 })

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { descriptorsQuery, sessionQuery, workspaceQuery } from './api/queries'
-import { signIn, takeLink } from './api/session'
+import { signIn, takeLink, type User } from './api/session'
 import { SearchScreen } from './search/search-screen'
 import { SessionOver, SignedOut } from './session/signed-out'
 import { Notice } from './ui/notice'
@@ -12,33 +12,47 @@ const link = takeLink()
 
 export function App() {
   const client = useQueryClient()
+  // Whoever was signed in last: a session that ends leaves what is on the page.
+  const [last, setLast] = useState<User>()
   const exchange = useMutation({
     mutationFn: signIn,
-    onSuccess: (user) => client.setQueryData(sessionQuery.queryKey, user),
+    onSuccess: async (user) => {
+      // What is on the page is another user's.
+      if (last && user?.id !== last.id) location.reload()
+      client.setQueryData(sessionQuery.queryKey, user)
+      await client.refetchQueries({ predicate: (q) => q.state.status === 'error' && q.isActive() })
+    },
   })
   const { mutate, isIdle, isPending } = exchange
   useEffect(() => {
     if (link && isIdle) mutate(link)
   }, [mutate, isIdle])
-  const entering = link !== undefined && (isIdle || isPending)
+  // A link that is opened where the page is already changes the fragment only.
+  useEffect(() => {
+    const listen = () => {
+      const token = takeLink()
+      if (token) mutate(token)
+    }
+    addEventListener('hashchange', listen)
+    return () => removeEventListener('hashchange', listen)
+  }, [mutate])
+  const entering = isPending || (link !== undefined && isIdle)
   const session = useQuery({ ...sessionQuery, enabled: !entering })
-  // A session that ends leaves what is on the page.
-  const [wasIn, setWasIn] = useState(false)
-  if (session.data && !wasIn) setWasIn(true)
+  if (session.data && session.data.id !== last?.id) setLast(session.data)
 
-  if (!wasIn) {
-    if (exchange.error) return <SignedOut error={exchange.error} />
-    if (session.error) return <SignedOut error={session.error} />
-    if (session.data === null) return <SignedOut />
-    return null
+  if (last) {
+    return (
+      <>
+        <Workspace />
+        <Toasts />
+        {session.data === null && <SessionOver />}
+      </>
+    )
   }
-  return (
-    <>
-      <Workspace />
-      <Toasts />
-      {session.data === null && <SessionOver />}
-    </>
-  )
+  if (entering) return null
+  const error = exchange.error ?? session.error
+  if (error) return <SignedOut error={error} />
+  return session.data === null ? <SignedOut /> : null
 }
 
 function Workspace() {

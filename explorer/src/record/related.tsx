@@ -212,6 +212,6 @@ function about(dataset: Dataset, record: AnyRecord): string {
       return pretty(r.title ?? r.role, r.account_name)
     }
     case 'signals':
-      return pretty((record as Records['signals']).signal_type)
+      return '' // its title begins with what happened
   }
 }

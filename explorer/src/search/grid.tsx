@@ -12,10 +12,17 @@ import { format } from './state'
 
 /** Heights of a row in pixels: of a table, and of a card on a narrow page. */
 const heights = { row: 36, card: 64 }
+/** Space beside the columns in pixels. */
+const inset = 12
 /** The next page is read when this many loaded rows are left below, once one has scrolled. */
 const ahead = 5
 
+/** Where each table was scrolled to, in pixels, for whoever comes back to it. */
+const offsets = new Map<string, number>()
+
 interface Props {
+  /** Identifies the search. */
+  name: string
   rows: AnyRecord[]
   total: number
   loading: boolean
@@ -24,7 +31,7 @@ interface Props {
 }
 
 /** Grid is the table of rows. It draws only those in sight. */
-export function Grid({ rows, total, loading, onEnd }: Props) {
+export function Grid({ name, rows, total, loading, onEnd }: Props) {
   const { state, change } = useSearch()
   const narrow = useNarrow()
   const columns = columnsOf(state.dataset)
@@ -43,13 +50,16 @@ export function Grid({ rows, total, loading, onEnd }: Props) {
     getScrollElement: () => scroller.current,
     estimateSize: () => (narrow ? heights.card : heights.row),
     overscan: 8,
-    initialOffset: () => Number(history.state?.scroll ?? 0),
+    initialOffset: () => offsets.get(name) ?? 0,
   })
   useEffect(() => virtual.measure(), [narrow, virtual])
   const items = virtual.getVirtualItems()
   const template = columns
     .map(({ width: [least, share] }) => (share ? `minmax(${least}px, ${share}fr)` : `${least}px`))
     .join(' ')
+
+  // Below this width the table scrolls sideways.
+  const minWidth = narrow ? undefined : columns.reduce((sum, c) => sum + c.width[0], 2 * inset)
 
   useEffect(() => {
     if (!moved.current) return
@@ -79,6 +89,7 @@ export function Grid({ rows, total, loading, onEnd }: Props) {
         aria-colcount={columns.length}
         onScroll={(e) => {
           const box = e.currentTarget
+          offsets.set(name, box.scrollTop)
           const below = box.scrollHeight - box.scrollTop - box.clientHeight
           if (box.scrollTop > 0 && below < ahead * heights.row) onEnd?.()
         }}
@@ -103,13 +114,18 @@ export function Grid({ rows, total, loading, onEnd }: Props) {
         }}
       >
         <div role="rowgroup" className="grid-head">
-          <div role="row" aria-rowindex={1} className="grid-row head" style={{ gridTemplateColumns: template }}>
+          <div
+            role="row"
+            aria-rowindex={1}
+            className="grid-row head"
+            style={{ gridTemplateColumns: template, minWidth }}
+          >
             {columns.map((c) => (
               <Head key={c.key} column={c} />
             ))}
           </div>
         </div>
-        <div role="rowgroup" className="grid-body" style={{ height: virtual.getTotalSize() }}>
+        <div role="rowgroup" className="grid-body" style={{ height: virtual.getTotalSize(), minWidth }}>
           {items.map((item) => {
             const record = rows[item.index]
             if (!record) return null

@@ -1,4 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
 import type { Schemas } from '../api/client'
 import { pageSize, rowsQuery } from '../api/queries'
 import { credits, formatNumber } from '../format'
@@ -18,28 +19,32 @@ interface Props {
 export function Results({ counts, error, retry }: Props) {
   const { workspace, state, body } = useSearch()
   const query = useInfiniteQuery(rowsQuery(workspace.id, state.dataset, body, state.sort))
-  const rows = query.data?.pages.flatMap((p) => p.rows) ?? []
+  const rows = useMemo(() => query.data?.pages.flatMap((p) => p.rows) ?? [], [query.data])
+  // Counts do not search e-mail addresses, so rows may be more.
+  const total = Math.max(counts?.count ?? 0, rows.length)
   const more = () => {
     if (!query.isFetching) void query.fetchNextPage()
   }
-  const left = counts ? Math.max(0, counts.count - rows.length) : pageSize
+  const left = counts ? total - rows.length || pageSize : pageSize
   const price = Math.min(pageSize, left)
 
+  const name = JSON.stringify([state.dataset, body, state.sort])
   if (query.data && rows.length === 0) return <NoMatch />
   if (query.data) {
     return (
       <>
         <Grid
           // Another search begins at its top.
-          key={JSON.stringify([state.dataset, body, state.sort])}
+          key={name}
+          name={name}
           rows={rows}
-          total={counts?.count ?? rows.length}
+          total={total}
           loading={query.isFetchingNextPage}
           onEnd={query.hasNextPage && !query.isFetchNextPageError ? more : undefined}
         />
         <footer className="foot">
           <span>
-            <b>{formatNumber(rows.length)}</b> of {counts ? formatNumber(counts.count) : '…'} loaded
+            <b>{formatNumber(rows.length)}</b> of {counts ? formatNumber(total) : '…'} loaded
           </span>
           {query.error ? (
             <span className="problem" role="alert">
@@ -58,8 +63,24 @@ export function Results({ counts, error, retry }: Props) {
   if (query.isFetching) return <GridSkeleton />
   if (query.error) return <Notice error={query.error} retry={more} />
   if (error && !counts) return <Notice error={error} retry={retry} />
-  if (counts?.count === 0) return <NoMatch />
+  if (counts?.count === 0) {
+    const address = state.dataset === 'contacts' && state.query.includes('@')
+    return address ? <Address load={more} busy={query.isFetching} /> : <NoMatch />
+  }
   return <Overview counts={counts} price={price} load={more} />
+}
+
+/** Address offers to search for an e-mail address, which counts do not do. */
+function Address({ load, busy }: { load: () => void; busy: boolean }) {
+  return (
+    <div className="notice">
+      <h2>E-mail addresses are not counted</h2>
+      <p>Searching for one costs a credit for each person found, and nothing if there is none.</p>
+      <button className="button primary" disabled={busy} onClick={load}>
+        Search · up to {credits(pageSize)}
+      </button>
+    </div>
+  )
 }
 
 function GridSkeleton() {

@@ -1,10 +1,11 @@
 import './search.css'
 import { useQuery } from '@tanstack/react-query'
 import { SlidersHorizontal } from 'lucide-react'
-import { useRef } from 'react'
+import { useEffect, useRef } from 'react'
 import type { Schemas } from '../api/client'
 import { facetsQuery, type Descriptor } from '../api/queries'
-import { rail } from '../datasets'
+import { followed } from '../address'
+import { counted, rail } from '../datasets'
 import { RecordDrawer } from '../record/record-drawer'
 import { CreditsMeter } from '../session/credits-meter'
 import { UserMenu } from '../session/user-menu'
@@ -30,6 +31,10 @@ export function SearchScreen({ workspace, descriptors }: Props) {
   // Counts of the former tab do not stand under the new one.
   const stale = facets.isPlaceholderData && facets.data?.facets[0]?.field !== rail[state.dataset][0]?.key
   const counts = stale ? undefined : facets.data
+  const title = counts ? `${counted(counts.count, state.dataset)} · Atlas` : 'Atlas'
+  useEffect(() => {
+    document.title = title
+  }, [title])
   const narrow = useNarrow()
   const sheet = useRef<HTMLDialogElement>(null)
   const shortcuts = useShortcuts()
@@ -39,7 +44,7 @@ export function SearchScreen({ workspace, descriptors }: Props) {
     <SearchContext value={search}>
       <div className="screen">
         <header className="top">
-          <a className="brand" href="/" aria-label={`Atlas, ${workspace.name}`}>
+          <a className="brand" href="/" onClick={followed} aria-label={`Atlas, ${workspace.name}`}>
             <Mark />
             <span>{workspace.name}</span>
           </a>
