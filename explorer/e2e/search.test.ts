@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { counted, enter, expect, link, service, test, used } from './service'
 
 test('a link signs in once and leaves the address', async ({ page, browser }) => {
@@ -209,4 +210,17 @@ test('signing out ends the session', async ({ page }) => {
   await page.getByRole('button', { name: /^Signed in as/ }).click()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await expect(page.getByRole('heading', { name: 'Sign in to Atlas' })).toBeVisible()
+})
+
+test('the search can be copied for the command line', async ({ page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await enter(page, '/projects?q=garage&stage=permitted&cost=10000..&unknown=sqft&sort=cost:desc')
+  await page.getByRole('button', { name: 'Copy the search' }).click()
+  await page.getByRole('button', { name: 'Request with curl' }).click()
+  const command = await page.evaluate(() => navigator.clipboard.readText())
+  const env = { ...process.env, ATLAS_API_KEY: service().workspaces[0]?.api_key }
+  const rows = JSON.parse(execFileSync('sh', ['-c', command], { env }).toString()) as { metadata: { total: number } }
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(new RegExp(`^${rows.metadata.total} `))
+  await page.getByRole('button', { name: 'Command of atlas' }).click()
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^atlas search projects /)
 })

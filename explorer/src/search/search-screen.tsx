@@ -12,6 +12,7 @@ import { UserMenu } from '../session/user-menu'
 import { Mark } from '../ui/mark'
 import { useNarrow } from '../ui/use-narrow'
 import { SearchContext, useSearchOfAddress } from './context'
+import { CopySearch } from './copy-search'
 import { FacetRail, facetRequests } from './facet-rail'
 import { Results } from './results'
 import { SearchBox } from './search-box'
@@ -67,6 +68,7 @@ export function SearchScreen({ workspace, descriptors }: Props) {
                 </button>
               )}
               <Sentence count={counts?.count} />
+              <CopySearch />
             </div>
             <Results counts={counts} error={facets.error} retry={() => void facets.refetch()} />
           </main>
