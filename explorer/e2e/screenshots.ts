@@ -5,7 +5,7 @@ const folder = '../docs'
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test.describe(colorScheme, () => {
-    test.use({ colorScheme, viewport: { width: 1280, height: 800 }, deviceScaleFactor: 1 })
+    test.use({ colorScheme, viewport: { width: 1440, height: 900 }, deviceScaleFactor: 1 })
     test('pictures', async ({ page }) => {
       await enter(page)
       await expect(page.getByRole('img', { name: /by month/ })).toBeVisible()
