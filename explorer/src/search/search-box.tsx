@@ -18,18 +18,26 @@ export function SearchBox() {
     if (text.trim() !== state.query) setText(state.query)
   }
   useEffect(() => () => clearTimeout(timer.current), [])
+  // A filter may change while typing pauses.
+  const latest = useRef(state)
+  useEffect(() => {
+    latest.current = state
+  }, [state])
 
-  const apply = (value: string, now: boolean) => {
+  const apply = (value: string) => {
     clearTimeout(timer.current)
-    const next = { ...state, query: value.trim() }
+    const next = { ...latest.current, query: value.trim() }
     delete next.record
-    if (now) change(next, { replace: true })
-    else timer.current = setTimeout(() => change(next, { replace: true }), pause)
+    change(next, { replace: true })
     return next
+  }
+  const applySoon = (value: string) => {
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => apply(value), pause)
   }
   const clear = () => {
     setText('')
-    apply('', true)
+    apply('')
   }
   return (
     <form
@@ -37,7 +45,7 @@ export function SearchBox() {
       role="search"
       onSubmit={(e) => {
         e.preventDefault()
-        load(apply(text, true))
+        load(apply(text))
       }}
     >
       <Search size={16} aria-hidden />
@@ -54,7 +62,7 @@ export function SearchBox() {
         value={text}
         onChange={(e) => {
           setText(e.target.value)
-          apply(e.target.value, false)
+          applySoon(e.target.value)
         }}
         onKeyDown={(e) => {
           if (e.key === 'Escape' && text) clear()
