@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { descriptorsQuery, sessionQuery, workspaceQuery } from './api/queries'
-import { signIn, takeLink, type User } from './api/session'
+import { signIn, signOut, takeLink, type User } from './api/session'
 import { SearchScreen } from './search/search-screen'
 import { SessionOver, SignedOut } from './session/signed-out'
 import { Notice } from './ui/notice'
@@ -63,13 +63,18 @@ function Workspace() {
   if (failed) {
     return (
       <main className="alone">
-        <Notice
-          error={failed}
-          retry={() => {
-            void workspace.refetch()
-            if (id) void descriptors.refetch()
-          }}
-        />
+        <div className="sheet">
+          <Notice
+            error={failed}
+            retry={() => {
+              void workspace.refetch()
+              if (id) void descriptors.refetch()
+            }}
+          />
+          <button className="button" onClick={() => void signOut().then(() => location.assign('/'))}>
+            Sign out
+          </button>
+        </div>
       </main>
     )
   }
