@@ -4,15 +4,29 @@
 #   docker run --rm atlas --help
 #
 # docker-compose.yml runs it beside its backends.
-FROM golang:1.26-bookworm AS build
+FROM golang:1.26-bookworm AS source
 WORKDIR /src
 # By themselves, so that they are fetched again only when they change.
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
+
+FROM source AS document
+RUN go run ./scripts/openapi >/openapi.json
+
+# The Explorer, the web page that the binary serves.
+FROM node:22-bookworm-slim AS explorer
+WORKDIR /src
+COPY scripts/explorer scripts/explorer
+COPY explorer explorer
+COPY --from=document /openapi.json explorer/src/api/openapi.json
+RUN scripts/explorer
+
+FROM source AS build
+COPY --from=explorer /src/explorer/dist explorer/dist
 # The version in metrics, traces and logs.
 ARG VERSION=unknown
-RUN CGO_ENABLED=0 ATLAS_VERSION=${VERSION} scripts/build -trimpath -buildvcs=false -o /image/atlas ./cmd/atlas
+RUN CGO_ENABLED=0 ATLAS_EXPLORER=built ATLAS_VERSION=${VERSION} scripts/build -trimpath -buildvcs=false -o /image/atlas ./cmd/atlas
 # A folder for temporary files: atlas index load sorts on disk. Mount something
 # large there for that.
 RUN mkdir -p --mode=1777 /image/tmp && mkdir -p /image/etc/ssl/certs \

@@ -90,6 +90,7 @@ type devWorkspace struct {
 type devUser struct {
 	ID    workspace.UserID `json:"id"`
 	Email string           `json:"email"`
+	Name  string           `json:"name"`
 	Role  people.Role      `json:"role"`
 	Token string           `json:"token"`
 }
@@ -99,6 +100,7 @@ const (
 	devSecretsName = "secrets.json"
 	devTokenTTL    = 30 * 24 * time.Hour
 	devStopTimeout = 40 * time.Second
+	devRedisPrefix = "atlas:credits:"
 )
 
 // Run starts the missing backends, fills them, and serves until ctx ends.
@@ -150,12 +152,17 @@ func (c *devCmd) Run(ctx context.Context, s *cli.Streams) (err error) {
 		return err
 	}
 	defer logFile.Close()
+	first := file.Workspaces[0].Users[0]
+	link, err := signInLink(ctx, config, first)
+	if err != nil {
+		return err
+	}
 	return server.Run(ctx, config, c.Logger(logFile), func(addr string) {
 		file.BaseURL = "http://" + addr + "/api/v1"
 		if err := writeJSON(filepath.Join(c.Dir, devFileName), file); err != nil {
 			say("dev.json could not be written: %v", err)
 		}
-		printSummary(s.Out, file, filepath.Join(c.Dir, devFileName), time.Since(began))
+		printSummary(s.Out, file, filepath.Join(c.Dir, devFileName), "http://"+addr+link, time.Since(began))
 	})
 }
 
@@ -165,9 +172,11 @@ func (c *devCmd) serveConfig(stack *devstack.Stack, urls postgres.URLs, secrets 
 		Bounds:  c.Bounds,
 		Elastic: cli.Elastic{ElasticsearchURL: []string{stack.ElasticsearchURL}, IndexPrefix: "atlas-"},
 		Listen:  c.listen(), PostgresURL: urls.App, PostgresSystemURL: urls.System, RedisURL: stack.RedisURL,
-		RedisPrefix: "atlas:credits:", CursorKeys: []string{secrets.CursorKey}, JWTSecret: secrets.JWTSecret,
+		RedisPrefix: devRedisPrefix, CursorKeys: []string{secrets.CursorKey}, JWTSecret: secrets.JWTSecret,
 		SearchTimeout: 10 * time.Second, RedisTimeout: c.RedisTimeout,
 		Operation: server.Operation{MaxRequests: api.DefaultMaxRequests, MaxCalls: server.DefaultMaxCalls, Drain: 5 * time.Second},
+
+		DevelopmentSessions: true,
 	}
 }
 
@@ -267,7 +276,7 @@ func (c *devCmd) seedUser(ctx context.Context, directory *people.Directory, w wo
 		return devUser{}, err
 	}
 	token, err := auth.Mint(secrets.JWTSecret, auth.Claims{User: m.ID, Email: m.Email, Name: m.Name}, devTokenTTL)
-	return devUser{m.ID, m.Email, m.Role, token}, err
+	return devUser{m.ID, m.Email, m.Name, m.Role, token}, err
 }
 
 func (c *devCmd) knownKeys() map[workspace.ID]string {
@@ -290,10 +299,13 @@ func writeJSON(path string, v any) error {
 	return durable.Replace(path, append(raw, '\n'))
 }
 
-func printSummary(w io.Writer, f devFile, path string, took time.Duration) {
+func printSummary(w io.Writer, f devFile, path, explorer string, took time.Duration) {
 	first := f.Workspaces[0]
 	fmt.Fprintf(w, `
 Atlas serves on %[1]s (started in %.0[4]f s; Ctrl-C stops it)
+
+Explorer, signed in as %[7]s (once, within ten minutes; then: atlas-dev link):
+  %[6]s
 
 API key of %[2]q:
   %[3]s
@@ -304,5 +316,5 @@ Try it:
   curl -s '%[1]s/data/usage' -H 'Authorization: Bearer %[3]s'
 
 All workspaces, keys and users' tokens: %[5]s
-`, f.BaseURL, first.Name, first.APIKey, took.Seconds(), path)
+`, f.BaseURL, first.Name, first.APIKey, took.Seconds(), path, explorer, first.Users[0].Email)
 }

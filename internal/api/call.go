@@ -222,7 +222,7 @@ func checkWorkspaceParam(given []string) error {
 // identify authenticates the caller.
 func (c *call) identify() (err error) {
 	c.checkedAt = time.Now()
-	c.identity, err = c.server.Gate.Authenticate(c.Context(), c.gin.Request.Header.Values("Authorization"))
+	c.identity, err = c.server.authenticate(c.gin.Request)
 	return err
 }
 

@@ -82,6 +82,9 @@ func (c *call) showTag() {
 	h.Set("ETag", c.etag)
 	h.Set("Cache-Control", "private")
 	h.Add("Vary", "Authorization")
+	if c.server.Sessions != nil {
+		h.Add("Vary", "Cookie")
+	}
 }
 
 // writeNotModified answers 304.

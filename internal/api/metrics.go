@@ -47,6 +47,7 @@ const (
 var outside = map[string]string{
 	livePath: opLive, readyPath: opReady,
 	Version + documentPath: "get_openapi", docsPath: "docs", docsPath + "/*file": "docs",
+	sessionPath: "get_session",
 }
 
 // operation is the name under which the request is counted and logged.

@@ -106,6 +106,12 @@ type Server struct {
 	ETagKey []byte
 	// Origins are those whose pages may call the API from a browser; none: no CORS.
 	Origins []string
+	// Pages serves the Explorer; nil: there is none.
+	Pages Pages
+	// Sessions has the sessions of the Explorer; nil: nobody can sign in to it.
+	Sessions Sessions
+	// PlainCookies is for development without TLS: cookies of sessions are not Secure.
+	PlainCookies bool
 
 	load   load
 	tagger *tagger
@@ -146,6 +152,7 @@ func (s *Server) router() *gin.Engine {
 		g.Handle(r.Method, path, s.serve(r, budget))
 	}
 	s.mountDocument(g, methods)
+	s.mountSession(g, methods)
 	for path, allowed := range methods {
 		refuse := notAllowed(allowed)
 		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {
@@ -159,6 +166,9 @@ func (s *Server) router() *gin.Engine {
 		// path with a slash too many, so methods that are not registered reach this handler.
 		if allowed := methodsOf(methods, ctx.Request.URL.Path); allowed != nil {
 			notAllowed(allowed)(ctx)
+			return
+		}
+		if s.servePage(ctx) {
 			return
 		}
 		callOf(ctx).fail(fault.New(fault.NotFound, "no route is called %s", ctx.Request.URL.Path))

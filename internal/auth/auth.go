@@ -123,6 +123,20 @@ type Identity struct {
 	user user
 }
 
+// User is who signed in to a session.
+type User struct {
+	ID    workspace.UserID `json:"id"`
+	Email string           `json:"email"`
+	// EmailVerified means that the issuer verified the address.
+	EmailVerified bool   `json:"email_verified"`
+	Name          string `json:"name"`
+}
+
+// SignedIn returns the identity of the user of a session.
+func SignedIn(u User) Identity {
+	return Identity{Kind: ByUser, user: user{id: u.ID, email: u.Email, name: u.Name, emailVerified: u.EmailVerified}}
+}
+
 // User returns the user's id, zero for a key.
 func (i Identity) User() workspace.UserID { return i.user.id }
 

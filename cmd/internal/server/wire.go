@@ -8,12 +8,16 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
+
 	"atlas/cmd/internal/cli"
+	"atlas/explorer"
 	"atlas/internal/api"
 	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/internal/elastic"
 	"atlas/internal/ratelimit"
+	"atlas/internal/session"
 	"atlas/internal/telemetry"
 	"atlas/mappings"
 	"atlas/search"
@@ -77,14 +81,14 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		return nil, err
 	}
 	w.jobs = append(w.jobs, stopRoles)
-	redis, err := credits.Open(c.RedisURL)
+	client, err := credits.Open(c.RedisURL)
 	if err != nil {
 		return nil, err
 	}
-	redis.AddHook(metrics.Redis())
-	tracing.Redis(redis)
-	w.backends = append(w.backends, func() { _ = redis.Close() })
-	ledger, err := credits.New(redis, credits.Options{Prefix: c.RedisPrefix, Timeout: c.RedisTimeout, Log: log})
+	client.AddHook(metrics.Redis())
+	tracing.Redis(client)
+	w.backends = append(w.backends, func() { _ = client.Close() })
+	ledger, err := credits.New(client, credits.Options{Prefix: c.RedisPrefix, Timeout: c.RedisTimeout, Log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +108,10 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	if err != nil {
 		return nil, err
 	}
+	pages, err := explorer.New()
+	if err != nil {
+		return nil, err
+	}
 	engine := &search.Engine{Elastic: es, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
 	w.server = &api.Server{
 		Search:     engine,
@@ -120,17 +128,26 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 			"tokens":        func(context.Context) error { return gate.Ready() },
 		},
 		Filling:   system.Filling,
-		FreeLimit: ratelimit.New(redis, c.RedisPrefix+"free:", c.FreeRate, c.FreeBurst),
+		FreeLimit: ratelimit.New(client, c.RedisPrefix+"free:", c.FreeRate, c.FreeBurst),
 		Log:       log,
 		Tracing:   tracing.Gin(),
 		Meter:     metrics, MaxRequests: c.MaxRequests, RequestTimeout: c.requestTimeout(),
 		ETagKey: c.cursorKeys()[0], Origins: c.CORSOrigins,
+		Pages: pages,
+	}
+	if c.DevelopmentSessions {
+		w.server.Sessions, w.server.PlainCookies = Sessions(client, c), true
 	}
 	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, log)
 	w.jobs = append(w.jobs, stopSweep)
 	w.backends = append(w.backends, closeProjector)
-	gauges{es, background, store, system, redis, ledger, c.mail().Enabled()}.register(metrics)
+	gauges{es, background, store, system, client, ledger, c.mail().Enabled()}.register(metrics)
 	return w, nil
+}
+
+// Sessions returns the sessions of the Explorer.
+func Sessions(client redis.UniversalClient, c Config) *session.Store {
+	return session.New(client, session.Options{Prefix: c.RedisPrefix, Timeout: c.RedisTimeout})
 }
 
 // IndicesReady checks that the alias of each dataset answers with all shards,

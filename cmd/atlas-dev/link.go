@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"atlas/cmd/internal/cli"
+	"atlas/cmd/internal/server"
+	"atlas/internal/api"
+	"atlas/internal/auth"
+	"atlas/internal/credits"
+	"atlas/internal/session"
+)
+
+type linkCmd struct {
+	Dir   string `default:".atlas" type:"path" help:"Folder of the running atlas-dev (default: .atlas)."`
+	Email string `help:"Whom to sign in, as in dev.json (default: the owner of the first workspace)."`
+}
+
+// Run prints a link to the service that dev.json describes.
+func (c *linkCmd) Run(ctx context.Context, s *cli.Streams) error {
+	raw, err := os.ReadFile(filepath.Join(c.Dir, devFileName)) // #nosec G304 -- a file that who runs the command names
+	if err != nil {
+		return fmt.Errorf("is atlas-dev running? %w", err)
+	}
+	var f devFile
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return err
+	}
+	for _, w := range f.Workspaces {
+		for _, u := range w.Users {
+			if c.Email != "" && c.Email != u.Email {
+				continue
+			}
+			link, err := signInLink(ctx, server.Config{RedisURL: f.RedisURL, RedisPrefix: devRedisPrefix}, u)
+			if err == nil {
+				fmt.Fprintln(s.Out, strings.TrimSuffix(f.BaseURL, api.Version)+link)
+			}
+			return err
+		}
+	}
+	return fmt.Errorf("no user of dev.json has the address %s", c.Email)
+}
+
+// signInLink returns an address, without scheme and host, that signs in to the
+// Explorer. The token is in the fragment, which browsers do not send.
+func signInLink(ctx context.Context, c server.Config, u devUser) (string, error) {
+	client, err := credits.Open(c.RedisURL)
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	sessions := session.New(client, session.Options{Prefix: c.RedisPrefix, Timeout: 10 * time.Second})
+	token, err := sessions.Link(ctx, auth.User{ID: u.ID, Email: u.Email, EmailVerified: true, Name: u.Name})
+	return "/#sign-in=" + token, err
+}

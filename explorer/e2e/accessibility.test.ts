@@ -1,0 +1,75 @@
+import { createRequire } from 'node:module'
+import { readFileSync } from 'node:fs'
+import type { AxeResults } from 'axe-core'
+import type { Page } from '@playwright/test'
+import { counted, enter, expect, test } from './service'
+
+const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** findings runs axe on the page as it is. */
+async function findings(page: Page): Promise<string[]> {
+  await page.evaluate(source)
+  const results = await page.evaluate(async () => {
+    const { axe } = window as unknown as { axe: { run: () => Promise<AxeResults> } }
+    return axe.run()
+  })
+  return results.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`)
+}
+
+const sizes = [
+  { width: 1440, height: 900 },
+  { width: 390, height: 844 },
+]
+for (const viewport of sizes) {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test.describe(`${viewport.width} px, ${colorScheme}`, () => {
+      test.use({ viewport, colorScheme })
+
+      test('signed out', async ({ page }) => {
+        await page.goto('/')
+        await expect(page.getByRole('heading', { name: 'Sign in to Atlas' })).toBeVisible()
+        expect(await findings(page)).toEqual([])
+      })
+
+      test('search and record', async ({ page }) => {
+        await enter(page)
+        expect(await findings(page)).toEqual([])
+        await page.goto('/projects?stage=permitted&stage=filed&cost=10000..&sort=cost:desc')
+        await counted(page)
+        await page.getByRole('button', { name: /^Show 25 rows/ }).click()
+        await expect(page.getByRole('grid')).toBeVisible()
+        expect(await findings(page)).toEqual([])
+        if (viewport.width < 760) {
+          await page.getByRole('button', { name: /^Filters/ }).click()
+          expect(await findings(page)).toEqual([])
+          await page.keyboard.press('Escape')
+        }
+        await page
+          .getByRole('row')
+          .nth(viewport.width < 760 ? 1 : 2)
+          .click()
+        await expect(page.getByRole('tablist')).toBeVisible()
+        expect(await findings(page)).toEqual([])
+      })
+
+      test('each dataset, and no match', async ({ page }) => {
+        await enter(page)
+        for (const address of [
+          '/accounts',
+          '/contacts',
+          '/signals',
+          '/projects?q=garage&stage=filed&cost=90000000..',
+        ]) {
+          await page.goto(address)
+          await counted(page)
+          expect(await findings(page)).toEqual([])
+        }
+      })
+
+      test('nothing is wider than the page', async ({ page }) => {
+        await enter(page, '/projects?stage=permitted&cost=10000..&sort=cost:desc')
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(viewport.width)
+      })
+    })
+  }
+}

@@ -1,0 +1,234 @@
+import { execFileSync } from 'node:child_process'
+import { counted, enter, expect, link, service, test, used } from './service'
+
+test('a link signs in once and leaves the address', async ({ page, browser }) => {
+  const address = link()
+  await page.goto(address)
+  await counted(page)
+  expect(page.url()).not.toContain('sign-in')
+  const cookies = await page.context().cookies()
+  expect(cookies.map((c) => [c.httpOnly, c.sameSite])).toEqual([[true, 'Lax']])
+  const stranger = await browser.newContext()
+  const other = await stranger.newPage()
+  await other.goto(address)
+  await expect(other.getByText('This sign-in link was used already')).toBeVisible()
+  await other.goto('/')
+  await expect(other.getByRole('heading', { name: 'Sign in to Atlas' })).toBeVisible()
+  // A link works also where the page is open already.
+  await other.goto(link())
+  await counted(other)
+  expect(other.url()).not.toContain('sign-in')
+  await stranger.close()
+})
+
+test('counting costs nothing, and rows cost what is shown', async ({ page }) => {
+  const before = await used()
+  const searches: string[] = []
+  page.on('request', (r) => r.url().includes('/search') && !r.url().includes('/fields/') && searches.push(r.url()))
+  await enter(page)
+  const heading = page.getByRole('heading', { level: 1 })
+  const all = await heading.textContent()
+  await page.getByRole('textbox', { name: 'Search projects' }).fill('garage')
+  await expect(heading).not.toHaveText(all ?? '')
+  const found = await heading.textContent()
+  await page.getByRole('region', { name: 'Stage' }).getByLabel('Completed').check()
+  await expect(page).toHaveURL('/projects?q=garage&stage=completed')
+  await expect(heading).not.toHaveText(found ?? '')
+  await page.getByRole('img', { name: /^Cost:/ }).click({ position: { x: 80, y: 20 } })
+  await expect(page).toHaveURL(/cost=\d+\.\.[\d.]+/)
+  await page.getByRole('button', { name: /^Remove Cost/ }).click()
+  await expect(page).toHaveURL('/projects?q=garage&stage=completed')
+  expect(searches).toEqual([])
+  expect(await used()).toBe(before)
+
+  await page.getByRole('textbox', { name: 'Search projects' }).press('Enter')
+  const grid = page.getByRole('grid')
+  await expect(grid).toBeVisible()
+  await expect(page.getByText(/^25 of/)).toBeVisible()
+  expect(await used()).toBe(before + 25)
+
+  // Scrolling on reads the next page; going away and back reads nothing.
+  await grid.hover()
+  await page.mouse.wheel(0, 4000)
+  await expect(page.getByText(/^50 of/)).toBeVisible()
+  expect(await used()).toBe(before + 50)
+  await page.getByRole('link', { name: /^Firms/ }).click()
+  await expect(page).toHaveURL('/accounts?q=garage')
+  await page.goBack()
+  await expect(page.getByText(/^50 of/)).toBeVisible()
+  expect(await grid.evaluate((e) => e.scrollTop)).toBeGreaterThan(0)
+  expect(searches).toHaveLength(2)
+  expect(await used()).toBe(before + 50)
+})
+
+test('the address is the search', async ({ page }) => {
+  const address = '/projects?stage=permitted&stage=under_construction&cost=300000..&unknown=sqft&sort=cost:desc'
+  await enter(page, address)
+  await expect(page.getByRole('main')).toContainText('Stage is Permitted or Under construction')
+  await expect(page.getByRole('main')).toContainText('Cost is at least 300,000')
+  await expect(page.getByRole('main')).toContainText('Floor area (sq ft) is unknown')
+  expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe(address)
+  await page.getByRole('button', { name: 'Clear all' }).click()
+  await expect(page).toHaveURL('/projects')
+  await page.goBack()
+  await expect(page).toHaveURL(address)
+})
+
+test('a record beside the table, by keys alone', async ({ page }) => {
+  await enter(page, '/projects?cost=1000000..')
+  await page.keyboard.press('/')
+  await expect(page.getByRole('textbox', { name: 'Search projects' })).toBeFocused()
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('grid')).toBeVisible()
+  const before = await used()
+  await page.keyboard.press('Tab')
+  await page.getByRole('textbox', { name: 'Search projects' }).blur()
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  const second = page.getByRole('row').nth(2)
+  await expect(second).toBeFocused()
+  await page.keyboard.press('Enter')
+  const name = await second.getByRole('link').textContent()
+  const drawer = page.getByRole('complementary', { name: name ?? '' })
+  await expect(drawer.getByRole('heading', { level: 2 })).toHaveText(name ?? '')
+  await page.keyboard.press('j')
+  await expect(page.getByRole('row').nth(3)).toBeFocused()
+  await expect(drawer).toBeHidden()
+  await page.keyboard.press('Escape')
+  await expect(page).toHaveURL('/projects?cost=1000000..')
+  await expect(page.getByRole('row').nth(3)).toBeFocused()
+  await page.keyboard.press('?')
+  await expect(page.getByRole('dialog', { name: 'Keys' })).toBeVisible()
+  // The record was a loaded row.
+  expect(await used()).toBe(before)
+})
+
+test('related records say their price', async ({ page }) => {
+  await enter(page, '/projects?stage=completed&sort=cost:desc')
+  await page.getByRole('button', { name: 'Show 25 rows · 25 credits' }).click()
+  await page.getByRole('row').nth(1).click()
+  const before = await used()
+  const tab = page.getByRole('tab', { name: /^Signals/ })
+  await expect(tab).toHaveText(/\d/)
+  const n = Number((await tab.textContent())?.replace(/\D/g, ''))
+  expect(await used()).toBe(before)
+  await page.getByRole('button', { name: new RegExp(`^Show ${n} signals? · ${n} credits?`) }).click()
+  await expect(page.getByRole('tabpanel').getByRole('listitem')).toHaveCount(n)
+  expect(await used()).toBe(before + n)
+})
+
+test('annotations are saved at once, and can be undone', async ({ page }) => {
+  await enter(page, '/accounts?sort=projects_count:desc')
+  await page.getByRole('button', { name: /^Show 25 rows/ }).click()
+  await page.getByRole('row').nth(4).click()
+  const region = page.getByRole('region', { name: 'Your workspace' })
+  await region.getByRole('button', { name: /^Show status/ }).click()
+  const status = region.getByLabel('Status')
+  await expect(status).toHaveValue('')
+  await status.fill('in talks')
+  await status.press('Enter')
+  const saved = page.getByRole('status').filter({ hasText: 'Status saved; the record is in your book now' })
+  await expect(saved).toBeVisible()
+  await region.getByLabel('Tier').selectOption('Tier 1')
+  await expect(page.getByText('Tier saved')).toBeVisible()
+  await region.getByLabel('Tags').fill('calgary')
+  await region.getByLabel('Tags').press('Enter')
+  await expect(region.getByRole('button', { name: 'Remove the tag calgary' })).toBeVisible()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await expect(region.getByRole('button', { name: 'Remove the tag calgary' })).toBeHidden()
+  await expect(status).toHaveValue('in talks')
+  // Another browser sees it.
+  const { base_url, workspaces } = service()
+  const id = new URL(page.url()).pathname.split('/')[2]
+  const headers = { Authorization: `Bearer ${workspaces[0]?.api_key}` }
+  const response = await fetch(`${base_url}/workspace/accounts/${id}`, { headers })
+  expect(((await response.json()) as { data: unknown }).data).toMatchObject({
+    workspace_status: 'in talks',
+    icp_tier: 'tier_1',
+    tags: [],
+  })
+  await fetch(`${base_url}/workspace/accounts/${id}`, { method: 'DELETE', headers })
+})
+
+test('a session that ends takes nothing away', async ({ page, context }) => {
+  await enter(page, '/projects?stage=filed')
+  await page.getByRole('button', { name: /^Show 25 rows/ }).click()
+  await expect(page.getByRole('grid')).toBeVisible()
+  await context.clearCookies()
+  await page.getByRole('textbox', { name: 'Search projects' }).fill('house')
+  const dialog = page.getByRole('dialog', { name: 'Your session is over' })
+  await expect(dialog).toBeVisible()
+  const second = await context.newPage()
+  await second.goto(link())
+  await counted(second)
+  await second.close()
+  await dialog.getByRole('button').click()
+  await expect(dialog).toBeHidden()
+  await expect(page.getByRole('textbox', { name: 'Search projects' })).toHaveValue('house')
+  await expect(page).toHaveURL('/projects?q=house&stage=filed')
+  await counted(page)
+})
+
+test('no match offers what would match', async ({ page }) => {
+  await enter(page, '/projects?q=garage&stage=under_construction&cost=90000000..')
+  await expect(page.getByRole('heading', { name: 'No projects match' })).toBeVisible()
+  await page.getByRole('button', { name: /^Without Cost/ }).click()
+  await expect(page).toHaveURL('/projects?q=garage&stage=under_construction')
+})
+
+const refusals = [
+  { status: 429, code: 'rate_limited', title: 'The credits of this workspace are used up', again: false },
+  { status: 503, code: 'unavailable', title: 'Atlas cannot answer right now', again: true },
+  { status: 500, code: 'internal', title: 'Atlas has failed', again: true },
+]
+for (const { status, code, title, again } of refusals) {
+  test(`rows that do not come: ${code}`, async ({ page }) => {
+    await enter(page, '/projects?stage=filed')
+    await page.route('**/data/projects/search*', (route) =>
+      route.fulfill({
+        status,
+        headers: { 'X-Request-Id': 'request-1', 'X-Credits-Next-At': '2030-01-02T10:30:00.000Z' },
+        json: { error: { code, message: 'a message' } },
+      }),
+    )
+    await page.getByRole('button', { name: /^Show 25 rows/ }).click()
+    const alert = page.getByRole('alert')
+    await expect(alert.getByRole('heading', { name: title })).toBeVisible()
+    await expect(alert).toContainText('request-1')
+    if (status === 429) await expect(alert).toContainText('2030')
+    await page.unroute('**/data/projects/search*')
+    await expect(alert.getByRole('button', { name: 'Try again' })).toHaveCount(again ? 1 : 0)
+    if (again) {
+      await alert.getByRole('button', { name: 'Try again' }).click()
+      await expect(page.getByRole('grid')).toBeVisible()
+    }
+  })
+}
+
+test('a workspace without the plan says so, and one can leave', async ({ page }) => {
+  const free = service().workspaces.at(-1)?.users[0]
+  await page.goto(link(free?.email))
+  await expect(page.getByRole('alert')).toContainText("The workspace's plan is free")
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await expect(page.getByRole('heading', { name: 'Sign in to Atlas' })).toBeVisible()
+})
+
+test('signing out ends the session', async ({ page }) => {
+  await enter(page)
+  await page.getByRole('button', { name: /^Signed in as/ }).click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await expect(page.getByRole('heading', { name: 'Sign in to Atlas' })).toBeVisible()
+})
+
+test('the search can be copied for the command line', async ({ page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await enter(page, '/projects?q=garage&stage=permitted&cost=10000..&unknown=sqft&sort=cost:desc')
+  await page.getByRole('button', { name: 'Copy the search' }).click()
+  await page.getByRole('button', { name: 'Request with curl' }).click()
+  const command = await page.evaluate(() => navigator.clipboard.readText())
+  const env = { ...process.env, ATLAS_API_KEY: service().workspaces[0]?.api_key }
+  const rows = JSON.parse(execFileSync('sh', ['-c', command], { env }).toString()) as { metadata: { total: number } }
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(new RegExp(`^${rows.metadata.total} `))
+  await page.getByRole('button', { name: 'Command of atlas' }).click()
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^atlas search projects /)
+})

@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test as base, type Page } from '@playwright/test'
+
+/** dir has the dev.json of a running atlas-dev. */
+const dir = process.env.ATLAS_DEV_DIR ?? '../.atlas'
+const binary = process.env.ATLAS_DEV ?? '../bin/atlas-dev'
+
+interface Service {
+  base_url: string
+  workspaces: { id: string; api_key: string; users: { email: string; role: string; token: string }[] }[]
+}
+
+export const service = (): Service => JSON.parse(readFileSync(join(dir, 'dev.json'), 'utf8')) as Service
+export const baseURL = () => new URL(service().base_url).origin
+
+/** link returns a new sign-in link. */
+export function link(email?: string): string {
+  return execFileSync(binary, ['link', '--dir', dir, ...(email ? ['--email', email] : [])])
+    .toString()
+    .trim()
+}
+
+/** used returns the credits that the first workspace has used. */
+export async function used(): Promise<number> {
+  const { base_url, workspaces } = service()
+  const response = await fetch(`${base_url}/workspace/credits`, {
+    headers: { Authorization: `Bearer ${workspaces[0]?.api_key}` },
+  })
+  return ((await response.json()) as { data: { used: number } }).data.used
+}
+
+/** enter signs in and opens an address. */
+export async function enter(page: Page, address = '/'): Promise<void> {
+  await page.goto(link())
+  await expect(page.getByRole('navigation', { name: 'Datasets' })).toBeVisible()
+  if (address !== '/') await page.goto(address)
+  await counted(page)
+}
+
+/** counted waits for the counts of the first facets. */
+export async function counted(page: Page): Promise<void> {
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^[\d,]+ /)
+}
+
+/** test fails when the page logs an error or breaks its content security policy. */
+export const test = base.extend<{ quiet: undefined }>({
+  quiet: [
+    async ({ page }, use) => {
+      const said: string[] = []
+      page.on('console', (m) => {
+        // The browser logs each answer that is no success; tests see those on the page.
+        if (['error', 'warning'].includes(m.type()) && !m.text().startsWith('Failed to load resource'))
+          said.push(m.text())
+      })
+      page.on('pageerror', (e) => said.push(String(e)))
+      await use(undefined)
+      expect(said).toEqual([])
+    },
+    { auto: true },
+  ],
+})
+
+export { expect }

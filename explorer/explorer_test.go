@@ -1,0 +1,114 @@
+package explorer
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// site has the files that a build makes.
+func site(t *testing.T) *Site {
+	t.Helper()
+	s, err := read(fstest.MapFS{
+		"index.html":            {Data: []byte("<title>page</title>")},
+		"assets/app-1a2b.js":    {Data: []byte("plain")},
+		"assets/app-1a2b.js.gz": {Data: []byte("gzip")},
+		"assets/app-1a2b.js.br": {Data: []byte("brotli")},
+		"assets/i-1.woff2":      {Data: []byte("font")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// get returns nil when the site does not answer.
+func get(t *testing.T, s *Site, method, path string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	if !s.Serve(w, r) {
+		return nil
+	}
+	return w
+}
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	s := site(t)
+	for accepted, want := range map[string]string{
+		"": "plain", "gzip": "gzip", "gzip, deflate, br, zstd": "brotli", "br;q=0, gzip;q=0.5": "gzip", "BR": "brotli", "identity, gzip;q=0.0": "plain",
+	} {
+		w := get(t, s, http.MethodGet, "/assets/app-1a2b.js", "Accept-Encoding", accepted)
+		encoding := map[string]string{"plain": "", "gzip": "gzip", "brotli": "br"}[want]
+		if w.Body.String() != want || w.Header().Get("Content-Encoding") != encoding || w.Header().Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%q: %q, %v", accepted, w.Body, w.Header())
+		}
+		if w.Header().Get("Cache-Control") != immutable || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/javascript") {
+			t.Errorf("%q: %v", accepted, w.Header())
+		}
+		again := get(t, s, http.MethodGet, "/assets/app-1a2b.js", "Accept-Encoding", accepted, "If-None-Match", w.Header().Get("ETag"))
+		if again.Code != http.StatusNotModified {
+			t.Errorf("%q: %d for an unchanged file", accepted, again.Code)
+		}
+	}
+	if w := get(t, s, http.MethodGet, "/assets/i-1.woff2"); w.Header().Get("Content-Type") != "font/woff2" {
+		t.Errorf("a font is %s", w.Header().Get("Content-Type"))
+	}
+}
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	s := site(t)
+	for name, c := range map[string]struct {
+		method, path string
+		header       []string
+		page         bool
+	}{
+		"the root":                     {"GET", "/", nil, true},
+		"a head":                       {"HEAD", "/", nil, true},
+		"opened":                       {"GET", "/projects/1?stage=filed", []string{"Sec-Fetch-Mode", "navigate"}, true},
+		"opened by an old browser":     {"GET", "/projects", []string{"Accept", "text/html,*/*"}, true},
+		"fetched":                      {"GET", "/projects", []string{"Sec-Fetch-Mode", "cors", "Accept", "text/html"}, false},
+		"a client of the API":          {"GET", "/projects", []string{"Accept", "*/*"}, false},
+		"a post":                       {"POST", "/", []string{"Accept", "text/html"}, false},
+		"a file that is not":           {"GET", "/assets/gone.js", []string{"Sec-Fetch-Mode", "no-cors"}, false},
+		"above the folder":             {"GET", "/../explorer.go", []string{"Accept", "*/*"}, false},
+		"a compressed file by itself":  {"GET", "/assets/app-1a2b.js.gz", nil, false},
+		"the page under its file name": {"GET", "/index.html", nil, true},
+	} {
+		w := get(t, s, c.method, c.path, c.header...)
+		if (w != nil) != c.page {
+			t.Errorf("%s: served %v, want %v", name, w != nil, c.page)
+			continue
+		}
+		if !c.page {
+			continue
+		}
+		h := w.Header()
+		if w.Code != http.StatusOK || h.Get("Cache-Control") != "no-cache" || !strings.HasPrefix(h.Get("Content-Type"), "text/html") {
+			t.Errorf("%s: %d %v", name, w.Code, h)
+		}
+		p := h.Get("Content-Security-Policy")
+		if !strings.HasPrefix(p, "default-src 'none'") || strings.Contains(p, "unsafe") || strings.Contains(p, "http") {
+			t.Errorf("%s: policy %q", name, p)
+		}
+	}
+}
+
+func TestWithoutABuild(t *testing.T) {
+	t.Parallel()
+	s, err := read(fstest.MapFS{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := get(t, s, http.MethodGet, "/")
+	if w == nil || w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "scripts/build") {
+		t.Errorf("without a build: %v", w)
+	}
+}

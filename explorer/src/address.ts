@@ -1,0 +1,38 @@
+import { useSyncExternalStore } from 'react'
+
+// The address of the page is its state. Components read it with useAddress and change it
+// with go; back and forward of the browser work by themselves.
+
+const listeners = new Set<() => void>()
+const tell = () => listeners.forEach((listen) => listen())
+addEventListener('popstate', tell)
+
+const subscribe = (listen: () => void) => {
+  listeners.add(listen)
+  return () => {
+    listeners.delete(listen)
+  }
+}
+
+/** useAddress returns the path and the query of the address. */
+export function useAddress(): { path: string; search: string } {
+  const path = useSyncExternalStore(subscribe, () => location.pathname)
+  const search = useSyncExternalStore(subscribe, () => location.search)
+  return { path, search }
+}
+
+/** go changes the address; replace leaves no entry to go back to. */
+export function go(to: string, { replace = false } = {}): void {
+  if (to === location.pathname + location.search) return
+  history[replace ? 'replaceState' : 'pushState'](null, '', to)
+  tell()
+}
+
+/** followed is the onClick of a link within the page; other clicks are the browser's. */
+export function followed(event: React.MouseEvent<HTMLAnchorElement>): void {
+  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
+    return
+  event.preventDefault()
+  const { pathname, search } = new URL(event.currentTarget.href)
+  go(pathname + search)
+}

@@ -1,0 +1,89 @@
+import createClient, { type Middleware } from 'openapi-fetch'
+import type { components, paths } from './schema'
+
+export type Schemas = components['schemas']
+
+/** Credits are the credit window of the workspace, from the headers of the last answer. */
+export interface Credits {
+  used: number
+  remaining: number
+  ceiling: number
+}
+
+/** RequestError is an answer that is no success. Status 0: there was no answer. */
+export class RequestError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly requestId: string,
+    /** When trying again makes sense. */
+    readonly retryAt?: Date,
+  ) {
+    super(message)
+  }
+}
+
+/** listeners hear of the credits of each answer that names them. */
+export const creditListeners = new Set<(credits: Credits, charged: number) => void>()
+
+const credits: Middleware = {
+  onResponse({ response }) {
+    const number = (name: string) => Number(response.headers.get(name) ?? NaN)
+    const window = {
+      used: number('X-Credits-Used'),
+      remaining: number('X-Credits-Remaining'),
+      ceiling: number('X-Credits-Ceiling'),
+    }
+    if (!Number.isNaN(window.ceiling)) {
+      creditListeners.forEach((hear) => hear(window, number('X-Credits-Charged') || 0))
+    }
+  },
+}
+
+export const api = createClient<paths>({ baseUrl: '/api/v1' })
+api.use(credits)
+
+interface Answer<T> {
+  data?: T
+  error?: unknown
+  response: Response
+}
+
+/** answer returns what a request found, or throws a RequestError. */
+export async function answer<T>(request: Promise<Answer<T>>): Promise<T> {
+  let got: Answer<T>
+  try {
+    got = await request
+  } catch (cause) {
+    if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
+    throw new RequestError(0, 'offline', 'Atlas does not answer. Is this machine online?', '')
+  }
+  if (got.response.ok && got.data !== undefined) return got.data
+  throw errorOf(got.response, got.error)
+}
+
+/** errorOf reads the body of an answer that is no success, in either form of docs/api.md. */
+export function errorOf(response: Response, body: unknown): RequestError {
+  const detail = (
+    body as {
+      error?: { code?: string; name?: string; message?: string; issues?: { path: string[]; message: string }[] }
+    }
+  )?.error
+  const message =
+    detail?.message ?? detail?.issues?.map((i) => `${i.path.join('.')}: ${i.message}`).join('; ') ?? response.statusText
+  return new RequestError(
+    response.status,
+    detail?.code ?? detail?.name ?? 'unknown',
+    message,
+    response.headers.get('X-Request-Id') ?? '',
+    retryAt(response.headers),
+  )
+}
+
+function retryAt(headers: Headers): Date | undefined {
+  const next = headers.get('X-Credits-Next-At')
+  if (next) return new Date(next)
+  const seconds = Number(headers.get('Retry-After') ?? NaN)
+  return Number.isNaN(seconds) ? undefined : new Date(Date.now() + seconds * 1000)
+}

@@ -1,0 +1,136 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import type { AnyRecord, Dataset } from '../datasets'
+import { answer, api, type Schemas } from './client'
+import { currentUser } from './session'
+
+export const pageSize = 25
+
+/** Body is what a search, a count and a facet share. */
+export interface Body {
+  query?: string
+  filters?: Record<string, unknown>
+  relations?: Record<string, unknown>
+}
+
+export type FacetRequest =
+  | { field: string; limit?: number; prefix?: string }
+  | { field: string; interval: 'year' | 'month' }
+  | { field: string; ranges: [number | null, number | null][] }
+
+const forever = { staleTime: Infinity, gcTime: Infinity }
+
+export const sessionQuery = queryOptions({ queryKey: ['session'], queryFn: currentUser, staleTime: Infinity, retry: 1 })
+
+/** workspaceQuery reads the user's only workspace, or the one that the address names. */
+export const workspaceQuery = queryOptions({
+  queryKey: ['workspace'],
+  staleTime: Infinity,
+  queryFn: async () => (await answer(api.GET('/workspace'))).data,
+})
+
+export const creditsQuery = queryOptions({
+  queryKey: ['credits'],
+  staleTime: 60_000,
+  queryFn: async () => (await answer(api.GET('/workspace/credits'))).data,
+})
+
+/** descriptorsQuery reads what can be searched; it changes only with the version of the service. */
+export const descriptorsQuery = (workspace: string) =>
+  queryOptions({
+    queryKey: ['descriptors', workspace],
+    ...forever,
+    queryFn: async () => {
+      const request = api.POST('/data/fields/search', { params: { query: { workspace_id: workspace } }, body: {} })
+      return (await answer(request)).data
+    },
+  })
+
+export type Descriptor = Schemas['Descriptor']
+
+// The routes of the four datasets have the same form. The types of one of them stand for
+// all, and these three functions are the only ones that know.
+
+/** facetsQuery counts, which is free. The former counts stay until the new ones are there. */
+export function facetsQuery(workspace: string, dataset: Dataset, body: Body, facets: FacetRequest[]) {
+  return queryOptions({
+    queryKey: ['facets', workspace, dataset, body, facets],
+    staleTime: 60_000,
+    placeholderData: keepPreviousData,
+    queryFn: async ({ signal }) => {
+      const request = api.POST(`/data/${dataset}/facets` as '/data/projects/facets', {
+        params: { query: { workspace_id: workspace } },
+        body: { ...body, facets } as Schemas['ProjectFacetRequest'],
+        signal,
+      })
+      return (await answer(request)).data
+    },
+  })
+}
+
+export type Sort = { field: string; order: 'asc' | 'desc' }
+
+/**
+ * rowsQuery reads pages of rows, which cost credits. It runs only when a page is fetched
+ * by hand, and what it read stays: going back to a search reads nothing again.
+ */
+export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort: Sort | undefined) {
+  return infiniteQueryOptions({
+    queryKey: ['rows', workspace, dataset, body, sort],
+    ...forever,
+    enabled: false,
+    retry: false,
+    // Rows do not change while they are here; comparing 100,000 of them takes long.
+    structuralSharing: false,
+    initialPageParam: undefined as string | undefined,
+    queryFn: async ({ pageParam, signal }) => {
+      const request = api.POST(`/data/${dataset}/search` as '/data/projects/search', {
+        params: { query: { workspace_id: workspace } },
+        body: {
+          ...body,
+          limit: pageSize,
+          ...(sort ? { sort } : {}),
+          ...(pageParam ? { search_after: pageParam } : {}),
+        } as Schemas['ProjectSearchRequest'],
+        signal,
+      })
+      const page = (await answer(request)) as { data: AnyRecord[]; metadata: Schemas['PageMetadata'] }
+      return { rows: page.data, next: page.metadata.search_after ?? undefined, at: Date.now() }
+    },
+    getNextPageParam: (page) => page.next,
+  })
+}
+
+/** recordQuery reads one record for a credit. A row that is loaded needs no reading. */
+export function recordQuery(workspace: string, dataset: Dataset, id: string) {
+  return queryOptions({
+    queryKey: ['record', workspace, dataset, id],
+    ...forever,
+    retry: false,
+    queryFn: async ({ signal }) => {
+      const request = api.GET(`/data/${dataset}/{id}` as '/data/projects/{id}', {
+        params: { path: { id }, query: { workspace_id: workspace } },
+        signal,
+      })
+      return (await answer(request)).data as AnyRecord
+    },
+  })
+}
+
+/** batchQuery reads records by id, each for a credit. Those that are gone are left out. */
+export function batchQuery(workspace: string, dataset: Dataset, ids: string[]) {
+  return queryOptions({
+    queryKey: ['batch', workspace, dataset, ids],
+    ...forever,
+    enabled: false,
+    retry: false,
+    queryFn: async ({ signal }) => {
+      const request = api.POST(`/data/${dataset}/get/batch` as '/data/projects/get/batch', {
+        params: { query: { workspace_id: workspace } },
+        body: { ids },
+        signal,
+      })
+      const { results } = (await answer(request)).data
+      return results.flatMap((r) => (r.data ? [r.data as AnyRecord] : []))
+    },
+  })
+}

@@ -1,0 +1,44 @@
+import '@fontsource-variable/inter/opsz.css'
+import './styles/tokens.css'
+import './styles/base.css'
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { creditListeners, RequestError } from './api/client'
+import { creditsQuery, sessionQuery } from './api/queries'
+import { App } from './app'
+
+// A session that is over is noticed at any request. Everything on the page stays.
+const over = (error: Error) => {
+  if (error instanceof RequestError && error.status === 401) client.setQueryData(sessionQuery.queryKey, null)
+}
+
+const client = new QueryClient({
+  queryCache: new QueryCache({ onError: over }),
+  mutationCache: new MutationCache({ onError: over }),
+  defaultOptions: {
+    queries: {
+      refetchOnWindowFocus: false,
+      // What is free is tried again when the service says so.
+      retry: (count, error) =>
+        count < 3 && error instanceof RequestError && (error.status === 503 || error.code === 'too_many_requests'),
+      retryDelay: (count, error) =>
+        Math.max(200 * 2 ** count, error instanceof RequestError && error.retryAt ? +error.retryAt - Date.now() : 0),
+    },
+  },
+})
+
+creditListeners.add((window) => {
+  client.setQueryData(creditsQuery.queryKey, (before) => (before ? { ...before, ...window } : before))
+})
+
+const root = document.getElementById('root')
+if (root) {
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={client}>
+        <App />
+      </QueryClientProvider>
+    </StrictMode>,
+  )
+}

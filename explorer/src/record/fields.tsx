@@ -1,0 +1,75 @@
+import type { ReactNode } from 'react'
+import { labelOf, type AnyRecord, type Dataset } from '../datasets'
+import { formatDay, formatNumber } from '../format'
+import { useSearch } from '../search/context'
+
+// Shown as the title or the place, among related records, or of no use to people.
+const elsewhere = new Set([
+  ...['id', 'name', 'title', 'account_ids', 'contact_ids', 'project_id', 'account_id'],
+  ...['city', 'state', 'country', 'latitude', 'longitude', 'created_at', 'updated_at'],
+])
+
+/** Fields lists everything that is known of a record, and says what it means. */
+export function Fields({ dataset, record }: { dataset: Dataset; record: AnyRecord }) {
+  const { describe, valueLabel } = useSearch()
+  const rows = Object.entries(record).filter(([key]) => !elsewhere.has(key) || (key === 'title' && 'name' in record))
+  const known = rows.filter(([, v]) => !isUnknown(v))
+  const unknown = rows.filter(([, v]) => isUnknown(v)).map(([key]) => labelOf(key))
+  const place = [record.city, record.state, 'country' in record ? record.country : null].filter(Boolean).join(', ')
+  const at = 'latitude' in record && record.latitude !== null && record.longitude !== null
+  return (
+    <>
+      <dl className="fields">
+        {known.map(([key, value]) => (
+          <div key={key}>
+            <dt title={describe(dataset, key)}>{labelOf(key)}</dt>
+            <dd>{show(key, value, valueLabel)}</dd>
+          </div>
+        ))}
+        {place && (
+          <div>
+            <dt>Place</dt>
+            <dd>
+              {place}
+              {at && (
+                <span className="quiet">
+                  {' '}
+                  {record.latitude?.toFixed(4)}, {record.longitude?.toFixed(4)}
+                </span>
+              )}
+            </dd>
+          </div>
+        )}
+      </dl>
+      <p className="quiet">
+        {unknown.length > 0 && `Unknown: ${new Intl.ListFormat('en').format(unknown)}. `}
+        Created {formatDay(record.created_at)}, updated {formatDay(record.updated_at)}.
+      </p>
+    </>
+  )
+}
+
+const isUnknown = (value: unknown) => value === null || value === '' || (Array.isArray(value) && value.length === 0)
+
+function show(key: string, value: unknown, valueLabel: (key: string, value: string) => string): ReactNode {
+  if (Array.isArray(value)) {
+    const all = value.map((v) => (key === 'account_types' ? valueLabel('account_type', String(v)) : String(v)))
+    return new Intl.ListFormat('en').format(all)
+  }
+  if (typeof value === 'number') return formatNumber(value)
+  const text = String(value)
+  if (key.endsWith('_at')) return formatDay(text)
+  if (key === 'email') return <a href={`mailto:${text}`}>{text}</a>
+  if (key === 'website' || key === 'source_url') return <External href={text} />
+  return /^[a-z_]+$/.test(text) ? valueLabel(key, text) : text
+}
+
+/** External is a link out; an address of another scheme than http is text. */
+function External({ href }: { href: string }) {
+  if (!/^https?:\/\//i.test(href)) return href
+  return (
+    <a href={href} target="_blank" rel="noreferrer noopener">
+      {href}
+    </a>
+  )
+}

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest'
+import { commandOf, curlOf } from './commands'
+import type { SearchState } from './state'
+
+const state: SearchState = {
+  dataset: 'projects',
+  query: "builder's $HOME",
+  conditions: {
+    stage: { kind: 'values', values: ['filed', 'under review'] },
+    cost: { kind: 'range', from: '10000' },
+    sqft: { kind: 'known', known: false },
+  },
+  sort: { field: 'cost', order: 'desc' },
+}
+
+it('is a command that a shell reads as it is', () => {
+  expect(commandOf(state)).toBe(
+    `atlas search projects --query 'builder'\\''s $HOME' --filter stage=filed --filter 'stage=under review' ` +
+      `--filter cost=10000.. --filter '{"sqft":{"known":false}}' --sort cost:desc --limit 25`,
+  )
+})
+
+it('is a request with the body of the search', () => {
+  expect(curlOf('http://127.0.0.1:1/api/v1', state, { query: "builder's" }, 'w')).toBe(
+    `curl -s 'http://127.0.0.1:1/api/v1/data/projects/search?workspace_id=w' \\\n` +
+      `  -H "Authorization: Bearer $ATLAS_API_KEY" \\\n  -H 'Content-Type: application/json' \\\n` +
+      `  -d '{"query":"builder'\\''s","sort":{"field":"cost","order":"desc"},"limit":25}'`,
+  )
+})

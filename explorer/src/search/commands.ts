@@ -1,0 +1,30 @@
+import type { Body } from '../api/queries'
+import type { SearchState } from './state'
+
+/** quote makes a text one word of a POSIX shell. */
+const quote = (text: string) => (/^[\w./:=,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
+
+/** curlOf is the search as a request. The key stays a variable: a command is pasted and kept. */
+export function curlOf(base: string, state: SearchState, body: Body, workspace: string): string {
+  const request = JSON.stringify({ ...body, ...(state.sort ? { sort: state.sort } : {}), limit: 25 })
+  return [
+    `curl -s ${quote(`${base}/data/${state.dataset}/search?workspace_id=${workspace}`)}`,
+    '-H "Authorization: Bearer $ATLAS_API_KEY"',
+    "-H 'Content-Type: application/json'",
+    `-d ${quote(request)}`,
+  ].join(' \\\n  ')
+}
+
+/** commandOf is the search as a command of the program atlas. */
+export function commandOf(state: SearchState): string {
+  const words = ['atlas', 'search', state.dataset]
+  if (state.query) words.push('--query', quote(state.query))
+  const filter = (text: string) => words.push('--filter', quote(text))
+  for (const [key, c] of Object.entries(state.conditions)) {
+    if (c.kind === 'values') c.values.forEach((v) => filter(`${key}=${v}`))
+    else if (c.kind === 'range') filter(`${key}=${c.from ?? ''}..${c.to ?? ''}`)
+    else filter(JSON.stringify({ [key]: { known: c.known } }))
+  }
+  if (state.sort) words.push('--sort', `${state.sort.field}${state.sort.order === 'desc' ? ':desc' : ''}`)
+  return [...words, '--limit', '25'].join(' ')
+}

@@ -1,0 +1,67 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { createContext, use, useCallback, useMemo } from 'react'
+import type { Schemas } from '../api/client'
+import { rowsQuery, type Body, type Descriptor } from '../api/queries'
+import { go, useAddress } from '../address'
+import { capital, type Dataset } from '../datasets'
+import { bodyOf, format, parse, type KindOf, type SearchState } from './state'
+
+export interface Search {
+  workspace: Schemas['GetWorkspaceData']
+  state: SearchState
+  body: Body
+  kindOf: KindOf
+  /** describe says what a field means. */
+  describe: (dataset: Dataset, key: string) => string | undefined
+  /** valueLabel is what people call a value. */
+  valueLabel: (key: string, value: string) => string
+  /** change goes to another search; replace leaves no entry to go back to. */
+  change: (next: SearchState, options?: { replace?: boolean }) => void
+  /** load reads the first rows of a search, unless they were read before. */
+  load: (state: SearchState) => void
+}
+
+export const SearchContext = createContext<Search | null>(null)
+
+export function useSearch(): Search {
+  const search = use(SearchContext)
+  if (!search) throw new Error('no search around')
+  return search
+}
+
+/** useSearchOfAddress makes the search that the address describes. */
+export function useSearchOfAddress(workspace: Schemas['GetWorkspaceData'], descriptors: Descriptor[]): Search {
+  const client = useQueryClient()
+  const { path, search } = useAddress()
+  const index = useMemo(() => new Map(descriptors.map((d) => [`${d.dataset}.${d.key}`, d])), [descriptors])
+  const kindOf = useCallback<KindOf>(
+    (dataset, key) => {
+      const kind = index.get(`${dataset}.${key}`)?.kind
+      if (kind === 'date' || kind === 'number') return kind
+      return kind === 'enum' || kind === 'text' ? 'values' : undefined
+    },
+    [index],
+  )
+  const state = useMemo(() => parse(path, search, kindOf), [path, search, kindOf])
+  return useMemo(
+    () => ({
+      workspace,
+      state,
+      body: bodyOf(state, kindOf),
+      kindOf,
+      describe: (dataset, key) => index.get(`${dataset}.${key}`)?.description,
+      valueLabel: (key, value) => {
+        const known = index.get(`${state.dataset}.${key}`)?.values ?? []
+        const folded = value.toLowerCase()
+        return known.find((v) => v.value.toLowerCase() === folded)?.label ?? capital(value.replaceAll('_', ' '))
+      },
+      change: (next, options) => go(format(next), options),
+      load: (next) => {
+        const query = rowsQuery(workspace.id, next.dataset, bodyOf(next, kindOf), next.sort)
+        // The table shows the error.
+        client.fetchInfiniteQuery(query).catch(() => undefined)
+      },
+    }),
+    [workspace, state, kindOf, index, client],
+  )
+}

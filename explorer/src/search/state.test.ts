@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { bodyOf, format, parse, withCondition, type KindOf } from './state'
+
+const kinds: Record<string, ReturnType<KindOf>> = { stage: 'values', name: 'values', cost: 'number', filed_at: 'date' }
+const kindOf: KindOf = (dataset, key) => (dataset === 'projects' ? kinds[key] : undefined)
+const read = (address: string) => {
+  const { pathname, search } = new URL(address, 'http://x')
+  return parse(pathname, search, kindOf)
+}
+
+describe('the address', () => {
+  it.each([
+    '/projects',
+    '/projects/e310c895-5773-59a8-aeab-676f3b7d2e2b',
+    '/accounts?q=builders',
+    '/projects?q=garage&stage=filed&stage=permitted&cost=10000..&filed_at=2015-01-01..2019-12-31&sort=cost:desc',
+    '/projects?cost=..5&unknown=filed_at',
+    '/projects?cost=7&known=filed_at',
+  ])('%s is what it was', (address) => {
+    expect(format(read(address))).toBe(address)
+  })
+
+  it.each(['a&b=c', '100% #1', 'Straße ß 日本 😀', 'x,y:z', '"; <script>', 'a  b'])('keeps the text %s', (query) => {
+    const state = { ...read('/projects'), query }
+    expect(read(format(state))).toEqual(state)
+    const named = withCondition(state, 'name', { kind: 'values', values: [query, 'other'] })
+    expect(read(format(named))).toEqual(named)
+  })
+
+  it('ignores what it does not know', () => {
+    expect(read('/nothing?colour=red&cost=..&unknown=colour')).toEqual({
+      dataset: 'projects',
+      query: '',
+      conditions: {},
+    })
+    expect(read('/accounts?stage=filed').conditions).toEqual({})
+  })
+})
+
+describe('the request', () => {
+  it('has query and filters of the API', () => {
+    const state = read('/projects?q=garage&stage=filed&cost=10000..&filed_at=..2019-12-31&unknown=name')
+    expect(bodyOf(state, kindOf)).toEqual({
+      query: 'garage',
+      filters: {
+        stage: { value: ['filed'] },
+        cost: { value: [10000, null] },
+        filed_at: { value: [null, '2019-12-31'] },
+        name: { known: false },
+      },
+    })
+    expect(bodyOf(read('/projects'), kindOf)).toEqual({})
+  })
+
+  it('drops a condition without values', () => {
+    const state = withCondition(read('/projects?stage=filed'), 'stage', { kind: 'values', values: [] })
+    expect(state.conditions).toEqual({})
+  })
+})

@@ -1,0 +1,110 @@
+import { datasets, type Dataset, type FieldKind } from '../datasets'
+
+/** Condition is what a search wants of one field. */
+export type Condition =
+  | { kind: 'values'; values: string[] }
+  /** Inclusive; an end that is missing is open. Dates are YYYY-MM-DD. */
+  | { kind: 'range'; from?: string; to?: string }
+  | { kind: 'known'; known: boolean }
+
+/** SearchState is the search that the address describes. */
+export interface SearchState {
+  dataset: Dataset
+  /** The record in the drawer. */
+  record?: string
+  query: string
+  conditions: Record<string, Condition>
+  sort?: { field: string; order: 'asc' | 'desc' }
+}
+
+/** kindOf returns the kind of a field, undefined for one that cannot be searched. */
+export type KindOf = (dataset: Dataset, key: string) => FieldKind | undefined
+
+// Names in the address that are no keys of fields.
+const names = { query: 'q', sort: 'sort', known: 'known', unknown: 'unknown' }
+
+/**
+ * parse reads an address: /dataset/record?q=text&key=value&key=from..to&unknown=key&sort=field:desc.
+ * Pairs of key and value are those of `atlas search --filter`. What it does not know it ignores.
+ */
+export function parse(path: string, search: string, kindOf: KindOf): SearchState {
+  const [, first = '', record] = path.split('/')
+  const dataset = datasets.find((d) => d === first) ?? 'projects'
+  const state: SearchState = { dataset, query: '', conditions: {}, ...(record ? { record } : {}) }
+  for (const [name, value] of new URLSearchParams(search)) {
+    if (name === names.query) {
+      state.query = value
+    } else if (name === names.sort) {
+      const [field = '', order] = value.split(':')
+      state.sort = { field, order: order === 'desc' ? 'desc' : 'asc' }
+    } else if (name === names.known || name === names.unknown) {
+      if (kindOf(dataset, value)) state.conditions[value] = { kind: 'known', known: name === names.known }
+    } else {
+      const kind = kindOf(dataset, name)
+      if (kind === 'values') {
+        const before = state.conditions[name]
+        state.conditions[name] = {
+          kind: 'values',
+          values: [...(before?.kind === 'values' ? before.values : []), value],
+        }
+      } else if (kind) {
+        const range = parseRange(value)
+        if (range) state.conditions[name] = range
+      }
+    }
+  }
+  return state
+}
+
+function parseRange(text: string): Condition | undefined {
+  const dots = text.indexOf('..')
+  const [from, to] = dots < 0 ? [text, text] : [text.slice(0, dots), text.slice(dots + 2)]
+  if (!from && !to) return undefined
+  return { kind: 'range', ...(from ? { from } : {}), ...(to ? { to } : {}) }
+}
+
+/** format is the inverse of parse. */
+export function format(state: SearchState): string {
+  const pairs: string[] = []
+  // Colons, commas and dots are allowed in a query and easier to read as they are.
+  const encode = (text: string) =>
+    encodeURIComponent(text).replaceAll('%3A', ':').replaceAll('%2C', ',').replaceAll('%20', '+')
+  const add = (name: string, value: string) => pairs.push(`${encode(name)}=${encode(value)}`)
+  if (state.query) add(names.query, state.query)
+  for (const [key, c] of Object.entries(state.conditions)) {
+    if (c.kind === 'values') c.values.forEach((v) => add(key, v))
+    else if (c.kind === 'range')
+      add(key, c.from !== undefined && c.from === c.to ? c.from : `${c.from ?? ''}..${c.to ?? ''}`)
+    else add(c.known ? names.known : names.unknown, key)
+  }
+  if (state.sort) add(names.sort, `${state.sort.field}:${state.sort.order}`)
+  const path = `/${state.dataset}${state.record ? `/${state.record}` : ''}`
+  return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path
+}
+
+/** withCondition sets or removes the condition on a field. */
+export function withCondition(state: SearchState, key: string, condition: Condition | undefined): SearchState {
+  const { [key]: _, ...conditions } = state.conditions
+  if (condition && !(condition.kind === 'values' && condition.values.length === 0)) conditions[key] = condition
+  return { ...state, conditions }
+}
+
+export const isEmpty = (state: SearchState) => !state.query && Object.keys(state.conditions).length === 0
+
+/** bodyOf returns query and filters of a request. */
+export function bodyOf(state: SearchState, kindOf: KindOf): { query?: string; filters?: Record<string, unknown> } {
+  const filters: Record<string, unknown> = {}
+  for (const [key, c] of Object.entries(state.conditions)) {
+    if (c.kind === 'known') filters[key] = { known: c.known }
+    else if (c.kind === 'values') filters[key] = { value: c.values }
+    else {
+      const bound = (text: string | undefined) =>
+        text === undefined ? null : kindOf(state.dataset, key) === 'number' ? Number(text) : text
+      filters[key] = { value: [bound(c.from), bound(c.to)] }
+    }
+  }
+  return {
+    ...(state.query ? { query: state.query } : {}),
+    ...(Object.keys(filters).length > 0 ? { filters } : {}),
+  }
+}

@@ -1,0 +1,41 @@
+import { useQueries } from '@tanstack/react-query'
+import { Building2, HardHat, Radio, Users, type LucideIcon } from 'lucide-react'
+import { facetsQuery } from '../api/queries'
+import { followed } from '../address'
+import { capital, datasets, nouns, type Dataset } from '../datasets'
+import { formatNumber } from '../format'
+import { useSearch } from './context'
+import { format } from './state'
+
+const icons: Record<Dataset, LucideIcon> = { projects: HardHat, accounts: Building2, contacts: Users, signals: Radio }
+
+/** Tabs leads to the same text in each dataset, with its count. */
+export function Tabs({ count }: { count: number | undefined }) {
+  const { workspace, state } = useSearch()
+  const others = useQueries({
+    queries: datasets.map((d) => ({
+      ...facetsQuery(workspace.id, d, state.query ? { query: state.query } : {}, []),
+      enabled: d !== state.dataset,
+    })),
+  })
+  return (
+    <nav className="tabs" aria-label="Datasets">
+      {datasets.map((d, i) => {
+        const Icon = icons[d]
+        const n = d === state.dataset ? count : others[i]?.data?.count
+        return (
+          <a
+            key={d}
+            href={format({ dataset: d, query: state.query, conditions: {} })}
+            onClick={followed}
+            aria-current={d === state.dataset ? 'page' : undefined}
+          >
+            <Icon size={15} aria-hidden />
+            {capital(nouns[d].many)}
+            <span className="count">{n === undefined ? '' : formatNumber(n)}</span>
+          </a>
+        )
+      })}
+    </nav>
+  )
+}

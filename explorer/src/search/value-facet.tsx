@@ -1,0 +1,108 @@
+import { useQuery } from '@tanstack/react-query'
+import { useDeferredValue, useId, useState } from 'react'
+import type { Schemas } from '../api/client'
+import { facetsQuery } from '../api/queries'
+import { labelOf } from '../datasets'
+import { formatNumber } from '../format'
+import { useSearch } from './context'
+import { withCondition } from './state'
+
+interface Option {
+  value: string
+  label: string
+  count: number | undefined
+}
+
+/** ValueFacet chooses among the values of a field; several are alternatives. */
+export function ValueFacet({ field, facet }: { field: string; facet: Schemas['Facet'] }) {
+  const { state, change, describe, valueLabel, workspace, body } = useSearch()
+  const id = useId()
+  const [prefix, setPrefix] = useState('')
+  const [all, setAll] = useState(false)
+  const wanted = useDeferredValue(prefix.trim())
+  const more = useQuery({
+    ...facetsQuery(workspace.id, state.dataset, body, [{ field, limit: 50, ...(wanted ? { prefix: wanted } : {}) }]),
+    enabled: wanted !== '' || all,
+  })
+  const condition = state.conditions[field]
+  const chosen = condition?.kind === 'values' ? condition.values : []
+  const shown = ((wanted || all) && more.data?.facets[0]) || facet
+  const options: Option[] = (shown.values ?? []).map((v) => ({
+    value: v.value,
+    label: v.label ?? valueLabel(field, v.value),
+    count: v.count,
+  }))
+  // A chosen value is always there to be unchosen.
+  for (const value of chosen) {
+    if (!options.some((o) => same(o.value, value)))
+      options.unshift({ value, label: valueLabel(field, value), count: undefined })
+  }
+  const most = Math.max(1, ...options.map((o) => o.count ?? 0))
+  const isUnknown = condition?.kind === 'known' && !condition.known
+  const others = facet.other ?? 0
+  const set = (value: string, on: boolean) => {
+    const rest = chosen.filter((v) => !same(v, value))
+    change(withCondition(state, field, { kind: 'values', values: on ? [...rest, value] : rest }))
+  }
+  return (
+    <section className="facet" aria-labelledby={id}>
+      <h3 id={id} title={describe(state.dataset, field)}>
+        {labelOf(field)}
+      </h3>
+      {(others > 0 || prefix) && (
+        <input
+          className="within"
+          type="text"
+          placeholder={`Search ${labelOf(field).toLowerCase()}`}
+          aria-label={`Search within ${labelOf(field)}`}
+          value={prefix}
+          onChange={(e) => setPrefix(e.target.value)}
+        />
+      )}
+      <ul className="options">
+        {options.map((o) => (
+          <li key={o.value}>
+            <label>
+              <input
+                type="checkbox"
+                checked={chosen.some((v) => same(v, o.value))}
+                onChange={(e) => set(o.value, e.target.checked)}
+              />
+              <span className="name" title={o.label}>
+                {o.label}
+              </span>
+              <span className="count">{o.count === undefined ? '' : formatNumber(o.count)}</span>
+              <span className="track" aria-hidden="true">
+                <span style={{ width: `${((o.count ?? 0) / most) * 100}%` }} />
+              </span>
+            </label>
+          </li>
+        ))}
+        {((facet.unknown ?? 0) > 0 || isUnknown) && (
+          <li>
+            <label className="unknown">
+              <input
+                type="checkbox"
+                checked={isUnknown}
+                onChange={(e) =>
+                  change(withCondition(state, field, e.target.checked ? { kind: 'known', known: false } : undefined))
+                }
+              />
+              <span className="name">Unknown</span>
+              <span className="count">{formatNumber(facet.unknown ?? 0)}</span>
+            </label>
+          </li>
+        )}
+      </ul>
+      {options.length === 0 && !isUnknown && <p className="quiet">{prefix ? 'No value begins so' : 'No values'}</p>}
+      {others > 0 && !prefix && (
+        <button className="link" aria-expanded={all} onClick={() => setAll(!all)}>
+          {all ? 'Show fewer' : `${formatNumber(others)} more in other values`}
+        </button>
+      )}
+    </section>
+  )
+}
+
+/** Values of dynamic fields are folded; an address may have another spelling. */
+const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()

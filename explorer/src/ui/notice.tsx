@@ -1,0 +1,58 @@
+import { RequestError } from '../api/client'
+import { capital } from '../datasets'
+import { formatMoment } from '../format'
+
+/** Notice says what went wrong with a request, and what to do. */
+export function Notice({ error, retry }: { error: Error; retry?: () => void }) {
+  const e = error instanceof RequestError ? error : new RequestError(0, 'unknown', error.message, '')
+  const { title, text, again } = explain(e)
+  return (
+    <div className="notice" role="alert">
+      <h2>{title}</h2>
+      <p>{text}</p>
+      {again && retry && (
+        <button className="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+      {e.requestId && (
+        <p className="quote">
+          If you report this, quote request <code>{e.requestId}</code>
+        </p>
+      )}
+    </div>
+  )
+}
+
+function explain(e: RequestError): { title: string; text: string; again: boolean } {
+  const at = e.retryAt ? formatMoment(e.retryAt) : undefined
+  switch (true) {
+    case e.code === 'rate_limited':
+      return {
+        title: 'The credits of this workspace are used up',
+        text: `${at ? `The first ones return at ${at}. ` : ''}What is loaded stays here.`,
+        again: false,
+      }
+    case e.code === 'too_many_requests':
+      return { title: 'Too many counts at once', text: 'Atlas counts again in a moment.', again: true }
+    case e.status === 503:
+      return {
+        title: 'Atlas cannot answer right now',
+        text: 'This costs nothing. It usually takes seconds.',
+        again: true,
+      }
+    case e.status === 0:
+      return { title: 'No connection', text: e.message, again: true }
+    case e.status === 404:
+      return { title: 'Not found', text: 'It may have left the dataset.', again: false }
+    case e.status === 403:
+      return { title: 'You have no access', text: sentence(e.message), again: true }
+    case e.status === 401:
+      return { title: 'Your session is over', text: 'Sign in again; nothing here is lost.', again: true }
+    case e.status >= 500:
+      return { title: 'Atlas has failed', text: 'The failure is in its log.', again: true }
+  }
+  return { title: 'This search is not valid', text: sentence(e.message), again: false }
+}
+
+const sentence = (message: string) => `${capital(message)}.`

@@ -1,0 +1,39 @@
+package api_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"atlas/internal/api"
+)
+
+// anyPage serves every request that reaches it.
+type anyPage struct{}
+
+func (anyPage) Serve(w http.ResponseWriter, _ *http.Request) bool {
+	_, _ = io.WriteString(w, "page")
+	return true
+}
+
+// Pages never hide an address of the service, also one that does not exist.
+func TestPagesBesideTheAPI(t *testing.T) {
+	t.Parallel()
+	h := (&api.Server{Log: slog.New(slog.DiscardHandler), Pages: anyPage{}}).Handler()
+	for path, want := range map[string]int{
+		"/": 200, "/projects": 200, "/apis": 200, "/documents": 200,
+		"/api": 404, "/api/": 404, "/api/v1": 404, "/api/v2/data": 404, "/api/v1/none": 404, "/api/v1/workspace": 401, "/api/v1/workspace/none/x": 404,
+		"/docs": 200, "/docs/none": 404, "/health": 404, "/health/none": 404, "/health/live": 200, "/metrics": 404, "/session": 404, "/session/x": 404,
+	} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.Header.Set("Sec-Fetch-Mode", "navigate")
+		h.ServeHTTP(w, r)
+		isPage := w.Body.String() == "page"
+		if w.Code != want && !(path == "/api/v1/workspace" && w.Code >= 400) || isPage != (want == 200 && path != "/docs" && path != "/health/live") {
+			t.Errorf("%s: %d, the page: %v", path, w.Code, isPage)
+		}
+	}
+}
