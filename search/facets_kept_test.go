@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"atlas/internal/devstack/backends"
 	"atlas/internal/input"
@@ -89,7 +90,7 @@ func TestFacetsAreKept(t *testing.T) {
 func TestFacetsOfManyValues(t *testing.T) {
 	t.Parallel()
 	x := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{Shards: 2})
-	e := &search.Engine{Elastic: x.Client, Names: x.Names, Timeout: search.DefaultTimeout}
+	e := &search.Engine{Elastic: x.Client, Names: x.Names, Timeout: time.Minute}
 	const many, states = 11_000, 6_000
 	var docs []searchtest.Document
 	for i := range many {

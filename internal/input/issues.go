@@ -260,7 +260,7 @@ func quoteAll(names, known []string) string {
 			quoted = append(quoted, fmt.Sprintf("and %d more", len(names)-most))
 			break
 		}
-		quoted = append(quoted, strconv.Quote(n)+DidYouMean(" (", n, known, ")"))
+		quoted = append(quoted, strconv.Quote(clip(n))+DidYouMean(" (", n, known, ")"))
 	}
 	return strings.Join(quoted, ", ")
 }

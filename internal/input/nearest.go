@@ -10,8 +10,11 @@ import (
 // Nearest returns the known name that a name was probably meant to be: the one with the
 // fewest edits; of several one with the same first character, then the first. It ignores
 // case, hyphens, underscores and spaces. A name of which more than a third differs is
-// none: "".
+// none: "", as is one of over maxPathElement bytes.
 func Nearest(name string, known []string) (nearest string) {
+	if len(name) > maxPathElement {
+		return ""
+	}
 	plain := unmarked(name)
 	fewest, begins := len(plain)/3+1, false
 	for _, k := range known {
