@@ -32,7 +32,7 @@ var allowed = map[string][]string{
 	"internal/devstack":        {"mappings", "internal/durable", "internal/timer"},
 	"client":                   {}, // of the standard library alone
 	"mappings":                 {"search/document", "search/query"},
-	"search/query":             {"internal/fault", "internal/input", "internal/rule", "internal/scan", "internal/schema"},
+	"search/query":             {"internal/edits", "internal/fault", "internal/input", "internal/rule", "internal/scan", "internal/schema"},
 	"search/document":          {"search/query", "internal/input"},
 	"search":                   {"search/document", "search/query", "mappings", "internal/edits", "internal/elastic", "internal/fault", "internal/scan"},
 	"workspace":                {"internal/fault", "internal/input", "internal/rule", "internal/schema"},

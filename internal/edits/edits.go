@@ -11,15 +11,35 @@ func Distance(a, b string, more int) int {
 	if gap := utf8.RuneCountInString(a) - utf8.RuneCountInString(b); gap > more || -gap > more {
 		return more + 1
 	}
-	from, to := []rune(a), []rune(b)
-	before, last, next := make([]int, len(to)+1), make([]int, len(to)+1), make([]int, len(to)+1)
+	whole, _ := distances([]rune(a), []rune(b), more)
+	return min(whole, more+1)
+}
+
+// Beginning returns the least Distance between a word and the beginnings of another, or
+// more+1.
+func Beginning(a, b []rune, more int) int {
+	_, least := distances(a, b, more)
+	return min(least, more+1)
+}
+
+// width is the length of words that need no memory of their own.
+const width = 31
+
+// distances returns the distance of two words, and the least one between the first and a
+// beginning of the second. Both are any number above more where the least is.
+func distances(from, to []rune, more int) (whole, least int) {
+	var rows [3][width + 1]int
+	before, last, next := rows[0][:], rows[1][:], rows[2][:]
+	if len(to) > width {
+		before, last, next = make([]int, len(to)+1), make([]int, len(to)+1), make([]int, len(to)+1)
+	}
 	for j := range next {
 		next[j] = j
 	}
 	for i := range from {
 		before, last, next = last, next, before
 		next[0] = i + 1
-		least := next[0]
+		least = next[0]
 		for j := range to {
 			cost := 1
 			if from[i] == to[j] {
@@ -32,8 +52,8 @@ func Distance(a, b string, more int) int {
 			least = min(least, next[j+1])
 		}
 		if least > more {
-			return more + 1
+			return least, least
 		}
 	}
-	return min(next[len(to)], more+1)
+	return next[len(to)], least
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"atlas/internal/edits"
 )
 
 // MaxWordLetters is how many letters of a word suggestions compare. A letter is a
@@ -57,7 +59,7 @@ func AppendBeginnings(b []byte, folded string) []byte {
 // TypedWord is a word that a user types, perhaps not to its end.
 type TypedWord struct {
 	Text string // folded
-	// Typos is how many typos it may have: 1 from four letters, 2 from eight.
+	// Typos is how many typos it may have: MaxEdits.
 	Typos   int
 	letters []rune
 }
@@ -69,20 +71,13 @@ func TypedWords(text string) []TypedWord {
 	words = slices.Compact(words)
 	typed := make([]TypedWord, len(words))
 	for i, word := range words {
-		typed[i] = TypedWord{Text: word, letters: []rune(word)}
-		switch n := len(typed[i].letters); {
-		case n >= 8:
-			typed[i].Typos = 2
-		case n >= 4:
-			typed[i].Typos = 1
-		}
+		typed[i] = TypedWord{Text: word, Typos: MaxEdits(word), letters: []rune(word)}
 	}
 	return typed
 }
 
 // Begins reports whether a beginning of the word equals the typed one but for its
-// typos. A typo is a letter that is inserted, left out or replaced, or two neighbours
-// that are exchanged; no letter takes part in two of them. So Elasticsearch counts too.
+// typos, which edits.Distance counts.
 func (t TypedWord) Begins(word string) bool {
 	if strings.HasPrefix(word, t.Text) {
 		return true
@@ -98,31 +93,5 @@ func (t TypedWord) Begins(word string) bool {
 			break
 		}
 	}
-	// Row i has the distances of the first i typed letters and each beginning.
-	var rows [3][MaxWordLetters + 1]int
-	for j := range columns + 1 {
-		rows[0][j] = j
-	}
-	before := 0 // the lowest distance of the row before
-	for i := 1; i <= len(t.letters); i++ {
-		row, above := &rows[i%3], &rows[(i+2)%3]
-		row[0] = i
-		lowest := i
-		for j := 1; j <= columns; j++ {
-			replaced := above[j-1]
-			if t.letters[i-1] != letters[j-1] {
-				replaced++
-			}
-			row[j] = min(replaced, above[j]+1, row[j-1]+1)
-			if i > 1 && j > 1 && t.letters[i-1] == letters[j-2] && t.letters[i-2] == letters[j-1] {
-				row[j] = min(row[j], rows[(i+1)%3][j-2]+1)
-			}
-			lowest = min(lowest, row[j])
-		}
-		if lowest > t.Typos && before > t.Typos {
-			return false
-		}
-		before = lowest
-	}
-	return before <= t.Typos
+	return edits.Beginning(t.letters, letters[:columns], t.Typos) <= t.Typos
 }
