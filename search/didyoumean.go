@@ -144,8 +144,9 @@ func textPaths(d query.Dataset) []string {
 }
 
 // termsOf returns the terms of a folded text, in their order, with similar ones of the
-// indices of searches: at most most within two edits of each, the nearest, in any order;
-// 0: only the terms.
+// indices of searches: at most most of each, the nearest, in any order; 0: only the terms.
+// Similar terms are within one edit, or within two and begin with the same character:
+// Elasticsearch suggests no others.
 func (e *Engine) termsOf(ctx context.Context, text string, most int, of ...query.Query) ([]term, error) {
 	requests := make([]request, len(of))
 	for i, q := range of {

@@ -63,6 +63,13 @@ func (w typoWorld) find(d query.Dataset, text string, auto bool) []string {
 	return found
 }
 
+// offered tells whether a word may replace a term.
+func offered(term, word string) bool {
+	most := query.MaxEdits(term)
+	n := edits.Distance(term, word, most)
+	return n <= most && (n < 2 || []rune(term)[0] == []rune(word)[0])
+}
+
 // didYouMean is the text of an answer in the model.
 func (w typoWorld) didYouMean(d query.Dataset, text string) string {
 	count := func(terms []string) int { return len(w.find(d, strings.Join(terms, " "), false)) }
@@ -89,7 +96,7 @@ func (w typoWorld) didYouMean(d query.Dataset, text string) string {
 		most := query.MaxEdits(term)
 		var near []string
 		for word := range all {
-			if edits.Distance(term, word, most) <= most && count(append(slices.Clip(found), word)) > 0 {
+			if offered(term, word) && count(append(slices.Clip(found), word)) > 0 {
 				near = append(near, word)
 			}
 		}
@@ -213,6 +220,9 @@ func TestDidYouMean(t *testing.T) {
 		{query.Accounts, `{"query":"ber"}`, ""},
 		{query.Accounts, `{"query":"ÜBERBAUE 𐐀 ZÜRIHC"}`, ""},
 		{query.Accounts, `{"query":"ÜBERBAUE ZÜRIHC"}`, "uberbau zurich"},
+		{query.Accounts, `{"query":"ÜBERBAUEN"}`, "uberbau"},
+		{query.Accounts, `{"query":"XUBERBAU"}`, "uberbau"},
+		{query.Accounts, `{"query":"XUBERBAUE"}`, ""}, // two edits, one of the first character
 		{query.Accounts, `{"query":"---"}`, ""},
 		{query.Accounts, `{"query":"garade","filters":{"city":{"value":"nowhere"}}}`, ""},
 		{query.Accounts, `{"query":"garabe","dry_run":true}`, "garade"},
