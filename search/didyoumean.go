@@ -34,6 +34,10 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, didYouMeanWithin)
 	defer cancel()
+	sets, err := e.withBorders(ctx, sets...)
+	if err != nil {
+		return ""
+	}
 	text := query.Fold(q.Text)
 	terms, err := e.termsOf(ctx, text, similarTerms, sets...)
 	if err != nil {
