@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf16"
 
@@ -39,7 +40,7 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 		return ""
 	}
 	text := query.Fold(q.Text)
-	terms, err := e.termsOf(ctx, text, similarTerms, sets...)
+	terms, err := e.termsOf(ctx, text, 0, sets...)
 	if err != nil {
 		return ""
 	}
@@ -65,8 +66,19 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 	if len(replaced) == 0 {
 		return ""
 	}
+	missing := make([]string, 0, len(replaced))
 	for _, t := range terms {
-		if with, missing := replaced[t.Text]; !missing || with != "" {
+		if _, unknown := replaced[t.Text]; unknown && !slices.Contains(missing, t.Text) {
+			missing = append(missing, t.Text)
+		}
+	}
+	// Similar terms take long to find, so those of terms that are found are not asked for.
+	similarTo, err := e.termsOf(ctx, strings.Join(missing, " "), similarTerms, sets...)
+	if err != nil {
+		return ""
+	}
+	for _, t := range similarTo {
+		if replaced[t.Text] != "" {
 			continue
 		}
 		similar, err := e.nearest(ctx, t, found, sets...)
