@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf16"
 
@@ -34,8 +35,12 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, didYouMeanWithin)
 	defer cancel()
+	sets, err := e.withBorders(ctx, sets...)
+	if err != nil {
+		return ""
+	}
 	text := query.Fold(q.Text)
-	terms, err := e.termsOf(ctx, text, similarTerms, sets...)
+	terms, err := e.termsOf(ctx, text, 0, sets...)
 	if err != nil {
 		return ""
 	}
@@ -61,8 +66,19 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 	if len(replaced) == 0 {
 		return ""
 	}
+	missing := make([]string, 0, len(replaced))
 	for _, t := range terms {
-		if with, missing := replaced[t.Text]; !missing || with != "" {
+		if _, unknown := replaced[t.Text]; unknown && !slices.Contains(missing, t.Text) {
+			missing = append(missing, t.Text)
+		}
+	}
+	// Similar terms take long to find, so those of terms that are found are not asked for.
+	similarTo, err := e.termsOf(ctx, strings.Join(missing, " "), similarTerms, sets...)
+	if err != nil {
+		return ""
+	}
+	for _, t := range similarTo {
+		if replaced[t.Text] != "" {
 			continue
 		}
 		similar, err := e.nearest(ctx, t, found, sets...)
@@ -144,8 +160,9 @@ func textPaths(d query.Dataset) []string {
 }
 
 // termsOf returns the terms of a folded text, in their order, with similar ones of the
-// indices of searches: at most most within two edits of each, the nearest, in any order;
-// 0: only the terms.
+// indices of searches: at most most of each, the nearest, in any order; 0: only the terms.
+// Similar terms are within one edit, or within two and begin with the same character:
+// Elasticsearch suggests no others.
 func (e *Engine) termsOf(ctx context.Context, text string, most int, of ...query.Query) ([]term, error) {
 	requests := make([]request, len(of))
 	for i, q := range of {

@@ -72,6 +72,60 @@ func TestFacetsOfOneWorkspaceLeaveSlots(t *testing.T) {
 	all.Wait()
 }
 
+// Nor do others wait for the slots of a workspace when they ask for suggestions, of which
+// the values of the whole dataset are counted first.
+func TestSuggestionsDoNotWaitForSlotsOfOthers(t *testing.T) {
+	t.Parallel()
+	direct, _ := newEngine(t)
+	const half = 4
+	arrived, asked, release := make(chan struct{}, half), make(chan struct{}, 1), make(chan struct{})
+	e := proxied(t, direct, func(_ http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		switch {
+		case bytes.Contains(body, []byte("greedy")):
+			select {
+			case arrived <- struct{}{}:
+			case <-release: // a later round trip
+			}
+			<-release
+		case strings.Contains(r.URL.Path, "signals"):
+			select {
+			case asked <- struct{}{}:
+			default:
+			}
+		}
+		return false
+	})
+	var all sync.WaitGroup
+	for i := range half {
+		all.Go(func() {
+			if err := facetsOf(t.Context(), t, e, "A", fmt.Sprint("greedy ", i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range half {
+		<-arrived
+	}
+	cities := func(workspace string) error {
+		_, err := suggestTo(t, e, workspace, query.Signals, map[string]any{"prefix": "cal"})
+		return err
+	}
+	all.Go(func() {
+		if err := cities("A"); err != nil {
+			t.Error(err)
+		}
+	})
+	<-asked // for the version
+	time.Sleep(100 * time.Millisecond)
+	if err := cities("B"); err != nil {
+		t.Error("of another workspace:", err)
+	}
+	close(release)
+	all.Wait()
+}
+
 // What nobody waits for is not counted to the end.
 func TestFacetsEndWithTheirLastWaiter(t *testing.T) {
 	t.Parallel()

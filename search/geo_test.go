@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -87,6 +88,32 @@ func TestTooManyCells(t *testing.T) {
 		got, err = ask(`{"filters":{"location":{"value":{"within":{"north":11,"south":9,"west":-100,"east":0}}}},"facets":[{"geo":{"precision":14},"exclude_own":false}]}`)
 		if err != nil || got.Count != 1001 {
 			t.Errorf("%v, %d", err, got.Count)
+		}
+	}
+}
+
+// TestDidYouMeanAtBorders: what is offered finds records, also if one is a few millimetres
+// outside the circle.
+func TestDidYouMeanAtBorders(t *testing.T) {
+	t.Parallel()
+	const latitude, eastward, arc = 0, 0.01, 0.01 * math.Pi / 180 * query.EarthRadius
+	w := searchtest.NewWorld()
+	for i := range 20 {
+		w.Add(searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Garage","latitude":%d,"longitude":%v}`, searchtest.ID("p", i+1), latitude, float64(i)/7+eastward)))
+	}
+	e, x := newEngine(t)
+	x.Load(t, w)
+	for i := range 20 {
+		for more, want := range map[float64]string{-0.0005: "", 0.0005: "garage"} {
+			body := fmt.Sprintf(`{"query":"garge","filters":{"location":{"value":{"near":{"latitude":%d,"longitude":%v,"radius_m":%v}}}}}`, latitude, float64(i)/7, arc+more)
+			page, err := e.Search(t.Context(), parse(t, query.Projects, dataBase, body))
+			if err != nil || page.DidYouMean != want {
+				t.Errorf("%s: did you mean %q, %v; want %q", body, page.DidYouMean, err, want)
+			}
+			f, err := e.Facets(t.Context(), facetSearch(t, query.Projects, body))
+			if err != nil || f.DidYouMean != want {
+				t.Errorf("facets of %s: did you mean %q, %v; want %q", body, f.DidYouMean, err, want)
+			}
 		}
 	}
 }

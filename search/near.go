@@ -14,13 +14,16 @@ import (
 const maxBorder = 10_000
 
 // withBorders returns searches in which Border is set if they have conditions Near. It
-// takes a round trip then. The records are those of the global dataset, as those of a
+// takes a round trip then, unless all of them had it. The records are those of the global dataset, as those of a
 // relation are. Errors: InvalidInput for more than maxBorder records; Unavailable.
 func (e *Engine) withBorders(ctx context.Context, searches ...query.Query) ([]query.Query, error) {
 	border := map[query.Circle][]string{}
 	var circles []query.Circle
 	var requests []request
 	for _, q := range searches {
+		if q.Border != nil {
+			continue
+		}
 		for n := range query.Walk(q.Where) {
 			near, is := n.(query.Near)
 			if _, there := border[near.Circle]; is && !there {
@@ -57,7 +60,9 @@ func (e *Engine) withBorders(ctx context.Context, searches ...query.Query) ([]qu
 	}
 	bordered := make([]query.Query, len(searches))
 	for i, q := range searches {
-		q.Border = border
+		if q.Border == nil {
+			q.Border = border
+		}
 		bordered[i] = q
 	}
 	return bordered, nil

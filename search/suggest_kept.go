@@ -56,12 +56,12 @@ func describeSuggest(w io.Writer, r query.SuggestRequest) {
 }
 
 // allValues returns the values of all dynamic enums of the dataset of a request, whose
-// records are of a version. Equal calls run once.
+// records are of a version. Equal calls of a workspace run once.
 func (e *Engine) allValues(ctx context.Context, r query.SuggestRequest, version []byte) ([]fieldValue, error) {
 	if values, there := e.values.get(r.Dataset, version); there {
 		return values, nil
 	}
-	shared, err := e.kept.runs.do(ctx, string(r.Dataset)+string(version), func(ctx context.Context) (any, error) {
+	shared, err := e.kept.runs.do(ctx, r.Workspace+string(r.Dataset)+string(version), func(ctx context.Context) (any, error) {
 		whole := query.SuggestRequest{Query: query.Query{Dataset: r.Dataset}, Workspace: r.Workspace}
 		values, err := e.countValues(ctx, whole, query.DynamicFields(r.Dataset))
 		if err == nil {

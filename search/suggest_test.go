@@ -27,6 +27,12 @@ import (
 // suggest asks for suggestions.
 func suggest(t testing.TB, e *search.Engine, d query.Dataset, body map[string]any) ([]query.Suggestion, error) {
 	t.Helper()
+	return suggestTo(t, e, "", d, body)
+}
+
+// suggestTo asks for suggestions for a workspace.
+func suggestTo(t testing.TB, e *search.Engine, workspace string, d query.Dataset, body map[string]any) ([]query.Suggestion, error) {
+	t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
 		t.Fatal(err)
@@ -39,6 +45,7 @@ func suggest(t testing.TB, e *search.Engine, d query.Dataset, body map[string]an
 	if err != nil {
 		return nil, err
 	}
+	r.Workspace = workspace
 	return e.Suggest(t.Context(), r)
 }
 

@@ -1,12 +1,16 @@
 package search_test
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"atlas/internal/edits"
@@ -63,6 +67,13 @@ func (w typoWorld) find(d query.Dataset, text string, auto bool) []string {
 	return found
 }
 
+// offered tells whether a word may replace a term.
+func offered(term, word string) bool {
+	most := query.MaxEdits(term)
+	n := edits.Distance(term, word, most)
+	return n <= most && (n < 2 || []rune(term)[0] == []rune(word)[0])
+}
+
 // didYouMean is the text of an answer in the model.
 func (w typoWorld) didYouMean(d query.Dataset, text string) string {
 	count := func(terms []string) int { return len(w.find(d, strings.Join(terms, " "), false)) }
@@ -89,7 +100,7 @@ func (w typoWorld) didYouMean(d query.Dataset, text string) string {
 		most := query.MaxEdits(term)
 		var near []string
 		for word := range all {
-			if edits.Distance(term, word, most) <= most && count(append(slices.Clip(found), word)) > 0 {
+			if offered(term, word) && count(append(slices.Clip(found), word)) > 0 {
 				near = append(near, word)
 			}
 		}
@@ -213,6 +224,9 @@ func TestDidYouMean(t *testing.T) {
 		{query.Accounts, `{"query":"ber"}`, ""},
 		{query.Accounts, `{"query":"ÜBERBAUE 𐐀 ZÜRIHC"}`, ""},
 		{query.Accounts, `{"query":"ÜBERBAUE ZÜRIHC"}`, "uberbau zurich"},
+		{query.Accounts, `{"query":"ÜBERBAUEN"}`, "uberbau"},
+		{query.Accounts, `{"query":"XUBERBAU"}`, "uberbau"},
+		{query.Accounts, `{"query":"XUBERBAUE"}`, ""}, // two edits, one of the first character
 		{query.Accounts, `{"query":"---"}`, ""},
 		{query.Accounts, `{"query":"garade","filters":{"city":{"value":"nowhere"}}}`, ""},
 		{query.Accounts, `{"query":"garabe","dry_run":true}`, "garade"},
@@ -242,6 +256,32 @@ func TestDidYouMean(t *testing.T) {
 	page, err := w.engine.Search(t.Context(), parse(t, query.Accounts, dataBase, `{"query":"garade","offset":7}`))
 	if err != nil || page.Total != 2 || page.DidYouMean != "" {
 		t.Errorf("%+v, %v", page, err)
+	}
+}
+
+// TestDidYouMeanOfManyTerms: similar terms, which take long to find, are asked for only if
+// they can replace those of the text.
+func TestDidYouMeanOfManyTerms(t *testing.T) {
+	t.Parallel()
+	var similar atomic.Int64
+	w := newTypoWorld(t, "Garage Homes")
+	e := proxied(t, w.engine, func(_ http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if bytes.Contains(body, []byte("max_edits")) {
+			similar.Add(1)
+		}
+		return false
+	})
+	for _, c := range []struct {
+		text, want string
+		similar    int64
+	}{{"garbage homse garbage", "garage homes garage", 1}, {"one two three four five sixth homse", "", 0}, {"aaaa bbbb cccc dddd eeee ffff", "", 0}} {
+		similar.Store(0)
+		page, err := e.Search(t.Context(), parse(t, query.Accounts, dataBase, fmt.Sprintf(`{"query":%q}`, c.text)))
+		if err != nil || page.DidYouMean != c.want || similar.Load() != c.similar {
+			t.Errorf("%s: did you mean %q, %v; want %q; similar terms were asked for %d times, want %d", c.text, page.DidYouMean, err, c.want, similar.Load(), c.similar)
+		}
 	}
 }
 

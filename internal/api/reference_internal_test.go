@@ -62,6 +62,26 @@ func TestReferenceNamesEveryOperation(t *testing.T) {
 }
 
 // The table under "Records" and the sentence above it list what the catalog says.
+// TestReferenceSaysWhatDrawsTokens: what costs nothing by kind has a section, to which the
+// section of the limit has a link.
+func TestReferenceSaysWhatDrawsTokens(t *testing.T) {
+	t.Parallel()
+	limit := reference(t, "## The limit for free operations", "\n## ")
+	page := reference(t, "\n", "\n## Health")
+	for _, r := range (&Server{}).Routes() {
+		if r.Throttling != Limited {
+			continue
+		}
+		_, operation, _ := strings.Cut(r.Operation, "_")
+		if kind, _, _ := strings.Cut(r.Operation, "_"); kind != "get" {
+			operation = map[string]string{"facet": "facets", "suggest": "suggestions"}[kind]
+		}
+		if !strings.Contains(limit, "(#"+operation+")") || !strings.Contains(strings.ToLower(page), "\n## "+operation+"\n") {
+			t.Errorf("%s does not say that %s draws on the limit", referencePage, r.Operation)
+		}
+	}
+}
+
 func TestReferenceListsFields(t *testing.T) {
 	t.Parallel()
 	doubles := map[string]bool{}
