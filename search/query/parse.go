@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
@@ -93,6 +94,15 @@ func conditionFields(d Dataset, base BaseKind, private bool) []rule.Field[reques
 		rule.OptionalFunc("any", groupsRule(d, base).Described("At least one of these groups must match."), (*request).addAny),
 		rule.OptionalFunc("none", groupsRule(d, base).Described("None of these groups may match."), (*request).addNone),
 		rule.Step(boundGroups),
+		rule.Step(boundTypos),
+	}
+}
+
+// boundTypos refuses texts in which typos would be dear: Elasticsearch takes up to 20 ms
+// for a term of eight characters, and more for longer ones.
+func boundTypos(issues *input.Issues, _ *input.Reader, r *request) {
+	if r.Typos && utf8.RuneCountInString(r.Text) > MaxTyposQuery {
+		issues.Add(fault.Custom, []string{"query"}, `must have at most %d characters with "typos": "auto"`, MaxTyposQuery)
 	}
 }
 

@@ -185,6 +185,7 @@ var rejects = []rejected{
 	{"offset 10001", query.Accounts, query.Data, `{"offset":10001}`, []string{"too_big /offset"}},
 	{"offset 10001 in a book", query.Accounts, query.Book, `{"offset":10001}`, []string{"too_big /offset"}},
 	{"a bad offset beside a cursor", query.Accounts, query.Data, `{"offset":-1,"search_after":"x"}`, []string{"too_small /offset"}},
+	{"typos in a long text", query.Accounts, query.Data, `{"typos":"auto","query":"` + strings.Repeat("b", 101) + `"}`, []string{"custom /query"}},
 	{"typos that are no choice", query.Accounts, query.Book, `{"typos":"on"}`, []string{"invalid_union /typos"}},
 	{"typos that are no text", query.Accounts, query.Data, `{"typos":true,"query":"x"}`, []string{"invalid_union /typos"}},
 	{"a cursor that is no string", query.Accounts, query.Data, `{"search_after":["x"]}`, []string{"invalid_type /search_after"}},

@@ -10,7 +10,10 @@ import (
 const typosAuto = "auto"
 
 var typosRule = rule.Enum("off", typosAuto).Default("off").
-	Described("`auto`: terms of `query` of 4 or more characters also match terms of the record within one edit, of 8 or more within two. An edit inserts, deletes or replaces a character, or swaps two neighbours.")
+	Described("`auto`: terms of `query` of 4 or more characters also match terms of the record within one edit, of 8 or more within two. An edit inserts, deletes or replaces a character, or swaps two neighbours. Such a `query` has at most 100 characters.")
+
+// MaxTyposQuery is the maximum length of a text with typos, in characters.
+const MaxTyposQuery = 100
 
 // Lengths of terms, in characters, from which one edit and two edits are tolerated.
 const (
