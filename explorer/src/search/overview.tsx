@@ -1,6 +1,6 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import type { Schemas } from '../api/client'
-import { facetsQuery } from '../api/queries'
+import { facetsQuery, type Counts } from '../api/queries'
 import { followed } from '../address'
 import { capital, labelOf, nouns, overviewDate, rail, type Dataset } from '../datasets'
 import { credits, formatNumber } from '../format'
@@ -10,7 +10,7 @@ import { useSearch } from './context'
 import { bodyOf, format, isEmpty, parse, withCondition } from './state'
 
 interface Props {
-  counts: Schemas['FacetCounts'] | undefined
+  counts: Counts | undefined
   price: number
   load: () => void
 }
