@@ -27,6 +27,7 @@ export function NoMatch({ didYouMean }: { didYouMean: string | undefined }) {
   return (
     <div className="notice">
       <h2>No {nouns[state.dataset].many} match</h2>
+      {state.query && !didYouMean && <p>A search finds whole words, in any order.</p>}
       {didYouMean && (
         <p>
           Did you mean{' '}

@@ -7,8 +7,11 @@ import { useSearch } from './context'
 import { optionID, SuggestionList } from './suggestion-list'
 import { chosen, groupsOf, keyOf, prefixOf, step, type Suggestion } from './suggestions'
 
-/** How long typing pauses before counts and suggestions follow, in milliseconds. */
-const pause = 180
+/**
+ * How long typing pauses before suggestions and before counts follow, in milliseconds.
+ * Counts wait longer: they are of whole words, so a word half typed empties the page.
+ */
+const pauses = { suggest: 150, count: 400 }
 
 /** SearchBox counts and suggests while one types, and reads rows on Enter. */
 export function SearchBox() {
@@ -71,9 +74,9 @@ export function SearchBox() {
   const applySoon = (value: string) => {
     clearTimeout(timer.current)
     timer.current = setTimeout(() => {
-      apply(value)
       if (document.activeElement?.id === 'search') setTyped(value)
-    }, pause)
+      timer.current = setTimeout(() => apply(value), pauses.count - pauses.suggest)
+    }, pauses.suggest)
   }
   const clear = () => {
     setText('')

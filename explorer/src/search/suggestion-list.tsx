@@ -1,5 +1,6 @@
-import { counted, labelOf, nouns, type Dataset } from '../datasets'
-import { formatNumber } from '../format'
+import { pageSize } from '../api/queries'
+import { counted, labelOf, type Dataset } from '../datasets'
+import { credits, formatNumber } from '../format'
 import { keyOf, type Group, type Suggestion } from './suggestions'
 
 interface Props {
@@ -46,7 +47,7 @@ export function SuggestionList({ id, dataset, groups, active, choose, setActive 
         ))}
       </div>
       <p>
-        <kbd>↑</kbd> <kbd>↓</kbd> choose · <kbd>Enter</kbd> without a choice searches all {nouns[dataset].many}
+        <kbd>↑</kbd> <kbd>↓</kbd> choose · <kbd>Enter</kbd> without a choice searches: up to {credits(pageSize)}
       </p>
     </div>
   )

@@ -97,7 +97,7 @@ export function ValueFacet({ field, facet }: { field: string; facet: Schemas['Fa
       {options.length === 0 && !isUnknown && <p className="quiet">{prefix ? 'No value begins so' : 'No values'}</p>}
       {others > 0 && !prefix && (
         <button className="link" aria-expanded={all} onClick={() => setAll(!all)}>
-          {all ? 'Show fewer' : `${formatNumber(others)} more in other values`}
+          {all ? 'Show fewer' : `Show other values · ${formatNumber(others)}`}
         </button>
       )}
     </section>
