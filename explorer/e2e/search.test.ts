@@ -74,6 +74,23 @@ test('the address is the search', async ({ page }) => {
   await expect(page).toHaveURL(address)
 })
 
+test('a value or unknown', async ({ page }) => {
+  await enter(page, '/projects?stage=filed&unknown=stage')
+  const heading = page.getByRole('heading', { level: 1 })
+  await expect(page.getByRole('main')).toContainText('Stage is Filed or unknown')
+  const stage = page.getByRole('region', { name: 'Stage' })
+  await expect(stage.getByLabel('Unknown')).toBeChecked()
+  const found = await heading.textContent()
+  // The other stages are still there, with their counts.
+  await stage.getByLabel('Completed').check()
+  await expect(page).toHaveURL('/projects?stage=filed&stage=completed&unknown=stage')
+  await expect(heading).not.toHaveText(found ?? '')
+  await stage.getByLabel('Completed').uncheck()
+  await expect(heading).toHaveText(found ?? '')
+  await stage.getByLabel('Unknown').click()
+  await expect(page).toHaveURL('/projects?stage=filed')
+})
+
 test('a record beside the table, by keys alone', async ({ page }) => {
   await enter(page, '/projects?cost=1000000..')
   await page.keyboard.press('/')

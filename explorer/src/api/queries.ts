@@ -16,6 +16,7 @@ export interface Body {
   query?: string
   filters?: Record<string, unknown>
   relations?: Record<string, unknown>
+  any?: { filters: Record<string, unknown> }[]
 }
 
 export type FacetRequest =

@@ -53,8 +53,8 @@ const longestQuery = 500
 export function chosen(state: SearchState, s: Suggestion): SearchState {
   if (s.id !== undefined) return { ...state, query: [...s.value].length <= longestQuery ? s.value : '', record: s.id }
   const before = state.conditions[s.field]
-  const values = before?.kind === 'values' ? before.values : []
+  const { values, ...rest } = before?.kind === 'values' ? before : { kind: 'values' as const, values: [] }
   const next = { ...state, query: '' }
   delete next.record
-  return withCondition(next, s.field, { kind: 'values', values: [...values.filter((v) => v !== s.value), s.value] })
+  return withCondition(next, s.field, { ...rest, values: [...values.filter((v) => v !== s.value), s.value] })
 }
