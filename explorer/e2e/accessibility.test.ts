@@ -1,20 +1,5 @@
-import { createRequire } from 'node:module'
-import { readFileSync } from 'node:fs'
-import type { AxeResults } from 'axe-core'
-import type { Page } from '@playwright/test'
+import { findings } from './axe'
 import { counted, enter, expect, test } from './service'
-
-const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-/** findings runs axe on the page as it is. */
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(source)
-  const results = await page.evaluate(async () => {
-    const { axe } = window as unknown as { axe: { run: () => Promise<AxeResults> } }
-    return axe.run()
-  })
-  return results.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`)
-}
 
 const sizes = [
   { width: 1440, height: 900 },

@@ -1,4 +1,10 @@
-import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  queryOptions,
+  type InfiniteData,
+  type QueryClient,
+} from '@tanstack/react-query'
 import type { AnyRecord, Dataset } from '../datasets'
 import { answer, api, type Schemas } from './client'
 import { currentUser } from './session'
@@ -10,6 +16,7 @@ export interface Body {
   query?: string
   filters?: Record<string, unknown>
   relations?: Record<string, unknown>
+  any?: { filters: Record<string, unknown> }[]
 }
 
 export type FacetRequest =
@@ -62,7 +69,35 @@ export function facetsQuery(workspace: string, dataset: Dataset, body: Body, fac
         body: { ...body, facets } as Schemas['ProjectFacetRequest'],
         signal,
       })
-      return (await answer(request)).data
+      const { data, metadata } = await answer(request)
+      return { ...data, didYouMean: metadata.did_you_mean }
+    },
+  })
+}
+
+/** Counts is what a request for facets found. */
+export type Counts = Schemas['FacetCounts'] & {
+  /** A similar query that finds records, if nothing matches. */
+  didYouMean: string | undefined
+}
+
+/**
+ * suggestQuery completes what one types, among the records that match the filters. It is
+ * free; when the limit for free operations is reached, there are no suggestions.
+ */
+export function suggestQuery(workspace: string, dataset: Dataset, prefix: string | undefined, { filters }: Body) {
+  return queryOptions({
+    queryKey: ['suggest', workspace, dataset, prefix, filters],
+    staleTime: 60_000,
+    enabled: prefix !== undefined,
+    retry: false,
+    queryFn: async ({ signal }) => {
+      const request = api.POST(`/data/${dataset}/suggest` as '/data/projects/suggest', {
+        params: { query: { workspace_id: workspace } },
+        body: { prefix, limit: 8, ...(filters ? { filters } : {}) } as Schemas['ProjectSuggestRequest'],
+        signal,
+      })
+      return (await answer(request)).data.suggestions
     },
   })
 }
@@ -114,6 +149,26 @@ export function recordQuery(workspace: string, dataset: Dataset, id: string) {
       return (await answer(request)).data as AnyRecord
     },
   })
+}
+
+/** findLoaded finds a record among all that was loaded, so that nothing is paid twice. */
+export function findLoaded(
+  client: QueryClient,
+  workspace: string,
+  dataset: Dataset,
+  id: string,
+): AnyRecord | undefined {
+  const cache = client.getQueryCache()
+  for (const query of cache.findAll({ queryKey: ['rows', workspace, dataset] })) {
+    const data = query.state.data as InfiniteData<{ rows: AnyRecord[] }> | undefined
+    const found = data?.pages.flatMap((p) => p.rows).find((r) => r.id === id)
+    if (found) return found
+  }
+  for (const query of cache.findAll({ queryKey: ['batch', workspace, dataset] })) {
+    const found = (query.state.data as AnyRecord[] | undefined)?.find((r) => r.id === id)
+    if (found) return found
+  }
+  return undefined
 }
 
 /** batchQuery reads records by id, each for a credit. Those that are gone are left out. */

@@ -59,7 +59,7 @@ function show(key: string, value: unknown, valueLabel: (key: string, value: stri
   if (typeof value === 'number') return formatNumber(value)
   const text = String(value)
   if (key.endsWith('_at')) return formatDay(text)
-  if (key === 'email') return <a href={`mailto:${text}`}>{text}</a>
+  if (key === 'email') return <a href={`mailto:${encodeURIComponent(text)}`}>{text}</a>
   if (key === 'website' || key === 'source_url') return <External href={text} />
   return /^[a-z_]+$/.test(text) ? valueLabel(key, text) : text
 }

@@ -1,10 +1,10 @@
 import './record.css'
-import { useQuery, useQueryClient, type InfiniteData } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { ChevronDown, ChevronUp, Link2, X } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { books } from '../api/book'
-import { recordQuery } from '../api/queries'
-import { nouns, type AnyRecord, type Dataset } from '../datasets'
+import { findLoaded, recordQuery } from '../api/queries'
+import { nouns } from '../datasets'
 import { credits } from '../format'
 import { nameOf } from '../search/columns'
 import { useSearch } from '../search/context'
@@ -13,26 +13,11 @@ import { Annotations } from './annotations'
 import { Fields } from './fields'
 import { Related } from './related'
 
-/** useLoaded finds a record among all that was loaded, so that nothing is paid twice. */
-function useLoaded(workspace: string, dataset: Dataset, id: string): AnyRecord | undefined {
-  const cache = useQueryClient().getQueryCache()
-  for (const query of cache.findAll({ queryKey: ['rows', workspace, dataset] })) {
-    const data = query.state.data as InfiniteData<{ rows: AnyRecord[] }> | undefined
-    const found = data?.pages.flatMap((p) => p.rows).find((r) => r.id === id)
-    if (found) return found
-  }
-  for (const query of cache.findAll({ queryKey: ['batch', workspace, dataset] })) {
-    const found = (query.state.data as AnyRecord[] | undefined)?.find((r) => r.id === id)
-    if (found) return found
-  }
-  return undefined
-}
-
 /** RecordDrawer shows the record of the address beside the table. */
 export function RecordDrawer({ id }: { id: string }) {
   const { workspace, state, change } = useSearch()
   const { dataset } = state
-  const loaded = useLoaded(workspace.id, dataset, id)
+  const loaded = findLoaded(useQueryClient(), workspace.id, dataset, id)
   const query = useQuery({ ...recordQuery(workspace.id, dataset, id), enabled: false })
   const record = loaded ?? query.data
   const book = books.find((b) => b === dataset)

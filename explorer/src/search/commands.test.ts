@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { commandOf, curlOf } from './commands'
-import type { SearchState } from './state'
+import { bodyOf, type SearchState } from './state'
 
 const state: SearchState = {
   dataset: 'projects',
@@ -14,10 +14,21 @@ const state: SearchState = {
 }
 
 it('is a command that a shell reads as it is', () => {
-  expect(commandOf(state)).toBe(
+  expect(commandOf(state, {})).toBe(
     `atlas search projects --query 'builder'\\''s $HOME' --filter stage=filed --filter 'stage=under review' ` +
       `--filter cost=10000.. --filter '{"sqft":{"known":false}}' --sort cost:desc --limit 25`,
   )
+})
+
+it('has groups for values or unknown', () => {
+  const stage = { kind: 'values' as const, values: ['filed'], unknown: true }
+  const mixed: SearchState = { dataset: 'projects', query: '', conditions: { stage } }
+  expect(
+    commandOf(
+      mixed,
+      bodyOf(mixed, () => 'values'),
+    ),
+  ).toBe(`atlas search projects --any '{"stage":{"value":["filed"]}}' --any '{"stage":{"known":false}}' --limit 25`)
 })
 
 it('is a request with the body of the search', () => {

@@ -1,5 +1,5 @@
 import type { Body } from '../api/queries'
-import type { SearchState } from './state'
+import { isMixed, type SearchState } from './state'
 
 /** quote makes a text one word of a POSIX shell. */
 const quote = (text: string) => (/^[\w./:=,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
@@ -16,15 +16,17 @@ export function curlOf(base: string, state: SearchState, body: Body, workspace: 
 }
 
 /** commandOf is the search as a command of the program atlas. */
-export function commandOf(state: SearchState): string {
+export function commandOf(state: SearchState, { any = [] }: Body): string {
   const words = ['atlas', 'search', state.dataset]
   if (state.query) words.push('--query', quote(state.query))
   const filter = (text: string) => words.push('--filter', quote(text))
   for (const [key, c] of Object.entries(state.conditions)) {
+    if (isMixed(c)) continue
     if (c.kind === 'values') c.values.forEach((v) => filter(`${key}=${v}`))
     else if (c.kind === 'range') filter(`${key}=${c.from ?? ''}..${c.to ?? ''}`)
     else filter(JSON.stringify({ [key]: { known: c.known } }))
   }
+  for (const group of any) words.push('--any', quote(JSON.stringify(group.filters)))
   if (state.sort) words.push('--sort', `${state.sort.field}${state.sort.order === 'desc' ? ':desc' : ''}`)
   return [...words, '--limit', '25'].join(' ')
 }

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { createContext, use, useCallback, useMemo } from 'react'
 import type { Schemas } from '../api/client'
-import { rowsQuery, type Body, type Descriptor } from '../api/queries'
+import { findLoaded, recordQuery, rowsQuery, type Body, type Descriptor } from '../api/queries'
 import { go, useAddress } from '../address'
 import { capital, type Dataset } from '../datasets'
 import { bodyOf, format, parse, type KindOf, type SearchState } from './state'
@@ -19,6 +19,8 @@ export interface Search {
   change: (next: SearchState, options?: { replace?: boolean }) => void
   /** load reads the first rows of a search, unless they were read before. */
   load: (state: SearchState) => void
+  /** loadRecord reads one record for a credit, unless it was read before. */
+  loadRecord: (dataset: Dataset, id: string) => void
 }
 
 export const SearchContext = createContext<Search | null>(null)
@@ -60,6 +62,11 @@ export function useSearchOfAddress(workspace: Schemas['GetWorkspaceData'], descr
         const query = rowsQuery(workspace.id, next.dataset, bodyOf(next, kindOf), next.sort)
         // The table shows the error.
         client.fetchInfiniteQuery(query).catch(() => undefined)
+      },
+      loadRecord: (dataset, id) => {
+        if (findLoaded(client, workspace.id, dataset, id)) return
+        // The drawer shows the error.
+        client.fetchQuery(recordQuery(workspace.id, dataset, id)).catch(() => undefined)
       },
     }),
     [workspace, state, kindOf, index, client],

@@ -10,7 +10,7 @@ export function CopySearch() {
   const id = useId()
   const forms: [string, () => string][] = [
     ['Link to this search', () => location.href],
-    ['Command of atlas', () => commandOf(state)],
+    ['Command of atlas', () => commandOf(state, body)],
     ['Request with curl', () => curlOf(`${location.origin}/api/v1`, state, body, workspace.id)],
   ]
   return (

@@ -1,5 +1,4 @@
-import type { Schemas } from '../api/client'
-import type { FacetRequest } from '../api/queries'
+import type { Counts, FacetRequest } from '../api/queries'
 import { labelOf, rail, type RailField } from '../datasets'
 import { Notice } from '../ui/notice'
 import { useSearch } from './context'
@@ -17,7 +16,7 @@ export function facetRequests(fields: RailField[]): FacetRequest[] {
 }
 
 interface Props {
-  counts: Schemas['FacetCounts'] | undefined
+  counts: Counts | undefined
   error: Error | null
   retry: () => void
 }

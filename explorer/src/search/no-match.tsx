@@ -5,8 +5,8 @@ import { useSearch } from './context'
 import { phrase } from './sentence'
 import { bodyOf, withCondition, type SearchState } from './state'
 
-/** NoMatch says which condition to give up, and what that would find. */
-export function NoMatch() {
+/** NoMatch offers a similar text, and says which condition to give up and what that would find. */
+export function NoMatch({ didYouMean }: { didYouMean: string | undefined }) {
   const search = useSearch()
   const { workspace, state, kindOf, change } = search
   const relaxed: { text: string; state: SearchState }[] = Object.entries(state.conditions)
@@ -27,6 +27,16 @@ export function NoMatch() {
   return (
     <div className="notice">
       <h2>No {nouns[state.dataset].many} match</h2>
+      {state.query && !didYouMean && <p>A search finds whole words, in any order.</p>}
+      {didYouMean && (
+        <p>
+          Did you mean{' '}
+          <button className="link guess" onClick={() => change({ ...state, query: didYouMean })}>
+            {didYouMean}
+          </button>
+          ?
+        </p>
+      )}
       {counting ? (
         <p>Counting what would match without one of the conditions…</p>
       ) : found.length > 0 ? (

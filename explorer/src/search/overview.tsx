@@ -1,6 +1,6 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import type { Schemas } from '../api/client'
-import { facetsQuery } from '../api/queries'
+import { facetsQuery, type Counts } from '../api/queries'
 import { followed } from '../address'
 import { capital, labelOf, nouns, overviewDate, rail, type Dataset } from '../datasets'
 import { credits, formatNumber } from '../format'
@@ -10,7 +10,7 @@ import { useSearch } from './context'
 import { bodyOf, format, isEmpty, parse, withCondition } from './state'
 
 interface Props {
-  counts: Schemas['FacetCounts'] | undefined
+  counts: Counts | undefined
   price: number
   load: () => void
 }
@@ -146,7 +146,11 @@ const ideas: { text: string; href: string }[] = [
 
 /** WorthTrying offers searches that find something. */
 function WorthTrying() {
-  const { workspace, kindOf } = useSearch()
+  const {
+    workspace,
+    kindOf,
+    state: { dataset },
+  } = useSearch()
   const states = ideas.map(({ href }) => {
     const { pathname, search } = new URL(href, location.origin)
     return parse(pathname, search, kindOf)
@@ -159,6 +163,8 @@ function WorthTrying() {
     const count = found[i]?.data?.count
     return state && count !== 0 ? [{ text, state, count }] : []
   })
+  // Those of this tab come first.
+  alive.sort((a, b) => Number(b.state.dataset === dataset) - Number(a.state.dataset === dataset))
   return (
     <section className="card">
       <h2>Worth trying</h2>

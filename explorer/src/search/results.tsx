@@ -1,7 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import type { Schemas } from '../api/client'
-import { pageSize, rowsQuery } from '../api/queries'
+import { pageSize, rowsQuery, type Counts } from '../api/queries'
 import { credits, formatNumber } from '../format'
 import { Notice } from '../ui/notice'
 import { useSearch } from './context'
@@ -10,7 +9,7 @@ import { NoMatch } from './no-match'
 import { Overview } from './overview'
 
 interface Props {
-  counts: Schemas['FacetCounts'] | undefined
+  counts: Counts | undefined
   error: Error | null
   retry: () => void
 }
@@ -29,7 +28,7 @@ export function Results({ counts, error, retry }: Props) {
   const price = Math.min(pageSize, left)
 
   const name = JSON.stringify([state.dataset, body, state.sort])
-  if (query.data && rows.length === 0) return <NoMatch />
+  if (query.data && rows.length === 0) return <NoMatch didYouMean={counts?.didYouMean} />
   if (query.data) {
     return (
       <>
@@ -65,7 +64,7 @@ export function Results({ counts, error, retry }: Props) {
   if (error && !counts) return <Notice error={error} retry={retry} />
   if (counts?.count === 0) {
     const address = state.dataset === 'contacts' && state.query.includes('@')
-    return address ? <Address load={more} busy={query.isFetching} /> : <NoMatch />
+    return address ? <Address load={more} busy={query.isFetching} /> : <NoMatch didYouMean={counts?.didYouMean} />
   }
   return <Overview counts={counts} price={price} load={more} />
 }

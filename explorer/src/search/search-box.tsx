@@ -1,14 +1,21 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Search, X } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
+import { suggestQuery } from '../api/queries'
 import { nouns } from '../datasets'
 import { useSearch } from './context'
+import { optionID, SuggestionList } from './suggestion-list'
+import { chosen, groupsOf, keyOf, prefixOf, step, type Suggestion } from './suggestions'
 
-/** How long typing pauses before the counts follow, in milliseconds. */
-const pause = 180
+/**
+ * How long typing pauses before suggestions and before counts follow, in milliseconds.
+ * Counts wait longer: they are of whole words, so a word half typed empties the page.
+ */
+const pauses = { suggest: 150, count: 400 }
 
-/** SearchBox counts while one types, and reads rows on Enter. */
+/** SearchBox counts and suggests while one types, and reads rows on Enter. */
 export function SearchBox() {
-  const { state, change, load } = useSearch()
+  const { workspace, state, body, change, load, loadRecord } = useSearch()
   const [text, setText] = useState(state.query)
   const [shown, setShown] = useState(state.query)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
@@ -24,6 +31,39 @@ export function SearchBox() {
     latest.current = state
   }, [state])
 
+  // What was typed when typing paused; undefined while no suggestions are wanted.
+  const [typed, setTyped] = useState<string>()
+  const [active, setActive] = useState<string>()
+  const list = useId()
+  const prefix = prefixOf(typed ?? '')
+  const query = useQuery({
+    ...suggestQuery(workspace.id, state.dataset, prefix, body),
+    // The list does not flicker from one letter to the next.
+    placeholderData: keepPreviousData,
+  })
+  const suggestions = prefix === undefined || query.isError ? [] : (query.data ?? [])
+  const groups = groupsOf(suggestions, state.dataset)
+  const ordered = groups.flatMap((g) => g.suggestions)
+  const current = ordered.find((s) => keyOf(s) === active)
+  const open = ordered.length > 0
+  const close = () => {
+    setTyped(undefined)
+    setActive(undefined)
+  }
+  const choose = (s: Suggestion) => {
+    clearTimeout(timer.current)
+    close()
+    const next = chosen(latest.current, s)
+    setText(next.query)
+    change(next)
+    if (s.id !== undefined) loadRecord(state.dataset, s.id)
+  }
+  const move = (by: 1 | -1) => {
+    const key = step(ordered.map(keyOf), current && active, by)
+    setActive(key)
+    if (key !== undefined) document.getElementById(optionID(list, key))?.scrollIntoView({ block: 'nearest' })
+  }
+
   const apply = (value: string) => {
     clearTimeout(timer.current)
     const next = { ...latest.current, query: value.trim() }
@@ -33,10 +73,14 @@ export function SearchBox() {
   }
   const applySoon = (value: string) => {
     clearTimeout(timer.current)
-    timer.current = setTimeout(() => apply(value), pause)
+    timer.current = setTimeout(() => {
+      if (document.activeElement?.id === 'search') setTyped(value)
+      timer.current = setTimeout(() => apply(value), pauses.count - pauses.suggest)
+    }, pauses.suggest)
   }
   const clear = () => {
     setText('')
+    close()
     apply('')
   }
   return (
@@ -45,6 +89,7 @@ export function SearchBox() {
       role="search"
       onSubmit={(e) => {
         e.preventDefault()
+        close()
         load(apply(text))
       }}
     >
@@ -52,6 +97,11 @@ export function SearchBox() {
       <input
         id="search"
         type="text"
+        role="combobox"
+        aria-autocomplete="list"
+        aria-expanded={open}
+        aria-controls={open ? list : undefined}
+        aria-activedescendant={current && optionID(list, keyOf(current))}
         inputMode="search"
         enterKeyHint="search"
         autoComplete="off"
@@ -62,12 +112,36 @@ export function SearchBox() {
         value={text}
         onChange={(e) => {
           setText(e.target.value)
+          setActive(undefined)
           applySoon(e.target.value)
         }}
         onKeyDown={(e) => {
-          if (e.key === 'Escape' && text) clear()
+          if (e.nativeEvent.isComposing) return
+          if (e.key === 'Escape' && (open || text)) {
+            if (open) close()
+            else clear()
+          } else if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
+            if (open) move(e.key === 'ArrowDown' ? 1 : -1)
+            else setTyped(text)
+          } else if (e.key === 'Enter' && current) choose(current)
+          else return
+          e.preventDefault()
         }}
+        onBlur={close}
       />
+      {open && (
+        <SuggestionList
+          id={list}
+          dataset={state.dataset}
+          groups={groups}
+          active={current && active}
+          choose={choose}
+          setActive={setActive}
+        />
+      )}
+      <p className="sr" role="status">
+        {open ? `${ordered.length} suggestions` : ''}
+      </p>
       {text ? (
         <button type="button" className="icon-button" aria-label="Clear the text" onClick={clear}>
           <X size={14} aria-hidden />

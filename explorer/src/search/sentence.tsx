@@ -38,7 +38,8 @@ export function phrase({ kindOf, state, valueLabel }: Search, key: string, c: Co
   if (c.kind === 'known') return c.known ? 'is known' : 'is unknown'
   if (c.kind === 'values') {
     const list = new Intl.ListFormat('en', { type: 'disjunction' })
-    return `is ${list.format(c.values.map((v) => valueLabel(key, v)))}`
+    const words = c.values.map((v) => valueLabel(key, v))
+    return `is ${list.format(c.unknown ? [...words, 'unknown'] : words)}`
   }
   const isDate = kindOf(state.dataset, key) === 'date'
   const show = (text: string) => (isDate ? formatDay(text) : formatNumber(Number(text)))

@@ -16,6 +16,7 @@ describe('the address', () => {
     '/projects?q=garage&stage=filed&stage=permitted&cost=10000..&filed_at=2015-01-01..2019-12-31&sort=cost:desc',
     '/projects?cost=..5&unknown=filed_at',
     '/projects?cost=7&known=filed_at',
+    '/projects?stage=filed&stage=permitted&unknown=stage&cost=7',
   ])('%s is what it was', (address) => {
     expect(format(read(address))).toBe(address)
   })
@@ -50,6 +51,34 @@ describe('the request', () => {
       },
     })
     expect(bodyOf(read('/projects'), kindOf)).toEqual({})
+  })
+
+  it('has groups for values or unknown', () => {
+    const filed = { value: ['filed'] }
+    const none = { known: false }
+    expect(bodyOf(read('/projects?unknown=stage&stage=filed&cost=..7'), kindOf)).toEqual({
+      filters: { cost: { value: [null, 7] } },
+      any: [{ filters: { stage: filed } }, { filters: { stage: none } }],
+    })
+    const both = bodyOf(read('/projects?stage=filed&unknown=stage&name=a&unknown=name'), kindOf)
+    expect(both.any).toHaveLength(4)
+    expect(both.any?.[1]).toEqual({ filters: { stage: filed, name: none } })
+  })
+
+  it('has at most as many groups as a request takes', () => {
+    const all: KindOf = () => 'values'
+    const { pathname, search } = new URL(
+      '/projects?a=1&unknown=a&b=1&unknown=b&c=1&unknown=c&d=1&unknown=d',
+      'http://x',
+    )
+    const state = parse(pathname, search, all)
+    expect(state.conditions.d).toEqual({ kind: 'known', known: false })
+    expect(bodyOf(state, all).any).toHaveLength(8)
+  })
+
+  it('keeps unknown when the last value goes', () => {
+    const state = withCondition(read('/projects'), 'stage', { kind: 'values', values: [], unknown: true })
+    expect(state.conditions).toEqual({ stage: { kind: 'known', known: false } })
   })
 
   it('drops a condition without values', () => {

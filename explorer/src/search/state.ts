@@ -1,8 +1,10 @@
+import type { Body } from '../api/queries'
 import { datasets, type Dataset, type FieldKind } from '../datasets'
 
 /** Condition is what a search wants of one field. */
 export type Condition =
-  | { kind: 'values'; values: string[] }
+  /** One of the values, or with unknown none at all. */
+  | { kind: 'values'; values: string[]; unknown?: boolean }
   /** Inclusive; an end that is missing is open. Dates are YYYY-MM-DD. */
   | { kind: 'range'; from?: string; to?: string }
   | { kind: 'known'; known: boolean }
@@ -20,6 +22,12 @@ export interface SearchState {
 /** kindOf returns the kind of a field, undefined for one that cannot be searched. */
 export type KindOf = (dataset: Dataset, key: string) => FieldKind | undefined
 
+/**
+ * How many fields may have both values and unknown: a request takes 10 groups, and each
+ * such field doubles them. Of further fields unknown takes the place of the values.
+ */
+const maxMixed = 3
+
 // Names in the address that are no keys of fields.
 const names = { query: 'q', sort: 'sort', known: 'known', unknown: 'unknown' }
 
@@ -31,6 +39,7 @@ export function parse(path: string, search: string, kindOf: KindOf): SearchState
   const [, first = '', record] = path.split('/')
   const dataset = datasets.find((d) => d === first) ?? 'projects'
   const state: SearchState = { dataset, query: '', conditions: {}, ...(record ? { record } : {}) }
+  const mayMix = () => Object.values(state.conditions).filter((c) => c.kind === 'values' && c.unknown).length < maxMixed
   for (const [name, value] of new URLSearchParams(search)) {
     if (name === names.query) {
       state.query = value
@@ -38,14 +47,20 @@ export function parse(path: string, search: string, kindOf: KindOf): SearchState
       const [field = '', order] = value.split(':')
       state.sort = { field, order: order === 'desc' ? 'desc' : 'asc' }
     } else if (name === names.known || name === names.unknown) {
-      if (kindOf(dataset, value)) state.conditions[value] = { kind: 'known', known: name === names.known }
+      if (!kindOf(dataset, value)) continue
+      const before = state.conditions[value]
+      state.conditions[value] =
+        name === names.unknown && before?.kind === 'values' && mayMix()
+          ? { ...before, unknown: true }
+          : { kind: 'known', known: name === names.known }
     } else {
       const kind = kindOf(dataset, name)
       if (kind === 'values') {
         const before = state.conditions[name]
-        state.conditions[name] = {
-          kind: 'values',
-          values: [...(before?.kind === 'values' ? before.values : []), value],
+        if (before?.kind === 'values') state.conditions[name] = { ...before, values: [...before.values, value] }
+        else {
+          const unknown = before?.kind === 'known' && !before.known && mayMix()
+          state.conditions[name] = { kind: 'values', values: [value], ...(unknown ? { unknown } : {}) }
         }
       } else if (kind) {
         const range = parseRange(value)
@@ -72,8 +87,10 @@ export function format(state: SearchState): string {
   const add = (name: string, value: string) => pairs.push(`${encode(name)}=${encode(value)}`)
   if (state.query) add(names.query, state.query)
   for (const [key, c] of Object.entries(state.conditions)) {
-    if (c.kind === 'values') c.values.forEach((v) => add(key, v))
-    else if (c.kind === 'range')
+    if (c.kind === 'values') {
+      c.values.forEach((v) => add(key, v))
+      if (c.unknown) add(names.unknown, key)
+    } else if (c.kind === 'range')
       add(key, c.from !== undefined && c.from === c.to ? c.from : `${c.from ?? ''}..${c.to ?? ''}`)
     else add(c.known ? names.known : names.unknown, key)
   }
@@ -85,18 +102,30 @@ export function format(state: SearchState): string {
 /** withCondition sets or removes the condition on a field. */
 export function withCondition(state: SearchState, key: string, condition: Condition | undefined): SearchState {
   const { [key]: _, ...conditions } = state.conditions
-  if (condition && !(condition.kind === 'values' && condition.values.length === 0)) conditions[key] = condition
+  if (condition?.kind === 'values' && condition.values.length === 0) {
+    if (condition.unknown) conditions[key] = { kind: 'known', known: false }
+  } else if (condition) conditions[key] = condition
   return { ...state, conditions }
 }
 
 export const isEmpty = (state: SearchState) => !state.query && Object.keys(state.conditions).length === 0
 
-/** bodyOf returns query and filters of a request. */
-export function bodyOf(state: SearchState, kindOf: KindOf): { query?: string; filters?: Record<string, unknown> } {
+/** isMixed reports whether a condition takes values and unknown, which a filter cannot say. */
+export const isMixed = (c: Condition | undefined) => c?.kind === 'values' && c.unknown === true
+
+/** bodyOf returns the conditions of a request. */
+export function bodyOf(state: SearchState, kindOf: KindOf): Body {
   const filters: Record<string, unknown> = {}
+  // A group for each choice between values and unknown.
+  let groups: Record<string, unknown>[] = [{}]
   for (const [key, c] of Object.entries(state.conditions)) {
     if (c.kind === 'known') filters[key] = { known: c.known }
-    else if (c.kind === 'values') filters[key] = { value: c.values }
+    else if (isMixed(c) && c.kind === 'values') {
+      groups = groups.flatMap((g) => [
+        { ...g, [key]: { value: c.values } },
+        { ...g, [key]: { known: false } },
+      ])
+    } else if (c.kind === 'values') filters[key] = { value: c.values }
     else {
       const bound = (text: string | undefined) =>
         text === undefined ? null : kindOf(state.dataset, key) === 'number' ? Number(text) : text
@@ -106,5 +135,6 @@ export function bodyOf(state: SearchState, kindOf: KindOf): { query?: string; fi
   return {
     ...(state.query ? { query: state.query } : {}),
     ...(Object.keys(filters).length > 0 ? { filters } : {}),
+    ...(groups.length > 1 ? { any: groups.map((group) => ({ filters: group })) } : {}),
   }
 }

@@ -5,7 +5,7 @@ import { facetsQuery } from '../api/queries'
 import { labelOf } from '../datasets'
 import { formatNumber } from '../format'
 import { useSearch } from './context'
-import { withCondition } from './state'
+import { bodyOf, isMixed, withCondition } from './state'
 
 interface Option {
   value: string
@@ -14,8 +14,16 @@ interface Option {
 }
 
 /** ValueFacet chooses among the values of a field; several are alternatives. */
-export function ValueFacet({ field, facet }: { field: string; facet: Schemas['Facet'] }) {
-  const { state, change, describe, valueLabel, workspace, body } = useSearch()
+export function ValueFacet({ field, facet: counted }: { field: string; facet: Schemas['Facet'] }) {
+  const { state, change, describe, valueLabel, workspace, kindOf } = useSearch()
+  // A facet ignores the filter on its field, but not the groups that say "or unknown".
+  const condition = state.conditions[field]
+  const body = bodyOf(withCondition(state, field, undefined), kindOf)
+  const alone = useQuery({
+    ...facetsQuery(workspace.id, state.dataset, body, [{ field, limit: 8 }]),
+    enabled: isMixed(condition),
+  })
+  const facet = (isMixed(condition) && alone.data?.facets[0]) || counted
   const id = useId()
   const [prefix, setPrefix] = useState('')
   const [all, setAll] = useState(false)
@@ -24,7 +32,6 @@ export function ValueFacet({ field, facet }: { field: string; facet: Schemas['Fa
     ...facetsQuery(workspace.id, state.dataset, body, [{ field, limit: 50, ...(wanted ? { prefix: wanted } : {}) }]),
     enabled: wanted !== '' || all,
   })
-  const condition = state.conditions[field]
   const chosen = condition?.kind === 'values' ? condition.values : []
   const shown = ((wanted || all) && more.data?.facets[0]) || facet
   const options: Option[] = (shown.values ?? []).map((v) => ({
@@ -38,11 +45,13 @@ export function ValueFacet({ field, facet }: { field: string; facet: Schemas['Fa
       options.unshift({ value, label: valueLabel(field, value), count: undefined })
   }
   const most = Math.max(1, ...options.map((o) => o.count ?? 0))
-  const isUnknown = condition?.kind === 'known' && !condition.known
+  const isUnknown = isMixed(condition) || (condition?.kind === 'known' && !condition.known)
   const others = facet.other ?? 0
+  const choose = (values: string[], unknown: boolean) =>
+    change(withCondition(state, field, { kind: 'values', values, ...(unknown ? { unknown } : {}) }))
   const set = (value: string, on: boolean) => {
     const rest = chosen.filter((v) => !same(v, value))
-    change(withCondition(state, field, { kind: 'values', values: on ? [...rest, value] : rest }))
+    choose(on ? [...rest, value] : rest, isUnknown)
   }
   return (
     <section className="facet" aria-labelledby={id}>
@@ -81,13 +90,7 @@ export function ValueFacet({ field, facet }: { field: string; facet: Schemas['Fa
         {((facet.unknown ?? 0) > 0 || isUnknown) && (
           <li>
             <label className="unknown">
-              <input
-                type="checkbox"
-                checked={isUnknown}
-                onChange={(e) =>
-                  change(withCondition(state, field, e.target.checked ? { kind: 'known', known: false } : undefined))
-                }
-              />
+              <input type="checkbox" checked={isUnknown} onChange={(e) => choose(chosen, e.target.checked)} />
               <span className="name">Unknown</span>
               <span className="count">{formatNumber(facet.unknown ?? 0)}</span>
             </label>
@@ -97,7 +100,7 @@ export function ValueFacet({ field, facet }: { field: string; facet: Schemas['Fa
       {options.length === 0 && !isUnknown && <p className="quiet">{prefix ? 'No value begins so' : 'No values'}</p>}
       {others > 0 && !prefix && (
         <button className="link" aria-expanded={all} onClick={() => setAll(!all)}>
-          {all ? 'Show fewer' : `${formatNumber(others)} more in other values`}
+          {all ? 'Show fewer' : `Show other values · ${formatNumber(others)}`}
         </button>
       )}
     </section>

@@ -1,0 +1,60 @@
+import type { Schemas } from '../api/client'
+import { nouns, type Dataset } from '../datasets'
+import { credits } from '../format'
+import { withCondition, type SearchState } from './state'
+
+export type Suggestion = Schemas['Suggestion']
+
+/** The longest prefix that the service completes, in characters. */
+const longest = 100
+
+/** prefixOf is what the service can complete of a text: undefined without a word. */
+export function prefixOf(text: string): string | undefined {
+  const prefix = text.trim()
+  return /[\p{L}\p{M}\p{N}]/u.test(prefix) && [...prefix].length <= longest ? prefix : undefined
+}
+
+/** keyOf identifies a suggestion in its list: names may be equal. */
+export const keyOf = (s: Suggestion) => `${s.field}:${s.id ?? s.value}`
+
+/** Group is suggestions that do the same when they are chosen. */
+export interface Group {
+  heading: string
+  /** What choosing one costs. */
+  price: string
+  suggestions: Suggestion[]
+}
+
+/** groupsOf puts values before names: filters are free. Each group keeps the order of the service. */
+export function groupsOf(suggestions: Suggestion[], dataset: Dataset): Group[] {
+  const groups: Group[] = [
+    { heading: 'Filter', price: 'free', suggestions: suggestions.filter((s) => s.id === undefined) },
+    {
+      heading: `Open a ${nouns[dataset].one}`,
+      price: `${credits(1)}, free if it is loaded`,
+      suggestions: suggestions.filter((s) => s.id !== undefined),
+    },
+  ]
+  return groups.filter((g) => g.suggestions.length > 0)
+}
+
+/** step returns the key after or before the active one; undefined stands between last and first. */
+export function step(keys: string[], active: string | undefined, by: 1 | -1): string | undefined {
+  const around = keys.length + 1
+  // Position 0 is the text box.
+  const at = active === undefined ? 0 : keys.indexOf(active) + 1
+  return keys[((at + by + around) % around) - 1]
+}
+
+/** The longest query of a search, in characters. */
+const longestQuery = 500
+
+/** chosen is the search after a suggestion was chosen, in place of what was typed. */
+export function chosen(state: SearchState, s: Suggestion): SearchState {
+  if (s.id !== undefined) return { ...state, query: [...s.value].length <= longestQuery ? s.value : '', record: s.id }
+  const before = state.conditions[s.field]
+  const { values, ...rest } = before?.kind === 'values' ? before : { kind: 'values' as const, values: [] }
+  const next = { ...state, query: '' }
+  delete next.record
+  return withCondition(next, s.field, { ...rest, values: [...values.filter((v) => v !== s.value), s.value] })
+}
