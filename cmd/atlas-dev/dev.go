@@ -174,7 +174,10 @@ func (c *devCmd) serveConfig(stack *devstack.Stack, urls postgres.URLs, secrets 
 		Listen:  c.listen(), PostgresURL: urls.App, PostgresSystemURL: urls.System, RedisURL: stack.RedisURL,
 		RedisPrefix: devRedisPrefix, CursorKeys: []string{secrets.CursorKey}, JWTSecret: secrets.JWTSecret,
 		SearchTimeout: 10 * time.Second, RedisTimeout: c.RedisTimeout,
-		Operation: server.Operation{MaxRequests: api.DefaultMaxRequests, MaxCalls: server.DefaultMaxCalls, Drain: 5 * time.Second},
+		Operation: server.Operation{
+			MaxRequests: api.DefaultMaxRequests, MaxCalls: server.DefaultMaxCalls, Drain: 5 * time.Second,
+			FreeRate: server.DefaultFreeRate, FreeBurst: server.DefaultFreeBurst,
+		},
 
 		DevelopmentSessions: true,
 	}

@@ -35,6 +35,9 @@ type Operation struct {
 
 const (
 	DefaultMaxCalls = 256
+	// DefaultFreeRate and DefaultFreeBurst are the usual Operation.FreeRate and
+	// Operation.FreeBurst.
+	DefaultFreeRate, DefaultFreeBurst = 20, 60
 	// searchMargin is what a request may take in addition to its search.
 	searchMargin = 20 * time.Second
 	// acquireTimeout bounds the wait of a request for a Postgres connection. It
