@@ -105,7 +105,7 @@ func isJSON(r *http.Request) bool {
 // param returns a query parameter and whether it is given. A repeated parameter is
 // ambiguous and refused.
 func (c *call) param(name string) (value string, given bool, err error) {
-	values := c.gin.Request.URL.Query()[name]
+	values := c.params[name]
 	switch len(values) {
 	case 0:
 		return "", false, nil

@@ -36,6 +36,8 @@ type call struct {
 	charged   int64
 	// etag is the ETag of the answer, "" if it has none.
 	etag string
+	// params are the parameters of the query string.
+	params url.Values
 	// pathIssues are the issues of the ids in the path and of unknown query parameters.
 	pathIssues input.Issues
 	// checkedAt is the start of the last check of the caller's access.
@@ -191,6 +193,7 @@ func (c *call) admit() error {
 		// workspace_id.
 		return fault.Validation(fault.Issue{Code: fault.Custom, Message: "the query string is malformed: write %, & and ; within a value as %25, %26 and %3B"})
 	}
+	c.params = params
 	c.favorites = slices.Contains(params["favorite_only"], "true")
 	given := params["workspace_id"]
 	if c.newcomer() {

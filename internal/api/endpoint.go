@@ -128,6 +128,9 @@ func (c *call) checkPath() {
 			c.pathIssues.Add(fault.InvalidFormat, []string{name}, "must be a UUID")
 		}
 	}
+	if len(c.params) == 0 {
+		return
+	}
 	known := []string{"workspace_id"}
 	for _, p := range c.route.doc.params {
 		if p.In == "query" {
@@ -135,7 +138,7 @@ func (c *call) checkPath() {
 		}
 	}
 	var unknown []string
-	for name := range c.gin.Request.URL.Query() {
+	for name := range c.params {
 		if !slices.Contains(known, name) {
 			unknown = append(unknown, name)
 		}
