@@ -1,8 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { Suspense, useEffect, useState } from 'react'
+import { useAddress } from './address'
 import { descriptorsQuery, sessionQuery, workspaceQuery } from './api/queries'
 import { signIn, signOut, takeLink, type User } from './api/session'
-import { SearchScreen } from './search/search-screen'
+import { screenOf } from './shell/screens'
 import { SessionOver, SignedOut } from './session/signed-out'
 import { Notice } from './ui/notice'
 import { Toasts } from './ui/toast'
@@ -56,6 +57,7 @@ export function App() {
 }
 
 function Workspace() {
+  const { screen: Screen } = screenOf(useAddress().path)
   const workspace = useQuery(workspaceQuery)
   const id = workspace.data?.id
   const descriptors = useQuery({ ...descriptorsQuery(id ?? ''), enabled: id !== undefined })
@@ -79,5 +81,9 @@ function Workspace() {
     )
   }
   if (!workspace.data || !descriptors.data) return <div className="boot" aria-busy="true" />
-  return <SearchScreen workspace={workspace.data} descriptors={descriptors.data} />
+  return (
+    <Suspense fallback={<div className="boot" aria-busy="true" />}>
+      <Screen workspace={workspace.data} descriptors={descriptors.data} />
+    </Suspense>
+  )
 }

@@ -2,14 +2,11 @@ import './search.css'
 import { useQuery } from '@tanstack/react-query'
 import { SlidersHorizontal } from 'lucide-react'
 import { useEffect, useRef } from 'react'
-import type { Schemas } from '../api/client'
-import { facetsQuery, type Descriptor } from '../api/queries'
-import { followed } from '../address'
+import { facetsQuery } from '../api/queries'
 import { counted, rail } from '../datasets'
 import { RecordDrawer } from '../record/record-drawer'
-import { CreditsMeter } from '../session/credits-meter'
-import { UserMenu } from '../session/user-menu'
-import { Mark } from '../ui/mark'
+import type { ScreenProps } from '../shell/screens'
+import { Top } from '../shell/top'
 import { useNarrow } from '../ui/use-narrow'
 import { SearchContext, useSearchOfAddress } from './context'
 import { CopySearch } from './copy-search'
@@ -20,12 +17,7 @@ import { Sentence } from './sentence'
 import { useShortcuts } from './shortcuts'
 import { Tabs } from './tabs'
 
-interface Props {
-  workspace: Schemas['GetWorkspaceData']
-  descriptors: Descriptor[]
-}
-
-export function SearchScreen({ workspace, descriptors }: Props) {
+export function SearchScreen({ workspace, descriptors }: ScreenProps) {
   const search = useSearchOfAddress(workspace, descriptors)
   const { state, body } = search
   const facets = useQuery(facetsQuery(workspace.id, state.dataset, body, facetRequests(rail[state.dataset])))
@@ -44,15 +36,9 @@ export function SearchScreen({ workspace, descriptors }: Props) {
   return (
     <SearchContext value={search}>
       <div className="screen">
-        <header className="top">
-          <a className="brand" href="/" onClick={followed} aria-label={`Atlas, ${workspace.name}`}>
-            <Mark />
-            <span>{workspace.name}</span>
-          </a>
+        <Top workspace={workspace}>
           <SearchBox key={state.dataset} />
-          <CreditsMeter />
-          <UserMenu />
-        </header>
+        </Top>
         <Tabs count={counts?.count} />
         <div className="columns">
           {!narrow && (

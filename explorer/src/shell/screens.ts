@@ -1,0 +1,29 @@
+import { Search, type LucideIcon } from 'lucide-react'
+import type { ComponentType } from 'react'
+import type { Schemas } from '../api/client'
+import type { Descriptor } from '../api/queries'
+import { SearchScreen } from '../search/search-screen'
+
+export interface ScreenProps {
+  workspace: Schemas['GetWorkspaceData']
+  descriptors: Descriptor[]
+}
+
+export interface Screen {
+  /** The first part of its addresses. */
+  path: string
+  label: string
+  icon: LucideIcon
+  screen: ComponentType<ScreenProps>
+  /** Whether the header leads to it; else another screen does. */
+  inHeader: boolean
+}
+
+/** searchScreen has the addresses that no other screen has: /, /projects, /accounts, … */
+export const searchScreen: Screen = { path: '', label: 'Search', icon: Search, screen: SearchScreen, inHeader: true }
+
+/** screens are those with a path, in the order of the header. Their code is loaded on the first visit (React.lazy). */
+export const screens: Screen[] = []
+
+/** screenOf returns the screen of an address. */
+export const screenOf = (path: string): Screen => screens.find((s) => s.path === path.split('/')[1]) ?? searchScreen

@@ -1,0 +1,45 @@
+import './shell.css'
+import type { ReactNode } from 'react'
+import { followed, useAddress } from '../address'
+import { CreditsMeter } from '../session/credits-meter'
+import { UserMenu } from '../session/user-menu'
+import { Mark } from '../ui/mark'
+import { screenOf, screens, searchScreen } from './screens'
+
+interface Props {
+  workspace: { name: string }
+  /** What the screen has in the header, such as a search box. */
+  children?: ReactNode
+}
+
+/** Top is the header of every screen. */
+export function Top({ workspace, children }: Props) {
+  const current = screenOf(useAddress().path)
+  const shown = [searchScreen, ...screens].filter((s) => s.inHeader)
+  return (
+    <header className="top">
+      <a className="brand" href="/" onClick={followed} aria-label={`Atlas, ${workspace.name}`}>
+        <Mark />
+        <span>{workspace.name}</span>
+      </a>
+      {shown.length > 1 && (
+        <nav className="screens" aria-label="Screens">
+          {shown.map(({ path, label, icon: Icon }) => (
+            <a
+              key={path}
+              href={`/${path}`}
+              onClick={followed}
+              aria-current={path === current.path ? 'page' : undefined}
+            >
+              <Icon size={15} aria-hidden />
+              <span>{label}</span>
+            </a>
+          ))}
+        </nav>
+      )}
+      {children}
+      <CreditsMeter />
+      <UserMenu />
+    </header>
+  )
+}
