@@ -39,49 +39,60 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 	if err != nil {
 		return ""
 	}
-	text := query.Fold(q.Text)
-	terms, err := e.termsOf(ctx, text, 0, sets...)
+	// The terms of a text are nearly always its words, so one round trip has all that a
+	// text without a similar one needs.
+	first := termsRequest{text: query.Fold(q.Text)}
+	first.counted = distinct(query.Words(first.text))
+	if len(first.counted) <= replacedTerms {
+		first.similar = "missing"
+	}
+	terms, counts, err := e.ask(ctx, first, sets...)
 	if err != nil {
 		return ""
 	}
-	distinct := make([]string, len(terms))
+	options := map[string][]string{}
+	all := make([]string, len(terms))
 	for i, t := range terms {
-		distinct[i] = t.Text
+		all[i], options[t.Text] = t.Text, t.options()
 	}
-	slices.Sort(distinct)
-	distinct = slices.Compact(distinct)
-	counts, err := e.countWithTerms(ctx, nil, distinct, sets...)
-	if err != nil {
-		return ""
-	}
-	var found []string
-	replaced := map[string]string{}
-	for i, term := range distinct {
-		if counts[i] > 0 {
-			found = append(found, term)
-		} else if replaced[term] = ""; query.MaxEdits(term) == 0 || len(replaced) > replacedTerms {
+	if all = distinct(all); !slices.Equal(all, first.counted) {
+		if _, counts, err = e.ask(ctx, termsRequest{counted: all}, sets...); err != nil {
 			return ""
+		}
+		clear(options)
+	}
+	var found, unsure []string
+	replaced := map[string]string{}
+	for i, term := range all {
+		if counts[i].matching > 0 {
+			found = append(found, term)
+			continue
+		}
+		if replaced[term] = ""; query.MaxEdits(term) == 0 || len(replaced) > replacedTerms {
+			return ""
+		}
+		// Shards that have the term have told of no similar ones.
+		if counts[i].anywhere > 0 || len(options[term]) == 0 {
+			unsure = append(unsure, term)
 		}
 	}
 	if len(replaced) == 0 {
 		return ""
 	}
-	missing := make([]string, 0, len(replaced))
-	for _, t := range terms {
-		if _, unknown := replaced[t.Text]; unknown && !slices.Contains(missing, t.Text) {
-			missing = append(missing, t.Text)
+	if unsure != nil {
+		similar, _, err := e.ask(ctx, termsRequest{text: strings.Join(unsure, " "), similar: "always"}, sets...)
+		if err != nil {
+			return ""
+		}
+		for _, t := range similar {
+			options[t.Text] = t.options()
 		}
 	}
-	// Similar terms take long to find, so those of terms that are found are not asked for.
-	similarTo, err := e.termsOf(ctx, strings.Join(missing, " "), similarTerms, sets...)
-	if err != nil {
-		return ""
-	}
-	for _, t := range similarTo {
-		if replaced[t.Text] != "" {
+	for _, t := range terms {
+		if with, unknown := replaced[t.Text]; !unknown || with != "" {
 			continue
 		}
-		similar, err := e.nearest(ctx, t, found, sets...)
+		similar, err := e.nearest(ctx, t.Text, options[t.Text], found, sets...)
 		if err != nil || similar == "" {
 			return ""
 		}
@@ -89,7 +100,7 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 		found = append(found, similar)
 	}
 	units, end := []uint16{}, 0
-	given := utf16.Encode([]rune(text))
+	given := utf16.Encode([]rune(first.text))
 	for _, t := range terms {
 		if with := replaced[t.Text]; with != "" {
 			units = append(append(units, given[end:t.Offset]...), utf16.Encode([]rune(with))...)
@@ -99,39 +110,36 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 	return string(utf16.Decode(append(units, given[end:]...)))
 }
 
-// nearest returns the similar term with the fewest edits, then the most records with
-// it and all terms found, then the first by code point; "" if no record has one.
-func (e *Engine) nearest(ctx context.Context, t term, found []string, sets ...query.Query) (string, error) {
-	most := query.MaxEdits(t.Text)
-	type candidate struct {
-		text         string
-		edits, count int
-	}
-	var candidates []candidate
-	var texts []string
-	for _, o := range t.Options {
-		if n := edits.Distance(t.Text, o.Text, most); n <= most {
-			candidates = append(candidates, candidate{o.Text, n, 0})
-			texts = append(texts, o.Text)
-		}
-	}
-	if texts == nil {
+func distinct(texts []string) []string {
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// nearest returns the option with the fewest edits, then the most records with it and
+// all terms found, then the first by code point; "" if no record has one.
+func (e *Engine) nearest(ctx context.Context, text string, options, found []string, sets ...query.Query) (string, error) {
+	most := query.MaxEdits(text)
+	options = slices.DeleteFunc(options, func(o string) bool { return edits.Distance(text, o, most) > most })
+	if len(options) == 0 {
 		return "", nil
 	}
-	counts, err := e.countWithTerms(ctx, found, texts, sets...)
+	_, counts, err := e.ask(ctx, termsRequest{required: found, counted: options}, sets...)
 	if err != nil {
 		return "", err
 	}
-	for i, n := range counts {
-		candidates[i].count = n
+	best := -1
+	for i, o := range options {
+		if counts[i].matching > 0 && (best < 0 || cmp.Or(
+			cmp.Compare(edits.Distance(text, o, most), edits.Distance(text, options[best], most)),
+			cmp.Compare(counts[best].matching, counts[i].matching),
+			cmp.Compare(o, options[best])) < 0) {
+			best = i
+		}
 	}
-	candidates = slices.DeleteFunc(candidates, func(c candidate) bool { return c.count == 0 })
-	if len(candidates) == 0 {
+	if best < 0 {
 		return "", nil
 	}
-	return slices.MinFunc(candidates, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.edits, b.edits), cmp.Compare(b.count, a.count), cmp.Compare(a.text, b.text))
-	}).text, nil
+	return options[best], nil
 }
 
 // term is a term of a text.
@@ -144,6 +152,14 @@ type term struct {
 	Options []struct {
 		Text string `json:"text"`
 	} `json:"options"`
+}
+
+func (t term) options() []string {
+	texts := make([]string, len(t.Options))
+	for i, o := range t.Options {
+		texts[i] = o.Text
+	}
+	return texts
 }
 
 // textPaths are the paths in which texts are searched where nothing is charged.
@@ -159,94 +175,133 @@ func textPaths(d query.Dataset) []string {
 	return paths
 }
 
-// termsOf returns the terms of a folded text, in their order, with similar ones of the
-// indices of searches: at most most of each, the nearest, in any order; 0: only the terms.
-// Similar terms are within one edit, or within two and begin with the same character:
-// Elasticsearch suggests no others.
-func (e *Engine) termsOf(ctx context.Context, text string, most int, of ...query.Query) ([]term, error) {
+// termsRequest asks for the terms of a text and for records with terms.
+type termsRequest struct {
+	// text is folded; "" asks for no terms.
+	text string
+	// similar is the suggest_mode of Elasticsearch: "always" asks for similar terms,
+	// "missing" on the shards without the term only, which takes no time on others; ""
+	// asks for none. Similar terms are within one edit, or within two and begin with the
+	// same character: Elasticsearch suggests no others.
+	similar string
+	// counted are the terms to count records with. Those have all terms required, too.
+	required, counted []string
+}
+
+// termCount is how many records have a term.
+type termCount struct {
+	// matching records also meet the conditions of the search except its text.
+	matching int
+	// anywhere in the indices, if "missing" similar terms were asked for.
+	anywhere int
+}
+
+// ask returns the terms of the text in their order, each with at most similarTerms
+// similar ones of the indices of searches, the nearest, in any order; and a count for
+// each term counted. Errors: Unavailable.
+func (e *Engine) ask(ctx context.Context, r termsRequest, of ...query.Query) ([]term, []termCount, error) {
 	requests := make([]request, len(of))
 	for i, q := range of {
-		c := newCompiler(512)
-		c.raw(`{"size":0,"track_total_hits":false,"suggest":{"text":`).text(text)
-		for j, path := range textPaths(q.Dataset) {
-			c.raw(`,"`).integer(j).raw(`":{"term":{"field":`).text(path)
-			if most == 0 {
+		requests[i] = e.at(q, r.body(q))
+	}
+	results, err := e.multi(ctx, requests...)
+	if err != nil {
+		return nil, nil, err
+	}
+	var terms []term
+	counts := make([]termCount, len(r.counted))
+	for _, result := range results {
+		if r.text != "" {
+			var byPath map[string][]term
+			if err := unmarshal(result.suggest, &byPath); err != nil {
+				return nil, nil, err
+			}
+			for _, more := range byPath {
+				terms = merged(terms, more)
+			}
+		}
+		if len(r.counted) > 0 {
+			var found struct {
+				Terms    termFilters `json:"terms"`
+				Anywhere struct {
+					Terms termFilters `json:"terms"`
+				} `json:"anywhere"`
+			}
+			if err := unmarshal(result.aggregations, &found); err != nil {
+				return nil, nil, err
+			}
+			for i, b := range found.Terms.Buckets {
+				counts[i].matching += b.Count
+			}
+			for i, b := range found.Anywhere.Terms.Buckets {
+				counts[i].anywhere += b.Count
+			}
+		}
+	}
+	return terms, counts, nil
+}
+
+type termFilters struct {
+	Buckets []struct {
+		Count int `json:"doc_count"`
+	} `json:"buckets"`
+}
+
+// merged adds the similar terms of another path or index.
+func merged(terms, more []term) []term {
+	if terms == nil {
+		return more
+	}
+	for i := range min(len(terms), len(more)) {
+		for _, o := range more[i].Options {
+			if !slices.Contains(terms[i].Options, o) {
+				terms[i].Options = append(terms[i].Options, o)
+			}
+		}
+	}
+	return terms
+}
+
+// body is the request for the index of a search.
+func (r termsRequest) body(q query.Query) []byte {
+	paths := textPaths(q.Dataset)
+	c := newCompiler(2048)
+	c.raw(`{"size":0,"track_total_hits":false`)
+	if r.text != "" {
+		c.raw(`,"suggest":{"text":`).text(r.text)
+		for i, path := range paths {
+			c.raw(`,"`).integer(i).raw(`":{"term":{"field":`).text(path)
+			if r.similar == "" {
 				c.raw(`,"min_word_length":1000}}`) // longer than any term
 				continue
 			}
-			c.raw(`,"suggest_mode":"always","max_edits":2,"prefix_length":0,"min_word_length":` + strconv.Itoa(query.OneEditFrom) + `,"max_term_freq":1000000000,"size":`).integer(most).raw(`,"shard_size":`).integer(most).raw(`}}`)
+			c.raw(`,"suggest_mode":`).text(r.similar)
+			c.raw(`,"max_edits":2,"prefix_length":0,"min_word_length":` + strconv.Itoa(query.OneEditFrom) + `,"max_term_freq":1000000000,"size":`).integer(similarTerms).raw(`,"shard_size":`).integer(similarTerms).raw(`}}`)
 		}
-		requests[i] = e.at(q, c.raw(`}}`).b)
+		c.raw(`}`)
 	}
-	results, err := e.multi(ctx, requests...)
-	if err != nil {
-		return nil, err
-	}
-	var terms []term
-	for _, r := range results {
-		var byPath map[string][]term
-		if err := unmarshal(r.suggest, &byPath); err != nil {
-			return nil, err
-		}
-		for _, more := range byPath {
-			if terms == nil {
-				terms = more
-				continue
-			}
-			for i := range min(len(terms), len(more)) {
-				for _, o := range more[i].Options {
-					if !slices.Contains(terms[i].Options, o) {
-						terms[i].Options = append(terms[i].Options, o)
-					}
-				}
-			}
-		}
-	}
-	return terms, nil
-}
-
-// countWithTerms counts, for each of the terms, the records of searches that meet their
-// conditions except the text, and have it and all terms required.
-func (e *Engine) countWithTerms(ctx context.Context, required, terms []string, of ...query.Query) ([]int, error) {
-	counts := make([]int, len(terms))
-	if len(terms) == 0 {
-		return counts, nil
-	}
-	requests := make([]request, len(of))
-	for i, q := range of {
-		paths := textPaths(q.Dataset)
+	if len(r.counted) > 0 {
 		q.Text, q.DryRun, q.CountOnly = "", true, true
-		c := newCompiler(2048)
-		c.raw(`{"size":0,"track_total_hits":false,"query":{"bool":{"filter":[`).condition(q, nil)
-		for _, t := range required {
+		c.raw(`,"query":{"bool":{"filter":[`).condition(q, nil)
+		for _, t := range r.required {
 			c.raw(`,`).inOneOf(paths, t)
 		}
-		c.raw(`]}},"aggs":{"terms":{"filters":{"filters":[`)
-		for _, t := range terms {
-			c.inOneOf(paths, t).raw(`,`)
+		c.raw(`]}},"aggs":{`).countEach(paths, r.counted)
+		if r.similar == "missing" {
+			c.raw(`,"anywhere":{"global":{},"aggs":{`).countEach(paths, r.counted).raw(`}}`)
 		}
-		requests[i] = e.at(q, c.closeList().raw(`]}}}}`).b)
+		c.raw(`}`)
 	}
-	results, err := e.multi(ctx, requests...)
-	if err != nil {
-		return nil, err
+	return c.raw(`}`).b
+}
+
+// countEach counts the records with each of the terms.
+func (c *compiler) countEach(paths, terms []string) *compiler {
+	c.raw(`"terms":{"filters":{"filters":[`)
+	for _, t := range terms {
+		c.inOneOf(paths, t).raw(`,`)
 	}
-	for _, r := range results {
-		var answer struct {
-			Terms struct {
-				Buckets []struct {
-					Count int `json:"doc_count"`
-				} `json:"buckets"`
-			} `json:"terms"`
-		}
-		if err := unmarshal(r.aggregations, &answer); err != nil {
-			return nil, err
-		}
-		for i, b := range answer.Terms.Buckets {
-			counts[i] += b.Count
-		}
-	}
-	return counts, nil
+	return c.closeList().raw(`]}}`)
 }
 
 // inOneOf matches a whole term in one of the paths.
@@ -264,7 +319,7 @@ func (e *Engine) withTerms(ctx context.Context, q query.Query) (query.Query, err
 	if q.Text == "" || !q.Typos || query.PublicText(q.Dataset) == nil {
 		return q, nil
 	}
-	terms, err := e.termsOf(ctx, query.Fold(q.Text), 0, q)
+	terms, _, err := e.ask(ctx, termsRequest{text: query.Fold(q.Text)}, q)
 	for _, t := range terms {
 		q.Terms = append(q.Terms, t.Text)
 	}

@@ -260,27 +260,38 @@ func TestDidYouMean(t *testing.T) {
 }
 
 // TestDidYouMeanOfManyTerms: similar terms, which take long to find, are asked for only if
-// they can replace those of the text.
+// they can replace those of the text, and few round trips follow the search.
 func TestDidYouMeanOfManyTerms(t *testing.T) {
 	t.Parallel()
-	var similar atomic.Int64
-	w := newTypoWorld(t, "Garage Homes")
+	var similar, trips atomic.Int64
+	w := newTypoWorld(t, "Garage Homes", "Towers")
 	e := proxied(t, w.engine, func(_ http.ResponseWriter, r *http.Request) bool {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if bytes.Contains(body, []byte("max_edits")) {
 			similar.Add(1)
 		}
+		if strings.HasSuffix(r.URL.Path, "/_msearch") {
+			trips.Add(1)
+		}
 		return false
 	})
 	for _, c := range []struct {
-		text, want string
-		similar    int64
-	}{{"garbage homse garbage", "garage homes garage", 1}, {"one two three four five sixth homse", "", 0}, {"aaaa bbbb cccc dddd eeee ffff", "", 0}} {
+		text, want     string
+		similar, trips int64
+	}{
+		{"garage towers", "", 1, 1},
+		{"garbage", "garage", 1, 2},
+		{"garbage homse garbage", "garage homes garage", 1, 3},
+		{"xyzzyx", "", 2, 2},
+		{"one two three four five sixth homse", "", 0, 1},
+		{"aaaa bbbb cccc dddd eeee ffff", "", 0, 1},
+	} {
 		similar.Store(0)
+		trips.Store(0)
 		page, err := e.Search(t.Context(), parse(t, query.Accounts, dataBase, fmt.Sprintf(`{"query":%q}`, c.text)))
-		if err != nil || page.DidYouMean != c.want || similar.Load() != c.similar {
-			t.Errorf("%s: did you mean %q, %v; want %q; similar terms were asked for %d times, want %d", c.text, page.DidYouMean, err, c.want, similar.Load(), c.similar)
+		if err != nil || page.DidYouMean != c.want || similar.Load() != c.similar || trips.Load() != c.trips {
+			t.Errorf("%s: did you mean %q, %v; similar terms were asked for %d times, in %d round trips; want %+v", c.text, page.DidYouMean, err, similar.Load(), trips.Load(), c)
 		}
 	}
 }
