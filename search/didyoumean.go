@@ -43,7 +43,10 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 	// text without a similar one needs.
 	first := termsRequest{text: query.Fold(q.Text)}
 	first.counted = distinct(query.Words(first.text))
-	if len(first.counted) <= replacedTerms {
+	switch n := len(first.counted); {
+	case n == 1: // surely not found
+		first.similar = "always"
+	case n <= replacedTerms:
 		first.similar = "missing"
 	}
 	terms, counts, err := e.ask(ctx, first, sets...)
@@ -59,7 +62,9 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 		if _, counts, err = e.ask(ctx, termsRequest{counted: all}, sets...); err != nil {
 			return ""
 		}
-		clear(options)
+		if first.similar != "always" {
+			clear(options)
+		}
 	}
 	var found, unsure []string
 	replaced := map[string]string{}
@@ -71,8 +76,8 @@ func (e *Engine) didYouMean(ctx context.Context, sets ...query.Query) string {
 		if replaced[term] = ""; query.MaxEdits(term) == 0 || len(replaced) > replacedTerms {
 			return ""
 		}
-		// Shards that have the term have told of no similar ones.
-		if counts[i].anywhere > 0 || len(options[term]) == 0 {
+		// With "missing", shards that have the term tell of no similar ones.
+		if first.similar != "always" && (counts[i].anywhere > 0 || len(options[term]) == 0) {
 			unsure = append(unsure, term)
 		}
 	}

@@ -283,7 +283,8 @@ func TestDidYouMeanOfManyTerms(t *testing.T) {
 		{"garage towers", "", 1, 1},
 		{"garbage", "garage", 1, 2},
 		{"garbage homse garbage", "garage homes garage", 1, 3},
-		{"xyzzyx", "", 2, 2},
+		{"xyzzyx", "", 1, 1},
+		{"garage xyzzyx", "", 2, 2},
 		{"one two three four five sixth homse", "", 0, 1},
 		{"aaaa bbbb cccc dddd eeee ffff", "", 0, 1},
 	} {
