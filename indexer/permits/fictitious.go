@@ -165,25 +165,21 @@ func between(r *rand.Rand, first, last time.Time) time.Time {
 
 // team draws the firms of the project.
 func (p *fictitious) team(r *rand.Rand, firms map[string][]*firm) []*firm {
-	kinds := []string{p.lead, "architect"}
-	if p.stage > filed {
-		kinds = append(kinds, "engineer")
-	}
+	kinds := []string{p.lead}
 	if p.gcStatus == "assigned" {
 		kinds = append(kinds, "general_contractor")
 	}
 	if p.stage >= underConstruction {
 		kinds = append(kinds, "subcontractor", "supplier")
 	}
-	for _, kind := range []string{"lender", "broker", "other"} {
-		if r.IntN(3) == 0 && kind != p.lead {
+	for _, kind := range []string{"architect", "engineer", "lender", "broker", "other"} {
+		if r.IntN(2) == 0 && kind != p.lead {
 			kinds = append(kinds, kind)
 		}
 	}
 	team := make([]*firm, len(kinds))
 	for i, kind := range kinds {
-		// The first ones have more projects.
-		team[i] = firms[kind][min(r.IntN(firmsOfType), r.IntN(firmsOfType))]
+		team[i] = firms[kind][r.IntN(firmsOfType)]
 	}
 	return team
 }

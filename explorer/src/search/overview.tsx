@@ -122,12 +122,12 @@ function Top({ field, facet }: { field: string; facet: Schemas['Facet'] | undefi
 
 const ideas: { text: string; href: string }[] = [
   {
-    text: 'Multifamily projects under construction',
-    href: '/projects?stage=under_construction&primary_use=multifamily',
+    text: 'Large multifamily projects under construction',
+    href: '/projects?stage=under_construction&primary_use=multifamily&cost=1000000..&sort=cost:desc',
   },
   {
     text: 'Projects of a million or more that are not completed',
-    href: '/projects?stage=filed&stage=under_review&stage=permitted&stage=under_construction&cost=1000000..&sort=cost:desc',
+    href: '/projects?stage=pre_filing&stage=filed&stage=under_review&stage=approved&stage=permitted&stage=under_construction&cost=1000000..&sort=cost:desc',
   },
   {
     text: 'Permits without a known general contractor',
