@@ -315,7 +315,7 @@ API key of %[2]q:
 
 Try it:
   curl -s %[1]s/data/projects/search -H 'Authorization: Bearer %[3]s' -H 'Content-Type: application/json' -d '{"query": "garage", "limit": 3}'
-  curl -s %[1]s/data/accounts/search -H 'Authorization: Bearer %[3]s' -H 'Content-Type: application/json' -d '{"relations": {"has_project": {"primary_use": {"value": "multifamily"}, "cost": {"value": [1000000, null]}}}, "sort": {"field": "projects_count", "order": "desc"}}'
+  curl -s %[1]s/data/accounts/search -H 'Authorization: Bearer %[3]s' -H 'Content-Type: application/json' -d '{"relations": {"has_project": {"stage": {"value": "under_construction"}, "primary_use": {"value": "multifamily"}, "cost": {"value": [1000000, null]}}}, "sort": {"field": "projects_count", "order": "desc"}}'
   curl -s '%[1]s/data/usage' -H 'Authorization: Bearer %[3]s'
 
 All workspaces, keys and users' tokens: %[5]s

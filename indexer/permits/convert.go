@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"atlas/indexer/ndjson"
@@ -17,9 +18,10 @@ type Options struct {
 	Dir string
 	// Compression of the files; none by default.
 	Compression ndjson.Compression
-	// Sample adds what the permits lack: a fictitious domain for each account, and
-	// fictitious contacts.
-	Sample bool
+	// Sample, when set, adds what the permits lack: signals derived from them, a
+	// fictitious domain for each account, and fictitious contacts, firms and projects,
+	// whose dates lead up to this day.
+	Sample time.Time
 	// Progress, when set, is called after each row with the bytes of the input read
 	// so far, accurate to a buffer.
 	Progress func(bytes int64)
@@ -55,7 +57,7 @@ type Refusal struct {
 	Reason string `json:"reason"`
 }
 
-// Convert reads permits and writes records. Equal input gives equal files. It
+// Convert reads permits and writes records. Equal input and options give equal files. It
 // leaves out and reports unusable rows. It renames the files to their final names
 // only at the end: after an error the folder is unchanged. Errors: BadRequest for a
 // file that is not a permits file, Internal for a file that cannot be read or
@@ -83,7 +85,7 @@ func Convert(ctx context.Context, csv io.Reader, options Options) (Report, error
 	defer out.Abort()
 
 	c := converter{out: out, report: &report, firms: map[string]*firm{}, seen: map[string]struct{}{}}
-	if options.Sample {
+	if !options.Sample.IsZero() {
 		c.cast = &cast{slugs: map[string]bool{}}
 	}
 	for {
@@ -112,6 +114,11 @@ func Convert(ctx context.Context, csv io.Reader, options Options) (Report, error
 		}
 		if options.Progress != nil {
 			options.Progress(counted.n)
+		}
+	}
+	if c.cast != nil {
+		if err := c.invent(options.Sample); err != nil {
+			return report, err
 		}
 	}
 	if err := c.finish(); err != nil {
@@ -143,14 +150,27 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// firm is an account under construction: its dates and roles are known after the
-// last row.
+// firm is an account under construction: its dates and types are known after the
+// last project.
 type firm struct {
-	id, key, name    string
-	created, updated time.Time
-	contracts        bool
-	applies          bool
-	people           staff
+	id, key, name            string
+	types                    []string
+	description, phone, city string
+	created, updated         time.Time
+	people                   staff
+}
+
+func (f *firm) is(kind string) {
+	if !slices.Contains(f.types, kind) {
+		f.types = append(f.types, kind)
+		slices.Sort(f.types)
+	}
+}
+
+// works notes that the firm has a project with these first and last dates.
+func (f *firm) works(first, last time.Time) {
+	f.created = earlier(f.created, first)
+	f.updated = later(f.updated, last)
 }
 
 // converter writes projects and signals row by row. It keeps only the firms, which
@@ -173,14 +193,18 @@ func (c *converter) firmOf(name string) *firm {
 	}
 	f := c.firms[key]
 	if f == nil {
-		f = &firm{id: id("accounts", key), key: key, name: name}
+		f = &firm{id: id("accounts", key), key: key, name: name, city: calgaryCity}
 		c.firms[key] = f
-		c.order = append(c.order, f)
-		if c.cast != nil {
-			c.cast.join(f)
-		}
+		c.add(f)
 	}
 	return f
+}
+
+func (c *converter) add(f *firm) {
+	c.order = append(c.order, f)
+	if c.cast != nil {
+		c.cast.join(f)
+	}
 }
 
 // convert writes the project and the signals of a permit.
@@ -195,12 +219,12 @@ func (c *converter) convert(p permit) error {
 	}
 	var firms []*firm
 	if f := c.firmOf(p.applicant); f != nil {
-		f.applies = true
+		f.is("developer")
 		firms = append(firms, f)
 	}
 	gc := "unknown"
 	if f := c.firmOf(p.contractor); f != nil {
-		f.contracts = true
+		f.is("general_contractor")
 		gc = "assigned"
 		if len(firms) == 0 || firms[0] != f {
 			firms = append(firms, f)
@@ -208,13 +232,12 @@ func (c *converter) convert(p permit) error {
 	}
 	accounts := make([]string, 0, 2)
 	for _, f := range firms {
-		f.created = earlier(f.created, p.applied)
-		f.updated = later(f.updated, p.latest())
+		f.works(p.applied, p.latest())
 		accounts = append(accounts, f.id)
 	}
 	var contacts []string
 	if c.cast != nil {
-		contacts = c.cast.work(p, firms)
+		contacts = c.cast.work(p.applied, firms)
 	}
 	project := id("projects", p.number)
 
@@ -224,9 +247,9 @@ func (c *converter) convert(p permit) error {
 	o.Text("name", p.name())
 	o.Text("description", p.description)
 	o.Text("address", p.address)
-	o.Text("city", "Calgary")
-	o.Text("state", "AB")
-	o.Text("country", "CA")
+	o.Text("city", calgaryCity)
+	o.Text("state", province)
+	o.Text("country", country)
 	o.Text("stage", stage)
 	o.Text("disposition", disposition)
 	o.Text("primary_use", p.primaryUse())
@@ -251,33 +274,52 @@ func (c *converter) convert(p permit) error {
 	if err := c.out.Projects.Write(o.Line()); err != nil {
 		return err
 	}
-	return c.signals(p, project, accounts)
-}
-
-func (c *converter) signals(p permit, project string, accounts []string) error {
+	subject := subject{key: p.number, id: project, name: p.name(), city: calgaryCity}
 	for _, e := range p.events() {
-		o := &c.object
-		o.Reset()
-		o.Text("id", id("signals", p.number+"/"+e.kind))
-		o.Text("signal_type", e.kind)
-		o.Text("title", e.title(p.name()))
-		o.Text("summary", p.description)
-		o.Text("project_id", project)
-		o.Text("project_name", p.name())
-		o.List("account_ids", accounts)
-		o.Text("city", "Calgary")
-		o.Text("state", "AB")
-		o.Text("stage", e.stage)
-		o.Time("occurred_at", e.at)
-		o.Time("detected_at", e.at)
-		o.Text("source", "City of Calgary building permits")
-		o.Time("created_at", e.at)
-		o.Time("updated_at", e.at)
-		if err := c.out.Signals.Write(o.Line()); err != nil {
+		e.source, e.summary = citySource, p.description
+		if err := c.signal(subject, e, accounts); err != nil {
+			return err
+		}
+	}
+	if c.cast == nil {
+		return nil
+	}
+	for _, e := range p.derivedEvents() {
+		if err := c.signal(subject, e, accounts); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// subject is the project of a signal.
+type subject struct {
+	key, id, name, city string
+}
+
+func (c *converter) signal(of subject, e event, accounts []string) error {
+	detected := e.at
+	if !e.detected.IsZero() {
+		detected = e.detected
+	}
+	o := &c.object
+	o.Reset()
+	o.Text("id", id("signals", of.key+"/"+e.kind+e.nth))
+	o.Text("signal_type", e.kind)
+	o.Text("title", e.title(of.name))
+	o.Text("summary", e.summary)
+	o.Text("project_id", of.id)
+	o.Text("project_name", of.name)
+	o.List("account_ids", accounts)
+	o.Text("city", of.city)
+	o.Text("state", province)
+	o.Text("stage", e.stage)
+	o.Time("occurred_at", e.at)
+	o.Time("detected_at", detected)
+	o.Text("source", e.source)
+	o.Time("created_at", detected)
+	o.Time("updated_at", detected)
+	return c.out.Signals.Write(o.Line())
 }
 
 // finish writes the accounts and their people.
@@ -287,18 +329,13 @@ func (c *converter) finish() error {
 		o.Reset()
 		o.Text("id", f.id)
 		o.Text("name", f.name)
-		var types []string
-		if f.applies {
-			types = append(types, "developer")
-		}
-		if f.contracts {
-			types = append(types, "general_contractor")
-		}
-		o.List("account_types", types)
+		o.List("account_types", f.types)
 		o.List("domains", f.people.domains)
-		o.Text("city", "Calgary")
-		o.Text("state", "AB")
-		o.Text("country", "CA")
+		o.Text("phone", f.phone)
+		o.Text("description", f.description)
+		o.Text("city", f.city)
+		o.Text("state", province)
+		o.Text("country", country)
 		o.Time("created_at", f.created)
 		o.Time("updated_at", f.updated)
 		if err := c.out.Accounts.Write(o.Line()); err != nil {

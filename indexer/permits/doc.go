@@ -1,8 +1,8 @@
 // Package permits converts a CSV file of City of Calgary building permits to the
 // four dataset files: a permit becomes a project, each firm in it an account, its
-// dates signals (README.md beside this file has the rules). The city's file has no
-// contacts; fictitious ones can be added for trials. It does not load records and
-// does not read other CSV files.
+// dates signals (README.md beside this file has the rules). What the city's file
+// lacks, contacts first of all, can be added for trials: made up, and marked as such.
+// It does not load records and does not read other CSV files.
 package permits
 
 import (

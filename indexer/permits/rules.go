@@ -8,6 +8,20 @@ import (
 	"atlas/search/query"
 )
 
+// Where all permits, and most fictitious projects, are.
+const (
+	calgaryCity = "Calgary"
+	province    = "AB"
+	country     = "CA"
+)
+
+// The sources of signals.
+const (
+	citySource       = "City of Calgary building permits"
+	derivedSource    = citySource + " (day assumed)"
+	fictitiousSource = "Made up for the sample (fictitious)"
+)
+
 // The stages of active and completed projects, by the status of the permit.
 var stages = map[string]string{
 	"Completed":                       "completed",
@@ -118,11 +132,14 @@ func firmKey(name string) string {
 	return strings.ToUpper(strings.Join(strings.Fields(name), " "))
 }
 
-// event is one thing that happened to a permit.
+// event is one thing that happened to a project.
 type event struct {
-	kind  string // a signal type
-	at    time.Time
-	stage string // the project's when it happened
+	kind            string // a signal type
+	nth             string // tells events of a kind apart, "" for the first
+	at              time.Time
+	detected        time.Time // zero: at once
+	stage           string    // the project's when it happened
+	summary, source string
 }
 
 // title is a signal's title.
@@ -143,7 +160,7 @@ func (p permit) events() []event {
 	var list []event
 	add := func(kind string, at time.Time, stage string) {
 		if !at.IsZero() {
-			list = append(list, event{kind, at, stage})
+			list = append(list, event{kind: kind, at: at, stage: stage})
 		}
 	}
 	add("permit_filed", p.applied, "filed")
@@ -157,6 +174,25 @@ func (p permit) events() []event {
 			at = p.latest()
 		}
 		add(kind, at, stage)
+	}
+	return list
+}
+
+// derivedEvents returns what has happened according to the row, which does not say
+// when: they have the day of issue, by which the contractor must be known, and after
+// which work may begin.
+func (p permit) derivedEvents() []event {
+	if p.issued.IsZero() {
+		return nil
+	}
+	var list []event
+	if p.contractor != "" && firmKey(p.contractor) != firmKey(p.applicant) {
+		list = append(list, event{kind: "gc_assigned", at: p.issued, stage: "permitted", source: derivedSource,
+			summary: "The permit names " + p.contractor + " as its contractor."})
+	}
+	if stage, _, _ := p.stageOf(); stage == "under_construction" {
+		list = append(list, event{kind: "construction_started", at: p.issued, stage: stage, source: derivedSource,
+			summary: "The permit waits for an inspection on site: " + p.status + "."})
 	}
 	return list
 }

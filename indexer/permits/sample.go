@@ -4,11 +4,16 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"atlas/indexer/generate/fiction"
 	"atlas/indexer/ndjson"
 )
+
+// mark ends the names of fictitious firms and projects, and the titles of fictitious
+// people.
+const mark = " (fictitious)"
 
 const (
 	// Every hundredth contact, beginning with the 40th, has no project.
@@ -44,9 +49,10 @@ type member struct {
 // join gives a firm its own domain. The second firm also has that of the first, so
 // that a domain can identify two accounts.
 func (c *cast) join(f *firm) {
-	slug := fiction.Slug(f.name)
+	name := fiction.Slug(strings.TrimSuffix(f.name, mark))
+	slug := name
 	for n := 2; c.slugs[slug]; n++ {
-		slug = fiction.Slug(f.name) + "-" + strconv.Itoa(n)
+		slug = name + "-" + strconv.Itoa(n)
 	}
 	c.slugs[slug] = true
 	hash := fnv.New64a()
@@ -64,7 +70,7 @@ func (c *cast) join(f *firm) {
 
 // work assigns people of the firms to a project and returns their ids: for a firm's
 // first project all of its people, later one or two.
-func (c *cast) work(p permit, firms []*firm) []string {
+func (c *cast) work(at time.Time, firms []*firm) []string {
 	var ids []string
 	for _, f := range firms {
 		t := &f.people
@@ -73,14 +79,14 @@ func (c *cast) work(p permit, firms []*firm) []string {
 		switch {
 		case t.projects == 1:
 			for range 2 + t.random.IntN(4) {
-				on = append(on, c.hire(f, p))
+				on = append(on, c.hire(f, at))
 			}
 		case t.projects%growEvery == 0:
-			on = append(on, c.hire(f, p))
+			on = append(on, c.hire(f, at))
 		default:
-			at := t.random.IntN(len(t.members))
-			on = append(on, t.members[at])
-			if next := (at + 1) % len(t.members); next != at && t.random.IntN(3) == 0 {
+			one := t.random.IntN(len(t.members))
+			on = append(on, t.members[one])
+			if next := (one + 1) % len(t.members); next != one && t.random.IntN(3) == 0 {
 				on = append(on, t.members[next])
 			}
 		}
@@ -88,15 +94,15 @@ func (c *cast) work(p permit, firms []*firm) []string {
 			if m.idle {
 				continue
 			}
-			m.created = earlier(m.created, p.applied)
-			m.updated = later(m.updated, p.applied)
+			m.created = earlier(m.created, at)
+			m.updated = later(m.updated, at)
 			ids = append(ids, m.id)
 		}
 	}
 	return ids
 }
 
-func (c *cast) hire(f *firm, p permit) *member {
+func (c *cast) hire(f *firm, at time.Time) *member {
 	t := &f.people
 	r := t.random
 	first, last := fiction.Person(r)
@@ -112,11 +118,11 @@ func (c *cast) hire(f *firm, p permit) *member {
 		phone:   fiction.Phone(r, 403),
 		role:    fiction.Role(r),
 		status:  [10]string{"inactive", "unverified", "unverified", "active", "active", "active", "active", "active", "active", "active"}[r.IntN(10)],
-		created: p.applied,
-		updated: p.applied,
+		created: at,
+		updated: at,
 		idle:    c.people%idleEvery == idleAt,
 	}
-	m.title = fiction.Title(r, m.role)
+	m.title = fiction.Title(r, m.role) + mark
 	// The first contacts of the two firms with a common domain share one
 	// address there.
 	if len(t.members) == 0 && len(c.firms) >= 2 && f == c.firms[1] {
@@ -144,8 +150,8 @@ func (m *member) line(o *ndjson.Object, f *firm) []byte {
 	o.Text("status", m.status)
 	o.Text("account_id", f.id)
 	o.Text("account_name", f.name)
-	o.Text("city", "Calgary")
-	o.Text("state", "AB")
+	o.Text("city", f.city)
+	o.Text("state", province)
 	o.Time("created_at", m.created)
 	o.Time("updated_at", m.updated)
 	return o.Line()

@@ -51,7 +51,7 @@ func (c *Generate) Run(ctx context.Context, s *cli.Streams) error {
 type Permits struct {
 	File   string `arg:"" type:"existingfile" help:"CSV file of City of Calgary building permits."`
 	Out    string `required:"" type:"path" help:"Folder of the files; made when it is not there."`
-	Sample bool   `help:"Add what permits lack, plainly fictitious: domains and contacts."`
+	Sample bool   `help:"Add what permits lack, plainly fictitious: domains and contacts, and firms and projects that lead up to today."`
 	JSON   bool   `name:"json" help:"Print the report as JSON."`
 }
 
@@ -72,7 +72,11 @@ func (c *Permits) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	m := newMeter(s.Err, "bytes", info.Size(), true)
 	defer m.clear()
-	report, err := permits.Convert(ctx, file, permits.Options{Dir: c.Out, Sample: c.Sample, Progress: m.set})
+	options := permits.Options{Dir: c.Out, Progress: m.set}
+	if c.Sample {
+		options.Sample = time.Now()
+	}
+	report, err := permits.Convert(ctx, file, options)
 	m.clear()
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)

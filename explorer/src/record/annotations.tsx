@@ -1,10 +1,11 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { X } from 'lucide-react'
-import { useId, useState } from 'react'
+import { useId, useRef, useState } from 'react'
 import { annotate, bookQuery, noAnnotations, type Annotations as Values, type Book } from '../api/book'
 import type { Schemas } from '../api/client'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
+import { useFocusAfter } from '../ui/use-focus-after'
 import { useSearch } from '../search/context'
 
 const tiers: [Schemas['IcpTier'], string][] = [
@@ -21,6 +22,8 @@ export function Annotations({ book, id }: { book: Book; id: string }) {
   const save = useMutation(annotate(workspace.id, book, id))
   const title = useId()
   const before = query.data
+  const section = useRef<HTMLElement>(null)
+  const focusSection = useFocusAfter(() => section.current, before === undefined ? 0 : 1)
   const change = (next: Partial<Values>, what: string) => {
     save.mutate(next, {
       onSuccess: () => {
@@ -32,10 +35,17 @@ export function Annotations({ book, id }: { book: Book; id: string }) {
   }
   const values = before ?? noAnnotations
   return (
-    <section className="annotations" aria-labelledby={title}>
+    <section className="annotations" aria-labelledby={title} ref={section} tabIndex={-1}>
       <h3 id={title}>Your workspace</h3>
       {before === undefined ? (
-        <button className="button" disabled={query.isFetching} onClick={() => void query.refetch()}>
+        <button
+          className="button"
+          disabled={query.isFetching}
+          onClick={() => {
+            focusSection()
+            void query.refetch()
+          }}
+        >
           Show status, tags and notes · 1 credit if there are any
         </button>
       ) : (

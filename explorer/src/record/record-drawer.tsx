@@ -29,6 +29,10 @@ export function RecordDrawer({ id }: { id: string }) {
     document.querySelector<HTMLElement>('[role=row][tabindex="0"]')?.focus()
   }
   useEffect(() => {
+    // A link in the drawer of another record is gone with it.
+    if (document.activeElement === document.body) drawer.current?.focus()
+  }, [])
+  useEffect(() => {
     const listen = (e: KeyboardEvent) => {
       if (e.key === 'Escape' && !e.defaultPrevented && !document.querySelector('dialog[open]')) close()
     }
@@ -36,7 +40,7 @@ export function RecordDrawer({ id }: { id: string }) {
     return () => removeEventListener('keydown', listen)
   })
   return (
-    <aside className="drawer" ref={drawer} aria-label={record ? nameOf(record) : 'Record'}>
+    <aside className="drawer" ref={drawer} tabIndex={-1} aria-label={record ? nameOf(record) : 'Record'}>
       <header>
         <span className="kind">{nouns[dataset].one}</span>
         <Step />

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
-import { useId, useState } from 'react'
+import { useId, useRef, useState } from 'react'
 import { batchQuery, facetsQuery, pageSize, rowsQuery, type Sort } from '../api/queries'
 import { followed } from '../address'
 import { capital, nouns, type AnyRecord, type Dataset, type Records } from '../datasets'
@@ -8,6 +8,7 @@ import { nameOf } from '../search/columns'
 import { useSearch } from '../search/context'
 import { format } from '../search/state'
 import { Notice } from '../ui/notice'
+import { useFocusAfter } from '../ui/use-focus-after'
 
 /** Relation says where related records are: by their ids, or by a filter on their own. */
 type Relation = { dataset: Dataset; sort?: Sort } & ({ ids: string[] } | { key: string })
@@ -162,11 +163,13 @@ interface ListProps {
 }
 
 function List({ dataset, records, error, busy, next, load }: ListProps) {
+  const list = useRef<HTMLUListElement>(null)
+  const focusNext = useFocusAfter((before) => list.current?.querySelectorAll('a')[before], records?.length ?? 0)
   if (next === 0 && !records?.length && !busy) return <p className="quiet">None are known.</p>
   return (
     <>
       {records && (
-        <ul className={dataset === 'signals' ? 'list timeline' : 'list'}>
+        <ul ref={list} className={dataset === 'signals' ? 'list timeline' : 'list'}>
           {records.map((r) => (
             <Item key={r.id} dataset={dataset} record={r} />
           ))}
@@ -174,7 +177,14 @@ function List({ dataset, records, error, busy, next, load }: ListProps) {
       )}
       {error && <Notice error={error} retry={load} />}
       {next > 0 && !error && (
-        <button className="button" disabled={busy} onClick={load}>
+        <button
+          className="button"
+          disabled={busy}
+          onClick={() => {
+            focusNext()
+            load()
+          }}
+        >
           Show {formatNumber(next)} {records ? 'more ' : ''}
           {next === 1 ? nouns[dataset].one : nouns[dataset].many} · {credits(next)}
         </button>

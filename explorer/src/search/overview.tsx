@@ -11,19 +11,21 @@ import { bodyOf, format, isEmpty, parse, withCondition } from './state'
 
 interface Props {
   counts: Counts | undefined
+  /** The counts, and so the price, are those of the former search. */
+  counting: boolean
   price: number
   load: () => void
 }
 
 /** Overview is what one sees before rows are loaded: everything that is free. */
-export function Overview({ counts, price, load }: Props) {
+export function Overview({ counts, counting, price, load }: Props) {
   const { state } = useSearch()
   const date = overviewDate[state.dataset]
   const tops = rail[state.dataset].filter((f) => f.kind === 'values').slice(0, 2)
   return (
     <div className="overview">
       <div className="offer">
-        <button className="button primary" disabled={!counts} onClick={load}>
+        <button className="button primary" disabled={!counts || counting} onClick={load}>
           {counts ? `Show ${formatNumber(price)} rows · ${credits(price)}` : 'Counting…'}
         </button>
         <p>
@@ -122,12 +124,12 @@ function Top({ field, facet }: { field: string; facet: Schemas['Facet'] | undefi
 
 const ideas: { text: string; href: string }[] = [
   {
-    text: 'Multifamily projects under construction',
-    href: '/projects?stage=under_construction&primary_use=multifamily',
+    text: 'Large multifamily projects under construction',
+    href: '/projects?stage=under_construction&primary_use=multifamily&cost=1000000..&sort=cost:desc',
   },
   {
     text: 'Projects of a million or more that are not completed',
-    href: '/projects?stage=filed&stage=under_review&stage=permitted&stage=under_construction&cost=1000000..&sort=cost:desc',
+    href: '/projects?stage=pre_filing&stage=filed&stage=under_review&stage=approved&stage=permitted&stage=under_construction&cost=1000000..&sort=cost:desc',
   },
   {
     text: 'Permits without a known general contractor',

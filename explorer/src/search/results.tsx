@@ -3,6 +3,7 @@ import { useMemo } from 'react'
 import { pageSize, rowsQuery, type Counts } from '../api/queries'
 import { credits, formatNumber } from '../format'
 import { Notice } from '../ui/notice'
+import { useFocusAfter } from '../ui/use-focus-after'
 import { useSearch } from './context'
 import { Grid } from './grid'
 import { NoMatch } from './no-match'
@@ -10,12 +11,14 @@ import { Overview } from './overview'
 
 interface Props {
   counts: Counts | undefined
+  /** The counts are those of the former search. */
+  counting: boolean
   error: Error | null
   retry: () => void
 }
 
 /** Results shows the rows that were loaded, or else what the counts tell. */
-export function Results({ counts, error, retry }: Props) {
+export function Results({ counts, counting, error, retry }: Props) {
   const { workspace, state, body } = useSearch()
   const query = useInfiniteQuery(rowsQuery(workspace.id, state.dataset, body, state.sort))
   const rows = useMemo(() => query.data?.pages.flatMap((p) => p.rows) ?? [], [query.data])
@@ -26,6 +29,8 @@ export function Results({ counts, error, retry }: Props) {
   }
   const left = counts ? total - rows.length || pageSize : pageSize
   const price = Math.min(pageSize, left)
+
+  const focusRow = useFocusAfter(() => document.querySelector<HTMLElement>('[role=row][tabindex="0"]'), rows.length)
 
   const name = JSON.stringify([state.dataset, body, state.sort])
   if (query.data && rows.length === 0) return <NoMatch didYouMean={counts?.didYouMean} />
@@ -66,7 +71,11 @@ export function Results({ counts, error, retry }: Props) {
     const address = state.dataset === 'contacts' && state.query.includes('@')
     return address ? <Address load={more} busy={query.isFetching} /> : <NoMatch didYouMean={counts?.didYouMean} />
   }
-  return <Overview counts={counts} price={price} load={more} />
+  const load = () => {
+    focusRow()
+    more()
+  }
+  return <Overview counts={counts} counting={counting} price={price} load={load} />
 }
 
 /** Address offers to search for an e-mail address, which counts do not do. */

@@ -56,7 +56,12 @@ export function SearchScreen({ workspace, descriptors }: ScreenProps) {
               <Sentence count={counts?.count} />
               <CopySearch />
             </div>
-            <Results counts={counts} error={facets.error} retry={() => void facets.refetch()} />
+            <Results
+              counts={counts}
+              counting={facets.isPlaceholderData}
+              error={facets.error}
+              retry={() => void facets.refetch()}
+            />
           </main>
           {state.record && <RecordDrawer key={state.record} id={state.record} />}
         </div>
