@@ -4,11 +4,14 @@ import { join } from 'node:path'
 import { expect, test as base, type Page } from '@playwright/test'
 
 /** dir has the dev.json of a running atlas-dev. */
-const dir = process.env.ATLAS_DEV_DIR ?? '../.atlas'
-const binary = process.env.ATLAS_DEV ?? '../bin/atlas-dev'
+export const dir = process.env.ATLAS_DEV_DIR ?? '../.atlas'
+export const binary = process.env.ATLAS_DEV ?? '../bin/atlas-dev'
 
 interface Service {
   base_url: string
+  postgres_url: string
+  elasticsearch_url: string
+  redis_url: string
   workspaces: { id: string; api_key: string; users: { email: string; role: string; token: string }[] }[]
 }
 

@@ -21,10 +21,28 @@ export function useAddress(): { path: string; search: string } {
   return { path, search }
 }
 
+let kept = ''
+
+/** keep adds a parameter to this address and to all that follow, if they lack it. */
+export function keep(name: string, value: string): void {
+  kept = `${name}=${value}`
+  const to = withKept(location.pathname + location.search)
+  if (to === location.pathname + location.search) return
+  history.replaceState(null, '', to)
+  tell()
+}
+
+function withKept(to: string): string {
+  const [name = ''] = kept.split('=')
+  if (!name || new URL(to, location.origin).searchParams.has(name)) return to
+  return `${to}${to.includes('?') ? '&' : '?'}${kept}`
+}
+
 /** go changes the address; replace leaves no entry to go back to. */
 export function go(to: string, { replace = false } = {}): void {
-  if (to === location.pathname + location.search) return
-  history[replace ? 'replaceState' : 'pushState'](null, '', to)
+  const address = withKept(to)
+  if (address === location.pathname + location.search) return
+  history[replace ? 'replaceState' : 'pushState'](null, '', address)
   tell()
 }
 

@@ -1,15 +1,19 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Suspense, useEffect, useState } from 'react'
-import { useAddress } from './address'
+import { Suspense, useEffect, useLayoutEffect, useState } from 'react'
+import { keep, useAddress } from './address'
+import { actIn, RequestError } from './api/client'
 import { descriptorsQuery, sessionQuery, workspaceQuery } from './api/queries'
-import { signIn, signOut, takeLink, type User } from './api/session'
+import { leave, signIn, takeFailure, takeLink, type User } from './api/session'
 import { screenOf } from './shell/screens'
-import { SessionOver, SignedOut } from './session/signed-out'
+import { NoWorkspace } from './session/no-workspace'
+import { SessionOver, SignedOut, Unreachable } from './session/signed-out'
+import { choose, parameter, rememberWorkspace, shortOf } from './session/workspace'
 import { Notice } from './ui/notice'
 import { Toasts } from './ui/toast'
 
 // Taken once, before anything else reads the address.
 const link = takeLink()
+const failure = takeFailure()
 
 export function App() {
   const client = useQueryClient()
@@ -18,8 +22,6 @@ export function App() {
   const exchange = useMutation({
     mutationFn: signIn,
     onSuccess: async (user) => {
-      // What is on the page is another user's.
-      if (last && user?.id !== last.id) location.reload()
       client.setQueryData(sessionQuery.queryKey, user)
       await client.refetchQueries({ predicate: (q) => q.state.status === 'error' && q.isActive() })
     },
@@ -39,28 +41,48 @@ export function App() {
   }, [mutate])
   const entering = isPending || (link !== undefined && isIdle)
   const session = useQuery({ ...sessionQuery, enabled: !entering })
-  if (session.data && session.data.id !== last?.id) setLast(session.data)
+  const user = session.data
+  if (user && user !== last && (!last || user.id === last.id)) setLast(user)
+  // What is on the page is another user's.
+  const changed = last && user && user.id !== last.id
+  useEffect(() => {
+    if (changed) location.reload()
+  }, [changed])
 
   if (last) {
     return (
       <>
-        <Workspace />
+        <Workspace user={last} retry={() => void session.refetch()} />
         <Toasts />
         {session.data === null && <SessionOver />}
       </>
     )
   }
   if (entering) return null
-  const error = exchange.error ?? session.error
-  if (error) return <SignedOut error={error} />
-  return session.data === null ? <SignedOut /> : null
+  const { error } = session
+  if (error && !(error instanceof RequestError && error.status === 404))
+    return <Unreachable error={error} retry={() => void session.refetch()} />
+  if (exchange.error ?? error) return <SignedOut error={exchange.error ?? error ?? undefined} />
+  return session.data === null ? <SignedOut failure={failure} /> : null
 }
 
-function Workspace() {
-  const { screen: Screen } = screenOf(useAddress().path)
-  const workspace = useQuery(workspaceQuery)
+function Workspace({ user, retry }: { user: User; retry: () => void }) {
+  const { path, search } = useAddress()
+  const { screen: Screen } = screenOf(path)
+  const memberships = user.workspaces
+  const chosen = memberships && choose(memberships, search)
+  // Before any request of this page or of a part of it.
+  useLayoutEffect(() => {
+    if (!memberships || !chosen) return
+    actIn(chosen.id)
+    rememberWorkspace(chosen.id)
+    if (memberships.length > 1) keep(parameter, shortOf(chosen.id, memberships))
+  }, [memberships, chosen])
+  const missing = memberships && !chosen
+  const workspace = useQuery({ ...workspaceQuery, enabled: !missing })
   const id = workspace.data?.id
   const descriptors = useQuery({ ...descriptorsQuery(id ?? ''), enabled: id !== undefined })
+  if (missing) return <NoWorkspace user={user} retry={retry} />
   const failed = workspace.error ?? descriptors.error
   if (failed) {
     return (
@@ -69,11 +91,12 @@ function Workspace() {
           <Notice
             error={failed}
             retry={() => {
+              retry()
               void workspace.refetch()
               if (id) void descriptors.refetch()
             }}
           />
-          <button className="button" onClick={() => void signOut().then(() => location.assign('/'))}>
+          <button className="button" onClick={() => void leave()}>
             Sign out
           </button>
         </div>

@@ -10,7 +10,10 @@ import { App } from './app'
 
 // A session that is over is noticed at any request. Everything on the page stays.
 const over = (error: Error) => {
-  if (error instanceof RequestError && error.status === 401) client.setQueryData(sessionQuery.queryKey, null)
+  if (!(error instanceof RequestError)) return
+  if (error.status === 401) client.setQueryData(sessionQuery.queryKey, null)
+  // Is the user still a member?
+  if (error.status === 403) void client.invalidateQueries({ queryKey: sessionQuery.queryKey })
 }
 
 const client = new QueryClient({

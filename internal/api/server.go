@@ -110,6 +110,10 @@ type Server struct {
 	Pages Pages
 	// Sessions has the sessions of the Explorer; nil: nobody can sign in to it.
 	Sessions Sessions
+	// SignIn signs people in by an OpenID provider; nil: there is none.
+	SignIn SignIn
+	// Memberships tells who has a session their workspaces.
+	Memberships Memberships
 	// PlainCookies is for development without TLS: cookies of sessions are not Secure.
 	PlainCookies bool
 
@@ -153,6 +157,7 @@ func (s *Server) router() *gin.Engine {
 	}
 	s.mountDocument(g, methods)
 	s.mountSession(g, methods)
+	s.mountSignIn(g, methods)
 	for path, allowed := range methods {
 		refuse := notAllowed(allowed)
 		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {

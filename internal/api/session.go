@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -13,14 +14,21 @@ import (
 	"atlas/internal/rule"
 	"atlas/internal/session"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 // Sessions has the sessions of the Explorer. *session.Store implements it.
 type Sessions interface {
+	Start(ctx context.Context, g session.Grant) (token string, err error)
 	// Redeem begins a session for the user of a sign-in link.
 	Redeem(ctx context.Context, link string) (token string, err error)
-	User(ctx context.Context, token string) (auth.User, error)
+	Get(ctx context.Context, token string) (session.Session, error)
 	End(ctx context.Context, token string) error
+}
+
+// Memberships lists the workspaces of a user. *postgres.System implements it.
+type Memberships interface {
+	Memberships(ctx context.Context, user workspace.UserID) ([]people.Membership, error)
 }
 
 // sessionPath is the address of the caller's own session, for the Explorer only: it is
@@ -41,16 +49,22 @@ func (s *Server) cookieName() string {
 	return sessionCookie
 }
 
+// cookie returns the value of the cookie of the session, or of another with what is added
+// to its name, "" without one.
+func (s *Server) cookie(r *http.Request, added string) string {
+	cookie, err := r.Cookie(s.cookieName() + added)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
 // sessionToken returns the token in the cookie of the session, "" without one.
 func (s *Server) sessionToken(r *http.Request) string {
 	if s.Sessions == nil {
 		return ""
 	}
-	cookie, err := r.Cookie(s.cookieName())
-	if err != nil {
-		return ""
-	}
-	return cookie.Value
+	return s.cookie(r, "")
 }
 
 // authenticate identifies the caller by the Authorization header, or without one by
@@ -64,11 +78,11 @@ func (s *Server) authenticate(r *http.Request) (auth.Identity, error) {
 	if err := sameOrigin(r); err != nil {
 		return auth.Identity{}, err
 	}
-	u, err := s.Sessions.User(r.Context(), token)
+	found, err := s.Sessions.Get(r.Context(), token)
 	if err != nil {
 		return auth.Identity{}, err
 	}
-	return auth.SignedIn(u), nil
+	return auth.SignedIn(found.User), nil
 }
 
 // sameOrigin refuses what a browser sends for a page of another origin. A GET is
@@ -113,29 +127,55 @@ func (s *Server) mountSession(g *gin.Engine, methods map[string][]string) {
 	route(http.MethodDelete, s.signOut)
 }
 
-// sessionUser is the answer about a session.
-type sessionUser struct {
+// sessionAnswer is the answer about a session.
+type sessionAnswer struct {
 	// User is null for a caller without a session.
-	User *sessionOf `json:"user"`
+	User *sessionUser `json:"user"`
+	// SignIn is where a caller without a session signs in, if there is a provider.
+	SignIn string `json:"sign_in,omitzero"`
+	// SignOut is where who has signed out does so at the provider too.
+	SignOut string `json:"sign_out,omitzero"`
 }
 
-type sessionOf struct {
+type sessionUser struct {
 	ID    workspace.UserID `json:"id"`
 	Email string           `json:"email"`
 	Name  string           `json:"name"`
+	// Workspaces are those that the user is a member of.
+	Workspaces []people.Membership `json:"workspaces,omitzero"`
+}
+
+// nobody is the answer for a caller without a session.
+func (s *Server) nobody() sessionAnswer {
+	if s.SignIn == nil {
+		return sessionAnswer{}
+	}
+	return sessionAnswer{SignIn: signInPath}
 }
 
 func (s *Server) getSession(ctx *gin.Context) (any, error) {
 	token := s.sessionToken(ctx.Request)
 	if token == "" {
-		return sessionUser{}, nil
+		return s.nobody(), nil
 	}
-	u, err := s.Sessions.User(ctx.Request.Context(), token)
+	found, err := s.Sessions.Get(ctx.Request.Context(), token)
 	if fault.CodeOf(err) == fault.Unauthorized {
-		s.setCookie(ctx, "", -1)
-		return sessionUser{}, nil
+		s.setCookie(ctx, "", "", -1)
+		return s.nobody(), nil
 	}
-	return sessionUser{&sessionOf{u.ID, u.Email, u.Name}}, err
+	if err != nil {
+		return nil, err
+	}
+	return s.describe(ctx.Request.Context(), found)
+}
+
+func (s *Server) describe(ctx context.Context, found session.Session) (a sessionAnswer, err error) {
+	u := found.User
+	a.User = &sessionUser{ID: u.ID, Email: u.Email, Name: u.Name}
+	if s.Memberships != nil {
+		a.User.Workspaces, err = s.Memberships.Memberships(ctx, u.ID)
+	}
+	return a, err
 }
 
 // signIn exchanges the token of a sign-in link for a session.
@@ -156,33 +196,48 @@ func (s *Server) signIn(ctx *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old := s.sessionToken(ctx.Request); old != "" {
-		if err := s.Sessions.End(ctx.Request.Context(), old); err != nil {
-			return nil, err
-		}
-	}
-	u, err := s.Sessions.User(ctx.Request.Context(), token)
+	found, err := s.enter(ctx, token)
 	if err != nil {
 		return nil, err
 	}
-	s.setCookie(ctx, token, int(session.DefaultLifetime.Seconds()))
-	return sessionUser{&sessionOf{u.ID, u.Email, u.Name}}, nil
+	return s.describe(ctx.Request.Context(), found)
+}
+
+// enter puts a new session in the place of the one that the caller has.
+func (s *Server) enter(ctx *gin.Context, token string) (session.Session, error) {
+	if old := s.sessionToken(ctx.Request); old != "" {
+		if err := s.Sessions.End(ctx.Request.Context(), old); err != nil {
+			return session.Session{}, err
+		}
+	}
+	found, err := s.Sessions.Get(ctx.Request.Context(), token)
+	if err == nil {
+		s.setCookie(ctx, "", token, int(time.Until(found.Ends).Seconds()))
+	}
+	return found, err
 }
 
 // signOut ends the session. It succeeds also without one.
 func (s *Server) signOut(ctx *gin.Context) (any, error) {
+	answer := s.nobody()
 	if token := s.sessionToken(ctx.Request); token != "" {
+		found, err := s.Sessions.Get(ctx.Request.Context(), token)
+		if err == nil && found.Subject != "" && s.SignIn != nil {
+			answer.SignOut = s.SignIn.SignOut(ctx.Request.Context())
+		}
 		if err := s.Sessions.End(ctx.Request.Context(), token); err != nil {
 			return nil, err
 		}
 	}
-	s.setCookie(ctx, "", -1)
-	return sessionUser{}, nil
+	s.setCookie(ctx, "", "", -1)
+	return answer, nil
 }
 
-func (s *Server) setCookie(ctx *gin.Context, token string, maxAge int) {
+// setCookie sets the cookie of the session, or another with what is added to its name.
+// maxAge is in seconds; a negative one deletes the cookie.
+func (s *Server) setCookie(ctx *gin.Context, added, value string, maxAge int) {
 	http.SetCookie(ctx.Writer, &http.Cookie{ // #nosec G124 -- not Secure only in development without TLS
-		Name: s.cookieName(), Value: token, Path: "/", MaxAge: maxAge,
+		Name: s.cookieName() + added, Value: value, Path: "/", MaxAge: maxAge,
 		Secure: !s.PlainCookies, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }

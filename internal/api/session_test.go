@@ -199,7 +199,7 @@ func TestSessionEndsWhenIdle(t *testing.T) {
 	t.Cleanup(func() { _ = redis.Close() })
 	prefix := "test:" + uuid.NewString() + ":"
 	sessions := session.New(redis, session.Options{Prefix: prefix, Timeout: 5 * time.Second, Idle: time.Hour, Now: w.now})
-	token, err := sessions.Start(t.Context(), auth.User{ID: workspace.UserID(uuid.New())})
+	token, err := sessions.Start(t.Context(), session.Grant{User: auth.User{ID: workspace.UserID(uuid.New())}})
 	fatal(t, err)
 	keys, err := redis.Keys(t.Context(), prefix+"*").Result()
 	fatal(t, err)
@@ -216,13 +216,13 @@ func TestSessionEndsWhenIdle(t *testing.T) {
 		t.Errorf("the session lasts %v without a request", d)
 	}
 	fatal(t, redis.PExpire(t.Context(), keys[0], time.Minute).Err())
-	_, err = sessions.User(t.Context(), token)
+	_, err = sessions.Get(t.Context(), token)
 	fatal(t, err)
 	if d := left(); d <= time.Minute || d > time.Hour {
 		t.Errorf("after a request the session lasts %v", d)
 	}
 	fatal(t, redis.PExpire(t.Context(), keys[0], 0).Err())
-	if _, err := sessions.User(t.Context(), token); fault.CodeOf(err) != fault.Unauthorized {
+	if _, err := sessions.Get(t.Context(), token); fault.CodeOf(err) != fault.Unauthorized {
 		t.Errorf("an idle session: %v", err)
 	}
 	if n, err := redis.Exists(t.Context(), keys[0]).Result(); n != 0 || err != nil {

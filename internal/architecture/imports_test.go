@@ -23,7 +23,9 @@ var allowed = map[string][]string{
 	"internal/credits":         {"internal/fault", "internal/timer"},
 	"internal/ratelimit":       {"internal/fault"},
 	"internal/auth":            {"workspace", "workspace/people", "internal/fault"},
-	"internal/session":         {"internal/auth", "internal/fault"},
+	"internal/seal":            {},
+	"internal/session":         {"internal/auth", "internal/fault", "internal/seal"},
+	"internal/oidc":            {"internal/auth", "internal/fault", "internal/seal", "internal/session", "workspace"},
 	"explorer":                 {},
 	"internal/mail":            {"workspace", "workspace/people", "internal/fault"},
 	"internal/architecture":    {},
@@ -60,7 +62,7 @@ var allowed = map[string][]string{
 	"internal/schema":          {},
 	"internal/rule":            {"internal/fault", "internal/input", "internal/schema"},
 	"internal/api/openapi":     {"internal/schema"},
-	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/ratelimit", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/query", "workspace", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/records"},
+	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/oidc", "internal/ratelimit", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/query", "workspace", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/records"},
 }
 
 // anything may be imported by the binary, by what only tests use, and by what

@@ -96,14 +96,8 @@ func (v *verifier) verify(ctx context.Context, token string) (user, error) {
 	if u.workspace, err = c.workspace(); err != nil {
 		return user{}, badToken(err)
 	}
-	// An invalid address or name counts as absent.
-	if workspace.ValidEmail(string(c.Email)) {
-		u.email = string(c.Email)
-		u.emailVerified = c.isEmailVerified(v.verifiedByDefault)
-	}
-	if workspace.ValidName(string(c.Name)) {
-		u.name = string(c.Name)
-	}
+	p := c.profile(v.verifiedByDefault)
+	u.email, u.emailVerified, u.name = p.Email, p.EmailVerified, p.Name
 	return u, nil
 }
 

@@ -17,12 +17,14 @@ import (
 
 	"atlas/internal/auth"
 	"atlas/internal/fault"
+	"atlas/internal/seal"
 )
 
 // Defaults of Options.
 const (
 	DefaultIdle     = 12 * time.Hour
 	DefaultLifetime = 7 * 24 * time.Hour
+	DefaultRenewal  = 15 * time.Minute
 	DefaultTimeout  = 100 * time.Millisecond
 )
 
@@ -37,14 +39,19 @@ type Options struct {
 	Idle time.Duration
 	// Lifetime is how long a session lasts at most.
 	Lifetime time.Duration
+	// Renewal is how often a session with a refresh token is renewed.
+	Renewal time.Duration
+	// Renew exchanges a refresh token for the next one. fault.Unauthorized ends the
+	// session; after any other error it goes on, and is renewed later. Nil renews none.
+	Renew func(ctx context.Context, refresh, subject string) (next string, err error)
 	// Timeout bounds a call of Redis.
 	Timeout time.Duration
-	// Now is the clock of Lifetime.
+	// Now is the clock of Lifetime and Renewal.
 	Now func() time.Time
 }
 
-// Store has the sessions. Redis has the hashes of tokens only, so reading Redis gives
-// no session away. It is safe for concurrent use.
+// Store has the sessions. Redis has the hashes of tokens only, and secrets encrypted
+// under the tokens, so reading Redis gives no session away. It is safe for concurrent use.
 type Store struct {
 	redis redis.UniversalClient
 	o     Options
@@ -54,6 +61,7 @@ type Store struct {
 func New(client redis.UniversalClient, o Options) *Store {
 	o.Idle = cmp.Or(o.Idle, DefaultIdle)
 	o.Lifetime = cmp.Or(o.Lifetime, DefaultLifetime)
+	o.Renewal = cmp.Or(o.Renewal, DefaultRenewal)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -61,17 +69,50 @@ func New(client redis.UniversalClient, o Options) *Store {
 	return &Store{client, o}
 }
 
+// Grant is what a session begins with.
+type Grant struct {
+	User auth.User
+	// Subject is the provider's name of the user, "" for who signed in otherwise.
+	Subject string
+	// Refresh is the provider's refresh token, "" without one.
+	Refresh string
+	// Key is an API key that takes the place of the user, in development.
+	Key string
+}
+
+// Session is a session as of one request.
+type Session struct {
+	Grant
+	// Ends is the end of its lifetime.
+	Ends time.Time
+}
+
 // entry is what Redis has of a session or a link.
 type entry struct {
 	User auth.User `json:"user"`
 	Ends time.Time `json:"ends"`
+	// Renew is when the session is renewed next, zero without a refresh token.
+	Renew time.Time `json:"renew,omitzero"`
+	// Secrets are the sealed secrets, empty for a session that has none.
+	Secrets []byte `json:"secrets,omitempty"`
+}
+
+// secrets are the parts of a Grant that are encrypted.
+type secrets struct {
+	Subject string `json:"subject,omitempty"`
+	Refresh string `json:"refresh,omitempty"`
+	Key     string `json:"key,omitempty"`
 }
 
 // Kinds of keys. A link is no session, and a session no link.
 const (
 	ofSession = "session:"
 	ofLink    = "link:"
+	ofRenewal = "renewal:"
 )
+
+// purpose is that of sealed secrets.
+const purpose = "atlas session secrets"
 
 func (s *Store) key(kind, token string) string {
 	sum := sha256.Sum256([]byte(token))
@@ -79,81 +120,123 @@ func (s *Store) key(kind, token string) string {
 }
 
 // Start begins a session and returns its token. Errors: fault.Unavailable.
-func (s *Store) Start(ctx context.Context, u auth.User) (token string, err error) {
-	return s.put(ctx, ofSession, entry{u, s.o.Now().Add(s.o.Lifetime)}, s.o.Idle)
+func (s *Store) Start(ctx context.Context, g Grant) (token string, err error) {
+	token = rand.Text()
+	e := entry{User: g.User, Ends: s.o.Now().Add(s.o.Lifetime)}
+	if err := s.fill(&e, token, secrets{g.Subject, g.Refresh, g.Key}); err != nil {
+		return "", err
+	}
+	return token, s.put(ctx, ofSession, token, e, s.o.Idle)
+}
+
+// fill seals the secrets of a session into its entry.
+func (s *Store) fill(e *entry, token string, n secrets) (err error) {
+	if n == (secrets{}) {
+		return nil
+	}
+	if n.Refresh != "" {
+		e.Renew = s.o.Now().Add(s.o.Renewal)
+	}
+	e.Secrets, err = seal.Seal([]byte(token), purpose, n)
+	return err
 }
 
 // Link returns a token that Redeem exchanges for a session, once and within
 // LinkLifetime. Errors: fault.Unavailable.
 func (s *Store) Link(ctx context.Context, u auth.User) (token string, err error) {
-	return s.put(ctx, ofLink, entry{u, s.o.Now().Add(LinkLifetime)}, LinkLifetime)
+	token = rand.Text()
+	return token, s.put(ctx, ofLink, token, entry{User: u, Ends: s.o.Now().Add(LinkLifetime)}, LinkLifetime)
 }
 
-func (s *Store) put(ctx context.Context, kind string, e entry, expires time.Duration) (token string, err error) {
+func (s *Store) put(ctx context.Context, kind, token string, e entry, expires time.Duration) error {
 	raw, err := json.Marshal(e)
 	if err != nil {
-		return "", err
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
-	token = rand.Text()
-	if err := s.redis.Set(ctx, s.key(kind, token), raw, expires).Err(); err != nil {
-		return "", fault.BackendUnavailable(err, "sessions")
-	}
-	return token, nil
+	return unavailable(s.redis.Set(ctx, s.key(kind, token), raw, expires).Err())
 }
 
 // Redeem begins a session for the user of a link. Errors: fault.Unauthorized,
 // fault.Unavailable.
 func (s *Store) Redeem(ctx context.Context, link string) (token string, err error) {
-	u, err := s.take(ctx, link)
+	e, err := s.take(ctx, link)
 	if err != nil {
 		return "", err
 	}
-	return s.Start(ctx, u)
+	return s.Start(ctx, Grant{User: e.User})
 }
 
-func (s *Store) take(ctx context.Context, link string) (auth.User, error) {
+func (s *Store) take(ctx context.Context, link string) (entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
 	raw, err := s.redis.GetDel(ctx, s.key(ofLink, link)).Bytes()
-	return s.user(raw, err, "this sign-in link was used already, or is older than ten minutes")
+	return s.read(raw, err, "this sign-in link was used already, or is older than ten minutes")
 }
 
-// User returns whose session it is, and keeps the session for another Options.Idle.
-// Errors: fault.Unauthorized, fault.Unavailable.
-func (s *Store) User(ctx context.Context, token string) (auth.User, error) {
+// over is the message for a session that has ended.
+const over = "the session is over: sign in again"
+
+// Get returns a session, keeps it for another Options.Idle, and renews it when that is
+// due. Errors: fault.Unauthorized, fault.Unavailable.
+func (s *Store) Get(ctx context.Context, token string) (Session, error) {
+	e, err := s.use(ctx, token)
+	if err != nil {
+		return Session{}, err
+	}
+	if s.renewable(e) {
+		if e, err = s.renew(ctx, token, e); err != nil {
+			return Session{}, err
+		}
+	}
+	n, err := e.open(token)
+	return Session{Grant{e.User, n.Subject, n.Refresh, n.Key}, e.Ends}, err
+}
+
+func (s *Store) use(ctx context.Context, token string) (entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
 	// One command, so that a request never brings back a session that ended meanwhile.
 	raw, err := s.redis.GetEx(ctx, s.key(ofSession, token), s.o.Idle).Bytes()
-	return s.user(raw, err, "the session is over: sign in again")
+	return s.read(raw, err, over)
 }
 
-// user reads an entry. over is the message when there is none.
-func (s *Store) user(raw []byte, err error, over string) (auth.User, error) {
+// read reads an entry. gone is the message when there is none.
+func (s *Store) read(raw []byte, err error, gone string) (e entry, _ error) {
 	switch {
 	case errors.Is(err, redis.Nil):
-		return auth.User{}, fault.New(fault.Unauthorized, "%s", over)
+		return e, fault.New(fault.Unauthorized, "%s", gone)
 	case err != nil:
-		return auth.User{}, fault.BackendUnavailable(err, "sessions")
+		return e, unavailable(err)
 	}
-	var e entry
 	if err := json.Unmarshal(raw, &e); err != nil {
-		return auth.User{}, err
+		return e, err
 	}
 	if !s.o.Now().Before(e.Ends) {
-		return auth.User{}, fault.New(fault.Unauthorized, "%s", over)
+		return e, fault.New(fault.Unauthorized, "%s", gone)
 	}
-	return e.User, nil
+	return e, nil
+}
+
+// open decrypts the secrets of a session.
+func (e entry) open(token string) (n secrets, err error) {
+	if len(e.Secrets) == 0 {
+		return n, nil
+	}
+	return n, seal.Open([]byte(token), purpose, e.Secrets, &n)
 }
 
 // End ends a session. It succeeds also if there is none. Errors: fault.Unavailable.
 func (s *Store) End(ctx context.Context, token string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
-	if err := s.redis.Del(ctx, s.key(ofSession, token)).Err(); err != nil {
-		return fault.BackendUnavailable(err, "sessions")
+	return unavailable(s.redis.Del(ctx, s.key(ofSession, token)).Err())
+}
+
+func unavailable(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return fault.BackendUnavailable(err, "sessions")
 }

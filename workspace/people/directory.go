@@ -38,15 +38,18 @@ type KeyStore interface {
 // UserStore keeps users and their memberships for operators.
 type UserStore interface {
 	// InsertMember adds the membership, and the user if the id is unknown. A known
-	// user keeps the stored address and name. It returns the member as stored.
+	// user keeps the stored address and name. A new user is claimable if their id is
+	// not that of an account (see ClaimUser). It returns the member as stored.
 	// Errors: fault.AlreadyMember, fault.NotFound for an unknown workspace.
-	InsertMember(ctx context.Context, workspace workspace.ID, m Member) (Member, error)
+	InsertMember(ctx context.Context, workspace workspace.ID, m Member, claimable bool) (Member, error)
 	// EnsureMember is InsertMember, but sets the role of an existing member.
 	EnsureMember(ctx context.Context, workspace workspace.ID, m Member) (Member, error)
 	// MembersOf lists all members by role, highest first, then address.
 	MembersOf(ctx context.Context, workspace workspace.ID) ([]Member, error)
 	// UsersByEmail returns the users with this address, compared by FoldEmail.
 	UsersByEmail(ctx context.Context, email string) ([]User, error)
+	// ReleaseUser makes a user claimable: fault.NotFound.
+	ReleaseUser(ctx context.Context, id workspace.UserID) (User, error)
 }
 
 // WorkspaceChange has the fields to change; nil fields are not changed.
@@ -222,7 +225,8 @@ func (d *Directory) RestrictKey(ctx context.Context, id workspace.KeyID, restric
 // address, fault.AlreadyMember, fault.NotFound.
 func (d *Directory) AddMember(ctx context.Context, to workspace.ID, m Member) (Member, error) {
 	m.Email, m.Name, m.JoinedAt = strings.TrimSpace(m.Email), strings.TrimSpace(m.Name), d.now()
-	if m.ID.IsZero() {
+	claimable := m.ID.IsZero()
+	if claimable {
 		user, err := d.UserByEmail(ctx, m.Email)
 		switch {
 		case fault.CodeOf(err) == fault.NotFound:
@@ -236,7 +240,13 @@ func (d *Directory) AddMember(ctx context.Context, to workspace.ID, m Member) (M
 	if err := m.Validate(); err != nil {
 		return Member{}, err
 	}
-	return d.store.InsertMember(ctx, to, m)
+	return d.store.InsertMember(ctx, to, m, claimable)
+}
+
+// ReleaseUser lets the next who signs in with a user's verified address become this user:
+// for an account that the provider made anew. Error: fault.NotFound.
+func (d *Directory) ReleaseUser(ctx context.Context, id workspace.UserID) (User, error) {
+	return d.store.ReleaseUser(ctx, id)
 }
 
 // EnsureMember makes the user with this id a member with this role, or sets the

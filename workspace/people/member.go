@@ -46,6 +46,13 @@ type Member struct {
 	JoinedAt time.Time
 }
 
+// Membership is a workspace of a user.
+type Membership struct {
+	Workspace workspace.ID `json:"id"`
+	Name      string       `json:"name"`
+	Role      Role         `json:"role"`
+}
+
 // Validate returns fault.InvalidInput with an issue for each invalid field.
 func (m Member) Validate() error {
 	var issues []fault.Issue

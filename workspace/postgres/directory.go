@@ -145,24 +145,24 @@ func (s *System) UpdateKey(ctx context.Context, id workspace.KeyID, c people.Key
 }
 
 // InsertMember implements workspace.MemberStore.
-func (s *System) InsertMember(ctx context.Context, to workspace.ID, m people.Member) (people.Member, error) {
-	return s.insertMember(ctx, to, m, ``)
+func (s *System) InsertMember(ctx context.Context, to workspace.ID, m people.Member, claimable bool) (people.Member, error) {
+	return s.insertMember(ctx, to, m, claimable, ``)
 }
 
 // EnsureMember implements workspace.MemberStore.
 func (s *System) EnsureMember(ctx context.Context, to workspace.ID, m people.Member) (people.Member, error) {
-	return s.insertMember(ctx, to, m, ` ON CONFLICT ON CONSTRAINT members_pkey DO UPDATE SET role = excluded.role`)
+	return s.insertMember(ctx, to, m, false, ` ON CONFLICT ON CONSTRAINT members_pkey DO UPDATE SET role = excluded.role`)
 }
 
-func (s *System) insertMember(ctx context.Context, to workspace.ID, m people.Member, conflict string) (out people.Member, err error) {
+func (s *System) insertMember(ctx context.Context, to workspace.ID, m people.Member, claimable bool, conflict string) (out people.Member, err error) {
 	if err := to.Check(); err != nil {
 		return people.Member{}, err
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
-			INSERT INTO users (id, email, email_folded, name, created_at) VALUES ($1, $2, $3, $4, $5)
+			INSERT INTO users (id, email, email_folded, name, created_at, claimable) VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (id) DO NOTHING`,
-			arg(m.ID), m.Email, workspace.FoldEmail(m.Email), m.Name, m.JoinedAt)
+			arg(m.ID), m.Email, workspace.FoldEmail(m.Email), m.Name, m.JoinedAt, claimable)
 		if err != nil {
 			return err
 		}

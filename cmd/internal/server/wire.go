@@ -8,8 +8,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
-
 	"atlas/cmd/internal/cli"
 	"atlas/explorer"
 	"atlas/internal/api"
@@ -17,7 +15,6 @@ import (
 	"atlas/internal/credits"
 	"atlas/internal/elastic"
 	"atlas/internal/ratelimit"
-	"atlas/internal/session"
 	"atlas/internal/telemetry"
 	"atlas/mappings"
 	"atlas/search"
@@ -135,19 +132,12 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		ETagKey: c.cursorKeys()[0], Origins: c.CORSOrigins,
 		Pages: pages,
 	}
-	if c.DevelopmentSessions {
-		w.server.Sessions, w.server.PlainCookies = Sessions(client, c), true
-	}
+	wireSignIn(c, w, client, system, log)
 	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, log)
 	w.jobs = append(w.jobs, stopSweep)
 	w.backends = append(w.backends, closeProjector)
 	gauges{es, background, store, system, client, ledger, c.mail().Enabled()}.register(metrics)
 	return w, nil
-}
-
-// Sessions returns the sessions of the Explorer.
-func Sessions(client redis.UniversalClient, c Config) *session.Store {
-	return session.New(client, session.Options{Prefix: c.RedisPrefix, Timeout: c.RedisTimeout})
 }
 
 // IndicesReady checks that the alias of each dataset answers with all shards,

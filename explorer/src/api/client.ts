@@ -1,4 +1,4 @@
-import createClient, { type Middleware } from 'openapi-fetch'
+import createClient, { createQuerySerializer, type Middleware } from 'openapi-fetch'
 import type { components, paths } from './schema'
 
 export type Schemas = components['schemas']
@@ -41,7 +41,19 @@ const credits: Middleware = {
   },
 }
 
-export const api = createClient<paths>({ baseUrl: '/api/v1' })
+let workspace: string | undefined
+
+/** actIn sets the workspace of all requests that name none. */
+export function actIn(id: string): void {
+  workspace = id
+}
+
+const serialize = createQuerySerializer<Record<string, unknown>>()
+
+export const api = createClient<paths>({
+  baseUrl: '/api/v1',
+  querySerializer: (query) => serialize({ workspace_id: workspace, ...query }),
+})
 api.use(credits)
 
 interface Answer<T> {

@@ -7,7 +7,7 @@ import {
 } from '@tanstack/react-query'
 import type { AnyRecord, Dataset } from '../datasets'
 import { answer, api, type Schemas } from './client'
-import { currentUser } from './session'
+import { currentUser, providerSignIn } from './session'
 
 export const pageSize = 25
 
@@ -27,6 +27,14 @@ export type FacetRequest =
 const forever = { staleTime: Infinity, gcTime: Infinity }
 
 export const sessionQuery = queryOptions({ queryKey: ['session'], queryFn: currentUser, staleTime: Infinity, retry: 1 })
+
+/** signInQuery reads where to sign in at the provider. */
+export const signInQuery = queryOptions({
+  queryKey: ['sign-in'],
+  queryFn: providerSignIn,
+  staleTime: Infinity,
+  retry: 1,
+})
 
 /** workspaceQuery reads the user's only workspace, or the one that the address names. */
 export const workspaceQuery = queryOptions({

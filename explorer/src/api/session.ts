@@ -1,14 +1,30 @@
 import { errorOf, RequestError } from './client'
 
+/** Membership is a workspace of a user. */
+export interface Membership {
+  id: string
+  name: string
+  role: string
+}
+
 /** User is who is signed in. */
 export interface User {
   id: string
   email: string
   name: string
+  workspaces?: Membership[]
+}
+
+interface Answer {
+  user: User | null
+  /** Where to sign in, if a provider is set up. */
+  sign_in?: string
+  /** Where who signed out here does so at the provider too. */
+  sign_out?: string
 }
 
 /** session sends a request about the caller's session, which is no part of the API. */
-async function session(method: string, body?: unknown): Promise<User | null> {
+async function session(method: string, body?: unknown): Promise<Answer> {
   const response = await fetch('/session', {
     method,
     ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
@@ -17,19 +33,29 @@ async function session(method: string, body?: unknown): Promise<User | null> {
   })
   const text: unknown = await response.json().catch(() => undefined)
   if (!response.ok) throw errorOf(response, text)
-  return (text as { data: { user: User | null } }).data.user
+  return (text as { data: Answer }).data
 }
 
-const fragment = '#sign-in='
-
-/** takeLink removes the token of a sign-in link from the address and returns it. */
-export function takeLink(): string | undefined {
-  if (!location.hash.startsWith(fragment)) return undefined
-  const token = location.hash.slice(fragment.length)
+/** take removes a fragment with this beginning from the address and returns the rest of it. */
+function take(beginning: string): string | undefined {
+  if (!location.hash.startsWith(beginning)) return undefined
+  const rest = location.hash.slice(beginning.length)
   history.replaceState(null, '', location.pathname + location.search)
-  return token
+  return rest
 }
 
-export const currentUser = () => session('GET')
-export const signIn = (token: string) => session('POST', { token })
-export const signOut = () => session('DELETE')
+/** takeLink takes the token of a sign-in link. */
+export const takeLink = () => take('#sign-in=')
+/** takeFailure takes the reason why signing in at the provider failed. */
+export const takeFailure = () => take('#sign-in-failed=')
+
+export const currentUser = async () => (await session('GET')).user
+export const signIn = async (token: string) => (await session('POST', { token })).user
+/** providerSignIn returns where to sign in at the provider, null if there is none. */
+export const providerSignIn = async () => (await session('GET')).sign_in ?? null
+
+/** leave signs out, here and at the provider, and opens the first page. */
+export async function leave(): Promise<void> {
+  const { sign_out } = await session('DELETE')
+  location.assign(sign_out ?? '/')
+}

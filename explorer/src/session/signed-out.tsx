@@ -1,20 +1,46 @@
-import { useQueryClient } from '@tanstack/react-query'
+import './session.css'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { RequestError } from '../api/client'
-import { sessionQuery } from '../api/queries'
+import { sessionQuery, signInQuery } from '../api/queries'
 import { Mark } from '../ui/mark'
+import { Notice } from '../ui/notice'
+
+/** failures say why signing in at the provider failed (internal/oidc, Failure). */
+const failures: Record<string, string> = {
+  declined: 'Signing in was cancelled, or your organization did not allow it.',
+  expired: 'This sign-in took too long, or was continued in another tab. Try again.',
+  away: 'The sign-in service of your organization does not answer right now. Try again in a minute.',
+  refused:
+    'Atlas could not use what the sign-in service answered. Try again; if that does not help, tell your administrator.',
+}
 
 /** SignedOut is the page of someone without a session. */
-export function SignedOut({ error }: { error?: Error }) {
+export function SignedOut({ error, failure }: { error?: Error; failure?: string }) {
+  const provider = useQuery(signInQuery)
   const noSessions = error instanceof RequestError && error.status === 404
+  const problem =
+    failure === undefined ? !noSessions && error && `${error.message}.` : (failures[failure] ?? failures.refused)
+  if (!noSessions && provider.isPending) return null
   return (
     <main className="alone">
       <div className="sheet">
         <Mark />
         <h1>{noSessions ? 'Signing in is not set up' : 'Sign in to Atlas'}</h1>
-        {error && !noSessions && <p className="problem">{error.message}.</p>}
+        {problem && (
+          <p className="problem" role="alert">
+            {problem}
+          </p>
+        )}
         {noSessions ? (
           <p>This server offers the API only. Its operator can turn on signing in to the Explorer.</p>
+        ) : provider.data ? (
+          <>
+            <p>Use the account of your organization. You come back to where you are now.</p>
+            <a className="button primary wide" href={signInAddress(provider.data)}>
+              Sign in
+            </a>
+          </>
         ) : (
           <p>
             Open a sign-in link in this browser. In development, <code>scripts/dev</code> prints one at its start and{' '}
@@ -29,27 +55,51 @@ export function SignedOut({ error }: { error?: Error }) {
   )
 }
 
+const signInAddress = (path: string, back = location.pathname + location.search) =>
+  `${path}?return=${encodeURIComponent(back)}`
+
+/** Unreachable is the page of someone of whom Atlas cannot say now whether they are signed in. */
+export function Unreachable({ error, retry }: { error: Error; retry: () => void }) {
+  return (
+    <main className="alone">
+      <div className="sheet">
+        <Mark />
+        <Notice error={error} retry={retry} />
+      </div>
+    </main>
+  )
+}
+
 /** SessionOver covers the page without taking anything from it. */
 export function SessionOver() {
   const client = useQueryClient()
+  const provider = useQuery(signInQuery)
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     dialog.current?.showModal()
   }, [])
+  const goOn = async () => {
+    await client.refetchQueries({ queryKey: sessionQuery.queryKey })
+    await client.invalidateQueries({ predicate: (q) => q.state.status === 'error' })
+  }
   return (
     <dialog ref={dialog} className="sheet" aria-labelledby="over" onCancel={(e) => e.preventDefault()}>
       <h2 id="over">Your session is over</h2>
-      <p>
-        Nothing here is lost. Open a new sign-in link in another tab of this browser, then go on. In development{' '}
-        <code>bin/atlas-dev link</code> prints one.
-      </p>
-      <button
-        className="button primary"
-        onClick={async () => {
-          await client.refetchQueries({ queryKey: sessionQuery.queryKey })
-          await client.invalidateQueries({ predicate: (q) => q.state.status === 'error' })
-        }}
-      >
+      {provider.data ? (
+        <p>
+          Nothing here is lost.{' '}
+          <a href={signInAddress(provider.data, '/')} target="_blank" rel="noreferrer">
+            Sign in in a new tab
+          </a>
+          , then come back and go on.
+        </p>
+      ) : (
+        <p>
+          Nothing here is lost. Open a new sign-in link in another tab of this browser, then go on. In development{' '}
+          <code>bin/atlas-dev link</code> prints one.
+        </p>
+      )}
+      <button className="button primary" onClick={() => void goOn()}>
         I have signed in
       </button>
     </dialog>

@@ -1,13 +1,16 @@
+import './session.css'
 import { useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
-import { sessionQuery } from '../api/queries'
-import { signOut } from '../api/session'
+import { sessionQuery, workspaceQuery } from '../api/queries'
+import { leave } from '../api/session'
 import { useTheme, themes } from '../ui/theme'
 import { capital } from '../datasets'
+import { Workspaces } from './workspaces'
 
 /** UserMenu has who is signed in, the theme, and the way out. */
 export function UserMenu() {
   const { data: user } = useQuery(sessionQuery)
+  const { data: workspace } = useQuery(workspaceQuery)
   const [theme, setTheme] = useTheme()
   const id = useId()
   const name = user?.name || user?.email || ''
@@ -21,6 +24,7 @@ export function UserMenu() {
           <b>{user?.name}</b>
           <span>{user?.email}</span>
         </p>
+        {user?.workspaces && user.workspaces.length > 1 && <Workspaces user={user} current={workspace?.id} />}
         <fieldset>
           <legend>Theme</legend>
           <div className="segments">
@@ -33,14 +37,7 @@ export function UserMenu() {
           </div>
         </fieldset>
         <a href="/docs">API documentation</a>
-        <button
-          onClick={async () => {
-            await signOut()
-            location.assign('/')
-          }}
-        >
-          Sign out
-        </button>
+        <button onClick={() => void leave()}>Sign out</button>
       </div>
     </div>
   )

@@ -1,0 +1,208 @@
+import type { Page } from '@playwright/test'
+import { findings } from './axe'
+import { Installation } from './provider'
+import { counted, expect, service, test } from './service'
+
+let installation: Installation
+const [one = '', two = ''] = service().workspaces.map((w) => w.id)
+
+test.beforeAll(async () => {
+  installation = await Installation.start()
+})
+test.afterAll(async () => {
+  await installation.stop()
+})
+test.beforeEach(async ({ page }) => {
+  // The provider's own pages have a font of another host.
+  await page.route('**/fonts.googleapis.com/**', (route) => route.abort())
+})
+
+const signInLink = (page: Page) => page.getByRole('link', { name: 'Sign in', exact: true })
+const open = (page: Page, address = '/') => page.goto(installation.origin + address)
+
+/** signIn signs in at the provider. */
+async function signIn(page: Page, login: string): Promise<void> {
+  await signInLink(page).click()
+  await page.getByPlaceholder('Enter any login').fill(login)
+  await page.getByPlaceholder('and password').fill('any')
+  await page.getByRole('button', { name: 'Sign-in' }).click()
+  await page.getByRole('button', { name: 'Continue' }).click()
+}
+
+async function signOut(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^Signed in as/ }).click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+}
+
+test('in, back to the address, and out at the provider too', async ({ page, context }) => {
+  const ann = await installation.member('Ann', [one])
+  const address = '/projects?q=garage&stage=permitted&sort=cost:desc'
+  await open(page, address)
+  await signIn(page, ann.login)
+  await counted(page)
+  expect(page.url()).toBe(installation.origin + address)
+  await page.getByRole('button', { name: 'Signed in as Ann' }).click()
+  await expect(page.getByText(ann.email)).toBeVisible()
+  await page.keyboard.press('Escape')
+
+  // One cookie, which scripts do not see, and nothing in what the browser stores.
+  const cookies = (await context.cookies(installation.origin)).filter((c) => c.name.startsWith('__Host-atlas'))
+  expect(cookies).toMatchObject([{ name: '__Host-atlas', httpOnly: true, secure: true, sameSite: 'Lax', path: '/' }])
+  const stored = await page.evaluate(() => JSON.stringify([document.cookie, localStorage, sessionStorage]))
+  expect(stored).not.toContain(cookies[0]?.value)
+
+  await page.reload()
+  await counted(page)
+  await signOut(page)
+  await page.getByRole('button', { name: /yes/i }).click()
+  await expect(signInLink(page)).toBeVisible()
+  expect(page.url()).toBe(`${installation.origin}/`)
+  // The provider has forgotten Ann, and so has the cookie.
+  await signInLink(page).click()
+  await expect(page.getByPlaceholder('Enter any login')).toBeVisible()
+  await context.addCookies(cookies)
+  await open(page)
+  await expect(signInLink(page)).toBeVisible()
+})
+
+test('who is in no workspace, and who is removed from one', async ({ page }) => {
+  const ben = await installation.member('Ben', [one])
+  await open(page)
+  await signIn(page, ben.login)
+  await counted(page)
+  const id = await installation.remove(one, ben.email)
+  await expect(async () => {
+    await page.reload()
+    await expect(page.getByRole('heading', { name: 'You are not in a workspace yet' })).toBeVisible({ timeout: 1000 })
+  }).toPass()
+  await expect(page.getByText(id)).toBeVisible()
+  await installation.add(one, ben)
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await counted(page)
+})
+
+test('a member is removed while the page is open', async ({ page }) => {
+  const dan = await installation.member('Dan', [one])
+  await open(page, '/projects')
+  await signIn(page, dan.login)
+  await counted(page)
+  await installation.remove(one, dan.email)
+  await expect(async () => {
+    await page.getByRole('link', { name: /^Accounts/ }).click()
+    await page.getByRole('link', { name: /^Projects/ }).click()
+    await page.getByRole('searchbox').or(page.getByRole('combobox')).first().fill(`x${Math.random()}`)
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('heading', { name: 'You are not in a workspace yet' })).toBeVisible({ timeout: 1000 })
+  }).toPass()
+})
+
+test('an address that the provider has not verified opens nothing', async ({ page }) => {
+  const eve = installation.person('Eve', false)
+  await installation.add(one, eve)
+  await open(page)
+  await signIn(page, eve.login)
+  await expect(page.getByRole('heading', { name: 'You are not in a workspace yet' })).toBeVisible()
+})
+
+test('the provider says no', async ({ page }) => {
+  await open(page, '/accounts?q=x')
+  await signInLink(page).click()
+  await page.getByRole('link', { name: /cancel/i }).click()
+  await expect(page.getByRole('alert')).toHaveText('Signing in was cancelled, or your organization did not allow it.')
+  expect(page.url()).toBe(`${installation.origin}/accounts?q=x`)
+  await expect(signInLink(page)).toHaveAttribute('href', '/session/sign-in?return=%2Faccounts%3Fq%3Dx')
+})
+
+test('nobody is led away, and an old answer is refused', async ({ page }) => {
+  const cleo = await installation.member('Cleo', [one])
+  let callback = ''
+  page.on('request', (r) => {
+    if (r.url().includes('/session/callback')) callback = r.url()
+  })
+  await open(page)
+  await signInLink(page).evaluate((a) => {
+    a.setAttribute('href', '/session/sign-in?return=//evil.example/x')
+  })
+  await signIn(page, cleo.login)
+  await counted(page)
+  expect(page.url()).toBe(`${installation.origin}/`)
+  await signOut(page)
+  await page.getByRole('button', { name: /yes/i }).click()
+  await page.goto(callback)
+  await expect(page.getByRole('alert')).toContainText('This sign-in took too long')
+})
+
+test('two workspaces, each in its address', async ({ page, context }) => {
+  const fay = await installation.member('Fay', [one, two])
+  const short = (id: string) => id.slice(-8)
+  await open(page, `/accounts?q=build&workspace=${short(two)}`)
+  await signIn(page, fay.login)
+  await counted(page)
+  const switcher = page.getByRole('navigation', { name: 'Workspaces' })
+  await page.getByRole('button', { name: 'Signed in as Fay' }).click()
+  await expect(switcher.getByRole('link', { name: 'Workspace 2' })).toHaveAttribute('aria-current', 'true')
+  await page.keyboard.press('Escape')
+  await page.getByRole('link', { name: /^Projects/ }).click()
+  await counted(page)
+  expect(new URL(page.url()).searchParams.get('workspace')).toBe(short(two))
+
+  // Another tab begins in the last one, and goes to the other. This one stays where it is.
+  const other = await context.newPage()
+  await open(other, '/projects?stage=filed')
+  await counted(other)
+  await expect(other).toHaveURL(`${installation.origin}/projects?stage=filed&workspace=${short(two)}`)
+  await other.getByRole('button', { name: 'Signed in as Fay' }).click()
+  await other.getByRole('link', { name: 'Workspace 1' }).click()
+  await expect(other.getByRole('link', { name: 'Atlas, Workspace 1' })).toBeVisible()
+  await page.reload()
+  await expect(page.getByRole('link', { name: 'Atlas, Workspace 2' })).toBeVisible()
+
+  await open(page, '/projects?workspace=00000000')
+  await expect(page.getByRole('heading', { name: 'You are not in this workspace' })).toBeVisible()
+  await switcher.getByRole('link', { name: 'Workspace 1' }).click()
+  await expect(page.getByRole('link', { name: 'Atlas, Workspace 1' })).toBeVisible()
+})
+
+test('the session ends in another tab, and goes on', async ({ page, context }) => {
+  const gil = await installation.member('Gil', [one])
+  await open(page, '/projects')
+  await signIn(page, gil.login)
+  await counted(page)
+  await context.clearCookies({ name: '__Host-atlas' })
+  await page.getByRole('link', { name: /^Signals/ }).click()
+  await expect(page.getByRole('heading', { name: 'Your session is over' })).toBeVisible()
+  const [tab] = await Promise.all([
+    context.waitForEvent('page'),
+    page.getByRole('link', { name: 'Sign in in a new tab' }).click(),
+  ])
+  await counted(tab) // the provider still knows Gil
+  await page.getByRole('button', { name: 'I have signed in' }).click()
+  await counted(page)
+  await expect(page.getByRole('heading', { name: 'Your session is over' })).toBeHidden()
+})
+
+for (const width of [1440, 390]) {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test.describe(`${width} px, ${colorScheme}`, () => {
+      test.use({ viewport: { width, height: 844 }, colorScheme })
+      test('is accessible', async ({ page }) => {
+        const shots = process.env.SHOTS
+        const look = async (name: string) => {
+          expect(await findings(page)).toEqual([])
+          if (shots) await page.screenshot({ path: `${shots}/${name}-${width}-${colorScheme}.png` })
+        }
+        const hal = await installation.member('Hal', [one, two])
+        await open(page, '/#sign-in-failed=away')
+        await expect(page.getByRole('alert')).toBeVisible()
+        await look('failed')
+        await signIn(page, hal.login)
+        await counted(page)
+        await page.getByRole('button', { name: 'Signed in as Hal' }).click()
+        await look('menu')
+        await open(page, '/projects?workspace=00000000')
+        await expect(page.getByRole('heading', { name: 'You are not in this workspace' })).toBeVisible()
+        await look('other')
+      })
+    })
+  }
+}

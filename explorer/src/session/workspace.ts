@@ -1,0 +1,31 @@
+import type { Membership } from '../api/session'
+
+// Who is in several workspaces has the one of the page in its address, ?workspace=, so that
+// a link opens in the workspace that it was copied in. Who is in one has shorter addresses.
+
+export const parameter = 'workspace'
+
+const lastKey = 'atlas-workspace'
+const shortLength = 8
+
+/**
+ * shortOf returns the end of a workspace's id, as long as it is the only one of the user's
+ * with it. The beginning of an id is the time of its creation, which several may share.
+ */
+export function shortOf(id: string, all: Membership[]): string {
+  const short = id.slice(-shortLength)
+  return all.some((m) => m.id !== id && m.id.endsWith(short)) ? id : short
+}
+
+/**
+ * choose returns the workspace that an address means: the one that it names, or the last one
+ * used, or the first. Undefined: the user is not in the one that it names, or in none.
+ */
+export function choose(all: Membership[], search: string, last = lastWorkspace()): Membership | undefined {
+  const named = new URLSearchParams(search).get(parameter)
+  if (named !== null) return named.length < shortLength ? undefined : all.find((m) => m.id.endsWith(named))
+  return all.find((m) => m.id === last) ?? all[0]
+}
+
+const lastWorkspace = () => localStorage.getItem(lastKey)
+export const rememberWorkspace = (id: string) => localStorage.setItem(lastKey, id)

@@ -1,0 +1,55 @@
+package auth
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"atlas/workspace"
+)
+
+// AccountID returns the id of the user whom an OpenID provider names by a subject. With
+// subjectsAreIDs a subject that is a UUID is the id, as in an access token: only for the
+// provider that issues these too. Any other id is the UUIDv5 of issuer and subject. A
+// subject that is a UUIDv5 is never the id, or who may choose their subject could choose
+// the id of another user.
+func AccountID(issuer, subject string, subjectsAreIDs bool) workspace.UserID {
+	if id, err := workspace.ParseUUID(subject); err == nil && subjectsAreIDs && id != uuid.Nil && id.Version() != 5 {
+		return workspace.UserID(id)
+	}
+	return workspace.UserID(uuid.NewSHA1(uuid.NewSHA1(uuid.NameSpaceURL, []byte(issuer)), []byte(subject)))
+}
+
+// Profile is what a token says about a person. An invalid address or name is "".
+type Profile struct {
+	Email         string
+	EmailVerified bool
+	Name          string
+}
+
+// profile returns the profile of claims. absent says whether an address without
+// email_verified is verified.
+func (c *claims) profile(absent bool) (p Profile) {
+	if workspace.ValidEmail(string(c.Email)) {
+		p.Email, p.EmailVerified = string(c.Email), c.isEmailVerified(absent)
+	}
+	if workspace.ValidName(string(c.Name)) {
+		p.Name = string(c.Name)
+	}
+	return p
+}
+
+// ReadProfile returns the profile in the claims of a subject, which are of an ID token that
+// was verified, or the provider's answer about the user. It refuses claims of another
+// subject, and ambiguous ones (see claims).
+func ReadProfile(raw []byte, subject string) (Profile, error) {
+	var c claims
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return Profile{}, err
+	}
+	if c.Subject != subject {
+		return Profile{}, fmt.Errorf("the claims are about %q, not %q", c.Subject, subject)
+	}
+	return c.profile(false), nil
+}

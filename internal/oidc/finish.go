@@ -1,0 +1,205 @@
+package oidc
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"atlas/internal/auth"
+	"atlas/internal/fault"
+	"atlas/internal/session"
+)
+
+// Failure is why signing in failed, as the Explorer explains it.
+type Failure string
+
+// The failures of Finish.
+const (
+	// Expired: this browser did not begin the sign-in, or finished it, or it is too old.
+	Expired Failure = "expired"
+	// Declined: the person or the provider said no.
+	Declined Failure = "declined"
+	// Away: the provider, or this service, cannot answer now.
+	Away Failure = "away"
+	// Refused: the provider's answer cannot be used.
+	Refused Failure = "refused"
+)
+
+// FailureOf returns the failure of an error of Begin or Finish.
+func FailureOf(err error) Failure {
+	if f, ok := errors.AsType[*failure](err); ok {
+		return f.Failure
+	}
+	if fault.CodeOf(err) == fault.Unavailable {
+		return Away
+	}
+	return Refused
+}
+
+type failure struct {
+	Failure
+	cause error
+}
+
+func (f *failure) Error() string { return string(f.Failure) + ": " + f.cause.Error() }
+func (f *failure) Unwrap() error { return f.cause }
+
+// Finish takes the provider's answer about a person, which are the parameters of the
+// callback, and the cookie of Begin. It returns what their session begins with, and the
+// address to return to, after an error too. See FailureOf for errors.
+func (s *SignIn) Finish(ctx context.Context, cookie string, answer url.Values) (g session.Grant, back string, err error) {
+	f, err := s.open(cookie)
+	if err == nil && subtle.ConstantTimeCompare([]byte(answer.Get("state")), []byte(f.State)) != 1 {
+		err = errors.New("the state is another sign-in's")
+	}
+	if err != nil {
+		return g, "/", &failure{Expired, err}
+	}
+	g, err = s.finish(ctx, f, answer)
+	if err != nil {
+		s.c.Log.Warn("signing in failed", "issuer", s.c.Issuer, "failure", FailureOf(err), "error", err)
+	}
+	return g, f.Return, err
+}
+
+func (s *SignIn) finish(ctx context.Context, f flow, answer url.Values) (g session.Grant, err error) {
+	if err := answered(answer); err != nil {
+		return g, err
+	}
+	if issuer := answer.Get("iss"); issuer != "" && issuer != s.c.Issuer { // RFC 9207
+		return g, errors.New("the answer is another issuer's")
+	}
+	p, err := s.discover(ctx)
+	if err != nil {
+		return g, err
+	}
+	token, err := p.oauth.Exchange(s.with(ctx), answer.Get("code"), oauth2.VerifierOption(f.Verifier))
+	if err != nil {
+		return g, fmt.Errorf("exchanging the code: %w", exchangeError(err))
+	}
+	id, err := s.verify(ctx, p.verifier, token)
+	if err != nil {
+		return g, err
+	}
+	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(f.Nonce)) != 1 {
+		return g, errors.New("the nonce is another sign-in's")
+	}
+	profile, err := s.profile(ctx, p, token, id)
+	if err != nil {
+		return g, err
+	}
+	account := auth.AccountID(s.c.Issuer, id.Subject, s.c.SubjectsAreIDs)
+	if profile.EmailVerified {
+		if _, err := s.users.ClaimUser(ctx, account, profile.Email); err != nil {
+			return g, err
+		}
+	}
+	return session.Grant{
+		User:    auth.User{ID: account, Email: profile.Email, EmailVerified: profile.EmailVerified, Name: profile.Name},
+		Subject: id.Subject, Refresh: token.RefreshToken,
+	}, nil
+}
+
+// answered refuses an answer that is an error (RFC 6749, 4.1.2.1).
+func answered(answer url.Values) error {
+	switch code := answer.Get("error"); code {
+	case "":
+		return nil
+	case "access_denied", "consent_required", "interaction_required", "login_required", "account_selection_required":
+		return &failure{Declined, errors.New(code)}
+	case "temporarily_unavailable", "server_error":
+		return &failure{Away, errors.New(code)}
+	default:
+		return fmt.Errorf("the provider answers %.60q", code)
+	}
+}
+
+// verify checks the ID token of an answer: signature, issuer, audience and time.
+func (s *SignIn) verify(ctx context.Context, by *oidc.IDTokenVerifier, token *oauth2.Token) (*oidc.IDToken, error) {
+	raw, ok := token.Extra("id_token").(string)
+	if !ok {
+		return nil, errors.New("the answer has no ID token")
+	}
+	id, err := by.Verify(s.with(ctx), raw)
+	if err != nil {
+		return nil, err
+	}
+	var more struct {
+		AuthorizedParty string `json:"azp"`
+	}
+	if err := id.Claims(&more); err != nil {
+		return nil, err
+	}
+	switch {
+	case more.AuthorizedParty == "" && len(id.Audience) > 1, more.AuthorizedParty != "" && more.AuthorizedParty != s.c.ClientID:
+		return nil, errors.New("the ID token is for another application too") // OpenID Connect Core, 3.1.3.7
+	case id.Subject == "" || len(id.Subject) > 255:
+		return nil, errors.New("the ID token has no usable subject")
+	}
+	return id, nil
+}
+
+// profile returns who the person is. Some providers put the address into the ID token,
+// others only into what they answer about a user.
+func (s *SignIn) profile(ctx context.Context, p *provider, token *oauth2.Token, id *oidc.IDToken) (auth.Profile, error) {
+	var raw json.RawMessage
+	if err := id.Claims(&raw); err != nil {
+		return auth.Profile{}, err
+	}
+	found, err := auth.ReadProfile(raw, id.Subject)
+	if err != nil || found.Email != "" || p.UserInfoEndpoint() == "" {
+		return found, err
+	}
+	info, err := p.UserInfo(s.with(ctx), oauth2.StaticTokenSource(token))
+	if err != nil {
+		return found, away(err)
+	}
+	if err := info.Claims(&raw); err != nil {
+		return found, err
+	}
+	return auth.ReadProfile(raw, id.Subject)
+}
+
+// Renew exchanges the refresh token of a subject for the next one. Errors:
+// fault.Unauthorized when the provider refuses, fault.Unavailable.
+func (s *SignIn) Renew(ctx context.Context, refresh, subject string) (next string, err error) {
+	p, err := s.discover(ctx)
+	if err != nil {
+		return "", err
+	}
+	token, err := p.oauth.TokenSource(s.with(ctx), &oauth2.Token{RefreshToken: refresh}).Token()
+	if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answer.ErrorCode == "invalid_grant" {
+		return "", fault.Wrap(err, fault.Unauthorized, "the provider has ended the session")
+	}
+	if err != nil {
+		err = exchangeError(err)
+		s.c.Log.Warn("a session could not be renewed", "issuer", s.c.Issuer, "error", err)
+		return "", away(err)
+	}
+	if token.Extra("id_token") != nil {
+		id, err := s.verify(ctx, p.renewed, token)
+		if err != nil || id.Subject != subject {
+			return "", fault.Wrap(err, fault.Unauthorized, "the provider renewed another session")
+		}
+	}
+	return token.RefreshToken, nil
+}
+
+// exchangeError returns an error of the token endpoint without the provider's text, which
+// may have tokens. No answer, and a failure of the provider, are fault.Unavailable.
+func exchangeError(err error) error {
+	answer, ok := errors.AsType[*oauth2.RetrieveError](err)
+	switch {
+	case !ok:
+		return away(err)
+	case answer.Response.StatusCode >= 500:
+		return away(fmt.Errorf("status %d", answer.Response.StatusCode))
+	}
+	return fmt.Errorf("status %d, %.60q", answer.Response.StatusCode, answer.ErrorCode)
+}

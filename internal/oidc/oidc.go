@@ -1,0 +1,235 @@
+// Package oidc signs people in to the Explorer by an OpenID provider: the authorization
+// code flow with PKCE, state and nonce (docs/security.md, "Signing in"). The tokens of the
+// provider stay on the server.
+package oidc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+)
+
+// CallbackPath is the path to which the provider sends people back.
+const CallbackPath = "/session/callback"
+
+// timeout bounds one call of the provider.
+const timeout = 10 * time.Second
+
+// Config says how people sign in.
+type Config struct {
+	// Issuer is the address of the provider, ClientID and ClientSecret are what it
+	// knows this service by.
+	Issuer, ClientID, ClientSecret string
+	// PublicURL is the origin at which browsers reach this service.
+	PublicURL string
+	// Scopes are asked for; openid must be among them.
+	Scopes []string
+	// SubjectsAreIDs: see auth.AccountID.
+	SubjectsAreIDs bool
+	// Keys seal the cookie of who is signing in. The first seals, all open.
+	Keys [][]byte
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+	// Log is for failures of the provider; nil is slog.Default.
+	Log *slog.Logger
+}
+
+// Enabled reports whether people can sign in.
+func (c Config) Enabled() bool { return c.Issuer != "" }
+
+// Validate returns all errors of the configuration, joined.
+func (c Config) Validate() error {
+	if !c.Enabled() {
+		if c.ClientID != "" || c.ClientSecret != "" || c.PublicURL != "" {
+			return errors.New("--oidc-client-id, --oidc-client-secret and --public-url need --oidc-issuer (ATLAS_OIDC_ISSUER)")
+		}
+		return nil
+	}
+	var faults []error
+	if _, err := checkURL(c.Issuer); err != nil {
+		faults = append(faults, fmt.Errorf("--oidc-issuer (ATLAS_OIDC_ISSUER) %w", err))
+	}
+	if u, err := checkURL(c.PublicURL); err != nil {
+		faults = append(faults, fmt.Errorf("--public-url (ATLAS_PUBLIC_URL) %w", err))
+	} else if c.PublicURL != u.Scheme+"://"+u.Host {
+		faults = append(faults, errors.New("--public-url (ATLAS_PUBLIC_URL) must end after the host or port: the Explorer is at /"))
+	}
+	if c.ClientID == "" {
+		faults = append(faults, errors.New("--oidc-client-id (ATLAS_OIDC_CLIENT_ID) is required with --oidc-issuer"))
+	}
+	if c.ClientSecret == "" {
+		faults = append(faults, errors.New("--oidc-client-secret (ATLAS_OIDC_CLIENT_SECRET) is required with --oidc-issuer"))
+	}
+	if !slices.Contains(c.Scopes, oidc.ScopeOpenID) {
+		faults = append(faults, errors.New("--oidc-scopes (ATLAS_OIDC_SCOPES) must contain openid"))
+	}
+	return errors.Join(faults...)
+}
+
+// checkURL refuses what is neither https nor, for tests, http on loopback.
+func checkURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case text == "":
+		return nil, errors.New("is required to sign in by OpenID Connect")
+	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("must be an https:// address without user, query and fragment")
+	case u.Scheme == "https":
+		return u, nil
+	}
+	ip := net.ParseIP(u.Hostname())
+	if u.Scheme == "http" && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()) {
+		return u, nil
+	}
+	return nil, errors.New("must begin with https://")
+}
+
+// Users has the users whom operators named by address. *postgres.System implements it.
+type Users interface {
+	// ClaimUser gives the user with a verified address the id of an account, once.
+	ClaimUser(ctx context.Context, account workspace.UserID, email string) (claimed bool, err error)
+}
+
+// SignIn signs people in. It is safe for concurrent use.
+type SignIn struct {
+	c      Config
+	users  Users
+	client *http.Client
+
+	flight   singleflight.Group
+	provider atomic.Pointer[provider] // nil until the provider answered
+}
+
+// provider is what the provider says about itself.
+type provider struct {
+	*oidc.Provider
+	oauth    *oauth2.Config
+	verifier *oidc.IDTokenVerifier
+	// renewed is for ID tokens that come with a renewal, straight from the provider: it
+	// checks no signature (OpenID Connect Core, 3.1.3.7), which might need keys to be read.
+	renewed *oidc.IDTokenVerifier
+	// endSession is where people sign out at the provider, "" if it has no such page.
+	endSession string
+}
+
+// New returns the sign-in for a valid configuration. It does not call the provider yet.
+func New(c Config, users Users) *SignIn {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return &SignIn{c: c, users: users, client: &http.Client{
+		Timeout: timeout,
+		// A redirect could lead off https, with the secret.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     http.DefaultTransport.(*http.Transport).Clone(),
+	}}
+}
+
+// Close closes idle connections.
+func (s *SignIn) Close() { s.client.CloseIdleConnections() }
+
+// Discover reads what the provider says about itself, unless it is known. Calls wait for
+// one that is under way. Error: fault.Unavailable.
+func (s *SignIn) Discover(ctx context.Context) error {
+	_, err := s.discover(ctx)
+	return err
+}
+
+func (s *SignIn) discover(ctx context.Context) (*provider, error) {
+	if p := s.provider.Load(); p != nil {
+		return p, nil
+	}
+	found := s.flight.DoChan("", func() (any, error) {
+		// Others wait for the answer too.
+		ctx, cancel := context.WithTimeout(s.with(context.WithoutCancel(ctx)), timeout)
+		defer cancel()
+		p, err := s.read(ctx)
+		if err != nil {
+			s.c.Log.Error("the OpenID provider cannot be read", "issuer", s.c.Issuer, "error", err)
+			return nil, away(err)
+		}
+		s.provider.Store(p)
+		return p, nil
+	})
+	select {
+	case <-ctx.Done():
+		return nil, away(ctx.Err())
+	case result := <-found:
+		if result.Err != nil {
+			return nil, result.Err
+		}
+		return result.Val.(*provider), nil
+	}
+}
+
+func (s *SignIn) read(ctx context.Context) (*provider, error) {
+	found, err := oidc.NewProvider(ctx, s.c.Issuer)
+	if err != nil {
+		return nil, err
+	}
+	var more struct {
+		EndSession  string   `json:"end_session_endpoint"`
+		AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
+	}
+	if err := found.Claims(&more); err != nil {
+		return nil, err
+	}
+	endpoint := found.Endpoint()
+	endpoint.AuthStyle = oauth2.AuthStyleInHeader // the standard's default
+	if len(more.AuthMethods) > 0 && !slices.Contains(more.AuthMethods, "client_secret_basic") {
+		endpoint.AuthStyle = oauth2.AuthStyleInParams
+	}
+	checks := &oidc.Config{ClientID: s.c.ClientID, Now: s.c.Now}
+	unsigned := *checks
+	unsigned.InsecureSkipSignatureCheck = true
+	return &provider{
+		Provider: found, endSession: more.EndSession,
+		oauth: &oauth2.Config{
+			ClientID: s.c.ClientID, ClientSecret: s.c.ClientSecret, Scopes: s.c.Scopes,
+			Endpoint: endpoint, RedirectURL: s.c.PublicURL + CallbackPath,
+		},
+		verifier: found.VerifierContext(s.with(context.Background()), checks),
+		renewed:  found.VerifierContext(s.with(context.Background()), &unsigned),
+	}, nil
+}
+
+// with makes calls of the provider use the client of s.
+func (s *SignIn) with(ctx context.Context) context.Context { return oidc.ClientContext(ctx, s.client) }
+
+func away(err error) error { return fault.BackendUnavailable(err, "the OpenID provider") }
+
+// SignOut returns the address at which people sign out at the provider and come back, ""
+// if it has none.
+func (s *SignIn) SignOut(ctx context.Context) string {
+	p, err := s.discover(ctx)
+	if err != nil || p.endSession == "" {
+		return ""
+	}
+	u, err := url.Parse(p.endSession)
+	if err != nil {
+		return ""
+	}
+	// The ID token as a hint would put a token into addresses.
+	q := u.Query()
+	q.Set("client_id", s.c.ClientID)
+	q.Set("post_logout_redirect_uri", s.c.PublicURL+"/")
+	u.RawQuery = q.Encode()
+	return u.String()
+}

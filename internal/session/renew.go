@@ -1,0 +1,98 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"atlas/internal/fault"
+)
+
+const (
+	// renewalTimeout bounds the provider's answer.
+	renewalTimeout = 10 * time.Second
+	// renewalPause is the time between two attempts to renew a session, of all servers
+	// together. It is longer than an attempt takes.
+	renewalPause = time.Minute
+	// saves is how often saving a new refresh token is tried. A provider takes the
+	// former one only once, so failing to save ends the session at the next renewal.
+	saves = 5
+)
+
+func (s *Store) renewable(e entry) bool {
+	return s.o.Renew != nil && !e.Renew.IsZero() && !s.o.Now().Before(e.Renew)
+}
+
+// renew renews a session, unless another request does or did so within renewalPause. The
+// session as it is stays good until the provider refuses. Errors: fault.Unauthorized,
+// fault.Unavailable.
+func (s *Store) renew(ctx context.Context, token string, e entry) (entry, error) {
+	// A refresh token that is spent must be replaced, even if the client has gone.
+	ctx = context.WithoutCancel(ctx)
+	mine, err := s.lock(ctx, token)
+	if err != nil || !mine {
+		return e, err
+	}
+	// Another request may have renewed it since this one read it.
+	if e, err = s.use(ctx, token); err != nil || !s.renewable(e) {
+		return e, err
+	}
+	n, err := e.open(token)
+	if err != nil {
+		return e, err
+	}
+	asking, cancel := context.WithTimeout(ctx, renewalTimeout)
+	defer cancel()
+	next, err := s.o.Renew(asking, n.Refresh, n.Subject)
+	switch {
+	case fault.CodeOf(err) == fault.Unauthorized:
+		if err := s.End(ctx, token); err != nil {
+			return e, err
+		}
+		return e, fault.Wrap(err, fault.Unauthorized, over)
+	case err != nil:
+		return e, nil // the provider is away: tried again after renewalPause
+	}
+	n.Refresh = next
+	if err := s.fill(&e, token, n); err != nil {
+		return e, err
+	}
+	return e, s.replace(ctx, token, e)
+}
+
+// lock reports whether this request may try to renew a session.
+func (s *Store) lock(ctx context.Context, token string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	err := s.redis.SetArgs(ctx, s.key(ofRenewal, token), 1, redis.SetArgs{Mode: "NX", TTL: renewalPause}).Err()
+	if errors.Is(err, redis.Nil) {
+		return false, nil
+	}
+	return err == nil, unavailable(err)
+}
+
+// replace saves a session that is still there.
+func (s *Store) replace(ctx context.Context, token string, e entry) error {
+	raw, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	for range saves {
+		if err = s.replaceOnce(ctx, token, raw); err == nil || errors.Is(err, redis.Nil) {
+			break
+		}
+	}
+	if errors.Is(err, redis.Nil) {
+		return fault.New(fault.Unauthorized, over)
+	}
+	return unavailable(err)
+}
+
+func (s *Store) replaceOnce(ctx context.Context, token string, raw []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	return s.redis.SetArgs(ctx, s.key(ofSession, token), raw, redis.SetArgs{Mode: "XX", KeepTTL: true}).Err()
+}

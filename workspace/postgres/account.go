@@ -1,0 +1,47 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/workspace"
+	"atlas/workspace/people"
+)
+
+// ClaimUser gives the claimable user with an address, compared by FoldEmail, the id of
+// the account that signed in, and reports whether there was one. The caller has checked
+// that the address is verified. A user is claimed once. An account whose id is a user's
+// claims none, and of several users with the address none is claimed.
+func (s *System) ClaimUser(ctx context.Context, account workspace.UserID, email string) (claimed bool, err error) {
+	// Of two accounts at once the second waits for the row, and then finds it claimed.
+	tag, err := s.pool.Exec(ctx, `
+		UPDATE users SET id = $1, claimable = false
+		WHERE email_folded = $2 AND claimable
+		  AND (SELECT count(*) FROM users WHERE email_folded = $2 AND claimable) = 1
+		  AND NOT EXISTS (SELECT FROM users WHERE id = $1)`, arg(account), workspace.FoldEmail(email))
+	return err == nil && tag.RowsAffected() == 1, toFault(err)
+}
+
+// ReleaseUser implements people.UserStore.
+func (s *System) ReleaseUser(ctx context.Context, id workspace.UserID) (people.User, error) {
+	u := people.User{ID: id}
+	err := s.pool.QueryRow(ctx, `UPDATE users SET claimable = true WHERE id = $1 RETURNING email, name`, arg(id)).Scan(&u.Email, &u.Name)
+	u, err = orNotFound(u, err, func(cause error) *fault.Error {
+		return fault.Wrap(cause, fault.NotFound, "there is no user with this id")
+	})
+	return u, toFault(err)
+}
+
+// Memberships lists the workspaces of a user by name, then id.
+func (s *System) Memberships(ctx context.Context, user workspace.UserID) ([]people.Membership, error) {
+	scan := func(row pgx.CollectableRow) (m people.Membership, err error) {
+		err = row.Scan((*uuid.UUID)(&m.Workspace), &m.Name, &m.Role)
+		return m, err
+	}
+	return collect(ctx, s, scan, `
+		SELECT w.id, w.name, m.role FROM members m JOIN workspaces w ON w.id = m.workspace_id
+		WHERE m.user_id = $1 ORDER BY w.name, w.id`, arg(user))
+}
