@@ -27,7 +27,7 @@ export function counted(n: number, dataset: Dataset): string {
   return `${n.toLocaleString()} ${n === 1 ? nouns[dataset].one : nouns[dataset].many}`
 }
 
-export type FieldKind = 'values' | 'date' | 'number'
+export type FieldKind = 'values' | 'date' | 'number' | 'place'
 
 /** RailField is a field with a facet in the rail. */
 export interface RailField {
