@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, gzip, constants } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
+import { outlines } from './outlines'
 
 // precompress writes a gzip and a brotli copy beside each text file, so that the binary
 // compresses nothing while it serves.
@@ -26,7 +27,7 @@ function precompress(): Plugin {
 }
 
 export default defineConfig({
-  plugins: [react(), precompress()],
+  plugins: [react(), outlines(), precompress()],
   build: {
     outDir: 'dist/app',
     emptyOutDir: true,

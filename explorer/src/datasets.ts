@@ -41,7 +41,7 @@ const values = (...keys: string[]): RailField[] => keys.map((key) => ({ key, kin
 const dates = (...keys: string[]): RailField[] => keys.map((key) => ({ key, kind: 'date' }))
 
 /** steps makes ranges between limits: below the first, between each two, from the last. */
-function steps(gap: number, ...limits: number[]): [number | null, number | null][] {
+export function steps(gap: number, ...limits: number[]): [number | null, number | null][] {
   return [null, ...limits].map((from, i) => {
     const next = limits[i]
     return [from, next === undefined ? null : next - gap]

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { lazy, Suspense, useMemo } from 'react'
 import { pageSize, rowsQuery, type Counts } from '../api/queries'
 import { credits, formatNumber } from '../format'
 import { Notice } from '../ui/notice'
@@ -7,6 +7,10 @@ import { useSearch } from './context'
 import { Grid } from './grid'
 import { NoMatch } from './no-match'
 import { Overview } from './overview'
+
+// Loaded when they are looked at first.
+const MapLook = lazy(() => import('../map/map-look'))
+const ChartLook = lazy(() => import('../charts/chart-look'))
 
 interface Props {
   counts: Counts | undefined
@@ -27,6 +31,18 @@ export function Results({ counts, error, retry }: Props) {
   const left = counts ? total - rows.length || pageSize : pageSize
   const price = Math.min(pageSize, left)
 
+  if (state.look && !(error && !counts)) {
+    return (
+      <Suspense fallback={<div className="look" role="status" aria-label="Loading" />}>
+        {state.look === 'map' ? <MapLook rows={rows} counts={counts} /> : <ChartLook counts={counts} />}
+        <footer className="foot">
+          <span>
+            <b>{formatNumber(rows.length)}</b> of {counts ? formatNumber(total) : '…'} loaded
+          </span>
+        </footer>
+      </Suspense>
+    )
+  }
   const name = JSON.stringify([state.dataset, body, state.sort])
   if (query.data && rows.length === 0) return <NoMatch didYouMean={counts?.didYouMean} />
   if (query.data) {
