@@ -24,11 +24,14 @@ export function outlines(): Plugin {
   return {
     name: 'outlines',
     resolveId: (id) => (id in modules ? `\0${id}` : undefined),
-    load(id) {
-      const wanted = modules[id.slice(1)]
-      if (!wanted) return undefined
-      const text = JSON.stringify(outlinesOf(wanted.decimals, wanted.world))
-      return `export default JSON.parse(${JSON.stringify(text)})`
+    load: {
+      filter: { id: /^\0virtual:outlines/ },
+      handler(id) {
+        const wanted = modules[id.slice(1)]
+        if (!wanted) return undefined
+        const text = JSON.stringify(outlinesOf(wanted.decimals, wanted.world))
+        return `export default JSON.parse(${JSON.stringify(text)})`
+      },
     },
   }
 }

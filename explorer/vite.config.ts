@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, gzip, constants } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
-import { outlines } from './outlines'
+import { outlines } from './outlines.ts'
 
 // precompress writes a gzip and a brotli copy beside each text file, so that the binary
 // compresses nothing while it serves.
@@ -14,14 +14,14 @@ function precompress(): Plugin {
     apply: 'build',
     // Vite completes its imports while it generates, so the files are read when they are written.
     async writeBundle({ dir = '' }, bundle) {
-      for (const fileName of Object.keys(bundle)) {
-        if (!/\.(m?js|css|html|svg)$/.test(fileName)) continue
-        const path = join(dir, fileName)
+      const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }
+      const compress = async (path: string) => {
         const source = await readFile(path)
-        const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }
         await writeFile(`${path}.br`, await promisify(brotliCompress)(source, options))
         await writeFile(`${path}.gz`, await promisify(gzip)(source, { level: 9 }))
       }
+      const texts = Object.keys(bundle).filter((name) => /\.(m?js|css|html|svg)$/.test(name))
+      await Promise.all(texts.map((name) => compress(join(dir, name))))
     },
   }
 }
@@ -35,6 +35,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
+    // The map and its outlines are large, and loaded when they are looked at.
+    chunkSizeWarningLimit: 1500,
   },
   server: { proxy: { '/api': 'http://127.0.0.1:8080', '/session': 'http://127.0.0.1:8080' } },
 })

@@ -1,5 +1,4 @@
 // As the exports of the command line: some spreadsheets skip leading spaces, some take fullwidth signs.
-// eslint-disable-next-line no-control-regex
 const formula = /^[\u0000-\u0020\u00a0\u3000\ufeff]*[=+\-@＝＋－＠]|^[\t\r\n]/
 
 /** csv writes a table as RFC 4180. A text that a spreadsheet might take for a formula begins with an apostrophe. */

@@ -1,5 +1,6 @@
 import type { Schemas } from '../api/client'
 import type { Body } from '../api/queries'
+import type { AnyRecord } from '../datasets'
 import type { Box } from '../search/place'
 
 export type Cell = Schemas['CellCount']
@@ -7,6 +8,12 @@ export type Cell = Schemas['CellCount']
 /** A request for cells has at most this many. */
 const mostCells = 2000
 const deepest = 18
+
+/** Cells are about 64 pixels wide: a map of zoom 0 is 512 pixels wide. */
+const finer = 3
+
+/** The closest that one can zoom in. */
+export const maxZoom = deepest - finer
 
 /** Web Mercator ends here, in degrees. */
 const edge = 85.0511287798066
@@ -57,9 +64,6 @@ export function cellsIn(box: Box, precision: number): number {
   return (right - left + 2) * (bottom - top + 2)
 }
 
-/** Cells are about 64 pixels wide: a map of zoom 0 is 512 pixels wide. */
-const finer = 3
-
 /**
  * cellsOf says what to count for a map: cells of a precision within a box. The box is a
  * little larger than what is in sight and jumps by several cells, so that small moves
@@ -81,6 +85,28 @@ export function inBox(body: Body, box: Box): Body {
   if (!body.filters?.location) return { ...body, filters: { ...body.filters, location } }
   const groups = body.any ?? [{ filters: {} }]
   return { ...body, any: groups.map((g) => ({ ...g, filters: { location, ...g.filters } })) }
+}
+
+/** pointOf is where a record is, if that is known. */
+export function pointOf(record: AnyRecord): [longitude: number, latitude: number] | undefined {
+  if (!('latitude' in record) || record.latitude === null || record.longitude === null) return undefined
+  return [record.longitude, record.latitude]
+}
+
+/** unloaded are the cells of which not all records are loaded: the others are shown as points. */
+export function unloaded(cells: Cell[], rows: AnyRecord[]): Cell[] {
+  const first = cells[0]
+  if (!first || rows.length === 0) return cells
+  const side = Math.round(360 / (first.box.east - first.box.west))
+  const tileOf = (point: [number, number]) => String(mercator(...point).map((n) => Math.floor(n * side)))
+  const loaded = new Map<string, number>()
+  for (const row of rows) {
+    const point = pointOf(row)
+    if (!point) continue
+    const tile = tileOf(point)
+    loaded.set(tile, (loaded.get(tile) ?? 0) + 1)
+  }
+  return cells.filter((c) => (loaded.get(tileOf([c.longitude, c.latitude])) ?? 0) < c.count)
 }
 
 /** Share of the records that an extent leaves out: places far away from all others. */

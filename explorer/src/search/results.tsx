@@ -31,15 +31,29 @@ export function Results({ counts, error, retry }: Props) {
   const left = counts ? total - rows.length || pageSize : pageSize
   const price = Math.min(pageSize, left)
 
-  if (state.look && !(error && !counts)) {
+  if (state.look && (counts ? counts.count > 0 : !error)) {
     return (
       <Suspense fallback={<div className="look" role="status" aria-label="Loading" />}>
-        {state.look === 'map' ? <MapLook rows={rows} counts={counts} /> : <ChartLook counts={counts} />}
-        <footer className="foot">
-          <span>
-            <b>{formatNumber(rows.length)}</b> of {counts ? formatNumber(total) : '…'} loaded
-          </span>
-        </footer>
+        {state.look === 'chart' ? <ChartLook counts={counts} /> : <MapLook rows={rows} />}
+        {state.look === 'map' && (
+          <footer className="foot">
+            <span>
+              <b>{formatNumber(rows.length)}</b> of {formatNumber(total)} loaded, shown as points
+            </span>
+            {query.error ? (
+              <span className="problem" role="alert">
+                The rows did not come: {query.error.message}.
+              </span>
+            ) : null}
+            {(query.hasNextPage || !query.data) && (
+              <button className="button" disabled={query.isFetching} onClick={more}>
+                {query.error
+                  ? 'Try again'
+                  : `Show ${formatNumber(price)} ${query.data ? 'more' : 'rows'} · ${credits(price)}`}
+              </button>
+            )}
+          </footer>
+        )}
       </Suspense>
     )
   }
