@@ -51,7 +51,7 @@ export default function ChartLook({ counts }: { counts: Counts | undefined }) {
         {points && points.length > 0 && (
           <div className="look-actions">
             <button className="button" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-              Table
+              Numbers
             </button>
             <ChartDownload title={title} points={points} dimension={dimension} measure={measure} drawing={drawing} />
           </div>

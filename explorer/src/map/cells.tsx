@@ -14,7 +14,7 @@ interface Props {
 }
 
 /** Diameters of circles in pixels. The area stands for the count. */
-const sizes = { least: 22, most: 56 }
+const sizes = { least: 22, most: 52 }
 
 /** Cells are circles with counts. They move with the map, and the mouse moves the map over them. */
 export function Cells({ map, cells, action, choose }: Props) {

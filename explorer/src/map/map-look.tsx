@@ -6,7 +6,7 @@ import { followed } from '../address'
 import { facetsQuery } from '../api/queries'
 import { capital, counted, nouns, type AnyRecord, type Dataset } from '../datasets'
 import { useSearch } from '../search/context'
-import { withinBox, type Box, type Place } from '../search/place'
+import { around, withinBox, type Box, type Place } from '../search/place'
 import { withCondition } from '../search/state'
 import { Notice } from '../ui/notice'
 import type { Shape } from './draw'
@@ -75,7 +75,8 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
   const action = canZoom ? 'Zoom in' : 'Only these'
   const unknown = all.data?.facets[0]?.unknown ?? 0
   const error = extent.error ?? near.error
-  const place = state.conditions.location
+  const condition = state.conditions.location
+  const area = condition?.kind === 'place' ? condition : undefined
   return (
     <div className="look map-look">
       <div className="look-bar">
@@ -96,7 +97,7 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
             <button className="button" disabled={!sight} onClick={() => sight && filter(withinBox(sight.box))}>
               Only what is in sight
             </button>
-            {place?.kind === 'place' && (
+            {area && (
               <button className="link" onClick={() => change(withCondition(state, 'location', undefined))}>
                 Clear the area
               </button>
@@ -136,10 +137,10 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
               <Suspense fallback={<div className="skeleton map-skeleton" role="status" aria-label="Loading the map" />}>
                 <MapCanvas
                   view={parseView(state.at)}
-                  fit={extent.data?.box}
+                  fit={area ? around(area) : extent.data?.box}
                   cells={circles}
                   rows={rows}
-                  place={place?.kind === 'place' ? place : undefined}
+                  place={area}
                   shape={shape}
                   action={action}
                   onSight={setSight}

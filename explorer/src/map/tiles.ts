@@ -9,11 +9,11 @@ export type Cell = Schemas['CellCount']
 const mostCells = 2000
 const deepest = 18
 
-/** Cells are about 64 pixels wide: a map of zoom 0 is 512 pixels wide. */
-const finer = 3
+/** Cells are 54 to 108 pixels wide: a map of zoom 0 is 512 pixels wide. */
+const finer = 2.75
 
 /** The closest that one can zoom in. */
-export const maxZoom = deepest - finer
+export const maxZoom = Math.ceil(deepest - finer)
 
 /** Web Mercator ends here, in degrees. */
 const edge = 85.0511287798066
@@ -70,7 +70,7 @@ export function cellsIn(box: Box, precision: number): number {
  * ask for nothing new.
  */
 export function cellsOf(sight: Box, zoom: number): { precision: number; box: Box } {
-  for (let precision = clamp(Math.round(zoom) + finer, 0, deepest); ; precision--) {
+  for (let precision = clamp(Math.round(zoom + finer), 0, deepest); ; precision--) {
     const box = boxOf(tilesOf(sight, Math.max(0, precision - 2)))
     if (precision === 0 || cellsIn(box, precision) <= mostCells) return { precision, box }
   }

@@ -7,9 +7,6 @@ import { colours, layersOf, styleOf } from './style'
 // The policy of the page allows a worker of the same origin only.
 setWorkerUrl(workerUrl)
 
-/** Most of the earth that is shown, in degrees of latitude. */
-const edge = 85
-
 /** useMap makes the map of an element. It is undefined until its style is there. */
 export function useMap(element: RefObject<HTMLElement | null>, title: string): MapGL | undefined {
   const [map, setMap] = useState<MapGL>()
@@ -20,10 +17,6 @@ export function useMap(element: RefObject<HTMLElement | null>, title: string): M
       style: styleOf(colours()),
       maxZoom,
       renderWorldCopies: false,
-      maxBounds: [
-        [-180, -edge],
-        [180, edge],
-      ],
       attributionControl: false,
       dragRotate: false,
       pitchWithRotate: false,

@@ -110,6 +110,18 @@ export function distance(a: Omit<Circle, 'radius_m'>, b: Omit<Circle, 'radius_m'
   return 2 * earth * Math.asin(Math.sqrt(north + Math.cos(radians(a.latitude)) * Math.cos(radians(b.latitude)) * east))
 }
 
+/** around is the box of a place. */
+export function around(place: Place): Box {
+  if ('within' in place) return place.within
+  const [longitudes, latitudes] = [0, 1].map((i) => outline(place).map((p) => p[i] as number)) as [number[], number[]]
+  return {
+    north: Math.max(...latitudes),
+    south: Math.min(...latitudes),
+    east: Math.max(...longitudes),
+    west: Math.min(...longitudes),
+  }
+}
+
 /** outline is the border of a place as a closed line of [longitude, latitude]. */
 export function outline(place: Place): [number, number][] {
   if ('within' in place) {
