@@ -26,22 +26,22 @@ export function useMap(element: RefObject<HTMLElement | null>, title: string): M
     })
     made.touchZoomRotate.disableRotation()
     made.keyboard.disableRotation()
-    let gone = false
-    made.once('load', () => {
-      setMap(made)
-      void import('virtual:outlines/fine').then(({ default: data }) => {
-        if (!gone) made.getSource<GeoJSONSource>('outlines')?.setData(data)
-      })
-    })
+    const dark = matchMedia('(prefers-color-scheme: dark)')
     const paint = () => {
       for (const { id, paint = {} } of layersOf(colours())) {
         for (const [name, value] of Object.entries(paint)) made.setPaintProperty(id, name as 'fill-color', value)
       }
     }
-    const dark = matchMedia('(prefers-color-scheme: dark)')
-    dark.addEventListener('change', paint)
     const theme = new MutationObserver(paint)
-    theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+    let gone = false
+    made.once('style.load', () => {
+      setMap(made)
+      dark.addEventListener('change', paint)
+      theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+      void import('virtual:outlines/fine').then(({ default: data }) => {
+        if (!gone) made.getSource<GeoJSONSource>('outlines')?.setData(data)
+      })
+    })
     return () => {
       gone = true
       dark.removeEventListener('change', paint)
