@@ -1,7 +1,10 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip, constants } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
+import { outlines } from './outlines.ts'
 
 // precompress writes a gzip and a brotli copy beside each text file, so that the binary
 // compresses nothing while it serves.
@@ -9,28 +12,22 @@ function precompress(): Plugin {
   return {
     name: 'precompress',
     apply: 'build',
-    async generateBundle(_, bundle) {
-      for (const [fileName, file] of Object.entries(bundle)) {
-        if (!/\.(js|css|html|svg)$/.test(fileName)) continue
-        const source = Buffer.from(file.type === 'chunk' ? file.code : file.source)
-        const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }
-        this.emitFile({
-          type: 'asset',
-          fileName: `${fileName}.br`,
-          source: await promisify(brotliCompress)(source, options),
-        })
-        this.emitFile({
-          type: 'asset',
-          fileName: `${fileName}.gz`,
-          source: await promisify(gzip)(source, { level: 9 }),
-        })
+    // Vite completes its imports while it generates, so the files are read when they are written.
+    async writeBundle({ dir = '' }, bundle) {
+      const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }
+      const compress = async (path: string) => {
+        const source = await readFile(path)
+        await writeFile(`${path}.br`, await promisify(brotliCompress)(source, options))
+        await writeFile(`${path}.gz`, await promisify(gzip)(source, { level: 9 }))
       }
+      const texts = Object.keys(bundle).filter((name) => /\.(m?js|css|html|svg)$/.test(name))
+      await Promise.all(texts.map((name) => compress(join(dir, name))))
     },
   }
 }
 
 export default defineConfig({
-  plugins: [react(), precompress()],
+  plugins: [react(), outlines(), precompress()],
   build: {
     outDir: 'dist/app',
     emptyOutDir: true,
@@ -38,6 +35,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
+    // The map and its outlines are large, and loaded when they are looked at.
+    chunkSizeWarningLimit: 1500,
   },
   server: { proxy: { '/api': 'http://127.0.0.1:8080', '/session': 'http://127.0.0.1:8080' } },
 })

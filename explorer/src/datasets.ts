@@ -27,7 +27,7 @@ export function counted(n: number, dataset: Dataset): string {
   return `${n.toLocaleString()} ${n === 1 ? nouns[dataset].one : nouns[dataset].many}`
 }
 
-export type FieldKind = 'values' | 'date' | 'number'
+export type FieldKind = 'values' | 'date' | 'number' | 'place'
 
 /** RailField is a field with a facet in the rail. */
 export interface RailField {
@@ -41,7 +41,7 @@ const values = (...keys: string[]): RailField[] => keys.map((key) => ({ key, kin
 const dates = (...keys: string[]): RailField[] => keys.map((key) => ({ key, kind: 'date' }))
 
 /** steps makes ranges between limits: below the first, between each two, from the last. */
-function steps(gap: number, ...limits: number[]): [number | null, number | null][] {
+export function steps(gap: number, ...limits: number[]): [number | null, number | null][] {
   return [null, ...limits].map((from, i) => {
     const next = limits[i]
     return [from, next === undefined ? null : next - gap]

@@ -19,10 +19,19 @@ export interface Body {
   any?: { filters: Record<string, unknown> }[]
 }
 
-export type FacetRequest =
+/** Measure is what a facet says of a number, beside the counts. */
+export interface Measure {
+  field: string
+  of: 'sum' | 'avg' | 'min' | 'max'
+}
+
+export type FacetRequest = (
   | { field: string; limit?: number; prefix?: string }
-  | { field: string; interval: 'year' | 'month' }
+  | { field: string; interval: 'year' | 'quarter' | 'month' | 'week' | 'day' }
   | { field: string; ranges: [number | null, number | null][] }
+  | { field: string; buckets: number }
+  | { geo: { precision: number } }
+) & { measure?: Measure; exclude_own?: boolean }
 
 const forever = { staleTime: Infinity, gcTime: Infinity }
 

@@ -1,4 +1,5 @@
 import type { Body } from '../api/queries'
+import { formatPlace } from './place'
 import { isMixed, type SearchState } from './state'
 
 /** quote makes a text one word of a POSIX shell. */
@@ -24,6 +25,7 @@ export function commandOf(state: SearchState, { any = [] }: Body): string {
     if (isMixed(c)) continue
     if (c.kind === 'values') c.values.forEach((v) => filter(`${key}=${v}`))
     else if (c.kind === 'range') filter(`${key}=${c.from ?? ''}..${c.to ?? ''}`)
+    else if (c.kind === 'place') filter(`${key}=${formatPlace(c)}`)
     else filter(JSON.stringify({ [key]: { known: c.known } }))
   }
   for (const group of any) words.push('--any', quote(JSON.stringify(group.filters)))

@@ -40,6 +40,7 @@ export function useSearchOfAddress(workspace: Schemas['GetWorkspaceData'], descr
     (dataset, key) => {
       const kind = index.get(`${dataset}.${key}`)?.kind
       if (kind === 'date' || kind === 'number') return kind
+      if (kind === 'geo') return 'place'
       return kind === 'enum' || kind === 'text' ? 'values' : undefined
     },
     [index],

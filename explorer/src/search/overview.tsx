@@ -1,4 +1,5 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
+import { lazy, Suspense } from 'react'
 import type { Schemas } from '../api/client'
 import { facetsQuery, type Counts } from '../api/queries'
 import { followed } from '../address'
@@ -8,6 +9,8 @@ import { Histogram, type Bar } from '../ui/histogram'
 import { barsOf, rangeOf } from './buckets'
 import { useSearch } from './context'
 import { bodyOf, format, isEmpty, parse, withCondition } from './state'
+
+const OverviewMap = lazy(() => import('../map/overview-map'))
 
 interface Props {
   counts: Counts | undefined
@@ -36,7 +39,14 @@ export function Overview({ counts, counting, price, load }: Props) {
           </span>
         </p>
       </div>
-      {date && <Months field={date} />}
+      <div className="tops">
+        {date && <Months field={date} />}
+        {state.dataset === 'projects' && (
+          <Suspense fallback={<section className="card" />}>
+            <OverviewMap />
+          </Suspense>
+        )}
+      </div>
       <div className="tops">
         {tops.map((f) => (
           <Top key={f.key} field={f.key} facet={counts?.facets.find((c) => c.field === f.key)} />

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { lazy, Suspense, useMemo } from 'react'
 import { pageSize, rowsQuery, type Counts } from '../api/queries'
 import { credits, formatNumber } from '../format'
 import { Notice } from '../ui/notice'
@@ -8,6 +8,10 @@ import { useSearch } from './context'
 import { Grid } from './grid'
 import { NoMatch } from './no-match'
 import { Overview } from './overview'
+
+// Loaded when they are looked at first.
+const MapLook = lazy(() => import('../map/map-look'))
+const ChartLook = lazy(() => import('../charts/chart-look'))
 
 interface Props {
   counts: Counts | undefined
@@ -32,6 +36,32 @@ export function Results({ counts, counting, error, retry }: Props) {
 
   const focusRow = useFocusAfter(() => document.querySelector<HTMLElement>('[role=row][tabindex="0"]'), rows.length)
 
+  if (state.look && (counts ? counts.count > 0 : !error)) {
+    return (
+      <Suspense fallback={<div className="look" role="status" aria-label="Loading" />}>
+        {state.look === 'chart' ? <ChartLook counts={counts} /> : <MapLook rows={rows} />}
+        {state.look === 'map' && (
+          <footer className="foot">
+            <span>
+              <b>{formatNumber(rows.length)}</b> of {formatNumber(total)} loaded, shown as points
+            </span>
+            {query.error ? (
+              <span className="problem" role="alert">
+                The rows did not come: {query.error.message}.
+              </span>
+            ) : null}
+            {(query.hasNextPage || !query.data) && (
+              <button className="button" disabled={query.isFetching} onClick={more}>
+                {query.error
+                  ? 'Try again'
+                  : `Show ${formatNumber(price)} ${query.data ? 'more' : 'rows'} · ${credits(price)}`}
+              </button>
+            )}
+          </footer>
+        )}
+      </Suspense>
+    )
+  }
   const name = JSON.stringify([state.dataset, body, state.sort])
   if (query.data && rows.length === 0) return <NoMatch didYouMean={counts?.didYouMean} />
   if (query.data) {

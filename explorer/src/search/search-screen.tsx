@@ -11,6 +11,7 @@ import { useNarrow } from '../ui/use-narrow'
 import { SearchContext, useSearchOfAddress } from './context'
 import { CopySearch } from './copy-search'
 import { FacetRail, facetRequests } from './facet-rail'
+import { Looks } from './looks'
 import { Results } from './results'
 import { SearchBox } from './search-box'
 import { Sentence } from './sentence'
@@ -54,6 +55,7 @@ export function SearchScreen({ workspace, descriptors }: ScreenProps) {
                 </button>
               )}
               <Sentence count={counts?.count} />
+              <Looks />
               <CopySearch />
             </div>
             <Results

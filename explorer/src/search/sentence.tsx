@@ -2,6 +2,7 @@ import { X } from 'lucide-react'
 import { capital, counted, labelOf, nouns } from '../datasets'
 import { formatDay, formatNumber } from '../format'
 import { useSearch, type Search } from './context'
+import { phrasePlace } from './place'
 import { withCondition, type Condition } from './state'
 
 /** Sentence says what the search is, each condition as a chip that can be removed. */
@@ -36,6 +37,7 @@ export function Sentence({ count }: { count: number | undefined }) {
 /** phrase continues the name of a field: "is Filed or Approved". */
 export function phrase({ kindOf, state, valueLabel }: Search, key: string, c: Condition): string {
   if (c.kind === 'known') return c.known ? 'is known' : 'is unknown'
+  if (c.kind === 'place') return phrasePlace(c)
   if (c.kind === 'values') {
     const list = new Intl.ListFormat('en', { type: 'disjunction' })
     const words = c.values.map((v) => valueLabel(key, v))

@@ -1,5 +1,6 @@
 import type { Body } from '../api/queries'
 import { datasets, type Dataset, type FieldKind } from '../datasets'
+import { formatPlace, parsePlace, placeValue, type Place } from './place'
 
 /** Condition is what a search wants of one field. */
 export type Condition =
@@ -8,6 +9,11 @@ export type Condition =
   /** Inclusive; an end that is missing is open. Dates are YYYY-MM-DD. */
   | { kind: 'range'; from?: string; to?: string }
   | { kind: 'known'; known: boolean }
+  | Place
+
+/** looks are the ways to look at a search; a table if none is named. */
+export const looks = ['map', 'chart'] as const
+export type Look = (typeof looks)[number]
 
 /** SearchState is the search that the address describes. */
 export interface SearchState {
@@ -17,6 +23,13 @@ export interface SearchState {
   query: string
   conditions: Record<string, Condition>
   sort?: { field: string; order: 'asc' | 'desc' }
+  look?: Look
+  /** What the map shows: latitude,longitude,zoom. */
+  at?: string
+  /** What the chart counts by: a field, of dates with an interval: permitted_at:month. */
+  by?: string
+  /** What the chart measures, if it does not count: sum:cost. */
+  of?: string
 }
 
 /** kindOf returns the kind of a field, undefined for one that cannot be searched. */
@@ -29,10 +42,12 @@ export type KindOf = (dataset: Dataset, key: string) => FieldKind | undefined
 const maxMixed = 3
 
 // Names in the address that are no keys of fields.
-const names = { query: 'q', sort: 'sort', known: 'known', unknown: 'unknown' }
+const names = { query: 'q', sort: 'sort', known: 'known', unknown: 'unknown', look: 'look' }
+/** Names of what a look adds. */
+const ofLook = ['at', 'by', 'of'] as const
 
 /**
- * parse reads an address: /dataset/record?q=text&key=value&key=from..to&unknown=key&sort=field:desc.
+ * parse reads an address: /dataset/record?q=text&key=value&key=from..to&unknown=key&sort=field:desc&look=map.
  * Pairs of key and value are those of `atlas search --filter`. What it does not know it ignores.
  */
 export function parse(path: string, search: string, kindOf: KindOf): SearchState {
@@ -46,6 +61,11 @@ export function parse(path: string, search: string, kindOf: KindOf): SearchState
     } else if (name === names.sort) {
       const [field = '', order] = value.split(':')
       state.sort = { field, order: order === 'desc' ? 'desc' : 'asc' }
+    } else if (name === names.look) {
+      const look = looks.find((l) => l === value)
+      if (look) state.look = look
+    } else if (isOfLook(name)) {
+      state[name] = value
     } else if (name === names.known || name === names.unknown) {
       if (!kindOf(dataset, value)) continue
       const before = state.conditions[value]
@@ -63,13 +83,15 @@ export function parse(path: string, search: string, kindOf: KindOf): SearchState
           state.conditions[name] = { kind: 'values', values: [value], ...(unknown ? { unknown } : {}) }
         }
       } else if (kind) {
-        const range = parseRange(value)
-        if (range) state.conditions[name] = range
+        const condition = kind === 'place' ? parsePlace(value) : parseRange(value)
+        if (condition) state.conditions[name] = condition
       }
     }
   }
   return state
 }
+
+const isOfLook = (name: string): name is (typeof ofLook)[number] => ofLook.some((n) => n === name)
 
 function parseRange(text: string): Condition | undefined {
   const dots = text.indexOf('..')
@@ -92,9 +114,12 @@ export function format(state: SearchState): string {
       if (c.unknown) add(names.unknown, key)
     } else if (c.kind === 'range')
       add(key, c.from !== undefined && c.from === c.to ? c.from : `${c.from ?? ''}..${c.to ?? ''}`)
+    else if (c.kind === 'place') add(key, formatPlace(c))
     else add(c.known ? names.known : names.unknown, key)
   }
   if (state.sort) add(names.sort, `${state.sort.field}:${state.sort.order}`)
+  if (state.look) add(names.look, state.look)
+  for (const name of ofLook) if (state.look && state[name]) add(name, state[name])
   const path = `/${state.dataset}${state.record ? `/${state.record}` : ''}`
   return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path
 }
@@ -106,6 +131,11 @@ export function withCondition(state: SearchState, key: string, condition: Condit
     if (condition.unknown) conditions[key] = { kind: 'known', known: false }
   } else if (condition) conditions[key] = condition
   return { ...state, conditions }
+}
+
+/** cleared is the search for everything, looked at in the same way. */
+export function cleared({ dataset, look, by, of }: SearchState): SearchState {
+  return { dataset, query: '', conditions: {}, ...(look ? { look } : {}), ...(by ? { by } : {}), ...(of ? { of } : {}) }
 }
 
 export const isEmpty = (state: SearchState) => !state.query && Object.keys(state.conditions).length === 0
@@ -120,6 +150,7 @@ export function bodyOf(state: SearchState, kindOf: KindOf): Body {
   let groups: Record<string, unknown>[] = [{}]
   for (const [key, c] of Object.entries(state.conditions)) {
     if (c.kind === 'known') filters[key] = { known: c.known }
+    else if (c.kind === 'place') filters[key] = { value: placeValue(c) }
     else if (isMixed(c) && c.kind === 'values') {
       groups = groups.flatMap((g) => [
         { ...g, [key]: { value: c.values } },

@@ -1,0 +1,64 @@
+import { Download } from 'lucide-react'
+import { useId } from 'react'
+import { labelOf } from '../datasets'
+import type { Measure } from '../api/queries'
+import { useSearch } from '../search/context'
+import { notify } from '../ui/toast'
+import { measureLabel, type Dimension } from './dimensions'
+import { csv, pictureOf, png, save } from './download'
+import { rows, type Point } from './points'
+
+interface Props {
+  title: string
+  points: Point[]
+  dimension: Dimension
+  measure: Measure | undefined
+  /** The chart, if it is drawn and not a table. */
+  drawing: SVGSVGElement | null
+}
+
+/** ChartDownload saves what is drawn. */
+export function ChartDownload({ title, points, dimension, measure, drawing }: Props) {
+  const { state } = useSearch()
+  const id = useId()
+  const name = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
+  const table = () => rows(labelOf(dimension.key), measure && measureLabel(state.dataset, measure), points)
+  const forms: { label: string; content: () => Blob | Promise<Blob>; extension: string }[] = [
+    { label: 'Numbers, CSV', extension: 'csv', content: () => new Blob([csv(table())], { type: 'text/csv' }) },
+  ]
+  if (drawing) {
+    const picture = () => pictureOf(drawing, title)
+    forms.unshift(
+      {
+        label: 'Picture, SVG',
+        extension: 'svg',
+        content: () => new Blob([picture().svg], { type: 'image/svg+xml' }),
+      },
+      { label: 'Picture, PNG', extension: 'png', content: () => png(picture()) },
+    )
+  }
+  return (
+    <div className="download">
+      <button className="button" popoverTarget={id}>
+        <Download size={14} aria-hidden /> Download
+      </button>
+      <div id={id} popover="auto" className="menu">
+        {forms.map(({ label, extension, content }) => (
+          <button
+            key={extension}
+            popoverTarget={id}
+            popoverTargetAction="hide"
+            onClick={() => {
+              void Promise.resolve(content()).then(
+                (blob) => save(`${name}.${extension}`, blob),
+                (error: Error) => notify(`The picture could not be made: ${error.message}`),
+              )
+            }}
+          >
+            {label}
+          </button>
+        ))}
+      </div>
+    </div>
+  )
+}

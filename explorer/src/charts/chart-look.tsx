@@ -1,0 +1,148 @@
+import './charts.css'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { facetsQuery, type Counts } from '../api/queries'
+import { counted, labelOf } from '../datasets'
+import { formatNumber } from '../format'
+import { useSearch } from '../search/context'
+import { withCondition, type SearchState } from '../search/state'
+import { Notice } from '../ui/notice'
+import { ChartChoice } from './chart-choice'
+import { ChartDownload } from './chart-download'
+import { ChartTable } from './chart-table'
+import { dimensionOf, finer, measureLabel, measureOf, titleOf, type Interval } from './dimensions'
+import { PlotChart } from './plot-chart'
+import { pointsOf, requestOf, type Point } from './points'
+
+/** ChartLook draws the search by one field. It only counts, which is free. */
+export default function ChartLook({ counts }: { counts: Counts | undefined }) {
+  const { workspace, state, body, change, valueLabel } = useSearch()
+  const [drawing, setDrawing] = useState<SVGSVGElement | null>(null)
+  const [asTable, setAsTable] = useState(false)
+  const { dataset } = state
+  const dimension = dimensionOf(dataset, state.by)
+  const measure = measureOf(dataset, state.of)
+  const { key, kind } = dimension
+  const condition = state.conditions[key]
+  // A range of numbers is divided; where an end of it is open, the data has it.
+  const range = kind === 'number' && condition?.kind === 'range' ? condition : undefined
+  const open = range && (range.from === undefined || range.to === undefined)
+  const bounds = useQuery({
+    ...facetsQuery(workspace.id, dataset, body, [{ field: key, buckets: 1, exclude_own: false }]),
+    enabled: open === true,
+  })
+  const known = bounds.data?.facets[0]
+  const ends = range && (!open || known) ? endsOf(range, known?.min, known?.max) : undefined
+  const query = useQuery({
+    ...facetsQuery(workspace.id, dataset, body, [requestOf(dimension, measure, ends)]),
+    enabled: !open || known !== undefined,
+  })
+  const facet = query.isPlaceholderData ? undefined : query.data?.facets[0]
+  const title = titleOf(dataset, dimension, measure)
+  const points = facet && pointsOf(dimension, measure, facet, condition, valueLabel)
+  const name = measureLabel(dataset, measure)
+
+  const choose = (point: Point) => change(drilled(state, dimension, point))
+  const unknown = facet?.unknown ?? 0
+  return (
+    <div className="look chart-look">
+      <div className="look-bar">
+        <ChartChoice dimension={dimension} measure={measure} />
+        {points && points.length > 0 && (
+          <div className="look-actions">
+            <button className="button" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+              Numbers
+            </button>
+            <ChartDownload title={title} points={points} dimension={dimension} measure={measure} drawing={drawing} />
+          </div>
+        )}
+      </div>
+      <section className="figure" aria-label={title}>
+        <h2>{title}</h2>
+        {query.error ? (
+          <Failed
+            error={query.error}
+            interval={dimension.interval}
+            byYear={() => change({ ...state, by: `${key}:year` })}
+            retry={() => void query.refetch()}
+          />
+        ) : !points ? (
+          <div className="skeleton chart-skeleton" role="status" aria-label="Counting" />
+        ) : points.every((p) => p.value === null || p.count === 0) ? (
+          <p className="quiet">
+            {counts?.count === 0
+              ? 'Nothing matches this search.'
+              : `${labelOf(key)} is unknown of all ${counted(counts?.count ?? 0, dataset)}.`}
+          </p>
+        ) : (
+          <>
+            {!asTable && (
+              <PlotChart points={points} measure={name} label={title} onChoose={choose} onDraw={setDrawing} />
+            )}
+            <ChartTable
+              title={title}
+              dimension={dimension}
+              measure={measure && name}
+              points={points}
+              shown={asTable}
+              choose={choose}
+            />
+          </>
+        )}
+        <p className="quiet notes">
+          {points && points.length > 0 && 'Click a bar to narrow the search to it. '}
+          {(facet?.other ?? 0) > 0 && `Other values: ${formatNumber(facet?.other ?? 0)}. `}
+          {measure?.field === 'cost' && 'Costs are in the currency of their source. '}
+          {unknown > 0 && (
+            <>
+              Without a known value:{' '}
+              <button
+                className="link"
+                onClick={() => change(withCondition(state, key, { kind: 'known', known: false }))}
+              >
+                {counted(unknown, dataset)}
+              </button>
+            </>
+          )}
+        </p>
+      </section>
+    </div>
+  )
+}
+
+/** Failed offers years where the bars are too many. */
+function Failed({ error, interval, byYear, retry }: FailedProps) {
+  // A chart has at most 1,000 bars.
+  if (interval === undefined || interval === 'year' || !/1000/.test(error.message))
+    return <Notice error={error} retry={retry} />
+  return (
+    <p className="quiet">
+      The time is too long for a bar each {interval}.{' '}
+      <button className="link" onClick={byYear}>
+        Show years
+      </button>
+    </p>
+  )
+}
+
+interface FailedProps {
+  error: Error
+  interval: Interval | undefined
+  byYear: () => void
+  retry: () => void
+}
+
+/** endsOf are the ends of a range, or of the data where it is open. */
+function endsOf(range: { from?: string; to?: string }, min: unknown, max: unknown): [number, number] | undefined {
+  const from = Number(range.from ?? min ?? NaN)
+  const to = Number(range.to ?? max ?? NaN)
+  return Number.isFinite(from) && Number.isFinite(to) ? [from, to] : undefined
+}
+
+/** drilled is the search of one bar; a bar of a time is seen by a finer interval. */
+function drilled(state: SearchState, { key, interval }: ReturnType<typeof dimensionOf>, { condition, out }: Point) {
+  const before = state.conditions[key]
+  const again = before?.kind === 'values' && condition?.kind === 'values' && !out
+  const next: SearchState = withCondition(state, key, again ? undefined : condition)
+  return interval ? { ...next, by: `${key}:${finer(interval)}` } : next
+}

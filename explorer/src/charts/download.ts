@@ -1,0 +1,83 @@
+// As the exports of the command line: some spreadsheets skip leading spaces, some take fullwidth signs.
+const formula = /^[\u0000-\u0020\u00a0\u3000\ufeff]*[=+\-@＝＋－＠]|^[\t\r\n]/
+
+/** csv writes a table as RFC 4180. A text that a spreadsheet might take for a formula begins with an apostrophe. */
+export function csv(table: (string | number | null)[][]): string {
+  const cell = (value: string | number | null) => {
+    if (typeof value !== 'string') return value === null ? '' : String(value)
+    const safe = formula.test(value) ? `'${value}` : value
+    return /[",\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  }
+  return table.map((row) => row.map(cell).join(',') + '\r\n').join('')
+}
+
+/** Space for the title above a chart that is downloaded, and around it, in pixels. */
+const space = { title: 36, side: 16 }
+
+/**
+ * pictureOf is a chart as a file: with its title, and without what only a page knows, such
+ * as the values of its colours.
+ */
+export function pictureOf(chart: SVGSVGElement, title: string): { svg: string; width: number; height: number } {
+  const style = getComputedStyle(chart)
+  const colour = (text: string) =>
+    text.replaceAll(/var\((--[\w-]+)\)/g, (_, name: string) => style.getPropertyValue(name))
+  const copy = chart.cloneNode(true) as SVGSVGElement
+  for (const hovered of copy.querySelectorAll('[aria-label=tip], [aria-label=focus]')) hovered.remove()
+  for (const element of [copy, ...copy.querySelectorAll('*')]) {
+    for (const { name, value } of [...element.attributes]) {
+      if (value.includes('var(')) element.setAttribute(name, colour(value))
+    }
+  }
+  const width = Number(chart.getAttribute('width')) + 2 * space.side
+  const height = Number(chart.getAttribute('height')) + space.title + space.side
+  const viewBox = [-space.side, -space.title, width, height]
+  const ground = element('rect', { x: -space.side, y: -space.title, width, height, fill: colour('var(--ground)') })
+  const heading = element('text', { x: 0, y: -12, 'font-size': 14, 'font-weight': 600, fill: colour('var(--text)') })
+  heading.textContent = title
+  copy.prepend(ground, heading)
+  copy.setAttribute('viewBox', viewBox.join(' '))
+  copy.setAttribute('width', String(width))
+  copy.setAttribute('height', String(height))
+  copy.setAttribute('color', style.color)
+  copy.setAttribute('font-family', style.fontFamily)
+  return { svg: new XMLSerializer().serializeToString(copy), width, height }
+}
+
+function element(name: string, attributes: Record<string, string | number>): SVGElement {
+  const made = document.createElementNS('http://www.w3.org/2000/svg', name)
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value))
+  return made
+}
+
+/** Pixels of a PNG in a pixel of the page. */
+const density = 2
+
+/** png draws a picture. */
+export async function png({ svg, width, height }: ReturnType<typeof pictureOf>): Promise<Blob> {
+  const address = URL.createObjectURL(new Blob([svg], { type: 'image/svg+xml' }))
+  try {
+    const image = new Image()
+    image.src = address
+    await image.decode()
+    const canvas = document.createElement('canvas')
+    canvas.width = width * density
+    canvas.height = height * density
+    canvas.getContext('2d')?.drawImage(image, 0, 0, canvas.width, canvas.height)
+    return await new Promise((done, fail) =>
+      canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error('the picture is too large')))),
+    )
+  } finally {
+    URL.revokeObjectURL(address)
+  }
+}
+
+/** save hands a file to the browser. */
+export function save(name: string, content: Blob): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(content)
+  link.download = name
+  link.click()
+  // The browser reads the file after the click.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+}

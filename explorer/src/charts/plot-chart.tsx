@@ -1,0 +1,120 @@
+import * as Plot from '@observablehq/plot'
+import { useEffect, useRef } from 'react'
+import { formatMonth, formatNumber, formatShort } from '../format'
+import { useWidth } from '../ui/use-width'
+import type { Point } from './points'
+
+/** The class of all charts: the content security policy has the hash of the style that Plot makes of it. */
+export const className = 'plot'
+
+interface Props {
+  points: Point[]
+  /** What the axis of values says. */
+  measure: string
+  label: string
+  onChoose: (point: Point) => void
+  /** Hears of the drawing. */
+  onDraw: (chart: SVGSVGElement | null) => void
+}
+
+/** Height of a bar of values and of a chart of times, and the longest label, in pixels. */
+const sizes = { bar: 28, times: 340, label: 220 }
+
+/** PlotChart draws bars. A click chooses the one that is nearest. */
+export function PlotChart({ points, measure, label, onChoose, onDraw }: Props) {
+  const box = useRef<HTMLDivElement>(null)
+  const width = useWidth(box)
+  const choose = useRef(onChoose)
+  useEffect(() => {
+    choose.current = onChoose
+  }, [onChoose])
+  useEffect(() => {
+    if (!box.current || width === 0) return
+    const drawn = points.filter((p) => p.value !== null)
+    const chart = Plot.plot({
+      ...(drawn[0]?.time ? times(drawn, measure, width) : values(drawn, measure, width)),
+      className,
+      width,
+      ariaLabel: label,
+      style: { background: 'none', color: 'var(--text-3)', fontFamily: 'var(--font)', fontSize: '12px' },
+    }) as SVGSVGElement & { value?: Point | null }
+    chart.setAttribute('role', 'img')
+    chart.addEventListener('click', () => {
+      if (chart.value) choose.current(chart.value)
+    })
+    box.current.replaceChildren(chart)
+    onDraw(chart)
+    return () => onDraw(null)
+  }, [points, measure, label, width, onDraw])
+  return <div ref={box} className="chart" />
+}
+
+const fill = (p: Point) => (p.out ? 'var(--bar-out)' : 'var(--bar)')
+const textOf = (measure: string) => (p: Point) => `${p.label}\n${measure}: ${formatNumber(p.value ?? 0)}`
+const tip = { fill: 'var(--raised)', stroke: 'var(--line-strong)', textPadding: 8, fontSize: 12 } as const
+
+/** times has a bar for each bucket of dates. */
+function times(points: Point[], measure: string, width: number): Plot.PlotOptions {
+  const bar = { x1: (p: Point) => p.time?.[0], x2: (p: Point) => p.time?.[1], y: 'value' }
+  const first = points[0]?.time?.[0].getTime() ?? 0
+  const last = points.at(-1)?.time?.[1].getTime() ?? 0
+  const years = last - first > 3 * 366 * 86_400_000
+  return {
+    height: sizes.times,
+    marginLeft: 52,
+    marginRight: 12,
+    marginBottom: 28,
+    x: {
+      type: 'utc',
+      ticks: Math.min(12, Math.floor(width / 80)),
+      tickFormat: (d: Date) =>
+        years ? (d.getUTCMonth() === 0 ? String(d.getUTCFullYear()) : '') : formatMonth(d.toISOString()),
+      tickSize: 4,
+      label: null,
+    },
+    y: { label: null, ticks: 5, tickFormat: (n: number) => formatShort(n), tickSize: 0, zero: true },
+    marks: [
+      Plot.gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
+      Plot.rectY(points, { ...bar, fill: { value: fill, scale: null }, insetLeft: 0.5, insetRight: 0.5 }),
+      Plot.ruleY([0], { stroke: 'var(--line-strong)' }),
+      Plot.tip(points, Plot.pointerX({ ...bar, title: textOf(measure), ...tip, stroke: 'var(--line-strong)' })),
+    ],
+  }
+}
+
+/** values has a bar for each value or range, from top to bottom, with its number beside it. */
+function values(points: Point[], measure: string, width: number): Plot.PlotOptions {
+  const longest = Math.max(0, ...points.map((p) => p.label.length))
+  const marginLeft = Math.min(longest * 7 + 12, sizes.label, width * 0.42)
+  const letters = Math.floor((marginLeft - 12) / 6.6)
+  const short = (text: string) => ([...text].length > letters ? `${[...text].slice(0, letters - 1).join('')}…` : text)
+  // Two firms may have the same name.
+  const bar = { x: 'value', y: (_: Point, i: number) => i }
+  return {
+    height: points.length * sizes.bar + 16,
+    marginLeft,
+    marginRight: 64,
+    marginTop: 8,
+    marginBottom: 8,
+    x: { axis: null, zero: true },
+    y: {
+      type: 'band',
+      label: null,
+      tickSize: 0,
+      tickFormat: (i: number) => short(points[i]?.label ?? ''),
+      padding: 0.3,
+    },
+    marks: [
+      Plot.barX(points, { ...bar, fill: { value: fill, scale: null }, rx: 2 }),
+      Plot.text(points, {
+        ...bar,
+        text: (p: Point) => formatShort(p.value ?? 0),
+        textAnchor: 'start',
+        dx: 6,
+        fill: 'var(--text-2)',
+      }),
+      Plot.ruleX([0], { stroke: 'var(--line-strong)' }),
+      Plot.tip(points, Plot.pointerY({ ...bar, title: textOf(measure), ...tip })),
+    ],
+  }
+}

@@ -1,0 +1,59 @@
+import type { Map as MapGL } from 'maplibre-gl'
+import { useSyncExternalStore } from 'react'
+import { createPortal } from 'react-dom'
+import { counted } from '../datasets'
+import { formatShort } from '../format'
+import type { Cell } from './tiles'
+
+interface Props {
+  map: MapGL
+  cells: Cell[]
+  /** What a click on a cell does. */
+  action: string
+  choose: (cell: Cell) => void
+}
+
+/** Diameters of circles in pixels. The area stands for the count. */
+const sizes = { least: 22, most: 52 }
+
+/** Cells are circles with counts. They move with the map, and the mouse moves the map over them. */
+export function Cells({ map, cells, action, choose }: Props) {
+  // Where the map is; a string, because a store compares.
+  useSyncExternalStore(
+    (tell) => {
+      map.on('move', tell)
+      map.on('resize', tell)
+      return () => {
+        map.off('move', tell)
+        map.off('resize', tell)
+      }
+    },
+    () => `${map.getCenter()},${map.getZoom()},${map.getContainer().clientWidth}`,
+  )
+  const most = Math.max(1, ...cells.map((c) => c.count))
+  const { clientWidth, clientHeight } = map.getContainer()
+  return createPortal(
+    cells.map((cell) => {
+      const { x, y } = map.project([cell.longitude, cell.latitude])
+      if (x < -sizes.most || y < -sizes.most || x > clientWidth + sizes.most || y > clientHeight + sizes.most)
+        return null
+      const size = Math.round(sizes.least + (sizes.most - sizes.least) * Math.sqrt(cell.count / most))
+      const name = `${counted(cell.count, 'projects')}. ${action}`
+      return (
+        <button
+          key={`${cell.box.north},${cell.box.west},${cell.box.east}`}
+          className="cell-circle"
+          style={{ width: size, height: size, transform: `translate(${x - size / 2}px, ${y - size / 2}px)` }}
+          // The table of places is the way for keys.
+          tabIndex={-1}
+          aria-label={name}
+          title={name}
+          onClick={() => choose(cell)}
+        >
+          {formatShort(cell.count)}
+        </button>
+      )
+    }),
+    map.getCanvasContainer(),
+  )
+}

@@ -1,0 +1,206 @@
+import './map.css'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Circle, Maximize, Minus, Plus, Square } from 'lucide-react'
+import { lazy, Suspense, useMemo, useState } from 'react'
+import { followed } from '../address'
+import { facetsQuery } from '../api/queries'
+import { capital, counted, nouns, type AnyRecord, type Dataset } from '../datasets'
+import { useSearch } from '../search/context'
+import { around, withinBox, type Box, type Place } from '../search/place'
+import { withCondition } from '../search/state'
+import { Notice } from '../ui/notice'
+import type { Shape } from './draw'
+import { PlacesTable } from './places-table'
+import { cellsRequest, extentQuery } from './queries'
+import { cellsOf, inBox, maxZoom, unloaded, type Cell } from './tiles'
+import { formatView, parseView, type View } from './view'
+import { hasWebGL } from './webgl'
+
+// MapLibre is not loaded where it cannot draw.
+const MapCanvas = lazy(() => import('./map-canvas'))
+
+/** How much a click on a cell zooms in; where it cannot, it filters. */
+const closer = 2
+
+/** MapLook shows where the projects of a search are. Cells are counted, which is free; points are rows that are loaded. */
+export default function MapLook({ rows }: { rows: AnyRecord[] }) {
+  const { dataset } = useSearch().state
+  return dataset === 'projects' ? <MapOfProjects rows={rows} /> : <NoLocation dataset={dataset} />
+}
+
+function NoLocation({ dataset }: { dataset: Dataset }) {
+  const many = capital(nouns[dataset].many)
+  return (
+    <div className="notice">
+      <h2>{many} have no location</h2>
+      <p>A map shows projects. {many} are seen in the table and in charts.</p>
+      <a className="button" href="/projects?look=map" onClick={followed}>
+        Map of projects
+      </a>
+    </div>
+  )
+}
+
+function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
+  const { workspace, state, body, change } = useSearch()
+  const [drawable] = useState(hasWebGL)
+  const [asTable, setAsTable] = useState(false)
+  const [shape, setShape] = useState<Shape>()
+  const [sight, setSight] = useState<{ box: Box; view: View }>()
+  const extent = useQuery(extentQuery(useQueryClient(), workspace.id, body))
+  const all = useQuery(facetsQuery(workspace.id, 'projects', body, cellsRequest(0)))
+  const wanted = sight && cellsOf(sight.box, sight.view.zoom)
+  const near = useQuery({
+    ...facetsQuery(
+      workspace.id,
+      'projects',
+      inBox(body, wanted?.box ?? everywhere),
+      cellsRequest(wanted?.precision ?? 0),
+    ),
+    enabled: wanted !== undefined,
+  })
+  const cells = (drawable ? near.data?.facets[0]?.geo : extent.data?.cells) ?? none
+  const circles = useMemo(() => unloaded(cells, rows), [cells, rows])
+
+  const { at: _, ...fitted } = state
+  const look = (view: View) => change({ ...state, at: formatView(view) }, { replace: true })
+  const zoom = (by: number) =>
+    sight && look({ ...sight.view, zoom: Math.min(maxZoom, Math.max(0, sight.view.zoom + by)) })
+  const filter = (place: Place) => change(withCondition(fitted, 'location', place))
+  const canZoom = drawable && sight !== undefined && sight.view.zoom < maxZoom
+  const choose = ({ latitude, longitude, box }: Cell) => {
+    if (canZoom) look({ latitude, longitude, zoom: Math.min(maxZoom, sight.view.zoom + closer) })
+    else filter(withinBox(box))
+  }
+  const action = canZoom ? 'Zoom in' : 'Only these'
+  const unknown = all.data?.facets[0]?.unknown ?? 0
+  const error = extent.error ?? near.error
+  const condition = state.conditions.location
+  const area = condition?.kind === 'place' ? condition : undefined
+  return (
+    <div className="look map-look">
+      <div className="look-bar">
+        {drawable && (
+          <div className="tools" role="group" aria-label="Choose an area">
+            <Tool
+              label="Draw a box"
+              icon={<Square size={14} aria-hidden />}
+              on={shape === 'box'}
+              set={(on) => setShape(on ? 'box' : undefined)}
+            />
+            <Tool
+              label="Draw a circle"
+              icon={<Circle size={14} aria-hidden />}
+              on={shape === 'circle'}
+              set={(on) => setShape(on ? 'circle' : undefined)}
+            />
+            <button className="button" disabled={!sight} onClick={() => sight && filter(withinBox(sight.box))}>
+              Only what is in sight
+            </button>
+            {area && (
+              <button className="link" onClick={() => change(withCondition(state, 'location', undefined))}>
+                Clear the area
+              </button>
+            )}
+          </div>
+        )}
+        {unknown > 0 && (
+          <button
+            className="link"
+            onClick={() => change(withCondition(fitted, 'location', { kind: 'known', known: false }))}
+          >
+            {counted(unknown, 'projects')} without a known location
+          </button>
+        )}
+        {drawable && (
+          <div className="look-actions">
+            <button className="button" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+              Table of places
+            </button>
+          </div>
+        )}
+      </div>
+      {error && cells.length === 0 ? (
+        <Notice
+          error={error}
+          retry={() => {
+            void extent.refetch()
+            if (wanted) void near.refetch()
+          }}
+        />
+      ) : extent.data === null ? (
+        <p className="notice">No project of this search has a known location.</p>
+      ) : (
+        <div className="map-columns">
+          {drawable && (
+            <div className="map">
+              <Suspense fallback={<div className="skeleton map-skeleton" role="status" aria-label="Loading the map" />}>
+                <MapCanvas
+                  view={parseView(state.at)}
+                  fit={area ? around(area) : extent.data?.box}
+                  cells={circles}
+                  rows={rows}
+                  place={area}
+                  shape={shape}
+                  action={action}
+                  onSight={setSight}
+                  onMove={look}
+                  onCell={choose}
+                  onRow={(id) => change({ ...state, record: id }, { replace: state.record !== undefined })}
+                  onDraw={(drawn) => {
+                    setShape(undefined)
+                    if (drawn) filter(drawn)
+                  }}
+                />
+              </Suspense>
+              <div className="map-zoom">
+                <button className="icon-button" aria-label="Zoom in" onClick={() => zoom(1)}>
+                  <Plus size={16} aria-hidden />
+                </button>
+                <button className="icon-button" aria-label="Zoom out" onClick={() => zoom(-1)}>
+                  <Minus size={16} aria-hidden />
+                </button>
+                <button className="icon-button" aria-label="Show all" onClick={() => change(fitted, { replace: true })}>
+                  <Maximize size={15} aria-hidden />
+                </button>
+              </div>
+              {!near.data && (
+                <p className="map-state" role="status">
+                  Counting…
+                </p>
+              )}
+            </div>
+          )}
+          {(asTable || !drawable) && (
+            <div className="map-side">
+              {!drawable && (
+                <p className="quiet">
+                  This browser cannot draw the map, because it has no WebGL. These are the places.
+                </p>
+              )}
+              <PlacesTable cells={cells} action={action} choose={choose} />
+            </div>
+          )}
+        </div>
+      )}
+    </div>
+  )
+}
+
+const none: Cell[] = []
+const everywhere: Box = { north: 90, south: -90, east: 180, west: -180 }
+
+interface ToolProps {
+  label: string
+  icon: React.ReactNode
+  on: boolean
+  set: (on: boolean) => void
+}
+
+function Tool({ label, icon, on, set }: ToolProps) {
+  return (
+    <button className="button" aria-pressed={on} onClick={() => set(!on)}>
+      {icon} {label}
+    </button>
+  )
+}

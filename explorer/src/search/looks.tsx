@@ -1,0 +1,31 @@
+import './looks.css'
+import { ChartColumn, Map as MapIcon, Table2, type LucideIcon } from 'lucide-react'
+import { followed } from '../address'
+import { useSearch } from './context'
+import { format, type Look } from './state'
+
+const looks: { look?: Look; label: string; icon: LucideIcon }[] = [
+  { label: 'Table', icon: Table2 },
+  { look: 'map', label: 'Map', icon: MapIcon },
+  { look: 'chart', label: 'Chart', icon: ChartColumn },
+]
+
+/** Looks leads to the same search as a table, a map and a chart. */
+export function Looks() {
+  const { look: current, ...search } = useSearch().state
+  return (
+    <nav className="looks" aria-label="Looks">
+      {looks.map(({ look, label, icon: Icon }) => (
+        <a
+          key={label}
+          href={format(look ? { ...search, look } : search)}
+          onClick={followed}
+          aria-current={look === current ? 'page' : undefined}
+        >
+          <Icon size={14} aria-hidden />
+          {label}
+        </a>
+      ))}
+    </nav>
+  )
+}
