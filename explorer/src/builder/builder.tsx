@@ -61,7 +61,12 @@ export function Builder({ start, left, count, close }: Props) {
   // Each page begins at its first control.
   const name = JSON.stringify(page)
   useEffect(() => {
-    popover.current?.querySelector<HTMLElement>('[role=combobox], .page :is(input, select, button)')?.focus()
+    // A text box would open the keyboard of a telephone.
+    if (matchMedia('(pointer: coarse)').matches) return popover.current?.focus()
+    const first = ['.page input', '.page :is(select, button)']
+      .map((what) => popover.current?.querySelector<HTMLElement>(what))
+      .find(Boolean)
+    first?.focus()
   }, [name])
   const closed = useCallback(() => {
     close()
@@ -80,6 +85,7 @@ export function Builder({ start, left, count, close }: Props) {
     <div
       ref={popover}
       popover="auto"
+      tabIndex={-1}
       role="dialog"
       aria-label="Filter"
       className="builder"
@@ -88,7 +94,7 @@ export function Builder({ start, left, count, close }: Props) {
         if (e.newState === 'closed') closed()
       }}
     >
-      <div className="bar">
+      <div className="head">
         {pages.length > 1 && (
           <button className="icon-button" aria-label="Back" onClick={() => show(pages.slice(0, -1))}>
             <ArrowLeft size={15} aria-hidden />

@@ -87,7 +87,7 @@ export function Choices({ label, placeholder, text, onText, choices, onChoose, m
           />
         ))}
       </ul>
-      {choices.length === 0 && <p className="quiet">{empty}</p>}
+      {choices.length === 0 && <div className="quiet">{empty}</div>}
     </div>
   )
 }

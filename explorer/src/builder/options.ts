@@ -23,8 +23,8 @@ const groups: { of: GroupList; label: string; hint: string }[] = [
 const least = 2
 
 /**
- * optionsOf lists what has each word of a text in its name or description: fields, then
- * values of fields, relations and groups. Relations stand in no relation, groups in no group.
+ * optionsOf lists what has each word of a text in its name or description: relations
+ * and groups, which the rail does not have, then fields and their values. Relations stand in no relation, groups in no group.
  */
 export function optionsOf(
   fields: Descriptor[],
@@ -60,10 +60,10 @@ export function optionsOf(
     .filter((g) => lists && has(g.label, g.hint))
     .map(({ of, ...g }): Option => ({ key: `group ${of}`, ...g, target: { kind: 'group', of } }))
   return [
-    ...headed('Fields', plain),
-    ...headed('Values', values),
     ...headed('Related records', related),
     ...headed('Combine', combined),
+    ...headed('Fields', plain),
+    ...headed('Values', values),
   ]
 }
 

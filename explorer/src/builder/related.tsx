@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { facetsQuery } from '../api/queries'
-import { capital, counted, nouns, relationOf } from '../datasets'
+import { nouns, relationOf } from '../datasets'
+import { formatNumber } from '../format'
 import { partsOf } from '../search/conditions'
 import { useSearch } from '../search/context'
 import { conditionsAt, withConditionAt, type Page } from '../search/place'
@@ -42,7 +43,7 @@ export function Related({ page: { place }, change, open, replace }: PageProps<Ex
         {counts.data &&
           !counts.isPlaceholderData &&
           some &&
-          ` ${capital(counted(counts.data.count, dataset))} of all ${many} meet them.`}
+          ` ${formatNumber(counts.data.count)} of all ${many} meet them.`}
       </p>
     </>
   )

@@ -29,18 +29,8 @@ export function ValuesEditor({ dataset, field, body, values, set, unknown }: Pro
   const request = { field, limit: 50, ...(prefix ? { prefix } : {}) }
   const counts = useQuery(facetsQuery(workspace.id, dataset, body, [request]))
   const facet = counts.data?.facets[0]
-  if (counts.error && !facet) return <Notice error={counts.error} retry={() => void counts.refetch()} />
-  if (!facet) {
-    return (
-      <div role="status" aria-label="Counting">
-        {[80, 55, 65, 40].map((width) => (
-          <div key={width} className="skeleton line" style={{ width: `${width}%` }} />
-        ))}
-      </div>
-    )
-  }
   const chosen = (value: string) => values.some((v) => same(v, value))
-  const choices: Choice[] = (facet.values ?? []).map((v) => ({
+  const choices: Choice[] = (facet?.values ?? []).map((v) => ({
     key: v.value,
     label: v.label ?? valueLabel(field, v.value, dataset),
     count: v.count,
@@ -57,12 +47,19 @@ export function ValuesEditor({ dataset, field, body, values, set, unknown }: Pro
     const others = values.filter(absent)
     choices.unshift(...others.map((key) => ({ key, label: valueLabel(field, key, dataset), chosen: true })))
     if (unknown !== undefined)
-      choices.push({ key: unknownKey, label: 'Unknown', count: facet.unknown, chosen: unknown })
+      choices.push({ key: unknownKey, label: 'Unknown', count: facet?.unknown, chosen: unknown })
   }
   const choose = (key: string) => {
     if (key === unknownKey) return set(values, !unknown)
     const rest = values.filter((v) => !same(v, key))
     set(rest.length < values.length ? rest : [...values, key].slice(0, maxValues), unknown)
+  }
+  const emptyText = () => {
+    if (facet) return prefix ? 'No value begins so.' : 'No values.'
+    if (counts.error) return <Notice error={counts.error} retry={() => void counts.refetch()} />
+    return [80, 55, 65, 40].map((width) => (
+      <span key={width} className="skeleton line" style={{ width: `${width}%` }} />
+    ))
   }
   return (
     <Choices
@@ -70,10 +67,10 @@ export function ValuesEditor({ dataset, field, body, values, set, unknown }: Pro
       placeholder="Search values"
       text={text}
       onText={setText}
-      choices={choices}
+      choices={facet ? choices : []}
       onChoose={choose}
       multiple
-      empty={prefix ? 'No value begins so.' : 'No values.'}
+      empty={emptyText()}
     />
   )
 }

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import { suggestQuery } from '../api/queries'
-import { capital, nouns, type Dataset } from '../datasets'
+import { capital, counted, nouns, type Dataset } from '../datasets'
 import { isID, maxValues } from '../search/conditions'
 import { useSearch } from '../search/context'
 import { namedBy, nameQuery } from '../search/names'
@@ -42,7 +42,12 @@ export function WordsEditor({ dataset, field, values, set }: Props) {
   for (const s of suggestions) {
     if (s.id === undefined) continue
     const key = named ? s.id : s.value
-    offer({ key, label: s.value, count: s.count, chosen: values.includes(key) })
+    offer({
+      key,
+      label: s.value,
+      hint: counted(s.count, source === 'accounts' ? 'projects' : 'signals'),
+      chosen: values.includes(key),
+    })
   }
   if (!typed)
     for (const key of values) offer({ key, label: named ? valueLabel(field, key, dataset) : `“${key}”`, chosen: true })
