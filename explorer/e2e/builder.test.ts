@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { dirname, join } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Page } from '@playwright/test'
 import { findings } from './axe'
 import { counted, enter, expect, service, test, used } from './service'
@@ -267,7 +267,7 @@ test('the command of a search with relations and groups runs', async ({ page, co
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   await enter(
     page,
-    '/accounts?name=homes&unknown=has_contact.email&has_project.stage=completed&has_project.location=51.04,-114.07,20km' +
+    '/accounts?name=homes&unknown=has_contact.title&has_project.stage=completed&has_project.location=51.04,-114.07,20km' +
       '&any=has_signal&any=projects_count=5..&none=account_type=broker;city=calgary&sort=name:desc',
   )
   const shown = Number((await page.getByRole('heading', { level: 1 }).textContent())?.replace(/\D/g, ''))
@@ -279,10 +279,10 @@ test('the command of a search with relations and groups runs', async ({ page, co
     return text
   }
   const { base_url, workspaces } = service()
-  const binaries = dirname(process.env.ATLAS_DEV ?? '../bin/atlas-dev')
+  const binaries = resolve(dirname(process.env.ATLAS_DEV ?? '../bin/atlas-dev'))
   const env = {
     ...process.env,
-    PATH: `${join(process.cwd(), binaries)}:${binaries}:${process.env.PATH}`,
+    PATH: `${binaries}:${process.env.PATH}`,
     ATLAS_URL: base_url,
     ATLAS_API_KEY: workspaces[0]?.api_key,
   }
