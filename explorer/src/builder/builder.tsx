@@ -3,7 +3,7 @@ import { ArrowLeft, X } from 'lucide-react'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { capital, counted, labelOf, nouns, relationOf } from '../datasets'
 import { useSearch } from '../search/context'
-import type { Page } from '../search/place'
+import type { Page } from '../search/scope'
 import { addFilter } from '../search/sentence'
 import { bodyOf, limitOf, type SearchState } from '../search/state'
 import { FieldEditor } from './field-editor'
@@ -129,11 +129,11 @@ export function Builder({ start, left, count, close }: Props) {
 function titleOf(page: Page): string {
   switch (page.kind) {
     case 'pick':
-      return page.place.relation || page.place.group ? 'Add a condition' : 'Add a filter'
+      return page.scope.relation || page.scope.group ? 'Add a condition' : 'Add a filter'
     case 'field':
       return labelOf(page.key)
     case 'related':
-      return capital(nouns[relationOf(page.place.relation)?.dataset ?? 'projects'].many)
+      return capital(nouns[relationOf(page.scope.relation)?.dataset ?? 'projects'].many)
     case 'groups':
       return page.of === 'any' ? 'One of several alternatives' : 'None of these'
   }

@@ -10,7 +10,7 @@ import {
   withConditionAt,
   withExclusion,
   type Page,
-} from '../search/place'
+} from '../search/scope'
 import { AreaEditor } from './area-editor'
 import type { PageProps } from './builder'
 import { modeLabel, modeOf, modesOf, type Mode } from './modes'
@@ -21,21 +21,21 @@ import { WordsEditor } from './words-editor'
 /** FieldEditor changes the condition on a field. */
 export function FieldEditor({ page, change, open, replace }: PageProps<Extract<Page, { kind: 'field' }>>) {
   const { state, kindOf, describe } = useSearch()
-  const { place, key, alone = false } = page
+  const { scope, key, alone = false } = page
   // Of the search itself a condition becomes an exclusion, which is a group, and back.
-  const inSearch = alone || (!place.group && !place.relation)
-  const dataset = datasetAt(state, place)
+  const inSearch = alone || (!scope.group && !scope.relation)
+  const dataset = datasetAt(state, scope)
   const kind = kindOf(dataset, key) ?? 'text'
-  const [mode, setMode] = useState(() => modeOf(kind, conditionsAt(state, place)[key], alone))
-  const at = inSearch ? (mode === 'not' ? exclusionOf(state, key) : {}) : place
+  const [mode, setMode] = useState(() => modeOf(kind, conditionsAt(state, scope)[key], alone))
+  const at = inSearch ? (mode === 'not' ? exclusionOf(state, key) : {}) : scope
   const condition = at && conditionsAt(state, at)[key]
 
   const put = (c: Condition | undefined, as: Mode) => {
     if (!inSearch) {
-      const next = withConditionAt(state, place, key, c)
+      const next = withConditionAt(state, scope, key, c)
       const done = change(next)
       // The group has gone, and the next one has its index.
-      const { of, at = 0 } = place.group ?? {}
+      const { of, at = 0 } = scope.group ?? {}
       if (done && of && at < (next[of]?.length ?? 0) && next[of]?.length !== state[of]?.length)
         replace({ kind: 'groups', of })
       return done
@@ -61,7 +61,7 @@ export function FieldEditor({ page, change, open, replace }: PageProps<Extract<P
 
   const body = othersAt(
     mode === 'not' && inSearch ? withExclusion(state, key, []) : state,
-    inSearch ? {} : place,
+    inSearch ? {} : scope,
     key,
     kindOf,
   )
@@ -116,7 +116,7 @@ export function FieldEditor({ page, change, open, replace }: PageProps<Extract<P
         />
       )}
       {mode === 'not' && at?.group && (
-        <button className="link" onClick={() => open({ kind: 'pick', place: at })}>
+        <button className="link" onClick={() => open({ kind: 'pick', scope: at })}>
           Exclude only if another condition is met too
         </button>
       )}

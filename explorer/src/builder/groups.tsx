@@ -1,6 +1,6 @@
 import { Plus, X } from 'lucide-react'
 import { useSearch } from '../search/context'
-import { withConditionsAt, type Page, type Place } from '../search/place'
+import { withConditionsAt, type Page, type Scope } from '../search/scope'
 import type { PageProps } from './builder'
 import { Rows } from './rows'
 
@@ -25,11 +25,11 @@ export function Groups({ page: { of }, change, open }: PageProps<Extract<Page, {
   const groups = state[of] ?? []
   const { first, next, add, rule } = texts[of]
   // Without a group there is the first one to fill.
-  const places = Array.from({ length: Math.max(1, groups.length) }, (_, at): Place => ({ group: { of, at } }))
+  const scopes = Array.from({ length: Math.max(1, groups.length) }, (_, at): Scope => ({ group: { of, at } }))
   return (
     <>
       <p className="quiet">{rule}</p>
-      {places.map((place, i) => (
+      {scopes.map((scope, i) => (
         <section key={i} className="group" aria-label={`${add} ${i + 1}`}>
           <div className="mode">
             <h3>{i === 0 ? first : next}</h3>
@@ -37,17 +37,17 @@ export function Groups({ page: { of }, change, open }: PageProps<Extract<Page, {
               <button
                 className="icon-button"
                 aria-label={`Remove ${add.toLowerCase()} ${i + 1}`}
-                onClick={() => change(withConditionsAt(state, place, {}))}
+                onClick={() => change(withConditionsAt(state, scope, {}))}
               >
                 <X size={14} aria-hidden />
               </button>
             )}
           </div>
-          <Rows place={place} change={change} open={open} />
+          <Rows scope={scope} change={change} open={open} />
         </section>
       ))}
       {groups.length > 0 && (
-        <button className="add" onClick={() => open({ kind: 'pick', place: { group: { of, at: groups.length } } })}>
+        <button className="add" onClick={() => open({ kind: 'pick', scope: { group: { of, at: groups.length } } })}>
           <Plus size={14} aria-hidden /> {add}
         </button>
       )}

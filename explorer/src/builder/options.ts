@@ -1,6 +1,6 @@
 import type { Descriptor } from '../api/queries'
 import { labelOf, nouns, relationOf } from '../datasets'
-import type { GroupList } from '../search/place'
+import type { GroupList } from '../search/scope'
 import type { Choice } from './choices'
 
 /** Target is what a condition may be added for. */

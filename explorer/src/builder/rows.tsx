@@ -1,21 +1,21 @@
 import { Plus, X } from 'lucide-react'
 import { useSearch } from '../search/context'
 import { clause } from '../search/phrases'
-import { conditionsAt, datasetAt, withConditionAt, type Place } from '../search/place'
+import { conditionsAt, datasetAt, withConditionAt, type Scope } from '../search/scope'
 import type { PageProps } from './builder'
 
 interface Props extends Pick<PageProps, 'change' | 'open'> {
-  place: Place
+  scope: Scope
 }
 
-/** Rows lists the conditions at a place, to change, remove and add. */
-export function Rows({ place, change, open }: Props) {
+/** Rows lists the conditions in a scope, to change, remove and add. */
+export function Rows({ scope, change, open }: Props) {
   const search = useSearch()
   const { state } = search
-  const dataset = datasetAt(state, place)
+  const dataset = datasetAt(state, scope)
   return (
     <ul className="rows">
-      {Object.entries(conditionsAt(state, place)).map(([key, c]) => {
+      {Object.entries(conditionsAt(state, scope)).map(([key, c]) => {
         const label = clause(search, key, c, dataset)
         return (
           <li key={key}>
@@ -24,8 +24,8 @@ export function Rows({ place, change, open }: Props) {
               onClick={() =>
                 open(
                   c.kind === 'related'
-                    ? { kind: 'related', place: { ...place, relation: key } }
-                    : { kind: 'field', place, key },
+                    ? { kind: 'related', scope: { ...scope, relation: key } }
+                    : { kind: 'field', scope, key },
                 )
               }
             >
@@ -36,7 +36,7 @@ export function Rows({ place, change, open }: Props) {
               aria-label={`Remove ${label}`}
               onClick={(e) => {
                 const list = e.currentTarget.closest('ul')
-                if (change(withConditionAt(state, place, key, undefined)))
+                if (change(withConditionAt(state, scope, key, undefined)))
                   list?.querySelector<HTMLElement>('.add')?.focus()
               }}
             >
@@ -46,7 +46,7 @@ export function Rows({ place, change, open }: Props) {
         )
       })}
       <li>
-        <button className="add" onClick={() => open({ kind: 'pick', place })}>
+        <button className="add" onClick={() => open({ kind: 'pick', scope })}>
           <Plus size={14} aria-hidden /> Condition
         </button>
       </li>

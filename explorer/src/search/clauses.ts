@@ -2,7 +2,7 @@ import { labelOf } from '../datasets'
 import { onlyOf } from './conditions'
 import type { Search } from './context'
 import { allOf, excluding, phrase } from './phrases'
-import { withConditionsAt, type GroupList, type Page, type Place } from './place'
+import { withConditionsAt, type GroupList, type Page, type Scope } from './scope'
 import { withCondition, type SearchState } from './state'
 
 /** Clause is a part of the sentence that says what a search is. */
@@ -25,16 +25,16 @@ export function clausesOf(search: Pick<Search, 'kindOf' | 'valueLabel' | 'state'
     label: phrase(search, key, c),
     without: withCondition(state, key, undefined),
     ...(c.kind === 'related'
-      ? { page: { kind: 'related', place: { relation: key } } }
-      : { field: labelOf(key), page: { kind: 'field', place: {}, key } }),
+      ? { page: { kind: 'related', scope: { relation: key } } }
+      : { field: labelOf(key), page: { kind: 'field', scope: {}, key } }),
   }))
   const groups = (of: GroupList) =>
     state[of]?.forEach((group, at) => {
-      const place: Place = { group: { of, at } }
-      const clause = { id: `${of} ${at}`, without: withConditionsAt(state, place, {}) }
+      const scope: Scope = { group: { of, at } }
+      const clause = { id: `${of} ${at}`, without: withConditionsAt(state, scope, {}) }
       const [key, c] = onlyOf(group) ?? []
       if (of === 'none' && key && c?.kind === 'values') {
-        const page: Page = { kind: 'field', place, key, alone: true }
+        const page: Page = { kind: 'field', scope, key, alone: true }
         clauses.push({ ...clause, field: labelOf(key), label: excluding(search, key, c), page })
         return
       }

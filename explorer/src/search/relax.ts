@@ -2,7 +2,7 @@ import { nouns, relationOf } from '../datasets'
 import { clausesOf } from './clauses'
 import type { Search } from './context'
 import { clause } from './phrases'
-import { conditionsAt, datasetAt, withConditionAt } from './place'
+import { conditionsAt, datasetAt, withConditionAt } from './scope'
 import type { SearchState } from './state'
 
 /** How many ways are counted: each takes a request of those that are free. */
@@ -21,15 +21,15 @@ export function relaxationsOf(search: Pick<Search, 'kindOf' | 'valueLabel' | 'st
     if (c.page.kind === 'groups' && c.page.of === 'any') continue
     ways.push({ text: [c.word && 'excluding', c.field, c.label].filter(Boolean).join(' '), state: c.without })
     if (c.page.kind !== 'related') continue
-    const { place } = c.page
-    const conditions = Object.entries(conditionsAt(state, place))
+    const { scope } = c.page
+    const conditions = Object.entries(conditionsAt(state, scope))
     // Of "has no" a condition less finds less too.
-    if (conditions.length < 2 || !relationOf(place.relation)?.has) continue
+    if (conditions.length < 2 || !relationOf(scope.relation)?.has) continue
     for (const [key, inner] of conditions) {
-      const dataset = datasetAt(state, place)
+      const dataset = datasetAt(state, scope)
       ways.push({
         text: `${clause(search, key, inner, dataset)}, of the ${nouns[dataset].one}`,
-        state: withConditionAt(state, place, key, undefined),
+        state: withConditionAt(state, scope, key, undefined),
       })
     }
   }

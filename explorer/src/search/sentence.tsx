@@ -3,7 +3,7 @@ import { lazy, Suspense, useState } from 'react'
 import { capital, counted, nouns } from '../datasets'
 import { clausesOf, type Clause } from './clauses'
 import { useSearch } from './context'
-import type { Page } from './place'
+import type { Page } from './scope'
 import type { SearchState } from './state'
 
 const Builder = lazy(() => import('../builder/builder').then((m) => ({ default: m.Builder })))
@@ -44,7 +44,7 @@ export function Sentence({ count }: { count: number | undefined }) {
         className="add"
         aria-haspopup="dialog"
         aria-keyshortcuts="f"
-        onClick={opener({ kind: 'pick', place: {} })}
+        onClick={opener({ kind: 'pick', scope: {} })}
       >
         <Plus size={14} aria-hidden /> Filter <kbd aria-hidden="true">F</kbd>
       </button>

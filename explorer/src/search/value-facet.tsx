@@ -5,7 +5,7 @@ import { facetsQuery } from '../api/queries'
 import { labelOf } from '../datasets'
 import { formatNumber } from '../format'
 import { useSearch } from './context'
-import { conditionsAt, exclusionOf, withExclusion } from './place'
+import { conditionsAt, exclusionOf, withExclusion } from './scope'
 import { bodyOf, isMixed, withCondition } from './state'
 
 interface Option {

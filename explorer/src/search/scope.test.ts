@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { clausesOf } from './clauses'
 import type { Condition, KindOf } from './conditions'
-import { conditionsAt, othersAt, withConditionAt, withExclusion, type Place } from './place'
+import { conditionsAt, othersAt, withConditionAt, withExclusion, type Scope } from './scope'
 import { relaxationsOf } from './relax'
 import type { SearchState } from './state'
 
@@ -12,16 +12,16 @@ const words = (state: SearchState) => ({ state, kindOf, valueLabel: (_: string, 
 const said = (state: SearchState) =>
   clausesOf(words(state)).map((c) => [c.word, c.field, c.label].filter(Boolean).join(' '))
 
-const inProject: Place = { relation: 'has_project' }
+const inProject: Scope = { relation: 'has_project' }
 const firms = withConditionAt(withConditionAt(empty, inProject, 'stage', values('permitted')), inProject, 'cost', {
   kind: 'range',
   from: '1000000',
 })
 
-describe('a place', () => {
+describe('a scope', () => {
   it('is in the search, in a group, or on a related record', () => {
     expect(conditionsAt(firms, inProject)).toHaveProperty('cost')
-    const group: Place = { group: { of: 'any', at: 0 } }
+    const group: Scope = { group: { of: 'any', at: 0 } }
     const state = withConditionAt(firms, { ...group, relation: 'has_signal' }, 'stage', values('filed'))
     expect(state.any).toEqual([{ has_signal: { kind: 'related', conditions: { stage: values('filed') } } }])
     expect(withConditionAt(state, group, 'has_signal', undefined)).toEqual(firms)
@@ -30,7 +30,7 @@ describe('a place', () => {
   it('keeps a relation without conditions, and no group without', () => {
     const bare = withConditionAt(withConditionAt(firms, inProject, 'stage', undefined), inProject, 'cost', undefined)
     expect(said(bare)).toEqual(['has a project'])
-    const group: Place = { group: { of: 'none', at: 0 } }
+    const group: Scope = { group: { of: 'none', at: 0 } }
     expect(withConditionAt(withConditionAt(empty, group, 'city', values('a')), group, 'city', undefined)).toEqual(empty)
   })
 
