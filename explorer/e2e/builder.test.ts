@@ -260,7 +260,7 @@ test('a place as numbers', async ({ page }) => {
     filters: { location: { value: { near: { latitude: 51.04, longitude: -114.07, radius_m: 2000 } } } },
   })
   await page.keyboard.press('Escape')
-  await expect(chip(page, 'Location is within 2 km of 51.04, -114.07')).toBeVisible()
+  await expect(chip(page, 'Location is within 2 km of 51.0400, -114.0700')).toBeVisible()
 })
 
 test('the command of a search with relations and groups runs', async ({ page, context }) => {

@@ -28,7 +28,7 @@ export function counted(n: number, dataset: Dataset): string {
 }
 
 /** FieldKind is how a field is searched: an enum by its values, a text by its words. */
-export type FieldKind = 'values' | 'text' | 'id' | 'date' | 'number' | 'geo' | 'relation'
+export type FieldKind = 'values' | 'text' | 'id' | 'date' | 'number' | 'place' | 'relation'
 
 /** relationOf says what the key of a relation asks for: a related record, or none. */
 export function relationOf(key: string): { dataset: Dataset; has: boolean } | undefined {
@@ -82,8 +82,7 @@ export const rail: Record<Dataset, RailField[]> = {
 }
 
 /** rangesOf returns the ranges that a facet of a number counts. */
-export const rangesOf = (dataset: Dataset, key: string) =>
-  rail[dataset].find((f) => f.key === key)?.ranges ?? counts
+export const rangesOf = (dataset: Dataset, key: string) => rail[dataset].find((f) => f.key === key)?.ranges ?? counts
 
 /** overviewDate is the field whose months the first sight of a dataset shows. */
 export const overviewDate: Partial<Record<Dataset, string>> = {

@@ -11,9 +11,9 @@ import {
   withExclusion,
   type Page,
 } from '../search/scope'
-import { AreaEditor } from './area-editor'
 import type { PageProps } from './builder'
 import { modeLabel, modeOf, modesOf, type Mode } from './modes'
+import { PlaceEditor } from './place-editor'
 import { RangeEditor } from './range-editor'
 import { ValuesEditor } from './values-editor'
 import { WordsEditor } from './words-editor'
@@ -108,12 +108,7 @@ export function FieldEditor({ page, change, open, replace }: PageProps<Extract<P
         <RangeEditor {...shared} kind={kind} range={condition?.kind === 'range' ? condition : undefined} set={set} />
       )}
       {(mode === 'near' || mode === 'within') && (
-        <AreaEditor
-          key={mode}
-          mode={mode}
-          area={condition?.kind === 'area' ? condition.area : undefined}
-          set={(area) => set({ kind: 'area', area })}
-        />
+        <PlaceEditor key={mode} mode={mode} place={condition?.kind === 'place' ? condition : undefined} set={set} />
       )}
       {mode === 'not' && at?.group && (
         <button className="link" onClick={() => open({ kind: 'pick', scope: at })}>

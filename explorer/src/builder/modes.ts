@@ -10,7 +10,7 @@ const own: Record<FieldKind, Mode[]> = {
   text: ['is', 'exactly', 'not'],
   number: ['range'],
   date: ['range'],
-  geo: ['near', 'within'],
+  place: ['near', 'within'],
   relation: [],
 }
 
@@ -25,7 +25,7 @@ export const modesOf = (kind: FieldKind, exclude: boolean): Mode[] => [
 export function modeOf(kind: FieldKind, c: Condition | undefined, excluded: boolean): Mode {
   if (excluded) return 'not'
   if (c?.kind === 'known') return c.known ? 'known' : 'unknown'
-  if (c?.kind === 'area') return 'near' in c.area ? 'near' : 'within'
+  if (c?.kind === 'place') return 'near' in c ? 'near' : 'within'
   if (c?.kind === 'values' && c.exact) return 'exactly'
   return own[kind][0] ?? 'known'
 }

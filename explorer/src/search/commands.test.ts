@@ -46,7 +46,7 @@ it('has relations, groups and areas', () => {
         kind: 'related',
         conditions: {
           stage: { kind: 'values', values: ['filed'] },
-          location: { kind: 'area', area: { near: { latitude: 51, longitude: -114, radius_m: 2000 } } },
+          location: { kind: 'place', near: { latitude: 51, longitude: -114, radius_m: 2000 } },
         },
       },
       has_contact: { kind: 'related', conditions: { email: { kind: 'known', known: true } } },

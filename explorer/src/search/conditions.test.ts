@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import type { FieldKind } from '../datasets'
-import { formatArea, parseArea } from './area'
 import { readPairs, writePairs, type KindOf, type Pair } from './conditions'
 import { bodyOf, format, isEmpty, limitOf, parse } from './state'
 
@@ -10,7 +9,7 @@ const kinds: Record<string, FieldKind> = {
   name: 'text',
   cost: 'number',
   filed_at: 'date',
-  location: 'geo',
+  location: 'place',
   account_ids: 'id',
 }
 const kindOf: KindOf = (dataset, key) => {
@@ -32,7 +31,7 @@ describe('the address', () => {
     '/accounts?name==Truman+Homes&name==x',
     `/accounts?has_project.account_ids=${id}`,
     '/projects?location=51.04,-114.07,2km',
-    '/projects?location=51.04,-114.07,1500m',
+    '/projects?location=51.04,-114.07,500m',
     '/projects?location=50.84..51.21,-114.3..-113.9',
     '/accounts?any=city=calgary;name=builders&any=has_project.cost=..5;unknown=name&none=city=airdrie',
     '/accounts?none=without_project&sort=name:asc',
@@ -106,14 +105,6 @@ it.each<[string, Pair[]]>([
   expect(readPairs(text)).toEqual(pairs)
   expect(writePairs(pairs)).toBe(text)
 })
-
-it.each(['51.0447,-114.0719,2km', '-90,180,1m', '0,0,1.5m', '-1..1,170..-170'])(
-  'the area %s is what it was',
-  (text) => {
-    const area = parseArea(text)
-    expect(area && formatArea(area)).toBe(text)
-  },
-)
 
 describe('limits', () => {
   it('are said', () => {

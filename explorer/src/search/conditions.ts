@@ -1,5 +1,5 @@
 import { relationOf, type Dataset, type FieldKind } from '../datasets'
-import { formatArea, parseArea, readNumber, type Area } from './area'
+import { formatPlace, parsePlace, placeValue, type Place } from './place'
 
 /** Condition is what a search wants of one field or relation. */
 export type Condition =
@@ -8,7 +8,7 @@ export type Condition =
   /** Inclusive; an end that is missing is open. Dates are YYYY-MM-DD. */
   | { kind: 'range'; from?: string; to?: string }
   | { kind: 'known'; known: boolean }
-  | { kind: 'area'; area: Area }
+  | Place
   /** One related record, or none, meets all conditions; the key says which. */
   | { kind: 'related'; conditions: Conditions }
 
@@ -74,10 +74,7 @@ function add(
   if (known !== undefined) {
     return !known && mayMix && before?.kind === 'values' ? { ...before, unknown: true } : { kind: 'known', known }
   }
-  if (kind === 'geo') {
-    const area = parseArea(value)
-    return area && { kind: 'area', area }
-  }
+  if (kind === 'place') return parsePlace(value)
   if (kind === 'number' || kind === 'date') return parseRange(kind, value)
   const exact = kind === 'text' && value.startsWith('=')
   const text = exact ? value.slice(1) : value
@@ -106,6 +103,13 @@ export function rangeBetween(kind: FieldKind, one: string, other: string): Condi
   return { kind: 'range', ...(from ? { from } : {}), ...(to ? { to } : {}) }
 }
 
+/** readNumber reads a number as JSON spells it; anything else is undefined. */
+export function readNumber(text: string): number | undefined {
+  if (!/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return undefined
+  const n = Number(text)
+  return Number.isFinite(n) ? n : undefined
+}
+
 /** readTime reads a day or an instant. */
 function readTime(text: string): number | undefined {
   const [, day] = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? []
@@ -127,8 +131,8 @@ export function write(conditions: Conditions): Pair[] {
         return [[key, c.from !== undefined && c.from === c.to ? c.from : `${c.from ?? ''}..${c.to ?? ''}`]]
       case 'known':
         return [[c.known ? names.known : names.unknown, key]]
-      case 'area':
-        return [[key, formatArea(c.area)]]
+      case 'place':
+        return [[key, formatPlace(c)]]
       case 'related': {
         const pairs = write(c.conditions).map(([name, value]): Pair => {
           const isKey = name !== names.known && name !== names.unknown
@@ -194,7 +198,7 @@ function filterOf(c: Exclude<Condition, { kind: 'related' }>, kind: FieldKind | 
       return { value: c.values, ...(c.exact ? { exact_match: true } : {}) }
     case 'range':
       return { value: [bound(c.from), bound(c.to)] }
-    case 'area':
-      return { value: c.area }
+    case 'place':
+      return { value: placeValue(c) }
   }
 }

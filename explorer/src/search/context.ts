@@ -44,6 +44,7 @@ export function useSearchOfAddress(workspace: Schemas['GetWorkspaceData'], descr
     (dataset, key) => {
       const kind = index.get(`${dataset}.${key}`)?.kind
       if (kind === 'enum') return 'values'
+      if (kind === 'geo') return 'place'
       return kind === 'text' && /_ids?$/.test(key) ? 'id' : kind
     },
     [index],

@@ -3,7 +3,7 @@ import { labelOf, rail, type RailField } from '../datasets'
 import { Notice } from '../ui/notice'
 import { useSearch } from './context'
 import { RangeFacet } from './range-facet'
-import { isEmpty } from './state'
+import { cleared, isEmpty } from './state'
 import { ValueFacet } from './value-facet'
 
 /** facetRequests asks for the facets of a rail. */
@@ -30,7 +30,7 @@ export function FacetRail({ counts, error, retry }: Props) {
       <div className="rail-head">
         <h2>Filters</h2>
         {!isEmpty(state) && (
-          <button className="link" onClick={() => change({ dataset: state.dataset, query: '', conditions: {} })}>
+          <button className="link" onClick={() => change(cleared(state))}>
             Clear all
           </button>
         )}

@@ -1,8 +1,8 @@
 import { labelOf, nouns, relationOf, type Dataset } from '../datasets'
-import { formatDay, formatNumber, formatShort } from '../format'
-import type { Area } from './area'
+import { formatDay, formatNumber } from '../format'
 import type { Condition, Conditions } from './conditions'
 import type { Search } from './context'
+import { phrasePlace } from './place'
 
 type Words = Pick<Search, 'kindOf' | 'valueLabel' | 'state'>
 
@@ -18,8 +18,8 @@ export function phrase(words: Words, key: string, c: Condition, dataset = words.
       return `${verbOf(words, key, c, dataset)} ${listOf(words, key, c, dataset)}`
     case 'range':
       return between(c, words.kindOf(dataset, key) === 'date')
-    case 'area':
-      return around(c.area)
+    case 'place':
+      return phrasePlace(c)
     case 'related':
       return related(words, key, c.conditions)
   }
@@ -52,18 +52,6 @@ function between({ from, to }: { from?: string; to?: string }, isDate: boolean):
   if (from !== undefined) return isDate ? `is from ${show(from)} on` : `is at least ${show(from)}`
   return `is up to ${show(to ?? '')}`
 }
-
-function around(area: Area): string {
-  if ('near' in area) {
-    const { latitude, longitude, radius_m } = area.near
-    const radius = radius_m < 1000 ? `${formatNumber(radius_m)} m` : `${formatShort(radius_m / 1000)} km`
-    return `is within ${radius} of ${degrees(latitude)}, ${degrees(longitude)}`
-  }
-  const { north, south, east, west } = area.within
-  return `is between ${degrees(south)} and ${degrees(north)} north, ${degrees(west)} and ${degrees(east)} east`
-}
-
-const degrees = (n: number) => String(Number(n.toFixed(4)))
 
 function related(words: Words, key: string, conditions: Conditions): string {
   const { dataset, has } = relationOf(key) ?? { dataset: words.state.dataset, has: true }

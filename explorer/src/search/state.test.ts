@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { bodyOf, format, parse, withCondition, type KindOf } from './state'
 
-const kinds: Record<string, ReturnType<KindOf>> = { stage: 'values', name: 'values', cost: 'number', filed_at: 'date' }
+const kinds: Record<string, ReturnType<KindOf>> = {
+  stage: 'values',
+  name: 'values',
+  cost: 'number',
+  filed_at: 'date',
+  location: 'place',
+}
 const kindOf: KindOf = (dataset, key) => (dataset === 'projects' ? kinds[key] : undefined)
 const read = (address: string) => {
   const { pathname, search } = new URL(address, 'http://x')
@@ -15,6 +21,9 @@ describe('the address', () => {
     '/accounts?q=builders',
     '/projects?q=garage&stage=filed&stage=permitted&cost=10000..&filed_at=2015-01-01..2019-12-31&sort=cost:desc',
     '/projects?cost=..5&unknown=filed_at',
+    '/projects?stage=filed&location=51.0447,-114.0719,2.5km&look=map&at=51.04,-114.07,11',
+    '/projects?location=50.84..51.21,-114.3..-113.9&unknown=filed_at',
+    '/projects?look=chart&by=filed_at:month&of=sum:cost',
     '/projects?cost=7&known=filed_at',
     '/projects?stage=filed&stage=permitted&unknown=stage&cost=7',
   ])('%s is what it was', (address) => {
@@ -50,7 +59,10 @@ describe('the request', () => {
         name: { known: false },
       },
     })
-    expect(bodyOf(read('/projects'), kindOf)).toEqual({})
+    expect(bodyOf(read('/projects?look=chart&by=stage'), kindOf)).toEqual({})
+    expect(bodyOf(read('/projects?location=51,-114,2km'), kindOf)).toEqual({
+      filters: { location: { value: { near: { latitude: 51, longitude: -114, radius_m: 2000 } } } },
+    })
   })
 
   it('has groups for values or unknown', () => {

@@ -15,6 +15,10 @@ import {
 
 export { isMixed, type Condition, type KindOf } from './conditions'
 
+/** looks are the ways to look at a search; a table if none is named. */
+export const looks = ['map', 'chart'] as const
+export type Look = (typeof looks)[number]
+
 /** SearchState is the search that the address describes. */
 export interface SearchState {
   dataset: Dataset
@@ -26,6 +30,13 @@ export interface SearchState {
   any?: Conditions[]
   /** Groups none of which may be met. */
   none?: Conditions[]
+  look?: Look
+  /** What the map shows: latitude,longitude,zoom. */
+  at?: string
+  /** What the chart counts by: a field, of dates with an interval: permitted_at:month. */
+  by?: string
+  /** What the chart measures, if it does not count: sum:cost. */
+  of?: string
   sort?: { field: string; order: 'asc' | 'desc' }
 }
 
@@ -36,14 +47,16 @@ export interface SearchState {
 const maxMixed = 3
 
 // Names in the address that are no keys of fields.
-const names = { query: 'q', sort: 'sort' }
+const names = { query: 'q', sort: 'sort', look: 'look' }
 const lists = ['any', 'none'] as const
+/** Names of what a look adds. */
+const ofLook = ['at', 'by', 'of'] as const
 
 /** The limits of the groups of a request, those of any and none together. */
 const most = { groups: 10, conditions: 50 }
 
 /**
- * parse reads an address: /dataset/record?q=text&key=value&key=from..to&unknown=key&sort=field:desc.
+ * parse reads an address: /dataset/record?q=text&key=value&key=from..to&unknown=key&sort=field:desc&look=map.
  * A group is any=key=value;key=from..to or none=…. What it does not know it ignores, also
  * groups that are more than a request takes.
  */
@@ -61,6 +74,11 @@ export function parse(path: string, search: string, kindOf: KindOf): SearchState
     } else if (name === names.sort) {
       const [field = '', order] = value.split(':')
       state.sort = { field, order: order === 'desc' ? 'desc' : 'asc' }
+    } else if (name === names.look) {
+      const look = looks.find((l) => l === value)
+      if (look) state.look = look
+    } else if (isOfLook(name)) {
+      state[name] = value
     } else pairs.push([name, value])
   }
   // A group cannot say both its own condition on a field and the choice between values and unknown.
@@ -73,6 +91,8 @@ export function parse(path: string, search: string, kindOf: KindOf): SearchState
   }
   return state
 }
+
+const isOfLook = (name: string): name is (typeof ofLook)[number] => ofLook.some((n) => n === name)
 
 /** format is the inverse of parse. */
 export function format(state: SearchState): string {
@@ -87,6 +107,8 @@ export function format(state: SearchState): string {
   write(state.conditions).forEach((pair) => add(...pair))
   for (const name of lists) state[name]?.forEach((group) => add(name, writePairs(write(group))))
   if (state.sort) add(names.sort, `${state.sort.field}:${state.sort.order}`)
+  if (state.look) add(names.look, state.look)
+  for (const name of ofLook) if (state.look && state[name]) add(name, state[name])
   const path = `/${state.dataset}${state.record ? `/${state.record}` : ''}`
   return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path
 }
@@ -104,6 +126,11 @@ export function withCondition(state: SearchState, key: string, condition: Condit
     if (condition.unknown) conditions[key] = { kind: 'known', known: false }
   } else if (condition) conditions[key] = condition
   return { ...state, conditions }
+}
+
+/** cleared is the search for everything, looked at in the same way. */
+export function cleared({ dataset, look, by, of }: SearchState): SearchState {
+  return { dataset, query: '', conditions: {}, ...(look ? { look } : {}), ...(by ? { by } : {}), ...(of ? { of } : {}) }
 }
 
 export const isEmpty = (state: SearchState) =>
