@@ -1,6 +1,6 @@
 import './builder.css'
 import { ArrowLeft, X } from 'lucide-react'
-import { useCallback, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { capital, counted, labelOf, nouns, relationOf } from '../datasets'
 import { useSearch } from '../search/context'
 import type { Page } from '../search/scope'
@@ -68,13 +68,16 @@ export function Builder({ start, left, count, close }: Props) {
       .find(Boolean)
     first?.focus()
   }, [name])
-  const closed = useCallback(() => {
+  const [before] = useState(() => document.activeElement)
+  const closed = () => {
     close()
-    // The chip that opened it may be gone.
+    // The browser gives the focus back unless an input has let it go; the chip may be gone.
     setTimeout(() => {
-      if (document.activeElement === document.body) document.getElementById(addFilter)?.focus()
+      if (document.activeElement !== document.body) return
+      const back = before?.isConnected && before !== document.body ? before : document.getElementById(addFilter)
+      if (back instanceof HTMLElement) back.focus()
     })
-  }, [close])
+  }
 
   const props = {
     change,
