@@ -70,7 +70,8 @@ interface ChipProps {
 function Chip({ field, label, edit, remove }: ChipProps) {
   const text = (
     <>
-      {field && <b>{field}</b>} <bdi>{label}</bdi>
+      {field && <b>{field} </b>}
+      <bdi>{label}</bdi>
     </>
   )
   return (
