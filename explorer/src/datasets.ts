@@ -27,7 +27,15 @@ export function counted(n: number, dataset: Dataset): string {
   return `${n.toLocaleString()} ${n === 1 ? nouns[dataset].one : nouns[dataset].many}`
 }
 
-export type FieldKind = 'values' | 'date' | 'number' | 'place'
+/** FieldKind is how a field is searched: an enum by its values, a text by its words. */
+export type FieldKind = 'values' | 'text' | 'id' | 'date' | 'number' | 'place' | 'relation'
+
+/** relationOf says what the key of a relation asks for: a related record, or none. */
+export function relationOf(key: string): { dataset: Dataset; has: boolean } | undefined {
+  const [, verb, one] = /^(has|without)_(\w+)$/.exec(key) ?? []
+  const dataset = datasets.find((d) => d === `${one}s`)
+  return dataset && { dataset, has: verb === 'has' }
+}
 
 /** RailField is a field with a facet in the rail. */
 export interface RailField {
@@ -47,7 +55,7 @@ export function steps(gap: number, ...limits: number[]): [number | null, number 
     return [from, next === undefined ? null : next - gap]
   })
 }
-const counts: RailField['ranges'] = steps(1, 1, 2, 5, 10, 20, 50, 100)
+const counts = steps(1, 1, 2, 5, 10, 20, 50, 100)
 
 /** rail lists the facets of each dataset; a request takes at most 12. */
 export const rail: Record<Dataset, RailField[]> = {
@@ -72,6 +80,9 @@ export const rail: Record<Dataset, RailField[]> = {
   contacts: [...values('role', 'status'), { key: 'projects_count', kind: 'number', ranges: counts }, ...values('city')],
   signals: [...values('signal_type', 'stage'), ...dates('occurred_at', 'detected_at'), ...values('city')],
 }
+
+/** rangesOf returns the ranges that a facet of a number counts. */
+export const rangesOf = (dataset: Dataset, key: string) => rail[dataset].find((f) => f.key === key)?.ranges ?? counts
 
 /** overviewDate is the field whose months the first sight of a dataset shows. */
 export const overviewDate: Partial<Record<Dataset, string>> = {
@@ -108,6 +119,7 @@ const labels: Record<string, string> = {
   project_id: 'Project',
   account_id: 'Firm',
   id: 'ID',
+  email: 'E-mail',
 }
 
 /** labelOf is the short name of a field. */

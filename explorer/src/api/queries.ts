@@ -6,17 +6,17 @@ import {
   type QueryClient,
 } from '@tanstack/react-query'
 import type { AnyRecord, Dataset } from '../datasets'
+import type { Parts } from '../search/conditions'
 import { answer, api, type Schemas } from './client'
 import { currentUser, providerSignIn } from './session'
 
 export const pageSize = 25
 
 /** Body is what a search, a count and a facet share. */
-export interface Body {
+export interface Body extends Parts {
   query?: string
-  filters?: Record<string, unknown>
-  relations?: Record<string, unknown>
-  any?: { filters: Record<string, unknown> }[]
+  any?: Parts[]
+  none?: Parts[]
 }
 
 /** Measure is what a facet says of a number, beside the counts. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { commandOf, curlOf } from './commands'
-import { bodyOf, type SearchState } from './state'
+import { bodyOf, type KindOf, type SearchState } from './state'
 
 const state: SearchState = {
   dataset: 'projects',
@@ -14,7 +14,12 @@ const state: SearchState = {
 }
 
 it('is a command that a shell reads as it is', () => {
-  expect(commandOf(state, {})).toBe(
+  expect(
+    commandOf(
+      state,
+      bodyOf(state, () => 'values'),
+    ),
+  ).toBe(
     `atlas search projects --query 'builder'\\''s $HOME' --filter stage=filed --filter 'stage=under review' ` +
       `--filter cost=10000.. --filter '{"sqft":{"known":false}}' --sort cost:desc --limit 25`,
   )
@@ -29,6 +34,34 @@ it('has groups for values or unknown', () => {
       bodyOf(mixed, () => 'values'),
     ),
   ).toBe(`atlas search projects --any '{"stage":{"value":["filed"]}}' --any '{"stage":{"known":false}}' --limit 25`)
+})
+
+it('has relations, groups and areas', () => {
+  const complex: SearchState = {
+    dataset: 'accounts',
+    query: '',
+    conditions: {
+      name: { kind: 'values', values: ['Truman Homes'], exact: true },
+      has_project: {
+        kind: 'related',
+        conditions: {
+          stage: { kind: 'values', values: ['filed'] },
+          location: { kind: 'place', near: { latitude: 51, longitude: -114, radius_m: 2000 } },
+        },
+      },
+      has_contact: { kind: 'related', conditions: { email: { kind: 'known', known: true } } },
+      without_signal: { kind: 'related', conditions: {} },
+    },
+    any: [{ city: { kind: 'values', values: ['calgary'] } }],
+    none: [{ has_project: { kind: 'related', conditions: {} }, city: { kind: 'known', known: false } }],
+  }
+  const kindOf: KindOf = (_, key) => (key.startsWith('has') || key.startsWith('without') ? 'relation' : 'values')
+  expect(commandOf(complex, bodyOf(complex, kindOf))).toBe(
+    `atlas search accounts --filter 'name==Truman Homes' --filter has_project.stage=filed ` +
+      `--filter has_project.location=51,-114,2km --filter '{"has_contact":{"email":{"known":true}}}' ` +
+      `--filter without_signal --any '{"city":{"value":["calgary"]}}' ` +
+      `--none '{"city":{"known":false},"has_project":{}}' --limit 25`,
+  )
 })
 
 it('is a request with the body of the search', () => {

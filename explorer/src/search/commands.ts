@@ -1,6 +1,6 @@
 import type { Body } from '../api/queries'
-import { formatPlace } from './place'
-import { isMixed, type SearchState } from './state'
+import { isMixed, write, type Condition, type Pair } from './conditions'
+import type { SearchState } from './state'
 
 /** quote makes a text one word of a POSIX shell. */
 const quote = (text: string) => (/^[\w./:=,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
@@ -17,18 +17,27 @@ export function curlOf(base: string, state: SearchState, body: Body, workspace: 
 }
 
 /** commandOf is the search as a command of the program atlas. */
-export function commandOf(state: SearchState, { any = [] }: Body): string {
+export function commandOf(state: SearchState, { filters = {}, relations = {}, any = [], none = [] }: Body): string {
   const words = ['atlas', 'search', state.dataset]
   if (state.query) words.push('--query', quote(state.query))
   const filter = (text: string) => words.push('--filter', quote(text))
   for (const [key, c] of Object.entries(state.conditions)) {
     if (isMixed(c)) continue
-    if (c.kind === 'values') c.values.forEach((v) => filter(`${key}=${v}`))
-    else if (c.kind === 'range') filter(`${key}=${c.from ?? ''}..${c.to ?? ''}`)
-    else if (c.kind === 'place') filter(`${key}=${formatPlace(c)}`)
-    else filter(JSON.stringify({ [key]: { known: c.known } }))
+    if (isPair(c)) write({ [key]: c }).forEach((pair) => filter(writePair(pair)))
+    else filter(JSON.stringify({ [key]: relations[key] ?? filters[key] }))
   }
-  for (const group of any) words.push('--any', quote(JSON.stringify(group.filters)))
+  for (const g of any) words.push('--any', quote(JSON.stringify({ ...g.filters, ...g.relations })))
+  for (const g of none) words.push('--none', quote(JSON.stringify({ ...g.filters, ...g.relations })))
   if (state.sort) words.push('--sort', `${state.sort.field}${state.sort.order === 'desc' ? ':desc' : ''}`)
   return [...words, '--limit', '25'].join(' ')
+}
+
+const writePair = ([name, value]: Pair) => (value === '' ? name : `${name}=${value}`)
+
+/** isPair reports whether a condition has the form KEY=VALUE; else it is written as JSON. */
+function isPair(c: Condition): boolean {
+  if (c.kind === 'related') return Object.values(c.conditions).every(isPair)
+  // The command line reads == as the whole text.
+  if (c.kind === 'values') return c.exact || !c.values.some((v) => v.startsWith('='))
+  return c.kind !== 'known'
 }

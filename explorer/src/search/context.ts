@@ -4,7 +4,9 @@ import type { Schemas } from '../api/client'
 import { findLoaded, recordQuery, rowsQuery, type Body, type Descriptor } from '../api/queries'
 import { go, useAddress } from '../address'
 import { capital, type Dataset } from '../datasets'
-import { bodyOf, format, parse, type KindOf, type SearchState } from './state'
+import { notify } from '../ui/toast'
+import { useNames } from './names'
+import { bodyOf, format, limitOf, parse, type KindOf, type SearchState } from './state'
 
 export interface Search {
   workspace: Schemas['GetWorkspaceData']
@@ -14,7 +16,9 @@ export interface Search {
   /** describe says what a field means. */
   describe: (dataset: Dataset, key: string) => string | undefined
   /** valueLabel is what people call a value. */
-  valueLabel: (key: string, value: string) => string
+  valueLabel: (key: string, value: string, dataset?: Dataset) => string
+  /** fieldsOf lists the descriptors of a dataset. */
+  fieldsOf: (dataset: Dataset) => Descriptor[]
   /** change goes to another search; replace leaves no entry to go back to. */
   change: (next: SearchState, options?: { replace?: boolean }) => void
   /** load reads the first rows of a search, unless they were read before. */
@@ -39,13 +43,14 @@ export function useSearchOfAddress(workspace: Schemas['GetWorkspaceData'], descr
   const kindOf = useCallback<KindOf>(
     (dataset, key) => {
       const kind = index.get(`${dataset}.${key}`)?.kind
-      if (kind === 'date' || kind === 'number') return kind
+      if (kind === 'enum') return 'values'
       if (kind === 'geo') return 'place'
-      return kind === 'enum' || kind === 'text' ? 'values' : undefined
+      return kind === 'text' && /_ids?$/.test(key) ? 'id' : kind
     },
     [index],
   )
   const state = useMemo(() => parse(path, search, kindOf), [path, search, kindOf])
+  const names = useNames(workspace.id, state, kindOf)
   return useMemo(
     () => ({
       workspace,
@@ -53,12 +58,18 @@ export function useSearchOfAddress(workspace: Schemas['GetWorkspaceData'], descr
       body: bodyOf(state, kindOf),
       kindOf,
       describe: (dataset, key) => index.get(`${dataset}.${key}`)?.description,
-      valueLabel: (key, value) => {
-        const known = index.get(`${state.dataset}.${key}`)?.values ?? []
+      fieldsOf: (dataset) => descriptors.filter((d) => d.dataset === dataset),
+      valueLabel: (key, value, dataset = state.dataset) => {
+        if (kindOf(dataset, key) === 'id') return names[value] ?? `${value.slice(0, 8)}…`
+        const known = index.get(`${dataset}.${key}`)?.values ?? []
         const folded = value.toLowerCase()
         return known.find((v) => v.value.toLowerCase() === folded)?.label ?? capital(value.replaceAll('_', ' '))
       },
-      change: (next, options) => go(format(next), options),
+      change: (next, options) => {
+        const refusal = limitOf(bodyOf(next, kindOf))
+        if (refusal) notify(refusal)
+        else go(format(next), options)
+      },
       load: (next) => {
         const query = rowsQuery(workspace.id, next.dataset, bodyOf(next, kindOf), next.sort)
         // The table shows the error.
@@ -70,6 +81,6 @@ export function useSearchOfAddress(workspace: Schemas['GetWorkspaceData'], descr
         client.fetchQuery(recordQuery(workspace.id, dataset, id)).catch(() => undefined)
       },
     }),
-    [workspace, state, kindOf, index, client],
+    [workspace, state, kindOf, descriptors, names, index, client],
   )
 }

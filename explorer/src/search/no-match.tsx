@@ -1,21 +1,15 @@
 import { useQueries } from '@tanstack/react-query'
 import { facetsQuery } from '../api/queries'
-import { counted, labelOf, nouns } from '../datasets'
+import { counted, nouns } from '../datasets'
 import { useSearch } from './context'
-import { phrase } from './sentence'
-import { bodyOf, cleared, withCondition, type SearchState } from './state'
+import { relaxationsOf } from './relax'
+import { bodyOf, cleared } from './state'
 
 /** NoMatch offers a similar text, and says which condition to give up and what that would find. */
 export function NoMatch({ didYouMean }: { didYouMean: string | undefined }) {
   const search = useSearch()
   const { workspace, state, kindOf, change } = search
-  const relaxed: { text: string; state: SearchState }[] = Object.entries(state.conditions)
-    .slice(0, 8)
-    .map(([key, c]) => ({
-      text: `${labelOf(key)} ${phrase(search, key, c)}`,
-      state: withCondition(state, key, undefined),
-    }))
-  if (state.query) relaxed.unshift({ text: `“${state.query}”`, state: { ...state, query: '' } })
+  const relaxed = relaxationsOf(search)
   const counts = useQueries({
     queries: relaxed.map((r) => facetsQuery(workspace.id, r.state.dataset, bodyOf(r.state, kindOf), [])),
   })

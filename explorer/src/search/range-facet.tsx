@@ -4,6 +4,7 @@ import { labelOf, type RailField } from '../datasets'
 import { formatNumber } from '../format'
 import { Histogram } from '../ui/histogram'
 import { barsOf, rangeOf } from './buckets'
+import { rangeBetween } from './conditions'
 import { useSearch } from './context'
 import { withCondition, type Condition } from './state'
 
@@ -52,13 +53,13 @@ export function RangeFacet({ field, facet }: { field: RailField; facet: Schemas[
 }
 
 interface EndsProps {
-  field: RailField
+  field: Pick<RailField, 'key' | 'kind'>
   range: { from?: string; to?: string } | undefined
   set: (c: Condition | undefined) => void
 }
 
 /** Ends takes effect when one leaves an input or presses Enter. */
-function Ends({ field, range, set }: EndsProps) {
+export function Ends({ field, range, set }: EndsProps) {
   const end = (name: 'from' | 'to') => (
     <input
       type={field.kind === 'date' ? 'date' : 'text'}
@@ -73,12 +74,10 @@ function Ends({ field, range, set }: EndsProps) {
       onBlur={(e) => {
         const text = e.target.value.replaceAll(/[,\s_]/g, '')
         if (text === (range?.[name] ?? '')) return
-        if (field.kind === 'number' && text !== '' && !Number.isFinite(Number(text))) {
-          e.target.value = range?.[name] ?? ''
-          return
-        }
-        const next: { from?: string; to?: string } = { ...range, [name]: text || undefined }
-        set(next.from || next.to ? { kind: 'range', ...next } : undefined)
+        const next: { from?: string; to?: string } = { ...range, [name]: text }
+        const condition = rangeBetween(field.kind, next.from ?? '', next.to ?? '')
+        if (condition || (!next.from && !next.to)) set(condition)
+        else e.target.value = range?.[name] ?? ''
       }}
     />
   )

@@ -8,6 +8,7 @@ import { RecordDrawer } from '../record/record-drawer'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
 import { useNarrow } from '../ui/use-narrow'
+import { clausesOf } from './clauses'
 import { SearchContext, useSearchOfAddress } from './context'
 import { CopySearch } from './copy-search'
 import { FacetRail, facetRequests } from './facet-rail'
@@ -32,7 +33,7 @@ export function SearchScreen({ workspace, descriptors }: ScreenProps) {
   const narrow = useNarrow()
   const sheet = useRef<HTMLDialogElement>(null)
   const shortcuts = useShortcuts()
-  const conditions = Object.keys(state.conditions).length
+  const conditions = clausesOf(search).length
   const railOf = <FacetRail counts={counts} error={facets.error} retry={() => void facets.refetch()} />
   return (
     <SearchContext value={search}>

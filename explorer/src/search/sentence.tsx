@@ -1,15 +1,28 @@
-import { X } from 'lucide-react'
-import { capital, counted, labelOf, nouns } from '../datasets'
-import { formatDay, formatNumber } from '../format'
-import { useSearch, type Search } from './context'
-import { phrasePlace } from './place'
-import { withCondition, type Condition } from './state'
+import { Plus, X } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import { capital, counted, nouns } from '../datasets'
+import { clausesOf, type Clause } from './clauses'
+import { useSearch } from './context'
+import type { Page } from './scope'
+import type { SearchState } from './state'
 
-/** Sentence says what the search is, each condition as a chip that can be removed. */
+const Builder = lazy(() => import('../builder/builder').then((m) => ({ default: m.Builder })))
+
+/** addFilter is the id of the button that opens the builder. */
+export const addFilter = 'add-filter'
+
+/** Sentence says what the search is, each condition as a chip that can be changed and removed. */
 export function Sentence({ count }: { count: number | undefined }) {
   const search = useSearch()
   const { state, change } = search
-  const conditions = Object.entries(state.conditions)
+  const [open, setOpen] = useState<{ page: Page; left: number; at: number }>()
+  const opener = (page: Page) => (e: React.MouseEvent) =>
+    setOpen({ page, left: e.currentTarget.getBoundingClientRect().left, at: e.timeStamp })
+  // The chip that had the focus goes.
+  const remove = (next: SearchState) => () => {
+    change(next)
+    document.getElementById(addFilter)?.focus()
+  }
   const start = count === undefined ? capital(nouns[state.dataset].many) : counted(count, state.dataset)
   return (
     <div className="sentence">
@@ -17,47 +30,59 @@ export function Sentence({ count }: { count: number | undefined }) {
       {state.query && (
         <>
           <span className="word">with</span>
-          <Chip label={`“${state.query}”`} remove={() => change({ ...state, query: '' })} />
+          <Chip label={`“${state.query}”`} remove={remove({ ...state, query: '' })} />
         </>
       )}
-      {conditions.map(([key, c], i) => (
-        <span className="clause" key={key}>
-          <span className="word">{i === 0 ? 'where' : 'and'}</span>
-          <Chip
-            field={labelOf(key)}
-            label={phrase(search, key, c)}
-            remove={() => change(withCondition(state, key, undefined))}
-          />
+      {clausesOf(search).map((c, i) => (
+        <span className="clause" key={c.id}>
+          <span className="word">{wordsBefore(c, i)}</span>
+          <Chip {...c} edit={opener(c.page)} remove={remove(c.without)} />
         </span>
       ))}
+      <button
+        id={addFilter}
+        className="add"
+        aria-haspopup="dialog"
+        aria-keyshortcuts="f"
+        onClick={opener({ kind: 'pick', scope: {} })}
+      >
+        <Plus size={14} aria-hidden /> Filter <kbd aria-hidden="true">F</kbd>
+      </button>
+      {open && (
+        <Suspense fallback={null}>
+          <Builder key={open.at} start={open.page} left={open.left} count={count} close={() => setOpen(undefined)} />
+        </Suspense>
+      )}
     </div>
   )
 }
 
-/** phrase continues the name of a field: "is Filed or Approved". */
-export function phrase({ kindOf, state, valueLabel }: Search, key: string, c: Condition): string {
-  if (c.kind === 'known') return c.known ? 'is known' : 'is unknown'
-  if (c.kind === 'place') return phrasePlace(c)
-  if (c.kind === 'values') {
-    const list = new Intl.ListFormat('en', { type: 'disjunction' })
-    const words = c.values.map((v) => valueLabel(key, v))
-    return `is ${list.format(c.unknown ? [...words, 'unknown'] : words)}`
-  }
-  const isDate = kindOf(state.dataset, key) === 'date'
-  const show = (text: string) => (isDate ? formatDay(text) : formatNumber(Number(text)))
-  if (c.from !== undefined && c.to !== undefined) {
-    return c.from === c.to ? `is ${show(c.from)}` : `is ${show(c.from)} to ${show(c.to)}`
-  }
-  if (c.from !== undefined) return isDate ? `is from ${show(c.from)} on` : `is at least ${show(c.from)}`
-  return `is up to ${show(c.to ?? '')}`
+const wordsBefore = ({ word }: Clause, i: number) =>
+  word === 'or' ? 'or' : [i === 0 ? 'where' : 'and', word].filter(Boolean).join(' ')
+
+interface ChipProps {
+  field?: string
+  label: string
+  edit?: (e: React.MouseEvent) => void
+  remove: () => void
 }
 
-function Chip({ field, label, remove }: { field?: string; label: string; remove: () => void }) {
+function Chip({ field, label, edit, remove }: ChipProps) {
+  const text = (
+    <>
+      {field && <b>{field} </b>}
+      <bdi>{label}</bdi>
+    </>
+  )
   return (
     <span className="chip">
-      <span>
-        {field && <b>{field}</b>} {label}
-      </span>
+      {edit ? (
+        <button className="what" aria-haspopup="dialog" onClick={edit}>
+          {text}
+        </button>
+      ) : (
+        <span className="what">{text}</span>
+      )}
       <button aria-label={`Remove ${field ?? ''} ${label}`} onClick={remove}>
         <X size={12} aria-hidden />
       </button>

@@ -1,7 +1,9 @@
 import { useEffect, useRef } from 'react'
+import { addFilter } from './sentence'
 
 const keys: [string, string][] = [
   ['/', 'Search'],
+  ['f', 'Add a filter'],
   ['j  k', 'Next and previous row'],
   ['Enter', 'Open the row; in the search box: load rows'],
   ['Esc', 'Close the record'],
@@ -18,6 +20,7 @@ export function useShortcuts() {
         e.target.matches('input:not([type=checkbox], [type=radio]), textarea, select')
       if (typing || e.metaKey || e.ctrlKey || e.altKey || document.querySelector('dialog[open]')) return
       if (e.key === '/') document.getElementById('search')?.focus()
+      else if (e.key === 'f') document.getElementById(addFilter)?.click()
       else if (e.key === '?') dialog.current?.showModal()
       else if ((e.key === 'j' || e.key === 'k') && !e.defaultPrevented) {
         document.querySelector<HTMLElement>('[role=row][tabindex="0"]')?.focus()

@@ -1,15 +1,19 @@
 import type { Body } from '../api/queries'
-import { datasets, type Dataset, type FieldKind } from '../datasets'
-import { formatPlace, parsePlace, placeValue, type Place } from './place'
+import { datasets, type Dataset } from '../datasets'
+import {
+  isMixed,
+  partsOf,
+  read,
+  readPairs,
+  write,
+  writePairs,
+  type Condition,
+  type Conditions,
+  type KindOf,
+  type Pair,
+} from './conditions'
 
-/** Condition is what a search wants of one field. */
-export type Condition =
-  /** One of the values, or with unknown none at all. */
-  | { kind: 'values'; values: string[]; unknown?: boolean }
-  /** Inclusive; an end that is missing is open. Dates are YYYY-MM-DD. */
-  | { kind: 'range'; from?: string; to?: string }
-  | { kind: 'known'; known: boolean }
-  | Place
+export { isMixed, type Condition, type KindOf } from './conditions'
 
 /** looks are the ways to look at a search; a table if none is named. */
 export const looks = ['map', 'chart'] as const
@@ -21,8 +25,11 @@ export interface SearchState {
   /** The record in the drawer. */
   record?: string
   query: string
-  conditions: Record<string, Condition>
-  sort?: { field: string; order: 'asc' | 'desc' }
+  conditions: Conditions
+  /** Groups one of which must be met. */
+  any?: Conditions[]
+  /** Groups none of which may be met. */
+  none?: Conditions[]
   look?: Look
   /** What the map shows: latitude,longitude,zoom. */
   at?: string
@@ -30,10 +37,8 @@ export interface SearchState {
   by?: string
   /** What the chart measures, if it does not count: sum:cost. */
   of?: string
+  sort?: { field: string; order: 'asc' | 'desc' }
 }
-
-/** kindOf returns the kind of a field, undefined for one that cannot be searched. */
-export type KindOf = (dataset: Dataset, key: string) => FieldKind | undefined
 
 /**
  * How many fields may have both values and unknown: a request takes 10 groups, and each
@@ -42,22 +47,30 @@ export type KindOf = (dataset: Dataset, key: string) => FieldKind | undefined
 const maxMixed = 3
 
 // Names in the address that are no keys of fields.
-const names = { query: 'q', sort: 'sort', known: 'known', unknown: 'unknown', look: 'look' }
+const names = { query: 'q', sort: 'sort', look: 'look' }
+const lists = ['any', 'none'] as const
 /** Names of what a look adds. */
 const ofLook = ['at', 'by', 'of'] as const
 
+/** The limits of the groups of a request, those of any and none together. */
+const most = { groups: 10, conditions: 50 }
+
 /**
  * parse reads an address: /dataset/record?q=text&key=value&key=from..to&unknown=key&sort=field:desc&look=map.
- * Pairs of key and value are those of `atlas search --filter`. What it does not know it ignores.
+ * A group is any=key=value;key=from..to or none=…. What it does not know it ignores, also
+ * groups that are more than a request takes.
  */
 export function parse(path: string, search: string, kindOf: KindOf): SearchState {
   const [, first = '', record] = path.split('/')
   const dataset = datasets.find((d) => d === first) ?? 'projects'
-  const state: SearchState = { dataset, query: '', conditions: {}, ...(record ? { record } : {}) }
-  const mayMix = () => Object.values(state.conditions).filter((c) => c.kind === 'values' && c.unknown).length < maxMixed
+  let state: SearchState = { dataset, query: '', conditions: {}, ...(record ? { record } : {}) }
+  const pairs: Pair[] = []
   for (const [name, value] of new URLSearchParams(search)) {
-    if (name === names.query) {
-      state.query = value
+    if (name === names.query) state.query = value
+    else if (name === 'any' || name === 'none') {
+      const group = read(readPairs(value), dataset, kindOf, () => false)
+      const before = state[name] ?? []
+      if (Object.keys(group).length > 0 && before.length < most.groups) state[name] = [...before, group]
     } else if (name === names.sort) {
       const [field = '', order] = value.split(':')
       state.sort = { field, order: order === 'desc' ? 'desc' : 'asc' }
@@ -66,62 +79,44 @@ export function parse(path: string, search: string, kindOf: KindOf): SearchState
       if (look) state.look = look
     } else if (isOfLook(name)) {
       state[name] = value
-    } else if (name === names.known || name === names.unknown) {
-      if (!kindOf(dataset, value)) continue
-      const before = state.conditions[value]
-      state.conditions[value] =
-        name === names.unknown && before?.kind === 'values' && mayMix()
-          ? { ...before, unknown: true }
-          : { kind: 'known', known: name === names.known }
-    } else {
-      const kind = kindOf(dataset, name)
-      if (kind === 'values') {
-        const before = state.conditions[name]
-        if (before?.kind === 'values') state.conditions[name] = { ...before, values: [...before.values, value] }
-        else {
-          const unknown = before?.kind === 'known' && !before.known && mayMix()
-          state.conditions[name] = { kind: 'values', values: [value], ...(unknown ? { unknown } : {}) }
-        }
-      } else if (kind) {
-        const condition = kind === 'place' ? parsePlace(value) : parseRange(value)
-        if (condition) state.conditions[name] = condition
-      }
-    }
+    } else pairs.push([name, value])
+  }
+  // A group cannot say both its own condition on a field and the choice between values and unknown.
+  const mayMix = (key: string, all: Conditions) =>
+    !state.any?.some((group) => key in group) && Object.values(all).filter(isMixed).length < maxMixed
+  state.conditions = read(pairs, dataset, kindOf, mayMix)
+  while (limitOf(bodyOf(state, kindOf))) {
+    const last = state.none ? 'none' : 'any'
+    state = withGroups(state, last, state[last]?.slice(0, -1) ?? [])
   }
   return state
 }
 
 const isOfLook = (name: string): name is (typeof ofLook)[number] => ofLook.some((n) => n === name)
 
-function parseRange(text: string): Condition | undefined {
-  const dots = text.indexOf('..')
-  const [from, to] = dots < 0 ? [text, text] : [text.slice(0, dots), text.slice(dots + 2)]
-  if (!from && !to) return undefined
-  return { kind: 'range', ...(from ? { from } : {}), ...(to ? { to } : {}) }
-}
-
 /** format is the inverse of parse. */
 export function format(state: SearchState): string {
   const pairs: string[] = []
   // Colons, commas and dots are allowed in a query and easier to read as they are.
   const encode = (text: string) =>
-    encodeURIComponent(text).replaceAll('%3A', ':').replaceAll('%2C', ',').replaceAll('%20', '+')
-  const add = (name: string, value: string) => pairs.push(`${encode(name)}=${encode(value)}`)
+    encodeURIComponent(text)
+      .replace(/%(3A|2C|3B|3D)/g, decodeURIComponent)
+      .replaceAll('%20', '+')
+  const add = (name: string, value: string) => pairs.push(value === '' ? name : `${name}=${encode(value)}`)
   if (state.query) add(names.query, state.query)
-  for (const [key, c] of Object.entries(state.conditions)) {
-    if (c.kind === 'values') {
-      c.values.forEach((v) => add(key, v))
-      if (c.unknown) add(names.unknown, key)
-    } else if (c.kind === 'range')
-      add(key, c.from !== undefined && c.from === c.to ? c.from : `${c.from ?? ''}..${c.to ?? ''}`)
-    else if (c.kind === 'place') add(key, formatPlace(c))
-    else add(c.known ? names.known : names.unknown, key)
-  }
+  write(state.conditions).forEach((pair) => add(...pair))
+  for (const name of lists) state[name]?.forEach((group) => add(name, writePairs(write(group))))
   if (state.sort) add(names.sort, `${state.sort.field}:${state.sort.order}`)
   if (state.look) add(names.look, state.look)
   for (const name of ofLook) if (state.look && state[name]) add(name, state[name])
   const path = `/${state.dataset}${state.record ? `/${state.record}` : ''}`
   return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path
+}
+
+/** withGroups replaces the groups of a list; a list without groups goes. */
+export function withGroups(state: SearchState, of: 'any' | 'none', groups: Conditions[]): SearchState {
+  const { [of]: _, ...rest } = state
+  return groups.length > 0 ? { ...rest, [of]: groups } : rest
 }
 
 /** withCondition sets or removes the condition on a field. */
@@ -138,34 +133,41 @@ export function cleared({ dataset, look, by, of }: SearchState): SearchState {
   return { dataset, query: '', conditions: {}, ...(look ? { look } : {}), ...(by ? { by } : {}), ...(of ? { of } : {}) }
 }
 
-export const isEmpty = (state: SearchState) => !state.query && Object.keys(state.conditions).length === 0
-
-/** isMixed reports whether a condition takes values and unknown, which a filter cannot say. */
-export const isMixed = (c: Condition | undefined) => c?.kind === 'values' && c.unknown === true
+export const isEmpty = (state: SearchState) =>
+  !state.query && Object.keys(state.conditions).length === 0 && !state.any && !state.none
 
 /** bodyOf returns the conditions of a request. */
 export function bodyOf(state: SearchState, kindOf: KindOf): Body {
-  const filters: Record<string, unknown> = {}
+  const { dataset, query, conditions, any = [], none = [] } = state
+  const parts = (c: Conditions) => partsOf(c, dataset, kindOf)
+  const plain = Object.entries(conditions).filter(([, c]) => !isMixed(c))
   // A group for each choice between values and unknown.
-  let groups: Record<string, unknown>[] = [{}]
-  for (const [key, c] of Object.entries(state.conditions)) {
-    if (c.kind === 'known') filters[key] = { known: c.known }
-    else if (c.kind === 'place') filters[key] = { value: placeValue(c) }
-    else if (isMixed(c) && c.kind === 'values') {
-      groups = groups.flatMap((g) => [
-        { ...g, [key]: { value: c.values } },
-        { ...g, [key]: { known: false } },
-      ])
-    } else if (c.kind === 'values') filters[key] = { value: c.values }
-    else {
-      const bound = (text: string | undefined) =>
-        text === undefined ? null : kindOf(state.dataset, key) === 'number' ? Number(text) : text
-      filters[key] = { value: [bound(c.from), bound(c.to)] }
-    }
+  let groups = any.length > 0 ? any : [{}]
+  for (const [key, c] of Object.entries(conditions)) {
+    if (c.kind !== 'values' || !c.unknown) continue
+    const { unknown: _, ...values } = c
+    const choices: Condition[] = [values, { kind: 'known', known: false }]
+    groups = groups.flatMap((g) => choices.map((choice) => ({ ...g, [key]: choice })))
   }
   return {
-    ...(state.query ? { query: state.query } : {}),
-    ...(Object.keys(filters).length > 0 ? { filters } : {}),
-    ...(groups.length > 1 ? { any: groups.map((group) => ({ filters: group })) } : {}),
+    ...(query ? { query } : {}),
+    ...parts(Object.fromEntries(plain)),
+    ...(groups.some((g) => Object.keys(g).length > 0) ? { any: groups.map(parts) } : {}),
+    ...(none.length > 0 ? { none: none.map(parts) } : {}),
   }
+}
+
+/** limitOf says why the service would refuse a request with so many groups. */
+export function limitOf({ any = [], none = [] }: Body): string | undefined {
+  const groups = [...any, ...none]
+  const conditions = groups
+    .flatMap(({ filters = {}, relations = {} }) => [filters, relations, ...Object.values(relations)])
+    .reduce((n, part) => n + Object.keys(part).length, 0)
+  if (groups.length > most.groups) {
+    return `A search takes ${most.groups} alternatives and exclusions together; this would make ${groups.length}.`
+  }
+  if (conditions > most.conditions) {
+    return `The alternatives and exclusions of a search take ${most.conditions} conditions together; this would make ${conditions}.`
+  }
+  return undefined
 }

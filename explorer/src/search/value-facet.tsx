@@ -5,6 +5,7 @@ import { facetsQuery } from '../api/queries'
 import { labelOf } from '../datasets'
 import { formatNumber } from '../format'
 import { useSearch } from './context'
+import { conditionsAt, exclusionOf, withExclusion } from './scope'
 import { bodyOf, isMixed, withCondition } from './state'
 
 interface Option {
@@ -13,17 +14,22 @@ interface Option {
   count: number | undefined
 }
 
-/** ValueFacet chooses among the values of a field; several are alternatives. */
+/** ValueFacet chooses among the values of a field, to find or to leave out; several are alternatives. */
 export function ValueFacet({ field, facet: counted }: { field: string; facet: Schemas['Facet'] }) {
   const { state, change, describe, valueLabel, workspace, kindOf } = useSearch()
-  // A facet ignores the filter on its field, but not the groups that say "or unknown".
   const condition = state.conditions[field]
-  const body = bodyOf(withCondition(state, field, undefined), kindOf)
+  const exclusion = exclusionOf(state, field)
+  const excluded = exclusion && conditionsAt(state, exclusion)[field]
+  const [wantsNot, setWantsNot] = useState(false)
+  const isNot = excluded ? true : condition ? false : wantsNot
+  // A facet ignores the filter on its field, but not the groups that exclude or say "or unknown".
+  const inGroups = isMixed(condition) || excluded !== undefined
+  const body = bodyOf(withExclusion(state, field, []), kindOf)
   const alone = useQuery({
     ...facetsQuery(workspace.id, state.dataset, body, [{ field, limit: 8 }]),
-    enabled: isMixed(condition),
+    enabled: inGroups,
   })
-  const facet = (isMixed(condition) && alone.data?.facets[0]) || counted
+  const facet = (inGroups && alone.data?.facets[0]) || counted
   const id = useId()
   const [prefix, setPrefix] = useState('')
   const [all, setAll] = useState(false)
@@ -32,7 +38,8 @@ export function ValueFacet({ field, facet: counted }: { field: string; facet: Sc
     ...facetsQuery(workspace.id, state.dataset, body, [{ field, limit: 50, ...(wanted ? { prefix: wanted } : {}) }]),
     enabled: wanted !== '' || all,
   })
-  const chosen = condition?.kind === 'values' ? condition.values : []
+  const active = excluded ?? condition
+  const chosen = active?.kind === 'values' ? active.values : []
   const shown = ((wanted || all) && more.data?.facets[0]) || facet
   const options: Option[] = (shown.values ?? []).map((v) => ({
     value: v.value,
@@ -47,17 +54,33 @@ export function ValueFacet({ field, facet: counted }: { field: string; facet: Sc
   const most = Math.max(1, ...options.map((o) => o.count ?? 0))
   const isUnknown = isMixed(condition) || (condition?.kind === 'known' && !condition.known)
   const others = facet.other ?? 0
-  const choose = (values: string[], unknown: boolean) =>
-    change(withCondition(state, field, { kind: 'values', values, ...(unknown ? { unknown } : {}) }))
+  const choose = (values: string[], unknown: boolean, not = isNot) => {
+    if (not && !unknown) return change(withExclusion(state, field, values))
+    const rest = withExclusion(state, field, [])
+    change(withCondition(rest, field, { kind: 'values', values, ...(unknown ? { unknown } : {}) }))
+  }
   const set = (value: string, on: boolean) => {
     const rest = chosen.filter((v) => !same(v, value))
     choose(on ? [...rest, value] : rest, isUnknown)
   }
   return (
     <section className="facet" aria-labelledby={id}>
-      <h3 id={id} title={describe(state.dataset, field)}>
-        {labelOf(field)}
-      </h3>
+      <div className="facet-head">
+        <h3 id={id} title={describe(state.dataset, field)}>
+          {labelOf(field)}
+        </h3>
+        <button
+          className={active ? 'link turn' : 'link turn idle'}
+          aria-label={`${labelOf(field)} ${isNot ? 'is not' : 'is'}`}
+          title={isNot ? 'Find what is chosen' : 'Leave out what is chosen'}
+          onClick={() => {
+            setWantsNot(!isNot)
+            if (chosen.length > 0) choose(chosen, false, !isNot)
+          }}
+        >
+          {isNot ? 'is not' : 'is'}
+        </button>
+      </div>
       {(others > 0 || prefix) && (
         <input
           className="within"
@@ -87,7 +110,7 @@ export function ValueFacet({ field, facet: counted }: { field: string; facet: Sc
             </label>
           </li>
         ))}
-        {((facet.unknown ?? 0) > 0 || isUnknown) && (
+        {!isNot && ((facet.unknown ?? 0) > 0 || isUnknown) && (
           <li>
             <label className="unknown">
               <input type="checkbox" checked={isUnknown} onChange={(e) => choose(chosen, e.target.checked)} />

@@ -1,0 +1,49 @@
+import type { FieldKind } from '../datasets'
+import type { Condition } from '../search/conditions'
+
+/** Mode is what a condition says of a field, before its values. */
+export type Mode = 'is' | 'exactly' | 'not' | 'range' | 'near' | 'within' | 'known' | 'unknown'
+
+const own: Record<FieldKind, Mode[]> = {
+  values: ['is', 'not'],
+  id: ['is', 'not'],
+  text: ['is', 'exactly', 'not'],
+  number: ['range'],
+  date: ['range'],
+  place: ['near', 'within'],
+  relation: [],
+}
+
+/** modesOf lists the modes of a kind; without exclude, those that one condition can say. */
+export const modesOf = (kind: FieldKind, exclude: boolean): Mode[] => [
+  ...own[kind].filter((m) => exclude || m !== 'not'),
+  'known',
+  'unknown',
+]
+
+/** modeOf returns the mode of a condition, the first one if there is none. */
+export function modeOf(kind: FieldKind, c: Condition | undefined, excluded: boolean): Mode {
+  if (excluded) return 'not'
+  if (c?.kind === 'known') return c.known ? 'known' : 'unknown'
+  if (c?.kind === 'place') return 'near' in c ? 'near' : 'within'
+  if (c?.kind === 'values' && c.exact) return 'exactly'
+  return own[kind][0] ?? 'known'
+}
+
+const words: Record<Mode, string> = {
+  is: 'is any of',
+  exactly: 'is exactly',
+  not: 'is none of',
+  range: 'is between',
+  near: 'is near a point',
+  within: 'is within a box',
+  known: 'is known',
+  unknown: 'is unknown',
+}
+
+/** modeLabel says a mode after the name of a field. */
+export function modeLabel(mode: Mode, kind: FieldKind): string {
+  if (kind === 'text' && mode === 'is') return 'has the words'
+  if (kind === 'text' && mode === 'not') return 'has not the words'
+  return words[mode]
+}

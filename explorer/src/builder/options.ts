@@ -1,0 +1,78 @@
+import type { Descriptor } from '../api/queries'
+import { labelOf, nouns, relationOf } from '../datasets'
+import type { GroupList } from '../search/scope'
+import type { Choice } from './choices'
+
+/** Target is what a condition may be added for. */
+export type Target =
+  | { kind: 'field' | 'relation'; key: string }
+  | { kind: 'value'; key: string; value: string }
+  | { kind: 'group'; of: GroupList }
+
+export type Option = Choice & { target: Target }
+
+/** Counts refuse conditions on e-mail addresses, so that they do not say for nothing which exist. */
+const isCounted = (d: Descriptor) => d.key !== 'email'
+
+const groups: { of: GroupList; label: string; hint: string }[] = [
+  { of: 'any', label: 'Either … or …', hint: 'One of several alternatives is met' },
+  { of: 'none', label: 'None of …', hint: 'Leaves out what meets conditions' },
+]
+
+/** How many letters a text needs before values are offered: one letter is in most of them. */
+const least = 2
+
+/**
+ * optionsOf lists what has each word of a text in its name or description: relations
+ * and groups, which the rail does not have, then fields and their values. Relations stand in no relation, groups in no group.
+ */
+export function optionsOf(
+  fields: Descriptor[],
+  { relations, lists }: { relations: boolean; lists: boolean },
+  text: string,
+): Option[] {
+  const wanted = text.toLowerCase().split(/\s+/).filter(Boolean)
+  const has = (...texts: string[]) => {
+    const all = texts.join(' ').toLowerCase()
+    return wanted.every((word) => all.includes(word))
+  }
+  const counted = fields.filter(isCounted)
+  const plain = counted
+    .filter((d) => d.kind !== 'relation' && has(labelOf(d.key), d.key, d.description))
+    .map((d): Option => ({ ...named(d), hint: d.description, target: { kind: 'field', key: d.key } }))
+  // What is called so comes before what is described so.
+  const called = (o: Option) => Number(!has(o.label))
+  plain.sort((a, b) => called(a) - called(b))
+  const values = counted.flatMap((d) =>
+    (wanted.join(' ').length >= least ? (d.values ?? []) : [])
+      .filter((v) => has(labelOf(d.key), v.label) && has(v.label))
+      .map((v): Option => ({
+        key: `${d.key}=${v.value}`,
+        label: `${labelOf(d.key)} is ${v.label}`,
+        target: { kind: 'value', key: d.key, value: v.value },
+      })),
+  )
+  const related = counted
+    .filter((d) => relations && d.kind === 'relation')
+    .map((d): Option => ({ ...named(d), label: relationLabel(d.key), target: { kind: 'relation', key: d.key } }))
+    .filter((o) => has(o.label))
+  const combined = groups
+    .filter((g) => lists && has(g.label, g.hint))
+    .map(({ of, ...g }): Option => ({ key: `group ${of}`, ...g, target: { kind: 'group', of } }))
+  return [
+    ...headed('Related records', related),
+    ...headed('Combine', combined),
+    ...headed('Fields', plain),
+    ...headed('Values', values),
+  ]
+}
+
+const named = (d: Descriptor) => ({ key: d.key, label: labelOf(d.key) })
+
+/** relationLabel is the beginning of what a relation says. */
+export function relationLabel(key: string): string {
+  const relation = relationOf(key)
+  return `Has ${relation?.has ? 'one' : 'no'} ${relation ? nouns[relation.dataset].one : 'record'} where …`
+}
+
+const headed = (group: string, options: Option[]) => options.map((o, i) => (i === 0 ? { ...o, group } : o))

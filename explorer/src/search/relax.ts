@@ -1,0 +1,41 @@
+import { nouns, relationOf } from '../datasets'
+import { clausesOf } from './clauses'
+import type { Search } from './context'
+import { clause } from './phrases'
+import { conditionsAt, datasetAt, withConditionAt } from './scope'
+import type { SearchState } from './state'
+
+/** How many ways are counted: each takes a request of those that are free. */
+const most = 12
+
+/**
+ * relaxationsOf lists what a search can give up, and the search without it: its text, a
+ * clause, all alternatives, or one of several conditions on a related record.
+ */
+export function relaxationsOf(search: Pick<Search, 'kindOf' | 'valueLabel' | 'state'>) {
+  const { state } = search
+  const ways: { text: string; state: SearchState }[] = []
+  if (state.query) ways.push({ text: `“${state.query}”`, state: { ...state, query: '' } })
+  for (const c of clausesOf(search)) {
+    // An alternative less finds less.
+    if (c.page.kind === 'groups' && c.page.of === 'any') continue
+    ways.push({ text: [c.word && 'excluding', c.field, c.label].filter(Boolean).join(' '), state: c.without })
+    if (c.page.kind !== 'related') continue
+    const { scope } = c.page
+    const conditions = Object.entries(conditionsAt(state, scope))
+    // Of "has no" a condition less finds less too.
+    if (conditions.length < 2 || !relationOf(scope.relation)?.has) continue
+    for (const [key, inner] of conditions) {
+      const dataset = datasetAt(state, scope)
+      ways.push({
+        text: `${clause(search, key, inner, dataset)}, of the ${nouns[dataset].one}`,
+        state: withConditionAt(state, scope, key, undefined),
+      })
+    }
+  }
+  if (state.any) {
+    const { any: _, ...rest } = state
+    ways.push({ text: 'the alternatives', state: rest })
+  }
+  return ways.slice(0, most)
+}
