@@ -17,6 +17,7 @@ describe('the address', () => {
     '/projects?cost=..5&unknown=filed_at',
     '/projects?cost=7&known=filed_at',
     '/projects?stage=filed&stage=permitted&unknown=stage&cost=7',
+    '/projects?stage=filed&sort=cost:desc&cols=name,cost:140,stage',
   ])('%s is what it was', (address) => {
     expect(format(read(address))).toBe(address)
   })

@@ -1,5 +1,6 @@
 import type { Body } from '../api/queries'
 import { datasets, type Dataset, type FieldKind } from '../datasets'
+import { formatColumns, parseColumns, type Chosen } from '../table/choice'
 
 /** Condition is what a search wants of one field. */
 export type Condition =
@@ -17,6 +18,8 @@ export interface SearchState {
   query: string
   conditions: Record<string, Condition>
   sort?: { field: string; order: 'asc' | 'desc' }
+  /** The columns of the table, if they are not the default. */
+  columns?: Chosen[]
 }
 
 /** kindOf returns the kind of a field, undefined for one that cannot be searched. */
@@ -29,10 +32,10 @@ export type KindOf = (dataset: Dataset, key: string) => FieldKind | undefined
 const maxMixed = 3
 
 // Names in the address that are no keys of fields.
-const names = { query: 'q', sort: 'sort', known: 'known', unknown: 'unknown' }
+const names = { query: 'q', sort: 'sort', columns: 'cols', known: 'known', unknown: 'unknown' }
 
 /**
- * parse reads an address: /dataset/record?q=text&key=value&key=from..to&unknown=key&sort=field:desc.
+ * parse reads an address: /dataset/record?q=text&key=value&key=from..to&unknown=key&sort=field:desc&cols=key,key:width.
  * Pairs of key and value are those of `atlas search --filter`. What it does not know it ignores.
  */
 export function parse(path: string, search: string, kindOf: KindOf): SearchState {
@@ -46,6 +49,9 @@ export function parse(path: string, search: string, kindOf: KindOf): SearchState
     } else if (name === names.sort) {
       const [field = '', order] = value.split(':')
       state.sort = { field, order: order === 'desc' ? 'desc' : 'asc' }
+    } else if (name === names.columns) {
+      const columns = parseColumns(dataset, value)
+      if (columns) state.columns = columns
     } else if (name === names.known || name === names.unknown) {
       if (!kindOf(dataset, value)) continue
       const before = state.conditions[value]
@@ -95,6 +101,7 @@ export function format(state: SearchState): string {
     else add(c.known ? names.known : names.unknown, key)
   }
   if (state.sort) add(names.sort, `${state.sort.field}:${state.sort.order}`)
+  if (state.columns) add(names.columns, formatColumns(state.columns))
   const path = `/${state.dataset}${state.record ? `/${state.record}` : ''}`
   return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path
 }
