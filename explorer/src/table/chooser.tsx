@@ -16,7 +16,7 @@ export function Chooser({ chosen, choose }: Props) {
   const [text, setText] = useState('')
   const [dragged, setDragged] = useState<string>()
   const menu = useRef<HTMLDivElement>(null)
-  // The button that moved an item: the item is another place afterwards.
+  // What has moved an item: the item is at another place afterwards.
   const pressed = useRef<string>(undefined)
   useEffect(() => {
     if (pressed.current) menu.current?.querySelector<HTMLElement>(`[data-press="${pressed.current}"]`)?.focus()
@@ -28,10 +28,11 @@ export function Chooser({ chosen, choose }: Props) {
     f?.label.toLowerCase().includes(text.trim().toLowerCase()) === true
   const shown = chosen.map(({ key }) => fields.find((f) => f.key === key)).filter(matches)
   const hidden = fields.filter((f) => matches(f) && !chosen.some((c) => c.key === f.key))
-  const place = (key: string, to: number, from?: string) => {
-    pressed.current = from
-    choose(moved(chosen, key, to))
+  const follow = (name: string, act: () => void) => {
+    pressed.current = name
+    act()
   }
+  const place = (key: string, to: number) => (name: string) => follow(name, () => choose(moved(chosen, key, to)))
   return (
     <>
       <button
@@ -79,22 +80,22 @@ export function Chooser({ chosen, choose }: Props) {
                   if (dragged !== f.key) choose(moved(chosen, dragged, at))
                 }}
               >
-                <Item field={f} on fixed={at === 0} change={() => choose(chosen.filter((c) => c.key !== f.key))} />
+                <Item
+                  field={f}
+                  on
+                  fixed={at === 0}
+                  change={(name) => follow(name, () => choose(chosen.filter((c) => c.key !== f.key)))}
+                />
                 {at > 0 && (
                   <>
-                    <Move
-                      label={`Move ${f.label} up`}
-                      name={`${f.key}-up`}
-                      off={at === 1}
-                      press={(name) => place(f.key, at - 1, name)}
-                    >
+                    <Move label={`Move ${f.label} up`} name={`${f.key}-up`} off={at === 1} press={place(f.key, at - 1)}>
                       <ChevronUp size={14} aria-hidden />
                     </Move>
                     <Move
                       label={`Move ${f.label} down`}
                       name={`${f.key}-down`}
                       off={at === chosen.length - 1}
-                      press={(name) => place(f.key, at + 1, name)}
+                      press={place(f.key, at + 1)}
                     >
                       <ChevronDown size={14} aria-hidden />
                     </Move>
@@ -109,7 +110,7 @@ export function Chooser({ chosen, choose }: Props) {
           <ul aria-label="Other fields" className="others">
             {hidden.map((f) => (
               <li key={f.key}>
-                <Item field={f} change={() => choose([...chosen, { key: f.key }])} />
+                <Item field={f} change={(name) => follow(name, () => choose([...chosen, { key: f.key }]))} />
               </li>
             ))}
           </ul>
@@ -124,14 +125,15 @@ interface ItemProps {
   field: Field
   on?: boolean
   fixed?: boolean
-  change: () => void
+  change: (name: string) => void
 }
 
 function Item({ field, on = false, fixed = false, change }: ItemProps) {
   const { state, describe } = useSearch()
+  const name = `${field.key}-box`
   return (
     <label className="option" title={fixed ? 'It says which record a row is' : describe(state.dataset, field.key)}>
-      <input type="checkbox" checked={on} disabled={fixed} onChange={change} />
+      <input type="checkbox" checked={on} disabled={fixed} data-press={name} onChange={() => change(name)} />
       <span className="name">{field.label}</span>
     </label>
   )

@@ -19,7 +19,7 @@ import { useColumns } from './use-columns'
 /** Heights in pixels: of a row of a table, of a card on a narrow page, and of the names of the columns. */
 const heights = { row: 36, card: 64, head: 32 }
 /** Width of the check boxes and the space beside the columns, in pixels. */
-const inset = 56
+const inset = 84
 /** The next page is read when this many loaded rows are left below, once one has scrolled. */
 const ahead = 5
 
