@@ -20,6 +20,7 @@ export default defineConfig({
   },
   projects: [
     { name: 'tests', testIgnore: '**/screenshots.ts' },
+    { name: 'measure', testMatch: '**/table-speed.ts' },
     { name: 'screenshots', testMatch: '**/screenshots.ts', use: { deviceScaleFactor: 2 } },
   ],
 })

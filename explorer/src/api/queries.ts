@@ -8,6 +8,7 @@ import {
 import type { AnyRecord, Dataset } from '../datasets'
 import type { Parts } from '../search/conditions'
 import { answer, api, type Schemas } from './client'
+import { Page } from './pages'
 import { currentUser, providerSignIn } from './session'
 
 export const pageSize = 25
@@ -131,7 +132,7 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
     ...forever,
     enabled: false,
     retry: false,
-    // Rows do not change while they are here; comparing 100,000 of them takes long.
+    // Pages do not change while they are here, and are no plain objects.
     structuralSharing: false,
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam, signal }) => {
@@ -146,7 +147,7 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
         signal,
       })
       const page = (await answer(request)) as { data: AnyRecord[]; metadata: Schemas['PageMetadata'] }
-      return { rows: page.data, next: page.metadata.search_after ?? undefined, at: Date.now() }
+      return new Page(page.data, page.metadata.search_after ?? undefined)
     },
     getNextPageParam: (page) => page.next,
   })
@@ -177,9 +178,9 @@ export function findLoaded(
 ): AnyRecord | undefined {
   const cache = client.getQueryCache()
   for (const query of cache.findAll({ queryKey: ['rows', workspace, dataset] })) {
-    const data = query.state.data as InfiniteData<{ rows: AnyRecord[] }> | undefined
-    const found = data?.pages.flatMap((p) => p.rows).find((r) => r.id === id)
-    if (found) return found
+    const data = query.state.data as InfiniteData<Page> | undefined
+    const page = data?.pages.find((p) => p.ids.includes(id))
+    if (page) return page.rows.find((r) => r.id === id)
   }
   for (const query of cache.findAll({ queryKey: ['batch', workspace, dataset] })) {
     const found = (query.state.data as AnyRecord[] | undefined)?.find((r) => r.id === id)

@@ -3,9 +3,11 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { ChevronDown, ChevronUp, Link2, X } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { books } from '../api/book'
-import { findLoaded, recordQuery } from '../api/queries'
+import { RequestError } from '../api/client'
+import { Rows } from '../api/pages'
+import { findLoaded, recordQuery, rowsQuery } from '../api/queries'
 import { nouns } from '../datasets'
-import { credits } from '../format'
+import { credits, formatNumber } from '../format'
 import { nameOf } from '../search/columns'
 import { useSearch } from '../search/context'
 import { Notice } from '../ui/notice'
@@ -43,7 +45,7 @@ export function RecordDrawer({ id }: { id: string }) {
     <aside className="drawer" ref={drawer} tabIndex={-1} aria-label={record ? nameOf(record) : 'Record'}>
       <header>
         <span className="kind">{nouns[dataset].one}</span>
-        <Step />
+        <Step id={id} />
         <CopyLink />
         <button className="icon-button" aria-label="Close the record" onClick={close}>
           <X size={16} aria-hidden />
@@ -56,6 +58,8 @@ export function RecordDrawer({ id }: { id: string }) {
           <Fields dataset={dataset} record={record} />
           <Related dataset={dataset} record={record} />
         </div>
+      ) : isGone(query.error) ? (
+        <Gone close={close} />
       ) : query.error ? (
         <Notice error={query.error} retry={() => void query.refetch()} />
       ) : (
@@ -70,14 +74,42 @@ export function RecordDrawer({ id }: { id: string }) {
   )
 }
 
+const isGone = (error: Error | null) => error instanceof RequestError && error.status === 404
+
+/** Gone says that a link leads to nothing, or to nothing any longer. */
+function Gone({ close }: { close: () => void }) {
+  const { state } = useSearch()
+  const noun = nouns[state.dataset].one
+  return (
+    <div className="notice" role="alert">
+      <h2>This {noun} is gone</h2>
+      <p>It has left the dataset, or there never was one with this address. Looking has cost nothing.</p>
+      <p>What your workspace has written about it is kept, and is there again if it returns.</p>
+      <button className="button" onClick={close}>
+        Back to the search
+      </button>
+    </div>
+  )
+}
+
 /** Step goes to the row before or after, as k and j do in the table. */
-function Step() {
+function Step({ id }: { id: string }) {
+  const { workspace, state, body } = useSearch()
+  const client = useQueryClient()
+  const pages = client.getQueryData(rowsQuery(workspace.id, state.dataset, body, state.sort).queryKey)?.pages ?? []
+  const rows = new Rows(pages)
+  const at = rows.indexOf(id)
+  // Without it in the table there is none before or after it.
+  if (at < 0) return null
   const press = (key: string) => {
     const row = document.querySelector<HTMLElement>('[role=row][tabindex="0"]')
     row?.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
   }
   return (
     <>
+      <span className="quiet place">
+        {formatNumber(at + 1)} of {formatNumber(rows.length)}
+      </span>
       <button className="icon-button" aria-label="Previous row" onClick={() => press('k')}>
         <ChevronUp size={16} aria-hidden />
       </button>

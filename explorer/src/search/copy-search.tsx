@@ -2,6 +2,7 @@ import { Check, Copy } from 'lucide-react'
 import { useId, useState } from 'react'
 import { commandOf, curlOf } from './commands'
 import { useSearch } from './context'
+import { goOf } from './go-program'
 
 /** CopySearch copies the search for use elsewhere. */
 export function CopySearch() {
@@ -11,6 +12,7 @@ export function CopySearch() {
   const forms: [string, () => string][] = [
     ['Link to this search', () => location.href],
     ['Command of atlas', () => commandOf(state, body)],
+    ['Program in Go', () => goOf(`${location.origin}/api/v1`, state.dataset, body, state.sort, workspace.id)],
     ['Request with curl', () => curlOf(`${location.origin}/api/v1`, state, body, workspace.id)],
   ]
   return (

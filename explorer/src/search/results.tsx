@@ -2,10 +2,10 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useMemo } from 'react'
 import { pageSize, rowsQuery, type Counts } from '../api/queries'
 import { credits, formatNumber } from '../format'
+import { Table } from '../table/table'
 import { Notice } from '../ui/notice'
 import { useFocusAfter } from '../ui/use-focus-after'
 import { useSearch } from './context'
-import { Grid } from './grid'
 import { NoMatch } from './no-match'
 import { Overview } from './overview'
 
@@ -25,16 +25,22 @@ interface Props {
 export function Results({ counts, counting, error, retry }: Props) {
   const { workspace, state, body } = useSearch()
   const query = useInfiniteQuery(rowsQuery(workspace.id, state.dataset, body, state.sort))
-  const rows = useMemo(() => query.data?.pages.flatMap((p) => p.rows) ?? [], [query.data])
-  // Counts do not search e-mail addresses, so rows may be more.
-  const total = Math.max(counts?.count ?? 0, rows.length)
   const more = () => {
     if (!query.isFetching) void query.fetchNextPage()
   }
-  const left = counts ? total - rows.length || pageSize : pageSize
-  const price = Math.min(pageSize, left)
+  // Pages are kept packed; the map alone needs all their rows at once.
+  const rows = useMemo(
+    () => (state.look === 'map' ? (query.data?.pages.flatMap((p) => p.rows) ?? []) : []),
+    [state.look, query.data],
+  )
+  // Counts do not search e-mail addresses, so rows may be more.
+  const total = Math.max(counts?.count ?? 0, rows.length)
+  const price = Math.min(pageSize, counts ? counts.count - rows.length || pageSize : pageSize)
 
-  const focusRow = useFocusAfter(() => document.querySelector<HTMLElement>('[role=row][tabindex="0"]'), rows.length)
+  const focusRow = useFocusAfter(
+    () => document.querySelector<HTMLElement>('[role=row][tabindex="0"]'),
+    query.data?.pages.length ?? 0,
+  )
 
   if (state.look && (counts ? counts.count > 0 : !error)) {
     return (
@@ -63,37 +69,9 @@ export function Results({ counts, counting, error, retry }: Props) {
     )
   }
   const name = JSON.stringify([state.dataset, body, state.sort])
-  if (query.data && rows.length === 0) return <NoMatch didYouMean={counts?.didYouMean} />
-  if (query.data) {
-    return (
-      <>
-        <Grid
-          // Another search begins at its top.
-          key={name}
-          name={name}
-          rows={rows}
-          total={total}
-          loading={query.isFetchingNextPage}
-          onEnd={query.hasNextPage && !query.isFetchNextPageError ? more : undefined}
-        />
-        <footer className="foot">
-          <span>
-            <b>{formatNumber(rows.length)}</b> of {counts ? formatNumber(total) : '…'} loaded
-          </span>
-          {query.error ? (
-            <span className="problem" role="alert">
-              The next rows did not come: {query.error.message}.
-            </span>
-          ) : null}
-          {query.hasNextPage && (
-            <button className="button" disabled={query.isFetching} onClick={more}>
-              {query.error ? 'Try again' : `Show ${formatNumber(price)} more · ${credits(price)}`}
-            </button>
-          )}
-        </footer>
-      </>
-    )
-  }
+  if (query.data?.pages[0]?.ids.length === 0) return <NoMatch didYouMean={counts?.didYouMean} />
+  // Another search begins at its top.
+  if (query.data) return <Table key={name} name={name} count={counts?.count} />
   if (query.isFetching) return <GridSkeleton />
   if (query.error) return <Notice error={query.error} retry={more} />
   if (error && !counts) return <Notice error={error} retry={retry} />

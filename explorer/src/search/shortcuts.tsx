@@ -1,13 +1,38 @@
 import { useEffect, useRef } from 'react'
 import { addFilter } from './sentence'
 
-const keys: [string, string][] = [
-  ['/', 'Search'],
-  ['f', 'Add a filter'],
-  ['j  k', 'Next and previous row'],
-  ['Enter', 'Open the row; in the search box: load rows'],
-  ['Esc', 'Close the record'],
-  ['?', 'This list'],
+const keys: [string, [string, string][]][] = [
+  [
+    'Everywhere',
+    [
+      ['/', 'Search'],
+      ['f', 'Add a filter'],
+      ['Enter', 'In the search box: load rows'],
+      ['?', 'This list'],
+    ],
+  ],
+  [
+    'Rows',
+    [
+      ['j k', 'Next and previous row; with the record open, its record'],
+      ['Enter', 'Open the record'],
+      ['Esc', 'Close the record, or select nothing'],
+      ['x', 'Select the row, or no longer'],
+      ['Shift ↑ ↓', 'Select up to there; Shift and a click do too'],
+      ['Ctrl A', 'Select all rows that are loaded'],
+      ['← →', 'To the cells of the row, and back'],
+      ['Ctrl C', 'Copy the cell, or the row as JSON'],
+      ['Home End', 'First and last row that is loaded'],
+    ],
+  ],
+  [
+    'Names of the columns (↑ from the first row)',
+    [
+      ['Enter', 'Sort'],
+      ['Shift ← →', 'Move the column'],
+      ['+ - 0', 'Wider, narrower, usual width'],
+    ],
+  ],
 ]
 
 /** useShortcuts listens for the keys of the page, and returns the list that ? shows. */
@@ -33,18 +58,23 @@ export function useShortcuts() {
   return (
     <dialog ref={dialog} className="sheet keys" aria-labelledby="keys">
       <h2 id="keys">Keys</h2>
-      <dl>
-        {keys.map(([key, what]) => (
-          <div key={key}>
-            <dt>
-              {key.split(/\s+/).map((k) => (
-                <kbd key={k}>{k}</kbd>
-              ))}
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
+      {keys.map(([place, list]) => (
+        <section key={place} aria-label={place}>
+          <h3>{place}</h3>
+          <dl>
+            {list.map(([key, what]) => (
+              <div key={key}>
+                <dt>
+                  {key.split(' ').map((k) => (
+                    <kbd key={k}>{k}</kbd>
+                  ))}
+                </dt>
+                <dd>{what}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
       <form method="dialog">
         <button className="button">Close</button>
       </form>

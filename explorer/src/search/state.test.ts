@@ -26,6 +26,7 @@ describe('the address', () => {
     '/projects?look=chart&by=filed_at:month&of=sum:cost',
     '/projects?cost=7&known=filed_at',
     '/projects?stage=filed&stage=permitted&unknown=stage&cost=7',
+    '/projects?stage=filed&sort=cost:desc&cols=name,cost:140,stage',
   ])('%s is what it was', (address) => {
     expect(format(read(address))).toBe(address)
   })

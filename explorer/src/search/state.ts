@@ -12,6 +12,7 @@ import {
   type KindOf,
   type Pair,
 } from './conditions'
+import { formatColumns, parseColumns, type Chosen } from '../table/choice'
 
 export { isMixed, type Condition, type KindOf } from './conditions'
 
@@ -38,6 +39,8 @@ export interface SearchState {
   /** What the chart measures, if it does not count: sum:cost. */
   of?: string
   sort?: { field: string; order: 'asc' | 'desc' }
+  /** The columns of the table, if they are not the default. */
+  columns?: Chosen[]
 }
 
 /**
@@ -47,7 +50,7 @@ export interface SearchState {
 const maxMixed = 3
 
 // Names in the address that are no keys of fields.
-const names = { query: 'q', sort: 'sort', look: 'look' }
+const names = { query: 'q', sort: 'sort', look: 'look', columns: 'cols' }
 const lists = ['any', 'none'] as const
 /** Names of what a look adds. */
 const ofLook = ['at', 'by', 'of'] as const
@@ -56,7 +59,7 @@ const ofLook = ['at', 'by', 'of'] as const
 const most = { groups: 10, conditions: 50 }
 
 /**
- * parse reads an address: /dataset/record?q=text&key=value&key=from..to&unknown=key&sort=field:desc&look=map.
+ * parse reads an address: /dataset/record?q=text&key=value&key=from..to&unknown=key&sort=field:desc&look=map&cols=key,key:width.
  * A group is any=key=value;key=from..to or none=…. What it does not know it ignores, also
  * groups that are more than a request takes.
  */
@@ -74,6 +77,9 @@ export function parse(path: string, search: string, kindOf: KindOf): SearchState
     } else if (name === names.sort) {
       const [field = '', order] = value.split(':')
       state.sort = { field, order: order === 'desc' ? 'desc' : 'asc' }
+    } else if (name === names.columns) {
+      const columns = parseColumns(dataset, value)
+      if (columns) state.columns = columns
     } else if (name === names.look) {
       const look = looks.find((l) => l === value)
       if (look) state.look = look
@@ -107,6 +113,7 @@ export function format(state: SearchState): string {
   write(state.conditions).forEach((pair) => add(...pair))
   for (const name of lists) state[name]?.forEach((group) => add(name, writePairs(write(group))))
   if (state.sort) add(names.sort, `${state.sort.field}:${state.sort.order}`)
+  if (state.columns) add(names.columns, formatColumns(state.columns))
   if (state.look) add(names.look, state.look)
   for (const name of ofLook) if (state.look && state[name]) add(name, state[name])
   const path = `/${state.dataset}${state.record ? `/${state.record}` : ''}`

@@ -1,0 +1,96 @@
+import { deflateSync, inflateSync, strFromU8, strToU8 } from 'fflate'
+import type { AnyRecord } from '../datasets'
+
+/** How many pages are unpacked at a time. */
+const maxUnpacked = 80
+
+/** The pages that are unpacked, the one that was read longest ago first. */
+const unpacked = new Map<Page, AnyRecord[]>()
+
+function keep(page: Page, rows: AnyRecord[]) {
+  unpacked.delete(page)
+  unpacked.set(page, rows)
+  for (const oldest of unpacked.keys()) {
+    if (unpacked.size <= maxUnpacked) break
+    unpacked.delete(oldest)
+  }
+}
+
+/**
+ * Page has rows that were paid for. It keeps them packed, in about a tenth of the memory of
+ * the objects, and unpacks them when they are read.
+ */
+export class Page {
+  readonly ids: readonly string[]
+  readonly #packed: Uint8Array
+
+  constructor(
+    rows: AnyRecord[],
+    /** The cursor of the next page. */
+    readonly next: string | undefined,
+  ) {
+    this.ids = rows.map((r) => r.id)
+    // A copy without what the packer allocated beyond its end.
+    this.#packed = deflateSync(strToU8(JSON.stringify(rows))).slice()
+    keep(this, rows)
+  }
+
+  get rows(): AnyRecord[] {
+    const rows = unpacked.get(this) ?? (JSON.parse(strFromU8(inflateSync(this.#packed))) as AnyRecord[])
+    keep(this, rows)
+    return rows
+  }
+}
+
+/** Rows are the rows of pages by their position. */
+export class Rows {
+  readonly length: number
+  readonly #starts: number[] = []
+
+  constructor(readonly pages: readonly Page[]) {
+    let length = 0
+    for (const page of pages) {
+      this.#starts.push(length)
+      length += page.ids.length
+    }
+    this.length = length
+  }
+
+  at(index: number): AnyRecord | undefined {
+    const [page, i] = this.#find(index)
+    return page?.rows[i]
+  }
+
+  id(index: number): string | undefined {
+    const [page, i] = this.#find(index)
+    return page?.ids[i]
+  }
+
+  /** ids returns those from one position up to another, which is not included. */
+  ids(from = 0, to = this.length): string[] {
+    return this.pages.flatMap((page, n) => {
+      const start = this.#starts[n] ?? 0
+      return start >= to || start + page.ids.length <= from ? [] : page.ids.slice(Math.max(0, from - start), to - start)
+    })
+  }
+
+  /** indexOf returns the position of a record, -1 if it is not among the rows. */
+  indexOf(id: string): number {
+    for (const [n, page] of this.pages.entries()) {
+      const i = page.ids.indexOf(id)
+      if (i >= 0) return (this.#starts[n] ?? 0) + i
+    }
+    return -1
+  }
+
+  #find(index: number): [Page | undefined, number] {
+    let low = 0
+    let high = this.#starts.length - 1
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2)
+      if ((this.#starts[middle] ?? 0) <= index) low = middle
+      else high = middle - 1
+    }
+    return [this.pages[low], index - (this.#starts[low] ?? 0)]
+  }
+}

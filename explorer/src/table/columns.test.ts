@@ -1,0 +1,120 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { datasets } from '../datasets'
+import { defaults, formatColumns, moved, normal, parseColumns, remember, remembered } from './choice'
+import { fieldOf, fieldsOf } from './fields'
+import { fromPresentation, toPresentation, type Presentation } from './presentation'
+
+describe('the columns of the address', () => {
+  it.each(['name,cost:140,stage', 'name:300,id', 'name', 'name,last_signal_at,stage,cost'])(
+    '%s is what it was',
+    (text) => {
+      expect(formatColumns(parseColumns('projects', text) ?? [])).toBe(text)
+    },
+  )
+
+  it('has the name first, known fields only, and each once', () => {
+    expect(parseColumns('projects', 'cost,<script>,name:200,cost:90,,colour')).toEqual([
+      { key: 'name', width: 200 },
+      { key: 'cost' },
+    ])
+    expect(parseColumns('signals', 'city')).toEqual([{ key: 'title' }, { key: 'city' }])
+  })
+
+  it('has widths that can be seen', () => {
+    expect(parseColumns('projects', 'name:1,cost:99999,stage:-4,city:x')).toEqual([
+      { key: 'name', width: 64 },
+      { key: 'cost', width: 800 },
+      { key: 'stage' },
+      { key: 'city' },
+    ])
+  })
+
+  it.each(datasets)('says nothing of the default of %s', (dataset) => {
+    expect(normal(dataset, defaults(dataset))).toBeUndefined()
+    expect(parseColumns(dataset, '')).toBeUndefined()
+    expect(parseColumns(dataset, 'colour')).toBeUndefined()
+  })
+})
+
+it('moves a column, but not the name', () => {
+  const columns = [{ key: 'name' }, { key: 'a' }, { key: 'b', width: 90 }, { key: 'c' }]
+  const keys = (key: string, to: number) => moved(columns, key, to).map((c) => c.key)
+  expect(keys('b', 1)).toEqual(['name', 'b', 'a', 'c'])
+  expect(keys('a', 3)).toEqual(['name', 'b', 'c', 'a'])
+  expect(keys('a', 99)).toEqual(['name', 'b', 'c', 'a'])
+  expect(keys('c', 0)).toEqual(['name', 'c', 'a', 'b'])
+  expect(keys('name', 2)).toEqual(['name', 'a', 'b', 'c'])
+  expect(moved(columns, 'b', 1)[1]).toEqual({ key: 'b', width: 90 })
+})
+
+it('names every field, and sorts by what the service sorts by', () => {
+  for (const dataset of datasets) {
+    for (const field of fieldsOf(dataset)) expect(field.label).toMatch(/^[A-Z]/)
+    expect(new Set(fieldsOf(dataset).map((f) => f.label)).size).toBe(fieldsOf(dataset).length)
+  }
+  expect(fieldOf('projects', 'sqft')?.sorts).toBe(true)
+  expect(fieldOf('projects', 'city')?.sorts).toBe(false)
+})
+
+describe('what is remembered', () => {
+  const kept = new Map<string, string>()
+  beforeEach(() => {
+    kept.clear()
+    vi.stubGlobal('localStorage', {
+      getItem: (k: string) => kept.get(k) ?? null,
+      setItem: (k: string, v: string) => kept.set(k, v),
+      removeItem: (k: string) => kept.delete(k),
+    })
+  })
+
+  it('is the names and widths of the columns of a dataset', () => {
+    remember('projects', [{ key: 'name' }, { key: 'cost', width: 140 }])
+    expect([...kept]).toEqual([['columns.projects', 'name,cost:140']])
+    expect(remembered('projects')).toEqual([{ key: 'name' }, { key: 'cost', width: 140 }])
+    expect(remembered('accounts')).toBeUndefined()
+    remember('projects', undefined)
+    expect(kept.size).toBe(0)
+  })
+})
+
+describe('the presentation of a View', () => {
+  it.each([
+    {},
+    { sort: { field: 'cost', order: 'desc' as const } },
+    { columns: parseColumns('projects', 'name,cost:140,stage') ?? [] },
+    { columns: parseColumns('projects', 'name:333') ?? [], sort: { field: 'name', order: 'asc' as const } },
+    {
+      columns: fieldsOf('projects')
+        .map(({ key }) => ({ key, width: 100 }))
+        .reverse()
+        .sort((a, b) => Number(b.key === 'name') - Number(a.key === 'name')),
+    },
+  ])('%j is what it was', (look) => {
+    const stored = toPresentation('projects', look)
+    expect(Object.keys(stored.column_visibility).length).toBeLessThanOrEqual(100)
+    // The service keeps the entries in another order.
+    const entries = Object.entries(stored.column_visibility).sort(([a], [b]) => a.localeCompare(b))
+    expect(fromPresentation('projects', { ...stored, column_visibility: Object.fromEntries(entries) })).toEqual(look)
+  })
+
+  it('says in plain entries what is shown and hidden', () => {
+    const { column_visibility } = toPresentation('contacts', {
+      columns: parseColumns('contacts', 'name,email:200') ?? [],
+    })
+    expect(column_visibility).toMatchObject({ name: true, email: true, title: false, role: false, '1:email:200': true })
+  })
+
+  it('reads that of another program', () => {
+    const stored: Presentation = {
+      version: 1,
+      sorting: [{ id: 'colour', desc: true }],
+      column_visibility: { notes: true, stage: false, city: true, '7:<b>': true },
+    }
+    const look = fromPresentation('projects', stored)
+    expect(look.sort).toBeUndefined()
+    expect(look.columns?.map((c) => c.key)).toEqual([
+      ...['name', 'primary_use', 'cost', 'residential_units', 'permitted_at', 'last_signal_at', 'city'],
+    ])
+    expect(fromPresentation('projects', { version: 1, sorting: [], column_visibility: {} })).toEqual({})
+  })
+})

@@ -1,0 +1,63 @@
+import { memo } from 'react'
+import { followed } from '../address'
+import type { AnyRecord } from '../datasets'
+import { nameOf, type Column } from '../search/columns'
+
+export const rowID = (row: number) => `row-${row}`
+export const cellID = (row: number, column: number) => `cell-${row}-${column}`
+
+interface Props {
+  record: AnyRecord
+  index: number
+  /** In pixels. */
+  top: number
+  height: number
+  columns: Column[]
+  hrefOf: (id: string) => string
+  active: boolean
+  /** Its record is in the drawer. */
+  open: boolean
+  picked: boolean
+}
+
+/** Row is a row of the grid, which listens for what one does with it. */
+export const Row = memo(function Row({ record, index, top, height, columns, hrefOf, active, open, picked }: Props) {
+  const name = nameOf(record)
+  return (
+    <div
+      role="row"
+      id={rowID(index)}
+      data-index={index}
+      className="grid-row"
+      aria-rowindex={index + 2}
+      aria-selected={picked}
+      aria-current={open || undefined}
+      tabIndex={active ? 0 : -1}
+      style={{ transform: `translateY(${top}px)`, height }}
+    >
+      <div role="gridcell" aria-colindex={1} className="pick">
+        <input type="checkbox" tabIndex={-1} readOnly checked={picked} aria-label={`Select ${name}`} />
+      </div>
+      {columns.map((c, i) => (
+        <div
+          role={i === 0 ? 'rowheader' : 'gridcell'}
+          key={c.key}
+          id={cellID(index, i)}
+          tabIndex={-1}
+          aria-colindex={i + 2}
+          className={c.numeric ? 'cell numeric' : 'cell'}
+          data-key={c.key}
+          data-column={i}
+        >
+          {i === 0 ? (
+            <a tabIndex={-1} href={hrefOf(record.id)} onClick={followed} title={name}>
+              {c.cell(record)}
+            </a>
+          ) : (
+            c.cell(record)
+          )}
+        </div>
+      ))}
+    </div>
+  )
+})

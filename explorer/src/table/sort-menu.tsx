@@ -1,0 +1,55 @@
+import { ArrowDown, ArrowUp } from 'lucide-react'
+import { useSearch } from '../search/context'
+import type { Dataset } from '../datasets'
+import { fieldOf, fieldsOf } from './fields'
+import { sortedBy } from './sort'
+
+const usual: Record<Dataset, string> = {
+  projects: 'last_signal_at',
+  accounts: 'name',
+  contacts: 'name',
+  signals: 'detected_at',
+}
+
+/** SortMenu sorts by anything that the service sorts by, whether or not it is a column. */
+export function SortMenu() {
+  const { state, change } = useSearch()
+  const { dataset, sort } = state
+  const down = sort?.order === 'desc'
+  const Arrow = down ? ArrowDown : ArrowUp
+  return (
+    <span className="sort" title="Another order is another search: its rows are loaded anew">
+      <label>
+        <span className="wide">Sorted by </span>
+        <select
+          aria-label="Sorted by"
+          value={sort?.field ?? ''}
+          onChange={(e) => {
+            const { sort: _, ...unsorted } = state
+            change(e.target.value ? sortedBy(unsorted, e.target.value) : unsorted)
+          }}
+        >
+          <option value="">{state.query ? 'Best match' : `${fieldOf(dataset, usual[dataset])?.label} (usual)`}</option>
+          {fieldsOf(dataset).flatMap((f) =>
+            f.sorts ? (
+              <option key={f.key} value={f.key}>
+                {f.label}
+              </option>
+            ) : (
+              []
+            ),
+          )}
+        </select>
+      </label>
+      {sort && (
+        <button
+          className="icon-button"
+          aria-label={down ? 'Highest first; sort lowest first' : 'Lowest first; sort highest first'}
+          onClick={() => change(sortedBy(state, sort.field))}
+        >
+          <Arrow size={14} aria-hidden />
+        </button>
+      )}
+    </span>
+  )
+}
