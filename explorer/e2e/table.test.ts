@@ -44,7 +44,7 @@ test('columns are chosen and ordered, the address says so, and this browser reme
   // The same columns in the next search of this browser.
   await page.getByRole('link', { name: /^Firms/ }).click()
   await expect(page).toHaveURL('/accounts')
-  await page.getByRole('link', { name: /^Projects/ }).click()
+  await page.getByRole('link', { name: /^Projects \d/ }).click()
   await page.getByRole('button', { name: /^Show 25 rows/ }).click()
   await expect(page).toHaveURL(/^[^?]*\/projects\?cols=name,stage,last_signal_at,cost,permitted_at,address$/)
   await page.getByRole('button', { name: 'Choose columns' }).click()

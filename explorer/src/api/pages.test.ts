@@ -10,17 +10,17 @@ const page = (from: number, to: number) =>
   )
 
 it('keeps rows that are packed and unpacked', () => {
-  // More pages than are unpacked at a time.
-  const pages = Array.from({ length: 200 }, (_, i) => page(i * 3, i * 3 + 3))
+  // More rows than are unpacked at a time.
+  const pages = Array.from({ length: 1000 }, (_, i) => page(i * 3, i * 3 + 3))
   const rows = new Rows(pages)
-  expect(rows.length).toBe(600)
-  for (const i of [0, 1, 2, 3, 299, 300, 598, 599]) {
+  expect(rows.length).toBe(3000)
+  for (const i of [0, 1, 2, 3, 299, 300, 2998, 2999]) {
     expect(rows.at(i)).toEqual(record(i))
     expect(rows.id(i)).toBe(`id-${i}`)
     expect(rows.indexOf(`id-${i}`)).toBe(i)
   }
-  expect(rows.indexOf('id-600')).toBe(-1)
-  expect(rows.at(600)).toBeUndefined()
+  expect(rows.indexOf('id-3000')).toBe(-1)
+  expect(rows.at(3000)).toBeUndefined()
   expect(rows.at(-1)).toBeUndefined()
 })
 

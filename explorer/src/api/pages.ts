@@ -1,18 +1,21 @@
 import { deflateSync, inflateSync, strFromU8, strToU8 } from 'fflate'
 import type { AnyRecord } from '../datasets'
 
-/** How many pages are unpacked at a time. */
-const maxUnpacked = 80
+/** How many rows are kept unpacked. */
+const maxUnpacked = 2000
 
-/** The pages that are unpacked, the one that was read longest ago first. */
+/** The pages that are unpacked, the one that was read longest ago first, and their rows together. */
 const unpacked = new Map<Page, AnyRecord[]>()
+let held = 0
 
 function keep(page: Page, rows: AnyRecord[]) {
-  unpacked.delete(page)
+  if (unpacked.delete(page)) held -= rows.length
   unpacked.set(page, rows)
-  for (const oldest of unpacked.keys()) {
-    if (unpacked.size <= maxUnpacked) break
+  held += rows.length
+  for (const [oldest, { length }] of unpacked) {
+    if (held <= maxUnpacked) break
     unpacked.delete(oldest)
+    held -= length
   }
 }
 
