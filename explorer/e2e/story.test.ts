@@ -18,6 +18,12 @@ async function forget(id: string): Promise<void> {
   await fetch(`${base_url}/workspace/accounts/${id}`, { method: 'DELETE', headers })
 }
 
+/** settled waits until the counts are those of the address; until then the filters move. */
+async function settled(page: Page): Promise<void> {
+  await expect(page.getByRole('main')).toHaveAttribute('aria-busy', 'false')
+  await counted(page)
+}
+
 const headingOf = (page: Page) => page.locator('.drawer').getByRole('heading', { level: 2 }).first()
 
 test('an analyst finds firms with large multifamily projects under construction', async ({ page }) => {
@@ -39,9 +45,10 @@ test('an analyst finds firms with large multifamily projects under construction'
   await test.step('find the projects', async () => {
     await page.getByRole('link', { name: /^Large multifamily projects under construction/ }).click()
     await expect(page).toHaveURL(flagship)
+    await settled(page)
     await page.getByRole('region', { name: 'Disposition' }).getByLabel('Active').check()
     await expect(page).toHaveURL(/disposition=active/)
-    await counted(page)
+    await settled(page)
     expect(await used()).toBe(before)
   })
 
@@ -130,9 +137,11 @@ test('the same by keys alone', async ({ page }) => {
   await reach(page, page.getByRole('region', { name: 'Stage' }).getByLabel('Under construction'))
   await page.keyboard.press('Space')
   await expect(page).toHaveURL('/projects?stage=under_construction')
+  await settled(page)
   await reach(page, page.getByRole('region', { name: 'Use' }).getByLabel('Multifamily'))
   await page.keyboard.press('Space')
   await expect(page).toHaveURL('/projects?stage=under_construction&primary_use=multifamily')
+  await settled(page)
   await reach(page, page.getByRole('button', { name: /^Show \d+ rows/ }))
   await page.keyboard.press('Enter')
   await expect(page.getByRole('row').nth(1)).toBeFocused()
@@ -170,7 +179,7 @@ test('back and forward go through the searches and records, and cost nothing', a
   const heading = page.getByRole('heading', { level: 1 })
   const seen: { url: string; title: string | null }[] = []
   const note = async () => {
-    await counted(page)
+    await settled(page)
     seen.push({ url: page.url(), title: await heading.textContent() })
   }
   await page.getByRole('button', { name: /^Show \d+ rows/ }).click()
@@ -220,10 +229,12 @@ test.describe('on a phone', () => {
     await fits()
     await page.getByRole('link', { name: /^Large multifamily projects under construction/ }).tap()
     await expect(page).toHaveURL(flagship)
+    await settled(page)
     await page.getByRole('button', { name: /^Filters/ }).tap()
     const sheet = page.getByRole('dialog', { name: 'Filters' })
     await sheet.getByRole('region', { name: 'Disposition' }).getByLabel('Active').check()
     await expect(page).toHaveURL(/disposition=active/)
+    await settled(page)
     await fits()
     await page.keyboard.press('Escape')
     await expect(sheet).toBeHidden()
