@@ -1,5 +1,5 @@
 import { Download } from 'lucide-react'
-import { useId } from 'react'
+import { useId, type RefObject } from 'react'
 import { labelOf } from '../datasets'
 import type { Measure } from '../api/queries'
 import { useSearch } from '../search/context'
@@ -14,7 +14,7 @@ interface Props {
   dimension: Dimension
   measure: Measure | undefined
   /** The chart, if it is drawn and not a table. */
-  drawing: SVGSVGElement | null
+  drawing: RefObject<SVGSVGElement | null> | undefined
 }
 
 /** ChartDownload saves what is drawn. */
@@ -27,7 +27,10 @@ export function ChartDownload({ title, points, dimension, measure, drawing }: Pr
     { label: 'Numbers, CSV', extension: 'csv', content: () => new Blob([csv(table())], { type: 'text/csv' }) },
   ]
   if (drawing) {
-    const picture = () => pictureOf(drawing, title)
+    const picture = () => {
+      if (!drawing.current) throw new Error('nothing is drawn')
+      return pictureOf(drawing.current, title)
+    }
     forms.unshift(
       {
         label: 'Picture, SVG',
@@ -49,10 +52,12 @@ export function ChartDownload({ title, points, dimension, measure, drawing }: Pr
             popoverTarget={id}
             popoverTargetAction="hide"
             onClick={() => {
-              void Promise.resolve(content()).then(
-                (blob) => save(`${name}.${extension}`, blob),
-                (error: Error) => notify(`The picture could not be made: ${error.message}`),
-              )
+              void Promise.resolve()
+                .then(content)
+                .then(
+                  (blob) => save(`${name}.${extension}`, blob),
+                  (error: Error) => notify(`The picture could not be made: ${error.message}`),
+                )
             }}
           >
             {label}

@@ -1,6 +1,6 @@
 import './charts.css'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useMemo, useRef, useState } from 'react'
 import { facetsQuery, type Counts } from '../api/queries'
 import { counted, labelOf } from '../datasets'
 import { formatNumber } from '../format'
@@ -17,11 +17,11 @@ import { pointsOf, requestOf, type Point } from './points'
 /** ChartLook draws the search by one field. It only counts, which is free. */
 export default function ChartLook({ counts }: { counts: Counts | undefined }) {
   const { workspace, state, body, change, valueLabel } = useSearch()
-  const [drawing, setDrawing] = useState<SVGSVGElement | null>(null)
+  const drawing = useRef<SVGSVGElement>(null)
   const [asTable, setAsTable] = useState(false)
   const { dataset } = state
-  const dimension = dimensionOf(dataset, state.by)
-  const measure = measureOf(dataset, state.of)
+  const dimension = useMemo(() => dimensionOf(dataset, state.by), [dataset, state.by])
+  const measure = useMemo(() => measureOf(dataset, state.of), [dataset, state.of])
   const { key, kind } = dimension
   const condition = state.conditions[key]
   // A range of numbers is divided; where an end of it is open, the data has it.
@@ -39,7 +39,10 @@ export default function ChartLook({ counts }: { counts: Counts | undefined }) {
   })
   const facet = query.isPlaceholderData ? undefined : query.data?.facets[0]
   const title = titleOf(dataset, dimension, measure)
-  const points = facet && pointsOf(dimension, measure, facet, condition, valueLabel)
+  const points = useMemo(
+    () => facet && pointsOf(dimension, measure, facet, condition, valueLabel),
+    [facet, dimension, measure, condition, valueLabel],
+  )
   const name = measureLabel(dataset, measure)
 
   const choose = (point: Point) => change(drilled(state, dimension, point))
@@ -53,7 +56,13 @@ export default function ChartLook({ counts }: { counts: Counts | undefined }) {
             <button className="button" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
               Numbers
             </button>
-            <ChartDownload title={title} points={points} dimension={dimension} measure={measure} drawing={drawing} />
+            <ChartDownload
+              title={title}
+              points={points}
+              dimension={dimension}
+              measure={measure}
+              drawing={asTable ? undefined : drawing}
+            />
           </div>
         )}
       </div>
@@ -76,9 +85,7 @@ export default function ChartLook({ counts }: { counts: Counts | undefined }) {
           </p>
         ) : (
           <>
-            {!asTable && (
-              <PlotChart points={points} measure={name} label={title} onChoose={choose} onDraw={setDrawing} />
-            )}
+            {!asTable && <PlotChart points={points} measure={name} label={title} onChoose={choose} drawingRef={drawing} />}
             <ChartTable
               title={title}
               dimension={dimension}

@@ -1,5 +1,5 @@
 import * as Plot from '@observablehq/plot'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, type RefObject } from 'react'
 import { formatMonth, formatNumber, formatShort } from '../format'
 import { useWidth } from '../ui/use-width'
 import type { Point } from './points'
@@ -13,15 +13,15 @@ interface Props {
   measure: string
   label: string
   onChoose: (point: Point) => void
-  /** Hears of the drawing. */
-  onDraw: (chart: SVGSVGElement | null) => void
+  /** Has the drawing, for whoever saves it. */
+  drawingRef: RefObject<SVGSVGElement | null>
 }
 
 /** Height of a bar of values and of a chart of times, and the longest label, in pixels. */
 const sizes = { bar: 28, times: 340, label: 220 }
 
 /** PlotChart draws bars. A click chooses the one that is nearest. */
-export function PlotChart({ points, measure, label, onChoose, onDraw }: Props) {
+export function PlotChart({ points, measure, label, onChoose, drawingRef }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
   const choose = useRef(onChoose)
@@ -43,9 +43,8 @@ export function PlotChart({ points, measure, label, onChoose, onDraw }: Props) {
       if (chart.value) choose.current(chart.value)
     })
     box.current.replaceChildren(chart)
-    onDraw(chart)
-    return () => onDraw(null)
-  }, [points, measure, label, width, onDraw])
+    drawingRef.current = chart
+  }, [points, measure, label, width, drawingRef])
   return <div ref={box} className="chart" />
 }
 
