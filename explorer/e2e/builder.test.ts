@@ -97,6 +97,8 @@ test('each field has an editor', async ({ page }) => {
     const options = builder(page).getByRole('option')
     // Alternatives and exclusions too.
     await expect(options).toHaveCount(own.length + 2)
+    // Projects have all kinds of fields.
+    if (dataset !== 'projects') continue
     for (let i = 0; i < own.length + 2; i++) {
       const name = await options.nth(i).locator('.name').textContent()
       await options.nth(i).click()
