@@ -97,6 +97,8 @@ test('each field has an editor', async ({ page }) => {
     const options = builder(page).getByRole('option')
     // Alternatives and exclusions too.
     await expect(options).toHaveCount(own.length + 2)
+    // Projects have all kinds of fields.
+    if (dataset !== 'projects') continue
     for (let i = 0; i < own.length + 2; i++) {
       const name = await options.nth(i).locator('.name').textContent()
       await options.nth(i).click()
@@ -317,7 +319,7 @@ test('what an address says is text', async ({ page }) => {
     '😀;any=x',
   ]
   const query = names.map((name) => `any=name=${encodeURIComponent(name.replaceAll(';', ';;'))}`).join('&')
-  await enter(page, `/projects?${query}&city=${'x'.repeat(20_000)}&none=stage=filed;;x;cost=1..&has_house=1`)
+  await enter(page, `/projects?${query}&city=${'x'.repeat(20_000)}&none=city=filed;;x;cost=1..&has_house=1`)
   for (const [i, name] of names.entries()) {
     await expect(page.locator('.chip').nth(i)).toContainText(`“${name.trim()}”`)
     expect((await page.locator('.chip').nth(i).boundingBox())?.height).toBeLessThan(80)
