@@ -1,7 +1,10 @@
 import type { Page } from '@playwright/test'
 import { findings } from './axe'
 import { Installation } from './provider'
-import { counted, expect, service, test } from './service'
+import { expect as anyExpect, service, test } from './service'
+
+// Each test signs in, over several pages of two servers.
+const expect = anyExpect.configure({ timeout: 30_000 })
 
 let installation: Installation
 const [one = '', two = ''] = service().workspaces.map((w) => w.id)
@@ -17,8 +20,15 @@ test.beforeEach(async ({ page }) => {
   await page.route('**/fonts.googleapis.com/**', (route) => route.abort())
 })
 
+test.setTimeout(120_000)
+
 const signInLink = (page: Page) => page.getByRole('link', { name: 'Sign in', exact: true })
 const open = (page: Page, address = '/') => page.goto(installation.origin + address)
+
+/** entered waits for the page of who is signed in. */
+async function entered(page: Page): Promise<void> {
+  await expect(page.getByRole('button', { name: /^Signed in as/ })).toBeVisible()
+}
 
 /** signIn signs in at the provider. */
 async function signIn(page: Page, login: string): Promise<void> {
@@ -39,7 +49,7 @@ test('in, back to the address, and out at the provider too', async ({ page, cont
   const address = '/projects?q=garage&stage=permitted&sort=cost:desc'
   await open(page, address)
   await signIn(page, ann.login)
-  await counted(page)
+  await entered(page)
   expect(page.url()).toBe(installation.origin + address)
   await page.getByRole('button', { name: 'Signed in as Ann' }).click()
   await expect(page.getByText(ann.email)).toBeVisible()
@@ -52,7 +62,7 @@ test('in, back to the address, and out at the provider too', async ({ page, cont
   expect(stored).not.toContain(cookies[0]?.value)
 
   await page.reload()
-  await counted(page)
+  await entered(page)
   await signOut(page)
   await page.getByRole('button', { name: /yes/i }).click()
   await expect(signInLink(page)).toBeVisible()
@@ -69,7 +79,7 @@ test('who is in no workspace, and who is removed from one', async ({ page }) => 
   const ben = await installation.member('Ben', [one])
   await open(page)
   await signIn(page, ben.login)
-  await counted(page)
+  await entered(page)
   const id = await installation.remove(one, ben.email)
   await expect(async () => {
     await page.reload()
@@ -78,14 +88,14 @@ test('who is in no workspace, and who is removed from one', async ({ page }) => 
   await expect(page.getByText(id)).toBeVisible()
   await installation.add(one, ben)
   await page.getByRole('button', { name: 'Try again' }).click()
-  await counted(page)
+  await entered(page)
 })
 
 test('a member is removed while the page is open', async ({ page }) => {
   const dan = await installation.member('Dan', [one])
   await open(page, '/projects')
   await signIn(page, dan.login)
-  await counted(page)
+  await entered(page)
   await installation.remove(one, dan.email)
   await expect(async () => {
     await page.getByRole('link', { name: /^Accounts/ }).click()
@@ -124,7 +134,7 @@ test('nobody is led away, and an old answer is refused', async ({ page }) => {
     a.setAttribute('href', '/session/sign-in?return=//evil.example/x')
   })
   await signIn(page, cleo.login)
-  await counted(page)
+  await entered(page)
   expect(page.url()).toBe(`${installation.origin}/`)
   await signOut(page)
   await page.getByRole('button', { name: /yes/i }).click()
@@ -137,19 +147,19 @@ test('two workspaces, each in its address', async ({ page, context }) => {
   const short = (id: string) => id.slice(-8)
   await open(page, `/accounts?q=build&workspace=${short(two)}`)
   await signIn(page, fay.login)
-  await counted(page)
+  await entered(page)
   const switcher = page.getByRole('navigation', { name: 'Workspaces' })
   await page.getByRole('button', { name: 'Signed in as Fay' }).click()
   await expect(switcher.getByRole('link', { name: 'Workspace 2' })).toHaveAttribute('aria-current', 'true')
   await page.keyboard.press('Escape')
   await page.getByRole('link', { name: /^Projects/ }).click()
-  await counted(page)
+  await entered(page)
   expect(new URL(page.url()).searchParams.get('workspace')).toBe(short(two))
 
   // Another tab begins in the last one, and goes to the other. This one stays where it is.
   const other = await context.newPage()
   await open(other, '/projects?stage=filed')
-  await counted(other)
+  await entered(other)
   await expect(other).toHaveURL(`${installation.origin}/projects?stage=filed&workspace=${short(two)}`)
   await other.getByRole('button', { name: 'Signed in as Fay' }).click()
   await other.getByRole('link', { name: 'Workspace 1' }).click()
@@ -167,7 +177,7 @@ test('the session ends in another tab, and goes on', async ({ page, context }) =
   const gil = await installation.member('Gil', [one])
   await open(page, '/projects')
   await signIn(page, gil.login)
-  await counted(page)
+  await entered(page)
   await context.clearCookies({ name: '__Host-atlas' })
   await page.getByRole('link', { name: /^Signals/ }).click()
   await expect(page.getByRole('heading', { name: 'Your session is over' })).toBeVisible()
@@ -175,9 +185,9 @@ test('the session ends in another tab, and goes on', async ({ page, context }) =
     context.waitForEvent('page'),
     page.getByRole('link', { name: 'Sign in in a new tab' }).click(),
   ])
-  await counted(tab) // the provider still knows Gil
+  await entered(tab) // the provider still knows Gil
   await page.getByRole('button', { name: 'I have signed in' }).click()
-  await counted(page)
+  await entered(page)
   await expect(page.getByRole('heading', { name: 'Your session is over' })).toBeHidden()
 })
 
@@ -196,7 +206,7 @@ for (const width of [1440, 390]) {
         await expect(page.getByRole('alert')).toBeVisible()
         await look('failed')
         await signIn(page, hal.login)
-        await counted(page)
+        await entered(page)
         await page.getByRole('button', { name: 'Signed in as Hal' }).click()
         await look('menu')
         await open(page, '/projects?workspace=00000000')
