@@ -99,7 +99,7 @@ test('a member is removed while the page is open', async ({ page }) => {
   await installation.remove(one, dan.email)
   const status = () => page.evaluate(async () => (await fetch('/api/v1/workspace')).status)
   await expect.poll(status).not.toBe(200)
-  await page.getByRole('link', { name: /^Accounts/ }).click()
+  await page.getByRole('link', { name: /^Firms/ }).click()
   await expect(page.getByRole('heading', { name: 'You are not in a workspace yet' })).toBeVisible()
 })
 
