@@ -79,3 +79,23 @@ func TestPublicKeysForAnybodyAreRefused(t *testing.T) {
 		t.Errorf("status %d: %s", status, said)
 	}
 }
+
+// Everything that is wrong with signing in is said at once.
+func TestSignInOptions(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		"needs|--oidc-issuer (ATLAS_OIDC_ISSUER)": {"--oidc-client-id", "explorer"},
+		"--oidc-issuer (ATLAS_OIDC_ISSUER) must begin with https|--public-url (ATLAS_PUBLIC_URL) must end after|--oidc-client-id (|--oidc-client-secret (|must contain openid|--session-lifetime (": {
+			"--oidc-issuer", "http://login.example", "--public-url", "https://atlas.example/app", "--oidc-scopes", "email", "--session-idle", "2h", "--session-lifetime", "1h",
+		},
+		"--public-url (ATLAS_PUBLIC_URL) is required": {"--oidc-issuer", "https://login.example"},
+	} {
+		var out, errs strings.Builder
+		status := run(t.Context(), append([]string{"serve"}, args...), &out, &errs)
+		for part := range strings.SplitSeq(want, "|") {
+			if said := errs.String(); status != 2 || !strings.Contains(said, part) {
+				t.Errorf("%v: status %d, nothing about %s in %s", args, status, part, said)
+			}
+		}
+	}
+}

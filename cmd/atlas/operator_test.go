@@ -83,6 +83,9 @@ func TestOperatorCommands(t *testing.T) {
 	if out, _ := o.run(0, "member", "list", "--workspace", one.ID.String()); !strings.Contains(out, member.ID.String()+"  owner") {
 		t.Errorf("members:\n%s", out)
 	}
+	if out, _ := o.run(0, "member", "release", member.ID.String()); !strings.Contains(out, "olga@example.com") {
+		t.Errorf("released:\n%s", out)
+	}
 	if _, stderr := o.run(1, add...); !strings.Contains(stderr, "member of the workspace already") {
 		t.Errorf("again: %s", stderr)
 	}
@@ -157,6 +160,7 @@ func TestOperatorMistakes(t *testing.T) {
 		{1, "no API key with this id", []string{"key", "revoke", unknown}},
 		{2, "must be the id of an API key", []string{"key", "revoke", "atlas_x"}},
 		{1, "no workspace with this id", []string{"member", "list", "--workspace", unknown}},
+		{1, "no user with this id", []string{"member", "release", unknown}},
 		{1, "no workspace with this id", []string{"member", "add", "--workspace", unknown, "--email", "a@b.example", "--name", "A", "--role", "member"}},
 		{1, "email must be an e-mail address", []string{"member", "add", "--workspace", unknown, "--email", "a", "--name", "A", "--role", "member"}},
 		{1, "whose token", []string{"token", jwt}},

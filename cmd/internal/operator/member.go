@@ -17,6 +17,7 @@ type Member struct {
 
 	SetRole memberSetRoleCmd `cmd:"" help:"Change a member's role. Servers follow within 5 s."`
 	Remove  memberRemoveCmd  `cmd:"" help:"Remove a member. Servers follow within 5 s."`
+	Release memberReleaseCmd `cmd:"" help:"Let the next who signs in to the Explorer with a user's verified address become this user, in all workspaces."`
 }
 
 type memberAddCmd struct {
@@ -100,6 +101,27 @@ func (c *memberRemoveCmd) Run(ctx context.Context, s *cli.Streams) error {
 			Removed bool             `json:"removed"`
 		}
 		return c.answer(s.Out, answer{c.User, removed}, "ID REMOVED", [][]string{{c.User.String(), strconv.FormatBool(removed)}})
+	})
+}
+
+type memberReleaseCmd struct {
+	database
+	User workspace.UserID `arg:"" help:"The user's id, as atlas member list shows it."`
+}
+
+// Run releases the user and prints them.
+func (c *memberReleaseCmd) Run(ctx context.Context, s *cli.Streams) error {
+	return c.with(ctx, func(d *people.Directory) error {
+		u, err := d.ReleaseUser(ctx, c.User)
+		if err != nil {
+			return err
+		}
+		type answer struct {
+			ID    workspace.UserID `json:"id"`
+			Email string           `json:"email"`
+			Name  string           `json:"name"`
+		}
+		return c.answer(s.Out, answer(u), "ID EMAIL NAME", [][]string{{u.ID.String(), u.Email, u.Name}})
 	})
 }
 
