@@ -3,6 +3,8 @@ import { Suspense, useEffect, useState } from 'react'
 import { useAddress } from './address'
 import { descriptorsQuery, sessionQuery, workspaceQuery } from './api/queries'
 import { signIn, signOut, takeLink, type User } from './api/session'
+import { InvitationPage } from './invitation/invitation-page'
+import { takeInvitation, useInvitation } from './invitation/token'
 import { screenOf } from './shell/screens'
 import { SessionOver, SignedOut } from './session/signed-out'
 import { Notice } from './ui/notice'
@@ -10,6 +12,7 @@ import { Toasts } from './ui/toast'
 
 // Taken once, before anything else reads the address.
 const link = takeLink()
+takeInvitation()
 
 export function App() {
   const client = useQueryClient()
@@ -33,10 +36,12 @@ export function App() {
     const listen = () => {
       const token = takeLink()
       if (token) mutate(token)
+      takeInvitation()
     }
     addEventListener('hashchange', listen)
     return () => removeEventListener('hashchange', listen)
   }, [mutate])
+  const invitation = useInvitation()
   const entering = isPending || (link !== undefined && isIdle)
   const session = useQuery({ ...sessionQuery, enabled: !entering })
   if (session.data && session.data.id !== last?.id) setLast(session.data)
@@ -44,7 +49,7 @@ export function App() {
   if (last) {
     return (
       <>
-        <Workspace />
+        {invitation === undefined ? <Workspace /> : <InvitationPage token={invitation} user={last} />}
         <Toasts />
         {session.data === null && <SessionOver />}
       </>

@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { RequestError } from '../api/client'
 import { sessionQuery } from '../api/queries'
+import { useInvitation } from '../invitation/token'
 import { Mark } from '../ui/mark'
 
 /** SignedOut is the page of someone without a session. */
@@ -12,6 +13,9 @@ export function SignedOut({ error }: { error?: Error }) {
       <div className="sheet">
         <Mark />
         <h1>{noSessions ? 'Signing in is not set up' : 'Sign in to Atlas'}</h1>
+        {useInvitation() !== undefined && (
+          <p>You are invited to a workspace. Sign in with the e-mail address that was invited, then accept.</p>
+        )}
         {error && !noSessions && <p className="problem">{error.message}.</p>}
         {noSessions ? (
           <p>This server offers the API only. Its operator can turn on signing in to the Explorer.</p>

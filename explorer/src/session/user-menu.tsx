@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
+import { followed } from '../address'
 import { sessionQuery } from '../api/queries'
 import { signOut } from '../api/session'
 import { useTheme, themes } from '../ui/theme'
@@ -11,6 +12,10 @@ export function UserMenu() {
   const [theme, setTheme] = useTheme()
   const id = useId()
   const name = user?.name || user?.email || ''
+  const leave = (e: React.MouseEvent<HTMLAnchorElement>) => {
+    document.getElementById(id)?.hidePopover()
+    followed(e)
+  }
   return (
     <div className="user">
       <button className="avatar" popoverTarget={id} aria-label={`Signed in as ${name}`}>
@@ -32,6 +37,12 @@ export function UserMenu() {
             ))}
           </div>
         </fieldset>
+        <a href="/settings/members" onClick={leave}>
+          Settings
+        </a>
+        <a href="/export" onClick={leave}>
+          Exports
+        </a>
         <a href="/docs">API documentation</a>
         <button
           onClick={async () => {
