@@ -175,7 +175,7 @@ func (c *devCmd) serveConfig(stack *devstack.Stack, urls postgres.URLs, secrets 
 		Mail:    mail,
 		Bounds:  c.Bounds,
 		Elastic: cli.Elastic{ElasticsearchURL: []string{stack.ElasticsearchURL}, IndexPrefix: "atlas-"},
-		Listen:  c.listen(), PostgresURL: urls.App, PostgresSystemURL: urls.System, RedisURL: stack.RedisURL,
+		Listen:  listen, PostgresURL: urls.App, PostgresSystemURL: urls.System, RedisURL: stack.RedisURL,
 		RedisPrefix: devRedisPrefix, CursorKeys: []string{secrets.CursorKey}, JWTSecret: secrets.JWTSecret,
 		SearchTimeout: 10 * time.Second, RedisTimeout: c.RedisTimeout,
 		Operation: server.Operation{

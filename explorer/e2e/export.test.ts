@@ -24,7 +24,7 @@ function byCommand(...words: string[]): string {
 
 const contents = async (download: Download) => readFileSync(await download.path(), 'utf8')
 
-const searches = '**/data/*/search?*'
+const searches = '**/data/accounts/search?*'
 
 /** gate lets the first pages of an export pass, and holds the next until it is opened. */
 async function gate(page: Page, pages: number): Promise<{ held: Promise<void>; open: () => Promise<void> }> {
@@ -49,9 +49,9 @@ async function gate(page: Page, pages: number): Promise<{ held: Promise<void>; o
   }
 }
 
-// 200 to 400 rows: some pages.
-const search = '/projects?stage=permitted&cost=1000000..&sort=cost:desc'
-const words = ['projects', '--filter', 'stage=permitted', '--filter', 'cost=1000000..', '--sort', 'cost:desc']
+// 200 to 300 rows: three pages.
+const search = '/accounts?projects_count=3..&sort=projects_count:desc'
+const words = ['accounts', '--filter', 'projects_count=3..', '--sort', 'projects_count:desc']
 const begin = (page: Page) => page.getByRole('button', { name: /^Export [\d,]+ rows · [\d,]+ credits$/ })
 const status = (page: Page) => page.locator('main [role=status]')
 
@@ -60,16 +60,16 @@ test('the price comes first, and the file is that of the command line', async ({
   const before = await used()
   await page.getByRole('link', { name: /^Export/ }).click()
   await expect(page).toHaveURL(`/export${search}`)
-  await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^\d+ projects$/)
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^\d+ firms$/)
   const rows = parseInt((await page.getByRole('heading', { level: 1 }).textContent()) ?? '')
   await expect(begin(page)).toHaveText(`Export ${rows} rows · ${rows} credits`)
   expect(await used()).toBe(before)
   const [download] = await Promise.all([page.waitForEvent('download'), begin(page).click()])
-  expect(download.suggestedFilename()).toMatch(/^projects-[\d-]{10}\.csv$/)
+  expect(download.suggestedFilename()).toMatch(/^accounts-[\d-]{10}\.csv$/)
   await expect(status(page)).toHaveText('Complete.')
   expect(await used()).toBe(before + rows)
   expect(await contents(download)).toBe(byCommand(...words, '--format', 'csv'))
-  expect(rows).toBeGreaterThan(150)
+  expect(rows).toBeGreaterThan(200)
   // Saving it again costs nothing, also after a reload.
   await page.reload()
   const paid = await used()
@@ -85,8 +85,12 @@ test('the price comes first, and the file is that of the command line', async ({
 
 const files: [string, string, string[]][] = [
   ['projects', '/projects?q=garage&cost=200000..', ['projects', '-q', 'garage', '--filter', 'cost=200000..']],
-  ['accounts', '/accounts?projects_count=30..', ['accounts', '--filter', 'projects_count=30..']],
-  ['contacts', '/contacts?projects_count=30..', ['contacts', '--filter', 'projects_count=30..']],
+  [
+    'accounts',
+    '/accounts?city=calgary&projects_count=10..',
+    ['accounts', '--filter', 'city=calgary', '--filter', 'projects_count=10..'],
+  ],
+  ['contacts', '/contacts?projects_count=3..', ['contacts', '--filter', 'projects_count=3..']],
   ['signals', '/signals?signal_type=permit_expired', ['signals', '--filter', 'signal_type=permit_expired']],
 ]
 for (const [name, address, command] of files) {
@@ -114,9 +118,9 @@ test('chosen columns', async ({ page }) => {
   await page.getByRole('button', { name: 'None', exact: true }).click()
   await expect(page.getByRole('button', { name: /^Export \d/ })).toBeDisabled()
   await page.getByLabel('name', { exact: true }).check()
-  await page.getByLabel('cost', { exact: true }).check()
+  await page.getByLabel('projects_count', { exact: true }).check()
   const [download] = await Promise.all([page.waitForEvent('download'), begin(page).click()])
-  expect(await contents(download)).toBe(byCommand(...words, '--format', 'csv', '--columns', 'name,cost'))
+  expect(await contents(download)).toBe(byCommand(...words, '--format', 'csv', '--columns', 'name,projects_count'))
 })
 
 test('pause, reload and resume pay nothing twice', async ({ page, context }) => {
@@ -141,7 +145,7 @@ test('pause, reload and resume pay nothing twice', async ({ page, context }) => 
   await second.held
   const other = await context.newPage()
   await other.goto(`/export${search}`)
-  await other.getByRole('link', { name: /^projects-/ }).click()
+  await other.getByRole('link', { name: /^accounts-/ }).click()
   await other.getByRole('button', { name: /^Resume/ }).click()
   await expect(other.getByRole('alert')).toHaveText('This export runs in another tab of this browser.')
   await other.close()
@@ -162,7 +166,7 @@ test('pause, reload and resume pay nothing twice', async ({ page, context }) => 
 test('an export waits for credits, an outage and a session', async ({ page }) => {
   await enter(page)
   await page.goto(`/export${search}`)
-  const refusals = [
+  const refusals: { status: number; headers: Record<string, string>; code: string; says: RegExp }[] = [
     { status: 503, headers: { 'Retry-After': '1' }, code: 'unavailable', says: /^Atlas cannot answer right now/ },
     {
       status: 429,
@@ -214,10 +218,10 @@ test('an export that is stopped keeps what was written', async ({ page }) => {
 
 test('selected rows that were loaded cost nothing', async ({ page }) => {
   const { base_url, workspaces } = service()
-  const found = await fetch(`${base_url}/data/projects/search`, {
+  const found = await fetch(`${base_url}/data/accounts/search`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${workspaces[0]?.api_key}`, 'Content-Type': 'application/json' },
-    body: '{"filters":{"stage":{"value":"permitted"},"cost":{"value":[1000000,null]}},"sort":{"field":"cost","order":"desc"},"limit":30,"fields":["name"]}',
+    body: '{"filters":{"projects_count":{"value":[3,null]}},"sort":{"field":"projects_count","order":"desc"},"limit":30,"fields":["name"]}',
   })
   const ids = ((await found.json()) as { data: { id: string }[] }).data.map((r) => r.id)
   await enter(page, search)
@@ -233,7 +237,7 @@ test('selected rows that were loaded cost nothing', async ({ page }) => {
         opening.onsuccess = () => {
           const id = '00000000-0000-4000-8000-000000000001'
           const change = opening.result.transaction('keep', 'readwrite')
-          change.objectStore('keep').put({ dataset: 'projects', body: {}, ids: list }, `source ${id}`)
+          change.objectStore('keep').put({ dataset: 'accounts', body: {}, ids: list }, `source ${id}`)
           change.oncomplete = () => {
             history.pushState(null, '', `/export/${id}`)
             dispatchEvent(new PopStateEvent('popstate'))
@@ -243,7 +247,7 @@ test('selected rows that were loaded cost nothing', async ({ page }) => {
       }),
     ids,
   )
-  await expect(page.getByRole('heading', { level: 1 })).toHaveText('30 selected projects')
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('30 selected firms')
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Export 30 rows · 5 credits' }).click(),

@@ -194,7 +194,7 @@ test('alerts are saved at once and can be undone', async ({ page }) => {
 
 test('usage and the credits meter tell what was paid', async ({ page }) => {
   await enter(page, '/projects?q=garage')
-  const meter = page.getByRole('button', { name: /credits left: what was used$/ })
+  const meter = page.getByRole('button', { name: /what was used$/ })
   await meter.click()
   await expect(page.getByText('Nothing was paid yet')).toBeVisible()
   await page.keyboard.press('Escape')

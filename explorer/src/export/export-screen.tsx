@@ -3,7 +3,8 @@ import './export.css'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { useAddress, go } from '../address'
-import { datasets } from '../datasets'
+import { datasets, nouns } from '../datasets'
+import { formatNumber } from '../format'
 import { SearchContext, useSearchOfAddress } from '../search/context'
 import { Sentence } from '../search/sentence'
 import { format } from '../search/state'
@@ -81,7 +82,11 @@ function Kept({ id, workspace }: { id: string; workspace: string }) {
       <>
         <header>
           <p className="quiet">Export</p>
-          <h1>{ids ? `${ids.length.toLocaleString()} selected ${dataset}` : `All ${dataset} that match`}</h1>
+          <h1>
+            {ids
+              ? `${formatNumber(ids.length)} selected ${nouns[dataset].many}`
+              : `All ${nouns[dataset].many} that match`}
+          </h1>
         </header>
         <NewExport id={id} workspace={workspace} source={source.data} back={`/${dataset}`} />
       </>

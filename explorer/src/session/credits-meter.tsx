@@ -31,10 +31,11 @@ export function CreditsMeter() {
   const share = Math.min(1, data.used / data.ceiling)
   return (
     <div className="credits">
-      <button popoverTarget={id} aria-label={`${formatNumber(data.remaining)} credits left: what was used`}>
+      <button popoverTarget={id}>
         <span>
           <b>{data.remaining < 100_000 ? formatNumber(data.remaining) : formatShort(data.remaining)}</b>
           <span className="wide"> credits left</span>
+          <span className="sr">, what was used</span>
         </span>
         <span className="gauge" aria-hidden="true">
           <span style={{ width: `${Math.max(share * 100, data.used > 0 ? 2 : 0)}%` }} />
