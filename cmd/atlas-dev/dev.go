@@ -167,11 +167,15 @@ func (c *devCmd) Run(ctx context.Context, s *cli.Streams) (err error) {
 }
 
 func (c *devCmd) serveConfig(stack *devstack.Stack, urls postgres.URLs, secrets devSecrets) server.Config {
+	listen, mail := c.listen(), c.Mail
+	if mail.AcceptURL == server.DefaultAcceptURL {
+		mail.AcceptURL = "http://" + listen + "/invitations#"
+	}
 	return server.Config{
-		Mail:    c.Mail,
+		Mail:    mail,
 		Bounds:  c.Bounds,
 		Elastic: cli.Elastic{ElasticsearchURL: []string{stack.ElasticsearchURL}, IndexPrefix: "atlas-"},
-		Listen:  c.listen(), PostgresURL: urls.App, PostgresSystemURL: urls.System, RedisURL: stack.RedisURL,
+		Listen:  listen, PostgresURL: urls.App, PostgresSystemURL: urls.System, RedisURL: stack.RedisURL,
 		RedisPrefix: devRedisPrefix, CursorKeys: []string{secrets.CursorKey}, JWTSecret: secrets.JWTSecret,
 		SearchTimeout: 10 * time.Second, RedisTimeout: c.RedisTimeout,
 		Operation: server.Operation{
@@ -183,18 +187,20 @@ func (c *devCmd) serveConfig(stack *devstack.Stack, urls postgres.URLs, secrets 
 	}
 }
 
-// listen prefers port 8080.
+// listen prefers port 8080. Another one is chosen here, because links of invitations
+// name it.
 func (c *devCmd) listen() string {
-	const usual = "127.0.0.1:8080"
 	if c.Port != 0 {
 		return net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Port))
 	}
-	l, err := net.Listen("tcp", usual)
+	l, err := net.Listen("tcp", "127.0.0.1:8080")
 	if err != nil {
-		return "127.0.0.1:0"
+		if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return "127.0.0.1:0"
+		}
 	}
-	_ = l.Close()
-	return usual
+	defer l.Close()
+	return l.Addr().String()
 }
 
 // devSecrets are stored, so that tokens and cursors stay valid after a restart.

@@ -9,17 +9,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"atlas/cmd/internal/cli"
 	"atlas/cmd/internal/server"
 	"atlas/internal/api"
 	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/internal/session"
+	"atlas/workspace"
 )
 
 type linkCmd struct {
 	Dir   string `default:".atlas" type:"path" help:"Folder of the running atlas-dev (default: .atlas)."`
-	Email string `help:"Whom to sign in, as in dev.json (default: the owner of the first workspace)."`
+	Email string `help:"Whom to sign in: a user of dev.json, or somebody new who can accept an invitation (default: the owner of the first workspace)."`
 }
 
 // Run prints a link to the service that dev.json describes.
@@ -32,19 +35,25 @@ func (c *linkCmd) Run(ctx context.Context, s *cli.Streams) error {
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return err
 	}
+	link, err := signInLink(ctx, server.Config{RedisURL: f.RedisURL, RedisPrefix: devRedisPrefix}, f.user(c.Email))
+	if err == nil {
+		fmt.Fprintln(s.Out, strings.TrimSuffix(f.BaseURL, api.Version)+link)
+	}
+	return err
+}
+
+// user returns the user with an address: one of dev.json, else somebody new. Without an
+// address it is the first user.
+func (f devFile) user(email string) devUser {
 	for _, w := range f.Workspaces {
 		for _, u := range w.Users {
-			if c.Email != "" && c.Email != u.Email {
-				continue
+			if email == "" || email == u.Email {
+				return u
 			}
-			link, err := signInLink(ctx, server.Config{RedisURL: f.RedisURL, RedisPrefix: devRedisPrefix}, u)
-			if err == nil {
-				fmt.Fprintln(s.Out, strings.TrimSuffix(f.BaseURL, api.Version)+link)
-			}
-			return err
 		}
 	}
-	return fmt.Errorf("no user of dev.json has the address %s", c.Email)
+	name, _, _ := strings.Cut(email, "@")
+	return devUser{ID: workspace.UserID(uuid.NewSHA1(devNamespace, []byte(email))), Email: email, Name: name}
 }
 
 // signInLink returns an address, without scheme and host, that signs in to the

@@ -4,6 +4,8 @@ import { keep, useAddress } from './address'
 import { actIn, RequestError } from './api/client'
 import { descriptorsQuery, sessionQuery, workspaceQuery } from './api/queries'
 import { leave, signIn, takeFailure, takeLink, type User } from './api/session'
+import { InvitationPage } from './invitation/invitation-page'
+import { takeInvitation, useInvitation } from './invitation/token'
 import { screenOf } from './shell/screens'
 import { NoWorkspace } from './session/no-workspace'
 import { SessionOver, SignedOut, Unreachable } from './session/signed-out'
@@ -14,6 +16,7 @@ import { Toasts } from './ui/toast'
 // Taken once, before anything else reads the address.
 const link = takeLink()
 const failure = takeFailure()
+takeInvitation()
 
 export function App() {
   const client = useQueryClient()
@@ -35,10 +38,12 @@ export function App() {
     const listen = () => {
       const token = takeLink()
       if (token) mutate(token)
+      takeInvitation()
     }
     addEventListener('hashchange', listen)
     return () => removeEventListener('hashchange', listen)
   }, [mutate])
+  const invitation = useInvitation()
   const entering = isPending || (link !== undefined && isIdle)
   const session = useQuery({ ...sessionQuery, enabled: !entering })
   const user = session.data
@@ -52,7 +57,11 @@ export function App() {
   if (last) {
     return (
       <>
-        <Workspace user={last} retry={() => void session.refetch()} />
+        {invitation === undefined ? (
+          <Workspace user={last} retry={() => void session.refetch()} />
+        ) : (
+          <InvitationPage token={invitation} user={last} />
+        )}
         <Toasts />
         {session.data === null && <SessionOver />}
       </>

@@ -7,6 +7,7 @@ import { createRoot } from 'react-dom/client'
 import { creditListeners, RequestError } from './api/client'
 import { creditsQuery, sessionQuery } from './api/queries'
 import { App } from './app'
+import { entered, ledgerQuery } from './session/ledger'
 
 // A session that is over is noticed at any request. Everything on the page stays.
 const over = (error: Error) => {
@@ -31,8 +32,9 @@ const client = new QueryClient({
   },
 })
 
-creditListeners.add((window) => {
+creditListeners.add((window, charged, path) => {
   client.setQueryData(creditsQuery.queryKey, (before) => (before ? { ...before, ...window } : before))
+  client.setQueryData(ledgerQuery.queryKey, (before) => entered(before ?? [], path, charged, Date.now()))
 })
 
 const root = document.getElementById('root')

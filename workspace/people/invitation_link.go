@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/url"
+	"strings"
 
 	"atlas/workspace"
 )
@@ -15,7 +16,9 @@ import (
 // again after a crash, but neither the database nor the key alone makes a link.
 type InvitationLinks struct {
 	base *url.URL
-	keys [][]byte
+	// inFragment: the token is in the fragment, which browsers do not send.
+	inFragment bool
+	keys       [][]byte
 }
 
 // InvitationSeed is the random part of a link's secret.
@@ -29,7 +32,8 @@ var (
 )
 
 // NewInvitationLinks returns links that begin with base, the page of the web
-// client that signs the user in and posts the token. The first key makes new
+// client that signs the user in and posts the token. The token is in the fragment
+// if base ends in #, else in the query. The first key makes new
 // links. The other keys only reproduce links that were made with them. A key may
 // also be used for other purposes.
 func NewInvitationLinks(base string, keys ...[]byte) (*InvitationLinks, error) {
@@ -37,7 +41,7 @@ func NewInvitationLinks(base string, keys ...[]byte) (*InvitationLinks, error) {
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil || u.Fragment != "" {
 		return nil, errBadAcceptURL
 	}
-	l := &InvitationLinks{base: u}
+	l := &InvitationLinks{base: u, inFragment: strings.HasSuffix(base, "#")}
 	for _, key := range keys {
 		if len(key) < 16 {
 			return nil, errNoInvitationKey
@@ -65,9 +69,13 @@ func deriveSecret(key []byte, id InvitationID, seed InvitationSeed) workspace.Se
 	return workspace.Secret(sign(key, append(id[:], seed[:]...)))
 }
 
-// url returns the link. Its query parameter `token` has the token.
+// url returns the link. Its parameter `token` has the token.
 func (l *InvitationLinks) url(id InvitationID, s workspace.Secret) string {
 	u := *l.base
+	if l.inFragment {
+		u.Fragment = "token=" + s.Text(id)
+		return u.String()
+	}
 	q := u.Query()
 	q.Set("token", s.Text(id))
 	u.RawQuery = q.Encode()

@@ -41,6 +41,21 @@ func links(t *testing.T, base string, keys ...string) *people.InvitationLinks {
 	return l
 }
 
+// A base that ends in # has the token where servers do not see it.
+func TestLinkWithFragment(t *testing.T) {
+	t.Parallel()
+	store := &kept{}
+	s := people.Invitations{Store: store, Links: links(t, "https://atlas.example/invitations#", "the key of today.....")}
+	made, err := s.Create(t.Context(), workspace.NewID(), people.KeyActor, "ann@example.com", people.MemberRole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest, found := strings.CutPrefix(made.Link, "https://atlas.example/invitations#token=")
+	if _, _, ok := workspace.ParseSecretText(rest); !found || !ok {
+		t.Error(made.Link)
+	}
+}
+
 func TestLinksCanBeMadeAgain(t *testing.T) {
 	t.Parallel()
 	const base = "https://app.example/join?lang=en"

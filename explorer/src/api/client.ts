@@ -24,11 +24,11 @@ export class RequestError extends Error {
   }
 }
 
-/** listeners hear of the credits of each answer that names them. */
-export const creditListeners = new Set<(credits: Credits, charged: number) => void>()
+/** listeners hear of the credits of each answer that names them, what it cost, and its path. */
+export const creditListeners = new Set<(credits: Credits, charged: number, path: string) => void>()
 
 const credits: Middleware = {
-  onResponse({ response }) {
+  onResponse({ response, schemaPath }) {
     const number = (name: string) => Number(response.headers.get(name) ?? NaN)
     const window = {
       used: number('X-Credits-Used'),
@@ -36,7 +36,7 @@ const credits: Middleware = {
       ceiling: number('X-Credits-Ceiling'),
     }
     if (!Number.isNaN(window.ceiling)) {
-      creditListeners.forEach((hear) => hear(window, number('X-Credits-Charged') || 0))
+      creditListeners.forEach((hear) => hear(window, number('X-Credits-Charged') || 0, schemaPath))
     }
   },
 }

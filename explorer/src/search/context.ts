@@ -35,10 +35,15 @@ export function useSearch(): Search {
   return search
 }
 
-/** useSearchOfAddress makes the search that the address describes. */
-export function useSearchOfAddress(workspace: Schemas['GetWorkspaceData'], descriptors: Descriptor[]): Search {
+/** useSearchOfAddress makes the search that the address describes, behind a prefix of its path. */
+export function useSearchOfAddress(
+  workspace: Schemas['GetWorkspaceData'],
+  descriptors: Descriptor[],
+  prefix = '',
+): Search {
   const client = useQueryClient()
-  const { path, search } = useAddress()
+  const { path: whole, search } = useAddress()
+  const path = whole.slice(prefix.length)
   const index = useMemo(() => new Map(descriptors.map((d) => [`${d.dataset}.${d.key}`, d])), [descriptors])
   const kindOf = useCallback<KindOf>(
     (dataset, key) => {

@@ -4,6 +4,7 @@ import { SlidersHorizontal } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { facetsQuery } from '../api/queries'
 import { counted, rail } from '../datasets'
+import { ExportLink } from '../export/export-link'
 import { RecordDrawer } from '../record/record-drawer'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
@@ -57,6 +58,7 @@ export function SearchScreen({ workspace, descriptors }: ScreenProps) {
               )}
               <Sentence count={counts?.count} />
               <Looks />
+              <ExportLink count={counts?.count} />
               <CopySearch />
             </div>
             <Results

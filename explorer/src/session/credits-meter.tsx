@@ -1,16 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useId, useState } from 'react'
 import { creditListeners } from '../api/client'
 import { creditsQuery } from '../api/queries'
-import { credits, formatNumber, formatShort } from '../format'
+import { formatNumber, formatShort } from '../format'
+import { CreditsMenu } from './credits-menu'
 
 /** How long the cost of an action is shown, in milliseconds. */
 const shown = 5000
 
-/** CreditsMeter shows the credits that are left, and for a moment what an action cost. */
+/** CreditsMeter shows the credits that are left, and for a moment what an action cost. It opens the list of all costs. */
 export function CreditsMeter() {
   const { data } = useQuery(creditsQuery)
   const [cost, setCost] = useState<number>()
+  const id = useId()
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
     const hear = (_: unknown, charged: number) => {
@@ -28,23 +30,24 @@ export function CreditsMeter() {
   if (!data) return <div className="credits skeleton" />
   const share = Math.min(1, data.used / data.ceiling)
   return (
-    <div
-      className="credits"
-      title={`${formatNumber(data.used)} of ${credits(data.ceiling)} used in the last ${data.window_hours} hours. Each returns a day after its use.`}
-    >
-      <span>
-        <b>{data.remaining < 100_000 ? formatNumber(data.remaining) : formatShort(data.remaining)}</b>
-        <span className="wide"> credits left</span>
-      </span>
+    <div className="credits">
+      <button popoverTarget={id}>
+        <span>
+          <b>{data.remaining < 100_000 ? formatNumber(data.remaining) : formatShort(data.remaining)}</b>
+          <span className="wide"> credits left</span>
+          <span className="sr">, what was used</span>
+        </span>
+        <span className="gauge" aria-hidden="true">
+          <span style={{ width: `${Math.max(share * 100, data.used > 0 ? 2 : 0)}%` }} />
+        </span>
+      </button>
       <meter className="sr" min={0} max={data.ceiling} value={data.used} aria-label="Credits used" />
-      <span className="gauge" aria-hidden="true">
-        <span style={{ width: `${Math.max(share * 100, data.used > 0 ? 2 : 0)}%` }} />
-      </span>
       {cost && (
         <span className="cost" role="status">
           −{formatNumber(cost)}
         </span>
       )}
+      <CreditsMenu id={id} window={data} />
     </div>
   )
 }

@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { RequestError } from '../api/client'
 import { sessionQuery, signInQuery } from '../api/queries'
+import { useInvitation } from '../invitation/token'
 import { Mark } from '../ui/mark'
 import { Notice } from '../ui/notice'
 
@@ -18,6 +19,7 @@ const failures: Record<string, string> = {
 /** SignedOut is the page of someone without a session. */
 export function SignedOut({ error, failure }: { error?: Error; failure?: string }) {
   const provider = useQuery(signInQuery)
+  const invitation = useInvitation()
   const noSessions = error instanceof RequestError && error.status === 404
   const problem =
     failure === undefined ? !noSessions && error && `${error.message}.` : (failures[failure] ?? failures.refused)
@@ -27,6 +29,9 @@ export function SignedOut({ error, failure }: { error?: Error; failure?: string 
       <div className="sheet">
         <Mark />
         <h1>{noSessions ? 'Signing in is not set up' : 'Sign in to Atlas'}</h1>
+        {invitation !== undefined && (
+          <p>You are invited to a workspace. Sign in with the e-mail address that was invited, then accept.</p>
+        )}
         {problem && (
           <p className="problem" role="alert">
             {problem}

@@ -1,6 +1,7 @@
 import './session.css'
 import { useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
+import { followed } from '../address'
 import { sessionQuery, workspaceQuery } from '../api/queries'
 import { leave } from '../api/session'
 import { useTheme, themes } from '../ui/theme'
@@ -14,6 +15,10 @@ export function UserMenu() {
   const [theme, setTheme] = useTheme()
   const id = useId()
   const name = user?.name || user?.email || ''
+  const open = (e: React.MouseEvent<HTMLAnchorElement>) => {
+    document.getElementById(id)?.hidePopover()
+    followed(e)
+  }
   return (
     <div className="user">
       <button className="avatar" popoverTarget={id} aria-label={`Signed in as ${name}`}>
@@ -36,6 +41,12 @@ export function UserMenu() {
             ))}
           </div>
         </fieldset>
+        <a href="/settings/members" onClick={open}>
+          Settings
+        </a>
+        <a href="/export" onClick={open}>
+          Exports
+        </a>
         <a href="/docs">API documentation</a>
         <button onClick={() => void leave()}>Sign out</button>
       </div>

@@ -1,5 +1,5 @@
-import { Search, type LucideIcon } from 'lucide-react'
-import type { ComponentType } from 'react'
+import { Download, Search, Settings, type LucideIcon } from 'lucide-react'
+import { lazy, type ComponentType } from 'react'
 import type { Schemas } from '../api/client'
 import type { Descriptor } from '../api/queries'
 import { SearchScreen } from '../search/search-screen'
@@ -23,7 +23,22 @@ export interface Screen {
 export const searchScreen: Screen = { path: '', label: 'Search', icon: Search, screen: SearchScreen, inHeader: true }
 
 /** screens are those with a path, in the order of the header. Their code is loaded on the first visit (React.lazy). */
-export const screens: Screen[] = []
+export const screens: Screen[] = [
+  {
+    path: 'export',
+    label: 'Exports',
+    icon: Download,
+    screen: lazy(() => import('../export/export-screen')),
+    inHeader: false,
+  },
+  {
+    path: 'settings',
+    label: 'Settings',
+    icon: Settings,
+    screen: lazy(() => import('../settings/settings-screen')),
+    inHeader: false,
+  },
+]
 
 /** screenOf returns the screen of an address. */
 export const screenOf = (path: string): Screen => screens.find((s) => s.path === path.split('/')[1]) ?? searchScreen

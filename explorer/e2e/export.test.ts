@@ -1,0 +1,285 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Download, Page, Route } from '@playwright/test'
+import { findings } from './axe'
+import { enter, expect, service, test, used } from './service'
+
+const atlas = join(process.env.ATLAS_DEV ?? '../bin/atlas-dev', '..', 'atlas')
+
+/** byCommand is the file that `atlas export` writes. */
+function byCommand(...words: string[]): string {
+  const { base_url, workspaces } = service()
+  const out = join(mkdtempSync(join(tmpdir(), 'export-')), 'out')
+  execFileSync(
+    atlas,
+    ['export', ...words, '--out', out, '--url', base_url, '--api-key', workspaces[0]?.api_key ?? ''],
+    {
+      stdio: 'pipe',
+    },
+  )
+  return readFileSync(out, 'utf8')
+}
+
+const contents = async (download: Download) => readFileSync(await download.path(), 'utf8')
+
+const searches = '**/data/accounts/search?*'
+
+/** gate lets the first pages of an export pass, and holds the next until it is opened. */
+async function gate(page: Page, pages: number): Promise<{ held: Promise<void>; open: () => Promise<void> }> {
+  let passed = 0
+  let seen: () => void = () => undefined
+  const held = new Promise<void>((resolve) => (seen = resolve))
+  let release: () => void = () => undefined
+  const released = new Promise<void>((resolve) => (release = resolve))
+  const hold = async (route: Route) => {
+    if (route.request().postData()?.includes('dry_run') || ++passed <= pages) return route.continue()
+    seen()
+    await released
+    await route.continue().catch(() => undefined)
+  }
+  await page.route(searches, hold)
+  return {
+    held,
+    open: async () => {
+      await page.unroute(searches, hold)
+      release()
+    },
+  }
+}
+
+// 200 to 300 rows: three pages.
+const search = '/accounts?projects_count=3..&sort=projects_count:desc'
+const words = ['accounts', '--filter', 'projects_count=3..', '--sort', 'projects_count:desc']
+const begin = (page: Page) => page.getByRole('button', { name: /^Export [\d,]+ rows · [\d,]+ credits$/ })
+const status = (page: Page) => page.locator('main [role=status]')
+
+test('the price comes first, and the file is that of the command line', async ({ page }) => {
+  await enter(page, search)
+  const before = await used()
+  await page.getByRole('link', { name: /^Export/ }).click()
+  await expect(page).toHaveURL(`/export${search}`)
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^\d+ firms$/)
+  const rows = parseInt((await page.getByRole('heading', { level: 1 }).textContent()) ?? '')
+  await expect(begin(page)).toHaveText(`Export ${rows} rows · ${rows} credits`)
+  expect(await used()).toBe(before)
+  const [download] = await Promise.all([page.waitForEvent('download'), begin(page).click()])
+  expect(download.suggestedFilename()).toMatch(/^accounts-[\d-]{10}\.csv$/)
+  await expect(status(page)).toHaveText('Complete.')
+  expect(await used()).toBe(before + rows)
+  expect(await contents(download)).toBe(byCommand(...words, '--format', 'csv'))
+  expect(rows).toBeGreaterThan(200)
+  // Saving it again costs nothing, also after a reload.
+  await page.reload()
+  const paid = await used()
+  const [again] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Save the file' }).click(),
+  ])
+  expect((await contents(again)).split('\n')).toHaveLength(rows + 2)
+  expect(await used()).toBe(paid)
+  await page.getByRole('button', { name: 'Remove from this browser' }).click()
+  await expect(page.getByText('None yet.')).toBeVisible()
+})
+
+const files: [string, string, string[]][] = [
+  ['projects', '/projects?q=garage&cost=200000..', ['projects', '-q', 'garage', '--filter', 'cost=200000..']],
+  [
+    'accounts',
+    '/accounts?city=calgary&projects_count=10..',
+    ['accounts', '--filter', 'city=calgary', '--filter', 'projects_count=10..'],
+  ],
+  ['contacts', '/contacts?projects_count=3..', ['contacts', '--filter', 'projects_count=3..']],
+  ['signals', '/signals?signal_type=permit_expired', ['signals', '--filter', 'signal_type=permit_expired']],
+]
+for (const [name, address, command] of files) {
+  test(`${name} are written as by the command line`, async ({ page }) => {
+    await enter(page)
+    for (const format of ['csv', 'ndjson']) {
+      await page.goto(`/export${address}`)
+      await page.getByRole('radio', { name: format.toUpperCase() }).check()
+      await page.getByRole('radio', { name: 'The first' }).check()
+      await page.getByRole('spinbutton', { name: 'How many rows' }).fill('120')
+      const [download] = await Promise.all([page.waitForEvent('download'), begin(page).click()])
+      const want = byCommand(...command, '--format', format).split('\n')
+      const rows = (await contents(download)).split('\n')
+      expect(rows.length).toBeGreaterThan(10)
+      // No row of these has a line break, so rows are lines.
+      expect(rows.slice(0, -1)).toEqual(want.slice(0, rows.length - 1))
+      if (rows.length < 120) expect(rows).toHaveLength(want.length)
+    }
+  })
+}
+
+test('chosen columns', async ({ page }) => {
+  await enter(page)
+  await page.goto(`/export${search}`)
+  await page.getByRole('button', { name: 'None', exact: true }).click()
+  await expect(page.getByRole('button', { name: /^Export \d/ })).toBeDisabled()
+  await page.getByLabel('name', { exact: true }).check()
+  await page.getByLabel('projects_count', { exact: true }).check()
+  const [download] = await Promise.all([page.waitForEvent('download'), begin(page).click()])
+  expect(await contents(download)).toBe(byCommand(...words, '--format', 'csv', '--columns', 'name,projects_count'))
+})
+
+test('pause, reload and resume pay nothing twice', async ({ page, context }) => {
+  await enter(page)
+  await page.goto(`/export${search}`)
+  const before = await used()
+  const first = await gate(page, 1)
+  await begin(page).click()
+  await first.held
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await first.open()
+  // The page that was on its way is kept.
+  await expect(status(page)).toHaveText('Paused.')
+  await expect(page.getByText(/^200 of \d+$/)).toBeVisible()
+  await page.reload()
+  await expect(status(page)).toHaveText('Paused.')
+  expect(await used()).toBe(before + 200)
+
+  // Another tab finds it, and leaves it alone while this one runs it.
+  const second = await gate(page, 0)
+  await page.getByRole('button', { name: /^Resume · up to \d+ credits$/ }).click()
+  await second.held
+  const other = await context.newPage()
+  await other.goto(`/export${search}`)
+  await other.getByRole('link', { name: /^accounts-/ }).click()
+  await other.getByRole('button', { name: /^Resume/ }).click()
+  await expect(other.getByRole('alert')).toHaveText('This export runs in another tab of this browser.')
+  await other.close()
+
+  // A reload in the middle of a page.
+  await page.reload()
+  await second.open()
+  await expect(page.getByText(/^200 of \d+$/)).toBeVisible()
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: /^Resume/ }).click(),
+  ])
+  const file = await contents(download)
+  expect(await used()).toBe(before + file.split('\n').length - 2)
+  expect(file).toBe(byCommand(...words, '--format', 'csv'))
+})
+
+test('an export waits for credits, an outage and a session', async ({ page }) => {
+  await enter(page)
+  await page.goto(`/export${search}`)
+  const refusals: { status: number; headers: Record<string, string>; code: string; says: RegExp }[] = [
+    { status: 503, headers: { 'Retry-After': '1' }, code: 'unavailable', says: /^Atlas cannot answer right now/ },
+    {
+      status: 429,
+      headers: { 'Retry-After': '86400', 'X-Credits-Next-At': '' },
+      code: 'rate_limited',
+      says: /^The credits are used up. The first ones return at /,
+    },
+    { status: 401, headers: {}, code: 'unauthorized', says: /^Your session is over/ },
+  ]
+  await page.route(searches, async (route) => {
+    const next = route.request().postData()?.includes('dry_run') ? undefined : refusals.shift()
+    if (!next) return route.continue()
+    if ('X-Credits-Next-At' in next.headers)
+      next.headers['X-Credits-Next-At'] = new Date(Date.now() + 1500).toISOString()
+    await route.fulfill({
+      status: next.status,
+      headers: next.headers,
+      json: { error: { code: next.code, message: 'no' } },
+    })
+  })
+  const says = refusals.map((r) => r.says)
+  const downloaded = page.waitForEvent('download')
+  await begin(page).click()
+  await expect(status(page)).toHaveText(says[0] ?? '')
+  await expect(status(page)).toHaveText(says[1] ?? '')
+  await expect(status(page)).toHaveText(says[2] ?? '')
+  await page.getByRole('button', { name: 'I have signed in' }).click()
+  expect(await contents(await downloaded)).toBe(byCommand(...words, '--format', 'csv'))
+})
+
+test('an export that is stopped keeps what was written', async ({ page }) => {
+  await enter(page)
+  await page.goto(`/export${search}`)
+  const held = await gate(page, 1)
+  await begin(page).click()
+  await held.held
+  await expect(page.getByText(/^100 of \d+$/)).toBeVisible()
+  await page.getByRole('button', { name: 'Stop and keep 100 rows' }).click()
+  await held.open()
+  await expect(status(page)).toHaveText(/^Stopped\./)
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: /^Save 200 rows/ }).click(),
+  ])
+  expect((await contents(download)).split('\n')).toHaveLength(202)
+  await page.getByRole('link', { name: 'All exports' }).click()
+  await expect(page.getByRole('row', { name: /Stopped 200 of/ })).toBeVisible()
+})
+
+test('selected rows that were loaded cost nothing', async ({ page }) => {
+  const { base_url, workspaces } = service()
+  const found = await fetch(`${base_url}/data/accounts/search`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${workspaces[0]?.api_key}`, 'Content-Type': 'application/json' },
+    body: '{"filters":{"projects_count":{"value":[3,null]}},"sort":{"field":"projects_count","order":"desc"},"limit":30,"fields":["name"]}',
+  })
+  const ids = ((await found.json()) as { data: { id: string }[] }).data.map((r) => r.id)
+  await enter(page, search)
+  await page.getByRole('button', { name: /^Show 25 rows/ }).click()
+  await expect(page.getByRole('grid')).toBeVisible()
+  const before = await used()
+  // What startExport does.
+  await page.evaluate(
+    (list) =>
+      new Promise<void>((resolve) => {
+        const opening = indexedDB.open('atlas-exports')
+        opening.onupgradeneeded = () => opening.result.createObjectStore('keep')
+        opening.onsuccess = () => {
+          const id = '00000000-0000-4000-8000-000000000001'
+          const change = opening.result.transaction('keep', 'readwrite')
+          change.objectStore('keep').put({ dataset: 'accounts', body: {}, ids: list }, `source ${id}`)
+          change.oncomplete = () => {
+            history.pushState(null, '', `/export/${id}`)
+            dispatchEvent(new PopStateEvent('popstate'))
+            resolve()
+          }
+        }
+      }),
+    ids,
+  )
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('30 selected firms')
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Export 30 rows · 5 credits' }).click(),
+  ])
+  const rows = (await contents(download)).trim().split('\n').slice(1)
+  expect(rows.map((r) => r.slice(0, 36))).toEqual(ids)
+  expect(await used()).toBe(before + 5)
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [1440, 390]) {
+    test.describe(`${width} px, ${colorScheme}`, () => {
+      test.use({ colorScheme, viewport: { width, height: 900 } })
+      test('export is accessible', async ({ page }) => {
+        await enter(page)
+        await page.goto(`/export${search}`)
+        await expect(begin(page)).toBeEnabled()
+        expect(await findings(page)).toEqual([])
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+        const held = await gate(page, 1)
+        await begin(page).click()
+        await held.held
+        await expect(page.getByText(/^100 of/)).toBeVisible()
+        expect(await findings(page)).toEqual([])
+        await page.getByRole('button', { name: 'Stop and keep 100 rows' }).click()
+        await held.open()
+        await expect(status(page)).toHaveText(/^Stopped\./)
+        expect(await findings(page)).toEqual([])
+        await page.getByRole('link', { name: 'All exports' }).click()
+        await expect(page.getByRole('table')).toBeVisible()
+        expect(await findings(page)).toEqual([])
+      })
+    })
+  }
+}

@@ -1,0 +1,106 @@
+import { mutationOptions, queryOptions } from '@tanstack/react-query'
+import { answer, api, type Schemas } from './client'
+
+export type Member = Schemas['Member']
+export type Role = Schemas['Role']
+export type Invitation = Schemas['Invitation']
+export type InvitedRole = Invitation['role']
+
+/** The largest page of these lists. */
+const limit = 100
+
+/** pages reads a list to its end. */
+async function pages<T>(read: (offset: number) => Promise<T[]>): Promise<T[]> {
+  const all: T[] = []
+  for (;;) {
+    const page = await read(all.length)
+    all.push(...page)
+    if (page.length < limit) return all
+  }
+}
+
+const query = (workspace: string) => ({ workspace_id: workspace })
+
+export const membersQuery = (workspace: string) =>
+  queryOptions({
+    queryKey: ['members', workspace],
+    queryFn: ({ signal }) =>
+      pages(async (offset) => {
+        const params = { query: { ...query(workspace), limit, offset } }
+        return (await answer(api.GET('/workspace/members', { params, signal }))).data.members
+      }),
+  })
+
+export const invitationsQuery = (workspace: string) =>
+  queryOptions({
+    queryKey: ['invitations', workspace],
+    queryFn: ({ signal }) =>
+      pages(async (offset) => {
+        const params = { query: { ...query(workspace), limit, offset } }
+        return (await answer(api.GET('/workspace/invitations', { params, signal }))).data.invitations
+      }),
+  })
+
+/** setRole changes what a member may do. */
+export const setRole = (workspace: string) =>
+  mutationOptions({
+    mutationFn: async ({ id, role }: { id: string; role: Role }) => {
+      const params = { path: { userId: id }, query: query(workspace) }
+      return (await answer(api.PATCH('/workspace/members/{userId}', { params, body: { role } }))).data.member
+    },
+    onSettled: (_data, _error, _input, _result, { client }) =>
+      Promise.all([
+        client.invalidateQueries({ queryKey: membersQuery(workspace).queryKey }),
+        // It has the user's own role.
+        client.invalidateQueries({ queryKey: ['workspace'] }),
+      ]),
+  })
+
+export const removeMember = (workspace: string) =>
+  mutationOptions({
+    mutationFn: async (id: string) => {
+      const params = { path: { userId: id }, query: query(workspace) }
+      await answer(api.DELETE('/workspace/members/{userId}', { params }))
+    },
+    onSettled: (_data, _error, _input, _result, { client }) =>
+      client.invalidateQueries({ queryKey: membersQuery(workspace).queryKey }),
+  })
+
+interface Invited {
+  email: string
+  role: InvitedRole
+  /** The invitation that the new one takes the place of: its link stops working. */
+  replaces?: string
+}
+
+/** invite makes an invitation. The link is in this answer only. */
+export const invite = (workspace: string) =>
+  mutationOptions({
+    // The link is a secret: the cache does not keep it.
+    gcTime: 0,
+    mutationFn: async ({ email, role, replaces }: Invited) => {
+      if (replaces) await revokeOne(workspace, replaces)
+      const request = api.POST('/workspace/invitations', {
+        params: { query: query(workspace) },
+        body: { email, role },
+      })
+      return (await answer(request)).data
+    },
+    onSettled: (_data, _error, _input, _result, { client }) =>
+      client.invalidateQueries({ queryKey: invitationsQuery(workspace).queryKey }),
+  })
+
+export const revoke = (workspace: string) =>
+  mutationOptions({
+    mutationFn: (id: string) => revokeOne(workspace, id),
+    onSettled: (_data, _error, _input, _result, { client }) =>
+      client.invalidateQueries({ queryKey: invitationsQuery(workspace).queryKey }),
+  })
+
+async function revokeOne(workspace: string, id: string) {
+  const params = { path: { id }, query: query(workspace) }
+  await answer(api.DELETE('/workspace/invitations/{id}', { params }))
+}
+
+/** accept makes the signed-in user a member of the workspace that a token invites to. */
+export const accept = (token: string) => answer(api.POST('/workspace/invitations/accept', { body: { token } }))

@@ -1,0 +1,14 @@
+import { queryOptions } from '@tanstack/react-query'
+import { answer, api } from './client'
+
+/** usageQuery reads the credits that the workspace has used, by operation and by hour. */
+export const usageQuery = (workspace: string) =>
+  queryOptions({
+    queryKey: ['usage', workspace],
+    // What was used a moment ago is in it.
+    staleTime: 0,
+    queryFn: async ({ signal }) => {
+      const params = { query: { workspace_id: workspace } }
+      return (await answer(api.GET('/data/usage', { params, signal }))).data
+    },
+  })

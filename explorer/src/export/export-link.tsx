@@ -1,0 +1,17 @@
+import { Download } from 'lucide-react'
+import { followed } from '../address'
+import { useSearch } from '../search/context'
+import { format } from '../search/state'
+import { credits, formatNumber } from '../format'
+
+/** ExportLink leads to the screen that names the price of exporting a search. */
+export function ExportLink({ count }: { count: number | undefined }) {
+  const { record: _, ...search } = useSearch().state
+  if (!count) return null
+  const title = `Export ${formatNumber(count)} rows for ${credits(count)}; asks first`
+  return (
+    <a className="icon-button" href={`/export${format(search)}`} onClick={followed} aria-label={title} title={title}>
+      <Download size={15} aria-hidden />
+    </a>
+  )
+}

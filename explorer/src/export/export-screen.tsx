@@ -1,0 +1,104 @@
+import '../ui/page.css'
+import './export.css'
+import { useQuery } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { useAddress, go } from '../address'
+import { datasets, nouns } from '../datasets'
+import { formatNumber } from '../format'
+import { SearchContext, useSearchOfAddress } from '../search/context'
+import { Sentence } from '../search/sentence'
+import { format } from '../search/state'
+import type { ScreenProps } from '../shell/screens'
+import { Top } from '../shell/top'
+import { ExportList, Unfinished } from './export-list'
+import { JobView } from './job-view'
+import { NewExport, useCount } from './new-export'
+import { jobQuery } from './runner'
+import { readSource } from './store'
+
+/** ExportScreen is /export, /export/<dataset>?<search>, and /export/<id>. */
+export default function ExportScreen(props: ScreenProps) {
+  const [, , second = ''] = useAddress().path.split('/')
+  const ofAddress = datasets.some((d) => d === second)
+  useEffect(() => {
+    document.title = 'Export · Atlas'
+  }, [])
+  return (
+    <div className="screen">
+      <Top workspace={props.workspace} />
+      <main className="page">
+        <div className="page-column export">
+          {ofAddress ? (
+            <OfAddress {...props} />
+          ) : second ? (
+            <Kept key={second} id={second} workspace={props.workspace.id} />
+          ) : (
+            <ExportList workspace={props.workspace.id} />
+          )}
+        </div>
+      </main>
+    </div>
+  )
+}
+
+const prefix = '/export'
+
+/** OfAddress offers to export the search that the address describes. */
+function OfAddress({ workspace, descriptors }: ScreenProps) {
+  const found = useSearchOfAddress(workspace, descriptors, prefix)
+  const search = { ...found, change: (next: typeof found.state) => go(prefix + format(next), { replace: true }) }
+  const { state, body } = search
+  const source = { dataset: state.dataset, body, ...(state.sort ? { sort: state.sort } : {}) }
+  const count = useCount(workspace.id, source)
+  return (
+    <>
+      <header>
+        <p className="quiet">Export</p>
+        <SearchContext value={search}>
+          <Sentence count={count.data} />
+        </SearchContext>
+      </header>
+      <NewExport key={state.dataset} workspace={workspace.id} source={source} back={format(state)} />
+      <Unfinished workspace={workspace.id} />
+    </>
+  )
+}
+
+/** Kept is an export that this browser has, or one that was only asked for. */
+function Kept({ id, workspace }: { id: string; workspace: string }) {
+  const job = useQuery(jobQuery(id))
+  const source = useQuery({
+    queryKey: ['export-source', id],
+    queryFn: async () => (await readSource(id)) ?? null,
+    enabled: job.data === null,
+    staleTime: 0,
+  })
+  if (job.data) return <JobView job={job.data} />
+  if (job.isPending || (job.data === null && source.isFetching))
+    return <div className="skeleton" style={{ height: 120 }} />
+  if (source.data) {
+    const { ids, dataset } = source.data
+    return (
+      <>
+        <header>
+          <p className="quiet">Export</p>
+          <h1>
+            {ids
+              ? `${formatNumber(ids.length)} selected ${nouns[dataset].many}`
+              : `All ${nouns[dataset].many} that match`}
+          </h1>
+        </header>
+        <NewExport id={id} workspace={workspace} source={source.data} back={`/${dataset}`} />
+      </>
+    )
+  }
+  return (
+    <div className="notice">
+      <h2>This browser has no such export</h2>
+      <p>Exports are kept for seven days in the browser that made them.</p>
+      <a className="button" href="/export">
+        All exports
+      </a>
+    </div>
+  )
+}

@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest'
+import { csv, ndjson, row } from './format'
+import { elements, members } from './raw-json'
+
+const columns = ['id', 'name', 'tags', 'cost']
+
+// The cases of cmd/internal/search/csv_test.go.
+describe('csv', () => {
+  test.each([
+    ['plain', `{"id":"1","name":"A","tags":["x","y"],"cost":1.50}`, '1,A,x;y,1.50\n'],
+    ['unknown', `{"id":"1","name":null,"tags":[]}`, '1,,,\n'],
+    ['quoted', `{"id":"1","name":"a, \\"b\\"\\nc","tags":["x,y"],"cost":null}`, '1,"a, ""b""\nc","x,y",\n'],
+    ['spaces', `{"id":"1","name":" a ","tags":null,"cost":0}`, '1," a ",,0\n'],
+    ['signs of lists', `{"id":"1","name":"a;b\\\\","tags":["a;b","c\\\\d"],"cost":0}`, '1,a;b\\,a\\;b;c\\\\d,0\n'],
+    ['objects', `{"id":"1","name":{"a": [1]},"tags":true}`, '1,"{""a"": [1]}",true,\n'],
+    [
+      'big numbers',
+      `{"id":"1","cost":12345678901234567890.10,"tags":[9007199254740993]}`,
+      '1,,9007199254740993,12345678901234567890.10\n',
+    ],
+    ['formulas', `{"id":"=1+1","name":"+1 403","tags":["@x","-y"],"cost":-114.07}`, `'=1+1,'+1 403,'@x;-y,-114.07\n`],
+    [
+      'hidden formulas',
+      `{"id":"\\t=1","name":"  =cmd|' /C calc'!A0","tags":["\\u00a0＝1"],"cost":"\\r1"}`,
+      `'\t=1,'  =cmd|' /C calc'!A0,'\u00a0＝1,"'\r1"\n`,
+    ],
+    ['harmless', `{"id":"a=b","name":"x-y","tags":["a@b.example"],"cost":0}`, 'a=b,x-y,a@b.example,0\n'],
+  ])('%s', (_, record, want) => expect(csv(record, columns)).toBe(want))
+
+  test('a single empty cell is quoted', () => expect(csv('{"name":null}', ['name'])).toBe('""\n'))
+  test('spaces that only Unicode knows are quoted', () =>
+    expect(row(['\u2003a', 'b\u0085'])).toBe('"\u2003a","b\u0085"\n'))
+})
+
+test('ndjson keeps a record as it came, in one line', () =>
+  expect(ndjson('{"a": 1.50,\r\n "b":"\\u003c\\n"}')).toBe('{"a": 1.50, "b":"\\u003c\\n"}\n'))
+
+describe('raw JSON', () => {
+  test('lists', () => {
+    expect(elements(' [ {"a":[1,{"b":"}]"}]} , "x,\\"y" ,null,-1.50e3,[] ] ')).toEqual([
+      '{"a":[1,{"b":"}]"}]}',
+      '"x,\\"y"',
+      'null',
+      '-1.50e3',
+      '[]',
+    ])
+    expect(elements('[]')).toEqual([])
+  })
+  test('objects', () => {
+    expect([...members('{"a:,":{"b":1}, "\\u0063" : [ {} ],"d":""}')]).toEqual([
+      ['a:,', '{"b":1}'],
+      ['c', '[ {} ]'],
+      ['d', '""'],
+    ])
+    expect([...members('{}')]).toEqual([])
+  })
+})

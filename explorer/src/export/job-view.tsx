@@ -1,0 +1,169 @@
+import { useQueryClient, type QueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { followed, go } from '../address'
+import { RequestError } from '../api/client'
+import { credits, formatMoment, formatNumber } from '../format'
+import { Notice } from '../ui/notice'
+import { pageSize } from './page'
+import { forget, pause, resume, stop, useProgress, type Progress } from './runner'
+import { fileName, saveFile } from './save'
+import type { Job } from './store'
+
+/** JobView is one export: how far it is, and what one can do with it. */
+export function JobView({ job }: { job: Job }) {
+  const client = useQueryClient()
+  const progress = useProgress(job.id)
+  const expected = Math.max(job.total, job.rows)
+  const done = job.state === 'complete' || job.state === 'stopped'
+  return (
+    <>
+      <header>
+        <p className="quiet">Export</p>
+        <h1>{fileName(job)}</h1>
+        <p className="lead" role="status">
+          {statusOf(job, progress)}
+        </p>
+      </header>
+      <div>
+        <progress
+          max={expected || 1}
+          value={job.state === 'complete' ? expected || 1 : job.rows}
+          aria-label="Rows written"
+        />
+        <dl className="figures">
+          <Figure label="Rows">
+            {formatNumber(job.rows)} <span className="quiet">of {formatNumber(expected)}</span>
+          </Figure>
+          <Figure label="Paid">{credits(job.credits)}</Figure>
+          <Figure label="Size">{sizeOf(job.bytes)}</Figure>
+          {progress.running && !progress.waits && <TimeLeft job={job} progress={progress} />}
+        </dl>
+      </div>
+      <div className="actions">
+        <Actions client={client} job={job} progress={progress} />
+      </div>
+      {!progress.running && progress.error && (
+        <Failure error={progress.error} retry={() => void resume(client, job.id)} />
+      )}
+      <p className="quiet">
+        {done
+          ? 'The file is kept in this browser for seven days, or until you remove it.'
+          : 'What is written is kept in this browser and not paid for again.'}{' '}
+        <a href="/export" onClick={followed}>
+          All exports
+        </a>
+      </p>
+    </>
+  )
+}
+
+function Actions({ client, job, progress }: { client: QueryClient; job: Job; progress: Progress }) {
+  const left = Math.max(0, job.total - job.rows)
+  const save = (
+    <button
+      className={job.state === 'complete' ? 'button primary' : 'button'}
+      disabled={job.pages === 0}
+      onClick={() => void saveFile(job)}
+    >
+      {job.state === 'complete' ? 'Save the file' : `Save ${formatNumber(job.rows)} rows`}
+    </button>
+  )
+  const remove = (
+    <button className="button" onClick={() => void forget(client, job).then(() => go('/export', { replace: true }))}>
+      Remove from this browser
+    </button>
+  )
+  const end = (
+    <button className="button" onClick={() => void stop(client, job)}>
+      Stop and keep {formatNumber(job.rows)} rows
+    </button>
+  )
+  if (job.state === 'complete' || job.state === 'stopped') {
+    return (
+      <>
+        {save}
+        {remove}
+      </>
+    )
+  }
+  if (progress.running) {
+    return (
+      <>
+        <button className="button primary" onClick={() => pause(job.id)}>
+          Pause
+        </button>
+        {end}
+      </>
+    )
+  }
+  return (
+    <>
+      <button className="button primary" onClick={() => void resume(client, job.id)}>
+        Resume · up to {credits(left || pageSize)}
+      </button>
+      {end}
+      {save}
+    </>
+  )
+}
+
+function statusOf(job: Job, { running, waits }: Progress): string {
+  if (job.state === 'complete') return 'Complete.'
+  if (job.state === 'stopped') return 'Stopped. The file has what was written until then.'
+  if (!running) return 'Paused.'
+  const at = waits?.until ? formatMoment(waits.until) : ''
+  switch (waits?.why) {
+    case 'credits':
+      return `The credits are used up. The first ones return at ${at}; the export then goes on by itself while this page is open.`
+    case 'busy':
+      return 'Atlas cannot answer right now. The export tries again in a moment; this costs nothing.'
+    case 'offline':
+      return 'No connection. The export tries again in a moment.'
+    case 'session':
+      return 'Your session is over. The export goes on when you have signed in.'
+  }
+  return 'Writing…'
+}
+
+function Figure({ label, children }: { label: string; children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+function TimeLeft({ job, progress: { from } }: { job: Job; progress: Progress }) {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000)
+    return () => clearInterval(timer)
+  }, [])
+  const written = from ? job.rows - from.rows : 0
+  if (!from || written <= 0 || now <= from.at) return null
+  const seconds = ((job.total - job.rows) * (now - from.at)) / written / 1000
+  return <Figure label="Time left">{timeOf(Math.max(0, seconds))}</Figure>
+}
+
+function timeOf(seconds: number): string {
+  if (seconds < 60) return 'under a minute'
+  const minutes = Math.round(seconds / 60)
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+function sizeOf(bytes: number): string {
+  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
+  const i = Math.min(units.length - 1, bytes > 0 ? Math.floor(Math.log10(bytes) / 3) : 0)
+  const format = { style: 'unit', unit: units[i] ?? 'byte', unitDisplay: i === 0 ? 'long' : 'short' } as const
+  return new Intl.NumberFormat(undefined, { ...format, maximumFractionDigits: 1 }).format(bytes / 1000 ** i)
+}
+
+function Failure({ error, retry }: { error: Error; retry: () => void }) {
+  if (error instanceof RequestError) return <Notice error={error} retry={retry} />
+  return (
+    <p className="problem" role="alert">
+      {error.message}.
+    </p>
+  )
+}

@@ -1,0 +1,213 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { followed, go } from '../address'
+import { answer, api, type Schemas } from '../api/client'
+import { creditsQuery, findLoaded, sessionQuery } from '../api/queries'
+import { nouns } from '../datasets'
+import { credits, formatNumber } from '../format'
+import { Notice } from '../ui/notice'
+import { columnsOf } from './columns'
+import type { Format } from './format'
+import { newExport } from './runner'
+import type { Known, Source } from './store'
+
+/** useCount counts the rows of a search exactly, which is free. */
+export function useCount(workspace: string, { dataset, body, ids }: Source) {
+  return useQuery({
+    queryKey: ['export-count', workspace, dataset, body],
+    enabled: !ids,
+    queryFn: async ({ signal }) => {
+      const request = api.POST(`/data/${dataset}/search` as '/data/projects/search', {
+        params: { query: { workspace_id: workspace } },
+        body: { ...body, limit: 1, dry_run: true } as Schemas['ProjectSearchRequest'],
+        signal,
+      })
+      return ((await answer(request)).data as unknown as Schemas['DryRunData']).count
+    },
+  })
+}
+
+const formats: { format: Format; label: string; text: string }[] = [
+  { format: 'csv', label: 'CSV', text: 'for spreadsheets; a text that looks like a formula gets a ’ in front' },
+  { format: 'ndjson', label: 'NDJSON', text: 'for programs; each record as Atlas has it, one a line' },
+]
+
+interface Props {
+  workspace: string
+  source: Source
+  /** The id that the export gets, if it has one already. */
+  id?: string
+  /** Address of the search. */
+  back: string
+}
+
+/** NewExport asks what the file shall have, names the price, and begins. */
+export function NewExport({ workspace, source, id, back }: Props) {
+  const client = useQueryClient()
+  const { dataset, ids } = source
+  const all = columnsOf(dataset)
+  const user = useQuery(sessionQuery).data
+  const window = useQuery(creditsQuery).data
+  const count = useCount(workspace, source)
+  const [format, setFormat] = useState<Format>('csv')
+  const [left, setLeft] = useState<string[]>([])
+  const [first, setFirst] = useState<string>()
+  const known = useMemo(() => loaded(client, workspace, dataset, ids), [client, workspace, dataset, ids])
+
+  const matches = ids ? ids.length : count.data
+  // Counts do not search e-mail addresses.
+  const uncounted = dataset === 'contacts' && !ids && (source.body.query ?? '').includes('@')
+  const most = first === undefined ? undefined : Math.floor(Number(first))
+  const rows = Math.min(matches ?? 0, most ?? Infinity)
+  const price = ids ? ids.slice(0, rows).filter((i) => !known[i]).length : rows
+  const columns = all.filter((c) => !left.includes(c))
+  const begin = useMutation({
+    mutationFn: async () => {
+      const plan = {
+        id: id ?? crypto.randomUUID(),
+        user: user?.id ?? '',
+        workspace,
+        dataset,
+        format,
+        columns: format === 'csv' ? columns : [],
+        total: uncounted && most ? most : rows,
+        capped: most !== undefined,
+      }
+      await newExport(client, plan, source, known)
+      go(`/export/${plan.id}`, { replace: true })
+    },
+  })
+
+  if (count.error) return <Notice error={count.error} retry={() => void count.refetch()} />
+  if (matches === 0 && !uncounted) {
+    return (
+      <div className="notice">
+        <h2>Nothing to export</h2>
+        <p>No {nouns[dataset].one} matches this search.</p>
+        <a className="button" href={back} onClick={followed}>
+          Back to the search
+        </a>
+      </div>
+    )
+  }
+  const invalid = (format === 'csv' && columns.length === 0) || (most !== undefined && !(most >= 1))
+  return (
+    <form
+      className="new-export"
+      onSubmit={(e) => {
+        e.preventDefault()
+        if (!invalid) begin.mutate()
+      }}
+    >
+      <fieldset>
+        <legend>Format</legend>
+        {formats.map((f) => (
+          <label key={f.format} className="choice">
+            <input type="radio" name="format" checked={format === f.format} onChange={() => setFormat(f.format)} />
+            <span>
+              <b>{f.label}</b> <span className="quiet">{f.text}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <fieldset>
+        <legend>Rows</legend>
+        <label className="choice">
+          <input type="radio" name="rows" checked={first === undefined} onChange={() => setFirst(undefined)} />
+          <span>All{matches === undefined ? '' : ` ${formatNumber(matches)}`}</span>
+        </label>
+        <div className="choice">
+          <input
+            type="radio"
+            name="rows"
+            id="some"
+            checked={first !== undefined}
+            onChange={() => setFirst(String(Math.min(1000, matches ?? 1000)))}
+          />
+          <label htmlFor="some">The first</label>
+          <input
+            type="number"
+            aria-label="How many rows"
+            min={1}
+            value={first ?? ''}
+            placeholder="1000"
+            onFocus={() => first === undefined && setFirst(String(Math.min(1000, matches ?? 1000)))}
+            onChange={(e) => setFirst(e.target.value)}
+          />
+        </div>
+      </fieldset>
+      {format === 'csv' && (
+        <fieldset>
+          <legend>
+            Columns{' '}
+            <span className="quiet">
+              {columns.length} of {all.length}
+            </span>
+          </legend>
+          <p className="actions">
+            <button type="button" className="link" onClick={() => setLeft([])}>
+              All
+            </button>
+            <button type="button" className="link" onClick={() => setLeft(all)}>
+              None
+            </button>
+          </p>
+          <div className="columns-choice">
+            {all.map((c) => (
+              <label key={c}>
+                <input
+                  type="checkbox"
+                  checked={!left.includes(c)}
+                  onChange={() => setLeft(left.includes(c) ? left.filter((l) => l !== c) : [...left, c])}
+                />
+                <span>{c}</span>
+              </label>
+            ))}
+          </div>
+        </fieldset>
+      )}
+      {window && price > window.remaining && (
+        <p className="warning">
+          {window.remaining === 0 ? 'No credits are' : `Only ${credits(window.remaining)} are`} left. The export waits
+          when they are used up, and goes on when they return.
+        </p>
+      )}
+      {uncounted && <p className="warning">E-mail addresses are not counted: there may be more rows than this.</p>}
+      <div className="actions">
+        <button className="button primary" disabled={invalid || matches === undefined || begin.isPending || !user}>
+          {matches === undefined
+            ? 'Counting…'
+            : uncounted
+              ? 'Export · 1 credit a row'
+              : `Export ${formatNumber(rows || 0)} ${rows === 1 ? 'row' : 'rows'} · ${credits(price || 0)}`}
+        </button>
+        <a className="button" href={back} onClick={followed}>
+          Back to the search
+        </a>
+        {window && <span className="quiet">{credits(window.remaining)} left</span>}
+      </div>
+      {ids && price < rows && (
+        <p className="quiet">{formatNumber(rows - price)} of these rows are loaded already and cost nothing.</p>
+      )}
+      {begin.error && <p className="problem">This browser cannot keep the file: {begin.error.message}.</p>}
+      <p className="quiet">
+        You can go on working, and pause or reload: what is written is kept in this browser and not paid for again.
+      </p>
+    </form>
+  )
+}
+
+/** loaded are those records that were paid for already. */
+function loaded(
+  client: ReturnType<typeof useQueryClient>,
+  workspace: string,
+  dataset: Source['dataset'],
+  ids?: string[],
+) {
+  const known: Known = {}
+  for (const id of ids ?? []) {
+    const record = findLoaded(client, workspace, dataset, id)
+    if (record) known[id] = record
+  }
+  return known
+}

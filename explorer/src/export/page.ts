@@ -1,0 +1,73 @@
+import { answer, api, type Schemas } from '../api/client'
+import { columnsOf } from './columns'
+import { elements, members } from './raw-json'
+import type { Job, Known, Source } from './store'
+
+/** The largest page of the service, in rows. */
+export const pageSize = 100
+
+interface Page {
+  /** Each record as it came. */
+  records: string[]
+  /** Where the next page begins; absent at the end. */
+  next?: string
+  credits: number
+}
+
+/** readPage reads the next page of an export. */
+export function readPage(job: Job, source: Source, known: Known): Promise<Page> {
+  const size = Math.min(pageSize, job.capped ? job.total - job.rows : pageSize)
+  return source.ids ? readByID(job, source.ids, known, size) : readBySearch(job, source, size)
+}
+
+const fieldsOf = ({ format, columns, dataset }: Job) =>
+  format === 'csv' && columns.length < columnsOf(dataset).length ? { fields: columns } : {}
+
+async function readBySearch(job: Job, { body, sort }: Source, limit: number): Promise<Page> {
+  // By relevance rows would be lost or come twice, because it moves with the data.
+  const order = sort && sort.field !== 'relevance' ? sort : { field: 'created_at', order: 'asc' }
+  const text = await answer(
+    api.POST(`/data/${job.dataset}/search` as '/data/projects/search', {
+      params: { query: { workspace_id: job.workspace } },
+      body: {
+        ...body,
+        ...fieldsOf(job),
+        sort: order,
+        limit,
+        ...(job.cursor ? { search_after: job.cursor } : {}),
+      } as Schemas['ProjectSearchRequest'],
+      parseAs: 'text',
+    }),
+  )
+  const page = members(text)
+  const metadata = JSON.parse(page.get('metadata') ?? '{}') as Schemas['PageMetadata']
+  const next = metadata.search_after
+  return { records: elements(page.get('data') ?? '[]'), credits: metadata.credits, ...(next ? { next } : {}) }
+}
+
+async function readByID(job: Job, all: string[], known: Known, size: number): Promise<Page> {
+  const from = Number(job.cursor ?? 0)
+  const ids = all.slice(from, from + size)
+  const missing = ids.filter((id) => !known[id])
+  const found = new Map(ids.flatMap((id) => (known[id] ? [[id, JSON.stringify(known[id])]] : [])))
+  let credits = 0
+  if (missing.length > 0) {
+    const text = await answer(
+      api.POST(`/data/${job.dataset}/get/batch` as '/data/projects/get/batch', {
+        params: { query: { workspace_id: job.workspace } },
+        body: { ids: missing, ...fieldsOf(job) } as Schemas['GetProjectsBatchRequest'],
+        parseAs: 'text',
+      }),
+    )
+    const page = members(text)
+    credits = (JSON.parse(page.get('metadata') ?? '{}') as { credits: number }).credits
+    for (const result of elements(members(page.get('data') ?? '{}').get('results') ?? '[]')) {
+      const record = members(result).get('data')
+      if (record) found.set((JSON.parse(record) as { id: string }).id, record)
+    }
+  }
+  const next = from + ids.length
+  // Records that are gone meanwhile are left out.
+  const records = ids.flatMap((id) => found.get(id) ?? [])
+  return { records, credits, ...(next < all.length ? { next: String(next) } : {}) }
+}

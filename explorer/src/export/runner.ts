@@ -1,0 +1,214 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { RequestError } from '../api/client'
+import { sessionQuery } from '../api/queries'
+import { nouns } from '../datasets'
+import { formatNumber } from '../format'
+import { notify } from '../ui/toast'
+import { csv, ndjson, row } from './format'
+import { readPage } from './page'
+import { saveFile } from './save'
+import {
+  appendPage,
+  readJob,
+  readKnown,
+  readSource,
+  removeJob,
+  writeJob,
+  writeNewJob,
+  type Job,
+  type Known,
+  type Source,
+} from './store'
+
+/** Progress is what this page knows of an export that it runs, or has run. */
+export interface Progress {
+  /** Whether this page runs it. */
+  running: boolean
+  /** Why it waits. */
+  waits?: { why: 'credits' | 'busy' | 'offline' | 'session'; until?: Date }
+  error?: Error
+  /** Rows when this run began, and when that was: the speed comes from them. */
+  from?: { rows: number; at: number }
+}
+
+export const jobQuery = (id: string) =>
+  queryOptions({ queryKey: ['export', id], staleTime: Infinity, gcTime: Infinity, queryFn: () => readJob(id) })
+
+const progressKey = (id: string) => ['export-progress', id]
+const idle: Progress = { running: false }
+
+export function useProgress(id: string): Progress {
+  const { data } = useQuery({
+    queryKey: progressKey(id),
+    queryFn: () => idle,
+    initialData: idle,
+    enabled: false,
+    gcTime: Infinity,
+  })
+  return data
+}
+
+/** Exports that this page runs. Stopping one ends its waiting; a page on its way is still written. */
+const running = new Map<string, AbortController>()
+
+const lockOf = (id: string) => `atlas-export-${id}`
+
+export type Plan = Pick<Job, 'id' | 'user' | 'workspace' | 'dataset' | 'format' | 'columns' | 'total' | 'capped'>
+
+/** newExport begins an export. */
+export async function newExport(client: QueryClient, plan: Plan, source: Source, known: Known): Promise<void> {
+  const now = Date.now()
+  const nothing = { state: 'running', rows: 0, credits: 0, bytes: 0, pages: 0 } as const
+  const job: Job = { ...plan, ...nothing, startedAt: now, updatedAt: now }
+  await writeNewJob(job, source, known)
+  client.setQueryData(jobQuery(job.id).queryKey, job)
+  void client.invalidateQueries({ queryKey: ['exports'] })
+  void resume(client, job.id)
+}
+
+/** resume goes on with an export where it stopped, until its end or until pause. */
+export async function resume(client: QueryClient, id: string): Promise<void> {
+  if (running.has(id)) return
+  const control = new AbortController()
+  running.set(id, control)
+  const tell = (p: Omit<Progress, 'running'>) =>
+    client.setQueryData<Progress>(progressKey(id), (before) => ({
+      running: true,
+      ...(before?.from ? { from: before.from } : {}),
+      ...p,
+    }))
+  try {
+    // Another tab may run it.
+    await navigator.locks.request(lockOf(id), { ifAvailable: true }, async (lock) => {
+      if (!lock) throw new Error('This export runs in another tab of this browser')
+      await run(client, id, control.signal, tell)
+    })
+    client.setQueryData<Progress>(progressKey(id), idle)
+  } catch (error) {
+    client.setQueryData<Progress>(progressKey(id), { running: false, error: error as Error })
+  } finally {
+    running.delete(id)
+    void client.invalidateQueries({ queryKey: ['exports'] })
+  }
+}
+
+/** pause stops an export after the page that is on its way. */
+export const pause = (id: string) => running.get(id)?.abort()
+
+/** stop ends an export for good and keeps what was written. */
+export async function stop(client: QueryClient, { id }: Job): Promise<void> {
+  pause(id)
+  // A page that is on its way is written first.
+  await navigator.locks.request(lockOf(id), async () => {
+    const job = await readJob(id)
+    if (!job || job.state === 'complete') return
+    const stopped: Job = { ...job, state: 'stopped', updatedAt: Date.now() }
+    await writeJob(stopped)
+    client.setQueryData(jobQuery(id).queryKey, stopped)
+  })
+  void client.invalidateQueries({ queryKey: ['exports'] })
+}
+
+export async function forget(client: QueryClient, job: Job): Promise<void> {
+  await removeJob(job)
+  client.setQueryData(jobQuery(job.id).queryKey, null)
+  await client.invalidateQueries({ queryKey: ['exports'] })
+}
+
+async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (p: Omit<Progress, 'running'>) => void) {
+  const read = await readJob(id)
+  const source = await readSource(id)
+  if (!read || !source) throw new Error('This browser has no such export any more')
+  const known = (await readKnown(id)) ?? {}
+  let job: Job = read
+  const set = async (next: Job, page?: Blob) => {
+    job = { ...next, updatedAt: Date.now() }
+    await (page ? appendPage(job, page) : writeJob(job))
+    client.setQueryData(jobQuery(id).queryKey, job)
+  }
+  if (job.state === 'complete') return
+  await set({ ...job, state: 'running' })
+  const from = { rows: job.rows, at: Date.now() }
+  tell({ from })
+  for (let failures = 0; !paused.aborted;) {
+    try {
+      const page = await readPage(job, source, known)
+      failures = 0
+      const head = job.pages === 0 && job.format === 'csv' ? row(job.columns) : ''
+      const lines = page.records.map((r) => (job.format === 'csv' ? csv(r, job.columns) : ndjson(r)))
+      const blob = new Blob([head, ...lines])
+      const { cursor: _, ...rest } = job
+      const rows = job.rows + page.records.length
+      const more = page.next !== undefined && !(job.capped && rows >= job.total)
+      await set(
+        {
+          ...rest,
+          ...(page.next ? { cursor: page.next } : {}),
+          rows,
+          credits: job.credits + page.credits,
+          bytes: job.bytes + blob.size,
+          pages: job.pages + 1,
+          state: more ? 'running' : 'complete',
+        },
+        blob,
+      )
+      if (!more) {
+        await saveFile(job)
+        notify(`${formatNumber(job.rows)} ${nouns[job.dataset].many} are exported`)
+        return
+      }
+      tell({ from })
+    } catch (error) {
+      const waits = waitsFor(error, failures++)
+      if (!waits) {
+        await set({ ...job, state: 'paused' })
+        throw error
+      }
+      tell({ from, waits })
+      if (waits.why === 'session') {
+        client.setQueryData(sessionQuery.queryKey, null)
+        await signedIn(client, paused)
+      } else await sleep(+(waits.until ?? 0) - Date.now(), paused)
+      tell({ from })
+    }
+  }
+  await set({ ...job, state: 'paused' })
+}
+
+/** How long an export waits for a service that does not answer, at most, in milliseconds. */
+const longest = 30_000
+
+function waitsFor(error: unknown, failures: number): Progress['waits'] {
+  if (!(error instanceof RequestError)) return undefined
+  const soon = new Date(Date.now() + Math.min(longest, 1000 * 2 ** failures))
+  if (error.code === 'rate_limited') return { why: 'credits', until: error.retryAt ?? soon }
+  if (error.status === 401) return { why: 'session' }
+  if (error.status === 0) return { why: 'offline', until: soon }
+  if (error.status === 503 || error.status === 429) {
+    return { why: 'busy', until: error.retryAt && error.retryAt > soon ? error.retryAt : soon }
+  }
+  return undefined
+}
+
+const sleep = (time: number, paused: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    // Browsers cannot wait for longer than 2^31 ms at once.
+    const timer = setTimeout(resolve, Math.min(Math.max(0, time), 2 ** 31 - 1))
+    paused.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+
+/** signedIn waits until somebody is signed in again. */
+const signedIn = (client: QueryClient, paused: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    const look = () => {
+      if (!paused.aborted && !client.getQueryData(sessionQuery.queryKey)) return
+      unsubscribe()
+      resolve()
+    }
+    const unsubscribe = client.getQueryCache().subscribe(look)
+    paused.addEventListener('abort', look)
+  })

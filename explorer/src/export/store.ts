@@ -1,0 +1,102 @@
+import { createStore, delMany, get, getMany, keys, set, setMany } from 'idb-keyval'
+import type { AnyRecord, Dataset } from '../datasets'
+import type { Body, Sort } from '../api/queries'
+import type { Format } from './format'
+
+/** Source is what is exported: the records of a search, or those with ids. */
+export interface Source {
+  dataset: Dataset
+  body: Body
+  sort?: Sort
+  ids?: string[]
+}
+
+/** Job is an export, and how far it is. The browser keeps it, and each page of its file. */
+export interface Job {
+  id: string
+  /** Exports are those of one user in one workspace. */
+  user: string
+  workspace: string
+  dataset: Dataset
+  format: Format
+  columns: string[]
+  /** Rows to export: at most so many, and no more than were counted at the start. */
+  total: number
+  /** Export no more rows than total, even if there are more by now. */
+  capped: boolean
+  state: 'running' | 'paused' | 'complete' | 'stopped'
+  /** Where the next page begins: a cursor, or with ids how many are done. */
+  cursor?: string
+  rows: number
+  credits: number
+  bytes: number
+  pages: number
+  startedAt: number
+  updatedAt: number
+}
+
+/** Rows that were loaded already, by id. */
+export type Known = Record<string, AnyRecord>
+
+/** How long an export is kept after its last change, in milliseconds. */
+const kept = 7 * 24 * 3600 * 1000
+
+const store = createStore('atlas-exports', 'keep')
+const key = {
+  job: (id: string) => `job ${id}`,
+  source: (id: string) => `source ${id}`,
+  known: (id: string) => `known ${id}`,
+  page: (id: string, n: number) => `page ${id} ${n}`,
+}
+
+export const readJob = async (id: string): Promise<Job | null> => (await get<Job>(key.job(id), store)) ?? null
+export const readSource = (id: string) => get<Source>(key.source(id), store)
+export const readKnown = (id: string) => get<Known>(key.known(id), store)
+export const writeSource = (id: string, source: Source) => set(key.source(id), source, store)
+export const writeJob = (job: Job) => set(key.job(job.id), job, store)
+
+export const writeNewJob = (job: Job, source: Source, known: Known) =>
+  setMany(
+    [
+      [key.job(job.id), job],
+      [key.source(job.id), source],
+      [key.known(job.id), known],
+    ],
+    store,
+  )
+
+/** appendPage keeps a page and how far the export is, both or neither. */
+export const appendPage = (job: Job, page: Blob) =>
+  setMany(
+    [
+      [key.page(job.id, job.pages - 1), page],
+      [key.job(job.id), job],
+    ],
+    store,
+  )
+
+/** fileOf is all that was written. Its pages stay on the disk. */
+export async function fileOf(job: Job): Promise<Blob> {
+  const pages: Blob[] = []
+  for (let n = 0; n < job.pages; n++) {
+    const page = await get<Blob>(key.page(job.id, n), store)
+    if (!page) throw new Error('This browser has deleted a part of the file')
+    pages.push(page)
+  }
+  return new Blob(pages, { type: job.format === 'csv' ? 'text/csv' : 'application/x-ndjson' })
+}
+
+/** listJobs returns the exports of a user, newest first, and forgets old ones of anyone. */
+export async function listJobs(user: string, workspace: string): Promise<Job[]> {
+  const names = (await keys<string>(store)).filter((name) => name.startsWith(key.job('')))
+  const jobs = (await getMany<Job>(names, store)).filter((j) => j !== undefined)
+  for (const job of jobs) if (Date.now() - job.updatedAt > kept) await removeJob(job)
+  return jobs
+    .filter((j) => j.user === user && j.workspace === workspace && Date.now() - j.updatedAt <= kept)
+    .sort((a, b) => b.startedAt - a.startedAt)
+}
+
+export async function removeJob(job: Job): Promise<void> {
+  const pages = Array.from({ length: job.pages }, (_, n) => key.page(job.id, n))
+  await delMany([key.job(job.id), key.source(job.id), key.known(job.id), ...pages], store)
+}

@@ -1,0 +1,117 @@
+import './invitation.css'
+import { useMutation } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { RequestError } from '../api/client'
+import { accept } from '../api/people'
+import { signOut, type User } from '../api/session'
+import { Mark } from '../ui/mark'
+import { Notice } from '../ui/notice'
+import { dropInvitation } from './token'
+
+/** InvitationPage lets who is signed in accept the invitation that was opened. */
+export function InvitationPage({ token, user }: { token: string; user: User }) {
+  const join = useMutation({ mutationFn: () => accept(token) })
+  useEffect(() => {
+    document.title = 'Invitation · Atlas'
+  }, [])
+  // The page begins anew: what it has is of the time before.
+  const enter = () => {
+    dropInvitation()
+    location.assign('/')
+  }
+  return (
+    <main className="alone">
+      <div className="sheet">
+        <Mark />
+        {join.data ? (
+          <>
+            <h1>Welcome</h1>
+            <p>You are {join.data.data.member.role === 'admin' ? 'an admin' : 'a member'} of the workspace now.</p>
+            <button className="button primary" onClick={enter}>
+              Open the workspace
+            </button>
+          </>
+        ) : join.error ? (
+          <Refused error={join.error} user={user} enter={enter} retry={() => join.mutate()} />
+        ) : (
+          <>
+            <h1>You are invited to a workspace</h1>
+            <p>
+              You are signed in as <b>{user.email}</b>. The invitation works for the address that it was sent to, and
+              joins you to the workspace of who sent it.
+            </p>
+            <div className="sheet-actions">
+              <button className="button primary" disabled={join.isPending} onClick={() => join.mutate()}>
+                Accept
+              </button>
+              <button className="button" disabled={join.isPending} onClick={enter}>
+                Not now
+              </button>
+            </div>
+          </>
+        )}
+      </div>
+    </main>
+  )
+}
+
+interface RefusedProps {
+  error: Error
+  user: User
+  enter: () => void
+  retry: () => void
+}
+
+/** Refused says why an invitation was not accepted, and what to do. */
+function Refused({ error, user, enter, retry }: RefusedProps) {
+  const { status, code, message } =
+    error instanceof RequestError ? error : { status: 0, code: '', message: error.message }
+  const open = (
+    <button className="button" onClick={enter}>
+      Open Atlas
+    </button>
+  )
+  if (status === 404) {
+    return (
+      <>
+        <h1>This invitation is not open any more</h1>
+        <p>
+          It was used or revoked, or it is older than seven days. Ask who invited you for a new link: only the latest
+          one works.
+        </p>
+        {open}
+      </>
+    )
+  }
+  if (code === 'already_member') {
+    return (
+      <>
+        <h1>You are a member already</h1>
+        <p>There is nothing to accept.</p>
+        {open}
+      </>
+    )
+  }
+  if (status === 403 && message.includes('address')) {
+    return (
+      <>
+        <h1>This invitation is for another address</h1>
+        <p>
+          You are signed in as <b>{user.email}</b>. Sign in with the address that the invitation was sent to. If this is
+          the one, have it verified where you sign in.
+        </p>
+        <div className="sheet-actions">
+          <button
+            className="button primary"
+            // The tab keeps the invitation.
+            onClick={() => void signOut().then(() => location.assign('/'))}
+          >
+            Use another account
+          </button>
+          {open}
+        </div>
+      </>
+    )
+  }
+  return <Notice error={error} retry={retry} />
+}

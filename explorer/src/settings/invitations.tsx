@@ -1,0 +1,175 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Check, Copy } from 'lucide-react'
+import { useState } from 'react'
+import { invitationsQuery, invite, revoke, type Invitation, type InvitedRole } from '../api/people'
+import { RequestError, type Schemas } from '../api/client'
+import { formatDay, formatMoment } from '../format'
+import { Notice } from '../ui/notice'
+import { notify } from '../ui/toast'
+import { Confirm } from './confirm'
+
+/** Invitations invites, and lists who has not come yet. */
+export function Invitations({ workspace }: { workspace: string }) {
+  const open = useQuery(invitationsQuery(workspace))
+  const make = useMutation(invite(workspace))
+  const end = useMutation(revoke(workspace))
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState<InvitedRole>('member')
+  const [ending, setEnding] = useState<Invitation>()
+  return (
+    <section className="invitations" aria-labelledby="invite">
+      <h2 id="invite">Invite somebody</h2>
+      <form
+        className="actions"
+        onSubmit={(e) => {
+          e.preventDefault()
+          make.mutate({ email: email.trim(), role }, { onSuccess: () => setEmail('') })
+        }}
+      >
+        <input
+          type="email"
+          required
+          value={email}
+          onChange={(e) => setEmail(e.target.value)}
+          aria-label="E-mail address"
+          placeholder="name@company.com"
+          maxLength={254}
+        />
+        <select aria-label="Role" value={role} onChange={(e) => setRole(e.target.value as InvitedRole)}>
+          <option value="member">as a member</option>
+          <option value="admin">as an admin</option>
+        </select>
+        <button className="button primary" disabled={make.isPending}>
+          Invite
+        </button>
+      </form>
+      {make.error && <Refused error={make.error} />}
+      {make.data && <Link key={make.data.accept_url} made={make.data} close={() => make.reset()} />}
+      {open.error && <Notice error={open.error} retry={() => void open.refetch()} />}
+      {open.data && open.data.length > 0 && (
+        <>
+          <h2>Invited</h2>
+          <ul className="people" aria-label="Invited">
+            {open.data.map((i) => (
+              <li key={i.id}>
+                <span className="who">
+                  <b>
+                    <bdi>{i.email}</bdi>
+                  </b>
+                  <span>
+                    {i.status === 'Expired'
+                      ? `expired on ${formatDay(i.expires_at)}`
+                      : `until ${formatMoment(new Date(i.expires_at))}`}
+                    {i.sent_at ? `, e-mail sent ${formatMoment(new Date(i.sent_at))}` : ''}
+                  </span>
+                </span>
+                <span className="role">{i.role === 'admin' ? 'Admin' : 'Member'}</span>
+                <button
+                  className="button"
+                  title="The former link stops working"
+                  aria-label={`New link for ${i.email}`}
+                  disabled={make.isPending}
+                  onClick={() => make.mutate({ email: i.email, role: i.role, replaces: i.id })}
+                >
+                  New link
+                </button>
+                <button
+                  className="button"
+                  aria-label={`Revoke the invitation of ${i.email}`}
+                  onClick={() => {
+                    end.reset()
+                    setEnding(i)
+                  }}
+                >
+                  Revoke
+                </button>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {ending && (
+        <Confirm
+          title="Revoke the invitation?"
+          action="Revoke"
+          error={end.error}
+          busy={end.isPending}
+          close={() => setEnding(undefined)}
+          confirm={() =>
+            end.mutate(ending.id, {
+              onSuccess: () => {
+                if (make.data?.invitation.id === ending.id) make.reset()
+                setEnding(undefined)
+                notify(`The invitation of ${ending.email} is revoked`)
+              },
+            })
+          }
+        >
+          <p>
+            The link that <bdi>{ending.email}</bdi> has stops working at once.
+          </p>
+        </Confirm>
+      )}
+    </section>
+  )
+}
+
+function Refused({ error }: { error: Error }) {
+  const code = error instanceof RequestError ? error.code : ''
+  const text = {
+    already_invited: 'This address is invited already. “New link” below makes another link.',
+    already_member: 'This address is a member already.',
+  }[code]
+  if (!text) return <Notice error={error} />
+  return (
+    <p className="problem" role="alert">
+      {text}
+    </p>
+  )
+}
+
+/** Link shows the link of a new invitation. Nobody can read it again. */
+function Link({ made, close }: { made: Schemas['CreateInvitationData']; close: () => void }) {
+  const [copied, setCopied] = useState(false)
+  const { invitation, accept_url: link, letter } = made
+  return (
+    <div className="made" role="status">
+      <p>
+        <b>
+          <bdi>{invitation.email}</bdi> is invited.
+        </b>{' '}
+        {letterText(letter)} This link is shown only once; it works until{' '}
+        {formatMoment(new Date(invitation.expires_at))}, for that address only.
+      </p>
+      <div className="actions">
+        <input
+          type="text"
+          readOnly
+          value={link}
+          aria-label="Link of the invitation"
+          onFocus={(e) => e.target.select()}
+        />
+        <button className="button" onClick={() => void navigator.clipboard.writeText(link).then(() => setCopied(true))}>
+          {copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
+          {copied ? 'Copied' : 'Copy the link'}
+        </button>
+        <button className="button" onClick={close}>
+          Done
+        </button>
+      </div>
+    </div>
+  )
+}
+
+function letterText({ status, due_at }: Schemas['CreateInvitationData']['letter']): string {
+  switch (status) {
+    case 'due':
+      return 'An e-mail with the link is on its way.'
+    case 'delayed':
+      return `An e-mail with the link is sent ${due_at ? `at ${formatMoment(new Date(due_at))}` : 'later'}, because many were sent lately.`
+    case 'withheld':
+      return 'No e-mail is sent, because too many were sent lately: pass the link on yourself.'
+    case 'none':
+      return 'This server sends no e-mails: pass the link on yourself.'
+  }
+}

@@ -1,0 +1,46 @@
+import '../ui/page.css'
+import './settings.css'
+import { useEffect } from 'react'
+import { followed, useAddress } from '../address'
+import type { ScreenProps } from '../shell/screens'
+import { Top } from '../shell/top'
+import { Members } from './members'
+import { Subscriptions } from './subscriptions'
+import { Usage } from './usage'
+
+const sections = [
+  { path: 'members', label: 'Members', Section: Members },
+  { path: 'subscriptions', label: 'Signal alerts', Section: Subscriptions },
+  { path: 'usage', label: 'Usage', Section: Usage },
+]
+
+/** SettingsScreen is /settings/members, /settings/subscriptions and /settings/usage. */
+export default function SettingsScreen(props: ScreenProps) {
+  const [, , path] = useAddress().path.split('/')
+  const { label, Section } = sections.find((s) => s.path === path) ?? (sections[0] as (typeof sections)[number])
+  useEffect(() => {
+    document.title = `${label} · Atlas`
+  }, [label])
+  return (
+    <div className="screen">
+      <Top workspace={props.workspace} />
+      <div className="page settings">
+        <nav aria-label="Settings">
+          {sections.map((s) => (
+            <a
+              key={s.path}
+              href={`/settings/${s.path}`}
+              onClick={followed}
+              aria-current={s.label === label ? 'page' : undefined}
+            >
+              {s.label}
+            </a>
+          ))}
+        </nav>
+        <main className="page-column">
+          <Section {...props} />
+        </main>
+      </div>
+    </div>
+  )
+}
