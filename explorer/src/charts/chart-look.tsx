@@ -85,7 +85,9 @@ export default function ChartLook({ counts }: { counts: Counts | undefined }) {
           </p>
         ) : (
           <>
-            {!asTable && <PlotChart points={points} measure={name} label={title} onChoose={choose} drawingRef={drawing} />}
+            {!asTable && (
+              <PlotChart points={points} measure={name} label={title} onChoose={choose} drawingRef={drawing} />
+            )}
             <ChartTable
               title={title}
               dimension={dimension}
