@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { RequestError } from '../api/client'
 import { accept } from '../api/people'
-import { signOut, type User } from '../api/session'
+import { leave, type User } from '../api/session'
 import { Mark } from '../ui/mark'
 import { Notice } from '../ui/notice'
 import { dropInvitation } from './token'
@@ -104,7 +104,7 @@ function Refused({ error, user, enter, retry }: RefusedProps) {
           <button
             className="button primary"
             // The tab keeps the invitation.
-            onClick={() => void signOut().then(() => location.assign('/'))}
+            onClick={() => void leave()}
           >
             Use another account
           </button>
