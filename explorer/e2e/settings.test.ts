@@ -14,6 +14,13 @@ async function settings(page: Page, section: string, email?: string): Promise<vo
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
 }
 
+/** signIn ends when the session has begun: another page that is opened earlier would stop it. */
+async function signIn(page: Page, email: string): Promise<void> {
+  const begun = page.waitForResponse((r) => r.url().endsWith('/session') && r.request().method() === 'POST')
+  await page.goto(link(email))
+  await begun
+}
+
 /** invited invites an address and returns the link. */
 async function invited(page: Page, email: string): Promise<string> {
   await page.getByRole('textbox', { name: 'E-mail address' }).fill(email)
@@ -122,7 +129,7 @@ test('a new link ends the former, and a revoked one leads to an explanation', as
   const second = await input.inputValue()
   const context = await browser.newContext()
   const theirs = await context.newPage()
-  await theirs.goto(link(email))
+  await signIn(theirs, email)
   await theirs.goto(first)
   await theirs.getByRole('button', { name: 'Accept' }).click()
   await expect(theirs.getByText('only the latest one works')).toBeVisible()
@@ -142,7 +149,7 @@ test('another account than the invited one, and a member already', async ({ page
   const address = await invited(page, email)
   const context = await browser.newContext()
   const theirs = await context.newPage()
-  await theirs.goto(link(userWith('member')))
+  await signIn(theirs, userWith('member'))
   await theirs.goto(address)
   await theirs.getByRole('button', { name: 'Accept' }).click()
   await expect(theirs.getByRole('heading', { name: 'This invitation is for another address' })).toBeVisible()
