@@ -84,7 +84,7 @@ func TestPublicKeysForAnybodyAreRefused(t *testing.T) {
 func TestSignInOptions(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
-		"needs|--oidc-issuer (ATLAS_OIDC_ISSUER)": {"--oidc-client-id", "explorer"},
+		"need --oidc-issuer (ATLAS_OIDC_ISSUER)": {"--oidc-client-id", "explorer"},
 		"--oidc-issuer (ATLAS_OIDC_ISSUER) must begin with https|--public-url (ATLAS_PUBLIC_URL) must end after|--oidc-client-id (|--oidc-client-secret (|must contain openid|--session-lifetime (": {
 			"--oidc-issuer", "http://login.example", "--public-url", "https://atlas.example/app", "--oidc-scopes", "email", "--session-idle", "2h", "--session-lifetime", "1h",
 		},
