@@ -23,7 +23,9 @@ export function pictureOf(chart: SVGSVGElement, title: string): { svg: string; w
   const colour = (text: string) =>
     text.replaceAll(/var\((--[\w-]+)\)/g, (_, name: string) => style.getPropertyValue(name))
   const copy = chart.cloneNode(true) as SVGSVGElement
-  for (const hovered of copy.querySelectorAll('[aria-label=tip], [aria-label=focus]')) hovered.remove()
+  // The style is for the page, whose policy forbids to write it anew; attributes say what a file needs.
+  for (const unwanted of copy.querySelectorAll('style, .tip')) unwanted.remove()
+  copy.removeAttribute('style')
   for (const element of [copy, ...copy.querySelectorAll('*')]) {
     for (const { name, value } of [...element.attributes]) {
       if (value.includes('var(')) element.setAttribute(name, colour(value))
@@ -41,6 +43,7 @@ export function pictureOf(chart: SVGSVGElement, title: string): { svg: string; w
   copy.setAttribute('height', String(height))
   copy.setAttribute('color', style.color)
   copy.setAttribute('font-family', style.fontFamily)
+  copy.setAttribute('font-size', style.fontSize)
   return { svg: new XMLSerializer().serializeToString(copy), width, height }
 }
 
