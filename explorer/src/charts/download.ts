@@ -11,8 +11,8 @@ export function csv(table: (string | number | null)[][]): string {
   return table.map((row) => row.map(cell).join(',') + '\r\n').join('')
 }
 
-/** Space for the title above a chart that is downloaded, and around it, in pixels. */
-const space = { title: 36, side: 16 }
+/** Space for the title above a chart that is downloaded, and around it, in pixels. Elsewhere letters may be wider. */
+const space = { title: 36, side: 24 }
 
 /**
  * pictureOf is a chart as a file: with its title, and without what only a page knows, such
@@ -35,7 +35,8 @@ export function pictureOf(chart: SVGSVGElement, title: string): { svg: string; w
   const height = Number(chart.getAttribute('height')) + space.title + space.side
   const viewBox = [-space.side, -space.title, width, height]
   const ground = element('rect', { x: -space.side, y: -space.title, width, height, fill: colour('var(--ground)') })
-  const heading = element('text', { x: 0, y: -12, 'font-size': 14, 'font-weight': 600, fill: colour('var(--text)') })
+  const font = { 'font-size': 14, 'font-weight': 600, 'text-anchor': 'start' }
+  const heading = element('text', { x: 0, y: -12, ...font, fill: colour('var(--text)') })
   heading.textContent = title
   copy.prepend(ground, heading)
   copy.setAttribute('viewBox', viewBox.join(' '))
