@@ -58,6 +58,7 @@ const tip = {
   stroke: 'var(--line-strong)',
   textPadding: 8,
   fontSize: 12,
+  lineHeight: 1.4,
 } as const
 
 /** tipOf is the card at the mouse. It is drawn anew at each move, so that Plot must not name it at all. */
@@ -86,7 +87,7 @@ function times(points: Point[], measure: string, width: number): Plot.PlotOption
     },
     y: { label: null, ticks: 5, tickFormat: (n: number) => formatShort(n), tickSize: 0, zero: true },
     marks: [
-      Plot.gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
+      Plot.gridY({ ticks: 5, stroke: 'var(--line)', strokeOpacity: 1 }),
       Plot.rectY(points, { ...bar, fill: { value: fill, scale: null }, insetLeft: 0.5, insetRight: 0.5 }),
       Plot.ruleY([0], { stroke: 'var(--line-strong)' }),
       tipOf(points, Plot.pointerX({ ...bar, title: textOf(measure), ...tip })),
