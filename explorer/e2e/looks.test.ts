@@ -61,6 +61,20 @@ test('a chart has a table, for keys too', async ({ page }) => {
   await expect(page).toHaveURL('/projects?look=chart&by=stage')
 })
 
+test('a firm is drilled by its name', async ({ page }) => {
+  await enter(page, '/projects?look=chart&by=account_ids')
+  await page.getByRole('button', { name: 'Numbers' }).click()
+  const firm = page.getByRole('table').getByRole('button').first()
+  const name = await firm.textContent()
+  // The name is known already: nobody asks for it.
+  await page.route('**/data/projects/facets*', (route) =>
+    JSON.stringify(route.request().postDataJSON()).includes('"limit":5}') ? route.abort() : route.fallback(),
+  )
+  await firm.click()
+  await expect(page).toHaveURL(/account_ids=[0-9a-f-]{36}&look=chart/)
+  await expect(page.locator('.sentence')).toContainText(`is ${name}`)
+})
+
 test('numbers are drilled without gaps', async ({ page }) => {
   await enter(page, '/projects?look=chart&by=cost&cost=1000000..')
   await page.getByRole('button', { name: 'Numbers' }).click()
@@ -83,8 +97,8 @@ test('what is drawn can be downloaded', async ({ page }) => {
     files[file.slice(-3)] = readFileSync(await download.path())
   }
   const svg = String(files.svg)
-  expect(svg).toContain('Average cost of projects by firm</text>')
-  expect(svg).not.toContain('var(')
+  expect(svg).toMatch(/<text [^>]*text-anchor="start"[^>]*>Average cost of projects by firm<\/text>/)
+  expect(svg).not.toMatch(/var\(|style/)
   expect(files.png?.subarray(1, 4).toString()).toBe('PNG')
   const lines = String(files.csv).trim().split('\r\n')
   expect(lines[0]).toBe('Firms,Count,Average cost')
@@ -124,7 +138,7 @@ test('an area is drawn, and is a condition as any other', async ({ page }) => {
   }
   await drag('Draw a box')
   await expect(page).toHaveURL(/\/projects\?location=[\d.]+\.\.[\d.]+,-[\d.]+\.\.-[\d.]+&look=map$/)
-  await expect(page.getByRole('main')).toContainText('Location is in the box on the map')
+  await expect(page.getByRole('main')).toContainText(/Location is between [\d.]+° and [\d.]+° N, [\d.]+° and [\d.]+° W/)
   await expect(heading(page)).not.toHaveText(all ?? '')
   await page.getByRole('button', { name: 'Clear the area' }).click()
   await expect(heading(page)).toHaveText(all ?? '')
@@ -142,7 +156,9 @@ test('an area is drawn, and is a condition as any other', async ({ page }) => {
 
 test('places are chosen with keys', async ({ page }) => {
   await enter(page, '/projects?look=map&at=51.0447,-114.0719,13')
-  await page.getByRole('button', { name: 'Only what is in sight' }).press('Enter')
+  const sight = page.getByRole('button', { name: 'Only what is in sight' })
+  await expect(sight).toBeEnabled()
+  await sight.press('Enter')
   await expect(page).toHaveURL(/\/projects\?location=51\.[\d.]+\.\.51\.[\d.]+,-114\.[\d.]+\.\.-114\.[\d.]+&look=map$/)
   await page.getByRole('button', { name: 'Table of places' }).press('Enter')
   await page
@@ -169,12 +185,12 @@ test('loaded rows are points', async ({ page }) => {
       history.pushState(null, '', `/projects?cost=30000000..&look=map&at=${at}`)
       dispatchEvent(new PopStateEvent('popstate'))
     },
-    `${latitude.toFixed(4)},${longitude.toFixed(4)},16`,
+    `${latitude.toFixed(4)},${longitude.toFixed(4)},14`,
   )
   const card = page.locator('.point-card')
   const box = await page.locator('.map-canvas').boundingBox()
   const [x, y] = [(box?.x ?? 0) + (box?.width ?? 0) / 2, (box?.y ?? 0) + (box?.height ?? 0) / 2]
-  // The map moves a moment; then the point is in its middle.
+  // The map moves a moment; then the point is in its middle, but for two pixels that the address rounds.
   await expect(async () => {
     await page.mouse.move(x + 60, y)
     await page.mouse.move(x, y, { steps: 3 })

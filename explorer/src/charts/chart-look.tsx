@@ -1,10 +1,11 @@
 import './charts.css'
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useRef, useState } from 'react'
 import { facetsQuery, type Counts } from '../api/queries'
 import { counted, labelOf } from '../datasets'
 import { formatNumber } from '../format'
 import { useSearch } from '../search/context'
+import { namedBy, nameQuery } from '../search/names'
 import { withCondition, type SearchState } from '../search/state'
 import { Notice } from '../ui/notice'
 import { ChartChoice } from './chart-choice'
@@ -16,7 +17,8 @@ import { pointsOf, requestOf, type Point } from './points'
 
 /** ChartLook draws the search by one field. It only counts, which is free. */
 export default function ChartLook({ counts }: { counts: Counts | undefined }) {
-  const { workspace, state, body, change, valueLabel } = useSearch()
+  const { workspace, state, body, change, kindOf, valueLabel } = useSearch()
+  const client = useQueryClient()
   const drawing = useRef<SVGSVGElement>(null)
   const [asTable, setAsTable] = useState(false)
   const { dataset } = state
@@ -45,7 +47,13 @@ export default function ChartLook({ counts }: { counts: Counts | undefined }) {
   )
   const name = measureLabel(dataset, measure)
 
-  const choose = (point: Point) => change(drilled(state, dimension, point))
+  const choose = (point: Point) => {
+    const named = kindOf(dataset, key) === 'id' ? namedBy(key) : undefined
+    if (named && point.condition?.kind === 'values')
+      for (const id of point.condition.values)
+        client.setQueryData(nameQuery(workspace.id, named, id).queryKey, point.label)
+    change(drilled(state, dimension, point))
+  }
   const unknown = facet?.unknown ?? 0
   return (
     <div className="look chart-look">

@@ -11,8 +11,8 @@ export function csv(table: (string | number | null)[][]): string {
   return table.map((row) => row.map(cell).join(',') + '\r\n').join('')
 }
 
-/** Space for the title above a chart that is downloaded, and around it, in pixels. */
-const space = { title: 36, side: 16 }
+/** Space for the title above a chart that is downloaded, and around it, in pixels. Elsewhere letters may be wider. */
+const space = { title: 36, side: 24 }
 
 /**
  * pictureOf is a chart as a file: with its title, and without what only a page knows, such
@@ -23,7 +23,9 @@ export function pictureOf(chart: SVGSVGElement, title: string): { svg: string; w
   const colour = (text: string) =>
     text.replaceAll(/var\((--[\w-]+)\)/g, (_, name: string) => style.getPropertyValue(name))
   const copy = chart.cloneNode(true) as SVGSVGElement
-  for (const hovered of copy.querySelectorAll('[aria-label=tip], [aria-label=focus]')) hovered.remove()
+  // The style is for the page, whose policy forbids to write it anew; attributes say what a file needs.
+  for (const unwanted of copy.querySelectorAll('style, .tip')) unwanted.remove()
+  copy.removeAttribute('style')
   for (const element of [copy, ...copy.querySelectorAll('*')]) {
     for (const { name, value } of [...element.attributes]) {
       if (value.includes('var(')) element.setAttribute(name, colour(value))
@@ -33,7 +35,8 @@ export function pictureOf(chart: SVGSVGElement, title: string): { svg: string; w
   const height = Number(chart.getAttribute('height')) + space.title + space.side
   const viewBox = [-space.side, -space.title, width, height]
   const ground = element('rect', { x: -space.side, y: -space.title, width, height, fill: colour('var(--ground)') })
-  const heading = element('text', { x: 0, y: -12, 'font-size': 14, 'font-weight': 600, fill: colour('var(--text)') })
+  const font = { 'font-size': 14, 'font-weight': 600, 'text-anchor': 'start' }
+  const heading = element('text', { x: 0, y: -12, ...font, fill: colour('var(--text)') })
   heading.textContent = title
   copy.prepend(ground, heading)
   copy.setAttribute('viewBox', viewBox.join(' '))
@@ -41,6 +44,7 @@ export function pictureOf(chart: SVGSVGElement, title: string): { svg: string; w
   copy.setAttribute('height', String(height))
   copy.setAttribute('color', style.color)
   copy.setAttribute('font-family', style.fontFamily)
+  copy.setAttribute('font-size', style.fontSize)
   return { svg: new XMLSerializer().serializeToString(copy), width, height }
 }
 

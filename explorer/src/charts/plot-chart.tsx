@@ -39,6 +39,8 @@ export function PlotChart({ points, measure, label, onChoose, drawingRef }: Prop
       style: { background: 'none', color: 'var(--text-3)', fontFamily: 'var(--font)', fontSize: '12px' },
     }) as SVGSVGElement & { value?: Point | null }
     chart.setAttribute('role', 'img')
+    // The parts of an image have no names of their own.
+    for (const part of chart.querySelectorAll('g[aria-label]')) part.removeAttribute('aria-label')
     chart.addEventListener('click', () => {
       if (chart.value) choose.current(chart.value)
     })
@@ -50,7 +52,19 @@ export function PlotChart({ points, measure, label, onChoose, drawingRef }: Prop
 
 const fill = (p: Point) => (p.out ? 'var(--bar-out)' : 'var(--bar)')
 const textOf = (measure: string) => (p: Point) => `${p.label}\n${measure}: ${formatNumber(p.value ?? 0)}`
-const tip = { fill: 'var(--raised)', stroke: 'var(--line-strong)', textPadding: 8, fontSize: 12 } as const
+const tip = {
+  className: 'tip',
+  fill: 'var(--raised)',
+  stroke: 'var(--line-strong)',
+  textPadding: 8,
+  fontSize: 12,
+  lineHeight: 1.4,
+} as const
+
+/** tipOf is the card at the mouse. It is drawn anew at each move, so that Plot must not name it at all. */
+function tipOf(points: Point[], options: Plot.TipOptions): Plot.Markish {
+  return Object.assign(Plot.tip(points, options), { ariaLabel: undefined })
+}
 
 /** times has a bar for each bucket of dates. */
 function times(points: Point[], measure: string, width: number): Plot.PlotOptions {
@@ -73,10 +87,10 @@ function times(points: Point[], measure: string, width: number): Plot.PlotOption
     },
     y: { label: null, ticks: 5, tickFormat: (n: number) => formatShort(n), tickSize: 0, zero: true },
     marks: [
-      Plot.gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
+      Plot.gridY({ ticks: 5, stroke: 'var(--line)', strokeOpacity: 1 }),
       Plot.rectY(points, { ...bar, fill: { value: fill, scale: null }, insetLeft: 0.5, insetRight: 0.5 }),
       Plot.ruleY([0], { stroke: 'var(--line-strong)' }),
-      Plot.tip(points, Plot.pointerX({ ...bar, title: textOf(measure), ...tip, stroke: 'var(--line-strong)' })),
+      tipOf(points, Plot.pointerX({ ...bar, title: textOf(measure), ...tip })),
     ],
   }
 }
@@ -85,7 +99,7 @@ function times(points: Point[], measure: string, width: number): Plot.PlotOption
 function values(points: Point[], measure: string, width: number): Plot.PlotOptions {
   const longest = Math.max(0, ...points.map((p) => p.label.length))
   const marginLeft = Math.min(longest * 7 + 12, sizes.label, width * 0.42)
-  const letters = Math.floor((marginLeft - 12) / 6.6)
+  const letters = Math.floor((marginLeft - 12) / 7.2)
   const short = (text: string) => ([...text].length > letters ? `${[...text].slice(0, letters - 1).join('')}…` : text)
   // Two firms may have the same name.
   const bar = { x: 'value', y: (_: Point, i: number) => i }
@@ -113,7 +127,7 @@ function values(points: Point[], measure: string, width: number): Plot.PlotOptio
         fill: 'var(--text-2)',
       }),
       Plot.ruleX([0], { stroke: 'var(--line-strong)' }),
-      Plot.tip(points, Plot.pointerY({ ...bar, title: textOf(measure), ...tip })),
+      tipOf(points, Plot.pointerY({ ...bar, title: textOf(measure), ...tip })),
     ],
   }
 }

@@ -35,6 +35,16 @@ describe('a place', () => {
     expect(phrasePlace(circle)).toBe('is within 2.5 km of 51.0447, -114.0000')
   })
 
+  it.each([
+    ['50.84123..51.21,-114.3..-113.9', 'is between 50.84° and 51.21° N, 114.3° and 113.9° W'],
+    ['51.044..51.04712,-114.0712..-114.07', 'is between 51.044° and 51.0471° N, 114.0712° and 114.07° W'],
+    ['-5..5,170..-170', 'is between 5° S and 5° N, 170° E and 170° W'],
+    ['51..51,-114..-114', 'is between 51° and 51° N, 114° and 114° W'],
+  ])('%s is a box in words', (text, words) => {
+    const box = parsePlace(text)
+    expect(box && phrasePlace(box)).toBe(words)
+  })
+
   it('has its border where the service ends it', () => {
     const centre = { latitude: 51.0447, longitude: -114.0719 }
     for (const [longitude, latitude] of outline({ kind: 'place', near: { ...centre, radius_m: 2000 } })) {

@@ -85,11 +85,26 @@ export function nearPoint({ latitude, longitude, radius_m }: Circle): Place {
   }
 }
 
-/** phrasePlace continues "Location": "is within 2 km of 51.0447, -114.0719". */
+/**
+ * phrasePlace continues "Location": "is within 2 km of 51.0447, -114.0719" or "is between 50.84° and
+ * 51.21° N, 114.3° and 113.9° W".
+ */
 export function phrasePlace(place: Place): string {
-  if ('within' in place) return 'is in the box on the map'
+  if ('within' in place) {
+    const { north, south, east, west } = place.within
+    return `is between ${ends(south, north, 'S', 'N')}, ${ends(west, east, 'W', 'E')}`
+  }
   const { latitude, longitude, radius_m } = place.near
   return `is within ${formatMetres(radius_m)} of ${latitude.toFixed(4)}, ${longitude.toFixed(4)}`
+}
+
+/** ends are two angles, as exact as their distance asks for. */
+function ends(from: number, to: number, negative: string, positive: string): string {
+  const digits = Math.min(decimals, Math.max(1, 1 - Math.floor(Math.log10(Math.abs(to - from)))))
+  const show = (n: number) => `${round(Math.abs(n), digits)}°`
+  const side = (n: number) => (n < 0 ? negative : positive)
+  const first = side(from) === side(to) ? show(from) : `${show(from)} ${side(from)}`
+  return `${first} and ${show(to)} ${side(to)}`
 }
 
 /** formatMetres is a distance for people. */
