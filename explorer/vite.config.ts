@@ -1,3 +1,5 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip, constants } from 'node:zlib'
 import react from '@vitejs/plugin-react'
@@ -9,21 +11,15 @@ function precompress(): Plugin {
   return {
     name: 'precompress',
     apply: 'build',
-    async generateBundle(_, bundle) {
-      for (const [fileName, file] of Object.entries(bundle)) {
-        if (!/\.(js|css|html|svg)$/.test(fileName)) continue
-        const source = Buffer.from(file.type === 'chunk' ? file.code : file.source)
+    // Vite completes its imports while it generates, so the files are read when they are written.
+    async writeBundle({ dir = '' }, bundle) {
+      for (const fileName of Object.keys(bundle)) {
+        if (!/\.(m?js|css|html|svg)$/.test(fileName)) continue
+        const path = join(dir, fileName)
+        const source = await readFile(path)
         const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }
-        this.emitFile({
-          type: 'asset',
-          fileName: `${fileName}.br`,
-          source: await promisify(brotliCompress)(source, options),
-        })
-        this.emitFile({
-          type: 'asset',
-          fileName: `${fileName}.gz`,
-          source: await promisify(gzip)(source, { level: 9 }),
-        })
+        await writeFile(`${path}.br`, await promisify(brotliCompress)(source, options))
+        await writeFile(`${path}.gz`, await promisify(gzip)(source, { level: 9 }))
       }
     },
   }
