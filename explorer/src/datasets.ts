@@ -108,6 +108,9 @@ const labels: Record<string, string> = {
   project_id: 'Project',
   account_id: 'Firm',
   id: 'ID',
+  workspace_status: 'Our status',
+  icp_tier: 'Tier',
+  atlas_score: 'Atlas score',
 }
 
 /** labelOf is the short name of a field. */

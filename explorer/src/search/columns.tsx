@@ -1,6 +1,9 @@
 import type { ReactNode } from 'react'
+import type { Book } from '../api/book'
+import type { Schemas } from '../api/client'
 import { labelOf, type AnyRecord, type Dataset, type Records } from '../datasets'
 import { formatDay, formatNumber } from '../format'
+import { bookOf, type Scope } from '../source'
 
 export interface Column<R> {
   key: string
@@ -80,8 +83,58 @@ export const columns: { [D in Dataset]: Column<Records[D]>[] } = {
   ],
 }
 
-/** columnsOf loosens the type: a table has the records of its own dataset only. */
-export const columnsOf = (dataset: Dataset) => columns[dataset] as Column<AnyRecord>[]
+/** Rows of the book; those of Views have the same members but notes, null outside the book. */
+interface BookRows {
+  projects: Required<Schemas['WorkspaceProjectRow']>
+  accounts: Required<Schemas['WorkspaceAccountRow']>
+  contacts: Required<Schemas['WorkspaceContactRow']>
+}
+type BookRow = BookRows[Book]
+
+const ours = [
+  column<BookRow>('workspace_status', [132, 1], (r) => text(r.workspace_status)),
+  column<BookRow>('tags', [140, 1], (r) => text(r.tags?.join(', ') || null)),
+]
+const changed = column<BookRow>('updated_at', [124, 0], (r) => date(r.updated_at), { label: 'Changed by us' })
+
+/** bookColumns are those of the book and of Views. The first one names the record. */
+const bookColumns: { [B in Book]: Column<BookRows[B]>[] } = {
+  projects: [
+    column('name', [240, 3], (r) => r.name, { label: 'Project', sorts: true }),
+    ...ours,
+    column('stage', [140, 0], (r) => badge(r.stage)),
+    column('primary_use', [116, 0], (r) => words(r.primary_use)),
+    column('residential_units', [72, 0], (r) => number(r.residential_units), { numeric: true }),
+    column('last_signal_at', [118, 0], (r) => date(r.last_signal_at), sorts),
+    changed,
+  ],
+  accounts: [
+    column('name', [240, 3], (r) => r.name, { label: 'Firm', sorts: true }),
+    ...ours,
+    column('icp_tier', [108, 0], (r) => badge(r.icp_tier)),
+    column('atlas_score', [80, 0], (r) => number(r.atlas_score), { numeric: true }),
+    column('account_types', [180, 1], (r) => words(r.account_types.join(', ') || null)),
+    changed,
+  ],
+  contacts: [
+    column('name', [180, 2], (r) => r.name, { label: 'Person', sorts: true }),
+    ...ours,
+    column('title', [160, 2], (r) => text(r.title)),
+    column('email', [200, 2], (r) => text(r.email)),
+    changed,
+  ],
+}
+
+/** The book is also sorted by what Views have only of some records. */
+const bookSorts = ['updated_at', 'atlas_score']
+
+/** columnsOf loosens the type: a table has the records of its own place only. */
+export function columnsOf({ dataset, source }: Scope): Column<AnyRecord>[] {
+  const book = source && bookOf(dataset)
+  if (!book) return columns[dataset] as Column<AnyRecord>[]
+  const mine = bookColumns[book] as unknown as Column<AnyRecord>[]
+  return source.kind === 'view' ? mine : mine.map((c) => (bookSorts.includes(c.key) ? { ...c, sorts: true } : c))
+}
 
 /** nameOf is what a record is called: signals have a title only. */
 export const nameOf = (record: AnyRecord): string => ('name' in record ? record.name : record.title)

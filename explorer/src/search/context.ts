@@ -2,12 +2,16 @@ import { useQueryClient } from '@tanstack/react-query'
 import { createContext, use, useCallback, useMemo } from 'react'
 import type { Schemas } from '../api/client'
 import { findLoaded, recordQuery, rowsQuery, type Body, type Descriptor } from '../api/queries'
+import { datasetOf, type View } from '../api/views'
 import { go, useAddress } from '../address'
 import { capital, type Dataset } from '../datasets'
+import { scopeOf } from '../source'
 import { bodyOf, format, parse, type KindOf, type SearchState } from './state'
 
 export interface Search {
   workspace: Schemas['GetWorkspaceData']
+  /** The View that is searched. */
+  view?: View
   state: SearchState
   body: Body
   kindOf: KindOf
@@ -32,28 +36,41 @@ export function useSearch(): Search {
 }
 
 /** useSearchOfAddress makes the search that the address describes. */
-export function useSearchOfAddress(workspace: Schemas['GetWorkspaceData'], descriptors: Descriptor[]): Search {
+export function useSearchOfAddress(
+  workspace: Schemas['GetWorkspaceData'],
+  descriptors: Descriptor[],
+  view?: View,
+): Search {
+  const ofView = view && datasetOf(view)
   const client = useQueryClient()
   const { path, search } = useAddress()
   const index = useMemo(() => new Map(descriptors.map((d) => [`${d.dataset}.${d.key}`, d])), [descriptors])
+  // Book and Views can be searched by what the workspace says, too.
+  const own = scopeOf(path, ofView).source !== undefined
+  const descriptorOf = useCallback(
+    (dataset: Dataset, key: string) =>
+      (own ? index.get(`workspace_${dataset}.${key}`) : undefined) ?? index.get(`${dataset}.${key}`),
+    [index, own],
+  )
   const kindOf = useCallback<KindOf>(
     (dataset, key) => {
-      const kind = index.get(`${dataset}.${key}`)?.kind
+      const kind = descriptorOf(dataset, key)?.kind
       if (kind === 'date' || kind === 'number') return kind
       return kind === 'enum' || kind === 'text' ? 'values' : undefined
     },
-    [index],
+    [descriptorOf],
   )
-  const state = useMemo(() => parse(path, search, kindOf), [path, search, kindOf])
+  const state = useMemo(() => parse(path, search, kindOf, ofView), [path, search, kindOf, ofView])
   return useMemo(
     () => ({
       workspace,
+      ...(view ? { view } : {}),
       state,
       body: bodyOf(state, kindOf),
       kindOf,
-      describe: (dataset, key) => index.get(`${dataset}.${key}`)?.description,
+      describe: (dataset, key) => descriptorOf(dataset, key)?.description,
       valueLabel: (key, value) => {
-        const known = index.get(`${state.dataset}.${key}`)?.values ?? []
+        const known = descriptorOf(state.dataset, key)?.values ?? []
         const folded = value.toLowerCase()
         return known.find((v) => v.value.toLowerCase() === folded)?.label ?? capital(value.replaceAll('_', ' '))
       },
@@ -69,6 +86,6 @@ export function useSearchOfAddress(workspace: Schemas['GetWorkspaceData'], descr
         client.fetchQuery(recordQuery(workspace.id, dataset, id)).catch(() => undefined)
       },
     }),
-    [workspace, state, kindOf, index, client],
+    [workspace, view, state, kindOf, descriptorOf, client],
   )
 }

@@ -1,9 +1,10 @@
 import type { Counts, FacetRequest } from '../api/queries'
-import { labelOf, rail, type RailField } from '../datasets'
+import { labelOf, type RailField } from '../datasets'
 import { Notice } from '../ui/notice'
 import { useSearch } from './context'
 import { RangeFacet } from './range-facet'
-import { isEmpty } from './state'
+import { railOf } from '../source'
+import { cleared, isEmpty } from './state'
 import { ValueFacet } from './value-facet'
 
 /** facetRequests asks for the facets of a rail. */
@@ -30,12 +31,12 @@ export function FacetRail({ counts, error, retry }: Props) {
       <div className="rail-head">
         <h2>Filters</h2>
         {!isEmpty(state) && (
-          <button className="link" onClick={() => change({ dataset: state.dataset, query: '', conditions: {} })}>
+          <button className="link" onClick={() => change(cleared(state))}>
             Clear all
           </button>
         )}
       </div>
-      {rail[state.dataset].map((field) => {
+      {railOf(state).map((field) => {
         const facet = counts?.facets.find((f) => f.field === field.key)
         if (!facet) return <FacetSkeleton key={field.key} label={labelOf(field.key)} />
         return field.kind === 'values' ? (

@@ -34,7 +34,7 @@ interface Props {
 export function Grid({ name, rows, total, loading, onEnd }: Props) {
   const { state, change } = useSearch()
   const narrow = useNarrow()
-  const columns = columnsOf(state.dataset)
+  const columns = columnsOf(state)
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useState(() =>
     Math.max(

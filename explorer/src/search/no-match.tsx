@@ -3,7 +3,7 @@ import { facetsQuery } from '../api/queries'
 import { counted, labelOf, nouns } from '../datasets'
 import { useSearch } from './context'
 import { phrase } from './sentence'
-import { bodyOf, withCondition, type SearchState } from './state'
+import { bodyOf, cleared, withCondition, type SearchState } from './state'
 
 /** NoMatch offers a similar text, and says which condition to give up and what that would find. */
 export function NoMatch({ didYouMean }: { didYouMean: string | undefined }) {
@@ -56,7 +56,7 @@ export function NoMatch({ didYouMean }: { didYouMean: string | undefined }) {
       ) : (
         <>
           <p>No single condition is to blame.</p>
-          <button className="button" onClick={() => change({ dataset: state.dataset, query: '', conditions: {} })}>
+          <button className="button" onClick={() => change(cleared(state))}>
             Clear all
           </button>
         </>

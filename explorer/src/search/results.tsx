@@ -7,6 +7,9 @@ import { useSearch } from './context'
 import { Grid } from './grid'
 import { NoMatch } from './no-match'
 import { Overview } from './overview'
+import { EmptyPlace } from './empty-place'
+import { RowsMenu } from './rows-menu'
+import { isEmpty } from './state'
 
 interface Props {
   counts: Counts | undefined
@@ -45,6 +48,7 @@ export function Results({ counts, error, retry }: Props) {
           <span>
             <b>{formatNumber(rows.length)}</b> of {counts ? formatNumber(total) : '…'} loaded
           </span>
+          <RowsMenu rows={rows} />
           {query.error ? (
             <span className="problem" role="alert">
               The next rows did not come: {query.error.message}.
@@ -62,6 +66,7 @@ export function Results({ counts, error, retry }: Props) {
   if (query.isFetching) return <GridSkeleton />
   if (query.error) return <Notice error={query.error} retry={more} />
   if (error && !counts) return <Notice error={error} retry={retry} />
+  if (counts?.count === 0 && state.source && isEmpty(state)) return <EmptyPlace />
   if (counts?.count === 0) {
     const address = state.dataset === 'contacts' && state.query.includes('@')
     return address ? <Address load={more} busy={query.isFetching} /> : <NoMatch didYouMean={counts?.didYouMean} />

@@ -1,10 +1,12 @@
 import './search.css'
 import { useQuery } from '@tanstack/react-query'
 import { SlidersHorizontal } from 'lucide-react'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, type ReactNode } from 'react'
 import { facetsQuery } from '../api/queries'
-import { counted, rail } from '../datasets'
+import { counted } from '../datasets'
+import type { View } from '../api/views'
 import { RecordDrawer } from '../record/record-drawer'
+import { railOf as fieldsOf } from '../source'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
 import { useNarrow } from '../ui/use-narrow'
@@ -15,16 +17,26 @@ import { Results } from './results'
 import { SearchBox } from './search-box'
 import { Sentence } from './sentence'
 import { useShortcuts } from './shortcuts'
+import { SaveView } from './save-view'
 import { Tabs } from './tabs'
 
-export function SearchScreen({ workspace, descriptors }: ScreenProps) {
-  const search = useSearchOfAddress(workspace, descriptors)
+interface Props extends ScreenProps {
+  /** The View that the address names, and what stands above its search. */
+  view?: View
+  head?: ReactNode
+}
+
+/** SearchScreen searches Data, the book or a View, as the address says. */
+export function SearchScreen({ workspace, descriptors, view, head }: Props) {
+  const search = useSearchOfAddress(workspace, descriptors, view)
   const { state, body } = search
-  const facets = useQuery(facetsQuery(workspace.id, state.dataset, body, facetRequests(rail[state.dataset])))
+  const fields = fieldsOf(state)
+  const facets = useQuery(facetsQuery(workspace.id, state.dataset, body, facetRequests(fields)))
   // Counts of the former tab do not stand under the new one.
-  const stale = facets.isPlaceholderData && facets.data?.facets[0]?.field !== rail[state.dataset][0]?.key
+  const stale = facets.isPlaceholderData && facets.data?.facets[0]?.field !== fields[0]?.key
   const counts = stale ? undefined : facets.data
-  const title = counts ? `${counted(counts.count, state.dataset)} · Atlas` : 'Atlas'
+  const place = view ? `· ${view.name} ` : state.source ? '· Book ' : ''
+  const title = counts ? `${counted(counts.count, state.dataset)} ${place}· Atlas` : 'Atlas'
   useEffect(() => {
     document.title = title
   }, [title])
@@ -39,7 +51,7 @@ export function SearchScreen({ workspace, descriptors }: ScreenProps) {
         <Top workspace={workspace}>
           <SearchBox key={state.dataset} />
         </Top>
-        <Tabs count={counts?.count} />
+        {head ?? <Tabs count={counts?.count} />}
         <div className="columns">
           {!narrow && (
             <aside className="rail" aria-label="Filters">
@@ -54,6 +66,7 @@ export function SearchScreen({ workspace, descriptors }: ScreenProps) {
                 </button>
               )}
               <Sentence count={counts?.count} />
+              <SaveView />
               <CopySearch />
             </div>
             <Results counts={counts} error={facets.error} retry={() => void facets.refetch()} />

@@ -1,6 +1,7 @@
 import { X } from 'lucide-react'
 import { capital, counted, labelOf, nouns } from '../datasets'
 import { formatDay, formatNumber } from '../format'
+import { placeName } from '../source'
 import { useSearch, type Search } from './context'
 import { withCondition, type Condition } from './state'
 
@@ -12,7 +13,7 @@ export function Sentence({ count }: { count: number | undefined }) {
   const start = count === undefined ? capital(nouns[state.dataset].many) : counted(count, state.dataset)
   return (
     <div className="sentence">
-      <h1 aria-live="polite">{start}</h1>
+      <h1 aria-live="polite">{[start, placeName(state.source)].join(' ').trim()}</h1>
       {state.query && (
         <>
           <span className="word">with</span>

@@ -1,5 +1,6 @@
 import type { Body } from '../api/queries'
-import { datasets, type Dataset, type FieldKind } from '../datasets'
+import type { Dataset, FieldKind } from '../datasets'
+import { pathOf, scopeOf, type Scope } from '../source'
 
 /** Condition is what a search wants of one field. */
 export type Condition =
@@ -10,13 +11,12 @@ export type Condition =
   | { kind: 'known'; known: boolean }
 
 /** SearchState is the search that the address describes. */
-export interface SearchState {
-  dataset: Dataset
-  /** The record in the drawer. */
-  record?: string
+export interface SearchState extends Scope {
   query: string
   conditions: Record<string, Condition>
   sort?: { field: string; order: 'asc' | 'desc' }
+  /** The View whose definition is changed. */
+  edits?: string
 }
 
 /** kindOf returns the kind of a field, undefined for one that cannot be searched. */
@@ -29,16 +29,16 @@ export type KindOf = (dataset: Dataset, key: string) => FieldKind | undefined
 const maxMixed = 3
 
 // Names in the address that are no keys of fields.
-const names = { query: 'q', sort: 'sort', known: 'known', unknown: 'unknown' }
+const names = { query: 'q', sort: 'sort', known: 'known', unknown: 'unknown', edits: 'view' }
 
 /**
  * parse reads an address: /dataset/record?q=text&key=value&key=from..to&unknown=key&sort=field:desc.
  * Pairs of key and value are those of `atlas search --filter`. What it does not know it ignores.
+ * ofView is the dataset of the View in the path.
  */
-export function parse(path: string, search: string, kindOf: KindOf): SearchState {
-  const [, first = '', record] = path.split('/')
-  const dataset = datasets.find((d) => d === first) ?? 'projects'
-  const state: SearchState = { dataset, query: '', conditions: {}, ...(record ? { record } : {}) }
+export function parse(path: string, search: string, kindOf: KindOf, ofView?: Dataset): SearchState {
+  const state: SearchState = { ...scopeOf(path, ofView), query: '', conditions: {} }
+  const { dataset } = state
   const mayMix = () => Object.values(state.conditions).filter((c) => c.kind === 'values' && c.unknown).length < maxMixed
   for (const [name, value] of new URLSearchParams(search)) {
     if (name === names.query) {
@@ -46,6 +46,8 @@ export function parse(path: string, search: string, kindOf: KindOf): SearchState
     } else if (name === names.sort) {
       const [field = '', order] = value.split(':')
       state.sort = { field, order: order === 'desc' ? 'desc' : 'asc' }
+    } else if (name === names.edits) {
+      state.edits = value
     } else if (name === names.known || name === names.unknown) {
       if (!kindOf(dataset, value)) continue
       const before = state.conditions[value]
@@ -95,7 +97,8 @@ export function format(state: SearchState): string {
     else add(c.known ? names.known : names.unknown, key)
   }
   if (state.sort) add(names.sort, `${state.sort.field}:${state.sort.order}`)
-  const path = `/${state.dataset}${state.record ? `/${state.record}` : ''}`
+  if (state.edits) add(names.edits, state.edits)
+  const path = pathOf(state)
   return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path
 }
 
@@ -108,10 +111,19 @@ export function withCondition(state: SearchState, key: string, condition: Condit
   return { ...state, conditions }
 }
 
+/** cleared is a search without conditions in the same place. */
+export function cleared({ dataset, source, edits }: SearchState): SearchState {
+  return { dataset, ...(source ? { source } : {}), query: '', conditions: {}, ...(edits ? { edits } : {}) }
+}
+
 export const isEmpty = (state: SearchState) => !state.query && Object.keys(state.conditions).length === 0
 
 /** isMixed reports whether a condition takes values and unknown, which a filter cannot say. */
 export const isMixed = (c: Condition | undefined) => c?.kind === 'values' && c.unknown === true
+
+/** isExact reports whether values are whole texts: of a status they are, of other text fields words. */
+export const isExact = (key: string) => key === 'workspace_status'
+const exact = (key: string) => (isExact(key) ? { exact_match: true } : {})
 
 /** bodyOf returns the conditions of a request. */
 export function bodyOf(state: SearchState, kindOf: KindOf): Body {
@@ -122,10 +134,10 @@ export function bodyOf(state: SearchState, kindOf: KindOf): Body {
     if (c.kind === 'known') filters[key] = { known: c.known }
     else if (isMixed(c) && c.kind === 'values') {
       groups = groups.flatMap((g) => [
-        { ...g, [key]: { value: c.values } },
+        { ...g, [key]: { value: c.values, ...exact(key) } },
         { ...g, [key]: { known: false } },
       ])
-    } else if (c.kind === 'values') filters[key] = { value: c.values }
+    } else if (c.kind === 'values') filters[key] = { value: c.values, ...exact(key) }
     else {
       const bound = (text: string | undefined) =>
         text === undefined ? null : kindOf(state.dataset, key) === 'number' ? Number(text) : text
@@ -133,6 +145,7 @@ export function bodyOf(state: SearchState, kindOf: KindOf): Body {
     }
   }
   return {
+    ...(state.source ? { source: state.source } : {}),
     ...(state.query ? { query: state.query } : {}),
     ...(Object.keys(filters).length > 0 ? { filters } : {}),
     ...(groups.length > 1 ? { any: groups.map((group) => ({ filters: group })) } : {}),

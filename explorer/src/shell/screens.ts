@@ -1,5 +1,5 @@
-import { Search, type LucideIcon } from 'lucide-react'
-import type { ComponentType } from 'react'
+import { BookMarked, ListFilter, Search, type LucideIcon } from 'lucide-react'
+import { lazy, type ComponentType } from 'react'
 import type { Schemas } from '../api/client'
 import type { Descriptor } from '../api/queries'
 import { SearchScreen } from '../search/search-screen'
@@ -23,7 +23,16 @@ export interface Screen {
 export const searchScreen: Screen = { path: '', label: 'Search', icon: Search, screen: SearchScreen, inHeader: true }
 
 /** screens are those with a path, in the order of the header. Their code is loaded on the first visit (React.lazy). */
-export const screens: Screen[] = []
+export const screens: Screen[] = [
+  { path: 'book', label: 'Book', icon: BookMarked, screen: SearchScreen, inHeader: true },
+  {
+    path: 'views',
+    label: 'Views',
+    icon: ListFilter,
+    screen: lazy(() => import('../views/views-screen')),
+    inHeader: true,
+  },
+]
 
 /** screenOf returns the screen of an address. */
 export const screenOf = (path: string): Screen => screens.find((s) => s.path === path.split('/')[1]) ?? searchScreen
