@@ -1,5 +1,5 @@
 import './rows-menu.css'
-import { ListMinus, ListPlus, Tag } from 'lucide-react'
+import { ChevronUp, ListMinus, ListPlus, Tag } from 'lucide-react'
 import { lazy, Suspense, useId, useState } from 'react'
 import type { AnyRecord } from '../datasets'
 import { formatNumber } from '../format'
@@ -28,7 +28,8 @@ export function RowsMenu({ rows }: { rows: AnyRecord[] }) {
   return (
     <div className="rows-menu">
       <button className="button" popoverTarget={id}>
-        With {rows.length === 1 ? 'this row' : `these ${formatNumber(rows.length)} rows`}
+        <ChevronUp size={14} aria-hidden /> With{' '}
+        {rows.length === 1 ? 'this row' : `these ${formatNumber(rows.length)} rows`}
       </button>
       <div id={id} popover="auto" className="menu">
         {actions.map(({ key, label, icon: Icon }) => (

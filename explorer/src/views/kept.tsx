@@ -33,7 +33,7 @@ export function Kept({ book, kept, dropped, widened }: Props) {
             return (
               <li key={key}>
                 <b>{labelOf(key)}</b> {phrase(search, key, c)}
-                {loss && <span className="quiet"> – {loss.reason.toLowerCase()}</span>}
+                {loss && <span className="quiet"> – {loss.reason}</span>}
               </li>
             )
           })}
@@ -48,7 +48,7 @@ export function Kept({ book, kept, dropped, widened }: Props) {
               return (
                 <li key={key + what}>
                   <b>{what ?? labelOf(key)}</b> {c && phrase(search, key, c)}
-                  <span className="quiet"> – {reason.charAt(0).toLowerCase() + reason.slice(1)}</span>
+                  <span className="quiet"> – {reason}</span>
                 </li>
               )
             })}
