@@ -14,7 +14,8 @@ export function Favorites({ workspace }: { workspace: string }) {
   const client = useQueryClient()
   const options = favoritesQuery(workspace)
   const query = useQuery(options)
-  const [dragged, setDragged] = useState<number>()
+  // Positions of the one that is dragged, and of the one below it.
+  const [drag, setDrag] = useState<{ from: number; over: number }>()
   const [said, setSaid] = useState('')
   const move = useMutation({
     mutationFn: ({ view, to }: { view: View; to: number }) => setFavorite(workspace, view.id, true, to),
@@ -52,14 +53,18 @@ export function Favorites({ workspace }: { workspace: string }) {
           <li
             key={v.id}
             draggable
-            data-over={dragged !== undefined && dragged !== i ? '' : undefined}
-            onDragStart={() => setDragged(i)}
-            onDragEnd={() => setDragged(undefined)}
-            onDragOver={(e) => dragged !== undefined && e.preventDefault()}
+            data-over={drag && drag.over === i && drag.from !== i ? '' : undefined}
+            onDragStart={() => setDrag({ from: i, over: i })}
+            onDragEnd={() => setDrag(undefined)}
+            onDragOver={(e) => {
+              if (!drag) return
+              e.preventDefault()
+              if (drag.over !== i) setDrag({ ...drag, over: i })
+            }}
             onDrop={(e) => {
               e.preventDefault()
-              const view = dragged === undefined ? undefined : all[dragged]
-              setDragged(undefined)
+              const view = drag && all[drag.from]
+              setDrag(undefined)
               if (view) to(view, i)
             }}
             onKeyDown={(e) => {

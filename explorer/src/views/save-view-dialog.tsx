@@ -92,6 +92,7 @@ export default function SaveViewDialog({ book, onClose }: { book: Book; onClose:
             />
           </label>
         )}
+        {edited.error && <p className="problem">The View that you were changing is gone. This saves a new one.</p>}
         <Kept book={book} kept={kept} dropped={dropped} widened={widened} />
         <p className="quiet">It finds new records by itself. Everyone in {workspace.name} can open and change it.</p>
         {save.error && <SaveProblem error={save.error} />}

@@ -21,7 +21,7 @@ export function ViewHead({ view }: { view: View }) {
       ]
     : []
   return (
-    <header className="view-head" aria-label="View">
+    <section className="view-head" aria-label="View">
       <a className="icon-button" href="/views" onClick={followed} aria-label="All Views" title="All Views">
         <ArrowLeft size={16} aria-hidden />
       </a>
@@ -35,6 +35,6 @@ export function ViewHead({ view }: { view: View }) {
         {definition ? words.join(' · ') || 'everything' : 'a list: what was added to it'}
       </p>
       <ViewMenu view={view} definition={definition} />
-    </header>
+    </section>
   )
 }
