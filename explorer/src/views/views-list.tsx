@@ -104,12 +104,16 @@ export function ViewsList({ workspace }: ScreenProps) {
             <table className="views-table">
               <thead>
                 <tr>
-                  <th aria-label="Favorite" />
+                  <th>
+                    <span className="sr">Favorite</span>
+                  </th>
                   <th>Name</th>
                   <th>Kind</th>
                   <th className="numeric">Records</th>
                   <th>Changed</th>
-                  <th aria-label="More" />
+                  <th>
+                    <span className="sr">More</span>
+                  </th>
                 </tr>
               </thead>
               <tbody>
