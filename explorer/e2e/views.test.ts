@@ -147,10 +147,10 @@ test('rows go into a list, each with its result, and out of it again', async ({ 
     }
     await route.fulfill({ response, json: body })
   })
-  await page.getByRole('button', { name: 'With these 25 rows' }).click()
+  await page.getByRole('checkbox', { name: 'Select all rows that are loaded' }).check()
   await page.getByRole('button', { name: 'Add to a list…' }).click()
   await page.getByLabel('A new list').check()
-  await page.getByLabel('Name').fill(name)
+  await page.getByRole('textbox', { name: 'Name' }).fill(name)
   await page.getByRole('button', { name: 'Add 25 firms' }).click()
   const dialog = page.getByRole('dialog', { name: `Add to “${name}”` })
   await expect(dialog).toContainText('24 firms are in the list now')
@@ -188,7 +188,7 @@ test('many records get a status and keep their tags', async ({ page }) => {
   await enter(page, '/accounts')
   await page.getByRole('button', { name: /^Show 25 rows/ }).click()
   const before = await used()
-  await page.getByRole('button', { name: 'With these 25 rows' }).click()
+  await page.getByRole('checkbox', { name: 'Select all rows that are loaded' }).check()
   await page.getByRole('button', { name: 'Set status, add tags…' }).click()
   await page.getByLabel('Status', { exact: true }).fill(status)
   await page.getByLabel('Tier').selectOption('Tier 2')
@@ -246,7 +246,7 @@ test('two members change one View: the second is told', async ({ page, browser }
     await p.getByRole('button', { name: `More about ${view.name}` }).click()
     await p.getByRole('button', { name: 'Rename…' }).click()
   }
-  await other.getByLabel('Name').fill(`${view.name} theirs`)
+  await other.getByRole('textbox', { name: 'Name' }).fill(`${view.name} theirs`)
   await other.getByRole('button', { name: 'Rename' }).click()
   await expect(other.getByText('It is called')).toBeVisible()
   const dialog = page.getByRole('dialog')
@@ -339,6 +339,58 @@ test('names of Views are text', async ({ page }) => {
   for (const v of views) await remove(v)
 })
 
+test('a View keeps its columns and their order', async ({ page }) => {
+  const list = await create(unique('Columns'))
+  await call('POST', `/workspace/views/${list.id}/records/add/batch`, {
+    inputs: (await firms(3)).map((r) => ({ record_id: r.id })),
+  })
+  await enter(page)
+  await page.goto(`/views/${list.id}`)
+  await page.getByRole('button', { name: /^Show 3 rows/ }).click()
+  await page.getByRole('button', { name: 'Choose columns' }).click()
+  await page.getByRole('checkbox', { name: 'Kind of firm' }).uncheck()
+  await page.getByRole('checkbox', { name: 'ID', exact: true }).check()
+  await page.keyboard.press('Escape')
+  await page.getByLabel('Sorted by', { exact: true }).selectOption('Firm')
+  await page.getByRole('button', { name: 'Keep columns and order' }).click()
+  await expect(page.getByText(`“${list.name}” keeps its columns and order`)).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Keep columns and order' })).toHaveCount(0)
+
+  await page.goto(`/views?q=${encodeURIComponent(list.name)}`)
+  await page.getByRole('row').getByRole('link', { name: list.name }).click()
+  await expect(page).toHaveURL(/sort=name:asc&cols=name,workspace_status,tags,icp_tier,atlas_score,updated_at,id$/)
+  await page.getByRole('button', { name: /^Show 3 rows/ }).click()
+  await expect(page.getByRole('columnheader', { name: 'ID' })).toBeVisible()
+  await expect(page.getByRole('columnheader', { name: 'Kind of firm' })).toHaveCount(0)
+  // The next View does not have them.
+  await page.goto('/views')
+  await remove(list)
+})
+
+test('book and Views have other looks; what Data alone has is not offered', async ({ page }) => {
+  const view = await create(
+    unique('Permitted'),
+    { view_type: 'dynamic', definition: { version: 1, q: '', fields: { stage: ['permitted'] } } },
+    'project',
+  )
+  await enter(page)
+  await page.goto(`/views/${view.id}`)
+  await expect(page.getByRole('link', { name: /^Export/ })).toHaveCount(0)
+  await page.getByRole('link', { name: 'Chart' }).click()
+  await expect(page).toHaveURL(/\/views\/[0-9a-f-]+\?look=chart$/)
+  await expect(page.locator('.figure svg').first()).toBeVisible()
+  await page.getByRole('link', { name: 'Map', exact: true }).click()
+  await expect(page.locator('.map-columns')).toBeVisible()
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^[\d,]+ projects in this View$/)
+
+  // The builder knows what the workspace says.
+  await page.getByRole('link', { name: 'Table' }).click()
+  await page.getByRole('button', { name: 'Filter' }).click()
+  await page.keyboard.type('Our status')
+  await expect(page.getByRole('option', { name: /^Our status/ })).toBeVisible()
+  await remove(view)
+})
+
 test('Views that do not come say why', async ({ page }) => {
   await enter(page)
   await page.route('**/workspace/views?*', (route) =>
@@ -386,7 +438,9 @@ for (const viewport of sizes) {
         await page.getByRole('button', { name: /^Show 3 rows/ }).click()
         await expect(page.getByRole('grid')).toBeVisible()
         expect(await findings(page)).toEqual([])
-        await page.getByRole('button', { name: 'With these 3 rows' }).click()
+        await page.getByRole('row').last().press('Control+a')
+        await expect(page.getByRole('region', { name: 'Selected rows' })).toContainText('3 selected')
+        expect(await findings(page)).toEqual([])
         await page.getByRole('button', { name: 'Set status, add tags…' }).click()
         await expect(page.getByRole('dialog')).toBeVisible()
         expect(await findings(page)).toEqual([])

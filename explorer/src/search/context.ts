@@ -58,12 +58,13 @@ export function useSearchOfAddress(
   const { path: whole, search } = useAddress()
   const path = whole.slice(prefix.length)
   const index = useMemo(() => new Map(descriptors.map((d) => [`${d.dataset}.${d.key}`, d])), [descriptors])
-  // Book and Views can be searched by what the workspace says, too.
-  const own = scopeOf(path, ofView).source !== undefined
+  // Book and Views are searched by what the workspace says, too, but not what is related to their records.
+  const { dataset: searched, source } = scopeOf(path, ofView)
+  const ours = source && searched
+  const nameOf = useCallback((dataset: Dataset) => (dataset === ours ? `workspace_${dataset}` : dataset), [ours])
   const descriptorOf = useCallback(
-    (dataset: Dataset, key: string) =>
-      (own ? index.get(`workspace_${dataset}.${key}`) : undefined) ?? index.get(`${dataset}.${key}`),
-    [index, own],
+    (dataset: Dataset, key: string) => index.get(`${nameOf(dataset)}.${key}`),
+    [index, nameOf],
   )
   const kindOf = useCallback<KindOf>(
     (dataset, key) => {
@@ -84,12 +85,7 @@ export function useSearchOfAddress(
       body: bodyOf(state, kindOf),
       kindOf,
       describe: (dataset, key) => descriptorOf(dataset, key)?.description,
-      fieldsOf: (dataset) => {
-        const ours =
-          own && dataset === state.dataset ? descriptors.filter((d) => d.dataset === `workspace_${dataset}`) : []
-        const keys = new Set(ours.map((d) => d.key))
-        return [...ours, ...descriptors.filter((d) => d.dataset === dataset && !keys.has(d.key))]
-      },
+      fieldsOf: (dataset) => descriptors.filter((d) => d.dataset === nameOf(dataset)),
       valueLabel: (key, value, dataset = state.dataset) => {
         if (kindOf(dataset, key) === 'id') return names[value] ?? `${value.slice(0, 8)}…`
         const known = descriptorOf(dataset, key)?.values ?? []
@@ -112,6 +108,6 @@ export function useSearchOfAddress(
         client.fetchQuery(recordQuery(workspace.id, dataset, id)).catch(() => undefined)
       },
     }),
-    [workspace, view, state, kindOf, descriptors, names, descriptorOf, own, client],
+    [workspace, view, state, kindOf, descriptors, names, descriptorOf, nameOf, client],
   )
 }
