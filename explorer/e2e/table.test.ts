@@ -177,7 +177,7 @@ test('all that match are selected for nothing, and loaded for a price that is to
 test('a cell and a row are copied', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   await open(page)
-  await page.keyboard.press('j')
+  await expect(page.getByRole('row').nth(1)).toBeFocused()
   await page.keyboard.press('ArrowDown')
   const row = page.getByRole('row').nth(2)
   await expect(row).toBeFocused()

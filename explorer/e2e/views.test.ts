@@ -259,7 +259,7 @@ test('two members change one View: the second is told', async ({ page, browser }
   // Deleted meanwhile: what is counted next says so.
   await remove(view)
   await other.getByRole('combobox', { name: 'Search firms' }).fill('homes')
-  await expect(other.getByRole('heading', { name: 'This View is gone' })).toBeVisible()
+  await expect(other.getByRole('main').getByRole('heading', { name: 'This View is gone' })).toBeVisible()
   await other.context().close()
 })
 
