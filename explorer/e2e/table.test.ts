@@ -178,7 +178,7 @@ test('a cell and a row are copied', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   await open(page)
   await expect(page.getByRole('row').nth(1)).toBeFocused()
-  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('j')
   const row = page.getByRole('row').nth(2)
   await expect(row).toBeFocused()
   await page.keyboard.press('Control+c')

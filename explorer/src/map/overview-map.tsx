@@ -36,6 +36,7 @@ export default function OverviewMap() {
       <a
         ref={box}
         className="still"
+        aria-label="Open the map"
         href={format({ ...state, look: 'map' })}
         onClick={followed}
         // The map is there sooner.

@@ -86,7 +86,7 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
       </div>
       {narrow && (
         <dialog className="sheet filters" ref={sheet} aria-label="Filters">
-          {railOf}
+          <div className="scroll">{railOf}</div>
           <form method="dialog" className="done">
             <button className="button primary">{counts ? `${counts.count.toLocaleString()} match` : 'Done'}</button>
           </form>
