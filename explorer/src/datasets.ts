@@ -120,6 +120,9 @@ const labels: Record<string, string> = {
   account_id: 'Firm',
   id: 'ID',
   email: 'E-mail',
+  workspace_status: 'Our status',
+  icp_tier: 'Tier',
+  atlas_score: 'Atlas score',
 }
 
 /** labelOf is the short name of a field. */

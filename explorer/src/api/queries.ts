@@ -10,11 +10,14 @@ import type { Parts } from '../search/conditions'
 import { answer, api, type Schemas } from './client'
 import { Page } from './pages'
 import { currentUser, providerSignIn } from './session'
+import { routeOf, type Source } from '../source'
 
 export const pageSize = 25
 
 /** Body is what a search, a count and a facet share. */
 export interface Body extends Parts {
+  /** Where it looks: all of Data if absent. It chooses the route and is not sent. */
+  source?: Source
   query?: string
   any?: Parts[]
   none?: Parts[]
@@ -77,14 +80,15 @@ export type Descriptor = Schemas['Descriptor']
 
 /** facetsQuery counts, which is free. The former counts stay until the new ones are there. */
 export function facetsQuery(workspace: string, dataset: Dataset, body: Body, facets: FacetRequest[]) {
+  const { source, ...conditions } = body
   return queryOptions({
     queryKey: ['facets', workspace, dataset, body, facets],
     staleTime: 60_000,
     placeholderData: keepPreviousData,
     queryFn: async ({ signal }) => {
-      const request = api.POST(`/data/${dataset}/facets` as '/data/projects/facets', {
+      const request = api.POST(`${routeOf(dataset, source)}/facets` as '/data/projects/facets', {
         params: { query: { workspace_id: workspace } },
-        body: { ...body, facets } as Schemas['ProjectFacetRequest'],
+        body: { ...conditions, facets } as Schemas['ProjectFacetRequest'],
         signal,
       })
       const { data, metadata } = await answer(request)
@@ -103,11 +107,13 @@ export type Counts = Schemas['FacetCounts'] & {
  * suggestQuery completes what one types, among the records that match the filters. It is
  * free; when the limit for free operations is reached, there are no suggestions.
  */
-export function suggestQuery(workspace: string, dataset: Dataset, prefix: string | undefined, { filters }: Body) {
+export function suggestQuery(workspace: string, dataset: Dataset, prefix: string | undefined, body: Body) {
+  const { source, filters } = body
   return queryOptions({
     queryKey: ['suggest', workspace, dataset, prefix, filters],
     staleTime: 60_000,
-    enabled: prefix !== undefined,
+    // Only Data has suggestions.
+    enabled: prefix !== undefined && !source,
     retry: false,
     queryFn: async ({ signal }) => {
       const request = api.POST(`/data/${dataset}/suggest` as '/data/projects/suggest', {
@@ -127,6 +133,7 @@ export type Sort = { field: string; order: 'asc' | 'desc' }
  * by hand, and what it read stays: going back to a search reads nothing again.
  */
 export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort: Sort | undefined) {
+  const { source, ...conditions } = body
   return infiniteQueryOptions({
     queryKey: ['rows', workspace, dataset, body, sort],
     ...forever,
@@ -136,18 +143,23 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
     structuralSharing: false,
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam, signal }) => {
-      const request = api.POST(`/data/${dataset}/search` as '/data/projects/search', {
+      const request = api.POST(`${routeOf(dataset, source)}/search` as '/data/projects/search', {
         params: { query: { workspace_id: workspace } },
         body: {
-          ...body,
+          ...conditions,
           limit: pageSize,
           ...(sort ? { sort } : {}),
           ...(pageParam ? { search_after: pageParam } : {}),
         } as Schemas['ProjectSearchRequest'],
         signal,
       })
-      const page = (await answer(request)) as { data: AnyRecord[]; metadata: Schemas['PageMetadata'] }
-      return new Page(page.data, page.metadata.search_after ?? undefined)
+      const page = (await answer(request)) as {
+        // Those of a View stand beside its dataset.
+        data: AnyRecord[] | { records: AnyRecord[] }
+        metadata: Schemas['PageMetadata']
+      }
+      const rows = Array.isArray(page.data) ? page.data : page.data.records
+      return new Page(rows, page.metadata.search_after ?? undefined)
     },
     getNextPageParam: (page) => page.next,
   })
@@ -169,19 +181,41 @@ export function recordQuery(workspace: string, dataset: Dataset, id: string) {
   })
 }
 
-/** findLoaded finds a record among all that was loaded, so that nothing is paid twice. */
+/** changeRows changes rows of the searches under a key, such as those of a View, where they are loaded. */
+export function changeRows(client: QueryClient, queryKey: unknown[], change: (rows: AnyRecord[]) => AnyRecord[]): void {
+  client.setQueriesData<InfiniteData<Page>>(
+    { queryKey },
+    (data) => data && { ...data, pages: data.pages.map((page) => new Page(change(page.rows), page.next)) },
+  )
+}
+
+/** findRow finds a row that was loaded: of Data whole, of the book and of Views with the members that these have. */
+export function findRow(
+  client: QueryClient,
+  workspace: string,
+  dataset: Dataset,
+  id: string,
+  wants: (source: Source | undefined) => boolean,
+): AnyRecord | undefined {
+  for (const query of client.getQueryCache().findAll({ queryKey: ['rows', workspace, dataset] })) {
+    if (!wants((query.queryKey[3] as Body).source)) continue
+    const data = query.state.data as InfiniteData<Page> | undefined
+    const page = data?.pages.find((p) => p.ids.includes(id))
+    if (page) return page.rows.find((r) => r.id === id)
+  }
+  return undefined
+}
+
+/** findLoaded finds a whole record among all that was loaded, so that nothing is paid twice. */
 export function findLoaded(
   client: QueryClient,
   workspace: string,
   dataset: Dataset,
   id: string,
 ): AnyRecord | undefined {
+  const row = findRow(client, workspace, dataset, id, (source) => !source)
+  if (row) return row
   const cache = client.getQueryCache()
-  for (const query of cache.findAll({ queryKey: ['rows', workspace, dataset] })) {
-    const data = query.state.data as InfiniteData<Page> | undefined
-    const page = data?.pages.find((p) => p.ids.includes(id))
-    if (page) return page.rows.find((r) => r.id === id)
-  }
   for (const query of cache.findAll({ queryKey: ['batch', workspace, dataset] })) {
     const found = (query.state.data as AnyRecord[] | undefined)?.find((r) => r.id === id)
     if (found) return found

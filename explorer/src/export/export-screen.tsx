@@ -45,7 +45,7 @@ const prefix = '/export'
 
 /** OfAddress offers to export the search that the address describes. */
 function OfAddress({ workspace, descriptors }: ScreenProps) {
-  const found = useSearchOfAddress(workspace, descriptors, prefix)
+  const found = useSearchOfAddress(workspace, descriptors, { prefix })
   const search = { ...found, change: (next: typeof found.state) => go(prefix + format(next), { replace: true }) }
   const { state, body } = search
   const source = { dataset: state.dataset, body, ...(state.sort ? { sort: state.sort } : {}) }

@@ -1,19 +1,24 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { X } from 'lucide-react'
 import { useId, useRef, useState } from 'react'
-import { annotate, bookQuery, noAnnotations, type Annotations as Values, type Book } from '../api/book'
+import {
+  annotate,
+  bookQuery,
+  Conflict,
+  noAnnotations,
+  ofRow,
+  tiers,
+  type Annotations as Values,
+  type Book,
+  type Change,
+} from '../api/book'
 import type { Schemas } from '../api/client'
+import { findRow } from '../api/queries'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { useFocusAfter } from '../ui/use-focus-after'
 import { useSearch } from '../search/context'
-
-const tiers: [Schemas['IcpTier'], string][] = [
-  ['tier_1', 'Tier 1'],
-  ['tier_2', 'Tier 2'],
-  ['tier_3', 'Tier 3'],
-  ['disqualified', 'Disqualified'],
-]
+import { ConflictNotice } from './conflict-notice'
 
 /** Annotations are the workspace's own status, tags, notes and tier, saved at once. */
 export function Annotations({ book, id }: { book: Book; id: string }) {
@@ -21,17 +26,26 @@ export function Annotations({ book, id }: { book: Book; id: string }) {
   const query = useQuery(bookQuery(workspace.id, book, id))
   const save = useMutation(annotate(workspace.id, book, id))
   const title = useId()
-  const before = query.data
+  const client = useQueryClient()
+  // A row of the book says the same, and is paid for.
+  const row = findRow(client, workspace.id, book, id, (source) => source !== undefined)
+  const before = query.data === undefined && row ? ofRow(row as Parameters<typeof ofRow>[0]) : query.data
   const section = useRef<HTMLElement>(null)
   const focusSection = useFocusAfter(() => section.current, before === undefined ? 0 : 1)
-  const change = (next: Partial<Values>, what: string) => {
-    save.mutate(next, {
-      onSuccess: () => {
-        // What undo restores: the former values, or that the record was not in the book.
-        const former = before ? Object.fromEntries(Object.keys(next).map((k) => [k, before[k as keyof Values]])) : null
-        notify(before ? `${what} saved` : `${what} saved; the record is in your book now`, () => save.mutate(former))
+  const change = (next: Partial<Values> | null, what: string) => {
+    const seen = before ?? null
+    save.mutate(
+      { next, seen },
+      {
+        onSuccess: (saved) => {
+          // What undo restores: the former values, or that the record was not in the book.
+          const former =
+            seen && (next ? Object.fromEntries(Object.keys(next).map((k) => [k, seen[k as keyof Values]])) : seen)
+          const undo = (change: Change) => () => save.mutate(change)
+          notify(seen ? what : `${what}; the record is in your book now`, undo({ next: former, seen: saved }))
+        },
       },
-    })
+    )
   }
   const values = before ?? noAnnotations
   return (
@@ -54,14 +68,16 @@ export function Annotations({ book, id }: { book: Book; id: string }) {
             label="Status"
             value={values.workspace_status}
             max={100}
-            save={(v) => change({ workspace_status: v }, 'Status')}
+            save={(v) => change({ workspace_status: v }, 'Status saved')}
           />
           {book === 'accounts' && (
             <label>
               <span>Tier</span>
               <select
                 value={values.icp_tier ?? ''}
-                onChange={(e) => change({ icp_tier: (e.target.value || null) as Schemas['IcpTier'] | null }, 'Tier')}
+                onChange={(e) =>
+                  change({ icp_tier: (e.target.value || null) as Schemas['IcpTier'] | null }, 'Tier saved')
+                }
               >
                 <option value="">None</option>
                 {tiers.map(([tier, label]) => (
@@ -72,13 +88,33 @@ export function Annotations({ book, id }: { book: Book; id: string }) {
               </select>
             </label>
           )}
-          <Tags tags={values.tags} save={(tags) => change({ tags }, 'Tags')} />
-          <TextValue label="Notes" long value={values.notes} max={10_000} save={(v) => change({ notes: v }, 'Notes')} />
+          <Tags tags={values.tags} save={(tags) => change({ tags }, 'Tags saved')} />
+          <TextValue
+            label="Notes"
+            long
+            value={values.notes}
+            max={10_000}
+            save={(v) => change({ notes: v }, 'Notes saved')}
+          />
           {before === null && <p className="quiet">Not in your book yet. What you enter here adds it.</p>}
         </div>
       )}
       {query.error && <Notice error={query.error} retry={() => void query.refetch()} />}
-      {save.error && <Notice error={save.error} retry={() => save.mutate(save.variables ?? null)} />}
+      {before && (
+        <button className="link" onClick={() => change(null, 'The record is out of your book')}>
+          Remove from the book
+        </button>
+      )}
+      {save.error instanceof Conflict ? (
+        <ConflictNotice
+          conflict={save.error}
+          mine={save.variables?.next ?? null}
+          keep={() => save.reset()}
+          overwrite={(next) => save.mutate({ next })}
+        />
+      ) : (
+        save.error && <Notice error={save.error} retry={() => save.variables && save.mutate(save.variables)} />
+      )}
     </section>
   )
 }

@@ -7,6 +7,7 @@ import { useSearch } from '../search/context'
 const elsewhere = new Set([
   ...['id', 'name', 'title', 'account_ids', 'contact_ids', 'project_id', 'account_id'],
   ...['city', 'state', 'country', 'latitude', 'longitude', 'created_at', 'updated_at'],
+  ...['workspace_status', 'tags', 'notes', 'icp_tier'],
 ])
 
 /** Fields lists everything that is known of a record, and says what it means. */
@@ -43,7 +44,8 @@ export function Fields({ dataset, record }: { dataset: Dataset; record: AnyRecor
       </dl>
       <p className="quiet">
         {unknown.length > 0 && `Unknown: ${new Intl.ListFormat('en').format(unknown)}. `}
-        Created {formatDay(record.created_at)}, updated {formatDay(record.updated_at)}.
+        {/* Rows of the book do not say. */}
+        {record.created_at && `Created ${formatDay(record.created_at)}, updated ${formatDay(record.updated_at)}.`}
       </p>
     </>
   )

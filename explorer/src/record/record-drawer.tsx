@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'react'
 import { books } from '../api/book'
 import { RequestError } from '../api/client'
 import { Rows } from '../api/pages'
-import { findLoaded, recordQuery, rowsQuery } from '../api/queries'
+import { findLoaded, findRow, recordQuery, rowsQuery } from '../api/queries'
 import { nouns } from '../datasets'
 import { credits, formatNumber } from '../format'
 import { nameOf } from '../search/columns'
@@ -13,6 +13,7 @@ import { useSearch } from '../search/context'
 import { Notice } from '../ui/notice'
 import { Annotations } from './annotations'
 import { Fields } from './fields'
+import { ListButtons } from './list-buttons'
 import { Related } from './related'
 
 /** RecordDrawer shows the record of the address beside the table. */
@@ -23,6 +24,9 @@ export function RecordDrawer({ id }: { id: string }) {
   const query = useQuery({ ...recordQuery(workspace.id, dataset, id), enabled: false })
   const record = loaded ?? query.data
   const book = books.find((b) => b === dataset)
+  // What a row of the book or of a View says, for nothing more.
+  const row = findRow(useQueryClient(), workspace.id, dataset, id, (source) => source !== undefined)
+  const shown = record ?? row
   const drawer = useRef<HTMLElement>(null)
   const close = () => {
     const next = { ...state }
@@ -42,21 +46,29 @@ export function RecordDrawer({ id }: { id: string }) {
     return () => removeEventListener('keydown', listen)
   })
   return (
-    <aside className="drawer" ref={drawer} tabIndex={-1} aria-label={record ? nameOf(record) : 'Record'}>
+    <aside className="drawer" ref={drawer} tabIndex={-1} aria-label={shown ? nameOf(shown) : 'Record'}>
       <header>
         <span className="kind">{nouns[dataset].one}</span>
         <Step id={id} />
+        {book && <ListButtons book={book} id={id} />}
         <CopyLink />
         <button className="icon-button" aria-label="Close the record" onClick={close}>
           <X size={16} aria-hidden />
         </button>
       </header>
-      {record ? (
+      {shown ? (
         <div className="drawer-body">
-          <h2>{nameOf(record)}</h2>
+          <h2>{nameOf(shown)}</h2>
           {book && <Annotations book={book} id={id} />}
-          <Fields dataset={dataset} record={record} />
-          <Related dataset={dataset} record={record} />
+          <Fields dataset={dataset} record={shown} />
+          {record ? (
+            <Related dataset={dataset} record={record} />
+          ) : (
+            <button className="button" disabled={query.isFetching} onClick={() => void query.refetch()}>
+              Show all that is known · {credits(1)}
+            </button>
+          )}
+          {!record && query.error && <Notice error={query.error} retry={() => void query.refetch()} />}
         </div>
       ) : isGone(query.error) ? (
         <Gone close={close} />

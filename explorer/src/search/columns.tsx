@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
-import { type AnyRecord, type Dataset } from '../datasets'
+import { type AnyRecord } from '../datasets'
 import { formatDay, formatNumber } from '../format'
 import { defaults, type Chosen } from '../table/choice'
-import { fieldOf, type Field, type Kind } from '../table/fields'
+import { fieldOf, type Field, type Kind, type TableName } from '../table/fields'
 
 /** Column is a field as it is in the table. */
 export interface Column extends Field {
@@ -30,6 +30,7 @@ const cells: { [K in Kind]: (value: never) => ReactNode } = {
   coordinate: (value: number) => value.toFixed(5),
   date: (value: string) => formatDay(value),
   list: (values: string[]) => words(values.join(', ')),
+  tags: (values: string[]) => values.join(', '),
   ids: (values: string[]) => number(values.length),
 }
 
@@ -52,9 +53,9 @@ const columnOf = (field: Field, width: number | undefined): Column => ({
 })
 
 /** columnsOf returns the columns of a table; the first one names the record. */
-export function columnsOf(dataset: Dataset, chosen: Chosen[] = defaults(dataset)): Column[] {
+export function columnsOf(table: TableName, chosen: Chosen[] = defaults(table)): Column[] {
   return chosen.flatMap(({ key, width }) => {
-    const field = fieldOf(dataset, key)
+    const field = fieldOf(table, key)
     return field ? [columnOf(field, width)] : []
   })
 }

@@ -25,6 +25,35 @@ it('is a command that a shell reads as it is', () => {
   )
 })
 
+it('searches the book or a View, and a status as a whole', () => {
+  const conditions = { workspace_status: { kind: 'values' as const, values: ['in talks'] } }
+  const book: SearchState = { dataset: 'accounts', source: { kind: 'book' }, query: '', conditions }
+  expect(
+    commandOf(
+      book,
+      bodyOf(book, () => 'values'),
+    ),
+  ).toBe(`atlas search --book accounts --filter 'workspace_status==in talks' --limit 25`)
+  const view: SearchState = { dataset: 'accounts', source: { kind: 'view', id: 'v1' }, query: '', conditions: {} }
+  expect(
+    commandOf(
+      view,
+      bodyOf(view, () => 'values'),
+    ),
+  ).toBe('atlas search --view v1 --limit 25')
+  expect(
+    curlOf(
+      'http://x/api/v1',
+      view,
+      bodyOf(view, () => 'values'),
+      'w',
+    ),
+  ).toBe(
+    `curl -s 'http://x/api/v1/workspace/views/v1/records/search?workspace_id=w' \\\n` +
+      `  -H "Authorization: Bearer $ATLAS_API_KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"limit":25}'`,
+  )
+})
+
 it('has groups for values or unknown', () => {
   const stage = { kind: 'values' as const, values: ['filed'], unknown: true }
   const mixed: SearchState = { dataset: 'projects', query: '', conditions: { stage } }

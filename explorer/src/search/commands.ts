@@ -1,5 +1,6 @@
 import type { Body } from '../api/queries'
-import { isMixed, write, type Condition, type Pair } from './conditions'
+import { routeOf } from '../source'
+import { isExact, isMixed, write, type Condition, type Pair } from './conditions'
 import type { SearchState } from './state'
 
 /** quote makes a text one word of a POSIX shell. */
@@ -7,9 +8,10 @@ const quote = (text: string) => (/^[\w./:=,@%+-]+$/.test(text) ? text : `'${text
 
 /** curlOf is the search as a request. The key stays a variable: a command is pasted and kept. */
 export function curlOf(base: string, state: SearchState, body: Body, workspace: string): string {
-  const request = JSON.stringify({ ...body, ...(state.sort ? { sort: state.sort } : {}), limit: 25 })
+  const { source, ...conditions } = body
+  const request = JSON.stringify({ ...conditions, ...(state.sort ? { sort: state.sort } : {}), limit: 25 })
   return [
-    `curl -s ${quote(`${base}/data/${state.dataset}/search?workspace_id=${workspace}`)}`,
+    `curl -s ${quote(`${base}${routeOf(state.dataset, source)}/search?workspace_id=${workspace}`)}`,
     '-H "Authorization: Bearer $ATLAS_API_KEY"',
     "-H 'Content-Type: application/json'",
     `-d ${quote(request)}`,
@@ -17,13 +19,19 @@ export function curlOf(base: string, state: SearchState, body: Body, workspace: 
 }
 
 /** commandOf is the search as a command of the program atlas. */
-export function commandOf(state: SearchState, { filters = {}, relations = {}, any = [], none = [] }: Body): string {
-  const words = ['atlas', 'search', state.dataset]
+export function commandOf(
+  state: SearchState,
+  { source, filters = {}, relations = {}, any = [], none = [] }: Body,
+): string {
+  const words = ['atlas', 'search']
+  if (!source) words.push(state.dataset)
+  else words.push(...(source.kind === 'book' ? ['--book', state.dataset] : ['--view', source.id]))
   if (state.query) words.push('--query', quote(state.query))
   const filter = (text: string) => words.push('--filter', quote(text))
   for (const [key, c] of Object.entries(state.conditions)) {
     if (isMixed(c)) continue
-    if (isPair(c)) write({ [key]: c }).forEach((pair) => filter(writePair(pair)))
+    const exact = isExact(key) && c.kind === 'values' ? { ...c, exact: true } : c
+    if (isPair(exact)) write({ [key]: exact }).forEach((pair) => filter(writePair(pair)))
     else filter(JSON.stringify({ [key]: relations[key] ?? filters[key] }))
   }
   for (const g of any) words.push('--any', quote(JSON.stringify({ ...g.filters, ...g.relations })))

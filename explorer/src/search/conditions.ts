@@ -173,6 +173,9 @@ export interface Parts {
   relations?: Record<string, Record<string, unknown>>
 }
 
+/** isExact reports whether values of a field are always whole texts, though the service finds words in it. */
+export const isExact = (key: string) => key === 'workspace_status'
+
 /** partsOf returns conditions as a request has them. */
 export function partsOf(conditions: Conditions, dataset: Dataset, kindOf: KindOf): Parts {
   const filters: Parts['filters'] = {}
@@ -181,7 +184,8 @@ export function partsOf(conditions: Conditions, dataset: Dataset, kindOf: KindOf
     if (c.kind === 'related') {
       const { dataset: related } = relationOf(key) ?? { dataset }
       relations[key] = partsOf(c.conditions, related, kindOf).filters ?? {}
-    } else filters[key] = filterOf(c, kindOf(dataset, key))
+    } else
+      filters[key] = filterOf(isExact(key) && c.kind === 'values' ? { ...c, exact: true } : c, kindOf(dataset, key))
   }
   return {
     ...(Object.keys(filters).length > 0 ? { filters } : {}),

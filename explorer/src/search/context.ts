@@ -2,14 +2,19 @@ import { useQueryClient } from '@tanstack/react-query'
 import { createContext, use, useCallback, useMemo } from 'react'
 import type { Schemas } from '../api/client'
 import { findLoaded, recordQuery, rowsQuery, type Body, type Descriptor } from '../api/queries'
+import { datasetOf, type View } from '../api/views'
 import { go, useAddress } from '../address'
 import { capital, type Dataset } from '../datasets'
+import { scopeOf } from '../source'
 import { notify } from '../ui/toast'
+import { isExact } from './conditions'
 import { useNames } from './names'
 import { bodyOf, format, limitOf, parse, type KindOf, type SearchState } from './state'
 
 export interface Search {
   workspace: Schemas['GetWorkspaceData']
+  /** The View that is searched. */
+  view?: View
   state: SearchState
   body: Body
   kindOf: KindOf
@@ -35,38 +40,55 @@ export function useSearch(): Search {
   return search
 }
 
-/** useSearchOfAddress makes the search that the address describes, behind a prefix of its path. */
+interface Place {
+  /** What the path begins with before the search. */
+  prefix?: string
+  /** The View that the path names. */
+  view?: View | undefined
+}
+
+/** useSearchOfAddress makes the search that the address describes. */
 export function useSearchOfAddress(
   workspace: Schemas['GetWorkspaceData'],
   descriptors: Descriptor[],
-  prefix = '',
+  { prefix = '', view }: Place = {},
 ): Search {
+  const ofView = view && datasetOf(view)
   const client = useQueryClient()
   const { path: whole, search } = useAddress()
   const path = whole.slice(prefix.length)
   const index = useMemo(() => new Map(descriptors.map((d) => [`${d.dataset}.${d.key}`, d])), [descriptors])
+  // Book and Views are searched by what the workspace says, too, but not what is related to their records.
+  const { dataset: searched, source } = scopeOf(path, ofView)
+  const ours = source && searched
+  const nameOf = useCallback((dataset: Dataset) => (dataset === ours ? `workspace_${dataset}` : dataset), [ours])
+  const descriptorOf = useCallback(
+    (dataset: Dataset, key: string) => index.get(`${nameOf(dataset)}.${key}`),
+    [index, nameOf],
+  )
   const kindOf = useCallback<KindOf>(
     (dataset, key) => {
-      const kind = index.get(`${dataset}.${key}`)?.kind
-      if (kind === 'enum') return 'values'
+      const kind = descriptorOf(dataset, key)?.kind
+      if (kind === 'enum' || (kind && isExact(key))) return 'values'
       if (kind === 'geo') return 'place'
       return kind === 'text' && /_ids?$/.test(key) ? 'id' : kind
     },
-    [index],
+    [descriptorOf],
   )
-  const state = useMemo(() => parse(path, search, kindOf), [path, search, kindOf])
+  const state = useMemo(() => parse(path, search, kindOf, ofView), [path, search, kindOf, ofView])
   const names = useNames(workspace.id, state, kindOf)
   return useMemo(
     () => ({
       workspace,
+      ...(view ? { view } : {}),
       state,
       body: bodyOf(state, kindOf),
       kindOf,
-      describe: (dataset, key) => index.get(`${dataset}.${key}`)?.description,
-      fieldsOf: (dataset) => descriptors.filter((d) => d.dataset === dataset),
+      describe: (dataset, key) => descriptorOf(dataset, key)?.description,
+      fieldsOf: (dataset) => descriptors.filter((d) => d.dataset === nameOf(dataset)),
       valueLabel: (key, value, dataset = state.dataset) => {
         if (kindOf(dataset, key) === 'id') return names[value] ?? `${value.slice(0, 8)}…`
-        const known = index.get(`${dataset}.${key}`)?.values ?? []
+        const known = descriptorOf(dataset, key)?.values ?? []
         const folded = value.toLowerCase()
         return known.find((v) => v.value.toLowerCase() === folded)?.label ?? capital(value.replaceAll('_', ' '))
       },
@@ -86,6 +108,6 @@ export function useSearchOfAddress(
         client.fetchQuery(recordQuery(workspace.id, dataset, id)).catch(() => undefined)
       },
     }),
-    [workspace, state, kindOf, descriptors, names, index, client],
+    [workspace, view, state, kindOf, descriptors, names, descriptorOf, nameOf, client],
   )
 }

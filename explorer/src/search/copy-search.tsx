@@ -12,9 +12,13 @@ export function CopySearch() {
   const forms: [string, () => string][] = [
     ['Link to this search', () => location.href],
     ['Command of atlas', () => commandOf(state, body)],
-    ['Program in Go', () => goOf(`${location.origin}/api/v1`, state.dataset, body, state.sort, workspace.id)],
     ['Request with curl', () => curlOf(`${location.origin}/api/v1`, state, body, workspace.id)],
   ]
+  // Of Data only.
+  if (!state.source) {
+    const program = () => goOf(`${location.origin}/api/v1`, state.dataset, body, state.sort, workspace.id)
+    forms.splice(2, 0, ['Program in Go', program])
+  }
   return (
     <div className="copy">
       <button className="icon-button" popoverTarget={id} aria-label="Copy the search" title="Copy the search">

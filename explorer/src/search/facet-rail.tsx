@@ -1,5 +1,6 @@
 import type { Counts, FacetRequest } from '../api/queries'
-import { labelOf, rail, type RailField } from '../datasets'
+import { labelOf, type RailField } from '../datasets'
+import { railOf } from '../source'
 import { Notice } from '../ui/notice'
 import { useSearch } from './context'
 import { RangeFacet } from './range-facet'
@@ -35,7 +36,7 @@ export function FacetRail({ counts, error, retry }: Props) {
           </button>
         )}
       </div>
-      {rail[state.dataset].map((field) => {
+      {railOf(state).map((field) => {
         const facet = counts?.facets.find((f) => f.field === field.key)
         if (!facet) return <FacetSkeleton key={field.key} label={labelOf(field.key)} />
         return field.kind === 'values' ? (

@@ -3,11 +3,12 @@ import { lazy, Suspense } from 'react'
 import type { Schemas } from '../api/client'
 import { facetsQuery, type Counts } from '../api/queries'
 import { followed } from '../address'
-import { capital, labelOf, nouns, overviewDate, rail, type Dataset } from '../datasets'
+import { capital, labelOf, nouns, overviewDate, type Dataset } from '../datasets'
 import { credits, formatNumber } from '../format'
 import { Histogram, type Bar } from '../ui/histogram'
 import { barsOf, rangeOf } from './buckets'
 import { useSearch } from './context'
+import { railOf } from '../source'
 import { bodyOf, format, isEmpty, parse, withCondition } from './state'
 
 const OverviewMap = lazy(() => import('../map/overview-map'))
@@ -24,7 +25,9 @@ interface Props {
 export function Overview({ counts, counting, price, load }: Props) {
   const { state } = useSearch()
   const date = overviewDate[state.dataset]
-  const tops = rail[state.dataset].filter((f) => f.kind === 'values').slice(0, 2)
+  const tops = railOf(state)
+    .filter((f) => f.kind === 'values')
+    .slice(0, 2)
   return (
     <div className="overview">
       <div className="offer">
@@ -52,7 +55,7 @@ export function Overview({ counts, counting, price, load }: Props) {
           <Top key={f.key} field={f.key} facet={counts?.facets.find((c) => c.field === f.key)} />
         ))}
       </div>
-      {isEmpty(state) && <WorthTrying />}
+      {isEmpty(state) && !state.source && <WorthTrying />}
     </div>
   )
 }

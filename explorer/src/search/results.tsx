@@ -8,6 +8,8 @@ import { useFocusAfter } from '../ui/use-focus-after'
 import { useSearch } from './context'
 import { NoMatch } from './no-match'
 import { Overview } from './overview'
+import { EmptyPlace } from './empty-place'
+import { isEmpty } from './state'
 
 // Loaded when they are looked at first.
 const MapLook = lazy(() => import('../map/map-look'))
@@ -29,10 +31,9 @@ export function Results({ counts, counting, error, retry }: Props) {
     if (!query.isFetching) void query.fetchNextPage()
   }
   // Pages are kept packed; the map alone needs all their rows at once.
-  const rows = useMemo(
-    () => (state.look === 'map' ? (query.data?.pages.flatMap((p) => p.rows) ?? []) : []),
-    [state.look, query.data],
-  )
+  // Those of the book and of Views have no location.
+  const pointed = state.look === 'map' && !state.source
+  const rows = useMemo(() => (pointed ? (query.data?.pages.flatMap((p) => p.rows) ?? []) : []), [pointed, query.data])
   // Counts do not search e-mail addresses, so rows may be more.
   const total = Math.max(counts?.count ?? 0, rows.length)
   const price = Math.min(pageSize, counts ? counts.count - rows.length || pageSize : pageSize)
@@ -46,7 +47,7 @@ export function Results({ counts, counting, error, retry }: Props) {
     return (
       <Suspense fallback={<div className="look" role="status" aria-label="Loading" />}>
         {state.look === 'chart' ? <ChartLook counts={counts} /> : <MapLook rows={rows} />}
-        {state.look === 'map' && (
+        {pointed && (
           <footer className="foot">
             <span>
               <b>{formatNumber(rows.length)}</b> of {formatNumber(total)} loaded, shown as points
@@ -75,6 +76,7 @@ export function Results({ counts, counting, error, retry }: Props) {
   if (query.isFetching) return <GridSkeleton />
   if (query.error) return <Notice error={query.error} retry={more} />
   if (error && !counts) return <Notice error={error} retry={retry} />
+  if (counts?.count === 0 && state.source && isEmpty(state)) return <EmptyPlace />
   if (counts?.count === 0) {
     const address = state.dataset === 'contacts' && state.query.includes('@')
     return address ? <Address load={more} busy={query.isFetching} /> : <NoMatch didYouMean={counts?.didYouMean} />

@@ -85,8 +85,11 @@ export function othersAt(state: SearchState, scope: Scope, key: string, kindOf: 
   const here = without(conditionsAt(state, scope))
   if (scope.relation) return partsOf(here, datasetAt(state, scope), kindOf)
   if (!scope.group) return bodyOf({ ...state, conditions: here }, kindOf)
-  const { dataset, query, conditions } = state
-  return bodyOf({ dataset, query, conditions: { ...without(conditions), ...here } }, kindOf)
+  const { dataset, source, query, conditions } = state
+  return bodyOf(
+    { dataset, ...(source ? { source } : {}), query, conditions: { ...without(conditions), ...here } },
+    kindOf,
+  )
 }
 
 /** Page is what the builder shows. */

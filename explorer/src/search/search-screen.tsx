@@ -1,13 +1,15 @@
 import './search.css'
 import { useQuery } from '@tanstack/react-query'
 import { SlidersHorizontal } from 'lucide-react'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, type ReactNode } from 'react'
 import { facetsQuery } from '../api/queries'
-import { counted, rail } from '../datasets'
+import type { View } from '../api/views'
+import { counted } from '../datasets'
 import { ExportLink } from '../export/export-link'
 import { RecordDrawer } from '../record/record-drawer'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
+import { railOf as fieldsOf } from '../source'
 import { useNarrow } from '../ui/use-narrow'
 import { clausesOf } from './clauses'
 import { SearchContext, useSearchOfAddress } from './context'
@@ -17,17 +19,27 @@ import { Looks } from './looks'
 import { Results } from './results'
 import { SearchBox } from './search-box'
 import { Sentence } from './sentence'
+import { SaveView } from './save-view'
 import { useShortcuts } from './shortcuts'
 import { Tabs } from './tabs'
 
-export function SearchScreen({ workspace, descriptors }: ScreenProps) {
-  const search = useSearchOfAddress(workspace, descriptors)
+interface Props extends ScreenProps {
+  /** The View that the address names, and what stands above its search. */
+  view?: View
+  head?: ReactNode
+}
+
+/** SearchScreen searches Data, the book or a View, as the address says. */
+export function SearchScreen({ workspace, descriptors, view, head }: Props) {
+  const search = useSearchOfAddress(workspace, descriptors, { view })
   const { state, body } = search
-  const facets = useQuery(facetsQuery(workspace.id, state.dataset, body, facetRequests(rail[state.dataset])))
+  const fields = fieldsOf(state)
+  const facets = useQuery(facetsQuery(workspace.id, state.dataset, body, facetRequests(fields)))
   // Counts of the former tab do not stand under the new one.
-  const stale = facets.isPlaceholderData && facets.data?.facets[0]?.field !== rail[state.dataset][0]?.key
+  const stale = facets.isPlaceholderData && facets.data?.facets[0]?.field !== fields[0]?.key
   const counts = stale ? undefined : facets.data
-  const title = counts ? `${counted(counts.count, state.dataset)} · Atlas` : 'Atlas'
+  const place = view ? `· ${view.name} ` : state.source ? '· Book ' : ''
+  const title = counts ? `${counted(counts.count, state.dataset)} ${place}· Atlas` : 'Atlas'
   useEffect(() => {
     document.title = title
   }, [title])
@@ -42,7 +54,7 @@ export function SearchScreen({ workspace, descriptors }: ScreenProps) {
         <Top workspace={workspace}>
           <SearchBox key={state.dataset} />
         </Top>
-        <Tabs count={counts?.count} />
+        {head ?? <Tabs count={counts?.count} />}
         <div className="columns">
           {!narrow && (
             <aside className="rail" aria-label="Filters">
@@ -58,7 +70,8 @@ export function SearchScreen({ workspace, descriptors }: ScreenProps) {
               )}
               <Sentence count={counts?.count} />
               <Looks />
-              <ExportLink count={counts?.count} />
+              <SaveView />
+              {!state.source && <ExportLink count={counts?.count} />}
               <CopySearch />
             </div>
             <Results

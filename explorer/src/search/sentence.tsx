@@ -1,6 +1,7 @@
 import { Plus, X } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { capital, counted, nouns } from '../datasets'
+import { placeName } from '../source'
 import { clausesOf, type Clause } from './clauses'
 import { useSearch } from './context'
 import type { Page } from './scope'
@@ -26,7 +27,7 @@ export function Sentence({ count }: { count: number | undefined }) {
   const start = count === undefined ? capital(nouns[state.dataset].many) : counted(count, state.dataset)
   return (
     <div className="sentence">
-      <h1 aria-live="polite">{start}</h1>
+      <h1 aria-live="polite">{[start, placeName(state.source)].join(' ').trim()}</h1>
       {state.query && (
         <>
           <span className="word">with</span>

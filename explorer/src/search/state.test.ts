@@ -19,6 +19,8 @@ describe('the address', () => {
     '/projects',
     '/projects/e310c895-5773-59a8-aeab-676f3b7d2e2b',
     '/accounts?q=builders',
+    '/book/projects/e310c895-5773-59a8-aeab-676f3b7d2e2b?stage=filed',
+    '/projects?stage=filed&view=0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10',
     '/projects?q=garage&stage=filed&stage=permitted&cost=10000..&filed_at=2015-01-01..2019-12-31&sort=cost:desc',
     '/projects?cost=..5&unknown=filed_at',
     '/projects?stage=filed&location=51.0447,-114.0719,2.5km&look=map&at=51.04,-114.07,11',

@@ -1,5 +1,8 @@
 import type { Body } from '../api/queries'
-import { datasets, type Dataset } from '../datasets'
+import type { Dataset } from '../datasets'
+import { pathOf, scopeOf, type Scope } from '../source'
+import { formatColumns, parseColumns, type Chosen } from '../table/choice'
+import { tableOf } from '../table/fields'
 import {
   isMixed,
   partsOf,
@@ -12,7 +15,6 @@ import {
   type KindOf,
   type Pair,
 } from './conditions'
-import { formatColumns, parseColumns, type Chosen } from '../table/choice'
 
 export { isMixed, type Condition, type KindOf } from './conditions'
 
@@ -21,10 +23,7 @@ export const looks = ['map', 'chart'] as const
 export type Look = (typeof looks)[number]
 
 /** SearchState is the search that the address describes. */
-export interface SearchState {
-  dataset: Dataset
-  /** The record in the drawer. */
-  record?: string
+export interface SearchState extends Scope {
   query: string
   conditions: Conditions
   /** Groups one of which must be met. */
@@ -41,6 +40,8 @@ export interface SearchState {
   sort?: { field: string; order: 'asc' | 'desc' }
   /** The columns of the table, if they are not the default. */
   columns?: Chosen[]
+  /** The View whose definition is changed. */
+  edits?: string
 }
 
 /**
@@ -50,7 +51,7 @@ export interface SearchState {
 const maxMixed = 3
 
 // Names in the address that are no keys of fields.
-const names = { query: 'q', sort: 'sort', look: 'look', columns: 'cols' }
+const names = { query: 'q', sort: 'sort', look: 'look', columns: 'cols', edits: 'view' }
 const lists = ['any', 'none'] as const
 /** Names of what a look adds. */
 const ofLook = ['at', 'by', 'of'] as const
@@ -61,12 +62,11 @@ const most = { groups: 10, conditions: 50 }
 /**
  * parse reads an address: /dataset/record?q=text&key=value&key=from..to&unknown=key&sort=field:desc&look=map&cols=key,key:width.
  * A group is any=key=value;key=from..to or none=…. What it does not know it ignores, also
- * groups that are more than a request takes.
+ * groups that are more than a request takes. ofView is the dataset of the View in the path.
  */
-export function parse(path: string, search: string, kindOf: KindOf): SearchState {
-  const [, first = '', record] = path.split('/')
-  const dataset = datasets.find((d) => d === first) ?? 'projects'
-  let state: SearchState = { dataset, query: '', conditions: {}, ...(record ? { record } : {}) }
+export function parse(path: string, search: string, kindOf: KindOf, ofView?: Dataset): SearchState {
+  let state: SearchState = { ...scopeOf(path, ofView), query: '', conditions: {} }
+  const { dataset } = state
   const pairs: Pair[] = []
   for (const [name, value] of new URLSearchParams(search)) {
     if (name === names.query) state.query = value
@@ -78,8 +78,10 @@ export function parse(path: string, search: string, kindOf: KindOf): SearchState
       const [field = '', order] = value.split(':')
       state.sort = { field, order: order === 'desc' ? 'desc' : 'asc' }
     } else if (name === names.columns) {
-      const columns = parseColumns(dataset, value)
+      const columns = parseColumns(tableOf(state), value)
       if (columns) state.columns = columns
+    } else if (name === names.edits) {
+      state.edits = value
     } else if (name === names.look) {
       const look = looks.find((l) => l === value)
       if (look) state.look = look
@@ -116,7 +118,8 @@ export function format(state: SearchState): string {
   if (state.columns) add(names.columns, formatColumns(state.columns))
   if (state.look) add(names.look, state.look)
   for (const name of ofLook) if (state.look && state[name]) add(name, state[name])
-  const path = `/${state.dataset}${state.record ? `/${state.record}` : ''}`
+  if (state.edits) add(names.edits, state.edits)
+  const path = pathOf(state)
   return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path
 }
 
@@ -135,9 +138,18 @@ export function withCondition(state: SearchState, key: string, condition: Condit
   return { ...state, conditions }
 }
 
-/** cleared is the search for everything, looked at in the same way. */
-export function cleared({ dataset, look, by, of }: SearchState): SearchState {
-  return { dataset, query: '', conditions: {}, ...(look ? { look } : {}), ...(by ? { by } : {}), ...(of ? { of } : {}) }
+/** cleared is the search for everything in the same place, looked at in the same way. */
+export function cleared({ dataset, source, look, by, of, edits }: SearchState): SearchState {
+  return {
+    dataset,
+    ...(source ? { source } : {}),
+    query: '',
+    conditions: {},
+    ...(look ? { look } : {}),
+    ...(by ? { by } : {}),
+    ...(of ? { of } : {}),
+    ...(edits ? { edits } : {}),
+  }
 }
 
 export const isEmpty = (state: SearchState) =>
@@ -145,7 +157,7 @@ export const isEmpty = (state: SearchState) =>
 
 /** bodyOf returns the conditions of a request. */
 export function bodyOf(state: SearchState, kindOf: KindOf): Body {
-  const { dataset, query, conditions, any = [], none = [] } = state
+  const { dataset, source, query, conditions, any = [], none = [] } = state
   const parts = (c: Conditions) => partsOf(c, dataset, kindOf)
   const plain = Object.entries(conditions).filter(([, c]) => !isMixed(c))
   // A group for each choice between values and unknown.
@@ -157,6 +169,7 @@ export function bodyOf(state: SearchState, kindOf: KindOf): Body {
     groups = groups.flatMap((g) => choices.map((choice) => ({ ...g, [key]: choice })))
   }
   return {
+    ...(source ? { source } : {}),
     ...(query ? { query } : {}),
     ...parts(Object.fromEntries(plain)),
     ...(groups.some((g) => Object.keys(g).length > 0) ? { any: groups.map(parts) } : {}),

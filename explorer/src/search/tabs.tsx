@@ -2,6 +2,7 @@ import { useQueries } from '@tanstack/react-query'
 import { Building2, HardHat, Radio, Users, type LucideIcon } from 'lucide-react'
 import { facetsQuery } from '../api/queries'
 import { followed } from '../address'
+import { books } from '../api/book'
 import { capital, datasets, nouns, type Dataset } from '../datasets'
 import { formatNumber } from '../format'
 import { useSearch } from './context'
@@ -12,21 +13,24 @@ const icons: Record<Dataset, LucideIcon> = { projects: HardHat, accounts: Buildi
 /** Tabs leads to the same text in each dataset, with its count. */
 export function Tabs({ count }: { count: number | undefined }) {
   const { workspace, state } = useSearch()
+  const { source } = state
+  const shown: readonly Dataset[] = source ? books : datasets
+  const here = source ? { source } : {}
   const others = useQueries({
-    queries: datasets.map((d) => ({
-      ...facetsQuery(workspace.id, d, state.query ? { query: state.query } : {}, []),
+    queries: shown.map((d) => ({
+      ...facetsQuery(workspace.id, d, state.query ? { ...here, query: state.query } : here, []),
       enabled: d !== state.dataset,
     })),
   })
   return (
     <nav className="tabs" aria-label="Datasets">
-      {datasets.map((d, i) => {
+      {shown.map((d, i) => {
         const Icon = icons[d]
         const n = d === state.dataset ? count : others[i]?.data?.count
         return (
           <a
             key={d}
-            href={format({ dataset: d, query: state.query, conditions: {} })}
+            href={format({ ...here, dataset: d, query: state.query, conditions: {} })}
             onClick={followed}
             aria-current={d === state.dataset ? 'page' : undefined}
           >

@@ -1,4 +1,4 @@
-import { Download, Search, Settings, type LucideIcon } from 'lucide-react'
+import { BookMarked, Download, ListFilter, Search, Settings, type LucideIcon } from 'lucide-react'
 import { lazy, type ComponentType } from 'react'
 import type { Schemas } from '../api/client'
 import type { Descriptor } from '../api/queries'
@@ -24,6 +24,14 @@ export const searchScreen: Screen = { path: '', label: 'Search', icon: Search, s
 
 /** screens are those with a path, in the order of the header. Their code is loaded on the first visit (React.lazy). */
 export const screens: Screen[] = [
+  { path: 'book', label: 'Book', icon: BookMarked, screen: SearchScreen, inHeader: true },
+  {
+    path: 'views',
+    label: 'Views',
+    icon: ListFilter,
+    screen: lazy(() => import('../views/views-screen')),
+    inHeader: true,
+  },
   {
     path: 'export',
     label: 'Exports',

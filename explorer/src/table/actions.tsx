@@ -1,7 +1,16 @@
-import { Check, Copy } from 'lucide-react'
-import { useState, type ComponentType } from 'react'
+import { Check, Copy, Download, ListMinus, ListPlus, Tag, type LucideIcon } from 'lucide-react'
+import { lazy, Suspense, useState, type ComponentType, type ReactNode } from 'react'
+import type { Book } from '../api/book'
+import type { View } from '../api/views'
+import { startExport } from '../export/start-export'
+import { useSearch } from '../search/context'
+import { bookOf } from '../source'
 import type { Selection } from './selection'
 import { csvOf, jsonOf } from './texts'
+
+const AddToList = lazy(() => import('../views/add-to-list'))
+const RemoveFromList = lazy(() => import('../views/remove-from-list'))
+const SetStatus = lazy(() => import('../views/set-status'))
 
 export interface ActionProps {
   selection: Selection
@@ -13,6 +22,10 @@ export interface ActionProps {
  * loaded; the bar loads the others for a price that it names.
  */
 export const actions: { key: string; action: ComponentType<ActionProps> }[] = [
+  { key: 'list', action: AddAction },
+  { key: 'status', action: StatusAction },
+  { key: 'remove', action: RemoveAction },
+  { key: 'export', action: ExportAction },
   {
     key: 'csv',
     action: ({ selection }) => (
@@ -28,6 +41,82 @@ export const actions: { key: string; action: ComponentType<ActionProps> }[] = [
     action: ({ selection }) => <CopyAs label="IDs" of={() => selection.ids.join('\n')} selection={selection} />,
   },
 ]
+
+function AddAction({ selection }: ActionProps) {
+  return (
+    <InDialog label="Add to a list…" icon={ListPlus} selection={selection}>
+      {(book, ids, close) => <AddToList dataset={book} ids={ids} onClose={close} />}
+    </InDialog>
+  )
+}
+
+function StatusAction({ selection }: ActionProps) {
+  return (
+    <InDialog label="Set status, add tags…" icon={Tag} selection={selection}>
+      {(book, ids, close) => <SetStatus dataset={book} ids={ids} onClose={close} />}
+    </InDialog>
+  )
+}
+
+function RemoveAction({ selection }: ActionProps) {
+  const { view } = useSearch()
+  const list: View | undefined = view?.view_type === 'static' ? view : undefined
+  if (!list) return null
+  // What is removed is selected no longer.
+  return (
+    <InDialog label="Remove from this list…" icon={ListMinus} selection={selection} closed={selection.clear}>
+      {(_, ids, close) => <RemoveFromList list={list} ids={ids} onClose={close} />}
+    </InDialog>
+  )
+}
+
+interface InDialogProps extends ActionProps {
+  label: string
+  icon: LucideIcon
+  closed?: () => void
+  children: (book: Book, ids: string[], close: () => void) => ReactNode
+}
+
+/** InDialog asks for more about the rows that are selected when it opens. There is no book of signals. */
+function InDialog({ label, icon: Icon, selection, closed, children }: InDialogProps) {
+  const [ids, setIDs] = useState<string[]>()
+  const book = bookOf(selection.dataset)
+  if (!book) return null
+  const close = () => {
+    setIDs(undefined)
+    closed?.()
+  }
+  return (
+    <>
+      <button
+        className="button"
+        title="For rows that are loaded, which is free"
+        disabled={selection.ids.length === 0}
+        onClick={() => setIDs(selection.ids)}
+      >
+        <Icon size={13} aria-hidden /> {label}
+      </button>
+      {ids && <Suspense>{children(book, ids, close)}</Suspense>}
+    </>
+  )
+}
+
+/** ExportAction asks for form and price. Rows of the book and of Views say less than an export has. */
+function ExportAction({ selection }: ActionProps) {
+  const { state, body } = useSearch()
+  if (state.source) return null
+  const { dataset, ids } = selection
+  return (
+    <button
+      className="button"
+      title="Asks first. Rows that are loaded are not paid again"
+      disabled={ids.length === 0}
+      onClick={() => void startExport({ dataset, body, ids })}
+    >
+      <Download size={13} aria-hidden /> Export…
+    </button>
+  )
+}
 
 /** CopyAs copies rows that are loaded, which is free. */
 function CopyAs({ label, of, selection }: { label: string; of: () => string; selection: Selection }) {

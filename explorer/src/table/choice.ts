@@ -1,5 +1,4 @@
-import type { Dataset } from '../datasets'
-import { defaultKeys, fieldOf, fieldsOf } from './fields'
+import { defaultKeys, fieldOf, fieldsOf, type TableName } from './fields'
 
 /** Chosen is a column that someone has chosen; without a width it has that of its field. */
 export interface Chosen {
@@ -14,16 +13,16 @@ export const widest = 800
 
 export const bounded = (width: number) => Math.min(widest, Math.max(narrowest, Math.round(width)))
 
-export const defaults = (dataset: Dataset): Chosen[] => defaultKeys(dataset).map((key) => ({ key }))
+export const defaults = (table: TableName): Chosen[] => defaultKeys(table).map((key) => ({ key }))
 
 /** formatColumns is the inverse of parseColumns: name,cost:140,stage */
 export const formatColumns = (columns: Chosen[]): string =>
   columns.map(({ key, width }) => (width === undefined ? key : `${key}:${width}`)).join(',')
 
 /** parseColumns reads the columns of an address. What it does not know it ignores. */
-export function parseColumns(dataset: Dataset, text: string): Chosen[] | undefined {
+export function parseColumns(table: TableName, text: string): Chosen[] | undefined {
   return normal(
-    dataset,
+    table,
     text.split(',').map((column) => {
       const [key = '', width = ''] = column.split(':')
       return /^\d{1,5}$/.test(width) ? { key, width: Number(width) } : { key }
@@ -35,18 +34,18 @@ export function parseColumns(dataset: Dataset, text: string): Chosen[] | undefin
  * normal returns columns that can be shown: each known field once, the name first, as it says
  * which record a row is. Undefined: those that are shown unless others are chosen.
  */
-export function normal(dataset: Dataset, columns: Chosen[]): Chosen[] | undefined {
+export function normal(table: TableName, columns: Chosen[]): Chosen[] | undefined {
   const byKey = new Map<string, Chosen>()
   for (const { key, width } of columns) {
-    if (!byKey.has(key) && fieldOf(dataset, key))
+    if (!byKey.has(key) && fieldOf(table, key))
       byKey.set(key, width === undefined ? { key } : { key, width: bounded(width) })
   }
   if (byKey.size === 0) return undefined
-  const name = fieldsOf(dataset)[0]?.key ?? ''
+  const name = fieldsOf(table)[0]?.key ?? ''
   const first = byKey.get(name) ?? { key: name }
   byKey.delete(name)
   const known = [first, ...byKey.values()]
-  return formatColumns(known) === formatColumns(defaults(dataset)) ? undefined : known
+  return formatColumns(known) === formatColumns(defaults(table)) ? undefined : known
 }
 
 /** moved returns columns with one of them moved to another position; the name stays first. */
@@ -61,14 +60,14 @@ export function moved(columns: Chosen[], key: string, to: number): Chosen[] {
 
 // The choice is also kept in this browser: it is no data, only names of columns.
 
-const storageKey = (dataset: Dataset) => `columns.${dataset}`
+const storageKey = (table: TableName) => `columns.${table}`
 
-export function remember(dataset: Dataset, columns: Chosen[] | undefined): void {
-  if (columns) localStorage.setItem(storageKey(dataset), formatColumns(columns))
-  else localStorage.removeItem(storageKey(dataset))
+export function remember(table: TableName, columns: Chosen[] | undefined): void {
+  if (columns) localStorage.setItem(storageKey(table), formatColumns(columns))
+  else localStorage.removeItem(storageKey(table))
 }
 
-export function remembered(dataset: Dataset): Chosen[] | undefined {
-  const text = localStorage.getItem(storageKey(dataset))
-  return text === null ? undefined : parseColumns(dataset, text)
+export function remembered(table: TableName): Chosen[] | undefined {
+  const text = localStorage.getItem(storageKey(table))
+  return text === null ? undefined : parseColumns(table, text)
 }

@@ -3,7 +3,7 @@ import { ChevronDown, ChevronUp, Columns3, GripVertical } from 'lucide-react'
 import { useEffect, useId, useRef, useState } from 'react'
 import { useSearch } from '../search/context'
 import { defaults, moved, type Chosen } from './choice'
-import { fieldsOf, type Field } from './fields'
+import { fieldsOf, tableOf, type Field } from './fields'
 
 interface Props {
   chosen: Chosen[]
@@ -23,7 +23,8 @@ export function Chooser({ chosen, choose }: Props) {
     pressed.current = undefined
   })
   const id = useId()
-  const fields = fieldsOf(state.dataset)
+  const table = tableOf(state)
+  const fields = fieldsOf(table)
   const matches = (f: Field | undefined): f is Field =>
     f?.label.toLowerCase().includes(text.trim().toLowerCase()) === true
   const shown = chosen.map(({ key }) => fields.find((f) => f.key === key)).filter(matches)
@@ -48,7 +49,7 @@ export function Chooser({ chosen, choose }: Props) {
         <div className="chooser-head">
           <h2>Columns</h2>
           {state.columns && (
-            <button className="link" onClick={() => choose(defaults(state.dataset))}>
+            <button className="link" onClick={() => choose(defaults(table))}>
               Use the usual ones
             </button>
           )}

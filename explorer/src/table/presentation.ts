@@ -1,8 +1,7 @@
 import type { Schemas } from '../api/client'
 import type { Sort } from '../api/queries'
-import type { Dataset } from '../datasets'
 import { defaults, normal, type Chosen } from './choice'
-import { defaultKeys, fieldOf, fieldsOf } from './fields'
+import { defaultKeys, fieldOf, fieldsOf, type TableName } from './fields'
 
 export type Presentation = Schemas['Presentation']
 
@@ -19,10 +18,10 @@ export interface Look {
  * column has a second entry, "position:key:width" or "position:key". Who does not know
  * these ignores them.
  */
-export function toPresentation(dataset: Dataset, { columns, sort }: Look): Presentation {
+export function toPresentation(table: TableName, { columns, sort }: Look): Presentation {
   const visibility: Record<string, boolean> = {}
   if (columns) {
-    for (const key of defaultKeys(dataset)) visibility[key] = false
+    for (const key of defaultKeys(table)) visibility[key] = false
     for (const { key } of columns) visibility[key] = true
     columns.forEach(({ key, width }, i) => {
       visibility[width === undefined ? `${i}:${key}` : `${i}:${key}:${width}`] = true
@@ -36,7 +35,7 @@ export function toPresentation(dataset: Dataset, { columns, sort }: Look): Prese
 }
 
 /** fromPresentation is the inverse of toPresentation. It ignores what it does not know. */
-export function fromPresentation(dataset: Dataset, { sorting, column_visibility: visibility }: Presentation): Look {
+export function fromPresentation(table: TableName, { sorting, column_visibility: visibility }: Presentation): Look {
   const placed: [number, Chosen][] = []
   for (const [id, visible] of Object.entries(visibility)) {
     const [, position, key, width] = /^(\d{1,3}):(\w+)(?::(\d{1,5}))?$/.exec(id) ?? []
@@ -46,11 +45,11 @@ export function fromPresentation(dataset: Dataset, { sorting, column_visibility:
   placed.sort(([a], [b]) => a - b)
   // Columns that another program has shown or hidden.
   const hidden = (key: string) => visibility[key] === false
-  const kept = placed.length > 0 ? placed.map(([, c]) => c) : defaults(dataset).filter(({ key }) => !hidden(key))
-  const added = fieldsOf(dataset).filter(({ key }) => visibility[key] === true)
-  const columns = normal(dataset, [...kept, ...added.map(({ key }) => ({ key }))])
+  const kept = placed.length > 0 ? placed.map(([, c]) => c) : defaults(table).filter(({ key }) => !hidden(key))
+  const added = fieldsOf(table).filter(({ key }) => visibility[key] === true)
+  const columns = normal(table, [...kept, ...added.map(({ key }) => ({ key }))])
   const first = sorting[0]
-  const sorts = first && fieldOf(dataset, first.id)?.sorts
+  const sorts = first && fieldOf(table, first.id)?.sorts
   return {
     ...(columns ? { columns } : {}),
     ...(sorts ? { sort: { field: first.id, order: first.desc ? 'desc' : 'asc' } } : {}),

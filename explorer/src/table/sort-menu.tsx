@@ -1,7 +1,7 @@
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import { useSearch } from '../search/context'
 import type { Dataset } from '../datasets'
-import { fieldOf, fieldsOf } from './fields'
+import { fieldOf, fieldsOf, tableOf } from './fields'
 import { sortedBy } from './sort'
 
 const usual: Record<Dataset, string> = {
@@ -29,8 +29,10 @@ export function SortMenu() {
             change(e.target.value ? sortedBy(unsorted, e.target.value) : unsorted)
           }}
         >
-          <option value="">{state.query ? 'Best match' : `${fieldOf(dataset, usual[dataset])?.label} (usual)`}</option>
-          {fieldsOf(dataset).flatMap((f) =>
+          <option value="">
+            {state.query && !state.source ? 'Best match' : `${fieldOf(dataset, usual[dataset])?.label} (usual)`}
+          </option>
+          {fieldsOf(tableOf(state)).flatMap((f) =>
             f.sorts ? (
               <option key={f.key} value={f.key}>
                 {f.label}

@@ -5,6 +5,7 @@ import { Rows } from '../api/pages'
 import { credits, formatNumber } from '../format'
 import { useSearch } from '../search/context'
 import { defaults } from './choice'
+import { tableOf } from './fields'
 import { Grid } from './grid'
 import { countOf, isPicked, nothing, recordsOf, type Selection } from './selection'
 import { SelectionBar } from './selection-bar'
@@ -41,7 +42,7 @@ export function Table({ name, count }: Props) {
     count: selected,
     ids,
     records: () => recordsOf(rows, ids),
-    columns: (state.columns ?? defaults(dataset)).map((c) => c.key),
+    columns: (state.columns ?? defaults(tableOf(state))).map((c) => c.key),
     clear: () => setPicked(nothing),
   }
 

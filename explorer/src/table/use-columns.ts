@@ -2,6 +2,7 @@ import { useEffect, useMemo } from 'react'
 import { useSearch } from '../search/context'
 import { columnsOf } from '../search/columns'
 import { defaults, normal, remember, remembered, type Chosen } from './choice'
+import { tableOf } from './fields'
 
 // What the page was opened with is shown as it says.
 const opened = location.search && location.pathname + location.search
@@ -9,18 +10,20 @@ const opened = location.search && location.pathname + location.search
 /** useColumns returns the columns of the table, and how to choose others. */
 export function useColumns() {
   const { state, change } = useSearch()
-  const { dataset } = state
-  const chosen = state.columns ?? defaults(dataset)
+  const table = tableOf(state)
+  // A View has columns of its own.
+  const remembers = state.source?.kind !== 'view'
+  const chosen = state.columns ?? defaults(table)
   const choose = (next: Chosen[]) => {
-    const columns = normal(dataset, next)
-    remember(dataset, columns)
+    const columns = normal(table, next)
+    if (remembers) remember(table, columns)
     change({ ...state, columns }, { replace: true })
   }
   useEffect(() => {
-    if (state.columns || location.pathname + location.search === opened) return
-    const columns = remembered(dataset)
+    if (!remembers || state.columns || location.pathname + location.search === opened) return
+    const columns = remembered(table)
     if (columns) change({ ...state, columns }, { replace: true })
-  }, [dataset, state, change])
-  const columns = useMemo(() => columnsOf(dataset, state.columns), [dataset, state.columns])
+  }, [remembers, table, state, change])
+  const columns = useMemo(() => columnsOf(table, state.columns), [table, state.columns])
   return { chosen, columns, choose }
 }

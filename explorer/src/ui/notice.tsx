@@ -43,6 +43,12 @@ function explain(e: RequestError): { title: string; text: string; again: boolean
       }
     case e.status === 0:
       return { title: 'No connection', text: e.message, again: true }
+    case e.code === 'view_not_found':
+      return {
+        title: 'This View is gone',
+        text: 'Somebody has deleted it. The records it had are still in Search.',
+        again: false,
+      }
     case e.status === 404:
       return { title: 'Not found', text: 'It may have left the dataset.', again: false }
     case e.status === 403:

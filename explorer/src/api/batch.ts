@@ -1,0 +1,41 @@
+/** How many items a batch of the API takes. */
+export const batchSize = 100
+
+/** Outcome is what became of one record. */
+export interface Outcome {
+  id: string
+  /** ok, or the code of the error. */
+  status: string
+  message?: string
+}
+
+interface Result {
+  status: string
+  error?: { message: string }
+}
+
+/** Run sends one batch; its results are in the order of the ids. */
+export type Run = (ids: string[]) => Promise<Result[]>
+
+/**
+ * inBatches runs all ids, each once, one batch after the other, and tells what is done after
+ * each. When a batch fails it throws: what was told is done, the rest is not. A stop takes
+ * effect after the batch that runs, because that may be done already.
+ */
+export async function inBatches(ids: string[], run: Run, signal: AbortSignal, tell: (done: Outcome[]) => void) {
+  const unique = [...new Set(ids)]
+  for (let at = 0; at < unique.length; at += batchSize) {
+    signal.throwIfAborted()
+    const batch = unique.slice(at, at + batchSize)
+    const results = await run(batch)
+    tell(
+      batch.map((id, i) => {
+        const { status = 'internal', error } = results[i] ?? {}
+        return { id, status, ...(error ? { message: error.message } : {}) }
+      }),
+    )
+  }
+}
+
+/** isStop reports an error that is a stop by the user. */
+export const isStop = (error: unknown) => error instanceof DOMException && error.name === 'AbortError'

@@ -1,0 +1,49 @@
+import { tiers, type Annotations, type Conflict } from '../api/book'
+import { labelOf } from '../datasets'
+
+interface Props {
+  conflict: Conflict
+  /** What one was about to save; null: to take the record out of the book. */
+  mine: Partial<Annotations> | null
+  keep: () => void
+  overwrite: (next: Partial<Annotations> | null) => void
+}
+
+/** ConflictNotice lets one choose between what somebody else has saved and what one was about to save. */
+export function ConflictNotice({ conflict: { theirs, keys }, mine, keep, overwrite }: Props) {
+  return (
+    <div className="conflict" role="alert">
+      <p>
+        <b>Somebody else has changed this meanwhile.</b> Nothing of yours is saved yet.
+      </p>
+      <dl>
+        {keys.map((key) => (
+          <div key={key}>
+            <dt>{key === 'workspace_status' ? 'Status' : labelOf(key)}</dt>
+            <dd>
+              theirs <b>{show(theirs[key])}</b>
+              {mine && (
+                <>
+                  , yours <b>{show(mine[key])}</b>
+                </>
+              )}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <div className="actions">
+        <button className="button" onClick={keep}>
+          Keep theirs
+        </button>
+        <button className="button" onClick={() => overwrite(mine)}>
+          {mine ? 'Save mine' : 'Remove it all the same'}
+        </button>
+      </div>
+    </div>
+  )
+}
+
+function show(value: Annotations[keyof Annotations]): string {
+  const text = Array.isArray(value) ? value.join(', ') : value
+  return text ? `“${tiers.find(([tier]) => tier === text)?.[1] ?? text}”` : 'none'
+}

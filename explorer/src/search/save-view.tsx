@@ -1,0 +1,60 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { BookmarkPlus } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
+import { saveView, viewsChanged, type View } from '../api/views'
+import { bookOf } from '../source'
+import { notify } from '../ui/toast'
+import { looksOther, presentationOf } from '../views/presentation'
+import { useSearch } from './context'
+import { isEmpty } from './state'
+
+const SaveViewDialog = lazy(() => import('../views/save-view-dialog'))
+
+/** SaveView saves the search as a View, if it has conditions; there are no Views of signals. */
+export function SaveView() {
+  const { state, view } = useSearch()
+  const [open, setOpen] = useState(false)
+  const book = bookOf(state.dataset)
+  if (view && isEmpty(state)) return looksOther(view, state) ? <SaveLook view={view} /> : null
+  if (!book || (isEmpty(state) && !state.edits)) return null
+  return (
+    <>
+      <button className="button save-view" onClick={() => setOpen(true)}>
+        <BookmarkPlus size={14} aria-hidden /> {state.edits ? 'Update the View' : 'Save as View'}
+      </button>
+      {open && (
+        <Suspense>
+          <SaveViewDialog book={book} onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+    </>
+  )
+}
+
+/** SaveLook keeps columns and order in the View, for everyone. */
+function SaveLook({ view }: { view: View }) {
+  const { state } = useSearch()
+  const client = useQueryClient()
+  const keep = useMutation({
+    mutationFn: (presentation: View['presentation']) => saveView(view.workspace_id, { id: view.id, presentation }),
+    onSuccess: (saved) => {
+      void viewsChanged(client, view.workspace_id)
+      const undo = () =>
+        void saveView(view.workspace_id, { id: view.id, presentation: view.presentation }).then(() =>
+          viewsChanged(client, view.workspace_id),
+        )
+      notify(`“${saved.name}” keeps its columns and order`, undo)
+    },
+    onError: (error) => notify(`The View is as before: ${error.message}`),
+  })
+  return (
+    <button
+      className="button save-view"
+      title="For everyone in the workspace"
+      disabled={keep.isPending}
+      onClick={() => keep.mutate(presentationOf(state))}
+    >
+      <BookmarkPlus size={14} aria-hidden /> Keep columns and order
+    </button>
+  )
+}

@@ -1,0 +1,80 @@
+import './dialogs.css'
+import { useQueryClient } from '@tanstack/react-query'
+import { isStop, type Outcome } from '../api/batch'
+import { findRow } from '../api/queries'
+import { counted, type Dataset } from '../datasets'
+import { formatNumber } from '../format'
+import { nameOf } from '../search/columns'
+import { Notice } from '../ui/notice'
+import type { Batch } from './use-batch'
+
+interface Props {
+  workspace: string
+  dataset: Dataset
+  batch: Batch
+  /** What is said of the records that were done: "are in the list now". */
+  done: string
+}
+
+/** What each code means to people. */
+const reasons: Record<string, string> = {
+  record_not_found: 'no longer in the dataset',
+  not_found: 'no longer in the dataset',
+  record_not_visible: 'not visible to your workspace: no project names them',
+  view_full: 'the list is full, it takes 100,000 records',
+  limit_reached: 'the workspace has reached its limit of new records for today',
+  unavailable: 'Atlas was busy',
+  internal: 'Atlas has failed',
+}
+
+/** How many of the records that failed are named. */
+const named = 50
+
+/** BatchProgress shows how far a batch is, and then what became of its records. */
+export function BatchProgress({ workspace, dataset, batch, done }: Props) {
+  const client = useQueryClient()
+  const { outcomes, total, running, error } = batch
+  const good = outcomes.filter((o) => o.status === 'ok').length
+  const failed = new Map<string, Outcome[]>()
+  for (const o of outcomes) {
+    if (o.status === 'ok') continue
+    const reason = reasons[o.status] ?? o.message ?? o.status
+    failed.set(reason, [...(failed.get(reason) ?? []), o])
+  }
+  const called = (id: string) => {
+    const row = findRow(client, workspace, dataset, id, () => true)
+    return row ? nameOf(row) : id
+  }
+  return (
+    <div className="batch" aria-live="polite">
+      <progress max={total} value={outcomes.length} aria-label="Records done" hidden={!running} />
+      {running ? (
+        <p>
+          {formatNumber(outcomes.length)} of {counted(total, dataset)} done
+        </p>
+      ) : (
+        <p>
+          <b>{counted(good, dataset)}</b> {done}.
+        </p>
+      )}
+      {!running && total > outcomes.length && (
+        <p>{counted(total - outcomes.length, dataset)} were not tried. What was done stays done.</p>
+      )}
+      {!running &&
+        [...failed].map(([reason, some]) => (
+          <details key={reason} open={some.length <= 5}>
+            <summary>
+              <span className="problem">{counted(some.length, dataset)}:</span> {reason}
+            </summary>
+            <ul>
+              {some.slice(0, named).map((o) => (
+                <li key={o.id}>{called(o.id)}</li>
+              ))}
+              {some.length > named && <li className="quiet">and {formatNumber(some.length - named)} more</li>}
+            </ul>
+          </details>
+        ))}
+      {error && !isStop(error) && <Notice error={error} />}
+    </div>
+  )
+}

@@ -1,0 +1,208 @@
+import type { Book } from '../api/book'
+import type { View } from '../api/views'
+import { isOwn, type Source } from '../source'
+import { isMixed, type Condition, type SearchState } from '../search/state'
+
+// Definition grammar v1 of docs/api.md (View definitions), and what of a search it can say.
+
+interface Field {
+  /** Its name in a definition. */
+  name: string
+  kind: 'values' | 'number' | 'date'
+  /** How many values it takes, if that is not 100. */
+  most?: number
+  /** The field that says whether this one is known. */
+  known?: string
+}
+
+const list = (name: string): Field => ({ name, kind: 'values' })
+const number = (name: string): Field => ({ name, kind: 'number' })
+
+/** grammar has the fields of definitions by their key in a search. */
+const grammar: Record<Book, Record<string, Field>> = {
+  accounts: {
+    account_type: list('account_type'),
+    city: list('city'),
+    atlas_score: number('atlas_score'),
+    icp_tier: list('icp_tier'),
+    last_activity_at: { name: 'last_activity', kind: 'date' },
+  },
+  contacts: {
+    role: list('role'),
+    status: list('status'),
+    account_id: { ...list('account_id'), most: 1 },
+    city: list('city'),
+  },
+  projects: {
+    stage: list('stage'),
+    primary_use: list('primary_use'),
+    city: list('city'),
+    sqft: number('sqft'),
+    residential_units: number('units'),
+    stories: { ...number('stories'), known: 'stories_known' },
+    cost: number('cost'),
+    gc_status: list('gc_status'),
+    detected_at: { name: 'detected', kind: 'date' },
+  },
+}
+
+/** Loss is a condition that a View does not keep as it is. */
+export interface Loss {
+  /** The key of the field, or words for another condition. */
+  key?: string
+  what?: string
+  reason: string
+}
+
+export interface Translation {
+  definition: { version: 1; q: string; fields: Record<string, unknown> }
+  /** The search for what the definition says. */
+  kept: SearchState
+  /** Without these the View finds more. */
+  dropped: Loss[]
+  /** These find a little more. */
+  widened: Loss[]
+}
+
+const day = /^\d{4}-\d{2}-\d{2}$/
+
+/**
+ * toDefinition translates a search to what a Dynamic View can keep. The View finds all
+ * that the search finds: a condition that it cannot keep is dropped or widened, never narrowed.
+ */
+export function toDefinition(state: SearchState, book: Book): Translation {
+  const fields: Record<string, unknown> = {}
+  const conditions: Record<string, Condition> = {}
+  const dropped: Loss[] = []
+  const widened: Loss[] = []
+  const keep = (key: string, field: Field, condition: Condition, value: unknown) => {
+    fields[field.name] = value
+    conditions[key] = condition
+  }
+  for (const [key, c] of Object.entries(state.conditions)) {
+    const field = grammar[book][key]
+    if (c.kind === 'related') dropped.push({ key, reason: 'Views have no conditions on related records' })
+    else if (!field || c.kind === 'place') dropped.push({ key, reason: 'Views have no filter on this' })
+    else if (c.kind === 'known') {
+      const word = c.known ? 'known' : 'unknown'
+      if (field.known) keep(key, { ...field, name: field.known }, c, [word])
+      else dropped.push({ key, reason: `Views cannot ask whether it is ${word}` })
+    } else if (c.kind === 'values') {
+      const values = unique(c.values)
+      const most = field.most ?? 100
+      if (isMixed(c)) dropped.push({ key, reason: 'Views cannot have values and “unknown” together' })
+      else if (values.length > most) {
+        dropped.push({ key, reason: most === 1 ? 'Views take one value of this' : `Views take ${most} values` })
+      } else keep(key, field, { ...c, values }, values)
+    } else if (field.kind === 'date') {
+      if (![c.from, c.to].every((end) => end === undefined || day.test(end))) {
+        dropped.push({ key, reason: 'Views take whole days' })
+      } else keep(key, field, c, ends('after', c.from, 'before', c.to))
+    } else {
+      const from = digits(c.from, Math.floor)
+      const to = digits(c.to, Math.ceil)
+      if (from === null || to === null) dropped.push({ key, reason: 'Views take whole numbers from zero on' })
+      else {
+        const range: Condition = { kind: 'range', ...ends('from', from, 'to', to) }
+        if (differs(from, c.from) || differs(to, c.to)) widened.push({ key, reason: 'Views take whole numbers' })
+        keep(key, field, range, ends('min', from, 'max', to))
+      }
+    }
+  }
+  if (state.any) dropped.push({ what: 'Alternatives', reason: 'Views have no “either … or”' })
+  if (state.none) dropped.push({ what: 'What is excluded', reason: 'Views exclude nothing' })
+  if (state.source?.kind === 'book' && !Object.keys(conditions).some(isOwn)) {
+    dropped.push({ what: 'Only records of your book', reason: 'Views look everywhere' })
+  } else if (state.source?.kind === 'view') {
+    dropped.push({ what: 'Only records of this list', reason: 'Saved searches look everywhere' })
+  }
+  const q = state.query.trim()
+  const source: { source?: Source } = Object.keys(conditions).some(isOwn) ? { source: { kind: 'book' } } : {}
+  return {
+    definition: { version: 1, q, fields },
+    kept: { dataset: book, ...source, query: q, conditions },
+    dropped,
+    widened,
+  }
+}
+
+/** unique leaves out values that differ only in case or in spaces around them. */
+function unique(values: string[]): string[] {
+  const seen = new Set<string>()
+  return values.filter((v) => {
+    const folded = v.trim().toLowerCase()
+    return !seen.has(folded) && seen.add(folded)
+  })
+}
+
+/** digits makes a number whole: null if the grammar cannot say it (1 to 15 digits, none below zero). */
+function digits(text: string | undefined, round: (n: number) => number): string | null | undefined {
+  if (text === undefined) return undefined
+  const whole = String(round(Number(text)))
+  return /^\d{1,15}$/.test(whole) ? whole : null
+}
+
+const differs = (whole: string | undefined, text: string | undefined) =>
+  whole !== undefined && Number(whole) !== Number(text)
+
+function ends(first: string, from: string | undefined, second: string, to: string | undefined) {
+  return { ...(from === undefined ? {} : { [first]: from }), ...(to === undefined ? {} : { [second]: to }) }
+}
+
+/** fromDefinition is the search that a Dynamic View stands for. */
+export function fromDefinition({ definition }: View, book: Book): SearchState {
+  const state: SearchState = { dataset: book, query: definition.q ?? '', conditions: {} }
+  const fields = (definition.fields ?? {}) as Record<string, unknown>
+  for (const [key, field] of Object.entries(grammar[book])) {
+    const known = field.known && (fields[field.known] as string[] | undefined)
+    if (known) state.conditions[key] = { kind: 'known', known: known[0] === 'known' }
+    const value = fields[field.name]
+    if (Array.isArray(value)) state.conditions[key] = { kind: 'values', values: value as string[] }
+    else if (value) {
+      const { min, max, after, before } = value as Record<string, string | undefined>
+      state.conditions[key] = { kind: 'range', ...ends('from', min ?? after, 'to', max ?? before) }
+    }
+  }
+  if (Object.keys(state.conditions).some(isOwn)) state.source = { kind: 'book' }
+  return state
+}
+
+/** combined adds the conditions of a search within a View to those of the View, if both can be said together. */
+export function combined(view: SearchState, within: SearchState): { state: SearchState; dropped: Loss[] } {
+  const conditions = { ...view.conditions }
+  const dropped: Loss[] = []
+  for (const [key, c] of Object.entries(within.conditions)) {
+    const before = conditions[key]
+    const both = before ? intersection(before, c) : c
+    if (both) conditions[key] = both
+    else dropped.push({ key, reason: 'The View has another condition on this' })
+  }
+  const query = [view.query, within.query].filter(Boolean).join(' ')
+  const tooLong = query.length > 500
+  if (tooLong) dropped.push({ what: 'The text', reason: 'It is too long together with that of the View' })
+  const { any, none } = within
+  const groups = { ...(any ? { any } : {}), ...(none ? { none } : {}) }
+  return { state: { ...view, ...groups, query: tooLong ? view.query : query, conditions }, dropped }
+}
+
+function intersection(a: Condition, b: Condition): Condition | undefined {
+  if (a.kind === 'values' && b.kind === 'values' && !isMixed(a) && !isMixed(b)) {
+    const values = a.values.filter((v) => b.values.some((w) => w.toLowerCase() === v.toLowerCase()))
+    return values.length > 0 ? { kind: 'values', values } : undefined
+  }
+  if (a.kind === 'range' && b.kind === 'range') {
+    const from = extreme(a.from, b.from, 1)
+    const to = extreme(a.to, b.to, -1)
+    if (from !== undefined && to !== undefined && extreme(from, to, 1) !== to) return undefined
+    return { kind: 'range', ...ends('from', from, 'to', to) }
+  }
+  return undefined
+}
+
+/** extreme is the later or larger (1), or the earlier or smaller (-1) of two ends, either of which may be open. */
+function extreme(a: string | undefined, b: string | undefined, sign: 1 | -1): string | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  // Days compare as texts.
+  const first = day.test(a) ? a > b : Number(a) > Number(b)
+  return first === (sign === 1) ? a : b
+}

@@ -1,0 +1,46 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { RequestError } from '../api/client'
+import { datasetOf, deleteView, viewsChanged, type View } from '../api/views'
+import { go } from '../address'
+import { counted } from '../datasets'
+import { Dialog } from '../ui/dialog'
+import { Notice } from '../ui/notice'
+import { notify } from '../ui/toast'
+
+/** DeleteView says what is lost, and deletes. A View that is gone already is deleted. */
+export function DeleteView({ view, onClose }: { view: View; onClose: () => void }) {
+  const client = useQueryClient()
+  const remove = useMutation({
+    mutationFn: () =>
+      deleteView(view.workspace_id, view.id).catch((error: unknown) => {
+        if (!(error instanceof RequestError && error.code === 'view_not_found')) throw error
+      }),
+    onSuccess: () => {
+      notify(`“${view.name}” is deleted`)
+      onClose()
+      go('/views')
+      void viewsChanged(client, view.workspace_id)
+    },
+  })
+  const records = view.record_count
+  return (
+    <Dialog title={`Delete “${view.name}”?`} onClose={onClose}>
+      <p>
+        {records === undefined
+          ? 'Its filters are lost'
+          : `Which ${counted(records, datasetOf(view))} were in the list is lost`}
+        , for everyone, and so is the star of all who have one on it. Links to it no longer work.
+      </p>
+      <p>Records are not deleted: they stay in the dataset, with your status, tags and notes.</p>
+      {remove.error && <Notice error={remove.error} />}
+      <div className="actions">
+        <button className="button" autoFocus onClick={onClose}>
+          Cancel
+        </button>
+        <button className="button primary danger" disabled={remove.isPending} onClick={() => remove.mutate()}>
+          Delete the View
+        </button>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,116 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { ArrowDown, ArrowUp } from 'lucide-react'
+import { useState } from 'react'
+import { favoritesQuery, setFavorite, viewsChanged, type View } from '../api/views'
+import { followed } from '../address'
+import { Notice } from '../ui/notice'
+import { notify } from '../ui/toast'
+import { moved } from './order'
+import { Star } from './star'
+import { addressOf } from './view-row'
+
+/** Favorites are this user's Views in an order of their own: by buttons, Alt with arrows, or dragging. */
+export function Favorites({ workspace }: { workspace: string }) {
+  const client = useQueryClient()
+  const options = favoritesQuery(workspace)
+  const query = useQuery(options)
+  // Positions of the one that is dragged, and of the one below it.
+  const [drag, setDrag] = useState<{ from: number; over: number }>()
+  const [said, setSaid] = useState('')
+  const move = useMutation({
+    mutationFn: ({ view, to }: { view: View; to: number }) => setFavorite(workspace, view.id, true, to),
+    onMutate: ({ view, to }) => {
+      client.setQueryData(
+        options.queryKey,
+        (all) =>
+          all &&
+          moved(
+            all,
+            all.findIndex((v) => v.id === view.id),
+            to,
+          ),
+      )
+      setSaid(`${view.name} is number ${to + 1}`)
+    },
+    onError: (error) => notify(`The order is not saved: ${error.message}`),
+    // One after the other: the last answer is the order that stays.
+    scope: { id: 'favorites' },
+    onSettled: () => viewsChanged(client, workspace),
+  })
+  const all = query.data ?? []
+  const to = (view: View, position: number) => {
+    if (position >= 0 && position < all.length) move.mutate({ view, to: position })
+  }
+  return (
+    <aside className="rail favorites" aria-label="Favorites">
+      <div className="rail-head">
+        <h2>Favorites</h2>
+      </div>
+      {query.error && !query.data && <Notice error={query.error} retry={() => void query.refetch()} />}
+      {query.data?.length === 0 && <p className="quiet">Star a View, and it is here. Only you see your Favorites.</p>}
+      <ol>
+        {all.map((v, i) => (
+          <li
+            key={v.id}
+            draggable
+            data-over={drag && drag.over === i && drag.from !== i ? '' : undefined}
+            onDragStart={() => setDrag({ from: i, over: i })}
+            onDragEnd={() => setDrag(undefined)}
+            onDragOver={(e) => {
+              if (!drag) return
+              e.preventDefault()
+              if (drag.over !== i) setDrag({ ...drag, over: i })
+            }}
+            onDrop={(e) => {
+              e.preventDefault()
+              const view = drag && all[drag.from]
+              setDrag(undefined)
+              if (view) to(view, i)
+            }}
+            onKeyDown={(e) => {
+              const step = e.altKey ? { ArrowUp: -1, ArrowDown: 1 }[e.key] : undefined
+              if (!step) return
+              e.preventDefault()
+              to(v, i + step)
+            }}
+          >
+            <Star view={v} />
+            <a
+              href={addressOf(v)}
+              onClick={followed}
+              title={v.name}
+              draggable={false}
+              aria-keyshortcuts="Alt+ArrowUp Alt+ArrowDown"
+            >
+              <bdi>{v.name}</bdi>
+            </a>
+            <button
+              className="icon-button"
+              aria-label={`Move ${v.name} up`}
+              disabled={i === 0}
+              onClick={() => to(v, i - 1)}
+            >
+              <ArrowUp size={14} aria-hidden />
+            </button>
+            <button
+              className="icon-button"
+              aria-label={`Move ${v.name} down`}
+              disabled={i === all.length - 1}
+              onClick={() => to(v, i + 1)}
+            >
+              <ArrowDown size={14} aria-hidden />
+            </button>
+          </li>
+        ))}
+      </ol>
+      {all.length > 1 && (
+        <p className="quiet wide">
+          <kbd>Alt</kbd> with <kbd>↑</kbd> <kbd>↓</kbd> moves one.
+        </p>
+      )}
+      <p className="sr" role="status">
+        {said}
+      </p>
+    </aside>
+  )
+}

@@ -1,0 +1,82 @@
+import './dialogs.css'
+import { useQuery } from '@tanstack/react-query'
+import type { Book } from '../api/book'
+import { facetsQuery } from '../api/queries'
+import { counted, labelOf } from '../datasets'
+import { useSearch } from '../search/context'
+import { clause, phrase } from '../search/phrases'
+import { bodyOf, type SearchState } from '../search/state'
+import type { Loss } from './definition'
+
+interface Props {
+  book: Book
+  kept: SearchState
+  dropped: Loss[]
+  widened: Loss[]
+}
+
+/** Kept says what a View keeps of a search, what it cannot, and what that does to the count. */
+export function Kept({ book, kept, dropped, widened }: Props) {
+  const search = useSearch()
+  const { state } = search
+  const conditions = Object.entries(kept.conditions)
+  const nothing = conditions.length === 0 && !kept.query
+  return (
+    <>
+      <section className="kept">
+        <h3>The View keeps</h3>
+        {nothing && <p>{dropped.length > 0 ? 'None of the conditions.' : 'No condition: it has everything.'}</p>}
+        <ul>
+          {kept.query && <li>The text “{kept.query}”</li>}
+          {conditions.map(([key, c]) => {
+            const loss = widened.find((w) => w.key === key)
+            return (
+              <li key={key}>
+                <b>{labelOf(key)}</b> {phrase(search, key, c)}
+                {loss && <span className="quiet"> – {loss.reason}</span>}
+              </li>
+            )
+          })}
+        </ul>
+      </section>
+      {dropped.length > 0 && (
+        <section className="kept losses">
+          <h3>It cannot keep</h3>
+          <ul>
+            {dropped.map(({ key = '', what, reason }) => {
+              const c = state.conditions[key]
+              const related = c?.kind === 'related'
+              return (
+                <li key={key + what}>
+                  <b>{what ?? (related ? clause(search, key, c) : labelOf(key))}</b>{' '}
+                  {c && !related && phrase(search, key, c)}
+                  <span className="quiet"> – {reason}</span>
+                </li>
+              )
+            })}
+          </ul>
+        </section>
+      )}
+      {/* A View has the people that the workspace sees; counting them is not counting all. */}
+      {!nothing && dropped.length + widened.length > 0 && book !== 'contacts' && <Difference kept={kept} book={book} />}
+    </>
+  )
+}
+
+function Difference({ kept, book }: { kept: SearchState; book: Book }) {
+  const { workspace, body, kindOf } = useSearch()
+  const now = useQuery(facetsQuery(workspace.id, book, body, []))
+  const then = useQuery(facetsQuery(workspace.id, book, bodyOf(kept, kindOf), []))
+  const ready = now.data && then.data && !now.isPlaceholderData && !then.isPlaceholderData
+  return (
+    <p aria-live="polite">
+      {ready ? (
+        <>
+          The search finds {counted(now.data.count, book)}, the View <b>{counted(then.data.count, book)}</b>.
+        </>
+      ) : (
+        'Counting…'
+      )}
+    </p>
+  )
+}

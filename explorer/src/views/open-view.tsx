@@ -1,0 +1,43 @@
+import { useQuery } from '@tanstack/react-query'
+import { RequestError } from '../api/client'
+import { viewQuery } from '../api/views'
+import { followed } from '../address'
+import type { ScreenProps } from '../shell/screens'
+import { Top } from '../shell/top'
+import { SearchScreen } from '../search/search-screen'
+import { Notice } from '../ui/notice'
+import { ViewHead } from './view-head'
+
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
+
+/** OpenView searches in a View. */
+export function OpenView({ id, ...props }: ScreenProps & { id: string }) {
+  const valid = uuid.test(id)
+  const query = useQuery({ ...viewQuery(props.workspace.id, id), enabled: valid })
+  const { data: view, error } = query
+  const gone = !valid || (error instanceof RequestError && error.status === 404)
+  if (view && !gone) return <SearchScreen {...props} view={view} head={<ViewHead view={view} />} />
+  return (
+    <div className="screen">
+      <Top workspace={props.workspace} />
+      <main className="results" aria-busy={query.isFetching}>
+        {gone ? (
+          <div className="notice" role="alert">
+            <h1>This View is gone</h1>
+            <p>Somebody has deleted it, or it belongs to another workspace. The records it had are still in Search.</p>
+            <a className="button" href="/views" onClick={followed}>
+              All Views
+            </a>
+          </div>
+        ) : error ? (
+          <Notice error={error} retry={() => void query.refetch()} />
+        ) : (
+          <div className="views-wait">
+            <div className="skeleton line" style={{ width: '30%' }} />
+            <div className="skeleton line" style={{ width: '60%' }} />
+          </div>
+        )}
+      </main>
+    </div>
+  )
+}

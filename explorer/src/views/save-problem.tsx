@@ -1,0 +1,23 @@
+import { RequestError } from '../api/client'
+import { Notice } from '../ui/notice'
+
+/** isChanged reports that somebody has changed the View since it was read. */
+export const isChanged = (error: Error | null) => error instanceof RequestError && error.code === 'revision_conflict'
+
+/** SaveProblem says why a View was not saved. */
+export function SaveProblem({ error }: { error: Error }) {
+  const text = error instanceof RequestError ? texts[error.code] : undefined
+  if (!text) return <Notice error={error} />
+  return (
+    <p className="problem" role="alert">
+      {text}
+    </p>
+  )
+}
+
+const texts: Record<string, string> = {
+  view_name_conflict: 'There is a View with this name already. Names differ in more than case and accents.',
+  revision_conflict: 'Somebody has changed this View since you opened it. Saving yours takes the place of theirs.',
+  view_not_found: 'This View is gone: somebody has deleted it.',
+  limit_reached: 'This workspace has as many Views as it may have. Delete one first.',
+}

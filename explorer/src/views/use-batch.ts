@@ -1,0 +1,45 @@
+import { useRef, useState } from 'react'
+import { inBatches, type Outcome, type Run } from '../api/batch'
+
+export interface Batch {
+  /** How many records there are to do; 0 before the start. */
+  total: number
+  outcomes: Outcome[]
+  running: boolean
+  /** Why it ended before it was through. */
+  error: Error | undefined
+  start: (ids: string[], run: Run) => Promise<Outcome[]>
+  stop: () => void
+}
+
+/** useBatch runs batches and keeps what became of each record. Starting again adds to that. */
+export function useBatch(): Batch {
+  const [outcomes, setOutcomes] = useState<Outcome[]>([])
+  const [total, setTotal] = useState(0)
+  const [running, setRunning] = useState(false)
+  const [error, setError] = useState<Error>()
+  const controller = useRef<AbortController>(undefined)
+  const start = async (ids: string[], run: Run) => {
+    const mine = new AbortController()
+    controller.current = mine
+    const unique = [...new Set(ids)]
+    const again = new Set(unique)
+    let all = outcomes.filter((o) => !again.has(o.id))
+    setTotal(all.length + unique.length)
+    setOutcomes(all)
+    setError(undefined)
+    setRunning(true)
+    try {
+      await inBatches(unique, run, mine.signal, (done) => {
+        all = [...all, ...done]
+        setOutcomes(all)
+      })
+    } catch (cause) {
+      setError(cause as Error)
+    } finally {
+      setRunning(false)
+    }
+    return all
+  }
+  return { total, outcomes, running, error, start, stop: () => controller.current?.abort() }
+}

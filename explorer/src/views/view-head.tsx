@@ -1,0 +1,40 @@
+import { ArrowLeft } from 'lucide-react'
+import { bookOf } from '../source'
+import { datasetOf, type View } from '../api/views'
+import { followed } from '../address'
+import { capital, nouns } from '../datasets'
+import { useSearch } from '../search/context'
+import { clause } from '../search/phrases'
+import { fromDefinition } from './definition'
+import { Star } from './star'
+import { ViewMenu } from './view-menu'
+
+/** ViewHead stands above the search in a View: what the View is, and what one can do with it. */
+export function ViewHead({ view }: { view: View }) {
+  const search = useSearch()
+  const dataset = datasetOf(view)
+  const definition = bookOf(dataset) && view.view_type === 'dynamic' ? fromDefinition(view, dataset) : undefined
+  const words = definition
+    ? [
+        ...(definition.query ? [`“${definition.query}”`] : []),
+        ...Object.entries(definition.conditions).map(([key, c]) => clause(search, key, c)),
+      ]
+    : []
+  return (
+    <section className="view-head" aria-label="View">
+      <a className="icon-button" href="/views" onClick={followed} aria-label="All Views" title="All Views">
+        <ArrowLeft size={16} aria-hidden />
+      </a>
+      <bdi className="view-name" title={view.name}>
+        {view.name}
+      </bdi>
+      <Star view={view} />
+      <p className="view-about">
+        {capital(nouns[dataset].many)}
+        {' · '}
+        {definition ? words.join(' · ') || 'everything' : 'a list: what was added to it'}
+      </p>
+      <ViewMenu view={view} definition={definition} />
+    </section>
+  )
+}

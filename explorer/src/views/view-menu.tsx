@@ -1,0 +1,36 @@
+import { Ellipsis } from 'lucide-react'
+import { useId, useState } from 'react'
+import { followed } from '../address'
+import type { View } from '../api/views'
+import { format, type SearchState } from '../search/state'
+import { DeleteView } from './delete-view'
+import { RenameView } from './rename-view'
+
+/** ViewMenu has what one can do with a View. definition is the search that a Dynamic View stands for. */
+export function ViewMenu({ view, definition }: { view: View; definition: SearchState | undefined }) {
+  const [open, setOpen] = useState<'rename' | 'delete'>()
+  const id = useId()
+  const close = () => setOpen(undefined)
+  return (
+    <div className="view-menu">
+      <button className="icon-button" popoverTarget={id} aria-label={`More about ${view.name}`}>
+        <Ellipsis size={16} aria-hidden />
+      </button>
+      <div id={id} popover="auto" className="menu">
+        {definition && (
+          <a href={format({ ...definition, edits: view.id })} onClick={followed}>
+            Change its filters
+          </a>
+        )}
+        <button popoverTarget={id} popoverTargetAction="hide" onClick={() => setOpen('rename')}>
+          Rename…
+        </button>
+        <button popoverTarget={id} popoverTargetAction="hide" onClick={() => setOpen('delete')}>
+          Delete…
+        </button>
+      </div>
+      {open === 'rename' && <RenameView view={view} onClose={close} />}
+      {open === 'delete' && <DeleteView view={view} onClose={close} />}
+    </div>
+  )
+}

@@ -1,0 +1,65 @@
+import { useQuery } from '@tanstack/react-query'
+import { List, ListFilter } from 'lucide-react'
+import { facetsQuery } from '../api/queries'
+import { datasetOf, membersQuery, type View } from '../api/views'
+import { followed } from '../address'
+import { nouns } from '../datasets'
+import { formatMoment, formatNumber } from '../format'
+import { format, type SearchState } from '../search/state'
+import { fromDefinition } from './definition'
+import { lookOf } from './presentation'
+import { Star } from './star'
+import { ViewMenu } from './view-menu'
+
+/** addressOf is where a View is searched, as it looks. */
+export function addressOf(view: View): string {
+  const dataset = datasetOf(view)
+  const state: SearchState = { dataset, source: { kind: 'view', id: view.id }, query: '', conditions: {} }
+  return format({ ...state, ...lookOf(view, state) })
+}
+
+export function ViewRow({ view }: { view: View }) {
+  const dataset = datasetOf(view)
+  const dynamic = view.view_type === 'dynamic'
+  const members = useQuery(membersQuery(view.workspace_id))
+  const counts = useQuery({
+    ...facetsQuery(view.workspace_id, dataset, { source: { kind: 'view', id: view.id } }, []),
+    enabled: dynamic,
+  })
+  const count = dynamic ? counts.data?.count : view.record_count
+  const by = view.updated_by === null ? 'an API key' : (members.data?.get(view.updated_by) ?? 'a former member')
+  const Icon = dynamic ? ListFilter : List
+  return (
+    <tr>
+      <td>
+        <Star view={view} />
+      </td>
+      <td className="name">
+        <a href={addressOf(view)} onClick={followed} title={view.name}>
+          <bdi>{view.name}</bdi>
+        </a>
+      </td>
+      <td className="kind">
+        <Icon size={14} aria-hidden /> {dynamic ? 'Saved search' : 'List'} of {nouns[dataset].many}
+      </td>
+      <td className="numeric" aria-busy={count === undefined}>
+        {count === undefined ? (
+          counts.error ? (
+            <span className="quiet">not counted</span>
+          ) : (
+            <span className="skeleton line" />
+          )
+        ) : (
+          formatNumber(count)
+        )}
+      </td>
+      <td className="when">
+        {formatMoment(new Date(view.updated_at))}
+        {members.isPending ? '' : <span className="quiet"> by {by}</span>}
+      </td>
+      <td>
+        <ViewMenu view={view} definition={dynamic ? fromDefinition(view, dataset) : undefined} />
+      </td>
+    </tr>
+  )
+}
