@@ -145,6 +145,7 @@ test('an area is drawn, and is a condition as any other', async ({ page }) => {
   await drag('Draw a circle')
   await expect(page).toHaveURL(/\/projects\?location=[\d.]+,-[\d.]+,[\d.]+km&look=map$/)
   await expect(page.getByRole('main')).toContainText(/Location is within [\d.]+ km of/)
+  await expect(heading(page)).not.toHaveText(all ?? '')
   // What the map counts is what the search counts.
   const found = Number((await heading(page).textContent())?.replace(/\D/g, ''))
   const sum = async () => (await circles(page).allTextContents()).reduce((n, text) => n + Number(text), 0)
