@@ -170,7 +170,7 @@ test('places are chosen with keys', async ({ page }) => {
 })
 
 test('loaded rows are points', async ({ page }) => {
-  await enter(page, '/projects?cost=30000000..&look=map')
+  await enter(page, '/projects?stage=under_construction&primary_use=multifamily&cost=1000000..&look=map')
   await expect(circles(page).first()).toBeVisible()
   const before = await used()
   const response = page.waitForResponse('**/data/projects/search*')
@@ -183,7 +183,11 @@ test('loaded rows are points', async ({ page }) => {
   const { latitude, longitude } = data[0] ?? { latitude: 0, longitude: 0 }
   await page.evaluate(
     (at) => {
-      history.pushState(null, '', `/projects?cost=30000000..&look=map&at=${at}`)
+      history.pushState(
+        null,
+        '',
+        `/projects?stage=under_construction&primary_use=multifamily&cost=1000000..&look=map&at=${at}`,
+      )
       dispatchEvent(new PopStateEvent('popstate'))
     },
     `${latitude.toFixed(4)},${longitude.toFixed(4)},14`,
