@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -11,17 +12,22 @@ import (
 	"atlas/workspace/people"
 )
 
-// ClaimUser gives the claimable user with an address, compared by FoldEmail, the id of
-// the account that signed in, and reports whether there was one. The caller has checked
-// that the address is verified. A user is claimed once. An account whose id is a user's
-// claims none, and of several users with the address none is claimed.
+// ClaimUser gives the claimable user with an address the id of the account that signed
+// in, and reports whether there was one. The caller has checked that the address is
+// verified. Beyond the case of ASCII letters the addresses are equal: those that
+// FoldEmail takes as one may belong to different people. A user is claimed once. An
+// account whose id is a user's claims none, and its user cannot be claimed any more. Of
+// several users with the address none is claimed.
 func (s *System) ClaimUser(ctx context.Context, account workspace.UserID, email string) (claimed bool, err error) {
+	if _, err := s.pool.Exec(ctx, `UPDATE users SET claimable = false WHERE id = $1 AND claimable`, arg(account)); err != nil {
+		return false, toFault(err)
+	}
 	// Of two accounts at once the second waits for the row, and then finds it claimed.
 	tag, err := s.pool.Exec(ctx, `
 		UPDATE users SET id = $1, claimable = false
-		WHERE email_folded = $2 AND claimable
+		WHERE email_folded = $2 AND claimable AND lower(email COLLATE "C") = lower($3 COLLATE "C")
 		  AND (SELECT count(*) FROM users WHERE email_folded = $2 AND claimable) = 1
-		  AND NOT EXISTS (SELECT FROM users WHERE id = $1)`, arg(account), workspace.FoldEmail(email))
+		  AND NOT EXISTS (SELECT FROM users WHERE id = $1)`, arg(account), workspace.FoldEmail(email), strings.TrimSpace(email))
 	return err == nil && tag.RowsAffected() == 1, toFault(err)
 }
 

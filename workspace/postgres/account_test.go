@@ -122,3 +122,26 @@ func TestReferencesToUsersFollow(t *testing.T) {
 		t.Errorf("%d of %d references to users and members follow a new id: add ON UPDATE CASCADE", follow, all)
 	}
 }
+
+// Addresses that fold alike may belong to different people, and a user who signs in
+// after a release keeps the id for good.
+func TestOnlyTheSameAddressClaims(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t)
+	ctx := t.Context()
+	claim := func(account workspace.UserID, email string, want bool) {
+		t.Helper()
+		if got, err := p.system.ClaimUser(ctx, account, email); err != nil || got != want {
+			t.Errorf("claiming %s: %v, %v, want %v", email, got, err, want)
+		}
+	}
+	p.join(t, p.one.ID, "max@weiß.example", people.Admin)
+	claim(workspace.NewUserID(), "max@weiss.example", false)
+	owner := workspace.NewUserID()
+	claim(owner, " Max@weiß.example ", true)
+
+	_, err := p.directory.ReleaseUser(ctx, owner)
+	fatal(t, err)
+	claim(owner, "max@weiß.example", false)
+	claim(workspace.NewUserID(), "max@weiß.example", false)
+}

@@ -39,7 +39,7 @@ func (c Config) oidc() oidc.Config {
 	return oidc.Config{
 		Issuer: c.OIDCIssuer, ClientID: c.OIDCClientID, ClientSecret: c.OIDCClientSecret, Scopes: c.OIDCScopes, PublicURL: c.PublicURL,
 		// Another issuer of access tokens may name another person by the same UUID.
-		SubjectsAreIDs: c.JWTIssuer == "" || c.JWTIssuer == c.OIDCIssuer,
+		SubjectsAreIDs: c.JWTIssuer == c.OIDCIssuer || c.JWTIssuer == "" && c.JWKS == "",
 		Keys:           c.cursorKeys(),
 	}
 }

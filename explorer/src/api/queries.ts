@@ -142,7 +142,8 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
     // Pages do not change while they are here, and are no plain objects.
     structuralSharing: false,
     initialPageParam: undefined as string | undefined,
-    queryFn: async ({ pageParam, signal }) => {
+    // What is charged is not abandoned when one goes on: no signal.
+    queryFn: async ({ pageParam }) => {
       const request = api.POST(`${routeOf(dataset, source)}/search` as '/data/projects/search', {
         params: { query: { workspace_id: workspace } },
         body: {
@@ -151,7 +152,6 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
           ...(sort ? { sort } : {}),
           ...(pageParam ? { search_after: pageParam } : {}),
         } as Schemas['ProjectSearchRequest'],
-        signal,
       })
       const page = (await answer(request)) as {
         // Those of a View stand beside its dataset.
@@ -171,10 +171,9 @@ export function recordQuery(workspace: string, dataset: Dataset, id: string) {
     queryKey: ['record', workspace, dataset, id],
     ...forever,
     retry: false,
-    queryFn: async ({ signal }) => {
+    queryFn: async () => {
       const request = api.GET(`/data/${dataset}/{id}` as '/data/projects/{id}', {
         params: { path: { id }, query: { workspace_id: workspace } },
-        signal,
       })
       return (await answer(request)).data as AnyRecord
     },
@@ -230,11 +229,10 @@ export function batchQuery(workspace: string, dataset: Dataset, ids: string[]) {
     ...forever,
     enabled: false,
     retry: false,
-    queryFn: async ({ signal }) => {
+    queryFn: async () => {
       const request = api.POST(`/data/${dataset}/get/batch` as '/data/projects/get/batch', {
         params: { query: { workspace_id: workspace } },
         body: { ids },
-        signal,
       })
       const { results } = (await answer(request)).data
       return results.flatMap((r) => (r.data ? [r.data as AnyRecord] : []))

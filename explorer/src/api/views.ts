@@ -97,6 +97,15 @@ export function membersQuery(workspace: string) {
 export const viewsChanged = (client: QueryClient, workspace: string) =>
   client.invalidateQueries({ queryKey: viewsKey(workspace) })
 
+/** definitionChanged also forgets the rows of a View, which its former definition found. */
+export function definitionChanged(client: QueryClient, view: View) {
+  const dataset = datasetOf(view)
+  const here = { source: { kind: 'view', id: view.id } }
+  client.removeQueries({ queryKey: ['rows', view.workspace_id, dataset, here] })
+  void client.invalidateQueries({ queryKey: ['facets', view.workspace_id, dataset, here] })
+  return viewsChanged(client, view.workspace_id)
+}
+
 /** saveView creates a View, or changes the one with the id. */
 export async function saveView(workspace: string, view: Schemas['ViewUpsert']): Promise<View> {
   const request = api.POST('/workspace/views/upsert', { params: { query: { workspace_id: workspace } }, body: view })

@@ -3,6 +3,7 @@ import './export.css'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { useAddress, go } from '../address'
+import { sessionQuery } from '../api/queries'
 import { datasets, nouns } from '../datasets'
 import { formatNumber } from '../format'
 import { SearchContext, useSearchOfAddress } from '../search/context'
@@ -67,13 +68,14 @@ function OfAddress({ workspace, descriptors }: ScreenProps) {
 /** Kept is an export that this browser has, or one that was only asked for. */
 function Kept({ id, workspace }: { id: string; workspace: string }) {
   const job = useQuery(jobQuery(id))
+  const { data: user } = useQuery(sessionQuery)
   const source = useQuery({
     queryKey: ['export-source', id],
     queryFn: async () => (await readSource(id)) ?? null,
     enabled: job.data === null,
     staleTime: 0,
   })
-  if (job.data) return <JobView job={job.data} />
+  if (job.data && job.data.workspace === workspace && job.data.user === user?.id) return <JobView job={job.data} />
   if (job.isPending || (job.data === null && source.isFetching))
     return <div className="skeleton" style={{ height: 120 }} />
   if (source.data) {

@@ -71,7 +71,7 @@ export function NewExport({ workspace, source, id, back }: Props) {
         format,
         columns: format === 'csv' ? columns : [],
         total: uncounted && most ? most : rows,
-        capped: most !== undefined,
+        capped: !uncounted || most !== undefined,
       }
       await newExport(client, plan, source, known)
       go(`/export/${plan.id}`, { replace: true })

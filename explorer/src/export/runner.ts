@@ -132,6 +132,7 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
   const from = { rows: job.rows, at: Date.now() }
   tell({ from })
   for (let failures = 0; !paused.aborted;) {
+    let more = true
     try {
       const page = await readPage(job, source, known)
       failures = 0
@@ -140,7 +141,7 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
       const blob = new Blob([head, ...lines])
       const { cursor: _, ...rest } = job
       const rows = job.rows + page.records.length
-      const more = page.next !== undefined && !(job.capped && rows >= job.total)
+      more = page.next !== undefined && !(job.capped && rows >= job.total)
       await set(
         {
           ...rest,
@@ -153,12 +154,7 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
         },
         blob,
       )
-      if (!more) {
-        await saveFile(job)
-        notify(`${formatNumber(job.rows)} ${nouns[job.dataset].many} are exported`)
-        return
-      }
-      tell({ from })
+      if (more) tell({ from })
     } catch (error) {
       const waits = waitsFor(error, failures++)
       if (!waits) {
@@ -171,6 +167,12 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
         await signedIn(client, paused)
       } else await sleep(+(waits.until ?? 0) - Date.now(), paused)
       tell({ from })
+    }
+    // All rows are here. Saving the file can fail, and be asked for again.
+    if (!more) {
+      await saveFile(job)
+      notify(`${formatNumber(job.rows)} ${nouns[job.dataset].many} are exported`)
+      return
     }
   }
   await set({ ...job, state: 'paused' })

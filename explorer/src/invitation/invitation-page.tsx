@@ -4,6 +4,7 @@ import { useEffect } from 'react'
 import { RequestError } from '../api/client'
 import { accept } from '../api/people'
 import { leave, type User } from '../api/session'
+import { rememberWorkspace } from '../session/workspace'
 import { Mark } from '../ui/mark'
 import { Notice } from '../ui/notice'
 import { dropInvitation } from './token'
@@ -16,6 +17,7 @@ export function InvitationPage({ token, user }: { token: string; user: User }) {
   }, [])
   // The page begins anew: what it has is of the time before.
   const enter = () => {
+    if (join.data) rememberWorkspace(join.data.data.workspace_id)
     dropInvitation()
     location.assign('/')
   }

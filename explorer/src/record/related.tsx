@@ -147,7 +147,7 @@ function ByFilter({ dataset, of, by, sort, count }: ByFilterProps) {
       error={query.error}
       busy={query.isFetching || count === undefined}
       next={Math.min(pageSize, (count ?? 0) - (records?.length ?? 0))}
-      load={() => void query.fetchNextPage()}
+      load={() => void query.fetchNextPage({ cancelRefetch: false })}
     />
   )
 }

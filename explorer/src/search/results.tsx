@@ -28,7 +28,7 @@ export function Results({ counts, counting, error, retry }: Props) {
   const { workspace, state, body } = useSearch()
   const query = useInfiniteQuery(rowsQuery(workspace.id, state.dataset, body, state.sort))
   const more = () => {
-    if (!query.isFetching) void query.fetchNextPage()
+    if (!query.isFetching) void query.fetchNextPage({ cancelRefetch: false })
   }
   // Pages are kept packed; the map alone needs all their rows at once.
   // Those of the book and of Views have no location.
@@ -58,7 +58,7 @@ export function Results({ counts, counting, error, retry }: Props) {
               </span>
             ) : null}
             {(query.hasNextPage || !query.data) && (
-              <button className="button" disabled={query.isFetching} onClick={more}>
+              <button className="button" disabled={query.isFetching || counting || !counts} onClick={more}>
                 {query.error
                   ? 'Try again'
                   : `Show ${formatNumber(price)} ${query.data ? 'more' : 'rows'} · ${credits(price)}`}

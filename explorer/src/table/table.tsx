@@ -28,7 +28,7 @@ export function Table({ name, count }: Props) {
   const total = query.hasNextPage ? Math.max(count ?? 0, rows.length) : rows.length
   const price = Math.min(pageSize, total - rows.length || pageSize)
   const more = () => {
-    if (!query.isFetching) void query.fetchNextPage()
+    if (!query.isFetching) void query.fetchNextPage({ cancelRefetch: false })
   }
 
   const [picked, setPicked] = useState(nothing)
@@ -59,7 +59,7 @@ export function Table({ name, count }: Props) {
     setReading(true)
     let next = true
     while (next && !stopped.current) {
-      const { hasNextPage, isError } = await query.fetchNextPage()
+      const { hasNextPage, isError } = await query.fetchNextPage({ cancelRefetch: false })
       next = hasNextPage && !isError
     }
     setReading(false)

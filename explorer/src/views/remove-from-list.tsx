@@ -24,7 +24,7 @@ export default function RemoveFromList({ list, ids, onClose }: Props) {
     const outcomes = await batch.start(ids, (some) => removeRecords(workspace.id, list.id, some))
     const removed = outcomes.filter((o) => o.status === 'ok').map((o) => o.id)
     recordsChanged(client, workspace.id, list, removed)
-    if (removed.length < outcomes.length || outcomes.length === 0) return
+    if (removed.length < new Set(ids).size) return
     const undo = async () => {
       for (let at = 0; at < removed.length; at += 100) {
         await addRecords(workspace.id, list.id, removed.slice(at, at + 100))

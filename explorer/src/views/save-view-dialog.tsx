@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import type { Book } from '../api/book'
 import type { Schemas } from '../api/client'
-import { deleteView, saveView, viewDatasets, viewQuery, viewsChanged } from '../api/views'
+import { definitionChanged, deleteView, saveView, viewDatasets, viewQuery } from '../api/views'
 import { go } from '../address'
 import { nouns } from '../datasets'
 import { useSearch } from '../search/context'
@@ -40,7 +40,7 @@ export default function SaveViewDialog({ book, onClose }: { book: Book; onClose:
       return saveView(workspace.id, next as Schemas['ViewUpsert'])
     },
     onSuccess: (saved) => {
-      const shown = () => viewsChanged(client, workspace.id)
+      const shown = () => definitionChanged(client, saved)
       const undo = async () => {
         const { id, definition, presentation } = update ?? saved
         if (update) await saveView(workspace.id, { id, definition, presentation } as Schemas['ViewUpsert'])
