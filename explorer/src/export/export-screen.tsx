@@ -75,7 +75,9 @@ function Kept({ id, workspace }: { id: string; workspace: string }) {
     enabled: job.data === null,
     staleTime: 0,
   })
-  if (job.data && job.data.workspace === workspace && job.data.user === user?.id) return <JobView job={job.data} />
+  // A session that is over leaves the export on the page.
+  const mine = job.data?.workspace === workspace && (!user || job.data.user === user.id)
+  if (job.data && mine) return <JobView job={job.data} />
   if (job.isPending || (job.data === null && source.isFetching))
     return <div className="skeleton" style={{ height: 120 }} />
   if (source.data) {
