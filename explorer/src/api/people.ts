@@ -1,23 +1,11 @@
 import { mutationOptions, queryOptions } from '@tanstack/react-query'
 import { answer, api, type Schemas } from './client'
+import { all, maxPage } from './lists'
 
 export type Member = Schemas['Member']
 export type Role = Schemas['Role']
 export type Invitation = Schemas['Invitation']
 export type InvitedRole = Invitation['role']
-
-/** The largest page of these lists. */
-const limit = 100
-
-/** pages reads a list to its end. */
-async function pages<T>(read: (offset: number) => Promise<T[]>): Promise<T[]> {
-  const all: T[] = []
-  for (;;) {
-    const page = await read(all.length)
-    all.push(...page)
-    if (page.length < limit) return all
-  }
-}
 
 const query = (workspace: string) => ({ workspace_id: workspace })
 
@@ -25,8 +13,8 @@ export const membersQuery = (workspace: string) =>
   queryOptions({
     queryKey: ['members', workspace],
     queryFn: ({ signal }) =>
-      pages(async (offset) => {
-        const params = { query: { ...query(workspace), limit, offset } }
+      all(async (offset) => {
+        const params = { query: { ...query(workspace), limit: maxPage, offset } }
         return (await answer(api.GET('/workspace/members', { params, signal }))).data.members
       }),
   })
@@ -35,8 +23,8 @@ export const invitationsQuery = (workspace: string) =>
   queryOptions({
     queryKey: ['invitations', workspace],
     queryFn: ({ signal }) =>
-      pages(async (offset) => {
-        const params = { query: { ...query(workspace), limit, offset } }
+      all(async (offset) => {
+        const params = { query: { ...query(workspace), limit: maxPage, offset } }
         return (await answer(api.GET('/workspace/invitations', { params, signal }))).data.invitations
       }),
   })

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { Book } from './book'
 import { answer, api, type Schemas } from './client'
+import { all, maxPage } from './lists'
 import { changeRows } from './queries'
 
 export type View = Schemas['View']
@@ -25,8 +26,6 @@ export interface Narrowing {
 
 /** How many Views a page of the list has. */
 const pageSize = 50
-/** The most that a list of the API has. */
-const maxPage = 100
 
 const viewsKey = (workspace: string) => ['views', workspace]
 
@@ -54,16 +53,6 @@ export function viewQuery(workspace: string, id: string) {
       return (await answer(api.GET('/workspace/views/{id}', { params, signal }))).data.view
     },
   })
-}
-
-/** all reads a list to its end. */
-async function all<T>(page: (offset: number) => Promise<T[]>): Promise<T[]> {
-  const found: T[] = []
-  for (;;) {
-    const next = await page(found.length)
-    found.push(...next)
-    if (next.length < maxPage) return found
-  }
 }
 
 /** favoritesQuery lists the user's Favorites in their order. */

@@ -5,7 +5,8 @@ import type { Measure } from '../api/queries'
 import { useSearch } from '../search/context'
 import { notify } from '../ui/toast'
 import { measureLabel, type Dimension } from './dimensions'
-import { csv, pictureOf, png, save } from './download'
+import { saveFile } from '../ui/save-file'
+import { csv, pictureOf, png } from './download'
 import { rows, type Point } from './points'
 
 interface Props {
@@ -55,7 +56,7 @@ export function ChartDownload({ title, points, dimension, measure, drawing }: Pr
               void Promise.resolve()
                 .then(content)
                 .then(
-                  (blob) => save(`${name}.${extension}`, blob),
+                  (blob) => saveFile(`${name}.${extension}`, blob),
                   (error: Error) => notify(`The picture could not be made: ${error.message}`),
                 )
             }}

@@ -1,11 +1,10 @@
-// As the exports of the command line: some spreadsheets skip leading spaces, some take fullwidth signs.
-const formula = /^[\u0000-\u0020\u00a0\u3000\ufeff]*[=+\-@＝＋－＠]|^[\t\r\n]/
+import { likeFormula } from '../formula'
 
 /** csv writes a table as RFC 4180. A text that a spreadsheet might take for a formula begins with an apostrophe. */
 export function csv(table: (string | number | null)[][]): string {
   const cell = (value: string | number | null) => {
     if (typeof value !== 'string') return value === null ? '' : String(value)
-    const safe = formula.test(value) ? `'${value}` : value
+    const safe = likeFormula.test(value) ? `'${value}` : value
     return /[",\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
   }
   return table.map((row) => row.map(cell).join(',') + '\r\n').join('')
@@ -74,14 +73,4 @@ export async function png({ svg, width, height }: ReturnType<typeof pictureOf>):
   } finally {
     URL.revokeObjectURL(address)
   }
-}
-
-/** save hands a file to the browser. */
-export function save(name: string, content: Blob): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(content)
-  link.download = name
-  link.click()
-  // The browser reads the file after the click.
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }

@@ -1,3 +1,4 @@
+import { likeFormula } from '../formula'
 import { elements, members } from './raw-json'
 
 export type Format = 'csv' | 'ndjson'
@@ -40,9 +41,3 @@ function plain(raw: string): string {
   if (raw.startsWith('[')) return elements(raw).map(plain).join('')
   return raw
 }
-
-/**
- * Texts that a spreadsheet may evaluate. Some spreadsheets skip leading spaces and control
- * characters, and East Asian ones accept fullwidth signs.
- */
-const likeFormula = /^(?:[\t\r\n]|[\u0000-\u0020\u00a0\u3000\ufeff]*[=+\-@＝＋－＠])/

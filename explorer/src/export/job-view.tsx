@@ -6,7 +6,7 @@ import { credits, formatMoment, formatNumber } from '../format'
 import { Notice } from '../ui/notice'
 import { pageSize } from './page'
 import { forget, pause, resume, stop, useProgress, type Progress } from './runner'
-import { fileName, saveFile } from './save'
+import { fileName, saveExport } from './save'
 import type { Job } from './store'
 
 /** JobView is one export: how far it is, and what one can do with it. */
@@ -63,7 +63,7 @@ function Actions({ client, job, progress }: { client: QueryClient; job: Job; pro
     <button
       className={job.state === 'complete' ? 'button primary' : 'button'}
       disabled={job.pages === 0}
-      onClick={() => void saveFile(job)}
+      onClick={() => void saveExport(job)}
     >
       {job.state === 'complete' ? 'Save the file' : `Save ${formatNumber(job.rows)} rows`}
     </button>

@@ -7,7 +7,7 @@ import { formatNumber } from '../format'
 import { notify } from '../ui/toast'
 import { csv, ndjson, row } from './format'
 import { readPage } from './page'
-import { saveFile } from './save'
+import { saveExport } from './save'
 import {
   appendPage,
   readJob,
@@ -170,7 +170,7 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
     }
     // All rows are here. Saving the file can fail, and be asked for again.
     if (!more) {
-      await saveFile(job)
+      await saveExport(job)
       notify(`${formatNumber(job.rows)} ${nouns[job.dataset].many} are exported`)
       return
     }

@@ -1,3 +1,4 @@
+import { likeFormula } from '../formula'
 import { valueOf } from '../search/columns'
 import type { AnyRecord } from '../datasets'
 
@@ -22,12 +23,9 @@ export function csvOf(records: AnyRecord[], keys: string[]): string {
   return [columns, ...lines].map((line) => `${line.join(',')}\n`).join('')
 }
 
-// Some spreadsheets skip what is before the sign, and East Asian ones accept fullwidth signs.
-const formula = /^[\t\r\n]|^[\0- \u00a0\u3000\ufeff]*[=+\-@＝＋－＠]/
-
 function field(value: unknown): string {
   const text = Array.isArray(value) ? value.map((v) => String(v).replaceAll(/[\\;]/g, '\\$&')).join(';') : textOf(value)
   // A spreadsheet runs no text as a formula. Numbers stay as they are.
-  const safe = typeof value !== 'number' && formula.test(text) ? `'${text}` : text
+  const safe = typeof value !== 'number' && likeFormula.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) || safe.trim() !== safe ? `"${safe.replaceAll('"', '""')}"` : safe
 }
