@@ -153,6 +153,17 @@ test('two workspaces, each in its address', async ({ page, context }) => {
   await page.getByRole('link', { name: /^Projects/ }).click()
   await entered(page)
   expect(new URL(page.url()).searchParams.get('workspace')).toBe(short(two))
+  // Links say so too, for those who open them in another tab or copy them.
+  const links = page.locator('a[href^="/"]:not([href="/docs"]):not(.workspaces a)')
+  const hrefs = await links.evaluateAll((all) => all.map((a) => a.getAttribute('href') ?? ''))
+  expect(hrefs.length).toBeGreaterThan(10)
+  expect(hrefs.filter((href) => !href.endsWith(`workspace=${short(two)}`))).toEqual([])
+  const [tab] = await Promise.all([
+    context.waitForEvent('page'),
+    page.getByRole('link', { name: 'Views', exact: true }).click({ modifiers: ['ControlOrMeta'] }),
+  ])
+  await expect(tab.getByRole('link', { name: 'Atlas, Workspace 2' })).toBeVisible()
+  await tab.close()
 
   // Another tab begins in the last one, and goes to the other. This one stays where it is.
   const other = await context.newPage()

@@ -32,6 +32,9 @@ export function keep(name: string, value: string): void {
   tell()
 }
 
+/** link is the address of a link within the page, whole for another tab too, and what a click does. */
+export const link = (to: string) => ({ href: withKept(to), onClick: followed })
+
 function withKept(to: string): string {
   const [name = ''] = kept.split('=')
   if (!name || new URL(to, location.origin).searchParams.has(name)) return to
@@ -46,7 +49,7 @@ export function go(to: string, { replace = false } = {}): void {
   tell()
 }
 
-/** followed is the onClick of a link within the page; other clicks are the browser's. */
+/** followed is what a click on a link within the page does; other clicks are the browser's. */
 export function followed(event: React.MouseEvent<HTMLAnchorElement>): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
     return

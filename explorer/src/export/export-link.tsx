@@ -1,5 +1,5 @@
 import { Download } from 'lucide-react'
-import { followed } from '../address'
+import { link } from '../address'
 import { useSearch } from '../search/context'
 import { format } from '../search/state'
 import { credits, formatNumber } from '../format'
@@ -10,7 +10,7 @@ export function ExportLink({ count }: { count: number | undefined }) {
   if (!count) return null
   const title = `Export ${formatNumber(count)} rows for ${credits(count)}; asks first`
   return (
-    <a className="icon-button" href={`/export${format(search)}`} onClick={followed} aria-label={title} title={title}>
+    <a className="icon-button" {...link(`/export${format(search)}`)} aria-label={title} title={title}>
       <Download size={15} aria-hidden />
     </a>
   )

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { followed } from '../address'
+import { link } from '../address'
 import { sessionQuery } from '../api/queries'
 import { formatMoment, formatNumber } from '../format'
 import { fileName } from './save'
@@ -71,9 +71,7 @@ function Table({ jobs }: { jobs: Job[] }) {
         {jobs.map((job) => (
           <tr key={job.id}>
             <td>
-              <a href={`/export/${job.id}`} onClick={followed}>
-                {fileName(job)}
-              </a>
+              <a {...link(`/export/${job.id}`)}>{fileName(job)}</a>
             </td>
             <td>{states[job.state]}</td>
             <td className="numeric">

@@ -2,7 +2,7 @@ import '../ui/page.css'
 import './export.css'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { useAddress, go } from '../address'
+import { go, link, useAddress } from '../address'
 import { sessionQuery } from '../api/queries'
 import { datasets, nouns } from '../datasets'
 import { formatNumber } from '../format'
@@ -100,7 +100,7 @@ function Kept({ id, workspace }: { id: string; workspace: string }) {
     <div className="notice">
       <h2>This browser has no such export</h2>
       <p>Exports are kept for seven days in the browser that made them.</p>
-      <a className="button" href="/export">
+      <a className="button" {...link('/export')}>
         All exports
       </a>
     </div>

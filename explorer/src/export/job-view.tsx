@@ -1,6 +1,6 @@
 import { useQueryClient, type QueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { followed, go } from '../address'
+import { go, link } from '../address'
 import { RequestError } from '../api/client'
 import { credits, formatMoment, formatNumber } from '../format'
 import { Notice } from '../ui/notice'
@@ -49,9 +49,7 @@ export function JobView({ job }: { job: Job }) {
         {done
           ? 'The file is kept in this browser for seven days, or until you remove it.'
           : 'What is written is kept in this browser and not paid for again.'}{' '}
-        <a href="/export" onClick={followed}>
-          All exports
-        </a>
+        <a {...link('/export')}>All exports</a>
       </p>
     </>
   )

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import { followed, go } from '../address'
+import { go, link } from '../address'
 import { answer, api, type Schemas } from '../api/client'
 import { creditsQuery, findLoaded, sessionQuery } from '../api/queries'
 import { nouns } from '../datasets'
@@ -84,7 +84,7 @@ export function NewExport({ workspace, source, id, back }: Props) {
       <div className="notice">
         <h2>Nothing to export</h2>
         <p>No {nouns[dataset].one} matches this search.</p>
-        <a className="button" href={back} onClick={followed}>
+        <a className="button" {...link(back)}>
           Back to the search
         </a>
       </div>
@@ -181,7 +181,7 @@ export function NewExport({ workspace, source, id, back }: Props) {
               ? 'Export · 1 credit a row'
               : `Export ${formatNumber(rows || 0)} ${rows === 1 ? 'row' : 'rows'} · ${credits(price || 0)}`}
         </button>
-        <a className="button" href={back} onClick={followed}>
+        <a className="button" {...link(back)}>
           Back to the search
         </a>
         {window && <span className="quiet">{credits(window.remaining)} left</span>}

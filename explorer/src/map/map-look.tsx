@@ -2,7 +2,7 @@ import './map.css'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Circle, Maximize, Minus, Plus, Square } from 'lucide-react'
 import { lazy, Suspense, useMemo, useState } from 'react'
-import { followed } from '../address'
+import { link } from '../address'
 import { facetsQuery } from '../api/queries'
 import { capital, counted, nouns, type AnyRecord, type Dataset } from '../datasets'
 import { useSearch } from '../search/context'
@@ -34,7 +34,7 @@ function NoLocation({ dataset }: { dataset: Dataset }) {
     <div className="notice">
       <h2>{many} have no location</h2>
       <p>A map shows projects. {many} are seen in the table and in charts.</p>
-      <a className="button" href="/projects?look=map" onClick={followed}>
+      <a className="button" {...link('/projects?look=map')}>
         Map of projects
       </a>
     </div>

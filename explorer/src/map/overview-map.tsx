@@ -1,7 +1,7 @@
 import './overview-map.css'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo, useRef } from 'react'
-import { followed } from '../address'
+import { link } from '../address'
 import { useSearch } from '../search/context'
 import type { Box } from '../search/place'
 import { format } from '../search/state'
@@ -37,8 +37,7 @@ export default function OverviewMap() {
         ref={box}
         className="still"
         aria-label="Open the map"
-        href={format({ ...state, look: 'map' })}
-        onClick={followed}
+        {...link(format({ ...state, look: 'map' }))}
         // The map is there sooner.
         onPointerEnter={() => void import('./map-canvas')}
       >

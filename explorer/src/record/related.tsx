@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
 import { useId, useRef, useState } from 'react'
 import { batchQuery, facetsQuery, pageSize, rowsQuery, type Sort } from '../api/queries'
-import { followed } from '../address'
+import { link } from '../address'
 import { capital, nouns, type AnyRecord, type Dataset, type Records } from '../datasets'
 import { credits, formatDay, formatNumber } from '../format'
 import { nameOf } from '../search/columns'
@@ -197,9 +197,7 @@ function Item({ dataset, record }: { dataset: Dataset; record: AnyRecord }) {
   return (
     <li>
       {dataset === 'signals' && <time>{formatDay((record as Records['signals']).occurred_at)}</time>}
-      <a href={format({ dataset, record: record.id, query: '', conditions: {} })} onClick={followed}>
-        {nameOf(record)}
-      </a>
+      <a {...link(format({ dataset, record: record.id, query: '', conditions: {} }))}>{nameOf(record)}</a>
       <span className="quiet">{about(dataset, record)}</span>
     </li>
   )

@@ -1,4 +1,4 @@
-import { followed } from '../address'
+import { link } from '../address'
 import { nouns } from '../datasets'
 import { useSearch } from './context'
 
@@ -20,7 +20,7 @@ export function EmptyPlace() {
           tag or a note.
         </p>
       )}
-      <a className="button" href={`/${state.dataset}`} onClick={followed}>
+      <a className="button" {...link(`/${state.dataset}`)}>
         Search {many}
       </a>
     </div>

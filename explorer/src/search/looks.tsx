@@ -1,6 +1,6 @@
 import './looks.css'
 import { ChartColumn, Map as MapIcon, Table2, type LucideIcon } from 'lucide-react'
-import { followed } from '../address'
+import { link } from '../address'
 import { useSearch } from './context'
 import { format, type Look } from './state'
 
@@ -18,8 +18,7 @@ export function Looks() {
       {looks.map(({ look, label, icon: Icon }) => (
         <a
           key={label}
-          href={format(look ? { ...search, look } : search)}
-          onClick={followed}
+          {...link(format(look ? { ...search, look } : search))}
           aria-current={look === current ? 'page' : undefined}
         >
           <Icon size={14} aria-hidden />

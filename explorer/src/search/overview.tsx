@@ -2,7 +2,7 @@ import { useQueries, useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
 import type { Schemas } from '../api/client'
 import { facetsQuery, type Counts } from '../api/queries'
-import { followed } from '../address'
+import { link } from '../address'
 import { capital, labelOf, nouns, overviewDate, type Dataset } from '../datasets'
 import { credits, formatNumber } from '../format'
 import { Histogram, type Bar } from '../ui/histogram'
@@ -186,7 +186,7 @@ function WorthTrying() {
       <ul className="ideas">
         {alive.slice(0, 5).map(({ text, state, count }) => (
           <li key={text}>
-            <a href={format(state)} onClick={followed}>
+            <a {...link(format(state))}>
               {text}
               <span className="count">
                 {count === undefined ? '' : `${formatNumber(count)} ${noun(state.dataset, count)}`}

@@ -1,7 +1,7 @@
 import { useQueries } from '@tanstack/react-query'
 import { Building2, HardHat, Radio, Users, type LucideIcon } from 'lucide-react'
 import { facetsQuery } from '../api/queries'
-import { followed } from '../address'
+import { link } from '../address'
 import { books } from '../api/book'
 import { capital, datasets, nouns, type Dataset } from '../datasets'
 import { formatNumber } from '../format'
@@ -30,8 +30,7 @@ export function Tabs({ count }: { count: number | undefined }) {
         return (
           <a
             key={d}
-            href={format({ ...here, dataset: d, query: state.query, conditions: {} })}
-            onClick={followed}
+            {...link(format({ ...here, dataset: d, query: state.query, conditions: {} }))}
             aria-current={d === state.dataset ? 'page' : undefined}
           >
             <Icon size={15} aria-hidden />

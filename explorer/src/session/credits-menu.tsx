@@ -1,7 +1,7 @@
 import './credits-menu.css'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { followed } from '../address'
+import { followed, link } from '../address'
 import type { Schemas } from '../api/client'
 import { usageQuery } from '../api/usage'
 import { workspaceQuery } from '../api/queries'
@@ -47,7 +47,7 @@ export function CreditsMenu({ id, window }: Props) {
         </ul>
       )}
       <a
-        href="/settings/usage"
+        {...link('/settings/usage')}
         onClick={(e) => {
           document.getElementById(id)?.hidePopover()
           followed(e)

@@ -1,7 +1,7 @@
 import './session.css'
 import { useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
-import { followed } from '../address'
+import { followed, link } from '../address'
 import { sessionQuery, workspaceQuery } from '../api/queries'
 import { leave } from '../api/session'
 import { useTheme, themes } from '../ui/theme'
@@ -41,10 +41,10 @@ export function UserMenu() {
             ))}
           </div>
         </fieldset>
-        <a href="/settings/members" onClick={open}>
+        <a {...link('/settings/members')} onClick={open}>
           Settings
         </a>
-        <a href="/export" onClick={open}>
+        <a {...link('/export')} onClick={open}>
           Exports
         </a>
         <a href="/docs">API documentation</a>

@@ -1,7 +1,7 @@
 import '../ui/page.css'
 import './settings.css'
 import { useEffect } from 'react'
-import { followed, useAddress } from '../address'
+import { link, useAddress } from '../address'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
 import { Members } from './members'
@@ -27,12 +27,7 @@ export default function SettingsScreen(props: ScreenProps) {
       <div className="page settings">
         <nav aria-label="Settings">
           {sections.map((s) => (
-            <a
-              key={s.path}
-              href={`/settings/${s.path}`}
-              onClick={followed}
-              aria-current={s.label === label ? 'page' : undefined}
-            >
+            <a key={s.path} {...link(`/settings/${s.path}`)} aria-current={s.label === label ? 'page' : undefined}>
               {s.label}
             </a>
           ))}

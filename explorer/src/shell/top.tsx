@@ -1,6 +1,6 @@
 import './shell.css'
 import type { ReactNode } from 'react'
-import { followed, useAddress } from '../address'
+import { link, useAddress } from '../address'
 import { CreditsMeter } from '../session/credits-meter'
 import { UserMenu } from '../session/user-menu'
 import { Mark } from '../ui/mark'
@@ -18,19 +18,14 @@ export function Top({ workspace, children }: Props) {
   const shown = [searchScreen, ...screens].filter((s) => s.inHeader)
   return (
     <header className="top">
-      <a className="brand" href="/" onClick={followed} aria-label={`Atlas, ${workspace.name}`}>
+      <a className="brand" {...link('/')} aria-label={`Atlas, ${workspace.name}`}>
         <Mark />
         <span>{workspace.name}</span>
       </a>
       {shown.length > 1 && (
         <nav className="screens" aria-label="Screens">
           {shown.map(({ path, label, icon: Icon }) => (
-            <a
-              key={path}
-              href={`/${path}`}
-              onClick={followed}
-              aria-current={path === current.path ? 'page' : undefined}
-            >
+            <a key={path} {...link(`/${path}`)} aria-current={path === current.path ? 'page' : undefined}>
               <Icon size={15} aria-hidden />
               <span>{label}</span>
             </a>

@@ -1,5 +1,5 @@
 import { memo } from 'react'
-import { followed } from '../address'
+import { link } from '../address'
 import type { AnyRecord } from '../datasets'
 import { nameOf, type Column } from '../search/columns'
 
@@ -50,7 +50,7 @@ export const Row = memo(function Row({ record, index, top, height, columns, href
           data-column={i}
         >
           {i === 0 ? (
-            <a tabIndex={-1} href={hrefOf(record.id)} onClick={followed} title={name}>
+            <a tabIndex={-1} {...link(hrefOf(record.id))} title={name}>
               {c.cell(record)}
             </a>
           ) : (

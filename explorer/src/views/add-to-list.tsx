@@ -11,7 +11,7 @@ import {
   viewsQuery,
   type View,
 } from '../api/views'
-import { followed } from '../address'
+import { link } from '../address'
 import { counted } from '../datasets'
 import { formatNumber } from '../format'
 import { useSearch } from '../search/context'
@@ -99,7 +99,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
                   Try {formatNumber(left.length)} again
                 </button>
               )}
-              <a className="button" href={addressOf(chosen)} onClick={followed}>
+              <a className="button" {...link(addressOf(chosen))}>
                 Open the list
               </a>
               <button className="button primary" autoFocus onClick={onClose}>

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import { useState } from 'react'
 import { favoritesQuery, setFavorite, viewsChanged, type View } from '../api/views'
-import { followed } from '../address'
+import { link } from '../address'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { moved } from './order'
@@ -75,13 +75,7 @@ export function Favorites({ workspace }: { workspace: string }) {
             }}
           >
             <Star view={v} />
-            <a
-              href={addressOf(v)}
-              onClick={followed}
-              title={v.name}
-              draggable={false}
-              aria-keyshortcuts="Alt+ArrowUp Alt+ArrowDown"
-            >
+            <a {...link(addressOf(v))} title={v.name} draggable={false} aria-keyshortcuts="Alt+ArrowUp Alt+ArrowDown">
               <bdi>{v.name}</bdi>
             </a>
             <button

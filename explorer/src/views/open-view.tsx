@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { RequestError } from '../api/client'
 import { viewQuery } from '../api/views'
-import { followed } from '../address'
+import { link } from '../address'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
 import { SearchScreen } from '../search/search-screen'
@@ -25,7 +25,7 @@ export function OpenView({ id, ...props }: ScreenProps & { id: string }) {
           <div className="notice" role="alert">
             <h1>This View is gone</h1>
             <p>Somebody has deleted it, or it belongs to another workspace. The records it had are still in Search.</p>
-            <a className="button" href="/views" onClick={followed}>
+            <a className="button" {...link('/views')}>
               All Views
             </a>
           </div>

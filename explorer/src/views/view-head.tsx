@@ -1,7 +1,7 @@
 import { ArrowLeft } from 'lucide-react'
 import { bookOf } from '../source'
 import { datasetOf, type View } from '../api/views'
-import { followed } from '../address'
+import { link } from '../address'
 import { capital, nouns } from '../datasets'
 import { useSearch } from '../search/context'
 import { clause } from '../search/phrases'
@@ -22,7 +22,7 @@ export function ViewHead({ view }: { view: View }) {
     : []
   return (
     <section className="view-head" aria-label="View">
-      <a className="icon-button" href="/views" onClick={followed} aria-label="All Views" title="All Views">
+      <a className="icon-button" {...link('/views')} aria-label="All Views" title="All Views">
         <ArrowLeft size={16} aria-hidden />
       </a>
       <bdi className="view-name" title={view.name}>

@@ -1,6 +1,6 @@
 import { Ellipsis } from 'lucide-react'
 import { useId, useState } from 'react'
-import { followed } from '../address'
+import { link } from '../address'
 import type { View } from '../api/views'
 import { format, type SearchState } from '../search/state'
 import { DeleteView } from './delete-view'
@@ -17,11 +17,7 @@ export function ViewMenu({ view, definition }: { view: View; definition: SearchS
         <Ellipsis size={16} aria-hidden />
       </button>
       <div id={id} popover="auto" className="menu">
-        {definition && (
-          <a href={format({ ...definition, edits: view.id })} onClick={followed}>
-            Change its filters
-          </a>
-        )}
+        {definition && <a {...link(format({ ...definition, edits: view.id }))}>Change its filters</a>}
         <button popoverTarget={id} popoverTargetAction="hide" onClick={() => setOpen('rename')}>
           Rename…
         </button>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { List, ListFilter } from 'lucide-react'
 import { facetsQuery } from '../api/queries'
 import { datasetOf, membersQuery, type View } from '../api/views'
-import { followed } from '../address'
+import { link } from '../address'
 import { nouns } from '../datasets'
 import { formatMoment, formatNumber } from '../format'
 import { format, type SearchState } from '../search/state'
@@ -35,7 +35,7 @@ export function ViewRow({ view }: { view: View }) {
         <Star view={view} />
       </td>
       <td className="name">
-        <a href={addressOf(view)} onClick={followed} title={view.name}>
+        <a {...link(addressOf(view))} title={view.name}>
           <bdi>{view.name}</bdi>
         </a>
       </td>
