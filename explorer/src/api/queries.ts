@@ -214,28 +214,35 @@ export function findLoaded(
 ): AnyRecord | undefined {
   const row = findRow(client, workspace, dataset, id, (source) => !source)
   if (row) return row
-  const cache = client.getQueryCache()
-  for (const query of cache.findAll({ queryKey: ['batch', workspace, dataset] })) {
+  const one = client.getQueryData(recordQuery(workspace, dataset, id).queryKey)
+  if (one) return one
+  for (const query of client.getQueryCache().findAll({ queryKey: ['batch', workspace, dataset] })) {
     const found = (query.state.data as AnyRecord[] | undefined)?.find((r) => r.id === id)
     if (found) return found
   }
   return undefined
 }
 
-/** batchQuery reads records by id, each for a credit. Those that are gone are left out. */
+/** batchQuery reads records by id, each that is not loaded for a credit. Those that are gone are left out. */
 export function batchQuery(workspace: string, dataset: Dataset, ids: string[]) {
   return queryOptions({
     queryKey: ['batch', workspace, dataset, ids],
     ...forever,
     enabled: false,
     retry: false,
-    queryFn: async () => {
-      const request = api.POST(`/data/${dataset}/get/batch` as '/data/projects/get/batch', {
-        params: { query: { workspace_id: workspace } },
-        body: { ids },
-      })
-      const { results } = (await answer(request)).data
-      return results.flatMap((r) => (r.data ? [r.data as AnyRecord] : []))
+    queryFn: async ({ client }) => {
+      const found = ids.map((id) => findLoaded(client, workspace, dataset, id))
+      const missing = ids.filter((_, i) => !found[i])
+      if (missing.length > 0) {
+        const request = api.POST(`/data/${dataset}/get/batch` as '/data/projects/get/batch', {
+          params: { query: { workspace_id: workspace } },
+          body: { ids: missing },
+        })
+        for (const { data } of (await answer(request)).data.results) {
+          if (data) found[ids.indexOf(data.id)] = data as AnyRecord
+        }
+      }
+      return found.filter((r) => r !== undefined)
     },
   })
 }

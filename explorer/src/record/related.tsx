@@ -1,6 +1,6 @@
-import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useId, useRef, useState } from 'react'
-import { batchQuery, facetsQuery, pageSize, rowsQuery, type Sort } from '../api/queries'
+import { batchQuery, facetsQuery, findLoaded, pageSize, rowsQuery, type Sort } from '../api/queries'
 import { link } from '../address'
 import { capital, nouns, type AnyRecord, type Dataset, type Records } from '../datasets'
 import { credits, formatDay, formatNumber } from '../format'
@@ -115,14 +115,16 @@ export function Related({ dataset, record }: { dataset: Dataset; record: AnyReco
 function ByIDs({ dataset, ids }: { dataset: Dataset; ids: string[] }) {
   const { workspace } = useSearch()
   const wanted = ids.slice(0, 100)
+  const client = useQueryClient()
+  const found = wanted.flatMap((id) => findLoaded(client, workspace.id, dataset, id) ?? [])
   const query = useQuery(batchQuery(workspace.id, dataset, wanted))
   return (
     <List
       dataset={dataset}
-      records={query.data}
+      records={query.data ?? (found.length > 0 ? found : undefined)}
       error={query.error}
       busy={query.isFetching}
-      next={query.data ? 0 : wanted.length}
+      next={query.data ? 0 : wanted.length - found.length}
       load={() => void query.refetch()}
     />
   )
