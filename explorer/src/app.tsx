@@ -6,6 +6,7 @@ import { descriptorsQuery, sessionQuery, workspaceQuery } from './api/queries'
 import { leave, signIn, takeFailure, takeLink, type User } from './api/session'
 import { InvitationPage } from './invitation/invitation-page'
 import { takeInvitation, useInvitation } from './invitation/token'
+import { NotSavedElsewhere } from './record/not-saved'
 import { screenOf } from './shell/screens'
 import { NoWorkspace } from './session/no-workspace'
 import { SessionOver, SignedOut, Unreachable } from './session/signed-out'
@@ -62,6 +63,7 @@ export function App() {
         ) : (
           <InvitationPage token={invitation} user={last} />
         )}
+        <NotSavedElsewhere />
         <Toasts />
         {session.data === null && <SessionOver />}
       </>

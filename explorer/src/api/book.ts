@@ -96,7 +96,12 @@ export interface Change {
   next: Upsert | null
   /** Null: it was not in the book. Absent: whatever others have saved is replaced. */
   seen?: Annotations | null
+  /** What to say once it is saved. */
+  done?: string
 }
+
+/** editsKey is the key of all edits of records, with a record of its edits. */
+export const editsKey = (...of: [workspace: string, book: Book, id: string] | []) => ['edit', ...of]
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null)
 
@@ -105,8 +110,12 @@ const same = (a: unknown, b: unknown) => JSON.stringify(a ?? null) === JSON.stri
  * is read before, for free too: what somebody else has changed meanwhile is a Conflict,
  * but tags of both are kept. Two who save within the same moment are not noticed.
  */
-export function annotate(workspace: string, book: Book, id: string) {
+export function annotate(workspace: string, book: Book, id: string, name: string) {
   return mutationOptions({
+    mutationKey: editsKey(workspace, book, id),
+    meta: { name },
+    // An edit that failed stays until it is saved or given up.
+    gcTime: Infinity,
     mutationFn: async ({ next, seen }: Change): Promise<Annotations | null> => {
       let change = next
       if (seen !== undefined) {

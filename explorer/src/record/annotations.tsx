@@ -10,7 +10,6 @@ import {
   tiers,
   type Annotations as Values,
   type Book,
-  type Change,
 } from '../api/book'
 import type { Schemas } from '../api/client'
 import { findRow } from '../api/queries'
@@ -19,12 +18,13 @@ import { notify } from '../ui/toast'
 import { useFocusAfter } from '../ui/use-focus-after'
 import { useSearch } from '../search/context'
 import { ConflictNotice } from './conflict-notice'
+import { NotSaved } from './not-saved'
+import { drop, typedIn, useUnsaved } from './unsaved'
 
 /** Annotations are the workspace's own status, tags, notes and tier, saved at once. */
-export function Annotations({ book, id }: { book: Book; id: string }) {
+export function Annotations({ book, id, name }: { book: Book; id: string; name: string }) {
   const { workspace } = useSearch()
   const query = useQuery(bookQuery(workspace.id, book, id))
-  const save = useMutation(annotate(workspace.id, book, id))
   const title = useId()
   const client = useQueryClient()
   // A row of the book says the same, and is paid for.
@@ -32,22 +32,32 @@ export function Annotations({ book, id }: { book: Book; id: string }) {
   const before = query.data === undefined && row ? ofRow(row as Parameters<typeof ofRow>[0]) : query.data
   const section = useRef<HTMLElement>(null)
   const focusSection = useFocusAfter(() => section.current, before === undefined ? 0 : 1)
-  const change = (next: Partial<Values> | null, what: string) => {
-    const seen = before ?? null
-    save.mutate(
-      { next, seen },
-      {
-        onSuccess: (saved) => {
-          // What undo restores: the former values, or that the record was not in the book.
-          const former =
-            seen && (next ? Object.fromEntries(Object.keys(next).map((k) => [k, seen[k as keyof Values]])) : seen)
-          const undo = (change: Change) => () => save.mutate(change)
-          notify(seen ? what : `${what}; the record is in your book now`, undo({ next: former, seen: saved }))
-        },
-      },
-    )
+  const options = annotate(workspace.id, book, id, name)
+  const save = useMutation({
+    ...options,
+    // Also when the drawer has gone on to another record.
+    onSuccess: (saved, change, ...rest) => {
+      options.onSuccess?.(saved, change, ...rest)
+      const { next, seen, done } = change
+      if (!done) return
+      // What undo restores: the former values, or that the record was not in the book.
+      const former =
+        seen && (next ? Object.fromEntries(Object.keys(next).map((k) => [k, seen[k as keyof Values]])) : seen)
+      const undo = { next: former ?? null, seen: saved }
+      notify(seen ? done : `${done}; the record is in your book now`, () => save.mutate(undo))
+    },
+  })
+  const unsaved = useUnsaved(workspace.id, book, id)
+  const change = (next: Partial<Values> | null, done: string) => {
+    // It takes the place of what failed to be saved there.
+    for (const edit of unsaved) {
+      const keys = Object.keys(edit.state.variables?.next ?? {})
+      if (!next || keys.every((key) => key in next)) drop(client, edit)
+    }
+    save.mutate({ next, seen: before ?? null, done })
   }
-  const values = before ?? noAnnotations
+  const typed: Partial<Values> = Object.assign({}, ...unsaved.map(typedIn))
+  const values = { ...(before ?? noAnnotations), ...typed }
   return (
     <section className="annotations" aria-labelledby={title} ref={section} tabIndex={-1}>
       <h3 id={title}>Your workspace</h3>
@@ -66,7 +76,8 @@ export function Annotations({ book, id }: { book: Book; id: string }) {
         <div className="values">
           <TextValue
             label="Status"
-            value={values.workspace_status}
+            value={before?.workspace_status ?? null}
+            typed={typed.workspace_status}
             max={100}
             save={(v) => change({ workspace_status: v }, 'Status saved')}
           />
@@ -92,7 +103,8 @@ export function Annotations({ book, id }: { book: Book; id: string }) {
           <TextValue
             label="Notes"
             long
-            value={values.notes}
+            value={before?.notes ?? null}
+            typed={typed.notes}
             max={10_000}
             save={(v) => change({ notes: v }, 'Notes saved')}
           />
@@ -105,16 +117,24 @@ export function Annotations({ book, id }: { book: Book; id: string }) {
           Remove from the book
         </button>
       )}
-      {save.error instanceof Conflict ? (
-        <ConflictNotice
-          conflict={save.error}
-          mine={save.variables?.next ?? null}
-          keep={() => save.reset()}
-          overwrite={(next) => save.mutate({ next })}
-        />
-      ) : (
-        save.error && <Notice error={save.error} retry={() => save.variables && save.mutate(save.variables)} />
-      )}
+      {unsaved.map((edit) => {
+        const { error, variables } = edit.state
+        if (error instanceof Conflict) {
+          return (
+            <ConflictNotice
+              key={edit.mutationId}
+              conflict={error}
+              mine={variables?.next ?? null}
+              keep={() => drop(client, edit)}
+              overwrite={(next) => {
+                drop(client, edit)
+                save.mutate({ next })
+              }}
+            />
+          )
+        }
+        return <NotSaved key={edit.mutationId} edit={edit} />
+      })}
     </section>
   )
 }
@@ -122,17 +142,19 @@ export function Annotations({ book, id }: { book: Book; id: string }) {
 interface TextProps {
   label: string
   value: string | null
+  /** What was typed but is not saved. */
+  typed: string | null | undefined
   max: number
   long?: boolean
   save: (value: string | null) => void
 }
 
 /** TextValue saves when one leaves it; Escape restores what was there. */
-function TextValue({ label, value, max, long, save }: TextProps) {
+function TextValue({ label, value, typed, max, long, save }: TextProps) {
   const common = {
     // Another value from outside, such as undo, begins anew.
     key: value,
-    defaultValue: value ?? '',
+    defaultValue: (typed === undefined ? value : typed) ?? '',
     maxLength: max,
     placeholder: 'None',
     onBlur: (e: React.FocusEvent<HTMLInputElement | HTMLTextAreaElement>) => {

@@ -59,7 +59,7 @@ export function RecordDrawer({ id }: { id: string }) {
       {shown ? (
         <div className="drawer-body">
           <h2>{nameOf(shown)}</h2>
-          {book && <Annotations book={book} id={id} />}
+          {book && <Annotations book={book} id={id} name={nameOf(shown)} />}
           <Fields dataset={dataset} record={shown} />
           {record ? (
             <Related dataset={dataset} record={record} />

@@ -1,0 +1,78 @@
+import { counted, enter, expect, service, test, used } from './service'
+
+const workspace = service().workspaces[0]
+
+/** call asks the API as an owner of the first workspace. */
+async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const response = await fetch(`${service().base_url}${path}?workspace_id=${workspace?.id}`, {
+    method,
+    headers: { Authorization: `Bearer ${workspace?.users[0]?.token}`, 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return ((await response.json()) as { data: T }).data
+}
+
+test('an edit that fails after the drawer has gone on comes back', async ({ page }) => {
+  const status = `typed ${Date.now()}`
+  await enter(page, '/accounts?projects_count=20..&sort=name:asc')
+  await page.getByRole('button', { name: /^Show \d+ rows/ }).click()
+  await page.getByRole('row').nth(1).getByRole('link').click()
+  const drawer = page.locator('.drawer')
+  const name = (await drawer.getByRole('heading', { level: 2 }).textContent()) ?? ''
+  const id = new URL(page.url()).pathname.split('/')[2] ?? ''
+  await call('POST', '/workspace/accounts/upsert', { account_id: id, notes: 'as before' })
+  await drawer.getByRole('button', { name: /^Show status/ }).click()
+  await expect(drawer.getByLabel('Notes')).toHaveValue('as before')
+
+  const away = (body: { workspace_status?: string }) => body.workspace_status !== undefined
+  await page.route('**/workspace/accounts/upsert*', (route) =>
+    away(route.request().postDataJSON() as object)
+      ? route.fulfill({ status: 503, json: { error: { code: 'unavailable', message: 'the service is busy' } } })
+      : route.continue(),
+  )
+  await drawer.getByLabel('Status').fill(status)
+  await drawer.getByRole('button', { name: 'Next row' }).click()
+  await expect(drawer.getByRole('heading', { level: 2 })).not.toHaveText(name)
+  const alert = page.getByRole('alert').filter({ hasText: `Our status of ${name} is not saved.` })
+  await expect(alert).toContainText(status)
+  await alert.getByRole('button', { name: 'Try again' }).click()
+  await expect(alert).toContainText('the service is busy')
+  await alert.getByRole('link', { name: 'Open it' }).click()
+  await expect(drawer.getByRole('heading', { level: 2 })).toHaveText(name)
+  await expect(page.getByRole('alert')).toHaveCount(1)
+  await expect(drawer.getByLabel('Status')).toHaveValue(status)
+
+  await page.unroute('**/workspace/accounts/upsert*')
+  await drawer.getByRole('alert').getByRole('button', { name: 'Try again' }).click()
+  await expect(page.getByText('Status saved')).toBeVisible()
+  await expect(page.getByRole('alert')).toHaveCount(0)
+  await expect(drawer.getByLabel('Status')).toHaveValue(status)
+  expect(await call('GET', `/workspace/accounts/${id}`)).toMatchObject({ workspace_status: status, notes: 'as before' })
+  await call('DELETE', `/workspace/accounts/${id}`)
+})
+
+test('related records that are loaded are not paid again', async ({ page }) => {
+  await enter(page, '/signals')
+  await page.getByRole('button', { name: /^Show \d+ rows/ }).click()
+  await page.getByRole('row').nth(1).getByRole('link').click()
+  const drawer = page.locator('.drawer')
+  const before = await used()
+  await drawer.getByRole('button', { name: 'Show 1 project · 1 credit' }).click()
+  await drawer.getByRole('tabpanel').getByRole('link').click()
+  await expect(drawer.locator('.kind')).toHaveText('project')
+  await expect(drawer.getByRole('tab', { name: /^Signals/ })).toBeVisible()
+  expect(await used()).toBe(before + 1)
+  const address = page.url()
+
+  // Another record that names it.
+  await page.goto(address)
+  await counted(page)
+  await drawer.getByRole('button', { name: 'Show it · 1 credit' }).click()
+  await drawer.getByRole('button', { name: /^Show \d+ signal/ }).click()
+  await drawer.getByRole('tabpanel').getByRole('link').first().click()
+  await expect(drawer.locator('.kind')).toHaveText('signal')
+  const paid = await used()
+  await expect(drawer.getByRole('tabpanel').getByRole('link')).toBeVisible()
+  await expect(drawer.getByRole('button', { name: /credit/ })).toHaveCount(0)
+  expect(await used()).toBe(paid)
+})

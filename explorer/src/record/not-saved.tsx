@@ -1,0 +1,71 @@
+import './not-saved.css'
+import { useQueryClient } from '@tanstack/react-query'
+import { link, useAddress } from '../address'
+import { Conflict, type Book } from '../api/book'
+import { labelOf } from '../datasets'
+import { pathOf } from '../source'
+import { again, drop, useUnsaved, type Edit } from './unsaved'
+
+/** NotSavedElsewhere has the edits of records that are not in the drawer any more. */
+export function NotSavedElsewhere() {
+  const { path } = useAddress()
+  const edits = useUnsaved().filter((edit) => !path.endsWith(`/${recordOf(edit).id}`))
+  if (edits.length === 0) return null
+  return (
+    <div className="not-saved-elsewhere">
+      {edits.map((edit) => (
+        <NotSaved key={edit.mutationId} edit={edit} elsewhere />
+      ))}
+    </div>
+  )
+}
+
+/** NotSaved says what is not saved, and why. */
+export function NotSaved({ edit, elsewhere }: { edit: Edit; elsewhere?: boolean }) {
+  const client = useQueryClient()
+  const { error, variables } = edit.state
+  const next = variables?.next
+  const what = next ? Object.keys(next).map((key) => labelOf(key)) : ['Taking it out of your book']
+  const typed = Object.values(next ?? {})
+    .flat()
+    .filter(Boolean)
+    .join(', ')
+  return (
+    <div className="not-saved" role="alert">
+      <p>
+        <b>
+          {what.join(', ')}
+          {elsewhere && (
+            <>
+              {' '}
+              of <bdi>{String(edit.meta?.name)}</bdi>
+            </>
+          )}{' '}
+          is not saved.
+        </b>{' '}
+        {error?.message}.{typed && <q>{typed}</q>}
+      </p>
+      <div className="actions">
+        {!(error instanceof Conflict) && (
+          <button className="button" onClick={() => again(edit)}>
+            Try again
+          </button>
+        )}
+        {elsewhere && (
+          <a className="button" {...link(pathOf(recordOf(edit)))}>
+            Open it
+          </a>
+        )}
+        <button className="button" onClick={() => drop(client, edit)}>
+          Discard
+        </button>
+      </div>
+    </div>
+  )
+}
+
+/** recordOf is the record of an edit, as an address has it. */
+function recordOf(edit: Edit) {
+  const [, , dataset, id] = edit.options.mutationKey as [string, string, Book, string]
+  return { dataset, record: id, id }
+}
