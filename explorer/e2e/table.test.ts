@@ -212,6 +212,26 @@ test('the focus stays where it is, however far one scrolls', async ({ page }) =>
   await expect(page.locator('#row-1')).toBeInViewport()
 })
 
+test('rows that are loaded are not read again after a page that did not come', async ({ page }) => {
+  await open(page)
+  const before = await used()
+  let asked = 0
+  await page.route('**/data/projects/search*', (route) => {
+    asked++
+    return route.fulfill({ status: 503, json: { error: { code: 'unavailable', message: 'busy' } } })
+  })
+  await page.getByRole('button', { name: 'Show 25 more · 25 credits' }).click()
+  await expect(page.getByRole('alert')).toContainText('The next rows did not come')
+  await page.getByRole('combobox', { name: /^Search/ }).press('Enter')
+  await page.getByRole('button', { name: 'Try again · 25 credits' }).click()
+  await expect.poll(() => asked).toBe(2)
+  await page.unroute('**/data/projects/search*')
+  await page.getByRole('button', { name: 'Try again · 25 credits' }).click()
+  await expect(page.getByText('50 of')).toBeVisible()
+  expect(await used()).toBe(before + 25)
+  expect(asked).toBe(2)
+})
+
 test('the search is copied as a program in Go', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   await enter(page, '/projects?q=garage&stage=permitted&cost=10000..&unknown=sqft&sort=cost:desc')

@@ -136,6 +136,7 @@ test('rows go into a list, each with its result, and out of it again', async ({ 
   const name = unique('Shortlist')
   await enter(page, '/accounts')
   await page.getByRole('button', { name: /^Show 25 rows/ }).click()
+  await expect(page.getByRole('row')).not.toHaveCount(0)
   const before = await used()
   // One of the firms is gone meanwhile.
   await page.route('**/records/add/batch*', async (route) => {
@@ -187,6 +188,7 @@ test('many records get a status and keep their tags', async ({ page }) => {
   await call('POST', '/workspace/accounts/upsert', { account_id: tagged, tags: ['kept'], notes: 'mine' })
   await enter(page, '/accounts')
   await page.getByRole('button', { name: /^Show 25 rows/ }).click()
+  await expect(page.getByRole('row')).not.toHaveCount(0)
   const before = await used()
   await page.getByRole('checkbox', { name: 'Select all rows that are loaded' }).check()
   await page.getByRole('button', { name: 'Set status, add tags…' }).click()

@@ -99,6 +99,8 @@ export function useSearchOfAddress(
       },
       load: (next) => {
         const query = rowsQuery(workspace.id, next.dataset, bodyOf(next, kindOf), next.sort)
+        // After a page that did not come the others count as old, and would be paid again.
+        if (client.getQueryData(query.queryKey)) return
         // The table shows the error.
         client.fetchInfiniteQuery(query).catch(() => undefined)
       },

@@ -20,7 +20,7 @@ import { useColumns } from './use-columns'
 const heights = { row: 36, card: 64, head: 32 }
 /** Width of the check boxes and the space beside the columns, in pixels. */
 const inset = 84
-/** The next page is read when this many loaded rows are left below, once one has scrolled. */
+/** The next page is read when one scrolls on and this many loaded rows are left below. */
 const ahead = 5
 
 /** Where each table was scrolled to, in pixels, for whoever comes back to it. */
@@ -116,7 +116,7 @@ export function Grid({ name, rows, total, loading, picked, pickedRows, onPick, o
     else anchor.current = next
     setActive(next)
     if (state.record) open(next)
-    if (next >= rows.length - 1) onEnd?.()
+    if (by > 0 && next >= rows.length - 1) onEnd?.()
   }
   const moveAside = (by: number) => {
     moving.current = true
@@ -194,9 +194,11 @@ export function Grid({ name, rows, total, loading, picked, pickedRows, onPick, o
         style={{ '--template': template, '--least': `${minWidth}px` } as React.CSSProperties}
         onScroll={(e) => {
           const box = e.currentTarget
+          // Rows that go away, or coming back to the table, scroll too.
+          const on = box.scrollTop > (offsets.get(name) ?? 0)
           offsets.set(name, box.scrollTop)
           const below = box.scrollHeight - box.scrollTop - box.clientHeight
-          if (box.scrollTop > 0 && below < ahead * heights.row) onEnd?.()
+          if (on && below < ahead * heights.row) onEnd?.()
         }}
         onKeyDown={press}
       >
