@@ -43,7 +43,7 @@ export function JobView({ job }: { job: Job }) {
         <Actions client={client} job={job} progress={progress} />
       </div>
       {!progress.running && progress.error && (
-        <Failure error={progress.error} retry={() => void resume(client, job.id)} />
+        <Failure error={progress.error} retry={() => void resume(client, job.id)} price={priceOf(job)} />
       )}
       <p className="quiet">
         {done
@@ -55,8 +55,10 @@ export function JobView({ job }: { job: Job }) {
   )
 }
 
+/** priceOf is what the rest of an export costs at most. */
+const priceOf = (job: Job) => Math.max(0, job.total - job.rows) || pageSize
+
 function Actions({ client, job, progress }: { client: QueryClient; job: Job; progress: Progress }) {
-  const left = Math.max(0, job.total - job.rows)
   const save = (
     <button
       className={job.state === 'complete' ? 'button primary' : 'button'}
@@ -97,7 +99,7 @@ function Actions({ client, job, progress }: { client: QueryClient; job: Job; pro
   return (
     <>
       <button className="button primary" onClick={() => void resume(client, job.id)}>
-        Resume · up to {credits(left || pageSize)}
+        Resume · up to {credits(priceOf(job))}
       </button>
       {end}
       {save}
@@ -157,8 +159,8 @@ function sizeOf(bytes: number): string {
   return new Intl.NumberFormat(undefined, { ...format, maximumFractionDigits: 1 }).format(bytes / 1000 ** i)
 }
 
-function Failure({ error, retry }: { error: Error; retry: () => void }) {
-  if (error instanceof RequestError) return <Notice error={error} retry={retry} />
+function Failure({ error, ...again }: { error: Error; retry: () => void; price: number }) {
+  if (error instanceof RequestError) return <Notice error={error} {...again} />
   return (
     <p className="problem" role="alert">
       {error.message}.

@@ -111,7 +111,7 @@ export function Annotations({ book, id, name }: { book: Book; id: string; name: 
           {before === null && <p className="quiet">Not in your book yet. What you enter here adds it.</p>}
         </div>
       )}
-      {query.error && <Notice error={query.error} retry={() => void query.refetch()} />}
+      {query.error && <Notice error={query.error} retry={() => void query.refetch()} price={1} />}
       {before && (
         <button className="link" onClick={() => change(null, 'The record is out of your book')}>
           Remove from the book

@@ -68,12 +68,12 @@ export function RecordDrawer({ id }: { id: string }) {
               Show all that is known · {credits(1)}
             </button>
           )}
-          {!record && query.error && <Notice error={query.error} retry={() => void query.refetch()} />}
+          {!record && query.error && <Notice error={query.error} retry={() => void query.refetch()} price={1} />}
         </div>
       ) : isGone(query.error) ? (
         <Gone close={close} />
       ) : query.error ? (
-        <Notice error={query.error} retry={() => void query.refetch()} />
+        <Notice error={query.error} retry={() => void query.refetch()} price={1} />
       ) : (
         <div className="notice">
           <h2>This record is not loaded yet</h2>

@@ -177,7 +177,7 @@ function List({ dataset, records, error, busy, next, load }: ListProps) {
           ))}
         </ul>
       )}
-      {error && <Notice error={error} retry={load} />}
+      {error && <Notice error={error} retry={load} price={next} />}
       {next > 0 && !error && (
         <button
           className="button"

@@ -3,7 +3,7 @@ import { lazy, Suspense, useMemo } from 'react'
 import { pageSize, rowsQuery, type Counts } from '../api/queries'
 import { credits, formatNumber } from '../format'
 import { Table } from '../table/table'
-import { Notice } from '../ui/notice'
+import { Notice, tryAgain } from '../ui/notice'
 import { useFocusAfter } from '../ui/use-focus-after'
 import { useSearch } from './context'
 import { NoMatch } from './no-match'
@@ -60,7 +60,7 @@ export function Results({ counts, counting, error, retry }: Props) {
             {(query.hasNextPage || !query.data) && (
               <button className="button" disabled={query.isFetching || counting || !counts} onClick={more}>
                 {query.error
-                  ? 'Try again'
+                  ? tryAgain(price)
                   : `Show ${formatNumber(price)} ${query.data ? 'more' : 'rows'} · ${credits(price)}`}
               </button>
             )}
@@ -74,7 +74,7 @@ export function Results({ counts, counting, error, retry }: Props) {
   // Another search begins at its top.
   if (query.data) return <Table key={name} name={name} count={counts?.count} />
   if (query.isFetching) return <GridSkeleton />
-  if (query.error) return <Notice error={query.error} retry={more} />
+  if (query.error) return <Notice error={query.error} retry={more} price={price} />
   if (error && !counts) return <Notice error={error} retry={retry} />
   if (counts?.count === 0 && state.source && isEmpty(state)) return <EmptyPlace />
   if (counts?.count === 0) {

@@ -8,6 +8,7 @@ import { defaults } from './choice'
 import { tableOf } from './fields'
 import { Grid } from './grid'
 import { countOf, isPicked, nothing, recordsOf, type Selection } from './selection'
+import { tryAgain } from '../ui/notice'
 import { SelectionBar } from './selection-bar'
 import { SortMenu } from './sort-menu'
 
@@ -103,7 +104,7 @@ export function Table({ name, count }: Props) {
         ) : null}
         {query.hasNextPage && (
           <button className="button" disabled={query.isFetching} onClick={more}>
-            {query.error ? 'Try again' : `Show ${formatNumber(price)} more · ${credits(price)}`}
+            {query.error ? tryAgain(price) : `Show ${formatNumber(price)} more · ${credits(price)}`}
           </button>
         )}
       </footer>

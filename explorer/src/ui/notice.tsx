@@ -1,9 +1,19 @@
 import { RequestError } from '../api/client'
 import { capital } from '../datasets'
-import { formatMoment } from '../format'
+import { credits, formatMoment } from '../format'
+
+interface Props {
+  error: Error
+  retry?: () => void
+  /** What trying again costs at most, in credits. */
+  price?: number
+}
+
+/** tryAgain is the text of a button that repeats a request. */
+export const tryAgain = (price = 0) => (price > 0 ? `Try again · ${credits(price)}` : 'Try again')
 
 /** Notice says what went wrong with a request, and what to do. */
-export function Notice({ error, retry }: { error: Error; retry?: () => void }) {
+export function Notice({ error, retry, price }: Props) {
   const e = error instanceof RequestError ? error : new RequestError(0, 'unknown', error.message, '')
   const { title, text, again } = explain(e)
   return (
@@ -12,7 +22,7 @@ export function Notice({ error, retry }: { error: Error; retry?: () => void }) {
       <p>{text}</p>
       {again && retry && (
         <button className="button" onClick={retry}>
-          Try again
+          {tryAgain(price)}
         </button>
       )}
       {e.requestId && (
