@@ -139,21 +139,20 @@ test('pause, reload and resume pay nothing twice', async ({ page, context }) => 
   await expect(status(page)).toHaveText('Paused.')
   expect(await used()).toBe(before + 200)
 
-  // Another tab finds it, and leaves it alone while this one runs it.
+  // Another tab finds it, sees that this one runs it, and can pause it.
   const second = await gate(page, 0)
   await page.getByRole('button', { name: /^Resume · up to \d+ credits$/ }).click()
   await second.held
   const other = await context.newPage()
   await other.goto(`/export${search}`)
   await other.getByRole('link', { name: /^accounts-/ }).click()
-  await other.getByRole('button', { name: /^Resume/ }).click()
-  await expect(other.getByRole('alert')).toHaveText('This export runs in another tab of this browser.')
-  await other.close()
-
-  // A reload in the middle of a page.
-  await page.reload()
+  await expect(status(other)).toHaveText('Writing, in another tab…')
+  await other.getByRole('button', { name: 'Pause' }).click()
   await second.open()
-  await expect(page.getByText(/^200 of \d+$/)).toBeVisible()
+  await expect(status(page)).toHaveText(/^(Paused|Complete)\.$/)
+  await expect(status(other)).toHaveText((await status(page).textContent()) ?? '')
+  await expect(other.getByText(/^300 of \d+$|^(2\d\d) of \1$/)).toBeVisible()
+  await other.close()
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: /^Resume/ }).click(),
@@ -161,6 +160,53 @@ test('pause, reload and resume pay nothing twice', async ({ page, context }) => 
   const file = await contents(download)
   expect(await used()).toBe(before + file.split('\n').length - 2)
   expect(file).toBe(byCommand(...words, '--format', 'csv'))
+})
+
+test('a reload in the middle of a page, and a stop from another tab', async ({ page, context }) => {
+  await enter(page)
+  await page.goto(`/export${search}`)
+  const first = await gate(page, 1)
+  await begin(page).click()
+  await first.held
+  await page.reload()
+  await first.open()
+  await expect(page.getByText(/^100 of \d+$/)).toBeVisible()
+  const second = await gate(page, 0)
+  await page.getByRole('button', { name: /^Resume/ }).click()
+  await second.held
+  const other = await context.newPage()
+  await other.goto(page.url())
+  await other.getByRole('button', { name: 'Stop and keep 100 rows' }).click()
+  await second.open()
+  await expect(status(other)).toHaveText(/^Stopped\./)
+  await expect(other.getByText(/^200 of \d+$/)).toBeVisible()
+  await other.close()
+})
+
+test('what was asked for long ago and not begun is forgotten', async ({ page }) => {
+  await enter(page)
+  await page.goto('/export')
+  await expect(page.getByRole('heading', { name: 'Exports' })).toBeVisible()
+  const inStore = (write: boolean) =>
+    page.evaluate(
+      (write) =>
+        new Promise((resolve) => {
+          const opening = indexedDB.open('atlas-exports')
+          opening.onsuccess = () => {
+            const store = opening.result.transaction('keep', 'readwrite').objectStore('keep')
+            if (write) {
+              store.put({ dataset: 'accounts', body: {}, at: Date.now() - 8 * 86_400_000 }, 'source old')
+              store.put({ dataset: 'accounts', body: {}, at: Date.now() }, 'source new')
+            }
+            const all = store.getAllKeys()
+            all.onsuccess = () => resolve(all.result)
+          }
+        }),
+      write,
+    )
+  expect(await inStore(true)).toEqual(['source new', 'source old'])
+  await page.reload()
+  await expect.poll(() => inStore(false)).toEqual(['source new'])
 })
 
 test('an export waits for credits, an outage and a session', async ({ page }) => {

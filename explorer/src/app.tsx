@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Suspense, useEffect, useLayoutEffect, useState } from 'react'
 import { keep, useAddress } from './address'
-import { actIn, RequestError } from './api/client'
+import { actAs, actIn, RequestError } from './api/client'
 import { descriptorsQuery, sessionQuery, workspaceQuery } from './api/queries'
 import { leave, signIn, takeFailure, takeLink, type User } from './api/session'
 import { InvitationPage } from './invitation/invitation-page'
@@ -9,7 +9,7 @@ import { takeInvitation, useInvitation } from './invitation/token'
 import { NotSavedElsewhere } from './record/not-saved'
 import { screenOf } from './shell/screens'
 import { NoWorkspace } from './session/no-workspace'
-import { SessionOver, SignedOut, Unreachable } from './session/signed-out'
+import { OtherUser, SessionOver, SignedOut, Unreachable } from './session/signed-out'
 import { choose, parameter, rememberWorkspace, shortOf } from './session/workspace'
 import { Notice } from './ui/notice'
 import { Toasts } from './ui/toast'
@@ -26,6 +26,7 @@ export function App() {
   const exchange = useMutation({
     mutationFn: signIn,
     onSuccess: async (user) => {
+      if (last && user && user.id !== last.id) location.reload()
       client.setQueryData(sessionQuery.queryKey, user)
       await client.refetchQueries({ predicate: (q) => q.state.status === 'error' && q.isActive() })
     },
@@ -49,11 +50,10 @@ export function App() {
   const session = useQuery({ ...sessionQuery, enabled: !entering })
   const user = session.data
   if (user && user !== last && (!last || user.id === last.id)) setLast(user)
-  // What is on the page is another user's.
-  const changed = last && user && user.id !== last.id
-  useEffect(() => {
-    if (changed) location.reload()
-  }, [changed])
+  // Before any request of the page.
+  useLayoutEffect(() => {
+    if (last) actAs(last.id)
+  }, [last])
 
   if (last) {
     return (
@@ -66,6 +66,7 @@ export function App() {
         <NotSavedElsewhere />
         <Toasts />
         {session.data === null && <SessionOver />}
+        {user && user.id !== last.id && <OtherUser user={user} last={last} />}
       </>
     )
   }

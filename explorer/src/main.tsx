@@ -5,14 +5,14 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@ta
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { creditListeners, RequestError } from './api/client'
-import { creditsQuery, sessionQuery } from './api/queries'
+import { creditsQuery, sessionOver, sessionQuery } from './api/queries'
 import { App } from './app'
 import { entered, ledgerQuery } from './session/ledger'
 
 // A session that is over is noticed at any request. Everything on the page stays.
 const over = (error: Error) => {
   if (!(error instanceof RequestError)) return
-  if (error.status === 401) client.setQueryData(sessionQuery.queryKey, null)
+  if (error.status === 401) sessionOver(client)
   // Is the user still a member?
   if (error.status === 403) void client.invalidateQueries({ queryKey: sessionQuery.queryKey })
 }

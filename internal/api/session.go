@@ -67,6 +67,10 @@ func (s *Server) sessionToken(r *http.Request) string {
 	return s.cookie(r, "")
 }
 
+// sessionUserHeader says whose page sends a request: another tab of the browser may have
+// signed somebody else in meanwhile.
+const sessionUserHeader = "Atlas-User"
+
 // authenticate identifies the caller by the Authorization header, or without one by
 // the session.
 func (s *Server) authenticate(r *http.Request) (auth.Identity, error) {
@@ -81,6 +85,9 @@ func (s *Server) authenticate(r *http.Request) (auth.Identity, error) {
 	found, err := s.Sessions.Get(r.Context(), token)
 	if err != nil {
 		return auth.Identity{}, err
+	}
+	if user := r.Header.Get(sessionUserHeader); user != "" && user != found.User.ID.String() {
+		return auth.Identity{}, fault.New(fault.Unauthorized, "the session is another user's by now")
 	}
 	return auth.SignedIn(found.User), nil
 }

@@ -147,6 +147,10 @@ func TestSession(t *testing.T) {
 	}
 	b.want(t, "typed by the user", 200, "GET", workspacePath, "", map[string]string{"Sec-Fetch-Site": "none"})
 
+	// A page that another user of the browser had opened acts for nobody.
+	b.want(t, "the user's page", 200, "GET", workspacePath, "", map[string]string{"Atlas-User": m.ID.String()})
+	b.want(t, "another user's page", 401, "GET", workspacePath, "", map[string]string{"Atlas-User": owner.ID.String()})
+
 	// An Authorization header is used alone.
 	b.want(t, "a bad token beside the cookie", 401, "GET", workspacePath, "", map[string]string{"Authorization": "Bearer x"})
 	b.want(t, "an empty one", 401, "GET", workspacePath, "", map[string]string{"Authorization": ""})

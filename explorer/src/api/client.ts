@@ -28,6 +28,9 @@ export class RequestError extends Error {
 export const creditListeners = new Set<(credits: Credits, charged: number, path: string) => void>()
 
 const credits: Middleware = {
+  onRequest({ request }) {
+    if (user) request.headers.set('Atlas-User', user)
+  },
   onResponse({ response, schemaPath }) {
     const number = (name: string) => Number(response.headers.get(name) ?? NaN)
     const window = {
@@ -42,10 +45,16 @@ const credits: Middleware = {
 }
 
 let workspace: string | undefined
+let user: string | undefined
 
 /** actIn sets the workspace of all requests that name none. */
 export function actIn(id: string): void {
   workspace = id
+}
+
+/** actAs sets whose page this is: the service refuses requests when another tab has signed somebody else in. */
+export function actAs(id: string): void {
+  user = id
 }
 
 const serialize = createQuerySerializer<Record<string, unknown>>()

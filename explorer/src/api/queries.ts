@@ -9,7 +9,7 @@ import type { AnyRecord, Dataset } from '../datasets'
 import type { Parts } from '../search/conditions'
 import { answer, api, type Schemas } from './client'
 import { Page } from './pages'
-import { currentUser, providerSignIn } from './session'
+import { currentUser, providerSignIn, type User } from './session'
 import { routeOf, type Source } from '../source'
 
 export const pageSize = 25
@@ -39,7 +39,25 @@ export type FacetRequest = (
 
 const forever = { staleTime: Infinity, gcTime: Infinity }
 
-export const sessionQuery = queryOptions({ queryKey: ['session'], queryFn: currentUser, staleTime: Infinity, retry: 1 })
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: currentUser,
+  staleTime: Infinity,
+  // Another tab may have signed out, or somebody else in.
+  refetchOnWindowFocus: 'always',
+  retry: 1,
+})
+
+/** sessionOver says so on the page, or whose session it is by now. */
+export function sessionOver(client: QueryClient): void {
+  const user = client.getQueryData(sessionQuery.queryKey)
+  if (!user) return
+  client.setQueryData(sessionQuery.queryKey, null)
+  const tell = (now: User | null) => {
+    if (now && now.id !== user.id) client.setQueryData(sessionQuery.queryKey, now)
+  }
+  currentUser().then(tell, () => undefined)
+}
 
 /** signInQuery reads where to sign in at the provider. */
 export const signInQuery = queryOptions({

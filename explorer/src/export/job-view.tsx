@@ -5,7 +5,7 @@ import { RequestError } from '../api/client'
 import { credits, formatMoment, formatNumber } from '../format'
 import { Notice } from '../ui/notice'
 import { pageSize } from './page'
-import { forget, pause, resume, stop, useProgress, type Progress } from './runner'
+import { forget, pause, resume, stop, useElsewhere, useProgress, type Progress } from './runner'
 import { fileName, saveExport } from './save'
 import type { Job } from './store'
 
@@ -13,6 +13,7 @@ import type { Job } from './store'
 export function JobView({ job }: { job: Job }) {
   const client = useQueryClient()
   const progress = useProgress(job.id)
+  const elsewhere = useElsewhere(job)
   const expected = Math.max(job.total, job.rows)
   const done = job.state === 'complete' || job.state === 'stopped'
   return (
@@ -21,7 +22,7 @@ export function JobView({ job }: { job: Job }) {
         <p className="quiet">Export</p>
         <h1>{fileName(job)}</h1>
         <p className="lead" role="status">
-          {statusOf(job, progress)}
+          {elsewhere ? 'Writing, in another tab…' : statusOf(job, progress)}
         </p>
       </header>
       <div>
@@ -40,7 +41,7 @@ export function JobView({ job }: { job: Job }) {
         </dl>
       </div>
       <div className="actions">
-        <Actions client={client} job={job} progress={progress} />
+        <Actions client={client} job={job} running={progress.running || elsewhere} />
       </div>
       {!progress.running && progress.error && (
         <Failure error={progress.error} retry={() => void resume(client, job.id)} price={priceOf(job)} />
@@ -58,7 +59,7 @@ export function JobView({ job }: { job: Job }) {
 /** priceOf is what the rest of an export costs at most. */
 const priceOf = (job: Job) => Math.max(0, job.total - job.rows) || pageSize
 
-function Actions({ client, job, progress }: { client: QueryClient; job: Job; progress: Progress }) {
+function Actions({ client, job, running }: { client: QueryClient; job: Job; running: boolean }) {
   const save = (
     <button
       className={job.state === 'complete' ? 'button primary' : 'button'}
@@ -86,7 +87,7 @@ function Actions({ client, job, progress }: { client: QueryClient; job: Job; pro
       </>
     )
   }
-  if (progress.running) {
+  if (running) {
     return (
       <>
         <button className="button primary" onClick={() => pause(job.id)}>

@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { RequestError } from '../api/client'
-import { sessionQuery } from '../api/queries'
+import { sessionOver, sessionQuery, workspaceQuery } from '../api/queries'
 import { nouns } from '../datasets'
 import { formatNumber } from '../format'
 import { notify } from '../ui/toast'
@@ -54,6 +54,29 @@ const running = new Map<string, AbortController>()
 
 const lockOf = (id: string) => `atlas-export-${id}`
 
+/** Tells all tabs of this browser the id of an export to pause. */
+const pauses = new BroadcastChannel('atlas-export-pause')
+pauses.onmessage = ({ data }: MessageEvent<string>) => running.get(data)?.abort()
+
+/** How often another tab is asked how far it is, in milliseconds. */
+const often = 1000
+
+/** useElsewhere reports whether another tab runs an export, and follows how far it is. */
+export function useElsewhere({ id, state }: Job): boolean {
+  const here = useProgress(id).running
+  const { data } = useQuery({
+    queryKey: ['export-elsewhere', id],
+    enabled: state === 'running' && !here,
+    refetchInterval: often,
+    queryFn: async ({ client }) => {
+      const { held = [] } = await navigator.locks.query()
+      client.setQueryData(jobQuery(id).queryKey, await readJob(id))
+      return held.some(({ name }) => name === lockOf(id))
+    },
+  })
+  return state === 'running' && !here && data === true
+}
+
 export type Plan = Pick<Job, 'id' | 'user' | 'workspace' | 'dataset' | 'format' | 'columns' | 'total' | 'capped'>
 
 /** newExport begins an export. */
@@ -94,7 +117,10 @@ export async function resume(client: QueryClient, id: string): Promise<void> {
 }
 
 /** pause stops an export after the page that is on its way. */
-export const pause = (id: string) => running.get(id)?.abort()
+export function pause(id: string): void {
+  running.get(id)?.abort()
+  pauses.postMessage(id)
+}
 
 /** stop ends an export for good and keeps what was written. */
 export async function stop(client: QueryClient, { id }: Job): Promise<void> {
@@ -127,13 +153,15 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
     await (page ? appendPage(job, page) : writeJob(job))
     client.setQueryData(jobQuery(id).queryKey, job)
   }
-  if (job.state === 'complete') return
+  // Another tab may have ended it.
+  if (job.state === 'complete' || job.state === 'stopped') return void client.setQueryData(jobQuery(id).queryKey, job)
   await set({ ...job, state: 'running' })
   const from = { rows: job.rows, at: Date.now() }
   tell({ from })
   for (let failures = 0; !paused.aborted;) {
     let more = true
     try {
+      check(client, job)
       const page = await readPage(job, source, known)
       failures = 0
       const head = job.pages === 0 && job.format === 'csv' ? row(job.columns) : ''
@@ -163,7 +191,7 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
       }
       tell({ from, waits })
       if (waits.why === 'session') {
-        client.setQueryData(sessionQuery.queryKey, null)
+        sessionOver(client)
         await signedIn(client, paused)
       } else await sleep(+(waits.until ?? 0) - Date.now(), paused)
       tell({ from })
@@ -176,6 +204,14 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
     }
   }
   await set({ ...job, state: 'paused' })
+}
+
+/** check refuses an export of another user or workspace than those of the page. */
+function check(client: QueryClient, { user, workspace }: Job) {
+  const now = client.getQueryData(sessionQuery.queryKey)
+  if (now && now.id !== user) throw new Error('This export is another user’s')
+  if (client.getQueryData(workspaceQuery.queryKey)?.id !== workspace)
+    throw new Error('This export is of another workspace')
 }
 
 /** How long an export waits for a service that does not answer, at most, in milliseconds. */

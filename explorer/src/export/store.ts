@@ -1,4 +1,4 @@
-import { createStore, delMany, get, getMany, keys, set, setMany } from 'idb-keyval'
+import { createStore, del, delMany, get, getMany, keys, set, setMany } from 'idb-keyval'
 import type { AnyRecord, Dataset } from '../datasets'
 import type { Body, Sort } from '../api/queries'
 import type { Format } from './format'
@@ -9,6 +9,8 @@ export interface Source {
   body: Body
   sort?: Sort
   ids?: string[]
+  /** When it was asked for. */
+  at?: number
 }
 
 /** Job is an export, and how far it is. The browser keeps it, and each page of its file. */
@@ -52,7 +54,7 @@ const key = {
 export const readJob = async (id: string): Promise<Job | null> => (await get<Job>(key.job(id), store)) ?? null
 export const readSource = (id: string) => get<Source>(key.source(id), store)
 export const readKnown = (id: string) => get<Known>(key.known(id), store)
-export const writeSource = (id: string, source: Source) => set(key.source(id), source, store)
+export const writeSource = (id: string, source: Source) => set(key.source(id), { ...source, at: Date.now() }, store)
 export const writeJob = (job: Job) => set(key.job(job.id), job, store)
 
 export const writeNewJob = (job: Job, source: Source, known: Known) =>
@@ -86,13 +88,20 @@ export async function fileOf(job: Job): Promise<Blob> {
   return new Blob(pages, { type: job.format === 'csv' ? 'text/csv' : 'application/x-ndjson' })
 }
 
-/** listJobs returns the exports of a user, newest first, and forgets old ones of anyone. */
+const isOld = (at = 0) => Date.now() - at > kept
+
+/** listJobs returns the exports of a user, newest first, and forgets old ones of anyone, and what never became one. */
 export async function listJobs(user: string, workspace: string): Promise<Job[]> {
-  const names = (await keys<string>(store)).filter((name) => name.startsWith(key.job('')))
-  const jobs = (await getMany<Job>(names, store)).filter((j) => j !== undefined)
-  for (const job of jobs) if (Date.now() - job.updatedAt > kept) await removeJob(job)
+  const names = await keys<string>(store)
+  const begun = names.filter((name) => name.startsWith(key.job('')))
+  const jobs = (await getMany<Job>(begun, store)).filter((j) => j !== undefined)
+  for (const job of jobs) if (isOld(job.updatedAt)) await removeJob(job)
+  for (const name of names) {
+    const [, id = ''] = name.split(key.source(''))
+    if (id && !begun.includes(key.job(id)) && isOld((await readSource(id))?.at)) await del(name, store)
+  }
   return jobs
-    .filter((j) => j.user === user && j.workspace === workspace && Date.now() - j.updatedAt <= kept)
+    .filter((j) => j.user === user && j.workspace === workspace && !isOld(j.updatedAt))
     .sort((a, b) => b.startedAt - a.startedAt)
 }
 

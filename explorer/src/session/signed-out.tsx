@@ -1,8 +1,9 @@
 import './session.css'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
+import { useEffect, useId, useRef, type ReactNode } from 'react'
 import { RequestError } from '../api/client'
 import { sessionQuery, signInQuery } from '../api/queries'
+import type { User } from '../api/session'
 import { useInvitation } from '../invitation/token'
 import { Mark } from '../ui/mark'
 import { Notice } from '../ui/notice'
@@ -79,17 +80,12 @@ export function Unreachable({ error, retry }: { error: Error; retry: () => void 
 export function SessionOver() {
   const client = useQueryClient()
   const provider = useQuery(signInQuery)
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
-    dialog.current?.showModal()
-  }, [])
   const goOn = async () => {
     await client.refetchQueries({ queryKey: sessionQuery.queryKey })
     await client.invalidateQueries({ predicate: (q) => q.state.status === 'error' })
   }
   return (
-    <dialog ref={dialog} className="sheet" aria-labelledby="over" onCancel={(e) => e.preventDefault()}>
-      <h2 id="over">Your session is over</h2>
+    <Cover title="Your session is over">
       {provider.data ? (
         <p>
           Nothing here is lost.{' '}
@@ -107,6 +103,38 @@ export function SessionOver() {
       <button className="button primary" onClick={() => void goOn()}>
         I have signed in
       </button>
+    </Cover>
+  )
+}
+
+/** OtherUser covers the page of one user when another tab has signed somebody else in. */
+export function OtherUser({ user, last }: { user: User; last: User }) {
+  const nameOf = ({ name, email }: User) => <b>{name || email}</b>
+  return (
+    <Cover title="Another tab has signed somebody else in">
+      <p>
+        This page is of {nameOf(last)}, but this browser is signed in as {nameOf(user)} now. Nothing more of this page
+        is saved or paid.
+      </p>
+      <p>To keep what is here, sign in as {nameOf(last)} again in another tab and come back.</p>
+      <button className="button primary" onClick={() => location.reload()}>
+        Open this page as {user.name || user.email}
+      </button>
+    </Cover>
+  )
+}
+
+/** Cover is a dialog that one cannot close. */
+function Cover({ title, children }: { title: string; children: ReactNode }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    dialog.current?.showModal()
+  }, [])
+  return (
+    <dialog ref={dialog} className="sheet" aria-labelledby={id} onCancel={(e) => e.preventDefault()}>
+      <h2 id={id}>{title}</h2>
+      {children}
     </dialog>
   )
 }

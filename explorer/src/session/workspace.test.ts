@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest'
-import { choose, shortOf } from './workspace'
+import { describe, expect, test, vi } from 'vitest'
+import { choose, rememberWorkspace, shortOf } from './workspace'
 
 const membership = (id: string) => ({ id, name: id, role: 'member' })
 const a = membership('01a20645-197d-77cc-a13f-e673ed7c77ea')
@@ -22,6 +22,19 @@ describe('the workspace of an address', () => {
 
   test('of nobody', () => {
     expect(choose([], '', a.id)).toBeUndefined()
+  })
+
+  test('stays that of the page when another tab opens another', () => {
+    const stored = new Map<string, string>()
+    vi.stubGlobal('localStorage', {
+      getItem: (key: string) => stored.get(key) ?? null,
+      setItem: (key: string, value: string) => stored.set(key, value),
+    })
+    expect(choose([a, b], '')).toBe(a)
+    rememberWorkspace(b.id)
+    for (const key of stored.keys()) stored.set(key, a.id)
+    expect(choose([a, b], '')).toBe(b)
+    vi.unstubAllGlobals()
   })
 
   test('is short where that is clear', () => {

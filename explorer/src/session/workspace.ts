@@ -17,9 +17,12 @@ export function shortOf(id: string, all: Membership[]): string {
   return all.some((m) => m.id !== id && m.id.endsWith(short)) ? id : short
 }
 
+/** The workspace of this page: another tab changes the last one. */
+let here: string | null = null
+
 /**
- * choose returns the workspace that an address means: the one that it names, or the last one
- * used, or the first. Undefined: the user is not in the one that it names, or in none.
+ * choose returns the workspace that an address means: the one that it names, or that of the
+ * page, or the last one used, or the first. Undefined: the user is not in the one that it names, or in none.
  */
 export function choose(all: Membership[], search: string, last = lastWorkspace()): Membership | undefined {
   const named = new URLSearchParams(search).get(parameter)
@@ -27,5 +30,9 @@ export function choose(all: Membership[], search: string, last = lastWorkspace()
   return all.find((m) => m.id === last) ?? all[0]
 }
 
-const lastWorkspace = () => localStorage.getItem(lastKey)
-export const rememberWorkspace = (id: string) => localStorage.setItem(lastKey, id)
+const lastWorkspace = () => here ?? localStorage.getItem(lastKey)
+
+export function rememberWorkspace(id: string): void {
+  here = id
+  localStorage.setItem(lastKey, id)
+}

@@ -1,0 +1,37 @@
+import { enter, expect, link, service, test, used } from './service'
+
+const admin = service().workspaces[0]?.users.find((u) => u.role === 'admin')?.email
+
+test('another tab signs somebody else in: this page does nothing in their name', async ({ page, context }) => {
+  await enter(page, '/accounts?projects_count=20..')
+  await page.getByRole('button', { name: /^Show \d+ rows/ }).click()
+  await page.getByRole('row').nth(1).getByRole('link').click()
+  await page.getByRole('button', { name: /^Show status/ }).click()
+  const status = page.getByLabel('Status')
+  await expect(status).toBeVisible()
+  const before = await used()
+
+  const other = await context.newPage()
+  await other.goto(link(admin))
+  await expect(other.getByRole('button', { name: /^Signed in as/ })).toBeVisible()
+  await status.fill('typed')
+  await status.press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Another tab has signed somebody else in' })
+  await expect(dialog).toBeVisible()
+  await expect(status).toHaveValue('typed')
+  expect(await used()).toBe(before)
+
+  // The user comes back: everything is here.
+  await other.goto(link())
+  await expect(other.getByRole('button', { name: /^Signed in as/ })).toBeVisible()
+  await page.evaluate(() => dispatchEvent(new Event('visibilitychange')))
+  await expect(dialog).toBeHidden()
+  await expect(status).toHaveValue('typed')
+
+  await other.goto(link(admin))
+  await expect(other.getByRole('button', { name: /^Signed in as/ })).toBeVisible()
+  const name = await other.getByRole('button', { name: /^Signed in as/ }).getAttribute('aria-label')
+  await page.evaluate(() => dispatchEvent(new Event('visibilitychange')))
+  await dialog.getByRole('button', { name: /^Open this page as/ }).click()
+  await expect(page.getByRole('button', { name: name ?? '' })).toBeVisible()
+})
