@@ -76,3 +76,40 @@ test('related records that are loaded are not paid again', async ({ page }) => {
   await expect(drawer.getByRole('button', { name: /credit/ })).toHaveCount(0)
   expect(await used()).toBe(paid)
 })
+
+test('the drawer walks the rows that are loaded in every look, and the focus comes back', async ({ page }) => {
+  await enter(page, '/projects?stage=permitted&sort=cost:desc')
+  await page.getByRole('button', { name: /^Show 25 rows/ }).click()
+  await page.getByRole('row').nth(1).getByRole('link').click()
+  const before = await used()
+  const drawer = page.locator('.drawer')
+  const heading = drawer.getByRole('heading', { level: 2 })
+  const next = drawer.getByRole('button', { name: 'Next row' })
+  const row = (n: number) => page.getByRole('row').nth(n)
+  // The row of the table goes along, without the focus.
+  const names: string[] = []
+  for (let n = 1; n <= 25; n++) {
+    await expect(drawer).toContainText(`${n} of 25`)
+    names.push((await heading.textContent()) ?? '')
+    if (n < 25) await next.click()
+  }
+  await expect(next).toBeFocused()
+  await expect(next).toHaveAttribute('aria-disabled', 'true')
+  await expect(page.locator('[role=row][aria-current]')).toHaveAttribute('aria-rowindex', '26')
+  await expect(page.locator('[role=row][aria-current]')).toBeInViewport()
+  await page.keyboard.press('Escape')
+  await expect(page.locator('[role=row][aria-rowindex="26"]')).toBeFocused()
+  expect(await used()).toBe(before)
+
+  await page.keyboard.press('Home')
+  await row(1).press('Enter')
+  for (const look of ['Map', 'Chart']) {
+    await page.getByRole('link', { name: look, exact: true }).click()
+    await expect(heading).toHaveText(names[look === 'Map' ? 0 : 1] ?? '')
+    await next.click()
+    await expect(heading).toHaveText(names[look === 'Map' ? 1 : 2] ?? '')
+  }
+  await page.keyboard.press('Escape')
+  await expect(page.getByRole('link', { name: 'Chart', exact: true })).toBeFocused()
+  expect(await used()).toBe(before)
+})

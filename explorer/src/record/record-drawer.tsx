@@ -28,16 +28,20 @@ export function RecordDrawer({ id }: { id: string }) {
   const row = findRow(useQueryClient(), workspace.id, dataset, id, (source) => source !== undefined)
   const shown = record ?? row
   const drawer = useRef<HTMLElement>(null)
+  const [origin] = useState(() => document.activeElement)
   const close = () => {
     const next = { ...state }
     delete next.record
     change(next)
-    document.querySelector<HTMLElement>('[role=row][tabindex="0"]')?.focus()
+    // The row, or what has opened the drawer; what was followed elsewhere has neither.
+    const back = document.querySelector('[role=row][tabindex="0"]') ?? (origin?.isConnected ? origin : null)
+    const found = back && back !== document.body ? back : document.querySelector('.looks [aria-current]')
+    if (found instanceof HTMLElement) found.focus()
   }
   useEffect(() => {
     // A link in the drawer of another record is gone with it.
     if (document.activeElement === document.body) drawer.current?.focus()
-  }, [])
+  }, [id])
   useEffect(() => {
     const listen = (e: KeyboardEvent) => {
       if (e.key === 'Escape' && !e.defaultPrevented && !document.querySelector('dialog[open]')) close()
@@ -50,14 +54,14 @@ export function RecordDrawer({ id }: { id: string }) {
       <header>
         <span className="kind">{nouns[dataset].one}</span>
         <Step id={id} />
-        {book && <ListButtons book={book} id={id} />}
-        <CopyLink />
+        {book && <ListButtons key={id} book={book} id={id} />}
+        <CopyLink key={`link ${id}`} />
         <button className="icon-button" aria-label="Close the record" onClick={close}>
           <X size={16} aria-hidden />
         </button>
       </header>
       {shown ? (
-        <div className="drawer-body">
+        <div className="drawer-body" key={id}>
           <h2>{nameOf(shown)}</h2>
           {book && <Annotations book={book} id={id} name={nameOf(shown)} />}
           <Fields dataset={dataset} record={shown} />
@@ -104,28 +108,33 @@ function Gone({ close }: { close: () => void }) {
   )
 }
 
-/** Step goes to the row before or after, as k and j do in the table. */
+/** Step goes to the row before or after, as k and j do in the table, of those that are loaded. */
 function Step({ id }: { id: string }) {
-  const { workspace, state, body } = useSearch()
+  const { workspace, state, body, change } = useSearch()
   const client = useQueryClient()
   const pages = client.getQueryData(rowsQuery(workspace.id, state.dataset, body, state.sort).queryKey)?.pages ?? []
   const rows = new Rows(pages)
   const at = rows.indexOf(id)
   // Without it in the table there is none before or after it.
   if (at < 0) return null
-  const press = (key: string) => {
-    const row = document.querySelector<HTMLElement>('[role=row][tabindex="0"]')
-    row?.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
+  const to = (by: number) => {
+    const record = rows.id(at + by)
+    if (record) change({ ...state, record }, { replace: true })
   }
   return (
     <>
       <span className="quiet place">
         {formatNumber(at + 1)} of {formatNumber(rows.length)}
       </span>
-      <button className="icon-button" aria-label="Previous row" onClick={() => press('k')}>
+      <button className="icon-button" aria-label="Previous row" aria-disabled={at === 0} onClick={() => to(-1)}>
         <ChevronUp size={16} aria-hidden />
       </button>
-      <button className="icon-button" aria-label="Next row" onClick={() => press('j')}>
+      <button
+        className="icon-button"
+        aria-label="Next row"
+        aria-disabled={at === rows.length - 1}
+        onClick={() => to(1)}
+      >
         <ChevronDown size={16} aria-hidden />
       </button>
     </>

@@ -81,7 +81,7 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
               retry={() => void facets.refetch()}
             />
           </main>
-          {state.record && <RecordDrawer key={state.record} id={state.record} />}
+          {state.record && <RecordDrawer id={state.record} />}
         </div>
       </div>
       {narrow && (

@@ -52,6 +52,13 @@ export function Grid({ name, rows, total, loading, picked, pickedRows, onPick, o
   // The row that keys act on, and its cell if not the whole row.
   const [active, setActive] = useState(() => Math.max(0, state.record ? rows.indexOf(state.record) : 0))
   const [column, setColumn] = useState<number>()
+  // The drawer goes on to other rows, too.
+  const [record, setRecord] = useState(state.record)
+  if (record !== state.record) {
+    setRecord(state.record)
+    const at = state.record ? rows.indexOf(state.record) : -1
+    if (at >= 0) setActive(at)
+  }
   // Where a range of selected rows begins.
   const anchor = useRef(0)
   const moving = useRef(false)
@@ -74,6 +81,13 @@ export function Grid({ name, rows, total, loading, picked, pickedRows, onPick, o
   useEffect(() => {
     if (moving.current) virtual.scrollToIndex(active)
   }, [active, virtual])
+  const opened = record !== undefined && rows.id(active) === record
+  useEffect(() => {
+    if (!opened || moving.current) return
+    virtual.scrollToIndex(active)
+    // It is not the user who scrolls on.
+    offsets.set(name, scroller.current?.scrollTop ?? 0)
+  }, [opened, active, virtual, name])
   useEffect(() => {
     if (!moving.current) return
     const element = document.getElementById(column === undefined ? rowID(active) : cellID(active, column))
