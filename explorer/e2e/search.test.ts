@@ -21,6 +21,15 @@ test('a link signs in once and leaves the address', async ({ page, browser }) =>
   await stranger.close()
 })
 
+test('the first search worth trying is of firms by their projects', async ({ page }) => {
+  await enter(page)
+  const first = page.locator('.ideas').getByRole('link').first()
+  await expect(first).toHaveText(/^Firms with large multifamily projects under construction[1-9][\d,]* firms$/)
+  await first.click()
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^[1-9][\d,]* firms$/)
+  await expect(page).toHaveURL(/^[^?]*\/accounts\?has_project\.stage=under_construction&/)
+})
+
 test('counting costs nothing, and rows cost what is shown', async ({ page }) => {
   const before = await used()
   const searches: string[] = []

@@ -108,6 +108,15 @@ test('rows are sorted by anything that the service sorts by', async ({ page }) =
   await expect(page).toHaveURL('/projects?stage=permitted')
 })
 
+test('the longest stage fits its column', async ({ page }) => {
+  await open(page, '/projects?stage=under_construction')
+  const badge = page.getByRole('row').nth(1).locator('.badge')
+  await expect(badge).toHaveAttribute('title', 'under construction')
+  expect(await badge.evaluate((e) => [e, e.parentElement].map((b) => b && b.scrollWidth - b.clientWidth))).toEqual([
+    0, 0,
+  ])
+})
+
 test('rows are selected by mouse and keys, and copied for nothing', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   await open(page, `${search}&cols=name,cost,city`)
@@ -282,10 +291,13 @@ for (const viewport of [
         await page.getByRole('row').nth(2).getByRole('checkbox').click()
         await expect(page.getByRole('region', { name: 'Selected rows' })).toBeVisible()
         expect(await findings(page)).toEqual([])
-        if (viewport.width > 760) {
-          await page.getByRole('button', { name: 'Choose columns' }).click()
-          expect(await findings(page)).toEqual([])
-        }
+        await page.getByRole('button', { name: 'Choose columns' }).click()
+        expect(await findings(page)).toEqual([])
+        const cell = page.getByRole('row').nth(2).locator('[data-key=stage]')
+        await expect(cell).toBeVisible()
+        await page.getByRole('checkbox', { name: 'Stage' }).click()
+        await expect(cell).toHaveCount(0)
+        await page.keyboard.press('Escape')
         expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(viewport.width)
         await counted(page)
       })

@@ -21,7 +21,7 @@ const cells: { [K in Kind]: (value: never) => ReactNode } = {
   id: text,
   /** A closed value with a colour that stands for how far or how good it is. */
   badge: (value: string) => (
-    <span className="badge" data-value={value}>
+    <span className="badge" data-value={value} title={pretty(value)}>
       {pretty(value)}
     </span>
   ),

@@ -137,6 +137,10 @@ function Top({ field, facet }: { field: string; facet: Schemas['Facet'] | undefi
 
 const ideas: { text: string; href: string }[] = [
   {
+    text: 'Firms with large multifamily projects under construction',
+    href: '/accounts?has_project.stage=under_construction&has_project.primary_use=multifamily&has_project.cost=1000000..&sort=projects_count:desc',
+  },
+  {
     text: 'Large multifamily projects under construction',
     href: '/projects?stage=under_construction&primary_use=multifamily&cost=1000000..&sort=cost:desc',
   },
@@ -176,10 +180,10 @@ function WorthTrying() {
   const alive = ideas.flatMap(({ text }, i) => {
     const state = states[i]
     const count = found[i]?.data?.count
-    return state && count !== 0 ? [{ text, state, count }] : []
+    return state && count !== 0 ? [{ text, state, count, first: i === 0 || state.dataset === dataset }] : []
   })
-  // Those of this tab come first.
-  alive.sort((a, b) => Number(b.state.dataset === dataset) - Number(a.state.dataset === dataset))
+  // The first one, and those of this tab.
+  alive.sort((a, b) => Number(b.first) - Number(a.first))
   return (
     <section className="card">
       <h2>Worth trying</h2>

@@ -8,10 +8,12 @@ import { fieldsOf, tableOf, type Field } from './fields'
 interface Props {
   chosen: Chosen[]
   choose: (next: Chosen[]) => void
+  /** It stands below the cards of a narrow page. */
+  narrow?: boolean
 }
 
 /** Chooser shows, hides and orders the columns, of all that records say. */
-export function Chooser({ chosen, choose }: Props) {
+export function Chooser({ chosen, choose, narrow }: Props) {
   const { state } = useSearch()
   const [text, setText] = useState('')
   const [dragged, setDragged] = useState<string>()
@@ -54,6 +56,7 @@ export function Chooser({ chosen, choose }: Props) {
             </button>
           )}
         </div>
+        {narrow && <p className="quiet">A card has the first four.</p>}
         <input
           className="within"
           type="search"

@@ -241,7 +241,7 @@ const sorts: {
 const widths: Record<Kind, [number, number]> = {
   name: [240, 3],
   text: [180, 0],
-  badge: [140, 0],
+  badge: [156, 0],
   words: [130, 0],
   number: [96, 0],
   coordinate: [104, 0],

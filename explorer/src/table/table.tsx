@@ -5,12 +5,15 @@ import { Rows } from '../api/pages'
 import { credits, formatNumber } from '../format'
 import { useSearch } from '../search/context'
 import { defaults } from './choice'
+import { Chooser } from './chooser'
 import { tableOf } from './fields'
 import { Grid } from './grid'
 import { countOf, isPicked, nothing, recordsOf, type Selection } from './selection'
 import { tryAgain } from '../ui/notice'
 import { SelectionBar } from './selection-bar'
 import { SortMenu } from './sort-menu'
+import { useNarrow } from '../ui/use-narrow'
+import { useColumns } from './use-columns'
 
 interface Props {
   /** Identifies the search. */
@@ -31,6 +34,9 @@ export function Table({ name, count }: Props) {
   const more = () => {
     if (!query.isFetching) void query.fetchNextPage({ cancelRefetch: false })
   }
+
+  const narrow = useNarrow()
+  const { chosen, choose } = useColumns()
 
   const [picked, setPicked] = useState(nothing)
   const selected = countOf(picked, total)
@@ -97,6 +103,7 @@ export function Table({ name, count }: Props) {
           loaded
         </span>
         <SortMenu />
+        {narrow && <Chooser chosen={chosen} choose={choose} narrow />}
         {query.error ? (
           <span className="problem" role="alert">
             The next rows did not come: {query.error.message}.
