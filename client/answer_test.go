@@ -185,10 +185,10 @@ func TestAddresses(t *testing.T) {
 	}, client.WithWorkspace("w&1"))
 	_, _ = api.Accounts.Get(t.Context(), "a/../b?c", "projects", "signals")
 	_, _ = api.In("").Workspace(t.Context())
-	_, _ = client.Collect(api.In("w2").Views.List(t.Context(), client.ViewList{Query: "a b", Favorites: true}))
+	_, _ = client.Collect(api.In("w2").Views.List(t.Context(), client.ViewList{Query: "a b", Record: "r", Favorites: true}))
 	want := []string{
 		"/api/v1/data/accounts/a%2F..%2Fb%3Fc?include=projects%2Csignals&workspace_id=w%261", "/api/v1/workspace",
-		"/api/v1/workspace/views?favorite_only=true&limit=100&offset=0&query=a+b&workspace_id=w2",
+		"/api/v1/workspace/views?favorite_only=true&limit=100&offset=0&query=a+b&record_id=r&workspace_id=w2",
 	}
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Error(diff)

@@ -136,6 +136,7 @@ type ViewList struct {
 	Query     string // a part of the name
 	Dataset   string // account, contact, project
 	Type      string // dynamic, static
+	Record    string // only Static Views that it is in
 	Favorites bool   // only the user's own
 }
 
@@ -151,7 +152,7 @@ type oneView struct {
 // List iterates over Views by name.
 func (v *Views) List(ctx context.Context, l ViewList) iter.Seq2[View, error] {
 	params := url.Values{}
-	for name, value := range map[string]string{"id": l.ID, "query": l.Query, "dataset": l.Dataset, "view_type": l.Type} {
+	for name, value := range map[string]string{"id": l.ID, "query": l.Query, "dataset": l.Dataset, "view_type": l.Type, "record_id": l.Record} {
 		if value != "" {
 			params.Set(name, value)
 		}

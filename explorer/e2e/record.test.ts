@@ -1,3 +1,4 @@
+import { findings } from './axe'
 import { counted, enter, expect, service, test, used } from './service'
 
 const workspace = service().workspaces[0]
@@ -112,4 +113,34 @@ test('the drawer walks the rows that are loaded in every look, and the focus com
   await page.keyboard.press('Escape')
   await expect(page.getByRole('link', { name: 'Chart', exact: true })).toBeFocused()
   expect(await used()).toBe(before)
+})
+
+test('the drawer shows in which lists a record is, and takes it out of one', async ({ page }) => {
+  const [record] = await call<{ id: string }[]>('POST', '/data/accounts/search', { limit: 1, fields: ['name'] })
+  const lists: { id: string; name: string }[] = []
+  for (const name of ['To visit', 'شركة <b>البناء</b>']) {
+    const body = { dataset: 'account', view_type: 'static', name: `${name} ${Date.now()}` }
+    const { view } = await call<{ view: { id: string; name: string } }>('POST', '/workspace/views/upsert', body)
+    await call('POST', `/workspace/views/${view.id}/records/add`, { record_id: record?.id })
+    lists.push(view)
+  }
+  const [first, second] = lists
+  await enter(page, `/accounts/${record?.id}`)
+  await page.getByRole('button', { name: 'Show it · 1 credit' }).click()
+  const section = page.getByRole('region', { name: 'Lists that it is in' })
+  await expect(section.getByRole('link')).toHaveText([first?.name ?? '', second?.name ?? ''])
+  const paid = await used()
+  for (const width of [1440, 390]) {
+    await page.setViewportSize({ width, height: 844 })
+    expect(await findings(page)).toEqual([])
+  }
+  await section.getByRole('button', { name: `Remove from ${first?.name}` }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove 1 firm' }).click()
+  await expect(section.getByRole('link')).toHaveText([second?.name ?? ''])
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await expect(section.getByRole('link')).toHaveCount(2)
+  await section.getByRole('link').first().click()
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('1 firm in this View')
+  expect(await used()).toBe(paid)
+  for (const { id } of lists) await call('DELETE', `/workspace/views/${id}`)
 })

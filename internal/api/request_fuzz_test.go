@@ -28,7 +28,7 @@ func fuzzed(t *testing.T, rawQuery string) *call {
 func FuzzParameters(f *testing.F) {
 	for _, s := range []string{
 		"", "limit=25&offset=0", "limit=1e2", "limit=+5", "limit=9223372036854775808", "offset=-1", "limit=1&limit=2", "query=%00", "query=%ff", "query=",
-		"dataset=account&view_type=static&favorite_only=true&id=0197a1b2-0000-7000-8000-000000000001", "id=", "id=x;y", "dataset=%61ccount", "limit=%", "include=projects,,signals",
+		"dataset=account&view_type=static&favorite_only=true&record_id=0197a1b2-0000-7000-8000-000000000002&id=0197a1b2-0000-7000-8000-000000000001", "id=", "id=x;y", "dataset=%61ccount", "limit=%", "include=projects,,signals",
 	} {
 		f.Add(s)
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"atlas/internal/api/openapi"
 	"atlas/internal/fault"
 	"atlas/internal/input"
@@ -100,6 +102,7 @@ func viewFilterParams() []openapi.Parameter {
 		{Name: "query", In: "query", Schema: name, Description: "A part of the name, case and accents apart.", Example: "tower"},
 		{Name: "dataset", In: "query", Schema: views.DatasetRule.Schema},
 		{Name: "view_type", In: "query", Schema: views.TypeRule.Schema},
+		{Name: "record_id", In: "query", Schema: schema.AnyUUID(), Description: "Only Static Views that this record is in."},
 		{Name: "favorite_only", In: "query", Schema: schema.Boolean(), Description: "Only the caller's Favorites."},
 	}
 }
@@ -107,7 +110,7 @@ func viewFilterParams() []openapi.Parameter {
 // viewFilter reads the query parameters of a list of Views.
 func (c *call) viewFilter(issues *input.Issues) (f views.Filter, err error) {
 	given := input.Value{Kind: input.Object}
-	for _, name := range []string{"dataset", "view_type", "favorite_only", "id"} {
+	for _, name := range []string{"dataset", "view_type", "record_id", "favorite_only", "id"} {
 		switch text, isGiven, e := c.param(name); {
 		case e != nil:
 			err = e
@@ -121,6 +124,7 @@ func (c *call) viewFilter(issues *input.Issues) (f views.Filter, err error) {
 	r := issues.Object(given)
 	f.Dataset = views.DatasetRule.Member(issues, r, "dataset", false)
 	f.Type = views.TypeRule.Member(issues, r, "view_type", false)
+	f.Record = rule.Pointer(rule.UUID[uuid.UUID]()).Member(issues, r, "record_id", false)
 	f.Favorites = rule.Enum("true", "false").Member(issues, r, "favorite_only", false) == "true"
 	f.ID = rule.Pointer(rule.UUID[views.ID]()).Member(issues, r, "id", false)
 	text, isGiven, e := c.param("query")

@@ -113,7 +113,7 @@ func TestViewsOverHTTP(t *testing.T) {
 		"?query=&" + w.in: invalid, "?dataset=accounts&" + w.in: invalid, "?view_type=live&" + w.in: invalid, "?id=x&" + w.in: invalid,
 		"?favorite_only=yes&" + w.in: invalid, "?limit=0&" + w.in: invalid, "?limit=101&" + w.in: invalid, "?offset=-1&" + w.in: invalid,
 		"?dataset=account&dataset=contact&" + w.in: invalid, "?query=%00&" + w.in: invalid, "?query=" + strings.Repeat("x", 501) + "&" + w.in: invalid,
-		"?id=" + unknownID + "&" + w.in: fine,
+		"?id=" + unknownID + "&" + w.in: fine, "?record_id=" + unknownID + "&" + w.in: fine, "?record_id=x&" + w.in: invalid,
 	} {
 		if a := w.call(t, w.member, "GET", "/workspace/views"+path, ""); (verdict{a.status, a.code()}) != want {
 			t.Errorf("a member's list%s: %d %s", path, a.status, a.text)

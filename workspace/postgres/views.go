@@ -81,8 +81,10 @@ func (s *Store) Views(ctx context.Context, in workspace.ID, f views.Filter) (lis
 	err = s.query(ctx, in, viewQuery(`
 		  AND ($3::uuid IS NULL OR v.id = $3) AND ($4 = '' OR strpos(v.name_folded, $4) > 0)
 		  AND ($5 = '' OR v.dataset = $5) AND ($6 = '' OR v.view_type = $6) AND (NOT $7 OR f.view_id IS NOT NULL)
+		  AND ($10::uuid IS NULL OR v.id IN (SELECT view_id FROM view_records
+		      WHERE workspace_id = $1 AND dataset IN ('accounts', 'contacts', 'projects') AND record_id = $10))
 		ORDER BY v.name_folded, v.id LIMIT $8 OFFSET $9`),
-		[]any{arg(in), nullable(f.Viewer), id, f.Name, string(f.Dataset), string(f.Type), f.Favorites, f.Limit, f.Offset},
+		[]any{arg(in), nullable(f.Viewer), id, f.Name, string(f.Dataset), string(f.Type), f.Favorites, f.Limit, f.Offset, f.Record},
 		func(rows pgx.Rows) error {
 			list, err = pgx.CollectRows(rows, collectView(in))
 			return err

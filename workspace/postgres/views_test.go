@@ -145,13 +145,21 @@ func TestListingViews(t *testing.T) {
 	a := w.create(t, in, "account", "static", "Älpha")
 	c := w.create(t, in, "contact", "static", "Ämil 100%")
 	d := w.create(t, in, "project", "dynamic", "a_b")
-	w.create(t, w.two.ID, "account", "static", "foreign")
 	_, err := w.favorites.UpsertAll(t.Context(), in, user, []views.FavoriteChange{{View: c.ID}, {View: b.ID}})
 	fatal(t, err)
+	foreign := w.create(t, w.two.ID, "account", "static", "foreign")
+	for _, v := range []views.View{a, foreign} {
+		w.add(t, v, []views.Candidate{{Record: *uuidOf(1), Linked: true}})
+	}
+	w.add(t, c, []views.Candidate{{Record: *uuidOf(1), Linked: true}, {Record: *uuidOf(2), Linked: true}})
 	for name, f := range map[string]struct {
 		filter views.Filter
 		want   []views.View
 	}{
+		"with a record":       {views.Filter{Record: uuidOf(1)}, []views.View{a, c}},
+		"and of a dataset":    {views.Filter{Record: uuidOf(1), Dataset: query.Accounts}, []views.View{a}},
+		"with another record": {views.Filter{Record: uuidOf(2)}, []views.View{c}},
+		"with no such record": {views.Filter{Record: uuidOf(3)}, nil},
 		"all by folded name":  {views.Filter{}, []views.View{d, a, c, b}},
 		"a page":              {views.Filter{Limit: 2, Offset: 1}, []views.View{a, c}},
 		"past the end":        {views.Filter{Offset: 4}, nil},

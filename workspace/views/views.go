@@ -9,6 +9,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/search/query"
@@ -24,6 +26,8 @@ type Filter struct {
 	Name    string
 	Dataset query.Dataset
 	Type    Type
+	// Record selects the Static Views that it is in.
+	Record *uuid.UUID
 	// Favorites selects the viewer's Favorites only.
 	Favorites bool
 	// Limit is 1..100, Offset not negative; callers check.

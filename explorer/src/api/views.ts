@@ -55,6 +55,20 @@ export function viewQuery(workspace: string, id: string) {
   })
 }
 
+/** listsQuery lists the Static Views that a record is in. */
+export function listsQuery(workspace: string, dataset: Book, record: string) {
+  const which = { dataset: viewDatasets[dataset], view_type: 'static', record_id: record } as const
+  return queryOptions({
+    queryKey: [...viewsKey(workspace), 'of', which],
+    staleTime: 60_000,
+    queryFn: ({ signal }) =>
+      all(async (offset) => {
+        const query = { workspace_id: workspace, ...which, limit: maxPage, offset }
+        return (await answer(api.GET('/workspace/views', { params: { query }, signal }))).data.views
+      }),
+  })
+}
+
 /** favoritesQuery lists the user's Favorites in their order. */
 export function favoritesQuery(workspace: string) {
   return queryOptions({

@@ -1,7 +1,7 @@
 import './record.css'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { ChevronDown, ChevronUp, Link2, X } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { books } from '../api/book'
 import { RequestError } from '../api/client'
 import { Rows } from '../api/pages'
@@ -15,6 +15,8 @@ import { Annotations } from './annotations'
 import { Fields } from './fields'
 import { ListButtons } from './list-buttons'
 import { Related } from './related'
+
+const InLists = lazy(() => import('../views/in-lists'))
 
 /** RecordDrawer shows the record of the address beside the table. */
 export function RecordDrawer({ id }: { id: string }) {
@@ -64,6 +66,11 @@ export function RecordDrawer({ id }: { id: string }) {
         <div className="drawer-body" key={id}>
           <h2>{nameOf(shown)}</h2>
           {book && <Annotations book={book} id={id} name={nameOf(shown)} />}
+          {book && (
+            <Suspense>
+              <InLists dataset={book} id={id} />
+            </Suspense>
+          )}
           <Fields dataset={dataset} record={shown} />
           {record ? (
             <Related dataset={dataset} record={record} />
