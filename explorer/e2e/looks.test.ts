@@ -100,7 +100,7 @@ test('what is drawn can be downloaded', async ({ page }) => {
   expect(svg).toMatch(/<text [^>]*text-anchor="start"[^>]*>Average cost of projects by firm<\/text>/)
   expect(svg).not.toMatch(/var\(|style/)
   expect(files.png?.subarray(1, 4).toString()).toBe('PNG')
-  const lines = String(files.csv).trim().split('\r\n')
+  const lines = String(files.csv).trim().split('\n')
   expect(lines[0]).toBe('Firms,Count,Average cost')
   expect(lines).toHaveLength(21)
   expect((svg.match(/<rect/g) ?? []).length).toBe(21)

@@ -1,12 +1,13 @@
 import { Download } from 'lucide-react'
 import { useId, type RefObject } from 'react'
+import { cellOf, row } from '../csv'
 import { labelOf } from '../datasets'
 import type { Measure } from '../api/queries'
 import { useSearch } from '../search/context'
 import { notify } from '../ui/toast'
 import { measureLabel, type Dimension } from './dimensions'
 import { saveFile } from '../ui/save-file'
-import { csv, pictureOf, png } from './download'
+import { pictureOf, png } from './download'
 import { rows, type Point } from './points'
 
 interface Props {
@@ -23,9 +24,12 @@ export function ChartDownload({ title, points, dimension, measure, drawing }: Pr
   const { state } = useSearch()
   const id = useId()
   const name = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
-  const table = () => rows(labelOf(dimension.key), measure && measureLabel(state.dataset, measure), points)
+  const csv = () =>
+    rows(labelOf(dimension.key), measure && measureLabel(state.dataset, measure), points)
+      .map((cells) => row(cells.map(cellOf)))
+      .join('')
   const forms: { label: string; content: () => Blob | Promise<Blob>; extension: string }[] = [
-    { label: 'Numbers, CSV', extension: 'csv', content: () => new Blob([csv(table())], { type: 'text/csv' }) },
+    { label: 'Numbers, CSV', extension: 'csv', content: () => new Blob([csv()], { type: 'text/csv' }) },
   ]
   if (drawing) {
     const picture = () => {

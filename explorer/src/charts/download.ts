@@ -1,15 +1,3 @@
-import { likeFormula } from '../formula'
-
-/** csv writes a table as RFC 4180. A text that a spreadsheet might take for a formula begins with an apostrophe. */
-export function csv(table: (string | number | null)[][]): string {
-  const cell = (value: string | number | null) => {
-    if (typeof value !== 'string') return value === null ? '' : String(value)
-    const safe = likeFormula.test(value) ? `'${value}` : value
-    return /[",\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-  }
-  return table.map((row) => row.map(cell).join(',') + '\r\n').join('')
-}
-
 /** Space for the title above a chart that is downloaded, and around it, in pixels. Elsewhere letters may be wider. */
 const space = { title: 36, side: 24 }
 

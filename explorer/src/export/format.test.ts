@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { csv, ndjson, row } from './format'
+import { row } from '../csv'
+import { csv, ndjson } from './format'
 import { elements, members } from './raw-json'
 
 const columns = ['id', 'name', 'tags', 'cost']

@@ -1,4 +1,4 @@
-import { likeFormula } from '../formula'
+import { cellOf, row } from '../csv'
 import { elements, members } from './raw-json'
 
 export type Format = 'csv' | 'ndjson'
@@ -14,25 +14,8 @@ export function csv(record: string, columns: string[]): string {
   return row(columns.map((name) => cell(values.get(name) ?? 'null')))
 }
 
-/** row joins cells, quoted where necessary. A single empty cell would be an empty line, which readers skip. */
-export function row(cells: string[]): string {
-  const quoted = cells.map((c) =>
-    /[",\r\n]|^\p{White_Space}|\p{White_Space}$/u.test(c) || (cells.length === 1 && c === '')
-      ? `"${c.replaceAll('"', '""')}"`
-      : c,
-  )
-  return `${quoted.join(',')}\n`
-}
-
-function cell(raw: string): string {
-  if (/^[-\d]/.test(raw)) return raw
-  const text = raw.startsWith('[')
-    ? elements(raw)
-        .map((e) => plain(e).replace(/[\\;]/g, '\\$&'))
-        .join(';')
-    : plain(raw)
-  return likeFormula.test(text) ? `'${text}` : text
-}
+const cell = (raw: string) =>
+  /^[-\d]/.test(raw) ? raw : cellOf(raw.startsWith('[') ? elements(raw).map(plain) : plain(raw))
 
 /** plain is the characters of a text, nothing for null, and the JSON of all else. */
 function plain(raw: string): string {
