@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
 import { findings } from './axe'
-import { enter, expect, test, used } from './service'
+import { enter, expect, service, test, used } from './service'
 
 const heading = (page: Page) => page.getByRole('heading', { level: 1 })
 const look = (page: Page, name: string) => page.getByRole('navigation', { name: 'Looks' }).getByRole('link', { name })
@@ -167,6 +167,31 @@ test('places are chosen with keys', async ({ page }) => {
     .first()
     .press('Enter')
   await expect(page).toHaveURL(/&look=map&at=51\./)
+})
+
+test('rows of the book are points once it is known where they are', async ({ page }) => {
+  const { base_url, workspaces } = service()
+  const headers = { Authorization: `Bearer ${workspaces[0]?.api_key}`, 'Content-Type': 'application/json' }
+  const ask = async (path: string, body: object) => {
+    const response = await fetch(base_url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    return ((await response.json()) as { data: { id: string }[] }).data
+  }
+  const filters = { stage: { value: 'under_construction' }, location: { known: true } }
+  const found = await ask('/data/projects/search', { limit: 3, fields: ['name'], filters })
+  for (const { id } of found)
+    await ask('/workspace/projects/upsert', { project_id: id, workspace_status: 'on the map' })
+  await enter(page, '/book/projects?workspace_status=on+the+map&look=map')
+  const before = await used()
+  await expect(circles(page).first()).toBeVisible()
+  await page.getByRole('button', { name: 'Show 3 rows · 3 credits' }).click()
+  await page.getByRole('button', { name: 'Show where 3 are · 3 credits' }).click()
+  await expect(page.getByText('3 of 3 loaded, shown as points')).toBeVisible()
+  // Points take the place of the circles.
+  await expect(circles(page)).toHaveCount(0)
+  expect(await used()).toBe(before + 6)
+  await page.getByRole('link', { name: /^Firms/ }).click()
+  await expect(page.getByRole('button', { name: /credits$/ })).toHaveCount(0)
+  await ask('/workspace/projects/delete/batch', { ids: found.map((r) => r.id) })
 })
 
 test('loaded rows are points', async ({ page }) => {
