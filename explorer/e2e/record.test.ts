@@ -37,7 +37,7 @@ test('an edit that fails after the drawer has gone on comes back', async ({ page
   const alert = page.getByRole('alert').filter({ hasText: `Our status of ${name} is not saved.` })
   await expect(alert).toContainText(status)
   await alert.getByRole('button', { name: 'Try again' }).click()
-  await expect(alert).toContainText('the service is busy')
+  await expect(alert).toContainText('The service is busy.')
   await alert.getByRole('link', { name: 'Open it' }).click()
   await expect(drawer.getByRole('heading', { level: 2 })).toHaveText(name)
   await expect(page.getByRole('alert')).toHaveCount(1)

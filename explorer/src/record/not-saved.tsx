@@ -2,7 +2,7 @@ import './not-saved.css'
 import { useQueryClient } from '@tanstack/react-query'
 import { link, useAddress } from '../address'
 import { Conflict, type Book } from '../api/book'
-import { labelOf } from '../datasets'
+import { capital, labelOf } from '../datasets'
 import { pathOf } from '../source'
 import { again, drop, useUnsaved, type Edit } from './unsaved'
 
@@ -43,7 +43,7 @@ export function NotSaved({ edit, elsewhere }: { edit: Edit; elsewhere?: boolean 
           )}{' '}
           is not saved.
         </b>{' '}
-        {error?.message}.{typed && <q>{typed}</q>}
+        {capital(error?.message ?? '')}.{typed && <q>{typed}</q>}
       </p>
       <div className="actions">
         {!(error instanceof Conflict) && (
