@@ -100,7 +100,7 @@ test('a member is removed while the page is open', async ({ page }) => {
   // Servers follow a removal within 5 s.
   const status = () => page.evaluate(async (id) => (await fetch(`/api/v1/workspace?workspace_id=${id}`)).status, one)
   await expect.poll(status).toBe(403)
-  await page.getByRole('link', { name: /^Firms/ }).click()
+  await page.getByRole('link', { name: /^Firms \d/ }).click()
   await expect(page.getByRole('heading', { name: 'You are not in a workspace yet' })).toBeVisible()
 })
 

@@ -42,7 +42,7 @@ test('columns are chosen and ordered, the address says so, and this browser reme
   await expect(page.getByRole('row').nth(1).locator('[data-key=address]')).toHaveText(/\d/)
 
   // The same columns in the next search of this browser.
-  await page.getByRole('link', { name: /^Firms/ }).click()
+  await page.getByRole('link', { name: /^Firms \d/ }).click()
   await expect(page).toHaveURL('/accounts')
   await page.getByRole('link', { name: /^Projects \d/ }).click()
   await page.getByRole('button', { name: /^Show 25 rows/ }).click()
