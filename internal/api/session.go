@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"time"
 
@@ -99,9 +98,6 @@ func sameOrigin(r *http.Request) error {
 // signInBody is the body of a sign-in.
 var signInBody = rule.Only("token", rule.Text(1, 100))
 
-// maxSignIn is the maximum length of the body of a sign-in, in bytes.
-const maxSignIn = 4 << 10
-
 // mountSession adds the routes of the caller's own session.
 func (s *Server) mountSession(g *gin.Engine, methods map[string][]string) {
 	if s.Sessions == nil {
@@ -109,18 +105,16 @@ func (s *Server) mountSession(g *gin.Engine, methods map[string][]string) {
 	}
 	route := func(method string, run func(ctx *gin.Context) (data any, err error)) {
 		methods[sessionPath] = append(methods[sessionPath], method)
-		g.Handle(method, sessionPath, func(ctx *gin.Context) {
-			c := callOf(ctx)
-			err := sameOrigin(ctx.Request)
-			if err == nil {
-				var data any
-				if data, err = run(ctx); err == nil {
-					c.json(http.StatusOK, map[string]any{"data": data})
-					return
-				}
+		g.Handle(method, sessionPath, s.visit(func(ctx *gin.Context) error {
+			if err := sameOrigin(ctx.Request); err != nil {
+				return err
 			}
-			c.fail(err)
-		})
+			data, err := run(ctx)
+			if err == nil {
+				callOf(ctx).json(http.StatusOK, map[string]any{"data": data})
+			}
+			return err
+		}, func(ctx *gin.Context, err error) { callOf(ctx).fail(err) }))
 	}
 	route(http.MethodGet, s.getSession)
 	route(http.MethodPost, s.signIn)
@@ -180,11 +174,7 @@ func (s *Server) describe(ctx context.Context, found session.Session) (a session
 
 // signIn exchanges the token of a sign-in link for a session.
 func (s *Server) signIn(ctx *gin.Context) (any, error) {
-	raw, err := io.ReadAll(http.MaxBytesReader(ctx.Writer, ctx.Request.Body, maxSignIn))
-	if err != nil {
-		return nil, fault.New(fault.PayloadTooLarge, "the body of a sign-in has at most %d bytes", maxSignIn)
-	}
-	body, issues := input.Decode(raw)
+	body, issues := input.Decode(callOf(ctx).rawBody)
 	if err := input.Issues(issues).Err(); err != nil {
 		return nil, err
 	}

@@ -61,11 +61,27 @@ func (s *SignIn) Finish(ctx context.Context, cookie string, answer url.Values) (
 	if err != nil {
 		return g, "/", &failure{Expired, err}
 	}
-	g, err = s.finish(ctx, f, answer)
+	g, err = s.finishOnce(ctx, f, answer)
 	if err != nil {
 		s.c.Log.Warn("signing in failed", "issuer", s.c.Issuer, "failure", FailureOf(err), "error", err)
 	}
 	return g, f.Return, err
+}
+
+// finishOnce finishes a flow for the first time, unless too many others are being finished.
+func (s *SignIn) finishOnce(ctx context.Context, f flow, answer url.Values) (g session.Grant, err error) {
+	if !s.finishing.TryAcquire(1) {
+		return g, &failure{Away, errors.New("too many sign-ins are being finished")}
+	}
+	defer s.finishing.Release(1)
+	first, err := s.flows.First(ctx, f.State, Lifetime)
+	if err == nil && !first {
+		err = &failure{Expired, errors.New("the sign-in was finished already")}
+	}
+	if err != nil {
+		return g, err
+	}
+	return s.finish(ctx, f, answer)
 }
 
 func (s *SignIn) finish(ctx context.Context, f flow, answer url.Values) (g session.Grant, err error) {

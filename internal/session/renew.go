@@ -32,7 +32,7 @@ func (s *Store) renewable(e entry) bool {
 func (s *Store) renew(ctx context.Context, token string, e entry) (entry, error) {
 	// A refresh token that is spent must be replaced, even if the client has gone.
 	ctx = context.WithoutCancel(ctx)
-	mine, err := s.lock(ctx, token)
+	mine, err := s.first(ctx, ofRenewal, token, renewalPause)
 	if err != nil || !mine {
 		return e, err
 	}
@@ -61,17 +61,6 @@ func (s *Store) renew(ctx context.Context, token string, e entry) (entry, error)
 		return e, err
 	}
 	return e, s.replace(ctx, token, e)
-}
-
-// lock reports whether this request may try to renew a session.
-func (s *Store) lock(ctx context.Context, token string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
-	defer cancel()
-	err := s.redis.SetArgs(ctx, s.key(ofRenewal, token), 1, redis.SetArgs{Mode: "NX", TTL: renewalPause}).Err()
-	if errors.Is(err, redis.Nil) {
-		return false, nil
-	}
-	return err == nil, unavailable(err)
 }
 
 // replace saves a session that is still there.

@@ -109,6 +109,7 @@ const (
 	ofSession = "session:"
 	ofLink    = "link:"
 	ofRenewal = "renewal:"
+	ofFirst   = "first:"
 )
 
 // purpose is that of sealed secrets.
@@ -173,6 +174,22 @@ func (s *Store) take(ctx context.Context, link string) (entry, error) {
 	defer cancel()
 	raw, err := s.redis.GetDel(ctx, s.key(ofLink, link)).Bytes()
 	return s.read(raw, err, "this sign-in link was used already, or is older than ten minutes")
+}
+
+// First reports whether it is called for the first time with a name, on all servers, within
+// lifetime. Errors: fault.Unavailable.
+func (s *Store) First(ctx context.Context, name string, lifetime time.Duration) (bool, error) {
+	return s.first(ctx, ofFirst, name, lifetime)
+}
+
+func (s *Store) first(ctx context.Context, kind, name string, lifetime time.Duration) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	err := s.redis.SetArgs(ctx, s.key(kind, name), 1, redis.SetArgs{Mode: "NX", TTL: lifetime}).Err()
+	if errors.Is(err, redis.Nil) {
+		return false, nil
+	}
+	return err == nil, unavailable(err)
 }
 
 // over is the message for a session that has ended.
