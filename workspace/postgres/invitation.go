@@ -137,10 +137,10 @@ func (s *System) AcceptInvitation(ctx context.Context, a people.Acceptance) (in 
 			return err
 		}
 		// The token's address is current and verified: replace the stored one, which
-		// later invitations and look-ups use.
+		// later invitations and look-ups use. Nobody else may claim the user any more.
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO users (id, email, email_folded, name, created_at) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_folded = excluded.email_folded, name = excluded.name`,
+			ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_folded = excluded.email_folded, name = excluded.name, claimable = false`,
 			arg(a.User.ID), a.User.Email, workspace.FoldEmail(a.User.Email), a.User.Name, a.At); err != nil {
 			return err
 		}
