@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/auth"
+	"atlas/internal/session"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
@@ -116,5 +117,29 @@ func TestSessionOfAMemberWhoIsRemoved(t *testing.T) {
 	// Signing in again does not bring the membership back.
 	if m := v.signIn().User.Workspaces; len(m) != 1 {
 		t.Errorf("after signing in again Ann is in %+v", m)
+	}
+}
+
+// A session ends when its provider asks for the person again, and not when the client is
+// configured wrongly.
+func TestRenewalIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newSignInWorld(t)
+	w.provider.refresh = "a refresh token"
+	ends := map[string]bool{
+		"invalid_grant": true, "interaction_required": true, "login_required": true, "consent_required": true, "access_denied": true,
+		"invalid_client": false, "invalid_request": false,
+	}
+	visitors := map[string]*visitor{}
+	for code := range ends {
+		visitors[code] = w.visitor(t)
+		visitors[code].signIn()
+	}
+	w.move(session.DefaultRenewal)
+	for code, v := range visitors {
+		w.provider.set(func(p *provider) { p.fails, p.code = 400, code })
+		if a := v.session("GET"); (a.User == nil) != ends[code] {
+			t.Errorf("%s: the session is of %+v", code, a.User)
+		}
 	}
 }
