@@ -9,7 +9,6 @@ import (
 
 	"atlas/internal/auth"
 	"atlas/internal/fault"
-	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/session"
 	"atlas/workspace"
@@ -81,6 +80,14 @@ func (s *Server) authenticate(r *http.Request) (auth.Identity, error) {
 	if err != nil {
 		return auth.Identity{}, err
 	}
+	return s.identityOf(r.Context(), found)
+}
+
+// identityOf returns who acts in a session.
+func (s *Server) identityOf(ctx context.Context, found session.Session) (auth.Identity, error) {
+	if found.Key != "" {
+		return s.Gate.Authenticate(ctx, []string{"Bearer " + found.Key})
+	}
 	return auth.SignedIn(found.User), nil
 }
 
@@ -103,9 +110,9 @@ func (s *Server) mountSession(g *gin.Engine, methods map[string][]string) {
 	if s.Sessions == nil {
 		return
 	}
-	route := func(method string, run func(ctx *gin.Context) (data any, err error)) {
-		methods[sessionPath] = append(methods[sessionPath], method)
-		g.Handle(method, sessionPath, s.visit(func(ctx *gin.Context) error {
+	route := func(method, path string, run func(ctx *gin.Context) (data any, err error)) {
+		methods[path] = append(methods[path], method)
+		g.Handle(method, path, s.visit(func(ctx *gin.Context) error {
 			if err := sameOrigin(ctx.Request); err != nil {
 				return err
 			}
@@ -116,9 +123,12 @@ func (s *Server) mountSession(g *gin.Engine, methods map[string][]string) {
 			return err
 		}, func(ctx *gin.Context, err error) { callOf(ctx).fail(err) }))
 	}
-	route(http.MethodGet, s.getSession)
-	route(http.MethodPost, s.signIn)
-	route(http.MethodDelete, s.signOut)
+	route(http.MethodGet, sessionPath, s.getSession)
+	route(http.MethodPost, sessionPath, s.signIn)
+	route(http.MethodDelete, sessionPath, s.signOut)
+	if s.PlainCookies {
+		route(http.MethodPost, keyPath, s.signInByKey)
+	}
 }
 
 // sessionAnswer is the answer about a session.
@@ -127,6 +137,8 @@ type sessionAnswer struct {
 	User *sessionUser `json:"user"`
 	// SignIn is where a caller without a session signs in, if there is a provider.
 	SignIn string `json:"sign_in,omitzero"`
+	// SignInByKey is where they exchange an API key for a session, in development.
+	SignInByKey string `json:"sign_in_by_key,omitzero"`
 	// SignOut is where who has signed out does so at the provider too.
 	SignOut string `json:"sign_out,omitzero"`
 }
@@ -140,11 +152,14 @@ type sessionUser struct {
 }
 
 // nobody is the answer for a caller without a session.
-func (s *Server) nobody() sessionAnswer {
-	if s.SignIn == nil {
-		return sessionAnswer{}
+func (s *Server) nobody() (a sessionAnswer) {
+	if s.SignIn != nil {
+		a.SignIn = signInPath
 	}
-	return sessionAnswer{SignIn: signInPath}
+	if s.PlainCookies {
+		a.SignInByKey = keyPath
+	}
+	return a
 }
 
 func (s *Server) getSession(ctx *gin.Context) (any, error) {
@@ -152,18 +167,22 @@ func (s *Server) getSession(ctx *gin.Context) (any, error) {
 	if token == "" {
 		return s.nobody(), nil
 	}
+	var answer any
 	found, err := s.Sessions.Get(ctx.Request.Context(), token)
+	if err == nil {
+		answer, err = s.describe(ctx.Request.Context(), found)
+	}
 	if fault.CodeOf(err) == fault.Unauthorized {
 		s.setCookie(ctx, "", "", -1)
 		return s.nobody(), nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return s.describe(ctx.Request.Context(), found)
+	return answer, err
 }
 
 func (s *Server) describe(ctx context.Context, found session.Session) (a sessionAnswer, err error) {
+	if found.Key != "" {
+		return s.describeKey(ctx, found)
+	}
 	u := found.User
 	a.User = &sessionUser{ID: u.ID, Email: u.Email, Name: u.Name}
 	if s.Memberships != nil {
@@ -174,11 +193,7 @@ func (s *Server) describe(ctx context.Context, found session.Session) (a session
 
 // signIn exchanges the token of a sign-in link for a session.
 func (s *Server) signIn(ctx *gin.Context) (any, error) {
-	body, issues := input.Decode(callOf(ctx).rawBody)
-	if err := input.Issues(issues).Err(); err != nil {
-		return nil, err
-	}
-	link, err := signInBody.Parse(body)
+	link, err := readVisit(ctx, signInBody)
 	if err != nil {
 		return nil, err
 	}
@@ -186,6 +201,11 @@ func (s *Server) signIn(ctx *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.welcome(ctx, token)
+}
+
+// welcome enters a session and describes it.
+func (s *Server) welcome(ctx *gin.Context, token string) (any, error) {
 	found, err := s.enter(ctx, token)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/internal/rule"
 )
 
 // visitors is the limiter key that all requests about sessions and all attempts to sign in
@@ -45,6 +47,15 @@ func (c *call) admitVisit() (err error) {
 		return c.busy()
 	}
 	return nil
+}
+
+// readVisit reads the body of a visit.
+func readVisit[T any](ctx *gin.Context, by rule.Rule[T]) (in T, err error) {
+	body, issues := input.Decode(callOf(ctx).rawBody)
+	if err := input.Issues(issues).Err(); err != nil {
+		return in, err
+	}
+	return by.Parse(body)
 }
 
 // acquireVisit moves the request to a phase. All visitors may have an eighth of its limit.

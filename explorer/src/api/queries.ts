@@ -9,7 +9,7 @@ import type { AnyRecord, Dataset } from '../datasets'
 import type { Parts } from '../search/conditions'
 import { answer, api, type Schemas } from './client'
 import { Page } from './pages'
-import { currentUser, providerSignIn } from './session'
+import { currentUser, waysIn } from './session'
 import { routeOf, type Source } from '../source'
 
 export const pageSize = 25
@@ -41,10 +41,10 @@ const forever = { staleTime: Infinity, gcTime: Infinity }
 
 export const sessionQuery = queryOptions({ queryKey: ['session'], queryFn: currentUser, staleTime: Infinity, retry: 1 })
 
-/** signInQuery reads where to sign in at the provider. */
+/** signInQuery reads where to sign in. */
 export const signInQuery = queryOptions({
   queryKey: ['sign-in'],
-  queryFn: providerSignIn,
+  queryFn: waysIn,
   staleTime: Infinity,
   retry: 1,
 })
