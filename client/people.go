@@ -97,6 +97,12 @@ func (i *Invitations) Create(ctx context.Context, email, role string) (Invited, 
 	return post[Invited](ctx, i.conn, "/workspace/invitations", body, false)
 }
 
+// Replace is Create, but revokes a pending invitation of the address: both or nothing.
+func (i *Invitations) Replace(ctx context.Context, email, role string) (Invited, error) {
+	body := map[string]any{"email": email, "role": role, "replace": true}
+	return post[Invited](ctx, i.conn, "/workspace/invitations", body, false)
+}
+
 // Revoke ends an open invitation, or returns ErrNotFound.
 func (i *Invitations) Revoke(ctx context.Context, id string) error {
 	return remove(ctx, i.conn, "/workspace/invitations"+segment(id), false)

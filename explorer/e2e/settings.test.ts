@@ -123,6 +123,18 @@ test('a new link ends the former, and a revoked one leads to an explanation', as
   await settings(page, 'members')
   const email = fresh()
   const first = await invited(page, email)
+  // What fails loses nothing.
+  const requests: string[] = []
+  await page.route('**/workspace/invitations**', (route) => {
+    const method = route.request().method()
+    if (method !== 'GET') requests.push(method)
+    return method === 'POST' ? route.abort() : route.continue()
+  })
+  await page.getByRole('button', { name: `New link for ${email}` }).click()
+  await expect(page.getByRole('alert')).toBeVisible()
+  await expect(person(page, email)).toBeVisible()
+  expect(requests).toEqual(['POST'])
+  await page.unroute('**/workspace/invitations**')
   await page.getByRole('button', { name: `New link for ${email}` }).click()
   const input = page.getByRole('textbox', { name: 'Link of the invitation' })
   await expect(input).not.toHaveValue(first)

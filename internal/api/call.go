@@ -113,14 +113,7 @@ func (s *Server) serve(r Route, b Budget) gin.HandlerFunc {
 		if r.Secret {
 			uncompressed(ctx)
 		}
-		s.load.requests.Add(1)
-		s.Meter.InFlight(1)
-		defer func() {
-			c.phase.release()
-			c.reservedBytes.release()
-			s.load.requests.Add(-1)
-			s.Meter.InFlight(-1)
-		}()
+		defer c.enter()()
 		err := c.prepare()
 		if err == nil {
 			err = c.answer()
@@ -128,6 +121,19 @@ func (s *Server) serve(r Route, b Budget) gin.HandlerFunc {
 		if err != nil {
 			c.fail(err)
 		}
+	}
+}
+
+// enter counts the request as being under way until leave is called.
+func (c *call) enter() (leave func()) {
+	s := c.server
+	s.load.requests.Add(1)
+	s.Meter.InFlight(1)
+	return func() {
+		c.phase.release()
+		c.reservedBytes.release()
+		s.load.requests.Add(-1)
+		s.Meter.InFlight(-1)
 	}
 }
 

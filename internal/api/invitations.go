@@ -73,8 +73,9 @@ func (s *Server) listInvitations(c *call, m listMetadata) ([]people.Invitation, 
 }
 
 type invitationInput struct {
-	email string
-	role  people.Role
+	email   string
+	role    people.Role
+	replace bool
 }
 
 var newInvitation = rule.Object(
@@ -83,6 +84,8 @@ var newInvitation = rule.Object(
 		func(in *invitationInput) *string { return &in.email }),
 	rule.Required("role", rule.Enum(people.Admin, people.MemberRole).As(invitedRole),
 		func(in *invitationInput) *people.Role { return &in.role }),
+	rule.Optional("replace", rule.Boolean().Described("True: a pending invitation of the address is revoked in the same step, instead of `already_invited`."),
+		func(in *invitationInput) *bool { return &in.replace }),
 )
 
 // invitationData is the answer to a new invitation. No other answer has its link.
@@ -93,7 +96,11 @@ type invitationData struct {
 }
 
 func (s *Server) createInvitation(c *call, in invitationInput) (reply, error) {
-	made, err := s.People.Invitations.Create(c.Context(), c.workspace(), c.actor(), in.email, in.role)
+	create := s.People.Invitations.Create
+	if in.replace {
+		create = s.People.Invitations.Replace
+	}
+	made, err := create(c.Context(), c.workspace(), c.actor(), in.email, in.role)
 	return free(invitationData{made.Invitation, made.Link, made.Email}), err
 }
 

@@ -49,7 +49,7 @@ const (
 var outside = map[string]string{
 	livePath: opLive, readyPath: opReady,
 	Version + documentPath: "get_openapi", docsPath: "docs", docsPath + "/*file": "docs",
-	sessionPath: "get_session", signInPath: "begin_sign_in", oidc.CallbackPath: "finish_sign_in",
+	sessionPath: "get_session", keyPath: "get_session", signInPath: "begin_sign_in", oidc.CallbackPath: "finish_sign_in",
 }
 
 // operation is the name under which the request is counted and logged.

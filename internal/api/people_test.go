@@ -151,6 +151,13 @@ func TestInvitationsOverHTTP(t *testing.T) {
 	}
 	first, token := invite("by an admin", s.adminTok, `{"email":" New@Example.com ","role":"admin"}`, 200, "")
 	invite("the same", s.key, `{"email":"NEW@example.com","role":"member"}`, 409, "already_invited")
+	if id, renewed := invite("in its place", s.ownerTok, `{"email":"New@Example.com","role":"admin","replace":true}`, 200, ""); id == first || renewed == token {
+		t.Error("the invitation was not replaced")
+	} else {
+		invite("the former, closed", s.key, `{"email":"new@example.com","role":"member","replace":false}`, 409, "already_invited")
+		first, token = id, renewed
+	}
+	invite("a member in place of an invitation", s.ownerTok, `{"email":"Member@ONE.example","role":"member","replace":true}`, 409, "already_member")
 	invite("a member", s.ownerTok, `{"email":"Member@ONE.example","role":"member"}`, 409, "already_member")
 	for _, body := range []string{
 		`{}`, `{"email":"a@b.example"}`, `{"role":"member"}`, `{"email":"a","role":"member"}`, `{"email":"A <a@b.example>","role":"member"}`,

@@ -42,6 +42,8 @@ type provider struct {
 	// fails is the status and error of the token endpoint, if set.
 	fails int
 	code  string
+	// hold, if set, delays answers of the token endpoint.
+	hold func()
 	// apart leaves the profile out of ID tokens.
 	apart bool
 }
@@ -71,6 +73,10 @@ func newProvider(t *testing.T) *provider {
 	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
 		if err := r.ParseForm(); err != nil {
 			t.Error(err)
+		}
+		var hold func()
+		if p.set(func(p *provider) { hold = p.hold }); hold != nil {
+			hold()
 		}
 		p.token(w, r)
 	})

@@ -2,15 +2,15 @@ package api
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/google/uuid"
+
 	"atlas/internal/auth"
 	"atlas/internal/fault"
-	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/session"
 	"atlas/workspace"
@@ -86,8 +86,20 @@ func (s *Server) authenticate(r *http.Request) (auth.Identity, error) {
 	if err != nil {
 		return auth.Identity{}, err
 	}
-	if user := r.Header.Get(sessionUserHeader); user != "" && user != found.User.ID.String() {
+	i, err := s.identityOf(r.Context(), found)
+	if err != nil {
+		return auth.Identity{}, err
+	}
+	if who := r.Header.Get(sessionUserHeader); who != "" && who != uuid.UUID(i.Subject().ID).String() {
 		return auth.Identity{}, fault.New(fault.Unauthorized, "the session is another user's by now")
+	}
+	return i, nil
+}
+
+// identityOf returns who acts in a session.
+func (s *Server) identityOf(ctx context.Context, found session.Session) (auth.Identity, error) {
+	if found.Key != "" {
+		return s.Gate.Authenticate(ctx, []string{"Bearer " + found.Key})
 	}
 	return auth.SignedIn(found.User), nil
 }
@@ -106,32 +118,30 @@ func sameOrigin(r *http.Request) error {
 // signInBody is the body of a sign-in.
 var signInBody = rule.Only("token", rule.Text(1, 100))
 
-// maxSignIn is the maximum length of the body of a sign-in, in bytes.
-const maxSignIn = 4 << 10
-
 // mountSession adds the routes of the caller's own session.
 func (s *Server) mountSession(g *gin.Engine, methods map[string][]string) {
 	if s.Sessions == nil {
 		return
 	}
-	route := func(method string, run func(ctx *gin.Context) (data any, err error)) {
-		methods[sessionPath] = append(methods[sessionPath], method)
-		g.Handle(method, sessionPath, func(ctx *gin.Context) {
-			c := callOf(ctx)
-			err := sameOrigin(ctx.Request)
-			if err == nil {
-				var data any
-				if data, err = run(ctx); err == nil {
-					c.json(http.StatusOK, map[string]any{"data": data})
-					return
-				}
+	route := func(method, path string, run func(ctx *gin.Context) (data any, err error)) {
+		methods[path] = append(methods[path], method)
+		g.Handle(method, path, s.visit(func(ctx *gin.Context) error {
+			if err := sameOrigin(ctx.Request); err != nil {
+				return err
 			}
-			c.fail(err)
-		})
+			data, err := run(ctx)
+			if err == nil {
+				callOf(ctx).json(http.StatusOK, map[string]any{"data": data})
+			}
+			return err
+		}, func(ctx *gin.Context, err error) { callOf(ctx).fail(err) }))
 	}
-	route(http.MethodGet, s.getSession)
-	route(http.MethodPost, s.signIn)
-	route(http.MethodDelete, s.signOut)
+	route(http.MethodGet, sessionPath, s.getSession)
+	route(http.MethodPost, sessionPath, s.signIn)
+	route(http.MethodDelete, sessionPath, s.signOut)
+	if s.PlainCookies {
+		route(http.MethodPost, keyPath, s.signInByKey)
+	}
 }
 
 // sessionAnswer is the answer about a session.
@@ -140,6 +150,8 @@ type sessionAnswer struct {
 	User *sessionUser `json:"user"`
 	// SignIn is where a caller without a session signs in, if there is a provider.
 	SignIn string `json:"sign_in,omitzero"`
+	// SignInByKey is where they exchange an API key for a session, in development.
+	SignInByKey string `json:"sign_in_by_key,omitzero"`
 	// SignOut is where who has signed out does so at the provider too.
 	SignOut string `json:"sign_out,omitzero"`
 }
@@ -153,11 +165,14 @@ type sessionUser struct {
 }
 
 // nobody is the answer for a caller without a session.
-func (s *Server) nobody() sessionAnswer {
-	if s.SignIn == nil {
-		return sessionAnswer{}
+func (s *Server) nobody() (a sessionAnswer) {
+	if s.SignIn != nil {
+		a.SignIn = signInPath
 	}
-	return sessionAnswer{SignIn: signInPath}
+	if s.PlainCookies {
+		a.SignInByKey = keyPath
+	}
+	return a
 }
 
 func (s *Server) getSession(ctx *gin.Context) (any, error) {
@@ -165,18 +180,22 @@ func (s *Server) getSession(ctx *gin.Context) (any, error) {
 	if token == "" {
 		return s.nobody(), nil
 	}
+	var answer any
 	found, err := s.Sessions.Get(ctx.Request.Context(), token)
+	if err == nil {
+		answer, err = s.describe(ctx.Request.Context(), found)
+	}
 	if fault.CodeOf(err) == fault.Unauthorized {
 		s.setCookie(ctx, "", "", -1)
 		return s.nobody(), nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return s.describe(ctx.Request.Context(), found)
+	return answer, err
 }
 
 func (s *Server) describe(ctx context.Context, found session.Session) (a sessionAnswer, err error) {
+	if found.Key != "" {
+		return s.describeKey(ctx, found)
+	}
 	u := found.User
 	a.User = &sessionUser{ID: u.ID, Email: u.Email, Name: u.Name}
 	if s.Memberships != nil {
@@ -187,15 +206,7 @@ func (s *Server) describe(ctx context.Context, found session.Session) (a session
 
 // signIn exchanges the token of a sign-in link for a session.
 func (s *Server) signIn(ctx *gin.Context) (any, error) {
-	raw, err := io.ReadAll(http.MaxBytesReader(ctx.Writer, ctx.Request.Body, maxSignIn))
-	if err != nil {
-		return nil, fault.New(fault.PayloadTooLarge, "the body of a sign-in has at most %d bytes", maxSignIn)
-	}
-	body, issues := input.Decode(raw)
-	if err := input.Issues(issues).Err(); err != nil {
-		return nil, err
-	}
-	link, err := signInBody.Parse(body)
+	link, err := readVisit(ctx, signInBody)
 	if err != nil {
 		return nil, err
 	}
@@ -203,6 +214,11 @@ func (s *Server) signIn(ctx *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.welcome(ctx, token)
+}
+
+// welcome enters a session and describes it.
+func (s *Server) welcome(ctx *gin.Context, token string) (any, error) {
 	found, err := s.enter(ctx, token)
 	if err != nil {
 		return nil, err

@@ -103,7 +103,7 @@ func TestSession(t *testing.T) {
 		return `{"token":"` + token + `"}`
 	}
 	b := &browser{base: base}
-	if text := b.want(t, "nobody", 200, "GET", "/session", "", nil); text != `{"data":{"user":null}}` {
+	if text := b.want(t, "nobody", 200, "GET", "/session", "", nil); text != `{"data":{"user":null,"sign_in_by_key":"/session/key"}}` {
 		t.Errorf("nobody is %s", text)
 	}
 	b.want(t, "no cookie", 401, "GET", workspacePath, "", nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -13,8 +14,9 @@ import (
 
 // SignIn signs people in by an OpenID provider. *oidc.SignIn implements it.
 type SignIn interface {
-	// Begin returns the provider's address for a person, and the cookie for Finish.
-	Begin(ctx context.Context, back string) (address, cookie string, err error)
+	// Begin returns the provider's address for a person, the state that comes back with
+	// the answer, and the cookie for Finish.
+	Begin(ctx context.Context, back string) (address, state, cookie string, err error)
 	// Finish returns what the session of the person begins with, and the address to
 	// return to, after an error too.
 	Finish(ctx context.Context, cookie string, answer url.Values) (g session.Grant, back string, err error)
@@ -26,9 +28,13 @@ type SignIn interface {
 // of the page to come back to.
 const signInPath = sessionPath + "/sign-in"
 
-// flowCookie is added to the name of the cookie of a session for that of a sign-in that
-// is under way.
-const flowCookie = "-sign-in"
+// flowCookie and a state are added to the name of the cookie of a session for that of a
+// sign-in that is under way, so that those in other tabs have others.
+const flowCookie = "-sign-in-"
+
+// maxFlows limits the length of all such cookies of a browser, in bytes: many proxies take
+// headers of 8 KiB.
+const maxFlows = 4 << 10
 
 // failedFragment is added to the address of the page with the oidc.Failure of a sign-in.
 const failedFragment = "#sign-in-failed="
@@ -38,48 +44,67 @@ func (s *Server) mountSignIn(g *gin.Engine, methods map[string][]string) {
 	if s.SignIn == nil {
 		return
 	}
-	for path, run := range map[string]gin.HandlerFunc{signInPath: s.beginSignIn, oidc.CallbackPath: s.finishSignIn} {
+	for path, run := range map[string]func(*gin.Context) (to string, err error){signInPath: s.beginSignIn, oidc.CallbackPath: s.finishSignIn} {
 		methods[path] = []string{http.MethodGet}
-		g.GET(path, run)
+		g.GET(path, s.visit(func(ctx *gin.Context) error {
+			to, err := run(ctx)
+			leadTo(ctx, to, err)
+			return nil
+		}, func(ctx *gin.Context, err error) { leadTo(ctx, "/", err) }))
 	}
 }
 
-func (s *Server) beginSignIn(ctx *gin.Context) {
+func (s *Server) beginSignIn(ctx *gin.Context) (to string, err error) {
 	back := oidc.LocalPath(ctx.Query("return"))
-	address, cookie, err := s.SignIn.Begin(ctx.Request.Context(), back)
+	address, state, cookie, err := s.SignIn.Begin(ctx.Request.Context(), back)
 	if err != nil {
-		leadTo(ctx, back+failedFragment+string(oidc.FailureOf(err)))
-		return
+		return back, err
 	}
-	s.setCookie(ctx, flowCookie, cookie, int(oidc.Lifetime.Seconds()))
-	leadTo(ctx, address)
+	s.forgetFlows(ctx, maxFlows-len(cookie))
+	s.setCookie(ctx, flowCookie+state, cookie, int(oidc.Lifetime.Seconds()))
+	return address, nil
 }
 
-func (s *Server) finishSignIn(ctx *gin.Context) {
-	back, err := s.startSession(ctx)
-	s.setCookie(ctx, flowCookie, "", -1) // it works once
-	if err != nil {
-		back += failedFragment + string(oidc.FailureOf(err))
+// forgetFlows deletes the cookies of sign-ins that are under way if they are longer than
+// most bytes.
+func (s *Server) forgetFlows(ctx *gin.Context, most int) {
+	var names []string
+	for _, c := range ctx.Request.Cookies() {
+		if added, ours := strings.CutPrefix(c.Name, s.cookieName()); ours && strings.HasPrefix(added, flowCookie) {
+			names = append(names, added)
+			most -= len(c.Value)
+		}
 	}
-	leadTo(ctx, back)
+	if most < 0 {
+		for _, name := range names {
+			s.setCookie(ctx, name, "", -1)
+		}
+	}
 }
 
-func (s *Server) startSession(ctx *gin.Context) (back string, err error) {
-	cookie := s.cookie(ctx.Request, flowCookie)
+func (s *Server) finishSignIn(ctx *gin.Context) (to string, err error) {
+	name := flowCookie + ctx.Query("state")
+	cookie := s.cookie(ctx.Request, name)
+	if cookie != "" {
+		s.setCookie(ctx, name, "", -1) // it works once
+	}
 	grant, back, err := s.SignIn.Finish(ctx.Request.Context(), cookie, ctx.Request.URL.Query())
 	if err != nil {
 		return back, err
 	}
 	token, err := s.Sessions.Start(ctx.Request.Context(), grant)
-	if err != nil {
-		return back, err
+	if err == nil {
+		_, err = s.enter(ctx, token)
 	}
-	_, err = s.enter(ctx, token)
 	return back, err
 }
 
-// leadTo makes the browser open an address, which learns nothing of this one.
-func leadTo(ctx *gin.Context, address string) {
+// leadTo makes the browser open an address, which learns nothing of this one. After an
+// error it is that of the page that explains the failure.
+func leadTo(ctx *gin.Context, address string, err error) {
+	if err != nil {
+		address += failedFragment + string(oidc.FailureOf(err))
+	}
 	ctx.Header("Referrer-Policy", "no-referrer")
 	ctx.Header("Location", address)
 	ctx.Status(http.StatusSeeOther)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -61,11 +62,27 @@ func (s *SignIn) Finish(ctx context.Context, cookie string, answer url.Values) (
 	if err != nil {
 		return g, "/", &failure{Expired, err}
 	}
-	g, err = s.finish(ctx, f, answer)
+	g, err = s.finishOnce(ctx, f, answer)
 	if err != nil {
 		s.c.Log.Warn("signing in failed", "issuer", s.c.Issuer, "failure", FailureOf(err), "error", err)
 	}
 	return g, f.Return, err
+}
+
+// finishOnce finishes a flow for the first time, unless too many others are being finished.
+func (s *SignIn) finishOnce(ctx context.Context, f flow, answer url.Values) (g session.Grant, err error) {
+	if !s.finishing.TryAcquire(1) {
+		return g, &failure{Away, errors.New("too many sign-ins are being finished")}
+	}
+	defer s.finishing.Release(1)
+	first, err := s.flows.First(ctx, f.State, Lifetime)
+	if err == nil && !first {
+		err = &failure{Expired, errors.New("the sign-in was finished already")}
+	}
+	if err != nil {
+		return g, err
+	}
+	return s.finish(ctx, f, answer)
 }
 
 func (s *SignIn) finish(ctx context.Context, f flow, answer url.Values) (g session.Grant, err error) {
@@ -108,17 +125,21 @@ func (s *SignIn) finish(ctx context.Context, f flow, answer url.Values) (g sessi
 
 // answered refuses an answer that is an error (RFC 6749, 4.1.2.1).
 func answered(answer url.Values) error {
-	switch code := answer.Get("error"); code {
-	case "":
+	switch code := answer.Get("error"); {
+	case code == "":
 		return nil
-	case "access_denied", "consent_required", "interaction_required", "login_required", "account_selection_required":
+	case slices.Contains(declined, code):
 		return &failure{Declined, errors.New(code)}
-	case "temporarily_unavailable", "server_error":
+	case code == "temporarily_unavailable" || code == "server_error":
 		return &failure{Away, errors.New(code)}
 	default:
 		return fmt.Errorf("the provider answers %.60q", code)
 	}
 }
+
+// declined are the errors of a provider that will not go on without the person (RFC 6749,
+// OpenID Connect Core, 3.1.2.6).
+var declined = []string{"access_denied", "consent_required", "interaction_required", "login_required", "account_selection_required"}
 
 // verify checks the ID token of an answer: signature, issuer, audience and time.
 func (s *SignIn) verify(ctx context.Context, by *oidc.IDTokenVerifier, token *oauth2.Token) (*oidc.IDToken, error) {
@@ -167,20 +188,21 @@ func (s *SignIn) profile(ctx context.Context, p *provider, token *oauth2.Token, 
 }
 
 // Renew exchanges the refresh token of a subject for the next one. Errors:
-// fault.Unauthorized when the provider refuses, fault.Unavailable.
+// fault.Unauthorized when the person must sign in again, fault.Unavailable when the provider
+// does not answer.
 func (s *SignIn) Renew(ctx context.Context, refresh, subject string) (next string, err error) {
 	p, err := s.discover(ctx)
 	if err != nil {
 		return "", err
 	}
 	token, err := p.oauth.TokenSource(s.with(ctx), &oauth2.Token{RefreshToken: refresh}).Token()
-	if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answer.ErrorCode == "invalid_grant" {
+	if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok && (answer.ErrorCode == "invalid_grant" || slices.Contains(declined, answer.ErrorCode)) {
 		return "", fault.Wrap(err, fault.Unauthorized, "the provider has ended the session")
 	}
 	if err != nil {
 		err = exchangeError(err)
 		s.c.Log.Warn("a session could not be renewed", "issuer", s.c.Issuer, "error", err)
-		return "", away(err)
+		return "", err
 	}
 	if token.Extra("id_token") != nil {
 		id, err := s.verify(ctx, p.renewed, token)

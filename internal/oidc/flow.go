@@ -37,20 +37,20 @@ type flow struct {
 // flowPurpose is that of sealed flows.
 const flowPurpose = "atlas sign-in flow"
 
-// Begin returns the provider's address at which a person signs in, and the cookie with
-// which they finish. back is the address of the page to return to. Error:
-// fault.Unavailable.
-func (s *SignIn) Begin(ctx context.Context, back string) (address, cookie string, err error) {
+// Begin returns the provider's address at which a person signs in, the state that comes
+// back with the answer, and the cookie with which they finish. back is the address of the
+// page to return to. Error: fault.Unavailable.
+func (s *SignIn) Begin(ctx context.Context, back string) (address, state, cookie string, err error) {
 	p, err := s.discover(ctx)
 	if err != nil {
-		return "", "", err
+		return "", "", "", err
 	}
 	f := flow{rand.Text(), rand.Text(), oauth2.GenerateVerifier(), LocalPath(back), s.c.Now().Add(Lifetime)}
 	sealed, err := seal.Seal(s.c.Keys[0], flowPurpose, f)
 	if err != nil {
-		return "", "", err
+		return "", "", "", err
 	}
-	return p.oauth.AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)),
+	return p.oauth.AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), f.State,
 		base64.RawURLEncoding.EncodeToString(sealed), nil
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
 
 	"atlas/internal/fault"
@@ -26,8 +27,13 @@ import (
 // CallbackPath is the path to which the provider sends people back.
 const CallbackPath = "/session/callback"
 
-// timeout bounds one call of the provider.
-const timeout = 10 * time.Second
+const (
+	// timeout bounds one call of the provider.
+	timeout = 10 * time.Second
+	// maxFinishing limits the sign-ins that are being finished at once: each may wait for
+	// the provider.
+	maxFinishing = 32
+)
 
 // Config says how people sign in.
 type Config struct {
@@ -104,11 +110,19 @@ type Users interface {
 	ClaimUser(ctx context.Context, account workspace.UserID, email string) (claimed bool, err error)
 }
 
+// Flows remembers what was finished. *session.Store implements it.
+type Flows interface {
+	// First reports whether it is called for the first time with a name, within lifetime.
+	First(ctx context.Context, name string, lifetime time.Duration) (bool, error)
+}
+
 // SignIn signs people in. It is safe for concurrent use.
 type SignIn struct {
-	c      Config
-	users  Users
-	client *http.Client
+	c         Config
+	users     Users
+	flows     Flows
+	client    *http.Client
+	finishing *semaphore.Weighted
 
 	flight   singleflight.Group
 	provider atomic.Pointer[provider] // nil until the provider answered
@@ -127,14 +141,14 @@ type provider struct {
 }
 
 // New returns the sign-in for a valid configuration. It does not call the provider yet.
-func New(c Config, users Users) *SignIn {
+func New(c Config, users Users, flows Flows) *SignIn {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	return &SignIn{c: c, users: users, client: &http.Client{
+	return &SignIn{c: c, users: users, flows: flows, finishing: semaphore.NewWeighted(maxFinishing), client: &http.Client{
 		Timeout: timeout,
 		// A redirect could lead off https, with the secret.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -17,22 +17,32 @@ const (
 	// renewalPause is the time between two attempts to renew a session, of all servers
 	// together. It is longer than an attempt takes.
 	renewalPause = time.Minute
-	// saves is how often saving a new refresh token is tried. A provider takes the
-	// former one only once, so failing to save ends the session at the next renewal.
-	saves = 5
+	// maxRenewals limits the requests of this server that wait for the provider.
+	maxRenewals = 16
+	// awayFor is how long this server renews no session after the provider did not answer.
+	awayFor = 10 * time.Second
+	// saves is how often saving a new refresh token is tried, the second time after
+	// firstWait, then after twice as long each time. A provider takes the former one only
+	// once, so failing to save ends the session at the next renewal.
+	saves     = 6
+	firstWait = 50 * time.Millisecond
 )
 
 func (s *Store) renewable(e entry) bool {
 	return s.o.Renew != nil && !e.Renew.IsZero() && !s.o.Now().Before(e.Renew)
 }
 
-// renew renews a session, unless another request does or did so within renewalPause. The
-// session as it is stays good until the provider refuses. Errors: fault.Unauthorized,
-// fault.Unavailable.
+// renew renews a session, unless another request does or did so within renewalPause, or too
+// many wait for the provider. The session as it is stays good until the provider refuses.
+// Errors: fault.Unauthorized, fault.Unavailable.
 func (s *Store) renew(ctx context.Context, token string, e entry) (entry, error) {
+	if s.o.Now().UnixNano() < s.awayUntil.Load() || !s.renewing.TryAcquire(1) {
+		return e, nil
+	}
+	defer s.renewing.Release(1)
 	// A refresh token that is spent must be replaced, even if the client has gone.
 	ctx = context.WithoutCancel(ctx)
-	mine, err := s.lock(ctx, token)
+	mine, err := s.first(ctx, ofRenewal, token, renewalPause)
 	if err != nil || !mine {
 		return e, err
 	}
@@ -47,14 +57,15 @@ func (s *Store) renew(ctx context.Context, token string, e entry) (entry, error)
 	asking, cancel := context.WithTimeout(ctx, renewalTimeout)
 	defer cancel()
 	next, err := s.o.Renew(asking, n.Refresh, n.Subject)
-	switch {
-	case fault.CodeOf(err) == fault.Unauthorized:
-		if err := s.End(ctx, token); err != nil {
-			return e, err
-		}
-		return e, fault.Wrap(err, fault.Unauthorized, over)
-	case err != nil:
-		return e, nil // the provider is away: tried again after renewalPause
+	switch fault.CodeOf(err) {
+	case "":
+	case fault.Unauthorized:
+		return s.refused(ctx, token, n.Refresh, err)
+	case fault.Unavailable:
+		s.awayUntil.Store(s.o.Now().Add(awayFor).UnixNano())
+		return e, nil
+	default:
+		return e, nil // tried again after renewalPause
 	}
 	n.Refresh = next
 	if err := s.fill(&e, token, n); err != nil {
@@ -63,15 +74,20 @@ func (s *Store) renew(ctx context.Context, token string, e entry) (entry, error)
 	return e, s.replace(ctx, token, e)
 }
 
-// lock reports whether this request may try to renew a session.
-func (s *Store) lock(ctx context.Context, token string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
-	defer cancel()
-	err := s.redis.SetArgs(ctx, s.key(ofRenewal, token), 1, redis.SetArgs{Mode: "NX", TTL: renewalPause}).Err()
-	if errors.Is(err, redis.Nil) {
-		return false, nil
+// refused ends a session because the provider refused its refresh token, unless another
+// request, which this one outlived, has put a new one in its place.
+func (s *Store) refused(ctx context.Context, token, refresh string, cause error) (entry, error) {
+	e, err := s.use(ctx, token)
+	if err != nil {
+		return e, err
 	}
-	return err == nil, unavailable(err)
+	if n, err := e.open(token); err != nil || n.Refresh != refresh {
+		return e, err
+	}
+	if err := s.End(ctx, token); err != nil {
+		return e, err
+	}
+	return e, fault.Wrap(cause, fault.Unauthorized, over)
 }
 
 // replace saves a session that is still there.
@@ -80,7 +96,10 @@ func (s *Store) replace(ctx context.Context, token string, e entry) error {
 	if err != nil {
 		return err
 	}
-	for range saves {
+	for i := range saves {
+		if i > 0 {
+			time.Sleep(firstWait << (i - 1))
+		}
 		if err = s.replaceOnce(ctx, token, raw); err == nil || errors.Is(err, redis.Nil) {
 			break
 		}

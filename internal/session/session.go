@@ -11,9 +11,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/semaphore"
 
 	"atlas/internal/auth"
 	"atlas/internal/fault"
@@ -28,9 +30,6 @@ const (
 	DefaultTimeout  = 100 * time.Millisecond
 )
 
-// LinkLifetime is how long a sign-in link can be redeemed.
-const LinkLifetime = 10 * time.Minute
-
 // Options are the options of New. The zero value has the defaults.
 type Options struct {
 	// Prefix is what the names of all keys in Redis begin with.
@@ -42,8 +41,11 @@ type Options struct {
 	// Renewal is how often a session with a refresh token is renewed.
 	Renewal time.Duration
 	// Renew exchanges a refresh token for the next one. fault.Unauthorized ends the
-	// session; after any other error it goes on, and is renewed later. Nil renews none.
+	// session; after any other error it goes on, and is renewed later. After
+	// fault.Unavailable no session is renewed for some seconds. Nil renews none.
 	Renew func(ctx context.Context, refresh, subject string) (next string, err error)
+	// Issuer is the provider of all sessions: those of another end.
+	Issuer string
 	// Timeout bounds a call of Redis.
 	Timeout time.Duration
 	// Now is the clock of Lifetime and Renewal.
@@ -55,6 +57,9 @@ type Options struct {
 type Store struct {
 	redis redis.UniversalClient
 	o     Options
+
+	renewing  *semaphore.Weighted
+	awayUntil atomic.Int64 // Unix nanoseconds; see awayFor
 }
 
 // New returns the sessions in a Redis.
@@ -66,7 +71,7 @@ func New(client redis.UniversalClient, o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{client, o}
+	return &Store{redis: client, o: o, renewing: semaphore.NewWeighted(maxRenewals)}
 }
 
 // Grant is what a session begins with.
@@ -89,8 +94,9 @@ type Session struct {
 
 // entry is what Redis has of a session or a link.
 type entry struct {
-	User auth.User `json:"user"`
-	Ends time.Time `json:"ends"`
+	User   auth.User `json:"user"`
+	Ends   time.Time `json:"ends"`
+	Issuer string    `json:"issuer,omitempty"`
 	// Renew is when the session is renewed next, zero without a refresh token.
 	Renew time.Time `json:"renew,omitzero"`
 	// Secrets are the sealed secrets, empty for a session that has none.
@@ -109,6 +115,7 @@ const (
 	ofSession = "session:"
 	ofLink    = "link:"
 	ofRenewal = "renewal:"
+	ofFirst   = "first:"
 )
 
 // purpose is that of sealed secrets.
@@ -122,7 +129,7 @@ func (s *Store) key(kind, token string) string {
 // Start begins a session and returns its token. Errors: fault.Unavailable.
 func (s *Store) Start(ctx context.Context, g Grant) (token string, err error) {
 	token = rand.Text()
-	e := entry{User: g.User, Ends: s.o.Now().Add(s.o.Lifetime)}
+	e := entry{User: g.User, Ends: s.o.Now().Add(s.o.Lifetime), Issuer: s.o.Issuer}
 	if err := s.fill(&e, token, secrets{g.Subject, g.Refresh, g.Key}); err != nil {
 		return "", err
 	}
@@ -141,13 +148,6 @@ func (s *Store) fill(e *entry, token string, n secrets) (err error) {
 	return err
 }
 
-// Link returns a token that Redeem exchanges for a session, once and within
-// LinkLifetime. Errors: fault.Unavailable.
-func (s *Store) Link(ctx context.Context, u auth.User) (token string, err error) {
-	token = rand.Text()
-	return token, s.put(ctx, ofLink, token, entry{User: u, Ends: s.o.Now().Add(LinkLifetime)}, LinkLifetime)
-}
-
 func (s *Store) put(ctx context.Context, kind, token string, e entry, expires time.Duration) error {
 	raw, err := json.Marshal(e)
 	if err != nil {
@@ -156,23 +156,6 @@ func (s *Store) put(ctx context.Context, kind, token string, e entry, expires ti
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
 	return unavailable(s.redis.Set(ctx, s.key(kind, token), raw, expires).Err())
-}
-
-// Redeem begins a session for the user of a link. Errors: fault.Unauthorized,
-// fault.Unavailable.
-func (s *Store) Redeem(ctx context.Context, link string) (token string, err error) {
-	e, err := s.take(ctx, link)
-	if err != nil {
-		return "", err
-	}
-	return s.Start(ctx, Grant{User: e.User})
-}
-
-func (s *Store) take(ctx context.Context, link string) (entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
-	defer cancel()
-	raw, err := s.redis.GetDel(ctx, s.key(ofLink, link)).Bytes()
-	return s.read(raw, err, "this sign-in link was used already, or is older than ten minutes")
 }
 
 // over is the message for a session that has ended.
@@ -199,7 +182,13 @@ func (s *Store) use(ctx context.Context, token string) (entry, error) {
 	defer cancel()
 	// One command, so that a request never brings back a session that ended meanwhile.
 	raw, err := s.redis.GetEx(ctx, s.key(ofSession, token), s.o.Idle).Bytes()
-	return s.read(raw, err, over)
+	e, err := s.read(raw, err, over)
+	if err == nil && e.Issuer != s.o.Issuer {
+		if err = s.End(ctx, token); err == nil {
+			err = fault.New(fault.Unauthorized, over)
+		}
+	}
+	return e, err
 }
 
 // read reads an entry. gone is the message when there is none.

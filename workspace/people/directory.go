@@ -38,10 +38,11 @@ type KeyStore interface {
 // UserStore keeps users and their memberships for operators.
 type UserStore interface {
 	// InsertMember adds the membership, and the user if the id is unknown. A known
-	// user keeps the stored address and name. A new user is claimable if their id is
-	// not that of an account (see ClaimUser). It returns the member as stored.
-	// Errors: fault.AlreadyMember, fault.NotFound for an unknown workspace.
-	InsertMember(ctx context.Context, workspace workspace.ID, m Member, claimable bool) (Member, error)
+	// user keeps the stored address and name. With byAddress it is the user with the
+	// address of m (see UserByEmail), else a new one with the id of m, who is claimable
+	// (see ClaimUser). It returns the member as stored. Errors: fault.AlreadyMember,
+	// fault.NotFound for an unknown workspace, fault.InvalidInput for several users.
+	InsertMember(ctx context.Context, workspace workspace.ID, m Member, byAddress bool) (Member, error)
 	// EnsureMember is InsertMember, but sets the role of an existing member.
 	EnsureMember(ctx context.Context, workspace workspace.ID, m Member) (Member, error)
 	// MembersOf lists all members by role, highest first, then address.
@@ -225,22 +226,14 @@ func (d *Directory) RestrictKey(ctx context.Context, id workspace.KeyID, restric
 // address, fault.AlreadyMember, fault.NotFound.
 func (d *Directory) AddMember(ctx context.Context, to workspace.ID, m Member) (Member, error) {
 	m.Email, m.Name, m.JoinedAt = strings.TrimSpace(m.Email), strings.TrimSpace(m.Name), d.now()
-	claimable := m.ID.IsZero()
-	if claimable {
-		user, err := d.UserByEmail(ctx, m.Email)
-		switch {
-		case fault.CodeOf(err) == fault.NotFound:
-			m.ID = workspace.NewUserID()
-		case err != nil:
-			return Member{}, err
-		default:
-			m.ID = user.ID
-		}
+	byAddress := m.ID.IsZero()
+	if byAddress {
+		m.ID = workspace.NewUserID()
 	}
 	if err := m.Validate(); err != nil {
 		return Member{}, err
 	}
-	return d.store.InsertMember(ctx, to, m, claimable)
+	return d.store.InsertMember(ctx, to, m, byAddress)
 }
 
 // ReleaseUser lets the next who signs in with a user's verified address become this user:
@@ -271,9 +264,16 @@ func (d *Directory) Members(ctx context.Context, of workspace.ID) ([]Member, err
 // fault.InvalidInput for several.
 func (d *Directory) UserByEmail(ctx context.Context, email string) (User, error) {
 	users, err := d.store.UsersByEmail(ctx, email)
-	switch {
-	case err != nil:
+	if err != nil {
 		return User{}, err
+	}
+	return OneUser(users, email)
+}
+
+// OneUser returns the only one of the users with an address: fault.NotFound for none,
+// fault.InvalidInput for several.
+func OneUser(users []User, email string) (User, error) {
+	switch {
 	case len(users) == 0:
 		return User{}, fault.New(fault.NotFound, "no user has the address %s", email)
 	case len(users) > 1:

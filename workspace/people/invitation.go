@@ -58,6 +58,8 @@ type InvitationRecord struct {
 	Invitation
 	Seed InvitationSeed
 	Hash workspace.SecretHash
+	// Replaces says whether it takes the place of a pending invitation of the address.
+	Replaces bool
 	// SendEmail says whether the service sends an e-mail for it.
 	SendEmail bool
 }
@@ -69,7 +71,7 @@ type InvitationStore interface {
 	// InsertInvitation adds an invitation if guard permits the actor, and returns
 	// when its e-mail is sent under the rates of l (ScheduleEmail). In the same
 	// transaction it revokes an open invitation of the address that expired by
-	// r.CreatedAt. Errors: fault.AlreadyInvited for one that is pending;
+	// r.CreatedAt, or any with r.Replaces. Errors: fault.AlreadyInvited for one that is pending;
 	// fault.AlreadyMember; fault.LimitReached when the workspace has
 	// l.OpenInvitations already, also under concurrent calls.
 	InsertInvitation(ctx context.Context, in workspace.ID, by Actor, r InvitationRecord, l workspace.Limits, guard Guard) (EmailSchedule, error)
@@ -151,6 +153,15 @@ type CreatedInvitation struct {
 // Create invites an address. Errors: fault.InvalidInput, fault.Forbidden,
 // fault.AlreadyInvited, fault.AlreadyMember, fault.LimitReached.
 func (s *Invitations) Create(ctx context.Context, in workspace.ID, by Actor, email string, role Role) (CreatedInvitation, error) {
+	return s.create(ctx, in, by, email, role, false)
+}
+
+// Replace is Create, but revokes a pending invitation of the address: both or nothing.
+func (s *Invitations) Replace(ctx context.Context, in workspace.ID, by Actor, email string, role Role) (CreatedInvitation, error) {
+	return s.create(ctx, in, by, email, role, true)
+}
+
+func (s *Invitations) create(ctx context.Context, in workspace.ID, by Actor, email string, role Role, replaces bool) (CreatedInvitation, error) {
 	email = strings.TrimSpace(email)
 	issues := workspace.CheckEmail(email)
 	if role != Admin && role != MemberRole {
@@ -164,7 +175,7 @@ func (s *Invitations) Create(ctx context.Context, in workspace.ID, by Actor, ema
 		Invitation: Invitation{
 			ID: InvitationID(workspace.NewUUID()), Email: email, Role: role, CreatedAt: now, ExpiresAt: now.Add(InvitationTTL),
 		},
-		Seed: InvitationSeed(workspace.NewSecret()), SendEmail: s.EmailQueued != nil,
+		Seed: InvitationSeed(workspace.NewSecret()), SendEmail: s.EmailQueued != nil, Replaces: replaces,
 	}
 	secret := s.Links.secret(r.ID, r.Seed)
 	r.Hash = secret.Hash()

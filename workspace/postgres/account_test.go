@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -74,6 +75,17 @@ func TestClaimUser(t *testing.T) {
 	fatal(t, err)
 	claim(workspace.NewUserID(), "invited@new.example", false)
 
+	// Nor is one whom an operator released, and who then accepted an invitation.
+	released := newcomer("released@new.example")
+	_, err = p.directory.AddMember(ctx, p.two.ID, people.Member{ID: released.ID, Email: released.Email, Name: "R", Role: people.MemberRole})
+	fatal(t, err)
+	_, err = p.directory.ReleaseUser(ctx, released.ID)
+	fatal(t, err)
+	_, token = p.invite(t, p.one.ID, released.Email)
+	_, _, err = p.invitations.Accept(ctx, token, released)
+	fatal(t, err)
+	claim(workspace.NewUserID(), released.Email, false)
+
 	// An account that is a user keeps what it has, and claims nothing.
 	p.join(t, p.two.ID, "alias@new.example", people.Owner)
 	claim(named, "alias@new.example", false)
@@ -81,7 +93,9 @@ func TestClaimUser(t *testing.T) {
 
 	// Of two users with one address, which one is meant?
 	for range 2 {
-		_, err := p.system.InsertMember(ctx, p.one.ID, people.Member{ID: workspace.NewUserID(), Email: "two@new.example", Name: "T", Role: people.MemberRole, JoinedAt: p.now}, true)
+		two, err := p.directory.AddMember(ctx, p.one.ID, people.Member{ID: workspace.NewUserID(), Email: "two@new.example", Name: "T", Role: people.MemberRole})
+		fatal(t, err)
+		_, err = p.directory.ReleaseUser(ctx, two.ID)
 		fatal(t, err)
 	}
 	claim(workspace.NewUserID(), "two@new.example", false)
@@ -107,6 +121,44 @@ func TestOneOfManyAccountsClaimsAUser(t *testing.T) {
 	group.Wait()
 	if n := claimed.Load(); n != 1 {
 		t.Errorf("%d accounts claimed one user", n)
+	}
+}
+
+// Operators who add an address to several workspaces, while its account signs in, make one
+// user, with all memberships.
+func TestMemberIsAddedDuringAClaim(t *testing.T) {
+	t.Parallel()
+	p := newPeople(t)
+	for round := range 20 {
+		email := fmt.Sprintf("race%d@new.example", round)
+		account := workspace.NewUserID()
+		add := func(in workspace.ID) {
+			_, err := p.directory.AddMember(t.Context(), in, people.Member{Email: email, Name: "R", Role: people.MemberRole})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		var group sync.WaitGroup
+		if round%2 == 0 {
+			add(p.one.ID)
+		} else {
+			group.Go(func() { add(p.one.ID) })
+		}
+		group.Go(func() { add(p.two.ID) })
+		group.Go(func() {
+			if _, err := p.system.ClaimUser(t.Context(), account, email); err != nil {
+				t.Error(err)
+			}
+		})
+		group.Wait()
+		users, err := p.system.UsersByEmail(t.Context(), email)
+		fatal(t, err)
+		if len(users) != 1 || round%2 == 0 && users[0].ID != account {
+			t.Fatalf("round %d: the users are %+v", round, users)
+		}
+		if in, err := p.system.Memberships(t.Context(), users[0].ID); err != nil || len(in) != 2 {
+			t.Errorf("round %d: the user is in %+v, %v", round, in, err)
+		}
 	}
 }
 

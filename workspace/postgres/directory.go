@@ -145,8 +145,8 @@ func (s *System) UpdateKey(ctx context.Context, id workspace.KeyID, c people.Key
 }
 
 // InsertMember implements workspace.MemberStore.
-func (s *System) InsertMember(ctx context.Context, to workspace.ID, m people.Member, claimable bool) (people.Member, error) {
-	return s.insertMember(ctx, to, m, claimable, ``)
+func (s *System) InsertMember(ctx context.Context, to workspace.ID, m people.Member, byAddress bool) (people.Member, error) {
+	return s.insertMember(ctx, to, m, byAddress, ``)
 }
 
 // EnsureMember implements workspace.MemberStore.
@@ -154,15 +154,24 @@ func (s *System) EnsureMember(ctx context.Context, to workspace.ID, m people.Mem
 	return s.insertMember(ctx, to, m, false, ` ON CONFLICT ON CONSTRAINT members_pkey DO UPDATE SET role = excluded.role`)
 }
 
-func (s *System) insertMember(ctx context.Context, to workspace.ID, m people.Member, claimable bool, conflict string) (out people.Member, err error) {
+func (s *System) insertMember(ctx context.Context, to workspace.ID, m people.Member, byAddress bool, conflict string) (out people.Member, err error) {
 	if err := to.Check(); err != nil {
 		return people.Member{}, err
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if byAddress {
+			user, err := lockUserByEmail(ctx, tx, m.Email)
+			switch {
+			case err == nil:
+				m.ID = user.ID
+			case fault.CodeOf(err) != fault.NotFound:
+				return err
+			}
+		}
 		_, err := tx.Exec(ctx, `
 			INSERT INTO users (id, email, email_folded, name, created_at, claimable) VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (id) DO NOTHING`,
-			arg(m.ID), m.Email, workspace.FoldEmail(m.Email), m.Name, m.JoinedAt, claimable)
+			arg(m.ID), m.Email, workspace.FoldEmail(m.Email), m.Name, m.JoinedAt, byAddress)
 		if err != nil {
 			return err
 		}
@@ -192,12 +201,32 @@ func (s *System) MembersOf(ctx context.Context, of workspace.ID) ([]people.Membe
 	return collect(ctx, s, collectMember, memberQuery, arg(of))
 }
 
+const usersByEmail = `SELECT id, email, name FROM users WHERE email_folded = $1 ORDER BY id`
+
+func collectUser(row pgx.CollectableRow) (u people.User, err error) {
+	err = row.Scan((*uuid.UUID)(&u.ID), &u.Email, &u.Name)
+	return u, err
+}
+
 // UsersByEmail implements workspace.MemberStore.
 func (s *System) UsersByEmail(ctx context.Context, email string) ([]people.User, error) {
-	scan := func(row pgx.CollectableRow) (u people.User, err error) {
-		err = row.Scan((*uuid.UUID)(&u.ID), &u.Email, &u.Name)
-		return u, err
+	return collect(ctx, s, collectUser, usersByEmail, workspace.FoldEmail(email))
+}
+
+// lockUserByEmail returns the user with an address as people.OneUser does. Until the
+// transaction ends, others who ask for the address wait, and nobody claims the user.
+func lockUserByEmail(ctx context.Context, tx pgx.Tx, email string) (people.User, error) {
+	folded := workspace.FoldEmail(email)
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('user ' || $1, 0))`, folded); err != nil {
+		return people.User{}, err
 	}
-	return collect(ctx, s, scan, `SELECT id, email, name FROM users WHERE email_folded = $1 ORDER BY id`,
-		workspace.FoldEmail(email))
+	rows, err := tx.Query(ctx, usersByEmail+` FOR UPDATE`, folded)
+	if err != nil {
+		return people.User{}, err
+	}
+	users, err := pgx.CollectRows(rows, collectUser)
+	if err != nil {
+		return people.User{}, err
+	}
+	return people.OneUser(users, email)
 }

@@ -58,7 +58,7 @@ func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by people
 		folded := workspace.FoldEmail(r.Email)
 		// Lock the open invitation before reading members: this waits for an
 		// acceptance that is in progress, and then sees the new member.
-		if err := revokeExpired(ctx, tx, in, folded, r.CreatedAt); err != nil {
+		if err := revokeFormer(ctx, tx, in, folded, r); err != nil {
 			return err
 		}
 		var member bool
@@ -88,9 +88,9 @@ func (s *Store) InsertInvitation(ctx context.Context, in workspace.ID, by people
 	return schedule, err
 }
 
-// revokeExpired revokes an expired invitation of an address. A pending one is
-// fault.AlreadyInvited.
-func revokeExpired(ctx context.Context, tx pgx.Tx, in workspace.ID, folded string, now time.Time) error {
+// revokeFormer revokes the invitation that a new one takes the place of. A pending one that
+// it does not is fault.AlreadyInvited.
+func revokeFormer(ctx context.Context, tx pgx.Tx, in workspace.ID, folded string, r people.InvitationRecord) error {
 	var id uuid.UUID
 	var expires time.Time
 	err := tx.QueryRow(ctx, `
@@ -101,10 +101,10 @@ func revokeExpired(ctx context.Context, tx pgx.Tx, in workspace.ID, folded strin
 		return nil
 	case err != nil:
 		return err
-	case now.Before(expires):
+	case r.CreatedAt.Before(expires) && !r.Replaces:
 		return alreadyInvited(nil)
 	}
-	_, err = tx.Exec(ctx, `UPDATE invitations SET revoked_at = $3, `+cancelEmail+` WHERE workspace_id = $1 AND id = $2`, arg(in), id, now)
+	_, err = tx.Exec(ctx, `UPDATE invitations SET revoked_at = $3, `+cancelEmail+` WHERE workspace_id = $1 AND id = $2`, arg(in), id, r.CreatedAt)
 	return err
 }
 
@@ -137,10 +137,10 @@ func (s *System) AcceptInvitation(ctx context.Context, a people.Acceptance) (in 
 			return err
 		}
 		// The token's address is current and verified: replace the stored one, which
-		// later invitations and look-ups use.
+		// later invitations and look-ups use. Nobody else may claim the user any more.
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO users (id, email, email_folded, name, created_at) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_folded = excluded.email_folded, name = excluded.name`,
+			ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_folded = excluded.email_folded, name = excluded.name, claimable = false`,
 			arg(a.User.ID), a.User.Email, workspace.FoldEmail(a.User.Email), a.User.Name, a.At); err != nil {
 			return err
 		}

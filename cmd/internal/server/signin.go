@@ -47,7 +47,7 @@ func (c Config) oidc() oidc.Config {
 // Sessions returns the sessions of the Explorer. renew may be nil.
 func Sessions(client redis.UniversalClient, c Config, renew func(ctx context.Context, refresh, subject string) (string, error)) *session.Store {
 	return session.New(client, session.Options{
-		Prefix: c.RedisPrefix, Timeout: c.RedisTimeout,
+		Prefix: c.RedisPrefix, Timeout: c.RedisTimeout, Issuer: c.OIDCIssuer,
 		Idle: c.SessionIdle, Lifetime: c.SessionLifetime, Renewal: c.SessionRenewal, Renew: renew,
 	})
 }
@@ -55,15 +55,16 @@ func Sessions(client redis.UniversalClient, c Config, renew func(ctx context.Con
 // wireSignIn lets people sign in, if the configuration says how.
 func wireSignIn(c Config, w *wired, client redis.UniversalClient, system *postgres.System, log *slog.Logger) {
 	w.server.Memberships = system
+	sessions := Sessions(client, c, nil)
 	if c.DevelopmentSessions {
-		w.server.Sessions, w.server.PlainCookies = Sessions(client, c, nil), true
+		w.server.Sessions, w.server.PlainCookies = sessions, true
 	}
 	config := c.oidc()
 	if !config.Enabled() {
 		return
 	}
 	config.Log = log
-	signIn := oidc.New(config, system)
+	signIn := oidc.New(config, system, sessions)
 	w.backends = append(w.backends, signIn.Close)
 	w.server.SignIn, w.server.Sessions = signIn, Sessions(client, c, signIn.Renew)
 	// The first attempt to sign in reads the provider again, if it does not answer yet.

@@ -57,8 +57,8 @@ export const removeMember = (workspace: string) =>
 interface Invited {
   email: string
   role: InvitedRole
-  /** The invitation that the new one takes the place of: its link stops working. */
-  replaces?: string
+  /** Whether it takes the place of the invitation of the address, whose link stops working. */
+  replace?: boolean
 }
 
 /** invite makes an invitation. The link is in this answer only. */
@@ -66,12 +66,8 @@ export const invite = (workspace: string) =>
   mutationOptions({
     // The link is a secret: the cache does not keep it.
     gcTime: 0,
-    mutationFn: async ({ email, role, replaces }: Invited) => {
-      if (replaces) await revokeOne(workspace, replaces)
-      const request = api.POST('/workspace/invitations', {
-        params: { query: query(workspace) },
-        body: { email, role },
-      })
+    mutationFn: async (invited: Invited) => {
+      const request = api.POST('/workspace/invitations', { params: { query: query(workspace) }, body: invited })
       return (await answer(request)).data
     },
     onSettled: (_data, _error, _input, _result, { client }) =>
@@ -80,15 +76,12 @@ export const invite = (workspace: string) =>
 
 export const revoke = (workspace: string) =>
   mutationOptions({
-    mutationFn: (id: string) => revokeOne(workspace, id),
+    mutationFn: async (id: string) => {
+      await answer(api.DELETE('/workspace/invitations/{id}', { params: { path: { id }, query: query(workspace) } }))
+    },
     onSettled: (_data, _error, _input, _result, { client }) =>
       client.invalidateQueries({ queryKey: invitationsQuery(workspace).queryKey }),
   })
-
-async function revokeOne(workspace: string, id: string) {
-  const params = { path: { id }, query: query(workspace) }
-  await answer(api.DELETE('/workspace/invitations/{id}', { params }))
-}
 
 /** accept makes the signed-in user a member of the workspace that a token invites to. */
 export const accept = (token: string) => answer(api.POST('/workspace/invitations/accept', { body: { token } }))

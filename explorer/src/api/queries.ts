@@ -9,7 +9,7 @@ import type { AnyRecord, Dataset } from '../datasets'
 import type { Parts } from '../search/conditions'
 import { answer, api, type Schemas } from './client'
 import { Page } from './pages'
-import { currentUser, providerSignIn, type User } from './session'
+import { currentUser, waysIn, type User } from './session'
 import { routeOf, type Source } from '../source'
 
 export const pageSize = 25
@@ -59,10 +59,10 @@ export function sessionOver(client: QueryClient): void {
   currentUser().then(tell, () => undefined)
 }
 
-/** signInQuery reads where to sign in at the provider. */
+/** signInQuery reads where to sign in. */
 export const signInQuery = queryOptions({
   queryKey: ['sign-in'],
-  queryFn: providerSignIn,
+  queryFn: waysIn,
   staleTime: Infinity,
   retry: 1,
 })

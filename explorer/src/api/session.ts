@@ -19,13 +19,15 @@ interface Answer {
   user: User | null
   /** Where to sign in, if a provider is set up. */
   sign_in?: string
+  /** Where to exchange an API key for a session, in development. */
+  sign_in_by_key?: string
   /** Where who signed out here does so at the provider too. */
   sign_out?: string
 }
 
 /** session sends a request about the caller's session, which is no part of the API. */
-async function session(method: string, body?: unknown): Promise<Answer> {
-  const response = await fetch('/session', {
+async function session(method: string, body?: unknown, path = '/session'): Promise<Answer> {
+  const response = await fetch(path, {
     method,
     ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
   }).catch(() => {
@@ -51,8 +53,12 @@ export const takeFailure = () => take('#sign-in-failed=')
 
 export const currentUser = async () => (await session('GET')).user
 export const signIn = async (token: string) => (await session('POST', { token })).user
-/** providerSignIn returns where to sign in at the provider, null if there is none. */
-export const providerSignIn = async () => (await session('GET')).sign_in ?? null
+export const signInByKey = async (path: string, key: string) => (await session('POST', { key }, path)).user
+/** waysIn returns where to sign in: at the provider, and by an API key. */
+export const waysIn = async () => {
+  const { sign_in, sign_in_by_key } = await session('GET')
+  return { provider: sign_in, key: sign_in_by_key }
+}
 
 /** leave signs out, here and at the provider, and opens the first page. */
 export async function leave(): Promise<void> {

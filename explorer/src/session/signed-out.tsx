@@ -6,6 +6,7 @@ import { sessionQuery, signInQuery } from '../api/queries'
 import type { User } from '../api/session'
 import { useInvitation } from '../invitation/token'
 import { Mark } from '../ui/mark'
+import { KeyForm } from './key-form'
 import { Notice } from '../ui/notice'
 
 /** failures say why signing in at the provider failed (internal/oidc, Failure). */
@@ -19,12 +20,12 @@ const failures: Record<string, string> = {
 
 /** SignedOut is the page of someone without a session. */
 export function SignedOut({ error, failure }: { error?: Error; failure?: string }) {
-  const provider = useQuery(signInQuery)
+  const ways = useQuery(signInQuery)
   const invitation = useInvitation()
   const noSessions = error instanceof RequestError && error.status === 404
   const problem =
     failure === undefined ? !noSessions && error && `${error.message}.` : (failures[failure] ?? failures.refused)
-  if (!noSessions && provider.isPending) return null
+  if (!noSessions && ways.isPending) return null
   return (
     <main className="alone">
       <div className="sheet">
@@ -40,10 +41,10 @@ export function SignedOut({ error, failure }: { error?: Error; failure?: string 
         )}
         {noSessions ? (
           <p>This server offers the API only. Its operator can turn on signing in to the Explorer.</p>
-        ) : provider.data ? (
+        ) : ways.data?.provider ? (
           <>
             <p>Use the account of your organization. You come back to where you are now.</p>
-            <a className="button primary wide" href={signInAddress(provider.data)}>
+            <a className="button primary wide" href={signInAddress(ways.data.provider)}>
               Sign in
             </a>
           </>
@@ -53,6 +54,7 @@ export function SignedOut({ error, failure }: { error?: Error; failure?: string 
             <code>bin/atlas-dev link</code> another; each works once, for ten minutes.
           </p>
         )}
+        {ways.data?.key && <KeyForm path={ways.data.key} />}
         <p>
           <a href="/docs">Documentation of the API</a>
         </p>
@@ -79,17 +81,17 @@ export function Unreachable({ error, retry }: { error: Error; retry: () => void 
 /** SessionOver covers the page without taking anything from it. */
 export function SessionOver() {
   const client = useQueryClient()
-  const provider = useQuery(signInQuery)
+  const ways = useQuery(signInQuery)
   const goOn = async () => {
     await client.refetchQueries({ queryKey: sessionQuery.queryKey })
     await client.invalidateQueries({ predicate: (q) => q.state.status === 'error' })
   }
   return (
     <Cover title="Your session is over">
-      {provider.data ? (
+      {ways.data?.provider ? (
         <p>
           Nothing here is lost.{' '}
-          <a href={signInAddress(provider.data, '/')} target="_blank" rel="noreferrer">
+          <a href={signInAddress(ways.data.provider, '/')} target="_blank" rel="noreferrer">
             Sign in in a new tab
           </a>
           , then come back and go on.

@@ -69,7 +69,7 @@ export function Invitations({ workspace }: { workspace: string }) {
                   title="The former link stops working"
                   aria-label={`New link for ${i.email}`}
                   disabled={make.isPending}
-                  onClick={() => make.mutate({ email: i.email, role: i.role, replaces: i.id })}
+                  onClick={() => make.mutate({ email: i.email, role: i.role, replace: true })}
                 >
                   New link
                 </button>
