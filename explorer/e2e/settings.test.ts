@@ -196,6 +196,42 @@ test('alerts are saved at once and can be undone', async ({ page }) => {
   await expect(how).toBeHidden()
 })
 
+test('two quick changes of an alert are both kept', async ({ page }) => {
+  const type = 'permit_expired'
+  const { base_url, workspaces } = service()
+  const [workspace] = workspaces
+  const call = async (method: string, path = '', body?: object) => {
+    const response = await fetch(`${base_url}/workspace/signal-subscriptions${path}?workspace_id=${workspace?.id}`, {
+      method,
+      headers: { Authorization: `Bearer ${workspace?.users[0]?.token}`, 'Content-Type': 'application/json' },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    })
+    return (await response.json()) as { data: { subscriptions: { signal_type: string; delivery: object }[] } }
+  }
+  await call('POST', '/upsert', { signal_type: type, delivery: { channels: ['in_app'], frequency: 'instant' } })
+  await settings(page, 'subscriptions')
+  const how = page.getByRole('group', { name: 'Alerts of Permit expired' })
+  const email = how.getByRole('checkbox', { name: 'E-mail' })
+  await expect(email).not.toBeChecked()
+  // The answer of the first comes after the second is made.
+  let answer = () => {}
+  const second = new Promise<void>((resolve) => (answer = resolve))
+  await page.route('**/signal-subscriptions/upsert*', async (route) => {
+    await second
+    await route.continue()
+  })
+  await email.click()
+  await how.getByRole('combobox').selectOption('weekly')
+  answer()
+  const kept = async () =>
+    (await call('GET')).data.subscriptions.find(({ signal_type }) => signal_type === type)?.delivery
+  await expect.poll(kept).toMatchObject({ channels: ['in_app', 'email'], frequency: 'weekly' })
+  await expect(email).toBeChecked()
+  await expect(how.getByRole('combobox')).toHaveValue('weekly')
+  await page.getByRole('checkbox', { name: /^Permit expired/ }).click()
+  await expect(how).toBeHidden()
+})
+
 test('usage and the credits meter tell what was paid', async ({ page }) => {
   await enter(page, '/projects?q=garage')
   const meter = page.getByRole('button', { name: /what was used$/ })
