@@ -1,6 +1,7 @@
 import type { BrowserContext, Page } from '@playwright/test'
 import { findings } from './axe'
 import { enter, expect, link, service, test } from './service'
+import { call } from './workspace'
 
 const fresh = () => `new.${Date.now()}.${Math.floor(Math.random() * 1e6)}@people.example`
 const userWith = (role: string) => service().workspaces[0]?.users.find((u) => u.role === role)?.email ?? ''
@@ -185,6 +186,8 @@ test('alerts are saved at once and can be undone', async ({ page }) => {
   await expect(how.getByRole('checkbox', { name: 'E-mail' })).toBeChecked()
   await how.getByRole('combobox').selectOption('weekly')
   await expect(how.getByRole('combobox')).toHaveValue('weekly')
+  // Until it is saved, what was asked for shows.
+  await expect(page.locator('ul[aria-busy]')).toHaveAttribute('aria-busy', 'false')
   await page.reload()
   await expect(how.getByRole('combobox')).toHaveValue('weekly')
   await expect(how.getByRole('checkbox', { name: 'E-mail' })).toBeChecked()
@@ -198,17 +201,9 @@ test('alerts are saved at once and can be undone', async ({ page }) => {
 
 test('two quick changes of an alert are both kept', async ({ page }) => {
   const type = 'permit_expired'
-  const { base_url, workspaces } = service()
-  const [workspace] = workspaces
-  const call = async (method: string, path = '', body?: object) => {
-    const response = await fetch(`${base_url}/workspace/signal-subscriptions${path}?workspace_id=${workspace?.id}`, {
-      method,
-      headers: { Authorization: `Bearer ${workspace?.users[0]?.token}`, 'Content-Type': 'application/json' },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    })
-    return (await response.json()) as { data: { subscriptions: { signal_type: string; delivery: object }[] } }
-  }
-  await call('POST', '/upsert', { signal_type: type, delivery: { channels: ['in_app'], frequency: 'instant' } })
+  const path = '/workspace/signal-subscriptions'
+  const delivery = { channels: ['in_app'], frequency: 'instant' }
+  await call('POST', `${path}/upsert`, { signal_type: type, delivery })
   await settings(page, 'subscriptions')
   const how = page.getByRole('group', { name: 'Alerts of Permit expired' })
   const email = how.getByRole('checkbox', { name: 'E-mail' })
@@ -224,7 +219,9 @@ test('two quick changes of an alert are both kept', async ({ page }) => {
   await how.getByRole('combobox').selectOption('weekly')
   answer()
   const kept = async () =>
-    (await call('GET')).data.subscriptions.find(({ signal_type }) => signal_type === type)?.delivery
+    (await call<{ subscriptions: { signal_type: string; delivery: object }[] }>('GET', path)).subscriptions.find(
+      (s) => s.signal_type === type,
+    )?.delivery
   await expect.poll(kept).toMatchObject({ channels: ['in_app', 'email'], frequency: 'weekly' })
   await expect(email).toBeChecked()
   await expect(how.getByRole('combobox')).toHaveValue('weekly')

@@ -37,5 +37,15 @@ export async function inBatches(ids: string[], run: Run, signal: AbortSignal, te
   }
 }
 
+/** inFull runs all ids, and throws if one of them was not done. */
+export async function inFull(ids: string[], run: Run): Promise<void> {
+  const failed: Outcome[] = []
+  await inBatches(ids, run, new AbortController().signal, (done) => {
+    failed.push(...done.filter((o) => o.status !== 'ok'))
+  })
+  const [first] = failed
+  if (first) throw new Error(`${failed.length} of ${new Set(ids).size} failed, ${first.message ?? first.status}`)
+}
+
 /** isStop reports an error that is a stop by the user. */
 export const isStop = (error: unknown) => error instanceof DOMException && error.name === 'AbortError'

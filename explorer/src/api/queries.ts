@@ -180,12 +180,25 @@ export function recordQuery(workspace: string, dataset: Dataset, id: string) {
   })
 }
 
-/** changeRows changes rows of the searches under a key, such as those of a View, where they are loaded. */
-export function changeRows(client: QueryClient, queryKey: unknown[], change: (rows: AnyRecord[]) => AnyRecord[]): void {
-  client.setQueriesData<InfiniteData<Page>>(
+/**
+ * changeRows changes rows of the searches under a key, such as those of a View, where they are
+ * loaded. What it returns takes that back where nothing else has changed since.
+ */
+export function changeRows(
+  client: QueryClient,
+  queryKey: unknown[],
+  change: (rows: AnyRecord[]) => AnyRecord[],
+): () => void {
+  const before = client.getQueriesData<InfiniteData<Page>>({ queryKey })
+  const after = client.setQueriesData<InfiniteData<Page>>(
     { queryKey },
     (data) => data && { ...data, pages: data.pages.map((page) => new Page(change(page.rows), page.next)) },
   )
+  return () => {
+    for (const [i, [key, changed]] of after.entries()) {
+      if (client.getQueryData(key) === changed) client.setQueryData(key, before[i]?.[1])
+    }
+  }
 }
 
 /** findRow finds a row that was loaded: of Data whole, of the book and of Views with the members that these have. */

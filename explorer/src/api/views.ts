@@ -1,6 +1,7 @@
-import { infiniteQueryOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { infiniteQueryOptions, mutationOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { inFull } from './batch'
 import type { Book } from './book'
-import { answer, api, type Schemas } from './client'
+import { answer, api, RequestError, type Schemas } from './client'
 import { all, maxPage } from './lists'
 import { changeRows } from './queries'
 
@@ -67,21 +68,6 @@ export function favoritesQuery(workspace: string) {
   })
 }
 
-/** membersQuery names the members by their id. */
-export function membersQuery(workspace: string) {
-  return queryOptions({
-    queryKey: ['member names', workspace],
-    staleTime: 300_000,
-    queryFn: async ({ signal }) => {
-      const members = await all(async (offset) => {
-        const query = { workspace_id: workspace, limit: maxPage, offset }
-        return (await answer(api.GET('/workspace/members', { params: { query }, signal }))).data.members
-      })
-      return new Map(members.map((m) => [m.id, m.name || m.email]))
-    },
-  })
-}
-
 /** viewsChanged has everything that shows Views read them again. All of that is free. */
 export const viewsChanged = (client: QueryClient, workspace: string) =>
   client.invalidateQueries({ queryKey: viewsKey(workspace) })
@@ -101,14 +87,37 @@ export async function saveView(workspace: string, view: Schemas['ViewUpsert']): 
   return (await answer(request)).data.view
 }
 
-/** createList creates a Static View. */
-export const createList = (workspace: string, dataset: Book, name: string) =>
-  saveView(workspace, { dataset: viewDatasets[dataset], view_type: 'static', name })
+/** newList is an empty Static View. */
+export const newList = (dataset: Book, name: string): Schemas['CreateStaticView'] => ({
+  dataset: viewDatasets[dataset],
+  view_type: 'static',
+  name,
+})
 
-export async function deleteView(workspace: string, id: string): Promise<void> {
-  const params = { path: { id }, query: { workspace_id: workspace } }
-  await answer(api.DELETE('/workspace/views/{id}', { params }))
-}
+/** savingView creates or changes a View, and has it shown. A change that fails may be one that others have made. */
+export const savingView = (workspace: string) =>
+  mutationOptions({
+    mutationFn: (view: Schemas['ViewUpsert']) => saveView(workspace, view),
+    onSettled: (saved, _error, { definition }: Schemas['ViewUpsert'], _result, { client }) => {
+      void (saved && definition ? definitionChanged(client, saved) : viewsChanged(client, workspace))
+    },
+  })
+
+/** deletingView deletes a View, and shows it no more. One that is gone already is deleted. */
+export const deletingView = (workspace: string) =>
+  mutationOptions({
+    mutationFn: async (id: string) => {
+      const params = { path: { id }, query: { workspace_id: workspace } }
+      try {
+        await answer(api.DELETE('/workspace/views/{id}', { params }))
+      } catch (error) {
+        if (!(error instanceof RequestError && error.code === 'view_not_found')) throw error
+      }
+    },
+    onSettled: (_data, _error, _id, _result, { client }) => {
+      void viewsChanged(client, workspace)
+    },
+  })
 
 /** setFavorite adds or removes a Favorite, or moves it to a position. */
 export async function setFavorite(workspace: string, id: string, on: boolean, position?: number): Promise<void> {
@@ -134,12 +143,31 @@ export async function removeRecords(workspace: string, view: string, ids: string
   return (await answer(api.POST('/workspace/views/{id}/records/delete/batch', { params, body: { ids } }))).data.results
 }
 
-/** recordsChanged has what shows a View's records counted anew, and takes removed rows out of its table. */
-export function recordsChanged(client: QueryClient, workspace: string, view: View, removed: string[] = []) {
+/**
+ * recordsChanged has what shows a View's records counted anew, and takes removed rows out of
+ * its table. What it returns puts them back.
+ */
+export function recordsChanged(client: QueryClient, view: View, removed: string[] = []): () => void {
   const dataset = datasetOf(view)
   const here = { source: { kind: 'view', id: view.id } }
   const gone = new Set(removed)
-  changeRows(client, ['rows', workspace, dataset, here], (rows) => rows.filter((r) => !gone.has(r.id)))
-  void client.invalidateQueries({ queryKey: ['facets', workspace, dataset, here] })
-  void viewsChanged(client, workspace)
+  void client.invalidateQueries({ queryKey: ['facets', view.workspace_id, dataset, here] })
+  void viewsChanged(client, view.workspace_id)
+  return gone.size > 0
+    ? changeRows(client, ['rows', view.workspace_id, dataset, here], (rows) => rows.filter((r) => !gone.has(r.id)))
+    : () => undefined
 }
+
+/** addAgain takes back that records were removed; it throws unless all are in the View again. */
+export const addAgain = (client: QueryClient, view: View, ids: string[]) =>
+  inFull(ids, (some) => addRecords(view.workspace_id, view.id, some)).finally(() => recordsChanged(client, view))
+
+/** removeAgain takes back that records were added; it throws unless all are out of the View again. */
+export const removeAgain = (client: QueryClient, view: View, ids: string[]) =>
+  inFull(ids, (some) => removeRecords(view.workspace_id, view.id, some)).then(
+    () => recordsChanged(client, view, ids),
+    (error: unknown) => {
+      recordsChanged(client, view)
+      throw error
+    },
+  )

@@ -28,7 +28,7 @@ export function Subscriptions({ workspace, descriptors }: ScreenProps) {
     onMutate: () => setError(undefined),
     onError: setError,
     onSuccess: (before, { type, label }) =>
-      notify(`${label}: saved`, () => save.mutate({ type, label, next: () => before })),
+      notify(`${label}: saved`, (): Promise<unknown> => save.mutateAsync({ type, label, next: () => before })),
   })
   // What was asked for shows at once.
   const asked = useMutationState({
@@ -48,7 +48,7 @@ export function Subscriptions({ workspace, descriptors }: ScreenProps) {
       {subscriptions.error && <Notice error={subscriptions.error} retry={() => void subscriptions.refetch()} />}
       {subscriptions.isPending && <div className="skeleton" style={{ height: 320 }} />}
       {subscriptions.data && (
-        <ul className="alerts">
+        <ul className="alerts" aria-busy={asked.length > 0}>
           {types.map(({ value, label: known, description }) => {
             const label = known || capital(value.replaceAll('_', ' '))
             const delivery = asked

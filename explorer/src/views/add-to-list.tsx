@@ -3,9 +3,10 @@ import { useDeferredValue, useId, useState } from 'react'
 import type { Book } from '../api/book'
 import {
   addRecords,
-  createList,
+  newList,
   recordsChanged,
-  removeRecords,
+  removeAgain,
+  saveView,
   viewDatasets,
   viewQuery,
   viewsQuery,
@@ -19,6 +20,7 @@ import { Dialog } from '../ui/dialog'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { BatchProgress } from './batch-progress'
+import { NameField } from './name-field'
 import { SaveProblem } from './save-problem'
 import { useBatch } from './use-batch'
 import { addressOf } from './view-row'
@@ -49,7 +51,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
   const group = useId()
   const add = useMutation({
     mutationFn: async () => {
-      const created = name === undefined ? undefined : await createList(workspace.id, dataset, name)
+      const created = name === undefined ? undefined : await saveView(workspace.id, newList(dataset, name))
       // A View that is made is chosen: trying again does not make another.
       if (created) {
         setChosen(created)
@@ -59,14 +61,12 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
       if (!list) return
       const before = await client.fetchQuery({ ...viewQuery(workspace.id, list.id), staleTime: 0 })
       const outcomes = await batch.start(ids, (some) => addRecords(workspace.id, list.id, some))
-      recordsChanged(client, workspace.id, before)
+      recordsChanged(client, before)
       const [only] = outcomes
       if (outcomes.length !== 1 || only?.status !== 'ok') return
-      const undo = () =>
-        void removeRecords(workspace.id, list.id, ids).then(() => recordsChanged(client, workspace.id, list, ids))
       const after = await client.fetchQuery({ ...viewQuery(workspace.id, list.id), staleTime: 0 })
       if (after.record_count === before.record_count) notify(`It was in “${list.name}” already`)
-      else notify(`Added to “${list.name}”`, undo)
+      else notify(`Added to “${list.name}”`, () => removeAgain(client, list, ids))
       onClose()
     },
   })
@@ -93,7 +93,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
                   className="button"
                   onClick={() => {
                     const run = batch.start(left, (some) => addRecords(workspace.id, chosen.id, some))
-                    void run.then(() => recordsChanged(client, workspace.id, chosen))
+                    void run.then(() => recordsChanged(client, chosen))
                   }}
                 >
                   Try {formatNumber(left.length)} again
@@ -162,19 +162,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
             Show more lists
           </button>
         )}
-        {name !== undefined && (
-          <label className="field">
-            <span>Name</span>
-            <input
-              type="text"
-              autoFocus
-              required
-              maxLength={120}
-              value={name}
-              onChange={(e) => setName(e.target.value)}
-            />
-          </label>
-        )}
+        {name !== undefined && <NameField value={name} onChange={setName} />}
         {add.error && <SaveProblem error={add.error} />}
         <div className="actions">
           <button type="button" className="button" onClick={onClose}>
