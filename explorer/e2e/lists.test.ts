@@ -6,8 +6,11 @@ test('rows go into a list, each with its result, and out of it again', async ({ 
   await enter(page, '/accounts')
   await page.getByRole('button', { name: /^Show 25 rows/ }).click()
   const before = await used()
+  let goOn = () => {}
+  const escaped = new Promise<void>((resolve) => (goOn = resolve))
   // One of the firms is gone meanwhile.
   await page.route('**/records/add/batch*', async (route) => {
+    await escaped
     const response = await route.fetch()
     const body = (await response.json()) as { data: { results: object[] } }
     if (body.data.results.length > 1) {
@@ -22,6 +25,12 @@ test('rows go into a list, each with its result, and out of it again', async ({ 
   await page.getByRole('textbox', { name: 'Name' }).fill(name)
   await page.getByRole('button', { name: 'Add 25 firms' }).click()
   const dialog = page.getByRole('dialog', { name: `Add to “${name}”` })
+  // While it adds, it stays.
+  await expect(dialog).toContainText('0 of 25 firms done')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Escape')
+  await expect(dialog).toContainText('0 of 25 firms done')
+  goOn()
   await expect(dialog).toContainText('24 firms are in the list now')
   await expect(dialog).toContainText('1 firm: no longer in the dataset')
   await expect(dialog).toContainText('The list has 25 firms')

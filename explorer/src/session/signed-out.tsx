@@ -1,9 +1,9 @@
 import './session.css'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
 import { RequestError } from '../api/client'
 import { sessionQuery, signInQuery } from '../api/queries'
 import { useInvitation } from '../invitation/token'
+import { Dialog } from '../ui/dialog'
 import { Mark } from '../ui/mark'
 import { Notice } from '../ui/notice'
 
@@ -79,17 +79,12 @@ export function Unreachable({ error, retry }: { error: Error; retry: () => void 
 export function SessionOver() {
   const client = useQueryClient()
   const provider = useQuery(signInQuery)
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
-    dialog.current?.showModal()
-  }, [])
   const goOn = async () => {
     await client.refetchQueries({ queryKey: sessionQuery.queryKey })
     await client.invalidateQueries({ predicate: (q) => q.state.status === 'error' })
   }
   return (
-    <dialog ref={dialog} className="sheet" aria-labelledby="over" onCancel={(e) => e.preventDefault()}>
-      <h2 id="over">Your session is over</h2>
+    <Dialog title="Your session is over" onClose={undefined}>
       {provider.data ? (
         <p>
           Nothing here is lost.{' '}
@@ -107,6 +102,6 @@ export function SessionOver() {
       <button className="button primary" onClick={() => void goOn()}>
         I have signed in
       </button>
-    </dialog>
+    </Dialog>
   )
 }

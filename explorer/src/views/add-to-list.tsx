@@ -78,7 +78,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
     const tried = new Set(batch.outcomes.map((o) => o.id))
     const left = [...again, ...ids.filter((id) => !tried.has(id))]
     return (
-      <Dialog title={`Add to “${chosen.name}”`} onClose={onClose}>
+      <Dialog title={`Add to “${chosen.name}”`} onClose={batch.running ? undefined : onClose}>
         <BatchProgress workspace={workspace.id} dataset={dataset} batch={batch} done="are in the list now" />
         {!batch.running && now.data && <p>The list has {counted(now.data.record_count ?? 0, dataset)}.</p>}
         <div className="actions">
@@ -112,7 +112,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
     )
   }
   return (
-    <Dialog title={`Add ${what} to a list`} onClose={onClose}>
+    <Dialog title={`Add ${what} to a list`} onClose={add.isPending ? undefined : onClose}>
       <form
         className="form"
         onSubmit={(e) => {
@@ -165,7 +165,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
         {name !== undefined && <NameField value={name} onChange={setName} />}
         {add.error && <SaveProblem error={add.error} />}
         <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
+          <button type="button" className="button" disabled={add.isPending} onClick={onClose}>
             Cancel
           </button>
           <button className="button primary" disabled={add.isPending || (!chosen && !name?.trim())}>

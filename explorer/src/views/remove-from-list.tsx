@@ -29,7 +29,7 @@ export default function RemoveFromList({ list, ids, onClose }: Props) {
     onClose()
   }
   return (
-    <Dialog title={`Remove ${what} from “${list.name}”`} onClose={onClose}>
+    <Dialog title={`Remove ${what} from “${list.name}”`} onClose={batch.running ? undefined : onClose}>
       {batch.total === 0 ? (
         <p>For everyone in {workspace.name}. The records stay in the dataset, with their status, tags and notes.</p>
       ) : (

@@ -80,7 +80,7 @@ export default function SetStatus({ dataset, ids, onClose }: Props) {
 
   if (batch.total > 0) {
     return (
-      <Dialog title={`Set status of ${what}`} onClose={onClose}>
+      <Dialog title={`Set status of ${what}`} onClose={batch.running ? undefined : onClose}>
         <BatchProgress workspace={workspace.id} dataset={dataset} batch={batch} done="are set, and in your book" />
         <div className="actions">
           {batch.running ? (
