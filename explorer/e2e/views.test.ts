@@ -1,6 +1,6 @@
 import { findings } from './axe'
 import { counted, enter, expect, test, used } from './service'
-import { another, call, create, firms, remove, unique } from './workspace'
+import { admin, another, call, create, firms, remove, unique } from './workspace'
 
 test('a search is saved as a View, which says what it cannot keep', async ({ page }) => {
   const name = unique('Permits to look at')
@@ -112,6 +112,29 @@ test('what is not undone says so, and can be undone again', async ({ page }) => 
   await page.unroute(path)
   await page.getByRole('button', { name: 'Undo' }).click()
   await expect(head).toContainText(view.name)
+  await remove(view)
+})
+
+test('rows of a View that somebody has changed are others, with a price of their own', async ({ page }) => {
+  const definition = (...stage: string[]) => ({ version: 1, q: '', fields: { stage } })
+  const view = await create(unique('Stages'), { view_type: 'dynamic', definition: definition('permitted') }, 'project')
+  await enter(page)
+  await page.goto(`/views/${view.id}`)
+  await page.getByRole('button', { name: /^Show 25 rows/ }).click()
+  await expect(page.getByRole('grid')).toBeVisible()
+  const before = await used()
+  await call('POST', '/workspace/views/upsert', { id: view.id, definition: definition('completed') }, admin)
+  await page.getByRole('button', { name: /^Show 25 more/ }).click()
+  const changed = page.getByRole('alert')
+  await expect(changed).toContainText('Somebody has changed the filters of this View')
+  await expect(page.getByText('Stage is Completed')).toBeVisible()
+  expect(await used()).toBe(before)
+  await page.getByRole('button', { name: 'Show 25 rows · 25 credits' }).click()
+  await expect(page.getByRole('grid').getByText('Completed').first()).toBeVisible()
+  await expect(page.getByRole('grid').getByText('Permitted')).toHaveCount(0)
+  expect(await used()).toBe(before + 25)
+  await changed.getByRole('button', { name: 'OK' }).click()
+  await expect(changed).toHaveCount(0)
   await remove(view)
 })
 

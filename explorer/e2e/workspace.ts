@@ -2,14 +2,14 @@ import type { Browser, Page } from '@playwright/test'
 import { counted, link, service } from './service'
 
 const workspace = service().workspaces[0]
-const [owner, admin] = workspace?.users ?? []
+export const [owner, admin] = workspace?.users ?? []
 
-/** call asks the API as a user of the first workspace. */
-export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+/** call asks the API as a user of the first workspace, the owner if none is named. */
+export async function call<T>(method: string, path: string, body?: unknown, user = owner): Promise<T> {
   const separator = path.includes('?') ? '&' : '?'
   const response = await fetch(`${service().base_url}${path}${separator}workspace_id=${workspace?.id}`, {
     method,
-    headers: { Authorization: `Bearer ${owner?.token}`, 'Content-Type': 'application/json' },
+    headers: { Authorization: `Bearer ${user?.token}`, 'Content-Type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   return ((await response.json()) as { data: T }).data

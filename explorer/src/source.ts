@@ -2,7 +2,10 @@ import { books, type Book } from './api/book'
 import { datasets, rail, type Dataset, type RailField } from './datasets'
 
 /** Source is where a search looks when it is not all of Data: the workspace's book, or a View. */
-export type Source = { kind: 'book' } | { kind: 'view'; id: string }
+export type Source =
+  | { kind: 'book' }
+  /** What a Dynamic View looks for is part of it: rows and counts of another definition are others. */
+  | { kind: 'view'; id: string; definition?: string }
 
 /** Scope is the part of a search that the path of the address says. */
 export interface Scope {

@@ -11,6 +11,7 @@ import { answer, api, type Schemas } from './client'
 import { Page } from './pages'
 import { currentUser, providerSignIn } from './session'
 import { routeOf, type Source } from '../source'
+import { definitionOf, viewQuery } from './views'
 
 export const pageSize = 25
 
@@ -143,7 +144,8 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
     structuralSharing: false,
     initialPageParam: undefined as string | undefined,
     // What is charged is not abandoned when one goes on: no signal.
-    queryFn: async ({ pageParam }) => {
+    queryFn: async ({ pageParam, client }) => {
+      await assertUnchanged(client, workspace, source)
       const request = api.POST(`${routeOf(dataset, source)}/search` as '/data/projects/search', {
         params: { query: { workspace_id: workspace } },
         body: {
@@ -165,6 +167,13 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
   })
 }
 
+/** assertUnchanged reads the View anew, which is free, so that nobody pays for rows of a definition they have not seen. */
+async function assertUnchanged(client: QueryClient, workspace: string, source: Source | undefined) {
+  if (source?.kind !== 'view' || source.definition === undefined) return
+  const view = await client.fetchQuery({ ...viewQuery(workspace, source.id), staleTime: 0 })
+  if (definitionOf(view) !== source.definition) throw new Error('Somebody has changed this View')
+}
+
 /** recordQuery reads one record for a credit. A row that is loaded needs no reading. */
 export function recordQuery(workspace: string, dataset: Dataset, id: string) {
   return queryOptions({
@@ -178,27 +187,6 @@ export function recordQuery(workspace: string, dataset: Dataset, id: string) {
       return (await answer(request)).data as AnyRecord
     },
   })
-}
-
-/**
- * changeRows changes rows of the searches under a key, such as those of a View, where they are
- * loaded. What it returns takes that back where nothing else has changed since.
- */
-export function changeRows(
-  client: QueryClient,
-  queryKey: unknown[],
-  change: (rows: AnyRecord[]) => AnyRecord[],
-): () => void {
-  const before = client.getQueriesData<InfiniteData<Page>>({ queryKey })
-  const after = client.setQueriesData<InfiniteData<Page>>(
-    { queryKey },
-    (data) => data && { ...data, pages: data.pages.map((page) => new Page(change(page.rows), page.next)) },
-  )
-  return () => {
-    for (const [i, [key, changed]] of after.entries()) {
-      if (client.getQueryData(key) === changed) client.setQueryData(key, before[i]?.[1])
-    }
-  }
 }
 
 /** findRow finds a row that was loaded: of Data whole, of the book and of Views with the members that these have. */

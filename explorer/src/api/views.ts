@@ -3,7 +3,8 @@ import { inFull } from './batch'
 import type { Book } from './book'
 import { answer, api, RequestError, type Schemas } from './client'
 import { all, maxPage } from './lists'
-import { changeRows } from './queries'
+import { changeRows } from './pages'
+import type { Source } from '../source'
 
 export type View = Schemas['View']
 
@@ -17,6 +18,16 @@ export const viewDatasets: Record<Book, View['dataset']> = {
 /** datasetOf is the dataset of a View. */
 export const datasetOf = (view: View): Book =>
   (Object.keys(viewDatasets) as Book[]).find((b) => viewDatasets[b] === view.dataset) ?? 'projects'
+
+/** definitionOf is what a Dynamic View looks for, as a text. */
+export const definitionOf = (view: View): string | undefined =>
+  view.view_type === 'dynamic' ? JSON.stringify(view.definition) : undefined
+
+/** sourceOf is where a search in a View looks. */
+export function sourceOf(view: View): Source {
+  const definition = definitionOf(view)
+  return { kind: 'view', id: view.id, ...(definition === undefined ? {} : { definition }) }
+}
 
 /** Narrowing is which Views a list has. */
 export interface Narrowing {
@@ -72,15 +83,6 @@ export function favoritesQuery(workspace: string) {
 export const viewsChanged = (client: QueryClient, workspace: string) =>
   client.invalidateQueries({ queryKey: viewsKey(workspace) })
 
-/** definitionChanged also forgets the rows of a View, which its former definition found. */
-export function definitionChanged(client: QueryClient, view: View) {
-  const dataset = datasetOf(view)
-  const here = { source: { kind: 'view', id: view.id } }
-  client.removeQueries({ queryKey: ['rows', view.workspace_id, dataset, here] })
-  void client.invalidateQueries({ queryKey: ['facets', view.workspace_id, dataset, here] })
-  return viewsChanged(client, view.workspace_id)
-}
-
 /** saveView creates a View, or changes the one with the id. */
 export async function saveView(workspace: string, view: Schemas['ViewUpsert']): Promise<View> {
   const request = api.POST('/workspace/views/upsert', { params: { query: { workspace_id: workspace } }, body: view })
@@ -98,8 +100,9 @@ export const newList = (dataset: Book, name: string): Schemas['CreateStaticView'
 export const savingView = (workspace: string) =>
   mutationOptions({
     mutationFn: (view: Schemas['ViewUpsert']) => saveView(workspace, view),
-    onSettled: (saved, _error, { definition }: Schemas['ViewUpsert'], _result, { client }) => {
-      void (saved && definition ? definitionChanged(client, saved) : viewsChanged(client, workspace))
+    onSettled: (saved, _error, _view, _result, { client }) => {
+      if (saved) client.setQueryData(viewQuery(workspace, saved.id).queryKey, saved)
+      void viewsChanged(client, workspace)
     },
   })
 

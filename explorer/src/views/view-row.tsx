@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { List, ListFilter } from 'lucide-react'
 import { facetsQuery } from '../api/queries'
 import { membersQuery, nameOf } from '../api/people'
-import { datasetOf, type View } from '../api/views'
+import { datasetOf, sourceOf, type View } from '../api/views'
 import { followed } from '../address'
 import { nouns } from '../datasets'
 import { formatMoment, formatNumber } from '../format'
@@ -15,7 +15,7 @@ import { ViewMenu } from './view-menu'
 /** addressOf is where a View is searched, as it looks. */
 export function addressOf(view: View): string {
   const dataset = datasetOf(view)
-  const state: SearchState = { dataset, source: { kind: 'view', id: view.id }, query: '', conditions: {} }
+  const state: SearchState = { dataset, source: sourceOf(view), query: '', conditions: {} }
   return format({ ...state, ...lookOf(view, state) })
 }
 
@@ -25,7 +25,7 @@ export function ViewRow({ view }: { view: View }) {
   const members = useQuery({ ...membersQuery(view.workspace_id), staleTime: 300_000 })
   const changer = members.data?.find((m) => m.id === view.updated_by)
   const counts = useQuery({
-    ...facetsQuery(view.workspace_id, dataset, { source: { kind: 'view', id: view.id } }, []),
+    ...facetsQuery(view.workspace_id, dataset, { source: sourceOf(view) }, []),
     enabled: dynamic,
   })
   const count = dynamic ? counts.data?.count : view.record_count
