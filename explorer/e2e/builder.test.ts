@@ -92,8 +92,7 @@ test('each field has an editor', async ({ page }) => {
     await page.goto(`/${dataset}`)
     await counted(page)
     await page.keyboard.press('f')
-    // Counts refuse e-mail addresses.
-    const own = all.filter((f) => f.dataset === dataset && f.key !== 'email')
+    const own = all.filter((f) => f.dataset === dataset)
     const options = builder(page).getByRole('option')
     // Alternatives and exclusions too.
     await expect(options).toHaveCount(own.length + 2)
@@ -110,6 +109,24 @@ test('each field has an editor', async ({ page }) => {
     }
     await expect(page.getByRole('alert')).toHaveCount(0)
   }
+})
+
+test('an e-mail address is searched for its price, and not counted', async ({ page }) => {
+  await enter(page, '/contacts')
+  await page.keyboard.press('f')
+  await fields(page).fill('e-mail')
+  await expect(builder(page).getByRole('option').first()).toContainText('Not counted: each row found costs a credit')
+  await page.keyboard.press('Enter')
+  await builder(page).getByRole('combobox', { name: 'Words' }).fill('nobody@nowhere.example')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^Up to [\d,]+ people$/)
+  await page.keyboard.press('Escape')
+  await expect(page).toHaveURL('/contacts?email=nobody%40nowhere.example')
+  await expect(page.getByRole('heading', { name: 'E-mail addresses are not counted' })).toBeVisible()
+  const before = await used()
+  await page.getByRole('button', { name: 'Search · up to 25 credits' }).click()
+  await expect(page.getByRole('heading', { name: 'No people match' })).toBeVisible()
+  expect(await used()).toBe(before)
 })
 
 test('a chip opens its editor, and gives the focus back', async ({ page }) => {

@@ -8,6 +8,7 @@ import {
 import type { AnyRecord, Dataset } from '../datasets'
 import type { Parts } from '../search/conditions'
 import { answer, api, type Schemas } from './client'
+import { countable, isCountable } from './countable'
 import { Page } from './pages'
 import { currentUser, providerSignIn } from './session'
 import { routeOf, type Source } from '../source'
@@ -81,7 +82,7 @@ export type Descriptor = Schemas['Descriptor']
 
 /** facetsQuery counts, which is free. The former counts stay until the new ones are there. */
 export function facetsQuery(workspace: string, dataset: Dataset, body: Body, facets: FacetRequest[]) {
-  const { source, ...conditions } = body
+  const { source, ...conditions } = countable(body)
   return queryOptions({
     queryKey: ['facets', workspace, dataset, body, facets],
     staleTime: 60_000,
@@ -93,7 +94,7 @@ export function facetsQuery(workspace: string, dataset: Dataset, body: Body, fac
         signal,
       })
       const { data, metadata } = await answer(request)
-      return { ...data, didYouMean: metadata.did_you_mean }
+      return { ...data, didYouMean: metadata.did_you_mean, atMost: !isCountable(body) }
     },
   })
 }
@@ -102,6 +103,8 @@ export function facetsQuery(workspace: string, dataset: Dataset, body: Body, fac
 export type Counts = Schemas['FacetCounts'] & {
   /** A similar query that finds records, if nothing matches. */
   didYouMean: string | undefined
+  /** The search may find less: it asks for e-mail addresses, which are not counted. */
+  atMost: boolean
 }
 
 /**
@@ -109,7 +112,7 @@ export type Counts = Schemas['FacetCounts'] & {
  * free; when the limit for free operations is reached, there are no suggestions.
  */
 export function suggestQuery(workspace: string, dataset: Dataset, prefix: string | undefined, body: Body) {
-  const { source, filters } = body
+  const { source, filters } = countable(body)
   return queryOptions({
     queryKey: ['suggest', workspace, dataset, prefix, filters],
     staleTime: 60_000,
