@@ -39,6 +39,7 @@ test('many records get a status and keep their tags', async ({ page }) => {
   await call('POST', '/workspace/accounts/upsert', { account_id: tagged, tags: ['kept'], notes: 'mine' })
   await enter(page, '/accounts')
   await page.getByRole('button', { name: /^Show 25 rows/ }).click()
+  await expect(page.getByRole('grid')).toBeVisible()
   const before = await used()
   await page.getByRole('checkbox', { name: 'Select all rows that are loaded' }).check()
   await page.getByRole('button', { name: 'Set status, add tags…' }).click()
@@ -49,10 +50,19 @@ test('many records get a status and keep their tags', async ({ page }) => {
   await expect(page.getByRole('dialog')).toContainText('25 firms are set, and in your book')
   await page.getByRole('button', { name: 'Done' }).click()
   expect(await used()).toBe(before)
+  await expect(page.getByText('25 firms are set')).toBeVisible()
   expect(await call('GET', `/workspace/accounts/${tagged}`)).toMatchObject({
     workspace_status: status,
     icp_tier: 'tier_2',
     tags: ['kept', 'north', 'autumn'],
+    notes: 'mine',
+  })
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await expect(page.getByText('Undone. The records stay in your book.')).toBeVisible()
+  expect(await call('GET', `/workspace/accounts/${tagged}`)).toMatchObject({
+    workspace_status: null,
+    icp_tier: null,
+    tags: ['kept'],
     notes: 'mine',
   })
   await call('POST', '/workspace/accounts/delete/batch', { ids: records.map((r) => r.id) })

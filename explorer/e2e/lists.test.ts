@@ -5,6 +5,7 @@ test('rows go into a list, each with its result, and out of it again', async ({ 
   const name = unique('Shortlist')
   await enter(page, '/accounts')
   await page.getByRole('button', { name: /^Show 25 rows/ }).click()
+  await expect(page.getByRole('grid')).toBeVisible()
   const before = await used()
   let goOn = () => {}
   const escaped = new Promise<void>((resolve) => (goOn = resolve))

@@ -47,5 +47,11 @@ export async function inFull(ids: string[], run: Run): Promise<void> {
   if (first) throw new Error(`${failed.length} of ${new Set(ids).size} failed, ${first.message ?? first.status}`)
 }
 
+/** leftOf are the ids that may be tried again: those that were not tried, and those that Atlas failed at. */
+export function leftOf(ids: string[], outcomes: Outcome[]): string[] {
+  const over = new Set(outcomes.filter((o) => o.status !== 'unavailable' && o.status !== 'internal').map((o) => o.id))
+  return [...new Set(ids)].filter((id) => !over.has(id))
+}
+
 /** isStop reports an error that is a stop by the user. */
 export const isStop = (error: unknown) => error instanceof DOMException && error.name === 'AbortError'

@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useDeferredValue, useId, useState } from 'react'
+import { leftOf } from '../api/batch'
 import type { Book } from '../api/book'
 import {
   addRecords,
@@ -74,9 +75,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
   const what = counted(new Set(ids).size, dataset)
 
   if (batch.total > 0 && chosen) {
-    const again = batch.outcomes.filter((o) => o.status === 'unavailable' || o.status === 'internal').map((o) => o.id)
-    const tried = new Set(batch.outcomes.map((o) => o.id))
-    const left = [...again, ...ids.filter((id) => !tried.has(id))]
+    const left = leftOf(ids, batch.outcomes)
     return (
       <Dialog title={`Add to “${chosen.name}”`} onClose={batch.running ? undefined : onClose}>
         <BatchProgress workspace={workspace.id} dataset={dataset} batch={batch} done="are in the list now" />
