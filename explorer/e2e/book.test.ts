@@ -32,6 +32,24 @@ test('the book is searched by what the workspace says, and its rows have their p
   for (const { id } of records) await call('DELETE', `/workspace/accounts/${id}`)
 })
 
+test('a chart counts the book by what the workspace says', async ({ page }) => {
+  const [a, b, c] = await firms(3)
+  const status = unique('won')
+  for (const { id } of [a, b, c] as { id: string }[])
+    await call('POST', '/workspace/accounts/upsert', { account_id: id, workspace_status: status, icp_tier: 'tier_1' })
+  await enter(page, '/book/accounts?look=chart')
+  await page.locator('.choice select').nth(1).selectOption({ label: 'Our status' })
+  await expect(page).toHaveURL('/book/accounts?look=chart&by=workspace_status')
+  const table = page.getByRole('table', { name: 'Firms by our status' })
+  await page.getByRole('button', { name: 'Numbers' }).press('Enter')
+  await expect(table.getByRole('row', { name: new RegExp(`^${status}`, 'i') }).getByRole('cell')).toHaveText('3')
+  await table.getByRole('button', { name: new RegExp(status, 'i') }).press('Enter')
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('3 firms in your book')
+  await page.locator('.choice select').nth(1).selectOption({ label: 'Tier' })
+  await expect(page.getByRole('heading', { name: 'Firms by tier' })).toBeVisible()
+  await call('POST', '/workspace/accounts/delete/batch', { ids: [a?.id, b?.id, c?.id] })
+})
+
 test('many records get a status and keep their tags', async ({ page }) => {
   const status = unique('to call')
   const records = await firms(25)
