@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from '@playwright/test'
-import { findings } from './axe'
+import { everywhere, findings } from './axe'
 import { enter, expect, link, service, test } from './service'
 import { call } from './workspace'
 
@@ -279,30 +279,25 @@ test('hostile names stay text', async ({ page }) => {
   await expect(page).toHaveTitle('Members · Atlas')
 })
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [1440, 390]) {
-    test.describe(`${width} px, ${colorScheme}`, () => {
-      test.use({ colorScheme, viewport: { width, height: 900 } })
-      test('settings are accessible', async ({ page }) => {
-        await settings(page, 'members')
-        await expect(page.getByRole('list', { name: 'Members' })).toBeVisible()
-        const email = fresh()
-        await invited(page, email)
-        expect(await findings(page)).toEqual([])
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
-        await page.getByRole('button', { name: `Revoke the invitation of ${email}` }).click()
-        expect(await findings(page)).toEqual([])
-        await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
-        for (const [section, shown] of [
-          ['Signal alerts', page.getByRole('checkbox').first()],
-          ['Usage', page.getByText('Used', { exact: true })],
-        ] as const) {
-          await page.getByRole('link', { name: section }).click()
-          await expect(shown).toBeVisible()
-          expect(await findings(page)).toEqual([])
-          expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
-        }
-      })
-    })
-  }
-}
+everywhere((width) => {
+  test('settings are accessible', async ({ page }) => {
+    await settings(page, 'members')
+    await expect(page.getByRole('list', { name: 'Members' })).toBeVisible()
+    const email = fresh()
+    await invited(page, email)
+    expect(await findings(page)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+    await page.getByRole('button', { name: `Revoke the invitation of ${email}` }).click()
+    expect(await findings(page)).toEqual([])
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    for (const [section, shown] of [
+      ['Signal alerts', page.getByRole('checkbox').first()],
+      ['Usage', page.getByText('Used', { exact: true })],
+    ] as const) {
+      await page.getByRole('link', { name: section }).click()
+      await expect(shown).toBeVisible()
+      expect(await findings(page)).toEqual([])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+    }
+  })
+})

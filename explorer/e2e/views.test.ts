@@ -1,4 +1,4 @@
-import { findings } from './axe'
+import { everywhere, findings } from './axe'
 import { counted, enter, expect, test, used } from './service'
 import { admin, another, call, create, firms, remove, unique } from './workspace'
 
@@ -258,50 +258,40 @@ test('Views that do not come say why', async ({ page }) => {
   await expect(alert).toHaveCount(0)
 })
 
-const sizes = [
-  { width: 1440, height: 900 },
-  { width: 390, height: 844 },
-]
-for (const viewport of sizes) {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    test.describe(`${viewport.width} px, ${colorScheme}`, () => {
-      test.use({ viewport, colorScheme })
-
-      test('book and Views pass axe', async ({ page }) => {
-        const list = await create(unique('Axe list'))
-        const records = await firms(3)
-        await call('POST', `/workspace/views/${list.id}/records/add/batch`, {
-          inputs: records.map((r) => ({ record_id: r.id })),
-        })
-        await call('POST', '/workspace/favorite-views/upsert', { view_id: list.id })
-        await enter(page, '/book/accounts')
-        expect(await findings(page)).toEqual([])
-        await page.goto('/views')
-        await expect(page.getByRole('table')).toBeVisible()
-        await expect(page.getByRole('complementary').getByRole('link', { name: list.name })).toBeVisible()
-        expect(await findings(page)).toEqual([])
-        await page.getByRole('button', { name: 'New list' }).click()
-        expect(await findings(page)).toEqual([])
-        await page.keyboard.press('Escape')
-        await expect(page.getByRole('button', { name: 'New list' })).toBeFocused()
-        await page.goto(`/views/${list.id}`)
-        await page.getByRole('button', { name: /^Show 3 rows/ }).click()
-        await expect(page.getByRole('grid')).toBeVisible()
-        expect(await findings(page)).toEqual([])
-        await page.getByRole('row').last().press('Control+a')
-        await expect(page.getByRole('region', { name: 'Selected rows' })).toContainText('3 selected')
-        expect(await findings(page)).toEqual([])
-        await page.getByRole('button', { name: 'Set status, add tags…' }).click()
-        await expect(page.getByRole('dialog')).toBeVisible()
-        expect(await findings(page)).toEqual([])
-        await page.keyboard.press('Escape')
-        await page.goto('/projects?stage=filed&unknown=sqft')
-        await counted(page)
-        await page.getByRole('button', { name: 'Save as View' }).click()
-        await expect(page.getByText(/^The search finds/)).toBeVisible()
-        expect(await findings(page)).toEqual([])
-        await remove(list)
-      })
+everywhere(() => {
+  test('book and Views pass axe', async ({ page }) => {
+    const list = await create(unique('Axe list'))
+    const records = await firms(3)
+    await call('POST', `/workspace/views/${list.id}/records/add/batch`, {
+      inputs: records.map((r) => ({ record_id: r.id })),
     })
-  }
-}
+    await call('POST', '/workspace/favorite-views/upsert', { view_id: list.id })
+    await enter(page, '/book/accounts')
+    expect(await findings(page)).toEqual([])
+    await page.goto('/views')
+    await expect(page.getByRole('table')).toBeVisible()
+    await expect(page.getByRole('complementary').getByRole('link', { name: list.name })).toBeVisible()
+    expect(await findings(page)).toEqual([])
+    await page.getByRole('button', { name: 'New list' }).click()
+    expect(await findings(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await expect(page.getByRole('button', { name: 'New list' })).toBeFocused()
+    await page.goto(`/views/${list.id}`)
+    await page.getByRole('button', { name: /^Show 3 rows/ }).click()
+    await expect(page.getByRole('grid')).toBeVisible()
+    expect(await findings(page)).toEqual([])
+    await page.getByRole('row').last().press('Control+a')
+    await expect(page.getByRole('region', { name: 'Selected rows' })).toContainText('3 selected')
+    expect(await findings(page)).toEqual([])
+    await page.getByRole('button', { name: 'Set status, add tags…' }).click()
+    await expect(page.getByRole('dialog')).toBeVisible()
+    expect(await findings(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.goto('/projects?stage=filed&unknown=sqft')
+    await counted(page)
+    await page.getByRole('button', { name: 'Save as View' }).click()
+    await expect(page.getByText(/^The search finds/)).toBeVisible()
+    expect(await findings(page)).toEqual([])
+    await remove(list)
+  })
+})

@@ -1,5 +1,5 @@
 /** How many items a batch of the API takes. */
-export const batchSize = 100
+const batchSize = 100
 
 /** Outcome is what became of one record. */
 export interface Outcome {

@@ -69,7 +69,7 @@ const hintOf = (d: Descriptor) =>
 const named = (d: Descriptor) => ({ key: d.key, label: labelOf(d.key) })
 
 /** relationLabel is the beginning of what a relation says. */
-export function relationLabel(key: string): string {
+function relationLabel(key: string): string {
   const relation = relationOf(key)
   return `Has ${relation?.has ? 'one' : 'no'} ${relation ? nouns[relation.dataset].one : 'record'} where …`
 }

@@ -23,7 +23,7 @@ export type Pair = [name: string, value: string]
 
 // Limits of the service: the values of a condition, and the characters of a text.
 export const maxValues = 100
-export const maxText = 500
+const maxText = 500
 
 // Names in the address that are no keys of fields.
 const names = { known: 'known', unknown: 'unknown' }
