@@ -1,60 +1,45 @@
-import { findings } from './axe'
+import { everywhere, findings } from './axe'
 import { counted, enter, expect, test } from './service'
 
-const sizes = [
-  { width: 1440, height: 900 },
-  { width: 390, height: 844 },
-]
-for (const viewport of sizes) {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    test.describe(`${viewport.width} px, ${colorScheme}`, () => {
-      test.use({ viewport, colorScheme })
+everywhere((width) => {
+  test('signed out', async ({ page }) => {
+    await page.goto('/')
+    await expect(page.getByRole('heading', { name: 'Sign in to Atlas' })).toBeVisible()
+    expect(await findings(page)).toEqual([])
+  })
 
-      test('signed out', async ({ page }) => {
-        await page.goto('/')
-        await expect(page.getByRole('heading', { name: 'Sign in to Atlas' })).toBeVisible()
-        expect(await findings(page)).toEqual([])
-      })
+  test('search and record', async ({ page }) => {
+    await enter(page)
+    expect(await findings(page)).toEqual([])
+    await page.goto('/projects?stage=permitted&stage=filed&cost=10000..&sort=cost:desc')
+    await counted(page)
+    await page.getByRole('button', { name: /^Show 25 rows/ }).click()
+    await expect(page.getByRole('grid')).toBeVisible()
+    expect(await findings(page)).toEqual([])
+    if (width < 760) {
+      await page.getByRole('button', { name: /^Filters/ }).click()
+      expect(await findings(page)).toEqual([])
+      await page.keyboard.press('Escape')
+    }
+    await page
+      .getByRole('row')
+      .nth(width < 760 ? 1 : 2)
+      .click()
+    await expect(page.getByRole('tablist')).toBeVisible()
+    expect(await findings(page)).toEqual([])
+  })
 
-      test('search and record', async ({ page }) => {
-        await enter(page)
-        expect(await findings(page)).toEqual([])
-        await page.goto('/projects?stage=permitted&stage=filed&cost=10000..&sort=cost:desc')
-        await counted(page)
-        await page.getByRole('button', { name: /^Show 25 rows/ }).click()
-        await expect(page.getByRole('grid')).toBeVisible()
-        expect(await findings(page)).toEqual([])
-        if (viewport.width < 760) {
-          await page.getByRole('button', { name: /^Filters/ }).click()
-          expect(await findings(page)).toEqual([])
-          await page.keyboard.press('Escape')
-        }
-        await page
-          .getByRole('row')
-          .nth(viewport.width < 760 ? 1 : 2)
-          .click()
-        await expect(page.getByRole('tablist')).toBeVisible()
-        expect(await findings(page)).toEqual([])
-      })
+  test('each dataset, and no match', async ({ page }) => {
+    await enter(page)
+    for (const address of ['/accounts', '/contacts', '/signals', '/projects?q=garage&stage=filed&cost=90000000..']) {
+      await page.goto(address)
+      await counted(page)
+      expect(await findings(page)).toEqual([])
+    }
+  })
 
-      test('each dataset, and no match', async ({ page }) => {
-        await enter(page)
-        for (const address of [
-          '/accounts',
-          '/contacts',
-          '/signals',
-          '/projects?q=garage&stage=filed&cost=90000000..',
-        ]) {
-          await page.goto(address)
-          await counted(page)
-          expect(await findings(page)).toEqual([])
-        }
-      })
-
-      test('nothing is wider than the page', async ({ page }) => {
-        await enter(page, '/projects?stage=permitted&cost=10000..&sort=cost:desc')
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(viewport.width)
-      })
-    })
-  }
-}
+  test('nothing is wider than the page', async ({ page }) => {
+    await enter(page, '/projects?stage=permitted&cost=10000..&sort=cost:desc')
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+  })
+})

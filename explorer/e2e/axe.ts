@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { readFileSync } from 'node:fs'
 import type { AxeResults } from 'axe-core'
 import type { Page } from '@playwright/test'
+import { test } from './service'
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -13,4 +14,19 @@ export async function findings(page: Page): Promise<string[]> {
     return axe.run()
   })
   return results.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`)
+}
+
+/** everywhere makes tests at both widths of the page, in light and in dark. */
+export function everywhere(tests: (width: number) => void): void {
+  for (const [width, height] of [
+    [1440, 900],
+    [390, 844],
+  ] as const) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      test.describe(`${width} px, ${colorScheme}`, () => {
+        test.use({ viewport: { width, height }, colorScheme })
+        tests(width)
+      })
+    }
+  }
 }

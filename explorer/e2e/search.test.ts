@@ -83,6 +83,21 @@ test('the address is the search', async ({ page }) => {
   await expect(page).toHaveURL(address)
 })
 
+test('the focus goes from one end of a range to the other, and stays there', async ({ page }) => {
+  await enter(page)
+  const [from, to] = [page.getByLabel('Cost, from'), page.getByLabel('Cost, up to')]
+  await from.fill('1000')
+  await page.keyboard.press('Tab')
+  await expect(page).toHaveURL('/projects?cost=1000..')
+  await expect(to).toBeFocused()
+  await page.keyboard.type('500')
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL('/projects?cost=500..1000')
+  await expect(from).toHaveValue('500')
+  await expect(to).toHaveValue('1000')
+  await expect(to).toBeFocused()
+})
+
 test('a value or unknown', async ({ page }) => {
   await enter(page, '/projects?stage=filed&unknown=stage')
   const heading = page.getByRole('heading', { level: 1 })

@@ -2,7 +2,10 @@ import { books, type Book } from './api/book'
 import { datasets, rail, type Dataset, type RailField } from './datasets'
 
 /** Source is where a search looks when it is not all of Data: the workspace's book, or a View. */
-export type Source = { kind: 'book' } | { kind: 'view'; id: string }
+export type Source =
+  | { kind: 'book' }
+  /** What a Dynamic View looks for is part of it: rows and counts of another definition are others. */
+  | { kind: 'view'; id: string; definition?: string }
 
 /** Scope is the part of a search that the path of the address says. */
 export interface Scope {
@@ -61,11 +64,14 @@ const own: Record<Book, RailField[]> = {
 /** bookOf is the book that has records of a dataset: there is none of signals. */
 export const bookOf = (dataset: Dataset): Book | undefined => books.find((b) => b === dataset)
 
-/** railOf lists the facets of a search. */
-export function railOf({ dataset, source }: Scope): RailField[] {
+/** ownOf lists the facets of what the workspace itself says; Data has none. */
+export function ownOf({ dataset, source }: Scope): RailField[] {
   const book = source && bookOf(dataset)
-  return book ? [...own[book], ...rail[dataset]].slice(0, maxFacets) : rail[dataset]
+  return book ? own[book] : []
 }
+
+/** railOf lists the facets of a search. */
+export const railOf = (scope: Scope): RailField[] => [...ownOf(scope), ...rail[scope.dataset]].slice(0, maxFacets)
 
 /** isOwn reports whether a field is the workspace's own: a condition on it finds records of the book only. */
 export const isOwn = (key: string) =>

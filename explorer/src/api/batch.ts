@@ -1,5 +1,5 @@
 /** How many items a batch of the API takes. */
-export const batchSize = 100
+const batchSize = 100
 
 /** Outcome is what became of one record. */
 export interface Outcome {
@@ -35,6 +35,22 @@ export async function inBatches(ids: string[], run: Run, signal: AbortSignal, te
       }),
     )
   }
+}
+
+/** inFull runs all ids, and throws if one of them was not done. */
+export async function inFull(ids: string[], run: Run): Promise<void> {
+  const failed: Outcome[] = []
+  await inBatches(ids, run, new AbortController().signal, (done) => {
+    failed.push(...done.filter((o) => o.status !== 'ok'))
+  })
+  const [first] = failed
+  if (first) throw new Error(`${failed.length} of ${new Set(ids).size} failed, ${first.message ?? first.status}`)
+}
+
+/** leftOf are the ids that may be tried again: those that were not tried, and those that Atlas failed at. */
+export function leftOf(ids: string[], outcomes: Outcome[]): string[] {
+  const over = new Set(outcomes.filter((o) => o.status !== 'unavailable' && o.status !== 'internal').map((o) => o.id))
+  return [...new Set(ids)].filter((id) => !over.has(id))
 }
 
 /** isStop reports an error that is a stop by the user. */

@@ -1,6 +1,6 @@
 import { mutationOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
 import { answer, api, RequestError, type Schemas } from './client'
-import { changeRows } from './queries'
+import { changeRows } from './pages'
 
 /** Books are the datasets whose records a workspace can save. */
 export const books = ['projects', 'accounts', 'contacts'] as const

@@ -1,4 +1,5 @@
 import { deflateSync, inflateSync, strFromU8, strToU8 } from 'fflate'
+import type { InfiniteData, QueryClient } from '@tanstack/react-query'
 import type { AnyRecord } from '../datasets'
 
 /** How many rows are kept unpacked. */
@@ -95,5 +96,26 @@ export class Rows {
       else high = middle - 1
     }
     return [this.pages[low], index - (this.#starts[low] ?? 0)]
+  }
+}
+
+/**
+ * changeRows changes rows of the searches under a key, such as those of a View, where they are
+ * loaded. What it returns takes that back where nothing else has changed since.
+ */
+export function changeRows(
+  client: QueryClient,
+  queryKey: unknown[],
+  change: (rows: AnyRecord[]) => AnyRecord[],
+): () => void {
+  const before = client.getQueriesData<InfiniteData<Page>>({ queryKey })
+  const after = client.setQueriesData<InfiniteData<Page>>(
+    { queryKey },
+    (data) => data && { ...data, pages: data.pages.map((page) => new Page(change(page.rows), page.next)) },
+  )
+  return () => {
+    for (const [i, [key, changed]] of after.entries()) {
+      if (client.getQueryData(key) === changed) client.setQueryData(key, before[i]?.[1])
+    }
   }
 }

@@ -7,6 +7,9 @@ export type Role = Schemas['Role']
 export type Invitation = Schemas['Invitation']
 export type InvitedRole = Invitation['role']
 
+/** nameOf is what a member is called. */
+export const nameOf = (m: Member) => m.name || m.email
+
 const query = (workspace: string) => ({ workspace_id: workspace })
 
 export const membersQuery = (workspace: string) =>

@@ -8,9 +8,11 @@ import {
 import type { AnyRecord, Dataset } from '../datasets'
 import type { Parts } from '../search/conditions'
 import { answer, api, type Schemas } from './client'
+import { countable, isCountable } from './countable'
 import { Page } from './pages'
 import { currentUser, waysIn, type User } from './session'
 import { routeOf, type Source } from '../source'
+import { definitionOf, viewQuery } from './views'
 
 export const pageSize = 25
 
@@ -98,7 +100,7 @@ export type Descriptor = Schemas['Descriptor']
 
 /** facetsQuery counts, which is free. The former counts stay until the new ones are there. */
 export function facetsQuery(workspace: string, dataset: Dataset, body: Body, facets: FacetRequest[]) {
-  const { source, ...conditions } = body
+  const { source, ...conditions } = countable(body)
   return queryOptions({
     queryKey: ['facets', workspace, dataset, body, facets],
     staleTime: 60_000,
@@ -110,7 +112,7 @@ export function facetsQuery(workspace: string, dataset: Dataset, body: Body, fac
         signal,
       })
       const { data, metadata } = await answer(request)
-      return { ...data, didYouMean: metadata.did_you_mean }
+      return { ...data, didYouMean: metadata.did_you_mean, atMost: !isCountable(body) }
     },
   })
 }
@@ -119,6 +121,8 @@ export function facetsQuery(workspace: string, dataset: Dataset, body: Body, fac
 export type Counts = Schemas['FacetCounts'] & {
   /** A similar query that finds records, if nothing matches. */
   didYouMean: string | undefined
+  /** The search may find less: it asks for e-mail addresses, which are not counted. */
+  atMost: boolean
 }
 
 /**
@@ -126,7 +130,7 @@ export type Counts = Schemas['FacetCounts'] & {
  * free; when the limit for free operations is reached, there are no suggestions.
  */
 export function suggestQuery(workspace: string, dataset: Dataset, prefix: string | undefined, body: Body) {
-  const { source, filters } = body
+  const { source, filters } = countable(body)
   return queryOptions({
     queryKey: ['suggest', workspace, dataset, prefix, filters],
     staleTime: 60_000,
@@ -161,7 +165,8 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
     structuralSharing: false,
     initialPageParam: undefined as string | undefined,
     // What is charged is not abandoned when one goes on: no signal.
-    queryFn: async ({ pageParam }) => {
+    queryFn: async ({ pageParam, client }) => {
+      await assertUnchanged(client, workspace, source)
       const request = api.POST(`${routeOf(dataset, source)}/search` as '/data/projects/search', {
         params: { query: { workspace_id: workspace } },
         body: {
@@ -183,6 +188,13 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
   })
 }
 
+/** assertUnchanged reads the View anew, which is free, so that nobody pays for rows of a definition they have not seen. */
+async function assertUnchanged(client: QueryClient, workspace: string, source: Source | undefined) {
+  if (source?.kind !== 'view' || source.definition === undefined) return
+  const view = await client.fetchQuery({ ...viewQuery(workspace, source.id), staleTime: 0 })
+  if (definitionOf(view) !== source.definition) throw new Error('Somebody has changed this View')
+}
+
 /** recordQuery reads one record for a credit. A row that is loaded needs no reading. */
 export function recordQuery(workspace: string, dataset: Dataset, id: string) {
   return queryOptions({
@@ -196,14 +208,6 @@ export function recordQuery(workspace: string, dataset: Dataset, id: string) {
       return (await answer(request)).data as AnyRecord
     },
   })
-}
-
-/** changeRows changes rows of the searches under a key, such as those of a View, where they are loaded. */
-export function changeRows(client: QueryClient, queryKey: unknown[], change: (rows: AnyRecord[]) => AnyRecord[]): void {
-  client.setQueriesData<InfiniteData<Page>>(
-    { queryKey },
-    (data) => data && { ...data, pages: data.pages.map((page) => new Page(change(page.rows), page.next)) },
-  )
 }
 
 /** findRow finds a row that was loaded: of Data whole, of the book and of Views with the members that these have. */

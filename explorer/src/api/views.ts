@@ -1,8 +1,10 @@
-import { infiniteQueryOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { infiniteQueryOptions, mutationOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
+import { inFull } from './batch'
 import type { Book } from './book'
-import { answer, api, type Schemas } from './client'
+import { answer, api, RequestError, type Schemas } from './client'
 import { all, maxPage } from './lists'
-import { changeRows } from './queries'
+import { changeRows } from './pages'
+import type { Source } from '../source'
 
 export type View = Schemas['View']
 
@@ -16,6 +18,16 @@ export const viewDatasets: Record<Book, View['dataset']> = {
 /** datasetOf is the dataset of a View. */
 export const datasetOf = (view: View): Book =>
   (Object.keys(viewDatasets) as Book[]).find((b) => viewDatasets[b] === view.dataset) ?? 'projects'
+
+/** definitionOf is what a Dynamic View looks for, as a text. */
+export const definitionOf = (view: View): string | undefined =>
+  view.view_type === 'dynamic' ? JSON.stringify(view.definition) : undefined
+
+/** sourceOf is where a search in a View looks. */
+export function sourceOf(view: View): Source {
+  const definition = definitionOf(view)
+  return { kind: 'view', id: view.id, ...(definition === undefined ? {} : { definition }) }
+}
 
 /** Narrowing is which Views a list has. */
 export interface Narrowing {
@@ -81,33 +93,9 @@ export function favoritesQuery(workspace: string) {
   })
 }
 
-/** membersQuery names the members by their id. */
-export function membersQuery(workspace: string) {
-  return queryOptions({
-    queryKey: ['member names', workspace],
-    staleTime: 300_000,
-    queryFn: async ({ signal }) => {
-      const members = await all(async (offset) => {
-        const query = { workspace_id: workspace, limit: maxPage, offset }
-        return (await answer(api.GET('/workspace/members', { params: { query }, signal }))).data.members
-      })
-      return new Map(members.map((m) => [m.id, m.name || m.email]))
-    },
-  })
-}
-
 /** viewsChanged has everything that shows Views read them again. All of that is free. */
 export const viewsChanged = (client: QueryClient, workspace: string) =>
   client.invalidateQueries({ queryKey: viewsKey(workspace) })
-
-/** definitionChanged also forgets the rows of a View, which its former definition found. */
-export function definitionChanged(client: QueryClient, view: View) {
-  const dataset = datasetOf(view)
-  const here = { source: { kind: 'view', id: view.id } }
-  client.removeQueries({ queryKey: ['rows', view.workspace_id, dataset, here] })
-  void client.invalidateQueries({ queryKey: ['facets', view.workspace_id, dataset, here] })
-  return viewsChanged(client, view.workspace_id)
-}
 
 /** saveView creates a View, or changes the one with the id. */
 export async function saveView(workspace: string, view: Schemas['ViewUpsert']): Promise<View> {
@@ -115,14 +103,38 @@ export async function saveView(workspace: string, view: Schemas['ViewUpsert']): 
   return (await answer(request)).data.view
 }
 
-/** createList creates a Static View. */
-export const createList = (workspace: string, dataset: Book, name: string) =>
-  saveView(workspace, { dataset: viewDatasets[dataset], view_type: 'static', name })
+/** newList is an empty Static View. */
+export const newList = (dataset: Book, name: string): Schemas['CreateStaticView'] => ({
+  dataset: viewDatasets[dataset],
+  view_type: 'static',
+  name,
+})
 
-export async function deleteView(workspace: string, id: string): Promise<void> {
-  const params = { path: { id }, query: { workspace_id: workspace } }
-  await answer(api.DELETE('/workspace/views/{id}', { params }))
-}
+/** savingView creates or changes a View, and has it shown. A change that fails may be one that others have made. */
+export const savingView = (workspace: string) =>
+  mutationOptions({
+    mutationFn: (view: Schemas['ViewUpsert']) => saveView(workspace, view),
+    onSettled: (saved, _error, _view, _result, { client }) => {
+      if (saved) client.setQueryData(viewQuery(workspace, saved.id).queryKey, saved)
+      void viewsChanged(client, workspace)
+    },
+  })
+
+/** deletingView deletes a View, and shows it no more. One that is gone already is deleted. */
+export const deletingView = (workspace: string) =>
+  mutationOptions({
+    mutationFn: async (id: string) => {
+      const params = { path: { id }, query: { workspace_id: workspace } }
+      try {
+        await answer(api.DELETE('/workspace/views/{id}', { params }))
+      } catch (error) {
+        if (!(error instanceof RequestError && error.code === 'view_not_found')) throw error
+      }
+    },
+    onSettled: (_data, _error, _id, _result, { client }) => {
+      void viewsChanged(client, workspace)
+    },
+  })
 
 /** setFavorite adds or removes a Favorite, or moves it to a position. */
 export async function setFavorite(workspace: string, id: string, on: boolean, position?: number): Promise<void> {
@@ -148,12 +160,31 @@ export async function removeRecords(workspace: string, view: string, ids: string
   return (await answer(api.POST('/workspace/views/{id}/records/delete/batch', { params, body: { ids } }))).data.results
 }
 
-/** recordsChanged has what shows a View's records counted anew, and takes removed rows out of its table. */
-export function recordsChanged(client: QueryClient, workspace: string, view: View, removed: string[] = []) {
+/**
+ * recordsChanged has what shows a View's records counted anew, and takes removed rows out of
+ * its table. What it returns puts them back.
+ */
+export function recordsChanged(client: QueryClient, view: View, removed: string[] = []): () => void {
   const dataset = datasetOf(view)
   const here = { source: { kind: 'view', id: view.id } }
   const gone = new Set(removed)
-  changeRows(client, ['rows', workspace, dataset, here], (rows) => rows.filter((r) => !gone.has(r.id)))
-  void client.invalidateQueries({ queryKey: ['facets', workspace, dataset, here] })
-  void viewsChanged(client, workspace)
+  void client.invalidateQueries({ queryKey: ['facets', view.workspace_id, dataset, here] })
+  void viewsChanged(client, view.workspace_id)
+  return gone.size > 0
+    ? changeRows(client, ['rows', view.workspace_id, dataset, here], (rows) => rows.filter((r) => !gone.has(r.id)))
+    : () => undefined
 }
+
+/** addAgain takes back that records were removed; it throws unless all are in the View again. */
+export const addAgain = (client: QueryClient, view: View, ids: string[]) =>
+  inFull(ids, (some) => addRecords(view.workspace_id, view.id, some)).finally(() => recordsChanged(client, view))
+
+/** removeAgain takes back that records were added; it throws unless all are out of the View again. */
+export const removeAgain = (client: QueryClient, view: View, ids: string[]) =>
+  inFull(ids, (some) => removeRecords(view.workspace_id, view.id, some)).then(
+    () => recordsChanged(client, view, ids),
+    (error: unknown) => {
+      recordsChanged(client, view)
+      throw error
+    },
+  )

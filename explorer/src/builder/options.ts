@@ -11,9 +11,6 @@ export type Target =
 
 export type Option = Choice & { target: Target }
 
-/** Counts refuse conditions on e-mail addresses, so that they do not say for nothing which exist. */
-const isCounted = (d: Descriptor) => d.key !== 'email'
-
 const groups: { of: GroupList; label: string; hint: string }[] = [
   { of: 'any', label: 'Either … or …', hint: 'One of several alternatives is met' },
   { of: 'none', label: 'None of …', hint: 'Leaves out what meets conditions' },
@@ -36,14 +33,13 @@ export function optionsOf(
     const all = texts.join(' ').toLowerCase()
     return wanted.every((word) => all.includes(word))
   }
-  const counted = fields.filter(isCounted)
-  const plain = counted
+  const plain = fields
     .filter((d) => d.kind !== 'relation' && has(labelOf(d.key), d.key, d.description))
-    .map((d): Option => ({ ...named(d), hint: d.description, target: { kind: 'field', key: d.key } }))
+    .map((d): Option => ({ ...named(d), hint: hintOf(d), target: { kind: 'field', key: d.key } }))
   // What is called so comes before what is described so.
   const called = (o: Option) => Number(!has(o.label))
   plain.sort((a, b) => called(a) - called(b))
-  const values = counted.flatMap((d) =>
+  const values = fields.flatMap((d) =>
     (wanted.join(' ').length >= least ? (d.values ?? []) : [])
       .filter((v) => has(labelOf(d.key), v.label) && has(v.label))
       .map((v): Option => ({
@@ -52,7 +48,7 @@ export function optionsOf(
         target: { kind: 'value', key: d.key, value: v.value },
       })),
   )
-  const related = counted
+  const related = fields
     .filter((d) => relations && d.kind === 'relation')
     .map((d): Option => ({ ...named(d), label: relationLabel(d.key), target: { kind: 'relation', key: d.key } }))
     .filter((o) => has(o.label))
@@ -67,10 +63,13 @@ export function optionsOf(
   ]
 }
 
+const hintOf = (d: Descriptor) =>
+  d.key === 'email' ? `${d.description}. Not counted: each row found costs a credit` : d.description
+
 const named = (d: Descriptor) => ({ key: d.key, label: labelOf(d.key) })
 
 /** relationLabel is the beginning of what a relation says. */
-export function relationLabel(key: string): string {
+function relationLabel(key: string): string {
   const relation = relationOf(key)
   return `Has ${relation?.has ? 'one' : 'no'} ${relation ? nouns[relation.dataset].one : 'record'} where …`
 }

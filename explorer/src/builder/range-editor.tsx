@@ -29,7 +29,7 @@ export function RangeEditor({ dataset, field, kind, body, range, set }: Props) {
   const bars = barsOf(kind, facet?.buckets ?? [])
   return (
     <>
-      <Ends key={JSON.stringify(range)} field={{ key: field, kind }} range={range} set={set} />
+      <Ends field={{ key: field, kind }} range={range} set={set} />
       {isDate && (
         <div className="presets">
           {presetsOf(new Date()).map(({ label, from, to }) => {

@@ -13,7 +13,7 @@ const groups = [
 export function ChartChoice({ dimension, measure }: { dimension: Dimension; measure: Measure | undefined }) {
   const { state, change } = useSearch()
   const { dataset } = state
-  const fields = dimensionsOf(dataset)
+  const fields = dimensionsOf(state)
   const set = (part: { by?: string; of?: string | undefined }) => {
     const { of, ...rest } = { ...state, ...part }
     change({ ...rest, ...(of ? { of } : {}) })

@@ -21,8 +21,11 @@ export default function ChartLook({ counts }: { counts: Counts | undefined }) {
   const client = useQueryClient()
   const drawing = useRef<SVGSVGElement>(null)
   const [asTable, setAsTable] = useState(false)
-  const { dataset } = state
-  const dimension = useMemo(() => dimensionOf(dataset, state.by), [dataset, state.by])
+  const { dataset, source } = state
+  const dimension = useMemo(
+    () => dimensionOf({ dataset, ...(source ? { source } : {}) }, state.by),
+    [dataset, source, state.by],
+  )
   const measure = useMemo(() => measureOf(dataset, state.of), [dataset, state.of])
   const { key, kind } = dimension
   const condition = state.conditions[key]

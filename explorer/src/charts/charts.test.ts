@@ -5,9 +5,16 @@ import { dimensionOf, divide, measureOf, titleOf } from './dimensions'
 import { pointsOf, requestOf, rows, timeLabel } from './points'
 
 describe('a chart', () => {
+  it('counts the book by what the workspace says', () => {
+    const book = { dataset: 'accounts', source: { kind: 'book' } } as const
+    expect(dimensionOf(book, 'icp_tier').key).toBe('icp_tier')
+    expect(titleOf('accounts', dimensionOf(book, 'workspace_status'), undefined)).toBe('Firms by our status')
+    expect(dimensionOf({ dataset: 'accounts' }, 'icp_tier').key).toBe('account_type')
+  })
+
   it('says what it shows', () => {
     const title = (by?: string, of?: string) =>
-      titleOf('projects', dimensionOf('projects', by), measureOf('projects', of))
+      titleOf('projects', dimensionOf({ dataset: 'projects' }, by), measureOf('projects', of))
     expect(title('permitted_at:month', 'sum:cost')).toBe('Total cost of projects by month of permit')
     expect(title('stage')).toBe('Projects by stage')
     expect(title('account_ids', 'avg:sqft')).toBe('Average floor area (sq ft) of projects by firm')
@@ -18,14 +25,17 @@ describe('a chart', () => {
 
   it('asks for one facet', () => {
     const cost = { field: 'cost', of: 'sum' } as const
-    expect(requestOf(dimensionOf('projects', 'permitted_at:week'), cost, undefined)).toEqual({
+    expect(requestOf(dimensionOf({ dataset: 'projects' }, 'permitted_at:week'), cost, undefined)).toEqual({
       field: 'permitted_at',
       interval: 'week',
       exclude_own: false,
       measure: cost,
     })
-    expect(requestOf(dimensionOf('projects', 'stage'), undefined, undefined)).toEqual({ field: 'stage', limit: 20 })
-    expect(requestOf(dimensionOf('projects', 'residential_units'), undefined, [2, 4])).toEqual({
+    expect(requestOf(dimensionOf({ dataset: 'projects' }, 'stage'), undefined, undefined)).toEqual({
+      field: 'stage',
+      limit: 20,
+    })
+    expect(requestOf(dimensionOf({ dataset: 'projects' }, 'residential_units'), undefined, [2, 4])).toEqual({
       field: 'residential_units',
       ranges: [
         [2, 2],
@@ -56,7 +66,7 @@ describe('a chart', () => {
   })
 
   it('has a condition for each bar', () => {
-    const month = dimensionOf('projects', 'permitted_at:month')
+    const month = dimensionOf({ dataset: 'projects' }, 'permitted_at:month')
     const buckets = [{ from: '2020-02-01T00:00:00.000Z', to: '2020-03-01T00:00:00.000Z', count: 3, measure: null }]
     const facet = { field: 'permitted_at', unknown: 0, buckets }
     const [point] = pointsOf(month, { field: 'cost', of: 'avg' }, facet, undefined, (_, v) => v)
@@ -72,7 +82,7 @@ describe('a chart', () => {
     ]
     const chosen = { kind: 'values', values: ['B'] } as const
     const points = pointsOf(
-      dimensionOf('projects', 'city'),
+      dimensionOf({ dataset: 'projects' }, 'city'),
       undefined,
       { field: 'city', unknown: 0, values },
       { ...chosen, values: [...chosen.values] },

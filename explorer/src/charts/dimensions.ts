@@ -1,5 +1,6 @@
 import type { Measure } from '../api/queries'
 import { capital, labelOf, nouns, overviewDate, rail, steps, type Dataset, type RailField } from '../datasets'
+import { ownOf, type Scope } from '../source'
 
 export const intervals = ['year', 'quarter', 'month', 'week', 'day'] as const
 export type Interval = (typeof intervals)[number]
@@ -21,8 +22,12 @@ const further: Record<Dataset, RailField[]> = {
   signals: [{ key: 'account_ids', kind: 'values' }],
 }
 
-/** dimensionsOf lists what a dataset can be counted by. */
-export const dimensionsOf = (dataset: Dataset): RailField[] => [...rail[dataset], ...further[dataset]]
+/** dimensionsOf lists what a search can be counted by. */
+export const dimensionsOf = (scope: Scope): RailField[] => [
+  ...ownOf(scope),
+  ...rail[scope.dataset],
+  ...further[scope.dataset],
+]
 
 const measured: Record<Dataset, string[]> = {
   projects: ['cost', 'sqft', 'residential_units', 'stories'],
@@ -42,9 +47,9 @@ export const statistics: { of: Measure['of']; label: string }[] = [
 ]
 
 /** dimensionOf reads `by` of an address: a field, of a date with its interval. */
-export function dimensionOf(dataset: Dataset, by: string | undefined): Dimension {
-  const all = dimensionsOf(dataset)
-  const [key = '', name] = (by ?? overviewDate[dataset] ?? '').split(':')
+export function dimensionOf(scope: Scope, by: string | undefined): Dimension {
+  const all = dimensionsOf(scope)
+  const [key = '', name] = (by ?? overviewDate[scope.dataset] ?? '').split(':')
   const field = all.find((f) => f.key === key) ?? (all[0] as RailField)
   if (field.kind !== 'date') return field
   return { ...field, interval: intervals.find((i) => i === name) ?? 'month' }
@@ -66,6 +71,7 @@ const days: Record<string, string> = {
   last_activity_at: 'latest activity',
   occurred_at: 'event',
   detected_at: 'detection',
+  updated_at: 'latest change of ours',
 }
 
 /** What a field with other words than its label is called in a title. */

@@ -29,6 +29,7 @@ describe('the address', () => {
     '/accounts?has_project.stage=permitted&has_project.stage=filed&has_project.cost=1000000..&without_signal',
     '/accounts?city=calgary&unknown=has_project.cost&known=without_contact.name',
     '/accounts?name==Truman+Homes&name==x',
+    '/accounts?name=+==x&name=++=x&city=+=x&any=name=+=x',
     `/accounts?has_project.account_ids=${id}`,
     '/projects?location=51.04,-114.07,2km',
     '/projects?location=51.04,-114.07,500m',
@@ -54,6 +55,12 @@ describe('the address', () => {
     ['a text that is too long', `name=${'x'.repeat(20_000)}`],
   ])('ignores %s', (_, pairs) => {
     expect(isEmpty(read(`/accounts?${pairs}`))).toBe(true)
+  })
+
+  it('keeps words that begin with = apart from a whole text', () => {
+    expect(conditions('name=+=x')).toEqual({ name: { kind: 'values', values: ['=x'] } })
+    expect(conditions('name==x')).toEqual({ name: { kind: 'values', values: ['x'], exact: true } })
+    expect(conditions('city==x')).toEqual({ city: { kind: 'values', values: ['=x'] } })
   })
 
   it('reads ends in either order', () => {

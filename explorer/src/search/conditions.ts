@@ -23,14 +23,15 @@ export type Pair = [name: string, value: string]
 
 // Limits of the service: the values of a condition, and the characters of a text.
 export const maxValues = 100
-export const maxText = 500
+const maxText = 500
 
 // Names in the address that are no keys of fields.
 const names = { known: 'known', unknown: 'unknown' }
 
 /**
  * read makes conditions of pairs of an address. Pairs of key and value are those of
- * `atlas search --filter`; known and unknown name a key. What it does not know it ignores.
+ * `atlas search --filter`, but words that begin with = have a space before it; known and
+ * unknown name a key. What it does not know it ignores.
  * Of a field with values and unknown one takes the place of the other, unless they may mix.
  */
 export function read(
@@ -77,7 +78,7 @@ function add(
   if (kind === 'place') return parsePlace(value)
   if (kind === 'number' || kind === 'date') return parseRange(kind, value)
   const exact = kind === 'text' && value.startsWith('=')
-  const text = exact ? value.slice(1) : value
+  const text = exact ? value.slice(1) : value.replace(/^ ( *=)/, '$1')
   if (text.trim() === '' || text.length > maxText || (kind === 'id' && !isID(text))) return undefined
   if (before?.kind === 'values') {
     if ((before.exact ?? false) !== exact || before.values.length === maxValues) return undefined
@@ -124,7 +125,7 @@ export function write(conditions: Conditions): Pair[] {
   return Object.entries(conditions).flatMap(([key, c]): Pair[] => {
     switch (c.kind) {
       case 'values': {
-        const pairs = c.values.map((v): Pair => [key, c.exact ? `=${v}` : v])
+        const pairs = c.values.map((v): Pair => [key, c.exact ? `=${v}` : v.replace(/^ *=/, ' $&')])
         return c.unknown ? [...pairs, [names.unknown, key]] : pairs
       }
       case 'range':

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { createContext, use, useCallback, useMemo } from 'react'
 import type { Schemas } from '../api/client'
 import { findLoaded, recordQuery, rowsQuery, type Body, type Descriptor } from '../api/queries'
-import { datasetOf, type View } from '../api/views'
+import { datasetOf, sourceOf, type View } from '../api/views'
 import { go, useAddress } from '../address'
 import { capital, type Dataset } from '../datasets'
 import { scopeOf } from '../source'
@@ -75,7 +75,10 @@ export function useSearchOfAddress(
     },
     [descriptorOf],
   )
-  const state = useMemo(() => parse(path, search, kindOf, ofView), [path, search, kindOf, ofView])
+  const state = useMemo(() => {
+    const parsed = parse(path, search, kindOf, ofView)
+    return view ? { ...parsed, source: sourceOf(view) } : parsed
+  }, [path, search, kindOf, ofView, view])
   const names = useNames(workspace.id, state, kindOf)
   return useMemo(
     () => ({

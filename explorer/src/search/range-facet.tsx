@@ -1,4 +1,4 @@
-import { useId } from 'react'
+import { useEffect, useId, useRef } from 'react'
 import type { Schemas } from '../api/client'
 import { labelOf, type RailField } from '../datasets'
 import { formatNumber } from '../format'
@@ -36,7 +36,7 @@ export function RangeFacet({ field, facet }: { field: RailField; facet: Schemas[
         numeric={field.kind === 'number'}
         onBrush={(first, last) => set(rangeOf(bars, first, last))}
       />
-      <Ends key={JSON.stringify(range)} field={field} range={range} set={set} />
+      <Ends field={field} range={range} set={set} />
       {((facet.unknown ?? 0) > 0 || isUnknown) && (
         <label className="option unknown">
           <input
@@ -58,34 +58,67 @@ interface EndsProps {
   set: (c: Condition | undefined) => void
 }
 
-/** Ends takes effect when one leaves an input or presses Enter. */
+/** Ends are two inputs for a range. */
 export function Ends({ field, range, set }: EndsProps) {
-  const end = (name: 'from' | 'to') => (
-    <input
-      type={field.kind === 'date' ? 'date' : 'text'}
-      inputMode={field.kind === 'date' ? undefined : 'decimal'}
-      aria-label={`${labelOf(field.key)}, ${name === 'from' ? 'from' : 'up to'}`}
-      className={range?.[name] ? undefined : 'empty'}
-      placeholder={name === 'from' ? 'from' : 'up to'}
-      defaultValue={range?.[name]}
-      onKeyDown={(e) => {
-        if (e.key === 'Enter') e.currentTarget.blur()
-      }}
-      onBlur={(e) => {
-        const text = e.target.value.replaceAll(/[,\s_]/g, '')
-        if (text === (range?.[name] ?? '')) return
-        const next: { from?: string; to?: string } = { ...range, [name]: text }
-        const condition = rangeBetween(field.kind, next.from ?? '', next.to ?? '')
-        if (condition || (!next.from && !next.to)) set(condition)
-        else e.target.value = range?.[name] ?? ''
-      }}
-    />
-  )
+  const put = (from = '', to = '') => {
+    const condition = rangeBetween(field.kind, from, to)
+    const valid = condition !== undefined || (!from && !to)
+    if (valid) set(condition)
+    return valid
+  }
   return (
     <div className="ends">
-      {end('from')}
+      <End
+        label={`${labelOf(field.key)}, from`}
+        placeholder="from"
+        kind={field.kind}
+        value={range?.from}
+        put={(from) => put(from, range?.to)}
+      />
       <span aria-hidden="true">–</span>
-      {end('to')}
+      <End
+        label={`${labelOf(field.key)}, up to`}
+        placeholder="up to"
+        kind={field.kind}
+        value={range?.to}
+        put={(to) => put(range?.from, to)}
+      />
     </div>
+  )
+}
+
+interface EndProps {
+  label: string
+  placeholder: string
+  kind: RailField['kind']
+  value: string | undefined
+  /** put reports whether a text may be the end. */
+  put: (text: string) => boolean
+}
+
+/** End takes effect when one leaves it or presses Enter. It stays the same input, so that the focus is not lost. */
+function End({ label, placeholder, kind, value = '', put }: EndProps) {
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (input.current) input.current.value = value
+  }, [value])
+  const apply = (field: HTMLInputElement) => {
+    const text = field.value.replaceAll(/[,\s_]/g, '')
+    if (text !== value && !put(text)) field.value = value
+  }
+  return (
+    <input
+      ref={input}
+      type={kind === 'date' ? 'date' : 'text'}
+      inputMode={kind === 'date' ? undefined : 'decimal'}
+      aria-label={label}
+      className={value ? undefined : 'empty'}
+      placeholder={placeholder}
+      defaultValue={value}
+      onKeyDown={(e) => {
+        if (e.key === 'Enter') apply(e.currentTarget)
+      }}
+      onBlur={(e) => apply(e.target)}
+    />
   )
 }

@@ -35,7 +35,7 @@ export function Results({ counts, counting, error, retry }: Props) {
   const pointed = state.look === 'map' && state.dataset === 'projects'
   const rows = useMemo(() => (pointed ? (query.data?.pages.flatMap((p) => p.rows) ?? []) : []), [pointed, query.data])
   const { located, missing, locate, ...reading } = useLocated(rows)
-  // Counts do not search e-mail addresses, so rows may be more.
+  // Counts do not search the text in e-mail addresses, so rows may be more.
   const total = Math.max(counts?.count ?? 0, rows.length)
   const price = Math.min(pageSize, counts ? counts.count - rows.length || pageSize : pageSize)
 
@@ -81,10 +81,11 @@ export function Results({ counts, counting, error, retry }: Props) {
   const name = JSON.stringify([state.dataset, body, state.sort])
   if (query.data?.pages[0]?.ids.length === 0) return <NoMatch didYouMean={counts?.didYouMean} />
   // Another search begins at its top.
-  if (query.data) return <Table key={name} name={name} count={counts?.count} />
+  if (query.data) return <Table key={name} name={name} count={counts?.atMost ? undefined : counts?.count} />
   if (query.isFetching) return <GridSkeleton />
   if (query.error) return <Notice error={query.error} retry={more} price={price} />
   if (error && !counts) return <Notice error={error} retry={retry} />
+  if (counts?.atMost && counts.count > 0) return <Address load={more} busy={query.isFetching} />
   if (counts?.count === 0 && state.source && isEmpty(state)) return <EmptyPlace />
   if (counts?.count === 0) {
     const address = state.dataset === 'contacts' && state.query.includes('@')
@@ -102,7 +103,7 @@ function Address({ load, busy }: { load: () => void; busy: boolean }) {
   return (
     <div className="notice">
       <h2>E-mail addresses are not counted</h2>
-      <p>Searching for one costs a credit for each person found, and nothing if there is none.</p>
+      <p>Searching for one costs a credit for each row found, and nothing if there is none.</p>
       <button className="button primary" disabled={busy} onClick={load}>
         Search · up to {credits(pageSize)}
       </button>

@@ -1,7 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { BookmarkPlus } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
-import { saveView, viewsChanged, type View } from '../api/views'
+import { savingView, type View } from '../api/views'
 import { bookOf } from '../source'
 import { notify } from '../ui/toast'
 import { looksOther, presentationOf } from '../views/presentation'
@@ -34,26 +34,20 @@ export function SaveView() {
 /** SaveLook keeps columns and order in the View, for everyone. */
 function SaveLook({ view }: { view: View }) {
   const { state } = useSearch()
-  const client = useQueryClient()
-  const keep = useMutation({
-    mutationFn: (presentation: View['presentation']) => saveView(view.workspace_id, { id: view.id, presentation }),
-    onSuccess: (saved) => {
-      void viewsChanged(client, view.workspace_id)
-      const undo = () =>
-        void saveView(view.workspace_id, { id: view.id, presentation: view.presentation }).then(() =>
-          viewsChanged(client, view.workspace_id),
-        )
-      notify(`“${saved.name}” keeps its columns and order`, undo)
-    },
-    onError: (error) => notify(`The View is as before: ${error.message}`),
-  })
+  const save = useMutation(savingView(view.workspace_id))
+  const keep = () => {
+    const { id, presentation } = view
+    save.mutate(
+      { id, presentation: presentationOf(state) },
+      {
+        onSuccess: ({ name, revision }) =>
+          notify(`“${name}” keeps its columns and order`, () => save.mutateAsync({ id, revision, presentation })),
+        onError: (error) => notify(`The View is as before: ${error.message}`),
+      },
+    )
+  }
   return (
-    <button
-      className="button save-view"
-      title="For everyone in the workspace"
-      disabled={keep.isPending}
-      onClick={() => keep.mutate(presentationOf(state))}
-    >
+    <button className="button save-view" title="For everyone in the workspace" disabled={save.isPending} onClick={keep}>
       <BookmarkPlus size={14} aria-hidden /> Keep columns and order
     </button>
   )

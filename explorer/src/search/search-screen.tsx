@@ -68,10 +68,10 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
                   <SlidersHorizontal size={14} aria-hidden /> Filters{conditions > 0 && ` · ${conditions}`}
                 </button>
               )}
-              <Sentence count={counts?.count} />
+              <Sentence count={counts?.count} atMost={counts?.atMost} />
               <Looks />
               <SaveView />
-              {!state.source && <ExportLink count={counts?.count} />}
+              {!state.source && !counts?.atMost && <ExportLink count={counts?.count} />}
               <CopySearch />
             </div>
             <Results

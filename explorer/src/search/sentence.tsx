@@ -13,7 +13,7 @@ const Builder = lazy(() => import('../builder/builder').then((m) => ({ default: 
 export const addFilter = 'add-filter'
 
 /** Sentence says what the search is, each condition as a chip that can be changed and removed. */
-export function Sentence({ count }: { count: number | undefined }) {
+export function Sentence({ count, atMost }: { count: number | undefined; atMost?: boolean | undefined }) {
   const search = useSearch()
   const { state, change } = search
   const [open, setOpen] = useState<{ page: Page; left: number; at: number }>()
@@ -27,7 +27,7 @@ export function Sentence({ count }: { count: number | undefined }) {
   const start = count === undefined ? capital(nouns[state.dataset].many) : counted(count, state.dataset)
   return (
     <div className="sentence">
-      <h1 aria-live="polite">{[start, placeName(state.source)].join(' ').trim()}</h1>
+      <h1 aria-live="polite">{[atMost && 'Up to', start, placeName(state.source)].filter(Boolean).join(' ')}</h1>
       {state.query && (
         <>
           <span className="word">with</span>

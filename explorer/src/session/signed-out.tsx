@@ -1,10 +1,10 @@
 import './session.css'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useId, useRef, type ReactNode } from 'react'
 import { RequestError } from '../api/client'
 import { sessionQuery, signInQuery } from '../api/queries'
 import type { User } from '../api/session'
 import { useInvitation } from '../invitation/token'
+import { Dialog } from '../ui/dialog'
 import { Mark } from '../ui/mark'
 import { KeyForm } from './key-form'
 import { Notice } from '../ui/notice'
@@ -87,7 +87,7 @@ export function SessionOver() {
     await client.invalidateQueries({ predicate: (q) => q.state.status === 'error' })
   }
   return (
-    <Cover title="Your session is over">
+    <Dialog title="Your session is over" onClose={undefined}>
       {ways.data?.provider ? (
         <p>
           Nothing here is lost.{' '}
@@ -105,7 +105,7 @@ export function SessionOver() {
       <button className="button primary" onClick={() => void goOn()}>
         I have signed in
       </button>
-    </Cover>
+    </Dialog>
   )
 }
 
@@ -113,7 +113,7 @@ export function SessionOver() {
 export function OtherUser({ user, last }: { user: User; last: User }) {
   const nameOf = ({ name, email }: User) => <b>{name || email}</b>
   return (
-    <Cover title="Another tab has signed somebody else in">
+    <Dialog title="Another tab has signed somebody else in" onClose={undefined}>
       <p>
         This page is of {nameOf(last)}, but this browser is signed in as {nameOf(user)} now. Nothing more of this page
         is saved or paid.
@@ -122,21 +122,6 @@ export function OtherUser({ user, last }: { user: User; last: User }) {
       <button className="button primary" onClick={() => location.reload()}>
         Open this page as {user.name || user.email}
       </button>
-    </Cover>
-  )
-}
-
-/** Cover is a dialog that one cannot close. */
-function Cover({ title, children }: { title: string; children: ReactNode }) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  const id = useId()
-  useEffect(() => {
-    dialog.current?.showModal()
-  }, [])
-  return (
-    <dialog ref={dialog} className="sheet" aria-labelledby={id} onCancel={(e) => e.preventDefault()}>
-      <h2 id={id}>{title}</h2>
-      {children}
-    </dialog>
+    </Dialog>
   )
 }

@@ -1,4 +1,5 @@
-import { useEffect, useId, useRef, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
+import { Dialog } from '../ui/dialog'
 import { Notice } from '../ui/notice'
 
 interface Props {
@@ -14,24 +15,18 @@ interface Props {
 
 /** Confirm asks before something that cannot be undone. */
 export function Confirm({ title, children, action, error, busy, confirm, close }: Props) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  const id = useId()
-  useEffect(() => {
-    dialog.current?.showModal()
-  }, [])
   return (
-    <dialog ref={dialog} className="sheet" aria-labelledby={id} onClose={close}>
-      <h2 id={id}>{title}</h2>
+    <Dialog title={title} onClose={close}>
       {children}
       {error && <Notice error={error} />}
-      <div className="dialog-actions">
-        <button className="button danger" disabled={busy} onClick={confirm}>
-          {action}
-        </button>
+      <div className="actions">
         <button className="button" autoFocus onClick={close}>
           Cancel
         </button>
+        <button className="button danger" disabled={busy} onClick={confirm}>
+          {action}
+        </button>
       </div>
-    </dialog>
+    </Dialog>
   )
 }

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { membersQuery, removeMember, setRole, type Member, type Role } from '../api/people'
+import { membersQuery, nameOf, removeMember, setRole, type Member, type Role } from '../api/people'
 import { sessionQuery } from '../api/queries'
 import { capital } from '../datasets'
 import { formatDay } from '../format'
@@ -31,7 +31,7 @@ export function Members({ workspace }: ScreenProps) {
       { id: m.id, role },
       {
         onSuccess: () =>
-          notify(`${nameOf(m)} is ${article(role)} now`, () => change.mutate({ id: m.id, role: m.role })),
+          notify(`${nameOf(m)} is ${article(role)} now`, () => change.mutateAsync({ id: m.id, role: m.role })),
       },
     )
   return (
@@ -137,8 +137,6 @@ export function Members({ workspace }: ScreenProps) {
     </>
   )
 }
-
-const nameOf = (m: Member) => m.name || m.email
 const article = (role: Role) => (role === 'member' ? 'a member' : `an ${role}`)
 const onlyOwnerIsMe = (all: Member[], me: string | undefined, owners: number) =>
   owners === 1 && all.some((m) => m.id === me && m.role === 'owner')

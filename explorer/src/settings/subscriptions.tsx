@@ -1,5 +1,6 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { subscribe, subscriptionsQuery, type Delivery, type Subscription } from '../api/subscriptions'
+import { useMutation, useMutationState, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { deliveryOf, subscribe, subscriptionsQuery, type Change, type Delivery } from '../api/subscriptions'
 import { capital } from '../datasets'
 import type { ScreenProps } from '../shell/screens'
 import { Notice } from '../ui/notice'
@@ -19,20 +20,21 @@ const usual: Delivery = { channels: ['in_app'], frequency: 'instant' }
 /** Subscriptions sets for each type of signal whether and how its alerts come. */
 export function Subscriptions({ workspace, descriptors }: ScreenProps) {
   const subscriptions = useQuery(subscriptionsQuery(workspace.id))
-  const save = useMutation(subscribe(workspace.id))
   const types = descriptors.find((d) => d.dataset === 'signals' && d.key === 'signal_type')?.values ?? []
-  const set = (type: string, label: string, before: Subscription | undefined, delivery: Delivery | null) => {
-    const input = (to: Delivery | null, id?: string) => ({ type, delivery: to, ...(id ? { id } : {}) })
-    save.mutate(input(delivery, before?.id), {
-      onSuccess: () =>
-        notify(`${label}: saved`, () => {
-          // A subscription that is new has got its id meanwhile.
-          void subscriptions.refetch().then(({ data }) => {
-            save.mutate(input(before?.delivery ?? null, data?.find((s) => s.signal_type === type)?.id))
-          })
-        }),
-    })
-  }
+  const [error, setError] = useState<Error>()
+  const options = subscribe(workspace.id)
+  const save = useMutation({
+    ...options,
+    onMutate: () => setError(undefined),
+    onError: setError,
+    onSuccess: (before, { type, label }) =>
+      notify(`${label}: saved`, (): Promise<unknown> => save.mutateAsync({ type, label, next: () => before })),
+  })
+  // What was asked for shows at once.
+  const asked = useMutationState({
+    filters: { mutationKey: options.mutationKey, status: 'pending' },
+    select: ({ state }) => state.variables as Change,
+  })
   return (
     <>
       <header>
@@ -42,30 +44,31 @@ export function Subscriptions({ workspace, descriptors }: ScreenProps) {
           and saved at once. Atlas keeps the choice; the program that sends your alerts reads it.
         </p>
       </header>
-      {save.error && <Notice error={save.error} />}
+      {error && <Notice error={error} />}
       {subscriptions.error && <Notice error={subscriptions.error} retry={() => void subscriptions.refetch()} />}
       {subscriptions.isPending && <div className="skeleton" style={{ height: 320 }} />}
       {subscriptions.data && (
-        <ul className="alerts">
-          {types.map(({ value, label, description }) => {
-            const mine = subscriptions.data.find((s) => s.signal_type === value)
-            const name = label || capital(value.replaceAll('_', ' '))
+        <ul className="alerts" aria-busy={asked.length > 0}>
+          {types.map(({ value, label: known, description }) => {
+            const label = known || capital(value.replaceAll('_', ' '))
+            const delivery = asked
+              .filter((c) => c.type === value)
+              .reduce((now, { next }) => next(now), deliveryOf(subscriptions.data, value))
+            const set = (next: Change['next']) => save.mutate({ type: value, label, next })
             return (
               <li key={value}>
                 <label className="follow">
                   <input
                     type="checkbox"
-                    checked={mine !== undefined}
-                    onChange={() => set(value, name, mine, mine ? null : usual)}
+                    checked={delivery !== null}
+                    onChange={({ target: { checked } }) => set((now) => (checked ? (now ?? usual) : null))}
                   />
                   <span>
-                    <b>{name}</b>
-                    {description && description !== name && <span className="quiet">{description}</span>}
+                    <b>{label}</b>
+                    {description && description !== label && <span className="quiet">{description}</span>}
                   </span>
                 </label>
-                {mine && (
-                  <How name={name} delivery={mine.delivery} set={(delivery) => set(value, name, mine, delivery)} />
-                )}
+                {delivery && <How label={label} delivery={delivery} set={(next) => set((now) => now && next(now))} />}
               </li>
             )
           })}
@@ -75,29 +78,34 @@ export function Subscriptions({ workspace, descriptors }: ScreenProps) {
   )
 }
 
-function How({ name, delivery, set }: { name: string; delivery: Delivery; set: (d: Delivery) => void }) {
+interface HowProps {
+  label: string
+  delivery: Delivery
+  set: (next: (now: Delivery) => Delivery) => void
+}
+
+function How({ label: type, delivery, set }: HowProps) {
   return (
-    <div className="how" role="group" aria-label={`Alerts of ${name}`}>
+    <div className="how" role="group" aria-label={`Alerts of ${type}`}>
       {channels.map(([channel, label]) => {
         const on = delivery.channels.includes(channel)
-        const others = delivery.channels.filter((c) => c !== channel)
         return (
           <label key={channel}>
             <input
               type="checkbox"
               checked={on}
               // The last way stays: without one, unfollow.
-              disabled={on && others.length === 0}
-              onChange={() => set({ ...delivery, channels: on ? others : [...others, channel] })}
+              disabled={on && delivery.channels.length === 1}
+              onChange={() => set((now) => withChannel(now, channel, !on))}
             />
             <span>{label}</span>
           </label>
         )
       })}
       <select
-        aria-label={`How often, ${name}`}
+        aria-label={`How often, ${type}`}
         value={delivery.frequency}
-        onChange={(e) => set({ ...delivery, frequency: e.target.value as Delivery['frequency'] })}
+        onChange={({ target: { value } }) => set((now) => ({ ...now, frequency: value as Delivery['frequency'] }))}
       >
         {frequencies.map(([frequency, label]) => (
           <option key={frequency} value={frequency}>
@@ -107,4 +115,10 @@ function How({ name, delivery, set }: { name: string; delivery: Delivery; set: (
       </select>
     </div>
   )
+}
+
+function withChannel(now: Delivery, channel: Delivery['channels'][number], on: boolean): Delivery {
+  const others = now.channels.filter((c) => c !== channel)
+  const next = on ? [...others, channel] : others
+  return next.length > 0 ? { ...now, channels: next } : now
 }

@@ -3,7 +3,8 @@ import { useId, useLayoutEffect, useRef, type ReactNode } from 'react'
 
 interface Props {
   title: string
-  onClose: () => void
+  /** Undefined while it cannot be closed. */
+  onClose: (() => void) | undefined
   children: ReactNode
 }
 
@@ -21,8 +22,14 @@ export function Dialog({ title, onClose, children }: Props) {
       ref={dialog}
       className="sheet dialog"
       aria-labelledby={id}
+      onCancel={(e) => {
+        if (!onClose) e.preventDefault()
+      }}
       onClose={(e) => {
-        if (!e.currentTarget.open) onClose()
+        if (e.currentTarget.open) return
+        if (onClose) onClose()
+        // A second Escape closes it, whatever was said to the first.
+        else e.currentTarget.showModal()
       }}
     >
       <h2 id={id}>{title}</h2>

@@ -34,6 +34,11 @@ export function Notice({ error, retry, price }: Props) {
   )
 }
 
+export const viewGone = {
+  title: 'This View is gone',
+  text: 'Somebody has deleted it, or it belongs to another workspace. The records it had are still in Search.',
+}
+
 function explain(e: RequestError): { title: string; text: string; again: boolean } {
   const at = e.retryAt ? formatMoment(e.retryAt) : undefined
   switch (true) {
@@ -54,11 +59,7 @@ function explain(e: RequestError): { title: string; text: string; again: boolean
     case e.status === 0:
       return { title: 'No connection', text: e.message, again: true }
     case e.code === 'view_not_found':
-      return {
-        title: 'This View is gone',
-        text: 'Somebody has deleted it. The records it had are still in Search.',
-        again: false,
-      }
+      return { ...viewGone, again: false }
     case e.status === 404:
       return { title: 'Not found', text: 'It may have left the dataset.', again: false }
     case e.status === 403:

@@ -4,8 +4,11 @@ import { useSyncExternalStore } from 'react'
 interface Toast {
   id: number
   text: string
-  undo?: () => void
+  undo?: Undo
 }
+
+/** Undo takes back what was done. It may reject: then it says why, and can be tried again. */
+type Undo = () => unknown
 
 /** How long a toast is there, in milliseconds. */
 const life = 8000
@@ -22,8 +25,17 @@ function show(toast: Toast | undefined) {
 }
 
 /** notify says what was done, and offers to undo it. */
-export function notify(text: string, undo?: () => void): void {
+export function notify(text: string, undo?: Undo): void {
   show({ id: Date.now(), text, ...(undo ? { undo } : {}) })
+}
+
+async function run(undo: Undo) {
+  show(undefined)
+  try {
+    await undo()
+  } catch (error) {
+    notify(`That is not undone: ${(error as Error).message}`, undo)
+  }
 }
 
 /** Toasts is where notify shows; it is once on the page. */
@@ -42,16 +54,7 @@ export function Toasts() {
       {toast && (
         <div className="toast" key={toast.id}>
           {toast.text}
-          {toast.undo && (
-            <button
-              onClick={() => {
-                show(undefined)
-                toast.undo?.()
-              }}
-            >
-              Undo
-            </button>
-          )}
+          {toast.undo && <button onClick={() => toast.undo && void run(toast.undo)}>Undo</button>}
         </div>
       )}
     </div>

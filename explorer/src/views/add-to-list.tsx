@@ -1,11 +1,13 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useDeferredValue, useId, useState } from 'react'
+import { leftOf } from '../api/batch'
 import type { Book } from '../api/book'
 import {
   addRecords,
-  createList,
+  newList,
   recordsChanged,
-  removeRecords,
+  removeAgain,
+  saveView,
   viewDatasets,
   viewQuery,
   viewsQuery,
@@ -19,6 +21,7 @@ import { Dialog } from '../ui/dialog'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { BatchProgress } from './batch-progress'
+import { NameField } from './name-field'
 import { SaveProblem } from './save-problem'
 import { useBatch } from './use-batch'
 import { addressOf } from './view-row'
@@ -49,7 +52,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
   const group = useId()
   const add = useMutation({
     mutationFn: async () => {
-      const created = name === undefined ? undefined : await createList(workspace.id, dataset, name)
+      const created = name === undefined ? undefined : await saveView(workspace.id, newList(dataset, name))
       // A View that is made is chosen: trying again does not make another.
       if (created) {
         setChosen(created)
@@ -59,14 +62,12 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
       if (!list) return
       const before = await client.fetchQuery({ ...viewQuery(workspace.id, list.id), staleTime: 0 })
       const outcomes = await batch.start(ids, (some) => addRecords(workspace.id, list.id, some))
-      recordsChanged(client, workspace.id, before)
+      recordsChanged(client, before)
       const [only] = outcomes
       if (outcomes.length !== 1 || only?.status !== 'ok') return
-      const undo = () =>
-        void removeRecords(workspace.id, list.id, ids).then(() => recordsChanged(client, workspace.id, list, ids))
       const after = await client.fetchQuery({ ...viewQuery(workspace.id, list.id), staleTime: 0 })
       if (after.record_count === before.record_count) notify(`It was in “${list.name}” already`)
-      else notify(`Added to “${list.name}”`, undo)
+      else notify(`Added to “${list.name}”`, () => removeAgain(client, list, ids))
       onClose()
     },
   })
@@ -74,11 +75,9 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
   const what = counted(new Set(ids).size, dataset)
 
   if (batch.total > 0 && chosen) {
-    const again = batch.outcomes.filter((o) => o.status === 'unavailable' || o.status === 'internal').map((o) => o.id)
-    const tried = new Set(batch.outcomes.map((o) => o.id))
-    const left = [...again, ...ids.filter((id) => !tried.has(id))]
+    const left = leftOf(ids, batch.outcomes)
     return (
-      <Dialog title={`Add to “${chosen.name}”`} onClose={onClose}>
+      <Dialog title={`Add to “${chosen.name}”`} onClose={batch.running ? undefined : onClose}>
         <BatchProgress workspace={workspace.id} dataset={dataset} batch={batch} done="are in the list now" />
         {!batch.running && now.data && <p>The list has {counted(now.data.record_count ?? 0, dataset)}.</p>}
         <div className="actions">
@@ -93,7 +92,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
                   className="button"
                   onClick={() => {
                     const run = batch.start(left, (some) => addRecords(workspace.id, chosen.id, some))
-                    void run.then(() => recordsChanged(client, workspace.id, chosen))
+                    void run.then(() => recordsChanged(client, chosen))
                   }}
                 >
                   Try {formatNumber(left.length)} again
@@ -112,7 +111,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
     )
   }
   return (
-    <Dialog title={`Add ${what} to a list`} onClose={onClose}>
+    <Dialog title={`Add ${what} to a list`} onClose={add.isPending ? undefined : onClose}>
       <form
         className="form"
         onSubmit={(e) => {
@@ -162,22 +161,10 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
             Show more lists
           </button>
         )}
-        {name !== undefined && (
-          <label className="field">
-            <span>Name</span>
-            <input
-              type="text"
-              autoFocus
-              required
-              maxLength={120}
-              value={name}
-              onChange={(e) => setName(e.target.value)}
-            />
-          </label>
-        )}
+        {name !== undefined && <NameField value={name} onChange={setName} />}
         {add.error && <SaveProblem error={add.error} />}
         <div className="actions">
-          <button type="button" className="button" onClick={onClose}>
+          <button type="button" className="button" disabled={add.isPending} onClick={onClose}>
             Cancel
           </button>
           <button className="button primary" disabled={add.isPending || (!chosen && !name?.trim())}>

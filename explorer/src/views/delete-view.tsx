@@ -1,6 +1,5 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { RequestError } from '../api/client'
-import { datasetOf, deleteView, viewsChanged, type View } from '../api/views'
+import { useMutation } from '@tanstack/react-query'
+import { datasetOf, deletingView, type View } from '../api/views'
 import { go } from '../address'
 import { counted } from '../datasets'
 import { Dialog } from '../ui/dialog'
@@ -9,19 +8,12 @@ import { notify } from '../ui/toast'
 
 /** DeleteView says what is lost, and deletes. A View that is gone already is deleted. */
 export function DeleteView({ view, onClose }: { view: View; onClose: () => void }) {
-  const client = useQueryClient()
-  const remove = useMutation({
-    mutationFn: () =>
-      deleteView(view.workspace_id, view.id).catch((error: unknown) => {
-        if (!(error instanceof RequestError && error.code === 'view_not_found')) throw error
-      }),
-    onSuccess: () => {
-      notify(`“${view.name}” is deleted`)
-      onClose()
-      go('/views')
-      void viewsChanged(client, view.workspace_id)
-    },
-  })
+  const remove = useMutation(deletingView(view.workspace_id))
+  const deleted = () => {
+    notify(`“${view.name}” is deleted`)
+    onClose()
+    go('/views')
+  }
   const records = view.record_count
   return (
     <Dialog title={`Delete “${view.name}”?`} onClose={onClose}>
@@ -37,7 +29,11 @@ export function DeleteView({ view, onClose }: { view: View; onClose: () => void 
         <button className="button" autoFocus onClick={onClose}>
           Cancel
         </button>
-        <button className="button primary danger" disabled={remove.isPending} onClick={() => remove.mutate()}>
+        <button
+          className="button primary danger"
+          disabled={remove.isPending}
+          onClick={() => remove.mutate(view.id, { onSuccess: deleted })}
+        >
           Delete the View
         </button>
       </div>

@@ -1,45 +1,33 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { books, type Book } from '../api/book'
-import { createList, viewsChanged } from '../api/views'
+import { newList, savingView } from '../api/views'
 import { go } from '../address'
 import { capital, nouns } from '../datasets'
 import { Dialog } from '../ui/dialog'
+import { NameField } from './name-field'
 import { SaveProblem } from './save-problem'
 
 /** NewList makes an empty Static View. */
 export function NewList({ workspace, onClose }: { workspace: string; onClose: () => void }) {
-  const client = useQueryClient()
   const [dataset, setDataset] = useState<Book>('projects')
   const [name, setName] = useState('')
-  const create = useMutation({
-    mutationFn: () => createList(workspace, dataset, name),
-    onSuccess: (view) => {
-      void viewsChanged(client, workspace)
-      onClose()
-      go(`/views/${view.id}`)
-    },
-  })
+  const create = useMutation(savingView(workspace))
   return (
     <Dialog title="New list" onClose={onClose}>
       <form
         className="form"
         onSubmit={(e) => {
           e.preventDefault()
-          create.mutate()
+          create.mutate(newList(dataset, name), {
+            onSuccess: (view) => {
+              onClose()
+              go(`/views/${view.id}`)
+            },
+          })
         }}
       >
-        <label className="field">
-          <span>Name</span>
-          <input
-            type="text"
-            autoFocus
-            required
-            maxLength={120}
-            value={name}
-            onChange={(e) => setName(e.target.value)}
-          />
-        </label>
+        <NameField value={name} onChange={setName} />
         <label className="field">
           <span>Of</span>
           <select value={dataset} onChange={(e) => setDataset(e.target.value as Book)}>

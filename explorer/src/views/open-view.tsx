@@ -4,15 +4,14 @@ import { viewQuery } from '../api/views'
 import { link } from '../address'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
+import { isID } from '../search/conditions'
 import { SearchScreen } from '../search/search-screen'
-import { Notice } from '../ui/notice'
+import { Notice, viewGone } from '../ui/notice'
 import { ViewHead } from './view-head'
-
-const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /** OpenView searches in a View. */
 export function OpenView({ id, ...props }: ScreenProps & { id: string }) {
-  const valid = uuid.test(id)
+  const valid = isID(id)
   const query = useQuery({ ...viewQuery(props.workspace.id, id), enabled: valid })
   const { data: view, error } = query
   const gone = !valid || (error instanceof RequestError && error.status === 404)
@@ -23,8 +22,8 @@ export function OpenView({ id, ...props }: ScreenProps & { id: string }) {
       <main className="results" aria-busy={query.isFetching}>
         {gone ? (
           <div className="notice" role="alert">
-            <h1>This View is gone</h1>
-            <p>Somebody has deleted it, or it belongs to another workspace. The records it had are still in Search.</p>
+            <h1>{viewGone.title}</h1>
+            <p>{viewGone.text}</p>
             <a className="button" {...link('/views')}>
               All Views
             </a>

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { addRecords, datasetOf, recordsChanged, removeRecords, type View } from '../api/views'
+import { addAgain, datasetOf, recordsChanged, removeRecords, type View } from '../api/views'
 import { counted } from '../datasets'
 import { useSearch } from '../search/context'
 import { Dialog } from '../ui/dialog'
@@ -23,19 +23,13 @@ export default function RemoveFromList({ list, ids, onClose }: Props) {
   const remove = async () => {
     const outcomes = await batch.start(ids, (some) => removeRecords(workspace.id, list.id, some))
     const removed = outcomes.filter((o) => o.status === 'ok').map((o) => o.id)
-    recordsChanged(client, workspace.id, list, removed)
+    const putBack = recordsChanged(client, list, removed)
     if (removed.length < new Set(ids).size) return
-    const undo = async () => {
-      for (let at = 0; at < removed.length; at += 100) {
-        await addRecords(workspace.id, list.id, removed.slice(at, at + 100))
-      }
-      recordsChanged(client, workspace.id, list)
-    }
-    notify(`${what} removed from “${list.name}”`, () => void undo())
+    notify(`${what} removed from “${list.name}”`, () => addAgain(client, list, removed).then(putBack))
     onClose()
   }
   return (
-    <Dialog title={`Remove ${what} from “${list.name}”`} onClose={onClose}>
+    <Dialog title={`Remove ${what} from “${list.name}”`} onClose={batch.running ? undefined : onClose}>
       {batch.total === 0 ? (
         <p>For everyone in {workspace.name}. The records stay in the dataset, with their status, tags and notes.</p>
       ) : (

@@ -18,6 +18,5 @@ export function SaveProblem({ error }: { error: Error }) {
 const texts: Record<string, string> = {
   view_name_conflict: 'There is a View with this name already. Names differ in more than case and accents.',
   revision_conflict: 'Somebody has changed this View since you opened it. Saving yours takes the place of theirs.',
-  view_not_found: 'This View is gone: somebody has deleted it.',
   limit_reached: 'This workspace has as many Views as it may have. Delete one first.',
 }

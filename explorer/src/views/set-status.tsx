@@ -1,14 +1,16 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useId, useState } from 'react'
-import { annotated, tiers, upsertBatch, type Annotations, type Book } from '../api/book'
-import type { Run } from '../api/batch'
+import { leftOf } from '../api/batch'
+import { tiers, type Book } from '../api/book'
 import type { Schemas } from '../api/client'
 import { facetsQuery } from '../api/queries'
 import { counted } from '../datasets'
 import { formatNumber } from '../format'
 import { useSearch } from '../search/context'
 import { Dialog } from '../ui/dialog'
+import { notify } from '../ui/toast'
 import { BatchProgress } from './batch-progress'
+import { settingAll, type Setting } from './statuses'
 import { useBatch } from './use-batch'
 
 interface Props {
@@ -41,46 +43,32 @@ export default function SetStatus({ dataset, ids, onClose }: Props) {
         .filter(Boolean),
     ),
   ]
-  const next: Partial<Annotations> = {
+  const next: Setting['next'] = {
     ...(clear ? { workspace_status: null } : status.trim() ? { workspace_status: status.trim() } : {}),
     ...(tier ? { icp_tier: tier === 'none' ? null : (tier as Schemas['IcpTier']) } : {}),
   }
   const nothing = Object.keys(next).length === 0 && added.length === 0
   const what = counted(new Set(ids).size, dataset)
 
-  const run: Run = async (some) => {
-    const results = await upsertBatch(
-      workspace.id,
-      dataset,
-      some.map((id) => ({ id, ...next })),
-    )
-    // Tags are replaced as a whole, so the second batch has those that a record had.
-    const again = some.flatMap((id, i) => {
-      const had = results[i]?.data?.tags ?? []
-      const missing = added.filter((t) => !had.includes(t))
-      return results[i]?.data && missing.length > 0 ? [{ id, i, tags: [...had, ...missing] }] : []
-    })
-    if (again.length > 0) {
-      const tagged = await upsertBatch(
-        workspace.id,
-        dataset,
-        again.map(({ id, tags }) => ({ id, tags })),
-      )
-      again.forEach(({ i }, at) => {
-        const result = tagged[at]
-        if (result) results[i] = result
-      })
-    }
-    const saved = new Map(some.flatMap((id, i) => (results[i]?.data ? [[id, results[i].data]] : [])))
-    annotated(client, workspace.id, dataset, saved as Map<string, Annotations>)
-    return results
+  const [all, setAll] = useState<ReturnType<typeof settingAll>>()
+  const start = () => {
+    const setting = settingAll(client, workspace.id, dataset, { next, tags: added })
+    setAll(setting)
+    void batch.start(ids, setting.run)
   }
-  const tried = new Set(batch.outcomes.filter((o) => o.status !== 'unavailable').map((o) => o.id))
-  const left = ids.filter((id) => !tried.has(id))
+  const left = leftOf(ids, batch.outcomes)
+  const done = () => {
+    const set = batch.outcomes.filter((o) => o.status === 'ok').length
+    if (all && set > 0) {
+      const undone = () => notify('Undone. The records stay in your book.')
+      notify(`${counted(set, dataset)} are set`, () => all.undo().then(undone))
+    }
+    onClose()
+  }
 
   if (batch.total > 0) {
     return (
-      <Dialog title={`Set status of ${what}`} onClose={onClose}>
+      <Dialog title={`Set status of ${what}`} onClose={batch.running ? undefined : done}>
         <BatchProgress workspace={workspace.id} dataset={dataset} batch={batch} done="are set, and in your book" />
         <div className="actions">
           {batch.running ? (
@@ -89,12 +77,12 @@ export default function SetStatus({ dataset, ids, onClose }: Props) {
             </button>
           ) : (
             <>
-              {left.length > 0 && (
-                <button className="button" onClick={() => void batch.start(left, run)}>
+              {all && left.length > 0 && (
+                <button className="button" onClick={() => void batch.start(left, all.run)}>
                   Try {formatNumber(left.length)} again
                 </button>
               )}
-              <button className="button primary" autoFocus onClick={onClose}>
+              <button className="button primary" autoFocus onClick={done}>
                 Done
               </button>
             </>
@@ -109,7 +97,7 @@ export default function SetStatus({ dataset, ids, onClose }: Props) {
         className="form"
         onSubmit={(e) => {
           e.preventDefault()
-          void batch.start(ids, run)
+          start()
         }}
       >
         <label className="field">

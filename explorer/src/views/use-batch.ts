@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { inBatches, type Outcome, type Run } from '../api/batch'
 
 export interface Batch {
@@ -19,6 +19,8 @@ export function useBatch(): Batch {
   const [running, setRunning] = useState(false)
   const [error, setError] = useState<Error>()
   const controller = useRef<AbortController>(undefined)
+  // Nothing goes on that nobody sees.
+  useEffect(() => () => controller.current?.abort(), [])
   const start = async (ids: string[], run: Run) => {
     const mine = new AbortController()
     controller.current = mine

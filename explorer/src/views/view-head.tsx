@@ -1,6 +1,9 @@
+import { useQuery } from '@tanstack/react-query'
 import { ArrowLeft } from 'lucide-react'
+import { useState } from 'react'
+import { sessionQuery } from '../api/queries'
 import { bookOf } from '../source'
-import { datasetOf, type View } from '../api/views'
+import { datasetOf, definitionOf, type View } from '../api/views'
 import { link } from '../address'
 import { capital, nouns } from '../datasets'
 import { useSearch } from '../search/context'
@@ -21,20 +24,44 @@ export function ViewHead({ view }: { view: View }) {
       ]
     : []
   return (
-    <section className="view-head" aria-label="View">
-      <a className="icon-button" {...link('/views')} aria-label="All Views" title="All Views">
-        <ArrowLeft size={16} aria-hidden />
-      </a>
-      <bdi className="view-name" title={view.name}>
-        {view.name}
-      </bdi>
-      <Star view={view} />
-      <p className="view-about">
-        {capital(nouns[dataset].many)}
-        {' · '}
-        {definition ? words.join(' · ') || 'everything' : 'a list: what was added to it'}
-      </p>
-      <ViewMenu view={view} definition={definition} />
-    </section>
+    <>
+      <section className="view-head" aria-label="View">
+        <a className="icon-button" {...link('/views')} aria-label="All Views" title="All Views">
+          <ArrowLeft size={16} aria-hidden />
+        </a>
+        <bdi className="view-name" title={view.name}>
+          {view.name}
+        </bdi>
+        <Star view={view} />
+        <p className="view-about">
+          {capital(nouns[dataset].many)}
+          {' · '}
+          {definition ? words.join(' · ') || 'everything' : 'a list: what was added to it'}
+        </p>
+        <ViewMenu view={view} definition={definition} />
+      </section>
+      <Changed view={view} />
+    </>
+  )
+}
+
+/** Changed says that somebody else has changed what the View looks for since one has seen that. */
+function Changed({ view }: { view: View }) {
+  const me = useQuery(sessionQuery).data?.id
+  const definition = definitionOf(view)
+  const [seen, setSeen] = useState(definition)
+  if (seen === definition) return null
+  if (view.updated_by === me) {
+    setSeen(definition)
+    return null
+  }
+  return (
+    <p className="view-changed" role="alert">
+      Somebody has changed the filters of this View. Its rows are others now, and are loaded by the button with their
+      price.
+      <button className="link" onClick={() => setSeen(definition)}>
+        OK
+      </button>
+    </p>
   )
 }

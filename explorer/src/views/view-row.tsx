@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { List, ListFilter } from 'lucide-react'
 import { facetsQuery } from '../api/queries'
-import { datasetOf, membersQuery, type View } from '../api/views'
+import { membersQuery, nameOf } from '../api/people'
+import { datasetOf, sourceOf, type View } from '../api/views'
 import { link } from '../address'
 import { nouns } from '../datasets'
 import { formatMoment, formatNumber } from '../format'
@@ -14,20 +15,21 @@ import { ViewMenu } from './view-menu'
 /** addressOf is where a View is searched, as it looks. */
 export function addressOf(view: View): string {
   const dataset = datasetOf(view)
-  const state: SearchState = { dataset, source: { kind: 'view', id: view.id }, query: '', conditions: {} }
+  const state: SearchState = { dataset, source: sourceOf(view), query: '', conditions: {} }
   return format({ ...state, ...lookOf(view, state) })
 }
 
 export function ViewRow({ view }: { view: View }) {
   const dataset = datasetOf(view)
   const dynamic = view.view_type === 'dynamic'
-  const members = useQuery(membersQuery(view.workspace_id))
+  const members = useQuery({ ...membersQuery(view.workspace_id), staleTime: 300_000 })
+  const changer = members.data?.find((m) => m.id === view.updated_by)
   const counts = useQuery({
-    ...facetsQuery(view.workspace_id, dataset, { source: { kind: 'view', id: view.id } }, []),
+    ...facetsQuery(view.workspace_id, dataset, { source: sourceOf(view) }, []),
     enabled: dynamic,
   })
   const count = dynamic ? counts.data?.count : view.record_count
-  const by = view.updated_by === null ? 'an API key' : (members.data?.get(view.updated_by) ?? 'a former member')
+  const by = view.updated_by === null ? 'an API key' : changer ? nameOf(changer) : 'a former member'
   const Icon = dynamic ? ListFilter : List
   return (
     <tr>
