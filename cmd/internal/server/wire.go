@@ -18,6 +18,7 @@ import (
 	"atlas/internal/telemetry"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/changes"
 	"atlas/search/query"
 	"atlas/workspace/postgres"
 )
@@ -113,6 +114,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	w.server = &api.Server{
 		Search:     engine,
 		Facets:     engine,
+		Changes:    &changes.Reader{Store: store, Records: engine, Cursors: cursors},
 		Gate:       gate,
 		Ledger:     ledger,
 		Workspaces: store,
