@@ -155,8 +155,7 @@ func (f *Feed) Settle(ctx context.Context, next string) error {
 			return err
 		}
 		kept, err := f.kept(ctx)
-		is := uuid.NullUUID{UUID: kept, Valid: true}
-		restored = is != state.Latest && is != state.Publishing && is != state.Accepted
+		restored = state.Restored(kept)
 		return err
 	})
 	switch {
@@ -173,6 +172,20 @@ func (f *Feed) Settle(ctx context.Context, next string) error {
 		return err
 	}
 	return f.Publish(ctx, state.Writer)
+}
+
+// Keep settles the feed if a writer left it unfinished, or a backend was restored. It does
+// nothing while somebody has the lease. Servers call it now and then.
+func (f *Feed) Keep(ctx context.Context, lease generation.Lease) error {
+	state, err := f.Store.FeedState(ctx)
+	if err != nil {
+		return err
+	}
+	kept, err := f.kept(ctx)
+	if err != nil || state.Writer == "" && !state.Restored(kept) {
+		return err
+	}
+	return generation.WithLease(ctx, lease, func(ctx context.Context) error { return f.Settle(ctx, "") })
 }
 
 // settleSwitch ends a switch whose process was killed.

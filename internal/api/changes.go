@@ -73,7 +73,14 @@ func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if r.Wait = min(r.Wait, s.RequestTimeout/2); r.Wait > 0 && r.Begins() {
+	metered := r.Records && r.Begins()
+	if !metered {
+		if err := c.unmetered(); err != nil {
+			return reply{}, err
+		}
+	}
+	// The rest of the time is for reading.
+	if r.Wait = min(r.Wait, s.RequestTimeout*2/3); r.Wait > 0 && r.Begins() {
 		err := c.wait(func() (err error) {
 			after, err = s.Changes.Wait(c.Context(), r, after, s.load.draining.Load)
 			return err
@@ -82,14 +89,11 @@ func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
 			return reply{}, err
 		}
 	}
-	if r.Records && r.Begins() {
+	if metered {
 		return c.metered(r.Limit, func(ctx context.Context) (reply, int, error) {
 			a, err := s.Changes.Read(ctx, r, after)
 			return changesReply(a), a.Delivered, err
 		})
-	}
-	if err := c.unmetered(); err != nil {
-		return reply{}, err
 	}
 	a, err := s.Changes.Read(c.Context(), r, after)
 	return changesReply(a), err

@@ -70,3 +70,10 @@ type State struct {
 	Writer, Origin string
 	Switch         bool
 }
+
+// Restored reports whether Postgres or Elasticsearch was restored to an earlier time, by
+// the id of the last publication that Elasticsearch has, zero for none.
+func (s State) Restored(kept uuid.UUID) bool {
+	is := uuid.NullUUID{UUID: kept, Valid: true}
+	return is != s.Latest && is != s.Publishing && is != s.Accepted
+}

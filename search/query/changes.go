@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"time"
 
 	"atlas/internal/fault"
@@ -63,7 +64,7 @@ func changesRule(d Dataset) rule.Rule[ChangesRequest] {
 		return time.UnixMilli(int64(first)), ok
 	})
 	r := rule.Object(
-		rule.Optional("cursor", rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return v.Text, true }).
+		rule.Optional("cursor", rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return cmp.Or(v.Text, "-"), true }).
 			Described("`metadata.next` of the page before."), func(r *changesRequest) *string { return &r.Cursor }),
 		rule.Optional("since", since.Described("Begin with what was told after this time; a day is its begin in UTC."), func(r *changesRequest) *time.Time { return &r.Since }),
 		rule.Optional("limit", rule.Integer(1, MaxChanges).Default(DefaultChanges), func(r *changesRequest) *int { return &r.ChangesRequest.Limit }),
@@ -74,7 +75,7 @@ func changesRule(d Dataset) rule.Rule[ChangesRequest] {
 			Described("Seconds to wait for a change if there is none."), func(r *changesRequest) *time.Duration { return &r.Wait }),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *changesRequest) {
 			if body.Take("cursor").Kind != input.Absent && body.Take("since").Kind != input.Absent {
-				issues.Add(fault.InvalidUnion, body.Path("since"), "give cursor or since, not both: a cursor says where to begin")
+				issues.Add(fault.Custom, body.Path("since"), "give cursor or since, not both: a cursor says where to begin")
 			}
 			if r.fields && !r.Records {
 				issues.Add(fault.Custom, body.Path("fields"), `changes have no fields without "records": true`)
