@@ -14,11 +14,14 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"atlas/indexer"
 	"atlas/indexer/delta"
 	"atlas/indexer/feed"
 	"atlas/indexer/generation"
+	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	feedchanges "atlas/search/changes"
 	"atlas/search/document"
@@ -249,4 +252,105 @@ func (f *follower) files(changed []change) map[query.Dataset]string {
 		}
 	}
 	return files
+}
+
+// A backend that was restored to an earlier time is noticed, a killed publication is not
+// taken for one.
+func TestFeedNoticesRestoredBackends(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		restore  func(t *testing.T, w *world, before uuid.UUID)
+		restarts int
+	}{
+		"postgres": {func(t *testing.T, w *world, before uuid.UUID) {
+			w.exec(t, `DELETE FROM data_publications WHERE id = (SELECT latest FROM data_feed)`)
+			w.exec(t, `UPDATE data_feed SET latest = '`+before.String()+`', head = head - 1, tail = head - 1`)
+			w.exec(t, `DELETE FROM data_changes WHERE seq > (SELECT head FROM data_feed)`)
+		}, 1},
+		"elasticsearch": {func(t *testing.T, w *world, before uuid.UUID) { w.keepPublication(t, before) }, 1},
+		"elasticsearch, lost": {func(t *testing.T, w *world, _ uuid.UUID) {
+			fatal(t, w.elastic.DeleteIndices(t.Context(), w.names.Feed()))
+		}, 1},
+		"killed after Elasticsearch had it": {func(t *testing.T, w *world, before uuid.UUID) {
+			w.exec(t, `DELETE FROM data_publications WHERE id = (SELECT latest FROM data_feed)`)
+			w.exec(t, `UPDATE data_feed SET publishing = latest, latest = '`+before.String()+`', head = head - 1, writer = 'a delta'`)
+		}, 0},
+		"killed before": {func(t *testing.T, w *world, before uuid.UUID) {
+			w.keepPublication(t, before)
+			w.exec(t, `DELETE FROM data_publications WHERE id = (SELECT latest FROM data_feed)`)
+			w.exec(t, `UPDATE data_feed SET publishing = latest, latest = '`+before.String()+`', head = head - 1, writer = 'a delta'`)
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			_, err := indexer.Load(t.Context(), w.loadOptions(t, nil))
+			fatal(t, err)
+			apply := func(n int) {
+				o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(n) + `","name":"N"}`)})
+				o.Feed = w.feed(t)
+				w.apply(t, o)
+			}
+			apply(1)
+			f := w.follower(t)
+			before := f.at[query.Accounts].Publication
+			apply(2)
+			c.restore(t, w, before)
+			f.catchUp(t)
+			fatal(t, w.feed(t).Settle(t.Context(), ""))
+			f.catchUp(t)
+			f.wantEqual(t, "settled")
+			apply(3)
+			f.catchUp(t)
+			f.wantEqual(t, "after the next delta")
+			if f.restarts != c.restarts {
+				t.Errorf("%d restarts, want %d", f.restarts, c.restarts)
+			}
+		})
+	}
+}
+
+func (w *world) exec(t *testing.T, sql string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), w.store)
+	fatal(t, err)
+	defer conn.Close(t.Context()) //nolint:errcheck // the test is over
+	_, err = conn.Exec(t.Context(), sql)
+	fatal(t, err)
+}
+
+func (w *world) keepPublication(t *testing.T, id uuid.UUID) {
+	t.Helper()
+	_, err := w.elastic.Do(t.Context(), elastic.Request{Method: http.MethodPut, Path: "/" + w.names.Feed() + "/_doc/last", Body: []byte(`{"publication":"` + id.String() + `"}`)})
+	fatal(t, err)
+}
+
+// Old changes are forgotten, and then their cursors are too old.
+func TestFeedForgets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, err := indexer.Load(t.Context(), w.loadOptions(t, nil))
+	fatal(t, err)
+	f := w.follower(t)
+	for n := range 3 {
+		o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(n) + `","name":"N"}`)})
+		o.Feed = w.feed(t)
+		w.apply(t, o)
+		if n == 1 {
+			w.exec(t, `UPDATE data_publications SET published_at = published_at - interval '2 hours'`)
+			f.catchUp(t)
+		}
+	}
+	fatal(t, w.system.ForgetChanges(t.Context(), time.Hour))
+	f.catchUp(t)
+	f.wantEqual(t, "from where the forgotten ones end")
+	if _, known, err := f.store.ChangesAfter(t.Context(), query.Accounts, feedchanges.Position{Publication: f.at[query.Accounts].Publication, Seq: 1}, 10); known || err != nil {
+		t.Errorf("forgotten changes are told: %v", err)
+	}
+	if _, known, err := f.store.FeedAt(t.Context(), time.Now().Add(-3*time.Hour)); known || err != nil {
+		t.Errorf("a time that was forgotten is known: %v", err)
+	}
+	if f.restarts > 0 {
+		t.Error("the feed started over")
+	}
 }

@@ -1,4 +1,4 @@
-// Package feed writes the feed of changes of global records (docs/changes.md): what
+// Package feed writes the feed of changes of global records (docs/api.md, "Changes"): what
 // deltas change, and how two generations differ when searches are switched from one to
 // the other.
 //

@@ -1,9 +1,10 @@
-// Package changes reads the feed of changes of global records (docs/changes.md).
+// Package changes reads the feed of changes of global records (docs/api.md, "Changes").
 //
 // It does not write the feed: package indexer/feed does.
 package changes
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,6 +30,16 @@ type Change struct {
 	// Fields are the names of the fields of an Upsert that have other values. Nil means
 	// all fields.
 	Fields []string
+}
+
+// Then is the change and a later one of the same record as one change.
+func (c Change) Then(later Change) Change {
+	if c.Op == Upsert && later.Op == Upsert && c.Fields != nil && later.Fields != nil {
+		later.Fields = slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.Fields, later.Fields))))
+	} else if later.Op == Upsert {
+		later.Fields = nil // it was new, or gone, in between
+	}
+	return later
 }
 
 // Entry is a Change in the feed.

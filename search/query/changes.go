@@ -17,7 +17,7 @@ const (
 	MaxChangesWait = 30 * time.Second
 )
 
-// ChangesRequest asks what changed of a dataset (docs/changes.md).
+// ChangesRequest asks what changed of a dataset (docs/api.md, "Changes").
 type ChangesRequest struct {
 	// Query selects the records whose changes are told as such by its conditions, and
 	// has the Dataset, the Limit of changes and the Fields of records.

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -62,36 +64,72 @@ func (s *Store) ChangesAfter(ctx context.Context, d query.Dataset, after changes
 	return page, known, toFault(err)
 }
 
+// readChanges reads the rows of the page. What became of their records later is told
+// later, but for that a record is gone, or there again.
 func (s *Store) readChanges(ctx context.Context, d query.Dataset, after, head changes.Position, limit int, page *changes.Page) error {
 	rows, err := s.pool.Query(ctx, `
-		WITH page AS MATERIALIZED (
-			SELECT seq, record_id FROM data_changes WHERE dataset = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4
-		)
-		SELECT r.first, r.record_id, c.op, CASE WHEN NOT c.every_field THEN c.changed END, t.last, t.changes,
-		       (SELECT p.published_at FROM data_publications p WHERE p.head >= r.first ORDER BY p.head LIMIT 1)
-		FROM (SELECT record_id, min(seq) AS first FROM page GROUP BY record_id) r
-		CROSS JOIN (SELECT max(seq) AS last, count(*) AS changes FROM page) t
-		CROSS JOIN LATERAL (
-			SELECT (array_agg(op ORDER BY seq DESC))[1] AS op, bool_or(op = 'upsert' AND changed IS NULL) AS every_field,
-			       coalesce(array_agg(DISTINCT field ORDER BY field) FILTER (WHERE field IS NOT NULL), '{}') AS changed
-			FROM data_changes LEFT JOIN LATERAL unnest(changed) field ON true
-			WHERE dataset = $1 AND record_id = r.record_id AND seq > $2 AND seq <= $3
-		) c
-		ORDER BY r.first`, string(d), after.Seq, head.Seq, limit)
+		SELECT seq, record_id, op, changed FROM data_changes WHERE dataset = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4`,
+		string(d), after.Seq, head.Seq, limit)
 	if err != nil {
 		return toFault(err)
 	}
-	var last, count int64
-	page.Entries, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (e changes.Entry, err error) {
+	places := make(map[uuid.UUID]int, limit)
+	e, count := changes.Entry{}, 0
+	_, err = pgx.ForEachRow(rows, []any{&e.Seq, &e.ID, &e.Op, &e.Fields}, func() error {
 		e.Dataset = d
-		err = row.Scan(&e.Seq, &e.ID, &e.Op, &e.Fields, &last, &count, &e.At)
-		return e, err
+		count++
+		if i, again := places[e.ID]; again {
+			page.Entries[i].Change = page.Entries[i].Then(e.Change)
+		} else {
+			places[e.ID] = len(page.Entries)
+			page.Entries = append(page.Entries, e)
+		}
+		e.Fields = nil
+		return nil
 	})
+	if err != nil || count == 0 {
+		return toFault(err)
+	}
+	if err := s.setTold(ctx, page); err != nil {
+		return err
+	}
+	if count < limit || e.Seq == head.Seq {
+		return nil
+	}
+	page.Next.Seq, page.CaughtUp, page.Told = e.Seq, false, page.Entries[len(page.Entries)-1].At
+	ids := slices.Collect(maps.Keys(places))
+	rows, err = s.pool.Query(ctx, `
+		SELECT r.id, later.op FROM unnest($4::uuid[]) r (id)
+		CROSS JOIN LATERAL (SELECT op FROM data_changes WHERE dataset = $1 AND record_id = r.id AND seq > $2 AND seq <= $3 ORDER BY seq DESC LIMIT 1) later`,
+		string(d), e.Seq, head.Seq, ids)
 	if err != nil {
 		return toFault(err)
 	}
-	if count == int64(limit) && last < head.Seq {
-		page.Next.Seq, page.CaughtUp, page.Told = last, false, page.Entries[len(page.Entries)-1].At
+	var later changes.Change
+	_, err = pgx.ForEachRow(rows, []any{&later.ID, &later.Op}, func() error {
+		page.Entries[places[later.ID]].Op = later.Op
+		return nil
+	})
+	return toFault(err)
+}
+
+// setTold sets when the entries were told.
+func (s *Store) setTold(ctx context.Context, page *changes.Page) error {
+	first, last := page.Entries[0].Seq, page.Entries[len(page.Entries)-1].Seq
+	rows, err := s.pool.Query(ctx, `
+		SELECT head, published_at FROM data_publications
+		WHERE head >= $1 AND head <= (SELECT min(head) FROM data_publications WHERE head >= $2) ORDER BY head`, first, last)
+	if err != nil {
+		return toFault(err)
 	}
-	return nil
+	var head int64
+	var at time.Time
+	i := 0
+	_, err = pgx.ForEachRow(rows, []any{&head, &at}, func() error {
+		for ; i < len(page.Entries) && page.Entries[i].Seq <= head; i++ {
+			page.Entries[i].At = at
+		}
+		return nil
+	})
+	return toFault(err)
 }

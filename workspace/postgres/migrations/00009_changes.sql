@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS data_changes (
     changed   text[],
     CONSTRAINT data_changes_pkey PRIMARY KEY (dataset, seq)
 );
-CREATE INDEX IF NOT EXISTS data_changes_record ON data_changes (dataset, record_id, seq);
+CREATE INDEX IF NOT EXISTS data_changes_record ON data_changes (dataset, record_id, seq) INCLUDE (op);
 
 -- A publication makes changes readable: all after the publication before, up to
 -- head.
