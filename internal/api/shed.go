@@ -124,7 +124,7 @@ func (c *call) acquireWorking() bool {
 }
 
 // wait leaves the third phase while a request waits for something to happen, and
-// enters it again. A caller may have an eighth of the limit waiting.
+// enters it again if the caller still has access. A caller may have an eighth of the limit waiting.
 func (c *call) wait(idle func() error) error {
 	all := 4 * int64(c.server.MaxRequests)
 	c.phase.release()
@@ -132,6 +132,9 @@ func (c *call) wait(idle func() error) error {
 		return c.busy()
 	}
 	if err := idle(); err != nil {
+		return err
+	}
+	if err := c.recheckAccess(); err != nil {
 		return err
 	}
 	if !c.acquireWorking() {
