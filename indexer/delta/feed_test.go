@@ -354,3 +354,33 @@ func TestFeedForgets(t *testing.T) {
 		t.Error("the feed started over")
 	}
 }
+
+// Of a delta that was killed and not gone on with, what is told is what is there.
+func TestFeedOfAKilledDelta(t *testing.T) {
+	t.Parallel()
+	for name, carriedOut := range map[string]bool{"before a write": false, "after it": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"`+account(1)+`","name":"One"}`, `{"id":"`+account(2)+`","name":"Two"}`)}))
+			fatal(t, err)
+			f := w.follower(t)
+			o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"`+account(1)+`","deleted":true}`, `{"id":"`+account(3)+`","name":"Three"}`)})
+			o.Feed = w.feed(t)
+			if _, err := w.interrupted(t, o, isBulk, carriedOut); !errors.Is(err, errStopped) {
+				t.Fatal(err)
+			}
+			f.catchUp(t)
+			if len(f.told) > 0 {
+				t.Errorf("told before it is settled: %v", f.told)
+			}
+			fatal(t, w.feed(t).Settle(t.Context(), ""))
+			f.catchUp(t)
+			f.wantEqual(t, "settled")
+			_, err = delta.Apply(t.Context(), o)
+			fatal(t, err)
+			f.catchUp(t)
+			f.wantEqual(t, "gone on with")
+		})
+	}
+}
