@@ -65,6 +65,9 @@ type metadata struct {
 	Succeeded     int      `json:"succeeded"`
 	Failed        int      `json:"failed"`
 	NotFound      []string `json:"not_found"`
+	Next          string   `json:"next"`
+	CaughtUp      bool     `json:"caught_up"`
+	Lag           float64  `json:"lag_s"`
 }
 
 // call sends a request, with retries, and decodes its response.

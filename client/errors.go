@@ -26,6 +26,7 @@ const (
 	ErrUnauthorized          Code = "unauthorized"
 	ErrForbidden             Code = "forbidden"
 	ErrNotFound              Code = "not_found"
+	ErrCursorTooOld          Code = "cursor_too_old"
 	ErrMethodNotAllowed      Code = "method_not_allowed"
 	ErrPayloadTooLarge       Code = "payload_too_large"
 	ErrUnsupportedMediaType  Code = "unsupported_media_type"

@@ -198,7 +198,7 @@ func (l *load) switchAliases(ctx context.Context) error {
 			elastic.AliasChange{Index: index, Alias: l.loadingAlias(d), Remove: true},
 			elastic.AliasChange{Index: index, Alias: l.Names.Alias(string(d))})
 	}
-	switching := generation.Options{Elastic: l.Elastic, Names: l.Names, Retry: l.Retry}
+	switching := l.switching()
 	changes = append(changes, switching.RemoveAliases(served)...)
 	for _, in := range served {
 		l.report.Previous = append(l.report.Previous, in.Name)
@@ -225,6 +225,11 @@ func (l *load) switchAliases(ctx context.Context) error {
 		l.report.Previous = nil
 	}
 	return cmp.Or(unknown, err)
+}
+
+// switching is how the load switches.
+func (l *load) switching() generation.Options {
+	return generation.Options{Elastic: l.Elastic, Names: l.Names, Retry: l.Retry, Listener: l.Listener, Feed: l.Feed}
 }
 
 // deleteOld deletes the generations older than the previous one and what older

@@ -199,7 +199,7 @@ func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 
 // notifySwitched does what follows a switch.
 func (l *load) notifySwitched(ctx context.Context) error {
-	if err := generation.NotifySwitched(ctx, l.Listener, l.manifest.Generation); err != nil {
+	if err := l.switching().NotifySwitched(ctx, l.manifest.Generation); err != nil {
 		return err
 	}
 	l.deleteOld(ctx)

@@ -67,6 +67,8 @@ type Options struct {
 	Lease generation.Lease
 	// Listener is notified of the switch. Nil means none.
 	Listener generation.Listener
+	// Feed tells how the new generation differs from the one before. Nil means none.
+	Feed generation.Feed
 	// AllowMissing loads a dataset without a file as an empty one. Without it the
 	// load refuses a missing file.
 	AllowMissing bool

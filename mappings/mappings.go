@@ -83,6 +83,9 @@ type Names struct {
 // Alias is the alias that searches of a dataset's global records use.
 func (n Names) Alias(dataset string) string { return n.Prefix + dataset }
 
+// Feed is the index that keeps the last publication of the feed of changes.
+func (n Names) Feed() string { return n.Prefix + "feed" }
+
 // Held is the alias that searches of held records use.
 func (n Names) Held(dataset string) string {
 	prefix := n.HeldPrefix

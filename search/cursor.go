@@ -92,6 +92,35 @@ func (c *Cursors) Read(q query.Query) (Position, error) {
 	return Position{}, errCursor
 }
 
+// Seal signs data that is no position in a search, such as one in the feed of changes.
+// Open accepts it for the same purpose alone.
+func (c *Cursors) Seal(purpose string, data []byte) string {
+	return encoding.EncodeToString(append(seal(c.keys[0], purpose, data), data...))
+}
+
+// Open returns what Seal has signed.
+func (c *Cursors) Open(purpose, cursor string) (data []byte, ok bool) {
+	b, err := encoding.DecodeString(cursor)
+	if err != nil || strings.ContainsAny(cursor, "\r\n") || len(b) < signatureLen {
+		return nil, false
+	}
+	for _, key := range c.keys {
+		if hmac.Equal(b[:signatureLen], seal(key, purpose, b[signatureLen:])) {
+			return b[signatureLen:], true
+		}
+	}
+	return nil, false
+}
+
+// seal is the signature of data. Those of positions begin with another byte.
+func seal(key []byte, purpose string, data []byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte{0, byte(len(purpose))})
+	mac.Write([]byte(purpose))
+	mac.Write(data)
+	return mac.Sum(nil)
+}
+
 var errCursor = fault.New(fault.BadRequest, "search_after is not a cursor of this search: send it as it was answered, with the same dataset, workspace, sort (and, sorted by relevance, query), or leave it out to begin at the first page")
 
 // sign binds a position to the search that it belongs to. Each part is preceded

@@ -46,7 +46,9 @@ func (w writable) index(want int, args ...string) (stdout, stderr string) {
 	if args[0] == "load" {
 		work = filepath.Join(w.dir, "load")
 	}
-	args = append(args, "--work-dir", work)
+	if args[0] != "rollback" {
+		args = append(args, "--work-dir", work)
+	}
 	args = append([]string{"index"}, append(args, "--elasticsearch-url", w.config.ElasticsearchURL[0], "--index-prefix", w.config.IndexPrefix,
 		"--held-index-prefix", w.config.HeldIndexPrefix, "--postgres-system-url", w.config.PostgresSystemURL)...)
 	var out, errs bytes.Buffer

@@ -200,6 +200,9 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 	if err := a.setMarks(ctx, l, false, s.Delta); err != nil {
 		return err
 	}
+	if err := a.Feed.BeginDelta(ctx, s.Delta); err != nil {
+		return err
+	}
 	// The previous writer may have been killed before its records were searchable.
 	for _, d := range query.Datasets {
 		if err := a.refresh(ctx, l.indices[d]); err != nil {
@@ -266,9 +269,12 @@ func (a *apply) save() error {
 // notifyPage is how many records the listener gets in one call.
 const notifyPage = 1_000
 
-// notify tells the listener what changed. Searches see all changes by now.
+// notify tells the feed and the listener what changed. Searches see all changes by now.
 func (a *apply) notify(ctx context.Context) error {
 	a.Progress(indexer.Progress{Phase: Notifying, Elapsed: time.Since(a.began)})
+	if err := a.Feed.Publish(ctx, a.state.Delta); err != nil {
+		return err
+	}
 	if a.Tombstones != nil {
 		if err := a.Retry.Do(ctx, a.Tombstones.ForgetDeleted); err != nil {
 			return err

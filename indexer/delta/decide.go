@@ -1,11 +1,6 @@
 package delta
 
-import (
-	"slices"
-
-	"atlas/search/document"
-	"atlas/search/query"
-)
+import "atlas/search/document"
 
 // outcome is what an entry does.
 type outcome uint8
@@ -109,22 +104,10 @@ func (e entry) deletedAt(old *document.Record, started int64) int64 {
 }
 
 // equalValues compares the values that lines give and, with derived set, the
-// derived ones. A missing list equals an empty one.
+// derived ones.
 func equalValues(a, b document.Record, derived bool) bool {
-	for _, f := range query.Fields(a.Dataset) {
-		if f.Derive != nil && !derived {
-			continue
-		}
-		one, other := a.Value(f.Name), b.Value(f.Name)
-		if f.List() {
-			x, _ := one.([]string)
-			y, _ := other.([]string)
-			if !slices.Equal(x, y) {
-				return false
-			}
-		} else if one != other {
-			return false
-		}
+	for range a.Differences(b, derived) {
+		return false
 	}
 	return true
 }

@@ -44,6 +44,7 @@ type world struct {
 	elastic       *elastic.Client
 	names         mappings.Names
 	system        *postgres.System
+	databases     *pgtest.Databases
 	store         string // Postgres as the system role
 	work          string
 	notifications *notifications
@@ -54,7 +55,7 @@ func newWorld(t *testing.T) *world {
 	databases := pgtest.New(t)
 	w := &world{
 		elastic: searchtest.NewClient(t, backends.Elasticsearch(t)), names: mappings.Names{Prefix: "delta-" + strings.ToLower(rand.Text())[:12] + "-"},
-		system: databases.OpenSystem(t, postgres.Options{MaxConns: 4}), store: databases.System, work: t.TempDir(), notifications: &notifications{},
+		system: databases.OpenSystem(t, postgres.Options{MaxConns: 4}), databases: databases, store: databases.System, work: t.TempDir(), notifications: &notifications{},
 	}
 	t.Cleanup(func() { searchtest.DeleteIndices(t, w.elastic, w.names.Prefix+"*") })
 	return w

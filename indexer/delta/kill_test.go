@@ -91,6 +91,11 @@ func (w *world) interrupted(t *testing.T, o delta.Options, stop func(*http.Reque
 	})
 	o.Elastic = searchtest.NewClient(t, address)
 	o.Live = w.engine(o.Elastic)
+	if o.Feed != nil {
+		through := *o.Feed
+		through.Elastic, through.Live = o.Elastic, o.Live
+		o.Feed = &through
+	}
 	return delta.Apply(ctx, o)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/indexer"
+	"atlas/indexer/feed"
 	"atlas/indexer/generation"
 	"atlas/indexer/ndjson"
 	"atlas/internal/elastic"
@@ -87,6 +88,8 @@ type Options struct {
 	Lease generation.Lease
 	// Listener is notified of changed records. Nil means none.
 	Listener Listener
+	// Feed tells what the delta changes. Nil means that nobody is told.
+	Feed *feed.Feed
 	// WorkDir keeps the delta while it is being applied, so that it can be resumed.
 	// It belongs to one installation and serves all its deltas.
 	WorkDir string

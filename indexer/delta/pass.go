@@ -3,13 +3,16 @@ package delta
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"atlas/indexer"
 	"atlas/internal/fault"
+	"atlas/search/changes"
 	"atlas/search/document"
 	"atlas/search/query"
 )
@@ -203,8 +206,12 @@ func (a *apply) writeGroup(ctx context.Context, d query.Dataset, l live, items [
 	s := a.state
 	last := items[len(items)-1].id
 	var sent []*item
+	var told []changes.Change
 	for _, it := range items {
 		a.markDependents(d, it)
+		if c, changed := it.change(d); changed {
+			told = append(told, c)
+		}
 		if it.doc != nil || it.outcome == deleted {
 			sent = append(sent, it)
 		}
@@ -222,6 +229,9 @@ func (a *apply) writeGroup(ctx context.Context, d query.Dataset, l live, items [
 	if len(sent) > 0 {
 		// The dirty records must be on disk before anything is written.
 		if err := a.save(); err != nil {
+			return err
+		}
+		if err := a.Feed.Append(ctx, s.Delta, told); err != nil {
 			return err
 		}
 		if err := a.write(ctx, d, l, sent); err != nil {
@@ -288,6 +298,21 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 		}
 	}
 	return a.skipUnchanged(ctx, l.indices[d], alike)
+}
+
+// change is the item in the feed of changes, false if its public record stays as it is.
+func (it *item) change(d query.Dataset) (c changes.Change, changed bool) {
+	c = changes.Change{Dataset: d, ID: uuid.UUID(it.id), Op: changes.Upsert}
+	switch {
+	case it.outcome == deleted:
+		c.Op = changes.Delete
+	case it.doc == nil:
+		return c, false
+	case it.old != nil:
+		c.Fields = slices.Collect(it.record.Differences(*it.old, true))
+		return c, c.Fields != nil
+	}
+	return c, true
 }
 
 // markDependents adds the record to those that are reported to the listener. It

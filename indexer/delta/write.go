@@ -6,12 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"atlas/indexer/generation"
 	"atlas/indexer/journal"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
+	"atlas/search/changes"
 	"atlas/search/document"
 	"atlas/search/query"
 )
@@ -69,6 +71,7 @@ func (a *apply) write(ctx context.Context, d query.Dataset, l live, sent []*item
 	if err := sending.Wait(); err != nil {
 		return err
 	}
+	var announced []changes.Change
 	for _, no := range slices.Concat(refused[:]...) {
 		it := no.item
 		if no.Type == "strict_dynamic_mapping_exception" {
@@ -81,6 +84,9 @@ func (a *apply) write(ctx context.Context, d query.Dataset, l live, sent []*item
 			a.note(fmt.Sprintf("elasticsearch refuses to write %s of %s anew: %s", it.id, d, reason))
 			continue
 		}
+		if it.outcome == created { // it was announced
+			announced = append(announced, changes.Change{Dataset: d, ID: uuid.UUID(it.id), Op: changes.Delete})
+		}
 		*it.outcome.counter(counts)--
 		counts.Refused++
 		name := a.names[it.entry.file]
@@ -89,5 +95,5 @@ func (a *apply) write(ctx context.Context, d query.Dataset, l live, sent []*item
 			return unusable(err, a.folder.deadLetters())
 		}
 	}
-	return nil
+	return a.Feed.Append(ctx, a.state.Delta, announced)
 }

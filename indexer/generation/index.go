@@ -79,3 +79,24 @@ func Indices(ctx context.Context, es *elastic.Client, names mappings.Names) ([]I
 	}
 	return all, nil
 }
+
+// ServedOf returns the generation of the served indices, "" if they are of several or
+// of none.
+func ServedOf(names mappings.Names, all []Index) (served string) {
+	datasets := 0
+	for _, in := range all {
+		if !in.Served {
+			continue
+		}
+		name := names.GenerationOf(string(in.Dataset), in.Name)
+		if !in.Loaded || datasets > 0 && name != served {
+			return ""
+		}
+		served = name
+		datasets++
+	}
+	if datasets != len(query.Datasets) {
+		return ""
+	}
+	return served
+}

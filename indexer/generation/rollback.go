@@ -65,7 +65,7 @@ func (o Options) rollback(ctx context.Context, to string, report *RollbackReport
 	if err != nil {
 		return err
 	}
-	return NotifySwitched(ctx, o.Listener, target.Name)
+	return o.NotifySwitched(ctx, target.Name)
 }
 
 // aliasChanges move the alias of every dataset to the target.

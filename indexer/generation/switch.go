@@ -19,6 +19,8 @@ type Options struct {
 	Lease Lease
 	// Listener is notified of a switch. Nil means none.
 	Listener Listener
+	// Feed tells the differences of the generations. Nil means none.
+	Feed Feed
 	// Retry bounds how long Elasticsearch may be unavailable or busy.
 	Retry elastic.Retry
 }
@@ -29,6 +31,15 @@ type Listener interface {
 	// Switched reports that all records may have changed: searches use a new
 	// generation. An error does not undo the switch; the caller returns it.
 	Switched(ctx context.Context, generation string) error
+}
+
+// Feed tells how the records of two generations differ. *feed.Feed implements it.
+type Feed interface {
+	// Switching is called before a switch. from is "" if the served indices are not
+	// those of one generation.
+	Switching(ctx context.Context, from, to string) error
+	// Switched is called after the switch, again if it failed.
+	Switched(ctx context.Context, to string) error
 }
 
 // UnknownSwitchError means that the result of a switch is unknown: neither its
@@ -45,6 +56,9 @@ func (e *UnknownSwitchError) Unwrap() []error { return []error{e.Change, e.Look}
 // although the switch was made: after an error the aliases are read. unknown is the
 // message if they cannot be read (fault.Unavailable).
 func (o Options) Switch(ctx context.Context, changes []elastic.AliasChange, to []string, unknown string) (bool, error) {
+	if err := o.announce(ctx, to); err != nil {
+		return false, err
+	}
 	err := o.Elastic.ChangeAliases(ctx, changes)
 	if err == nil {
 		return true, nil
@@ -58,6 +72,22 @@ func (o Options) Switch(ctx context.Context, changes []elastic.AliasChange, to [
 	default:
 		return false, err
 	}
+}
+
+// announce tells the feed of a switch before it is made.
+func (o Options) announce(ctx context.Context, to []string) error {
+	if o.Feed == nil {
+		return nil
+	}
+	now, err := Indices(ctx, o.Elastic, o.Names)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(now, func(in Index) bool { return in.Name == to[0] })
+	if i < 0 {
+		return fault.New(fault.Internal, "the index %s is gone", to[0])
+	}
+	return o.Feed.Switching(ctx, ServedOf(o.Names, now), o.Names.GenerationOf(string(now[i].Dataset), to[0]))
 }
 
 // areServed reports whether searches of the datasets use these indices.
@@ -85,16 +115,22 @@ func (o Options) RemoveAliases(from []Index) []elastic.AliasChange {
 	return changes
 }
 
-// NotifySwitched calls the listener after a switch, even when ctx is cancelled:
-// the switch has happened.
-func NotifySwitched(ctx context.Context, l Listener, generation string) error {
-	if l == nil {
+// NotifySwitched calls the listener after a switch, even when ctx is cancelled: the
+// switch has happened. Then it has the feed tell the differences.
+func (o Options) NotifySwitched(ctx context.Context, generation string) error {
+	const failed = "the generation %s is served, but those who keep copies of its records could not be told"
+	if o.Listener != nil {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		if err := o.Listener.Switched(bounded, generation); err != nil {
+			return fault.Wrap(err, fault.Internal, failed, generation)
+		}
+	}
+	if o.Feed == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	if err := l.Switched(ctx, generation); err != nil {
-		return fault.Wrap(err, fault.Internal, "the generation %s is served, but those who keep copies of its records could not be told", generation)
+	if err := o.Feed.Switched(ctx, generation); err != nil {
+		return fault.Wrap(err, fault.Internal, failed, generation)
 	}
 	return nil
 }

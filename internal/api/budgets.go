@@ -34,6 +34,8 @@ const (
 	// placesGetBatch is low: an answer may have 7,600 records, a hundred with their
 	// related ones.
 	placesGetBatch = 8
+	// placesChanges is low: an answer may have 1,000 records.
+	placesChanges = 8
 	// placesOutsiders is for routes that every user of the token issuer may call.
 	placesOutsiders = 1
 )
@@ -90,6 +92,11 @@ var Budgets = map[string]Budget{
 	"get_contacts_batch":       {placesGetBatch, 1 + 1 + rowsRelated, 1024},
 	"get_projects_batch":       {placesGetBatch, 1 + 3*rowsRelated, 1024},
 	"get_signals_batch":        {placesGetBatch, 1 + 1 + rowsRelated, 1024},
+
+	"read_accounts_changes": {placesChanges, 1 + query.MaxChanges, 512},
+	"read_contacts_changes": {placesChanges, 1 + query.MaxChanges, 512},
+	"read_projects_changes": {placesChanges, 1 + query.MaxChanges, 512},
+	"read_signals_changes":  {placesChanges, 1 + query.MaxChanges, 512},
 
 	"search_workspace_accounts": {placesSearch, rowsSearch, 256},
 	"search_workspace_contacts": {placesSearch, rowsSearch, 256},

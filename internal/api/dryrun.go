@@ -37,16 +37,21 @@ func (c *call) search(q query.Query, find func(context.Context) (query.Page, err
 	})
 }
 
-// dryRun works without the ledger, as all that costs nothing.
-func (c *call) dryRun(find func(context.Context) (query.Page, error)) (reply, error) {
+// unmetered lets a call of a metered route cost nothing, and draw on the token bucket of
+// its caller. It works without the ledger.
+func (c *call) unmetered() error {
 	window, err := c.check()
 	switch {
 	case err == nil:
 		c.showWindow(window)
 	case fault.CodeOf(err) == fault.RateLimited:
-		return reply{}, err
+		return err
 	}
-	if err := c.takeToken(); err != nil {
+	return c.takeToken()
+}
+
+func (c *call) dryRun(find func(context.Context) (query.Page, error)) (reply, error) {
+	if err := c.unmetered(); err != nil {
 		return reply{}, err
 	}
 	p, err := find(c.Context())

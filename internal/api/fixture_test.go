@@ -20,6 +20,7 @@ import (
 	"atlas/internal/devstack/backends"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/changes"
 	"atlas/search/searchtest"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -90,6 +91,7 @@ func newWorld(t *testing.T) *world {
 	w.server = &api.Server{
 		Search:     engine,
 		Facets:     engine,
+		Changes:    &changes.Reader{Store: app, Records: engine, Cursors: cursors},
 		Gate:       gate,
 		Ledger:     w.ledger,
 		Workspaces: app,

@@ -78,6 +78,7 @@ func init() {
 		interleaved["search_"+string(d)] = asked{path: "/data/" + string(d) + "/search", body: `{"limit":5}`}
 		interleaved["facet_"+string(d)] = asked{path: "/data/" + string(d) + "/facets", body: `{"facets":[{"field":"created_at","interval":"day"}]}`}
 		interleaved["suggest_"+string(d)] = asked{path: "/data/" + string(d) + "/suggest", body: `{"prefix":"c"}`}
+		interleaved["read_"+string(d)+"_changes"] = asked{path: "/data/" + string(d) + "/changes", body: `{"limit":5}`}
 		interleaved["get_"+one] = asked{path: "/data/" + string(d) + "/{" + one + "1}"}
 		interleaved["get_"+string(d)+"_batch"] = asked{path: "/data/" + string(d) + "/get/batch", body: `{"ids":["{` + one + `1}"]}`}
 	}

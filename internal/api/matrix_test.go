@@ -86,8 +86,12 @@ var rows = map[string]row{
 	"get_field":     {method: "GET", path: "/data/fields/accounts/name", scope: dataRead, required: true, unthrottled: true, ok: fine},
 	"get_usage":     {method: "GET", path: "/data/usage", scope: dataRead, required: true, unthrottled: true, ok: fine},
 
-	"get_release":  {method: "GET", path: "/data/release", scope: dataRead, required: true, ok: fine},
-	"get_coverage": {method: "POST", path: "/data/coverage", body: `{"dataset":"accounts","by":"city"}`, scope: dataRead, required: true, ok: fine},
+	"read_accounts_changes": {method: "POST", path: "/data/accounts/changes", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"read_contacts_changes": {method: "POST", path: "/data/contacts/changes", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"read_projects_changes": {method: "POST", path: "/data/projects/changes", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"read_signals_changes":  {method: "POST", path: "/data/signals/changes", body: `{}`, scope: dataRead, required: true, ok: fine},
+	"get_release":           {method: "GET", path: "/data/release", scope: dataRead, required: true, ok: fine},
+	"get_coverage":          {method: "POST", path: "/data/coverage", body: `{"dataset":"accounts","by":"city"}`, scope: dataRead, required: true, ok: fine},
 
 	"list_members":      {method: "GET", path: "/workspace/members", scope: wsRead, ok: fine},
 	"update_member":     {method: "PATCH", path: "/workspace/members/" + unknownID, body: `{"role":"admin"}`, scope: wsWrite, admins: true, ok: notFound},

@@ -34,6 +34,8 @@ type operationDoc struct {
 	metadata *schema.Schema
 	// dryRun means that dryRunAnswer is another successful answer.
 	dryRun bool
+	// free says which calls of a metered route cost nothing; "": none but dry runs.
+	free string
 	// codes are the route's errors in addition to those that follow from its
 	// columns.
 	codes []fault.Code
@@ -64,8 +66,11 @@ type example struct {
 // drawsTokens reports whether calls of the route draw on the token bucket of their
 // caller, or some of them do.
 func (r Route) drawsTokens() bool {
-	return r.Throttling == Limited || r.doc.dryRun || r.Conditional && r.Throttling == Metered
+	return r.Throttling == Limited || r.mayBeFree() || r.Conditional && r.Throttling == Metered
 }
+
+// mayBeFree reports whether some calls of a metered route are not metered.
+func (r Route) mayBeFree() bool { return r.doc.dryRun || r.doc.free != "" }
 
 // codes lists the codes that a route can fail with.
 func (r Route) codes() []fault.Code {
@@ -167,8 +172,8 @@ func (r Route) description() string {
 		parts = append(parts, "Costs nothing.")
 	default:
 		parts = append(parts, fmt.Sprintf("Costs %d credit for each %s.", c.Amount, c.Per))
-		if r.doc.dryRun {
-			parts = append(parts, "With `dry_run` it costs nothing and draws on the caller's limit for free operations.")
+		if r.mayBeFree() {
+			parts = append(parts, cmp.Or(r.doc.free, "With `dry_run` it")+" costs nothing and draws on the caller's limit for free operations.")
 		}
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
@@ -239,7 +244,7 @@ func (r Route) headers(success bool) schema.Map[openapi.Header] {
 		return h
 	}
 	for _, name := range []string{headerCharged, headerUsed, headerRemaining, headerCeiling} {
-		if success && (!r.doc.dryRun || name == headerCharged) {
+		if success && (!r.mayBeFree() || name == headerCharged) {
 			h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(strings.ReplaceAll(name, "-", ""))})
 			continue
 		}

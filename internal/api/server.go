@@ -75,6 +75,7 @@ type Probe func(ctx context.Context) error
 type Server struct {
 	Search     Searcher
 	Facets     Faceter
+	Changes    Changes
 	Gate       Gate
 	Ledger     Ledger
 	Workspaces Workspaces

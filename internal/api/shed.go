@@ -44,7 +44,9 @@ type load struct {
 	// phase, bodies those of requests in the third.
 	received, bodies limiter
 	working          limiter
-	draining         atomic.Bool
+	// waiting has the requests that wait for a change. They use no place meanwhile.
+	waiting  limiter
+	draining atomic.Bool
 	// down maps the name of a backend to whether its last probe failed.
 	down sync.Map
 }
@@ -119,6 +121,26 @@ func (c *call) acquireWorking() bool {
 		quotas = append(quotas, quota{c.principal.Workspace.ID, most})
 	}
 	return c.phase.acquire(&c.server.load.working, 1, quotas...)
+}
+
+// wait leaves the third phase while a request waits for something to happen, and
+// enters it again if the caller still has access. A caller may have an eighth of the limit waiting.
+func (c *call) wait(idle func() error) error {
+	all := 4 * int64(c.server.MaxRequests)
+	c.phase.release()
+	if !c.phase.acquire(&c.server.load.waiting, 1, quota{everyone{}, all}, quota{c.identity.Subject(), max(all/8, 1)}) {
+		return c.busy()
+	}
+	if err := idle(); err != nil {
+		return err
+	}
+	if err := c.recheckAccess(); err != nil {
+		return err
+	}
+	if !c.acquireWorking() {
+		return c.busy()
+	}
+	return nil
 }
 
 // reserveBody reserves memory for a decoded body.

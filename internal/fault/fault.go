@@ -22,6 +22,7 @@ const (
 	Unauthorized          Code = "unauthorized"
 	Forbidden             Code = "forbidden"
 	NotFound              Code = "not_found"
+	CursorTooOld          Code = "cursor_too_old"
 	MethodNotAllowed      Code = "method_not_allowed"
 	PayloadTooLarge       Code = "payload_too_large"
 	UnsupportedMediaType  Code = "unsupported_media_type"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -355,4 +356,29 @@ func (r Record) Parents(rel query.Relation) []string {
 		return unique
 	}
 	return nil
+}
+
+// Differences yields the names of the fields of which two records of a dataset have
+// other values: with derived set also of the derived ones. A missing list equals an
+// empty one.
+func (r Record) Differences(other Record, derived bool) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, f := range query.Fields(r.Dataset) {
+			if f.Derive != nil && !derived {
+				continue
+			}
+			one, two := r.Value(f.Name), other.Value(f.Name)
+			same := false
+			if f.List() {
+				x, _ := one.([]string)
+				y, _ := two.([]string)
+				same = slices.Equal(x, y)
+			} else {
+				same = one == two
+			}
+			if !same && !yield(f.Name) {
+				return
+			}
+		}
+	}
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	"atlas/cmd/internal/cli"
+	"atlas/indexer/feed"
 	"atlas/indexer/generation"
 	"atlas/internal/elastic"
+	"atlas/search"
 	"atlas/workspace/postgres"
 	"atlas/workspace/projection"
 )
@@ -37,16 +39,17 @@ func (c generationsConfig) with(ctx context.Context, work func(*postgres.System,
 	}
 	defer w.Close()
 	return cli.Explain(work(w.System, generation.Options{
-		Elastic: w.elastic, Names: c.Names(), Lease: w.System, Retry: elastic.Retry{}, Listener: w.listener,
+		Elastic: w.elastic, Names: c.Names(), Lease: w.System, Retry: elastic.Retry{}, Listener: w.listener, Feed: w.feed,
 	}))
 }
 
 // writer is the backends of a writer of global records. listener is notified of
-// changed records. The caller closes the System.
+// changed records, feed tells clients of them. The caller closes the System.
 type writer struct {
 	*postgres.System
 	elastic  *elastic.Client
 	listener *projection.Projector
+	feed     *feed.Feed
 }
 
 func (c generationsConfig) writer(ctx context.Context) (writer, error) {
@@ -58,7 +61,10 @@ func (c generationsConfig) writer(ctx context.Context) (writer, error) {
 	if err != nil {
 		return writer{}, cli.Explain(err)
 	}
-	return writer{system, es, &projection.Projector{System: system, Elastic: es, Names: c.Names()}}, nil
+	return writer{
+		system, es, &projection.Projector{System: system, Elastic: es, Names: c.Names()},
+		&feed.Feed{Store: system, Elastic: es, Names: c.Names(), Live: &search.Engine{Elastic: es, Names: c.Names(), Timeout: deltaSearchTimeout}},
+	}, nil
 }
 
 // size formats bytes.

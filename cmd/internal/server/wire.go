@@ -18,6 +18,7 @@ import (
 	"atlas/internal/telemetry"
 	"atlas/mappings"
 	"atlas/search"
+	"atlas/search/changes"
 	"atlas/search/query"
 	"atlas/workspace/postgres"
 )
@@ -113,6 +114,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	w.server = &api.Server{
 		Search:     engine,
 		Facets:     engine,
+		Changes:    &changes.Reader{Store: store, Records: engine, Cursors: cursors},
 		Gate:       gate,
 		Ledger:     ledger,
 		Workspaces: store,
@@ -133,6 +135,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		Pages: pages,
 	}
 	wireSignIn(c, w, client, system, log)
+	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { keepFeed(ctx, c, background, system, log) }, log))
 	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, log)
 	w.jobs = append(w.jobs, stopSweep)
 	w.backends = append(w.backends, closeProjector)

@@ -1,0 +1,121 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"net/http"
+	"time"
+)
+
+// ChangesRequest asks what changed of a dataset: docs/api.md, "Changes". The zero value asks for
+// a cursor from now on.
+type ChangesRequest struct {
+	// Cursor is Changes.Next of the page before, Since a time to begin with instead.
+	Cursor string
+	Since  time.Time
+	// Limit of changes, 1 to 1,000; 0: 100.
+	Limit int
+	// Records asks for the record of each upsert, for a credit each, Fields for some of
+	// their members.
+	Records bool
+	Fields  []string
+	// Filters are those of Search. A record that changed and does not match is a leave.
+	Filters Filters
+	// Wait is how long the service waits for a change if there is none, up to 30 s.
+	Wait time.Duration
+}
+
+// MarshalJSON encodes the body of the request.
+func (q ChangesRequest) MarshalJSON() ([]byte, error) {
+	body := struct {
+		Cursor  string   `json:"cursor,omitzero"`
+		Since   any      `json:"since,omitempty"`
+		Limit   int      `json:"limit,omitzero"`
+		Records bool     `json:"records,omitzero"`
+		Fields  []string `json:"fields,omitzero"`
+		Filters Filters  `json:"filters,omitzero"`
+		Wait    int      `json:"wait_s,omitzero"`
+	}{q.Cursor, nil, q.Limit, q.Records, q.Fields, q.Filters, int((q.Wait + time.Second - 1) / time.Second)}
+	if !q.Since.IsZero() {
+		body.Since = scalar(q.Since)
+	}
+	return json.Marshal(body)
+}
+
+// The operations of a RecordChange.
+const (
+	OpUpsert = "upsert" // the record is new or has other values
+	OpDelete = "delete" // it is gone
+	OpLeave  = "leave"  // it does not match the filters
+)
+
+// RecordChange is a change of a record.
+type RecordChange[R any] struct {
+	ID string    `json:"id"`
+	Op string    `json:"op"`
+	At time.Time `json:"at"`
+	// Changed are the fields of an upsert that have other values.
+	Changed []string `json:"changed"`
+	// Record is the record as it is now, of an upsert, if it was asked for.
+	Record *R `json:"record"`
+}
+
+// Changes is a page of changes.
+type Changes[R any] struct {
+	Changes []RecordChange[R]
+	// Next is the cursor of what follows. CaughtUp means that nothing follows yet; else
+	// Lag is how long ago the last change of the page was told.
+	Next     string
+	CaughtUp bool
+	Lag      time.Duration
+	// Credits is the cost of the page, Window the state of the credits.
+	Credits int
+	Window  Window
+}
+
+// Changes returns what was told after a cursor or a time. Errors: ErrCursorTooOld: take a
+// new cursor with the zero request, and then read all records again.
+func (d *Dataset[R]) Changes(ctx context.Context, q ChangesRequest) (*Changes[R], error) {
+	r := request{method: http.MethodPost, path: d.path + "/changes", body: q, repeatable: true}
+	a, err := call[[]RecordChange[R]](ctx, d.conn, r)
+	if err != nil {
+		return nil, err
+	}
+	m := a.Metadata
+	return &Changes[R]{a.Data, m.Next, m.CaughtUp, time.Duration(m.Lag * float64(time.Second)), m.Credits, windowOf(a.header)}, nil
+}
+
+// followWait is how long a request of Follow waits if q.Wait is 0.
+const followWait = 15 * time.Second
+
+// Follow iterates over pages of changes from q.Cursor or q.Since on, the next one when
+// something is told. Pages without changes show that nothing was for a while. It ends
+// with an error, that of ctx too; it can go on from the cursor of the last page.
+//
+//	start, err := c.Projects.Changes(ctx, client.ChangesRequest{})
+//	// … then read all records, and then:
+//	for page, err := range c.Projects.Follow(ctx, client.ChangesRequest{Cursor: start.Next}) { … }
+func (d *Dataset[R]) Follow(ctx context.Context, q ChangesRequest) iter.Seq2[*Changes[R], error] {
+	return func(yield func(*Changes[R], error) bool) {
+		q := q
+		if q.Wait == 0 {
+			q.Wait = followWait
+		}
+		for {
+			page, err := d.Changes(ctx, q)
+			if err == nil && !page.CaughtUp && page.Next == q.Cursor {
+				err = errors.New("atlas: the next changes have the cursor of these")
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(page, nil) {
+				return
+			}
+			q.Cursor, q.Since = page.Next, time.Time{}
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"atlas/indexer/feed"
+	"atlas/internal/elastic"
+	"atlas/internal/timer"
+	"atlas/search"
+	"atlas/workspace/postgres"
+)
+
+// feedInterval is how often a server sees to the feed of changes, and bounds how late a
+// follower learns what a killed writer had changed.
+const feedInterval = 10 * time.Second
+
+// keepFeed ends what killed writers of the feed left, and deletes old changes, until ctx
+// ends. It logs the first failure and the first success after failures.
+func keepFeed(ctx context.Context, c Config, background *elastic.Client, system *postgres.System, log *slog.Logger) {
+	f := &feed.Feed{
+		Store: system, Elastic: background, Names: c.Names(),
+		Live: &search.Engine{Elastic: background, Names: c.Names(), Timeout: c.SearchTimeout},
+	}
+	failing := false
+	for timer.Sleep(ctx, feedInterval) == nil {
+		err := f.Keep(ctx, system)
+		if _, busy := errors.AsType[*postgres.LeaseHeldError](err); busy {
+			err = nil // its holder sees to it
+		}
+		err = errors.Join(err, system.ForgetChanges(ctx, c.changesKept()))
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && !failing:
+			log.Warn("the feed of changes cannot be seen to; trying on", "error", err.Error())
+		case err == nil && failing:
+			log.Info("the feed of changes is seen to again")
+		}
+		failing = err != nil
+	}
+}

@@ -1,0 +1,386 @@
+package delta_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/indexer"
+	"atlas/indexer/delta"
+	"atlas/indexer/feed"
+	"atlas/indexer/generation"
+	"atlas/internal/elastic"
+	"atlas/internal/fault"
+	feedchanges "atlas/search/changes"
+	"atlas/search/document"
+	"atlas/search/query"
+	"atlas/search/searchtest"
+	"atlas/workspace/postgres"
+)
+
+// follower keeps a copy of the served records by the feed of changes.
+type follower struct {
+	*world
+	store    *postgres.Store
+	at       map[query.Dataset]feedchanges.Position
+	copy     map[query.Dataset]map[string]string
+	restarts int
+	told     []feedchanges.Entry // since the last look
+}
+
+func (w *world) follower(t *testing.T) *follower {
+	f := &follower{world: w, store: w.databases.OpenApp(t, postgres.Options{MaxConns: 2})}
+	f.restart(t)
+	return f
+}
+
+// restart takes a position, and then a copy.
+func (f *follower) restart(t *testing.T) {
+	t.Helper()
+	f.at, f.copy = map[query.Dataset]feedchanges.Position{}, map[query.Dataset]map[string]string{}
+	head, _, err := f.store.FeedHead(t.Context())
+	fatal(t, err)
+	for _, d := range query.Datasets {
+		f.at[d] = head
+	}
+	f.copy = f.served(t)
+}
+
+// served are the public records of what is served.
+func (f *follower) served(t *testing.T) map[query.Dataset]map[string]string {
+	t.Helper()
+	all := map[query.Dataset]map[string]string{}
+	for _, d := range query.Datasets {
+		fatal(t, f.elastic.Refresh(t.Context(), f.names.Alias(string(d))))
+	}
+	for d, docs := range f.documents(t) {
+		all[d] = map[string]string{}
+		for id, doc := range docs {
+			all[d][id] = doc.Public
+		}
+	}
+	return all
+}
+
+// catchUp reads the feed to its end.
+func (f *follower) catchUp(t *testing.T) {
+	t.Helper()
+	f.told = nil
+	for _, d := range query.Datasets {
+		for caughtUp := false; !caughtUp; {
+			page, known, err := f.store.ChangesAfter(t.Context(), d, f.at[d], 1+rand.IntN(4))
+			fatal(t, err)
+			if !known {
+				f.restarts++
+				f.restart(t)
+				return
+			}
+			f.take(t, d, page)
+			f.at[d], caughtUp = page.Next, page.CaughtUp
+		}
+	}
+}
+
+func (f *follower) take(t *testing.T, d query.Dataset, page feedchanges.Page) {
+	t.Helper()
+	f.told = append(f.told, page.Entries...)
+	var ids []string
+	for _, e := range page.Entries {
+		if slices.Contains(ids, e.ID.String()) {
+			t.Errorf("%s is told twice on a page", e.ID)
+		}
+		ids = append(ids, e.ID.String())
+	}
+	there, err := f.engine(f.elastic).Lookup(t.Context(), d, ids)
+	fatal(t, err)
+	for _, e := range page.Entries {
+		id := e.ID.String()
+		if e.Op == feedchanges.Delete {
+			delete(f.copy[d], id)
+			continue
+		}
+		if there[id] == nil { // deleted since, which is told later
+			continue
+		}
+		record, err := document.FromPublic(d, there[id])
+		fatal(t, err)
+		f.copy[d][id] = string(record.AppendPublic(nil))
+	}
+}
+
+func (f *follower) wantEqual(t *testing.T, when string) {
+	t.Helper()
+	if diff := gocmp.Diff(f.served(t), f.copy); diff != "" {
+		t.Fatalf("%s: the copy differs (-served +copy):\n%.3000s", when, diff)
+	}
+}
+
+func (w *world) feed(t *testing.T) *feed.Feed {
+	t.Helper()
+	return &feed.Feed{Store: w.system, Elastic: w.elastic, Names: w.names, Live: w.engine(w.elastic), Retry: retry, Window: 3}
+}
+
+// loadOptions load files by dataset, telling the feed.
+func (w *world) loadOptions(t *testing.T, files map[query.Dataset]string) indexer.Options {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range query.Datasets {
+		write(t, filepath.Join(dir, string(d)+".ndjson"), files[d])
+	}
+	return indexer.Options{Dir: dir, Elastic: w.elastic, Names: w.names, TempDir: t.TempDir(), Retry: retry, Feed: w.feed(t), Force: true}
+}
+
+// interruptedLoad loads until stop says so of a request.
+func (w *world) interruptedLoad(t *testing.T, o indexer.Options, stop func(*http.Request) bool) error {
+	t.Helper()
+	ctx, end := context.WithCancelCause(t.Context())
+	defer end(nil)
+	address := proxy(t, func(_ http.ResponseWriter, r *http.Request, body []byte) []byte {
+		if stop(r) {
+			end(errStopped)
+			return nil
+		}
+		return body
+	}, nil)
+	o.Elastic = searchtest.NewClient(t, address)
+	f := w.feed(t)
+	f.Elastic, f.Live = o.Elastic, w.engine(o.Elastic)
+	o.Feed = f
+	_, err := indexer.Load(ctx, o)
+	return err
+}
+
+// A follower that applies the feed has exactly what is served, whatever loads, deltas
+// and rollbacks there are, finished, interrupted, gone on with or given up.
+func TestFeedFollows(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, err := indexer.Load(t.Context(), w.loadOptions(t, nil))
+	fatal(t, err)
+	f := w.follower(t)
+	at := 0
+	var said []string
+	for round := range 8 {
+		seed := int(time.Now().UnixNano())
+		changed, _ := drawn(seed)
+		o := w.options(t, byDataset(changed))
+		o.Feed, o.Page = w.feed(t), 2
+		at++
+		now := time.UnixMilli(day(at % 7))
+		o.Now = func() time.Time { return now }
+		var n atomic.Int64
+		stopAt := 1 + rand.Int64N(40)
+		stop := func(*http.Request) bool { return n.Add(1) == stopAt }
+		action := rand.IntN(6)
+		said = append(said, fmt.Sprintf("round %d: action %d, stopped at %d, seed %d", round, action, stopAt, seed))
+		when := strings.Join(said, "\n")
+		switch action {
+		case 0, 1: // a delta, interrupted perhaps, and gone on with perhaps
+			_, err := w.interrupted(t, o, stop, rand.IntN(2) == 0)
+			if errors.Is(err, errStopped) && rand.IntN(2) == 0 {
+				f.catchUp(t)
+				_, err = delta.Apply(t.Context(), o)
+			}
+			wantStopped(t, err, when)
+		case 2: // a delta that gives up the one before
+			o.Abandon = true
+			_, err := delta.Apply(t.Context(), o)
+			fatal(t, err)
+		case 3: // a load of some of the records, with others
+			_, err := indexer.Load(t.Context(), w.loadOptions(t, f.files(changed)))
+			fatal(t, err)
+		case 4: // a load that is interrupted, and gone on with perhaps
+			lo := w.loadOptions(t, f.files(changed))
+			err := w.interruptedLoad(t, lo, func(r *http.Request) bool {
+				return stop(r) || stopAt < 10 && strings.HasSuffix(r.URL.Path, "/_aliases") && r.Method == http.MethodPost
+			})
+			if errors.Is(err, errStopped) && rand.IntN(2) == 0 {
+				f.catchUp(t)
+				_, err = indexer.Load(t.Context(), lo)
+			}
+			wantStopped(t, err, when)
+		case 5:
+			_, err := generation.Rollback(t.Context(), generation.Options{Elastic: w.elastic, Names: w.names, Retry: retry, Feed: w.feed(t)}, "")
+			if err != nil && fault.CodeOf(err) != fault.BadRequest {
+				t.Fatal(err)
+			}
+		}
+		f.catchUp(t)
+		fatal(t, w.feed(t).Settle(t.Context(), ""))
+		f.catchUp(t)
+		f.wantEqual(t, when)
+		if f.restarts > 0 {
+			t.Fatalf("%s: the feed started over", when)
+		}
+	}
+}
+
+func wantStopped(t *testing.T, err error, when string) {
+	t.Helper()
+	if err != nil && !errors.Is(err, errStopped) && fault.CodeOf(err) != fault.BadRequest {
+		t.Fatalf("%s: %v", when, err)
+	}
+}
+
+// files are some of the served records, and changed ones, as files of a load.
+func (f *follower) files(changed []change) map[query.Dataset]string {
+	files := map[query.Dataset]string{}
+	written := map[string]bool{}
+	for _, c := range changed {
+		if !c.deleted {
+			files[c.d] += c.line() + "\n"
+		}
+		written[string(c.d)+c.id] = true
+	}
+	for d, records := range f.copy {
+		for id, record := range records {
+			if !written[string(d)+id] && rand.IntN(8) > 0 {
+				files[d] += record + "\n"
+			}
+		}
+	}
+	return files
+}
+
+// A backend that was restored to an earlier time is noticed, a killed publication is not
+// taken for one.
+func TestFeedNoticesRestoredBackends(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		restore  func(t *testing.T, w *world, before uuid.UUID)
+		restarts int
+	}{
+		"postgres": {func(t *testing.T, w *world, before uuid.UUID) {
+			w.exec(t, `DELETE FROM data_publications WHERE id = (SELECT latest FROM data_feed)`)
+			w.exec(t, `UPDATE data_feed SET latest = '`+before.String()+`', head = head - 1, tail = head - 1`)
+			w.exec(t, `DELETE FROM data_changes WHERE seq > (SELECT head FROM data_feed)`)
+		}, 1},
+		"elasticsearch": {func(t *testing.T, w *world, before uuid.UUID) { w.keepPublication(t, before) }, 1},
+		"elasticsearch, lost": {func(t *testing.T, w *world, _ uuid.UUID) {
+			fatal(t, w.elastic.DeleteIndices(t.Context(), w.names.Feed()))
+		}, 1},
+		"killed after Elasticsearch had it": {func(t *testing.T, w *world, before uuid.UUID) {
+			w.exec(t, `DELETE FROM data_publications WHERE id = (SELECT latest FROM data_feed)`)
+			w.exec(t, `UPDATE data_feed SET publishing = latest, latest = '`+before.String()+`', head = head - 1, writer = 'a delta'`)
+		}, 0},
+		"killed before": {func(t *testing.T, w *world, before uuid.UUID) {
+			w.keepPublication(t, before)
+			w.exec(t, `DELETE FROM data_publications WHERE id = (SELECT latest FROM data_feed)`)
+			w.exec(t, `UPDATE data_feed SET publishing = latest, latest = '`+before.String()+`', head = head - 1, writer = 'a delta'`)
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			_, err := indexer.Load(t.Context(), w.loadOptions(t, nil))
+			fatal(t, err)
+			apply := func(n int) {
+				o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(n) + `","name":"N"}`)})
+				o.Feed = w.feed(t)
+				w.apply(t, o)
+			}
+			apply(1)
+			f := w.follower(t)
+			before := f.at[query.Accounts].Publication
+			apply(2)
+			c.restore(t, w, before)
+			f.catchUp(t)
+			fatal(t, w.feed(t).Settle(t.Context(), ""))
+			f.catchUp(t)
+			f.wantEqual(t, "settled")
+			apply(3)
+			f.catchUp(t)
+			f.wantEqual(t, "after the next delta")
+			if f.restarts != c.restarts {
+				t.Errorf("%d restarts, want %d", f.restarts, c.restarts)
+			}
+		})
+	}
+}
+
+func (w *world) exec(t *testing.T, sql string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), w.store)
+	fatal(t, err)
+	defer conn.Close(t.Context()) //nolint:errcheck // the test is over
+	_, err = conn.Exec(t.Context(), sql)
+	fatal(t, err)
+}
+
+func (w *world) keepPublication(t *testing.T, id uuid.UUID) {
+	t.Helper()
+	_, err := w.elastic.Do(t.Context(), elastic.Request{Method: http.MethodPut, Path: "/" + w.names.Feed() + "/_doc/last", Body: []byte(`{"publication":"` + id.String() + `"}`)})
+	fatal(t, err)
+}
+
+// Old changes are forgotten, and then their cursors are too old.
+func TestFeedForgets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, err := indexer.Load(t.Context(), w.loadOptions(t, nil))
+	fatal(t, err)
+	f := w.follower(t)
+	for n := range 3 {
+		o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(n) + `","name":"N"}`)})
+		o.Feed = w.feed(t)
+		w.apply(t, o)
+		if n == 1 {
+			w.exec(t, `UPDATE data_publications SET published_at = published_at - interval '2 hours'`)
+			f.catchUp(t)
+		}
+	}
+	fatal(t, w.system.ForgetChanges(t.Context(), time.Hour))
+	f.catchUp(t)
+	f.wantEqual(t, "from where the forgotten ones end")
+	if _, known, err := f.store.ChangesAfter(t.Context(), query.Accounts, feedchanges.Position{Publication: f.at[query.Accounts].Publication, Seq: 1}, 10); known || err != nil {
+		t.Errorf("forgotten changes are told: %v", err)
+	}
+	if _, known, err := f.store.FeedAt(t.Context(), time.Now().Add(-3*time.Hour)); known || err != nil {
+		t.Errorf("a time that was forgotten is known: %v", err)
+	}
+	if f.restarts > 0 {
+		t.Error("the feed started over")
+	}
+}
+
+// Of a delta that was killed and not gone on with, what is told is what is there.
+func TestFeedOfAKilledDelta(t *testing.T) {
+	t.Parallel()
+	for name, carriedOut := range map[string]bool{"before a write": false, "after it": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"`+account(1)+`","name":"One"}`, `{"id":"`+account(2)+`","name":"Two"}`)}))
+			fatal(t, err)
+			f := w.follower(t)
+			o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"`+account(1)+`","deleted":true}`, `{"id":"`+account(3)+`","name":"Three"}`)})
+			o.Feed = w.feed(t)
+			if _, err := w.interrupted(t, o, isBulk, carriedOut); !errors.Is(err, errStopped) {
+				t.Fatal(err)
+			}
+			f.catchUp(t)
+			if len(f.told) > 0 {
+				t.Errorf("told before it is settled: %v", f.told)
+			}
+			fatal(t, w.feed(t).Settle(t.Context(), ""))
+			f.catchUp(t)
+			f.wantEqual(t, "settled")
+			_, err = delta.Apply(t.Context(), o)
+			fatal(t, err)
+			f.catchUp(t)
+			f.wantEqual(t, "gone on with")
+		})
+	}
+}

@@ -1,0 +1,304 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"atlas/indexer/generation"
+	"atlas/internal/elastic"
+	"atlas/mappings"
+	"atlas/search/changes"
+	"atlas/search/query"
+)
+
+// Store keeps the feed. *postgres.System implements it.
+type Store interface {
+	FeedState(ctx context.Context) (changes.State, error)
+	BeginChanges(ctx context.Context, writer string, origin *string, keep bool) error
+	AppendChanges(ctx context.Context, writer string, list []changes.Change) error
+	UntoldChanges(ctx context.Context, d query.Dataset, after int64, limit int) ([]changes.Entry, error)
+	PreparePublication(ctx context.Context, writer string) (uuid.UUID, error)
+	Publish(ctx context.Context, writer string) error
+	EndChanges(ctx context.Context, writer string) error
+	StartFeedOver(ctx context.Context, id, accepted uuid.UUID) error
+}
+
+// Live reads the served generation in real time. *search.Engine implements it.
+type Live interface {
+	// Lookup returns the present public records of ids. Ids that the dataset does not
+	// have are missing.
+	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
+}
+
+// Feed writes the feed. Callers hold the lease of writers of global records. A nil
+// *Feed writes nothing.
+type Feed struct {
+	Store   Store
+	Elastic *elastic.Client
+	Names   mappings.Names
+	Live    Live
+	// Retry bounds how long a backend may be unavailable.
+	Retry elastic.Retry
+	// Window is how many records of two generations are compared at once; 0 means
+	// 5,000.
+	Window int
+}
+
+// BeginDelta makes a delta the writer of the feed, or lets it go on.
+func (f *Feed) BeginDelta(ctx context.Context, delta string) error {
+	if f == nil {
+		return nil
+	}
+	if err := f.Settle(ctx, delta); err != nil {
+		return err
+	}
+	return f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.BeginChanges(ctx, delta, nil, true) })
+}
+
+// Append writes changes that a delta is about to make.
+func (f *Feed) Append(ctx context.Context, delta string, list []changes.Change) error {
+	if f == nil || len(list) == 0 {
+		return nil
+	}
+	// After an unknown outcome the changes may be written twice, which does no harm.
+	return f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.AppendChanges(ctx, delta, list) })
+}
+
+// Publish tells what the writer wrote. Searches must see it. Published changes are not
+// published again.
+func (f *Feed) Publish(ctx context.Context, writer string) error {
+	if f == nil {
+		return nil
+	}
+	return f.Retry.Do(ctx, func(ctx context.Context) error {
+		state, err := f.Store.FeedState(ctx)
+		switch {
+		case err != nil || state.Writer != writer:
+			return err
+		case state.Tail == state.Head:
+			return f.Store.EndChanges(ctx, writer)
+		}
+		id, err := f.Store.PreparePublication(ctx, writer)
+		if err != nil {
+			return err
+		}
+		if err := f.keep(ctx, id); err != nil {
+			return err
+		}
+		return f.Store.Publish(ctx, writer)
+	})
+}
+
+// Switching is called before searches are switched between generations. from is "" if
+// the served indices are not those of one generation.
+func (f *Feed) Switching(ctx context.Context, from, to string) error {
+	if f == nil {
+		return nil
+	}
+	if err := f.Settle(ctx, ""); err != nil {
+		return err
+	}
+	return f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.BeginChanges(ctx, to, &from, false) })
+}
+
+// Switched is called after searches were switched to a generation: it compares it with
+// the one before and tells the differences. Called again, it goes on where a process was
+// killed.
+func (f *Feed) Switched(ctx context.Context, to string) error {
+	if f == nil {
+		return nil
+	}
+	var state changes.State
+	err := f.Retry.Do(ctx, func(ctx context.Context) (err error) {
+		state, err = f.Store.FeedState(ctx)
+		return err
+	})
+	if err != nil || state.Writer != to || !state.Switch {
+		return err
+	}
+	if state.Origin == to {
+		return f.Publish(ctx, to)
+	}
+	compared, err := f.compare(ctx, state.Origin, to)
+	if err != nil {
+		return err
+	}
+	if !compared {
+		return f.startOver(ctx)
+	}
+	return f.Publish(ctx, to)
+}
+
+// startOver makes every cursor too old: what changed since is not known.
+func (f *Feed) startOver(ctx context.Context) error {
+	return f.Retry.Do(ctx, func(ctx context.Context) error {
+		kept, err := f.kept(ctx)
+		if err != nil {
+			return err
+		}
+		return f.Store.StartFeedOver(ctx, uuid.New(), kept)
+	})
+}
+
+// Settle ends what a writer other than next left unfinished, and starts the feed over if
+// a backend was restored to an earlier time.
+func (f *Feed) Settle(ctx context.Context, next string) error {
+	var state changes.State
+	restored := false
+	err := f.Retry.Do(ctx, func(ctx context.Context) (err error) {
+		if state, err = f.Store.FeedState(ctx); err != nil {
+			return err
+		}
+		kept, err := f.kept(ctx)
+		restored = state.Restored(kept)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case restored:
+		return f.startOver(ctx)
+	case state.Writer == "" || state.Writer == next:
+		return nil
+	case state.Switch:
+		return f.settleSwitch(ctx, state)
+	}
+	if err := f.correct(ctx, state.Writer); err != nil {
+		return err
+	}
+	return f.Publish(ctx, state.Writer)
+}
+
+// Keep settles the feed if a writer left it unfinished, or a backend was restored. It does
+// nothing while somebody has the lease. Servers call it now and then.
+func (f *Feed) Keep(ctx context.Context, lease generation.Lease) error {
+	state, err := f.Store.FeedState(ctx)
+	if err != nil {
+		return err
+	}
+	kept, err := f.kept(ctx)
+	if err != nil || state.Writer == "" && !state.Restored(kept) {
+		return err
+	}
+	return generation.WithLease(ctx, lease, func(ctx context.Context) error { return f.Settle(ctx, "") })
+}
+
+// settleSwitch ends a switch whose process was killed.
+func (f *Feed) settleSwitch(ctx context.Context, state changes.State) error {
+	served, err := f.served(ctx)
+	if err != nil {
+		return err
+	}
+	if served == state.Writer {
+		return f.Switched(ctx, state.Writer)
+	}
+	return f.Retry.Do(ctx, func(ctx context.Context) error { // it did not happen
+		if err := f.Store.BeginChanges(ctx, state.Writer, &state.Origin, false); err != nil {
+			return err
+		}
+		return f.Store.EndChanges(ctx, state.Writer)
+	})
+}
+
+// served returns the generation that searches use, "" if they use several or none.
+func (f *Feed) served(ctx context.Context) (name string, err error) {
+	var all []generation.Index
+	err = f.Retry.Do(ctx, func(ctx context.Context) (err error) {
+		all, err = generation.Indices(ctx, f.Elastic, f.Names)
+		return err
+	})
+	return generation.ServedOf(f.Names, all), err
+}
+
+// correct writes what became of the records that an abandoned delta was about to change,
+// where it is not what the delta wrote.
+func (f *Feed) correct(ctx context.Context, delta string) error {
+	for _, d := range query.Datasets {
+		if err := f.Retry.Do(ctx, func(ctx context.Context) error { return f.Elastic.Refresh(ctx, f.Names.Alias(string(d))) }); err != nil {
+			return err
+		}
+		for after, more := int64(0), true; more; {
+			err := f.Retry.Do(ctx, func(ctx context.Context) error {
+				list, err := f.Store.UntoldChanges(ctx, d, after, correctPage)
+				if more = len(list) == correctPage; err != nil || len(list) == 0 {
+					return err
+				}
+				ids := make([]string, len(list))
+				for i, e := range list {
+					ids[i] = e.ID.String()
+				}
+				there, err := f.Live.Lookup(ctx, d, ids)
+				if err != nil {
+					return err
+				}
+				var corrections []changes.Change
+				for i, e := range list {
+					is := changes.Delete
+					if there[ids[i]] != nil {
+						is = changes.Upsert
+					}
+					if is != e.Op {
+						corrections = append(corrections, changes.Change{Dataset: d, ID: e.ID, Op: is})
+					}
+				}
+				after = list[len(list)-1].Seq
+				// The corrections come behind, are read again, and are right then.
+				return f.Store.AppendChanges(ctx, delta, corrections)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+const correctPage = 500
+
+// publication is the document that keeps the id of the last publication.
+type publication struct {
+	ID uuid.UUID `json:"publication"`
+}
+
+func (f *Feed) path() string { return "/" + f.Names.Feed() + "/_doc/last" }
+
+// kept returns the id that Elasticsearch has, zero for none.
+func (f *Feed) kept(ctx context.Context) (uuid.UUID, error) {
+	res, err := f.Elastic.Do(ctx, elastic.Request{Method: http.MethodGet, Path: f.path()})
+	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
+		return uuid.Nil, nil
+	}
+	if err != nil {
+		return uuid.Nil, err
+	}
+	var doc struct {
+		Source publication `json:"_source"`
+	}
+	err = json.Unmarshal(res.Body, &doc)
+	return doc.Source.ID, err
+}
+
+// keep stores the id in Elasticsearch.
+func (f *Feed) keep(ctx context.Context, id uuid.UUID) error {
+	body, err := json.Marshal(publication{id})
+	if err != nil {
+		return err
+	}
+	err = f.Elastic.CreateIndex(ctx, f.Names.Feed(), []byte(feedIndex))
+	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Type == "resource_already_exists_exception" {
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Elastic.Do(ctx, elastic.Request{Method: http.MethodPut, Path: f.path(), Body: body})
+	return err
+}
+
+// feedIndex creates the index of the document, which is read by its id alone.
+const feedIndex = `{"settings":{"index":{"number_of_shards":1,"auto_expand_replicas":"0-1"}},"mappings":{"dynamic":false}}`

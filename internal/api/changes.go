@@ -1,0 +1,108 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"atlas/internal/fault"
+	"atlas/internal/schema"
+	"atlas/search/changes"
+	"atlas/search/query"
+	"atlas/workspace"
+)
+
+// Changes tells what changed of global records. *changes.Reader implements it.
+type Changes interface {
+	Begin(ctx context.Context, r query.ChangesRequest) (changes.Position, error)
+	Wait(ctx context.Context, r query.ChangesRequest, after changes.Position, stop func() bool) (changes.Position, error)
+	Read(ctx context.Context, r query.ChangesRequest, after changes.Position) (changes.Answer, error)
+}
+
+func (s *Server) changesRoutes() []Route {
+	var routes []Route
+	for _, d := range catalogOrder {
+		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/changes", Operation: "read_" + string(d) + "_changes", Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, endpoint: takes(query.ChangesRule(d), s.readChanges), doc: operationDoc{
+			tag: tagData, summary: "Follow the changes of " + string(d),
+			text:     "What changed of the global records, in the order in which searches saw it: new, changed and deleted records, whether single changes or a new load brought them. A page has each record once, in its latest state. `{}` answers no changes, and a cursor from now on: taken before an export, the export and the changes after it are the data. Changes are kept for 90 days, unless the operator says otherwise.",
+			free:     "Without `records` it",
+			examples: []example{{"now", "A cursor from now on", []byte(`{}`)}, {"since", "What was told since a day, with two fields of each record", []byte(`{"since":"2026-01-31","records":true,"fields":["id","updated_at"],"limit":50}`)}},
+			data:     schema.Array(changeSchema(d), 0, query.MaxChanges), metadata: changesMetadataSchema, codes: []fault.Code{fault.CursorTooOld},
+		}})
+	}
+	return routes
+}
+
+func changeSchema(d query.Dataset) *schema.Schema {
+	return schema.Named(d.Title()+"Change", schema.Object(
+		schema.Required("id", schema.UUID()),
+		schema.Required("op", schema.OneOf(string(changes.Upsert), string(changes.Delete), string(changes.Leave)).Described("`upsert`: the record is new or has other values; `delete`: it is gone; `leave`: it does not match `filters`, whether or not it did before.")),
+		schema.Required("at", schema.Time().Described("When the change was told: searches saw it.")),
+		schema.Required("changed", schema.Array(schema.String("stage"), 0, 0).Described("The fields of an `upsert` that have other values; all of them where the record is new.")),
+		schema.Optional("record", recordSchema(d).Described("The record as it is now; only of an `upsert`, with `records`.")),
+	))
+}
+
+// changesMetadata is the metadata of a page of changes.
+type changesMetadata struct {
+	Next     string  `json:"next"`
+	CaughtUp bool    `json:"caught_up"`
+	Lag      float64 `json:"lag_s"`
+	Credits  int64   `json:"credits"`
+}
+
+var changesMetadataSchema = schema.Named("ChangesMetadata", schema.Object(
+	schema.Required("next", schema.Cursor().Described("The cursor of what follows.")),
+	schema.Required("caught_up", schema.Boolean().Described("Nothing follows yet.")),
+	schema.Required("lag_s", (&schema.Schema{Type: "number", Minimum: int64(0)}).Described("How many seconds ago the last change of the page was told; 0 if nothing follows.").Example(0)),
+	schema.Required("credits", schema.Integer(0, query.MaxChanges).Described("1 for each record.").Example(0)),
+))
+
+// renderedChange is a change in an answer.
+type renderedChange struct {
+	ID      string         `json:"id"`
+	Op      changes.Op     `json:"op"`
+	At      string         `json:"at"`
+	Changed []string       `json:"changed"`
+	Record  jsontext.Value `json:"record,omitzero"`
+}
+
+func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
+	after, err := s.Changes.Begin(c.Context(), r)
+	if err != nil {
+		return reply{}, err
+	}
+	metered := r.Records && r.Begins()
+	if !metered {
+		if err := c.unmetered(); err != nil {
+			return reply{}, err
+		}
+	}
+	// The rest of the time is for reading.
+	if r.Wait = min(r.Wait, s.RequestTimeout*2/3); r.Wait > 0 && r.Begins() {
+		err := c.wait(func() (err error) {
+			after, err = s.Changes.Wait(c.Context(), r, after, s.load.draining.Load)
+			return err
+		})
+		if err != nil {
+			return reply{}, err
+		}
+	}
+	if metered {
+		return c.metered(r.Limit, func(ctx context.Context) (reply, int, error) {
+			a, err := s.Changes.Read(ctx, r, after)
+			return changesReply(a), a.Delivered, err
+		})
+	}
+	a, err := s.Changes.Read(c.Context(), r, after)
+	return changesReply(a), err
+}
+
+func changesReply(a changes.Answer) reply {
+	items := make([]renderedChange, len(a.Items))
+	for i, item := range a.Items {
+		items[i] = renderedChange{item.ID, item.Op, item.At.UTC().Format(workspace.TimeFormat), item.Changed, item.Record}
+	}
+	return reply{items, changesMetadata{a.Next, a.CaughtUp, a.Lag.Round(time.Millisecond).Seconds(), int64(a.Delivered)}}
+}

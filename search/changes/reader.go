@@ -1,0 +1,230 @@
+package changes
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/internal/scan"
+	"atlas/internal/timer"
+	"atlas/search/query"
+)
+
+// Store has the feed. *postgres.Store implements it.
+type Store interface {
+	// FeedHead is the end of the feed, and when it was told.
+	FeedHead(ctx context.Context) (Position, time.Time, error)
+	// FeedAt is the place of a time; known is false if it was forgotten.
+	FeedAt(ctx context.Context, at time.Time) (p Position, known bool, err error)
+	// ChangesAfter is the page after a position; known is false if it was forgotten.
+	ChangesAfter(ctx context.Context, d query.Dataset, after Position, limit int) (page Page, known bool, err error)
+}
+
+// Records reads global records. *search.Engine implements it.
+type Records interface {
+	Lookup(ctx context.Context, d query.Dataset, ids []string) (map[string]jsontext.Value, error)
+	Search(ctx context.Context, q query.Query) (query.Page, error)
+}
+
+// Cursors signs what clients send back. *search.Cursors implements it.
+type Cursors interface {
+	Seal(purpose string, data []byte) string
+	Open(purpose, cursor string) (data []byte, ok bool)
+}
+
+// Reader answers requests for changes.
+type Reader struct {
+	Store   Store
+	Records Records
+	Cursors Cursors
+}
+
+// Item is a change as it is answered.
+type Item struct {
+	ID string
+	Op Op
+	// At is when it was told.
+	At time.Time
+	// Changed are the names of the fields of an Upsert that have other values.
+	Changed []string
+	// Record is the present record of an Upsert; nil if it is not asked for.
+	Record jsontext.Value
+}
+
+// Answer answers a request.
+type Answer struct {
+	Items    []Item
+	Next     string
+	CaughtUp bool
+	// Lag is how long ago the last change before Next was told; 0 if there is no later
+	// one.
+	Lag time.Duration
+	// Delivered is the number of records.
+	Delivered int
+}
+
+// errTooOld says that the feed does not have all that followed a place.
+var errTooOld = fault.New(fault.CursorTooOld, "the feed of changes does not have everything since then anymore: ask for changes with {} to get a new cursor, then read all records again")
+
+// Begin returns the position of a request. Errors: BadRequest for a cursor that is not
+// the dataset's, CursorTooOld.
+func (r *Reader) Begin(ctx context.Context, req query.ChangesRequest) (Position, error) {
+	switch {
+	case req.Cursor != "":
+		return r.open(req.Dataset, req.Cursor)
+	case !req.Since.IsZero():
+		p, known, err := r.Store.FeedAt(ctx, req.Since)
+		if err == nil && !known {
+			err = errTooOld
+		}
+		return p, err
+	}
+	p, _, err := r.Store.FeedHead(ctx)
+	return p, err
+}
+
+// waitEvery is how often Wait looks.
+const waitEvery = 500 * time.Millisecond
+
+// Wait waits until a change of the dataset is told after the position, for as long as the
+// request says, or until stop says so. It returns the position or a later one before the
+// change.
+func (r *Reader) Wait(ctx context.Context, req query.ChangesRequest, after Position, stop func() bool) (Position, error) {
+	for until := time.Now().Add(req.Wait); !stop(); {
+		head, _, err := r.Store.FeedHead(ctx)
+		if err != nil {
+			return after, err
+		}
+		if head != after {
+			page, known, err := r.Store.ChangesAfter(ctx, req.Dataset, after, 1)
+			if err != nil || !known || len(page.Entries) > 0 {
+				return after, err // Read says that it is not known
+			}
+			after = page.Next
+		}
+		left := time.Until(until)
+		if left <= 0 {
+			break
+		}
+		if err := timer.Sleep(ctx, min(left, waitEvery)); err != nil {
+			return after, err
+		}
+	}
+	return after, nil
+}
+
+// Read answers a request from a position on.
+func (r *Reader) Read(ctx context.Context, req query.ChangesRequest, after Position) (Answer, error) {
+	page, known, err := r.Store.ChangesAfter(ctx, req.Dataset, after, req.Limit)
+	if err == nil && !known {
+		err = errTooOld
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{Items: make([]Item, len(page.Entries)), Next: r.seal(req.Dataset, page.Next), CaughtUp: page.CaughtUp}
+	if !page.CaughtUp {
+		a.Lag = max(0, time.Since(page.Told))
+	}
+	var ids []string
+	for i, e := range page.Entries {
+		a.Items[i] = Item{ID: e.ID.String(), Op: e.Op, At: e.At, Changed: e.Fields}
+		if e.Op == Upsert && e.Fields == nil {
+			a.Items[i].Changed = allFields[req.Dataset]
+		}
+		if e.Op != Upsert {
+			a.Items[i].Changed = []string{}
+			continue
+		}
+		ids = append(ids, a.Items[i].ID)
+	}
+	if len(ids) == 0 || !req.Records && !req.Filtered() {
+		return a, nil
+	}
+	found, err := r.records(ctx, req, ids)
+	if err != nil {
+		return Answer{}, err
+	}
+	gone := Delete // since; the feed will tell it
+	if req.Filtered() {
+		gone = Leave
+	}
+	for i := range a.Items {
+		item := &a.Items[i]
+		if item.Op != Upsert {
+			continue
+		}
+		record := found[item.ID]
+		if record == nil {
+			item.Op, item.Changed = gone, []string{}
+			continue
+		}
+		if !req.Records {
+			continue
+		}
+		if item.Record, err = req.Fields.Select(record); err != nil {
+			return Answer{}, err
+		}
+		a.Delivered++
+	}
+	return a, nil
+}
+
+// records returns the present records of ids, only those that match the request's
+// filters.
+func (r *Reader) records(ctx context.Context, req query.ChangesRequest, ids []string) (map[string]jsontext.Value, error) {
+	if !req.Filtered() {
+		return r.Records.Lookup(ctx, req.Dataset, ids)
+	}
+	id, _ := query.FieldNamed(req.Dataset, "id")
+	q := req.Query
+	q.Where = append(query.All{query.Terms{Field: &id, Values: ids}}, q.Where...)
+	q.Sort, q.Limit = query.DefaultSort(req.Dataset), len(ids)
+	page, err := r.Records.Search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]jsontext.Value, len(page.Rows))
+	for _, row := range page.Rows {
+		err := scan.Pick(row, []string{"id"}, func(_ int, value jsontext.Value) {
+			found[string(value[1:len(value)-1])] = row
+		})
+		if err != nil {
+			return nil, fault.Wrap(err, fault.Internal, "a record is unreadable")
+		}
+	}
+	return found, nil
+}
+
+// allFields are the names of the fields of each dataset.
+var allFields = func() map[query.Dataset][]string {
+	all := map[query.Dataset][]string{}
+	for _, d := range query.Datasets {
+		for _, f := range query.Fields(d) {
+			all[d] = append(all[d], f.Name)
+		}
+	}
+	return all
+}()
+
+// A cursor is the publication and the sequence number of a position.
+const cursorSize = 16 + 8
+
+func purpose(d query.Dataset) string { return fmt.Sprintf("changes of %s", d) }
+
+func (r *Reader) seal(d query.Dataset, p Position) string {
+	return r.Cursors.Seal(purpose(d), binary.BigEndian.AppendUint64(p.Publication[:], uint64(p.Seq))) // #nosec G115 -- never negative
+}
+
+func (r *Reader) open(d query.Dataset, cursor string) (Position, error) {
+	data, ok := r.Cursors.Open(purpose(d), cursor)
+	if !ok || len(data) != cursorSize {
+		return Position{}, fault.New(fault.BadRequest, "cursor is not a cursor of the changes of %s: send metadata.next as it was answered, or leave it out to begin now", d)
+	}
+	return Position{uuid.UUID(data[:16]), int64(binary.BigEndian.Uint64(data[16:]))}, nil // #nosec G115 -- signed by us
+}

@@ -1,0 +1,178 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/internal/fault"
+	"atlas/search/changes"
+	"atlas/search/query"
+)
+
+// The statements of the writer of the feed of changes of global records. One process
+// at a time writes: the one with the lease of writers of global records. A process that
+// lost the lease is refused, because its name is not that of the writer anymore.
+
+// errOtherWriter says that the caller is not the writer of the feed anymore.
+var errOtherWriter = fault.New(fault.Internal, "another process has gone on with the feed of changes")
+
+// FeedState returns the state of the feed.
+func (s *System) FeedState(ctx context.Context) (state changes.State, err error) {
+	var writer, origin *string
+	err = s.pool.QueryRow(ctx, `SELECT head, tail, latest, publishing, accepted, writer, origin FROM data_feed`).
+		Scan(&state.Head, &state.Tail, &state.Latest, &state.Publishing, &state.Accepted, &writer, &origin)
+	if writer != nil {
+		state.Writer = *writer
+	}
+	if origin != nil {
+		state.Switch, state.Origin = true, *origin
+	}
+	return state, toFault(err)
+}
+
+// BeginChanges makes writer the writer of the feed. What an earlier one wrote and did
+// not publish is removed, unless it has the same name and keep is set. origin is that of
+// a switch of generations; nil: it is none.
+func (s *System) BeginChanges(ctx context.Context, writer string, origin *string, keep bool) error {
+	state, err := s.FeedState(ctx)
+	if err != nil || keep && state.Writer == writer {
+		return err
+	}
+	// Nobody sees these, so it need not be one transaction.
+	if err := s.deleteChanges(ctx, `seq > (SELECT head FROM data_feed)`); err != nil {
+		return err
+	}
+	_, err = s.pool.Exec(ctx, `UPDATE data_feed SET tail = head, publishing = NULL, writer = $1, origin = $2`, writer, origin)
+	return toFault(err)
+}
+
+// AppendChanges writes changes. They are not told before Publish.
+func (s *System) AppendChanges(ctx context.Context, writer string, list []changes.Change) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var tail int64
+		err := tx.QueryRow(ctx, `UPDATE data_feed SET tail = tail + $2 WHERE writer = $1 RETURNING tail`, writer, len(list)).Scan(&tail)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errOtherWriter
+		}
+		if err != nil {
+			return err
+		}
+		first := tail - int64(len(list)) + 1
+		datasets, ids, ops, fields := make([]string, len(list)), make([]uuid.UUID, len(list)), make([]string, len(list)), make([]*string, len(list))
+		for i, c := range list {
+			datasets[i], ids[i], ops[i] = string(c.Dataset), c.ID, string(c.Op)
+			if c.Fields != nil {
+				joined := strings.Join(c.Fields, ",")
+				fields[i] = &joined
+			}
+		}
+		_, err = tx.Exec(ctx, `
+			INSERT INTO data_changes (dataset, seq, record_id, op, changed)
+			SELECT dataset, $1 + place - 1, id, op, string_to_array(fields, ',')
+			FROM unnest($2::text[], $3::uuid[], $4::text[], $5::text[]) WITH ORDINALITY AS c (dataset, id, op, fields, place)`,
+			first, datasets, ids, ops, fields)
+		return err
+	}))
+}
+
+// UntoldChanges returns changes of a dataset that are not published, at most limit after
+// a place.
+func (s *System) UntoldChanges(ctx context.Context, d query.Dataset, after int64, limit int) ([]changes.Entry, error) {
+	return collect(ctx, s, func(row pgx.CollectableRow) (e changes.Entry, err error) {
+		e.Dataset = d
+		err = row.Scan(&e.Seq, &e.ID, &e.Op)
+		return e, err
+	}, `SELECT seq, record_id, op FROM data_changes
+		WHERE dataset = $1 AND seq > greatest($2, (SELECT head FROM data_feed)) ORDER BY seq LIMIT $3`, string(d), after, limit)
+}
+
+// PreparePublication stores the id of the next publication, unless one is stored already,
+// and returns it.
+func (s *System) PreparePublication(ctx context.Context, writer string) (id uuid.UUID, err error) {
+	err = s.pool.QueryRow(ctx, `UPDATE data_feed SET publishing = coalesce(publishing, $2) WHERE writer = $1 RETURNING publishing`, writer, uuid.New()).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return id, errOtherWriter
+	}
+	return id, toFault(err)
+}
+
+// Publish tells what the writer wrote, under the prepared id, and ends its work.
+func (s *System) Publish(ctx context.Context, writer string) error {
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		var head int64
+		err := tx.QueryRow(ctx, `
+			UPDATE data_feed SET head = tail, latest = publishing, publishing = NULL, accepted = NULL, writer = NULL, origin = NULL
+			WHERE writer = $1 AND publishing IS NOT NULL RETURNING head`, writer).Scan(&head)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errOtherWriter
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO data_publications (id, head, published_at) SELECT latest, head, clock_timestamp() FROM data_feed`)
+		return err
+	}))
+}
+
+// EndChanges ends the work of a writer that wrote nothing.
+func (s *System) EndChanges(ctx context.Context, writer string) error {
+	_, err := s.pool.Exec(ctx, `UPDATE data_feed SET publishing = NULL, writer = NULL, origin = NULL WHERE writer = $1 AND head = tail`, writer)
+	return toFault(err)
+}
+
+// StartFeedOver makes every position in the feed too old and ends the work of its
+// writer. id is the id of a publication, accepted what Elasticsearch has as the last one.
+func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID) error {
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `
+			UPDATE data_feed SET forgotten = tail + 1, head = tail + 1, tail = tail + 1, latest = $1, publishing = NULL, accepted = $2, writer = NULL, origin = NULL`,
+			id, accepted); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM data_publications`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO data_publications (id, head, published_at) SELECT latest, head, clock_timestamp() FROM data_feed`)
+		return err
+	}))
+}
+
+// ForgetChanges deletes changes that were told longer ago than age, and those before the
+// feed was last started over.
+func (s *System) ForgetChanges(ctx context.Context, age time.Duration) error {
+	// The last publication of that age: a cursor from then still has all that followed.
+	if _, err := s.pool.Exec(ctx, `
+		UPDATE data_feed SET forgotten = greatest(forgotten, coalesce((
+			SELECT max(head) FROM data_publications WHERE published_at < clock_timestamp() - $1::interval), 0))`, age); err != nil {
+		return toFault(err)
+	}
+	if _, err := s.pool.Exec(ctx, `DELETE FROM data_publications WHERE head < (SELECT forgotten FROM data_feed)`); err != nil {
+		return toFault(err)
+	}
+	return s.deleteChanges(ctx, `seq <= (SELECT forgotten FROM data_feed)`)
+}
+
+// deleteChanges deletes the changes that meet a condition, some in each statement.
+func (s *System) deleteChanges(ctx context.Context, condition string) error {
+	const atOnce = 10_000
+	for _, d := range query.Datasets {
+		for deleted := int64(atOnce); deleted == atOnce; {
+			tag, err := s.pool.Exec(ctx, `
+				DELETE FROM data_changes WHERE dataset = $1 AND seq IN (
+					SELECT seq FROM data_changes WHERE dataset = $1 AND `+condition+` ORDER BY seq LIMIT $2)`, string(d), atOnce)
+			if err != nil {
+				return toFault(err)
+			}
+			deleted = tag.RowsAffected()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package postgres
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/search/changes"
+	"atlas/search/query"
+)
+
+// FeedHead returns the end of the feed, and when it was told: zero if nothing was.
+func (s *Store) FeedHead(ctx context.Context) (changes.Position, time.Time, error) {
+	return s.position(ctx, `SELECT f.latest, f.head, p.published_at FROM data_feed f LEFT JOIN data_publications p ON p.id = f.latest`)
+}
+
+// FeedAt returns the place in the feed of a time, and whether it is known: what was told
+// before is behind it, what was told later after it.
+func (s *Store) FeedAt(ctx context.Context, at time.Time) (p changes.Position, known bool, err error) {
+	// Of several publications at one time the last one counts.
+	p, _, err = s.position(ctx, `SELECT id, head, published_at FROM data_publications WHERE published_at <= $1 ORDER BY head DESC LIMIT 1`, at)
+	if noRows(err) {
+		err = s.pool.QueryRow(ctx, `SELECT forgotten = 0 FROM data_feed`).Scan(&known)
+		return changes.Position{}, known, toFault(err)
+	}
+	return p, err == nil, err
+}
+
+func (s *Store) position(ctx context.Context, sql string, args ...any) (p changes.Position, told time.Time, err error) {
+	var id uuid.NullUUID
+	var at *time.Time
+	err = s.pool.QueryRow(ctx, sql, args...).Scan(&id, &p.Seq, &at)
+	p.Publication = id.UUID
+	if at != nil {
+		told = *at
+	}
+	if noRows(err) {
+		return p, told, err
+	}
+	return p, told, toFault(err)
+}
+
+// ChangesAfter returns the part of a dataset's feed after a position, of at most limit
+// changes. known is false if the feed does not have all that followed the position.
+func (s *Store) ChangesAfter(ctx context.Context, d query.Dataset, after changes.Position, limit int) (page changes.Page, known bool, err error) {
+	head, told, err := s.FeedHead(ctx)
+	if err != nil {
+		return page, false, err
+	}
+	page.Next, page.CaughtUp, page.Told = head, true, told
+	if after.Seq < head.Seq {
+		if err := s.readChanges(ctx, d, after, head, limit, &page); err != nil {
+			return page, false, err
+		}
+	}
+	// After the rows were read, so that none of them was forgotten in between.
+	err = s.pool.QueryRow(ctx, `
+		SELECT $2 >= forgotten AND $2 <= $3 AND ($1::uuid = '00000000-0000-0000-0000-000000000000' OR EXISTS (SELECT FROM data_publications WHERE id = $1))
+		FROM data_feed`, after.Publication, after.Seq, head.Seq).Scan(&known)
+	return page, known, toFault(err)
+}
+
+// readChanges reads the rows of the page. What became of their records later is told
+// later, but for that a record is gone, or there again.
+func (s *Store) readChanges(ctx context.Context, d query.Dataset, after, head changes.Position, limit int, page *changes.Page) error {
+	rows, err := s.pool.Query(ctx, `
+		SELECT seq, record_id, op, changed FROM data_changes WHERE dataset = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4`,
+		string(d), after.Seq, head.Seq, limit)
+	if err != nil {
+		return toFault(err)
+	}
+	places := make(map[uuid.UUID]int, limit)
+	e, count := changes.Entry{}, 0
+	_, err = pgx.ForEachRow(rows, []any{&e.Seq, &e.ID, &e.Op, &e.Fields}, func() error {
+		e.Dataset = d
+		count++
+		if i, again := places[e.ID]; again {
+			page.Entries[i].Change = page.Entries[i].Then(e.Change)
+		} else {
+			places[e.ID] = len(page.Entries)
+			page.Entries = append(page.Entries, e)
+		}
+		e.Fields = nil
+		return nil
+	})
+	if err != nil || count == 0 {
+		return toFault(err)
+	}
+	if err := s.setTold(ctx, page); err != nil {
+		return err
+	}
+	if count < limit || e.Seq == head.Seq {
+		return nil
+	}
+	page.Next.Seq, page.CaughtUp, page.Told = e.Seq, false, page.Entries[len(page.Entries)-1].At
+	ids := slices.Collect(maps.Keys(places))
+	rows, err = s.pool.Query(ctx, `
+		SELECT r.id, later.op FROM unnest($4::uuid[]) r (id)
+		CROSS JOIN LATERAL (SELECT op FROM data_changes WHERE dataset = $1 AND record_id = r.id AND seq > $2 AND seq <= $3 ORDER BY seq DESC LIMIT 1) later`,
+		string(d), e.Seq, head.Seq, ids)
+	if err != nil {
+		return toFault(err)
+	}
+	var later changes.Change
+	_, err = pgx.ForEachRow(rows, []any{&later.ID, &later.Op}, func() error {
+		page.Entries[places[later.ID]].Op = later.Op
+		return nil
+	})
+	return toFault(err)
+}
+
+// setTold sets when the entries were told.
+func (s *Store) setTold(ctx context.Context, page *changes.Page) error {
+	first, last := page.Entries[0].Seq, page.Entries[len(page.Entries)-1].Seq
+	rows, err := s.pool.Query(ctx, `
+		SELECT head, published_at FROM data_publications
+		WHERE head >= $1 AND head <= (SELECT min(head) FROM data_publications WHERE head >= $2) ORDER BY head`, first, last)
+	if err != nil {
+		return toFault(err)
+	}
+	var head int64
+	var at time.Time
+	i := 0
+	_, err = pgx.ForEachRow(rows, []any{&head, &at}, func() error {
+		for ; i < len(page.Entries) && page.Entries[i].Seq <= head; i++ {
+			page.Entries[i].At = at
+		}
+		return nil
+	})
+	return toFault(err)
+}
