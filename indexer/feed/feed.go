@@ -3,7 +3,9 @@ package feed
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -44,6 +46,8 @@ type Feed struct {
 	Live    Live
 	// Retry bounds how long a backend may be unavailable.
 	Retry elastic.Retry
+	// Log gets how long generations were compared. Nil means no log.
+	Log *slog.Logger
 	// Window is how many records of two generations are compared at once; 0 means
 	// 5,000.
 	Window int
@@ -124,12 +128,16 @@ func (f *Feed) Switched(ctx context.Context, to string) error {
 	if state.Origin == to {
 		return f.Publish(ctx, to)
 	}
+	began := time.Now()
 	compared, err := f.compare(ctx, state.Origin, to)
 	if err != nil {
 		return err
 	}
 	if !compared {
 		return f.startOver(ctx)
+	}
+	if f.Log != nil {
+		f.Log.Info("the generations are compared", "from", state.Origin, "to", to, "seconds", time.Since(began).Seconds())
 	}
 	return f.Publish(ctx, to)
 }

@@ -99,6 +99,7 @@ func (c *Load) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	defer stop()
 	shown := &loadProgress{to: s.Err}
+	w.feed.Log = log
 	report, err := indexer.Load(ctx, indexer.Options{
 		Dir: c.Dir, Elastic: w.elastic, Names: c.Names(), Settings: mappings.Settings{Shards: c.Shards, Replicas: c.Replicas}, Unreplicated: c.Unreplicated,
 		Lease: c.lease(w.System, s.Err), Listener: w.listener, Feed: w.feed, AllowMissing: c.AllowMissing,
