@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-
 	"github.com/google/uuid"
 
 	"atlas/internal/auth"
