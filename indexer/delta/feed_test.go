@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -381,6 +382,49 @@ func TestFeedOfAKilledDelta(t *testing.T) {
 			fatal(t, err)
 			f.catchUp(t)
 			f.wantEqual(t, "gone on with")
+		})
+	}
+}
+
+// A delta goes on although somebody else has settled its changes meanwhile, because it
+// lost its lease: what it wrote then is told when it is applied again.
+func TestFeedOfADeltaThatWritesLate(t *testing.T) {
+	t.Parallel()
+	for name, stopped := range map[string]bool{"and is stopped": true, "and goes on": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"`+account(1)+`","name":"One"}`, `{"id":"`+account(2)+`","name":"Two"}`)}))
+			fatal(t, err)
+			f := w.follower(t)
+			o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"`+account(1)+`","name":"Uno"}`, `{"id":"`+account(2)+`","deleted":true}`, `{"id":"`+account(3)+`","name":"Three"}`, `{"id":"`+account(4)+`","name":"Four"}`)})
+			o.Feed, o.Page = w.feed(t), 3
+			ctx, stop := context.WithCancelCause(t.Context())
+			defer stop(nil)
+			var settled sync.Once
+			o.Elastic = searchtest.NewClient(t, proxy(t, func(_ http.ResponseWriter, r *http.Request, body []byte) []byte {
+				if isBulk(r) {
+					settled.Do(func() {
+						if err := w.feed(t).Settle(t.Context(), ""); err != nil {
+							t.Error(err)
+						}
+						f.catchUp(t)
+					})
+				}
+				return body
+			}, func(r *http.Request) {
+				if isBulk(r) && stopped {
+					stop(errStopped)
+				}
+			}))
+			if _, err := delta.Apply(ctx, o); err == nil {
+				t.Error("the delta does not notice")
+			}
+			o.Elastic = w.elastic
+			_, err = delta.Apply(t.Context(), o)
+			fatal(t, err)
+			f.catchUp(t)
+			f.wantEqual(t, "applied again")
 		})
 	}
 }

@@ -60,9 +60,10 @@ func (f *Feed) BeginDelta(ctx context.Context, delta string) error {
 	return f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.BeginChanges(ctx, delta, nil, true) })
 }
 
-// Append writes changes that a delta is about to make.
+// Append writes changes that a delta is about to make. Even without changes it fails if
+// the delta is not the writer anymore.
 func (f *Feed) Append(ctx context.Context, delta string, list []changes.Change) error {
-	if f == nil || len(list) == 0 {
+	if f == nil {
 		return nil
 	}
 	// After an unknown outcome the changes may be written twice, which does no harm.

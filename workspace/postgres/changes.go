@@ -51,18 +51,16 @@ func (s *System) BeginChanges(ctx context.Context, writer string, origin *string
 	return toFault(err)
 }
 
-// AppendChanges writes changes. They are not told before Publish.
+// AppendChanges writes changes. They are not told before Publish. Without changes it
+// checks that the caller is the writer.
 func (s *System) AppendChanges(ctx context.Context, writer string, list []changes.Change) error {
-	if len(list) == 0 {
-		return nil
-	}
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var tail int64
 		err := tx.QueryRow(ctx, `UPDATE data_feed SET tail = tail + $2 WHERE writer = $1 RETURNING tail`, writer, len(list)).Scan(&tail)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errOtherWriter
 		}
-		if err != nil {
+		if err != nil || len(list) == 0 {
 			return err
 		}
 		first := tail - int64(len(list)) + 1
