@@ -428,3 +428,46 @@ func TestFeedOfADeltaThatWritesLate(t *testing.T) {
 		})
 	}
 }
+
+// Searches use another generation and nobody was told: a writer that lost its lease
+// switched late, or does not know the feed.
+func TestFeedNoticesAnotherGeneration(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	files := map[query.Dataset]string{query.Accounts: lines(`{"id":"`+account(1)+`","name":"One"}`, `{"id":"`+account(2)+`","name":"Two"}`)}
+	w.load(t, files)
+	early, known, err := w.databases.OpenApp(t, postgres.Options{MaxConns: 2}).FeedAt(t.Context(), time.Now().Add(-time.Hour))
+	if err != nil {
+		t.Fatal(err, early, known)
+	}
+	fatal(t, w.feed(t).Settle(t.Context(), ""))
+	f := w.follower(t)
+	if _, known, err := f.store.FeedAt(t.Context(), time.Now().Add(-time.Hour)); known || err != nil {
+		t.Errorf("a time before the feed is known: %v", err)
+	}
+	files[query.Accounts] = lines(`{"id":"`+account(1)+`","name":"Uno"}`, `{"id":"`+account(3)+`","name":"Three"}`)
+	w.load(t, files)
+	fatal(t, w.feed(t).Settle(t.Context(), ""))
+	f.catchUp(t)
+	f.wantEqual(t, "after a load that told nobody")
+
+	// The feed is settled between the announcement of a switch and the switch.
+	files[query.Accounts] = lines(`{"id":"`+account(1)+`","name":"Un"}`, `{"id":"`+account(4)+`","name":"Four"}`)
+	o := w.loadOptions(t, files)
+	o.Elastic = searchtest.NewClient(t, proxy(t, func(_ http.ResponseWriter, r *http.Request, body []byte) []byte {
+		if strings.HasSuffix(r.URL.Path, "/_aliases") && r.Method == http.MethodPost {
+			if err := w.feed(t).Settle(t.Context(), ""); err != nil {
+				t.Error(err)
+			}
+		}
+		return body
+	}, nil))
+	_, err = indexer.Load(t.Context(), o)
+	fatal(t, err)
+	fatal(t, w.feed(t).Settle(t.Context(), ""))
+	f.catchUp(t)
+	f.wantEqual(t, "after a late switch")
+	if f.restarts > 0 {
+		t.Error("the feed started over")
+	}
+}

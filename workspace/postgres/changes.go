@@ -24,8 +24,8 @@ var errOtherWriter = fault.New(fault.Internal, "another process has gone on with
 // FeedState returns the state of the feed.
 func (s *System) FeedState(ctx context.Context) (state changes.State, err error) {
 	var writer, origin *string
-	err = s.pool.QueryRow(ctx, `SELECT head, tail, latest, publishing, accepted, writer, origin FROM data_feed`).
-		Scan(&state.Head, &state.Tail, &state.Latest, &state.Publishing, &state.Accepted, &writer, &origin)
+	err = s.pool.QueryRow(ctx, `SELECT head, tail, latest, publishing, accepted, writer, origin, generation FROM data_feed`).
+		Scan(&state.Head, &state.Tail, &state.Latest, &state.Publishing, &state.Accepted, &writer, &origin, &state.Generation)
 	if writer != nil {
 		state.Writer = *writer
 	}
@@ -107,7 +107,7 @@ func (s *System) Publish(ctx context.Context, writer string) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var head int64
 		err := tx.QueryRow(ctx, `
-			UPDATE data_feed SET head = tail, latest = publishing, publishing = NULL, accepted = NULL, writer = NULL, origin = NULL
+			UPDATE data_feed SET head = tail, latest = publishing, publishing = NULL, accepted = NULL, `+ended+`
 			WHERE writer = $1 AND publishing IS NOT NULL RETURNING head`, writer).Scan(&head)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errOtherWriter
@@ -120,19 +120,23 @@ func (s *System) Publish(ctx context.Context, writer string) error {
 	}))
 }
 
+// ended ends the work of the writer. A switch is told then.
+const ended = `writer = NULL, origin = NULL, generation = CASE WHEN origin IS NULL THEN generation ELSE writer END`
+
 // EndChanges ends the work of a writer that wrote nothing.
 func (s *System) EndChanges(ctx context.Context, writer string) error {
-	_, err := s.pool.Exec(ctx, `UPDATE data_feed SET publishing = NULL, writer = NULL, origin = NULL WHERE writer = $1 AND head = tail`, writer)
+	_, err := s.pool.Exec(ctx, `UPDATE data_feed SET publishing = NULL, `+ended+` WHERE writer = $1 AND head = tail`, writer)
 	return toFault(err)
 }
 
 // StartFeedOver makes every position in the feed too old and ends the work of its
-// writer. id is the id of a publication, accepted what Elasticsearch has as the last one.
-func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID) error {
+// writer. id is the id of a publication, accepted what Elasticsearch has as the last one,
+// generation the one that searches use.
+func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
-			UPDATE data_feed SET forgotten = tail + 1, head = tail + 1, tail = tail + 1, latest = $1, publishing = NULL, accepted = $2, writer = NULL, origin = NULL`,
-			id, accepted); err != nil {
+			UPDATE data_feed SET forgotten = tail + 1, head = tail + 1, tail = tail + 1, latest = $1, publishing = NULL, accepted = $2, writer = NULL, origin = NULL, generation = $3`,
+			id, accepted, generation); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `DELETE FROM data_publications`); err != nil {
