@@ -71,16 +71,22 @@ func (f *Feed) Append(ctx context.Context, delta string, list []changes.Change) 
 }
 
 // Publish tells what the writer wrote. Searches must see it. Published changes are not
-// published again.
+// published again. If a backend was restored meanwhile, the feed starts over instead.
 func (f *Feed) Publish(ctx context.Context, writer string) error {
 	if f == nil {
 		return nil
 	}
 	return f.Retry.Do(ctx, func(ctx context.Context) error {
 		state, err := f.Store.FeedState(ctx)
-		switch {
-		case err != nil || state.Writer != writer:
+		if err != nil || state.Writer != writer {
 			return err
+		}
+		kept, err := f.kept(ctx)
+		switch {
+		case err != nil:
+			return err
+		case state.Restored(kept):
+			return f.startOver(ctx)
 		case state.Tail == state.Head:
 			return f.Store.EndChanges(ctx, writer)
 		}
@@ -145,6 +151,13 @@ func (f *Feed) startOver(ctx context.Context) error {
 		served, err := f.served(ctx)
 		if err != nil {
 			return err
+		}
+		if served != "" { // an export after the new cursors has all that was written before
+			for _, d := range query.Datasets {
+				if err := f.Elastic.Refresh(ctx, f.Names.Alias(string(d))); err != nil {
+					return err
+				}
+			}
 		}
 		return f.Store.StartFeedOver(ctx, uuid.New(), kept, served)
 	})

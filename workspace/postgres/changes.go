@@ -37,17 +37,28 @@ func (s *System) FeedState(ctx context.Context) (state changes.State, err error)
 
 // BeginChanges makes writer the writer of the feed. What an earlier one wrote and did
 // not publish is removed, unless it has the same name and keep is set. origin is that of
-// a switch of generations; nil: it is none.
+// a switch of generations; nil: it is none. It fails if another delta is the writer: it
+// began after the caller settled the feed.
 func (s *System) BeginChanges(ctx context.Context, writer string, origin *string, keep bool) error {
 	state, err := s.FeedState(ctx)
-	if err != nil || keep && state.Writer == writer {
+	switch {
+	case err != nil || keep && state.Writer == writer:
 		return err
+	case state.Writer != "" && state.Writer != writer && !state.Switch:
+		return errOtherWriter
 	}
 	// Nobody sees these, so it need not be one transaction.
-	if err := s.deleteChanges(ctx, `seq > (SELECT head FROM data_feed)`); err != nil {
-		return err
+	if state.Tail > state.Head {
+		if err := s.deleteChanges(ctx, `seq > (SELECT head FROM data_feed)`); err != nil {
+			return err
+		}
 	}
-	_, err = s.pool.Exec(ctx, `UPDATE data_feed SET tail = head, publishing = NULL, writer = $1, origin = $2`, writer, origin)
+	tag, err := s.pool.Exec(ctx, `
+		UPDATE data_feed SET tail = head, publishing = NULL, writer = $1, origin = $2
+		WHERE coalesce(writer, '') = $3 AND tail = $4 AND head = $5`, writer, origin, state.Writer, state.Tail, state.Head)
+	if err == nil && tag.RowsAffected() == 0 {
+		return errOtherWriter
+	}
 	return toFault(err)
 }
 
