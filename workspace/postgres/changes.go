@@ -173,14 +173,15 @@ func (s *System) ForgetChanges(ctx context.Context, age time.Duration) error {
 	return s.deleteChanges(ctx, `seq <= (SELECT forgotten FROM data_feed)`)
 }
 
-// deleteChanges deletes the changes that meet a condition, some in each statement.
+// deleteChanges deletes the changes that meet a condition, some in each statement. By
+// ctid, because a join on seq would read the whole table each time.
 func (s *System) deleteChanges(ctx context.Context, condition string) error {
 	const atOnce = 10_000
 	for _, d := range query.Datasets {
 		for deleted := int64(atOnce); deleted == atOnce; {
 			tag, err := s.pool.Exec(ctx, `
-				DELETE FROM data_changes WHERE dataset = $1 AND seq IN (
-					SELECT seq FROM data_changes WHERE dataset = $1 AND `+condition+` ORDER BY seq LIMIT $2)`, string(d), atOnce)
+				DELETE FROM data_changes WHERE ctid = ANY (ARRAY(
+					SELECT ctid FROM data_changes WHERE dataset = $1 AND `+condition+` ORDER BY seq LIMIT $2))`, string(d), atOnce)
 			if err != nil {
 				return toFault(err)
 			}
