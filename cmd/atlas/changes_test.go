@@ -121,6 +121,9 @@ func TestChanges(t *testing.T) {
 	if want := []string{"leave 1", "delete 2", "upsert 4"}; !slices.Equal(in.ops(), want) {
 		t.Errorf("with filters: %v", in.ops())
 	}
+	if all := from(start.meta.Next, `,"limit":1000,"records":true,"filters":{"city":{"value":"calgary"}}`); !slices.Equal(all.ops(), p.ops()) || all.charged != "2" {
+		t.Errorf("a page of the largest size with filters: %v %s", all.ops(), all.raw)
+	}
 	byTime := w.changes("accounts", fmt.Sprintf(`{"since":%q}`, began.UTC().Format(time.RFC3339Nano)))
 	if !slices.Equal(byTime.ops(), p.ops()) {
 		t.Errorf("since: %v %s", byTime.ops(), byTime.raw)

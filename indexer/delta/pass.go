@@ -209,7 +209,7 @@ func (a *apply) writeGroup(ctx context.Context, d query.Dataset, l live, items [
 	var told []changes.Change
 	for _, it := range items {
 		a.markDependents(d, it)
-		if c, changed := it.change(d); changed {
+		if c, changed := it.change(d, !it.id.after(s.Begun)); changed {
 			told = append(told, c)
 		}
 		if it.doc != nil || it.outcome == deleted {
@@ -226,7 +226,7 @@ func (a *apply) writeGroup(ctx context.Context, d query.Dataset, l live, items [
 	if err := a.noteDeletions(ctx, d, items); err != nil {
 		return err
 	}
-	if len(sent) > 0 {
+	if len(sent)+len(told) > 0 {
 		// The dirty records must be on disk before anything is written.
 		if err := a.save(); err != nil {
 			return err
@@ -301,11 +301,14 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 }
 
 // change is the item in the feed of changes, false if its public record stays as it is.
-func (it *item) change(d query.Dataset) (c changes.Change, changed bool) {
+// again means that the item was begun before: an interrupted attempt may have changed the
+// record after the feed was settled.
+func (it *item) change(d query.Dataset, again bool) (c changes.Change, changed bool) {
 	c = changes.Change{Dataset: d, ID: uuid.UUID(it.id), Op: changes.Upsert}
 	switch {
-	case it.outcome == deleted:
+	case it.outcome == deleted, again && it.old == nil && it.outcome != created:
 		c.Op = changes.Delete
+	case again:
 	case it.doc == nil:
 		return c, false
 	case it.old != nil:

@@ -95,5 +95,7 @@ func (a *apply) write(ctx context.Context, d query.Dataset, l live, sent []*item
 			return unusable(err, a.folder.deadLetters())
 		}
 	}
+	// This fails if the feed was settled meanwhile, perhaps before the records were
+	// written. The group is then done again.
 	return a.Feed.Append(ctx, a.state.Delta, announced)
 }

@@ -27,7 +27,7 @@ type Store interface {
 	PreparePublication(ctx context.Context, writer string) (uuid.UUID, error)
 	Publish(ctx context.Context, writer string) error
 	EndChanges(ctx context.Context, writer string) error
-	StartFeedOver(ctx context.Context, id, accepted uuid.UUID) error
+	StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error
 }
 
 // Live reads the served generation in real time. *search.Engine implements it.
@@ -64,9 +64,10 @@ func (f *Feed) BeginDelta(ctx context.Context, delta string) error {
 	return f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.BeginChanges(ctx, delta, nil, true) })
 }
 
-// Append writes changes that a delta is about to make.
+// Append writes changes that a delta is about to make. Even without changes it fails if
+// the delta is not the writer anymore.
 func (f *Feed) Append(ctx context.Context, delta string, list []changes.Change) error {
-	if f == nil || len(list) == 0 {
+	if f == nil {
 		return nil
 	}
 	// After an unknown outcome the changes may be written twice, which does no harm.
@@ -74,16 +75,22 @@ func (f *Feed) Append(ctx context.Context, delta string, list []changes.Change) 
 }
 
 // Publish tells what the writer wrote. Searches must see it. Published changes are not
-// published again.
+// published again. If a backend was restored meanwhile, the feed starts over instead.
 func (f *Feed) Publish(ctx context.Context, writer string) error {
 	if f == nil {
 		return nil
 	}
 	return f.Retry.Do(ctx, func(ctx context.Context) error {
 		state, err := f.Store.FeedState(ctx)
-		switch {
-		case err != nil || state.Writer != writer:
+		if err != nil || state.Writer != writer {
 			return err
+		}
+		kept, err := f.kept(ctx)
+		switch {
+		case err != nil:
+			return err
+		case state.Restored(kept):
+			return f.startOver(ctx)
 		case state.Tail == state.Head:
 			return f.Store.EndChanges(ctx, writer)
 		}
@@ -107,7 +114,7 @@ func (f *Feed) Switching(ctx context.Context, from, to string) error {
 	if err := f.Settle(ctx, ""); err != nil {
 		return err
 	}
-	return f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.BeginChanges(ctx, to, &from, false) })
+	return f.begin(ctx, to, from)
 }
 
 // Switched is called after searches were switched to a generation: it compares it with
@@ -149,77 +156,101 @@ func (f *Feed) startOver(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return f.Store.StartFeedOver(ctx, uuid.New(), kept)
+		served, err := f.served(ctx)
+		if err != nil {
+			return err
+		}
+		if served != "" { // an export after the new cursors has all that was written before
+			for _, d := range query.Datasets {
+				if err := f.Elastic.Refresh(ctx, f.Names.Alias(string(d))); err != nil {
+					return err
+				}
+			}
+		}
+		return f.Store.StartFeedOver(ctx, uuid.New(), kept, served)
 	})
 }
 
-// Settle ends what a writer other than next left unfinished, and starts the feed over if
-// a backend was restored to an earlier time.
+// Settle ends what a writer other than next left unfinished, tells of a switch that was
+// not announced, and starts the feed over if a backend was restored to an earlier time.
 func (f *Feed) Settle(ctx context.Context, next string) error {
-	var state changes.State
-	restored := false
+	var is situation
 	err := f.Retry.Do(ctx, func(ctx context.Context) (err error) {
-		if state, err = f.Store.FeedState(ctx); err != nil {
-			return err
-		}
-		kept, err := f.kept(ctx)
-		restored = state.Restored(kept)
+		is, err = f.look(ctx)
 		return err
 	})
 	switch {
 	case err != nil:
 		return err
-	case restored:
+	case is.restored:
 		return f.startOver(ctx)
-	case state.Writer == "" || state.Writer == next:
-		return nil
-	case state.Switch:
-		return f.settleSwitch(ctx, state)
+	case is.Switch && is.Writer == is.served:
+		return f.Switched(ctx, is.served)
+	case is.Switch: // it did not happen
+		if err := f.begin(ctx, is.Generation, is.Generation); err != nil {
+			return err
+		}
+		if err := f.Publish(ctx, is.Generation); err != nil {
+			return err
+		}
+	case is.Writer != "" && (is.Writer != next || is.switched()):
+		if err := f.correct(ctx, is.Writer); err != nil {
+			return err
+		}
+		if err := f.Publish(ctx, is.Writer); err != nil {
+			return err
+		}
 	}
-	if err := f.correct(ctx, state.Writer); err != nil {
+	if !is.switched() {
+		return nil
+	}
+	if err := f.begin(ctx, is.served, is.Generation); err != nil {
 		return err
 	}
-	return f.Publish(ctx, state.Writer)
+	return f.Switched(ctx, is.served)
 }
 
-// Keep settles the feed if a writer left it unfinished, or a backend was restored. It does
-// nothing while somebody has the lease. Servers call it now and then.
-func (f *Feed) Keep(ctx context.Context, lease generation.Lease) error {
-	state, err := f.Store.FeedState(ctx)
-	if err != nil {
-		return err
+// begin makes a switch the writer of the feed.
+func (f *Feed) begin(ctx context.Context, to, from string) error {
+	return f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.BeginChanges(ctx, to, &from, false) })
+}
+
+// situation is what there is to settle.
+type situation struct {
+	changes.State
+	served   string // the generation that searches use, "" if they use several or none
+	restored bool
+}
+
+// switched reports whether searches use another generation than the feed was told of.
+func (s situation) switched() bool { return s.served != "" && s.served != s.Generation }
+
+func (f *Feed) look(ctx context.Context) (is situation, err error) {
+	if is.State, err = f.Store.FeedState(ctx); err != nil {
+		return is, err
 	}
 	kept, err := f.kept(ctx)
-	if err != nil || state.Writer == "" && !state.Restored(kept) {
+	if err != nil {
+		return is, err
+	}
+	is.restored = is.Restored(kept)
+	is.served, err = f.served(ctx)
+	return is, err
+}
+
+// Keep settles the feed if a writer left it unfinished, a switch was not announced, or a
+// backend was restored. It does nothing while somebody has the lease. Servers call it now
+// and then.
+func (f *Feed) Keep(ctx context.Context, lease generation.Lease) error {
+	is, err := f.look(ctx)
+	if err != nil || is.Writer == "" && !is.restored && !is.switched() {
 		return err
 	}
 	return generation.WithLease(ctx, lease, func(ctx context.Context) error { return f.Settle(ctx, "") })
 }
 
-// settleSwitch ends a switch whose process was killed.
-func (f *Feed) settleSwitch(ctx context.Context, state changes.State) error {
-	served, err := f.served(ctx)
-	if err != nil {
-		return err
-	}
-	if served == state.Writer {
-		return f.Switched(ctx, state.Writer)
-	}
-	return f.Retry.Do(ctx, func(ctx context.Context) error { // it did not happen
-		if err := f.Store.BeginChanges(ctx, state.Writer, &state.Origin, false); err != nil {
-			return err
-		}
-		return f.Store.EndChanges(ctx, state.Writer)
-	})
-}
-
-// served returns the generation that searches use, "" if they use several or none.
-func (f *Feed) served(ctx context.Context) (name string, err error) {
-	var all []generation.Index
-	err = f.Retry.Do(ctx, func(ctx context.Context) (err error) {
-		all, err = generation.Indices(ctx, f.Elastic, f.Names)
-		return err
-	})
+func (f *Feed) served(ctx context.Context) (string, error) {
+	all, err := generation.Indices(ctx, f.Elastic, f.Names)
 	return generation.ServedOf(f.Names, all), err
 }
 

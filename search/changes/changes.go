@@ -80,6 +80,8 @@ type State struct {
 	// searches are switched to, from the generation Origin, "" for none.
 	Writer, Origin string
 	Switch         bool
+	// Generation is the one that the feed was last switched to, "" for none.
+	Generation string
 }
 
 // Restored reports whether Postgres or Elasticsearch was restored to an earlier time, by

@@ -24,8 +24,8 @@ var errOtherWriter = fault.New(fault.Internal, "another process has gone on with
 // FeedState returns the state of the feed.
 func (s *System) FeedState(ctx context.Context) (state changes.State, err error) {
 	var writer, origin *string
-	err = s.pool.QueryRow(ctx, `SELECT head, tail, latest, publishing, accepted, writer, origin FROM data_feed`).
-		Scan(&state.Head, &state.Tail, &state.Latest, &state.Publishing, &state.Accepted, &writer, &origin)
+	err = s.pool.QueryRow(ctx, `SELECT head, tail, latest, publishing, accepted, writer, origin, generation FROM data_feed`).
+		Scan(&state.Head, &state.Tail, &state.Latest, &state.Publishing, &state.Accepted, &writer, &origin, &state.Generation)
 	if writer != nil {
 		state.Writer = *writer
 	}
@@ -37,32 +37,41 @@ func (s *System) FeedState(ctx context.Context) (state changes.State, err error)
 
 // BeginChanges makes writer the writer of the feed. What an earlier one wrote and did
 // not publish is removed, unless it has the same name and keep is set. origin is that of
-// a switch of generations; nil: it is none.
+// a switch of generations; nil: it is none. It fails if another delta is the writer: it
+// began after the caller settled the feed.
 func (s *System) BeginChanges(ctx context.Context, writer string, origin *string, keep bool) error {
 	state, err := s.FeedState(ctx)
-	if err != nil || keep && state.Writer == writer {
+	switch {
+	case err != nil || keep && state.Writer == writer:
 		return err
+	case state.Writer != "" && state.Writer != writer && !state.Switch:
+		return errOtherWriter
 	}
 	// Nobody sees these, so it need not be one transaction.
-	if err := s.deleteChanges(ctx, `seq > (SELECT head FROM data_feed)`); err != nil {
-		return err
+	if state.Tail > state.Head {
+		if err := s.deleteChanges(ctx, `seq > (SELECT head FROM data_feed)`); err != nil {
+			return err
+		}
 	}
-	_, err = s.pool.Exec(ctx, `UPDATE data_feed SET tail = head, publishing = NULL, writer = $1, origin = $2`, writer, origin)
+	tag, err := s.pool.Exec(ctx, `
+		UPDATE data_feed SET tail = head, publishing = NULL, writer = $1, origin = $2
+		WHERE coalesce(writer, '') = $3 AND tail = $4 AND head = $5`, writer, origin, state.Writer, state.Tail, state.Head)
+	if err == nil && tag.RowsAffected() == 0 {
+		return errOtherWriter
+	}
 	return toFault(err)
 }
 
-// AppendChanges writes changes. They are not told before Publish.
+// AppendChanges writes changes. They are not told before Publish. Without changes it
+// checks that the caller is the writer.
 func (s *System) AppendChanges(ctx context.Context, writer string, list []changes.Change) error {
-	if len(list) == 0 {
-		return nil
-	}
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var tail int64
 		err := tx.QueryRow(ctx, `UPDATE data_feed SET tail = tail + $2 WHERE writer = $1 RETURNING tail`, writer, len(list)).Scan(&tail)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errOtherWriter
 		}
-		if err != nil {
+		if err != nil || len(list) == 0 {
 			return err
 		}
 		first := tail - int64(len(list)) + 1
@@ -109,7 +118,7 @@ func (s *System) Publish(ctx context.Context, writer string) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var head int64
 		err := tx.QueryRow(ctx, `
-			UPDATE data_feed SET head = tail, latest = publishing, publishing = NULL, accepted = NULL, writer = NULL, origin = NULL
+			UPDATE data_feed SET head = tail, latest = publishing, publishing = NULL, accepted = NULL, `+ended+`
 			WHERE writer = $1 AND publishing IS NOT NULL RETURNING head`, writer).Scan(&head)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return errOtherWriter
@@ -122,19 +131,23 @@ func (s *System) Publish(ctx context.Context, writer string) error {
 	}))
 }
 
+// ended ends the work of the writer. A switch is told then.
+const ended = `writer = NULL, origin = NULL, generation = CASE WHEN origin IS NULL THEN generation ELSE writer END`
+
 // EndChanges ends the work of a writer that wrote nothing.
 func (s *System) EndChanges(ctx context.Context, writer string) error {
-	_, err := s.pool.Exec(ctx, `UPDATE data_feed SET publishing = NULL, writer = NULL, origin = NULL WHERE writer = $1 AND head = tail`, writer)
+	_, err := s.pool.Exec(ctx, `UPDATE data_feed SET publishing = NULL, `+ended+` WHERE writer = $1 AND head = tail`, writer)
 	return toFault(err)
 }
 
 // StartFeedOver makes every position in the feed too old and ends the work of its
-// writer. id is the id of a publication, accepted what Elasticsearch has as the last one.
-func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID) error {
+// writer. id is the id of a publication, accepted what Elasticsearch has as the last one,
+// generation the one that searches use.
+func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
-			UPDATE data_feed SET forgotten = tail + 1, head = tail + 1, tail = tail + 1, latest = $1, publishing = NULL, accepted = $2, writer = NULL, origin = NULL`,
-			id, accepted); err != nil {
+			UPDATE data_feed SET forgotten = tail + 1, head = tail + 1, tail = tail + 1, latest = $1, publishing = NULL, accepted = $2, writer = NULL, origin = NULL, generation = $3`,
+			id, accepted, generation); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `DELETE FROM data_publications`); err != nil {
@@ -160,14 +173,15 @@ func (s *System) ForgetChanges(ctx context.Context, age time.Duration) error {
 	return s.deleteChanges(ctx, `seq <= (SELECT forgotten FROM data_feed)`)
 }
 
-// deleteChanges deletes the changes that meet a condition, some in each statement.
+// deleteChanges deletes the changes that meet a condition, some in each statement. By
+// ctid, because a join on seq would read the whole table each time.
 func (s *System) deleteChanges(ctx context.Context, condition string) error {
 	const atOnce = 10_000
 	for _, d := range query.Datasets {
 		for deleted := int64(atOnce); deleted == atOnce; {
 			tag, err := s.pool.Exec(ctx, `
-				DELETE FROM data_changes WHERE dataset = $1 AND seq IN (
-					SELECT seq FROM data_changes WHERE dataset = $1 AND `+condition+` ORDER BY seq LIMIT $2)`, string(d), atOnce)
+				DELETE FROM data_changes WHERE ctid = ANY (ARRAY(
+					SELECT ctid FROM data_changes WHERE dataset = $1 AND `+condition+` ORDER BY seq LIMIT $2))`, string(d), atOnce)
 			if err != nil {
 				return toFault(err)
 			}

@@ -21,8 +21,10 @@ func (s *Store) FeedHead(ctx context.Context) (changes.Position, time.Time, erro
 // FeedAt returns the place in the feed of a time, and whether it is known: what was told
 // before is behind it, what was told later after it.
 func (s *Store) FeedAt(ctx context.Context, at time.Time) (p changes.Position, known bool, err error) {
-	// Of several publications at one time the last one counts.
-	p, _, err = s.position(ctx, `SELECT id, head, published_at FROM data_publications WHERE published_at <= $1 ORDER BY head DESC LIMIT 1`, at)
+	// The one before the first that was told later, because a clock may have been set back.
+	p, _, err = s.position(ctx, `
+		SELECT id, head, published_at FROM data_publications
+		WHERE head < coalesce((SELECT min(head) FROM data_publications WHERE published_at > $1), 9223372036854775807) ORDER BY head DESC LIMIT 1`, at)
 	if noRows(err) {
 		err = s.pool.QueryRow(ctx, `SELECT forgotten = 0 FROM data_feed`).Scan(&known)
 		return changes.Position{}, known, toFault(err)

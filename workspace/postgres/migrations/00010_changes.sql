@@ -25,7 +25,8 @@ CREATE INDEX IF NOT EXISTS data_publications_head ON data_publications (head);
 -- The state of the feed, one row. Changes up to forgotten are deleted. Those after
 -- head are not told yet: writer has not finished. A writer is a delta, or a
 -- generation that searches were switched to from the generation origin, "" if there
--- was none. latest is the last publication, publishing the one in progress.
+-- was none. generation is the one that searches used when the feed was last told of a
+-- switch, "" for none. latest is the last publication, publishing the one in progress.
 -- Elasticsearch keeps the id of the last publication too; accepted is what it had
 -- when the feed was last started over, null after a publication.
 CREATE TABLE IF NOT EXISTS data_feed (
@@ -38,6 +39,7 @@ CREATE TABLE IF NOT EXISTS data_feed (
     accepted   uuid DEFAULT '00000000-0000-0000-0000-000000000000',
     writer     text,
     origin     text,
+    generation text   NOT NULL DEFAULT '',
     CHECK (forgotten <= head AND head <= tail)
 );
 INSERT INTO data_feed DEFAULT VALUES ON CONFLICT DO NOTHING;
