@@ -18,6 +18,7 @@ import (
 	"atlas/indexer/generate"
 	"atlas/internal/devstack"
 	"atlas/internal/elastic"
+	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
 )
 
@@ -94,7 +95,8 @@ func (n securedNode) key(t *testing.T, name, privileges string) string {
 // The privileges that docs/operators.md requires for an API key.
 const (
 	servePrivileges = `{"indices":[
-		{"names":["secured-*"],"privileges":["read","view_index_metadata","monitor"]},
+		{"names":["secured-*"],"privileges":["read","view_index_metadata","monitor","maintenance"]},
+		{"names":["secured-feed"],"privileges":["write","create_index"]},
 		{"names":["e2e-*"],"privileges":["read","write","create_index","manage","view_index_metadata"]}]}`
 	loadPrivileges = `{"indices":[{"names":["secured-*"],"privileges":["read","write","create_index","manage","view_index_metadata"]}]}`
 )
@@ -173,6 +175,20 @@ func (s *service) searchesAndKeeps(t *testing.T) {
 	a := s.call("POST", "/workspace/accounts/search", s.key, `{"filters":{"tags":{"value":"kept"}}}`)
 	if a.status != http.StatusOK || a.body.Metadata.Total != 1 {
 		t.Errorf("the book: %d %s\n%s", a.status, a.raw, s.log)
+	}
+	system, err := postgres.OpenSystem(t.Context(), s.config.PostgresSystemURL, postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer system.Close()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		state, err := system.FeedState(t.Context())
+		if err == nil && state.Generation != "" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the feed of changes does not begin: %+v, %v\n%s", state, err, s.log)
+		}
 	}
 }
 
