@@ -98,7 +98,7 @@ function times(points: Point[], measure: string, width: number): Plot.PlotOption
 /** values has a bar for each value or range, from top to bottom, with its number beside it. */
 function values(points: Point[], measure: string, width: number): Plot.PlotOptions {
   const longest = Math.max(0, ...points.map((p) => p.label.length))
-  const marginLeft = Math.min(longest * 7 + 12, sizes.label, width * 0.42)
+  const marginLeft = Math.min(longest * 7.2 + 16, sizes.label, width * 0.42)
   const letters = Math.floor((marginLeft - 12) / 7.2)
   const short = (text: string) => ([...text].length > letters ? `${[...text].slice(0, letters - 1).join('')}…` : text)
   // Two firms may have the same name.
