@@ -54,7 +54,7 @@ export function Results({ counts, counting, error, retry }: Props) {
           <footer className="foot">
             <span>
               {rows.length === 0 ? (
-                'Circles count projects; rows that you load are shown as points'
+                'Circles count projects, points are loaded rows'
               ) : (
                 <>
                   <b>{formatNumber(rows.length)}</b> of {formatNumber(total)} loaded,{' '}
