@@ -18,7 +18,7 @@ const shown: [string, object, string][] = [
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test.describe(colorScheme, () => {
-    test.use({ colorScheme, viewport: { width: 1440, height: 900 }, deviceScaleFactor: 1 })
+    test.use({ colorScheme, viewport: { width: 1360, height: 850 }, deviceScaleFactor: 1 })
     test('pictures', async ({ page }) => {
       await enter(page)
       await expect(page.getByRole('img', { name: /by month/ })).toBeVisible()
