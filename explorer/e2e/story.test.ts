@@ -57,7 +57,7 @@ test('an analyst finds firms with large multifamily projects under construction'
     paid += rows
     expect(rows).toBeGreaterThanOrEqual(10)
     await expect(page.getByRole('grid')).toHaveAttribute('aria-rowcount', String(rows + 1))
-    await expect(page.getByRole('row').nth(1)).toContainText('under construction')
+    await expect(page.getByRole('row').nth(1)).toContainText('Under construction')
     expect(await used()).toBe(before + paid)
   })
 

@@ -115,7 +115,18 @@ function Workspace({ user, retry }: { user: User; retry: () => void }) {
       </main>
     )
   }
-  if (!workspace.data || !descriptors.data) return <div className="boot" aria-busy="true" />
+  const waits = workspace.failureReason ?? descriptors.failureReason
+  if (!workspace.data || !descriptors.data) {
+    if (!waits) return <div className="boot" aria-busy="true" />
+    // It is tried again when the service says so.
+    return (
+      <main className="alone" aria-busy="true">
+        <div className="sheet">
+          <Notice error={waits} />
+        </div>
+      </main>
+    )
+  }
   return (
     <Suspense fallback={<div className="boot" aria-busy="true" />}>
       <Screen workspace={workspace.data} descriptors={descriptors.data} />

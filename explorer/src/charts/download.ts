@@ -1,3 +1,5 @@
+import { colourOf } from '../ui/colour'
+
 /** Space for the title above a chart that is downloaded, and around it, in pixels. Elsewhere letters may be wider. */
 const space = { title: 36, side: 24 }
 
@@ -7,8 +9,7 @@ const space = { title: 36, side: 24 }
  */
 export function pictureOf(chart: SVGSVGElement, title: string): { svg: string; width: number; height: number } {
   const style = getComputedStyle(chart)
-  const colour = (text: string) =>
-    text.replaceAll(/var\((--[\w-]+)\)/g, (_, name: string) => style.getPropertyValue(name))
+  const colour = (text: string) => text.replaceAll(/var\((--[\w-]+)\)/g, (_, name: string) => colourOf(name))
   const copy = chart.cloneNode(true) as SVGSVGElement
   // The style is for the page, whose policy forbids to write it anew; attributes say what a file needs.
   for (const unwanted of copy.querySelectorAll('style, .tip')) unwanted.remove()

@@ -72,6 +72,9 @@ function times(points: Point[], measure: string, width: number): Plot.PlotOption
   const first = points[0]?.time?.[0].getTime() ?? 0
   const last = points.at(-1)?.time?.[1].getTime() ?? 0
   const years = last - first > 3 * 366 * 86_400_000
+  // Many bars on a narrow page have little room between them.
+  const one = points[0]?.time ? points[0].time[1].getTime() - first : 1
+  const inset = Math.min(0.5, (width - 64) / ((last - first) / one + 1) / 8)
   return {
     height: sizes.times,
     marginLeft: 52,
@@ -88,7 +91,7 @@ function times(points: Point[], measure: string, width: number): Plot.PlotOption
     y: { label: null, ticks: 5, tickFormat: (n: number) => formatShort(n), tickSize: 0, zero: true },
     marks: [
       Plot.gridY({ ticks: 5, stroke: 'var(--line)', strokeOpacity: 1 }),
-      Plot.rectY(points, { ...bar, fill: { value: fill, scale: null }, insetLeft: 0.5, insetRight: 0.5 }),
+      Plot.rectY(points, { ...bar, fill: { value: fill, scale: null }, insetLeft: inset, insetRight: inset }),
       Plot.ruleY([0], { stroke: 'var(--line-strong)' }),
       tipOf(points, Plot.pointerX({ ...bar, title: textOf(measure), ...tip })),
     ],
@@ -98,7 +101,7 @@ function times(points: Point[], measure: string, width: number): Plot.PlotOption
 /** values has a bar for each value or range, from top to bottom, with its number beside it. */
 function values(points: Point[], measure: string, width: number): Plot.PlotOptions {
   const longest = Math.max(0, ...points.map((p) => p.label.length))
-  const marginLeft = Math.min(longest * 7 + 12, sizes.label, width * 0.42)
+  const marginLeft = Math.min(longest * 7.2 + 16, sizes.label, width * 0.42)
   const letters = Math.floor((marginLeft - 12) / 7.2)
   const short = (text: string) => ([...text].length > letters ? `${[...text].slice(0, letters - 1).join('')}…` : text)
   // Two firms may have the same name.

@@ -4,14 +4,14 @@ import type {
   LayerSpecification,
   StyleSpecification,
 } from 'maplibre-gl'
+import { colourOf } from '../ui/colour'
 
 const names = ['ground', 'ground-2', 'ground-3', 'line', 'line-strong', 'text-3', 'accent'] as const
 export type Colours = Record<(typeof names)[number], string>
 
 /** colours reads the tokens of the theme: WebGL does not know CSS. */
 export function colours(): Colours {
-  const style = getComputedStyle(document.documentElement)
-  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])) as Colours
+  return Object.fromEntries(names.map((name) => [name, colourOf(`--${name}`)])) as Colours
 }
 
 /** layersOf are the layers of the map, from below. */

@@ -83,7 +83,7 @@ function Months({ field }: { field: string }) {
           />
           <p className="quiet">
             Drag over the bars to choose a time.
-            {earlier > 0 && ` ${formatNumber(earlier)} are earlier.`}
+            {earlier > 0 && ` ${formatNumber(earlier)} ${earlier === 1 ? 'is' : 'are'} earlier.`}
           </p>
         </>
       ) : (

@@ -53,8 +53,14 @@ export function Results({ counts, counting, error, retry }: Props) {
         {pointed && (
           <footer className="foot">
             <span>
-              <b>{formatNumber(rows.length)}</b> of {formatNumber(total)} loaded,{' '}
-              {missing > 0 && `${formatNumber(located.length)} `}shown as points
+              {rows.length === 0 ? (
+                'Circles count projects, points are loaded rows'
+              ) : (
+                <>
+                  <b>{formatNumber(rows.length)}</b> of {formatNumber(total)} loaded,{' '}
+                  {missing > 0 && `${formatNumber(located.length)} `}shown as points
+                </>
+              )}
             </span>
             {failed ? (
               <span className="problem" role="alert">

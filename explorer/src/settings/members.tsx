@@ -11,9 +11,9 @@ import { Confirm } from './confirm'
 import { Invitations } from './invitations'
 
 const roles: { role: Role; may: string }[] = [
-  { role: 'owner', may: 'everything, also to make and unmake owners' },
-  { role: 'admin', may: 'to invite, change and remove people' },
-  { role: 'member', may: 'to search, and to work on the book and the Views' },
+  { role: 'owner', may: 'can do everything, and alone can make others owners' },
+  { role: 'admin', may: 'can also invite people, change their roles and remove them' },
+  { role: 'member', may: 'can search, and work on the book and the Views' },
 ]
 
 export function Members({ workspace }: ScreenProps) {
@@ -51,7 +51,8 @@ export function Members({ workspace }: ScreenProps) {
             <li key={m.id}>
               <span className="who">
                 <b>
-                  <bdi>{nameOf(m)}</bdi> {m.id === me && <span className="badge">You</span>}
+                  <bdi>{nameOf(m)}</bdi>
+                  {m.id === me && <span className="badge">You</span>}
                 </b>
                 <bdi>{m.email}</bdi>
               </span>
@@ -103,7 +104,7 @@ export function Members({ workspace }: ScreenProps) {
         <p className="quiet notes">
           {roles.map(({ role, may }) => (
             <span key={role}>
-              <b>{capital(role)}</b>: {may}.{' '}
+              <b>{capital(role)}</b> {may}.{' '}
             </span>
           ))}
           {onlyOwnerIsMe(members.data, me, owners)

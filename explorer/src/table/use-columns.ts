@@ -9,7 +9,7 @@ const opened = location.search && location.pathname + location.search
 
 /** useColumns returns the columns of the table, and how to choose others. */
 export function useColumns() {
-  const { state, change } = useSearch()
+  const { state, change, fieldsOf } = useSearch()
   const table = tableOf(state)
   // A View has columns of its own.
   const remembers = state.source?.kind !== 'view'
@@ -24,6 +24,12 @@ export function useColumns() {
     const columns = remembered(table)
     if (columns) change({ ...state, columns }, { replace: true })
   }, [remembers, table, state, change])
-  const columns = useMemo(() => columnsOf(table, state.columns), [table, state.columns])
+  const columns = useMemo(() => {
+    const values = new Map(fieldsOf(state.dataset).map((d) => [d.key, d.values ?? []]))
+    // Fields of records that have several values are named in the plural.
+    const called = (key: string, value: string) =>
+      (values.get(key) ?? values.get(key.replace(/s$/, '')))?.find((v) => v.value === value)?.label
+    return columnsOf(table, state.columns, called)
+  }, [table, state.dataset, state.columns, fieldsOf])
   return { chosen, columns, choose }
 }

@@ -53,7 +53,7 @@ function explain(e: RequestError): { title: string; text: string; again: boolean
     case e.status === 503:
       return {
         title: 'Atlas cannot answer right now',
-        text: 'This costs nothing. It usually takes seconds.',
+        text: 'It usually lasts seconds. What failed cost nothing.',
         again: true,
       }
     case e.status === 0:
