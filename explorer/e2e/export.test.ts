@@ -118,13 +118,14 @@ for (const [name, address, command] of files) {
 }
 
 test('the book is written with what the workspace says of its records', async ({ page }) => {
-  const [firm] = await firms(1)
+  const [firm, other] = await firms(2)
   const status = 'to call, “now”'
   await call('POST', '/workspace/accounts/upsert', {
     account_id: firm?.id,
     workspace_status: status,
     tags: ['a;b', '=c'],
   })
+  await call('POST', '/workspace/accounts/upsert', { account_id: other?.id, notes: 'line\nline' })
   await enter(page, '/book/accounts?sort=name:asc')
   const before = await used()
   await page.getByRole('link', { name: /^Export/ }).click()
@@ -136,7 +137,7 @@ test('the book is written with what the workspace says of its records', async ({
   const file = await contents(download)
   expect(file).toBe(byCommand('--book', 'accounts', '--sort', 'name', '--format', 'csv'))
   expect(file).toContain(`,"${status}",,a\\;b;=c,`)
-  await call('DELETE', `/workspace/accounts/${firm?.id}`)
+  for (const one of [firm, other]) await call('DELETE', `/workspace/accounts/${one?.id}`)
 })
 
 test('a View is paused, goes on, and stops when somebody changes what it looks for', async ({ page }) => {
