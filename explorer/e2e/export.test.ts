@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Download, Page, Route } from '@playwright/test'
-import { findings } from './axe'
+import { everywhere, findings } from './axe'
 import { enter, expect, service, test, used } from './service'
 import { admin, call, create, firms, remove, unique } from './workspace'
 
@@ -368,29 +368,24 @@ test('selected rows that were loaded cost nothing', async ({ page }) => {
   expect(await used()).toBe(before + 5)
 })
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [1440, 390]) {
-    test.describe(`${width} px, ${colorScheme}`, () => {
-      test.use({ colorScheme, viewport: { width, height: 900 } })
-      test('export is accessible', async ({ page }) => {
-        await enter(page)
-        await page.goto(`/export${search}`)
-        await expect(begin(page)).toBeEnabled()
-        expect(await findings(page)).toEqual([])
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
-        const held = await gate(page, 1)
-        await begin(page).click()
-        await held.held
-        await expect(page.getByText(/^100 of/)).toBeVisible()
-        expect(await findings(page)).toEqual([])
-        await page.getByRole('button', { name: 'Stop and keep 100 rows' }).click()
-        await held.open()
-        await expect(status(page)).toHaveText(/^Stopped\./)
-        expect(await findings(page)).toEqual([])
-        await page.getByRole('link', { name: 'All exports' }).click()
-        await expect(page.getByRole('table')).toBeVisible()
-        expect(await findings(page)).toEqual([])
-      })
-    })
-  }
-}
+everywhere((width) => {
+  test('export is accessible', async ({ page }) => {
+    await enter(page)
+    await page.goto(`/export${search}`)
+    await expect(begin(page)).toBeEnabled()
+    expect(await findings(page)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+    const held = await gate(page, 1)
+    await begin(page).click()
+    await held.held
+    await expect(page.getByText(/^100 of/)).toBeVisible()
+    expect(await findings(page)).toEqual([])
+    await page.getByRole('button', { name: 'Stop and keep 100 rows' }).click()
+    await held.open()
+    await expect(status(page)).toHaveText(/^Stopped\./)
+    expect(await findings(page)).toEqual([])
+    await page.getByRole('link', { name: 'All exports' }).click()
+    await expect(page.getByRole('table')).toBeVisible()
+    expect(await findings(page)).toEqual([])
+  })
+})
