@@ -3,8 +3,9 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Download, Page, Route } from '@playwright/test'
-import { findings } from './axe'
+import { everywhere, findings } from './axe'
 import { enter, expect, service, test, used } from './service'
+import { admin, call, create, firms, remove, unique } from './workspace'
 
 const atlas = join(process.env.ATLAS_DEV ?? '../bin/atlas-dev', '..', 'atlas')
 
@@ -27,7 +28,11 @@ const contents = async (download: Download) => readFileSync(await download.path(
 const searches = '**/data/accounts/search?*'
 
 /** gate lets the first pages of an export pass, and holds the next until it is opened. */
-async function gate(page: Page, pages: number): Promise<{ held: Promise<void>; open: () => Promise<void> }> {
+async function gate(
+  page: Page,
+  pages: number,
+  pattern = searches,
+): Promise<{ held: Promise<void>; open: () => Promise<void> }> {
   let passed = 0
   let seen: () => void = () => undefined
   const held = new Promise<void>((resolve) => (seen = resolve))
@@ -39,11 +44,11 @@ async function gate(page: Page, pages: number): Promise<{ held: Promise<void>; o
     await released
     await route.continue().catch(() => undefined)
   }
-  await page.route(searches, hold)
+  await page.route(pattern, hold)
   return {
     held,
     open: async () => {
-      await page.unroute(searches, hold)
+      await page.unroute(pattern, hold)
       release()
     },
   }
@@ -111,6 +116,66 @@ for (const [name, address, command] of files) {
     }
   })
 }
+
+test('the book is written with what the workspace says of its records', async ({ page }) => {
+  const [firm, other] = await firms(2)
+  const status = 'to call, “now”'
+  await call('POST', '/workspace/accounts/upsert', {
+    account_id: firm?.id,
+    workspace_status: status,
+    tags: ['a;b', '=c'],
+  })
+  await call('POST', '/workspace/accounts/upsert', { account_id: other?.id, notes: 'line\nline' })
+  await enter(page, '/book/accounts?sort=name:asc')
+  const before = await used()
+  await page.getByRole('link', { name: /^Export/ }).click()
+  await expect(page).toHaveURL('/export/book/accounts?sort=name:asc')
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^\d+ firms? in your book$/)
+  const count = Number(/[\d,]+/.exec((await begin(page).textContent()) ?? '')?.[0])
+  const [download] = await Promise.all([page.waitForEvent('download'), begin(page).click()])
+  expect(await used()).toBe(before + count)
+  const file = await contents(download)
+  expect(file).toBe(byCommand('--book', 'accounts', '--sort', 'name', '--format', 'csv'))
+  expect(file).toContain(`,"${status}",,a\\;b;=c,`)
+  for (const one of [firm, other]) await call('DELETE', `/workspace/accounts/${one?.id}`)
+})
+
+test('a View is paused, goes on, and stops when somebody changes what it looks for', async ({ page }) => {
+  const definition = (...account_type: string[]) => ({ version: 1, q: '', fields: { account_type } })
+  const view = await create(unique('Firms'), { view_type: 'dynamic', definition: definition('general_contractor') })
+  const pages = '**/workspace/views/*/records/search?*'
+  await enter(page, `/views/${view.id}?sort=name:asc`)
+  const before = await used()
+  await page.getByRole('link', { name: /^Export/ }).click()
+  await expect(page).toHaveURL(`/export/views/${view.id}?sort=name:asc`)
+  await expect(page.getByText(`Export · ${view.name}`)).toBeVisible()
+  const first = await gate(page, 1, pages)
+  await begin(page).click()
+  await first.held
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await first.open()
+  await expect(status(page)).toHaveText('Paused.')
+  await page.reload()
+  await expect(page.getByText(/^200 of [\d,]+$/)).toBeVisible()
+  expect(await used()).toBe(before + 200)
+
+  const second = await gate(page, 0, pages)
+  await page.getByRole('button', { name: /^Resume/ }).click()
+  await second.held
+  await call('POST', '/workspace/views/upsert', { id: view.id, definition: definition('lender') }, admin)
+  await second.open()
+  await expect(status(page)).toHaveText(/^Stopped\./)
+  await expect(page.getByRole('alert')).toContainText('Somebody has changed this View')
+  await expect(page.getByText(/^200 of [\d,]+$/)).toBeVisible()
+  await call('POST', '/workspace/views/upsert', { id: view.id, definition: definition('general_contractor') }, admin)
+  const [part] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Save 200 rows' }).click(),
+  ])
+  const whole = byCommand('--view', view.id, '--sort', 'name', '--format', 'csv').split('\n')
+  expect((await contents(part)).split('\n').slice(0, -1)).toEqual(whole.slice(0, 201))
+  await remove(view)
+})
 
 test('chosen columns', async ({ page }) => {
   await enter(page)
@@ -303,29 +368,24 @@ test('selected rows that were loaded cost nothing', async ({ page }) => {
   expect(await used()).toBe(before + 5)
 })
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [1440, 390]) {
-    test.describe(`${width} px, ${colorScheme}`, () => {
-      test.use({ colorScheme, viewport: { width, height: 900 } })
-      test('export is accessible', async ({ page }) => {
-        await enter(page)
-        await page.goto(`/export${search}`)
-        await expect(begin(page)).toBeEnabled()
-        expect(await findings(page)).toEqual([])
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
-        const held = await gate(page, 1)
-        await begin(page).click()
-        await held.held
-        await expect(page.getByText(/^100 of/)).toBeVisible()
-        expect(await findings(page)).toEqual([])
-        await page.getByRole('button', { name: 'Stop and keep 100 rows' }).click()
-        await held.open()
-        await expect(status(page)).toHaveText(/^Stopped\./)
-        expect(await findings(page)).toEqual([])
-        await page.getByRole('link', { name: 'All exports' }).click()
-        await expect(page.getByRole('table')).toBeVisible()
-        expect(await findings(page)).toEqual([])
-      })
-    })
-  }
-}
+everywhere((width) => {
+  test('export is accessible', async ({ page }) => {
+    await enter(page)
+    await page.goto(`/export${search}`)
+    await expect(begin(page)).toBeEnabled()
+    expect(await findings(page)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+    const held = await gate(page, 1)
+    await begin(page).click()
+    await held.held
+    await expect(page.getByText(/^100 of/)).toBeVisible()
+    expect(await findings(page)).toEqual([])
+    await page.getByRole('button', { name: 'Stop and keep 100 rows' }).click()
+    await held.open()
+    await expect(status(page)).toHaveText(/^Stopped\./)
+    expect(await findings(page)).toEqual([])
+    await page.getByRole('link', { name: 'All exports' }).click()
+    await expect(page.getByRole('table')).toBeVisible()
+    expect(await findings(page)).toEqual([])
+  })
+})

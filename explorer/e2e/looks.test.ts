@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
-import { findings } from './axe'
+import { everywhere, findings } from './axe'
 import { enter, expect, service, test, used } from './service'
 
 const heading = (page: Page) => page.getByRole('heading', { level: 1 })
@@ -310,29 +310,20 @@ test('counts that do not come', async ({ page }) => {
   await expect(circles(page).first()).toBeVisible()
 })
 
-const sizes = [
-  { width: 1440, height: 900 },
-  { width: 390, height: 844 },
-]
-for (const viewport of sizes) {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    test.describe(`${viewport.width} px, ${colorScheme}`, () => {
-      test.use({ viewport, colorScheme })
-      test('charts and map pass axe', async ({ page }) => {
-        await enter(page, '/projects?look=chart&by=permitted_at:year')
-        await expect(chart(page)).toBeVisible()
-        expect(await findings(page)).toEqual([])
-        await page.getByRole('button', { name: 'Numbers' }).click()
-        expect(await findings(page)).toEqual([])
-        await page.goto('/projects?look=map&stage=filed')
-        await expect(circles(page).first()).toBeVisible()
-        await page.getByRole('button', { name: 'Table of places' }).click()
-        expect(await findings(page)).toEqual([])
-        await page.goto('/contacts?look=map')
-        await expect(page.getByRole('link', { name: 'Map of projects' })).toBeVisible()
-        expect(await findings(page)).toEqual([])
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(viewport.width)
-      })
-    })
-  }
-}
+everywhere((width) => {
+  test('charts and map pass axe', async ({ page }) => {
+    await enter(page, '/projects?look=chart&by=permitted_at:year')
+    await expect(chart(page)).toBeVisible()
+    expect(await findings(page)).toEqual([])
+    await page.getByRole('button', { name: 'Numbers' }).click()
+    expect(await findings(page)).toEqual([])
+    await page.goto('/projects?look=map&stage=filed')
+    await expect(circles(page).first()).toBeVisible()
+    await page.getByRole('button', { name: 'Table of places' }).click()
+    expect(await findings(page)).toEqual([])
+    await page.goto('/contacts?look=map')
+    await expect(page.getByRole('link', { name: 'Map of projects' })).toBeVisible()
+    expect(await findings(page)).toEqual([])
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+  })
+})

@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test'
-import { findings } from './axe'
+import { everywhere, findings } from './axe'
 import { Installation } from './provider'
 import { expect as anyExpect, service, test } from './service'
 
@@ -202,28 +202,18 @@ test('the session ends in another tab, and goes on', async ({ page, context }) =
   await expect(over).toBeHidden()
 })
 
-for (const width of [1440, 390]) {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    test.describe(`${width} px, ${colorScheme}`, () => {
-      test.use({ viewport: { width, height: 844 }, colorScheme })
-      test('is accessible', async ({ page }) => {
-        const shots = process.env.SHOTS
-        const look = async (name: string) => {
-          expect(await findings(page)).toEqual([])
-          if (shots) await page.screenshot({ path: `${shots}/${name}-${width}-${colorScheme}.png` })
-        }
-        const hal = await installation.member('Hal', [one, two])
-        await open(page, '/#sign-in-failed=away')
-        await expect(page.getByRole('alert')).toBeVisible()
-        await look('failed')
-        await signIn(page, hal.login)
-        await entered(page)
-        await page.getByRole('button', { name: 'Signed in as Hal' }).click()
-        await look('menu')
-        await open(page, '/projects?workspace=00000000')
-        await expect(page.getByRole('heading', { name: 'You are not in this workspace' })).toBeVisible()
-        await look('other')
-      })
-    })
-  }
-}
+everywhere(() => {
+  test('is accessible', async ({ page }) => {
+    const hal = await installation.member('Hal', [one, two])
+    await open(page, '/#sign-in-failed=away')
+    await expect(page.getByRole('alert')).toBeVisible()
+    expect(await findings(page)).toEqual([])
+    await signIn(page, hal.login)
+    await entered(page)
+    await page.getByRole('button', { name: 'Signed in as Hal' }).click()
+    expect(await findings(page)).toEqual([])
+    await open(page, '/projects?workspace=00000000')
+    await expect(page.getByRole('heading', { name: 'You are not in this workspace' })).toBeVisible()
+    expect(await findings(page)).toEqual([])
+  })
+})

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import type { Locator, Page } from '@playwright/test'
-import { counted, enter, expect, link, service, test, used } from './service'
+import { counted, enter, expect, link, test, used } from './service'
+import { call, remove, unique } from './workspace'
 
 const flagship = '/projects?stage=under_construction&primary_use=multifamily&cost=1000000..&sort=cost:desc'
 
@@ -11,13 +13,6 @@ async function pay(button: Locator): Promise<number> {
   return Number(price.replaceAll(',', ''))
 }
 
-/** forget takes a firm out of the book of the first workspace. */
-async function forget(id: string): Promise<void> {
-  const { base_url, workspaces } = service()
-  const headers = { Authorization: `Bearer ${workspaces[0]?.api_key}` }
-  await fetch(`${base_url}/workspace/accounts/${id}`, { method: 'DELETE', headers })
-}
-
 /** settled waits until the counts are those of the address; until then the filters move. */
 async function settled(page: Page): Promise<void> {
   await expect(page.getByRole('main')).toHaveAttribute('aria-busy', 'false')
@@ -26,13 +21,23 @@ async function settled(page: Page): Promise<void> {
 
 const headingOf = (page: Page) => page.locator('.drawer').getByRole('heading', { level: 2 }).first()
 
-test('an analyst finds firms with large multifamily projects under construction', async ({ page }) => {
+test('an analyst finds large multifamily projects, keeps them, and comes back to them', async ({ page, context }) => {
+  test.setTimeout(180_000)
   const before = await used()
   let paid = 0
+  const costs = async (credits: number) => {
+    paid += credits
+    expect(await used()).toBe(before + paid)
+  }
+  const heading = page.getByRole('heading', { level: 1 })
   const drawer = page.locator('.drawer')
-  const items = drawer.getByRole('tabpanel').getByRole('listitem')
-  let firm = ''
-  let address = ''
+  const mine = page.getByRole('region', { name: 'Your workspace' })
+  const look = (name: string) => page.getByRole('navigation', { name: 'Looks' }).getByRole('link', { name })
+  const shortlist = unique('Shortlist')
+  const saved = unique('Large multifamily')
+  let found = ''
+  let project = ''
+  let id = ''
 
   await test.step('sign in, and see the data before any row is read', async () => {
     await page.goto(link())
@@ -42,82 +47,176 @@ test('an analyst finds firms with large multifamily projects under construction'
     await expect(page.getByRole('region', { name: 'Stage' }).getByRole('checkbox')).not.toHaveCount(0)
   })
 
-  await test.step('find the projects', async () => {
-    await page.getByRole('link', { name: /^Large multifamily projects under construction/ }).click()
+  await test.step('find the firms, and the projects that they build', async () => {
+    const ideas = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Worth trying' }) })
+    await ideas.getByRole('link').first().click()
+    await expect(page).toHaveURL(
+      /^[^?]*\/accounts\?has_project.stage=under_construction&has_project.primary_use=multifamily/,
+    )
+    await settled(page)
+    await expect(heading).toHaveText(/^\d+ firms/)
+    await page.goBack()
+    await ideas.getByRole('link', { name: /^Large multifamily projects under construction/ }).click()
     await expect(page).toHaveURL(flagship)
     await settled(page)
-    await page.getByRole('region', { name: 'Disposition' }).getByLabel('Active').check()
-    await expect(page).toHaveURL(/disposition=active/)
-    await settled(page)
-    expect(await used()).toBe(before)
+    found = (await heading.textContent()) ?? ''
   })
 
-  await test.step('read them', async () => {
+  await test.step('look at the map, and at the cost by month', async () => {
+    await look('Map').click()
+    await expect(page.locator('.cell-circle').first()).toBeVisible()
+    await look('Chart').click()
+    await page.getByLabel('Show').selectOption({ label: 'Total cost' })
+    const months = page.getByRole('table', { name: 'Total cost of projects by month of permit' })
+    await expect(months.getByRole('row')).not.toHaveCount(0)
+    await expect(page.getByRole('img', { name: / by / }).and(page.locator('svg'))).toBeVisible()
+    await look('Table').click()
+    await expect(page).toHaveURL(flagship)
+    await expect(heading).toHaveText(found)
+    await costs(0)
+  })
+
+  await test.step('read the rows', async () => {
     const rows = await pay(page.getByRole('button', { name: /^Show \d+ rows/ }))
-    paid += rows
     expect(rows).toBeGreaterThanOrEqual(10)
-    await expect(page.getByRole('grid')).toHaveAttribute('aria-rowcount', String(rows + 1))
+    await expect(page.getByText(new RegExp(`^${rows} of [\\d,]+ loaded$`))).toBeVisible()
     await expect(page.getByRole('row').nth(1)).toContainText('Under construction')
-    expect(await used()).toBe(before + paid)
+    await costs(rows)
   })
 
   await test.step('open one, and see its signals, firms and people', async () => {
     await page.getByRole('row').nth(1).click()
     await expect(page).toHaveURL(/\/projects\/[0-9a-f-]{36}\?/)
-    for (const what of ['Signals', 'Firms', 'People']) {
+    project = (await headingOf(page).textContent()) ?? ''
+    id = new URL(page.url()).pathname.split('/')[2] ?? ''
+    for (const what of ['Signals', 'People', 'Firms']) {
       const tab = drawer.getByRole('tab', { name: new RegExp(`^${what} \\d+`) })
       await tab.click()
       const rows = await pay(drawer.getByRole('tabpanel').getByRole('button', { name: /^Show \d+ / }))
-      paid += rows
-      await expect(items).toHaveCount(rows)
+      await expect(drawer.getByRole('tabpanel').getByRole('listitem')).toHaveCount(rows)
       await expect(tab).toHaveText(`${what} ${rows}`)
+      await costs(rows)
     }
-    expect(await used()).toBe(before + paid)
   })
 
-  await test.step('open one of its firms, with its projects, people and signals', async () => {
-    await drawer.getByRole('tab', { name: /^Firms/ }).click()
-    const first = items.first().getByRole('link')
-    firm = (await first.textContent()) ?? ''
+  await test.step('open one of its firms, with its projects, people and signals, and go back', async () => {
+    const first = drawer.getByRole('tabpanel').getByRole('listitem').first().getByRole('link')
+    const firm = (await first.textContent()) ?? ''
     await first.click()
     await expect(page).toHaveURL(/\/accounts\/[0-9a-f-]{36}$/)
     await expect(headingOf(page)).toHaveText(firm)
     for (const what of ['Projects', 'People', 'Signals'])
       await expect(drawer.getByRole('tab', { name: new RegExp(`^${what} [1-9]`) })).toBeVisible()
+    await page.goBack()
+    await expect(headingOf(page)).toHaveText(project)
     // It was among the firms of the project.
-    expect(await used()).toBe(before + paid)
+    await costs(0)
   })
 
-  await test.step('set its status and tags', async () => {
-    address = page.url()
-    const mine = page.getByRole('region', { name: 'Your workspace' })
+  await test.step('put the project on a new shortlist', async () => {
+    await drawer.getByRole('button', { name: 'Add to a list' }).click()
+    await page.getByLabel('A new list').check()
+    await page.getByRole('textbox', { name: 'Name' }).fill(shortlist)
+    await page.getByRole('button', { name: 'Add 1 project' }).click()
+    await expect(page.getByText(`Added to “${shortlist}”`)).toBeVisible()
+    await expect(drawer.getByRole('link', { name: shortlist })).toBeVisible()
+  })
+
+  await test.step('set its status, undo that, and set it again', async () => {
     await mine.getByRole('button', { name: /^Show status/ }).click()
-    await mine.getByLabel('Status').fill('shortlisted')
-    await mine.getByLabel('Status').press('Enter')
-    await expect(page.getByText('Status saved; the record is in your book now')).toBeVisible()
-    await mine.getByLabel('Tags').fill('multifamily')
-    await mine.getByLabel('Tags').press('Enter')
-    await expect(mine.getByRole('button', { name: 'Remove the tag multifamily' })).toBeVisible()
-    await expect(page.getByText('Tags saved')).toBeVisible()
-    expect(await used()).toBe(before + paid)
+    const status = mine.getByLabel('Status')
+    const set = async () => {
+      await status.fill('shortlisted')
+      await status.press('Enter')
+      await expect(page.getByText('Status saved; the record is in your book now')).toBeVisible()
+    }
+    await set()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await expect(mine.getByText('Not in your book yet.')).toBeVisible()
+    await expect(status).toHaveValue('')
+    await set()
+    await expect(mine.getByText('Not in your book yet.')).toBeHidden()
+    await costs(0)
   })
 
-  await test.step('come back by the address', async () => {
-    await page.goto('about:blank')
-    await page.goto(address)
-    paid += await pay(drawer.getByRole('button', { name: 'Show it · 1 credit' }))
-    await expect(headingOf(page)).toHaveText(firm)
-    const mine = page.getByRole('region', { name: 'Your workspace' })
-    paid += await pay(mine.getByRole('button', { name: /^Show status/ }))
-    await expect(mine.getByLabel('Status')).toHaveValue('shortlisted')
-    await expect(mine.getByRole('button', { name: 'Remove the tag multifamily' })).toBeVisible()
+  await test.step('save the search as a View, a Favorite', async () => {
+    await page.getByRole('button', { name: 'Close the record' }).click()
+    await page.getByRole('button', { name: 'Save as View' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill(saved)
+    await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click()
+    await expect(page.getByText(`“${saved}” is in Views now`)).toBeVisible()
+    await page.getByRole('link', { name: 'Views' }).click()
+    await page
+      .getByRole('table')
+      .getByRole('button', { name: `Favorite: ${saved}` })
+      .click()
+    await expect(
+      page.getByRole('complementary', { name: 'Favorites' }).getByRole('link', { name: saved }),
+    ).toBeVisible()
   })
 
-  await test.step('have paid for what was seen, and for nothing else', async () => {
-    expect(await used()).toBe(before + paid)
+  await test.step('go back and forward', async () => {
+    await page.goBack()
+    await expect(page).toHaveURL(flagship)
+    await expect(page.getByRole('row').nth(1)).toContainText(project)
+    await page.goForward()
+    await expect(page).toHaveURL(/\/views/)
+    await costs(0)
+    await page.close()
   })
 
-  await forget(new URL(address).pathname.split('/')[2] ?? '')
+  const tomorrow = await context.newPage()
+  const grid = tomorrow.getByRole('grid')
+  const seen = new Map<string, string>()
+
+  await test.step('come back tomorrow, and read the View', async () => {
+    await tomorrow.goto('/')
+    await counted(tomorrow)
+    await tomorrow.getByRole('link', { name: 'Views' }).click()
+    await tomorrow.getByRole('complementary', { name: 'Favorites' }).getByRole('link', { name: saved }).click()
+    await expect(tomorrow.getByRole('heading', { level: 1 })).toHaveText(`${found} in this View`)
+    const count = parseInt(found.replaceAll(',', ''))
+    let rows = 0
+    while (rows < count) {
+      const credits = await pay(tomorrow.getByRole('button', { name: rows ? /^Show \d+ more/ : /^Show \d+ rows/ }))
+      rows += credits
+      await expect(tomorrow.getByText(new RegExp(`^${rows} of ${count} loaded$`))).toBeVisible()
+      await costs(credits)
+    }
+    // The table draws those that are in sight.
+    for (let n = 1; n <= rows; n++) {
+      const row = grid.locator(`[role=row][aria-rowindex="${n + 1}"]`)
+      if (n === 1) await row.focus()
+      else await tomorrow.keyboard.press('j')
+      await expect(row).toBeFocused()
+      seen.set((await row.getByRole('link').textContent()) ?? '', await row.innerText())
+    }
+    expect(seen.get(project)).toContain('shortlisted')
+  })
+
+  await test.step('export it, and find in the file what was seen', async () => {
+    await tomorrow.getByRole('link', { name: /^Export/ }).click()
+    await expect(tomorrow.getByText(`Export · ${saved}`)).toBeVisible()
+    const downloaded = tomorrow.waitForEvent('download')
+    const credits = await pay(tomorrow.getByRole('button', { name: /^Export \d+ rows/ }))
+    const [head = '', ...rows] = readFileSync(await (await downloaded).path(), 'utf8')
+      .trim()
+      .split('\n')
+    expect(head).toContain('workspace_status,tags')
+    expect(rows).toHaveLength(credits)
+    expect(rows.find((row) => row.startsWith(id))).toContain(',shortlisted,')
+    for (const name of seen.keys())
+      expect(
+        rows.some((row) => row.replaceAll('""', '"').includes(name)),
+        name,
+      ).toBe(true)
+    // What was charged is what was seen, and nothing else.
+    await costs(credits)
+  })
+
+  await call('DELETE', `/workspace/projects/${id}`)
+  const views = (await call<{ views: { id: string; name: string }[] }>('GET', '/workspace/views?limit=100')).views
+  for (const view of views) if ([shortlist, saved].includes(view.name)) await remove(view)
 })
 
 /** reach presses Tab until the target has the focus. */

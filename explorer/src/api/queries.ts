@@ -188,11 +188,18 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
   })
 }
 
+/** ViewChanged is that a View looks for something else by now. */
+export class ViewChanged extends Error {
+  constructor() {
+    super('Somebody has changed this View')
+  }
+}
+
 /** assertUnchanged reads the View anew, which is free, so that nobody pays for rows of a definition they have not seen. */
-async function assertUnchanged(client: QueryClient, workspace: string, source: Source | undefined) {
+export async function assertUnchanged(client: QueryClient, workspace: string, source: Source | undefined) {
   if (source?.kind !== 'view' || source.definition === undefined) return
   const view = await client.fetchQuery({ ...viewQuery(workspace, source.id), staleTime: 0 })
-  if (definitionOf(view) !== source.definition) throw new Error('Somebody has changed this View')
+  if (definitionOf(view) !== source.definition) throw new ViewChanged()
 }
 
 /** recordQuery reads one record for a credit. A row that is loaded needs no reading. */

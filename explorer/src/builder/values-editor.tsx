@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import { facetsQuery, type Body } from '../api/queries'
 import type { Dataset } from '../datasets'
-import { maxValues } from '../search/conditions'
+import { maxValues, same } from '../search/conditions'
 import { useSearch } from '../search/context'
 import { Notice } from '../ui/notice'
 import { Choices, type Choice } from './choices'
@@ -74,6 +74,3 @@ export function ValuesEditor({ dataset, field, body, values, set, unknown }: Pro
     />
   )
 }
-
-/** Values of dynamic fields are folded; an address may have another spelling. */
-const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()

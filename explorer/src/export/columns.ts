@@ -1,7 +1,18 @@
-import type { Dataset, Records } from '../datasets'
+import type { Schemas } from '../api/client'
+import type { Records } from '../datasets'
+import type { TableName } from '../table/fields'
 
-/** The members of a record in its order, which is that of the columns of `atlas export`. */
-const all: { [D in Dataset]: Record<keyof Records[D], true> } = {
+interface Rows extends Records {
+  'book projects': Schemas['WorkspaceProjectRow']
+  'book accounts': Schemas['WorkspaceAccountRow']
+  'book contacts': Schemas['WorkspaceContactRow']
+  'view projects': Schemas['ViewProjectRow']
+  'view accounts': Schemas['ViewAccountRow']
+  'view contacts': Schemas['ViewContactRow']
+}
+
+/** The members of a row in its order, which is that of the columns of `atlas export`. */
+const all: { [T in TableName]: Record<keyof Rows[T], true> } = {
   projects: {
     id: true,
     name: true,
@@ -83,7 +94,79 @@ const all: { [D in Dataset]: Record<keyof Records[D], true> } = {
     created_at: true,
     updated_at: true,
   },
+  'book projects': {
+    id: true,
+    name: true,
+    city: true,
+    state: true,
+    stage: true,
+    primary_use: true,
+    residential_units: true,
+    last_signal_at: true,
+    workspace_status: true,
+    notes: true,
+    tags: true,
+    updated_at: true,
+  },
+  'book accounts': {
+    id: true,
+    name: true,
+    account_types: true,
+    domains: true,
+    website: true,
+    icp_tier: true,
+    workspace_status: true,
+    notes: true,
+    tags: true,
+    atlas_score: true,
+    atlas_trend: true,
+    updated_at: true,
+  },
+  'book contacts': {
+    id: true,
+    name: true,
+    title: true,
+    email: true,
+    account_id: true,
+    workspace_status: true,
+    notes: true,
+    tags: true,
+    updated_at: true,
+  },
+  'view projects': {
+    id: true,
+    name: true,
+    city: true,
+    state: true,
+    stage: true,
+    primary_use: true,
+    residential_units: true,
+    last_signal_at: true,
+    workspace_status: true,
+    tags: true,
+    updated_at: true,
+  },
+  'view accounts': {
+    id: true,
+    name: true,
+    account_types: true,
+    icp_tier: true,
+    atlas_score: true,
+    workspace_status: true,
+    tags: true,
+    updated_at: true,
+  },
+  'view contacts': {
+    id: true,
+    name: true,
+    title: true,
+    email: true,
+    account_id: true,
+    workspace_status: true,
+    tags: true,
+    updated_at: true,
+  },
 }
 
 /** columnsOf are the names of all columns of a file. */
-export const columnsOf = (dataset: Dataset): string[] => Object.keys(all[dataset])
+export const columnsOf = (table: TableName): string[] => Object.keys(all[table])

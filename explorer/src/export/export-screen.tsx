@@ -4,11 +4,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { go, link, useAddress } from '../address'
 import { sessionQuery } from '../api/queries'
+import { viewQuery, type View } from '../api/views'
 import { datasets, nouns } from '../datasets'
 import { formatNumber } from '../format'
 import { SearchContext, useSearchOfAddress } from '../search/context'
 import { Sentence } from '../search/sentence'
 import { format } from '../search/state'
+import { tableOf } from '../table/fields'
+import { Notice } from '../ui/notice'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
 import { ExportList, Unfinished } from './export-list'
@@ -17,10 +20,10 @@ import { NewExport, useCount } from './new-export'
 import { jobQuery } from './runner'
 import { readSource } from './store'
 
-/** ExportScreen is /export, /export/<dataset>?<search>, and /export/<id>. */
+/** ExportScreen is /export, /export/<id>, and /export before the address of a search in Data, the book or a View. */
 export default function ExportScreen(props: ScreenProps) {
-  const [, , second = ''] = useAddress().path.split('/')
-  const ofAddress = datasets.some((d) => d === second)
+  const [, , second = '', third = ''] = useAddress().path.split('/')
+  const ofAddress = second === 'book' || datasets.some((d) => d === second)
   useEffect(() => {
     document.title = 'Export · Atlas'
   }, [])
@@ -31,6 +34,8 @@ export default function ExportScreen(props: ScreenProps) {
         <div className="page-column export">
           {ofAddress ? (
             <OfAddress {...props} />
+          ) : second === 'views' ? (
+            <OfView key={third} id={third} {...props} />
           ) : second ? (
             <Kept key={second} id={second} workspace={props.workspace.id} />
           ) : (
@@ -44,9 +49,18 @@ export default function ExportScreen(props: ScreenProps) {
 
 const prefix = '/export'
 
+const waiting = <div className="skeleton" style={{ height: 120 }} />
+
+/** OfView offers to export a search in a View. */
+function OfView({ id, ...props }: ScreenProps & { id: string }) {
+  const view = useQuery(viewQuery(props.workspace.id, id))
+  if (view.error) return <Notice error={view.error} retry={() => void view.refetch()} />
+  return view.data ? <OfAddress {...props} view={view.data} /> : waiting
+}
+
 /** OfAddress offers to export the search that the address describes. */
-function OfAddress({ workspace, descriptors }: ScreenProps) {
-  const found = useSearchOfAddress(workspace, descriptors, { prefix })
+function OfAddress({ workspace, descriptors, view }: ScreenProps & { view?: View }) {
+  const found = useSearchOfAddress(workspace, descriptors, { prefix, view })
   const search = { ...found, change: (next: typeof found.state) => go(prefix + format(next), { replace: true }) }
   const { state, body } = search
   const source = { dataset: state.dataset, body, ...(state.sort ? { sort: state.sort } : {}) }
@@ -54,12 +68,12 @@ function OfAddress({ workspace, descriptors }: ScreenProps) {
   return (
     <>
       <header>
-        <p className="quiet">Export</p>
+        <p className="quiet">Export{view && <bdi> · {view.name}</bdi>}</p>
         <SearchContext value={search}>
           <Sentence count={count.data} />
         </SearchContext>
       </header>
-      <NewExport key={state.dataset} workspace={workspace.id} source={source} back={format(state)} />
+      <NewExport key={tableOf(state)} workspace={workspace.id} source={source} back={format(state)} />
       <Unfinished workspace={workspace.id} />
     </>
   )
@@ -78,8 +92,7 @@ function Kept({ id, workspace }: { id: string; workspace: string }) {
   // A session that is over leaves the export on the page.
   const mine = job.data?.workspace === workspace && (!user || job.data.user === user.id)
   if (job.data && mine) return <JobView job={job.data} />
-  if (job.isPending || (job.data === null && source.isFetching))
-    return <div className="skeleton" style={{ height: 120 }} />
+  if (job.isPending || (job.data === null && source.isFetching)) return waiting
   if (source.data) {
     const { ids, dataset } = source.data
     return (

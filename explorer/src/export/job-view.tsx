@@ -2,6 +2,7 @@ import { useQueryClient, type QueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { go, link } from '../address'
 import { RequestError } from '../api/client'
+import { ViewChanged } from '../api/queries'
 import { credits, formatMoment, formatNumber } from '../format'
 import { Notice } from '../ui/notice'
 import { pageSize } from './page'
@@ -165,6 +166,7 @@ function Failure({ error, ...again }: { error: Error; retry: () => void; price: 
   return (
     <p className="problem" role="alert">
       {error.message}.
+      {error instanceof ViewChanged && ' The export does not mix what it found before and after; begin another one.'}
     </p>
   )
 }

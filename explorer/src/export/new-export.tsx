@@ -5,6 +5,8 @@ import { answer, api, type Schemas } from '../api/client'
 import { creditsQuery, findLoaded, sessionQuery } from '../api/queries'
 import { nouns } from '../datasets'
 import { credits, formatNumber } from '../format'
+import { routeOf } from '../source'
+import { tableOf } from '../table/fields'
 import { Notice } from '../ui/notice'
 import { columnsOf } from './columns'
 import type { Format } from './format'
@@ -17,9 +19,10 @@ export function useCount(workspace: string, { dataset, body, ids }: Source) {
     queryKey: ['export-count', workspace, dataset, body],
     enabled: !ids,
     queryFn: async ({ signal }) => {
-      const request = api.POST(`/data/${dataset}/search` as '/data/projects/search', {
+      const { source, ...conditions } = body
+      const request = api.POST(`${routeOf(dataset, source)}/search` as '/data/projects/search', {
         params: { query: { workspace_id: workspace } },
-        body: { ...body, limit: 1, dry_run: true } as Schemas['ProjectSearchRequest'],
+        body: { ...conditions, limit: 1, dry_run: true } as Schemas['ProjectSearchRequest'],
         signal,
       })
       return ((await answer(request)).data as unknown as Schemas['DryRunData']).count
@@ -45,7 +48,7 @@ interface Props {
 export function NewExport({ workspace, source, id, back }: Props) {
   const client = useQueryClient()
   const { dataset, ids } = source
-  const all = columnsOf(dataset)
+  const all = columnsOf(tableOf({ dataset, source: source.body.source }))
   const user = useQuery(sessionQuery).data
   const window = useQuery(creditsQuery).data
   const count = useCount(workspace, source)

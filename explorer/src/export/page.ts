@@ -1,4 +1,6 @@
 import { answer, api, type Schemas } from '../api/client'
+import { routeOf, type Source as Place } from '../source'
+import { tableOf } from '../table/fields'
 import { columnsOf } from './columns'
 import { elements, members } from './raw-json'
 import type { Job, Known, Source } from './store'
@@ -6,7 +8,7 @@ import type { Job, Known, Source } from './store'
 /** The largest page of the service, in rows. */
 export const pageSize = 100
 
-interface Page {
+export interface Page {
   /** Each record as it came. */
   records: string[]
   /** Where the next page begins; absent at the end. */
@@ -20,18 +22,18 @@ export function readPage(job: Job, source: Source, known: Known): Promise<Page> 
   return source.ids ? readByID(job, source.ids, known, size) : readBySearch(job, source, size)
 }
 
-const fieldsOf = ({ format, columns, dataset }: Job) =>
-  format === 'csv' && columns.length < columnsOf(dataset).length ? { fields: columns } : {}
+const fieldsOf = ({ format, columns, dataset }: Job, source?: Place) =>
+  format === 'csv' && columns.length < columnsOf(tableOf({ dataset, source })).length ? { fields: columns } : {}
 
-async function readBySearch(job: Job, { body, sort }: Source, limit: number): Promise<Page> {
+async function readBySearch(job: Job, { body: { source, ...body }, sort }: Source, limit: number): Promise<Page> {
   // By relevance rows would be lost or come twice, because it moves with the data.
   const order = sort && sort.field !== 'relevance' ? sort : { field: 'created_at', order: 'asc' }
   const text = await answer(
-    api.POST(`/data/${job.dataset}/search` as '/data/projects/search', {
+    api.POST(`${routeOf(job.dataset, source)}/search` as '/data/projects/search', {
       params: { query: { workspace_id: job.workspace } },
       body: {
         ...body,
-        ...fieldsOf(job),
+        ...fieldsOf(job, source),
         sort: order,
         limit,
         ...(job.cursor ? { search_after: job.cursor } : {}),
@@ -42,8 +44,12 @@ async function readBySearch(job: Job, { body, sort }: Source, limit: number): Pr
   const page = members(text)
   const metadata = JSON.parse(page.get('metadata') ?? '{}') as Schemas['PageMetadata']
   const next = metadata.search_after
-  return { records: elements(page.get('data') ?? '[]'), credits: metadata.credits, ...(next ? { next } : {}) }
+  return { records: recordsOf(page.get('data') ?? '[]'), credits: metadata.credits, ...(next ? { next } : {}) }
 }
+
+/** recordsOf are the records of a page; those of a View stand beside its dataset. */
+export const recordsOf = (data: string): string[] =>
+  elements(data.startsWith('{') ? (members(data).get('records') ?? '[]') : data)
 
 async function readByID(job: Job, all: string[], known: Known, size: number): Promise<Page> {
   const from = Number(job.cursor ?? 0)

@@ -1,13 +1,13 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { RequestError } from '../api/client'
-import { sessionOver, sessionQuery, workspaceQuery } from '../api/queries'
+import { assertUnchanged, sessionOver, sessionQuery, ViewChanged, workspaceQuery } from '../api/queries'
 import { nouns } from '../datasets'
 import { formatNumber } from '../format'
 import { notify } from '../ui/toast'
 import { row } from '../csv'
 import { csv, ndjson } from './format'
-import { readPage } from './page'
+import { readPage, type Page } from './page'
 import { saveExport } from './save'
 import {
   appendPage,
@@ -159,11 +159,19 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
   await set({ ...job, state: 'running' })
   const from = { rows: job.rows, at: Date.now() }
   tell({ from })
+  const unchanged = () => assertUnchanged(client, job.workspace, source.body.source)
+  // What is paid stays when the question whether the View has changed needs to be asked again.
+  let paid: Page | undefined
+  let sure = false
   for (let failures = 0; !paused.aborted;) {
     let more = true
     try {
       check(client, job)
-      const page = await readPage(job, source, known)
+      if (!paid && !sure) await unchanged()
+      const page = (paid ??= await readPage(job, source, known))
+      // A cursor does not depend on the definition. Only if it is the same now, all of the page is of it.
+      await unchanged()
+      sure = true
       failures = 0
       const head = job.pages === 0 && job.format === 'csv' ? row(job.columns) : ''
       const lines = page.records.map((r) => (job.format === 'csv' ? csv(r, job.columns) : ndjson(r)))
@@ -183,11 +191,14 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
         },
         blob,
       )
+      paid = undefined
       if (more) tell({ from })
     } catch (error) {
+      sure = false
       const waits = waitsFor(error, failures++)
       if (!waits) {
-        await set({ ...job, state: 'paused' })
+        const state = error instanceof ViewChanged ? 'stopped' : 'paused'
+        await set({ ...job, state, credits: job.credits + (paid?.credits ?? 0) })
         throw error
       }
       tell({ from, waits })

@@ -6,6 +6,7 @@ import type { Format } from './format'
 /** Source is what is exported: the records of a search, or those with ids. */
 export interface Source {
   dataset: Dataset
+  /** It says also where to search: in Data, the book or a View. */
   body: Body
   sort?: Sort
   ids?: string[]

@@ -1,4 +1,5 @@
 import { formatNumber } from '../format'
+import { side } from '../search/place'
 import type { Cell } from './tiles'
 
 interface Props {
@@ -10,8 +11,10 @@ interface Props {
 /** The most places that the table lists. */
 const most = 200
 
-const degrees = (n: number, positive: string, negative: string) =>
-  `${Math.abs(n).toFixed(3)}° ${n < 0 ? negative : positive}`
+const degrees = (n: number) => `${Math.abs(n).toFixed(3)}°`
+
+const around = ({ latitude, longitude }: Cell) =>
+  `${degrees(latitude)} ${side.latitude(latitude)}, ${degrees(longitude)} ${side.longitude(longitude)}`
 
 /** PlacesTable lists the cells of the map, those with the most projects first. */
 export function PlacesTable({ cells, action, choose }: Props) {
@@ -29,13 +32,13 @@ export function PlacesTable({ cells, action, choose }: Props) {
         </thead>
         <tbody>
           {cells.slice(0, most).map((cell) => {
-            const around = `${degrees(cell.latitude, 'N', 'S')}, ${degrees(cell.longitude, 'E', 'W')}`
+            const place = around(cell)
             return (
               <tr key={`${cell.box.north},${cell.box.west}`}>
-                <th scope="row">{around}</th>
+                <th scope="row">{place}</th>
                 <td>{formatNumber(cell.count)}</td>
                 <td>
-                  <button className="link" aria-label={`${action} ${around}`} onClick={() => choose(cell)}>
+                  <button className="link" aria-label={`${action} ${place}`} onClick={() => choose(cell)}>
                     {action}
                   </button>
                 </td>

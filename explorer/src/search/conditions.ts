@@ -207,3 +207,6 @@ function filterOf(c: Exclude<Condition, { kind: 'related' }>, kind: FieldKind | 
       return { value: placeValue(c) }
   }
 }
+
+/** same compares values of a field: those of dynamic fields are folded, and an address may have another spelling. */
+export const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()

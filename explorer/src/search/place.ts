@@ -92,17 +92,22 @@ export function nearPoint({ latitude, longitude, radius_m }: Circle): Place {
 export function phrasePlace(place: Place): string {
   if ('within' in place) {
     const { north, south, east, west } = place.within
-    return `is between ${ends(south, north, 'S', 'N')}, ${ends(west, east, 'W', 'E')}`
+    return `is between ${ends(south, north, side.latitude)}, ${ends(west, east, side.longitude)}`
   }
   const { latitude, longitude, radius_m } = place.near
   return `is within ${formatMetres(radius_m)} of ${latitude.toFixed(4)}, ${longitude.toFixed(4)}`
 }
 
+/** side is on which side of the equator or of Greenwich an angle is. */
+export const side = {
+  latitude: (n: number) => (n < 0 ? 'S' : 'N'),
+  longitude: (n: number) => (n < 0 ? 'W' : 'E'),
+}
+
 /** ends are two angles, as exact as their distance asks for. */
-function ends(from: number, to: number, negative: string, positive: string): string {
+function ends(from: number, to: number, side: (n: number) => string): string {
   const digits = Math.min(decimals, Math.max(1, 1 - Math.floor(Math.log10(Math.abs(to - from)))))
   const show = (n: number) => `${round(Math.abs(n), digits)}°`
-  const side = (n: number) => (n < 0 ? negative : positive)
   const first = side(from) === side(to) ? show(from) : `${show(from)} ${side(from)}`
   return `${first} and ${show(to)} ${side(to)}`
 }

@@ -71,7 +71,7 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
               <Sentence count={counts?.count} atMost={counts?.atMost} />
               <Looks />
               <SaveView />
-              {!state.source && !counts?.atMost && <ExportLink count={counts?.count} />}
+              {!counts?.atMost && <ExportLink count={counts?.count} />}
               <CopySearch />
             </div>
             <Results

@@ -4,6 +4,7 @@ import type { Schemas } from '../api/client'
 import { facetsQuery } from '../api/queries'
 import { labelOf } from '../datasets'
 import { formatNumber } from '../format'
+import { same } from './conditions'
 import { useSearch } from './context'
 import { conditionsAt, exclusionOf, withExclusion } from './scope'
 import { bodyOf, isMixed, withCondition } from './state'
@@ -129,6 +130,3 @@ export function ValueFacet({ field, facet: counted }: { field: string; facet: Sc
     </section>
   )
 }
-
-/** Values of dynamic fields are folded; an address may have another spelling. */
-const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()

@@ -1,3 +1,4 @@
+import { moved as inOrder } from '../order'
 import { defaultKeys, fieldOf, fieldsOf, type TableName } from './fields'
 
 /** Chosen is a column that someone has chosen; without a width it has that of its field. */
@@ -8,8 +9,8 @@ export interface Chosen {
 }
 
 /** Limits of widths in pixels. */
-export const narrowest = 64
-export const widest = 800
+const narrowest = 64
+const widest = 800
 
 export const bounded = (width: number) => Math.min(widest, Math.max(narrowest, Math.round(width)))
 
@@ -51,11 +52,7 @@ export function normal(table: TableName, columns: Chosen[]): Chosen[] | undefine
 /** moved returns columns with one of them moved to another position; the name stays first. */
 export function moved(columns: Chosen[], key: string, to: number): Chosen[] {
   const from = columns.findIndex((c) => c.key === key)
-  const column = columns[from]
-  if (!column || from === 0) return columns
-  const next = columns.filter((c) => c !== column)
-  next.splice(Math.min(next.length, Math.max(1, to)), 0, column)
-  return next
+  return from > 0 ? inOrder(columns, from, Math.max(1, to)) : columns
 }
 
 // The choice is also kept in this browser: it is no data, only names of columns.

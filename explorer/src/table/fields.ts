@@ -1,7 +1,7 @@
 import type { Book } from '../api/book'
 import type { Schemas } from '../api/client'
 import { labelOf, type Dataset, type Records } from '../datasets'
-import { bookOf, type Scope } from '../source'
+import { bookOf, type Source } from '../source'
 
 /** Kind is how a value is shown. */
 export type Kind =
@@ -23,7 +23,7 @@ export type Kind =
 /** TableName names what a table has rows of. Those of the book and of Views have members of their own. */
 export type TableName = Dataset | `${'book' | 'view'} ${Book}`
 
-export function tableOf({ dataset, source }: Scope): TableName {
+export function tableOf({ dataset, source }: { dataset: Dataset; source?: Source | undefined }): TableName {
   const book = source && bookOf(dataset)
   return book ? `${source.kind} ${book}` : dataset
 }

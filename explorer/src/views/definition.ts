@@ -1,6 +1,7 @@
 import type { Book } from '../api/book'
 import type { View } from '../api/views'
 import { isOwn, type Source } from '../source'
+import { same } from '../search/conditions'
 import { isMixed, type Condition, type SearchState } from '../search/state'
 
 // Definition grammar v1 of docs/api.md (View definitions), and what of a search it can say.
@@ -187,7 +188,7 @@ export function combined(view: SearchState, within: SearchState): { state: Searc
 
 function intersection(a: Condition, b: Condition): Condition | undefined {
   if (a.kind === 'values' && b.kind === 'values' && !isMixed(a) && !isMixed(b)) {
-    const values = a.values.filter((v) => b.values.some((w) => w.toLowerCase() === v.toLowerCase()))
+    const values = a.values.filter((v) => b.values.some((w) => same(v, w)))
     return values.length > 0 ? { kind: 'values', values } : undefined
   }
   if (a.kind === 'range' && b.kind === 'range') {

@@ -5,7 +5,7 @@ import { favoritesQuery, setFavorite, viewsChanged, type View } from '../api/vie
 import { link } from '../address'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
-import { moved } from './order'
+import { moved } from '../order'
 import { Star } from './star'
 import { addressOf } from './view-row'
 
