@@ -307,7 +307,7 @@ func (f followed) goesOn() {
 	f.t.Helper()
 	command, said := f.process()
 	w := f.writable
-	w.index(0, "apply", "--accounts", w.file(`{"id":"`+spreadID(50)+`","name":"Late `+f.name+`","updated_at":"2024-12-01T00:00:0`+fmt.Sprint(len(f.name)%10)+`Z"}`))
+	w.index(0, "apply", "--accounts", w.file(`{"id":"`+spreadID(50)+`","name":"Late `+f.name+`","updated_at":"`+time.Now().UTC().Format(time.RFC3339Nano)+`"}`))
 	w.eventually("the process follows", func() bool { return strings.Contains(f.records()[spreadID(50)], "Late "+f.name) })
 	if refused := f.follow(1, "--once"); !strings.Contains(refused, "another atlas follow writes") {
 		f.t.Error(refused)
