@@ -62,6 +62,9 @@ func openTable(ctx context.Context, url, table string, state *followState) (_ *t
 	} else if err != nil {
 		return nil, err
 	}
+	if _, err := c.conn.Exec(ctx, `RESET lock_timeout`); err != nil { // writes wait for others' row locks
+		return nil, err
+	}
 	var raw []byte
 	err = c.conn.QueryRow(ctx, c.sql.Replace(`SELECT state FROM {state}`)).Scan(&raw)
 	if errors.Is(err, pgx.ErrNoRows) {

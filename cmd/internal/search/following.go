@@ -88,14 +88,16 @@ func (f *following) read(ctx context.Context) error {
 		}
 		changes[i].record = record
 	}
-	f.state.Rows += len(page.Records)
-	f.state.Credits += page.Credits
-	if f.state.SearchAfter = page.Next; page.Next == "" {
-		f.state.Phase = staged
+	next := f.state
+	next.Rows += len(page.Records)
+	next.Credits += page.Credits
+	if next.SearchAfter = page.Next; page.Next == "" {
+		next.Phase = staged
 	}
-	if err := f.copy.write(ctx, changes, &f.state); err != nil {
+	if err := f.copy.write(ctx, changes, &next); err != nil {
 		return err
 	}
+	f.state = next
 	f.shown.page(f.state.Rows, f.spent, page)
 	return nil
 }
@@ -149,12 +151,14 @@ func (f *following) next(ctx context.Context, q client.ChangesRequest, seen func
 		}
 		return true, nil
 	}
-	f.state.Cursor = page.Next
-	f.state.Changes += len(changes)
-	f.state.Credits += page.Credits
-	if err := f.copy.write(ctx, changes, &f.state); err != nil {
+	next := f.state
+	next.Cursor = page.Next
+	next.Changes += len(changes)
+	next.Credits += page.Credits
+	if err := f.copy.write(ctx, changes, &next); err != nil {
 		return false, err
 	}
+	f.state = next // only what is kept, because it may be settled after an error
 	if len(changes) > 0 {
 		f.shown.changes(f.state.Rows, f.state.Changes, f.spent, f.window)
 	}
