@@ -19,12 +19,12 @@ import (
 type Export struct {
 	apiAccess
 	searchOptions
+	creditLimit
 
 	Format     string   `default:"ndjson" enum:"ndjson,csv" help:"ndjson, each record as it came; or csv (default: ndjson)."`
 	Out        string   `required:"" type:"path" placeholder:"FILE" help:"File to write."`
 	CursorFile string   `type:"path" placeholder:"FILE" help:"File that remembers how far the export is (default: the --out file's name and .cursor)."`
 	Restart    bool     `help:"Begin anew, and replace what is there."`
-	MaxCredits *int     `placeholder:"N" help:"Stop after this many credits, 1 or more (default: at the workspace's ceiling)."`
 	Columns    []string `placeholder:"NAME,…" help:"Columns of a csv file (default: all)."`
 	Formulas   bool     `help:"Write texts of a csv file that begin like a formula as they are, see below."`
 }
@@ -47,9 +47,7 @@ func (c *Export) Check() error {
 	if sort, err := c.sort(); err == nil && sort != nil && sort.Field == "relevance" {
 		f.Add("--sort relevance moves with the data, so records would be lost or come twice: sort by a field")
 	}
-	if c.MaxCredits != nil && *c.MaxCredits < 1 {
-		f.Add("--max-credits must be 1 or more")
-	}
+	c.creditLimit.Check(&f)
 	if c.Format != "csv" && (len(c.Columns) > 0 || c.Formulas) {
 		f.Add("--columns and --formulas are for --format csv")
 	}
@@ -73,17 +71,14 @@ type exportOf struct {
 	View       string          `json:"view,omitzero"`
 	Definition json.RawMessage `json:"view_definition,omitzero"` // an export ends when it changes
 	Search     client.Search   `json:"search"`
-	Format     string          `json:"format"`
+	Format     string          `json:"format,omitzero"`
 	Columns    []string        `json:"columns,omitzero"`
 	Formulas   bool            `json:"formulas,omitzero"`
 }
 
-// describe returns the exportOf as JSON.
-func (c *Export) describe(ctx context.Context, api *client.Client, t target, q client.Search) (json.RawMessage, error) {
-	of := exportOf{
-		Service: strings.TrimRight(c.URL, "/"), Workspace: c.Workspace, Dataset: c.Dataset, Book: c.Book, View: c.View,
-		Definition: t.definition, Search: q, Format: c.Format, Columns: c.Columns, Formulas: c.Formulas,
-	}
+// describe adds the service and the workspace to an exportOf, and returns it as JSON.
+func (a apiAccess) describe(ctx context.Context, api *client.Client, of exportOf) (json.RawMessage, error) {
+	of.Service, of.Workspace = strings.TrimRight(a.URL, "/"), a.Workspace
 	if u, err := url.Parse(of.Service); err == nil {
 		u.User = nil // no password in the file
 		of.Service = u.String()
@@ -145,7 +140,10 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 	if q.Sort == nil {
 		q.Sort = client.Asc("created_at")
 	}
-	of, err := c.describe(ctx, api, t, q)
+	of, err := c.describe(ctx, api, exportOf{
+		Dataset: c.Dataset, Book: c.Book, View: c.View, Definition: t.definition,
+		Search: q, Format: c.Format, Columns: c.Columns, Formulas: c.Formulas,
+	})
 	if err != nil {
 		return apiError(s.Err, err)
 	}
@@ -154,10 +152,7 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 		return err
 	}
 	defer file.close()
-	e := exporting{target: t, request: q, file: file, shown: shown, rows: ndjsonRows{}}
-	if c.MaxCredits != nil {
-		e.maxCredits = *c.MaxCredits
-	}
+	e := exporting{target: t, request: q, file: file, shown: shown, rows: ndjsonRows{}, budget: c.budget()}
 	if c.View != "" {
 		e.unchanged = func(ctx context.Context) error {
 			again, err := c.find(ctx, api)
@@ -181,55 +176,36 @@ func (c *Export) finish(s *cli.Streams, e *exporting, err error) error {
 	if note := e.rows.note(); note != "" {
 		say("note: %s", note)
 	}
-	spent := fmt.Sprintf("credits: %s now, %s in all", cli.Grouped(e.spent), cli.Grouped(state.Credits))
-	if e.window.Ceiling > 0 {
-		spent += fmt.Sprintf(", %s left", cli.Grouped(e.window.Remaining))
-	}
-	const goesOn = "the same command goes on"
-	out, outOfCredits := errors.AsType[*client.OutOfCreditsError](err)
+	spent, rows := e.spending(state.Credits), cli.Grouped(state.Rows)+" rows"
 	switch {
 	case err == nil && e.complete:
 		say("complete already: %s rows of %s in %s (--restart exports them anew)", cli.Grouped(state.Rows), e.target.name, c.Out)
 	case err == nil:
 		say("complete: %s rows of %s in %s; %s", cli.Grouped(state.Rows), e.target.name, c.Out, spent)
-	case errors.Is(err, errBudget):
-		say("stopped after %s rows at --max-credits; %s; %s", cli.Grouped(state.Rows), spent, goesOn)
-		return cli.ExitError(outOfCreditsStatus)
-	case outOfCredits:
-		say("stopped after %s rows, the credits are used up%s; %s; %s", cli.Grouped(state.Rows), whenCreditsReturn(out), spent, goesOn)
-		return cli.ExitError(outOfCreditsStatus)
 	case errors.Is(err, errViewChanged):
 		say("stopped after %s rows, the View was changed meanwhile; %s; --restart exports it as it is now", cli.Grouped(state.Rows), spent)
 		return cli.ExitError(1)
-	case errors.Is(err, context.Canceled):
-		say("interrupted after %s rows; %s; %s", cli.Grouped(state.Rows), spent, goesOn)
-		return cli.ExitError(interruptedStatus)
 	case errors.Is(err, client.ErrBadRequest) && state.SearchAfter != "":
 		say("after %s rows the service does not know the cursor of %s any more; --restart exports anew", cli.Grouped(state.Rows), c.CursorFile)
 		return apiError(s.Err, err)
-	case errors.Is(err, client.ErrInvalidInput):
-		return apiError(s.Err, err)
 	default:
-		say("stopped after %s rows; %s; %s", cli.Grouped(state.Rows), spent, goesOn)
-		return apiError(s.Err, err)
+		return stopped(s.Err, err, rows, spent)
 	}
 	return nil
 }
 
 // exporting is one run of an export.
 type exporting struct {
-	target     target
-	request    client.Search
-	file       *exportFile
-	rows       rowFormat
-	shown      *exportProgress
-	maxCredits int // for this run; 0: no limit
+	budget
+	target  target
+	request client.Search
+	file    *exportFile
+	rows    rowFormat
+	shown   *exportProgress
 	// unchanged returns errViewChanged when the definition of the View has
 	// changed; nil for other searches.
 	unchanged func(context.Context) error
 
-	spent    int
-	window   client.Window
 	complete bool // already before this run
 }
 
@@ -243,10 +219,7 @@ type rowFormat interface {
 	note() string
 }
 
-var (
-	errBudget      = errors.New("the credits that this run may spend are spent")
-	errViewChanged = errors.New("the View was changed")
-)
+var errViewChanged = errors.New("the View was changed")
 
 // run fetches pages. It writes each page and its cursor before it requests the
 // next.
@@ -261,21 +234,10 @@ func (e *exporting) run(ctx context.Context) error {
 	}
 	e.shown.begin(state.Rows)
 	for {
-		q := e.request
-		q.SearchAfter, q.Limit = state.SearchAfter, client.MaxPage
-		if e.maxCredits > 0 {
-			if q.Limit = min(q.Limit, e.maxCredits-e.spent); q.Limit <= 0 {
-				return errBudget
-			}
-		}
-		page, err := e.target.source.Search(ctx, q)
+		page, err := e.search(ctx, e.target.source, e.request, state.SearchAfter)
 		if err != nil {
 			return err
 		}
-		if page.Next != "" && page.Next == q.SearchAfter {
-			return errors.New("the service answered the same cursor again")
-		}
-		e.spent, e.window = e.spent+page.Credits, page.Window
 		if e.unchanged != nil {
 			// A cursor does not depend on the definition, so it is checked
 			// after the page: then the page is of this definition.

@@ -54,21 +54,38 @@ func (p *exportProgress) begin(rows int) {
 func (p *exportProgress) page(rows, spent int, page *client.Page[json.RawMessage]) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
+	if !p.due() {
+		return
+	}
+	line := cli.Grouped(rows) + " rows"
+	if !page.TotalIsCapped && p.before == 0 {
+		line = fmt.Sprintf("%s of %s rows", cli.Grouped(rows), cli.Grouped(page.Total))
+	}
+	line += fmt.Sprintf(", %.0f a second, credits: %s spent, %s left", float64(rows-p.before)/max(p.last.Sub(p.began).Seconds(), 0.001), cli.Grouped(spent), cli.Grouped(page.Window.Remaining))
+	p.show(line)
+}
+
+// changes shows the state after changes, as page does.
+func (p *exportProgress) changes(rows, changes int, spent int, window client.Window) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if p.due() {
+		p.show(fmt.Sprintf("%s rows and %s changes, credits: %s spent, %s left", cli.Grouped(rows), cli.Grouped(changes), cli.Grouped(spent), cli.Grouped(window.Remaining)))
+	}
+}
+
+// due reports whether it is time to show something again. The lock is held.
+func (p *exportProgress) due() bool {
 	every := cli.ProgressInterval
 	if p.terminal {
 		every = redrawEvery
 	}
 	at := time.Now()
 	if at.Sub(p.last) < every {
-		return
+		return false
 	}
 	p.last = at
-	line := cli.Grouped(rows) + " rows"
-	if !page.TotalIsCapped && p.before == 0 {
-		line = fmt.Sprintf("%s of %s rows", cli.Grouped(rows), cli.Grouped(page.Total))
-	}
-	line += fmt.Sprintf(", %.0f a second, credits: %s spent, %s left", float64(rows-p.before)/max(at.Sub(p.began).Seconds(), 0.001), cli.Grouped(spent), cli.Grouped(page.Window.Remaining))
-	p.show(line)
+	return true
 }
 
 // observe reports failures that are retried, which may take a while.
