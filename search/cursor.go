@@ -115,8 +115,7 @@ func (c *Cursors) Open(purpose, cursor string) (data []byte, ok bool) {
 // seal is the signature of data. Those of positions begin with another byte.
 func seal(key []byte, purpose string, data []byte) []byte {
 	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte{0, byte(len(purpose))})
-	mac.Write([]byte(purpose))
+	mac.Write([]byte("\x00" + purpose + "\x00"))
 	mac.Write(data)
 	return mac.Sum(nil)
 }
