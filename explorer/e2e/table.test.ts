@@ -111,7 +111,7 @@ test('rows are sorted by anything that the service sorts by', async ({ page }) =
 test('the longest stage fits its column', async ({ page }) => {
   await open(page, '/projects?stage=under_construction')
   const badge = page.getByRole('row').nth(1).locator('.badge')
-  await expect(badge).toHaveAttribute('title', 'under construction')
+  await expect(badge).toHaveAttribute('title', 'Under construction')
   expect(await badge.evaluate((e) => [e, e.parentElement].map((b) => b && b.scrollWidth - b.clientWidth))).toEqual([
     0, 0,
   ])
