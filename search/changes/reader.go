@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -42,6 +43,10 @@ type Reader struct {
 	Store   Store
 	Records Records
 	Cursors Cursors
+
+	lock   sync.Mutex // also while the store is asked, for those who wait for its answer
+	head   Position
+	looked time.Time
 }
 
 // Item is a change as it is answered.
@@ -96,7 +101,7 @@ const waitEvery = 500 * time.Millisecond
 // change.
 func (r *Reader) Wait(ctx context.Context, req query.ChangesRequest, after Position, stop func() bool) (Position, error) {
 	for until := time.Now().Add(req.Wait); !stop(); {
-		head, _, err := r.Store.FeedHead(ctx)
+		head, err := r.recentHead(ctx)
 		if err != nil {
 			return after, err
 		}
@@ -116,6 +121,21 @@ func (r *Reader) Wait(ctx context.Context, req query.ChangesRequest, after Posit
 		}
 	}
 	return after, nil
+}
+
+// recentHead is the end of the feed, at most waitEvery old. However many requests wait,
+// the store is asked once in that time.
+func (r *Reader) recentHead(ctx context.Context) (Position, error) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if time.Since(r.looked) < waitEvery {
+		return r.head, nil
+	}
+	head, _, err := r.Store.FeedHead(ctx)
+	if err == nil {
+		r.head, r.looked = head, time.Now()
+	}
+	return head, err
 }
 
 // Read answers a request from a position on.
