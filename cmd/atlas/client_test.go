@@ -154,6 +154,13 @@ func clientOfData(t *testing.T, c *client.Client) {
 		t.Errorf("%d near the middle, %d in the box", near.Count, cells.Count)
 	}
 	for _, d := range []string{"accounts", "contacts", "projects", "signals"} {
+		start := must(c.Dataset(d).Changes(ctx, client.ChangesRequest{}))(t)
+		for page, err := range c.Dataset(d).Follow(ctx, client.ChangesRequest{Cursor: start.Next, Records: true, Wait: time.Second}) {
+			if err != nil || !page.CaughtUp || page.Next == "" || len(page.Changes) > 0 {
+				t.Errorf("%s: %+v, %v", d, page, err)
+			}
+			break
+		}
 		for _, s := range must(c.Dataset(d).Suggest(ctx, client.SuggestRequest{Prefix: "cal", Field: "city", Limit: 20}))(t) {
 			if s.Field != "city" || s.ID != "" || s.Count == 0 {
 				t.Errorf("%s: %+v", d, s)
