@@ -113,13 +113,7 @@ func (l *load) createIndices(ctx context.Context) error {
 // earlier attempt whose response was lost: nothing else uses the name, and resuming
 // deleted the indices of an earlier process.
 func (l *load) createIndex(ctx context.Context, name string, body []byte) error {
-	return l.Retry.Do(ctx, func(ctx context.Context) error {
-		err := l.Elastic.CreateIndex(ctx, name, body)
-		if e, ok := errors.AsType[*elastic.Error](err); ok && e.Type == "resource_already_exists_exception" {
-			return nil
-		}
-		return err
-	})
+	return l.Retry.Do(ctx, func(ctx context.Context) error { return l.Elastic.EnsureIndex(ctx, name, body) })
 }
 
 // indexBody returns the request body that creates a dataset's index with the

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -141,6 +140,14 @@ func (w *world) loadOptions(t *testing.T, files map[query.Dataset]string) indexe
 		write(t, filepath.Join(dir, string(d)+".ndjson"), files[d])
 	}
 	return indexer.Options{Dir: dir, Elastic: w.elastic, Names: w.names, TempDir: t.TempDir(), Retry: retry, Feed: w.feed(t), Force: true}
+}
+
+// toldDelta are options that apply lines of accounts, telling the feed.
+func (w *world) toldDelta(t *testing.T, accounts string) delta.Options {
+	t.Helper()
+	o := w.options(t, map[query.Dataset]string{query.Accounts: accounts})
+	o.Feed = w.feed(t)
+	return o
 }
 
 // interruptedLoad loads until stop says so of a request.
@@ -288,8 +295,7 @@ func TestFeedNoticesRestoredBackends(t *testing.T) {
 			_, err := indexer.Load(t.Context(), w.loadOptions(t, nil))
 			fatal(t, err)
 			apply := func(n int) {
-				o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(n) + `","name":"N"}`)})
-				o.Feed = w.feed(t)
+				o := w.toldDelta(t, lines(`{"id":"`+account(n)+`","name":"N"}`))
 				w.apply(t, o)
 			}
 			apply(1)
@@ -334,8 +340,7 @@ func TestFeedForgets(t *testing.T) {
 	fatal(t, err)
 	f := w.follower(t)
 	for n := range 3 {
-		o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(n) + `","name":"N"}`)})
-		o.Feed = w.feed(t)
+		o := w.toldDelta(t, lines(`{"id":"`+account(n)+`","name":"N"}`))
 		w.apply(t, o)
 		if n == 1 {
 			w.exec(t, `UPDATE data_publications SET published_at = published_at - interval '2 hours'`)
@@ -359,167 +364,5 @@ func TestFeedForgets(t *testing.T) {
 	}
 	if f.restarts > 0 {
 		t.Error("the feed started over")
-	}
-}
-
-// Of a delta that was killed and not gone on with, what is told is what is there.
-func TestFeedOfAKilledDelta(t *testing.T) {
-	t.Parallel()
-	for name, carriedOut := range map[string]bool{"before a write": false, "after it": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"`+account(1)+`","name":"One"}`, `{"id":"`+account(2)+`","name":"Two"}`)}))
-			fatal(t, err)
-			f := w.follower(t)
-			o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"`+account(1)+`","deleted":true}`, `{"id":"`+account(3)+`","name":"Three"}`)})
-			o.Feed = w.feed(t)
-			if _, err := w.interrupted(t, o, isBulk, carriedOut); !errors.Is(err, errStopped) {
-				t.Fatal(err)
-			}
-			f.catchUp(t)
-			if len(f.told) > 0 {
-				t.Errorf("told before it is settled: %v", f.told)
-			}
-			fatal(t, w.feed(t).Settle(t.Context(), ""))
-			f.catchUp(t)
-			f.wantEqual(t, "settled")
-			_, err = delta.Apply(t.Context(), o)
-			fatal(t, err)
-			f.catchUp(t)
-			f.wantEqual(t, "gone on with")
-		})
-	}
-}
-
-// A delta goes on although somebody else has settled its changes meanwhile, because it
-// lost its lease: what it wrote then is told when it is applied again.
-func TestFeedOfADeltaThatWritesLate(t *testing.T) {
-	t.Parallel()
-	for name, stopped := range map[string]bool{"and is stopped": true, "and goes on": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"`+account(1)+`","name":"One"}`, `{"id":"`+account(2)+`","name":"Two"}`)}))
-			fatal(t, err)
-			f := w.follower(t)
-			o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"`+account(1)+`","name":"Uno"}`, `{"id":"`+account(2)+`","deleted":true}`, `{"id":"`+account(3)+`","name":"Three"}`, `{"id":"`+account(4)+`","name":"Four"}`)})
-			o.Feed, o.Page = w.feed(t), 3
-			ctx, stop := context.WithCancelCause(t.Context())
-			defer stop(nil)
-			var settled sync.Once
-			o.Elastic = searchtest.NewClient(t, proxy(t, func(_ http.ResponseWriter, r *http.Request, body []byte) []byte {
-				if isBulk(r) {
-					settled.Do(func() {
-						if err := w.feed(t).Settle(t.Context(), ""); err != nil {
-							t.Error(err)
-						}
-						f.catchUp(t)
-					})
-				}
-				return body
-			}, func(r *http.Request) {
-				if isBulk(r) && stopped {
-					stop(errStopped)
-				}
-			}))
-			if _, err := delta.Apply(ctx, o); err == nil {
-				t.Error("the delta does not notice")
-			}
-			o.Elastic = w.elastic
-			_, err = delta.Apply(t.Context(), o)
-			fatal(t, err)
-			f.catchUp(t)
-			f.wantEqual(t, "applied again")
-		})
-	}
-}
-
-// Searches use another generation and nobody was told: a writer that lost its lease
-// switched late, or does not know the feed.
-func TestFeedNoticesAnotherGeneration(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	files := map[query.Dataset]string{query.Accounts: lines(`{"id":"`+account(1)+`","name":"One"}`, `{"id":"`+account(2)+`","name":"Two"}`)}
-	w.load(t, files)
-	early, known, err := w.databases.OpenApp(t, postgres.Options{MaxConns: 2}).FeedAt(t.Context(), time.Now().Add(-time.Hour))
-	if err != nil {
-		t.Fatal(err, early, known)
-	}
-	fatal(t, w.feed(t).Settle(t.Context(), ""))
-	f := w.follower(t)
-	if _, known, err := f.store.FeedAt(t.Context(), time.Now().Add(-time.Hour)); known || err != nil {
-		t.Errorf("a time before the feed is known: %v", err)
-	}
-	files[query.Accounts] = lines(`{"id":"`+account(1)+`","name":"Uno"}`, `{"id":"`+account(3)+`","name":"Three"}`)
-	w.load(t, files)
-	fatal(t, w.feed(t).Settle(t.Context(), ""))
-	f.catchUp(t)
-	f.wantEqual(t, "after a load that told nobody")
-
-	// The feed is settled between the announcement of a switch and the switch.
-	files[query.Accounts] = lines(`{"id":"`+account(1)+`","name":"Un"}`, `{"id":"`+account(4)+`","name":"Four"}`)
-	o := w.loadOptions(t, files)
-	o.Elastic = searchtest.NewClient(t, proxy(t, func(_ http.ResponseWriter, r *http.Request, body []byte) []byte {
-		if strings.HasSuffix(r.URL.Path, "/_aliases") && r.Method == http.MethodPost {
-			if err := w.feed(t).Settle(t.Context(), ""); err != nil {
-				t.Error(err)
-			}
-		}
-		return body
-	}, nil))
-	_, err = indexer.Load(t.Context(), o)
-	fatal(t, err)
-	fatal(t, w.feed(t).Settle(t.Context(), ""))
-	f.catchUp(t)
-	f.wantEqual(t, "after a late switch")
-	if f.restarts > 0 {
-		t.Error("the feed started over")
-	}
-}
-
-// Who lost the lease does not take what another delta wrote.
-func TestFeedHasOneWriter(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	fatal(t, w.system.BeginChanges(t.Context(), "one", nil, true))
-	fatal(t, w.system.AppendChanges(t.Context(), "one", []feedchanges.Change{{Dataset: query.Accounts, ID: uuid.New(), Op: feedchanges.Upsert}}))
-	origin := ""
-	for _, err := range []error{
-		w.system.BeginChanges(t.Context(), "two", nil, true), w.system.BeginChanges(t.Context(), "two", &origin, false), w.system.AppendChanges(t.Context(), "two", nil),
-	} {
-		if err == nil {
-			t.Error("another writer is let in")
-		}
-	}
-	if list, err := w.system.UntoldChanges(t.Context(), query.Accounts, 0, 10); err != nil || len(list) != 1 {
-		t.Errorf("%v %v", list, err)
-	}
-}
-
-// A backend is restored while a delta runs.
-func TestFeedNoticesARestoredBackendWhilePublishing(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	_, err := indexer.Load(t.Context(), w.loadOptions(t, nil))
-	fatal(t, err)
-	w.apply(t, func() delta.Options {
-		o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(1) + `","name":"One"}`)})
-		o.Feed = w.feed(t)
-		return o
-	}())
-	f := w.follower(t)
-	o := w.options(t, map[query.Dataset]string{query.Accounts: lines(`{"id":"` + account(2) + `","name":"Two"}`)})
-	o.Feed = w.feed(t)
-	o.Elastic = searchtest.NewClient(t, proxy(t, func(_ http.ResponseWriter, r *http.Request, body []byte) []byte {
-		if isBulk(r) { // restored: account 1 is not there, nor what kept its publication
-			fatal(t, w.elastic.DeleteIndices(t.Context(), w.names.Feed()))
-		}
-		return body
-	}, nil))
-	w.apply(t, o)
-	f.catchUp(t)
-	if f.restarts != 1 {
-		t.Errorf("%d restarts, want 1", f.restarts)
 	}
 }

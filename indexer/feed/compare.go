@@ -27,7 +27,7 @@ func (f *Feed) compare(ctx context.Context, from, to string) (bool, error) {
 		return false, nil
 	}
 	// Of an earlier attempt.
-	if err := f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.BeginChanges(ctx, to, &from, false) }); err != nil {
+	if err := f.begin(ctx, to, from); err != nil {
 		return false, err
 	}
 	for _, d := range query.Datasets {

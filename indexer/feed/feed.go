@@ -328,11 +328,7 @@ func (f *Feed) keep(ctx context.Context, id uuid.UUID) error {
 	if err != nil {
 		return err
 	}
-	err = f.Elastic.CreateIndex(ctx, f.Names.Feed(), []byte(feedIndex))
-	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Type == "resource_already_exists_exception" {
-		err = nil
-	}
-	if err != nil {
+	if err := f.Elastic.EnsureIndex(ctx, f.Names.Feed(), []byte(feedIndex)); err != nil {
 		return err
 	}
 	_, err = f.Elastic.Do(ctx, elastic.Request{Method: http.MethodPut, Path: f.path(), Body: body})

@@ -2,6 +2,7 @@ package elastic
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -17,6 +18,15 @@ import (
 // CreateIndex creates an index from a body with settings, mappings, aliases.
 func (c *Client) CreateIndex(ctx context.Context, index string, body []byte) error {
 	_, err := c.Do(ctx, Request{Method: http.MethodPut, Path: "/" + url.PathEscape(index), Body: body})
+	return err
+}
+
+// EnsureIndex is CreateIndex where the index may be there already.
+func (c *Client) EnsureIndex(ctx context.Context, index string, body []byte) error {
+	err := c.CreateIndex(ctx, index, body)
+	if e, ok := errors.AsType[*Error](err); ok && e.Type == "resource_already_exists_exception" {
+		return nil
+	}
 	return err
 }
 

@@ -40,13 +40,7 @@ func (r ChangesRequest) Filtered() bool { return len(r.Where) > 0 }
 // ChangesRule reads the body of a request for changes.
 func ChangesRule(d Dataset) rule.Rule[ChangesRequest] { return changesRules[d] }
 
-var changesRules = func() map[Dataset]rule.Rule[ChangesRequest] {
-	all := map[Dataset]rule.Rule[ChangesRequest]{}
-	for _, d := range Datasets {
-		all[d] = changesRule(d)
-	}
-	return all
-}()
+var changesRules = byDataset(changesRule)
 
 // changesRequest is a ChangesRequest while it is read.
 type changesRequest struct {

@@ -35,6 +35,15 @@ var searchRules = func() map[BaseKind]map[Dataset]rule.Rule[Query] {
 	return all
 }()
 
+// byDataset makes the rule of each dataset, once.
+func byDataset[T any](make func(Dataset) rule.Rule[T]) map[Dataset]rule.Rule[T] {
+	all := map[Dataset]rule.Rule[T]{}
+	for _, d := range Datasets {
+		all[d] = make(d)
+	}
+	return all
+}
+
 // request is a search request while it is read.
 type request struct {
 	Query

@@ -59,13 +59,7 @@ var suggestCounts = func() map[Dataset]*Field {
 // Query.
 func SuggestRule(d Dataset) rule.Rule[SuggestRequest] { return suggestRules[d] }
 
-var suggestRules = func() map[Dataset]rule.Rule[SuggestRequest] {
-	all := map[Dataset]rule.Rule[SuggestRequest]{}
-	for _, d := range Datasets {
-		all[d] = suggestRule(d)
-	}
-	return all
-}()
+var suggestRules = byDataset(suggestRule)
 
 // suggestRequest is a SuggestRequest while it is read.
 type suggestRequest struct {

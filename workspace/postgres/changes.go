@@ -126,10 +126,13 @@ func (s *System) Publish(ctx context.Context, writer string) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO data_publications (id, head, published_at) SELECT latest, head, clock_timestamp() FROM data_feed`)
+		_, err = tx.Exec(ctx, publishLatest)
 		return err
 	}))
 }
+
+// publishLatest adds the publication that the feed has as its latest.
+const publishLatest = `INSERT INTO data_publications (id, head, published_at) SELECT latest, head, clock_timestamp() FROM data_feed`
 
 // ended ends the work of the writer. A switch is told then.
 const ended = `writer = NULL, origin = NULL, generation = CASE WHEN origin IS NULL THEN generation ELSE writer END`
@@ -153,7 +156,7 @@ func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, gene
 		if _, err := tx.Exec(ctx, `DELETE FROM data_publications`); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `INSERT INTO data_publications (id, head, published_at) SELECT latest, head, clock_timestamp() FROM data_feed`)
+		_, err := tx.Exec(ctx, publishLatest)
 		return err
 	}))
 }
@@ -163,8 +166,9 @@ func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, gene
 func (s *System) ForgetChanges(ctx context.Context, age time.Duration) error {
 	// The last publication of that age: a cursor from then still has all that followed.
 	if _, err := s.pool.Exec(ctx, `
-		UPDATE data_feed SET forgotten = greatest(forgotten, coalesce((
-			SELECT max(head) FROM data_publications WHERE published_at < clock_timestamp() - $1::interval), 0))`, age); err != nil {
+		UPDATE data_feed SET forgotten = old.head
+		FROM (SELECT max(head) AS head FROM data_publications WHERE published_at < clock_timestamp() - $1::interval) old
+		WHERE old.head > forgotten`, age); err != nil {
 		return toFault(err)
 	}
 	if _, err := s.pool.Exec(ctx, `DELETE FROM data_publications WHERE head < (SELECT forgotten FROM data_feed)`); err != nil {

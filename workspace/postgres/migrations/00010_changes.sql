@@ -46,21 +46,19 @@ INSERT INTO data_feed DEFAULT VALUES ON CONFLICT DO NOTHING;
 
 -- Global records belong to no workspace: requests read every row.
 GRANT SELECT ON data_changes, data_publications, data_feed TO atlas_app;
-ALTER TABLE data_changes ENABLE ROW LEVEL SECURITY;
-ALTER TABLE data_changes FORCE ROW LEVEL SECURITY;
-DROP POLICY IF EXISTS system_all ON data_changes;
-CREATE POLICY system_all ON data_changes TO atlas_system USING (true) WITH CHECK (true);
-DROP POLICY IF EXISTS app_reads ON data_changes;
-CREATE POLICY app_reads ON data_changes FOR SELECT TO atlas_app USING (true);
-ALTER TABLE data_publications ENABLE ROW LEVEL SECURITY;
-ALTER TABLE data_publications FORCE ROW LEVEL SECURITY;
-DROP POLICY IF EXISTS system_all ON data_publications;
-CREATE POLICY system_all ON data_publications TO atlas_system USING (true) WITH CHECK (true);
-DROP POLICY IF EXISTS app_reads ON data_publications;
-CREATE POLICY app_reads ON data_publications FOR SELECT TO atlas_app USING (true);
-ALTER TABLE data_feed ENABLE ROW LEVEL SECURITY;
-ALTER TABLE data_feed FORCE ROW LEVEL SECURITY;
-DROP POLICY IF EXISTS system_all ON data_feed;
-CREATE POLICY system_all ON data_feed TO atlas_system USING (true) WITH CHECK (true);
-DROP POLICY IF EXISTS app_reads ON data_feed;
-CREATE POLICY app_reads ON data_feed FOR SELECT TO atlas_app USING (true);
+-- +goose StatementBegin
+DO $$
+DECLARE
+    t text;
+BEGIN
+    FOREACH t IN ARRAY ARRAY['data_changes', 'data_publications', 'data_feed'] LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', t);
+        EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', t);
+        EXECUTE format('DROP POLICY IF EXISTS system_all ON %I', t);
+        EXECUTE format('CREATE POLICY system_all ON %I TO atlas_system USING (true) WITH CHECK (true)', t);
+        EXECUTE format('DROP POLICY IF EXISTS app_reads ON %I', t);
+        EXECUTE format('CREATE POLICY app_reads ON %I FOR SELECT TO atlas_app USING (true)', t);
+    END LOOP;
+END
+$$;
+-- +goose StatementEnd
