@@ -32,6 +32,10 @@ func (q *quiet) ChangesAfter(context.Context, query.Dataset, changes.Position, i
 	return changes.Page{Next: q.at, CaughtUp: true}, true, nil
 }
 
+func (q *quiet) ChangesOf(context.Context, query.Dataset, uuid.UUID, int) ([]changes.Entry, error) {
+	return nil, nil
+}
+
 // Many requests that wait ask the store as often as one.
 func TestWaitingAsksOnceForAll(t *testing.T) {
 	t.Parallel()

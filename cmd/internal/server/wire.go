@@ -20,6 +20,7 @@ import (
 	"atlas/search"
 	"atlas/search/changes"
 	"atlas/search/query"
+	"atlas/workspace/audit"
 	"atlas/workspace/postgres"
 )
 
@@ -115,6 +116,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		Search:     engine,
 		Facets:     engine,
 		Changes:    &changes.Reader{Store: store, Records: engine, Cursors: cursors},
+		Audit:      &audit.Reader{Store: store, Cursors: cursors},
 		Gate:       gate,
 		Ledger:     ledger,
 		Workspaces: store,
