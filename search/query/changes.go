@@ -129,7 +129,7 @@ func given(body *input.Reader, name string) bool { return body.Take(name).Kind !
 func refuseWith(issues *input.Issues, body *input.Reader, name string, others ...string) {
 	for _, other := range others {
 		if given(body, other) {
-			issues.Add(fault.Custom, body.Path(other), "does not go with "+name)
+			issues.Add(fault.Custom, body.Path(other), "does not go with %s", name)
 		}
 	}
 }

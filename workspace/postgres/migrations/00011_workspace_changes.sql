@@ -64,10 +64,9 @@ DECLARE
     first   text := 'pg_current_xact_id()';  -- the xid of what an INSERT tells
     shown   text := 'true'; -- the rows that the API has
     hidden  text[] := ARRAY['workspace_id', 'created_at', 'updated_at']; -- columns that are no fields
+    unnamed text[] := '{}'; -- columns that changed does not name
     renamed jsonb := '{}';
-    -- Of what a cascade deletes, members alone are told: the deletion of a View says
-    -- enough of its records.
-    told    text := 'pg_trigger_depth() = 1';
+    gone    text := 'true'; -- the deleted rows that are told
     changed text;
     differs text;
     change  text;
@@ -82,12 +81,16 @@ BEGIN
         kind := 'membership'; id := 'record_id'; keys := ARRAY['workspace_id', 'view_id', 'record_id'];
         place := ARRAY[format(either, 'dataset'), format(either, 'view_id')];
         hidden := hidden || ARRAY['dataset', 'added_at'];
+        -- The deletion of a View says enough of its records.
+        gone := 'EXISTS (SELECT FROM views v WHERE v.workspace_id = told_old.workspace_id AND v.id = told_old.view_id)';
     WHEN 'views' THEN
         kind := 'view'; id := 'id'; keys := ARRAY['workspace_id', 'id'];
         place := ARRAY[format(either, 'dataset'), 'NULL'];
         hidden := hidden || ARRAY['name_folded', 'revision', 'members'];
+        unnamed := ARRAY['created_by', 'updated_by'];
     WHEN 'members' THEN
-        kind := 'member'; id := 'user_id'; keys := ARRAY['workspace_id', 'user_id']; told := 'true';
+        kind := 'member'; id := 'user_id'; keys := ARRAY['workspace_id', 'user_id'];
+        hidden := hidden || ARRAY['joined_at'];
     WHEN 'invitations' THEN
         kind := 'invitation'; id := 'id'; keys := ARRAY['workspace_id', 'id'];
         shown := 'accepted_at IS NULL AND revoked_at IS NULL';
@@ -102,7 +105,8 @@ BEGIN
     END CASE;
 
     -- Columns with the same name in the API are one field. An empty list is no value.
-    SELECT string_agg(format('CASE WHEN %s THEN %L END', differ, field), ', ' ORDER BY field), string_agg(differ, ' OR ')
+    SELECT string_agg(format('CASE WHEN %s THEN %L END', differ, field), ', ' ORDER BY field) FILTER (WHERE field <> ALL (unnamed)),
+           string_agg(differ, ' OR ')
     INTO changed, differs
     FROM (
         SELECT field, string_agg(format(CASE WHEN list THEN 'coalesce(o.%1$I, ''{}'') <> coalesce(n.%1$I, ''{}'')'
@@ -133,14 +137,13 @@ BEGIN
         BEGIN
             IF TG_OP = ''INSERT'' THEN%s
             ELSIF TG_OP = ''UPDATE'' THEN%s
-            ELSIF %s THEN%s
+            ELSE%s
             END IF;
             RETURN NULL;
         END',
         replace(replace(replace(change, '{old}', 'told_new WHERE false'), '{new}', 'told_new WHERE true'), '{xid}', first),
         replace(replace(replace(change, '{old}', 'told_old WHERE true'), '{new}', 'told_new WHERE true'), '{xid}', 'pg_current_xact_id()'),
-        told,
-        replace(replace(replace(change, '{old}', 'told_old WHERE true'), '{new}', 'told_old WHERE false'), '{xid}', 'pg_current_xact_id()'));
+        replace(replace(replace(change, '{old}', 'told_old WHERE ' || gone), '{new}', 'told_old WHERE false'), '{xid}', 'pg_current_xact_id()'));
     EXECUTE format('CREATE OR REPLACE FUNCTION %I() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS %L', 'tell_' || source, body);
     EXECUTE format('CREATE OR REPLACE TRIGGER tell_insert AFTER INSERT ON %I REFERENCING NEW TABLE AS told_new EXECUTE FUNCTION %I()', source, 'tell_' || source);
     EXECUTE format('CREATE OR REPLACE TRIGGER tell_update AFTER UPDATE ON %I REFERENCING OLD TABLE AS told_old NEW TABLE AS told_new EXECUTE FUNCTION %I()', source, 'tell_' || source);
