@@ -185,6 +185,20 @@ func (s *System) KeptChanges(ctx context.Context, in workspace.ID, since time.Ti
 	return changesOf(rows), after, err
 }
 
+// ChangesKeptSince returns the time from which on all changes of a workspace are kept; zero
+// if all of them are.
+func (s *System) ChangesKeptSince(ctx context.Context, in workspace.ID) (at time.Time, err error) {
+	if err := in.Check(); err != nil {
+		return at, err
+	}
+	var first uint64
+	err = s.pool.QueryRow(ctx, `SELECT xid, at FROM workspace_changes WHERE workspace_id = $1`+oldestFirst+` LIMIT 1`, arg(in)).Scan(&first, &at)
+	if noRows(err) || err == nil && first == 0 {
+		return time.Time{}, nil
+	}
+	return at, toFault(err)
+}
+
 // changesAtOnce is how many changes of workspaces a statement deletes or moves.
 const changesAtOnce = 10_000
 
