@@ -50,10 +50,12 @@ func (l *load) build(ctx context.Context, d query.Dataset, records *extsort.Sort
 func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries *extsort.Iterator, streams []*linkStream, after []byte, p *pipeline) error {
 	up := l.parentLinks(d)
 	group, ctx := errgroup.WithContext(ctx)
+	arrivals, stop := l.arrivals(ctx, d, after)
+	defer stop()
 	chunks, free := make(chan *chunk, l.Workers), make(chan *chunk, 2*l.Workers+1)
 	group.Go(func() error {
 		defer close(chunks)
-		j := &joiner{load: l, of: l.newRange(d), records: entries, links: streams, full: chunks, free: free, id: after}
+		j := &joiner{load: l, of: l.newRange(d), records: entries, links: streams, arrivals: arrivals, full: chunks, free: free, id: after}
 		return j.run(ctx)
 	})
 	for range l.Workers {
@@ -202,7 +204,7 @@ func (b *builder) build(c *chunk, it item) error {
 	b.linked = linkPayload(b.linked, record.Millis("detected_at"), nil)
 	b.current.IndexFunc(record.ID(), func(body []byte) []byte {
 		body, b.linked = document.AppendBoth(body, b.linked, record, &b.children)
-		return body
+		return document.WithArrival(body, it.arrived)
 	})
 	b.current.ids = append(b.current.ids, record.ID())
 	b.current.lines = append(b.current.lines, it.line)

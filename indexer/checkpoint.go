@@ -25,6 +25,10 @@ type state struct {
 	// Created means that the new indices exist, with all documents that the datasets
 	// count.
 	Created bool `json:"created"`
+	// Arrival is when the new signals arrive, in milliseconds since 1970: those that the
+	// index ArrivedIn does not have. The others arrived when it says. "" is no index.
+	Arrival   int64  `json:"arrival"`
+	ArrivedIn string `json:"arrived_in"`
 	// Previous are the indices that were served just before the switch.
 	Previous []string `json:"previous,omitempty"`
 	// DeadLetterBytes is the length of the file of dead letters, in bytes.

@@ -28,6 +28,7 @@ type item struct {
 	line     int64
 	counts   [maxRelations]int64
 	children [maxRelations]span
+	arrived  int64 // 0: unknown, or no signal
 }
 
 // maxRelations is how many kinds of children a record can have.
@@ -72,6 +73,7 @@ type joiner struct {
 	of         *idRange // the one being filled
 	records    *extsort.Iterator
 	links      []*linkStream
+	arrivals   *arrivals
 	full, free chan *chunk
 
 	current *chunk
@@ -118,7 +120,7 @@ func (j *joiner) add(key []byte) {
 	c := j.current
 	before := len(c.bytes)
 	j.id = append(j.id[:0], key[:idSize]...)
-	it := item{record: c.add(j.records.Payload()), line: lineOf(key)}
+	it := item{record: c.add(j.records.Payload()), line: lineOf(key), arrived: j.arrivals.of(j.id)}
 	for i, s := range j.links {
 		first := len(c.children)
 		it.counts[i] = s.childrenOf(j.id, func(payload []byte) {
@@ -145,6 +147,9 @@ func (j *joiner) endRange(ctx context.Context, last bool) error {
 			j.of.dangling[s.relation.Child] += s.dangling
 			s.dangling = 0
 		}
+	}
+	if err := j.arrivals.err(); err != nil {
+		return err
 	}
 	j.of.after, j.of.last = lastID(j.id), last
 	for range j.load.Workers {

@@ -175,6 +175,9 @@ func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 		total += s.Len()
 	}
 	if !l.state.Created {
+		if err := l.beginArrivals(ctx); err != nil {
+			return err
+		}
 		if err := l.createIndices(ctx); err != nil {
 			return err
 		}

@@ -67,6 +67,7 @@ type apply struct {
 	dirty         map[query.Dataset]*idLog
 	changed       map[query.Dataset]*idLog
 	processed     int64 // records dealt with in this call
+	arrival       int64 // of new signals, in milliseconds since 1970
 	began         time.Time
 }
 
@@ -200,9 +201,11 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 	if err := a.setMarks(ctx, l, false, s.Delta); err != nil {
 		return err
 	}
-	if err := a.Feed.BeginDelta(ctx, s.Delta); err != nil {
+	arrival, err := a.Feed.BeginDelta(ctx, s.Delta, a.Now())
+	if err != nil {
 		return err
 	}
+	a.arrival = arrival.UnixMilli()
 	// The previous writer may have been killed before its records were searchable.
 	for _, d := range query.Datasets {
 		if err := a.refresh(ctx, l.indices[d]); err != nil {

@@ -178,6 +178,7 @@ func TestFeedFollows(t *testing.T) {
 	_, err := indexer.Load(t.Context(), w.loadOptions(t, nil))
 	fatal(t, err)
 	f := w.follower(t)
+	arrivals := w.arrivals(t)
 	at := 0
 	var said []string
 	for round := range 8 {
@@ -229,6 +230,7 @@ func TestFeedFollows(t *testing.T) {
 		fatal(t, w.feed(t).Settle(t.Context(), ""))
 		f.catchUp(t)
 		f.wantEqual(t, when)
+		arrivals = w.wantArrivals(t, arrivals, action == 5, when)
 		if f.restarts > 0 {
 			t.Fatalf("%s: the feed started over", when)
 		}

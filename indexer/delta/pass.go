@@ -297,7 +297,10 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 			alike = append(alike, it)
 		}
 	}
-	return a.skipUnchanged(ctx, l.indices[d], alike)
+	if err := a.skipUnchanged(ctx, l.indices[d], alike); err != nil || d != query.Signals {
+		return err
+	}
+	return a.addArrivals(ctx, l.indices[d], items)
 }
 
 // change is the item in the feed of changes, false if its public record stays as it is.

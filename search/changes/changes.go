@@ -82,6 +82,9 @@ type State struct {
 	Switch         bool
 	// Generation is the one that the feed was last switched to, "" for none.
 	Generation string
+	// Arrival is the last arrival that a writer was given for its new signals. Searches
+	// see all signals that arrived up to Arrived.
+	Arrival, Arrived time.Time
 }
 
 // Restored reports whether Postgres or Elasticsearch was restored to an earlier time, by

@@ -24,8 +24,8 @@ var errOtherWriter = fault.New(fault.Internal, "another process has gone on with
 // FeedState returns the state of the feed.
 func (s *System) FeedState(ctx context.Context) (state changes.State, err error) {
 	var writer, origin *string
-	err = s.pool.QueryRow(ctx, `SELECT head, tail, latest, publishing, accepted, writer, origin, generation FROM data_feed`).
-		Scan(&state.Head, &state.Tail, &state.Latest, &state.Publishing, &state.Accepted, &writer, &origin, &state.Generation)
+	err = s.pool.QueryRow(ctx, `SELECT head, tail, latest, publishing, accepted, writer, origin, generation, arrival, arrived FROM data_feed`).
+		Scan(&state.Head, &state.Tail, &state.Latest, &state.Publishing, &state.Accepted, &writer, &origin, &state.Generation, &state.Arrival, &state.Arrived)
 	if writer != nil {
 		state.Writer = *writer
 	}
@@ -134,8 +134,10 @@ func (s *System) Publish(ctx context.Context, writer string) error {
 // publishLatest adds the publication that the feed has as its latest.
 const publishLatest = `INSERT INTO data_publications (id, head, published_at) SELECT latest, head, clock_timestamp() FROM data_feed`
 
-// ended ends the work of the writer. A switch is told then.
-const ended = `writer = NULL, origin = NULL, generation = CASE WHEN origin IS NULL THEN generation ELSE writer END`
+// ended ends the work of the writer. A switch is told then. All that arrived is seen, but
+// for a switch that was not made: its load may go on.
+const ended = `writer = NULL, origin = NULL, generation = CASE WHEN origin IS NULL THEN generation ELSE writer END,
+	arrived = CASE WHEN origin = writer THEN arrived ELSE arrival END`
 
 // EndChanges ends the work of a writer that wrote nothing.
 func (s *System) EndChanges(ctx context.Context, writer string) error {
@@ -143,13 +145,24 @@ func (s *System) EndChanges(ctx context.Context, writer string) error {
 	return toFault(err)
 }
 
+// NextArrival returns the arrival of the new signals of a writer, in whole milliseconds:
+// now, but later than all arrivals before.
+func (s *System) NextArrival(ctx context.Context, now time.Time) (at time.Time, err error) {
+	err = s.pool.QueryRow(ctx, `
+		UPDATE data_feed SET arrival = greatest(date_trunc('milliseconds', $1::timestamptz), arrival + interval '1 millisecond')
+		RETURNING arrival`, now).Scan(&at)
+	return at, toFault(err)
+}
+
 // StartFeedOver makes every position in the feed too old and ends the work of its
 // writer. id is the id of a publication, accepted what Elasticsearch has as the last one,
-// generation the one that searches use.
+// generation the one that searches use. All that arrived is seen, even if an older
+// Postgres does not know of it.
 func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
-			UPDATE data_feed SET forgotten = tail + 1, head = tail + 1, tail = tail + 1, latest = $1, publishing = NULL, accepted = $2, writer = NULL, origin = NULL, generation = $3`,
+			UPDATE data_feed SET forgotten = tail + 1, head = tail + 1, tail = tail + 1, latest = $1, publishing = NULL, accepted = $2, writer = NULL, origin = NULL, generation = $3,
+				arrival = `+newest+`, arrived = `+newest,
 			id, accepted, generation); err != nil {
 			return err
 		}
@@ -160,6 +173,9 @@ func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, gene
 		return err
 	}))
 }
+
+// newest is a time that is not before any arrival.
+const newest = `greatest(date_trunc('milliseconds', clock_timestamp()), arrival + interval '1 millisecond')`
 
 // ForgetChanges deletes changes that were told longer ago than age, and those before the
 // feed was last started over.
