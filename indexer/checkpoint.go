@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"atlas/indexer/extsort"
@@ -51,6 +52,10 @@ type datasetState struct {
 	// Runs are the files of sorted records. They are kept until the switch, so that
 	// lost indices can be filled again.
 	Runs []extsort.Run `json:"runs,omitempty"`
+	// MergeLines are lines that say that a record became another. Unmerged are the
+	// files of those that cannot be applied; nil: that is not known yet.
+	MergeLines int64         `json:"merge_lines,omitempty"`
+	Unmerged   []extsort.Run `json:"unmerged"`
 	// Indexed means that all documents are acknowledged. Before that, those up to
 	// and including the id After are; "" means none.
 	Indexed bool   `json:"indexed"`
@@ -61,6 +66,8 @@ type counters struct {
 	Lines     int64   `json:"lines"`
 	Rejected  int64   `json:"rejected"`
 	Replaced  int64   `json:"replaced"`
+	Merged    int64   `json:"merged"`
+	BadMerges int64   `json:"bad_merges"`
 	Refused   int64   `json:"refused"`
 	Documents int64   `json:"documents"`
 	Dangling  int64   `json:"dangling"`
@@ -98,7 +105,7 @@ func (s *state) began() bool {
 // done is the number of records that indexing has processed.
 func (s *state) done() (n int64) {
 	for _, d := range s.Datasets {
-		n += d.Replaced + d.Refused + d.Documents
+		n += d.Replaced + d.Refused + d.Documents + d.Merged + d.BadMerges
 	}
 	return n
 }
@@ -107,7 +114,7 @@ func (s *state) done() (n int64) {
 func (s *state) files() map[string]bool {
 	named := map[string]bool{}
 	for _, d := range s.Datasets {
-		for _, r := range d.Runs {
+		for _, r := range slices.Concat(d.Runs, d.Unmerged) {
 			named[r.File] = true
 		}
 	}
@@ -126,6 +133,7 @@ func (s *state) resetIndex() {
 	for _, d := range s.Datasets {
 		d.Indexed, d.After = false, ""
 		d.Replaced, d.Refused, d.Documents, d.Dangling, d.IndexTime = 0, 0, 0, 0, 0
+		d.Merged, d.BadMerges, d.Unmerged = 0, 0, nil
 	}
 }
 

@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 
 	"atlas/indexer/extsort"
@@ -69,12 +70,15 @@ const rangeBytes = 256 << 20
 // the first. A parent with millions of children takes no more memory than one with
 // query.MaxChildren: the others are only counted.
 type joiner struct {
-	load       *load
-	of         *idRange // the one being filled
-	records    *extsort.Iterator
-	links      []*linkStream
-	arrivals   *arrivals
-	full, free chan *chunk
+	load     *load
+	of       *idRange // the one being filled
+	records  *extsort.Iterator
+	links    []*linkStream
+	arrivals *arrivals
+	// unmerged has the merges that cannot be applied, by id.
+	unmerged    *extsort.Iterator
+	hasUnmerged bool
+	full, free  chan *chunk
 
 	current *chunk
 	count   int64 // records of the range
@@ -97,6 +101,12 @@ func (j *joiner) run(ctx context.Context) error {
 				return err
 			}
 		}
+		if into, merged := document.DecodeMergeBinary(j.records.Payload()); merged {
+			if err := j.merge(key, into); err != nil {
+				return err
+			}
+			continue
+		}
 		j.add(key)
 		if len(j.current.bytes) >= chunkBytes || len(j.current.items) >= chunkItems {
 			if err := j.send(ctx); err != nil {
@@ -104,7 +114,7 @@ func (j *joiner) run(ctx context.Context) error {
 			}
 		}
 	}
-	if err := j.records.Err(); err != nil {
+	if err := cmp.Or(j.records.Err(), j.unmerged.Err()); err != nil {
 		return err
 	}
 	for _, s := range j.links {

@@ -145,6 +145,7 @@ func (a *apply) start(ctx context.Context, l live) error {
 	s := &state{
 		Version: stateVersion, Delta: generation.NewName(now), Started: now.UTC(), Inputs: a.inputs, DeadLettersTo: a.DeadLetters,
 		Lists: map[query.Dataset]extsort.Run{}, Counts: map[query.Dataset]*Counts{},
+		Merges: map[query.Dataset]int64{},
 	}
 	for _, d := range query.Datasets {
 		s.count(d)
@@ -245,7 +246,7 @@ func (a *apply) chooseStart(s *state, l live) error {
 		}
 	}
 	s.Generation, s.Stage, s.Dataset = l.generation, applying, query.Datasets[0]
-	s.Done, s.Begun = recordID{}, recordID{}
+	s.Done, s.Begun, s.Unmerged = recordID{}, recordID{}, nil
 	for _, c := range s.Counts {
 		*c = Counts{Lines: c.Lines, Rejected: c.Rejected, Replaced: c.Replaced}
 	}

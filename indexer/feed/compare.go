@@ -30,8 +30,18 @@ func (f *Feed) compare(ctx context.Context, from, to string) (bool, error) {
 		return false, err
 	}
 	for _, d := range query.Datasets {
-		c := comparison{Feed: f, dataset: d, writer: to, before: f.Names.Generation(string(d), from), after: f.Names.Generation(string(d), to)}
-		err := c.run(ctx)
+		merges, err := f.hasMerges(ctx, d, to)
+		if err != nil {
+			return false, err
+		}
+		c := comparison{
+			Feed: f, dataset: d, writer: to, merges: merges,
+			before: f.Names.Generation(string(d), from), after: f.Names.Generation(string(d), to),
+		}
+		err = c.run(ctx)
+		if err == nil && c.merges {
+			err = f.appendMerges(ctx, d, to)
+		}
 		if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
 			return false, nil
 		}
@@ -48,6 +58,7 @@ type comparison struct {
 	dataset       query.Dataset
 	writer        string
 	before, after string
+	merges        bool // the generation after has merges
 	found         []changes.Change
 	doubtful      []uuid.UUID // records whose documents differ
 }
@@ -113,6 +124,11 @@ func (c *comparison) flush(ctx context.Context) error {
 			}
 		}
 		c.doubtful = c.doubtful[:0]
+	}
+	if c.merges {
+		if err := c.setMerges(ctx); err != nil {
+			return err
+		}
 	}
 	err := c.Append(ctx, c.writer, c.found)
 	c.found = c.found[:0]

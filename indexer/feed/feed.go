@@ -29,6 +29,7 @@ type Store interface {
 	EndChanges(ctx context.Context, writer string) error
 	NextArrival(ctx context.Context, now time.Time) (time.Time, error)
 	StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error
+	MergeStore
 }
 
 // Live reads the served generation in real time. *search.Engine implements it.
@@ -185,7 +186,10 @@ func (f *Feed) Switched(ctx context.Context, to string) error {
 	if f.Log != nil {
 		f.Log.Info("the generations are compared", "from", state.Origin, "to", to, "seconds", time.Since(began).Seconds())
 	}
-	return f.Publish(ctx, to)
+	if err := f.Publish(ctx, to); err != nil {
+		return err
+	}
+	return f.forgetMerges(ctx)
 }
 
 // startOver makes every cursor too old: what changed since is not known.
@@ -320,7 +324,7 @@ func (f *Feed) correct(ctx context.Context, delta string) error {
 					if there[ids[i]] != nil {
 						is = changes.Upsert
 					}
-					if is != e.Op {
+					if is != e.Op && (is != changes.Delete || e.Op != changes.Merge) {
 						corrections = append(corrections, changes.Change{Dataset: d, ID: e.ID, Op: is})
 					}
 				}
