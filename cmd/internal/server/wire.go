@@ -115,6 +115,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		Search:     engine,
 		Facets:     engine,
 		Changes:    &changes.Reader{Store: store, Records: engine, Cursors: cursors},
+		Merges:     store,
 		Gate:       gate,
 		Ledger:     ledger,
 		Workspaces: store,
