@@ -52,10 +52,11 @@ type datasetState struct {
 	// Runs are the files of sorted records. They are kept until the switch, so that
 	// lost indices can be filled again.
 	Runs []extsort.Run `json:"runs,omitempty"`
-	// MergeLines are lines that say that a record became another. Unmerged are the
-	// files of those that cannot be applied; nil: that is not known yet.
-	MergeLines int64         `json:"merge_lines,omitempty"`
-	Unmerged   []extsort.Run `json:"unmerged"`
+	// MergeLines are lines that say that a record became another. Resolved means that
+	// Unmerged has the files of those that cannot be applied.
+	MergeLines int64         `json:"merge_lines"`
+	Resolved   bool          `json:"resolved"`
+	Unmerged   []extsort.Run `json:"unmerged,omitempty"`
 	// Indexed means that all documents are acknowledged. Before that, those up to
 	// and including the id After are; "" means none.
 	Indexed bool   `json:"indexed"`
@@ -133,7 +134,7 @@ func (s *state) resetIndex() {
 	for _, d := range s.Datasets {
 		d.Indexed, d.After = false, ""
 		d.Replaced, d.Refused, d.Documents, d.Dangling, d.IndexTime = 0, 0, 0, 0, 0
-		d.Merged, d.BadMerges, d.Unmerged = 0, 0, nil
+		d.Merged, d.BadMerges, d.Resolved, d.Unmerged = 0, 0, false, nil
 	}
 }
 

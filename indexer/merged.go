@@ -21,7 +21,7 @@ import (
 // them, and notes the others for the feed.
 func (l *load) findUnmerged(ctx context.Context, d query.Dataset, records *extsort.Sorter, p *pipeline) error {
 	s := l.state.Datasets[d]
-	if s.MergeLines == 0 || s.Unmerged != nil {
+	if s.MergeLines == 0 || s.Resolved {
 		return nil
 	}
 	// More than one process can have tried.
@@ -54,7 +54,7 @@ func (l *load) findUnmerged(ctx context.Context, d query.Dataset, records *extso
 		return err
 	}
 	return p.commitAndWait(ctx, func(context.Context) error {
-		s.Unmerged = append([]extsort.Run{}, bad.Runs()...)
+		s.Resolved, s.Unmerged = true, bad.Runs()
 		return l.save()
 	})
 }
