@@ -45,6 +45,9 @@ var interleaved = map[string]asked{
 
 	"list_signal_subscriptions":  {path: "/workspace/signal-subscriptions"},
 	"upsert_signal_subscription": {path: "/workspace/signal-subscriptions/upsert", body: `{"signal_type":"permit_issued"}`, writes: true},
+	"search_signal_queue":        {path: "/workspace/signal-queue/search", body: `{"limit":1}`},
+	"dismiss_signals_batch":      {path: "/workspace/signal-queue/dismiss/batch", body: `{"ids":["{unread}"]}`, writes: true},
+	"restore_signals_batch":      {path: "/workspace/signal-queue/restore/batch", body: `{"ids":["{dismissed}"]}`, writes: true},
 	"delete_signal_subscription": {path: "/workspace/signal-subscriptions/{subscription}", writes: true},
 
 	"find_skills":  {path: "/workspace/skills/find", body: `{"query":"x"}`},
@@ -159,6 +162,9 @@ func (w *world) scene(t *testing.T) *scene {
 	}
 	s.make(s.key, "/workspace/signal-subscriptions/upsert", `{"signal_type":"permit_filed"}`, &made)
 	target("subscription", made.Subscription.ID)
+	target("unread", searchtest.ID("s", 1))
+	target("dismissed", searchtest.ID("s", 3))
+	s.make(s.key, "/workspace/signal-queue/dismiss/batch", s.fill(`{"ids":["{dismissed}"]}`), nil)
 	s.make(s.key, "/workspace/skills/create", `{"scope":"workspace","name":"Kept","slug":"kept","description":"d","content":"c"}`, nil)
 	for _, view := range []string{"view", "deleted", "deletedToo", "liked1", "liked2", "favorite1", "favorite2"} {
 		s.make(s.key, "/workspace/views/upsert", viewBody("account", "static", view), &made)

@@ -32,13 +32,17 @@ type Document struct {
 	Body []byte
 }
 
-// Documents builds the documents of all records with their children.
+// Documents builds the documents of all records with their children. The signals arrive
+// a millisecond after each other, the first one right after 1970 began.
 func (w *World) Documents() map[query.Dataset][]Document {
 	all := map[query.Dataset][]Document{}
 	related := links{}
 	for _, d := range query.Datasets { // children before parents
-		for _, r := range w.records[d] {
+		for i, r := range w.records[d] {
 			doc := document.Build(r, children{related, d, r.ID()})
+			if d == query.Signals {
+				doc = document.WithArrival(doc, int64(i)+1)
+			}
 			all[d] = append(all[d], Document{r.ID(), doc})
 			related.add(r)
 		}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -34,8 +35,8 @@ func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub sub
 		frequency = &change.Frequency
 	}
 	return queryOne(ctx, s, in, collectSubscription, `
-		INSERT INTO signal_subscriptions AS s (workspace_id, id, signal_type, channels, frequency, queue_started_at, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $6, $6)
+		INSERT INTO signal_subscriptions AS s (workspace_id, id, signal_type, channels, frequency, queue_started_at, created_at, updated_at, arrived_after)
+		VALUES ($1, $2, $3, $4, $5, $6, $6, $6, (SELECT arrived FROM data_feed))
 		ON CONFLICT ON CONSTRAINT signal_subscriptions_type DO UPDATE SET
 			channels = coalesce($7, s.channels),
 			frequency = coalesce($8, s.frequency),
@@ -45,8 +46,21 @@ func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub sub
 		arg(in), arg(sub.ID), sub.SignalType, sub.Channels, sub.Frequency, sub.QueueStartedAt, change.Channels, frequency)
 }
 
-// DeleteSubscription implements subscriptions.Store.
+// DeleteSubscription implements subscriptions.Store. It also forgets what was dismissed
+// of the type.
 func (s *Store) DeleteSubscription(ctx context.Context, in workspace.ID, id subscriptions.ID) error {
-	return s.query(ctx, in, `DELETE FROM signal_subscriptions WHERE workspace_id = $1 AND id = $2`, []any{arg(in), arg(id)},
-		func(pgx.Rows) error { return nil })
+	// Two statements, so that the second one sees what was dismissed while the first one
+	// waited for the row.
+	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+		var of string
+		err := tx.QueryRow(ctx, `DELETE FROM signal_subscriptions WHERE workspace_id = $1 AND id = $2 RETURNING signal_type`, arg(in), arg(id)).Scan(&of)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `DELETE FROM dismissed_signals WHERE workspace_id = $1 AND signal_type = $2`, arg(in), of)
+		return err
+	})
 }
