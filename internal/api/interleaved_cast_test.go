@@ -162,8 +162,11 @@ func (w *world) scene(t *testing.T) *scene {
 	}
 	s.make(s.key, "/workspace/signal-subscriptions/upsert", `{"signal_type":"permit_filed"}`, &made)
 	target("subscription", made.Subscription.ID)
-	target("unread", searchtest.ID("s", 1))
-	target("dismissed", searchtest.ID("s", 3))
+	for _, of := range []string{"project_on_hold", "stage_changed"} {
+		s.make(s.key, "/workspace/signal-subscriptions/upsert", `{"signal_type":"`+of+`"}`, nil)
+	}
+	target("dismissed", searchtest.ID("s", 4))
+	target("unread", searchtest.ID("s", 6))
 	s.make(s.key, "/workspace/signal-queue/dismiss/batch", s.fill(`{"ids":["{dismissed}"]}`), nil)
 	s.make(s.key, "/workspace/skills/create", `{"scope":"workspace","name":"Kept","slug":"kept","description":"d","content":"c"}`, nil)
 	for _, view := range []string{"view", "deleted", "deletedToo", "liked1", "liked2", "favorite1", "favorite2"} {
