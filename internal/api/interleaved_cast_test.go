@@ -107,7 +107,7 @@ func globals(t *testing.T) *searchtest.World {
 			searchtest.Record(t, query.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d"}`, account, i)),
 			searchtest.Record(t, query.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d"}`, contact, i)),
 			searchtest.Record(t, query.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","contact_ids":[%q]}`, project, i, contact)),
-			searchtest.Record(t, query.Signals, fmt.Sprintf(`{"id":%q,"title":"Event %d","signal_type":"permit_filed","occurred_at":"2026-01-0%dT00:00:00Z","project_id":%q}`, searchtest.ID("s", i), i, i, project)))
+			searchtest.Record(t, query.Signals, fmt.Sprintf(`{"id":%q,"title":"Event %d","signal_type":"stage_changed","occurred_at":"2026-01-0%dT00:00:00Z","project_id":%q}`, searchtest.ID("s", i), i, i, project)))
 	}
 	return data
 }
@@ -162,11 +162,9 @@ func (w *world) scene(t *testing.T) *scene {
 	}
 	s.make(s.key, "/workspace/signal-subscriptions/upsert", `{"signal_type":"permit_filed"}`, &made)
 	target("subscription", made.Subscription.ID)
-	for _, of := range []string{"project_on_hold", "stage_changed"} {
-		s.make(s.key, "/workspace/signal-subscriptions/upsert", `{"signal_type":"`+of+`"}`, nil)
-	}
-	target("dismissed", searchtest.ID("s", 4))
-	target("unread", searchtest.ID("s", 6))
+	s.make(s.key, "/workspace/signal-subscriptions/upsert", `{"signal_type":"stage_changed"}`, nil)
+	target("dismissed", searchtest.ID("s", 1))
+	target("unread", searchtest.ID("s", 2))
 	s.make(s.key, "/workspace/signal-queue/dismiss/batch", s.fill(`{"ids":["{dismissed}"]}`), nil)
 	s.make(s.key, "/workspace/skills/create", `{"scope":"workspace","name":"Kept","slug":"kept","description":"d","content":"c"}`, nil)
 	for _, view := range []string{"view", "deleted", "deletedToo", "liked1", "liked2", "favorite1", "favorite2"} {

@@ -3,6 +3,7 @@ package searchtest
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"atlas/search/document"
 	"atlas/search/query"
@@ -33,7 +34,7 @@ type Document struct {
 }
 
 // Documents builds the documents of all records with their children. The signals arrive
-// a millisecond after each other, the first one right after 1970 began.
+// in 2100, a millisecond after each other, so that they are in every queue.
 func (w *World) Documents() map[query.Dataset][]Document {
 	all := map[query.Dataset][]Document{}
 	related := links{}
@@ -41,7 +42,7 @@ func (w *World) Documents() map[query.Dataset][]Document {
 		for i, r := range w.records[d] {
 			doc := document.Build(r, children{related, d, r.ID()})
 			if d == query.Signals {
-				doc = document.WithArrival(doc, int64(i)+1)
+				doc = document.WithArrival(doc, time.Date(2100, 1, 1, 0, 0, 0, i*1_000_000, time.UTC).UnixMilli())
 			}
 			all[d] = append(all[d], Document{r.ID(), doc})
 			related.add(r)

@@ -27,7 +27,8 @@ func (s *Store) Subscriptions(ctx context.Context, in workspace.ID, limit, offse
 		ORDER BY signal_type LIMIT $2 OFFSET $3`, arg(in), limit, offset)
 }
 
-// UpsertSubscription implements subscriptions.Store. It is one statement:
+// UpsertSubscription implements subscriptions.Store. The queue begins at what searches see,
+// or now if the feed of changes does not know yet. It is one statement:
 // of two concurrent calls for one signal type, the second updates the first's row.
 func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub subscriptions.Subscription, change subscriptions.Change) (subscriptions.Subscription, error) {
 	var frequency *subscriptions.Frequency
@@ -36,7 +37,7 @@ func (s *Store) UpsertSubscription(ctx context.Context, in workspace.ID, sub sub
 	}
 	return queryOne(ctx, s, in, collectSubscription, `
 		INSERT INTO signal_subscriptions AS s (workspace_id, id, signal_type, channels, frequency, queue_started_at, created_at, updated_at, arrived_after)
-		VALUES ($1, $2, $3, $4, $5, $6, $6, $6, (SELECT arrived FROM data_feed))
+		VALUES ($1, $2, $3, $4, $5, $6, $6, $6, (SELECT arrived FROM data_feed WHERE generation <> ''))
 		ON CONFLICT ON CONSTRAINT signal_subscriptions_type DO UPDATE SET
 			channels = coalesce($7, s.channels),
 			frequency = coalesce($8, s.frequency),

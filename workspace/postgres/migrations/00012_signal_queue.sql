@@ -9,7 +9,8 @@ ALTER TABLE data_feed
     ADD COLUMN IF NOT EXISTS arrived timestamptz NOT NULL DEFAULT 'epoch';
 
 -- The queue has the signals that arrived after arrived_after: data_feed.arrived when the
--- subscription began. Null in rows of the version before: queue_started_at.
+-- subscription began. Null: queue_started_at, in rows of the version before, and
+-- where data_feed knew no generation.
 ALTER TABLE signal_subscriptions ADD COLUMN IF NOT EXISTS arrived_after timestamptz;
 
 -- The signals that a workspace dismissed from its queue, with the type that they had
