@@ -26,6 +26,7 @@ import (
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
+	"atlas/workspace/queue"
 	"atlas/workspace/skills"
 	"atlas/workspace/subscriptions"
 )
@@ -102,7 +103,8 @@ func newWorld(t *testing.T) *world {
 			Subscriptions: subscriptions.NewSubscriptions(app, nil),
 			Skills:        skills.NewSkills(app, nil),
 		},
-		Log: slog.New(slog.DiscardHandler),
+		Queue: &queue.Queue{Store: app, Searcher: engine},
+		Log:   slog.New(slog.DiscardHandler),
 	}
 	listening := httptest.NewServer(w.server.Handler())
 	t.Cleanup(listening.Close)

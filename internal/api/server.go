@@ -84,6 +84,7 @@ type Server struct {
 	Book       Book
 	Views      Views
 	Records    RecordSearcher
+	Queue      Queue
 	// Probes are the backends that readiness asks, by name.
 	Probes map[string]Probe
 	// Filling, if set, returns the datasets whose held records are being restored

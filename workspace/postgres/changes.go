@@ -133,6 +133,12 @@ func (s *System) Publish(ctx context.Context, writer string) error {
 		if _, err := tx.Exec(ctx, publishLatest); err != nil {
 			return err
 		}
+		// A signal that is added again arrives again, and is not dismissed then.
+		if _, err := tx.Exec(ctx, `
+			DELETE FROM dismissed_signals WHERE signal_id IN (
+				SELECT record_id FROM data_changes WHERE dataset = 'signals' AND op <> 'upsert' AND seq > $1 AND seq <= $2)`, t.after, t.upto); err != nil {
+			return err
+		}
 		return keepMerges(ctx, tx, t)
 	}))
 }

@@ -21,6 +21,7 @@ import (
 	"atlas/search/changes"
 	"atlas/search/query"
 	"atlas/workspace/postgres"
+	"atlas/workspace/queue"
 )
 
 // wired is the service on its backends.
@@ -120,6 +121,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		Ledger:     ledger,
 		Workspaces: store,
 		People:     people,
+		Queue:      &queue.Queue{Store: store, Searcher: engine},
 		Probes: map[string]api.Probe{
 			// The background client: a server at its call limit is still ready.
 			"elasticsearch": func(ctx context.Context) error { return IndicesReady(ctx, background, c.Names()) },
