@@ -23,6 +23,7 @@ import (
 	"atlas/search/changes"
 	"atlas/search/searchtest"
 	"atlas/workspace"
+	"atlas/workspace/audit"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
@@ -94,6 +95,7 @@ func newWorld(t *testing.T) *world {
 		Facets:     engine,
 		Changes:    &changes.Reader{Store: app, Records: engine, Cursors: cursors},
 		Merges:     app,
+		Audit:      &audit.Reader{Store: app, Cursors: cursors},
 		Gate:       gate,
 		Ledger:     w.ledger,
 		Workspaces: app,

@@ -27,13 +27,14 @@ type asked struct {
 
 // interleaved has a request of each operation. A new route needs one.
 var interleaved = map[string]asked{
-	"get_workspace": {path: "/workspace"},
-	"get_credits":   {path: "/workspace/credits"},
-	"get_usage":     {path: "/data/usage"},
-	"search_fields": {path: "/data/fields/search", body: `{"dataset":"accounts"}`},
-	"get_field":     {path: "/data/fields/accounts/name"},
-	"get_release":   {path: "/data/release"},
-	"get_coverage":  {path: "/data/coverage", body: `{"dataset":"accounts","by":"city"}`},
+	"get_workspace":          {path: "/workspace"},
+	"read_workspace_changes": {path: "/workspace/changes", body: `{"limit":5}`},
+	"get_credits":            {path: "/workspace/credits"},
+	"get_usage":              {path: "/data/usage"},
+	"search_fields":          {path: "/data/fields/search", body: `{"dataset":"accounts"}`},
+	"get_field":              {path: "/data/fields/accounts/name"},
+	"get_release":            {path: "/data/release"},
+	"get_coverage":           {path: "/data/coverage", body: `{"dataset":"accounts","by":"city"}`},
 
 	"list_members":      {path: "/workspace/members"},
 	"update_member":     {path: "/workspace/members/{demoted}", body: `{"role":"admin"}`, writes: true},
