@@ -50,17 +50,21 @@ type changesRequest struct {
 	fields bool
 }
 
-func changesRule(d Dataset) rule.Rule[ChangesRequest] {
-	cursor := schema.Cursor()
-	cursor.MinLength = 1
-	since := rule.New(DayOrInstant, input.String, "a date", func(issues *input.Issues, v input.Value, path []string) (time.Time, bool) {
+// TimeRule takes an instant, or a day, which is its begin in UTC.
+func TimeRule() rule.Rule[time.Time] {
+	return rule.New(DayOrInstant, input.String, "a date", func(issues *input.Issues, v input.Value, path []string) (time.Time, bool) {
 		first, _, ok := readDate(issues, v, path)
 		return time.UnixMilli(int64(first)), ok
 	})
+}
+
+func changesRule(d Dataset) rule.Rule[ChangesRequest] {
+	cursor := schema.Cursor()
+	cursor.MinLength = 1
 	r := rule.Object(
 		rule.Optional("cursor", rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return cmp.Or(v.Text, "-"), true }).
 			Described("`metadata.next` of the page before."), func(r *changesRequest) *string { return &r.Cursor }),
-		rule.Optional("since", since.Described("Begin with what was told after this time; a day is its begin in UTC."), func(r *changesRequest) *time.Time { return &r.Since }),
+		rule.Optional("since", TimeRule().Described("Begin with what was told after this time; a day is its begin in UTC."), func(r *changesRequest) *time.Time { return &r.Since }),
 		rule.Optional("limit", rule.Integer(1, MaxChanges).Default(DefaultChanges), func(r *changesRequest) *int { return &r.ChangesRequest.Limit }),
 		rule.Optional("records", rule.Boolean().Described("Return the record of each `upsert`, for 1 credit each."), func(r *changesRequest) *bool { return &r.Records }),
 		rule.OptionalFunc("fields", RecordFieldsRule(d), func(r *changesRequest, fields FieldSet) { r.ChangesRequest.Fields, r.fields = fields, true }),

@@ -39,6 +39,8 @@ var violations = map[string]func(error) *fault.Error{
 	"book_additions_workspace":       unknownWorkspace,
 	"projectors_workspace":           unknownWorkspace,
 	"jobs_workspace":                 unknownWorkspace,
+	"webhooks_workspace":             unknownWorkspace,
+	"credit_notices_workspace":       unknownWorkspace,
 }
 
 func unknownWorkspace(err error) *fault.Error {

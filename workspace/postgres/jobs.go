@@ -172,12 +172,7 @@ type JobFilter struct {
 const jobFilter = ` ($1 = '' OR j.kind = $1) AND ($2 = '' OR j.state = $2) AND ($3::uuid IS NULL OR j.workspace_id = $3) AND ($4::uuid IS NULL OR j.id = $4) `
 
 func (f JobFilter) args() []any {
-	var in *uuid.UUID
-	if !f.Workspace.IsZero() {
-		u := arg(f.Workspace)
-		in = &u
-	}
-	return []any{string(f.Kind), string(f.State), in, nullable(f.ID)}
+	return []any{string(f.Kind), string(f.State), nullableWorkspace(f.Workspace), nullable(f.ID)}
 }
 
 // Jobs lists jobs, those first that are due first, at most limit.

@@ -102,6 +102,12 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		return nil, err
 	}
 	w.jobs = append(w.jobs, stopPeople)
+	hooks, stopHooks, err := wireWebhooks(c, store, system, metrics, log)
+	if err != nil {
+		return nil, err
+	}
+	people.Webhooks = hooks
+	w.jobs = append(w.jobs, stopHooks...)
 	cursors, err := c.Cursors()
 	if err != nil {
 		return nil, err

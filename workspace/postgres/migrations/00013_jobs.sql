@@ -31,7 +31,7 @@ CREATE INDEX IF NOT EXISTS jobs_due ON jobs (kind, lane, run_at, seq) WHERE stat
 -- What a job waits for.
 CREATE INDEX IF NOT EXISTS jobs_order ON jobs (lane, order_key, seq) WHERE state = 'pending' AND order_key <> '';
 -- The log of a lane, and what is forgotten.
-CREATE INDEX IF NOT EXISTS jobs_lane ON jobs (kind, lane, seq);
+CREATE INDEX IF NOT EXISTS jobs_lane ON jobs (kind, lane, created_at, seq);
 CREATE INDEX IF NOT EXISTS jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
 
 -- +goose StatementBegin
