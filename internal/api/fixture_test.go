@@ -94,6 +94,7 @@ func newWorld(t *testing.T) *world {
 		Search:     engine,
 		Facets:     engine,
 		Changes:    &changes.Reader{Store: app, Records: engine, Cursors: cursors},
+		Merges:     app,
 		Gate:       gate,
 		Ledger:     w.ledger,
 		Workspaces: app,

@@ -76,6 +76,7 @@ type Server struct {
 	Search     Searcher
 	Facets     Faceter
 	Changes    Changes
+	Merges     Merges
 	Gate       Gate
 	Ledger     Ledger
 	Workspaces Workspaces

@@ -87,6 +87,9 @@ type Error struct {
 	Issues []Issue
 	// RetryAfter is the time after which a retry makes sense; zero means unknown.
 	RetryAfter time.Duration
+	// MergedInto is the id of the record that the one became that is not found; "" if it
+	// became none.
+	MergedInto string
 	cause      error
 }
 

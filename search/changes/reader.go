@@ -53,6 +53,8 @@ type Reader struct {
 type Item struct {
 	ID string
 	Op Op
+	// Into is what the record of a Merge became, else "".
+	Into string
 	// At is when it was told.
 	At time.Time
 	// Changed are the names of the fields of an Upsert that have other values.
@@ -156,6 +158,9 @@ func (r *Reader) Read(ctx context.Context, req query.ChangesRequest, after Posit
 		a.Items[i] = Item{ID: e.ID.String(), Op: e.Op, At: e.At, Changed: e.Fields}
 		if e.Op == Upsert && e.Fields == nil {
 			a.Items[i].Changed = allFields[req.Dataset]
+		}
+		if e.Op == Merge {
+			a.Items[i].Into = e.Into.String()
 		}
 		if e.Op != Upsert {
 			a.Items[i].Changed = []string{}

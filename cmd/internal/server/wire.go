@@ -121,6 +121,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		Search:     engine,
 		Facets:     engine,
 		Changes:    &changes.Reader{Store: store, Records: engine, Cursors: cursors},
+		Merges:     store,
 		Gate:       gate,
 		Ledger:     ledger,
 		Workspaces: store,
@@ -141,7 +142,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		Pages: pages,
 	}
 	wireSignIn(c, w, client, system, log)
-	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { keepFeed(ctx, c, background, system, log) }, log))
+	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { keepFeed(ctx, c, background, store, system, log) }, log))
 	stopSweep, closeProjector := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, log)
 	w.jobs = append(w.jobs, stopSweep)
 	w.backends = append(w.backends, closeProjector)
