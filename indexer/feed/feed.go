@@ -250,6 +250,10 @@ func (f *Feed) Settle(ctx context.Context, next string) error {
 	if err := f.begin(ctx, is.served, is.Generation); err != nil {
 		return err
 	}
+	// Its signals may have arrived at any time up to now.
+	if _, err := f.nextArrival(ctx, time.Now()); err != nil {
+		return err
+	}
 	return f.Switched(ctx, is.served)
 }
 

@@ -27,6 +27,7 @@ import (
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
+	"atlas/workspace/queue"
 	"atlas/workspace/skills"
 	"atlas/workspace/subscriptions"
 	"atlas/workspace/webhooks"
@@ -105,7 +106,8 @@ func newWorld(t *testing.T) *world {
 			Skills:        skills.NewSkills(app, nil),
 			Webhooks:      &webhooks.Webhooks{Store: app, Guard: egress.New(nil, nil), Sealer: webhooks.Sealer{Keys: [][]byte{[]byte("a key of the servers")}}},
 		},
-		Log: slog.New(slog.DiscardHandler),
+		Queue: &queue.Queue{Store: app, Searcher: engine},
+		Log:   slog.New(slog.DiscardHandler),
 	}
 	listening := httptest.NewServer(w.server.Handler())
 	t.Cleanup(listening.Close)

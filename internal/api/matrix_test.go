@@ -112,6 +112,9 @@ var rows = map[string]row{
 
 	"list_signal_subscriptions":  {method: "GET", path: "/workspace/signal-subscriptions", scope: wsRead, ok: fine},
 	"upsert_signal_subscription": {method: "POST", path: "/workspace/signal-subscriptions/upsert", body: `{"signal_type":"permit_filed"}`, scope: wsWrite, ok: fine},
+	"search_signal_queue":        {method: "POST", path: "/workspace/signal-queue/search", body: `{}`, scope: wsRead, ok: fine},
+	"dismiss_signals_batch":      {method: "POST", path: "/workspace/signal-queue/dismiss/batch", body: `{"ids":["` + unknownID + `"]}`, scope: wsWrite, ok: fine},
+	"restore_signals_batch":      {method: "POST", path: "/workspace/signal-queue/restore/batch", body: `{"ids":["` + unknownID + `"]}`, scope: wsWrite, ok: fine},
 	"delete_signal_subscription": {method: "DELETE", path: "/workspace/signal-subscriptions/" + unknownID, scope: wsWrite, ok: fine},
 
 	"list_views":                {method: "GET", path: "/workspace/views", scope: wsRead, required: true, ok: fine},

@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"internal/auth":            {"workspace", "workspace/people", "internal/fault"},
 	"internal/seal":            {},
 	"internal/egress":          {},
-	"internal/delivery":        {"internal/egress", "internal/fault", "internal/timer", "search/query", "workspace", "workspace/jobs", "workspace/webhooks"},
+	"internal/delivery":        {"internal/egress", "internal/fault", "internal/timer", "search/query", "workspace", "workspace/jobs", "workspace/queue", "workspace/webhooks"},
 	"internal/session":         {"internal/auth", "internal/fault", "internal/seal"},
 	"internal/oidc":            {"internal/auth", "internal/fault", "internal/seal", "internal/session", "workspace"},
 	"explorer":                 {},
@@ -47,8 +47,9 @@ var allowed = map[string][]string{
 	"workspace/jobs":           {"workspace"},
 	"workspace/skills":         {"workspace", "search/query", "internal/fault"},
 	"workspace/subscriptions":  {"workspace", "search/query", "internal/fault"},
+	"workspace/queue":          {"workspace", "search/query", "internal/fault"},
 	"workspace/webhooks":       {"workspace", "workspace/jobs", "internal/fault", "internal/seal"},
-	"workspace/postgres":       {"workspace", "workspace/people", "workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions", "workspace/jobs", "workspace/webhooks", "search/changes", "search/query", "internal/fault"},
+	"workspace/postgres":       {"workspace/queue", "workspace", "workspace/people", "workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions", "workspace/jobs", "workspace/webhooks", "search/changes", "search/query", "internal/fault"},
 	"workspace/projection":     {"workspace", "workspace/book", "workspace/held", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault", "internal/timer"},
 	"workspace/join":           {"search/query", "workspace", "workspace/views", "internal/fault"},
 	"workspace/records":        {"search/query", "workspace", "workspace/book", "workspace/views", "workspace/held", "workspace/join"},
@@ -69,7 +70,7 @@ var allowed = map[string][]string{
 	"internal/schema":          {},
 	"internal/rule":            {"internal/fault", "internal/input", "internal/schema"},
 	"internal/api/openapi":     {"internal/schema"},
-	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/oidc", "internal/ratelimit", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/query", "workspace", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/jobs", "workspace/webhooks", "workspace/records"},
+	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/oidc", "internal/ratelimit", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/query", "workspace", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
 }
 
 // anything may be imported by the binary, by what only tests use, and by what

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -159,7 +160,7 @@ func dispatchChanges(ctx context.Context, tx pgx.Tx, d query.Dataset, after, hea
 func matchChanges(ctx context.Context, tx pgx.Tx, d query.Dataset, after, to int64, limit int) ([]matchedChange, error) {
 	rows, err := tx.Query(ctx, `
 		WITH page AS (
-			SELECT c.seq, c.op, c.record_id, (to_jsonb(c) ->> 'into_id')::uuid AS into_id, c.changed
+			SELECT c.seq, c.op, c.record_id, c.into_id, c.changed
 			FROM data_changes c WHERE c.dataset = $1 AND c.seq > $2 AND c.seq <= $3
 		)
 		SELECT p.seq, p.op, p.record_id, p.into_id, p.changed, w.workspace_id, w.id
@@ -246,6 +247,45 @@ func nullableWorkspace(in workspace.ID) *uuid.UUID {
 	}
 	u := arg(in)
 	return &u
+}
+
+// SignalWebhooks returns the enabled webhooks that are told of arrived signals and were
+// not told of those up to an arrival.
+func (s *System) SignalWebhooks(ctx context.Context, through time.Time) ([]webhooks.SignalWebhook, error) {
+	return collect(ctx, s, func(row pgx.CollectableRow) (w webhooks.SignalWebhook, err error) {
+		err = row.Scan((*uuid.UUID)(&w.Workspace), (*uuid.UUID)(&w.ID), &w.After)
+		return w, err
+	}, `SELECT workspace_id, id, signals_after FROM webhooks
+		WHERE enabled AND 'signal.arrived' = ANY (events) AND (signals_after IS NULL OR signals_after < $1)
+		ORDER BY workspace_id, id`, through)
+}
+
+// AddSignals makes deliveries of signals that arrived after w.After and up to an
+// arrival, some in each. It makes none if another server did since w was read.
+func (s *System) AddSignals(ctx context.Context, w webhooks.SignalWebhook, through time.Time, signals []uuid.UUID, now time.Time) (out webhooks.Dispatched, err error) {
+	const each = 500
+	err = s.inWorkspace(ctx, w.Workspace, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			UPDATE webhooks SET signals_after = $3
+			WHERE workspace_id = $1 AND id = $2 AND enabled AND signals_after IS NOT DISTINCT FROM $4`, arg(w.Workspace), arg(w.ID), through, w.After)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		var added []jobs.New
+		for part := range slices.Chunk(signals, each) {
+			j, err := webhooks.NewDelivery(w.Workspace, w.ID, webhooks.SignalArrived, fmt.Sprintf("signals %d %d", through.UnixMicro(), len(added)), "signals", struct {
+				WorkspaceID workspace.ID `json:"workspace_id"`
+				IDs         []uuid.UUID  `json:"ids"`
+			}{w.Workspace, part}, now)
+			if err != nil {
+				return err
+			}
+			added = append(added, j)
+		}
+		out.Deliveries, err = addJobs(ctx, tx, added, now)
+		return err
+	})
+	return out, err
 }
 
 // NoticeCredits makes deliveries for the webhooks of a workspace that used so many

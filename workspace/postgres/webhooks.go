@@ -54,7 +54,8 @@ func (s *Store) InsertWebhook(ctx context.Context, in workspace.ID, w webhooks.W
 func (s *Store) UpdateWebhook(ctx context.Context, in workspace.ID, w webhooks.Webhook) (webhooks.Webhook, error) {
 	w, err := queryOne(ctx, s, in, collectWebhook, `
 		UPDATE webhooks SET url = $3, events = $4, enabled = true,
-			failing_since = CASE WHEN enabled AND url = $3 THEN failing_since END
+			failing_since = CASE WHEN enabled AND url = $3 THEN failing_since END,
+			signals_after = CASE WHEN enabled AND 'signal.arrived' = ANY (events) THEN signals_after END
 		WHERE workspace_id = $1 AND id = $2 RETURNING `+webhookColumns, arg(in), arg(w.ID), w.URL, w.Events)
 	return orNotFound(w, err, unknownWebhook)
 }

@@ -54,3 +54,11 @@ type Dispatched struct {
 	// step: dispatching goes on from its end.
 	StartedOver bool
 }
+
+// SignalWebhook is a webhook that is told of arrived signals.
+type SignalWebhook struct {
+	Workspace workspace.ID
+	ID        ID
+	// After is the arrival up to which it was told, nil before the first time.
+	After *time.Time
+}

@@ -36,14 +36,14 @@ func (c Webhooks) Check(f *cli.Problems) {
 const forgetInterval = 10 * time.Minute
 
 // wireWebhooks wires webhooks and what runs their jobs. stop ends that.
-func wireWebhooks(c Config, store *postgres.Store, system *postgres.System, metrics *telemetry.Metrics, log *slog.Logger) (_ *webhooks.Webhooks, stop []func(), err error) {
+func wireWebhooks(c Config, store *postgres.Store, system *postgres.System, signals delivery.Signals, metrics *telemetry.Metrics, log *slog.Logger) (_ *webhooks.Webhooks, used *delivery.Credits, stop []func(), err error) {
 	guard := egress.New(c.Webhooks.Allow, nil)
 	sealer := webhooks.Sealer{Keys: c.cursorKeys()}
 	sender := delivery.NewSender(system, sealer, guard, nil, log)
 	options := jobs.Options{Log: log, Tried: func(kind jobs.Kind, outcome string, _ time.Duration) { metrics.JobDone(string(kind), outcome) }}
 	sending := jobs.NewRunner(system, sender.Handler(), options)
 	dispatcher := &delivery.Dispatcher{
-		Events: system, Made: sending.Wake, Log: log,
+		Events: system, Signals: signals, Made: sending.Wake, Log: log,
 		Ran: func(outcome string) { metrics.JobDone(telemetry.JobEvents, outcome) },
 	}
 	stop = []func(){
@@ -54,11 +54,12 @@ func wireWebhooks(c Config, store *postgres.Store, system *postgres.System, metr
 	if c.mail().Enabled() {
 		if post, err = mail.NewPost(c.mail()); err != nil {
 			callBackwards(stop)
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	stop = append(stop, inBackground(jobs.NewRunner(system, delivery.DisabledHandler(system, post), options).Run, log))
-	return &webhooks.Webhooks{Store: store, Guard: guard, Sealer: sealer, Limits: c.bounds(), Queued: sending.Wake}, stop, nil
+	return &webhooks.Webhooks{Store: store, Guard: guard, Sealer: sealer, Limits: c.bounds(), Queued: sending.Wake},
+		&delivery.Credits{Notices: system, Made: sending.Wake, Log: log}, stop, nil
 }
 
 // noMail ends e-mails where no mail server is configured.

@@ -9,11 +9,12 @@ ALTER TABLE data_feed
     ADD COLUMN IF NOT EXISTS arrived timestamptz NOT NULL DEFAULT 'epoch';
 
 -- The queue has the signals that arrived after arrived_after: data_feed.arrived when the
--- subscription began. Null in rows of the version before: queue_started_at.
+-- subscription began. Null: queue_started_at, in rows of the version before, and
+-- where data_feed knew no generation.
 ALTER TABLE signal_subscriptions ADD COLUMN IF NOT EXISTS arrived_after timestamptz;
 
--- The signals that a workspace dismissed from its queue, with the type and the arrival
--- that they had then.
+-- The signals that a workspace dismissed from its queue, with the type that they had
+-- then.
 -- +goose StatementBegin
 DO $$
 BEGIN
@@ -24,10 +25,10 @@ BEGIN
         workspace_id uuid NOT NULL CONSTRAINT dismissed_signals_workspace REFERENCES workspaces (id) ON DELETE CASCADE,
         signal_id    uuid NOT NULL,
         signal_type  text NOT NULL,
-        arrived_at   timestamptz NOT NULL,
         dismissed_at timestamptz NOT NULL,
         CONSTRAINT dismissed_signals_pkey PRIMARY KEY (workspace_id, signal_id)
     );
+    CREATE INDEX dismissed_signals_signal ON dismissed_signals (signal_id);
     ALTER TABLE dismissed_signals ENABLE ROW LEVEL SECURITY;
     ALTER TABLE dismissed_signals FORCE ROW LEVEL SECURITY;
     CREATE POLICY system_all ON dismissed_signals TO atlas_system USING (true) WITH CHECK (true);

@@ -4,7 +4,8 @@
 -- +goose Up
 -- secret, old_secret: sealed under a key of the servers. old_secret signs too, until
 -- old_until. failing_since: when the first of the attempts failed that all failed since,
--- null after a success.
+-- null after a success. signals_after: the arrival up to which it was told of signals, null
+-- before it is first looked at: what arrived until then it is not told of.
 CREATE TABLE IF NOT EXISTS webhooks (
     workspace_id  uuid NOT NULL CONSTRAINT webhooks_workspace REFERENCES workspaces (id) ON DELETE CASCADE,
     id            uuid NOT NULL,
@@ -15,13 +16,14 @@ CREATE TABLE IF NOT EXISTS webhooks (
     old_secret    bytea,
     old_until     timestamptz,
     failing_since timestamptz,
+    signals_after timestamptz,
     created_at    timestamptz NOT NULL,
     CONSTRAINT webhooks_pkey PRIMARY KEY (workspace_id, id),
     CHECK ((old_secret IS NULL) = (old_until IS NULL))
 );
 
 -- How far events are dispatched to webhooks, by source: a dataset of the feed of changes,
--- 'load' for its switches, 'signals' for arrived ones. Whoever dispatches locks the row.
+-- or 'load' for its switches. Whoever dispatches locks the row.
 CREATE TABLE IF NOT EXISTS webhook_positions (
     source     text PRIMARY KEY,
     seq        bigint NOT NULL DEFAULT 0,
