@@ -113,7 +113,8 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	}
 	engine := &search.Engine{Elastic: es, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
 	signals := &queue.Queue{Store: store, Searcher: engine}
-	hooks, used, stopHooks, err := wireWebhooks(c, store, system, signals, metrics, log)
+	unhurried := &search.Engine{Elastic: background, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
+	hooks, used, stopHooks, err := wireWebhooks(c, store, system, &queue.Queue{Store: store, Searcher: unhurried}, metrics, log)
 	if err != nil {
 		return nil, err
 	}
