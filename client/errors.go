@@ -48,7 +48,8 @@ const (
 	ErrRevisionConflict      Code = "revision_conflict"
 	ErrSkillNotFound         Code = "skill_not_found"
 	ErrSkillConflict         Code = "skill_conflict"
-	ErrLimitReached          Code = "limit_reached"      // the message says which limit
+	ErrLimitReached          Code = "limit_reached" // the message says which limit
+	ErrWebhookDisabled       Code = "webhook_disabled"
 	ErrRecordNotFound        Code = "record_not_found"   // of an item of a batch
 	ErrRecordNotVisible      Code = "record_not_visible" // of an item of a batch
 	ErrViewFull              Code = "view_full"          // of an item of a batch

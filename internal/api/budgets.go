@@ -137,6 +137,15 @@ var Budgets = map[string]Budget{
 	"delete_favorite_view":        {placesRecords, 0, 32},
 	"delete_favorite_views_batch": {placesRecords, 0, 64},
 
+	"list_webhooks":           {placesRecords, 0, 32},
+	"upsert_webhook":          {placesRecords, 0, 32},
+	"delete_webhook":          {placesRecords, 0, 32},
+	"test_webhook":            {placesRecords, 0, 32},
+	"rotate_webhook":          {placesRecords, 0, 32},
+	"list_webhook_deliveries": {placesRecords, 0, 64},
+	"replay_webhook_delivery": {placesRecords, 0, 32},
+	"replay_webhook":          {placesRecords, 0, 64},
+
 	"list_members":      {placesRecords, 0, 64},
 	"update_member":     {placesRecords, 0, 32},
 	"remove_member":     {placesRecords, 0, 32},

@@ -18,6 +18,7 @@ import (
 	"atlas/internal/auth"
 	"atlas/internal/credits"
 	"atlas/internal/devstack/backends"
+	"atlas/internal/egress"
 	"atlas/mappings"
 	"atlas/search"
 	"atlas/search/changes"
@@ -30,6 +31,7 @@ import (
 	"atlas/workspace/queue"
 	"atlas/workspace/skills"
 	"atlas/workspace/subscriptions"
+	"atlas/workspace/webhooks"
 )
 
 func TestMain(m *testing.M) { backends.Main(m) }
@@ -104,6 +106,7 @@ func newWorld(t *testing.T) *world {
 			Invitations:   &people.Invitations{Store: app, Acceptances: w.system, Links: links, Accepted: gate.Forget, Now: w.now},
 			Subscriptions: subscriptions.NewSubscriptions(app, nil),
 			Skills:        skills.NewSkills(app, nil),
+			Webhooks:      &webhooks.Webhooks{Store: app, Guard: egress.New(nil, nil), Sealer: webhooks.Sealer{Keys: [][]byte{[]byte("a key of the servers")}}},
 		},
 		Queue: &queue.Queue{Store: app, Searcher: engine},
 		Log:   slog.New(slog.DiscardHandler),

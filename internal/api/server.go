@@ -95,6 +95,9 @@ type Server struct {
 	Log     *slog.Logger
 	// Meter counts requests; nil disables metrics.
 	Meter Meter
+	// CreditsUsed, when set, is told of each charge: what the workspace used in the
+	// window. It must not wait.
+	CreditsUsed func(in workspace.ID, used, ceiling int64)
 	// Tracing, when set, runs around every request.
 	Tracing gin.HandlerFunc
 	// FreeLimit has the token buckets of calls that cost nothing; nil: no limit.

@@ -24,6 +24,8 @@ var allowed = map[string][]string{
 	"internal/ratelimit":       {"internal/fault"},
 	"internal/auth":            {"workspace", "workspace/people", "internal/fault"},
 	"internal/seal":            {},
+	"internal/egress":          {},
+	"internal/delivery":        {"internal/egress", "internal/fault", "internal/timer", "search/query", "workspace", "workspace/jobs", "workspace/queue", "workspace/webhooks"},
 	"internal/session":         {"internal/auth", "internal/fault", "internal/seal"},
 	"internal/oidc":            {"internal/auth", "internal/fault", "internal/seal", "internal/session", "workspace"},
 	"explorer":                 {},
@@ -42,11 +44,13 @@ var allowed = map[string][]string{
 	"workspace/book":           {"workspace", "search/query", "internal/fault", "internal/input", "internal/rule", "internal/scan", "internal/schema"},
 	"workspace/views":          {"workspace", "search/query", "internal/fault", "internal/input", "internal/rule"},
 	"workspace/held":           {"workspace", "workspace/book", "search/query"},
+	"workspace/jobs":           {"workspace"},
 	"workspace/skills":         {"workspace", "search/query", "internal/fault"},
 	"workspace/subscriptions":  {"workspace", "search/query", "internal/fault"},
 	"workspace/queue":          {"workspace", "search/query", "internal/fault"},
 	"workspace/audit":          {"workspace", "search/query", "internal/fault", "internal/timer"},
-	"workspace/postgres":       {"workspace", "workspace/queue", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions", "search/changes", "search/query", "internal/fault"},
+	"workspace/webhooks":       {"workspace", "workspace/jobs", "internal/fault", "internal/seal"},
+	"workspace/postgres":       {"workspace", "workspace/queue", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions", "workspace/jobs", "workspace/webhooks", "search/changes", "search/query", "internal/fault"},
 	"workspace/projection":     {"workspace", "workspace/book", "workspace/held", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault", "internal/timer"},
 	"workspace/join":           {"search/query", "workspace", "workspace/views", "internal/fault"},
 	"workspace/records":        {"search/query", "workspace", "workspace/book", "workspace/views", "workspace/held", "workspace/join"},
@@ -67,7 +71,7 @@ var allowed = map[string][]string{
 	"internal/schema":          {},
 	"internal/rule":            {"internal/fault", "internal/input", "internal/schema"},
 	"internal/api/openapi":     {"internal/schema"},
-	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/oidc", "internal/ratelimit", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/query", "workspace", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/records"},
+	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/oidc", "internal/ratelimit", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/query", "workspace", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
 }
 
 // anything may be imported by the binary, by what only tests use, and by what

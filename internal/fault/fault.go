@@ -45,6 +45,7 @@ const (
 	SkillNotFound         Code = "skill_not_found"
 	SkillConflict         Code = "skill_conflict"
 	LimitReached          Code = "limit_reached"
+	WebhookDisabled       Code = "webhook_disabled"
 	RecordNotFound        Code = "record_not_found"
 	RecordNotVisible      Code = "record_not_visible"
 	ViewFull              Code = "view_full"

@@ -119,15 +119,16 @@ func (s *Store) readChanges(ctx context.Context, d query.Dataset, after, head ch
 // ChangesOf returns what is kept of the changes of a record, the latest first.
 func (s *Store) ChangesOf(ctx context.Context, d query.Dataset, id uuid.UUID, limit int) ([]changes.Entry, error) {
 	rows, err := s.pool.Query(ctx, `
-		SELECT c.seq, c.op, c.changed, told.published_at FROM data_feed f JOIN data_changes c ON c.seq > f.forgotten AND c.seq <= f.head
+		SELECT c.seq, c.op, c.into_id, c.changed, told.published_at FROM data_feed f JOIN data_changes c ON c.seq > f.forgotten AND c.seq <= f.head
 		CROSS JOIN LATERAL (SELECT published_at FROM data_publications WHERE head >= c.seq ORDER BY head LIMIT 1) told
 		WHERE c.dataset = $1 AND c.record_id = $2 ORDER BY c.seq DESC LIMIT $3`, string(d), id, limit)
 	if err != nil {
 		return nil, toFault(err)
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e changes.Entry, err error) {
-		e.Dataset, e.ID = d, id
-		err = row.Scan(&e.Seq, &e.Op, &e.Fields, &e.At)
+		var into uuid.NullUUID
+		err = row.Scan(&e.Seq, &e.Op, &into, &e.Fields, &e.At)
+		e.Dataset, e.ID, e.Into = d, id, into.UUID
 		return e, err
 	})
 	return list, toFault(err)

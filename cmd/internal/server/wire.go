@@ -113,6 +113,14 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		return nil, err
 	}
 	engine := &search.Engine{Elastic: es, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
+	signals := &queue.Queue{Store: store, Searcher: engine}
+	unhurried := &search.Engine{Elastic: background, Names: c.Names(), Cursors: cursors, Timeout: c.SearchTimeout}
+	hooks, used, stopHooks, err := wireWebhooks(c, store, system, &queue.Queue{Store: store, Searcher: unhurried}, metrics, log)
+	if err != nil {
+		return nil, err
+	}
+	people.Webhooks = hooks
+	w.jobs = append(w.jobs, stopHooks...)
 	w.server = &api.Server{
 		Search:     engine,
 		Facets:     engine,
@@ -123,7 +131,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		Ledger:     ledger,
 		Workspaces: store,
 		People:     people,
-		Queue:      &queue.Queue{Store: store, Searcher: engine},
+		Queue:      signals,
 		Probes: map[string]api.Probe{
 			// The background client: a server at its call limit is still ready.
 			"elasticsearch": func(ctx context.Context) error { return IndicesReady(ctx, background, c.Names()) },
@@ -131,11 +139,12 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 			"redis":         ledger.Ready,
 			"tokens":        func(context.Context) error { return gate.Ready() },
 		},
-		Filling:   system.Filling,
-		FreeLimit: ratelimit.New(client, c.RedisPrefix+"free:", c.FreeRate, c.FreeBurst),
-		Log:       log,
-		Tracing:   tracing.Gin(),
-		Meter:     metrics, MaxRequests: c.MaxRequests, RequestTimeout: c.requestTimeout(),
+		Filling:     system.Filling,
+		CreditsUsed: used.Used,
+		FreeLimit:   ratelimit.New(client, c.RedisPrefix+"free:", c.FreeRate, c.FreeBurst),
+		Log:         log,
+		Tracing:     tracing.Gin(),
+		Meter:       metrics, MaxRequests: c.MaxRequests, RequestTimeout: c.requestTimeout(),
 		ETagKey: c.cursorKeys()[0], Origins: c.CORSOrigins,
 		Pages: pages,
 	}
