@@ -53,14 +53,17 @@ func (q ChangesRequest) MarshalJSON() ([]byte, error) {
 const (
 	OpUpsert = "upsert" // the record is new or has other values
 	OpDelete = "delete" // it is gone
+	OpMerge  = "merge"  // it is gone, because it became another
 	OpLeave  = "leave"  // it does not match the filters
 )
 
 // RecordChange is a change of a record.
 type RecordChange[R any] struct {
-	ID string    `json:"id"`
-	Op string    `json:"op"`
-	At time.Time `json:"at"`
+	ID string `json:"id"`
+	Op string `json:"op"`
+	// Into is what the record of a merge became. That may have become another since.
+	Into string    `json:"into"`
+	At   time.Time `json:"at"`
 	// Changed are the fields of an upsert that have other values.
 	Changed []string `json:"changed"`
 	// Record is the record as it is now, of an upsert, if it was asked for.

@@ -32,6 +32,7 @@ type Client struct {
 	Members       *Members
 	Invitations   *Invitations
 	Subscriptions *Subscriptions
+	Queue         *Queue
 	Skills        *Skills
 
 	conn *conn
@@ -133,6 +134,7 @@ func of(c *conn) *Client {
 		Members:       &Members{c},
 		Invitations:   &Invitations{c},
 		Subscriptions: &Subscriptions{c},
+		Queue:         &Queue{c},
 		Skills:        &Skills{c},
 		conn:          c,
 	}

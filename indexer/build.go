@@ -24,11 +24,19 @@ func (l *load) build(ctx context.Context, d query.Dataset, records *extsort.Sort
 	if err := l.compact(ctx, records, p, func() { state.Runs = records.Runs() }); err != nil {
 		return err
 	}
+	if err := l.findUnmerged(ctx, d, records, p); err != nil {
+		return err
+	}
 	entries, err := records.IterateAfter(ctx, after)
 	if err != nil {
 		return err
 	}
 	defer entries.Close()
+	unmerged, err := extsort.Open(ctx, extsort.Options{Dir: l.dir, KeySize: idSize, Keep: true}, state.Unmerged, after)
+	if err != nil {
+		return err
+	}
+	defer unmerged.Close()
 	var streams []*linkStream
 	for _, r := range query.RelationsOf(d) {
 		linked := l.linked[r]
@@ -42,18 +50,20 @@ func (l *load) build(ctx context.Context, d query.Dataset, records *extsort.Sort
 		defer links.Close()
 		streams = append(streams, newLinkStream(r, links))
 	}
-	return l.joinAndBuild(ctx, d, entries, streams, after, p)
+	return l.joinAndBuild(ctx, d, entries, unmerged, streams, after, p)
 }
 
 // joinAndBuild runs one goroutine that joins records with their children, and
 // Workers that build documents and links.
-func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries *extsort.Iterator, streams []*linkStream, after []byte, p *pipeline) error {
+func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries, unmerged *extsort.Iterator, streams []*linkStream, after []byte, p *pipeline) error {
 	up := l.parentLinks(d)
 	group, ctx := errgroup.WithContext(ctx)
+	arrivals, stop := l.arrivals(ctx, d, after)
+	defer stop()
 	chunks, free := make(chan *chunk, l.Workers), make(chan *chunk, 2*l.Workers+1)
 	group.Go(func() error {
 		defer close(chunks)
-		j := &joiner{load: l, of: l.newRange(d), records: entries, links: streams, full: chunks, free: free, id: after}
+		j := &joiner{load: l, of: l.newRange(d), records: entries, unmerged: unmerged, hasUnmerged: unmerged.Next(), links: streams, arrivals: arrivals, full: chunks, free: free, id: after}
 		return j.run(ctx)
 	})
 	for range l.Workers {
@@ -202,7 +212,7 @@ func (b *builder) build(c *chunk, it item) error {
 	b.linked = linkPayload(b.linked, record.Millis("detected_at"), nil)
 	b.current.IndexFunc(record.ID(), func(body []byte) []byte {
 		body, b.linked = document.AppendBoth(body, b.linked, record, &b.children)
-		return body
+		return document.WithArrival(body, it.arrived)
 	})
 	b.current.ids = append(b.current.ids, record.ID())
 	b.current.lines = append(b.current.lines, it.line)

@@ -175,6 +175,9 @@ func (l *load) writeAll(ctx context.Context, sorted map[query.Dataset]*extsort.S
 		total += s.Len()
 	}
 	if !l.state.Created {
+		if err := l.beginArrivals(ctx); err != nil {
+			return err
+		}
 		if err := l.createIndices(ctx); err != nil {
 			return err
 		}
@@ -232,8 +235,8 @@ func (l *load) fillReport(took time.Duration) {
 		s := l.state.Datasets[in.dataset]
 		l.report.Datasets = append(l.report.Datasets, DatasetReport{
 			Dataset: in.dataset, File: in.name(),
-			Lines: s.Lines, Rejected: s.Rejected, Replaced: s.Replaced,
-			Records: s.Lines - s.Rejected - s.Replaced,
+			Lines: s.Lines, Rejected: s.Rejected + s.BadMerges, Replaced: s.Replaced, Merged: s.Merged,
+			Records: s.Lines - s.Rejected - s.BadMerges - s.Replaced - s.Merged,
 			Refused: s.Refused, Documents: s.Documents, Dangling: s.Dangling,
 			Seconds: s.ReadTime + s.IndexTime, ReadSeconds: s.ReadTime, IndexSeconds: s.IndexTime,
 		})

@@ -49,8 +49,9 @@ type idRange struct {
 	barrier *barrier
 
 	// Counted by the joiner.
-	replaced int64
-	dangling map[query.Dataset]int64
+	replaced          int64
+	merged, badMerges int64
+	dangling          map[query.Dataset]int64
 	// Counted by the senders.
 	documents, refused atomic.Int64
 	refusals           refusals
@@ -97,6 +98,8 @@ func (l *load) commitRange(ctx context.Context, r *idRange) error {
 	d := r.dataset
 	s := l.state.Datasets[d]
 	s.Replaced += r.replaced
+	s.Merged += r.merged
+	s.BadMerges += r.badMerges
 	s.Documents += r.documents.Load()
 	s.Refused += r.refused.Load()
 	for child, n := range r.dangling {
@@ -111,6 +114,7 @@ func (l *load) commitRange(ctx context.Context, r *idRange) error {
 			used = append(used, l.state.Links[linkName(relation)]...)
 			delete(l.state.Links, linkName(relation))
 		}
+		used, s.Unmerged = append(used, s.Unmerged...), nil
 	}
 	now := time.Now()
 	s.IndexTime += now.Sub(l.committed).Seconds()

@@ -14,7 +14,7 @@ import (
 
 // told is a change as the API answers it.
 type told struct {
-	ID, Op, At string
+	ID, Op, Into, At string
 	Changed    []string
 	Record     map[string]any
 }

@@ -441,6 +441,23 @@ func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
 	if all := collect(t, c.Subscriptions.List(ctx)); len(all) != 1 || all[0].ID != sub.ID {
 		t.Errorf("%+v", all)
 	}
+	if page, err := c.Queue.Search(ctx, client.QueueSearch{Search: client.Search{Limit: 2}, InBook: true}); err != nil || len(page.Records) > 0 {
+		t.Errorf("%+v %v", page, err)
+	}
+	// The sample was loaded before the subscription began.
+	if cost := must(c.Queue.Cost(ctx, client.QueueSearch{}))(t); cost.Count != 0 {
+		t.Errorf("%+v", cost)
+	}
+	if all := collect(t, c.Queue.All(ctx, client.QueueSearch{Dismissed: true})); len(all) > 0 {
+		t.Errorf("%+v", all)
+	}
+	unknown := []string{"01a1fe20-0000-7000-8000-00000000dead"}
+	if b := must(c.Queue.Dismiss(ctx, unknown))(t); !errors.Is(b.Err(), client.ErrNotFound) {
+		t.Errorf("%+v", b)
+	}
+	if b := must(c.Queue.Restore(ctx, unknown))(t); b.Err() != nil || b.Items[0].ID != unknown[0] {
+		t.Errorf("%+v", b)
+	}
 	if err := c.Subscriptions.Delete(ctx, sub.ID); err != nil {
 		t.Error(err)
 	}

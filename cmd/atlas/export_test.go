@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +24,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
 
 	"atlas/client"
 	"atlas/cmd/internal/cli"
@@ -127,6 +130,7 @@ func TestSearchAndExport(t *testing.T) {
 			t.Errorf("%d rows for %d contacts", len(rows)-1, i)
 		}
 	})
+	t.Run("parquet", func(t *testing.T) { s.exportParquet(t, c, in("contacts.parquet")) })
 	t.Run("a book and a View", func(t *testing.T) { s.exportHeld(t, c, in) })
 	t.Run("a bad line", func(t *testing.T) { s.exportOverABadLine(t, in("line")) })
 	t.Run("interrupted", func(t *testing.T) { s.interruptedExport(t, in("interrupted")) })
@@ -137,7 +141,8 @@ func TestSearchAndExport(t *testing.T) {
 			"give one of DATASET":           {},
 			"must be one of accounts":       {"things"},
 			"relevance":                     {"accounts", "-q", "x", "--sort", "relevance:desc"},
-			"are for --format csv":          {"accounts", "--columns", "id"},
+			"--columns is for --format csv": {"accounts", "--columns", "id"},
+			"--formulas is for":             {"accounts", "--format", "parquet", "--formulas"},
 			"have no \"colour\"":            {"accounts", "--format", "csv", "--columns", "colour"},
 			"another file than --out":       {"accounts", "--cursor-file", in("x")},
 			"--sort must end":               {"accounts", "--sort", "name:up"},
@@ -161,6 +166,57 @@ func TestSearchAndExport(t *testing.T) {
 			t.Error(said)
 		}
 	})
+}
+
+// exportParquet stops at a limit of credits before it goes on to the end.
+func (s *service) exportParquet(t *testing.T, c *client.Client, out string) {
+	args := []string{"contacts", "--format", "parquet", "--out", out}
+	if err := os.WriteFile(out, []byte("other"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said := s.export(1, args...); !strings.Contains(said, "is there already") || contents(t, out) != "other" {
+		t.Error(said)
+	}
+	if err := os.Remove(out); err != nil {
+		t.Fatal(err)
+	}
+	s.export(4, append(args, "--max-credits", "150")...)
+	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an incomplete export has a file: %v", err)
+	}
+	said := s.export(0, args...)
+	i := 0
+	type row struct {
+		ID        string    `parquet:"id"`
+		Email     *string   `parquet:"email"`
+		Projects  int64     `parquet:"projects_count"`
+		CreatedAt time.Time `parquet:"created_at,timestamp(millisecond)"`
+	}
+	rows := must(parquet.ReadFile[row](out))(t)
+	for contact, err := range c.Contacts.All(t.Context(), client.Search{Sort: client.Asc("created_at")}) {
+		if err != nil || i >= len(rows) {
+			t.Fatalf("%v, row %d of %d: %s", err, i, len(rows), said)
+		}
+		r := rows[i]
+		if i++; r.ID != contact.ID || r.Projects != int64(contact.ProjectsCount) || !r.CreatedAt.Equal(contact.CreatedAt) || (r.Email == nil) != (contact.Email == "") || r.Email != nil && *r.Email != contact.Email {
+			t.Errorf("row %d: %+v, want %+v", i, r, contact)
+		}
+	}
+	if i != len(rows) || i < 150 {
+		t.Errorf("%d rows for %d contacts", len(rows), i)
+	}
+	if said := s.export(0, args...); !strings.Contains(said, "complete already") {
+		t.Error(said)
+	}
+	if _, err := os.Stat(out + ".ndjson"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the rows are left behind: %v", err)
+	}
+	if err := os.Remove(out); err != nil {
+		t.Fatal(err)
+	}
+	if said := s.export(1, args...); !strings.Contains(said, "should be complete") {
+		t.Error(said)
+	}
 }
 
 // exportHeld exports the book and Views of a workspace.

@@ -36,12 +36,13 @@ type follower struct {
 	store    *postgres.Store
 	at       map[query.Dataset]feedchanges.Position
 	copy     map[query.Dataset]map[string]string
+	merged   map[query.Dataset]map[string]string // what records became that are gone
 	restarts int
 	told     []feedchanges.Entry // since the last look
 }
 
 func (w *world) follower(t *testing.T) *follower {
-	f := &follower{world: w, store: w.databases.OpenApp(t, postgres.Options{MaxConns: 2})}
+	f := &follower{world: w, store: w.databases.OpenApp(t, postgres.Options{MaxConns: 2}), merged: map[query.Dataset]map[string]string{}}
 	f.restart(t)
 	return f
 }
@@ -107,7 +108,14 @@ func (f *follower) take(t *testing.T, d query.Dataset, page feedchanges.Page) {
 	fatal(t, err)
 	for _, e := range page.Entries {
 		id := e.ID.String()
-		if e.Op == feedchanges.Delete {
+		delete(f.merged[d], id)
+		if e.Op == feedchanges.Merge {
+			if f.merged[d] == nil {
+				f.merged[d] = map[string]string{}
+			}
+			f.merged[d][id] = e.Into.String()
+		}
+		if e.Op != feedchanges.Upsert {
 			delete(f.copy[d], id)
 			continue
 		}
@@ -178,12 +186,13 @@ func TestFeedFollows(t *testing.T) {
 	_, err := indexer.Load(t.Context(), w.loadOptions(t, nil))
 	fatal(t, err)
 	f := w.follower(t)
+	arrivals := w.arrivals(t)
 	at := 0
 	var said []string
 	for round := range 8 {
 		seed := int(time.Now().UnixNano())
 		changed, _ := drawn(seed)
-		o := w.options(t, byDataset(changed))
+		o := w.options(t, withMerges(byDataset(changed)))
 		o.Feed, o.Page = w.feed(t), 2
 		at++
 		now := time.UnixMilli(day(at % 7))
@@ -207,10 +216,10 @@ func TestFeedFollows(t *testing.T) {
 			_, err := delta.Apply(t.Context(), o)
 			fatal(t, err)
 		case 3: // a load of some of the records, with others
-			_, err := indexer.Load(t.Context(), w.loadOptions(t, f.files(changed)))
+			_, err := indexer.Load(t.Context(), w.loadOptions(t, withMerges(f.files(changed))))
 			fatal(t, err)
 		case 4: // a load that is interrupted, and gone on with perhaps
-			lo := w.loadOptions(t, f.files(changed))
+			lo := w.loadOptions(t, withMerges(f.files(changed)))
 			err := w.interruptedLoad(t, lo, func(r *http.Request) bool {
 				return stop(r) || stopAt < 10 && strings.HasSuffix(r.URL.Path, "/_aliases") && r.Method == http.MethodPost
 			})
@@ -229,6 +238,8 @@ func TestFeedFollows(t *testing.T) {
 		fatal(t, w.feed(t).Settle(t.Context(), ""))
 		f.catchUp(t)
 		f.wantEqual(t, when)
+		arrivals = w.wantArrivals(t, arrivals, action == 5, when)
+		f.wantMerges(t, when)
 		if f.restarts > 0 {
 			t.Fatalf("%s: the feed started over", when)
 		}

@@ -137,6 +137,15 @@ var Budgets = map[string]Budget{
 	"delete_favorite_view":        {placesRecords, 0, 32},
 	"delete_favorite_views_batch": {placesRecords, 0, 64},
 
+	"list_webhooks":           {placesRecords, 0, 32},
+	"upsert_webhook":          {placesRecords, 0, 32},
+	"delete_webhook":          {placesRecords, 0, 32},
+	"test_webhook":            {placesRecords, 0, 32},
+	"rotate_webhook":          {placesRecords, 0, 32},
+	"list_webhook_deliveries": {placesRecords, 0, 64},
+	"replay_webhook_delivery": {placesRecords, 0, 32},
+	"replay_webhook":          {placesRecords, 0, 64},
+
 	"list_members":      {placesRecords, 0, 64},
 	"update_member":     {placesRecords, 0, 32},
 	"remove_member":     {placesRecords, 0, 32},
@@ -148,6 +157,9 @@ var Budgets = map[string]Budget{
 	"list_signal_subscriptions":  {placesRecords, 0, 64},
 	"upsert_signal_subscription": {placesRecords, 0, 32},
 	"delete_signal_subscription": {placesRecords, 0, 32},
+	"search_signal_queue":        {placesSearch, rowsSearch, 512}, // up to 10,000 dismissed ids in a search
+	"dismiss_signals_batch":      {placesRecords, maxBatch, 256},
+	"restore_signals_batch":      {placesRecords, 0, 64},
 
 	"find_skills":  {placesRecords, 0, 128},
 	"list_skills":  {placesRecords, 0, 128},

@@ -402,6 +402,9 @@ func (c *call) metered(most int, run func(ctx context.Context) (r reply, deliver
 	if window, err = reservation.Settle(c.Context(), int64(delivered)); err != nil {
 		return reply{}, err
 	}
+	if c.server.CreditsUsed != nil {
+		c.server.CreditsUsed(c.workspace(), window.Used, window.Ceiling)
+	}
 	c.charged = int64(delivered)
 	c.server.Meter.CreditsCharged(c.route.Operation, c.charged)
 	c.gin.Header(headerCharged, strconv.FormatInt(c.charged, 10))

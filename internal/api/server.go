@@ -76,6 +76,7 @@ type Server struct {
 	Search     Searcher
 	Facets     Faceter
 	Changes    Changes
+	Merges     Merges
 	Audit      Audit
 	Gate       Gate
 	Ledger     Ledger
@@ -84,6 +85,7 @@ type Server struct {
 	Book       Book
 	Views      Views
 	Records    RecordSearcher
+	Queue      Queue
 	// Probes are the backends that readiness asks, by name.
 	Probes map[string]Probe
 	// Filling, if set, returns the datasets whose held records are being restored
@@ -93,6 +95,9 @@ type Server struct {
 	Log     *slog.Logger
 	// Meter counts requests; nil disables metrics.
 	Meter Meter
+	// CreditsUsed, when set, is told of each charge: what the workspace used in the
+	// window. It must not wait.
+	CreditsUsed func(in workspace.ID, used, ceiling int64)
 	// Tracing, when set, runs around every request.
 	Tracing gin.HandlerFunc
 	// FreeLimit has the token buckets of calls that cost nothing; nil: no limit.

@@ -55,6 +55,8 @@ type Reader struct {
 type Item struct {
 	ID string
 	Op Op
+	// Into is what the record of a Merge became, else "".
+	Into string
 	// At is when it was told.
 	At time.Time
 	// Changed are the names of the fields of an Upsert that have other values.
@@ -207,6 +209,9 @@ func items(d query.Dataset, entries []Entry) []Item {
 	list := make([]Item, len(entries))
 	for i, e := range entries {
 		list[i] = Item{ID: e.ID.String(), Op: e.Op, At: e.At, Changed: e.Fields}
+		if e.Op == Merge {
+			list[i].Into = e.Into.String()
+		}
 		switch {
 		case e.Op != Upsert:
 			list[i].Changed = []string{}

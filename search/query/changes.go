@@ -59,6 +59,14 @@ type changesRequest struct {
 	fields bool
 }
 
+// TimeRule takes an instant, or a day, which is its begin in UTC.
+func TimeRule() rule.Rule[time.Time] {
+	return rule.New(DayOrInstant, input.String, "a date", func(issues *input.Issues, v input.Value, path []string) (time.Time, bool) {
+		first, _, ok := readDate(issues, v, path)
+		return time.UnixMilli(int64(first)), ok
+	})
+}
+
 func changesRule(d Dataset) rule.Rule[ChangesRequest] {
 	fields := append(feedFields(func(r *changesRequest) *FeedRequest { return &r.FeedRequest }, func(r *changesRequest) *int { return &r.ChangesRequest.Limit }),
 		rule.Optional("records", rule.Boolean().Described("Return the record of each `upsert`, for 1 credit each."), func(r *changesRequest) *bool { return &r.Records }),
@@ -100,14 +108,10 @@ var WorkspaceChangesRule = rule.Object(
 func feedFields[T any](feed func(*T) *FeedRequest, limit func(*T) *int) []rule.Field[T] {
 	cursor := schema.Cursor()
 	cursor.MinLength = 1
-	since := rule.New(DayOrInstant, input.String, "a date", func(issues *input.Issues, v input.Value, path []string) (time.Time, bool) {
-		first, _, ok := readDate(issues, v, path)
-		return time.UnixMilli(int64(first)), ok
-	})
 	return []rule.Field[T]{
 		rule.Optional("cursor", rule.New(cursor, input.String, "a cursor", func(_ *input.Issues, v input.Value, _ []string) (string, bool) { return cmp.Or(v.Text, "-"), true }).
 			Described("`metadata.next` of the page before."), func(r *T) *string { return &feed(r).Cursor }),
-		rule.Optional("since", since.Described("Begin with what was told after this time; a day is its begin in UTC."), func(r *T) *time.Time { return &feed(r).Since }),
+		rule.Optional("since", TimeRule().Described("Begin with what was told after this time; a day is its begin in UTC."), func(r *T) *time.Time { return &feed(r).Since }),
 		rule.Optional("limit", rule.Integer(1, MaxChanges).Default(DefaultChanges), limit),
 		rule.Optional("wait_s", rule.Map(rule.Integer(0, int(MaxChangesWait/time.Second)).Default(0), func(s int) time.Duration { return time.Duration(s) * time.Second }).
 			Described("Seconds to wait for a change if there is none."), func(r *T) *time.Duration { return &feed(r).Wait }),

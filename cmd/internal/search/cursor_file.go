@@ -28,6 +28,7 @@ type cursorFile struct {
 	Credits     int       `json:"credits"` // sum over all runs
 	Columns     []string  `json:"columns,omitzero"`
 	Done        bool      `json:"done"`
+	Converted   bool      `json:"converted,omitzero"` // the rows are in the Parquet file
 	UpdatedAt   time.Time `json:"updated_at"`
 }
 

@@ -74,6 +74,15 @@ func (p *exportProgress) changes(rows, changes int, spent int, window client.Win
 	}
 }
 
+// converted shows how many of all rows are in the Parquet file.
+func (p *exportProgress) converted(rows, all int) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if p.due() {
+		p.show(fmt.Sprintf("%s of %s rows written as Parquet", cli.Grouped(rows), cli.Grouped(all)))
+	}
+}
+
 // due reports whether it is time to show something again. The lock is held.
 func (p *exportProgress) due() bool {
 	every := cli.ProgressInterval

@@ -142,10 +142,12 @@ var (
 
 // members are the names of a record's fields, in order, without those that only
 // an include adds.
-func (t target) members() []string {
+func (t target) members() []string { return members(t.record) }
+
+func members(record reflect.Type) []string {
 	var names []string
-	for i := range t.record.NumField() {
-		name, options, _ := strings.Cut(t.record.Field(i).Tag.Get("json"), ",")
+	for field := range record.Fields() {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name != "-" && options != "omitempty" {
 			names = append(names, name)
 		}
