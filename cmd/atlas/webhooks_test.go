@@ -89,9 +89,10 @@ func TestWebhooksAreTold(t *testing.T) {
 	w.eventually("a deletion is told", func() bool { return l.has("record.deleted", id(2)) })
 	w.eventually("a merge is told", func() bool { return l.has("record.merged", id(3), id(1)) })
 	signal := "50000000-0000-4000-8000-000000000001"
-	w.index(0, "apply", "--signals", w.file(fmt.Sprintf(`{"id":%q,"title":"T","signal_type":"permit_issued","detected_at":%q,"occurred_at":%[2]q}`, signal, now.Format(time.RFC3339))))
+	line := fmt.Sprintf(`{"id":%q,"title":"T","signal_type":"permit_issued","detected_at":%q,"occurred_at":%[2]q}`, signal, now.Format(time.RFC3339))
+	w.index(0, "apply", "--signals", w.file(line))
 	w.eventually("a signal is told", func() bool { return l.has("signal.arrived", signal) })
-	w.load(map[string]string{"accounts": account(1, `,"name":"One again"`)})
+	w.load(map[string]string{"accounts": account(1, `,"name":"One again"`) + "\n" + account(4, `,"name":"Four"`), "signals": line})
 	w.eventually("a load is told", func() bool { return l.has("load.switched", "generation") })
 	if l.has("", id(4)) || l.has("record.changed", id(4)) {
 		t.Error("a record outside the book was told")
