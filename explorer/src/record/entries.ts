@@ -32,7 +32,9 @@ export function entriesOf(data: Told[], own: WorkspaceChange[], names: Names): E
 function ofData({ op, at, changed }: Told): Entry {
   const fields = changed.filter((key) => !unsaid.has(key))
   const what =
-    op !== 'upsert'
+    op === 'merge'
+      ? 'Became another record'
+      : op !== 'upsert'
       ? 'Left the data'
       : changed.includes('id')
         ? 'New in the data'
