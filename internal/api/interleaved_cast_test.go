@@ -228,7 +228,7 @@ func (s *scene) stored() map[string]string {
 	fatal(s.t, err)
 	defer conn.Close(ctx) //nolint:errcheck // the test is done with it
 	rows, err := conn.Query(ctx, `SELECT table_name::text FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
-		WHERE table_schema = 'public' AND column_name = 'workspace_id' AND table_type = 'BASE TABLE' AND table_name NOT IN ('held_records', 'projectors')`)
+		WHERE table_schema = 'public' AND column_name = 'workspace_id' AND table_type = 'BASE TABLE' AND table_name NOT IN ('held_records', 'projectors', 'workspace_changes')`)
 	fatal(s.t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	fatal(s.t, err)
