@@ -97,6 +97,16 @@ func TestClientReachesEveryOperation(t *testing.T) {
 func clientOfData(t *testing.T, c *client.Client) {
 	ctx := t.Context()
 	w := must(c.Workspace(ctx))(t)
+	now := must(c.Changes(ctx, client.WorkspaceChangesRequest{}))(t)
+	if len(now.Changes) > 0 || !now.CaughtUp || now.Next == "" {
+		t.Errorf("%+v", now)
+	}
+	for page, err := range c.Follow(ctx, client.WorkspaceChangesRequest{Since: w.CreatedAt.Add(-time.Hour), Limit: 1, Wait: time.Second}) {
+		if err != nil || len(page.Changes) != 1 || page.Changes[0].Kind != client.KindSetting || page.Changes[0].ID != w.ID || !page.Changes[0].By.Operator {
+			t.Errorf("%+v, %v", page, err)
+		}
+		break
+	}
 	if w.Plan != "pro" || w.Role != "" || w.CreatedAt.IsZero() {
 		t.Errorf("%+v", w)
 	}

@@ -59,13 +59,14 @@ const (
 
 // Budgets has the budget of each operation of the route table.
 var Budgets = map[string]Budget{
-	"get_workspace": {placesRecords, 0, 32},
-	"get_credits":   {placesRecords, 0, 32},
-	"search_fields": {placesRecords, 0, 128},
-	"get_field":     {placesRecords, 0, 32},
-	"get_usage":     {placesRecords, 0, 32},
-	"get_release":   {placesRecords, 0, 32},
-	"get_coverage":  {placesRecords, 0, 64},
+	"get_workspace":          {placesRecords, 0, 32},
+	"get_credits":            {placesRecords, 0, 32},
+	"read_workspace_changes": {placesChanges, 0, 128},
+	"search_fields":          {placesRecords, 0, 128},
+	"get_field":              {placesRecords, 0, 32},
+	"get_usage":              {placesRecords, 0, 32},
+	"get_release":            {placesRecords, 0, 32},
+	"get_coverage":           {placesRecords, 0, 64},
 
 	"search_accounts": {placesSearch, rowsSearch, 256},
 	"search_contacts": {placesSearch, rowsSearch, 256},

@@ -231,8 +231,11 @@ func checkWorkspaceParam(given []string) error {
 // identify authenticates the caller.
 func (c *call) identify() (err error) {
 	c.checkedAt = time.Now()
-	c.identity, err = c.server.authenticate(c.gin.Request)
-	return err
+	if c.identity, err = c.server.authenticate(c.gin.Request); err != nil {
+		return err
+	}
+	c.gin.Request = c.gin.Request.WithContext(workspace.WithAuthor(c.Context(), c.identity.Author()))
+	return nil
 }
 
 // permit checks what the caller may do in the workspace.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 
 	"atlas/internal/fault"
 	"atlas/internal/schema"
@@ -18,6 +19,7 @@ type Changes interface {
 	Begin(ctx context.Context, r query.ChangesRequest) (changes.Position, error)
 	Wait(ctx context.Context, r query.ChangesRequest, after changes.Position, stop func() bool) (changes.Position, error)
 	Read(ctx context.Context, r query.ChangesRequest, after changes.Position) (changes.Answer, error)
+	History(ctx context.Context, r query.ChangesRequest) (changes.Answer, error)
 }
 
 func (s *Server) changesRoutes() []Route {
@@ -71,6 +73,13 @@ type renderedChange struct {
 }
 
 func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
+	if r.History != uuid.Nil {
+		if err := c.unmetered(); err != nil {
+			return reply{}, err
+		}
+		a, err := s.Changes.History(c.Context(), r)
+		return changesReply(a), err
+	}
 	after, err := s.Changes.Begin(c.Context(), r)
 	if err != nil {
 		return reply{}, err

@@ -24,6 +24,7 @@ import (
 	"atlas/search/changes"
 	"atlas/search/searchtest"
 	"atlas/workspace"
+	"atlas/workspace/audit"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
@@ -96,6 +97,7 @@ func newWorld(t *testing.T) *world {
 		Facets:     engine,
 		Changes:    &changes.Reader{Store: app, Records: engine, Cursors: cursors},
 		Merges:     app,
+		Audit:      &audit.Reader{Store: app, Cursors: cursors},
 		Gate:       gate,
 		Ledger:     w.ledger,
 		Workspaces: app,

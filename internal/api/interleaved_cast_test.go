@@ -27,13 +27,14 @@ type asked struct {
 
 // interleaved has a request of each operation. A new route needs one.
 var interleaved = map[string]asked{
-	"get_workspace": {path: "/workspace"},
-	"get_credits":   {path: "/workspace/credits"},
-	"get_usage":     {path: "/data/usage"},
-	"search_fields": {path: "/data/fields/search", body: `{"dataset":"accounts"}`},
-	"get_field":     {path: "/data/fields/accounts/name"},
-	"get_release":   {path: "/data/release"},
-	"get_coverage":  {path: "/data/coverage", body: `{"dataset":"accounts","by":"city"}`},
+	"get_workspace":          {path: "/workspace"},
+	"read_workspace_changes": {path: "/workspace/changes", body: `{"limit":5}`},
+	"get_credits":            {path: "/workspace/credits"},
+	"get_usage":              {path: "/data/usage"},
+	"search_fields":          {path: "/data/fields/search", body: `{"dataset":"accounts"}`},
+	"get_field":              {path: "/data/fields/accounts/name"},
+	"get_release":            {path: "/data/release"},
+	"get_coverage":           {path: "/data/coverage", body: `{"dataset":"accounts","by":"city"}`},
 
 	"list_members":      {path: "/workspace/members"},
 	"update_member":     {path: "/workspace/members/{demoted}", body: `{"role":"admin"}`, writes: true},
@@ -227,7 +228,7 @@ func (s *scene) stored() map[string]string {
 	fatal(s.t, err)
 	defer conn.Close(ctx) //nolint:errcheck // the test is done with it
 	rows, err := conn.Query(ctx, `SELECT table_name::text FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
-		WHERE table_schema = 'public' AND column_name = 'workspace_id' AND table_type = 'BASE TABLE' AND table_name NOT IN ('held_records', 'projectors')`)
+		WHERE table_schema = 'public' AND column_name = 'workspace_id' AND table_type = 'BASE TABLE' AND table_name NOT IN ('held_records', 'projectors', 'workspace_changes')`)
 	fatal(s.t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	fatal(s.t, err)

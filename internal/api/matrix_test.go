@@ -61,8 +61,9 @@ const (
 
 // rows has every route by its operation. The % of a body is replaced by a unique text.
 var rows = map[string]row{
-	"get_workspace": {method: "GET", path: "/workspace", scope: wsRead, unthrottled: true, ok: fine},
-	"get_credits":   {method: "GET", path: "/workspace/credits", scope: wsRead, unthrottled: true, ok: fine},
+	"get_workspace":          {method: "GET", path: "/workspace", scope: wsRead, unthrottled: true, ok: fine},
+	"read_workspace_changes": {method: "POST", path: "/workspace/changes", body: `{}`, scope: wsWrite, admins: true, ok: fine},
+	"get_credits":            {method: "GET", path: "/workspace/credits", scope: wsRead, unthrottled: true, ok: fine},
 
 	"search_accounts": {method: "POST", path: "/data/accounts/search", body: `{}`, scope: dataRead, required: true, ok: fine},
 	"search_contacts": {method: "POST", path: "/data/contacts/search", body: `{}`, scope: dataRead, required: true, ok: fine},

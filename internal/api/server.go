@@ -77,6 +77,7 @@ type Server struct {
 	Facets     Faceter
 	Changes    Changes
 	Merges     Merges
+	Audit      Audit
 	Gate       Gate
 	Ledger     Ledger
 	Workspaces Workspaces

@@ -48,8 +48,9 @@ var allowed = map[string][]string{
 	"workspace/skills":         {"workspace", "search/query", "internal/fault"},
 	"workspace/subscriptions":  {"workspace", "search/query", "internal/fault"},
 	"workspace/queue":          {"workspace", "search/query", "internal/fault"},
+	"workspace/audit":          {"workspace", "search/query", "internal/fault", "internal/timer"},
 	"workspace/webhooks":       {"workspace", "workspace/jobs", "internal/fault", "internal/seal"},
-	"workspace/postgres":       {"workspace/queue", "workspace", "workspace/people", "workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions", "workspace/jobs", "workspace/webhooks", "search/changes", "search/query", "internal/fault"},
+	"workspace/postgres":       {"workspace", "workspace/queue", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/held", "workspace/skills", "workspace/subscriptions", "workspace/jobs", "workspace/webhooks", "search/changes", "search/query", "internal/fault"},
 	"workspace/projection":     {"workspace", "workspace/book", "workspace/held", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault", "internal/timer"},
 	"workspace/join":           {"search/query", "workspace", "workspace/views", "internal/fault"},
 	"workspace/records":        {"search/query", "workspace", "workspace/book", "workspace/views", "workspace/held", "workspace/join"},
@@ -70,7 +71,7 @@ var allowed = map[string][]string{
 	"internal/schema":          {},
 	"internal/rule":            {"internal/fault", "internal/input", "internal/schema"},
 	"internal/api/openapi":     {"internal/schema"},
-	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/oidc", "internal/ratelimit", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/query", "workspace", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
+	"internal/api":             {"internal/api/openapi", "internal/auth", "internal/credits", "internal/fault", "internal/input", "internal/oidc", "internal/ratelimit", "internal/rule", "internal/schema", "internal/session", "internal/telemetry", "search", "search/changes", "search/query", "workspace", "workspace/audit", "workspace/people", "workspace/book", "workspace/views", "workspace/skills", "workspace/subscriptions", "workspace/queue", "workspace/jobs", "workspace/webhooks", "workspace/records"},
 }
 
 // anything may be imported by the binary, by what only tests use, and by what

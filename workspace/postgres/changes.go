@@ -118,16 +118,8 @@ func (s *System) PreparePublication(ctx context.Context, writer string) (id uuid
 // Publish tells what the writer wrote, under the prepared id, and ends its work.
 func (s *System) Publish(ctx context.Context, writer string) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		// A signal that is added again arrives again, and is not dismissed then.
-		_, err := tx.Exec(ctx, `
-			DELETE FROM dismissed_signals WHERE signal_id IN (
-				SELECT record_id FROM data_changes
-				WHERE dataset = 'signals' AND op = 'delete' AND seq > (SELECT head FROM data_feed WHERE writer = $1))`, writer)
-		if err != nil {
-			return err
-		}
 		var t told
-		err = tx.QueryRow(ctx, `
+		err := tx.QueryRow(ctx, `
 			WITH before AS (SELECT head, origin FROM data_feed WHERE writer = $1 FOR UPDATE)
 			UPDATE data_feed f SET head = f.tail, latest = f.publishing, publishing = NULL, accepted = NULL, `+ended+`
 			FROM before WHERE f.writer = $1 AND f.publishing IS NOT NULL
@@ -139,6 +131,12 @@ func (s *System) Publish(ctx context.Context, writer string) error {
 			return err
 		}
 		if _, err := tx.Exec(ctx, publishLatest); err != nil {
+			return err
+		}
+		// A signal that is added again arrives again, and is not dismissed then.
+		if _, err := tx.Exec(ctx, `
+			DELETE FROM dismissed_signals WHERE signal_id IN (
+				SELECT record_id FROM data_changes WHERE dataset = 'signals' AND op <> 'upsert' AND seq > $1 AND seq <= $2)`, t.after, t.upto); err != nil {
 			return err
 		}
 		return keepMerges(ctx, tx, t)

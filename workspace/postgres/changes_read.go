@@ -116,6 +116,24 @@ func (s *Store) readChanges(ctx context.Context, d query.Dataset, after, head ch
 	return toFault(err)
 }
 
+// ChangesOf returns what is kept of the changes of a record, the latest first.
+func (s *Store) ChangesOf(ctx context.Context, d query.Dataset, id uuid.UUID, limit int) ([]changes.Entry, error) {
+	rows, err := s.pool.Query(ctx, `
+		SELECT c.seq, c.op, c.into_id, c.changed, told.published_at FROM data_feed f JOIN data_changes c ON c.seq > f.forgotten AND c.seq <= f.head
+		CROSS JOIN LATERAL (SELECT published_at FROM data_publications WHERE head >= c.seq ORDER BY head LIMIT 1) told
+		WHERE c.dataset = $1 AND c.record_id = $2 ORDER BY c.seq DESC LIMIT $3`, string(d), id, limit)
+	if err != nil {
+		return nil, toFault(err)
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e changes.Entry, err error) {
+		var into uuid.NullUUID
+		err = row.Scan(&e.Seq, &e.Op, &into, &e.Fields, &e.At)
+		e.Dataset, e.ID, e.Into = d, id, into.UUID
+		return e, err
+	})
+	return list, toFault(err)
+}
+
 // setTold sets when the entries were told.
 func (s *Store) setTold(ctx context.Context, page *changes.Page) error {
 	first, last := page.Entries[0].Seq, page.Entries[len(page.Entries)-1].Seq

@@ -41,7 +41,7 @@ func (s *Store) QueueState(ctx context.Context, in workspace.ID) (queue.State, e
 }
 
 // Dismiss implements queue.Store.
-func (s *Store) Dismiss(ctx context.Context, in workspace.ID, all []queue.Dismissal, at time.Time) (stored int, err error) {
+func (s *Store) Dismiss(ctx context.Context, in workspace.ID, all []queue.Dismissal, at time.Time) (refused []uuid.UUID, err error) {
 	ids, types := make([]uuid.UUID, len(all)), make([]string, len(all))
 	for i, d := range all {
 		ids[i], types[i] = d.Signal, d.Type
@@ -50,25 +50,29 @@ func (s *Store) Dismiss(ctx context.Context, in workspace.ID, all []queue.Dismis
 		if err := lockLimit(ctx, tx, in, "dismissed_signals"); err != nil {
 			return err
 		}
-		// As many of the first as there is room for. Stored ones take none. The share lock
-		// keeps the subscriptions until the dismissals of their types are stored.
-		return tx.QueryRow(ctx, `
+		// The share lock keeps the subscriptions until the dismissals of their types are
+		// stored: whoever ends one deletes these.
+		rows, err := tx.Query(ctx, `
 			WITH subscribed AS MATERIALIZED (
 				SELECT signal_type FROM signal_subscriptions WHERE workspace_id = $1 FOR SHARE
 			), wanted AS (
-				SELECT w.*, count(*) FILTER (WHERE d.signal_id IS NULL) OVER (ORDER BY place) AS fresh
+				SELECT w.*, d.signal_id IS NOT NULL
+					OR count(*) FILTER (WHERE d.signal_id IS NULL) OVER (ORDER BY place) <= $4 - (SELECT count(*) FROM dismissed_signals WHERE workspace_id = $1) AS fits
 				FROM unnest($2::uuid[], $3::text[]) WITH ORDINALITY AS w (signal_id, signal_type, place)
 				LEFT JOIN dismissed_signals d ON d.workspace_id = $1 AND d.signal_id = w.signal_id
-			), fitting AS (
-				SELECT * FROM wanted WHERE fresh <= $4 - (SELECT count(*) FROM dismissed_signals WHERE workspace_id = $1)
 			), added AS (
 				INSERT INTO dismissed_signals (workspace_id, signal_id, signal_type, dismissed_at)
-				SELECT $1, signal_id, signal_type, $5 FROM fitting JOIN subscribed USING (signal_type)
+				SELECT $1, signal_id, signal_type, $5 FROM wanted JOIN subscribed USING (signal_type) WHERE fits
 				ON CONFLICT DO NOTHING
 			)
-			SELECT count(*) FROM fitting`, arg(in), ids, types, queue.MaxDismissed, at).Scan(&stored)
+			SELECT signal_id FROM wanted WHERE NOT fits`, arg(in), ids, types, queue.MaxDismissed, at)
+		if err != nil {
+			return err
+		}
+		refused, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		return err
 	})
-	return stored, err
+	return refused, err
 }
 
 // Restore implements queue.Store.

@@ -48,9 +48,9 @@ type Dismissal struct {
 // Store keeps what the queue consists of.
 type Store interface {
 	QueueState(ctx context.Context, in workspace.ID) (State, error)
-	// Dismiss stores dismissals, in their order, as long as there are at most MaxDismissed.
-	// It returns how many of them are stored; stored ones again count.
-	Dismiss(ctx context.Context, in workspace.ID, all []Dismissal, at time.Time) (int, error)
+	// Dismiss stores dismissals and returns the signals for which there is no room: at most
+	// MaxDismissed are stored.
+	Dismiss(ctx context.Context, in workspace.ID, all []Dismissal, at time.Time) (refused []uuid.UUID, err error)
 	// Restore deletes dismissals. Signals that are not dismissed are fine.
 	Restore(ctx context.Context, in workspace.ID, signals []uuid.UUID) error
 	// BookIDs returns the accounts and projects of the book, at most limit of both.
@@ -191,24 +191,23 @@ func (u *Queue) Dismiss(ctx context.Context, in workspace.ID, signals []uuid.UUI
 	}
 	var all []Dismissal
 	for _, id := range signals {
-		d := Dismissal{id, types[id]}
-		if d.Type != "" && !slices.Contains(all, d) {
+		if d := (Dismissal{id, types[id]}); d.Type != "" && !slices.Contains(all, d) {
 			all = append(all, d)
 		}
 	}
-	stored := 0
+	var refused []uuid.UUID
 	if len(all) > 0 {
-		if stored, err = u.Store.Dismiss(ctx, in, all, workspace.Clock(u.Now)()); err != nil {
+		if refused, err = u.Store.Dismiss(ctx, in, all, workspace.Clock(u.Now)()); err != nil {
 			return nil, err
 		}
 	}
 	errs := make([]error, len(signals))
 	for i, id := range signals {
-		switch at := slices.IndexFunc(all, func(d Dismissal) bool { return d.Signal == id }); {
-		case at < 0:
+		switch {
+		case types[id] == "":
 			errs[i] = fault.New(fault.NotFound, "the signal is not in the queue")
-		case at >= stored:
-			errs[i] = workspace.LimitError(MaxDismissed, "dismissed signals", "restore some, or subscribe to their types again, which begins the queue anew")
+		case slices.Contains(refused, id):
+			errs[i] = workspace.LimitError(MaxDismissed, "dismissed signals", "restore some, or delete the subscription and create it again, which starts the queue anew")
 		}
 	}
 	return errs, nil

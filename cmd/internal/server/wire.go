@@ -20,6 +20,7 @@ import (
 	"atlas/search"
 	"atlas/search/changes"
 	"atlas/search/query"
+	"atlas/workspace/audit"
 	"atlas/workspace/postgres"
 	"atlas/workspace/queue"
 )
@@ -125,6 +126,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		Facets:     engine,
 		Changes:    &changes.Reader{Store: store, Records: engine, Cursors: cursors},
 		Merges:     store,
+		Audit:      &audit.Reader{Store: store, Cursors: cursors},
 		Gate:       gate,
 		Ledger:     ledger,
 		Workspaces: store,
