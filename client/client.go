@@ -33,6 +33,7 @@ type Client struct {
 	Invitations   *Invitations
 	Subscriptions *Subscriptions
 	Queue         *Queue
+	Webhooks      *Webhooks
 	Skills        *Skills
 
 	conn *conn
@@ -135,6 +136,7 @@ func of(c *conn) *Client {
 		Invitations:   &Invitations{c},
 		Subscriptions: &Subscriptions{c},
 		Queue:         &Queue{c},
+		Webhooks:      &Webhooks{c},
 		Skills:        &Skills{c},
 		conn:          c,
 	}

@@ -462,6 +462,33 @@ func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
 		t.Error(err)
 	}
 
+	hook := must(c.Webhooks.Upsert(ctx, "", "https://hooks.example/", "record.changed"))(t)
+	if !strings.HasPrefix(hook.Secret, "whsec_") || !hook.Enabled {
+		t.Errorf("%+v", hook)
+	}
+	if rotated := must(c.Webhooks.Rotate(ctx, hook.ID))(t); rotated.Secret == hook.Secret {
+		t.Errorf("%+v", rotated)
+	}
+	if changed := must(c.Webhooks.Upsert(ctx, hook.ID, "https://hooks.example/b", "load.switched"))(t); changed.URL != "https://hooks.example/b" {
+		t.Errorf("%+v", changed)
+	}
+	if all := collect(t, c.Webhooks.List(ctx)); len(all) != 1 || all[0].Secret != "" {
+		t.Errorf("%+v", all)
+	}
+	tested := must(c.Webhooks.Test(ctx, hook.ID))(t)
+	if all := collect(t, c.Webhooks.Deliveries(ctx, hook.ID)); len(all) != 1 || all[0].ID != tested.ID || all[0].Event != "webhook.test" {
+		t.Errorf("%+v", all)
+	}
+	if again := must(c.Webhooks.Replay(ctx, hook.ID, tested.ID))(t); again.Status != "pending" {
+		t.Errorf("%+v", again)
+	}
+	if n := must(c.Webhooks.ReplayBetween(ctx, hook.ID, time.Now().Add(time.Hour), time.Now().Add(2*time.Hour)))(t); n != 0 {
+		t.Errorf("%d", n)
+	}
+	if err := c.Webhooks.Delete(ctx, hook.ID); err != nil {
+		t.Error(err)
+	}
+
 	skill := must(c.Skills.Create(ctx, client.NewSkill{Scope: "workspace", Name: "Bid letters", Description: "How we write them", Content: "Be short."}))(t)
 	if _, err := c.Skills.Create(ctx, client.NewSkill{Scope: "workspace", Name: "Bid letters", Description: "d", Content: "c"}); !errors.Is(err, client.ErrSkillConflict) {
 		t.Error(err)

@@ -51,7 +51,7 @@ func (s *Server) webhookRoutes() []Route {
 			params: pageParams(defaultPeople), data: listOf("deliveries", deliverySchema), metadata: listMetadataSchema,
 			codes: []fault.Code{fault.NotFound},
 		}},
-		{Method: "POST", Path: "/workspace/webhooks/:id/deliveries/:delivery_id/replay", Operation: "replay_webhook_delivery", Scope: write, Caller: Admins, Throttling: Limited, endpoint: noBody(s.replayDelivery), doc: operationDoc{
+		{Method: "POST", Path: "/workspace/webhooks/:id/deliveries/:deliveryId/replay", Operation: "replay_webhook_delivery", Scope: write, Caller: Admins, Throttling: Limited, endpoint: noBody(s.replayDelivery), doc: operationDoc{
 			tag: tagWebhooks, summary: "Deliver again", text: "With the same `webhook-id`. A delivery that is pending stays as it is.",
 			data: oneDelivery, codes: []fault.Code{fault.NotFound, fault.WebhookDisabled},
 		}},
@@ -137,7 +137,7 @@ func (s *Server) listDeliveries(c *call, m listMetadata) ([]webhooks.Delivery, e
 }
 
 func (s *Server) replayDelivery(c *call) (reply, error) {
-	d, err := s.People.Webhooks.Replay(c.Context(), c.workspace(), webhooks.ID(c.pathID("id")), jobs.ID(c.pathID("delivery_id")))
+	d, err := s.People.Webhooks.Replay(c.Context(), c.workspace(), webhooks.ID(c.pathID("id")), jobs.ID(c.pathID("deliveryId")))
 	return free(deliveryData{d}), err
 }
 

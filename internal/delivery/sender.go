@@ -1,5 +1,5 @@
 // Package delivery tells webhooks of events: a Dispatcher makes the deliveries of what
-// happened, a Sender sends them. docs/architecture.md, "Webhooks".
+// happened, a Sender sends them. docs/architecture.md, "Jobs and webhooks".
 package delivery
 
 import (

@@ -122,6 +122,7 @@ func (w gauges) register(m *telemetry.Metrics) {
 	})
 	m.Breaker(w.ledger.BreakerOpen)
 	m.Backlog("projection", backlog(w.system.PendingHeld))
+	m.Backlog("jobs", backlog(w.system.DueJobs))
 	if w.mails {
 		m.Backlog("letters", backlog(w.system.DueEmails))
 	}
