@@ -248,64 +248,69 @@ func TestMergesOfAFirstLoad(t *testing.T) {
 // as if nothing had happened.
 func TestMergesWhereverInterrupted(t *testing.T) {
 	t.Parallel()
-	for name, loads := range map[string]bool{"delta": false, "load": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for stopAt, step := int64(1), int64(1); ; stopAt += step {
-				w := newWorld(t)
-				_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(upTo(20)...)}))
-				fatal(t, err)
-				w.apply(t, w.toldDelta(t, lines(mergeLine(account(20), account(19)))))
-				f := w.follower(t)
-				var n atomic.Int64
-				stop := func(*http.Request) bool { return n.Add(1) == stopAt }
-				settles := stopAt%2 == 0 // somebody else settles the feed meanwhile
-				between := func() {
-					if settles {
-						fatal(t, w.feed(t).Settle(t.Context(), ""))
-						f.catchUp(t)
-						f.wantEqual(t, "settled")
-					}
-				}
-				if loads {
-					o := w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(2, 5, 17, 18, 19) + lines(mergeLines...)})
-					o.CheckpointRecords = 3
-					if err = w.interruptedLoad(t, o, stop); err != nil {
-						between()
-						_, err = indexer.Load(t.Context(), o)
-						fatal(t, err)
-						err = errStopped
-					}
-				} else {
-					o := w.toldDelta(t, lines(mergeLines...))
-					o.Page = 3
-					if _, err = w.interrupted(t, o, stop, stopAt%3 == 0); err != nil {
-						between()
-						report := w.apply(t, o)
-						wantSame(t, "left out", mergesLeftOut, leftOut(t, report.DeadLetters))
-						err = errStopped
-					}
-				}
-				f.catchUp(t)
-				f.wantEqual(t, fmt.Sprintf("stopped at request %d", stopAt))
-				wantSame(t, fmt.Sprintf("stopped at request %d", stopAt), mergesAtTheEnd, f.into(t, upTo(41)...))
-				if t.Failed() || !errors.Is(err, errStopped) {
-					t.Logf("%d requests", stopAt)
-					return
-				}
-				step = 1 + rand.Int64N(6) // not all of them each time
-			}
-		})
+	for range 4 {
+		for _, loads := range []bool{false, true} {
+			stopAt, after, settles := 1+rand.Int64N(40), rand.IntN(2) == 0, rand.IntN(2) == 0
+			t.Run(fmt.Sprintf("load %v, request %d, after it %v, settled %v", loads, stopAt, after, settles), func(t *testing.T) {
+				t.Parallel()
+				interruptMerges(t, loads, stopAt, after, settles)
+			})
+		}
 	}
 }
 
+// interruptMerges stops a load or a delta before or after a request, has somebody else
+// settle the feed perhaps, and goes on.
+func interruptMerges(t *testing.T, loads bool, stopAt int64, after, settles bool) {
+	w := newWorld(t)
+	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(upTo(20)...)}))
+	fatal(t, err)
+	w.apply(t, w.toldDelta(t, lines(mergeLine(account(20), account(19)))))
+	f := w.follower(t)
+	var n atomic.Int64
+	stop := func(*http.Request) bool { return n.Add(1) == stopAt }
+	between := func(err error) {
+		if err != nil && !errors.Is(err, errStopped) {
+			t.Fatal(err)
+		}
+		if settles {
+			fatal(t, w.feed(t).Settle(t.Context(), ""))
+			f.catchUp(t)
+			f.wantEqual(t, "settled")
+		}
+	}
+	path := ""
+	if loads {
+		o := w.loadOptions(t, map[query.Dataset]string{query.Accounts: accountsOf(2, 5, 17, 18, 19) + lines(mergeLines...)})
+		o.CheckpointRecords, o.DeadLetters = 3, t.TempDir()+"/letters"
+		err := w.interruptedLoad(t, o, stop)
+		if between(err); err != nil {
+			_, err = indexer.Load(t.Context(), o)
+			fatal(t, err)
+		}
+		path = o.DeadLetters
+	} else {
+		o := w.toldDelta(t, lines(mergeLines...))
+		o.Page = 3
+		report, err := w.interrupted(t, o, stop, after)
+		if between(err); err != nil {
+			report = w.apply(t, o)
+		}
+		path = report.DeadLetters
+	}
+	f.catchUp(t)
+	f.wantEqual(t, "in the end")
+	wantSame(t, "kept", mergesAtTheEnd, f.into(t, upTo(41)...))
+	wantSame(t, "left out", mergesLeftOut, leftOut(t, path))
+}
+
 // drawnMerges are random lines of merges by dataset.
-func drawnMerges() map[query.Dataset]string {
+func drawnMerges(r *rand.Rand) map[query.Dataset]string {
 	files := map[query.Dataset]string{}
 	for _, d := range query.Datasets {
 		of := map[query.Dataset]func(int) string{query.Accounts: account, query.Contacts: contact, query.Projects: project, query.Signals: signal}[d]
-		for range rand.IntN(4) {
-			if old, into := rand.IntN(8), rand.IntN(8); old != into {
+		for range r.IntN(4) {
+			if old, into := r.IntN(8), r.IntN(8); old != into {
 				files[d] += mergeLine(of(old), of(into)) + "\n"
 			}
 		}
@@ -314,8 +319,8 @@ func drawnMerges() map[query.Dataset]string {
 }
 
 // withMerges adds random lines of merges to files.
-func withMerges(files map[query.Dataset]string) map[query.Dataset]string {
-	for d, merges := range drawnMerges() {
+func withMerges(r *rand.Rand, files map[query.Dataset]string) map[query.Dataset]string {
+	for d, merges := range drawnMerges(r) {
 		files[d] += merges
 	}
 	return files
