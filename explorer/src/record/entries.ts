@@ -35,12 +35,12 @@ function ofData({ op, at, changed }: Told): Entry {
     op === 'merge'
       ? 'Became another record'
       : op !== 'upsert'
-      ? 'Left the data'
-      : changed.includes('id')
-        ? 'New in the data'
-        : fields.length > 0
-          ? `${list(fields)} changed`
-          : 'Looked at again'
+        ? 'Left the data'
+        : changed.includes('id')
+          ? 'New in the data'
+          : fields.length > 0
+            ? `${list(fields)} changed`
+            : 'Looked at again'
   return { at, who: '', what }
 }
 
