@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"atlas/indexer/extsort"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search/changes"
@@ -30,27 +31,28 @@ func (f *Feed) compare(ctx context.Context, from, to string) (bool, error) {
 	if err := f.begin(ctx, to, from); err != nil {
 		return false, err
 	}
+	group, inner := errgroup.WithContext(ctx)
 	for _, d := range query.Datasets {
-		merges, err := f.hasMerges(ctx, d, to)
-		if err != nil {
-			return false, err
-		}
-		c := comparison{
-			Feed: f, dataset: d, writer: to, merges: merges,
-			before: f.Names.Generation(string(d), from), after: f.Names.Generation(string(d), to),
-		}
-		err = c.run(ctx)
-		if err == nil && c.merges {
-			err = f.appendMerges(ctx, d, to)
-		}
-		if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
+		group.Go(func() error {
+			merges, err := f.hasMerges(inner, d, to)
+			if err != nil {
+				return err
+			}
+			c := comparison{
+				Feed: f, dataset: d, writer: to, merges: merges,
+				before: f.Names.Generation(string(d), from), after: f.Names.Generation(string(d), to),
+			}
+			if err := c.run(inner); err != nil || !merges {
+				return err
+			}
+			return f.appendMerges(inner, d, to)
+		})
 	}
-	return true, nil
+	err := group.Wait()
+	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // comparison compares two indices of a dataset.
@@ -73,7 +75,7 @@ type record struct {
 
 func (c *comparison) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	before, after := c.walk(ctx, group, c.before), c.walk(ctx, group, c.after)
+	before, after := c.walk(ctx, group, c.before, nil), c.walk(ctx, group, c.after, c.digestsOf(ctx))
 	group.Go(func() error {
 		one, oneMore := before.next()
 		two, twoMore := after.next()
@@ -169,19 +171,24 @@ func (c *comparison) read(ctx context.Context, index string) (map[string]documen
 	return records, nil
 }
 
-// walk reads an index in the order of ids, ahead of who calls next.
-func (c *comparison) walk(ctx context.Context, group *errgroup.Group, index string) *walk {
+// walk reads an index in the order of ids, ahead of who calls next. If its digests are
+// known, it reads those instead.
+func (c *comparison) walk(ctx context.Context, group *errgroup.Group, index string, known *extsort.Iterator) *walk {
 	w := &walk{pages: make(chan []record, 1)}
 	group.Go(func() error {
 		defer close(w.pages)
-		return c.eachWindow(ctx, index, func(page []record) error {
+		take := func(page []record) error {
 			select {
 			case w.pages <- page:
 				return nil
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
-		})
+		}
+		if known != nil {
+			return c.eachKnown(known, take)
+		}
+		return c.eachWindow(ctx, index, take)
 	})
 	return w
 }
