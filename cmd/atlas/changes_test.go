@@ -15,8 +15,8 @@ import (
 // told is a change as the API answers it.
 type told struct {
 	ID, Op, Into, At string
-	Changed    []string
-	Record     map[string]any
+	Changed          []string
+	Record           map[string]any
 }
 
 // changesPage is an answer of POST /data/{dataset}/changes.
