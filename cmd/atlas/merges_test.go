@@ -88,6 +88,10 @@ func TestMerges(t *testing.T) {
 	if a := w.call("GET", "/workspace/accounts/"+one, w.key, ""); a.status != http.StatusNotFound || !strings.Contains(string(a.raw), `"merged_into":"`+three+`"`) {
 		t.Errorf("in the book: %d %s", a.status, a.raw)
 	}
+	said, _ := operatorCLI{t, w.config.PostgresSystemURL}.run(0, "workspace", "merged-overlays", w.pro.ID.String(), "--json")
+	if strings.Count(said, `"into_id"`) != 1 || !strings.Contains(said, "Of ") {
+		t.Errorf("merged overlays: %s", said)
+	}
 	if a := w.call("POST", "/workspace/accounts/search", w.key, `{}`); strings.Count(string(a.raw), `"account_types"`) != 1 {
 		t.Errorf("the book: %s", a.raw)
 	}

@@ -199,6 +199,9 @@ func (s *Store) MergedOverlays(ctx context.Context, in workspace.ID, limit int) 
 
 // MergedOverlays is that of Store, for the operator.
 func (s *System) MergedOverlays(ctx context.Context, in workspace.ID, limit int) ([]MergedOverlay, error) {
+	if err := in.Check(); err != nil {
+		return nil, err
+	}
 	return collect(ctx, s, collectMergedOverlay, mergedOverlays, arg(in), limit)
 }
 

@@ -14,6 +14,8 @@ type Workspace struct {
 	Create workspaceCreateCmd `cmd:"" help:"Create a workspace."`
 	Set    workspaceSetCmd    `cmd:"" help:"Change a workspace. Servers follow within 5 s."`
 	List   workspaceListCmd   `cmd:"" help:"List all workspaces."`
+
+	MergedOverlays mergedOverlaysCmd `cmd:"" help:"List what a workspace had written of records that became others of which it had written too."`
 }
 
 type workspaceCreateCmd struct {
