@@ -42,9 +42,7 @@ test('a webhook is added, tested, gets a new secret and is deleted', async ({ pa
   await expect(log.getByText('no response, again')).toBeVisible({ timeout: 30_000 })
   await page.setViewportSize({ width: 390, height: 844 })
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
-  await page.screenshot({ path: 'test-results/webhooks-narrow.png', fullPage: true })
   await page.setViewportSize({ width: 1280, height: 800 })
-  await page.screenshot({ path: 'test-results/webhooks.png' })
 
   await hook.getByRole('button', { name: 'New secret' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Make a new secret' }).click()
