@@ -107,6 +107,10 @@ func TestOperatorOfPeople(t *testing.T) {
 		t.Errorf("list:\n%s", out)
 	}
 
+	var zoned operator.WorkspaceReport
+	if o.json(&zoned, "workspace", "set", w.ID.String(), "--time-zone=America/Edmonton"); zoned.TimeZone != "America/Edmonton" || w.TimeZone != "UTC" {
+		t.Errorf("time zone %q, before %q", zoned.TimeZone, w.TimeZone)
+	}
 	unknown := workspace.NewID().String()
 	for _, c := range []struct {
 		status int
@@ -121,6 +125,9 @@ func TestOperatorOfPeople(t *testing.T) {
 		{2, "must be one of", []string{"member", "set-role", in, owner.ID.String(), "boss"}},
 		{2, "must be a UUID", []string{"member", "remove", in, "olga"}},
 		{1, "no workspace with this id", []string{"skill", "list", "--workspace=" + unknown}},
+		{1, "must be the name of a time zone", []string{"workspace", "set", w.ID.String(), "--time-zone=Mars"}},
+		{1, "must be the name of a time zone", []string{"workspace", "set", w.ID.String(), "--time-zone=Local"}},
+		{1, "must be the name of a time zone", []string{"workspace", "set", w.ID.String(), "--time-zone="}},
 		{1, "no workspace with this id", []string{"audit", "export", "--workspace=" + unknown}},
 		{2, "must be a day", []string{"audit", "export", in, "--since=yesterday"}},
 		{1, "no workspace with this id", []string{"skill", "publish", "--workspace=" + unknown, "x"}},

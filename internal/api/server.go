@@ -121,6 +121,10 @@ type Server struct {
 	SignIn SignIn
 	// Memberships tells who has a session their workspaces.
 	Memberships Memberships
+	// Unsubscribe ends e-mails of signals by the links in them, which MailLinks reads; nil:
+	// none are sent.
+	Unsubscribe Unsubscriber
+	MailLinks   MailLinks
 	// PlainCookies is for development without TLS: cookies of sessions are not Secure.
 	PlainCookies bool
 
@@ -165,6 +169,7 @@ func (s *Server) router() *gin.Engine {
 	s.mountDocument(g, methods)
 	s.mountSession(g, methods)
 	s.mountSignIn(g, methods)
+	s.mountUnsubscribe(g, methods)
 	for path, allowed := range methods {
 		refuse := notAllowed(allowed)
 		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {

@@ -32,7 +32,17 @@ func NewPost(c Config) (*Post, error) {
 // attempt, so that a mailbox can recognize doubles. final says that the server refuses
 // this e-mail for good.
 func (p *Post) Send(ctx context.Context, messageID, to, subject, text string) (refused bool, err error) {
+	return p.SendList(ctx, messageID, to, subject, text, "")
+}
+
+// SendList is Send with an address to which a request ends such e-mails (RFC 8058), ""
+// for none.
+func (p *Post) SendList(ctx context.Context, messageID, to, subject, text, unsubscribe string) (refused bool, err error) {
 	m := gomail.NewMsg()
+	if unsubscribe != "" {
+		m.SetGenHeader("List-Unsubscribe", "<"+unsubscribe+">")
+		m.SetGenHeader("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
+	}
 	m.FromMailAddress(p.from)
 	m.ToMailAddress(&netmail.Address{Address: to})
 	_, domain, _ := strings.Cut(p.from.Address, "@")

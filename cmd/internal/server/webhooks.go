@@ -58,6 +58,16 @@ func wireWebhooks(c Config, store *postgres.Store, system *postgres.System, sign
 		}
 	}
 	stop = append(stop, inBackground(jobs.NewRunner(system, delivery.DisabledHandler(system, post), options).Run, log))
+	if c.mailsDigests() {
+		digests, err := c.digests(system, signals)
+		if err != nil {
+			callBackwards(stop)
+			return nil, nil, nil, err
+		}
+		mailing := jobs.NewRunner(system, digests.Handler(), options)
+		digester := &delivery.Digester{Store: system, Signals: signals, Made: mailing.Wake, Log: log}
+		stop = append(stop, inBackground(mailing.Run, log), inBackground(digester.Run, log))
+	}
 	return &webhooks.Webhooks{Store: store, Guard: guard, Sealer: sealer, Limits: c.bounds(), Queued: sending.Wake},
 		&delivery.Credits{Notices: system, Made: sending.Wake, Log: log}, stop, nil
 }

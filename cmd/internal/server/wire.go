@@ -21,6 +21,7 @@ import (
 	"atlas/search/changes"
 	"atlas/search/query"
 	"atlas/workspace/audit"
+	"atlas/workspace/digest"
 	"atlas/workspace/postgres"
 	"atlas/workspace/queue"
 )
@@ -122,11 +123,12 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	people.Webhooks = hooks
 	w.jobs = append(w.jobs, stopHooks...)
 	w.server = &api.Server{
-		Search:     engine,
-		Facets:     engine,
-		Changes:    &changes.Reader{Store: store, Records: engine, Cursors: cursors},
-		Merges:     store,
-		Audit:      &audit.Reader{Store: store, Cursors: cursors},
+		Search:    engine,
+		Facets:    engine,
+		Changes:   &changes.Reader{Store: store, Records: engine, Cursors: cursors},
+		Merges:    store,
+		Audit:     &audit.Reader{Store: store, Cursors: cursors},
+		MailLinks: digest.Links{Cursors: cursors}, Unsubscribe: system,
 		Gate:       gate,
 		Ledger:     ledger,
 		Workspaces: store,

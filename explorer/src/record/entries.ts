@@ -32,13 +32,15 @@ export function entriesOf(data: Told[], own: WorkspaceChange[], names: Names): E
 function ofData({ op, at, changed }: Told): Entry {
   const fields = changed.filter((key) => !unsaid.has(key))
   const what =
-    op !== 'upsert'
-      ? 'Left the data'
-      : changed.includes('id')
-        ? 'New in the data'
-        : fields.length > 0
-          ? `${list(fields)} changed`
-          : 'Looked at again'
+    op === 'merge'
+      ? 'Became another record'
+      : op !== 'upsert'
+        ? 'Left the data'
+        : changed.includes('id')
+          ? 'New in the data'
+          : fields.length > 0
+            ? `${list(fields)} changed`
+            : 'Looked at again'
   return { at, who: '', what }
 }
 

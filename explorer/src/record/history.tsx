@@ -38,7 +38,7 @@ export default function History({ dataset, id }: { dataset: Dataset; id: string 
     <>
       {failed?.error && <Notice error={failed.error} retry={() => void failed.refetch()} />}
       {entries.length > 0 && (
-        <ol className="list timeline history">
+        <ul className="list timeline history">
           {entries.map((e, i) => (
             <li key={i} className={e.who ? 'ours' : undefined}>
               <time dateTime={e.at}>{formatMoment(new Date(e.at))}</time>
@@ -47,7 +47,7 @@ export default function History({ dataset, id }: { dataset: Dataset; id: string 
               </span>
             </li>
           ))}
-        </ol>
+        </ul>
       )}
       {entries.length === 0 && !failed && (
         <p className="quiet">Nothing has changed in the time for which changes are kept.</p>

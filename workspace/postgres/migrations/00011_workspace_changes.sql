@@ -98,6 +98,7 @@ BEGIN
                                   'attempts', 'next_attempt_at', 'delivered_at', 'letter_at'];
     WHEN 'signal_subscriptions' THEN
         kind := 'subscription'; id := 'id'; keys := ARRAY['workspace_id', 'id'];
+        hidden := hidden || ARRAY['arrived_after'];
         renamed := '{"channels": "delivery", "frequency": "delivery"}';
     WHEN 'workspaces' THEN
         kind := 'setting'; id := 'id'; owner := 'id'; keys := ARRAY['id']; first := '''0''::xid8';
