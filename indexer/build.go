@@ -57,6 +57,7 @@ func (l *load) build(ctx context.Context, d query.Dataset, records *extsort.Sort
 // Workers that build documents and links.
 func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries, unmerged *extsort.Iterator, streams []*linkStream, after []byte, p *pipeline) error {
 	up := l.parentLinks(d)
+	digests := l.digests[d]
 	group, ctx := errgroup.WithContext(ctx)
 	arrivals, stop := l.arrivals(ctx, d, after)
 	defer stop()
@@ -68,6 +69,9 @@ func (l *load) joinAndBuild(ctx context.Context, d query.Dataset, entries, unmer
 	})
 	for range l.Workers {
 		b := l.newBuilder(d, up, p)
+		if digests != nil {
+			b.digests, b.digested = digests, digests.Writer()
+		}
 		group.Go(func() error { return b.run(ctx, chunks, free, up) })
 	}
 	return group.Wait()
@@ -84,7 +88,7 @@ func (l *load) compact(ctx context.Context, s *extsort.Sorter, p *pipeline, take
 	})
 }
 
-// openLinks opens the sorters of all links.
+// openLinks opens the sorters of all links, and of digests.
 func (l *load) openLinks() error {
 	for _, r := range query.Relations {
 		name := linkName(r)
@@ -95,7 +99,7 @@ func (l *load) openLinks() error {
 		}
 		l.linked[r] = s
 	}
-	return nil
+	return l.openDigests()
 }
 
 // parentLinks are the sorters of the links from a dataset's records to their
@@ -133,6 +137,8 @@ type builder struct {
 	up          []linkWriter
 	pipeline    *pipeline
 	current     *request
+	digests     *extsort.Sorter // nil: they are not kept
+	digested    *extsort.Writer
 	key, linked []byte
 }
 
@@ -178,7 +184,10 @@ func (b *builder) run(ctx context.Context, chunks <-chan *chunk, free chan<- *ch
 			return err
 		}
 	}
-	return nil
+	if b.digests == nil {
+		return nil
+	}
+	return b.digested.Close()
 }
 
 func (b *builder) nextRequest() {
@@ -212,8 +221,14 @@ func (b *builder) build(c *chunk, it item) error {
 	b.linked = linkPayload(b.linked, record.Millis("detected_at"), nil)
 	b.current.IndexFunc(record.ID(), func(body []byte) []byte {
 		body, b.linked = document.AppendBoth(body, b.linked, record, &b.children)
-		return document.WithArrival(body, it.arrived)
+		if err = b.keepDigest(record.ID(), body); err == nil {
+			body = document.WithArrival(body, it.arrived)
+		}
+		return body
 	})
+	if err != nil {
+		return err
+	}
 	b.current.ids = append(b.current.ids, record.ID())
 	b.current.lines = append(b.current.lines, it.line)
 	if len(b.up) == 0 {

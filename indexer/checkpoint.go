@@ -20,7 +20,8 @@ type state struct {
 	// Seconds is the time spent by all of them.
 	Seconds  float64                         `json:"seconds"`
 	Datasets map[query.Dataset]*datasetState `json:"datasets"`
-	// Links are the files of links by relation. They are removed when their parents
+	// Links are the files of links by relation, and those of the digests of documents by
+	// dataset. Links are removed when their parents
 	// are indexed.
 	Links map[string][]extsort.Run `json:"links"`
 	// Created means that the new indices exist, with all documents that the datasets

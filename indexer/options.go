@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"atlas/indexer/extsort"
 	"atlas/indexer/generation"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
@@ -129,6 +130,9 @@ type Feed interface {
 	// NoteMerges stores merges of a generation that is not served yet. The first call for
 	// a dataset says first.
 	NoteMerges(ctx context.Context, generation string, d query.Dataset, merges []changes.Change, first bool) error
+	// UseDigests says how to read the ids and digests of the documents of a generation
+	// that was just loaded; open returns nil where they are not known.
+	UseDigests(generation string, open func(context.Context, query.Dataset) (*extsort.Iterator, error))
 }
 
 // maxBatchDocs bounds a `_bulk` request of small documents.

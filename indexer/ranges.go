@@ -144,8 +144,16 @@ func (b *builder) endRange(ctx context.Context, r *idRange, up map[query.Relatio
 			return err
 		}
 	}
+	if b.digests != nil {
+		if err := b.digested.Flush(); err != nil {
+			return err
+		}
+	}
 	return r.barrier.wait(ctx, func() error {
 		r.recordLinks(up)
+		if b.digests != nil {
+			r.links[digestsName(r.dataset)] = b.digests.Runs()
+		}
 		r.requestDone()
 		return b.pipeline.enqueue(ctx, func(ctx context.Context) error { return b.load.commitRange(ctx, r) })
 	})

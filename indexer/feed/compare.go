@@ -29,27 +29,28 @@ func (f *Feed) compare(ctx context.Context, from, to string) (bool, error) {
 	if err := f.begin(ctx, to, from); err != nil {
 		return false, err
 	}
+	group, inner := errgroup.WithContext(ctx)
 	for _, d := range query.Datasets {
-		merges, err := f.hasMerges(ctx, d, to)
-		if err != nil {
-			return false, err
-		}
-		c := comparison{
-			Feed: f, dataset: d, writer: to, merges: merges,
-			before: f.Names.Generation(string(d), from), after: f.Names.Generation(string(d), to),
-		}
-		err = c.run(ctx)
-		if err == nil && c.merges {
-			err = f.appendMerges(ctx, d, to)
-		}
-		if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
+		group.Go(func() error {
+			merges, err := f.hasMerges(inner, d, to)
+			if err != nil {
+				return err
+			}
+			c := comparison{
+				Feed: f, dataset: d, writer: to, merges: merges,
+				before: f.Names.Generation(string(d), from), after: f.Names.Generation(string(d), to),
+			}
+			if err := c.run(inner); err != nil || !merges {
+				return err
+			}
+			return f.appendMerges(inner, d, to)
+		})
 	}
-	return true, nil
+	err := group.Wait()
+	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // comparison compares two indices of a dataset.
@@ -66,7 +67,10 @@ type comparison struct {
 func (c *comparison) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	before, after := c.walk(ctx, c.before), c.walk(ctx, c.after)
+	before, after := c.walk(ctx, c.before), c.known(ctx)
+	if after == nil {
+		after = c.walk(ctx, c.after)
+	}
 	one, oneMore := before.Next()
 	two, twoMore := after.Next()
 	for oneMore || twoMore {

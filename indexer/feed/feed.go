@@ -50,6 +50,8 @@ type Feed struct {
 	Retry elastic.Retry
 	// Log gets how long generations were compared. Nil means no log.
 	Log *slog.Logger
+	// digests are those of a generation that this process has loaded.
+	digests digests
 	// Window is how many records of two generations are compared at once; 0 means
 	// 5,000.
 	Window int
@@ -176,6 +178,7 @@ func (f *Feed) Switched(ctx context.Context, to string) error {
 		return f.Publish(ctx, to)
 	}
 	began := time.Now()
+	defer func() { f.digests = digests{} }()
 	compared, err := f.compare(ctx, state.Origin, to)
 	if err != nil {
 		return err

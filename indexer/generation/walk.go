@@ -32,7 +32,7 @@ type Record struct {
 	Known bool // the record has a value
 }
 
-// Records are the records of a Walk, read ahead of who calls Next.
+// Records are records in the order of ids, read ahead of who calls Next.
 type Records struct {
 	pages chan []Record
 	page  []Record
@@ -41,10 +41,15 @@ type Records struct {
 
 // Start begins to read at an id. The caller reads to the end, or ends ctx.
 func (w Walk) Start(ctx context.Context, from uuid.UUID) *Records {
+	return ReadAhead(ctx, func(take func([]Record) error) error { return w.each(ctx, from, take) })
+}
+
+// ReadAhead returns the records that each passes in pages.
+func ReadAhead(ctx context.Context, each func(take func([]Record) error) error) *Records {
 	r := &Records{pages: make(chan []Record, 1)}
 	go func() {
 		defer close(r.pages)
-		r.err = w.each(ctx, from, func(page []Record) error {
+		r.err = each(func(page []Record) error {
 			select {
 			case r.pages <- page:
 				return nil

@@ -157,7 +157,7 @@ var Budgets = map[string]Budget{
 	"list_signal_subscriptions":  {placesRecords, 0, 64},
 	"upsert_signal_subscription": {placesRecords, 0, 32},
 	"delete_signal_subscription": {placesRecords, 0, 32},
-	"search_signal_queue":        {placesSearch, rowsSearch, 512}, // up to 10,000 dismissed ids in a search
+	"search_signal_queue":        {placesRecords, rowsSearch, 512}, // a search may name all ids of a book
 	"dismiss_signals_batch":      {placesRecords, maxBatch, 256},
 	"restore_signals_batch":      {placesRecords, 0, 64},
 

@@ -57,7 +57,7 @@ var allowed = map[string][]string{
 	"workspace/records":        {"search/query", "workspace", "workspace/book", "workspace/views", "workspace/held", "workspace/join"},
 	"internal/durable":         {},
 	"search/changes":           {"search/query", "internal/fault", "internal/scan", "internal/timer"},
-	"indexer/feed":             {"indexer/generation", "search/changes", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault"},
+	"indexer/feed":             {"indexer/extsort", "indexer/generation", "search/changes", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault"},
 	"indexer/merges":           {"indexer/extsort"},
 	"indexer":                  {"internal/durable", "indexer/generation", "indexer/journal", "indexer/extsort", "indexer/merges", "indexer/ndjson", "search/changes", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault"},
 	"indexer/delta":            {"indexer", "indexer/feed", "search/changes", "indexer/generation", "indexer/journal", "internal/durable", "indexer/extsort", "indexer/merges", "indexer/ndjson", "search/document", "search/query", "mappings", "internal/elastic", "internal/fault", "internal/input"},

@@ -309,9 +309,6 @@ func (r *Runner) end(j Job, result Result) Ended {
 	return e
 }
 
-// LastAttempt reports whether a failure of the job's attempt is for good.
-func (h Handler) LastAttempt(j Job) bool { return j.Attempts >= len(h.Pauses) }
-
 // record records ends of attempts, as many at once as there are. What cannot be recorded
 // is done again after its lease.
 func (r *Runner) record(ctx context.Context) {

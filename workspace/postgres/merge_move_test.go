@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"atlas/internal/fault"
+	"atlas/search/changes"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/book"
@@ -253,5 +254,64 @@ func TestMovesAtOnce(t *testing.T) {
 				t.Errorf("%s has %d records and counts %d", v.Name, rows, members)
 			}
 		}
+	}
+}
+
+// A merge stays listed for some time after its holdings have moved, and is put off where
+// they cannot.
+func TestMergesThatAreDue(t *testing.T) {
+	t.Parallel()
+	w := newViewing(t)
+	ctx, record := t.Context(), *uuidOf(1)
+	tell := func() {
+		t.Helper()
+		fatal(t, w.system.BeginChanges(ctx, "a delta", nil, false))
+		fatal(t, w.system.AppendChanges(ctx, "a delta", []changes.Change{{Dataset: query.Accounts, ID: record, Op: changes.Merge, Into: *uuidOf(2)}}))
+		due, err := w.system.MergeMoves(ctx, 10)
+		fatal(t, err)
+		if len(due) > 0 {
+			t.Errorf("due before it is told: %v", due)
+		}
+		_, err = w.system.PreparePublication(ctx, "a delta")
+		fatal(t, err)
+		fatal(t, w.system.Publish(ctx, "a delta"))
+	}
+	due := func(want int) (first postgres.MergeMove) {
+		t.Helper()
+		all, err := w.system.MergeMoves(ctx, 10)
+		fatal(t, err)
+		if len(all) != want {
+			t.Fatalf("%d are due, want %d", len(all), want)
+		}
+		if want > 0 {
+			first = all[0]
+		}
+		return first
+	}
+	tell()
+	first := due(1)
+	fatal(t, w.system.PutMergeMoveOff(ctx, first, time.Hour))
+	due(0)
+	tell() // again
+	second := due(1)
+	fatal(t, w.system.EndMergeMove(ctx, first)) // of one that was told before
+	due(1)
+	fatal(t, w.system.EndMergeMove(ctx, second))
+	due(0)
+	_, err := w.system.Pool().Exec(ctx, `UPDATE data_merge_moves SET told_at = told_at - interval '10 minutes', due_at = due_at - interval '10 minutes'`)
+	fatal(t, err)
+	fatal(t, w.system.EndMergeMove(ctx, due(1)))
+	due(0)
+	var left int
+	fatal(t, w.system.Pool().QueryRow(ctx, `SELECT count(*) FROM data_merge_moves`).Scan(&left))
+	if left > 0 {
+		t.Errorf("%d are still listed", left)
+	}
+	// Requests read what a record became, and cannot say it.
+	if _, err := w.app.Pool().Exec(ctx, `DELETE FROM data_merges`); err == nil {
+		t.Error("the application can delete merges")
+	}
+	if into, err := w.app.MergedInto(ctx, query.Accounts, []uuid.UUID{record}); err != nil || into[record] != *uuidOf(2) {
+		t.Errorf("%v, %v", into, err)
 	}
 }

@@ -24,10 +24,9 @@ const (
 	// MaxDismissed is how many signals of its queue a workspace can dismiss. Each is in
 	// every search of the queue.
 	MaxDismissed = 10_000
-	// MaxBook is how many accounts and projects of a book a search with InBook takes.
-	MaxBook = 200_000
-	// termsAtOnce is how many values Elasticsearch takes in a condition.
-	termsAtOnce = 65_536
+	// MaxBook is how many accounts and projects of a book a search with InBook takes: as
+	// many values as Elasticsearch takes in a condition.
+	MaxBook = 65_536
 )
 
 // State is what a queue consists of.
@@ -167,14 +166,10 @@ func (u *Queue) inBook(ctx context.Context, in workspace.ID) (query.Node, error)
 	if len(accounts)+len(projects) > MaxBook {
 		return nil, fault.New(fault.BadRequest, "in_book takes a book of at most %d accounts and projects: filter the queue by something else", MaxBook)
 	}
-	any := query.Any{}
-	for ids := range slices.Chunk(accounts, termsAtOnce) {
-		any = append(any, query.Terms{Field: &accountsField, Values: texts(ids)})
-	}
-	for ids := range slices.Chunk(projects, termsAtOnce) {
-		any = append(any, query.Terms{Field: &projectField, Values: texts(ids)})
-	}
-	return any, nil
+	return query.Any{
+		query.Terms{Field: &accountsField, Values: texts(accounts)},
+		query.Terms{Field: &projectField, Values: texts(projects)},
+	}, nil
 }
 
 // Dismiss dismisses signals of a workspace's queue and returns the error of each, nil
