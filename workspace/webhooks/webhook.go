@@ -34,7 +34,7 @@ const (
 	RecordChanged    Event = "record.changed"
 	RecordDeleted    Event = "record.deleted"
 	RecordMerged     Event = "record.merged"
-	CreditsThreshold Event = "credits.threshold"
+	CreditsThreshold Event = "credits.threshold" // #nosec G101 -- the name of an event
 	LoadSwitched     Event = "load.switched"
 	TestEvent        Event = "webhook.test"
 )
