@@ -35,6 +35,7 @@ type cli struct {
 	Peers    peersCmd    `cmd:"" help:"Atlas beside what users would pick instead: Postgres full text, Elasticsearch by hand, Searchkit."`
 	Kinds    kindsCmd    `cmd:"" help:"What each kind of search costs Elasticsearch, by the number of records, or of nodes."`
 	Facets   facetsCmd   `cmd:"" help:"Facets through Atlas beside the same aggregations sent straight to Elasticsearch."`
+	Changes  changesCmd  `cmd:"" help:"What the feed of changes adds to loads and deltas, and how fast it is read and followed."`
 	Webhooks webhooksCmd `cmd:"" help:"How fast one server delivers webhooks to a local receiver."`
 	All      allCmd      `cmd:"" help:"search, book, views, credits and index, one after the other, in less than an hour."`
 	Send     sendCmd     `cmd:"" hidden:"" help:"Send a file of documents; a part of index."`

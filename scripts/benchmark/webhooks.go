@@ -105,12 +105,7 @@ func (c *webhooksCmd) on(i *installation) {
 	dead := must((&net.ListenConfig{}).Listen(i.ctx, "tcp", "127.0.0.1:0"))
 	deadURL := "http://" + dead.Addr().String()
 	check(dead.Close())
-	url := ""
-	for _, setting := range i.Environment() {
-		if value, ok := strings.CutPrefix(setting, "ATLAS_POSTGRES_SYSTEM_URL="); ok {
-			url = value
-		}
-	}
+	url := i.setting("ATLAS_POSTGRES_SYSTEM_URL")
 	system := must(postgres.OpenSystem(i.ctx, url, postgres.Options{}))
 	defer system.Close()
 	store := must(postgres.Open(i.ctx, strings.Replace(url, "atlas_system", "atlas_app", 1), postgres.Options{MaxConns: 2}))
