@@ -176,7 +176,9 @@ func (s *Sender) post(ctx context.Context, j jobs.Job, p webhooks.Payload, targe
 	if err != nil {
 		return jobs.Result{Err: errors.New(egress.Reason(err))}
 	}
-	_, _ = io.CopyN(io.Discard, response.Body, maxRead)
+	if response.StatusCode != http.StatusSwitchingProtocols { // that is a connection, which ctx does not end
+		_, _ = io.CopyN(io.Discard, response.Body, maxRead)
+	}
 	_ = response.Body.Close()
 	result := jobs.Result{Status: response.StatusCode}
 	switch {

@@ -3,6 +3,7 @@ package delivery_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -137,6 +138,28 @@ func TestReceiversThatLie(t *testing.T) {
 	}
 	if r := w.attempt(t, w.hook(t, deadAddress(t))); r.Err == nil || r.Err.Error() != "the connection was refused" {
 		t.Errorf("a dead receiver: %+v", r)
+	}
+}
+
+// A receiver that changes the protocol and then says nothing does not keep a sender.
+func TestReceiversThatChangeTheProtocol(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := receive(t, func(rw http.ResponseWriter, _ message) {
+		conn, _, err := http.NewResponseController(rw).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		time.AfterFunc(30*time.Second, func() { _ = conn.Close() })
+	})
+	began := time.Now()
+	if got := w.attempt(t, w.hook(t, r.URL)); got.Status != 101 || got.Err == nil || got.Err.Error() != "status 101" {
+		t.Errorf("%+v", got)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("the attempt took %s", took)
 	}
 }
 
