@@ -5,7 +5,6 @@ import (
 	"context"
 	"html/template"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -55,11 +54,10 @@ func (s *Server) unsubscribe(ctx *gin.Context) error {
 		return err
 	}
 	if ctx.Request.Method == http.MethodPost {
-		form, err := url.ParseQuery(string(c.rawBody))
-		if err != nil {
-			return fault.New(fault.BadRequest, "the form is malformed")
-		}
-		if err := s.Unsubscribe.SetWantsMail(c.Context(), in, user, form.Get("again") == "1", time.Now()); err != nil {
+		// The button to get them again sends this alone. Mail programs send anything else,
+		// mostly multipart/form-data.
+		again := string(c.rawBody) == "again=1"
+		if err := s.Unsubscribe.SetWantsMail(c.Context(), in, user, again, time.Now()); err != nil {
 			return err
 		}
 	}

@@ -36,6 +36,9 @@ func TestUnsubscribing(t *testing.T) {
 		r, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/unsubscribe?token="+url.QueryEscape(token), strings.NewReader(form))
 		fatal(t, err)
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if strings.HasPrefix(form, "--") {
+			r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+		}
 		res, err := http.DefaultClient.Do(r)
 		fatal(t, err)
 		defer res.Body.Close()
@@ -59,8 +62,9 @@ func TestUnsubscribing(t *testing.T) {
 		}
 		check("opened", in, ann.ID, true)
 	}
-	for range 2 {
-		if status, page := ask("POST", token, "List-Unsubscribe=One-Click"); status != 200 || !strings.Contains(page, "You are unsubscribed") {
+	multipart := "--x\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--\r\n"
+	for _, form := range []string{multipart, "List-Unsubscribe=One-Click", ""} {
+		if status, page := ask("POST", token, form); status != 200 || !strings.Contains(page, "You are unsubscribed") {
 			t.Errorf("%d %s", status, page)
 		}
 		check("unsubscribed", in, ann.ID, false)
