@@ -25,6 +25,9 @@ func TestUnsubscribing(t *testing.T) {
 	in := w.workspace(t, "<b>Bold & Co</b>", workspace.Pro, 1000)
 	other := w.workspace(t, "Other", workspace.Pro, 1000)
 	ann := w.member(t, in, "ann-"+uuid.NewString()+"@example.com", people.MemberRole)
+	if m := w.member(t, other, ann.Email, people.MemberRole); m.ID != ann.ID {
+		t.Fatalf("%s is another user than %s", m.ID, ann.ID)
+	}
 	bob := w.member(t, in, "bob-"+uuid.NewString()+"@example.com", people.MemberRole)
 	cursors, err := search.NewCursors([]byte("a key that signs cursors"))
 	fatal(t, err)
@@ -83,4 +86,16 @@ func TestUnsubscribing(t *testing.T) {
 		}
 	}
 	check("after bad links", in, ann.ID, true)
+	// Nobody is told that an e-mail is ended when it is not.
+	account := workspace.NewUserID()
+	if claimed, err := w.system.ClaimUser(t.Context(), account, ann.Email); err != nil || !claimed {
+		t.Fatalf("not claimed: %v", err)
+	}
+	if status, page := ask("POST", token, "List-Unsubscribe=One-Click"); status != 404 || !strings.Contains(page, "leads nowhere") {
+		t.Errorf("the link of an id from before: %d %s", status, page)
+	}
+	if status, _ := ask("POST", links.Token(in, account), ""); status != 200 {
+		t.Errorf("the link of the account: %d", status)
+	}
+	check("the account", in, account, false)
 }
