@@ -226,6 +226,24 @@ func TestFailingWebhooksAreDisabled(t *testing.T) {
 	}
 }
 
+// What an old address answers late does not disable a webhook that leads elsewhere by now.
+func TestOldAddressesAreNotJudged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var h webhooks.Webhook
+	moved := receive(t, nil)
+	old := receive(t, func(rw http.ResponseWriter, _ message) {
+		if _, err := w.hooks.Upsert(t.Context(), w.in, webhooks.Change{ID: h.ID, URL: moved.URL, Events: h.Events}); err != nil {
+			t.Error(err)
+		}
+		rw.WriteHeader(410)
+	})
+	h = w.hook(t, old.URL)
+	if got := w.attempt(t, h); got.Status != 410 || !w.stored(t, h).Enabled {
+		t.Errorf("%+v, and the webhook is disabled", got)
+	}
+}
+
 // Dead and slow receivers do not delay others, with many events of each.
 func TestOtherReceiversAreNotDelayed(t *testing.T) {
 	t.Parallel()

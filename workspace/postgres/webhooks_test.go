@@ -93,10 +93,10 @@ func TestForeignWorkspaceGetsNothingOfWebhooks(t *testing.T) {
 	}
 	// These change nothing, and say nothing.
 	for name, call := range map[string]func(workspace.ID) error{
-		"WebhookFailing": func(in workspace.ID) error { return w.system.WebhookFailing(setUp, in, h.ID, w.now) },
-		"WebhookWorks":   func(in workspace.ID) error { return w.system.WebhookWorks(setUp, in, h.ID) },
+		"WebhookFailing": func(in workspace.ID) error { return w.system.WebhookFailing(setUp, in, h.ID, h.URL, w.now) },
+		"WebhookWorks":   func(in workspace.ID) error { return w.system.WebhookWorks(setUp, in, h.ID, h.URL) },
 		"DisableWebhook": func(in workspace.ID) error {
-			return w.system.DisableWebhook(setUp, in, h.ID, webhooks.GoneReceiver, w.now)
+			return w.system.DisableWebhook(setUp, in, h.ID, h.URL, webhooks.GoneReceiver, w.now)
 		},
 		"AddSignals": func(in workspace.ID) error {
 			_, err := w.system.AddSignals(setUp, webhooks.SignalWebhook{Workspace: in, ID: h.ID}, w.now, nil, w.now)
