@@ -52,7 +52,8 @@ func (s *System) setFailing(ctx context.Context, in workspace.ID, id webhooks.ID
 	return toFault(err)
 }
 
-// DisableWebhook disables a webhook, and adds a job for each owner and admin to be told.
+// DisableWebhook disables a webhook, and adds a job for each owner and admin to be told, who
+// was not told webhooks.MaxNotices times in a day.
 // It changes nothing if the webhook is disabled or gone, or has another URL.
 func (s *System) DisableWebhook(ctx context.Context, in workspace.ID, id webhooks.ID, url string, why webhooks.Disabled, now time.Time) error {
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
@@ -60,7 +61,10 @@ func (s *System) DisableWebhook(ctx context.Context, in workspace.ID, id webhook
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		rows, err := tx.Query(ctx, `SELECT user_id FROM members WHERE workspace_id = $1 AND role IN ('owner', 'admin')`, arg(in))
+		rows, err := tx.Query(ctx, `
+			SELECT user_id FROM members m WHERE workspace_id = $1 AND role IN ('owner', 'admin')
+			AND $4 > (SELECT count(*) FROM jobs j WHERE j.workspace_id = $1 AND j.kind = $2 AND j.lane = $1 AND j.created_at > $3 AND j.payload->>'user_id' = m.user_id::text)`,
+			arg(in), string(webhooks.DisabledKind), now.AddDate(0, 0, -1), webhooks.MaxNotices)
 		if err != nil {
 			return err
 		}

@@ -139,6 +139,36 @@ func TestForeignWorkspaceGetsNothingOfWebhooks(t *testing.T) {
 	}
 }
 
+// Enabling a webhook again and again does not flood the owners and admins with e-mails.
+func TestNoticesOfDisabledWebhooksAreLimited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	h, _ := w.hook(t, w.one.ID)
+	count := func() (n, users int) {
+		t.Helper()
+		fatal(t, w.system.Pool().QueryRow(t.Context(), `SELECT count(*), count(DISTINCT payload->>'user_id') FROM jobs WHERE kind = $1`, string(webhooks.DisabledKind)).Scan(&n, &users))
+		return n, users
+	}
+	disable := func() {
+		t.Helper()
+		fatal(t, w.system.DisableWebhook(t.Context(), w.one.ID, h.ID, h.URL, webhooks.GoneReceiver, w.now))
+		_, err := w.app.UpdateWebhook(t.Context(), w.one.ID, h)
+		fatal(t, err)
+	}
+	for range webhooks.MaxNotices + 2 {
+		disable()
+	}
+	n, users := count()
+	if users == 0 || n != users*webhooks.MaxNotices {
+		t.Errorf("%d e-mails to %d users", n, users)
+	}
+	w.now = w.now.Add(25 * time.Hour)
+	disable()
+	if later, _ := count(); later != n+users {
+		t.Errorf("a day later %d, before %d", later, n)
+	}
+}
+
 // Secrets that an old key sealed are sealed with the first one, and others are counted.
 func TestSecretsAreSealedAgain(t *testing.T) {
 	t.Parallel()
