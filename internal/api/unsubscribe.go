@@ -5,7 +5,6 @@ import (
 	"context"
 	"html/template"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -16,7 +15,8 @@ import (
 
 // Unsubscriber ends e-mails of signals. *postgres.System implements it.
 type Unsubscriber interface {
-	// WantsMail returns the name of the workspace too.
+	// WantsMail returns the name of the workspace too: fault.NotFound for a user who is
+	// no member.
 	WantsMail(ctx context.Context, in workspace.ID, user workspace.UserID) (name string, wants bool, err error)
 	SetWantsMail(ctx context.Context, in workspace.ID, user workspace.UserID, wants bool, at time.Time) error
 }
@@ -55,11 +55,10 @@ func (s *Server) unsubscribe(ctx *gin.Context) error {
 		return err
 	}
 	if ctx.Request.Method == http.MethodPost {
-		form, err := url.ParseQuery(string(c.rawBody))
-		if err != nil {
-			return fault.New(fault.BadRequest, "the form is malformed")
-		}
-		if err := s.Unsubscribe.SetWantsMail(c.Context(), in, user, form.Get("again") == "1", time.Now()); err != nil {
+		// The button to get them again sends this alone. Mail programs send anything else,
+		// mostly multipart/form-data.
+		again := string(c.rawBody) == "again=1"
+		if err := s.Unsubscribe.SetWantsMail(c.Context(), in, user, again, time.Now()); err != nil {
 			return err
 		}
 	}
@@ -81,7 +80,7 @@ type unsubscribePage struct {
 var unsubscribeTemplate = template.Must(template.New("").Parse(`<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>E-mails of signals</title>
 <style>body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1.25rem;color-scheme:light dark}button{font:inherit;padding:.4rem .9rem}</style>
-<main>{{if .Unknown}}<h1>This link leads nowhere</h1><p>It is not one of an e-mail, or not complete. Copy it as a whole.</p>{{else}}{{if .Wants}}<h1>E-mails of signals</h1>
+<main>{{if .Unknown}}<h1>This link leads nowhere</h1><p>It is not complete, or not the link of a member of the workspace. Copy it as a whole, from the latest e-mail.</p>{{else}}{{if .Wants}}<h1>E-mails of signals</h1>
 <p>You get e-mails of signals for the workspace <bdi>“{{.Workspace}}”</bdi>.</p><form method="post"><button>Unsubscribe</button></form>{{else}}<h1>You are unsubscribed</h1>
 <p>You get no more e-mails of signals for the workspace <bdi>“{{.Workspace}}”</bdi>. Others in it are not affected.</p><form method="post"><button name="again" value="1">Subscribe again</button></form>{{end}}{{end}}</main></html>
 `))

@@ -25,6 +25,9 @@ func TestUnsubscribing(t *testing.T) {
 	in := w.workspace(t, "<b>Bold & Co</b>", workspace.Pro, 1000)
 	other := w.workspace(t, "Other", workspace.Pro, 1000)
 	ann := w.member(t, in, "ann-"+uuid.NewString()+"@example.com", people.MemberRole)
+	if m := w.member(t, other, ann.Email, people.MemberRole); m.ID != ann.ID {
+		t.Fatalf("%s is another user than %s", m.ID, ann.ID)
+	}
 	bob := w.member(t, in, "bob-"+uuid.NewString()+"@example.com", people.MemberRole)
 	cursors, err := search.NewCursors([]byte("a key that signs cursors"))
 	fatal(t, err)
@@ -36,6 +39,9 @@ func TestUnsubscribing(t *testing.T) {
 		r, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/unsubscribe?token="+url.QueryEscape(token), strings.NewReader(form))
 		fatal(t, err)
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if strings.HasPrefix(form, "--") {
+			r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+		}
 		res, err := http.DefaultClient.Do(r)
 		fatal(t, err)
 		defer res.Body.Close()
@@ -59,8 +65,9 @@ func TestUnsubscribing(t *testing.T) {
 		}
 		check("opened", in, ann.ID, true)
 	}
-	for range 2 {
-		if status, page := ask("POST", token, "List-Unsubscribe=One-Click"); status != 200 || !strings.Contains(page, "You are unsubscribed") {
+	multipart := "--x\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--\r\n"
+	for _, form := range []string{multipart, "List-Unsubscribe=One-Click", ""} {
+		if status, page := ask("POST", token, form); status != 200 || !strings.Contains(page, "You are unsubscribed") {
 			t.Errorf("%d %s", status, page)
 		}
 		check("unsubscribed", in, ann.ID, false)
@@ -79,4 +86,16 @@ func TestUnsubscribing(t *testing.T) {
 		}
 	}
 	check("after bad links", in, ann.ID, true)
+	// Nobody is told that an e-mail is ended when it is not.
+	account := workspace.NewUserID()
+	if claimed, err := w.system.ClaimUser(t.Context(), account, ann.Email); err != nil || !claimed {
+		t.Fatalf("not claimed: %v", err)
+	}
+	if status, page := ask("POST", token, "List-Unsubscribe=One-Click"); status != 404 || !strings.Contains(page, "leads nowhere") {
+		t.Errorf("the link of an id from before: %d %s", status, page)
+	}
+	if status, _ := ask("POST", links.Token(in, account), ""); status != 200 {
+		t.Errorf("the link of the account: %d", status)
+	}
+	check("the account", in, account, false)
 }

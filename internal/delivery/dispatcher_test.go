@@ -201,11 +201,38 @@ func TestDispatchersShareTheFeed(t *testing.T) {
 			}
 		}
 		for s := 1; s <= changes; s++ {
-			want = append(want, jobs.IDFor(uuid.UUID(h.ID), fmt.Sprintf("%s %d", query.Accounts, s)))
+			want = append(want, jobs.IDFor(uuid.UUID(h.ID), fmt.Sprintf("%s %d upsert %s", query.Accounts, s, ids[s%records])))
 		}
 		if !slices.Equal(got, want) {
 			t.Error("the deliveries are in another order than the feed")
 		}
+	}
+}
+
+// After Postgres was restored to an earlier time, the numbers of the feed come again. What
+// they tell then has another id, so that receivers do not take it for what they had.
+func TestEventsAfterARestoreHaveOtherIDs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	before, after := uuid.New(), uuid.New()
+	w.save(t, w.in, before, after)
+	w.hookOf(t, w.in, webhooks.RecordChanged)
+	d, _ := w.dispatcher()
+	fatal(t, d.Look(t.Context()))
+	seen := map[jobs.ID]bool{}
+	for _, record := range []uuid.UUID{before, after} {
+		w.tell(t, change{op: "upsert", record: record})
+		fatal(t, d.Look(t.Context()))
+		all, err := w.system.Jobs(t.Context(), postgres.JobFilter{Kind: webhooks.Kind}, 10)
+		fatal(t, err)
+		if len(all) != 1 || seen[all[0].ID] {
+			t.Fatalf("%d deliveries, or the id of another event", len(all))
+		}
+		seen[all[0].ID] = true
+		w.exec(t, `DELETE FROM jobs`)
+		w.exec(t, `DELETE FROM data_changes`)
+		w.exec(t, `UPDATE data_feed SET tail = tail - 1, head = head - 1`)
+		w.exec(t, `UPDATE webhook_positions SET seq = seq - 1 WHERE source = 'accounts'`)
 	}
 }
 

@@ -43,13 +43,14 @@ const (
 type Targets interface {
 	// WebhookTarget returns fault.NotFound for a webhook that is gone.
 	WebhookTarget(ctx context.Context, in workspace.ID, id webhooks.ID) (webhooks.Target, error)
-	// WebhookFailing sets FailingSince where it is nil.
-	WebhookFailing(ctx context.Context, in workspace.ID, id webhooks.ID, since time.Time) error
+	// WebhookFailing sets FailingSince where it is nil. Like those that follow it changes
+	// nothing if the webhook has another URL than the one that was tried.
+	WebhookFailing(ctx context.Context, in workspace.ID, id webhooks.ID, url string, since time.Time) error
 	// WebhookWorks clears FailingSince.
-	WebhookWorks(ctx context.Context, in workspace.ID, id webhooks.ID) error
+	WebhookWorks(ctx context.Context, in workspace.ID, id webhooks.ID, url string) error
 	// DisableWebhook disables a webhook, and adds a job of the kind webhooks.DisabledKind for each
 	// of its owners and admins. It changes nothing if the webhook is disabled already.
-	DisableWebhook(ctx context.Context, in workspace.ID, id webhooks.ID, why webhooks.Disabled, now time.Time) error
+	DisableWebhook(ctx context.Context, in workspace.ID, id webhooks.ID, url string, why webhooks.Disabled, now time.Time) error
 }
 
 // Sender sends the deliveries of webhooks.
@@ -176,7 +177,9 @@ func (s *Sender) post(ctx context.Context, j jobs.Job, p webhooks.Payload, targe
 	if err != nil {
 		return jobs.Result{Err: errors.New(egress.Reason(err))}
 	}
-	_, _ = io.CopyN(io.Discard, response.Body, maxRead)
+	if response.StatusCode != http.StatusSwitchingProtocols { // that is a connection, which ctx does not end
+		_, _ = io.CopyN(io.Discard, response.Body, maxRead)
+	}
 	_ = response.Body.Close()
 	result := jobs.Result{Status: response.StatusCode}
 	switch {
@@ -240,13 +243,13 @@ func (s *Sender) judge(ctx context.Context, j jobs.Job, target webhooks.Target, 
 	case r.Err == nil && target.FailingSince == nil:
 		return
 	case r.Err == nil:
-		err = s.targets.WebhookWorks(ctx, j.Workspace, id)
+		err = s.targets.WebhookWorks(ctx, j.Workspace, id, target.URL)
 	case r.Status == http.StatusGone:
-		err = s.targets.DisableWebhook(ctx, j.Workspace, id, webhooks.GoneReceiver, now)
+		err = s.targets.DisableWebhook(ctx, j.Workspace, id, target.URL, webhooks.GoneReceiver, now)
 	case target.FailingSince == nil:
-		err = s.targets.WebhookFailing(ctx, j.Workspace, id, now)
+		err = s.targets.WebhookFailing(ctx, j.Workspace, id, target.URL, now)
 	case now.Sub(*target.FailingSince) >= webhooks.FailingFor:
-		err = s.targets.DisableWebhook(ctx, j.Workspace, id, webhooks.FailedReceiver, now)
+		err = s.targets.DisableWebhook(ctx, j.Workspace, id, target.URL, webhooks.FailedReceiver, now)
 	default:
 		return
 	}

@@ -3,6 +3,7 @@ package delivery_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -140,6 +141,28 @@ func TestReceiversThatLie(t *testing.T) {
 	}
 }
 
+// A receiver that changes the protocol and then says nothing does not keep a sender.
+func TestReceiversThatChangeTheProtocol(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := receive(t, func(rw http.ResponseWriter, _ message) {
+		conn, _, err := http.NewResponseController(rw).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		time.AfterFunc(30*time.Second, func() { _ = conn.Close() })
+	})
+	began := time.Now()
+	if got := w.attempt(t, w.hook(t, r.URL)); got.Status != 101 || got.Err == nil || got.Err.Error() != "status 101" {
+		t.Errorf("%+v", got)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("the attempt took %s", took)
+	}
+}
+
 func (w *world) stored(t *testing.T, h webhooks.Webhook) webhooks.Webhook {
 	t.Helper()
 	all, err := w.hooks.List(t.Context(), w.in, 100, 0)
@@ -200,6 +223,24 @@ func TestFailingWebhooksAreDisabled(t *testing.T) {
 	}
 	if attempt(410); w.stored(t, h).Enabled || len(notices()) != 4 {
 		t.Errorf("410 does not disable it at once; %d are told", len(notices()))
+	}
+}
+
+// What an old address answers late does not disable a webhook that leads elsewhere by now.
+func TestOldAddressesAreNotJudged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var h webhooks.Webhook
+	moved := receive(t, nil)
+	old := receive(t, func(rw http.ResponseWriter, _ message) {
+		if _, err := w.hooks.Upsert(t.Context(), w.in, webhooks.Change{ID: h.ID, URL: moved.URL, Events: h.Events}); err != nil {
+			t.Error(err)
+		}
+		rw.WriteHeader(410)
+	})
+	h = w.hook(t, old.URL)
+	if got := w.attempt(t, h); got.Status != 410 || !w.stored(t, h).Enabled {
+		t.Errorf("%+v, and the webhook is disabled", got)
 	}
 }
 

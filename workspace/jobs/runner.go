@@ -142,7 +142,7 @@ func (r *Runner) Run(ctx context.Context) {
 			r.o.Log.Info("the queue of jobs is read again", "kind", r.handler.Kind)
 		}
 		failing = err != nil
-		if after = next; err == nil && after != (uuid.UUID{}) {
+		if after = next; err == nil && after != (uuid.UUID{}) && r.free() > 0 {
 			continue // the other lanes
 		}
 		select {
@@ -162,10 +162,10 @@ func (r *Runner) Run(ctx context.Context) {
 }
 
 // take begins jobs of lanes after a lane, and returns the last of them, zero if there are
-// no more.
+// no more. While no slot is free it stays where it is: the first lanes would get them all.
 func (r *Runner) take(ctx context.Context, after uuid.UUID) (next uuid.UUID, err error) {
 	if r.free() == 0 {
-		return uuid.UUID{}, nil
+		return after, nil
 	}
 	now := r.stamp()
 	due, err := r.queue.DueLanes(ctx, r.handler.Kind, now, after, maxLanes)

@@ -115,15 +115,16 @@ func nobodyToMail(cause error) *fault.Error {
 	return fault.Wrap(cause, fault.NotFound, "nobody is to be mailed")
 }
 
-// WantsMail returns the name of a workspace, and whether a user wants the e-mails of its
-// signals: fault.NotFound for an unknown workspace.
+// WantsMail returns the name of a workspace, and whether a member wants the e-mails of its
+// signals: fault.NotFound for a user who is no member.
 func (s *System) WantsMail(ctx context.Context, in workspace.ID, user workspace.UserID) (name string, wants bool, err error) {
 	if err := in.Check(); err != nil {
 		return "", false, err
 	}
 	err = s.pool.QueryRow(ctx, `
-		SELECT name, NOT EXISTS (SELECT FROM unsubscribed_users WHERE workspace_id = $1 AND user_id = $2) FROM workspaces WHERE id = $1`, arg(in), arg(user)).Scan(&name, &wants)
-	name, err = orNotFound(name, err, unknownWorkspace)
+		SELECT w.name, NOT EXISTS (SELECT FROM unsubscribed_users WHERE workspace_id = $1 AND user_id = $2)
+		FROM workspaces w JOIN members m ON m.workspace_id = w.id WHERE w.id = $1 AND m.user_id = $2`, arg(in), arg(user)).Scan(&name, &wants)
+	name, err = orNotFound(name, err, nobodyToMail)
 	return name, wants, toFault(err)
 }
 

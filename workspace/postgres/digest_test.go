@@ -24,8 +24,10 @@ func TestDigestsOfAnotherWorkspace(t *testing.T) {
 			t.Errorf("another workspace: %+v, %v", r, err)
 		}
 	}
-	if _, _, err := w.system.WantsMail(t.Context(), workspace.NewID(), user); fault.CodeOf(err) != fault.NotFound {
-		t.Errorf("an unknown workspace: %v", err)
+	for _, in := range []workspace.ID{two, workspace.NewID()} {
+		if _, _, err := w.system.WantsMail(t.Context(), in, user); fault.CodeOf(err) != fault.NotFound {
+			t.Errorf("no member: %v", err)
+		}
 	}
 	var none workspace.ID
 	_, recipient := w.system.DigestRecipient(t.Context(), none, user, digest.Daily)

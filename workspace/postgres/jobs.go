@@ -135,13 +135,14 @@ func (s *System) EndJobs(ctx context.Context, ended []jobs.Ended) error {
 		WHERE j.workspace_id = e.workspace_id AND j.id = e.id AND j.lease = e.lease AND j.state = 'pending'`,
 		in, ids, leases, states, due, statuses, texts, at)
 	// What waits for a job comes due with it, so that looking for due jobs does not pass
-	// by it each time.
+	// by it each time. Who lost the lease does not put off what waits.
 	batch.Queue(`
 		UPDATE jobs j SET run_at = e.run_at
-		FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[]) e (lane, order_key, kind, state, run_at)
-		WHERE e.order_key <> '' AND j.lane = e.lane AND j.order_key = e.order_key AND j.order_key <> '' AND j.kind = e.kind
+		FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::uuid[], $7::uuid[]) e (lane, order_key, kind, state, run_at, workspace_id, id)
+		WHERE EXISTS (SELECT FROM jobs k WHERE k.workspace_id = e.workspace_id AND k.id = e.id AND k.state = e.state AND k.lease IS NULL)
+		  AND e.order_key <> '' AND j.lane = e.lane AND j.order_key = e.order_key AND j.order_key <> '' AND j.kind = e.kind
 		  AND j.state = 'pending' AND j.lease IS NULL AND CASE WHEN e.state = 'pending' THEN j.run_at < e.run_at ELSE j.run_at > e.run_at END`,
-		lanes, orders, kinds, states, due)
+		lanes, orders, kinds, states, due, in, ids)
 	return toFault(s.pool.SendBatch(ctx, &batch).Close())
 }
 

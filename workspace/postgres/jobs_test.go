@@ -151,6 +151,30 @@ func TestLeasesOfJobsEnd(t *testing.T) {
 	}
 }
 
+// Who lost the lease of a job does not put off what waits for it.
+func TestLostLeasesPutOffNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	lane := uuid.New()
+	w.queue(t, w.one.ID, lane, "r", "r1")
+	w.queue(t, w.one.ID, lane, "r", "r2")
+	lost := w.claim(t)[0]
+	w.now = w.now.Add(testHold)
+	taken := w.claim(t)[0]
+	w.end(t, lost, jobs.Pending, time.Hour)
+	w.end(t, taken, jobs.Done, 0)
+	next := w.claim(t)
+	wantJobs(t, "after the first", next, "r2")
+	w.queue(t, w.one.ID, lane, "r", "r3")
+	w.queue(t, w.one.ID, lane, "r", "r4")
+	w.end(t, next[0], jobs.Done, 0)
+	lost = w.claim(t)[0]
+	w.now = w.now.Add(testHold)
+	w.end(t, w.claim(t)[0], jobs.Done, 0)
+	w.end(t, lost, jobs.Pending, time.Hour)
+	wantJobs(t, "after the third", w.claim(t), "r4")
+}
+
 func TestAddingAJobAgainChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -143,8 +143,9 @@ func dispatchChanges(ctx context.Context, tx pgx.Tx, d query.Dataset, after, hea
 		if m.op == "upsert" {
 			data.Changed = &m.changed
 		}
+		// The number alone comes again for another change after a restore.
 		j, err := webhooks.NewDelivery(workspace.ID(m.in), webhooks.ID(m.webhook), recordEvents[m.op],
-			fmt.Sprintf("%s %d", d, m.seq), string(d)+":"+m.record.String(), data, now)
+			fmt.Sprintf("%s %d %s %s", d, m.seq, m.op, m.record), string(d)+":"+m.record.String(), data, now)
 		if err != nil {
 			return 0, err
 		}
@@ -208,7 +209,7 @@ func addSwitch(ctx context.Context, tx pgx.Tx, p dispatchPosition, generation st
 	}
 	var added []jobs.New
 	for _, h := range hooks {
-		j, err := webhooks.NewDelivery(h.in, h.id, webhooks.LoadSwitched, fmt.Sprintf("load %d", p.seq), "load", struct {
+		j, err := webhooks.NewDelivery(h.in, h.id, webhooks.LoadSwitched, fmt.Sprintf("load %d %s", p.seq, generation), "load", struct {
 			WorkspaceID workspace.ID `json:"workspace_id"`
 			Generation  string       `json:"generation"`
 		}{h.in, generation}, now)

@@ -33,33 +33,38 @@ func (s *System) WebhookTarget(ctx context.Context, in workspace.ID, id webhooks
 	return t, toFault(err)
 }
 
-// WebhookFailing keeps since when every attempt fails, if that is not known yet.
-func (s *System) WebhookFailing(ctx context.Context, in workspace.ID, id webhooks.ID, since time.Time) error {
-	return s.setFailing(ctx, in, id, &since, `AND failing_since IS NULL`)
+// WebhookFailing keeps since when every attempt fails, if that is not known yet. It is
+// told of the URL that was tried: another one is judged by its own attempts.
+func (s *System) WebhookFailing(ctx context.Context, in workspace.ID, id webhooks.ID, url string, since time.Time) error {
+	return s.setFailing(ctx, in, id, url, &since, `AND failing_since IS NULL`)
 }
 
 // WebhookWorks ends what WebhookFailing began.
-func (s *System) WebhookWorks(ctx context.Context, in workspace.ID, id webhooks.ID) error {
-	return s.setFailing(ctx, in, id, nil, `AND failing_since IS NOT NULL`)
+func (s *System) WebhookWorks(ctx context.Context, in workspace.ID, id webhooks.ID, url string) error {
+	return s.setFailing(ctx, in, id, url, nil, `AND failing_since IS NOT NULL`)
 }
 
-func (s *System) setFailing(ctx context.Context, in workspace.ID, id webhooks.ID, since *time.Time, condition string) error {
+func (s *System) setFailing(ctx context.Context, in workspace.ID, id webhooks.ID, url string, since *time.Time, condition string) error {
 	if err := in.Check(); err != nil {
 		return err
 	}
-	_, err := s.pool.Exec(ctx, `UPDATE webhooks SET failing_since = $3 WHERE workspace_id = $1 AND id = $2 `+condition, arg(in), arg(id), since)
+	_, err := s.pool.Exec(ctx, `UPDATE webhooks SET failing_since = $3 WHERE workspace_id = $1 AND id = $2 AND url = $4 `+condition, arg(in), arg(id), since, url)
 	return toFault(err)
 }
 
-// DisableWebhook disables a webhook, and adds a job for each owner and admin to be told.
-// It changes nothing if the webhook is disabled or gone.
-func (s *System) DisableWebhook(ctx context.Context, in workspace.ID, id webhooks.ID, why webhooks.Disabled, now time.Time) error {
+// DisableWebhook disables a webhook, and adds a job for each owner and admin to be told, who
+// was not told webhooks.MaxNotices times in a day.
+// It changes nothing if the webhook is disabled or gone, or has another URL.
+func (s *System) DisableWebhook(ctx context.Context, in workspace.ID, id webhooks.ID, url string, why webhooks.Disabled, now time.Time) error {
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `UPDATE webhooks SET enabled = false WHERE workspace_id = $1 AND id = $2 AND enabled`, arg(in), arg(id))
+		tag, err := tx.Exec(ctx, `UPDATE webhooks SET enabled = false WHERE workspace_id = $1 AND id = $2 AND url = $3 AND enabled`, arg(in), arg(id), url)
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		rows, err := tx.Query(ctx, `SELECT user_id FROM members WHERE workspace_id = $1 AND role IN ('owner', 'admin')`, arg(in))
+		rows, err := tx.Query(ctx, `
+			SELECT user_id FROM members m WHERE workspace_id = $1 AND role IN ('owner', 'admin')
+			AND $4 > (SELECT count(*) FROM jobs j WHERE j.workspace_id = $1 AND j.kind = $2 AND j.lane = $1 AND j.created_at > $3 AND j.payload->>'user_id' = m.user_id::text)`,
+			arg(in), string(webhooks.DisabledKind), now.AddDate(0, 0, -1), webhooks.MaxNotices)
 		if err != nil {
 			return err
 		}

@@ -93,10 +93,10 @@ func TestForeignWorkspaceGetsNothingOfWebhooks(t *testing.T) {
 	}
 	// These change nothing, and say nothing.
 	for name, call := range map[string]func(workspace.ID) error{
-		"WebhookFailing": func(in workspace.ID) error { return w.system.WebhookFailing(setUp, in, h.ID, w.now) },
-		"WebhookWorks":   func(in workspace.ID) error { return w.system.WebhookWorks(setUp, in, h.ID) },
+		"WebhookFailing": func(in workspace.ID) error { return w.system.WebhookFailing(setUp, in, h.ID, h.URL, w.now) },
+		"WebhookWorks":   func(in workspace.ID) error { return w.system.WebhookWorks(setUp, in, h.ID, h.URL) },
 		"DisableWebhook": func(in workspace.ID) error {
-			return w.system.DisableWebhook(setUp, in, h.ID, webhooks.GoneReceiver, w.now)
+			return w.system.DisableWebhook(setUp, in, h.ID, h.URL, webhooks.GoneReceiver, w.now)
 		},
 		"AddSignals": func(in workspace.ID) error {
 			_, err := w.system.AddSignals(setUp, webhooks.SignalWebhook{Workspace: in, ID: h.ID}, w.now, nil, w.now)
@@ -136,6 +136,36 @@ func TestForeignWorkspaceGetsNothingOfWebhooks(t *testing.T) {
 		return err
 	}); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("the application reads positions: %v", err)
+	}
+}
+
+// Enabling a webhook again and again does not flood the owners and admins with e-mails.
+func TestNoticesOfDisabledWebhooksAreLimited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	h, _ := w.hook(t, w.one.ID)
+	count := func() (n, users int) {
+		t.Helper()
+		fatal(t, w.system.Pool().QueryRow(t.Context(), `SELECT count(*), count(DISTINCT payload->>'user_id') FROM jobs WHERE kind = $1`, string(webhooks.DisabledKind)).Scan(&n, &users))
+		return n, users
+	}
+	disable := func() {
+		t.Helper()
+		fatal(t, w.system.DisableWebhook(t.Context(), w.one.ID, h.ID, h.URL, webhooks.GoneReceiver, w.now))
+		_, err := w.app.UpdateWebhook(t.Context(), w.one.ID, h)
+		fatal(t, err)
+	}
+	for range webhooks.MaxNotices + 2 {
+		disable()
+	}
+	n, users := count()
+	if users == 0 || n != users*webhooks.MaxNotices {
+		t.Errorf("%d e-mails to %d users", n, users)
+	}
+	w.now = w.now.Add(25 * time.Hour)
+	disable()
+	if later, _ := count(); later != n+users {
+		t.Errorf("a day later %d, before %d", later, n)
 	}
 }
 

@@ -328,6 +328,39 @@ func TestChangesOfAnotherWorkspace(t *testing.T) {
 	}
 }
 
+// The triggers run as the owner: a temporary table of the application's role is not taken
+// for one of ours, and it can make no trigger of their functions.
+func TestTriggersOfChangesAreNotLed(t *testing.T) {
+	t.Parallel()
+	w := newViewing(t)
+	in := w.one.ID
+	_, at := w.told(t, in, audit.Position{}, 1000)
+	_, err := w.system.Pool().Exec(t.Context(), `DO $$ BEGIN EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO atlas_app', current_database()); END $$`)
+	fatal(t, err)
+	fatal(t, w.store.InWorkspace(t.Context(), in, func(tx pgx.Tx) error {
+		_, err := tx.Exec(t.Context(), `
+			CREATE TEMPORARY TABLE workspace_changes ON COMMIT DROP AS SELECT * FROM workspace_changes WHERE false;
+			GRANT ALL ON pg_temp.workspace_changes TO PUBLIC;
+			UPDATE members SET role = role; DELETE FROM members WHERE user_id = '`+w.members[in][1].ID.String()+`'`)
+		return err
+	}))
+	if got, _ := w.told(t, in, at, 10); len(got) != 1 || got[0].Kind != audit.Member || got[0].Op != audit.Delete {
+		t.Errorf("told %+v", got)
+	}
+	for _, of := range []string{"overlays", "view_records", "views", "members", "invitations", "signal_subscriptions", "users", "workspaces"} {
+		var denied *pgconn.PgError
+		err := w.store.InWorkspace(t.Context(), in, func(tx pgx.Tx) error {
+			_, err := tx.Exec(t.Context(), `
+				CREATE TEMPORARY TABLE own ON COMMIT DROP AS SELECT * FROM `+of+` WHERE false;
+				CREATE TRIGGER led AFTER INSERT ON own REFERENCING NEW TABLE AS told_new EXECUTE FUNCTION tell_`+of+`()`)
+			return err
+		})
+		if !errors.As(err, &denied) || denied.Code != "42501" {
+			t.Errorf("a trigger with the function of %s: %v", of, err)
+		}
+	}
+}
+
 // What is older than the time for which changes are kept is forgotten, and positions from
 // before it with it. The position before the first kept change is known, however old.
 func TestWorkspaceChangesAreForgotten(t *testing.T) {

@@ -53,6 +53,9 @@ const (
 	FailingFor = 24 * time.Hour
 	// Kept is how long deliveries are kept.
 	Kept = 30 * 24 * time.Hour
+	// MaxNotices is how many e-mails about disabled webhooks of a workspace a user gets in
+	// 24 hours: who enables webhooks again and again floods nobody.
+	MaxNotices = 20
 	// MaxReplay is how many deliveries one call replays.
 	MaxReplay = 10_000
 )

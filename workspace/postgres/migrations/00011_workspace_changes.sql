@@ -145,7 +145,10 @@ BEGIN
         replace(replace(replace(change, '{old}', 'told_new WHERE false'), '{new}', 'told_new WHERE true'), '{xid}', first),
         replace(replace(replace(change, '{old}', 'told_old WHERE true'), '{new}', 'told_new WHERE true'), '{xid}', 'pg_current_xact_id()'),
         replace(replace(replace(change, '{old}', 'told_old WHERE ' || gone), '{new}', 'told_old WHERE false'), '{xid}', 'pg_current_xact_id()'));
-    EXECUTE format('CREATE OR REPLACE FUNCTION %I() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS %L', 'tell_' || source, body);
+    -- As the owner: so it finds no temporary table before ours, and nobody else makes
+    -- triggers of it.
+    EXECUTE format('CREATE OR REPLACE FUNCTION %I() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = %I, pg_temp AS %L', 'tell_' || source, current_schema(), body);
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION %I() FROM PUBLIC', 'tell_' || source);
     EXECUTE format('CREATE OR REPLACE TRIGGER tell_insert AFTER INSERT ON %I REFERENCING NEW TABLE AS told_new EXECUTE FUNCTION %I()', source, 'tell_' || source);
     EXECUTE format('CREATE OR REPLACE TRIGGER tell_update AFTER UPDATE ON %I REFERENCING OLD TABLE AS told_old NEW TABLE AS told_new EXECUTE FUNCTION %I()', source, 'tell_' || source);
     EXECUTE format('CREATE OR REPLACE TRIGGER tell_delete AFTER DELETE ON %I REFERENCING OLD TABLE AS told_old EXECUTE FUNCTION %I()', source, 'tell_' || source);
@@ -171,6 +174,14 @@ BEGIN
 END
 $$;
 -- +goose StatementEnd
+-- +goose StatementBegin
+DO $$
+BEGIN
+    EXECUTE format('ALTER FUNCTION tell_users() SET search_path = %I, pg_temp', current_schema());
+END
+$$;
+-- +goose StatementEnd
+REVOKE EXECUTE ON FUNCTION tell_users() FROM PUBLIC;
 
 -- +goose StatementBegin
 DO $$
