@@ -86,7 +86,8 @@ func datasetNames() []string {
 }
 
 // MergedInto returns what those of the records became that became others, at the end of
-// chains of merges. A record that is there again may be among them.
+// chains of merges. A record that is there again may be among them. Records whose merges
+// lead in a circle are not.
 func (s *Store) MergedInto(ctx context.Context, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	rows, err := s.pool.Query(ctx, mergedInto, string(d), ids)
 	if err != nil {
@@ -95,15 +96,15 @@ func (s *Store) MergedInto(ctx context.Context, d query.Dataset, ids []uuid.UUID
 	return collectMerges(rows)
 }
 
-// mergedInto follows merges to their ends. Merges in a circle are refused when they are
-// written; the number of steps is limited for safety.
+// mergedInto follows merges to their ends. A circle is refused where it is written, but
+// switches between generations can tell one of merges of several of them.
 const mergedInto = `
 	WITH RECURSIVE way AS (
 		SELECT record_id, into_id, 1 AS steps FROM data_merges WHERE dataset = $1 AND record_id = ANY($2)
 		UNION ALL
-		SELECT w.record_id, m.into_id, w.steps + 1 FROM way w JOIN data_merges m ON m.dataset = $1 AND m.record_id = w.into_id WHERE w.steps < 1000
-	)
-	SELECT DISTINCT ON (record_id) record_id, into_id FROM way ORDER BY record_id, steps DESC`
+		SELECT w.record_id, m.into_id, w.steps + 1 FROM way w JOIN data_merges m ON m.dataset = $1 AND m.record_id = w.into_id
+	) CYCLE into_id SET circle USING path
+	SELECT record_id, into_id FROM (SELECT DISTINCT ON (record_id) record_id, into_id, circle FROM way ORDER BY record_id, steps DESC) ends WHERE NOT circle`
 
 // Merges returns what those of the records became that became others. That may have
 // become another again.
