@@ -49,14 +49,14 @@ func (l *load) offerDigests() {
 		return
 	}
 	l.Feed.UseDigests(l.manifest.Generation, func(ctx context.Context, d query.Dataset) (*extsort.Iterator, error) {
-		s, runs := l.state.Datasets[d], l.state.Links[digestsName(d)]
+		s, of := l.state.Datasets[d], l.digests[d]
 		entries := int64(0)
-		for _, run := range runs {
+		for _, run := range of.Runs() {
 			entries += run.Entries
 		}
 		if s.Refused > 0 || entries != s.Documents {
 			return nil, nil // a load that another version began has none
 		}
-		return extsort.Open(ctx, extsort.Options{Dir: l.dir, KeySize: idSize, Keep: true}, runs, nil)
+		return of.Iterate(ctx) // merges the files first if they are many
 	})
 }

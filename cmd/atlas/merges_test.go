@@ -75,7 +75,7 @@ func TestMerges(t *testing.T) {
 	w.eventually("the holdings move", func() bool {
 		row = w.call("GET", "/workspace/accounts/"+three, w.key, "")
 		a := w.call("POST", "/workspace/views/"+view.ID+"/records/search", w.key, `{}`)
-		return row.status == http.StatusOK && strings.Contains(string(a.raw), three)
+		return row.status == http.StatusOK && strings.Contains(string(row.raw), "Of one") && strings.Contains(string(row.raw), "Of two") && strings.Contains(string(a.raw), three)
 	})
 	var held struct {
 		Tier  string `json:"icp_tier"`

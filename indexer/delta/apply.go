@@ -66,8 +66,9 @@ type apply struct {
 	deadLettersAt string // path of the file of a finished delta, "" if there is none
 	dirty         map[query.Dataset]*idLog
 	changed       map[query.Dataset]*idLog
-	processed     int64 // records dealt with in this call
-	arrival       int64 // of new signals, in milliseconds since 1970
+	processed     int64    // records dealt with in this call
+	arrival       int64    // of new signals, in milliseconds since 1970
+	begun         recordID // state.Begun when the pass began
 	began         time.Time
 }
 
@@ -207,6 +208,7 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 		return err
 	}
 	a.arrival = arrival.UnixMilli()
+	s.Arrival = cmp.Or(s.Arrival, a.arrival)
 	// The previous writer may have been killed before its records were searchable.
 	for _, d := range query.Datasets {
 		if err := a.refresh(ctx, l.indices[d]); err != nil {
@@ -246,7 +248,7 @@ func (a *apply) chooseStart(s *state, l live) error {
 		}
 	}
 	s.Generation, s.Stage, s.Dataset = l.generation, applying, query.Datasets[0]
-	s.Done, s.Begun, s.Unmerged = recordID{}, recordID{}, nil
+	s.Done, s.Begun, s.Unmerged, s.Arrival = recordID{}, recordID{}, nil, 0
 	for _, c := range s.Counts {
 		*c = Counts{Lines: c.Lines, Rejected: c.Rejected, Replaced: c.Replaced}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"atlas/mappings"
 	"atlas/search/document"
 	"atlas/search/query"
+	"atlas/search/searchtest"
 )
 
 // arrivals are the arrivals of the served signals by id, and the last one that is told.
@@ -142,6 +144,37 @@ func TestArrivalsOfAResumedLoad(t *testing.T) {
 			w.wantArrivals(t, before, false, name)
 		})
 	}
+}
+
+// A delta lost its lease, and others settled the feed before it wrote: its signals arrive
+// when it is applied again, later than what was told.
+func TestArrivalsOfADeltaThatWritesLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[query.Dataset]string{query.Signals: signalLine(1, "A")}))
+	fatal(t, err)
+	o := w.options(t, map[query.Dataset]string{query.Signals: signalLine(1, "B") + "\n" + signalLine(2, "C")})
+	o.Feed = w.feed(t)
+	var before arrivals
+	var settled sync.Once
+	o.Elastic = searchtest.NewClient(t, proxy(t, func(_ http.ResponseWriter, r *http.Request, body []byte) []byte {
+		if isBulk(r) {
+			settled.Do(func() {
+				if err := w.feed(t).Settle(t.Context(), ""); err != nil {
+					t.Error(err)
+				}
+				before = w.arrivals(t)
+			})
+		}
+		return body
+	}, nil))
+	if _, err := delta.Apply(t.Context(), o); err == nil {
+		t.Error("the delta does not notice")
+	}
+	o.Elastic = w.elastic
+	_, err = delta.Apply(t.Context(), o)
+	fatal(t, err)
+	w.wantArrivals(t, before, false, "applied again")
 }
 
 // Signals of an index that has no arrivals have none in the next one.

@@ -29,6 +29,23 @@ func (a *apply) skipUnchanged(ctx context.Context, index string, items []*item) 
 	return nil
 }
 
+// findLate finds the new signals of an interrupted attempt. If the feed was settled
+// meanwhile, readers of later arrivals may not have seen them; they arrive now.
+func (a *apply) findLate(ctx context.Context, index string, items []*item) error {
+	var again []*item
+	for _, it := range items {
+		if it.old != nil && !it.id.after(a.begun) {
+			again = append(again, it)
+		}
+	}
+	arrivals, err := a.values(ctx, index, document.ArrivedField, again)
+	for _, it := range again {
+		at, known := arrivals[it.id]
+		it.late = known && at >= a.state.Arrival
+	}
+	return err
+}
+
 // addArrivals adds to the documents of signals when they arrived: new ones now.
 func (a *apply) addArrivals(ctx context.Context, index string, items []*item) error {
 	var present []*item
@@ -44,7 +61,7 @@ func (a *apply) addArrivals(ctx context.Context, index string, items []*item) er
 	for _, it := range items {
 		switch {
 		case it.doc == nil:
-		case it.old == nil:
+		case it.old == nil, it.late:
 			it.doc = document.WithArrival(it.doc, a.arrival)
 		default:
 			it.doc = document.WithArrival(it.doc, arrivals[it.id])

@@ -44,6 +44,7 @@ func (a *apply) pass(ctx context.Context, d query.Dataset, l live) error {
 		return err
 	}
 	defer merged.close()
+	a.begun = s.Begun
 	touched := s.Begun != (recordID{})
 	groups := make(chan []*item, 1)
 	working, workCtx := errgroup.WithContext(ctx)
@@ -97,6 +98,7 @@ type item struct {
 	public  jsontext.Value   // of old
 	record  document.Record  // the new version
 	doc     []byte           // nil if nothing is written
+	late    bool             // a new signal that an interrupted attempt may have written after others were told
 }
 
 // prepare makes groups that are ready to be written.
@@ -192,7 +194,7 @@ func (a *apply) lookUp(ctx context.Context, d query.Dataset, page []*work) ([]*i
 
 // builds reports whether the record needs a document.
 func (it *item) builds() bool {
-	return it.outcome == created || it.outcome == updated || it.dirty && it.old != nil && !it.outcome.gone()
+	return it.outcome == created || it.outcome == updated || (it.dirty || it.late) && it.old != nil && !it.outcome.gone()
 }
 
 // children estimates the related records in the item's document.
@@ -267,6 +269,11 @@ func (a *apply) expected() int64 {
 
 // build builds the documents that differ from those in the index.
 func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*item) error {
+	if d == query.Signals {
+		if err := a.findLate(ctx, l.indices[d], items); err != nil {
+			return err
+		}
+	}
 	var ids []string
 	for _, it := range items {
 		if it.builds() {
@@ -305,7 +312,7 @@ func (a *apply) build(ctx context.Context, d query.Dataset, l live, items []*ite
 			it.record = record
 		}
 		it.doc = document.Build(it.record, of)
-		if it.old != nil && equalValues(it.record, *it.old, true) {
+		if it.old != nil && !it.late && equalValues(it.record, *it.old, true) {
 			alike = append(alike, it)
 		}
 	}

@@ -58,6 +58,9 @@ type state struct {
 	DeadLetterBytes     int64                         `json:"letters"`
 	ReadDeadLetterBytes int64                         `json:"read_letters"`
 	Counts              map[query.Dataset]*Counts     `json:"counts"`
+	// Arrival is the first one that the delta was given in the generation, in
+	// milliseconds since 1970.
+	Arrival int64 `json:"arrival,omitempty"`
 	// Merges counts the merges of each list. Unmerged has those of Dataset that cannot
 	// be applied; nil: that is not known yet.
 	Merges   map[query.Dataset]int64 `json:"merges,omitempty"`

@@ -250,11 +250,12 @@ func (f *Feed) Settle(ctx context.Context, next string) error {
 	if !is.switched() {
 		return nil
 	}
-	if err := f.begin(ctx, is.served, is.Generation); err != nil {
+	// Its signals may have arrived at any time up to now. First, because the next call goes
+	// on behind begin.
+	if _, err := f.nextArrival(ctx, time.Now()); err != nil {
 		return err
 	}
-	// Its signals may have arrived at any time up to now.
-	if _, err := f.nextArrival(ctx, time.Now()); err != nil {
+	if err := f.begin(ctx, is.served, is.Generation); err != nil {
 		return err
 	}
 	return f.Switched(ctx, is.served)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 
 	"atlas/internal/input"
 	"atlas/search/query"
@@ -72,6 +73,8 @@ func ParseMerge(d query.Dataset, line []byte) (m Merge, is bool, problems []Prob
 		p.fail("id", "required")
 	case m.ID == m.Into && m.ID != "":
 		p.fail(mergedInto, "is the record itself")
+	case m.Into == uuid.Nil.String(): // it stands for none
+		p.fail(mergedInto, "is the id of no record")
 	}
 	return m, true, p.problems
 }

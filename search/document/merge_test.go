@@ -13,7 +13,7 @@ import (
 // A line that says that a record became another, and lines that are none or wrong.
 func TestParseMerge(t *testing.T) {
 	t.Parallel()
-	const one, two = "10000000-0000-4000-8000-000000000001", "10000000-0000-4000-8000-000000000002"
+	const one, two, none = "10000000-0000-4000-8000-000000000001", "10000000-0000-4000-8000-000000000002", "00000000-0000-0000-0000-000000000000"
 	at := time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	for line, want := range map[string]struct {
 		merge    document.Merge
@@ -27,6 +27,7 @@ func TestParseMerge(t *testing.T) {
 		`{"id":"` + one + `","name":"the \"merged_into\" firm"}`:                                              {},
 		`{"id":"` + one + `","merged_into":"` + two + `"`:                                                     {},
 		`{"id":"` + one + `","merged_into":"` + one + `"}`:                                                    {document.Merge{ID: one, Into: one}, true, []document.Problem{{Field: "merged_into", Reason: "is the record itself"}}},
+		`{"id":"` + one + `","merged_into":"` + none + `"}`:                                                   {document.Merge{ID: one, Into: none}, true, []document.Problem{{Field: "merged_into", Reason: "is the id of no record"}}},
 		`{"merged_into":"` + two + `"}`:                                                                       {document.Merge{Into: two}, true, []document.Problem{{Field: "id", Reason: "required"}}},
 		`{"id":"` + one + `","merged_into":["` + two + `"]}`:                                                  {document.Merge{ID: one}, true, []document.Problem{{Field: "merged_into", Reason: "is not a UUID"}}},
 		`{"id":"` + one + `","merged_into":"` + two + `","deleted":true}`:                                     {document.Merge{ID: one, Into: two}, true, []document.Problem{{Field: "deleted", Reason: "unknown key"}}},

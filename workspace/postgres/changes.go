@@ -117,7 +117,7 @@ func (s *System) PreparePublication(ctx context.Context, writer string) (id uuid
 
 // Publish tells what the writer wrote, under the prepared id, and ends its work.
 func (s *System) Publish(ctx context.Context, writer string) error {
-	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	return s.inLong(ctx, func(tx pgx.Tx) error {
 		var t told
 		err := tx.QueryRow(ctx, `
 			WITH before AS (SELECT head, origin FROM data_feed WHERE writer = $1 FOR UPDATE)
@@ -133,13 +133,26 @@ func (s *System) Publish(ctx context.Context, writer string) error {
 		if _, err := tx.Exec(ctx, publishLatest); err != nil {
 			return err
 		}
-		// A signal that is added again arrives again, and is not dismissed then.
-		if _, err := tx.Exec(ctx, `
-			DELETE FROM dismissed_signals WHERE signal_id IN (
-				SELECT record_id FROM data_changes WHERE dataset = 'signals' AND op <> 'upsert' AND seq > $1 AND seq <= $2)`, t.after, t.upto); err != nil {
+		if err := keepMerges(ctx, tx, t); err != nil {
 			return err
 		}
-		return keepMerges(ctx, tx, t)
+		// A signal that is added again arrives again, and is not dismissed then. Last,
+		// because requests wait for these rows.
+		_, err = tx.Exec(ctx, `
+			DELETE FROM dismissed_signals WHERE signal_id IN (
+				SELECT record_id FROM data_changes WHERE dataset = 'signals' AND op <> 'upsert' AND seq > $1 AND seq <= $2)`, t.after, t.upto)
+		return err
+	})
+}
+
+// inLong runs a transaction whose statements may take minutes: they read as many changes
+// or merges as there are records.
+func (s *System) inLong(ctx context.Context, do func(pgx.Tx) error) error {
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = '5min'`); err != nil {
+			return err
+		}
+		return do(tx)
 	}))
 }
 
@@ -171,7 +184,7 @@ func (s *System) NextArrival(ctx context.Context, now time.Time) (at time.Time, 
 // generation the one that searches use. All that arrived is seen, even if an older
 // Postgres does not know of it.
 func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error {
-	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	return s.inLong(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
 			UPDATE data_feed SET forgotten = tail + 1, head = tail + 1, tail = tail + 1, latest = $1, publishing = NULL, accepted = $2, writer = NULL, origin = NULL, generation = $3,
 				arrival = `+newest+`, arrived = `+newest,
@@ -185,7 +198,7 @@ func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, gene
 			return err
 		}
 		return takeMergesOf(ctx, tx, generation)
-	}))
+	})
 }
 
 // newest is a time that is not before any arrival.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"atlas/internal/fault"
 	"atlas/search/query"
 	"atlas/workspace"
 	"atlas/workspace/book"
@@ -73,6 +74,9 @@ var errViewsChanged = errors.New("another View has the record")
 // that stays absorbs the other (book.Overlay.Absorb), which is kept as it was
 // (MergedOverlays). It changes nothing if the workspace does not hold the record.
 func (s *Store) MoveHeld(ctx context.Context, in workspace.ID, d query.Dataset, from, to uuid.UUID) error {
+	if from == to { // moving it would delete it
+		return fault.New(fault.Internal, "the record %s of %s cannot become itself", from, d)
+	}
 	for attempt := 1; ; attempt++ {
 		err := s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error { return moveHeld(ctx, tx, in, d, from, to) })
 		if !errors.Is(err, errViewsChanged) || attempt == 5 {

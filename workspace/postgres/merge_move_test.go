@@ -315,3 +315,27 @@ func TestMergesThatAreDue(t *testing.T) {
 		t.Errorf("%v, %v", into, err)
 	}
 }
+
+// Merges of several generations can lead in a circle, after switches between them. Their
+// records became nothing.
+func TestCirclesOfMerges(t *testing.T) {
+	t.Parallel()
+	w := newViewing(t)
+	ctx := t.Context()
+	for from, to := range map[int]int{1: 2, 2: 1, 3: 1, 4: 5, 5: 6} {
+		_, err := w.system.Pool().Exec(ctx, `INSERT INTO data_merges (dataset, record_id, into_id, merged_at) VALUES ('accounts', $1, $2, now())`, *uuidOf(from), *uuidOf(to))
+		fatal(t, err)
+	}
+	into, err := w.app.MergedInto(ctx, query.Accounts, recordIDs(1, 2, 3, 4, 5, 6))
+	fatal(t, err)
+	if diff := cmp.Diff(map[uuid.UUID]uuid.UUID{*uuidOf(4): *uuidOf(6), *uuidOf(5): *uuidOf(6)}, into); diff != "" {
+		t.Errorf("merges (-want +got):\n%s", diff)
+	}
+	w.put(t, *uuidOf(1), book.OverlayChange{"notes": "N"})
+	if err := w.store.MoveHeld(ctx, w.one.ID, query.Accounts, *uuidOf(1), *uuidOf(1)); err == nil {
+		t.Error("a record became itself")
+	}
+	if all := w.overlays(t, w.one.ID, query.Accounts, *uuidOf(1)); len(all) != 1 {
+		t.Errorf("overlays: %v", all)
+	}
+}

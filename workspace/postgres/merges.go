@@ -23,9 +23,6 @@ type told struct {
 // keepMerges brings the tables of merges up to a publication: a merge ends when its record
 // is told of again.
 func keepMerges(ctx context.Context, tx pgx.Tx, t told) error {
-	if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = '5min'`); err != nil { // as many as records
-		return err
-	}
 	const toldOf = `EXISTS (SELECT FROM data_changes c
 		WHERE c.dataset = m.dataset AND c.record_id = m.record_id AND c.seq > $1 AND c.seq <= $2 AND c.op <> 'merge')`
 	if _, err := tx.Exec(ctx, `DELETE FROM data_merges m WHERE `+toldOf, t.after, t.upto); err != nil {
@@ -58,9 +55,6 @@ func keepMerges(ctx context.Context, tx pgx.Tx, t told) error {
 // takeMergesOf makes the merges of a generation known that the feed has not told: it was
 // started over.
 func takeMergesOf(ctx context.Context, tx pgx.Tx, generation string) error {
-	if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = '5min'`); err != nil {
-		return err
-	}
 	_, err := tx.Exec(ctx, `
 		WITH kept AS (
 			INSERT INTO data_merges AS m (dataset, record_id, into_id, merged_at)
@@ -86,7 +80,8 @@ func datasetNames() []string {
 }
 
 // MergedInto returns what those of the records became that became others, at the end of
-// chains of merges. A record that is there again may be among them.
+// chains of merges. A record that is there again may be among them. Records whose merges
+// lead in a circle are not.
 func (s *Store) MergedInto(ctx context.Context, d query.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	rows, err := s.pool.Query(ctx, mergedInto, string(d), ids)
 	if err != nil {
@@ -95,15 +90,15 @@ func (s *Store) MergedInto(ctx context.Context, d query.Dataset, ids []uuid.UUID
 	return collectMerges(rows)
 }
 
-// mergedInto follows merges to their ends. Merges in a circle are refused when they are
-// written; the number of steps is limited for safety.
+// mergedInto follows merges to their ends. A circle is refused where it is written, but
+// switches between generations can tell one of merges of several of them.
 const mergedInto = `
 	WITH RECURSIVE way AS (
 		SELECT record_id, into_id, 1 AS steps FROM data_merges WHERE dataset = $1 AND record_id = ANY($2)
 		UNION ALL
-		SELECT w.record_id, m.into_id, w.steps + 1 FROM way w JOIN data_merges m ON m.dataset = $1 AND m.record_id = w.into_id WHERE w.steps < 1000
-	)
-	SELECT DISTINCT ON (record_id) record_id, into_id FROM way ORDER BY record_id, steps DESC`
+		SELECT w.record_id, m.into_id, w.steps + 1 FROM way w JOIN data_merges m ON m.dataset = $1 AND m.record_id = w.into_id
+	) CYCLE into_id SET circle USING path
+	SELECT record_id, into_id FROM (SELECT DISTINCT ON (record_id) record_id, into_id, circle FROM way ORDER BY record_id, steps DESC) ends WHERE NOT circle`
 
 // Merges returns what those of the records became that became others. That may have
 // become another again.
@@ -143,22 +138,29 @@ func (s *System) HasGenerationMerges(ctx context.Context, generation string, d q
 
 // UntoldMerges returns merges of a generation that the feed has neither told nor written,
 // at most limit.
-func (s *System) UntoldMerges(ctx context.Context, generation string, d query.Dataset, after uuid.UUID, limit int) ([]changes.Change, error) {
-	return collect(ctx, s, func(row pgx.CollectableRow) (c changes.Change, err error) {
-		c.Dataset, c.Op = d, changes.Merge
-		err = row.Scan(&c.ID, &c.Into)
-		return c, err
-	}, `SELECT g.record_id, g.into_id FROM data_generation_merges g
-		WHERE g.generation = $1 AND g.dataset = $2 AND g.record_id > $3
-		  AND NOT EXISTS (SELECT FROM data_merges m WHERE m.dataset = $2 AND m.record_id = g.record_id AND m.into_id = g.into_id)
-		  AND NOT EXISTS (SELECT FROM data_changes c WHERE c.dataset = $2 AND c.record_id = g.record_id AND c.seq > (SELECT head FROM data_feed))
-		ORDER BY g.record_id LIMIT $4`, generation, string(d), after, limit)
+func (s *System) UntoldMerges(ctx context.Context, generation string, d query.Dataset, after uuid.UUID, limit int) (list []changes.Change, err error) {
+	err = s.inLong(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `SELECT g.record_id, g.into_id FROM data_generation_merges g
+			WHERE g.generation = $1 AND g.dataset = $2 AND g.record_id > $3
+			  AND NOT EXISTS (SELECT FROM data_merges m WHERE m.dataset = $2 AND m.record_id = g.record_id AND m.into_id = g.into_id)
+			  AND NOT EXISTS (SELECT FROM data_changes c WHERE c.dataset = $2 AND c.record_id = g.record_id AND c.seq > (SELECT head FROM data_feed))
+			ORDER BY g.record_id LIMIT $4`, generation, string(d), after, limit)
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (changes.Change, error) {
+			c := changes.Change{Dataset: d, Op: changes.Merge}
+			return c, row.Scan(&c.ID, &c.Into)
+		})
+		return err
+	})
+	return list, err
 }
 
 // NoteMerges stores merges of a generation that is not served yet. With first set it
 // removes those that an earlier attempt stored.
 func (s *System) NoteMerges(ctx context.Context, generation string, d query.Dataset, merges []changes.Change, first bool) error {
-	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	return s.inLong(ctx, func(tx pgx.Tx) error {
 		if first {
 			if _, err := tx.Exec(ctx, `DELETE FROM data_generation_merges WHERE generation = $1 AND dataset = $2`, generation, string(d)); err != nil {
 				return err
@@ -173,11 +175,13 @@ func (s *System) NoteMerges(ctx context.Context, generation string, d query.Data
 			SELECT $1, $2, id, into_id FROM unnest($3::uuid[], $4::uuid[]) r (id, into_id)
 			ON CONFLICT ON CONSTRAINT data_generation_merges_pkey DO UPDATE SET into_id = excluded.into_id`, generation, string(d), ids, intos)
 		return err
-	}))
+	})
 }
 
 // ForgetGenerationMerges removes the merges of all generations but some.
 func (s *System) ForgetGenerationMerges(ctx context.Context, but []string) error {
-	_, err := s.pool.Exec(ctx, `DELETE FROM data_generation_merges WHERE generation <> ALL($1)`, but)
-	return toFault(err)
+	return s.inLong(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `DELETE FROM data_generation_merges WHERE generation <> ALL($1)`, but)
+		return err
+	})
 }

@@ -1,14 +1,17 @@
 package postgres_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	"atlas/search/changes"
 	"atlas/search/query"
 	"atlas/workspace"
+	"atlas/workspace/postgres"
 	"atlas/workspace/queue"
 	"atlas/workspace/subscriptions"
 )
@@ -108,5 +111,41 @@ func TestDismissalsAreBounded(t *testing.T) {
 	fatal(t, err)
 	if state, err := w.store.QueueState(ctx, in); err != nil || len(state.Dismissed)+len(state.After) > 0 {
 		t.Errorf("without subscription: %d dismissed, %v", len(state.Dismissed), err)
+	}
+}
+
+// Telling of many changes takes longer than a statement of a request may, also what it
+// does to dismissals.
+func TestPublishingMayTakeLong(t *testing.T) {
+	t.Parallel()
+	w := newPeople(t)
+	ctx, signal, limit := t.Context(), uuid.New(), 200*time.Millisecond
+	_, err := w.subscriptions.Upsert(ctx, w.one.ID, subscriptions.Change{SignalType: "permit_issued"})
+	fatal(t, err)
+	_, err = w.store.Dismiss(ctx, w.one.ID, []queue.Dismissal{{Signal: signal, Type: "permit_issued"}}, time.Now())
+	fatal(t, err)
+	fatal(t, w.system.BeginChanges(ctx, "a delta", nil, false))
+	fatal(t, w.system.AppendChanges(ctx, "a delta", []changes.Change{{Dataset: query.Signals, ID: signal, Op: changes.Delete}}))
+	_, err = w.system.PreparePublication(ctx, "a delta")
+	fatal(t, err)
+	busy, err := w.system.Pool().Begin(ctx)
+	fatal(t, err)
+	defer func() { _ = busy.Rollback(context.WithoutCancel(ctx)) }()
+	_, err = busy.Exec(ctx, `SELECT FROM dismissed_signals WHERE signal_id = $1 FOR UPDATE`, signal)
+	fatal(t, err)
+	system := w.databases.OpenSystem(t, postgres.Options{MaxConns: 1, StatementTimeout: limit})
+	published := make(chan error, 1)
+	go func() { published <- system.Publish(ctx, "a delta") }()
+	for waited := false; !waited && len(published) == 0; {
+		fatal(t, w.system.Pool().QueryRow(ctx, `
+			SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+				AND query LIKE '%DELETE FROM dismissed_signals%' AND query_start < clock_timestamp() - 2 * $1::interval)`, limit).Scan(&waited))
+	}
+	fatal(t, busy.Rollback(ctx))
+	if err := <-published; err != nil {
+		t.Error(err)
+	}
+	if state, err := w.store.QueueState(ctx, w.one.ID); err != nil || len(state.Dismissed) > 0 {
+		t.Errorf("dismissed is %v, %v", state.Dismissed, err)
 	}
 }

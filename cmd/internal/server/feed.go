@@ -31,7 +31,7 @@ func keepFeed(ctx context.Context, c Config, background *elastic.Client, store *
 		if _, busy := errors.AsType[*postgres.LeaseHeldError](err); busy {
 			err = nil // its holder sees to it
 		}
-		err = errors.Join(err, moveMerged(ctx, f.Live, store, system), system.ForgetChanges(ctx, c.changesKept()))
+		err = errors.Join(err, moveMerged(ctx, f.Live, store, system, feedInterval), system.ForgetChanges(ctx, c.changesKept()))
 		if time.Since(forgotten) > time.Minute {
 			err = errors.Join(err, system.SettleWorkspaceChanges(ctx), system.ForgetWorkspaceChanges(ctx, c.changesKept()))
 			forgotten = time.Now()

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/indexer/feed"
+	"atlas/search/query"
 	"atlas/workspace/postgres"
 )
 
@@ -18,17 +19,22 @@ const (
 	movePause   = time.Minute
 )
 
-// moveMerged moves what workspaces hold of records that became others to those. Several
-// servers may do it at once, and what was interrupted is done again.
-func moveMerged(ctx context.Context, live feed.Live, store *postgres.Store, system *postgres.System) error {
-	for {
+// moveMerged moves what workspaces hold of records that became others to those, and
+// begins nothing new after atMost: a load can have millions of merges. Several servers may
+// do it at once, and what was interrupted is done again.
+func moveMerged(ctx context.Context, live feed.Live, store *postgres.Store, system *postgres.System, atMost time.Duration) error {
+	for began := time.Now(); ; {
 		due, err := system.MergeMoves(ctx, movesAtOnce)
 		if err != nil || len(due) == 0 {
 			return err
 		}
+		ends, err := endsOf(ctx, live, store, due)
+		if err != nil {
+			return err
+		}
 		var failed error
 		for _, m := range due {
-			err := moveOne(ctx, live, store, system, m)
+			err := moveOne(ctx, store, system, m, ends[m])
 			if err == nil {
 				err = system.EndMergeMove(ctx, m)
 			} else {
@@ -39,24 +45,47 @@ func moveMerged(ctx context.Context, live feed.Live, store *postgres.Store, syst
 				return errors.Join(failed, err)
 			}
 		}
-		if failed != nil || len(due) < movesAtOnce {
+		if failed != nil || len(due) < movesAtOnce || time.Since(began) >= atMost {
 			return failed
 		}
 	}
 }
 
-func moveOne(ctx context.Context, live feed.Live, store *postgres.Store, system *postgres.System, m postgres.MergeMove) error {
-	merges, err := store.MergedInto(ctx, m.Dataset, []uuid.UUID{m.Record})
-	if err != nil {
-		return err
+// endsOf returns what the records became, without those that are there again: that is told
+// soon.
+func endsOf(ctx context.Context, live feed.Live, store *postgres.Store, due []postgres.MergeMove) (map[postgres.MergeMove]uuid.UUID, error) {
+	ends := make(map[postgres.MergeMove]uuid.UUID, len(due))
+	for _, d := range query.Datasets {
+		var ids []uuid.UUID
+		var texts []string
+		for _, m := range due {
+			if m.Dataset == d {
+				ids, texts = append(ids, m.Record), append(texts, m.Record.String())
+			}
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		merges, err := store.MergedInto(ctx, d, ids)
+		if err != nil {
+			return nil, err
+		}
+		there, err := live.Lookup(ctx, d, texts)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range due {
+			if m.Dataset == d && there[m.Record.String()] == nil {
+				ends[m] = merges[m.Record]
+			}
+		}
 	}
-	into, merged := merges[m.Record]
-	if !merged {
+	return ends, nil
+}
+
+func moveOne(ctx context.Context, store *postgres.Store, system *postgres.System, m postgres.MergeMove, into uuid.UUID) error {
+	if into == uuid.Nil {
 		return nil
-	}
-	there, err := live.Lookup(ctx, m.Dataset, []string{m.Record.String()})
-	if err != nil || len(there) > 0 { // it is there again, which is told soon
-		return err
 	}
 	holders, err := system.Holders(ctx, m.Dataset, m.Record)
 	if err != nil {
